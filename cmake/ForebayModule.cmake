@@ -1,0 +1,43 @@
+# forebay_module(NAME DEPS modules... LIBS targets...)
+#
+# One folder under src/ is one static library `forebay_NAME`. Every *.cc in it is compiled, except *_test.cc, which make
+# the one test program `NAME_test`.
+include(GNUInstallDirs)
+if(FOREBAY_BUILD_TESTS)
+  enable_testing()
+  find_package(GTest REQUIRED)
+  include(GoogleTest)
+endif()
+
+# Results must not depend on the instruction set, so products and sums are never contracted into FMAs.
+add_library(forebay_options INTERFACE)
+target_compile_options(forebay_options INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor -ffp-contract=off)
+if(FOREBAY_SANITIZE)
+  target_compile_options(forebay_options INTERFACE -fsanitize=${FOREBAY_SANITIZE} -fno-omit-frame-pointer
+                                                   -fno-sanitize-recover=all)
+  target_link_options(forebay_options INTERFACE -fsanitize=${FOREBAY_SANITIZE})
+endif()
+
+function(forebay_module name)
+  cmake_parse_arguments(ARG "" "" "DEPS;LIBS;PRIVATE_LIBS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cc" "${CMAKE_CURRENT_SOURCE_DIR}/*/*.cc")
+  set(tests ${sources})
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+
+  add_library(forebay_${name} STATIC ${sources})
+  set_property(GLOBAL APPEND PROPERTY FOREBAY_MODULES forebay_${name})
+  target_include_directories(forebay_${name} PUBLIC
+    "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>" "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>")
+  set(deps ${ARG_DEPS})
+  list(TRANSFORM deps PREPEND forebay_)
+  target_link_libraries(forebay_${name} PUBLIC ${deps} ${ARG_LIBS} PRIVATE ${ARG_PRIVATE_LIBS}
+                                        $<BUILD_INTERFACE:forebay_options>)
+  if(FOREBAY_BUILD_TESTS AND tests)
+    add_executable(${name}_test ${tests})
+    target_link_libraries(${name}_test PRIVATE forebay_${name} forebay_options GTest::gtest_main)
+    target_compile_definitions(${name}_test PRIVATE FOREBAY_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+    add_test(NAME ${name}_test COMMAND ${name}_test)
+    set_tests_properties(${name}_test PROPERTIES TIMEOUT 600)
+  endif()
+endfunction()

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+
+namespace forebay {
+
+/// A view of bytes that keeps them alive. Copies share the memory; the last one gives it back to whoever made it.
+class Buffer {
+ public:
+  Buffer() = default;
+  Buffer(uint8_t* data, size_t size, std::shared_ptr<void> owner) : data_(data), size_(size), owner_(std::move(owner)) {}
+
+  /// Memory of `size` bytes from the heap, not initialised, aligned to 64 bytes.
+  static Buffer allocate(size_t size);
+
+  uint8_t* data() { return data_; }
+  const uint8_t* data() const { return data_; }
+  size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  std::span<const uint8_t> span() const { return {data_, size_}; }
+  std::span<uint8_t> mutable_span() { return {data_, size_}; }
+  const std::shared_ptr<void>& owner() const { return owner_; }
+
+  /// Part of this buffer, sharing its owner. The range must lie inside.
+  Buffer slice(size_t offset, size_t length) const { return Buffer(data_ + offset, length, owner_); }
+
+ private:
+  uint8_t* data_ = nullptr;
+  size_t size_ = 0;
+  std::shared_ptr<void> owner_;
+};
+
+/// Where batches and cache entries get their memory: the heap today, pinned or shared memory later.
+class Allocator {
+ public:
+  virtual ~Allocator() = default;
+  virtual Buffer allocate(size_t size) = 0;
+};
+
+}  // namespace forebay

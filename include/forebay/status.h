@@ -1,0 +1,100 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace forebay {
+
+/// What kind of thing went wrong. The list is closed: what happens next (retry, skip, give up) follows from the code and
+/// never from the text.
+enum class Code : uint8_t {
+  kOk,
+  kInvalidArgument,  ///< the caller asked for something that makes no sense; nothing was done
+  kNotFound,         ///< a named object does not exist
+  kCorrupt,          ///< an object's bytes are not what its format says
+  kUnavailable,      ///< storage did not answer; trying again may help
+  kUnsupported,      ///< valid data of a kind that is not handled (or is refused by a cap such as `max_pixels`)
+  kOutOfBudget,      ///< more memory is needed than the budget can ever give
+  kCancelled,        ///< somebody asked to stop
+  kStateMismatch,    ///< a saved state belongs to other data, another pipeline or another seed
+  kUser,             ///< an exception of the user's own function; `payload()` holds it
+  kInternal,         ///< a defect of Forebay
+};
+
+/// The code's name as users see it, e.g. "Corrupt".
+std::string_view code_name(Code code);
+
+/// True for codes that say something about the data (and may be skipped or replaced), false for those that depend on the
+/// machine or the weather.
+bool is_data_error(Code code);
+
+struct ByteRange {
+  uint64_t offset = 0;
+  uint64_t length = 0;
+  friend bool operator==(const ByteRange&, const ByteRange&) = default;
+};
+
+/// Success, or an error that knows where it happened. A success costs one null pointer. Copies share the details.
+class [[nodiscard]] Status {
+ public:
+  Status() = default;
+  Status(Code code, std::string message);
+
+  bool ok() const { return detail_ == nullptr; }
+  Code code() const { return detail_ ? detail_->code : Code::kOk; }
+  const std::string& message() const;
+
+  /// Where it happened. Each setter keeps what an inner layer already said.
+  Status&& with_key(std::string key) &&;
+  Status&& with_operator(std::string name) &&;
+  Status&& with_sample(int64_t id) &&;
+  Status&& with_range(ByteRange range) &&;
+  Status&& with_payload(std::shared_ptr<void> payload) &&;
+  /// Bytes that would have been enough (kOutOfBudget).
+  Status&& with_bytes_needed(uint64_t bytes) &&;
+
+  const std::string& key() const;
+  const std::string& op() const;
+  std::optional<int64_t> sample() const { return detail_ ? detail_->sample : std::nullopt; }
+  std::optional<ByteRange> range() const { return detail_ ? detail_->range : std::nullopt; }
+  uint64_t bytes_needed() const { return detail_ ? detail_->bytes_needed : 0; }
+  const std::shared_ptr<void>& payload() const;
+
+  /// One line: "Corrupt: photos/a.jpg: decode_image: no end-of-image marker (sample 17)".
+  std::string to_string() const;
+
+ private:
+  struct Detail {
+    Code code;
+    std::string message, key, op;
+    std::optional<int64_t> sample;
+    std::optional<ByteRange> range;
+    uint64_t bytes_needed = 0;
+    std::shared_ptr<void> payload;
+  };
+  Detail& own();
+
+  std::shared_ptr<const Detail> detail_;
+};
+
+inline Status invalid_argument(std::string message) { return {Code::kInvalidArgument, std::move(message)}; }
+inline Status not_found(std::string message) { return {Code::kNotFound, std::move(message)}; }
+inline Status corrupt(std::string message) { return {Code::kCorrupt, std::move(message)}; }
+inline Status unavailable(std::string message) { return {Code::kUnavailable, std::move(message)}; }
+inline Status unsupported(std::string message) { return {Code::kUnsupported, std::move(message)}; }
+inline Status cancelled(std::string message) { return {Code::kCancelled, std::move(message)}; }
+inline Status internal_error(std::string message) { return {Code::kInternal, std::move(message)}; }
+inline Status out_of_budget(std::string message, uint64_t bytes_needed) {
+  return Status(Code::kOutOfBudget, std::move(message)).with_bytes_needed(bytes_needed);
+}
+
+}  // namespace forebay
+
+/// Leaves the function with the status when it is an error.
+#define FOREBAY_RETURN_IF_ERROR(expr)                          \
+  do {                                                         \
+    if (::forebay::Status status_ = (expr); !status_.ok()) return status_; \
+  } while (false)

@@ -1,0 +1,49 @@
+#include "base/work_memory.h"
+
+#include <cstdlib>
+#include <new>
+
+#include <fmt/format.h>
+
+namespace forebay {
+
+namespace {
+constexpr size_t kAlign = 64;
+constexpr size_t kReadPast = 64;
+}  // namespace
+
+void WorkMemory::begin_task(uint64_t grant, uint64_t keep) {
+  grant_ = grant;
+  reserved_ = 0;
+  uint64_t held = 0;
+  for (Slot& slot : slots_) {
+    held += slot.size;
+    if (held > keep) {
+      held -= slot.size;
+      slot = Slot();
+    }
+  }
+}
+
+Status WorkMemory::reserve(uint64_t bytes) {
+  if (bytes > grant_ - reserved_) {
+    const uint64_t needed = reserved_ + bytes;
+    return out_of_budget(fmt::format("needs {} bytes of working memory", needed), needed);
+  }
+  reserved_ += bytes;
+  return {};
+}
+
+std::span<uint8_t> WorkMemory::scratch(int index, size_t size) {
+  Slot& slot = slots_[index];
+  if (slot.size < size) {
+    slot = Slot();
+    void* memory = std::aligned_alloc(kAlign, (size + kReadPast + kAlign - 1) / kAlign * kAlign);
+    if (memory == nullptr) throw std::bad_alloc();
+    slot.memory = {static_cast<uint8_t*>(memory), std::free};
+    slot.size = size;
+  }
+  return {slot.memory.get(), size};
+}
+
+}  // namespace forebay

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "forebay/status.h"
+
+namespace forebay {
+
+/// The working memory of one compute thread, counted against the engine's byte budget.
+///
+/// A task starts with a grant. Whoever needs memory beyond its slot of the batch says so with reserve() *before* taking it.
+/// When the grant is too small, reserve() answers OutOfBudget with bytes_needed(); the task returns that status, and the
+/// engine runs it again, from the start, once so many bytes are free (or reports it, if they never can be). So everything
+/// before a reserve() must be cheap and free of side effects.
+///
+/// Used by one thread at a time.
+class WorkMemory {
+ public:
+  static constexpr int kSlots = 4;
+
+  explicit WorkMemory(uint64_t grant = UINT64_MAX) : grant_(grant) {}
+
+  /// A new task: nothing is reserved, and scratch memory larger than `keep` bytes in all is given back.
+  void begin_task(uint64_t grant, uint64_t keep);
+  uint64_t grant() const { return grant_; }
+  uint64_t reserved() const { return reserved_; }
+
+  Status reserve(uint64_t bytes);
+  void release(uint64_t bytes) { reserved_ -= bytes; }
+
+  /// `size` bytes of reusable memory (64-byte aligned, not initialised, readable for 64 bytes more). A second call with the
+  /// same slot may move it. The bytes must have been reserved.
+  std::span<uint8_t> scratch(int slot, size_t size);
+
+ private:
+  struct Slot {
+    std::unique_ptr<uint8_t, void (*)(void*)> memory{nullptr, nullptr};
+    size_t size = 0;
+  };
+  uint64_t grant_;
+  uint64_t reserved_ = 0;
+  Slot slots_[kSlots];
+};
+
+}  // namespace forebay

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string_view>
+
+#include "forebay/result.h"
+
+namespace forebay {
+
+enum class ImageFormat : uint8_t { kJpeg, kPng, kWebp, kBmp };
+std::string_view image_format_name(ImageFormat format);
+
+enum class ColorMode : uint8_t { kRgb, kGray };
+inline int channels(ColorMode mode) { return mode == ColorMode::kRgb ? 3 : 1; }
+
+struct Rect {
+  int64_t x = 0, y = 0, width = 0, height = 0;
+  friend bool operator==(const Rect&, const Rect&) = default;
+};
+
+/// What the header of an encoded image says. Reading it takes no memory for pixels.
+struct ImageInfo {
+  ImageFormat format = ImageFormat::kJpeg;
+  /// As stored, before the EXIF orientation is applied.
+  int64_t stored_width = 0, stored_height = 0;
+  /// EXIF orientation, 1 to 8 (1 where there is none).
+  int orientation = 1;
+  int components = 3;
+  int bits = 8;
+  bool progressive = false;
+
+  /// As seen upright, after the orientation is applied.
+  int64_t width() const { return orientation >= 5 ? stored_height : stored_width; }
+  int64_t height() const { return orientation >= 5 ? stored_width : stored_height; }
+  int64_t pixels() const { return stored_width * stored_height; }
+};
+
+/// True when the first bytes look like one of the formats above (for listings: no more is promised).
+bool looks_like_image(std::span<const uint8_t> head);
+
+/// Corrupt where the header is damaged, Unsupported where it is another format (named if known) or an unusual kind.
+Result<ImageInfo> probe_image(std::span<const uint8_t> bytes);
+
+/// Upper bound of the bytes taken while decode_rows() runs: frames, coefficients and the libraries' own memory.
+uint64_t decode_working_bytes(const ImageInfo& info, const Rect& stored_crop, ColorMode mode);
+
+/// Gets the rows of the crop, top to bottom: `row` is crop.width × channels(mode) bytes, valid during the call and readable
+/// for 64 bytes more.
+class RowSink {
+ public:
+  virtual ~RowSink() = default;
+  virtual void row(const uint8_t* row) = 0;
+};
+
+/// Decodes the part `stored_crop` (inside the stored picture, before orientation) and gives its pixels, 8 bits a channel, as
+/// Pillow's `convert("RGB")` or `convert("L")` would: alpha dropped, 16 bits by their upper byte, CMYK as Pillow converts it.
+/// The pixels equal those of a full decode. Corrupt where the data is damaged or ends early.
+Status decode_rows(std::span<const uint8_t> bytes, const ImageInfo& info, const Rect& stored_crop, ColorMode mode,
+                   RowSink& sink);
+
+/// The rectangle of the stored picture that becomes `upright` after the orientation is applied.
+Rect upright_to_stored(const ImageInfo& info, const Rect& upright);
+
+}  // namespace forebay

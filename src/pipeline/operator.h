@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/record.h"
+#include "base/schema.h"
+#include "pipeline/description.h"
+#include "plan/random.h"
+
+namespace forebay {
+
+/// Something wrong with a pipeline: where, what, and the way out.
+struct Problem {
+  std::string op;       ///< "3: random_crop"
+  std::string message;  ///< "the field 'image' is still encoded"
+  std::string remedy;   ///< "put .decode_image() before it"
+};
+
+/// Which sample an operator is working on. Everything random follows from `key` alone.
+struct SampleContext {
+  SampleKey key;  ///< seed, epoch, id, occurrence
+  WorkMemory* memory = nullptr;
+};
+
+/// One operator, ready to run on any number of threads at once.
+class RecordOp {
+ public:
+  virtual ~RecordOp() = default;
+  /// Changes the record from the schema before to the schema after. An error leaves the record unusable.
+  virtual Status apply(Record& record, const SampleContext& context) const = 0;
+};
+
+enum class ArgType : uint8_t { kInt, kFloat, kBool, kText, kSize, kFloats, kFields, kDType, kJson };
+
+/// An argument of an operator, the same in every face.
+struct ArgDef {
+  std::string name;
+  ArgType type = ArgType::kInt;
+  bool required = false;
+  Json default_value;
+  std::string help;
+};
+
+/// An operator: its one name in all faces, its arguments, what it does to the schema, and how to make it run.
+struct OpDef {
+  std::string name;
+  std::string help;
+  std::vector<ArgDef> args;
+  /// Draws random numbers. Its place among such operators is part of the random key.
+  bool random = false;
+  /// Changes `schema` to what leaves the operator; adds every problem it finds (leaving op empty: the caller fills it in).
+  std::function<void(const OpSpec&, Schema& schema, std::vector<Problem>&)> infer;
+  /// Only called after infer() found no problem, with the schema that entered it. `random_index` is 0 for the first random
+  /// operator of the pipeline.
+  std::function<Result<std::unique_ptr<RecordOp>>(const OpSpec&, const Schema& before, uint32_t random_index)> compile;
+};
+
+}  // namespace forebay

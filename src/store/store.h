@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "forebay/buffer.h"
+#include "forebay/result.h"
+
+namespace forebay {
+
+struct ReadRequest {
+  /// Name of the object inside its store: a path for files, a key for object stores.
+  std::string key;
+  /// The whole object when absent. A range that ends behind the object is Corrupt ("shorter than expected").
+  std::optional<ByteRange> range;
+  /// Size that the listing gave; lets a store read in one go and notice an object that changed (kCorrupt).
+  std::optional<uint64_t> expected_size;
+};
+
+struct ObjectInfo {
+  std::string key;
+  uint64_t size = 0;
+};
+
+struct ListRequest {
+  /// Only keys below this folder ("" for all). Ends in '/' unless empty.
+  std::string prefix;
+  /// Where the previous page ended; empty for the first page.
+  std::string continuation;
+  uint32_t max_keys = 10'000;
+};
+
+/// One folder level: objects directly in it and the folders below it, so that callers may walk in parallel.
+struct ListPage {
+  std::vector<ObjectInfo> objects;
+  std::vector<std::string> prefixes;
+  uint64_t hidden = 0;        ///< entries left out because their name begins with a dot
+  std::string continuation;   ///< empty on the last page
+};
+
+/// Counters of one store since it was made.
+struct StoreStats {
+  uint64_t requests = 0;
+  uint64_t bytes = 0;
+  uint64_t errors = 0;
+  uint64_t retries = 0;
+  uint64_t in_flight = 0;
+  uint64_t immediate = 0;  ///< reads served without waiting (page cache, memory)
+  double seconds = 0;      ///< summed over requests, from issue to completion
+};
+
+/// Names → bytes. Every method may be called from any thread.
+///
+/// Asynchronous calls answer exactly once, from any thread (perhaps before the call returns), also after a stop was
+/// requested (kCancelled) and before the destructor ends. The answer must not block.
+class Store {
+ public:
+  using ReadDone = std::function<void(Result<Buffer>)>;
+  using ListDone = std::function<void(Result<ListPage>)>;
+  using StatDone = std::function<void(Result<ObjectInfo>)>;
+
+  virtual ~Store() = default;
+
+  virtual void read(const ReadRequest& request, std::stop_token stop, ReadDone done) = 0;
+  /// Answers at once when that needs no waiting (page cache, memory); nothing otherwise: then call read().
+  virtual std::optional<Result<Buffer>> read_now(const ReadRequest&) { return std::nullopt; }
+  virtual void list(const ListRequest& request, std::stop_token stop, ListDone done) = 0;
+  virtual void stat(const std::string& key, std::stop_token stop, StatDone done) = 0;
+
+  /// How the object is called in messages: "photos/a.jpg", "s3://bucket/a.jpg".
+  virtual std::string display_name(const std::string& key) const = 0;
+  virtual StoreStats stats() const = 0;
+};
+
+/// The same, waiting for the answer. For opening a data set, never on an engine thread.
+Result<Buffer> read_wait(Store& store, const ReadRequest& request, std::stop_token stop);
+Result<ListPage> list_wait(Store& store, const ListRequest& request, std::stop_token stop);
+Result<ObjectInfo> stat_wait(Store& store, const std::string& key, std::stop_token stop);
+
+}  // namespace forebay
