@@ -1,10 +1,4 @@
-# All third-party libraries of the core, found in one place.
-find_package(PkgConfig REQUIRED)
-find_package(Threads REQUIRED)
+# All third-party libraries of the core, found in one place. The first two are headers only.
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
-pkg_check_modules(jpeg REQUIRED IMPORTED_TARGET libjpeg)
-pkg_check_modules(spng REQUIRED IMPORTED_TARGET spng)
-pkg_check_modules(webp REQUIRED IMPORTED_TARGET libwebp)
-pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
-pkg_check_modules(hwy REQUIRED IMPORTED_TARGET libhwy)
+include(ForebayLinked)

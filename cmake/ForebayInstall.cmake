@@ -1,0 +1,36 @@
+# What `cmake --install` and `pip install .` put where, in three components:
+#
+#   cpp      the C++ library, its public headers, and what find_package(forebay) needs
+#   program  the command line
+#   python   the extension module (a wheel takes this one and the program, and no headers)
+#
+# The library is one static archive of all modules: a C++ interface of version 0.x promises no stable ABI, which a shared
+# library would seem to; and a program gets only the parts that it calls. See docs/decisions/0001-one-static-archive.md.
+include(CMakePackageConfigHelpers)
+
+get_property(modules GLOBAL PROPERTY FOREBAY_MODULES)
+set(objects ${modules})
+list(TRANSFORM objects REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>")
+
+add_library(forebay_library STATIC ${objects})
+add_library(forebay::forebay ALIAS forebay_library)
+set_target_properties(forebay_library PROPERTIES OUTPUT_NAME forebay EXPORT_NAME forebay LINKER_LANGUAGE CXX)
+target_compile_features(forebay_library PUBLIC cxx_std_20)
+target_include_directories(forebay_library PUBLIC
+  "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>" "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
+target_link_libraries(forebay_library PRIVATE ${FOREBAY_LINKED_LIBRARIES})
+
+if(FOREBAY_INSTALL_CPP)
+  set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/forebay")
+  install(TARGETS forebay_library EXPORT forebay_targets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT cpp)
+  install(EXPORT forebay_targets NAMESPACE forebay:: FILE forebayTargets.cmake DESTINATION "${package_dir}" COMPONENT cpp)
+  install(DIRECTORY include/forebay DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT cpp FILES_MATCHING PATTERN "*.h")
+
+  configure_package_config_file(cmake/forebayConfig.cmake.in "${CMAKE_CURRENT_BINARY_DIR}/forebayConfig.cmake"
+                                INSTALL_DESTINATION "${package_dir}")
+  write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/forebayConfigVersion.cmake"
+                                   COMPATIBILITY SameMinorVersion)
+  install(FILES "${CMAKE_CURRENT_BINARY_DIR}/forebayConfig.cmake" "${CMAKE_CURRENT_BINARY_DIR}/forebayConfigVersion.cmake"
+                cmake/ForebayLinked.cmake
+          DESTINATION "${package_dir}" COMPONENT cpp)
+endif()

@@ -18,6 +18,10 @@ if(FOREBAY_SANITIZE)
   target_link_options(forebay_options INTERFACE -fsanitize=${FOREBAY_SANITIZE})
 endif()
 
+if(FOREBAY_BUILD_FUZZ)  # all code tells the fuzzer which branches it took
+  target_compile_options(forebay_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
 function(forebay_module name)
   cmake_parse_arguments(ARG "" "" "DEPS;LIBS;PRIVATE_LIBS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cc" "${CMAKE_CURRENT_SOURCE_DIR}/*/*.cc")
@@ -25,6 +29,12 @@ function(forebay_module name)
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
 
+  if(NOT sources)  # interfaces only
+    list(TRANSFORM ARG_DEPS PREPEND forebay_)
+    add_library(forebay_${name} INTERFACE)
+    target_link_libraries(forebay_${name} INTERFACE ${ARG_DEPS} ${ARG_LIBS})
+    return()
+  endif()
   add_library(forebay_${name} STATIC ${sources})
   set_property(GLOBAL APPEND PROPERTY FOREBAY_MODULES forebay_${name})
   target_include_directories(forebay_${name} PUBLIC

@@ -27,6 +27,9 @@ struct Field {
   /// Holds a picture, height × width × channels or channels × height × width: what image operators take.
   bool image = false;
   bool channels_first = false;
+  /// Rows of a rank-1 field are filled up with this value, to pad_length or (0) to the longest of their batch.
+  std::optional<double> pad_value;
+  int64_t pad_length = 0;
 
   bool fixed_shape() const { return kind == FieldKind::kTensor && shape.fully_known(); }
   /// "image: uint8 (?, ?, 3)".

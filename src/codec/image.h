@@ -29,7 +29,10 @@ struct ImageInfo {
   int orientation = 1;
   int components = 3;
   int bits = 8;
-  bool progressive = false;
+  bool progressive = false;  ///< or interlaced, or run-length coded: rows do not come from top to bottom
+  /// What must be held of the whole picture at once: the coefficients of a JPEG in several scans, the pixels of a lossless
+  /// WebP. 0: decoded row by row.
+  uint64_t frame_bytes = 0;
 
   /// As seen upright, after the orientation is applied.
   int64_t width() const { return orientation >= 5 ? stored_height : stored_width; }

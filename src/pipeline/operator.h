@@ -10,17 +10,11 @@
 
 #include "base/record.h"
 #include "base/schema.h"
+#include "forebay/pipeline.h"
 #include "pipeline/description.h"
 #include "plan/random.h"
 
 namespace forebay {
-
-/// Something wrong with a pipeline: where, what, and the way out.
-struct Problem {
-  std::string op;       ///< "3: random_crop"
-  std::string message;  ///< "the field 'image' is still encoded"
-  std::string remedy;   ///< "put .decode_image() before it"
-};
 
 /// Which sample an operator is working on. Everything random follows from `key` alone.
 struct SampleContext {

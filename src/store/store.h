@@ -7,19 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "base/read_request.h"
 #include "forebay/buffer.h"
 #include "forebay/result.h"
 
 namespace forebay {
-
-struct ReadRequest {
-  /// Name of the object inside its store: a path for files, a key for object stores.
-  std::string key;
-  /// The whole object when absent. A range that ends behind the object is Corrupt ("shorter than expected").
-  std::optional<ByteRange> range;
-  /// Size that the listing gave; lets a store read in one go and notice an object that changed (kCorrupt).
-  std::optional<uint64_t> expected_size;
-};
 
 struct ObjectInfo {
   std::string key;
@@ -34,11 +26,13 @@ struct ListRequest {
   uint32_t max_keys = 10'000;
 };
 
-/// One folder level: objects directly in it and the folders below it, so that callers may walk in parallel.
+/// One folder level: objects directly in it and the folders below it, so that callers may walk in parallel. In no particular
+/// order.
 struct ListPage {
   std::vector<ObjectInfo> objects;
   std::vector<std::string> prefixes;
   uint64_t hidden = 0;        ///< entries left out because their name begins with a dot
+  uint64_t irregular = 0;     ///< left out: links that lead nowhere or round in circles, sockets, FIFOs, devices
   std::string continuation;   ///< empty on the last page
 };
 
@@ -66,6 +60,8 @@ class Store {
   virtual ~Store() = default;
 
   virtual void read(const ReadRequest& request, std::stop_token stop, ReadDone done) = 0;
+  /// True where read_now() is worth trying on the thread that needs the bytes.
+  virtual bool reads_now() const { return false; }
   /// Answers at once when that needs no waiting (page cache, memory); nothing otherwise: then call read().
   virtual std::optional<Result<Buffer>> read_now(const ReadRequest&) { return std::nullopt; }
   virtual void list(const ListRequest& request, std::stop_token stop, ListDone done) = 0;

@@ -1,0 +1,138 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "forebay/batch.h"
+#include "forebay/pipeline.h"
+#include "forebay/result.h"
+
+namespace forebay {
+
+enum class OnError : uint8_t { kRaise, kSkip, kReplace };
+
+struct LoaderOptions {
+  uint64_t seed = 0;
+  std::optional<int64_t> epochs;      ///< nothing is prefetched past the last one
+  std::optional<int> rank;            ///< else from torchrun, Slurm or MPI variables, else 0
+  std::optional<int> world_size;      ///< likewise, else 1
+  std::optional<int> threads;         ///< compute threads; else from affinity and cgroup quota
+  std::optional<int> requests;        ///< storage requests in flight
+  std::optional<uint64_t> memory;     ///< bytes for everything between storage and the user
+  OnError on_error = OnError::kRaise;
+  std::optional<double> max_errors;   ///< a count (>= 1), or a share of the data set (< 1)
+  std::map<std::string, std::string> storage_options;
+};
+
+/// One entry of Loader::errors().
+struct ErrorEntry {
+  int64_t sample = 0;
+  std::string key, op, code, message;
+  int64_t count = 0;
+};
+
+/// A call that user code outside the engine (Python) has to make, on a thread of its own. Exactly one of finish()/fail() per
+/// call; a call that is dropped counts as failed.
+class ForeignCall;  // src/pipeline/foreign.h
+class Loader;
+
+/// What one operator did since the loader was opened.
+struct StepStats {
+  std::string name;
+  int64_t samples = 0;
+  uint64_t bytes_in = 0, bytes_out = 0;
+  double busy_seconds = 0;     ///< on compute threads (CPU)
+  double waiting_seconds = 0;  ///< for storage or user code
+};
+
+struct StoreStatsEntry {
+  std::string name;
+  uint64_t requests = 0, bytes = 0, errors = 0, retries = 0, in_flight = 0;
+  double seconds = 0;
+};
+
+struct LoaderStats {
+  std::vector<StepStats> steps;
+  std::vector<StoreStatsEntry> stores;
+  uint64_t memory_budget = 0, memory_used = 0, memory_peak = 0;
+  uint64_t memory_batches = 0, memory_fetched = 0, memory_working = 0, memory_pool = 0;
+  uint64_t index_bytes = 0;     ///< the data set's index: keys and sizes
+  int threads = 0, requests = 0;
+  int64_t batches = 0, samples = 0, errors = 0;
+  int64_t retracted = 0;        ///< elements that gave their bytes back to an older one and were fetched again
+  double consumer_wait_seconds = 0;
+};
+
+/// A running, checkpointable stream of batches: a position in a plan over an engine. next(), state and epoch calls come from
+/// one thread at a time; close() and stats() from any.
+class Loader {
+ public:
+  /// Checks the pipeline, opens the data set (reads the listing), starts nothing else: threads start with the first next().
+  static Result<std::unique_ptr<Loader>> open(const Pipeline& pipeline, LoaderOptions options = {});
+  /// Closes.
+  ~Loader();
+  Loader(const Loader&) = delete;
+  Loader& operator=(const Loader&) = delete;
+
+  /// The next batch; nothing at the end of an epoch (the call after that begins the next one) and after the last epoch.
+  Result<std::optional<Batch>> next();
+  /// The same, but gives up after `timeout`: then `*timed_out` is true.
+  Result<std::optional<Batch>> next_for(std::chrono::milliseconds timeout, bool* timed_out);
+
+  /// Batches of this rank in the current epoch: those done plus those left.
+  int64_t batches_per_epoch() const;
+  /// Samples in the data set, after take and filter.
+  int64_t size() const;
+  /// Epoch of the next batch.
+  int64_t epoch() const;
+  /// No batches are left to give: `epochs` are over.
+  bool finished() const;
+  Status set_epoch(int64_t epoch);
+  int rank() const;
+  int world_size() const;
+  const Pipeline& pipeline() const;
+
+  /// Of data set, pipeline and seed, as 32 hexadecimal digits.
+  std::string fingerprint() const;
+  /// JSON text, under 1 KB, the same on every rank.
+  std::string state() const;
+  Status load_state(const std::string& json, bool strict = true);
+
+  LoaderStats stats() const;
+  std::vector<ErrorEntry> errors() const;
+  /// Bounded time, from any state and thread; idempotent. A next() that waits on another thread returns Cancelled.
+  void close();
+  bool closed() const;
+
+  /// For faces that run user code on their own threads: waits up to `timeout` for a call to make. Null on time-out; after
+  /// close() `*closed` is true.
+  std::shared_ptr<ForeignCall> take_call(std::chrono::milliseconds timeout, bool* closed);
+
+ private:
+  struct Impl;
+  explicit Loader(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Streaming digest of an epoch: xxh3-128 over (id, then the bytes of each field, fields by name), sample by sample, padding
+/// left out. Give it the batches in global order (rank by rank within a step).
+class EpochDigest {
+ public:
+  EpochDigest();
+  ~EpochDigest();
+  void add(const Batch& batch);
+  /// 32 hexadecimal digits.
+  std::string to_string() const;
+  int64_t samples() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace forebay

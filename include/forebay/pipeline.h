@@ -1,0 +1,122 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "forebay/result.h"
+#include "forebay/tensor.h"
+
+namespace forebay {
+
+class Description;
+
+/// Something wrong with a pipeline: where, what, and the way out.
+struct Problem {
+  std::string op;       ///< "3: random_crop"
+  std::string message;  ///< "the field 'image' is still encoded"
+  std::string remedy;   ///< "put .decode_image() before it"
+};
+
+/// One array of `fb::arrays`: data in memory (kept alive by `values.buffer`, or by the caller), or a .npy file.
+struct Array {
+  Tensor values;     ///< first axis is the sample
+  std::string path;  ///< a .npy file, memory-mapped; used when not empty
+};
+
+/// One sample as user code sees it: field name → tensor. Bytes and text are uint8 tensors of rank 1.
+using Sample = std::map<std::string, Tensor>;
+using MapFunction = std::function<Status(Sample&)>;
+/// True for samples to keep.
+using FilterFunction = std::function<Result<bool>(const Sample&)>;
+
+/// Names of fields an operator works on; one draw is shared by all of them.
+using Fields = std::vector<std::string>;
+/// One number for a square, or {height, width}.
+using ImageSize = std::vector<int64_t>;
+/// Symmetric around the identity (one number) or {low, high}.
+using JitterRange = std::vector<double>;
+
+struct ImagesOptions { std::string split_by = "folder"; };
+struct ManifestOptions { std::string root; std::string path = "path"; };
+struct ShuffleOptions { std::optional<int64_t> block; std::optional<int64_t> lanes; };
+struct DecodeImageOptions { Fields field; std::string mode = "rgb"; int64_t max_pixels = 100'000'000; };
+struct ResizeOptions { std::optional<int64_t> short_side; std::string interpolation = "bilinear"; Fields field = {"image"}; };
+struct CropOptions { Fields field = {"image"}; };
+struct RandomResizedCropOptions {
+  std::vector<double> scale = {0.08, 1.0};
+  std::vector<double> ratio = {3.0 / 4.0, 4.0 / 3.0};
+  std::string interpolation = "bilinear";
+  Fields field = {"image"};
+};
+struct RandomFlipOptions { double p = 0.5; Fields field = {"image"}; };
+struct ColorJitterOptions { JitterRange brightness, contrast, saturation, hue; Fields field = {"image"}; };
+struct NormalizeOptions { std::vector<double> mean, std; Fields field = {"image"}; };
+struct LayoutOptions { Fields field = {"image"}; };
+struct CastOptions { Fields field = {"image"}; };
+struct PadOptions { std::optional<int64_t> length; };
+struct BatchOptions { std::string last = "partial"; };
+struct MapOptions { Fields fields; std::string name = "function"; };
+struct FilterOptions { Fields fields; std::string name = "function"; };
+
+/// Mean and standard deviation of ImageNet's training pictures, for normalize().
+inline NormalizeOptions imagenet() { return {.mean = {0.485, 0.456, 0.406}, .std = {0.229, 0.224, 0.225}, .field = {"image"}}; }
+
+/// The description of a data set and what is done to it: immutable, cheap to copy, touches no storage. Each call returns a
+/// new one. Nothing is validated before check() or before a Loader is opened.
+class Pipeline {
+ public:
+  Pipeline();
+  explicit Pipeline(std::shared_ptr<const Description> description);
+
+  Pipeline shuffle(ShuffleOptions options = {}) const;
+  Pipeline decode_image(DecodeImageOptions options = {}) const;
+  Pipeline resize(ImageSize size, ResizeOptions options = {}) const;
+  Pipeline resize(ResizeOptions options) const;
+  Pipeline center_crop(ImageSize size, CropOptions options = {}) const;
+  Pipeline random_crop(ImageSize size, CropOptions options = {}) const;
+  Pipeline random_resized_crop(ImageSize size, RandomResizedCropOptions options = {}) const;
+  Pipeline center_crop(int64_t size) const { return center_crop(ImageSize{size}); }
+  Pipeline random_crop(int64_t size) const { return random_crop(ImageSize{size}); }
+  Pipeline random_resized_crop(int64_t size) const { return random_resized_crop(ImageSize{size}); }
+  Pipeline random_flip(RandomFlipOptions options = {}) const;
+  Pipeline color_jitter(ColorJitterOptions options) const;
+  Pipeline normalize(NormalizeOptions options) const;
+  Pipeline layout(std::string_view order, LayoutOptions options = {}) const;
+  Pipeline cast(std::string_view dtype, CastOptions options = {}) const;
+  Pipeline map(MapFunction function, MapOptions options = {}) const;
+  Pipeline filter(FilterFunction function, FilterOptions options = {}) const;
+  Pipeline select(Fields fields) const;
+  Pipeline rename(std::map<std::string, std::string> names) const;  ///< old name → new name
+  Pipeline take(int64_t n) const;
+  Pipeline pad(std::string_view field, double value, PadOptions options = {}) const;
+  Pipeline batch(int64_t n, BatchOptions options = {}) const;
+
+  /// Every problem that can be found without touching storage; empty when there is none.
+  std::vector<Problem> check() const;
+  /// Class names in label order. Reads the listing on first use.
+  Result<std::vector<std::string>> classes() const;
+  /// One line per operator.
+  std::string to_string() const;
+  Result<std::string> to_json() const;
+  static Result<Pipeline> from_json(std::string_view text);
+
+  const Description& description() const { return *description_; }
+
+ private:
+  std::shared_ptr<const Description> description_;
+};
+
+/// Sources.
+Pipeline images(std::string root, ImagesOptions options = {});
+Pipeline files(std::vector<std::string> patterns);
+Pipeline manifest(std::string url, ManifestOptions options = {});
+Pipeline arrays(std::map<std::string, Array> fields);
+
+}  // namespace forebay

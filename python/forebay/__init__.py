@@ -1,0 +1,62 @@
+"""Forebay: stored data, a pipeline and a seed become a steady, reproducible stream of training batches.
+
+    import forebay as fb
+
+    pipeline = (
+        fb.images("photos/train")
+        .shuffle()
+        .decode_image()
+        .random_resized_crop(224)
+        .random_flip()
+        .normalize(fb.IMAGENET)
+        .batch(64)
+    )
+    with fb.Loader(pipeline, seed=7) as loader:
+        for batch in loader:
+            batch["image"], batch["label"]  # float32 (64, 3, 224, 224), int64 (64,)
+"""
+
+from ._core import Batch
+from .errors import (
+    Cancelled,
+    Corrupt,
+    Error,
+    Internal,
+    InvalidArgument,
+    NotFound,
+    OutOfBudget,
+    Problem,
+    StateMismatch,
+    Unavailable,
+    Unsupported,
+)
+from .loader import Loader, digest
+from .pipeline import IMAGENET, Normalization, Pipeline
+from .sources import Dataset, arrays, arrow, files, images, manifest, parquet
+
+__all__ = [
+    "IMAGENET",
+    "Batch",
+    "Cancelled",
+    "Corrupt",
+    "Dataset",
+    "Error",
+    "Internal",
+    "InvalidArgument",
+    "Loader",
+    "NotFound",
+    "Normalization",
+    "OutOfBudget",
+    "Pipeline",
+    "Problem",
+    "StateMismatch",
+    "Unavailable",
+    "Unsupported",
+    "arrays",
+    "arrow",
+    "digest",
+    "files",
+    "images",
+    "manifest",
+    "parquet",
+]

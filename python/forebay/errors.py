@@ -1,0 +1,180 @@
+"""What can go wrong: one exception class per code.
+
+The code decides what may happen next (retry, skip, give up), the attributes say where it happened, the text is for people.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = [
+    "Cancelled",
+    "Corrupt",
+    "Error",
+    "Internal",
+    "InvalidArgument",
+    "NotFound",
+    "OutOfBudget",
+    "Problem",
+    "StateMismatch",
+    "Unavailable",
+    "Unsupported",
+]
+
+
+class Problem(NamedTuple):
+    """Something wrong with a pipeline."""
+
+    operator: str
+    """Where: "3: random_crop"."""
+    message: str
+    """What: "the field 'image' is still encoded"."""
+    remedy: str
+    """The way out: "put .decode_image() before it"."""
+
+    def __str__(self) -> str:
+        return f"{self.operator}: {self.message}; {self.remedy}" if self.remedy else f"{self.operator}: {self.message}"
+
+
+class Error(Exception):
+    """The base of all errors that Forebay raises.
+
+    Attributes:
+        code: name of the kind of error, the same as the class ("Corrupt", "NotFound", ...).
+        message: what went wrong, without the place.
+        key: the object (file, key of an object store), or None.
+        sample: id of the sample in the data set, or None.
+        operator: the step of the pipeline, or None.
+        range: (offset, length) in bytes inside the object, or None.
+    """
+
+    code = "Error"
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        key: str | None = None,
+        sample: int | None = None,
+        operator: str | None = None,
+        range: tuple[int, int] | None = None,
+    ) -> None:
+        self.message = message
+        self.key = key
+        self.sample = sample
+        self.operator = operator
+        self.range = range
+        super().__init__(message)
+
+    def __str__(self) -> str:
+        place = "".join(f"{part}: " for part in (self.key, self.operator) if part)
+        text = place + self.message
+        if self.range is not None:
+            text += f" (bytes {self.range[0]} to {self.range[0] + self.range[1]})"
+        if self.sample is not None:
+            text += f" (sample {self.sample})"
+        return text
+
+    def __reduce__(self):
+        return type(self), (self.message,), dict(self.__dict__)
+
+
+class InvalidArgument(Error, ValueError):
+    """The call makes no sense; nothing was done.
+
+    Where a pipeline is at fault, `problems` lists everything that is wrong with it, as `Pipeline.check()` does.
+    """
+
+    code = "InvalidArgument"
+    problems: list[Problem] = []
+
+
+class NotFound(Error):
+    """A named object does not exist."""
+
+    code = "NotFound"
+
+
+class Corrupt(Error):
+    """An object's bytes are not what its format says."""
+
+    code = "Corrupt"
+
+
+class Unavailable(Error):
+    """Storage did not answer; trying again may help."""
+
+    code = "Unavailable"
+
+
+class Unsupported(Error):
+    """Valid, but of a kind that is not handled, or refused by a cap such as `max_pixels`."""
+
+    code = "Unsupported"
+
+
+class OutOfBudget(Error):
+    """More memory is needed than the budget can ever give. `bytes_needed` would have been enough."""
+
+    code = "OutOfBudget"
+    bytes_needed: int = 0
+
+
+class Cancelled(Error):
+    """Somebody asked to stop: the loader was closed."""
+
+    code = "Cancelled"
+
+
+class StateMismatch(Error):
+    """A saved state belongs to other data, another pipeline or another seed."""
+
+    code = "StateMismatch"
+
+
+class Internal(Error):
+    """A defect of Forebay. Please report it."""
+
+    code = "Internal"
+
+
+class UserFailure(Exception):
+    """Carries the token of an exception of the user's own function; never leaves the package."""
+
+    def __init__(self, token: int) -> None:
+        super().__init__(token)
+        self.token = token
+
+
+_CLASSES = {
+    cls.code: cls
+    for cls in (
+        InvalidArgument, NotFound, Corrupt, Unavailable, Unsupported, OutOfBudget, Cancelled, StateMismatch, Internal,
+    )
+}  # fmt: skip
+
+# Tracebacks then say "forebay.Corrupt", which is how users catch it.
+for _class in (Error, Problem, *_CLASSES.values()):
+    _class.__module__ = "forebay"
+
+
+def from_status(
+    code: str,
+    message: str,
+    key: str | None,
+    operator: str | None,
+    sample: int | None,
+    range: tuple[int, int] | None,
+    bytes_needed: int,
+) -> Error:
+    """The exception of a failure in the engine."""
+    error = _CLASSES.get(code, Error)(message, key=key, sample=sample, operator=operator, range=range)
+    error.code = code
+    if isinstance(error, OutOfBudget):
+        error.bytes_needed = bytes_needed
+    return error
+
+
+def not_yet(what: str, instead: str) -> Unsupported:
+    """For calls that are part of the documented interface and not there yet."""
+    return Unsupported(f"{what} is not there yet in this version of Forebay; {instead}")

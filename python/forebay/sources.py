@@ -1,0 +1,123 @@
+"""Where samples come from. Each function describes a data set and touches no storage."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Sequence
+
+import numpy as np
+
+from . import _core
+from ._workers import DatasetItems, only_threads
+from .errors import InvalidArgument, not_yet
+from .pipeline import Pipeline
+
+__all__ = ["Dataset", "arrays", "arrow", "files", "images", "manifest", "parquet"]
+
+
+def images(root: str | os.PathLike[str], split_by: str = "folder") -> Pipeline:
+    """A folder of pictures with one sub-folder per class.
+
+    Fields: `image` (bytes, encoded until `.decode_image()`), `label` (int64, number of the class; classes are the
+    sub-folders sorted by name) and `key` (str, path below the root). A sample's id is the rank of its key in byte order.
+    Hidden files and files that are not pictures are left out.
+
+    Args:
+        root: a folder, or a URL.
+        split_by: "folder", the only way so far.
+
+    Errors when a loader is opened: NotFound for a missing folder, InvalidArgument for one without pictures.
+    """
+    return _source("images", root=os.fspath(root), split_by=split_by)
+
+
+def files(pattern: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> Pipeline:
+    """Files as they are.
+
+    Fields: `bytes` and `key` (str).
+
+    Args:
+        pattern: a path or pattern, or a list of them. Patterns may hold `*`, `?`, `[a-z]`, `**` and `{000..099}`.
+    """
+    patterns = [pattern] if isinstance(pattern, (str, os.PathLike)) else pattern
+    return _source("files", patterns=[os.fspath(one) for one in patterns])
+
+
+def manifest(
+    url: str | os.PathLike[str], root: str | os.PathLike[str] | None = None, path: str = "path"
+) -> Pipeline:
+    """Objects listed in a CSV or JSONL file, a line each.
+
+    Fields: `bytes` of the object, `key` (str, its path as listed), and every other column under its own name.
+    A sample's id is the number of its line.
+
+    Args:
+        url: the list.
+        root: what the paths are relative to; by default the folder that the list is in.
+        path: the column that holds the paths.
+    """
+    return _source("manifest", url=os.fspath(url), root=None if root is None else os.fspath(root), path=path)
+
+
+def arrays(**fields: np.ndarray | str | os.PathLike[str]) -> Pipeline:
+    """Arrays in memory, or `.npy` files, which are memory-mapped. The first axis is the sample.
+
+    Fields: one per argument, of shape `array.shape[1:]`. A sample's id is its index.
+
+    Arrays are read where they are, so they must not change while a loader runs; those that are not C-contiguous are copied
+    once, here.
+    """
+    names = list(fields)
+    values = [_array(name, value) for name, value in fields.items()]
+    label = ", ".join(f"{name}={_array_label(value)}" for name, value in zip(names, values))
+    return Pipeline(_core.Description.arrays(names, values, label))
+
+
+def Dataset(dataset: Any, workers: str = "threads") -> Pipeline:
+    """Any Python object with `__len__` and `__getitem__`, such as a `torch.utils.data.Dataset`.
+
+    `dataset[i]` may return a dict of fields, a tuple or list (fields "0", "1", ...) or a single value (field "0"). A field
+    is a number, str, bytes, a NumPy array or a torch tensor. It is called on threads of Python's, several at a time.
+
+    Args:
+        dataset: the object; its length is asked for here.
+        workers: "threads", the only way so far.
+    """
+    only_threads(workers, "Dataset")
+    items = DatasetItems(dataset)
+    try:
+        size = len(dataset)
+    except TypeError:
+        raise InvalidArgument(f"Dataset: {type(dataset).__name__} has no length; __len__ and __getitem__ are needed") from None
+    if not hasattr(dataset, "__getitem__"):
+        raise InvalidArgument(f"Dataset: {type(dataset).__name__} has no __getitem__")
+    return Pipeline(_core.Description.source("dataset", {"size": size}, f"<{items.name}>"), {0: items})
+
+
+def parquet(
+    pattern: str | Sequence[str], columns: Sequence[str] | None = None, filter: Any = None, null: Any = "error"
+) -> Pipeline:
+    """Parquet files, a field per column. Not there yet: raises Unsupported."""
+    raise not_yet("fb.parquet", "read the columns into NumPy arrays and use fb.arrays")
+
+
+def arrow(pattern: str | Sequence[str]) -> Pipeline:
+    """Arrow files, a field per column. Not there yet: raises Unsupported."""
+    raise not_yet("fb.arrow", "read the columns into NumPy arrays and use fb.arrays")
+
+
+def _source(name: str, **args: Any) -> Pipeline:
+    return Pipeline(_core.Description.source(name, {key: value for key, value in args.items() if value is not None}))
+
+
+def _array(name: str, value: Any) -> np.ndarray | str:
+    if isinstance(value, (str, os.PathLike)):
+        return os.fspath(value)
+    array = np.asarray(value, order="C")
+    if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
+        raise InvalidArgument(f"arrays: '{name}' has elements of type {array.dtype}; numbers of at most 64 bits are needed")
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+def _array_label(value: np.ndarray | str) -> str:
+    return value if isinstance(value, str) else f"{value.dtype} {value.shape}"

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "forebay/status.h"
+
+namespace forebay {
+
+struct ReadRequest {
+  /// Name of the object inside its store: a path for files, a key for object stores.
+  std::string key;
+  /// The whole object when absent. A range that ends behind the object is Corrupt ("shorter than expected").
+  std::optional<ByteRange> range;
+  /// Size that the listing gave; lets a store read in one go and notice an object that changed (kCorrupt).
+  std::optional<uint64_t> expected_size;
+};
+
+}  // namespace forebay

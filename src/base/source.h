@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/hash.h"
+#include "base/record.h"
+#include "base/schema.h"
+#include "base/read_request.h"
+
+namespace forebay {
+
+class Store;
+
+/// An indexed data set: how many samples, what is in them, and how sample `id` is read. Immutable once opened; every method
+/// may be called from any thread.
+class Source {
+ public:
+  virtual ~Source() = default;
+
+  virtual const Schema& schema() const = 0;
+  virtual int64_t size() const = 0;
+  /// Changes when the data changes; hosts agree on it (keys and sizes in id order, never mtime or inode).
+  virtual Hash128 version() const = 0;
+  /// Memory of the index itself (keys, sizes).
+  virtual uint64_t index_bytes() const = 0;
+  /// What messages call sample `id`: its key, or "sample 17 of x.npy".
+  virtual std::string key(int64_t id) const = 0;
+
+  /// What must be read before load(id). `store` is null where nothing is fetched (arrays).
+  struct Fetch {
+    Store* store = nullptr;
+    ReadRequest request;
+    uint64_t size = 0;  ///< bytes the read gives
+  };
+  virtual Fetch fetch(int64_t id) const = 0;
+
+  /// Fills `record` (one value per field of schema()). `fetched` is empty when no wanted field is `Field::fetched`; the
+  /// values of such fields are then left empty.
+  virtual Status load(int64_t id, Buffer fetched, Record& record) const = 0;
+
+  /// Copies one fixed-shape field of many samples to consecutive places at `out`. Only where `gathers(field)`.
+  virtual bool gathers(size_t /*field*/) const { return false; }
+  virtual Status gather(size_t /*field*/, std::span<const int64_t> /*ids*/, uint8_t* /*out*/) const { return {}; }
+};
+
+}  // namespace forebay

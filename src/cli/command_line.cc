@@ -1,0 +1,63 @@
+#include "cli/command_line.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cli/byte_size.h"
+#include "cli/suggest.h"
+
+namespace forebay {
+
+CommandLine::CommandLine(std::string_view verb, std::string_view help)
+    : verb_(verb), app_(std::string(help), fmt::format("forebay {}", verb)) {
+  app_.set_help_flag("-h,--help", "this text");
+  app_.add_flag("--json", json_, "print the result as JSON, keys sorted");
+}
+
+CLI::Option* CommandLine::add_bytes(const std::string& name, std::optional<uint64_t>& value, const std::string& help) {
+  const auto set = [&value, name](const std::string& text) {
+    value = parse_byte_size(text);
+    if (!value) throw CLI::ValidationError(name, fmt::format("'{}' is no size; write it like 512MiB or 2GiB", text));
+  };
+  return app_.add_option_function<std::string>(name, set, help)->type_name("BYTES");
+}
+
+std::string CommandLine::unknown_option(const Arguments& arguments) const {
+  for (const std::string& argument : arguments) {
+    if (argument == "--") break;
+    if (argument.size() < 2 || argument[0] != '-' || !(argument[1] == '-' || std::isalpha(argument[1]))) continue;
+    const std::string name = argument.substr(0, argument.find('='));
+    if (app_.get_option_no_throw(name) == nullptr) return name;
+  }
+  return {};
+}
+
+std::optional<int> CommandLine::parse(const Arguments& arguments, const Console& console) {
+  // Before CLI11 looks: it would complain about what is missing first, though the mistyped option is why.
+  if (const std::string name = unknown_option(arguments); !name.empty()) {
+    std::vector<std::string> names;
+    for (const CLI::Option* option : app_.get_options()) {
+      for (const std::string& known : option->get_lnames()) names.push_back("--" + known);
+    }
+    return misuse(fmt::format("has no option '{}'{}", name, did_you_mean(name, names)), console);
+  }
+  try {
+    app_.parse(Arguments(arguments.rbegin(), arguments.rend()));
+  } catch (const CLI::CallForHelp&) {
+    fmt::print(console.out, "{}", app_.help());
+    return kDone;
+  } catch (const CLI::ExtrasError&) {
+    return misuse("was given more arguments than it takes", console);
+  } catch (const CLI::ParseError& e) {
+    return misuse(fmt::format("cannot go on: {}", e.what()), console);
+  }
+  return std::nullopt;
+}
+
+int CommandLine::misuse(std::string_view what, const Console& console) const {
+  fmt::print(console.err, "forebay: '{}' {}; see 'forebay {} --help'.\n", verb_, what, verb_);
+  return kMisuse;
+}
+
+}  // namespace forebay

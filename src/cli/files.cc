@@ -1,0 +1,58 @@
+#include "cli/files.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+#include <fmt/format.h>
+
+namespace forebay {
+namespace {
+
+constexpr size_t kTextLimit = size_t{64} << 20;
+
+struct CloseFile {
+  void operator()(FILE* file) const {
+    if (file != stdin) std::fclose(file);
+  }
+};
+using File = std::unique_ptr<FILE, CloseFile>;
+
+Status file_failed(const std::string& path, const char* what) {
+  const Code code = errno == ENOENT ? Code::kNotFound : Code::kUnavailable;
+  return Status(code, fmt::format("cannot {}: {}", what, std::strerror(errno))).with_key(path);
+}
+
+}  // namespace
+
+Result<std::string> read_text(const std::string& path) {
+  const File file(path == "-" ? stdin : std::fopen(path.c_str(), "rb"));
+  if (!file) return file_failed(path, "read it");
+  std::string text;
+  char block[65536];
+  size_t got = 0;
+  while ((got = std::fread(block, 1, sizeof block, file.get())) > 0) {
+    text.append(block, got);
+    if (text.size() > kTextLimit) return invalid_argument("is larger than 64 MiB, so it is no pipeline or state").with_key(path);
+  }
+  if (std::ferror(file.get())) return file_failed(path, "read it");
+  return text;
+}
+
+Status write_file(const std::string& path, std::string_view bytes) {
+  // The process id keeps two writers apart; a leftover of a killed one is overwritten by nobody and harms nobody.
+  const std::string beside = fmt::format("{}.{}.tmp", path, getpid());
+  File file(std::fopen(beside.c_str(), "wb"));
+  if (!file) return file_failed(path, "write it");
+  bool written = std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size();
+  written = std::fclose(file.release()) == 0 && written;
+  if (written && std::rename(beside.c_str(), path.c_str()) == 0) return {};
+  Status failed = file_failed(path, "write it");
+  std::remove(beside.c_str());
+  return failed;
+}
+
+}  // namespace forebay

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "forebay/result.h"
+
+namespace forebay {
+
+/// The whole of a small text file (up to 64 MiB); "-" is standard input.
+Result<std::string> read_text(const std::string& path);
+
+/// Replaces the file in one step: whoever reads it, also after a kill, finds the old bytes or the new ones.
+Status write_file(const std::string& path, std::string_view bytes);
+
+}  // namespace forebay

@@ -1,0 +1,157 @@
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/command_line.h"
+#include "cli/inspect_report.h"
+#include "cli/interrupt.h"
+#include "cli/progress.h"
+#include "format/open_store.h"
+#include "runtime/host.h"
+
+namespace forebay {
+namespace {
+
+/// Enough for the header of nearly every picture; where it is not, the whole is read.
+constexpr uint64_t kHeadBytes = 64 << 10;
+
+struct InspectOptions {
+  std::string url;
+  bool json = false, decode = false, strict = false;
+  int64_t max_pixels = 100'000'000;
+  int threads = 0;
+};
+
+/// Pixels are decoded to see whether they can be.
+class NoSink final : public RowSink {
+ public:
+  void row(const uint8_t*) override {}
+};
+
+/// Looks at all pictures of a folder, on several threads.
+class Inspection {
+ public:
+  Inspection(const ImageFolder& folder, const InspectOptions& options, std::stop_token stop)
+      : folder_(folder), options_(options), stop_(stop) {}
+
+  Result<PictureFindings> run(Progress& progress) {
+    std::vector<std::thread> others;
+    for (int i = 1; i < options_.threads; ++i) others.emplace_back([this] { work(nullptr); });
+    work(&progress);
+    for (std::thread& thread : others) thread.join();
+    if (stop_.stop_requested()) return cancelled("interrupted");
+    return std::move(findings_);
+  }
+
+ private:
+  void work(Progress* progress) {
+    PictureFindings own;
+    while (!stop_.stop_requested()) {
+      const int64_t id = next_.fetch_add(1);
+      if (id >= folder_.size()) break;
+      look_at(id, own);
+      if (progress != nullptr) progress->update(id + 1);
+    }
+    const std::lock_guard lock(mutex_);
+    findings_.merge(std::move(own));
+  }
+
+  void look_at(int64_t id, PictureFindings& own) const {
+    own.add_object(folder_.fetch(id).size);
+    const Result<ImageInfo> info = read(id);
+    if (info.ok()) return own.add_picture(*info);
+    own.add_unreadable(id, info.status().with_key(folder_.key(id)));
+  }
+
+  Result<ImageInfo> read(int64_t id) const {
+    const Source::Fetch fetch = folder_.fetch(id);
+    if (!options_.decode && fetch.size > kHeadBytes) {
+      ReadRequest head = fetch.request;
+      head.range = ByteRange{0, kHeadBytes};
+      FOREBAY_ASSIGN(const Buffer bytes, read_wait(*fetch.store, head, stop_));
+      if (auto info = probe_image(bytes.span()); info.ok()) return info;
+    }
+    FOREBAY_ASSIGN(const Buffer bytes, read_wait(*fetch.store, fetch.request, stop_));
+    FOREBAY_ASSIGN(const ImageInfo info, probe_image(bytes.span()));
+    if (options_.decode) FOREBAY_RETURN_IF_ERROR(decode(bytes, info));
+    return info;
+  }
+
+  Status decode(const Buffer& bytes, const ImageInfo& info) const {
+    if (info.pixels() > options_.max_pixels) {
+      return unsupported(fmt::format("{} x {} pixels are more than the {} of --max-pixels", info.stored_width,
+                                     info.stored_height, options_.max_pixels));
+    }
+    NoSink sink;
+    return decode_rows(bytes.span(), info, {0, 0, info.stored_width, info.stored_height}, ColorMode::kRgb, sink);
+  }
+
+  const ImageFolder& folder_;
+  const InspectOptions& options_;
+  const std::stop_token stop_;
+  std::atomic<int64_t> next_ = 0;
+  std::mutex mutex_;
+  PictureFindings findings_;
+};
+
+/// With its classes, or without them where pictures lie outside of class folders.
+Result<std::unique_ptr<ImageFolder>> open_folder(const StoreAndPath& place, InspectReport& report, std::stop_token stop) {
+  auto folder = open_image_folder(place.store, place.path, {.split_by = "folder"}, stop);
+  if (folder.ok() || folder.status().code() != Code::kInvalidArgument) return folder;
+  report.labelled = false;
+  report.why_not_labelled = folder.status().message();
+  return open_image_folder(place.store, place.path, {.split_by = "none"}, stop);
+}
+
+std::map<std::string, int64_t> count_classes(const ImageFolder& folder) {
+  std::map<std::string, int64_t> counts;
+  for (const std::string& name : folder.classes()) counts[name] = 0;
+  for (int64_t id = 0; id < folder.size(); ++id) ++counts[folder.classes()[static_cast<size_t>(folder.label(id))]];
+  return counts;
+}
+
+Result<InspectReport> inspect(const InspectOptions& options, const Console& console, std::stop_token stop) {
+  InspectReport report;
+  report.url = options.url;
+  report.decoded = options.decode;
+  FOREBAY_ASSIGN(const StoreAndPath place, open_store(options.url));
+  FOREBAY_ASSIGN(const std::unique_ptr<ImageFolder> folder, open_folder(place, report, stop));
+  if (report.labelled) report.classes = count_classes(*folder);
+  report.left_out = folder->report();
+  Progress progress(console, "looking", folder->size(), options.json);
+  FOREBAY_ASSIGN(report.found, Inspection(*folder, options, stop).run(progress));
+  return report;
+}
+
+}  // namespace
+
+int inspect_verb(const Arguments& arguments, const Console& console) {
+  CommandLine line("inspect", "What is in a folder of pictures: count, classes, formats, sizes, unreadable records.");
+  InspectOptions options;
+  options.threads = usable_cores();
+  line.app().add_option("url", options.url, "the folder")->required();
+  line.app().add_flag("--decode", options.decode, "decode every pixel, not only the headers");
+  line.app().add_flag("--strict", options.strict, "fail (1) where a record cannot be read");
+  line.app().add_option("--max-pixels", options.max_pixels, "with --decode: larger pictures count as unreadable")
+      ->type_name("N")->capture_default_str()->check(CLI::PositiveNumber);
+  line.app().add_option("--threads", options.threads, "how many look at once")->type_name("N")->capture_default_str()
+      ->check(CLI::Range(1, 4096));
+  if (const auto code = line.parse(arguments, console)) return *code;
+  options.json = line.json();
+
+  const Interrupt interrupt;
+  const Result<InspectReport> report = inspect(options, console, interrupt.token());
+  if (!report.ok()) {
+    const Status status = interrupt.requested() ? cancelled("interrupted") : report.status();
+    return report_failure(status, options.json, console);
+  }
+  if (options.json) print_json(report->to_json(), console);
+  else fmt::print(console.out, "{}", report->to_text());
+  return options.strict && report->found.unreadable_count > 0 ? kFailed : kDone;
+}
+
+}  // namespace forebay

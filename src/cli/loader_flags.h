@@ -1,0 +1,28 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/command_line.h"
+#include "forebay/loader.h"
+
+namespace forebay {
+
+/// The options of a loader under the names they have in every face: --seed, --threads, --on-error, …
+class LoaderFlags {
+ public:
+  enum class Which { kBasic, kAll };
+  LoaderFlags(CommandLine& line, Which which);
+
+  /// After CommandLine::parse().
+  LoaderOptions options() const;
+
+ private:
+  LoaderOptions options_;
+  std::string on_error_ = "raise";
+  std::vector<std::string> storage_;
+};
+
+}  // namespace forebay

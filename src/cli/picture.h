@@ -1,0 +1,41 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "forebay/status.h"
+
+namespace forebay {
+
+using Rgb = std::array<uint8_t, 3>;
+
+/// An 8-bit RGB picture that things are drawn into. What would lie outside is left out.
+class Picture {
+ public:
+  Picture(int width, int height, Rgb background);
+
+  int width() const { return width_; }
+  int height() const { return height_; }
+  const std::vector<uint8_t>& pixels() const { return pixels_; }
+  Rgb at(int x, int y) const;
+  void set(int x, int y, Rgb color);
+
+  /// A letter is kGlyphWidth x kGlyphHeight dots of scale x scale pixels, and advances by one dot more than its width.
+  static constexpr int kGlyphWidth = 5, kGlyphHeight = 7;
+  void text(int x, int y, std::string_view text, int scale, Rgb color);
+
+ private:
+  int width_, height_;
+  std::vector<uint8_t> pixels_;
+};
+
+/// `text` cut to fit into `width` pixels, ending in ".." where something was cut. Characters that are not ASCII become '?'.
+std::string fit_text(std::string_view text, int width, int scale);
+
+/// The file is whole or not there: it is written beside and renamed.
+Status write_png(const std::string& path, const Picture& picture);
+
+}  // namespace forebay

@@ -1,0 +1,94 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "cli/command_line.h"
+#include "cli/failure.h"
+#include "cli/files.h"
+#include "cli/interrupt.h"
+#include "cli/rank_plan.h"
+#include "forebay/loader.h"
+
+namespace forebay {
+namespace {
+
+struct PlanOptions {
+  std::string pipeline;
+  std::optional<int64_t> size;
+  bool json = false;
+  RankPlanOptions plan;
+};
+
+/// Samples in the data set, from its listing; no object is read.
+Result<int64_t> listed_size(const Pipeline& pipeline) {
+  FOREBAY_ASSIGN(const std::unique_ptr<Loader> loader, Loader::open(pipeline, {.rank = 0, .world_size = 1}));
+  return loader->size();
+}
+
+Result<RankPlan> make_plan(const Pipeline& pipeline, PlanOptions& options) {
+  if (options.size) {
+    options.plan.size = *options.size;
+  } else {
+    FOREBAY_ASSIGN(options.plan.size, listed_size(pipeline));
+  }
+  return plan_rank(planned_part(pipeline), options.plan);
+}
+
+SortedJson plan_to_json(const RankPlan& plan, const RankPlanOptions& options) {
+  SortedJson steps = SortedJson::array();
+  for (const PlannedStep& step : plan.first) {
+    steps.push_back({{"ids", step.ids}, {"padding", step.padding}, {"position", step.position},
+                     {"positions", step.positions}, {"step", steps.size()}});
+  }
+  return {{"epoch", options.epoch}, {"rank", options.rank}, {"seed", options.seed}, {"size", plan.size},
+          {"step_count", plan.steps}, {"steps", steps}, {"world", options.world_size}};
+}
+
+void print_plan(const RankPlan& plan, const RankPlanOptions& options, const Console& console) {
+  fmt::print(console.out, "epoch {} of {} samples, seed {}: rank {} of {} takes {} steps\n", options.epoch, plan.size,
+             options.seed, options.rank, options.world_size, plan.steps);
+  for (size_t i = 0; i < plan.first.size(); ++i) {
+    const PlannedStep& step = plan.first[i];
+    fmt::print(console.out, "step {}: {}{}\n", i, fmt::join(step.ids, " "),
+               step.padding == 0 ? "" : fmt::format(" (the last {} padding)", step.padding));
+  }
+  const auto shown = static_cast<int64_t>(plan.first.size());
+  if (shown < plan.steps) fmt::print(console.out, "and {} more steps\n", plan.steps - shown);
+}
+
+}  // namespace
+
+int plan_verb(const Arguments& arguments, const Console& console) {
+  CommandLine line("plan", "Which samples (by id) go to a rank at each step of an epoch, from the seed alone.");
+  PlanOptions options;
+  CLI::App& app = line.app();
+  const auto count = CLI::Range(int64_t{0}, int64_t{1} << 62);
+  app.add_option("pipeline", options.pipeline, "a pipeline as JSON; - is standard input")->required();
+  app.add_option("--epoch", options.plan.epoch, "which epoch")->type_name("N")->capture_default_str()->check(count);
+  app.add_option("--rank", options.plan.rank, "which rank")->type_name("N")->capture_default_str()->check(count);
+  app.add_option("--world", options.plan.world_size, "how many ranks there are")->type_name("N")->capture_default_str()
+      ->check(CLI::Range(1, 1 << 30));
+  app.add_option("--seed", options.plan.seed, "as for run")->type_name("N")->capture_default_str();
+  app.add_option("--size", options.size, "samples in the data set; else its listing is read")->type_name("N")->check(count);
+  app.add_option("--steps", options.plan.max_steps, "only the first so many steps")->type_name("N")->check(count);
+  if (const auto code = line.parse(arguments, console)) return *code;
+  options.json = line.json();
+  if (options.plan.rank >= options.plan.world_size) {
+    return line.misuse(fmt::format("was asked for rank {} of {}; ranks count from 0", options.plan.rank,
+                                   options.plan.world_size), console);
+  }
+
+  const Result<std::string> text = read_text(options.pipeline);
+  if (!text.ok()) return report_failure(text.status(), options.json, console);
+  const Result<Pipeline> pipeline = Pipeline::from_json(*text);
+  if (!pipeline.ok()) return report_failure(pipeline.status(), options.json, console);
+  if (const auto problems = pipeline->check(); !problems.empty()) return report_problems(problems, options.json, console);
+
+  const Interrupt interrupt;
+  const Result<RankPlan> plan = make_plan(*pipeline, options);
+  if (!plan.ok()) return report_failure(plan.status(), options.json, console);
+  if (options.json) print_json(plan_to_json(*plan, options.plan), console);
+  else print_plan(*plan, options.plan, console);
+  return kDone;
+}
+
+}  // namespace forebay

@@ -1,0 +1,76 @@
+#include "cli/progress.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "telemetry/step_counters.h"
+
+namespace forebay {
+namespace {
+
+constexpr int64_t kRedrawNs = 100'000'000;
+constexpr int kPlainWidth = 80;
+
+int terminal_width(FILE* file) {
+  winsize size{};
+  const bool known = ioctl(fileno(file), TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  // The last column stays free: writing it makes some terminals begin a new line.
+  return known ? size.ws_col - 1 : kPlainWidth;
+}
+
+}  // namespace
+
+std::string progress_line(const std::string& what, int64_t done, int64_t total, double per_second, int width) {
+  const std::string left = what + "  ";
+  const std::string right = fmt::format("  {} of {}  {:.0f}/s", done, total, per_second);
+  const auto room = static_cast<int64_t>(width) - static_cast<int64_t>(left.size() + right.size()) - 2;
+  std::string line;
+  if (room < 4) {
+    line = left + right.substr(2);
+  } else {
+    const int64_t full = total <= 0 ? room : std::clamp<int64_t>(done, 0, total) * room / total;
+    std::string bar(static_cast<size_t>(full), '=');
+    if (full < room) bar += '>';
+    bar.resize(static_cast<size_t>(room), ' ');
+    line = left + '[' + bar + ']' + right;
+  }
+  if (static_cast<int64_t>(line.size()) > width) line.resize(static_cast<size_t>(std::max(width, 0)));
+  return line;
+}
+
+Progress::Progress(const Console& console, std::string what, int64_t total, bool quiet)
+    : console_(console), what_(std::move(what)), total_(total), quiet_(quiet),
+      terminal_(isatty(fileno(console.err)) == 1), begin_ns_(monotonic_ns()) {
+  if (terminal_) draw(0, begin_ns_);
+}
+
+Progress::~Progress() {
+  if (terminal_ && !quiet_) fmt::print(console_.err, "\r\033[K");
+}
+
+void Progress::update(int64_t done) {
+  const int64_t now_ns = monotonic_ns();
+  if (terminal_ && now_ns - drawn_ns_ >= kRedrawNs) draw(done, now_ns);
+  if (terminal_ || total_ <= 0) return;
+  const int64_t quarters = done * 4 / total_;
+  if (quarters > quarters_) draw(done, now_ns);
+  quarters_ = quarters;
+}
+
+void Progress::draw(int64_t done, int64_t now_ns) {
+  drawn_ns_ = now_ns;
+  if (quiet_) return;
+  const double per_second = static_cast<double>(done) / std::max(1e-9, static_cast<double>(now_ns - begin_ns_) * 1e-9);
+  if (!terminal_) {
+    fmt::print(console_.err, "{}: {} of {}\n", what_, done, total_);
+    return;
+  }
+  fmt::print(console_.err, "\r{}\033[K", progress_line(what_, done, total_, per_second, terminal_width(console_.err)));
+  std::fflush(console_.err);
+}
+
+}  // namespace forebay

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "cli/verbs.h"
+
+namespace forebay {
+
+/// "epoch 0  [======>     ]  1280 of 2100  812/s": at most `width` characters.
+std::string progress_line(const std::string& what, int64_t done, int64_t total, double per_second, int width);
+
+/// Shows how far a run has come, on `err`: a bar that redraws itself on a terminal, else a plain line for each quarter.
+class Progress {
+ public:
+  Progress(const Console& console, std::string what, int64_t total, bool quiet);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void update(int64_t done);
+
+ private:
+  void draw(int64_t done, int64_t now_ns);
+
+  Console console_;
+  std::string what_;
+  int64_t total_;
+  bool quiet_, terminal_;
+  int64_t begin_ns_, drawn_ns_ = 0;
+  int64_t quarters_ = 0;
+};
+
+}  // namespace forebay

@@ -1,0 +1,170 @@
+#include <cstdio>
+#include <memory>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/byte_size.h"
+#include "cli/command_line.h"
+#include "cli/failure.h"
+#include "cli/files.h"
+#include "cli/interrupt.h"
+#include "cli/loader_flags.h"
+#include "cli/process_memory.h"
+#include "cli/progress.h"
+#include "cli/ranks.h"
+
+namespace forebay {
+namespace {
+
+struct RunOptions {
+  std::string pipeline, state, resume, ids;
+  int ranks = 1;
+  bool json = false;
+  LoaderOptions loader;
+};
+
+struct CloseFile {
+  void operator()(FILE* file) const { std::fclose(file); }
+};
+
+/// `forebay run`: the epochs of one pipeline.
+class Run {
+ public:
+  Run(const RunOptions& options, const Console& console) : options_(options), console_(console) {}
+
+  Status open(const Pipeline& pipeline, std::stop_token stop) {
+    FOREBAY_ASSIGN(ranks_, Ranks::open(pipeline, options_.loader, options_.ranks, stop));
+    if (!options_.resume.empty()) {
+      FOREBAY_ASSIGN(const std::string state, read_text(options_.resume));
+      FOREBAY_RETURN_IF_ERROR(ranks_->load_state(state));
+    }
+    if (!options_.ids.empty()) {
+      ids_.reset(std::fopen(options_.ids.c_str(), "w"));
+      if (!ids_) return unavailable("cannot be written; give a place where you may write").with_key(options_.ids);
+    }
+    return {};
+  }
+
+  Status run() {
+    if (ranks_->finished()) {
+      fmt::print(console_.err, "forebay: nothing is left to do: the saved state is the end of the last epoch\n");
+    }
+    while (!ranks_->finished()) {
+      FOREBAY_RETURN_IF_ERROR(run_epoch());
+    }
+    return {};
+  }
+
+  void print() const {
+    const std::vector<ErrorEntry> errors = ranks_->errors();
+    if (options_.json) return print_json(to_json(errors), console_);
+    fmt::print(console_.out, "peak memory {} (budget {}, of which {} were used), fingerprint {}\n",
+               format_byte_size(peak_resident_bytes()), format_byte_size(ranks_->memory_budget()),
+               format_byte_size(ranks_->memory_peak()), ranks_->first().fingerprint());
+    if (errors.empty()) return;
+    fmt::print(console_.err, "{} bad record{}:\n", errors.size(), errors.size() == 1 ? "" : "s");
+    print_errors(errors, console_);
+  }
+
+  void close() { ranks_->close(); }
+
+ private:
+  Status run_epoch() {
+    int64_t samples = 0;
+    Ranks::Observer observer;
+    Progress progress(console_, fmt::format("epoch {}", ranks_->first().epoch()), ranks_->first().size(), options_.json);
+    observer.batch = [&](const Batch& batch) {
+      samples += batch.size() - batch.padding;
+      write_ids(batch);
+    };
+    observer.step = [&] {
+      progress.update(samples);
+      return save_state();
+    };
+    FOREBAY_ASSIGN(const EpochResult result, ranks_->run_epoch(observer));
+    epochs_.push_back(result);
+    if (!options_.json) print_epoch(result);
+    return {};
+  }
+
+  void print_epoch(const EpochResult& e) const {
+    fmt::print(console_.out, "epoch {}: {} samples in {} batches, {:.2f} s, {:.0f} samples a second, digest {}\n", e.epoch,
+               e.samples, e.batches, e.seconds, static_cast<double>(e.samples) / std::max(e.seconds, 1e-9), e.digest);
+    std::fflush(console_.out);
+  }
+
+  void write_ids(const Batch& batch) {
+    if (!ids_) return;
+    for (int64_t i = 0; i < batch.size() - batch.padding; ++i) {
+      fmt::print(ids_.get(), "{}\n", batch.ids[static_cast<size_t>(i)]);
+    }
+  }
+
+  /// The ids first: after a kill the file has at least those that the state counts as done.
+  Status save_state() {
+    if (ids_ && (std::fflush(ids_.get()) != 0 || std::ferror(ids_.get()))) {
+      return unavailable("could not be written; is the disk full?").with_key(options_.ids);
+    }
+    return options_.state.empty() ? Status() : write_file(options_.state, ranks_->first().state());
+  }
+
+  SortedJson to_json(const std::vector<ErrorEntry>& errors) const {
+    SortedJson epochs = SortedJson::array();
+    for (const EpochResult& e : epochs_) {
+      epochs.push_back({{"epoch", e.epoch}, {"samples", e.samples}, {"batches", e.batches}, {"seconds", e.seconds},
+                        {"digest", e.digest}});
+    }
+    const Loader& first = ranks_->first();
+    return {{"epochs", epochs},
+            {"errors", errors_to_json(errors)},
+            {"fingerprint", first.fingerprint()},
+            {"memory", {{"budget_bytes", ranks_->memory_budget()}, {"peak_bytes", ranks_->memory_peak()},
+                        {"process_peak_bytes", peak_resident_bytes()}}},
+            {"ranks", options_.ranks},
+            {"seed", options_.loader.seed},
+            {"size", first.size()},
+            {"threads", first.stats().threads}};
+  }
+
+  const RunOptions& options_;
+  const Console& console_;
+  std::unique_ptr<FILE, CloseFile> ids_;
+  std::unique_ptr<Ranks> ranks_;
+  std::vector<EpochResult> epochs_;
+};
+
+}  // namespace
+
+int run_verb(const Arguments& arguments, const Console& console) {
+  CommandLine line("run", "Iterates over a pipeline; speed and digest of each epoch.");
+  RunOptions options;
+  line.app().add_option("pipeline", options.pipeline, "a pipeline as JSON; - is standard input")->required();
+  const LoaderFlags flags(line, LoaderFlags::Which::kAll);
+  line.app().add_option("--ranks", options.ranks, "so many ranks, all here; --threads and --memory are for each")
+      ->type_name("N")->check(CLI::Range(1, 1024));
+  line.app().add_option("--state", options.state, "save the state here after every step")->type_name("FILE");
+  line.app().add_option("--resume", options.resume, "go on from this state; the digest is of what is left")->type_name("FILE");
+  line.app().add_option("--ids", options.ids, "write the samples' ids here, one a line, in global order")->type_name("FILE");
+  if (const auto code = line.parse(arguments, console)) return *code;
+  options.json = line.json();
+  options.loader = flags.options();
+  if (!options.loader.epochs) options.loader.epochs = 1;
+
+  const Result<std::string> text = read_text(options.pipeline);
+  if (!text.ok()) return report_failure(text.status(), options.json, console);
+  const Result<Pipeline> pipeline = Pipeline::from_json(*text);
+  if (!pipeline.ok()) return report_failure(pipeline.status(), options.json, console);
+  if (const auto problems = pipeline->check(); !problems.empty()) return report_problems(problems, options.json, console);
+
+  const Interrupt interrupt;
+  Run run(options, console);
+  Status status = run.open(*pipeline, interrupt.token());
+  if (status.ok()) status = run.run();
+  if (!status.ok()) return report_failure(status, options.json, console);
+  run.print();
+  run.close();
+  return kDone;
+}
+
+}  // namespace forebay

@@ -1,0 +1,127 @@
+#include "codec/bmp_header.h"
+
+#include <algorithm>
+#include <bit>
+
+#include <fmt/format.h>
+
+namespace forebay {
+namespace {
+
+constexpr size_t kFileHeader = 14;
+constexpr uint32_t kOs2Header = 12, kOs2LongHeader = 64;
+
+uint32_t u16(Bytes bytes, size_t at) { return uint32_t{bytes[at]} | uint32_t{bytes[at + 1]} << 8; }
+uint32_t u32(Bytes bytes, size_t at) { return u16(bytes, at) | u16(bytes, at + 2) << 16; }
+
+bool is_known_size(uint32_t size) {
+  return size == kOs2Header || size == 40 || size == 52 || size == 56 || size == kOs2LongHeader || size == 108 || size == 124;
+}
+
+/// False where the bits of the mask are not one run.
+bool set_channel(uint32_t mask, BmpChannel& channel) {
+  if (mask == 0) return true;
+  channel.mask = mask;
+  channel.shift = std::countr_zero(mask);
+  channel.largest = mask >> channel.shift;
+  return (uint64_t{channel.largest} & (uint64_t{channel.largest} + 1)) == 0;
+}
+
+void set_default_channels(BmpHeader& header) {
+  const bool wide = header.bits > 16;
+  set_channel(wide ? 0xFF0000 : 0x7C00, header.channels[0]);
+  set_channel(wide ? 0x00FF00 : 0x03E0, header.channels[1]);
+  set_channel(wide ? 0x0000FF : 0x001F, header.channels[2]);
+}
+
+Status read_masks(Bytes bytes, BmpHeader& header) {
+  constexpr size_t kMasks = kFileHeader + 40;  // inside longer headers, behind the one of 40 bytes
+  if (bytes.size() < kMasks + 12) return corrupt("BMP ends early, inside its colour masks");
+  if (header.bits != 16 && header.bits != 24 && header.bits != 32) {
+    return unsupported(fmt::format("BMP with colour masks and {} bits a pixel", header.bits));
+  }
+  const uint32_t red = u32(bytes, kMasks), green = u32(bytes, kMasks + 4), blue = u32(bytes, kMasks + 8);
+  if ((red | green | blue) == 0 && header.bits == 32) return {};
+  header.channels = {};
+  if (red == 0 || green == 0 || blue == 0 || !set_channel(red, header.channels[0]) ||
+      !set_channel(green, header.channels[1]) || !set_channel(blue, header.channels[2])) {
+    return unsupported(fmt::format("BMP with the colour masks {:x}, {:x} and {:x}", red, green, blue));
+  }
+  return {};
+}
+
+Status read_coding(Bytes bytes, uint32_t header_size, BmpHeader& header) {
+  enum : uint32_t { kPlain = 0, kRle8 = 1, kRle4 = 2, kMasks = 3 };
+  set_default_channels(header);
+  const uint32_t compression = header_size == kOs2Header ? uint32_t{kPlain} : u32(bytes, kFileHeader + 16);
+  if (compression == kPlain) return {};
+  if (compression == kMasks && header_size != kOs2LongHeader) return read_masks(bytes, header);
+  if (compression == kRle8 && header.bits == 8) header.coding = BmpCoding::kRle8;
+  if (compression == kRle4 && header.bits == 4) header.coding = BmpCoding::kRle4;
+  if (header.coding == BmpCoding::kPlain) {
+    return unsupported(fmt::format("BMP of {} bits a pixel with compression {}", header.bits, compression));
+  }
+  return {};
+}
+
+/// Reads the palette and answers where it ends.
+Result<uint64_t> read_palette(Bytes bytes, uint32_t header_size, BmpHeader& header) {
+  const uint64_t begin = kFileHeader + uint64_t{header_size};
+  if (header.bits > 8) return begin;
+  const uint32_t used = header_size == kOs2Header ? 0 : u32(bytes, kFileHeader + 32);
+  const uint64_t colors = used == 0 ? uint64_t{1} << header.bits : used;
+  if (colors > 65536) return corrupt(fmt::format("BMP with a palette of {} colours", colors));
+  const uint64_t entry = header_size == kOs2Header ? 3 : 4;
+  if (bytes.size() < begin + entry * colors) return corrupt("BMP ends early, inside its palette");
+  for (uint64_t i = 0; i < std::min<uint64_t>(colors, 256); ++i) {
+    for (uint64_t c = 0; c < 3; ++c) header.palette[3 * i + c] = bytes[begin + entry * i + 2 - c];
+  }
+  return begin + entry * colors;
+}
+
+Status read_size(Bytes bytes, uint32_t header_size, BmpHeader& header) {
+  if (header_size == kOs2Header) {
+    header.width = u16(bytes, kFileHeader + 4);
+    header.height = u16(bytes, kFileHeader + 6);
+    header.bits = static_cast<int>(u16(bytes, kFileHeader + 10));
+  } else {
+    header.width = static_cast<int32_t>(u32(bytes, kFileHeader + 4));
+    header.height = static_cast<int32_t>(u32(bytes, kFileHeader + 8));
+    header.bits = static_cast<int>(u16(bytes, kFileHeader + 14));
+    header.top_down = header.height < 0;
+    if (header.top_down) header.height = -header.height;
+  }
+  if (header.width <= 0 || header.height <= 0) {
+    return corrupt(fmt::format("BMP of {} × {} pixels", header.width, header.height));
+  }
+  switch (header.bits) {
+    case 1:
+    case 4:
+    case 8:
+    case 16:
+    case 24:
+    case 32: return {};
+    default: return unsupported(fmt::format("BMP of {} bits a pixel", header.bits));
+  }
+}
+
+}  // namespace
+
+Result<BmpHeader> read_bmp_header(Bytes bytes) {
+  if (bytes.size() < kFileHeader + 4) return corrupt("BMP ends early, inside its header");
+  const uint32_t header_size = u32(bytes, kFileHeader);
+  if (!is_known_size(header_size)) return unsupported(fmt::format("BMP with a header of {} bytes", header_size));
+  if (bytes.size() < kFileHeader + header_size) return corrupt("BMP ends early, inside its header");
+  BmpHeader header;
+  FOREBAY_RETURN_IF_ERROR(read_size(bytes, header_size, header));
+  FOREBAY_RETURN_IF_ERROR(read_coding(bytes, header_size, header));
+  FOREBAY_ASSIGN(const uint64_t after_palette, read_palette(bytes, header_size, header));
+  header.data_offset = u32(bytes, 10);
+  // Some writers leave the offset out, or forget the palette in it.
+  if (header.data_offset == 0 || (header.bits <= 8 && header.data_offset == kFileHeader + header_size)) {
+    header.data_offset = after_palette;
+  }
+  return header;
+}
+
+}  // namespace forebay

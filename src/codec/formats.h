@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "codec/image.h"
+
+namespace forebay {
+
+using Bytes = std::span<const uint8_t>;
+
+/// One format's three functions, with the meaning they have in image.h. The crop is inside the picture, and `info` is what
+/// the format's own probe said of these bytes or of others: it is checked again.
+Result<ImageInfo> probe_jpeg(Bytes bytes);
+Result<ImageInfo> probe_png(Bytes bytes);
+Result<ImageInfo> probe_webp(Bytes bytes);
+Result<ImageInfo> probe_bmp(Bytes bytes);
+
+Status decode_jpeg(Bytes bytes, const ImageInfo& info, const Rect& crop, ColorMode mode, RowSink& sink);
+Status decode_png(Bytes bytes, const ImageInfo& info, const Rect& crop, ColorMode mode, RowSink& sink);
+Status decode_webp(Bytes bytes, const ImageInfo& info, const Rect& crop, ColorMode mode, RowSink& sink);
+Status decode_bmp(Bytes bytes, const ImageInfo& info, const Rect& crop, ColorMode mode, RowSink& sink);
+
+uint64_t jpeg_working_bytes(const ImageInfo& info, const Rect& crop, ColorMode mode);
+uint64_t png_working_bytes(const ImageInfo& info, const Rect& crop, ColorMode mode);
+uint64_t webp_working_bytes(const ImageInfo& info, const Rect& crop, ColorMode mode);
+uint64_t bmp_working_bytes(const ImageInfo& info, const Rect& crop, ColorMode mode);
+
+}  // namespace forebay

@@ -1,0 +1,228 @@
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include <fmt/format.h>
+#include <spng.h>
+
+#include "codec/exif.h"
+#include "codec/pixels.h"
+#include "codec/png_chunks.h"
+#include "codec/png_pixels.h"
+
+namespace forebay {
+namespace {
+
+/// What the library gets to read: the signature and the chunks that pixels depend on. Text, profiles and the like, which it
+/// would unpack into memory, stay outside.
+class PixelChunks {
+ public:
+  explicit PixelChunks(Bytes signature) : rest_(signature) {}
+  void add(Bytes chunk) { chunks_.push_back(chunk); }
+
+  static int read(spng_ctx*, void* self, void* to, size_t size) {
+    return static_cast<PixelChunks*>(self)->read(static_cast<uint8_t*>(to), size);
+  }
+
+ private:
+  int read(uint8_t* to, size_t size) {
+    while (size > 0) {
+      if (rest_.empty()) {
+        if (next_ == chunks_.size()) return SPNG_IO_EOF;
+        rest_ = chunks_[next_++];
+      }
+      const size_t part = std::min(size, rest_.size());
+      std::memcpy(to, rest_.data(), part);
+      rest_ = rest_.subspan(part);
+      to += part;
+      size -= part;
+    }
+    return 0;
+  }
+
+  Bytes rest_;
+  std::vector<Bytes> chunks_;
+  size_t next_ = 0;
+};
+
+Status read_palette(const PngChunk& chunk, PngPalette& palette) {
+  if (chunk.payload.size() % 3 != 0 || chunk.payload.size() > palette.rgb.size()) {
+    return corrupt("PNG palette has a wrong length");
+  }
+  std::copy(chunk.payload.begin(), chunk.payload.end(), palette.rgb.begin());
+  return {};
+}
+
+/// Checks the file's chunks and picks out those that pixels depend on.
+Status collect(Bytes bytes, const PngHeader& header, PixelChunks& pixel_chunks, PngPalette& palette) {
+  PngChunks chunks(bytes);
+  bool in_data = false, after_data = false, has_palette = false;
+  for (;;) {
+    FOREBAY_ASSIGN(const PngChunk chunk, chunks.next());
+    const bool data = chunk.type == "IDAT";
+    after_data = after_data || (in_data && !data);
+    in_data = in_data || data;
+    if (data && !after_data) {
+      pixel_chunks.add(chunk.whole);  // the library checks its CRC
+      continue;
+    }
+    if (!chunk.crc_is_right()) return corrupt(fmt::format("PNG chunk '{}' has a wrong CRC", chunk.type));
+    if (chunk.type == "PLTE") {
+      if (header.color != PngColor::kPalette || has_palette || in_data) continue;
+      FOREBAY_RETURN_IF_ERROR(read_palette(chunk, palette));
+      has_palette = true;
+      pixel_chunks.add(chunk.whole);
+    } else if (chunk.type == "IHDR" || chunk.type == "IEND") {
+      pixel_chunks.add(chunk.whole);
+      if (chunk.type == "IEND") break;
+    } else if (chunk.critical() && !data) {
+      return unsupported(fmt::format("PNG with the critical chunk '{}'", chunk.type));
+    }
+  }
+  if (!in_data) return corrupt("PNG holds no picture");
+  if (header.color == PngColor::kPalette && !has_palette) return corrupt("PNG without its palette");
+  return {};
+}
+
+struct Adam7 {
+  int64_t x, y, step_x, step_y;
+};
+constexpr Adam7 kNoPass = {0, 0, 1, 1};
+constexpr Adam7 kPasses[7] = {{0, 0, 8, 8}, {4, 0, 8, 8}, {0, 4, 4, 8}, {2, 0, 4, 4},
+                              {0, 2, 2, 4}, {1, 0, 2, 2}, {0, 1, 1, 2}};
+
+/// Reads rows from the library, those of the crop are converted and handed on.
+class Reader {
+ public:
+  Reader(const PngHeader& header, const PngPalette& palette, const Rect& crop, ColorMode mode)
+      : header_(header), crop_(crop), mode_(mode), pixels_(header, palette, mode) {}
+
+  Status run(PixelChunks& chunks, RowSink& sink) {
+    const std::unique_ptr<spng_ctx, void (*)(spng_ctx*)> library(spng_ctx_new(0), spng_ctx_free);
+    if (!library) return out_of_budget("no memory for a PNG decoder", 1 << 16);
+    int error = spng_set_crc_action(library.get(), SPNG_CRC_ERROR, SPNG_CRC_ERROR);
+    if (error == 0) error = spng_set_png_stream(library.get(), PixelChunks::read, &chunks);
+    if (error == 0) error = spng_decode_image(library.get(), nullptr, 0, SPNG_FMT_RAW, SPNG_DECODE_PROGRESSIVE);
+    if (error != 0) return status_of(error);
+    return header_.interlaced ? read_interlaced(library.get(), sink) : read_rows(library.get(), sink);
+  }
+
+ private:
+  static Status status_of(int error) {
+    if (error == SPNG_EMEM) return out_of_budget("no memory for decoding a PNG", 1 << 20);
+    return corrupt(fmt::format("PNG: {}", spng_strerror(error)));
+  }
+  int64_t pixel_bytes() const { return channels(mode_); }
+
+  Status read_row(spng_ctx* library, uint8_t* row, int64_t size, bool& last) {
+    const int error = spng_decode_scanline(library, row, static_cast<size_t>(size));
+    last = error == SPNG_EOI;
+    return error == 0 || last ? Status() : status_of(error);
+  }
+
+  Status read_rows(spng_ctx* library, RowSink& sink) {
+    const int64_t size = header_.row_bytes(header_.width);
+    std::vector<uint8_t> row(static_cast<size_t>(size + kRowSlackBytes));
+    std::vector<uint8_t> converted(static_cast<size_t>(crop_.width * pixel_bytes() + kRowSlackBytes));
+    bool last = false;
+    for (int64_t y = 0; y < crop_.y + crop_.height; ++y) {
+      if (last) return corrupt("PNG has too few rows");
+      FOREBAY_RETURN_IF_ERROR(read_row(library, row.data(), size, last));
+      if (y < crop_.y) continue;
+      if (const uint8_t* ready = pixels_.in_place(row.data(), crop_.x)) {
+        sink.row(ready);
+      } else {
+        pixels_.convert(row.data(), crop_.x, crop_.width, converted.data());
+        sink.row(converted.data());
+      }
+    }
+    return {};
+  }
+
+  Status read_interlaced(spng_ctx* library, RowSink& sink) {
+    const int64_t size = header_.row_bytes(header_.width), line = crop_.width * pixel_bytes();
+    std::vector<uint8_t> row(static_cast<size_t>(size));
+    std::vector<uint8_t> converted(static_cast<size_t>(line));
+    std::vector<uint8_t> frame(static_cast<size_t>(line * crop_.height + kRowSlackBytes));
+    for (bool last = false; !last;) {
+      spng_row_info info = {};
+      if (const int error = spng_get_row_info(library, &info); error != 0) return status_of(error);
+      FOREBAY_RETURN_IF_ERROR(read_row(library, row.data(), size, last));
+      const int64_t y = static_cast<int64_t>(info.row_num) - crop_.y;
+      if (y >= 0 && y < crop_.height) scatter(row.data(), kPasses[info.pass], converted.data(), &frame[static_cast<size_t>(y * line)]);
+    }
+    for (int64_t y = 0; y < crop_.height; ++y) sink.row(&frame[static_cast<size_t>(y * line)]);
+    return {};
+  }
+
+  /// Puts the pixels of one row of a pass where they belong in a row of the crop.
+  void scatter(const uint8_t* row, const Adam7& pass, uint8_t* converted, uint8_t* to) const {
+    const auto index_at = [&](int64_t x) { return std::max<int64_t>(0, (x - pass.x + pass.step_x - 1) / pass.step_x); };
+    const int64_t first = index_at(crop_.x), end = index_at(crop_.x + crop_.width);
+    if (end <= first) return;
+    pixels_.convert(row, first, end - first, converted);
+    for (int64_t i = first; i < end; ++i, converted += pixel_bytes()) {
+      const int64_t x = pass.x + i * pass.step_x - crop_.x;
+      std::memcpy(to + x * pixel_bytes(), converted, static_cast<size_t>(pixel_bytes()));
+    }
+  }
+
+  PngHeader header_;
+  Rect crop_;
+  ColorMode mode_;
+  PngPixels pixels_;
+};
+
+/// The XMP packet in an iTXt chunk that is not compressed.
+Bytes xmp_packet(Bytes text) {
+  using namespace std::string_view_literals;
+  constexpr std::string_view kBegin = "XML:com.adobe.xmp\0\0\0"sv;  // keyword, not compressed, method
+  if (text.size() < kBegin.size() || std::memcmp(text.data(), kBegin.data(), kBegin.size()) != 0) return {};
+  return text.subspan(kBegin.size());
+}
+
+}  // namespace
+
+Result<ImageInfo> probe_png(Bytes bytes) {
+  FOREBAY_ASSIGN(const PngHeader header, read_png_header(bytes));
+  PngChunks chunks(bytes);
+  OrientationFinder finder;
+  for (;;) {
+    FOREBAY_ASSIGN(const PngChunk chunk, chunks.next());
+    if (chunk.type == "eXIf") finder.add_exif(chunk.payload);
+    if (chunk.type == "iTXt") finder.add_xmp(xmp_packet(chunk.payload));
+    if (chunk.type == "IEND") break;
+  }
+  ImageInfo info;
+  info.format = ImageFormat::kPng;
+  info.stored_width = header.width;
+  info.stored_height = header.height;
+  info.orientation = finder.orientation();
+  info.components = header.components();
+  info.bits = header.bits;
+  info.progressive = header.interlaced;
+  return info;
+}
+
+Status decode_png(Bytes bytes, const ImageInfo& info, const Rect& crop, ColorMode mode, RowSink& sink) {
+  FOREBAY_ASSIGN(const PngHeader header, read_png_header(bytes));
+  if (header.width != info.stored_width || header.height != info.stored_height || header.bits != info.bits ||
+      header.components() != info.components || header.interlaced != info.progressive) {
+    return corrupt("PNG whose header is not the one that was read before");
+  }
+  PixelChunks chunks(bytes.first(PngChunks::kSignatureBytes));
+  PngPalette palette;
+  FOREBAY_RETURN_IF_ERROR(collect(bytes, header, chunks, palette));
+  return Reader(header, palette, crop, mode).run(chunks, sink);
+}
+
+uint64_t png_working_bytes(const ImageInfo& info, const Rect& crop, ColorMode mode) {
+  constexpr uint64_t kFixedBytes = 160 * 1024;  // inflate's window and tables, the stream buffer, the context
+  // The library holds two rows, one more when interlaced; one more is ours.
+  const uint64_t row = (static_cast<uint64_t>(info.stored_width) * static_cast<uint64_t>(info.components * info.bits) + 7) / 8;
+  const uint64_t line = static_cast<uint64_t>(crop.width) * static_cast<uint64_t>(channels(mode));
+  return kFixedBytes + 4 * (row + 64) + line + (info.progressive ? line * static_cast<uint64_t>(crop.height) : 0);
+}
+
+}  // namespace forebay

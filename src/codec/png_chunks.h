@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "codec/formats.h"
+
+namespace forebay {
+
+struct PngChunk {
+  std::string_view type;  ///< four letters
+  Bytes payload;
+  Bytes whole;  ///< length, type, payload and CRC
+
+  bool critical() const { return (type[0] & 0x20) == 0; }
+  bool crc_is_right() const;
+};
+
+/// Walks the chunks of a PNG file.
+class PngChunks {
+ public:
+  /// `bytes` begins with the signature.
+  explicit PngChunks(Bytes bytes) : bytes_(bytes), position_(kSignatureBytes) {}
+  /// Corrupt where the file ends before the chunk does.
+  Result<PngChunk> next();
+
+  static constexpr size_t kSignatureBytes = 8;
+
+ private:
+  Bytes bytes_;
+  size_t position_;
+};
+
+enum class PngColor : uint8_t { kGray = 0, kRgb = 2, kPalette = 3, kGrayAlpha = 4, kRgbAlpha = 6 };
+
+struct PngHeader {
+  int64_t width = 0, height = 0;
+  int bits = 8;
+  PngColor color = PngColor::kRgb;
+  bool interlaced = false;
+
+  int components() const;
+  /// Bytes of a row of `pixels` pixels.
+  int64_t row_bytes(int64_t pixels) const { return (pixels * components() * bits + 7) / 8; }
+};
+Result<PngHeader> read_png_header(Bytes bytes);
+
+}  // namespace forebay

@@ -1,0 +1,207 @@
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+#include <webp/decode.h>
+
+#include "codec/exif.h"
+#include "codec/pixels.h"
+
+#include "codec/formats.h"
+
+namespace forebay {
+namespace {
+
+uint32_t u24(Bytes bytes, size_t at) {
+  return uint32_t{bytes[at]} | uint32_t{bytes[at + 1]} << 8 | uint32_t{bytes[at + 2]} << 16;
+}
+uint32_t u32(Bytes bytes, size_t at) { return u24(bytes, at) | uint32_t{bytes[at + 3]} << 24; }
+
+struct RiffChunk {
+  std::string_view type;
+  Bytes payload;
+};
+
+/// Takes the next chunk off `rest`.
+Result<RiffChunk> take_chunk(Bytes& rest) {
+  constexpr size_t kHeader = 8;
+  if (rest.size() < kHeader) return corrupt("WebP ends early");
+  const size_t length = u32(rest, 4);
+  if (length > rest.size() - kHeader) return corrupt("WebP ends early, inside a chunk");
+  const RiffChunk chunk{{reinterpret_cast<const char*>(rest.data()), 4}, rest.subspan(kHeader, length)};
+  rest = rest.subspan(std::min(rest.size(), kHeader + length + length % 2));
+  return chunk;
+}
+
+/// Where the pixels are: one still picture, or the first frame of an animation inside its canvas.
+struct Picture {
+  Bytes data;  ///< payload of a VP8 or VP8L chunk; alpha comes apart, and is never decoded
+  bool lossless = false;
+  int64_t canvas_width = 0, canvas_height = 0;
+  Rect frame;
+  int orientation = 1;
+};
+
+bool take_pixels(const RiffChunk& chunk, Picture& picture) {
+  if (!picture.data.empty() || (chunk.type != "VP8 " && chunk.type != "VP8L")) return false;
+  picture.data = chunk.payload;
+  picture.lossless = chunk.type == "VP8L";
+  return true;
+}
+
+Status take_first_frame(Bytes payload, Picture& picture) {
+  constexpr size_t kHeader = 16;
+  if (payload.size() < kHeader) return corrupt("WebP animation frame is too short");
+  picture.frame = {int64_t{u24(payload, 0)} * 2, int64_t{u24(payload, 3)} * 2, int64_t{u24(payload, 6)} + 1,
+                   int64_t{u24(payload, 9)} + 1};
+  for (Bytes rest = payload.subspan(kHeader); !rest.empty();) {
+    FOREBAY_ASSIGN(const RiffChunk chunk, take_chunk(rest));
+    if (take_pixels(chunk, picture)) return {};
+  }
+  return corrupt("WebP animation frame without a picture");
+}
+
+Status read_chunks(Bytes rest, Picture& picture) {
+  OrientationFinder finder;
+  while (rest.size() >= 8) {
+    FOREBAY_ASSIGN(const RiffChunk chunk, take_chunk(rest));
+    if (chunk.type == "VP8X" && chunk.payload.size() >= 10) {
+      picture.canvas_width = int64_t{u24(chunk.payload, 4)} + 1;
+      picture.canvas_height = int64_t{u24(chunk.payload, 7)} + 1;
+    } else if (chunk.type == "ANMF" && picture.data.empty()) {
+      FOREBAY_RETURN_IF_ERROR(take_first_frame(chunk.payload, picture));
+    } else if (chunk.type == "EXIF") {
+      const bool prefixed = chunk.payload.size() > 6 && std::memcmp(chunk.payload.data(), "Exif\0\0", 6) == 0;
+      finder.add_exif(prefixed ? chunk.payload.subspan(6) : chunk.payload);
+    } else if (chunk.type == "XMP ") {
+      finder.add_xmp(chunk.payload);
+    } else {
+      take_pixels(chunk, picture);
+    }
+  }
+  picture.orientation = finder.orientation();
+  return {};
+}
+
+/// Finds the picture and checks that the sizes agree.
+Result<Picture> find_picture(Bytes bytes) {
+  if (bytes.size() < 12) return corrupt("WebP ends early");
+  const size_t size = u32(bytes, 4);
+  if (size < 4 || size > bytes.size() - 8) return corrupt("WebP ends early");
+  Picture picture;
+  FOREBAY_RETURN_IF_ERROR(read_chunks(bytes.subspan(12, size - 4), picture));
+  if (picture.data.empty()) return corrupt("WebP without a picture");
+  WebPBitstreamFeatures features;
+  if (WebPGetFeatures(picture.data.data(), picture.data.size(), &features) != VP8_STATUS_OK) {
+    return corrupt("WebP picture header is damaged");
+  }
+  if (picture.frame.width == 0) picture.frame = {0, 0, features.width, features.height};
+  if (picture.canvas_width == 0) {
+    picture.canvas_width = features.width;
+    picture.canvas_height = features.height;
+  }
+  const Rect& frame = picture.frame;
+  if (frame.width != features.width || frame.height != features.height ||
+      frame.x + frame.width > picture.canvas_width || frame.y + frame.height > picture.canvas_height) {
+    return corrupt("WebP sizes disagree");
+  }
+  return picture;
+}
+
+/// An upper bound of what the library takes for a whole lossless picture: its pixels, and the tables of its prefix codes, of
+/// which there is a set for every part of the picture that asks for its own.
+uint64_t lossless_bytes(const Picture& picture) {
+  constexpr uint64_t kSetBytes = 21 * 1024, kMaxSets = 2600, kBitsPerSet = 20;
+  const uint64_t pixels = static_cast<uint64_t>(picture.frame.width) * static_cast<uint64_t>(picture.frame.height);
+  const uint64_t sets = std::min({kMaxSets, pixels / 16 + 1, picture.data.size() * 8 / kBitsPerSet + 1});
+  return pixels * 4 + pixels / 2 + sets * kSetBytes;
+}
+
+/// The part of `crop` that the frame covers, in the frame's coordinates; no width where it covers none.
+Rect in_frame(const Rect& crop, const Rect& frame) {
+  const int64_t x0 = std::max(crop.x, frame.x), x1 = std::min(crop.x + crop.width, frame.x + frame.width);
+  const int64_t y0 = std::max(crop.y, frame.y), y1 = std::min(crop.y + crop.height, frame.y + frame.height);
+  if (x1 <= x0 || y1 <= y0) return {};
+  return {x0 - frame.x, y0 - frame.y, x1 - x0, y1 - y0};
+}
+
+/// The part with the neighbours that smooth chroma upsampling looks at, from an even pixel on.
+Rect with_margin(const Rect& part, const Rect& frame) {
+  constexpr int64_t kMargin = 2;
+  const int64_t x0 = std::max<int64_t>(part.x - kMargin, 0) & ~int64_t{1};
+  const int64_t y0 = std::max<int64_t>(part.y - kMargin, 0) & ~int64_t{1};
+  const int64_t x1 = std::min(part.x + part.width + kMargin, frame.width);
+  const int64_t y1 = std::min(part.y + part.height + kMargin, frame.height);
+  return {x0, y0, x1 - x0, y1 - y0};
+}
+
+Status decode_part(Bytes data, const Rect& part, uint8_t* rgb, size_t size) {
+  WebPDecoderConfig config;
+  if (!WebPInitDecoderConfig(&config)) return internal_error("libwebp is of another version than its header");
+  config.options.use_cropping = 1;
+  config.options.crop_left = static_cast<int>(part.x);
+  config.options.crop_top = static_cast<int>(part.y);
+  config.options.crop_width = static_cast<int>(part.width);
+  config.options.crop_height = static_cast<int>(part.height);
+  config.output.colorspace = MODE_RGB;
+  config.output.is_external_memory = 1;
+  config.output.u.RGBA.rgba = rgb;
+  config.output.u.RGBA.stride = static_cast<int>(part.width * 3);
+  config.output.u.RGBA.size = size;
+  switch (WebPDecode(data.data(), data.size(), &config)) {
+    case VP8_STATUS_OK: return {};
+    case VP8_STATUS_OUT_OF_MEMORY: return out_of_budget("no memory for decoding a WebP", size);
+    case VP8_STATUS_UNSUPPORTED_FEATURE: return unsupported("WebP of an unknown kind");
+    case VP8_STATUS_SUSPENDED:
+    case VP8_STATUS_NOT_ENOUGH_DATA: return corrupt("WebP ends early");
+    default: return corrupt("WebP data is damaged");
+  }
+}
+
+}  // namespace
+
+Result<ImageInfo> probe_webp(Bytes bytes) {
+  FOREBAY_ASSIGN(const Picture picture, find_picture(bytes));
+  ImageInfo info;
+  info.format = ImageFormat::kWebp;
+  info.stored_width = picture.canvas_width;
+  info.stored_height = picture.canvas_height;
+  info.orientation = picture.orientation;
+  if (picture.lossless) info.frame_bytes = lossless_bytes(picture);
+  return info;
+}
+
+Status decode_webp(Bytes bytes, const ImageInfo& info, const Rect& crop, ColorMode mode, RowSink& sink) {
+  FOREBAY_ASSIGN(const Picture picture, find_picture(bytes));
+  if (picture.canvas_width != info.stored_width || picture.canvas_height != info.stored_height ||
+      picture.lossless != (info.frame_bytes != 0)) {
+    return corrupt("WebP whose header is not the one that was read before");
+  }
+  const Rect part = in_frame(crop, picture.frame);
+  const Rect decoded = part.width == 0 ? Rect{} : with_margin(part, picture.frame);
+  const size_t size = static_cast<size_t>(decoded.width * decoded.height * 3);
+  std::vector<uint8_t> pixels(size + kRowSlackBytes);
+  if (size > 0) FOREBAY_RETURN_IF_ERROR(decode_part(picture.data, decoded, pixels.data(), size));
+
+  std::vector<uint8_t> row(static_cast<size_t>(crop.width * 3 + kRowSlackBytes));
+  for (int64_t y = crop.y - picture.frame.y; y < crop.y - picture.frame.y + crop.height; ++y) {
+    std::fill(row.begin(), row.end(), uint8_t{0});
+    if (y >= part.y && y < part.y + part.height) {
+      const uint8_t* from = &pixels[static_cast<size_t>(((y - decoded.y) * decoded.width + part.x - decoded.x) * 3)];
+      std::memcpy(&row[static_cast<size_t>((part.x + picture.frame.x - crop.x) * 3)], from, static_cast<size_t>(part.width * 3));
+    }
+    if (mode == ColorMode::kGray) rgb_to_gray(row.data(), crop.width, row.data());
+    sink.row(row.data());
+  }
+  return {};
+}
+
+uint64_t webp_working_bytes(const ImageInfo& info, const Rect& crop, ColorMode) {
+  constexpr uint64_t kFixedBytes = 256 * 1024, kBytesPerColumn = 160, kMargin = 8;
+  const uint64_t pixels = (static_cast<uint64_t>(crop.width) + kMargin) * (static_cast<uint64_t>(crop.height) + kMargin) * 3;
+  return kFixedBytes + kBytesPerColumn * static_cast<uint64_t>(info.stored_width) + pixels + info.frame_bytes;
+}
+
+}  // namespace forebay

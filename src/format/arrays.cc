@@ -1,0 +1,230 @@
+#include "format/arrays.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "format/npy_file.h"
+#include "format/open_store.h"
+
+namespace forebay {
+
+namespace {
+
+constexpr int64_t kSampledRows = 256;
+constexpr size_t kSampledRowBytes = 4096;
+constexpr size_t kPrefetchAhead = 8;
+constexpr size_t kPrefetchBytes = 1024;  // longer rows are found by the hardware's own prefetcher
+constexpr size_t kCacheLine = 64;
+
+/// One array, as rows of equal size.
+class Rows {
+ public:
+  Rows(std::string name, ArrayView view) : name_(std::move(name)), view_(std::move(view)) {
+    for (size_t i = 1; i < view_.shape.rank(); ++i) row_shape_.push_back(view_.shape[i]);
+    row_bytes_ = static_cast<size_t>(row_shape_.elements()) * dtype_size(view_.dtype);
+    row_stride_ = static_cast<int64_t>(row_bytes_);
+    if (view_.strides.empty()) return;
+    row_stride_ = view_.strides[0];
+    auto expected = static_cast<int64_t>(dtype_size(view_.dtype));
+    for (size_t i = view_.shape.rank(); i-- > 1;) {
+      if (view_.shape[i] > 1 && view_.strides[i] != expected) dense_rows_ = false;
+      expected *= view_.shape[i];
+    }
+  }
+
+  const std::string& name() const { return name_; }
+  DType dtype() const { return view_.dtype; }
+  const Shape& row_shape() const { return row_shape_; }
+  size_t row_bytes() const { return row_bytes_; }
+  bool dense_rows() const { return dense_rows_; }
+  int64_t count() const { return view_.shape[0]; }
+  const uint8_t* row(int64_t i) const { return view_.data + i * row_stride_; }
+
+  Value value(int64_t i) const {
+    Buffer bytes(const_cast<uint8_t*>(row(i)), row_bytes_, view_.owner);
+    if (!dense_rows_) {
+      bytes = Buffer::allocate(row_bytes_);
+      copy(i, 0, row_bytes_, bytes.data());
+    }
+    return Value::of(Tensor{view_.dtype, row_shape_, std::move(bytes)});
+  }
+
+  /// Part of row `i` as it would be in C order; `begin` and `size` are whole elements.
+  void copy(int64_t i, size_t begin, size_t size, uint8_t* out) const {
+    if (dense_rows_) {
+      if (size > 0) std::memcpy(out, row(i) + begin, size);
+      return;
+    }
+    const size_t item = dtype_size(view_.dtype);
+    for (size_t element = begin / item; element < (begin + size) / item; ++element, out += item) {
+      const uint8_t* from = row(i);
+      auto rest = static_cast<int64_t>(element);
+      for (size_t axis = view_.shape.rank(); axis-- > 1;) {
+        from += rest % view_.shape[axis] * view_.strides[axis];
+        rest /= view_.shape[axis];
+      }
+      std::memcpy(out, from, item);
+    }
+  }
+
+  void gather(std::span<const int64_t> ids, uint8_t* out) const {
+    if (!dense_rows_) {
+      for (size_t i = 0; i < ids.size(); ++i) copy(ids[i], 0, row_bytes_, out + i * row_bytes_);
+      return;
+    }
+    switch (row_bytes_) {  // a call of memcpy costs more than such a copy
+      case 1: return gather_fixed<1>(ids, out);
+      case 2: return gather_fixed<2>(ids, out);
+      case 4: return gather_fixed<4>(ids, out);
+      case 8: return gather_fixed<8>(ids, out);
+      case 16: return gather_fixed<16>(ids, out);
+      default: return gather_rows(ids, out);
+    }
+  }
+
+  void hash_sample(Hasher& hasher) const;
+
+ private:
+  void prefetch(std::span<const int64_t> ids, size_t i) const {
+    if (i + kPrefetchAhead >= ids.size()) return;
+    const uint8_t* next = row(ids[i + kPrefetchAhead]);
+    for (size_t at = 0; at < std::min(row_bytes_, kPrefetchBytes); at += kCacheLine) __builtin_prefetch(next + at);
+  }
+  template <size_t kBytes>
+  void gather_fixed(std::span<const int64_t> ids, uint8_t* out) const {
+    for (size_t i = 0; i < ids.size(); ++i) {
+      prefetch(ids, i);
+      std::memcpy(out + i * kBytes, row(ids[i]), kBytes);
+    }
+  }
+  void gather_rows(std::span<const int64_t> ids, uint8_t* out) const {
+    if (row_bytes_ == 0) return;
+    for (size_t i = 0; i < ids.size(); ++i) {
+      prefetch(ids, i);
+      std::memcpy(out + i * row_bytes_, row(ids[i]), row_bytes_);
+    }
+  }
+
+  std::string name_;
+  ArrayView view_;
+  Shape row_shape_;
+  size_t row_bytes_ = 0;
+  int64_t row_stride_ = 0;
+  bool dense_rows_ = true;
+};
+
+/// Rows spread over the whole array, and of each a window whose place differs from row to row.
+void Rows::hash_sample(Hasher& hasher) const {
+  const size_t item = dtype_size(view_.dtype);
+  const size_t window = std::min(row_bytes_, kSampledRowBytes / item * item);
+  uint8_t bytes[kSampledRowBytes];
+  const int64_t rows = std::min(count(), kSampledRows);
+  for (int64_t k = 0; k < rows; ++k) {
+    const int64_t i = rows == 1 ? 0 : static_cast<int64_t>(static_cast<__int128>(count() - 1) * k / (rows - 1));
+    const size_t places = (row_bytes_ - window) / item + 1;
+    const size_t begin = static_cast<size_t>(static_cast<uint64_t>(k) * 0x9E3779B97F4A7C15u % places) * item;
+    copy(i, begin, window, bytes);
+    hasher.update(bytes, window);
+  }
+}
+
+class Arrays final : public Source {
+ public:
+  explicit Arrays(std::vector<Rows> rows) : rows_(std::move(rows)) {
+    Hasher hasher;
+    for (const Rows& field : rows_) {
+      Field description;
+      description.name = field.name();
+      description.dtype = field.dtype();
+      description.shape = field.row_shape();
+      schema_.push_back(description);
+      hasher.update(fmt::format("{}\n{}\n{}{}\n", field.name(), dtype_name(field.dtype()), field.count(),
+                                field.row_shape().to_string()));
+      field.hash_sample(hasher);
+    }
+    version_ = hasher.digest();
+  }
+
+  const Schema& schema() const override { return schema_; }
+  int64_t size() const override { return rows_[0].count(); }
+  Hash128 version() const override { return version_; }
+  uint64_t index_bytes() const override { return 0; }
+  std::string key(int64_t id) const override { return fmt::format("row {}", id); }
+  Fetch fetch(int64_t) const override { return {}; }
+
+  Status load(int64_t id, Buffer, Record& record) const override {
+    record.clear();
+    for (const Rows& field : rows_) record.push_back(field.value(id));
+    return {};
+  }
+
+  bool gathers(size_t) const override { return true; }
+  Status gather(size_t field, std::span<const int64_t> ids, uint8_t* out) const override {
+    rows_[field].gather(ids, out);
+    return {};
+  }
+
+ private:
+  std::vector<Rows> rows_;
+  Schema schema_;
+  Hash128 version_;
+};
+
+Status check_view(const ArrayField& field) {
+  const ArrayView& view = field.array;
+  if (view.shape.rank() == 0) {
+    return invalid_argument(fmt::format("array '{}' is a single number; its first axis must count the samples", field.name));
+  }
+  for (const int64_t dim : view.shape) {
+    if (dim < 0) return invalid_argument(fmt::format("array '{}' has a negative dimension", field.name));
+  }
+  if (!view.strides.empty() && view.strides.size() != view.shape.rank()) {
+    return invalid_argument(fmt::format("array '{}' has {} strides for {} axes", field.name, view.strides.size(),
+                                        view.shape.rank()));
+  }
+  return {};
+}
+
+/// The array of a field, mapped where it is a file.
+Status resolve(ArrayField& field) {
+  if (!field.path.empty()) {
+    FOREBAY_ASSIGN(const StoreAndPath where, open_store(field.path));
+    auto mapped = map_npy_file(where.path);
+    if (!mapped.ok()) return mapped.status();
+    field.array = std::move(*mapped);
+  }
+  return check_view(field);
+}
+
+Status check_first_axes(const std::vector<ArrayField>& fields) {
+  std::string lengths;
+  bool equal = true;
+  for (const ArrayField& field : fields) {
+    equal = equal && field.array.shape[0] == fields[0].array.shape[0];
+    lengths += fmt::format("{}{}: {}", lengths.empty() ? "" : ", ", field.name, field.array.shape[0]);
+  }
+  if (equal) return {};
+  return invalid_argument(fmt::format("the arrays differ in their number of samples (first axis): {}", lengths));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Source>> open_arrays(std::vector<ArrayField> fields) {
+  if (fields.empty()) return invalid_argument("fb.arrays needs at least one array, as in fb.arrays(x=x, y=y)");
+  std::set<std::string_view> names;
+  for (ArrayField& field : fields) {
+    if (!names.insert(field.name).second) return invalid_argument(fmt::format("two arrays are called '{}'", field.name));
+    FOREBAY_RETURN_IF_ERROR(resolve(field));
+  }
+  FOREBAY_RETURN_IF_ERROR(check_first_axes(fields));
+  std::vector<Rows> rows;
+  for (ArrayField& field : fields) rows.emplace_back(std::move(field.name), std::move(field.array));
+  return std::unique_ptr<Source>(std::make_unique<Arrays>(std::move(rows)));
+}
+
+}  // namespace forebay

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "format/source.h"
+
+namespace forebay {
+
+/// A view of one array whose first axis is the sample. It stays alive through `owner`, and nobody may write to it.
+struct ArrayView {
+  DType dtype = DType::kUint8;
+  Shape shape;
+  const uint8_t* data = nullptr;
+  std::shared_ptr<void> owner;
+  /// In bytes, one per axis; empty for a C-contiguous array.
+  std::vector<int64_t> strides;
+};
+
+/// One field of `fb.arrays`: an array in memory, or the path of a .npy file where `path` is not empty.
+struct ArrayField {
+  std::string name;
+  ArrayView array;
+  std::string path;
+};
+
+/// Arrays of one first axis as a source of samples; nothing is fetched, values refer to the arrays' own memory. The version
+/// is a hash of names, types, shapes and a bounded sample of the content.
+Result<std::unique_ptr<Source>> open_arrays(std::vector<ArrayField> fields);
+
+}  // namespace forebay

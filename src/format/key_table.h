@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/hash.h"
+#include "forebay/buffer.h"
+#include "forebay/result.h"
+
+namespace forebay {
+
+/// Unsigned numbers in four bytes each, or in eight where one of them needs it.
+class PackedInts {
+ public:
+  PackedInts() = default;
+  /// `largest` is an upper bound of what will be pushed.
+  PackedInts(size_t count, uint64_t largest);
+  void push_back(uint64_t value) {
+    if (wide_) eight_.push_back(value);
+    else four_.push_back(static_cast<uint32_t>(value));
+  }
+  uint64_t operator[](size_t i) const { return wide_ ? eight_[i] : four_[i]; }
+  size_t size() const { return wide_ ? eight_.size() : four_.size(); }
+  uint64_t bytes() const { return four_.capacity() * sizeof(uint32_t) + eight_.capacity() * sizeof(uint64_t); }
+
+ private:
+  bool wide_ = false;
+  std::vector<uint32_t> four_;
+  std::vector<uint64_t> eight_;
+};
+
+/// The keys and sizes of a data set: the bytes of the keys plus 8 to 16 a sample. Immutable, so any thread may read it.
+class KeyTable {
+ public:
+  KeyTable() = default;
+  int64_t size() const { return static_cast<int64_t>(ends_.size()); }
+  std::string_view key(int64_t id) const;
+  /// The same, sharing the table's memory.
+  Buffer key_buffer(int64_t id) const;
+  uint64_t object_bytes(int64_t id) const { return sizes_[static_cast<size_t>(id)]; }
+  uint64_t index_bytes() const { return arena_bytes_ + ends_.bytes() + sizes_.bytes(); }
+  /// Of keys and sizes in id order.
+  Hash128 version() const;
+  /// Number of keys before `key` in byte order. Only for tables that were sorted.
+  int64_t lower_bound(std::string_view key) const;
+
+ private:
+  friend class KeyTableBuilder;
+  std::shared_ptr<uint8_t> arena_;
+  uint64_t arena_bytes_ = 0;
+  PackedInts ends_, sizes_;
+};
+
+/// Gathers keys in any order. One thread at a time.
+class KeyTableBuilder {
+ public:
+  void add(std::string_view key, uint64_t object_bytes);
+  /// Later sizes, where keys are known before them.
+  void set_object_bytes(size_t i, uint64_t object_bytes) { entries_[i].object_bytes = object_bytes; }
+  size_t size() const { return entries_.size(); }
+  std::string_view key(size_t i) const { return view(entries_[i]); }
+
+  /// Ids follow the byte order of the keys. Sorts on several threads where there is enough to sort.
+  KeyTable sorted() &&;
+  /// Ids follow the order of the calls.
+  KeyTable in_order() &&;
+
+ private:
+  struct Entry {
+    uint64_t begin, length, object_bytes;
+  };
+  std::string_view view(const Entry& e) const { return {arena_.data() + e.begin, e.length}; }
+  void sort_entries();
+  KeyTable pack() const;
+
+  std::string arena_;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace forebay

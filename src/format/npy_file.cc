@@ -1,0 +1,206 @@
+#include "format/npy_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "store/local/local_file.h"
+
+namespace forebay {
+
+namespace {
+
+constexpr std::string_view kMagic("\x93NUMPY", 6);
+constexpr size_t kMaxHeaderBytes = 1 << 20;
+
+/// The Python dictionary of the header: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }.
+class HeaderText {
+ public:
+  explicit HeaderText(std::string_view text) : rest_(text) {}
+
+  std::string descr;  ///< as written where it is not a string
+  bool fortran_order = false;
+  std::vector<uint64_t> shape;
+
+  bool parse() {
+    bool seen[3] = {};
+    if (!take('{')) return false;
+    while (!take('}')) {
+      std::string name;
+      if (!string(&name) || !take(':')) return false;
+      if (name == "descr" && !seen[0]) seen[0] = string(&descr) || list(&descr);
+      else if (name == "fortran_order" && !seen[1]) seen[1] = boolean();
+      else if (name == "shape" && !seen[2]) seen[2] = tuple();
+      else return false;
+      if (!take(',') && !peek('}')) return false;
+    }
+    skip_space();
+    return rest_.empty() && seen[0] && seen[1] && seen[2];
+  }
+
+ private:
+  void skip_space() {
+    const size_t begin = rest_.find_first_not_of(std::string_view(" \n\t\r\0", 5));
+    rest_.remove_prefix(begin == std::string_view::npos ? rest_.size() : begin);
+  }
+  bool peek(char c) {
+    skip_space();
+    return rest_.starts_with(c);
+  }
+  bool take(char c) {
+    if (!peek(c)) return false;
+    rest_.remove_prefix(1);
+    return true;
+  }
+  bool word(std::string_view w) {
+    skip_space();
+    if (!rest_.starts_with(w)) return false;
+    rest_.remove_prefix(w.size());
+    return true;
+  }
+  bool string(std::string* out) {
+    const char quote = peek('\'') ? '\'' : '"';
+    if (!take(quote)) return false;
+    const size_t end = rest_.find(quote);
+    if (end == std::string_view::npos) return false;
+    out->assign(rest_.substr(0, end));
+    rest_.remove_prefix(end + 1);
+    return true;
+  }
+  /// A structured type: only found, never understood.
+  bool list(std::string* out) {
+    if (!peek('[')) return false;
+    const size_t end = rest_.rfind(']');
+    if (end == std::string_view::npos) return false;
+    out->assign(rest_.substr(0, end + 1));
+    rest_.remove_prefix(end + 1);
+    const size_t next = rest_.find(',');
+    rest_.remove_prefix(next == std::string_view::npos ? 0 : next);
+    return true;
+  }
+  bool boolean() {
+    fortran_order = word("True");
+    return fortran_order || word("False");
+  }
+  bool tuple() {
+    if (!take('(')) return false;
+    while (!take(')')) {
+      uint64_t dim = 0;
+      skip_space();
+      const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), dim);
+      if (error != std::errc() || shape.size() > 64) return false;
+      rest_.remove_prefix(static_cast<size_t>(end - rest_.data()));
+      take('L');  // Python 2
+      shape.push_back(dim);
+      if (!take(',') && !peek(')')) return false;
+    }
+    return true;
+  }
+
+  std::string_view rest_;
+};
+
+Result<DType> dtype_of(const std::string& descr) {
+  static const std::map<std::string_view, DType> kKnown = {
+      {"b1", DType::kBool},   {"u1", DType::kUint8},   {"i1", DType::kInt8},    {"u2", DType::kUint16},
+      {"i2", DType::kInt16},  {"u4", DType::kUint32},  {"i4", DType::kInt32},   {"u8", DType::kUint64},
+      {"i8", DType::kInt64},  {"f2", DType::kFloat16}, {"f4", DType::kFloat32}, {"f8", DType::kFloat64}};
+  const char order = descr.empty() ? ' ' : descr[0];
+  const std::string_view type = std::string_view(descr).substr(std::min<size_t>(descr.size(), 1));
+  const std::string_view kind = type.substr(0, 1);
+  if (order == '[') return unsupported("holds records (a structured dtype); save each field as an array of its own");
+  if (kind == "O") {
+    return unsupported("holds pickled Python objects, which are never loaded; save it with a numeric dtype");
+  }
+  if (const auto found = kKnown.find(type); found != kKnown.end()) {
+    const bool one_byte = dtype_size(found->second) == 1;
+    if (order == '<' || order == '=' || order == '|' || one_byte) return found->second;
+    if (order == '>') {
+      return unsupported("is big-endian; save it again with a.astype(a.dtype.newbyteorder('='))");
+    }
+  }
+  if (kind == "U" || kind == "S" || kind == "a") return unsupported("holds text; put the text into a manifest");
+  if (kind == "M" || kind == "m") return unsupported("holds dates or durations; save it with a.astype('int64')");
+  if (kind == "c") return unsupported("holds complex numbers; save real and imaginary part as two arrays");
+  return unsupported(fmt::format("dtype '{}' is not handled; save it as a bool, integer or float array", descr));
+}
+
+Result<uint64_t> checked_bytes(const std::vector<uint64_t>& dims, DType dtype) {
+  uint64_t bytes = dtype_size(dtype);
+  const bool empty = std::ranges::find(dims, uint64_t{0}) != dims.end();
+  for (const uint64_t dim : dims) {
+    if (dim > INT64_MAX) return corrupt("the shape is larger than any memory");
+    if (!empty && __builtin_mul_overflow(bytes, dim, &bytes)) return corrupt("the shape is larger than any memory");
+  }
+  if (bytes > INT64_MAX) return corrupt("the shape is larger than any memory");
+  return empty ? 0 : bytes;
+}
+
+uint32_t little_endian(std::span<const uint8_t> bytes) {
+  uint32_t value = 0;
+  for (size_t i = bytes.size(); i-- > 0;) value = value << 8 | bytes[i];
+  return value;
+}
+
+}  // namespace
+
+Result<NpyHeader> parse_npy_header(std::span<const uint8_t> head, uint64_t file_bytes) {
+  static_assert(std::endian::native == std::endian::little);
+  if (head.size() < 10 || std::memcmp(head.data(), kMagic.data(), kMagic.size()) != 0) {
+    return corrupt("is no .npy file: it does not begin with \\x93NUMPY");
+  }
+  const int major = head[6];
+  if (major < 1 || major > 3) return unsupported(fmt::format("is .npy version {}; known are 1 to 3", major));
+  const size_t length_bytes = major == 1 ? 2 : 4;
+  if (head.size() < 8 + length_bytes) return corrupt("ends inside the header");
+  const size_t text_bytes = little_endian(head.subspan(8, length_bytes));
+  const size_t offset = 8 + length_bytes + text_bytes;
+  if (text_bytes > kMaxHeaderBytes) return corrupt(fmt::format("has a header of {} bytes; 1 MiB is allowed", text_bytes));
+  if (offset > head.size()) return corrupt("ends inside the header");
+
+  const auto* text = reinterpret_cast<const char*>(head.data()) + 8 + length_bytes;
+  HeaderText header{std::string_view(text, text_bytes)};
+  if (!header.parse()) return corrupt("the header is not the dictionary that NumPy writes");
+  NpyHeader result;
+  FOREBAY_ASSIGN(result.dtype, dtype_of(header.descr));
+  if (header.fortran_order && header.shape.size() > 1) {
+    return unsupported("is stored in Fortran order; save it again with np.ascontiguousarray(a)");
+  }
+  if (header.shape.size() > Shape::kMaxRank) {
+    return unsupported(fmt::format("has {} dimensions; {} are allowed", header.shape.size(), Shape::kMaxRank));
+  }
+  FOREBAY_ASSIGN(const uint64_t bytes, checked_bytes(header.shape, result.dtype));
+  if (bytes > file_bytes - offset) {
+    return corrupt(fmt::format("is shorter than its shape: {} bytes of data, {} are needed", file_bytes - offset, bytes));
+  }
+  for (const uint64_t dim : header.shape) result.shape.push_back(static_cast<int64_t>(dim));
+  result.data_offset = offset;
+  return result;
+}
+
+Result<ArrayView> map_npy_file(const std::string& path) {
+  uint64_t size = 0;
+  auto file = open_regular(path, &size);
+  if (!file.ok()) return file.status().with_key(path);
+  if (size == 0) return corrupt("is empty").with_key(path);
+  void* memory = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file->get(), 0);
+  if (memory == MAP_FAILED) return status_of_errno(errno).with_key(path);
+  std::shared_ptr<void> owner(memory, [size](void* mapped) { ::munmap(mapped, size); });
+  const auto* bytes = static_cast<const uint8_t*>(memory);
+  const size_t head = std::min<uint64_t>(size, kMaxHeaderBytes + 16);
+  auto header = parse_npy_header({bytes, head}, size);
+  if (!header.ok()) return header.status().with_key(path);
+  return ArrayView{header->dtype, header->shape, bytes + header->data_offset, std::move(owner), {}};
+}
+
+}  // namespace forebay

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "format/arrays.h"
+
+namespace forebay {
+
+/// What the header of a .npy file says.
+struct NpyHeader {
+  DType dtype = DType::kUint8;
+  Shape shape;
+  size_t data_offset = 0;
+};
+
+/// Reads the header at the begin of a file of `file_bytes` bytes. Everything in it is checked: Corrupt where the file is
+/// damaged or too short for its shape, Unsupported (with the way out) for Python objects, records, text, dates, complex
+/// numbers, foreign byte order and Fortran order.
+Result<NpyHeader> parse_npy_header(std::span<const uint8_t> head, uint64_t file_bytes);
+
+/// A .npy file mapped into memory, read-only. The file must not be made shorter while it is in use.
+Result<ArrayView> map_npy_file(const std::string& path);
+
+}  // namespace forebay

@@ -1,0 +1,200 @@
+#include "ops/args.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include <fmt/format.h>
+
+namespace forebay {
+namespace {
+
+bool is_integer(const Json& value) {
+  // Numbers above the range of int64 are kept unsigned by the parser.
+  return value.is_number_integer() &&
+         !(value.is_number_unsigned() && value.get<uint64_t>() > uint64_t{std::numeric_limits<int64_t>::max()});
+}
+
+bool is_size(const Json& value) {
+  if (is_integer(value)) return true;
+  return value.is_array() && (value.size() == 1 || value.size() == 2) && std::all_of(value.begin(), value.end(), is_integer);
+}
+
+template <typename Test>
+bool is_one_or_list(const Json& value, Test test) {
+  return test(value) || (value.is_array() && std::all_of(value.begin(), value.end(), test));
+}
+
+bool is_number(const Json& value) { return value.is_number(); }
+bool is_text(const Json& value) { return value.is_string(); }
+
+bool has_type(const Json& value, ArgType type) {
+  switch (type) {
+    case ArgType::kInt: return is_integer(value);
+    case ArgType::kFloat: return value.is_number();
+    case ArgType::kBool: return value.is_boolean();
+    case ArgType::kText: return value.is_string();
+    case ArgType::kSize: return is_size(value);
+    case ArgType::kFloats: return is_one_or_list(value, is_number);
+    case ArgType::kFields: return is_one_or_list(value, is_text);
+    case ArgType::kDType: return value.is_string() && dtype_from_name(value.get<std::string>()).has_value();
+    case ArgType::kJson: return true;
+  }
+  return true;
+}
+
+std::string_view type_words(ArgType type) {
+  switch (type) {
+    case ArgType::kInt: return "a whole number";
+    case ArgType::kFloat: return "a number";
+    case ArgType::kBool: return "true or false";
+    case ArgType::kText: return "a text";
+    case ArgType::kSize: return "a whole number or [height, width]";
+    case ArgType::kFloats: return "a number or a list of numbers";
+    case ArgType::kFields: return "a field's name or a list of names";
+    case ArgType::kDType:
+      return "bool, uint8, int8, uint16, int16, uint32, int32, uint64, int64, float16, float32 or float64";
+    case ArgType::kJson: return "a value";
+  }
+  return "a value";
+}
+
+std::vector<std::string> arg_names(std::span<const ArgDef> defs) {
+  std::vector<std::string> names;
+  for (const ArgDef& def : defs) names.push_back(def.name);
+  return names;
+}
+
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 0; i < a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (size_t j = 0; j < b.size(); ++j) {
+      const size_t change = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({row[j] + 1, row[j + 1] + 1, change});
+    }
+  }
+  return row[b.size()];
+}
+
+// An operator's errors say where they come from.
+class NamedOp final : public RecordOp {
+ public:
+  NamedOp(std::string name, std::unique_ptr<RecordOp> op) : name_(std::move(name)), op_(std::move(op)) {}
+  Status apply(Record& record, const SampleContext& context) const override {
+    Status status = op_->apply(record, context);
+    if (status.ok()) return status;
+    return std::move(status).with_operator(name_).with_sample(context.key.id);
+  }
+
+ private:
+  std::string name_;
+  std::unique_ptr<RecordOp> op_;
+};
+
+class PassOp final : public RecordOp {
+ public:
+  Status apply(Record&, const SampleContext&) const override { return {}; }
+};
+
+void forget_pictures(Schema& schema) {
+  for (size_t i = 0; i < schema.size(); ++i) {
+    if (schema[i].image || schema[i].name == "image") schema[i].kind = FieldKind::kAny;
+  }
+}
+
+}  // namespace
+
+const Json& Args::json(std::string_view name) const {
+  static const Json kNull;
+  // A null says "as if not given", as Python's None does.
+  if (const auto found = given_.find(name); found != given_.end() && !found->is_null()) return *found;
+  for (const ArgDef& def : defs_) {
+    if (def.name == name) return def.default_value;
+  }
+  return kNull;
+}
+
+std::vector<double> Args::numbers(std::string_view name) const {
+  const Json& value = json(name);
+  if (value.is_number()) return {value.get<double>()};
+  return value.is_null() ? std::vector<double>() : value.get<std::vector<double>>();
+}
+
+std::vector<std::string> Args::names(std::string_view name) const {
+  const Json& value = json(name);
+  if (value.is_string()) return {value.get<std::string>()};
+  return value.is_null() ? std::vector<std::string>() : value.get<std::vector<std::string>>();
+}
+
+Size Args::size(std::string_view name) const {
+  const Json& value = json(name);
+  if (!value.is_array()) return {value.get<int64_t>(), value.get<int64_t>()};
+  return {value.front().get<int64_t>(), value.back().get<int64_t>()};
+}
+
+DType Args::dtype(std::string_view name) const { return *dtype_from_name(text(name)); }
+
+void check_args(const Json& given, std::span<const ArgDef> defs, Problems& problems) {
+  const std::vector<std::string> names = arg_names(defs);
+  for (const auto& [name, value] : given.items()) {
+    const auto def = std::find_if(defs.begin(), defs.end(), [&](const ArgDef& d) { return d.name == name; });
+    if (def == defs.end()) {
+      problems.add(fmt::format("unknown argument '{}'{}", name, did_you_mean(name, names)),
+                   names.empty() ? "it takes no arguments" : "the arguments are " + quoted_list(names));
+    } else if (!value.is_null() && !has_type(value, def->type)) {
+      problems.add(fmt::format("{} is {}", name, value.dump()), fmt::format("give {}", type_words(def->type)));
+    }
+  }
+  for (const ArgDef& def : defs) {
+    const auto found = given.find(def.name);
+    if (def.required && (found == given.end() || found->is_null())) {
+      problems.add(fmt::format("{} is missing", def.name), fmt::format("give {}: {}", type_words(def.type), def.help));
+    }
+  }
+}
+
+std::string did_you_mean(std::string_view name, std::span<const std::string> names) {
+  const std::string* best = nullptr;
+  size_t least = std::max<size_t>(1, name.size() / 3) + 1;
+  for (const std::string& candidate : names) {
+    const size_t distance = edit_distance(name, candidate);
+    if (distance < least) {
+      least = distance;
+      best = &candidate;
+    }
+  }
+  return best == nullptr ? "" : fmt::format(" (did you mean '{}'?)", *best);
+}
+
+std::string quoted_list(std::span<const std::string> names) {
+  std::string text;
+  for (const std::string& name : names) text += fmt::format("{}'{}'", text.empty() ? "" : ", ", name);
+  return text;
+}
+
+OpDef make_op(OpParts parts) {
+  const auto shared = std::make_shared<const OpParts>(std::move(parts));
+  OpDef def;
+  def.name = shared->name;
+  def.help = shared->help;
+  def.args = shared->args;
+  def.random = shared->random;
+  def.infer = [shared](const OpSpec& spec, Schema& schema, std::vector<Problem>& list) {
+    Problems problems(list);
+    check_args(spec.args, shared->args, problems);
+    if (problems.any()) return forget_pictures(schema);
+    shared->infer(Args(spec.args, shared->args), schema, problems);
+  };
+  def.compile = [shared](const OpSpec& spec, const Schema& before, uint32_t random_index) -> Result<std::unique_ptr<RecordOp>> {
+    if (!shared->compile) return std::unique_ptr<RecordOp>(std::make_unique<PassOp>());
+    FOREBAY_ASSIGN(auto op, shared->compile(Args(spec.args, shared->args), before, random_index));
+    return std::unique_ptr<RecordOp>(std::make_unique<NamedOp>(shared->name, std::move(op)));
+  };
+  return def;
+}
+
+}  // namespace forebay

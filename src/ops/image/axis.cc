@@ -1,0 +1,149 @@
+#include "ops/image/axis.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace forebay {
+namespace {
+
+// Everything here follows Pillow's order of operations in double precision, since the last bit decides the weights.
+struct Triangle {
+  explicit Triangle(const AxisSpec& spec)
+      : scale(static_cast<double>(spec.in) / static_cast<double>(spec.out)), support(std::max(scale, 1.0)), in(spec.in) {}
+
+  double scale, support;
+  int64_t in;
+
+  double center(int64_t i) const { return (static_cast<double>(i) + 0.5) * scale; }
+  int64_t begin(int64_t i) const { return std::max<int64_t>(static_cast<int64_t>(center(i) - support + 0.5), 0); }
+  int64_t end(int64_t i) const { return std::min<int64_t>(static_cast<int64_t>(center(i) + support + 0.5), in); }
+};
+
+// One output's weights before they are laid out: `weights` from sample `begin` on.
+struct Taps {
+  int64_t begin = 0;
+  std::span<int32_t> weights;
+};
+
+Taps bilinear_taps(const Triangle& triangle, int64_t i, std::span<double> exact, std::span<int32_t> rounded) {
+  const int64_t begin = triangle.begin(i), n = triangle.end(i) - begin;
+  const double center = triangle.center(i), slope = 1.0 / triangle.support;
+  double sum = 0;
+  for (int64_t t = 0; t < n; ++t) {
+    const double distance = std::abs((static_cast<double>(t + begin) - center + 0.5) * slope);
+    exact[t] = distance < 1.0 ? 1.0 - distance : 0.0;
+    sum += exact[t];
+  }
+  for (int64_t t = 0; t < n; ++t) {
+    const double share = sum != 0.0 ? exact[t] / sum : exact[t];
+    rounded[t] = static_cast<int32_t>(0.5 + share * kWeightOne);
+  }
+  // Zeros at the ends make no difference but cost time.
+  int64_t low = 0, high = n;
+  while (high > 1 && rounded[high - 1] == 0) --high;
+  while (low < high - 1 && rounded[low] == 0) ++low;
+  return {begin + low, rounded.subspan(low, high - low)};
+}
+
+// Pillow adds the step again and again instead of multiplying; its rounding errors decide ties.
+class NearestWalk {
+ public:
+  explicit NearestWalk(const AxisSpec& spec)
+      : step_(static_cast<double>(spec.in) / static_cast<double>(spec.out)), position_(step_ * 0.5), last_(spec.in - 1) {
+    for (int64_t i = 0; i < spec.first; ++i) position_ += step_;
+  }
+  int64_t next() {
+    const int64_t index = std::min(static_cast<int64_t>(position_), last_);
+    position_ += step_;
+    return index;
+  }
+
+ private:
+  double step_, position_;
+  int64_t last_;
+};
+
+AxisRange unflipped_range(const AxisSpec& spec) {
+  if (spec.identity()) return {spec.first, spec.count};
+  if (spec.interpolation == Interpolation::kNearest) {
+    NearestWalk walk(spec);
+    const int64_t first = walk.next();
+    int64_t last = first;
+    for (int64_t i = 1; i < spec.count; ++i) last = walk.next();
+    return {first, last + 1 - first};
+  }
+  const Triangle triangle(spec);
+  const int64_t begin = triangle.begin(spec.first);
+  return {begin, triangle.end(spec.first + spec.count - 1) - begin};
+}
+
+constexpr uint64_t align8(uint64_t bytes) { return (bytes + 7) / 8 * 8; }
+
+// Tables with room for `stride` weights an output are squeezed to as many as the longest needs.
+void compact(std::span<int32_t> weights, int64_t count, int64_t stride, int64_t taps) {
+  for (int64_t i = 1; i < count; ++i) std::copy_n(&weights[i * stride], taps, &weights[i * taps]);
+}
+
+}  // namespace
+
+int64_t max_taps(const AxisSpec& spec) {
+  if (spec.identity() || spec.interpolation == Interpolation::kNearest) return 1;
+  const double support = std::max(static_cast<double>(spec.in) / static_cast<double>(spec.out), 1.0);
+  return std::min(2 * static_cast<int64_t>(std::ceil(support)) + 1, spec.in);
+}
+
+AxisRange input_range(const AxisSpec& spec) {
+  AxisRange range = unflipped_range(spec);
+  if (spec.flip_in) range.first = spec.in - range.first - range.count;
+  return range;
+}
+
+void nearest_indices(const AxisSpec& spec, std::span<int64_t> indices) {
+  NearestWalk walk(spec);
+  for (int64_t i = 0; i < spec.count; ++i) {
+    const int64_t index = spec.identity() ? spec.first + i : walk.next();
+    indices[spec.flip_out ? spec.count - 1 - i : i] = spec.flip_in ? spec.in - 1 - index : index;
+  }
+}
+
+uint64_t Axis::bytes(const AxisSpec& spec) {
+  const auto count = static_cast<uint64_t>(spec.count), taps = static_cast<uint64_t>(max_taps(spec));
+  return taps * (sizeof(double) + sizeof(int32_t)) + align8(count * sizeof(int32_t)) + align8(count * taps * sizeof(int32_t)) + 8;
+}
+
+Axis Axis::build(const AxisSpec& spec, std::span<uint8_t> memory) {
+  const int64_t stride = max_taps(spec), origin = input_range(spec).first;
+  const std::span<double> exact(reinterpret_cast<double*>(memory.data()), stride);
+  int32_t* const integers = reinterpret_cast<int32_t*>(exact.data() + stride);
+  const std::span<int32_t> rounded(integers, stride);
+  Axis axis{spec.count, 1, {integers + stride, static_cast<size_t>(spec.count)},
+            {integers + stride + spec.count, static_cast<size_t>(spec.count * stride)}};
+
+  const Triangle triangle(spec);
+  NearestWalk walk(spec);
+  const bool weighted = !spec.identity() && spec.interpolation == Interpolation::kBilinear;
+  for (int64_t i = 0; i < spec.count; ++i) {
+    Taps taps;
+    if (weighted) {
+      taps = bilinear_taps(triangle, spec.first + i, exact, rounded);
+    } else {
+      rounded[0] = kWeightOne;
+      taps = {spec.identity() ? spec.first + i : walk.next(), rounded.first(1)};
+    }
+    const auto n = static_cast<int64_t>(taps.weights.size());
+    if (spec.flip_in) {
+      std::reverse(taps.weights.begin(), taps.weights.end());
+      taps.begin = spec.in - taps.begin - n;
+    }
+    const int64_t at = spec.flip_out ? spec.count - 1 - i : i;
+    axis.start[at] = static_cast<int32_t>(taps.begin - origin);
+    int32_t* const to = &axis.weights[at * stride];
+    std::fill(std::copy(taps.weights.begin(), taps.weights.end(), to), to + stride, 0);
+    axis.taps = std::max(axis.taps, n);
+  }
+  compact(axis.weights, axis.count, stride, axis.taps);
+  axis.weights = axis.weights.first(axis.count * axis.taps);
+  return axis;
+}
+
+}  // namespace forebay

@@ -1,0 +1,129 @@
+#include "ops/image/cast_elements.h"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+namespace forebay {
+namespace {
+
+struct Half {
+  uint16_t bits;
+};
+
+template <typename T>
+auto widen(T value) {
+  if constexpr (std::is_same_v<T, Half>) {
+    return double_from_half(value.bits);
+  } else {
+    return value;
+  }
+}
+
+template <typename To, typename From>
+To saturate_float(From value) {
+  if (std::isnan(value)) return 0;
+  const From rounded = std::nearbyint(value);
+  // 2^digits is exact in every floating type, the type's largest value may not be.
+  const From above = std::ldexp(From{1}, std::numeric_limits<To>::digits);
+  if (rounded >= above) return std::numeric_limits<To>::max();
+  if (rounded <= static_cast<From>(std::numeric_limits<To>::min())) return std::numeric_limits<To>::min();
+  return static_cast<To>(rounded);
+}
+
+template <typename To, typename From>
+To saturate_integer(From value) {
+  if (std::cmp_greater(value, std::numeric_limits<To>::max())) return std::numeric_limits<To>::max();
+  if (std::cmp_less(value, std::numeric_limits<To>::min())) return std::numeric_limits<To>::min();
+  return static_cast<To>(value);
+}
+
+template <typename To, typename From>
+To convert(From value) {
+  if constexpr (std::is_same_v<To, bool>) {
+    return value != From{0};
+  } else if constexpr (std::is_same_v<To, Half>) {
+    return {half_from_double(static_cast<double>(value))};
+  } else if constexpr (std::is_floating_point_v<To>) {
+    return static_cast<To>(value);
+  } else if constexpr (std::is_floating_point_v<From>) {
+    return saturate_float<To>(value);
+  } else {
+    return saturate_integer<To>(static_cast<std::conditional_t<std::is_same_v<From, bool>, uint8_t, From>>(value));
+  }
+}
+
+template <typename From, typename To>
+void cast_all(const uint8_t* in, uint8_t* out, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    From from;
+    std::memcpy(&from, in + i * static_cast<int64_t>(sizeof(From)), sizeof(From));
+    const To to = convert<To>(widen(from));
+    std::memcpy(out + i * static_cast<int64_t>(sizeof(To)), &to, sizeof(To));
+  }
+}
+
+template <typename Visit>
+void with_type(DType dtype, Visit visit) {
+  switch (dtype) {
+    case DType::kBool: return visit(bool{});
+    case DType::kUint8: return visit(uint8_t{});
+    case DType::kInt8: return visit(int8_t{});
+    case DType::kUint16: return visit(uint16_t{});
+    case DType::kInt16: return visit(int16_t{});
+    case DType::kUint32: return visit(uint32_t{});
+    case DType::kInt32: return visit(int32_t{});
+    case DType::kUint64: return visit(uint64_t{});
+    case DType::kInt64: return visit(int64_t{});
+    case DType::kFloat16: return visit(Half{});
+    case DType::kFloat32: return visit(float{});
+    case DType::kFloat64: return visit(double{});
+  }
+}
+
+}  // namespace
+
+uint16_t half_from_double(double value) {
+  const auto bits = std::bit_cast<uint64_t>(value);
+  const auto sign = static_cast<uint16_t>((bits >> 48) & 0x8000);
+  if (std::isnan(value)) return static_cast<uint16_t>(sign | 0x7e00);
+  const double size = std::abs(value);
+  if (size >= 65520.0) return static_cast<uint16_t>(sign | 0x7c00);  // rounds to infinity
+  // Numbers in units of the last place: 2^-24 for the smallest, else 10 bits below the leading one.
+  int exponent = -14;
+  if (size >= 0x1p-14) exponent = std::ilogb(size);
+  const auto units = static_cast<uint32_t>(std::nearbyint(std::ldexp(size, 10 - exponent)));
+  // A carry out of the mantissa moves into the exponent by itself.
+  const uint32_t low = size >= 0x1p-14 ? units + (static_cast<uint32_t>(exponent + 14) << 10) : units;
+  return static_cast<uint16_t>(sign | low);
+}
+
+double double_from_half(uint16_t half) {
+  const int exponent = (half >> 10) & 31, mantissa = half & 1023;
+  double size = 0;
+  if (exponent == 31) {
+    size = mantissa == 0 ? std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
+  } else if (exponent == 0) {
+    size = std::ldexp(mantissa, -24);
+  } else {
+    size = std::ldexp(1024 + mantissa, exponent - 25);
+  }
+  return (half & 0x8000) != 0 ? -size : size;
+}
+
+void cast_elements(DType from, const uint8_t* in, DType to, uint8_t* out, int64_t n) {
+  if (from == to) {
+    if (n > 0) std::memcpy(out, in, static_cast<size_t>(n) * dtype_size(from));
+    return;
+  }
+  with_type(from, [&](auto a) {
+    with_type(to, [&](auto b) {
+      cast_all<decltype(a), decltype(b)>(in, out, n);
+    });
+  });
+}
+
+}  // namespace forebay

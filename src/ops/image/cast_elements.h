@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstdint>
+
+#include "forebay/dtype.h"
+
+namespace forebay {
+
+/// Converts `n` elements. To floating point: the nearest value. To integers: rounded half to even, then saturated at the ends
+/// of the type; NaN becomes 0. To bool: true for everything but 0.
+void cast_elements(DType from, const uint8_t* in, DType to, uint8_t* out, int64_t n);
+
+/// IEEE half precision, rounded half to even.
+uint16_t half_from_double(double value);
+double double_from_half(uint16_t half);
+
+}  // namespace forebay

@@ -1,0 +1,61 @@
+#if defined(__x86_64__)
+// GCC 12 takes the undefined registers inside its own intrinsics for a mistake.
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#include <immintrin.h>
+
+#include "ops/image/kernels_x86.h"
+
+#define FOREBAY_TARGET __attribute__((target("avx512f,avx512bw,avx512vl")))
+#define FOREBAY_LANE FOREBAY_TARGET __attribute__((always_inline)) inline
+
+namespace forebay::avx512 {
+namespace {
+
+using Vec = __m512i;
+constexpr int kLanes = 4;
+constexpr int kFloats = 16;
+
+FOREBAY_LANE Vec load(const void* from) { return _mm512_loadu_si512(static_cast<const __m512i*>(from)); }
+FOREBAY_LANE void store(void* to, Vec v) { _mm512_storeu_si512(static_cast<__m512i*>(to), v); }
+FOREBAY_LANE __m128i load_lane(const void* from) { return _mm_loadu_si128(static_cast<const __m128i*>(from)); }
+FOREBAY_LANE Vec broadcast_lane(const void* from) { return _mm512_broadcast_i32x4(load_lane(from)); }
+FOREBAY_LANE __m256i load_two(const uint8_t* first, const uint8_t* second) {
+  return _mm256_inserti128_si256(_mm256_castsi128_si256(load_lane(first)), load_lane(second), 1);
+}
+FOREBAY_LANE Vec load_lanes(const uint8_t* row, const int32_t* offsets) {
+  return _mm512_inserti64x4(_mm512_castsi256_si512(load_two(row + offsets[0], row + offsets[1])),
+                            load_two(row + offsets[2], row + offsets[3]), 1);
+}
+FOREBAY_LANE Vec zero() { return _mm512_setzero_si512(); }
+FOREBAY_LANE Vec set32(int32_t x) { return _mm512_set1_epi32(x); }
+FOREBAY_LANE Vec shuffle(Vec v, Vec places) { return _mm512_shuffle_epi8(v, places); }
+FOREBAY_LANE Vec madd(Vec a, Vec b) { return _mm512_madd_epi16(a, b); }
+FOREBAY_LANE Vec add32(Vec a, Vec b) { return _mm512_add_epi32(a, b); }
+FOREBAY_LANE Vec shift_left_8(Vec v) { return _mm512_slli_epi32(v, 8); }
+FOREBAY_LANE Vec shift_right_22(Vec v) { return _mm512_srai_epi32(v, 22); }
+FOREBAY_LANE Vec pack32(Vec a, Vec b) { return _mm512_packs_epi32(a, b); }
+FOREBAY_LANE Vec pack16(Vec a, Vec b) { return _mm512_packus_epi16(a, b); }
+FOREBAY_LANE Vec low8(Vec a, Vec b) { return _mm512_unpacklo_epi8(a, b); }
+FOREBAY_LANE Vec high8(Vec a, Vec b) { return _mm512_unpackhi_epi8(a, b); }
+
+FOREBAY_LANE void store_block(const Vec* pixels, uint8_t* out) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm512_cvtusepi32_epi8(_mm512_max_epi32(pixels[0], zero())));
+}
+
+FOREBAY_LANE void store_floats(const uint8_t* pixels, const float* scale, const float* bias, float* const* planes,
+                               int64_t x) {
+  const Vec sixteen = load(pixels), byte = set32(255);
+  const Vec channel[3] = {_mm512_and_si512(sixteen, byte), _mm512_and_si512(_mm512_srli_epi32(sixteen, 8), byte),
+                          _mm512_and_si512(_mm512_srli_epi32(sixteen, 16), byte)};
+  for (int c = 0; c < 3; ++c) {
+    const __m512 scaled = _mm512_mul_ps(_mm512_cvtepi32_ps(channel[c]), _mm512_set1_ps(scale[c]));
+    _mm512_storeu_ps(planes[c] + x, _mm512_add_ps(scaled, _mm512_set1_ps(bias[c])));
+  }
+}
+
+}  // namespace
+
+#include "ops/image/kernels_lanes.inl"
+
+}  // namespace forebay::avx512
+#endif

@@ -1,0 +1,240 @@
+#include "ops/image/lazy_image.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "ops/image/cast_elements.h"
+#include "ops/image/gather.h"
+
+namespace forebay {
+namespace {
+
+// Scratch memory: the resampler's tables and rows, then what the source needs (two slots).
+constexpr int kResamplerSlot = 0;
+constexpr int kSourceSlot = 1;
+
+Rect intersection(const Rect& a, const Rect& b) {
+  const int64_t x = std::max(a.x, b.x), y = std::max(a.y, b.y);
+  return {x, y, std::min(a.x + a.width, b.x + b.width) - x, std::min(a.y + a.height, b.y + b.height) - y};
+}
+
+class CopyRows final : public RowSink {
+ public:
+  CopyRows(uint8_t* out, int64_t row_bytes) : out_(out), row_bytes_(static_cast<size_t>(row_bytes)) {}
+  void row(const uint8_t* row) override {
+    std::memcpy(out_, row, row_bytes_);
+    out_ += row_bytes_;
+  }
+
+ private:
+  uint8_t* out_;
+  size_t row_bytes_;
+};
+
+Status check_pixels(const Tensor& tensor, bool channels_first) {
+  const Shape& shape = tensor.shape;
+  const std::string text = shape.to_string();
+  if (shape.rank() != 2 && shape.rank() != 3) {
+    return unsupported(fmt::format("a tensor of shape {} is not a picture: (height, width) or three axes are", text));
+  }
+  for (const int64_t dim : shape) {
+    if (dim < 1 || dim > std::numeric_limits<int32_t>::max() / 4) {
+      return unsupported(fmt::format("a picture of shape {} has no pixels or too many", text));
+    }
+  }
+  const int64_t channels = shape.rank() == 2 ? 1 : shape[channels_first ? 0 : 2];
+  if (channels > kMaxChannels) {
+    return unsupported(fmt::format("a picture of shape {} has {} channels; up to {} are handled{}", text, channels, kMaxChannels,
+                                   channels_first ? "" : ", last in the shape"));
+  }
+  return {};
+}
+
+}  // namespace
+
+LazyImage::LazyImage(PixelSource source) : source_(std::move(source)) { begin(std::move(source_)); }
+
+void LazyImage::begin(PixelSource source) {
+  source_ = std::move(source);
+  crop_ = window_ = {0, 0, source_.width(), source_.height()};
+  flip_before_ = flip_after_ = scaled_ = false;
+  resize_.reset();
+  dtype_ = source_.dtype();
+}
+
+std::unique_ptr<LazyImage> LazyImage::of_encoded(Buffer bytes, const ImageInfo& info, ColorMode mode) {
+  return std::unique_ptr<LazyImage>(new LazyImage(PixelSource(EncodedPixels{std::move(bytes), info, mode})));
+}
+
+Result<std::unique_ptr<LazyImage>> LazyImage::of_pixels(Tensor pixels, bool channels_first) {
+  FOREBAY_RETURN_IF_ERROR(check_pixels(pixels, channels_first));
+  const bool channel_axis = pixels.shape.rank() == 3;
+  std::unique_ptr<LazyImage> image(new LazyImage(PixelSource(TensorPixels{std::move(pixels), channels_first})));
+  image->channels_first_ = channels_first;
+  image->channel_axis_ = channel_axis;
+  return image;
+}
+
+Shape LazyImage::shape() const {
+  if (!channel_axis_) return {height(), width()};
+  return channels_first_ ? Shape{channels(), height(), width()} : Shape{height(), width(), channels()};
+}
+
+Rect LazyImage::resized() const {
+  return resize_ ? Rect{0, 0, resize_->width, resize_->height} : Rect{0, 0, crop_.width, crop_.height};
+}
+
+bool LazyImage::reaches_over(const Rect& part) const {
+  return intersection(part, {0, 0, width(), height()}) != part;
+}
+
+Status LazyImage::crop(const Rect& part, WorkMemory& memory) {
+  // Zeros begin where the picture ends as it stands: not at an earlier crop's edge, and not before scale and bias.
+  if (reaches_over(part) && (scaled_ || window_ != resized())) FOREBAY_RETURN_IF_ERROR(settle(memory));
+  const int64_t x = flip_after_ ? window_.width - part.x - part.width : part.x;
+  window_ = {window_.x + x, window_.y + part.y, part.width, part.height};
+  return {};
+}
+
+void LazyImage::flip() { flip_after_ = !flip_after_; }
+
+Status LazyImage::need_eight_bits(std::string_view what, WorkMemory& memory) {
+  if (dtype_ != DType::kUint8 || scaled_) {
+    return invalid_argument(fmt::format("{} works on 8-bit pixels and this picture is {}", what, dtype_name(dtype_)));
+  }
+  return source_.dtype() == DType::kUint8 ? Status() : settle(memory);
+}
+
+Status LazyImage::resize(int64_t height, int64_t width, Interpolation interpolation, WorkMemory& memory) {
+  if (interpolation == Interpolation::kBilinear) FOREBAY_RETURN_IF_ERROR(need_eight_bits("resize", memory));
+  if (height == this->height() && width == this->width()) return {};
+  if (resize_ || intersection(window_, resized()) != window_) FOREBAY_RETURN_IF_ERROR(settle(memory));
+  crop_ = window_;
+  flip_before_ = std::exchange(flip_after_, false);
+  resize_ = Resize{height, width, interpolation};
+  window_ = resized();
+  return {};
+}
+
+Status LazyImage::normalize(std::span<const float> scale, std::span<const float> bias, WorkMemory& memory) {
+  FOREBAY_RETURN_IF_ERROR(need_eight_bits("normalize", memory));
+  std::copy(scale.begin(), scale.end(), pointwise_.scale.begin());
+  std::copy(bias.begin(), bias.end(), pointwise_.bias.begin());
+  scaled_ = true;
+  dtype_ = DType::kFloat32;
+  return {};
+}
+
+void LazyImage::set_layout(bool channels_first) {
+  channels_first_ = channels_first;
+  channel_axis_ = true;
+}
+
+Status LazyImage::cast(DType dtype, WorkMemory& memory) {
+  // One conversion is part of the description; the result of a second depends on what the first did to the values.
+  const DType made = scaled_ ? DType::kFloat32 : source_.dtype();
+  if (dtype != dtype_ && dtype_ != made) FOREBAY_RETURN_IF_ERROR(settle(memory));
+  dtype_ = dtype;
+  return {};
+}
+
+Status LazyImage::settle(WorkMemory& memory) {
+  Value value = Value::of(std::unique_ptr<Deferred>(new LazyImage(*this)));
+  FOREBAY_RETURN_IF_ERROR(value.materialize(memory));
+  begin(PixelSource(TensorPixels{std::move(value.tensor), channels_first_}));
+  return {};
+}
+
+Result<Tensor*> LazyImage::edit(WorkMemory& memory) {
+  FOREBAY_RETURN_IF_ERROR(need_eight_bits("this operator", memory));
+  const bool channels_first = std::exchange(channels_first_, false);
+  FOREBAY_RETURN_IF_ERROR(settle(memory));
+  channels_first_ = channels_first;
+  return &source_.edit_pixels()->tensor;
+}
+
+LazyImage::Work LazyImage::work() const {
+  const Rect inside = intersection(window_, resized());
+  const Interpolation interpolation = resize_ ? resize_->interpolation : Interpolation::kNearest;
+  Work work;
+  ResampleSpec& spec = work.resample;
+  spec.horizontal = {crop_.width, resized().width, inside.x, inside.width, interpolation, flip_before_, flip_after_};
+  spec.vertical = {crop_.height, resized().height, inside.y, inside.height, interpolation, false, false};
+  spec.channels = channels();
+  const int64_t left = inside.x - window_.x;
+  spec.left = flip_after_ ? window_.width - left - inside.width : left;
+  spec.top = inside.y - window_.y;
+  spec.width = window_.width;
+  const AxisRange columns = input_range(spec.horizontal), rows = input_range(spec.vertical);
+  work.part = {crop_.x + columns.first, crop_.y + rows.first, columns.count, rows.count};
+  const bool packed = dtype_ == DType::kUint8 && !scaled_ && (!channels_first_ || channels() == 1);
+  work.copies = packed && !resize_ && !flip_after_ && inside == window_;
+  return work;
+}
+
+uint64_t LazyImage::bytes_of(const Work& work) const {
+  if (source_.dtype() != DType::kUint8) {
+    const auto elements = static_cast<uint64_t>(shape().elements());
+    return static_cast<uint64_t>(width() + height()) * sizeof(int64_t) +
+           (dtype_ == source_.dtype() ? 0 : elements * dtype_size(source_.dtype()));
+  }
+  return source_.working_bytes(work.part) + (work.copies ? 0 : work.resample.working_bytes());
+}
+
+uint64_t LazyImage::working_bytes() const { return bytes_of(work()); }
+
+Status LazyImage::write(std::span<uint8_t> out, WorkMemory& memory) {
+  const Work work = this->work();
+  const uint64_t bytes = bytes_of(work);
+  FOREBAY_RETURN_IF_ERROR(memory.reserve(bytes));
+  Status status;
+  if (source_.dtype() == DType::kUint8) {
+    status = write_pixels(work, out, memory);
+  } else {
+    write_elements(work, out, memory);
+  }
+  memory.release(bytes);
+  return status;
+}
+
+PixelFormat LazyImage::format() const {
+  return {width(), height(), channels(), channels_first_, dtype_, scaled_, pointwise_};
+}
+
+Status LazyImage::write_pixels(const Work& work, std::span<uint8_t> out, WorkMemory& memory) const {
+  if (work.copies) {
+    CopyRows copy(out.data(), width() * channels());
+    return source_.read(work.part, copy, memory, kSourceSlot);
+  }
+  const PixelFormat pixel_format = format();
+  const ImageKernels& kernels = image_kernels(simd_level());
+  RowWriter writer(pixel_format, kernels, out);
+  Resampler resampler(work.resample, kernels, writer, memory, kResamplerSlot);
+  FOREBAY_RETURN_IF_ERROR(source_.read(work.part, resampler, memory, kSourceSlot));
+  for (int64_t y = 0; y < height(); ++y) {
+    const bool made = y >= work.resample.top && y < work.resample.top + work.resample.vertical.count;
+    if (!made) writer.write(y, resampler.blank_row());
+  }
+  return {};
+}
+
+void LazyImage::write_elements(const Work& work, std::span<uint8_t> out, WorkMemory& memory) const {
+  const std::span<uint8_t> scratch = memory.scratch(kResamplerSlot, static_cast<size_t>(width() + height()) * sizeof(int64_t));
+  const std::span<int64_t> indices(reinterpret_cast<int64_t*>(scratch.data()), static_cast<size_t>(width() + height()));
+  const std::span<int64_t> columns = indices.first(width()), rows = indices.subspan(width());
+  fill_indices(work.resample.horizontal, crop_.x, work.resample.left, columns);
+  fill_indices(work.resample.vertical, crop_.y, work.resample.top, rows);
+  const TensorPixels& pixels = *source_.pixels();
+  const DType from = source_.dtype();
+  if (dtype_ == from) return gather_elements(pixels, rows, columns, channels_first_, out.data());
+  const int64_t elements = shape().elements();
+  const std::span<uint8_t> made = memory.scratch(kSourceSlot, static_cast<size_t>(elements) * dtype_size(from));
+  gather_elements(pixels, rows, columns, channels_first_, made.data());
+  cast_elements(from, made.data(), dtype_, out.data(), elements);
+}
+
+}  // namespace forebay

@@ -1,0 +1,100 @@
+#include "ops/image/pixel_source.h"
+
+#include <cstring>
+#include <span>
+
+#include "codec/orientation.h"
+
+namespace forebay {
+namespace {
+
+// Rows given to a sink may be read a little past their end.
+constexpr uint64_t kReadPast = 64;
+
+uint64_t row_bytes(const Rect& part, int64_t channels) { return static_cast<uint64_t>(part.width * channels); }
+uint64_t part_bytes(const Rect& part, int64_t channels) {
+  return static_cast<uint64_t>(part.width * part.height * channels);
+}
+
+class CollectRows final : public RowSink {
+ public:
+  CollectRows(uint8_t* out, size_t bytes) : out_(out), row_bytes_(bytes) {}
+  void row(const uint8_t* row) override {
+    std::memcpy(out_, row, row_bytes_);
+    out_ += row_bytes_;
+  }
+
+ private:
+  uint8_t* out_;
+  size_t row_bytes_;
+};
+
+uint64_t bytes_of(const EncodedPixels& from, const Rect& part) {
+  const uint64_t decoding = decode_working_bytes(from.info, upright_to_stored(from.info, part), from.mode);
+  // Turned pictures are kept as stored, then upright.
+  return from.info.orientation == 1 ? decoding : decoding + 2 * (part_bytes(part, channels(from.mode)) + kReadPast);
+}
+
+uint64_t bytes_of(const TensorPixels& from, const Rect& part) { return row_bytes(part, from.channels()) + kReadPast; }
+
+Status read_turned(const EncodedPixels& from, const Rect& part, RowSink& sink, WorkMemory& memory, int slot) {
+  const int64_t depth = channels(from.mode);
+  const Rect stored = upright_to_stored(from.info, part);
+  const std::span<uint8_t> as_stored = memory.scratch(slot, part_bytes(part, depth));
+  const std::span<uint8_t> upright = memory.scratch(slot + 1, part_bytes(part, depth));
+  CollectRows collect(as_stored.data(), row_bytes(stored, depth));
+  FOREBAY_RETURN_IF_ERROR(decode_rows(from.bytes.span(), from.info, stored, from.mode, collect));
+  orient_pixels(as_stored.data(), stored.width, stored.height, static_cast<int>(depth), from.info.orientation, upright.data());
+  for (int64_t y = 0; y < part.height; ++y) sink.row(upright.data() + static_cast<uint64_t>(y) * row_bytes(part, depth));
+  return {};
+}
+
+Status read_from(const EncodedPixels& from, const Rect& part, RowSink& sink, WorkMemory& memory, int slot) {
+  if (from.info.orientation != 1) return read_turned(from, part, sink, memory, slot);
+  return decode_rows(from.bytes.span(), from.info, part, from.mode, sink);
+}
+
+// Rows are copied because a tensor may end where its memory ends.
+Status read_from(const TensorPixels& from, const Rect& part, RowSink& sink, WorkMemory& memory, int slot) {
+  const int64_t depth = from.channels();
+  const std::span<uint8_t> row = memory.scratch(slot, row_bytes(part, depth));
+  for (int64_t y = part.y; y < part.y + part.height; ++y) {
+    const uint8_t* pixels = from.tensor.buffer.data() + y * from.step_y() + part.x * from.step_x();
+    if (from.step_channel() == 1) {
+      std::memcpy(row.data(), pixels, row.size());
+    } else {
+      for (int64_t i = 0; i < part.width * depth; ++i) row[i] = pixels[i / depth + i % depth * from.step_channel()];
+    }
+    sink.row(row.data());
+  }
+  return {};
+}
+
+}  // namespace
+
+int64_t PixelSource::width() const {
+  if (const TensorPixels* tensor = pixels()) return tensor->width();
+  return std::get<EncodedPixels>(from_).info.width();
+}
+
+int64_t PixelSource::height() const {
+  if (const TensorPixels* tensor = pixels()) return tensor->height();
+  return std::get<EncodedPixels>(from_).info.height();
+}
+
+int64_t PixelSource::channels() const {
+  if (const TensorPixels* tensor = pixels()) return tensor->channels();
+  return forebay::channels(std::get<EncodedPixels>(from_).mode);
+}
+
+DType PixelSource::dtype() const { return pixels() == nullptr ? DType::kUint8 : pixels()->tensor.dtype; }
+
+uint64_t PixelSource::working_bytes(const Rect& part) const {
+  return std::visit([&](const auto& from) { return bytes_of(from, part); }, from_);
+}
+
+Status PixelSource::read(const Rect& part, RowSink& sink, WorkMemory& memory, int slot) const {
+  return std::visit([&](const auto& from) { return read_from(from, part, sink, memory, slot); }, from_);
+}
+
+}  // namespace forebay

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+
+#include "base/work_memory.h"
+#include "codec/image.h"
+#include "ops/image/axis.h"
+#include "ops/image/kernels.h"
+#include "ops/image/row_writer.h"
+
+namespace forebay {
+
+/// What is to be made of the rows of a picture: two axes, and where the result lies inside the output (zeros around it).
+struct ResampleSpec {
+  AxisSpec horizontal, vertical;
+  int64_t channels = 3;
+  int64_t left = 0, top = 0;  ///< of the result inside the output
+  int64_t width = 0;          ///< of the output
+
+  uint64_t working_bytes() const;
+};
+
+/// Takes the rows of a picture one by one and writes each finished row of the result as soon as the last row it needs has
+/// come: across, then down over the few rows it keeps, then through the writer. No picture lies in between.
+class Resampler final : public RowSink {
+ public:
+  /// Uses scratch `slot` of `memory`, whose bytes (spec.working_bytes()) are reserved.
+  Resampler(const ResampleSpec& spec, const ImageKernels& kernels, RowWriter& writer, WorkMemory& memory, int slot);
+  void row(const uint8_t* row) override;
+  /// A row of zeros in the layout that the writer takes.
+  const uint8_t* blank_row() const { return blank_; }
+
+ private:
+  void finish_row(int64_t y);
+  uint8_t* kept_row(int64_t index) { return rows_ + index % axis_y_.taps * row_pitch_; }
+
+  const ResampleSpec& spec_;
+  const ImageKernels& kernels_;
+  RowWriter& writer_;
+  Axis axis_x_, axis_y_;
+  HorizontalTaps taps_x_;
+  int64_t row_pitch_;
+  int64_t source_rows_;
+  uint8_t* rows_;      // axis_y_.taps rows, used in turn
+  uint8_t* finished_;
+  uint8_t* blank_;
+  const uint8_t** taken_;  // the rows of one output row
+  int64_t come_ = 0, done_ = 0;
+};
+
+}  // namespace forebay

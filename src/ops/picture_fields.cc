@@ -1,0 +1,189 @@
+#include "ops/picture_fields.h"
+
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+
+namespace forebay {
+namespace {
+
+std::vector<std::string> field_names(const Schema& schema) {
+  std::vector<std::string> names;
+  for (const Field& field : schema) names.push_back(field.name);
+  return names;
+}
+
+std::optional<Interpolation> interpolation_of(const Json& name) {
+  if (name == "bilinear") return Interpolation::kBilinear;
+  if (name == "nearest") return Interpolation::kNearest;
+  return std::nullopt;
+}
+
+// The interpolation is one word for all fields, or an object with a word for some.
+Interpolation interpolation_for(const Args& args, const std::string& field) {
+  const Json& value = args.json("interpolation");
+  if (value.is_object()) {
+    const auto found = value.find(field);
+    return found == value.end() ? Interpolation::kBilinear : interpolation_of(*found).value_or(Interpolation::kBilinear);
+  }
+  return interpolation_of(value).value_or(Interpolation::kBilinear);
+}
+
+bool is_picture_shape(const Field& field) {
+  const Shape& shape = field.shape;
+  if (shape.rank() == 2) return true;
+  if (shape.rank() != 3) return false;
+  return shape[field.channels_first ? 0 : 2] <= kMaxChannels;
+}
+
+bool check_kind(const Field& field, std::string_view op, Problems& problems) {
+  switch (field.kind) {
+    case FieldKind::kAny: return true;
+    case FieldKind::kBytes:
+      problems.add(fmt::format("the field '{}' is still encoded", field.name),
+                   fmt::format("put .decode_image({}) before .{}",
+                               field.name == "image" || field.name == "bytes" ? "" : fmt::format("field=\"{}\"", field.name), op));
+      return false;
+    case FieldKind::kText:
+      problems.add(fmt::format("the field '{}' is text, not a picture", field.name), "name a field that holds a picture");
+      return false;
+    case FieldKind::kTensor: break;
+  }
+  if (is_picture_shape(field)) return true;
+  problems.add(fmt::format("the field '{}' is no picture: its shape is {}", field.name, field.shape.to_string()),
+               "pictures are (height, width) or (height, width, channels) with up to 4 channels");
+  return false;
+}
+
+bool check_bits(const Field& field, PixelNeed need, std::string_view op, Problems& problems) {
+  if (need == PixelNeed::kAny || field.kind != FieldKind::kTensor || field.dtype == DType::kUint8) return true;
+  problems.add(fmt::format("{} works on 8-bit pixels, and the field '{}' is {} here", op, field.name, dtype_name(field.dtype)),
+               field.normalized ? fmt::format("put .{} before .normalize", op)
+                                : fmt::format("put .{} before .cast, or .cast(\"uint8\") before .{}", op, op));
+  return false;
+}
+
+Result<LazyImage*> picture(Value& value, const PictureField& field) {
+  if (auto* lazy = dynamic_cast<LazyImage*>(value.deferred.get())) return lazy;
+  if (value.kind != FieldKind::kTensor || value.deferred) {
+    return unsupported(fmt::format("the field '{}' holds no picture", field.name));
+  }
+  FOREBAY_ASSIGN(auto made, LazyImage::of_pixels(std::move(value.tensor), field.channels_first));
+  LazyImage* const image = made.get();
+  value = Value::of(std::unique_ptr<Deferred>(std::move(made)));
+  return image;
+}
+
+}  // namespace
+
+ArgDef field_arg() {
+  return {"field", ArgType::kFields, false, "image", "the picture's field, or a list of fields that share one draw"};
+}
+
+ArgDef interpolation_arg() {
+  return {"interpolation", ArgType::kJson, false, "bilinear",
+          "\"bilinear\" (anti-aliased) or \"nearest\", or {field: one of them} where fields differ, e.g. for masks"};
+}
+
+ArgDef crop_size_arg(bool required) {
+  return {"n", ArgType::kSize, required, nullptr, "the side of a square, or [height, width]"};
+}
+
+std::vector<size_t> check_pictures(const Args& args, PixelNeed need, std::string_view op, Schema& schema, Problems& problems) {
+  std::vector<size_t> fields;
+  const std::vector<std::string> names = args.names("field");
+  if (names.empty()) problems.add("field names no field", "leave it out for 'image', or name one");
+  for (const std::string& name : names) {
+    const auto index = schema.find(name);
+    if (!index) {
+      if (schema.open_ended) continue;
+      const std::vector<std::string> known = field_names(schema);
+      problems.add(fmt::format("there is no field '{}'{}", name, did_you_mean(name, known)), "the fields here are " + quoted_list(known));
+    } else if (std::find(fields.begin(), fields.end(), *index) != fields.end()) {
+      problems.add(fmt::format("the field '{}' is named twice", name), "name it once");
+    } else if (check_kind(schema[*index], op, problems) && check_bits(schema[*index], need, op, problems)) {
+      schema[*index].image = true;
+      fields.push_back(*index);
+    }
+  }
+  return fields;
+}
+
+void check_size(const Args& args, std::string_view name, Problems& problems) {
+  const Size size = args.size(name);
+  if (std::min(size.height, size.width) >= 1 && std::max(size.height, size.width) <= kMaxSide) return;
+  problems.add(fmt::format("{} is {}", name, args.json(name).dump()), fmt::format("give sides from 1 to {} pixels", kMaxSide));
+}
+
+void check_interpolation(const Args& args, std::span<const size_t> fields, const Schema& schema, Problems& problems) {
+  const Json& value = args.json("interpolation");
+  const std::vector<std::string> names = args.names("field");
+  auto check_word = [&](const Json& word) {
+    if (!interpolation_of(word)) {
+      problems.add(fmt::format("unknown interpolation {}", word.dump()), "give \"bilinear\" (anti-aliased) or \"nearest\"");
+    }
+  };
+  if (!value.is_object()) check_word(value);
+  if (value.is_object()) {
+    for (const auto& [name, word] : value.items()) {
+      check_word(word);
+      if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+      problems.add(fmt::format("interpolation names '{}', which this operator does not work on", name),
+                   "its fields are " + quoted_list(names));
+    }
+  }
+  for (const size_t index : fields) {
+    const Field& field = schema[index];
+    if (field.kind != FieldKind::kTensor || field.dtype == DType::kUint8) continue;
+    if (interpolation_for(args, field.name) == Interpolation::kNearest) continue;
+    problems.add(fmt::format("bilinear interpolation works on 8-bit pixels, and the field '{}' is {} here", field.name,
+                             dtype_name(field.dtype)),
+                 field.normalized ? "put .normalize after it"
+                                  : fmt::format("put .cast after it, or give interpolation={{\"{}\": \"nearest\"}}", field.name));
+  }
+}
+
+void set_size(Schema& schema, std::span<const size_t> fields, Size size) {
+  for (const size_t index : fields) {
+    Field& field = schema[index];
+    if (field.kind != FieldKind::kTensor) continue;
+    const size_t first = field.shape.rank() == 3 && field.channels_first ? 1 : 0;
+    field.shape[first] = size.height;
+    field.shape[first + 1] = size.width;
+  }
+}
+
+std::vector<PictureField> picture_fields(const Args& args, const Schema& before) {
+  std::vector<PictureField> fields;
+  for (const std::string& name : args.names("field")) {
+    const auto index = before.find(name);
+    if (index) fields.push_back({*index, name, before[*index].channels_first, interpolation_for(args, name)});
+  }
+  return fields;
+}
+
+Result<std::vector<LazyImage*>> pictures(Record& record, std::span<const PictureField> fields) {
+  std::vector<LazyImage*> found;
+  found.reserve(fields.size());
+  for (const PictureField& field : fields) {
+    FOREBAY_ASSIGN(LazyImage * image, picture(record[field.index], field));
+    found.push_back(image);
+  }
+  return found;
+}
+
+Result<Size> common_size(std::span<LazyImage* const> pictures, std::span<const PictureField> fields) {
+  const Size size = {pictures[0]->height(), pictures[0]->width()};
+  for (size_t i = 1; i < pictures.size(); ++i) {
+    if (Size{pictures[i]->height(), pictures[i]->width()} == size) continue;
+    return unsupported(fmt::format("'{}' is {} pixels and '{}' is {}; fields that share one crop must be of one size",
+                                   fields[0].name, size_text(size.height, size.width), fields[i].name,
+                                   size_text(pictures[i]->height(), pictures[i]->width())));
+  }
+  return size;
+}
+
+std::string size_text(int64_t height, int64_t width) { return fmt::format("{} × {}", width, height); }
+
+}  // namespace forebay

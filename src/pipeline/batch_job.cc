@@ -1,0 +1,185 @@
+#include "pipeline/batch_job.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "pipeline/collate.h"
+
+namespace forebay {
+
+BatchJob::BatchJob(const ExecutionPlan& plan, const Itinerary& itinerary, StepPlan step)
+    : plan_(plan), step_(std::move(step)), slots_(plan.outputs.size()), loose_(plan.outputs.size()) {
+  const size_t n = step_.rows.size();
+  rows_.resize(n);
+  // Runs of consecutive positions are looked up together, which costs a fraction of one by one.
+  std::vector<int64_t> indices(n);
+  for (size_t begin = 0; begin < n;) {
+    size_t end = begin + 1;
+    while (end < n && step_.rows[end].position == step_.rows[end - 1].position + 1) ++end;
+    itinerary.order().ids_at(step_.at.epoch, step_.rows[begin].position, {indices.data() + begin, end - begin});
+    begin = end;
+  }
+  for (size_t i = 0; i < n; ++i) {
+    rows_[i].plan = step_.rows[i];
+    rows_[i].id = plan.selection->id_at(indices[i]);
+  }
+  for (size_t i = 0; i < plan.outputs.size(); ++i) {
+    if (!plan.outputs[i].row_bytes) loose_[i].resize(n);
+  }
+  if (plan.output_schema.open_ended) extras_.resize(n);
+}
+
+bool BatchJob::acquire_slots(BufferPool& pool) {
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    if (!plan_.outputs[i].row_bytes || slots_[i].owner()) continue;
+    std::optional<Buffer> memory = pool.acquire(*plan_.outputs[i].row_bytes * rows_.size());
+    if (!memory) return false;  // what is held already stays charged: the next try goes on from here
+    charged_ += memory->size();
+    slots_[i] = std::move(*memory);
+  }
+  has_slots_ = true;
+  return true;
+}
+
+uint64_t BatchJob::loose_bytes(int64_t row) const {
+  uint64_t bytes = 0;
+  for (const auto& values : loose_) {
+    if (!values.empty()) bytes += values[static_cast<size_t>(row)].nbytes();
+  }
+  if (!extras_.empty()) {
+    for (const auto& [name, value] : extras_[static_cast<size_t>(row)]) bytes += value.nbytes();
+  }
+  return bytes;
+}
+
+void BatchJob::clear_values() {
+  for (auto& values : loose_) {
+    for (Value& value : values) value = Value();
+  }
+  for (Extras& extras : extras_) extras.clear();
+  for (RowJob& row : rows_) row.skipped = false;
+  errors.clear();
+  fatal = Status();
+}
+
+void BatchJob::drop_slots() {
+  for (Buffer& slot : slots_) slot = Buffer();
+  has_slots_ = false;
+  charged_ = 0;
+}
+
+uint64_t BatchJob::assembly_bytes() const {
+  uint64_t bytes = 0;
+  for (size_t row = 0; row < rows_.size(); ++row) bytes += loose_bytes(static_cast<int64_t>(row));
+  for (const auto& values : loose_) bytes += values.empty() ? 0 : (rows_.size() + 1) * sizeof(int64_t);
+  return bytes;
+}
+
+Result<Buffer> BatchJob::acquire(BufferPool& pool, size_t bytes) {
+  std::optional<Buffer> memory = pool.acquire(bytes);
+  if (!memory) return out_of_budget(fmt::format("a batch needs {} bytes more", bytes), bytes);
+  charged_ += bytes;
+  return std::move(*memory);
+}
+
+// Moves the rows that were not skipped to the front of every slot.
+void BatchJob::close_up() {
+  int64_t kept = 0;
+  for (int64_t row = 0; row < static_cast<int64_t>(rows_.size()); ++row) {
+    if (rows_[static_cast<size_t>(row)].skipped) continue;
+    for (size_t i = 0; i < slots_.size() && kept != row; ++i) {
+      if (plan_.outputs[i].row_bytes) std::memmove(slot(i, kept), slot(i, row), *plan_.outputs[i].row_bytes);
+    }
+    ++kept;
+  }
+}
+
+Result<Batch> BatchJob::assemble(BufferPool& pool) {
+  const uint64_t before = charged_;
+  Result<Batch> batch = build(pool);
+  if (batch.ok()) {
+    close_up();
+  } else {
+    pool.release_charge(charged_ - before);
+    charged_ = before;
+  }
+  return batch;
+}
+
+Result<Batch> BatchJob::build(BufferPool& pool) {
+  Batch batch;
+  batch.epoch = step_.at.epoch;
+  batch.step = step_.at.step;
+  batch.ids.reserve(rows_.size());
+  batch.positions.reserve(rows_.size());
+  for (const RowJob& row : rows_) {
+    if (row.skipped) continue;
+    batch.ids.push_back(row.id);
+    batch.positions.push_back(row.plan.position);
+    batch.padding += row.plan.padding ? 1 : 0;
+  }
+  batch.fields.reserve(plan_.outputs.size());
+  for (size_t i = 0; i < plan_.outputs.size(); ++i) {
+    const OutputField& output = plan_.outputs[i];
+    BatchField field;
+    field.name = output.field.name;
+    if (output.row_bytes) {
+      field.values.dtype = output.field.dtype;
+      field.values.shape.push_back(batch.size());
+      for (int64_t dim : output.field.shape) field.values.shape.push_back(dim);
+      field.values.buffer = slots_[i].slice(0, *output.row_bytes * batch.ids.size());
+    } else {
+      std::vector<const Value*> values;
+      for (size_t row = 0; row < rows_.size(); ++row) {
+        if (!rows_[row].skipped) values.push_back(&loose_[i][row]);
+      }
+      FOREBAY_RETURN_IF_ERROR(collect(output.field.name, output.field, values, pool, field));
+    }
+    batch.fields.push_back(std::move(field));
+  }
+  FOREBAY_RETURN_IF_ERROR(add_extras(pool, batch));
+  return batch;
+}
+
+Status BatchJob::collect(const std::string& name, const Field& announced, const std::vector<const Value*>& values,
+                         BufferPool& pool, BatchField& out) {
+  FOREBAY_ASSIGN(Collation layout, plan_collation(name, announced, values));
+  FOREBAY_ASSIGN(Buffer memory, acquire(pool, layout.value_bytes));
+  Buffer offsets;
+  if (layout.kind != BatchField::Kind::kDense) {
+    FOREBAY_ASSIGN(offsets, acquire(pool, (values.size() + 1) * sizeof(int64_t)));
+  }
+  out = collate(layout, values, std::move(memory), std::move(offsets));
+  out.name = name;
+  return {};
+}
+
+Status BatchJob::add_extras(BufferPool& pool, Batch& batch) {
+  std::vector<const Extras*> rows;
+  for (size_t row = 0; row < extras_.size(); ++row) {
+    if (!rows_[row].skipped) rows.push_back(&extras_[row]);
+  }
+  if (rows.empty()) return {};
+  for (const auto& [name, first] : *rows.front()) {
+    std::vector<const Value*> values;
+    for (const Extras* extras : rows) {
+      auto found = std::find_if(extras->begin(), extras->end(), [&](const auto& entry) { return entry.first == name; });
+      if (found == extras->end() || extras->size() != rows.front()->size()) {
+        return invalid_argument(fmt::format("the user's function gave the field '{}' for some samples of a batch and not for "
+                                            "others; give the same fields for every sample", name));
+      }
+      values.push_back(&found->second);
+    }
+    Field any;
+    any.name = name;
+    any.kind = FieldKind::kAny;
+    BatchField field;
+    FOREBAY_RETURN_IF_ERROR(collect(name, any, values, pool, field));
+    batch.fields.push_back(std::move(field));
+  }
+  return {};
+}
+
+}  // namespace forebay

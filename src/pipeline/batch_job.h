@@ -1,0 +1,95 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "forebay/batch.h"
+#include "pipeline/execution_plan.h"
+#include "pipeline/itinerary.h"
+#include "runtime/buffer_pool.h"
+
+namespace forebay {
+
+/// One row of a batch that is being made.
+struct RowJob {
+  Row plan;
+  int64_t id = 0;       ///< of the sample in the source; a stand-in's once one was needed
+  int64_t attempt = 0;  ///< stand-ins tried
+  bool skipped = false;
+  SampleKey key(uint64_t seed, int64_t epoch) const {
+    // A stand-in is one more appearance of its sample; its attempts must not share random numbers with that sample's own.
+    return {seed, epoch, id, plan.occurrence + attempt};
+  }
+};
+
+struct RowError {
+  int64_t row = 0;
+  int64_t id = 0;
+  Status status;
+  bool raise = false;  ///< the consumer gets this error in place of the batch
+};
+
+/// A value made by user code beside the fields that were announced.
+using Extras = std::vector<std::pair<std::string, Value>>;
+
+/// One batch while it is being made: memory for its rows, and what became of each. Belongs to the runner, which guards it with
+/// its lock; a row's place in the slots belongs to the thread that works on that row.
+class BatchJob {
+ public:
+  BatchJob(const ExecutionPlan& plan, const Itinerary& itinerary, StepPlan step);
+
+  const StepPlan& step() const { return step_; }
+  std::vector<RowJob>& rows() { return rows_; }
+  const std::vector<RowJob>& rows() const { return rows_; }
+
+  /// Memory for the rows of fields of known shape. False where the budget has none now; nothing is held then.
+  bool acquire_slots(BufferPool& pool);
+  bool has_slots() const { return has_slots_; }
+  /// Where row `row` of output `output` goes; only for outputs with row_bytes.
+  uint8_t* slot(size_t output, int64_t row) {
+    return slots_[output].data() + *plan_.outputs[output].row_bytes * static_cast<size_t>(row);
+  }
+
+  /// Keeps a value whose size was not known before, until assemble().
+  void keep(size_t output, int64_t row, Value value) { loose_[output][static_cast<size_t>(row)] = std::move(value); }
+  void keep_extras(int64_t row, Extras extras) { extras_[static_cast<size_t>(row)] = std::move(extras); }
+  uint64_t loose_bytes(int64_t row) const;
+
+  /// Everything but the slots' memory is as it was in the beginning.
+  void clear_values();
+
+  /// What assemble() will take from the pool.
+  uint64_t assembly_bytes() const;
+  /// Puts the batch together: skipped rows are closed up, loose values become tensors. OutOfBudget where the pool refuses;
+  /// then nothing has changed.
+  Result<Batch> assemble(BufferPool& pool);
+  /// Bytes of the pool that this job (or the batch it made) holds.
+  uint64_t charged_bytes() const { return charged_; }
+  /// Lets go of the slots; the caller has released the charge.
+  void drop_slots();
+
+  std::vector<RowError> errors;  ///< of data; dealt with when the batch is delivered
+  Status fatal;                  ///< of machine or weather: nothing of this batch is delivered
+
+ private:
+  Result<Batch> build(BufferPool& pool);
+  void close_up();
+  Status collect(const std::string& name, const Field& field, const std::vector<const Value*>& values, BufferPool& pool,
+                 BatchField& out);
+  Result<Buffer> acquire(BufferPool& pool, size_t bytes);
+  Status add_extras(BufferPool& pool, Batch& batch);
+
+  const ExecutionPlan& plan_;
+  const StepPlan step_;
+  std::vector<RowJob> rows_;
+  std::vector<Buffer> slots_;               // per output; empty where the shape is not known
+  std::vector<std::vector<Value>> loose_;   // per output and row; empty where the shape is known
+  std::vector<Extras> extras_;              // per row
+  bool has_slots_ = false;
+  uint64_t charged_ = 0;
+};
+
+}  // namespace forebay

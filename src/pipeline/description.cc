@@ -1,0 +1,114 @@
+#include "pipeline/description.h"
+
+#include <fmt/format.h>
+
+namespace forebay {
+
+namespace {
+
+constexpr int kFormat = 1;
+constexpr size_t kMaxSteps = 1000;
+constexpr size_t kMaxJsonBytes = size_t{64} << 20;
+
+// Arguments as a person would type them: "224, scale=[0.08, 1.0]".
+std::string print_args(const OpSpec& op) {
+  std::string text;
+  for (const auto& [name, value] : op.args.items()) {
+    if (value.is_null()) continue;
+    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", name, value.dump(-1, ' ', false, Json::error_handler_t::replace));
+  }
+  if (!op.attachment_name.empty()) text = op.attachment_name + (text.empty() ? "" : ", ") + text;
+  return text;
+}
+
+Result<OpSpec> parse_step(const Json& json, size_t index) {
+  if (!json.is_object() || !json.contains("op") || !json["op"].is_string()) {
+    return invalid_argument(fmt::format("step {} of the pipeline is not of the form {{\"op\": name, …}}", index));
+  }
+  OpSpec op;
+  op.name = json["op"].get<std::string>();
+  op.args = json;
+  op.args.erase("op");
+  return op;
+}
+
+}  // namespace
+
+Description::Description(OpSpec source) : steps_(std::make_shared<std::vector<OpSpec>>(1, std::move(source))) {}
+
+Description Description::append(OpSpec op) const {
+  auto steps = std::make_shared<std::vector<OpSpec>>(*steps_);
+  steps->push_back(std::move(op));
+  Description result;
+  result.steps_ = std::move(steps);
+  return result;
+}
+
+std::string Description::to_string() const {
+  std::string text;
+  for (const OpSpec& op : *steps_) {
+    text += fmt::format("{}{}{}({})", text.empty() ? "" : "\n", text.empty() ? "" : "  .", op.name, print_args(op));
+  }
+  return text;
+}
+
+Result<std::string> Description::to_json() const {
+  Json steps = Json::array();
+  for (size_t i = 0; i < steps_->size(); ++i) {
+    const OpSpec& op = (*steps_)[i];
+    if (!op.attachment_name.empty() || op.attachment) {
+      return invalid_argument(fmt::format("step {}: {}({}) holds something that JSON cannot: {}. A saved pipeline consists of "
+                                          "sources and operators that are named; keep this step in your program",
+                                          i, op.name, print_args(op), op.attachment_name));
+    }
+    Json step = {{"op", op.name}};
+    for (const auto& [name, value] : op.args.items()) step[name] = value;
+    steps.push_back(std::move(step));
+  }
+  const Json all = {{"forebay_pipeline", kFormat}, {"steps", std::move(steps)}};
+  // Names that are not UTF-8 cannot be written as JSON without losing them.
+  try {
+    return all.dump(2);
+  } catch (const Json::exception&) {
+    return invalid_argument("a name in this pipeline is not UTF-8, which JSON cannot hold");
+  }
+}
+
+Result<Description> Description::from_json(std::string_view text) {
+  if (text.size() > kMaxJsonBytes) return invalid_argument("this pipeline is larger than 64 MiB of JSON");
+  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded()) return invalid_argument("this is not JSON");
+  if (!json.is_object() || !json.contains("forebay_pipeline") || !json.contains("steps") || !json["steps"].is_array()) {
+    return invalid_argument("this JSON is not a pipeline: it has no \"forebay_pipeline\" and \"steps\"");
+  }
+  if (json["forebay_pipeline"] != kFormat) {
+    return Status(Code::kUnsupported,
+                  fmt::format("this pipeline has format {}; this Forebay reads format {}", json["forebay_pipeline"].dump(), kFormat));
+  }
+  if (json["steps"].empty() || json["steps"].size() > kMaxSteps) {
+    return invalid_argument(fmt::format("a pipeline has 1 to {} steps, this one {}", kMaxSteps, json["steps"].size()));
+  }
+  auto steps = std::make_shared<std::vector<OpSpec>>();
+  for (const Json& step : json["steps"]) {
+    FOREBAY_ASSIGN(OpSpec op, parse_step(step, steps->size()));
+    steps->push_back(std::move(op));
+  }
+  Description result;
+  result.steps_ = std::move(steps);
+  return result;
+}
+
+Hash128 Description::fingerprint() const {
+  Hasher hasher;
+  for (const OpSpec& op : *steps_) {
+    if (op.name == "batch" || op.name == "cache") continue;
+    Json args = op.args;
+    // Where the data lies is not what it is: the data set's version says that.
+    if (&op == &steps_->front()) args = Json::object();
+    const std::string text = fmt::format("{}({}){}\n", op.name, args.dump(-1, ' ', false, Json::error_handler_t::replace), op.attachment_name);
+    hasher.update(text);
+  }
+  return hasher.digest();
+}
+
+}  // namespace forebay

@@ -1,0 +1,96 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/source.h"
+#include "pipeline/operator.h"
+#include "telemetry/step_counters.h"
+
+namespace forebay {
+
+/// One operator that runs on compute threads.
+struct NativeOp {
+  std::string name;
+  std::unique_ptr<RecordOp> op;
+  std::shared_ptr<StepCounters> counters;
+};
+
+/// Operators that follow each other without leaving the compute thread.
+struct NativeStage {
+  std::vector<NativeOp> ops;
+};
+
+/// A call of user code outside the engine, per sample.
+struct ForeignStage {
+  std::string name;
+  size_t step = 0;             ///< index in the description
+  uint32_t random_index = 0;
+  bool merge = false;          ///< what comes out is added to the record; otherwise it replaces it
+  std::vector<size_t> inputs;  ///< fields of the record that go in
+  Schema input_schema;         ///< of those fields
+  Schema output_schema;        ///< of the record afterwards; kAny fields are looked up by name in what came out
+  std::shared_ptr<StepCounters> counters;
+};
+
+using Stage = std::variant<NativeStage, ForeignStage>;
+
+/// One field of the finished batch.
+struct OutputField {
+  Field field;
+  /// Bytes of one row, where its shape is known before: such rows are written straight into the batch.
+  std::optional<size_t> row_bytes;
+  /// The source copies rows of this field itself, straight from its field `source_field`.
+  bool gathered = false;
+  size_t source_field = 0;
+};
+
+/// Which samples of the source take part, and under which number the order knows them. Immutable.
+class Selection {
+ public:
+  virtual ~Selection() = default;
+  virtual int64_t size() const = 0;
+  /// id in the source of the `index`-th sample that takes part.
+  virtual int64_t id_at(int64_t index) const = 0;
+};
+
+/// What the runner runs: everything decided, nothing started. Immutable, shared by all threads.
+struct ExecutionPlan {
+  std::shared_ptr<const Source> source;
+  std::shared_ptr<const Selection> selection;
+  uint64_t seed = 0;
+  /// Some wanted field needs the stored object's bytes.
+  bool fetches = false;
+  std::vector<Stage> stages;
+  Schema output_schema;
+  std::vector<OutputField> outputs;
+  std::shared_ptr<StepCounters> fetch_counters = std::make_shared<StepCounters>();
+  /// The last step: rows written into the batch. Deferred work (decode, resize, …) is done, and counted, there.
+  std::shared_ptr<StepCounters> write_counters = std::make_shared<StepCounters>();
+
+  /// Bytes of one batch of `rows` rows in its fixed-shape fields.
+  uint64_t batch_bytes(int64_t rows) const {
+    uint64_t bytes = 0;
+    for (const OutputField& output : outputs) bytes += output.row_bytes.value_or(0) * static_cast<uint64_t>(rows);
+    return bytes;
+  }
+  bool has_foreign() const {
+    for (const Stage& stage : stages) {
+      if (std::holds_alternative<ForeignStage>(stage)) return true;
+    }
+    return false;
+  }
+  /// Nothing but copying: rows of all fields are gathered by the source.
+  bool gathers_only() const {
+    for (const OutputField& output : outputs) {
+      if (!output.gathered) return false;
+    }
+    return stages.empty() && !fetches && !outputs.empty();
+  }
+};
+
+}  // namespace forebay

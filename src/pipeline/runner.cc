@@ -1,0 +1,160 @@
+#include "pipeline/runner.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "runtime/fork_guard.h"
+#include "telemetry/log.h"
+
+namespace forebay {
+
+namespace {
+
+// Samples that need no fetching are dealt with so many at a time that a task is worth a thread's while.
+int64_t rows_per_task(const ExecutionPlan& plan) {
+  if (plan.fetches || plan.has_foreign()) return 1;
+  uint64_t row_bytes = 0;
+  for (const OutputField& output : plan.outputs) {
+    if (!output.row_bytes) return 1;
+    row_bytes += *output.row_bytes;
+  }
+  constexpr uint64_t kCopied = uint64_t{256} << 10, kComputed = uint64_t{32} << 10;
+  return static_cast<int64_t>((plan.gathers_only() ? kCopied : kComputed) / std::max<uint64_t>(row_bytes, 64)) + 1;
+}
+
+constexpr size_t kIdleBuffers = 16;
+
+}  // namespace
+
+Runner::Runner(std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<const Itinerary> itinerary, RunnerOptions options)
+    : plan_(std::move(plan)),
+      itinerary_(std::move(itinerary)),
+      options_(options),
+      budget_(std::make_shared<ByteBudget>(options.memory)),
+      pool_(std::make_shared<BufferPool>(budget_, kIdleBuffers)),
+      generation_(process_generation()),
+      rows_per_task_hint_(rows_per_task(*plan_)) {
+  budget_->charge_existing(Use::kWorking, options_.working_bytes_per_thread * static_cast<uint64_t>(options_.threads));
+}
+
+Runner::~Runner() {
+  if (process_generation() == generation_) {
+    close();
+  } else {
+    (void)executor_.release();  // its threads did not survive the fork; joining them would wait for ever
+  }
+}
+
+Result<Runner::Delivery> Runner::next_for(std::chrono::milliseconds timeout) {
+  Lock lock(mutex_);
+  if (closed_) return cancelled("the loader is closed");
+  if (itinerary_->finished(cursor_)) return Delivery{};
+  if (!executor_) executor_ = std::make_unique<Executor>(options_.threads);
+  run_actions(lock);
+  const int64_t begun = monotonic_ns();
+  const bool ready = delivered_.wait_for(lock, timeout, [&] { return closed_ || (!window_.empty() && window_.front()->complete); });
+  const int64_t waited = monotonic_ns() - begun;
+  stats_.consumer_wait_seconds += static_cast<double>(waited) * 1e-9;
+  if (closed_) return cancelled("the loader was closed while a batch was awaited");
+  if (!ready) {
+    waited_ns_ += waited;
+    if (waited_ns_ >= std::chrono::nanoseconds(options_.long_wait).count() && !long_wait_told_) {
+      long_wait_told_ = true;
+      log_warning(fmt::format("no batch for {:.0f} s; {}", static_cast<double>(waited_ns_) * 1e-9, what_is_awaited()));
+    }
+    Delivery nothing;
+    nothing.timed_out = true;
+    return nothing;
+  }
+  waited_ns_ = 0;
+  long_wait_told_ = false;
+  return deliver(lock);
+}
+
+Result<Runner::Delivery> Runner::deliver(Lock& lock) {
+  const JobPtr job = window_.front();
+  BatchJob& batch = job->batch;
+  if (!batch.fatal.ok()) {
+    Status status = batch.fatal;
+    drop_window();
+    return status;
+  }
+  std::stable_sort(batch.errors.begin(), batch.errors.end(), [](const RowError& a, const RowError& b) { return a.row < b.row; });
+  window_.pop_front();
+  cursor_ = batch.step().after;
+  // From here on the batch's memory is the user's; it is counted again when it comes back.
+  if (batch.charged_bytes() > 0) budget_->release(Use::kBatches, batch.charged_bytes());
+  batch.drop_slots();
+  auto raised = std::find_if(batch.errors.begin(), batch.errors.end(), [](const RowError& error) { return error.raise; });
+  if (raised != batch.errors.end()) {
+    Status status = raised->status;
+    run_actions(lock);
+    return status;
+  }
+  Delivery delivery;
+  delivery.batch = std::move(job->made);
+  delivery.errors = std::move(batch.errors);
+  ++stats_.batches;
+  stats_.samples += delivery.batch->size() - delivery.batch->padding;
+  run_actions(lock);
+  return delivery;
+}
+
+Cursor Runner::cursor() const {
+  std::lock_guard lock(mutex_);
+  return cursor_;
+}
+
+void Runner::seek(const Cursor& at) {
+  Lock lock(mutex_);
+  cursor_ = itinerary_->normalized(at);
+  drop_window();
+}
+
+bool Runner::closed() const {
+  std::lock_guard lock(mutex_);
+  return closed_;
+}
+
+void Runner::close() {
+  if (process_generation() != generation_) return;
+  std::unique_ptr<Executor> executor;
+  {
+    Lock lock(mutex_);
+    closed_ = true;
+    stop_.request_stop();
+    drop_window();
+    delivered_.notify_all();
+    called_.notify_all();
+    delivered_.wait(lock, [&] { return queued_ == 0 && reads_in_flight_ == 0; });
+    executor = std::move(executor_);
+  }
+  executor.reset();
+  pool_->close();
+}
+
+Runner::Stats Runner::stats() const {
+  std::lock_guard lock(mutex_);
+  Stats stats = stats_;
+  stats.memory = budget_->snapshot();
+  return stats;
+}
+
+std::string Runner::what_is_awaited() const {
+  if (window_.empty()) return "nothing has been started";
+  const JobPtr& job = window_.front();
+  for (const Task& task : job->tasks) {
+    if (task.state == TaskState::kDone) continue;
+    const std::string key = plan_->source->key(job->batch.rows()[static_cast<size_t>(task.begin)].id);
+    switch (task.state) {
+      case TaskState::kFetching: return fmt::format("waiting for storage to give '{}'", key);
+      case TaskState::kForeign: return fmt::format("waiting for the user's function on '{}'", key);
+      case TaskState::kQueued: return fmt::format("a compute thread is at work on '{}'", key);
+      default: return fmt::format("'{}' waits for memory or a request slot", key);
+    }
+  }
+  return "the batch is being put together";
+}
+
+}  // namespace forebay

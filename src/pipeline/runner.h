@@ -1,0 +1,212 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "forebay/batch.h"
+#include "pipeline/batch_job.h"
+#include "pipeline/execution_plan.h"
+#include "pipeline/foreign.h"
+#include "pipeline/itinerary.h"
+#include "runtime/buffer_pool.h"
+#include "runtime/byte_budget.h"
+#include "runtime/executor.h"
+#include "store/store.h"
+
+namespace forebay {
+
+/// What becomes of samples that are bad in themselves (is_data_error).
+enum class BadSample : uint8_t { kRaise, kSkip, kReplace };
+
+struct RunnerOptions {
+  int threads = 1;
+  int requests = 16;           ///< reads in flight
+  int64_t window_batches = 3;  ///< batches worked on at once
+  uint64_t memory = 0;         ///< bytes for everything between storage and the user
+  uint64_t working_bytes_per_thread = 0;  ///< of these, kept for each compute thread
+  BadSample bad_sample = BadSample::kRaise;
+  std::chrono::milliseconds long_wait{30'000};  ///< a wait of the consumer that is worth a line in the log
+};
+
+/// The engine: makes the batches of an itinerary, in order, working on a bounded window of them at once.
+///
+/// A batch is divided into tasks (usually a row each). A task waits for bytes of the budget, is fetched, goes through the
+/// stages and writes its rows into their places in the batch; it may finish in any order. The oldest unfinished task always
+/// gets its bytes: younger ones give theirs back and are fetched again.
+///
+/// One mutex guards all bookkeeping; reading, decoding and user code run outside it. Compute threads never wait for storage,
+/// user code or memory. next_for() and seek() belong to one thread at a time; everything else may be called from any.
+/// Always made as a shared_ptr: reads in flight keep it alive.
+class Runner : public std::enable_shared_from_this<Runner> {
+ public:
+  Runner(std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<const Itinerary> itinerary, RunnerOptions options);
+  ~Runner();
+
+  struct Delivery {
+    std::optional<Batch> batch;  ///< nothing: timed out, or no step is left at all
+    bool timed_out = false;
+    std::vector<RowError> errors;  ///< samples of this batch that were skipped or replaced
+  };
+  /// The batch at cursor(). An error of data is delivered in its place in the order, and the batch it spoils is left behind;
+  /// any other error leaves the cursor where it is, so that the batch can be asked for again.
+  Result<Delivery> next_for(std::chrono::milliseconds timeout);
+
+  /// Where the next batch begins.
+  Cursor cursor() const;
+  /// Goes on somewhere else; work that does not fit there is thrown away.
+  void seek(const Cursor& at);
+  /// Stops, and waits until nothing is in flight. Bounded, unless a store breaks its promise to answer a stop.
+  void close();
+  bool closed() const;
+
+  /// Waits for a call of user code. Null on time-out and after close().
+  std::shared_ptr<ForeignCall> take_call(std::chrono::milliseconds timeout);
+
+  struct Stats {
+    ByteBudget::Snapshot memory;
+    int64_t batches = 0, samples = 0, retracted = 0;
+    double consumer_wait_seconds = 0;
+  };
+  Stats stats() const;
+  const RunnerOptions& options() const { return options_; }
+
+ private:
+  enum class TaskState : uint8_t {
+    kPending,   // nothing is held
+    kFetching,  // a read is in flight
+    kReady,     // can be computed once bytes allow
+    kQueued,    // posted to the executor, or running there
+    kForeign,   // with user code
+    kDone,
+  };
+  struct Task {
+    int64_t begin = 0, end = 0;  // rows
+    TaskState state = TaskState::kPending;
+    uint64_t ticket = 0;    // what comes back with another ticket is stale
+    size_t stage = 0;       // next stage to run
+    bool fetched_all = false;
+    Buffer fetched;
+    uint64_t charged = 0;   // bytes of Use::kFetched
+    uint64_t needs = 0;     // working memory beyond the thread's own that it asked for
+    uint64_t granted = 0;   // bytes of Use::kWorking it holds
+    Record record;          // between stages
+    Extras extras;
+  };
+  struct Job {
+    Job(const ExecutionPlan& plan, const Itinerary& itinerary, StepPlan step, uint64_t seq)
+        : batch(plan, itinerary, std::move(step)), sequence(seq) {}
+    BatchJob batch;
+    uint64_t sequence;
+    std::vector<Task> tasks;
+    size_t done = 0;      // tasks
+    size_t queued = 0;    // tasks that a compute thread may touch
+    bool retracting = false;  // gives everything back as soon as no compute thread is in it
+    bool dropped = false;     // not in the window any more
+    bool assembling = false;
+    bool complete = false;
+    std::optional<Batch> made;
+  };
+  using JobPtr = std::shared_ptr<Job>;
+  using Lock = std::unique_lock<std::mutex>;
+  /// What has to happen outside the lock.
+  using Actions = std::vector<std::function<void()>>;
+  /// What a compute thread found out about a task.
+  struct Outcome {
+    std::vector<RowError> errors;
+    Status fatal;
+    uint64_t needs_bytes = 0;
+    bool cold = false;     // not in the page cache: read it asynchronously
+    bool warm = false;     // was in the page cache
+    bool again = false;    // a stand-in has to be fetched
+    bool foreign = false;  // user code is next
+  };
+  class Call;
+
+  /// What became of a task that could perhaps be moved on.
+  enum class Step : uint8_t { kMoved, kNoSlot, kNoBytes };
+
+  // runner_schedule.cc: who gets bytes, threads and requests. All with the lock held.
+  void pump(Actions& actions);
+  void extend_window();
+  Step start(const JobPtr& job, Task& task, Actions& actions);
+  Step compute(const JobPtr& job, Task& task, Actions& actions);
+  bool reserve_slots(const JobPtr& job, const Task& task);
+  bool finish_job(const JobPtr& job, Actions& actions);
+  void take_batch(const JobPtr& job, Result<Batch> batch);
+  bool make_room(const JobPtr& job, const Task* task);
+  void retract(const JobPtr& job);
+  void settle(const JobPtr& job);
+  void reset_task(Task& task);
+  void drop_bytes(Task& task);
+  void drop_window();
+  bool is_oldest(const JobPtr& job, const Task* task) const;
+  bool anything_running() const;
+  // A short queue is enough to keep the threads busy, and leaves memory to those who are older.
+  bool threads_full() const { return queued_ >= 2 * options_.threads + 2; }
+  bool starts_with_user_code() const;
+  static uint64_t priority(const Job& job, size_t task) { return job.sequence << 24 | task; }
+  Status never_fits(const JobPtr& job, const Task* task) const;
+  void run_actions(Lock& lock);
+
+  // runner_work.cc: what compute threads do.
+  void issue_read(const JobPtr& job, Task& task, Actions& actions);
+  void on_read(const JobPtr& job, size_t task, uint64_t ticket, uint64_t bytes, Result<Buffer> result);
+  void work(const JobPtr& job, size_t task, WorkMemory& memory);
+  Outcome run_task(BatchJob& batch, Task& task, WorkMemory& memory);
+  Outcome run_gather(BatchJob& batch, Task& task);
+  Status run_row(BatchJob& batch, Task& task, int64_t row, WorkMemory& memory, bool* foreign);
+  Status write_row(BatchJob& batch, int64_t row, Record& record, WorkMemory& memory);
+  void take_error(BatchJob& batch, int64_t row, Status status, Outcome& outcome);
+  void after_work(const JobPtr& job, Task& task, Outcome outcome);
+  void finish_task(const JobPtr& job, Task& task);
+  Status locate(Status status, int64_t id) const;
+
+  // runner_foreign.cc: user code.
+  void queue_call(const JobPtr& job, Task& task);
+  void on_answer(const JobPtr& job, size_t task, uint64_t ticket, Status status, const Schema& schema, Record record);
+  void forget_calls();
+  void forget_call(uint64_t call);
+  Status accept_answer(Task& task, const Schema& schema, Record record) const;
+
+  std::string what_is_awaited() const;
+  Result<Delivery> deliver(Lock& lock);
+
+  const std::shared_ptr<const ExecutionPlan> plan_;
+  const std::shared_ptr<const Itinerary> itinerary_;
+  const RunnerOptions options_;
+  const std::shared_ptr<ByteBudget> budget_;
+  const std::shared_ptr<BufferPool> pool_;
+  const uint64_t generation_;
+  const int64_t rows_per_task_hint_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable delivered_;  // something changed for the consumer, or for close()
+  std::condition_variable called_;     // a call waits for user code
+  std::stop_source stop_;
+  std::unique_ptr<Executor> executor_;
+  std::deque<JobPtr> window_;
+  Cursor cursor_;       // of the next batch to deliver
+  Cursor planned_;      // of the next batch to begin
+  uint64_t sequence_ = 0;
+  int reads_in_flight_ = 0;
+  int queued_ = 0;      // tasks posted and not finished
+  bool cold_ = false;   // the last synchronous read would have waited
+  uint64_t probe_ = 0;
+  bool closed_ = false;
+  std::map<uint64_t, std::shared_ptr<Call>> calls_;  // by priority
+  Stats stats_;
+  int64_t waited_ns_ = 0;  // by the consumer, for the batch at cursor_
+  bool long_wait_told_ = false;
+};
+
+}  // namespace forebay

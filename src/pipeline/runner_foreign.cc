@@ -1,0 +1,141 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "pipeline/runner.h"
+
+namespace forebay {
+
+/// One sample on its way through user code.
+class Runner::Call final : public ForeignCall {
+ public:
+  Call(std::shared_ptr<Runner> runner, JobPtr job, size_t task, uint64_t ticket, const ForeignStage& stage, SampleKey key,
+       Record record)
+      : runner_(std::move(runner)), job_(std::move(job)), task_(task), ticket_(ticket), stage_(stage), key_(key),
+        record_(std::move(record)), queued_ns_(monotonic_ns()) {}
+
+  ~Call() override {
+    if (!answered_) answer(internal_error("a call of user code was dropped without an answer"), {}, {});
+  }
+
+  size_t step() const override { return stage_.step; }
+  const SampleKey& key() const override { return key_; }
+  uint32_t random_index() const override { return stage_.random_index; }
+  std::string sample_name() const override { return runner_->plan_->source->key(key_.id); }
+  const Schema& schema() const override { return stage_.input_schema; }
+  const Record& record() const override { return record_; }
+  void finish(Schema schema, Record record) override { answer({}, schema, std::move(record)); }
+  void fail(Status status) override { answer(std::move(status), {}, {}); }
+
+  /// Nobody waits for it any more.
+  void forget() { answered_ = true; }
+
+ private:
+  void answer(Status status, const Schema& schema, Record record) {
+    if (answered_) return;
+    answered_ = true;
+    stage_.counters->samples.fetch_add(1, std::memory_order_relaxed);
+    stage_.counters->waiting_ns.fetch_add(monotonic_ns() - queued_ns_, std::memory_order_relaxed);
+    if (!status.ok()) status = std::move(status).with_operator(stage_.name);
+    runner_->on_answer(job_, task_, ticket_, std::move(status), schema, std::move(record));
+  }
+
+  const std::shared_ptr<Runner> runner_;
+  const JobPtr job_;
+  const size_t task_;
+  const uint64_t ticket_;
+  const ForeignStage& stage_;
+  const SampleKey key_;
+  const Record record_;
+  const int64_t queued_ns_;
+  bool answered_ = false;
+};
+
+bool Runner::starts_with_user_code() const {
+  return !plan_->stages.empty() && std::holds_alternative<ForeignStage>(plan_->stages.front()) &&
+         std::get<ForeignStage>(plan_->stages.front()).step == 0;
+}
+
+void Runner::queue_call(const JobPtr& job, Task& task) {
+  const auto& stage = std::get<ForeignStage>(plan_->stages[task.stage]);
+  Record inputs;
+  for (size_t field : stage.inputs) {
+    const Value& value = task.record[field];
+    inputs.push_back({value.kind, value.tensor, value.bytes, nullptr});
+  }
+  task.state = TaskState::kForeign;
+  const auto index = static_cast<size_t>(&task - job->tasks.data());
+  const SampleKey key = job->batch.rows()[static_cast<size_t>(task.begin)].key(plan_->seed, job->batch.step().at.epoch);
+  calls_[priority(*job, index)] =
+      std::make_shared<Call>(shared_from_this(), job, index, task.ticket, stage, key, std::move(inputs));
+  called_.notify_one();
+}
+
+std::shared_ptr<ForeignCall> Runner::take_call(std::chrono::milliseconds timeout) {
+  Lock lock(mutex_);
+  called_.wait_for(lock, timeout, [&] { return closed_ || !calls_.empty(); });
+  if (closed_ || calls_.empty()) return nullptr;
+  std::shared_ptr<ForeignCall> call = std::move(calls_.begin()->second);
+  calls_.erase(calls_.begin());
+  return call;
+}
+
+// Calls that nobody has taken yet must not answer when they die: their answer would want the lock that is held here.
+void Runner::forget_call(uint64_t key) {
+  auto found = calls_.find(key);
+  if (found == calls_.end()) return;
+  found->second->forget();
+  calls_.erase(found);
+}
+
+void Runner::forget_calls() {
+  while (!calls_.empty()) forget_call(calls_.begin()->first);
+}
+
+void Runner::on_answer(const JobPtr& job, size_t index, uint64_t ticket, Status status, const Schema& schema, Record record) {
+  Lock lock(mutex_);
+  Task& task = job->tasks[index];
+  if (closed_ || task.ticket != ticket) return;
+  if (status.ok()) status = accept_answer(task, schema, std::move(record));
+  ++job->queued, ++queued_;  // after_work() takes them back
+  Outcome outcome;
+  if (!status.ok()) {
+    take_error(job->batch, task.begin, std::move(status), outcome);
+    after_work(job, task, std::move(outcome));
+  } else {
+    --job->queued, --queued_;
+    ++task.stage;
+    task.state = TaskState::kReady;
+  }
+  run_actions(lock);
+}
+
+// What came out of user code becomes the task's record, in the order that the next operators expect.
+Status Runner::accept_answer(Task& task, const Schema& schema, Record answer) const {
+  const auto& stage = std::get<ForeignStage>(plan_->stages[task.stage]);
+  Record record(stage.output_schema.size());
+  std::vector<bool> used(answer.size());
+  for (size_t i = 0; i < record.size(); ++i) {
+    const std::string& name = stage.output_schema[i].name;
+    if (std::optional<size_t> found = schema.find(name)) {
+      record[i] = std::move(answer[*found]);
+      used[*found] = true;
+    } else if (stage.merge && i < task.record.size()) {
+      record[i] = std::move(task.record[i]);
+    } else {
+      return Status(Code::kUnsupported,
+                    fmt::format("a later step needs the field '{}', but the function gave only: {}", name, schema.names()));
+    }
+  }
+  if (!stage.merge) task.extras.clear();
+  for (size_t i = 0; i < answer.size(); ++i) {
+    if (used[i]) continue;
+    std::erase_if(task.extras, [&](const auto& extra) { return extra.first == schema[i].name; });
+    task.extras.emplace_back(schema[i].name, std::move(answer[i]));
+  }
+  std::sort(task.extras.begin(), task.extras.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  task.record = std::move(record);
+  return {};
+}
+
+}  // namespace forebay

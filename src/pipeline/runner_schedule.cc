@@ -1,0 +1,271 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "pipeline/runner.h"
+
+namespace forebay {
+
+// Moves everything on that can be moved, oldest first. Stops at the first task that has to wait for bytes, so that no younger
+// one takes what an older one needs; one that waits for a thread or a request slot lets others go on that need none.
+void Runner::pump(Actions& actions) {
+  if (closed_) return;
+  extend_window();
+  for (size_t i = 0; i < window_.size(); ++i) {
+    const JobPtr job = window_[i];
+    if (job->retracting || job->complete || job->assembling) continue;
+    if (job->done == job->tasks.size()) {
+      if (!finish_job(job, actions)) return;
+      continue;
+    }
+    for (Task& task : job->tasks) {
+      Step step = Step::kMoved;
+      if (task.state == TaskState::kPending) step = start(job, task, actions);
+      if (task.state == TaskState::kReady) step = compute(job, task, actions);
+      if (step == Step::kNoBytes) return;
+    }
+  }
+}
+
+void Runner::extend_window() {
+  while (static_cast<int64_t>(window_.size()) < options_.window_batches) {
+    std::optional<StepPlan> step = itinerary_->step(planned_);
+    if (!step) return;
+    planned_ = step->after;
+    auto job = std::make_shared<Job>(*plan_, *itinerary_, std::move(*step), sequence_++);
+    const auto rows = static_cast<int64_t>(job->batch.rows().size());
+    const int64_t per_task = std::clamp<int64_t>(rows_per_task_hint_, 1, std::max<int64_t>(rows, 1));
+    for (int64_t begin = 0; begin < rows; begin += per_task) {
+      job->tasks.emplace_back();
+      job->tasks.back().begin = begin;
+      job->tasks.back().end = std::min(rows, begin + per_task);
+    }
+    window_.push_back(std::move(job));
+  }
+}
+
+Runner::Step Runner::start(const JobPtr& job, Task& task, Actions& actions) {
+  if (!plan_->fetches) {
+    task.state = TaskState::kReady;
+    if (!starts_with_user_code()) return Step::kMoved;
+    task.state = TaskState::kPending;
+    const ByteBudget::Snapshot bytes = budget_->snapshot();
+    if (bytes.used >= bytes.capacity && !is_oldest(job, &task)) return Step::kNoBytes;
+    queue_call(job, task);
+    return Step::kMoved;
+  }
+  const Source::Fetch fetch = plan_->source->fetch(job->batch.rows()[static_cast<size_t>(task.begin)].id);
+  // Reading on the compute thread saves a hand-over, as long as it does not wait; now and then it is tried again.
+  const bool synchronous = fetch.store->reads_now() && (!cold_ || ++probe_ % 64 == 0);
+  if (synchronous && threads_full()) return Step::kNoSlot;
+  if (!synchronous && reads_in_flight_ >= options_.requests) return Step::kNoSlot;
+  // The batch's memory first: a fetched row that has no place to go would only be fetched again.
+  if (!reserve_slots(job, task)) return Step::kNoBytes;
+  while (!budget_->try_charge(Use::kFetched, fetch.size)) {
+    if (!make_room(job, &task)) return Step::kNoBytes;
+  }
+  task.charged = fetch.size;
+  if (synchronous) {
+    task.state = TaskState::kReady;
+  } else {
+    issue_read(job, task, actions);
+  }
+  return Step::kMoved;
+}
+
+Runner::Step Runner::compute(const JobPtr& job, Task& task, Actions& actions) {
+  if (threads_full()) return Step::kNoSlot;
+  if (!reserve_slots(job, task)) return Step::kNoBytes;
+  while (task.needs > task.granted) {
+    const uint64_t more = task.needs - task.granted;
+    if (budget_->try_charge(Use::kWorking, more)) {
+      task.granted = task.needs;
+    } else if (!make_room(job, &task)) {
+      return Step::kNoBytes;
+    }
+  }
+  task.state = TaskState::kQueued;
+  ++job->queued;
+  ++queued_;
+  const auto index = static_cast<size_t>(&task - job->tasks.data());
+  actions.push_back([self = shared_from_this(), job, index] {
+    self->executor_->post(priority(*job, index), [self, job, index](WorkMemory& memory) { self->work(job, index, memory); });
+  });
+  return Step::kMoved;
+}
+
+bool Runner::reserve_slots(const JobPtr& job, const Task& task) {
+  while (!job->batch.has_slots() && !job->batch.acquire_slots(*pool_)) {
+    if (!make_room(job, &task)) return false;
+  }
+  return true;
+}
+
+// All rows are there: the batch is put together. Fields of unknown shape need memory and a compute thread for that. False when
+// it has to wait for bytes.
+bool Runner::finish_job(const JobPtr& job, Actions& actions) {
+  const uint64_t needed = job->batch.fatal.ok() ? job->batch.assembly_bytes() : 0;
+  if (needed == 0) {
+    take_batch(job, job->batch.fatal.ok() ? job->batch.assemble(*pool_) : Result<Batch>(job->batch.fatal));
+    return true;
+  }
+  for (;;) {
+    const ByteBudget::Snapshot bytes = budget_->snapshot();
+    if (bytes.used + needed <= bytes.capacity) break;
+    if (!make_room(job, nullptr)) return false;
+  }
+  job->assembling = true;
+  ++queued_;
+  actions.push_back([self = shared_from_this(), job] {
+    self->executor_->post(priority(*job, job->tasks.size()), [self, job](WorkMemory&) {
+      Result<Batch> batch = job->batch.assemble(*self->pool_);
+      Lock lock(self->mutex_);
+      job->assembling = false;
+      --self->queued_;
+      // Somebody was quicker to take the bytes: the next round sees to it.
+      const bool again = !batch.ok() && batch.status().code() == Code::kOutOfBudget;
+      if (!job->retracting && !again) self->take_batch(job, std::move(batch));
+      self->settle(job);
+      self->run_actions(lock);
+      self->delivered_.notify_all();
+    });
+  });
+  return true;
+}
+
+void Runner::take_batch(const JobPtr& job, Result<Batch> batch) {
+  if (batch.ok()) {
+    job->made = std::move(*batch);
+  } else if (job->batch.fatal.ok()) {
+    job->batch.errors.push_back({0, job->batch.rows().front().id, batch.status(), /*raise=*/true});
+  }
+  for (Task& task : job->tasks) drop_bytes(task);
+  job->complete = true;
+  if (!window_.empty() && job == window_.front()) delivered_.notify_all();
+}
+
+bool Runner::is_oldest(const JobPtr& job, const Task* task) const {
+  if (window_.empty() || window_.front() != job) return false;
+  for (const Task& other : job->tasks) {
+    if (&other == task) return true;
+    if (other.state != TaskState::kDone) return false;
+  }
+  return task == nullptr;
+}
+
+bool Runner::anything_running() const { return queued_ > 0 || reads_in_flight_ > 0; }
+
+// Takes bytes away from whoever is younger than `task` (null: than the whole job). True when trying again makes sense now;
+// otherwise the caller waits: what is running gives its bytes back when it is done. Marks the job as failed when even
+// everything together would not be enough.
+bool Runner::make_room(const JobPtr& job, const Task* task) {
+  if (pool_->trim()) return true;
+  if (!is_oldest(job, task)) return false;
+  const uint64_t before = budget_->snapshot().used;
+  for (size_t i = window_.size(); i-- > 1;) retract(window_[i]);
+  for (size_t i = job->tasks.size(); i-- > 0 && task != nullptr && &job->tasks[i] != task;) {
+    Task& other = job->tasks[i];
+    if (other.state == TaskState::kFetching || other.state == TaskState::kReady) {
+      reset_task(other);
+      ++stats_.retracted;
+    }
+  }
+  if (budget_->snapshot().used < before) return true;
+  if (anything_running()) return false;
+  job->batch.fatal = never_fits(job, task);
+  job->complete = true;
+  delivered_.notify_all();
+  return false;
+}
+
+Status Runner::never_fits(const JobPtr& job, const Task* task) const {
+  uint64_t needed = options_.working_bytes_per_thread * static_cast<uint64_t>(options_.threads);
+  needed += plan_->batch_bytes(static_cast<int64_t>(job->batch.rows().size()));
+  if (task == nullptr) {
+    needed += 2 * job->batch.assembly_bytes();
+    return out_of_budget(fmt::format("one batch needs {} bytes, the memory budget is {}; raise memory= or make the batch smaller",
+                                     needed, options_.memory), needed);
+  }
+  const int64_t id = job->batch.rows()[static_cast<size_t>(task->begin)].id;
+  const uint64_t size = plan_->fetches ? plan_->source->fetch(id).size : 0;
+  for (const Task& other : job->tasks) needed += &other == task ? 0 : other.charged;
+  needed += size + task->needs;
+  Status status = out_of_budget(
+      fmt::format("this sample needs {} bytes of memory ({} stored, {} to work in, the rest for its batch), the budget is {}; raise "
+                  "memory= to {} or more", needed, size, task->needs, options_.memory, needed), needed);
+  return locate(std::move(status), id);
+}
+
+void Runner::drop_bytes(Task& task) {
+  if (task.charged > 0) budget_->release(Use::kFetched, task.charged);
+  if (task.granted > 0) budget_->release(Use::kWorking, task.granted);
+  task.charged = task.granted = 0;
+  task.fetched = Buffer();
+  task.fetched_all = false;
+  task.record.clear();
+  task.extras.clear();
+}
+
+void Runner::reset_task(Task& task) {
+  // A read in flight keeps its charge until it comes back (see on_read); its answer is not wanted any more.
+  if (task.state == TaskState::kFetching) task.charged = 0;
+  ++task.ticket;
+  drop_bytes(task);
+  task.stage = 0;
+  task.state = TaskState::kPending;
+}
+
+// The job gives back all it holds and begins anew later; tasks on compute threads finish first.
+void Runner::retract(const JobPtr& job) {
+  if (job->retracting) return;
+  job->retracting = true;
+  for (Task& task : job->tasks) {
+    if (task.state == TaskState::kQueued) continue;
+    if (task.state != TaskState::kPending) ++stats_.retracted;
+    forget_call(priority(*job, static_cast<size_t>(&task - job->tasks.data())));
+    reset_task(task);
+  }
+  settle(job);
+}
+
+// The second half of retract(), once no compute thread works for the job.
+void Runner::settle(const JobPtr& job) {
+  if (!job->retracting || job->queued > 0 || job->assembling) return;
+  for (Task& task : job->tasks) reset_task(task);
+  for (RowJob& row : job->batch.rows()) {
+    if (row.attempt == 0) continue;
+    row.attempt = 0;
+    row.id = plan_->selection->id_at(itinerary_->index_at(job->batch.step().at.epoch, row.plan.position));
+  }
+  job->batch.clear_values();
+  if (job->batch.charged_bytes() > 0) budget_->release(Use::kBatches, job->batch.charged_bytes());
+  job->made.reset();
+  job->batch.drop_slots();
+  job->done = 0;
+  job->complete = false;
+  job->retracting = false;
+}
+
+void Runner::drop_window() {
+  for (const JobPtr& job : window_) {
+    job->dropped = true;
+    retract(job);
+  }
+  window_.clear();
+  forget_calls();
+  planned_ = cursor_;
+}
+
+void Runner::run_actions(Lock& lock) {
+  // Actions may lead back here (a store that answers at once), so the loop ends only when nothing is left to do.
+  for (;;) {
+    Actions actions;
+    pump(actions);
+    if (actions.empty()) return;
+    lock.unlock();
+    for (auto& action : actions) action();
+    lock.lock();
+  }
+}
+
+}  // namespace forebay

@@ -1,0 +1,255 @@
+#include <algorithm>
+#include <new>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "pipeline/runner.h"
+
+namespace forebay {
+
+namespace {
+// So many bad stand-ins in a row say that the data set as a whole is broken.
+constexpr int64_t kMaxStandIns = 100;
+}  // namespace
+
+void Runner::issue_read(const JobPtr& job, Task& task, Actions& actions) {
+  const Source::Fetch fetch = plan_->source->fetch(job->batch.rows()[static_cast<size_t>(task.begin)].id);
+  task.state = TaskState::kFetching;
+  ++reads_in_flight_;
+  const auto index = static_cast<size_t>(&task - job->tasks.data());
+  const uint64_t ticket = task.ticket, bytes = task.charged;
+  actions.push_back([self = shared_from_this(), job, index, ticket, bytes, fetch, begun = monotonic_ns()] {
+    fetch.store->read(fetch.request, self->stop_.get_token(), [self, job, index, ticket, bytes, begun](Result<Buffer> result) {
+      self->plan_->fetch_counters->waiting_ns.fetch_add(monotonic_ns() - begun, std::memory_order_relaxed);
+      self->on_read(job, index, ticket, bytes, std::move(result));
+    });
+  });
+}
+
+void Runner::on_read(const JobPtr& job, size_t index, uint64_t ticket, uint64_t bytes, Result<Buffer> result) {
+  Lock lock(mutex_);
+  --reads_in_flight_;
+  Task& task = job->tasks[index];
+  if (task.ticket != ticket) {
+    budget_->release(Use::kFetched, bytes);
+  } else if (result.ok()) {
+    plan_->fetch_counters->add(1, result->size(), result->size(), 0);
+    task.fetched = std::move(*result);
+    task.fetched_all = true;
+    task.state = TaskState::kReady;
+  } else {
+    Outcome outcome;
+    take_error(job->batch, task.begin, result.status(), outcome);
+    ++job->queued, ++queued_;  // after_work() takes them back
+    after_work(job, task, std::move(outcome));
+  }
+  run_actions(lock);
+  if (closed_) delivered_.notify_all();
+}
+
+void Runner::work(const JobPtr& job, size_t index, WorkMemory& memory) {
+  Task& task = job->tasks[index];
+  Lock lock(mutex_);
+  Outcome outcome;
+  const bool wanted = !closed_ && !job->retracting;
+  const uint64_t granted = task.granted;
+  lock.unlock();
+  if (wanted) {
+    memory.begin_task(options_.working_bytes_per_thread + granted, options_.working_bytes_per_thread);
+    try {
+      outcome = plan_->gathers_only() ? run_gather(job->batch, task) : run_task(job->batch, task, memory);
+    } catch (const std::bad_alloc&) {
+      outcome.fatal = out_of_budget("the system has no memory left, although the budget allows it; lower memory=", 0);
+    }
+  }
+  lock.lock();
+  after_work(job, task, std::move(outcome));
+  run_actions(lock);
+  if (closed_) delivered_.notify_all();
+}
+
+Runner::Outcome Runner::run_gather(BatchJob& batch, Task& task) {
+  Outcome outcome;
+  const int64_t begun = thread_cpu_ns();
+  const auto rows = static_cast<size_t>(task.end - task.begin);
+  std::vector<int64_t> ids(rows);
+  for (size_t i = 0; i < rows; ++i) ids[i] = batch.rows()[static_cast<size_t>(task.begin) + i].id;
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < plan_->outputs.size(); ++i) {
+    Status status = plan_->source->gather(plan_->outputs[i].source_field, ids, batch.slot(i, task.begin));
+    if (!status.ok()) {
+      outcome.fatal = locate(std::move(status), ids.front());
+      return outcome;
+    }
+    bytes += *plan_->outputs[i].row_bytes * rows;
+  }
+  plan_->write_counters->add(static_cast<int64_t>(rows), bytes, bytes, thread_cpu_ns() - begun);
+  return outcome;
+}
+
+// Reads (if that takes no waiting), transforms and writes the rows of a task.
+Runner::Outcome Runner::run_task(BatchJob& batch, Task& task, WorkMemory& memory) {
+  Outcome outcome;
+  for (int64_t row = task.begin; row < task.end;) {
+    const RowJob& job = batch.rows()[static_cast<size_t>(row)];
+    if (plan_->fetches && !task.fetched_all && task.stage == 0) {
+      const Source::Fetch fetch = plan_->source->fetch(job.id);
+      const int64_t begun = thread_cpu_ns();
+      std::optional<Result<Buffer>> read = fetch.store->read_now(fetch.request);
+      if (!read) {
+        outcome.cold = true;
+        return outcome;
+      }
+      if (!read->ok()) {
+        take_error(batch, row, read->status(), outcome);
+        return outcome;
+      }
+      outcome.warm = true;
+      task.fetched = std::move(**read);
+      task.fetched_all = true;
+      plan_->fetch_counters->add(1, task.fetched.size(), task.fetched.size(), thread_cpu_ns() - begun);
+    }
+    Status status = run_row(batch, task, row, memory, &outcome.foreign);
+    if (status.code() == Code::kOutOfBudget && status.bytes_needed() > memory.grant()) {
+      outcome.needs_bytes = status.bytes_needed();
+      return outcome;
+    }
+    if (!status.ok()) {
+      take_error(batch, row, std::move(status), outcome);
+      if (!outcome.fatal.ok()) return outcome;
+      if (outcome.again && !plan_->fetches && !starts_with_user_code()) {
+        outcome.again = false;
+        continue;  // the stand-in is at hand
+      }
+    }
+    ++row;
+  }
+  return outcome;
+}
+
+// From the source or from where user code left off, through the operators, into the batch (or up to the next user code).
+Status Runner::run_row(BatchJob& batch, Task& task, int64_t row, WorkMemory& memory, bool* foreign) {
+  const RowJob& job = batch.rows()[static_cast<size_t>(row)];
+  const SampleContext context{job.key(plan_->seed, batch.step().at.epoch), &memory};
+  const bool resumed = task.stage > 0;
+  Record fresh;
+  Record& record = resumed ? task.record : fresh;
+  if (!resumed) FOREBAY_RETURN_IF_ERROR(plan_->source->load(job.id, task.fetched, record));
+  for (size_t stage = task.stage; stage < plan_->stages.size(); ++stage) {
+    if (std::holds_alternative<ForeignStage>(plan_->stages[stage])) {
+      for (Value& value : record) FOREBAY_RETURN_IF_ERROR(value.materialize(memory));
+      if (!resumed) task.record = std::move(fresh);
+      task.stage = stage;
+      *foreign = true;
+      return {};
+    }
+    for (const NativeOp& op : std::get<NativeStage>(plan_->stages[stage]).ops) {
+      const int64_t begun = thread_cpu_ns();
+      Status status = op.op->apply(record, context);
+      if (!status.ok()) return std::move(status).with_operator(op.name);
+      op.counters->add(1, 0, 0, thread_cpu_ns() - begun);
+    }
+  }
+  if (plan_->output_schema.open_ended) batch.keep_extras(row, std::move(task.extras));
+  return write_row(batch, row, record, memory);
+}
+
+Status Runner::write_row(BatchJob& batch, int64_t row, Record& record, WorkMemory& memory) {
+  const int64_t begun = thread_cpu_ns();
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < plan_->outputs.size(); ++i) {
+    const OutputField& output = plan_->outputs[i];
+    Value& value = record[i];
+    if (!output.row_bytes) {
+      FOREBAY_RETURN_IF_ERROR(value.materialize(memory));
+      bytes += value.nbytes();
+      batch.keep(i, row, std::move(value));
+      continue;
+    }
+    if (value.kind != FieldKind::kTensor || value.dtype() != output.field.dtype || !(value.shape() == output.field.shape)) {
+      return Status(Code::kUnsupported,
+                    fmt::format("the field {} came out as {} {}", output.field.to_string(), dtype_name(value.dtype()), value.shape().to_string()));
+    }
+    FOREBAY_RETURN_IF_ERROR(value.write({batch.slot(i, row), *output.row_bytes}, memory));
+    bytes += *output.row_bytes;
+  }
+  plan_->write_counters->add(1, 0, bytes, thread_cpu_ns() - begun);
+  return {};
+}
+
+Status Runner::locate(Status status, int64_t id) const {
+  return std::move(status).with_key(plan_->source->key(id)).with_sample(id);
+}
+
+// What a failure means: for the sample (by policy) or for the batch. Called by the thread that owns the row, or with the lock.
+void Runner::take_error(BatchJob& batch, int64_t row, Status status, Outcome& outcome) {
+  RowJob& job = batch.rows()[static_cast<size_t>(row)];
+  status = locate(std::move(status), job.id);
+  if (!is_data_error(status.code())) {
+    outcome.fatal = std::move(status);
+    return;
+  }
+  RowError error{row, job.id, std::move(status), /*raise=*/false};
+  switch (options_.bad_sample) {
+    case BadSample::kRaise: error.raise = true; break;
+    case BadSample::kSkip: job.skipped = true; break;
+    case BadSample::kReplace:
+      if (job.attempt >= std::min(kMaxStandIns, itinerary_->order().size() - 1)) {
+        error.raise = true;  // the last one tried stands for all of them
+        break;
+      }
+      ++job.attempt;
+      job.id = plan_->selection->id_at(itinerary_->stand_in(batch.step().at.epoch, job.plan.position, job.attempt));
+      outcome.again = true;
+      break;
+  }
+  outcome.errors.push_back(std::move(error));
+}
+
+// With the lock held: what comes next for a task that a compute thread has left.
+void Runner::after_work(const JobPtr& job, Task& task, Outcome outcome) {
+  --job->queued;
+  --queued_;
+  if (task.granted > 0) budget_->release(Use::kWorking, task.granted);
+  task.granted = 0;
+  if (job->retracting || closed_) {
+    task.state = TaskState::kPending;
+    settle(job);
+    return;
+  }
+  for (RowError& error : outcome.errors) job->batch.errors.push_back(std::move(error));
+  if (outcome.needs_bytes > 0) {
+    task.needs = outcome.needs_bytes - options_.working_bytes_per_thread;
+    task.state = TaskState::kReady;
+    return;
+  }
+  task.needs = 0;
+  if (outcome.cold || outcome.again) {
+    cold_ |= outcome.cold;
+    reset_task(task);
+    return;
+  }
+  if (outcome.foreign) {
+    queue_call(job, task);
+    return;
+  }
+  if (!outcome.fatal.ok() && job->batch.fatal.ok()) job->batch.fatal = std::move(outcome.fatal);
+  if (outcome.warm) cold_ = false;
+  finish_task(job, task);
+}
+
+void Runner::finish_task(const JobPtr& job, Task& task) {
+  // What was fetched is gone, except for what became a value of the batch as it was.
+  uint64_t kept = 0;
+  for (int64_t row = task.begin; row < task.end; ++row) kept += job->batch.loose_bytes(row);
+  if (kept > task.charged) budget_->charge_existing(Use::kFetched, kept - task.charged);
+  if (kept < task.charged) budget_->release(Use::kFetched, task.charged - kept);
+  task.charged = kept;
+  task.fetched = Buffer();
+  task.record.clear();
+  task.state = TaskState::kDone;
+  ++job->done;
+}
+
+}  // namespace forebay

@@ -1,0 +1,201 @@
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "plan/order.h"
+#include "plan/permutation.h"
+
+// Three kinds of numbers for a row: its id (chunks in the order given), its place on the epoch's line (chunks permuted,
+// rows end to end), and its position (lanes taken in turn, rows of a block mixed).
+
+namespace forebay {
+namespace {
+
+constexpr int64_t kMaxRows = int64_t{1} << 62;
+
+using Starts = std::vector<int64_t>;  // where each chunk begins, and at the end where the last one ends
+
+// The chunk that holds `row`. There are no empty ones.
+int64_t chunk_holding(const Starts& starts, int64_t row) {
+  return std::upper_bound(starts.begin(), starts.end(), row) - starts.begin() - 1;
+}
+
+// An epoch's line. A chunk's place in the row of chunks is its turn.
+struct Line {
+  // `begin`: its first row's place on the line; place + to_id is a row's id.
+  struct Turn {
+    int64_t begin = 0, to_id = 0;
+  };
+  int64_t epoch = -1;
+  Permutation chunks;       // turn -> chunk
+  std::vector<Turn> turns;  // and at the end where the last one ends
+
+  int64_t size() const { return static_cast<int64_t>(turns.size()) - 1; }
+  const Turn& operator[](int64_t turn) const { return turns[static_cast<size_t>(turn)]; }
+  // The turn in [first, last) that holds `place`.
+  int64_t turn_holding(int64_t place, int64_t first, int64_t last) const {
+    const auto after = std::upper_bound(turns.begin() + first, turns.begin() + last, place,
+                                        [](int64_t row, const Turn& turn) { return row < turn.begin; });
+    return after - turns.begin() - 1;
+  }
+  int64_t turn_holding(int64_t place) const { return turn_holding(place, 0, size()); }
+};
+
+// Up to `block` turns of one lane; `begin` and `end` are places.
+struct Block {
+  int64_t first_turn = 0, last_turn = 0;
+  int64_t begin = 0, end = 0;
+  Permutation rows;
+
+  int64_t size() const { return end - begin; }
+  int64_t id_at(const Line& line, int64_t place) const {
+    const int64_t mixed = begin + rows.at(place - begin);
+    return mixed + line[line.turn_holding(mixed, first_turn, last_turn)].to_id;
+  }
+};
+
+class BlockwiseOrder final : public Order {
+ public:
+  BlockwiseOrder(Starts starts, const BlockwiseOptions& options)
+      : starts_(std::move(starts)),
+        block_(options.block),
+        lanes_(options.lanes),
+        chunks_root_(PermutationKey::root(options.seed, PermutationKey::Use::kChunks)),
+        blocks_root_(PermutationKey::root(options.seed, PermutationKey::Use::kBlock)) {}
+
+  int64_t size() const override { return starts_.back(); }
+
+  int64_t id_at(int64_t epoch, int64_t position) const override {
+    assert(position >= 0 && position < size());
+    const auto line = line_of(epoch);
+    const int64_t lane = position % lanes_, place = lane_begin(lane) + position / lanes_;
+    const Block block = block_holding(*line, lane, place);
+    return block.id_at(*line, place);
+  }
+
+  int64_t position_of(int64_t epoch, int64_t id) const override {
+    assert(id >= 0 && id < size());
+    const auto line = line_of(epoch);
+    const int64_t chunk = chunk_holding(starts_, id);
+    const int64_t mixed = id - (*line)[line->chunks.position_of(chunk)].to_id;
+    const int64_t lane = lane_holding(mixed);
+    const Block block = block_holding(*line, lane, mixed);
+    const int64_t place = block.begin + block.rows.position_of(mixed - block.begin);
+    return (place - lane_begin(lane)) * lanes_ + lane;
+  }
+
+  void ids_at(int64_t epoch, int64_t begin, std::span<int64_t> ids) const override {
+    const auto line = line_of(epoch);
+    const int64_t count = static_cast<int64_t>(ids.size());
+    for (int64_t first = 0; first < std::min(lanes_, count); ++first) lane_ids(*line, begin, first, ids);
+  }
+
+  Range read_together(int64_t epoch, int64_t position) const override {
+    const auto line = line_of(epoch);
+    const int64_t lane = position % lanes_, begin = lane_begin(lane);
+    const Block block = block_holding(*line, lane, begin + position / lanes_);
+    return {(block.begin - begin) * lanes_ + lane, lanes_, block.size()};
+  }
+
+ private:
+  // Row by row through one lane, so that each block is looked up once.
+  void lane_ids(const Line& line, int64_t begin, int64_t first, std::span<int64_t> ids) const {
+    const int64_t lane = (begin + first) % lanes_;
+    int64_t place = lane_begin(lane) + (begin + first) / lanes_;
+    Block block = block_holding(line, lane, place);
+    for (auto i = static_cast<size_t>(first); i < ids.size(); i += static_cast<size_t>(lanes_), ++place) {
+      if (place == block.end) block = block_holding(line, lane, place);
+      ids[i] = block.id_at(line, place);
+    }
+  }
+
+  // The first size() % lanes_ lanes are one row longer than the others.
+  int64_t lane_begin(int64_t lane) const { return lane * (size() / lanes_) + std::min(lane, size() % lanes_); }
+  int64_t lane_holding(int64_t place) const {
+    const int64_t shorter = size() / lanes_, longer_lanes = size() % lanes_;
+    const int64_t in_longer = longer_lanes * (shorter + 1);
+    return place < in_longer ? place / (shorter + 1) : longer_lanes + (place - in_longer) / shorter;
+  }
+
+  Block block_holding(const Line& line, int64_t lane, int64_t place) const {
+    const int64_t lane_first = lane_begin(lane), lane_end = lane_begin(lane + 1);
+    const int64_t lane_turn = line.turn_holding(lane_first);
+    const int64_t number = (line.turn_holding(place) - lane_turn) / block_;
+    const int64_t first_turn = lane_turn + number * block_;
+    const int64_t last_turn = block_ < line.size() - first_turn ? first_turn + block_ : line.size();
+    const int64_t begin = std::max(lane_first, line[first_turn].begin);
+    const int64_t end = std::min(lane_end, line[last_turn].begin);
+    const PermutationKey key = blocks_root_.child(line.epoch).child(lane).child(number);
+    return {first_turn, last_turn, begin, end, Permutation(end - begin, key)};
+  }
+
+  // The lines of the last epochs asked for are kept: an answer already computed, never a decision, so the order stays a
+  // pure function. The lock is held to copy a pointer, not to compute.
+  std::shared_ptr<const Line> line_of(int64_t epoch) const {
+    {
+      const std::lock_guard lock(mutex_);
+      for (const auto& line : kept_) {
+        if (line && line->epoch == epoch) return line;
+      }
+    }
+    auto line = make_line(epoch);
+    const std::lock_guard lock(mutex_);
+    std::rotate(kept_.begin(), kept_.end() - 1, kept_.end());
+    kept_.front() = line;
+    return line;
+  }
+
+  std::shared_ptr<const Line> make_line(int64_t epoch) const {
+    const auto chunks = static_cast<int64_t>(starts_.size()) - 1;
+    auto line = std::make_shared<Line>(Line{epoch, Permutation(chunks, chunks_root_.child(epoch)), {}});
+    line->turns.reserve(starts_.size());
+    int64_t place = 0;
+    for (int64_t turn = 0; turn < chunks; ++turn) {
+      const auto chunk = static_cast<size_t>(line->chunks.at(turn));
+      line->turns.push_back({place, starts_[chunk] - place});
+      place += starts_[chunk + 1] - starts_[chunk];
+    }
+    line->turns.push_back({place, 0});
+    return line;
+  }
+
+  const Starts starts_;
+  const int64_t block_, lanes_;
+  const PermutationKey chunks_root_, blocks_root_;
+  mutable std::mutex mutex_;
+  mutable std::array<std::shared_ptr<const Line>, 3> kept_;  // the epoch, the one prefetched, one looked up ahead
+};
+
+Status check(const BlockwiseOptions& options) {
+  if (options.block < 1) return invalid_argument("block is " + std::to_string(options.block) + "; at least 1 chunk is mixed");
+  if (options.lanes < 1) return invalid_argument("lanes is " + std::to_string(options.lanes) + "; there must be at least 1");
+  int64_t rows = 0;
+  for (size_t chunk = 0; chunk < options.chunk_rows.size(); ++chunk) {
+    const int64_t here = options.chunk_rows[chunk];
+    if (here >= 0 && here <= kMaxRows - rows) {
+      rows += here;
+      continue;
+    }
+    return invalid_argument("chunk " + std::to_string(chunk) + " has " + std::to_string(here) +
+                            " rows; rows cannot be negative, nor more than 2^62 in all");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Order>> blockwise_order(const BlockwiseOptions& options) {
+  FOREBAY_RETURN_IF_ERROR(check(options));
+  Starts starts{0};
+  starts.reserve(options.chunk_rows.size() + 1);
+  for (int64_t rows : options.chunk_rows) {
+    if (rows > 0) starts.push_back(starts.back() + rows);  // empty chunks hold no id and need no reading
+  }
+  return std::unique_ptr<Order>(std::make_unique<BlockwiseOrder>(std::move(starts), options));
+}
+
+}  // namespace forebay

@@ -1,0 +1,163 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "plan/order.h"
+#include "plan/test_statistics.h"
+
+namespace forebay {
+namespace {
+
+struct Data {
+  BlockwiseOptions options;
+  std::unique_ptr<Order> order;
+  std::vector<int64_t> chunk_of;  // by id
+
+  explicit Data(BlockwiseOptions given) : options(std::move(given)), order(blockwise_order(options).value()) {
+    for (size_t chunk = 0; chunk < options.chunk_rows.size(); ++chunk) {
+      chunk_of.insert(chunk_of.end(), static_cast<size_t>(options.chunk_rows[chunk]), static_cast<int64_t>(chunk));
+    }
+  }
+  int64_t chunk_at(int64_t epoch, int64_t position) const {
+    return chunk_of[static_cast<size_t>(order->id_at(epoch, position))];
+  }
+  // The chunks of a lane's rows in the order in which the lane gives them.
+  std::vector<int64_t> lane(int64_t epoch, int64_t lane) const {
+    std::vector<int64_t> out;
+    for (int64_t p = lane; p < order->size(); p += options.lanes) out.push_back(chunk_at(epoch, p));
+    return out;
+  }
+};
+
+std::vector<int64_t> uneven_chunks() {
+  std::vector<int64_t> rows;
+  for (int64_t i = 0; i < 60; ++i) rows.push_back(1 + i * i * 7 % 53);
+  return rows;
+}
+
+TEST(BlockwiseOrderTest, lanes_are_spans_whose_lengths_differ_by_one_row) {
+  for (int64_t lanes : {1, 2, 3, 7, 16}) {
+    const Data data({uneven_chunks(), 4, lanes, 7});
+    std::map<int64_t, int64_t> lanes_of_chunk;
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      const std::vector<int64_t> rows = data.lane(1, lane);
+      const int64_t share = data.order->size() / lanes;
+      EXPECT_EQ(static_cast<int64_t>(rows.size()), share + (lane < data.order->size() % lanes ? 1 : 0));
+      for (int64_t chunk : std::set<int64_t>(rows.begin(), rows.end())) ++lanes_of_chunk[chunk];
+    }
+    // Each of the lanes - 1 edges cuts one chunk at most; no other chunk is in two lanes.
+    int64_t cuts = 0;
+    for (const auto& [chunk, count] : lanes_of_chunk) cuts += count - 1;
+    EXPECT_LE(cuts, lanes - 1) << lanes;
+  }
+}
+
+// A lane works through its chunks `block` at a time: so many are open at once, and none is opened again.
+TEST(BlockwiseOrderTest, a_lane_reads_each_chunk_once_and_few_at_a_time) {
+  for (int64_t block : {1, 2, 5, 8}) {
+    const Data data({uneven_chunks(), block, 3, 9});
+    for (int64_t lane = 0; lane < 3; ++lane) {
+      const std::vector<int64_t> rows = data.lane(2, lane);
+      std::set<int64_t> done, open;
+      for (size_t i = 0; i < rows.size();) {
+        const Order::Range range = data.order->read_together(2, lane + static_cast<int64_t>(i) * 3);
+        EXPECT_EQ(range.first, lane + static_cast<int64_t>(i) * 3);
+        EXPECT_EQ(range.step, 3);
+        open.clear();
+        for (int64_t row = 0; row < range.count; ++row) open.insert(rows[i++]);
+        EXPECT_LE(static_cast<int64_t>(open.size()), block);
+        for (int64_t chunk : open) EXPECT_TRUE(done.insert(chunk).second) << "chunk " << chunk << " read twice";
+      }
+    }
+  }
+}
+
+TEST(BlockwiseOrderTest, ids_are_rows_in_the_order_of_the_chunks) {
+  const Data data({{3, 4, 5}, 1, 1, 7});  // one chunk at a time: each stretch holds that chunk's ids
+  std::vector<int64_t> ids(12);
+  data.order->ids_at(0, 0, ids);
+  for (size_t i = 0; i < ids.size();) {
+    const int64_t chunk = data.chunk_of[static_cast<size_t>(ids[i])];
+    std::set<int64_t> stretch;
+    for (int64_t row = 0; row < data.options.chunk_rows[static_cast<size_t>(chunk)]; ++row) stretch.insert(ids[i++]);
+    EXPECT_EQ(*stretch.rbegin() - *stretch.begin() + 1, data.options.chunk_rows[static_cast<size_t>(chunk)]);
+  }
+}
+
+TEST(BlockwiseOrderTest, empty_chunks_change_nothing) {
+  const Data with({{10, 0, 20, 0, 0, 30}, 2, 2, 7}), without({{10, 20, 30}, 2, 2, 7});
+  for (int64_t p = 0; p < 60; ++p) EXPECT_EQ(with.order->id_at(3, p), without.order->id_at(3, p));
+}
+
+// Chunks and rows are both drawn anew in each epoch.
+TEST(BlockwiseOrderTest, chunks_and_rows_change_with_epoch_and_seed) {
+  const Data data({std::vector<int64_t>(40, 10), 1, 1, 7}), other({std::vector<int64_t>(40, 10), 1, 1, 8});
+  int64_t same_turn = 0, same_seed = 0;
+  for (int64_t p = 0; p < 400; p += 10) {
+    same_turn += data.chunk_at(0, p) == data.chunk_at(1, p);
+    same_seed += data.chunk_at(0, p) == other.chunk_at(0, p);
+  }
+  EXPECT_LT(same_turn, 6);
+  EXPECT_LT(same_seed, 6);
+  std::set<std::vector<int64_t>> orders_inside;
+  for (int64_t epoch = 0; epoch < 5; ++epoch) {
+    for (int64_t p = 0; p < 400; p += 10) {
+      std::vector<int64_t> ids(10);
+      data.order->ids_at(epoch, p, ids);
+      for (int64_t& id : ids) id %= 10;
+      orders_inside.insert(ids);
+    }
+  }
+  EXPECT_GT(orders_inside.size(), 195u);  // of 200
+}
+
+// In a block of 4 chunks, neighbours come from any two of them.
+TEST(BlockwiseOrderTest, rows_of_a_block_are_mixed) {
+  const Data data({std::vector<int64_t>(4, 100), 4, 1, 7});
+  std::vector<int64_t> pairs(16);
+  for (int64_t epoch = 0; epoch < 300; ++epoch) {
+    for (int64_t p = 0; p + 1 < 400; p += 2) {
+      ++pairs[static_cast<size_t>(data.chunk_at(epoch, p) * 4 + data.chunk_at(epoch, p + 1))];
+    }
+  }
+  std::vector<double> expected;
+  for (int a = 0; a < 4; ++a) {
+    for (int b = 0; b < 4; ++b) expected.push_back(60'000.0 * 100 * (a == b ? 99 : 100) / (400 * 399));
+  }
+  // Each chunk is drawn 100 times in every epoch: four sums are given.
+  EXPECT_LT(std::abs(chi_square_sigmas(pairs, expected, 12)), 5);
+}
+
+TEST(BlockwiseOrderTest, golden_values_never_change) {
+  const Data data({{100, 3, 50, 7, 90, 64, 65}, 3, 2, 7});
+  std::vector<int64_t> ids(8);
+  data.order->ids_at(5, 0, ids);
+  EXPECT_EQ(ids, (std::vector<int64_t>{301, 359, 151, 319, 253, 245, 128, 329}));
+}
+
+TEST(BlockwiseOrderTest, a_billion_rows_cost_no_more_than_their_chunks) {
+  const auto order = blockwise_order({std::vector<int64_t>(1000, int64_t{1} << 40), 8, 4, 7}).value();
+  for (int64_t i = 0; i < 1000; ++i) {
+    const int64_t position = i * 0x3fd'12345677 % order->size();
+    EXPECT_EQ(order->position_of(6, order->id_at(6, position)), position);
+  }
+}
+
+TEST(BlockwiseOrderTest, nonsense_is_refused_by_name) {
+  const auto message = [](BlockwiseOptions options) { return blockwise_order(options).status().message(); };
+  EXPECT_NE(message({{1}, 0, 1, 0}).find("block is 0"), std::string::npos);
+  EXPECT_NE(message({{1}, 8, -2, 0}).find("lanes is -2"), std::string::npos);
+  EXPECT_NE(message({{1, -5}, 8, 1, 0}).find("chunk 1 has -5 rows"), std::string::npos);
+  EXPECT_NE(message({{INT64_MAX, INT64_MAX}, 8, 1, 0}).find("2^62"), std::string::npos);
+  EXPECT_EQ(blockwise_order({{1}, 0, 1, 0}).status().code(), Code::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace forebay

@@ -1,0 +1,64 @@
+#include "plan/order.h"
+
+#include <cassert>
+#include <numeric>
+
+#include "plan/permutation.h"
+
+namespace forebay {
+namespace {
+
+class SequentialOrder final : public Order {
+ public:
+  explicit SequentialOrder(int64_t size) : size_(size) {}
+  int64_t size() const override { return size_; }
+  int64_t id_at(int64_t, int64_t position) const override { return position; }
+  int64_t position_of(int64_t, int64_t id) const override { return id; }
+  void ids_at(int64_t, int64_t begin, std::span<int64_t> ids) const override {
+    std::iota(ids.begin(), ids.end(), begin);
+  }
+
+ private:
+  int64_t size_;
+};
+
+class ShuffledOrder final : public Order {
+ public:
+  ShuffledOrder(int64_t size, uint64_t seed)
+      : shape_(PermutationShape::of(size)), root_(PermutationKey::root(seed, PermutationKey::Use::kOrder)) {}
+  int64_t size() const override { return shape_.size; }
+  int64_t id_at(int64_t epoch, int64_t position) const override { return permutation(epoch).at(position); }
+  int64_t position_of(int64_t epoch, int64_t id) const override { return permutation(epoch).position_of(id); }
+  void ids_at(int64_t epoch, int64_t begin, std::span<int64_t> ids) const override {
+    const Permutation order = permutation(epoch);
+    for (size_t i = 0; i < ids.size(); ++i) ids[i] = order.at(begin + static_cast<int64_t>(i));
+  }
+
+ private:
+  Permutation permutation(int64_t epoch) const { return {shape_, root_.child(epoch)}; }
+
+  PermutationShape shape_;
+  PermutationKey root_;
+};
+
+}  // namespace
+
+Order::Range Order::read_together(int64_t, int64_t) const { return {0, 1, size()}; }
+
+Order::Use Order::next_use(int64_t id, int64_t epoch, int64_t position) const {
+  const int64_t here = position_of(epoch, id);
+  if (here >= position) return {epoch, here};
+  return {epoch + 1, position_of(epoch + 1, id)};
+}
+
+std::unique_ptr<Order> sequential_order(int64_t size) {
+  assert(size >= 0);
+  return std::make_unique<SequentialOrder>(size);
+}
+
+std::unique_ptr<Order> shuffled_order(int64_t size, uint64_t seed) {
+  assert(size >= 0);
+  return std::make_unique<ShuffledOrder>(size, seed);
+}
+
+}  // namespace forebay

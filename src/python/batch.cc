@@ -1,0 +1,140 @@
+#include "python/batch.h"
+
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nanobind/stl/string.h>
+
+#include "python/array.h"
+#include "python/text.h"
+
+namespace forebay::python {
+
+namespace {
+
+std::string joined_names(const Batch& batch) {
+  std::string text;
+  for (const BatchField& field : batch.fields) text += fmt::format("{}'{}'", text.empty() ? "" : ", ", field.name);
+  return text;
+}
+
+[[noreturn]] void raise_no_field(const Batch& batch, const std::string& name) {
+  const std::string text = fmt::format("no field '{}' in this batch; it has {}", name, joined_names(batch));
+  PyErr_SetObject(PyExc_KeyError, to_text(text).ptr());
+  throw nb::python_error();
+}
+
+nb::object int64_array(const std::vector<int64_t>& values) {
+  Tensor tensor = Tensor::allocate(DType::kInt64, {static_cast<int64_t>(values.size())});
+  if (!values.empty()) std::memcpy(tensor.buffer.data(), values.data(), values.size() * sizeof(int64_t));
+  return to_numpy(std::move(tensor));
+}
+
+nb::object strings(const BatchField& field, int64_t rows) {
+  nb::list list;
+  for (int64_t i = 0; i < rows; ++i) {
+    const std::span<const uint8_t> row = field.row(i);
+    const auto* data = reinterpret_cast<const char*>(row.data());
+    if (field.kind == BatchField::Kind::kText) {
+      list.append(to_text({data, row.size()}));
+    } else {
+      list.append(nb::bytes(data, row.size()));
+    }
+  }
+  return list;
+}
+
+std::string describe(const BatchField& field) {
+  switch (field.kind) {
+    case BatchField::Kind::kDense: return fmt::format("{} {}", dtype_name(field.values.dtype), field.values.shape.to_string());
+    case BatchField::Kind::kRagged: return fmt::format("ragged {}", dtype_name(field.values.dtype));
+    case BatchField::Kind::kBytes: return "bytes";
+    case BatchField::Kind::kText: return "str";
+  }
+  return {};
+}
+
+}  // namespace
+
+PyBatch::PyBatch(Batch batch, nb::object convert)
+    : batch_(std::move(batch)), convert_(std::move(convert)), made_(batch_.fields.size()) {}
+
+nb::object PyBatch::array(Tensor tensor) const {
+  nb::object made = to_numpy(std::move(tensor));
+  return convert_.is_none() ? made : convert_(made);
+}
+
+nb::object PyBatch::make(const BatchField& field) const {
+  switch (field.kind) {
+    case BatchField::Kind::kDense: return array(field.values);
+    case BatchField::Kind::kRagged: return nb::make_tuple(array(field.values), array(field.offsets));
+    default: return strings(field, batch_.size());
+  }
+}
+
+nb::object PyBatch::field(const std::string& name) {
+  for (size_t i = 0; i < batch_.fields.size(); ++i) {
+    if (batch_.fields[i].name != name) continue;
+    if (!made_[i].is_valid()) made_[i] = make(batch_.fields[i]);
+    return made_[i];
+  }
+  raise_no_field(batch_, name);
+}
+
+nb::object PyBatch::ids() {
+  if (!ids_.is_valid()) ids_ = int64_array(batch_.ids);
+  return ids_;
+}
+
+nb::object PyBatch::positions() {
+  if (!positions_.is_valid()) positions_ = int64_array(batch_.positions);
+  return positions_;
+}
+
+nb::list PyBatch::names() const {
+  nb::list names;
+  for (const BatchField& field : batch_.fields) names.append(to_text(field.name));
+  return names;
+}
+
+nb::list PyBatch::items() {
+  nb::list items;
+  for (const BatchField& field : batch_.fields) items.append(nb::make_tuple(to_text(field.name), this->field(field.name)));
+  return items;
+}
+
+std::string PyBatch::to_string() const {
+  std::string text = fmt::format("Batch(epoch={}, step={}, rows={}", batch_.epoch, batch_.step, batch_.size());
+  if (batch_.padding > 0) text += fmt::format(", padding={}", batch_.padding);
+  for (const BatchField& field : batch_.fields) text += fmt::format(", {}: {}", field.name, describe(field));
+  return text + ")";
+}
+
+void bind_batch(nb::module_& module) {
+  nb::class_<PyBatch>(module, "Batch",
+                      "What one step of training gets on one rank: named fields of equal length.\n\n"
+                      "batch[name] is an array of shape (rows, ...) that shares the batch's memory and keeps it alive; for\n"
+                      "ragged fields a tuple (values, offsets) with rows + 1 offsets; for bytes and text a list, built when\n"
+                      "first looked at. len(batch) is the number of rows; iterating gives the names of the fields.")
+      .def("__getitem__", &PyBatch::field, nb::arg("name"))
+      .def("__contains__", [](const PyBatch& self, const std::string& name) { return self.batch().find(name) != nullptr; },
+           nb::arg("name"))
+      .def("__contains__", [](const PyBatch&, nb::handle) { return false; }, nb::arg("name").none())
+      .def("__len__", [](const PyBatch& self) { return self.batch().size(); })
+      .def("__iter__", [](const PyBatch& self) { return nb::iter(self.names()); })
+      .def("keys", &PyBatch::names, "Names of the fields.")
+      .def("items", &PyBatch::items, nb::sig("def items(self) -> list[tuple[str, object]]"), "(name, value) of each field.")
+      .def_prop_ro("ids", &PyBatch::ids, nb::sig("def ids(self) -> numpy.typing.NDArray[numpy.int64]"),
+                   "int64 (rows,): the samples' ids in the data set, repeats included.")
+      .def_prop_ro("positions", &PyBatch::positions, nb::sig("def positions(self) -> numpy.typing.NDArray[numpy.int64]"),
+                   "int64 (rows,): where the samples stand in the epoch's global order.")
+      .def_prop_ro("padding", [](const PyBatch& self) { return self.batch().padding; },
+                   "How many rows at the end are repeats.")
+      .def_prop_ro("epoch", [](const PyBatch& self) { return self.batch().epoch; }, "The epoch that the batch belongs to.")
+      .def_prop_ro("step", [](const PyBatch& self) { return self.batch().step; }, "Number of the batch in its epoch, from 0.")
+      .def("__repr__", [](const PyBatch& self) { return to_text(self.to_string()); },
+           nb::sig("def __repr__(self) -> str"));
+}
+
+}  // namespace forebay::python

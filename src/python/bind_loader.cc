@@ -1,0 +1,83 @@
+#include <map>
+#include <optional>
+#include <string>
+
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include "python/batch.h"
+#include "python/loader.h"
+#include "python/raise.h"
+#include "python/text.h"
+
+namespace forebay::python {
+
+namespace {
+
+OnError on_error_of(const std::string& name) {
+  if (name == "raise") return OnError::kRaise;
+  if (name == "skip") return OnError::kSkip;
+  if (name == "replace") return OnError::kReplace;
+  raise(invalid_argument("on_error is '" + name + "'; it can be 'raise', 'skip' or 'replace'"));
+}
+
+void open(PyLoader* self, const PyDescription& description, uint64_t seed, std::optional<int64_t> epochs,
+          std::optional<int> rank, std::optional<int> world_size, std::optional<int> threads, std::optional<int> requests,
+          std::optional<uint64_t> memory, const std::string& on_error, std::optional<double> max_errors,
+          std::map<std::string, std::string> storage_options, nb::object convert) {
+  LoaderOptions options;
+  options.seed = seed;
+  options.epochs = epochs;
+  options.rank = rank;
+  options.world_size = world_size;
+  options.threads = threads;
+  options.requests = requests;
+  options.memory = memory;
+  options.on_error = on_error_of(on_error);
+  options.max_errors = max_errors;
+  options.storage_options = std::move(storage_options);
+  new (self) PyLoader(description, std::move(options), std::move(convert));
+}
+
+}  // namespace
+
+void bind_loader(nb::module_& module) {
+  using nb::arg;
+  nb::class_<PyLoader>(module, "Loader", "A running loader; forebay.Loader is its public face.")
+      .def("__init__", &open, arg("description"), nb::kw_only(), arg("seed"), arg("epochs").none(), arg("rank").none(),
+           arg("world_size").none(), arg("threads").none(), arg("requests").none(), arg("memory").none(), arg("on_error"),
+           arg("max_errors").none(), arg("storage_options"), arg("convert").none())
+      .def("next", &PyLoader::next, nb::sig("def next(self) -> Batch | None"), "A batch, or None at the end of an epoch.")
+      .def("take_call", &PyLoader::take_call, arg("timeout_s"),
+           nb::sig("def take_call(self, timeout_s: float) -> ForeignCall | None"),
+           "A call for a Python thread to make; None after the timeout, or once closed.")
+      .def("batches_per_epoch", &PyLoader::batches_per_epoch)
+      .def("size", [](PyLoader& self) { return self.loader().size(); })
+      .def("epoch", &PyLoader::epoch)
+      .def("set_epoch", &PyLoader::set_epoch, arg("epoch"))
+      .def("finished", [](PyLoader& self) { return self.loader().finished(); })
+      .def("rank", [](PyLoader& self) { return self.loader().rank(); })
+      .def("world_size", [](PyLoader& self) { return self.loader().world_size(); })
+      .def("fingerprint", [](PyLoader& self) { return self.loader().fingerprint(); })
+      .def("state", &PyLoader::state, nb::sig("def state(self) -> str"))
+      .def("load_state", &PyLoader::load_state, arg("json"), arg("strict"))
+      .def("stats", &PyLoader::stats, nb::sig("def stats(self) -> dict[str, object]"))
+      .def("errors", &PyLoader::errors, nb::sig("def errors(self) -> list[dict[str, object]]"))
+      .def("close", &PyLoader::close)
+      .def("require_open", &PyLoader::require_open, "Raises in a forked child and after close().")
+      .def_prop_ro("closed", &PyLoader::closed);
+
+  nb::class_<EpochDigest>(module, "EpochDigest",
+                          "xxh3-128 over (id, then the bytes of each field, fields by name), sample by sample, padding left\n"
+                          "out. Wants the batches in global order: rank by rank within a step.")
+      .def(nb::init<>())
+      .def("add", [](EpochDigest& self, const PyBatch& batch) {
+            nb::gil_scoped_release unlocked;
+            self.add(batch.batch());
+          }, arg("batch"))
+      .def("hexdigest", &EpochDigest::to_string, "32 hexadecimal digits.")
+      .def_prop_ro("samples", &EpochDigest::samples);
+}
+
+}  // namespace forebay::python

@@ -1,0 +1,91 @@
+#include "python/description.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "python/array.h"
+#include "python/raise.h"
+#include "python/text.h"
+#include "python/wait.h"
+
+namespace forebay::python {
+
+namespace {
+
+OpSpec spec(nb::str name, nb::dict args, nb::str label) {
+  return {from_text(name), to_json(args), nullptr, from_text(label)};
+}
+
+PyDescription source(nb::str name, nb::dict args, nb::str label) {
+  return {Description(spec(std::move(name), std::move(args), std::move(label)))};
+}
+
+ArrayField array_field(nb::handle value) {
+  ArrayField field;
+  if (PyUnicode_Check(value.ptr())) {
+    field.path = from_text(value);
+  } else {
+    field.values = view_of(nb::cast<InputArray>(value));
+  }
+  return field;
+}
+
+PyDescription arrays(nb::list names, nb::list values, nb::str label) {
+  auto fields = std::make_shared<std::vector<ArrayField>>();
+  for (nb::handle value : values) fields->push_back(array_field(value));
+  Json args = Json::object();
+  args["fields"] = to_json(names);
+  OpSpec op{"arrays", std::move(args), std::move(fields), from_text(label)};
+  return {Description(std::move(op)), nb::tuple(values)};
+}
+
+nb::list steps(const PyDescription& self) {
+  nb::list names;
+  for (const OpSpec& op : self.value.steps()) names.append(to_text(op.name));
+  return names;
+}
+
+nb::list check_all(const PyDescription& self) {
+  nb::list problems;
+  for (const Problem& problem : self.pipeline().check()) {
+    problems.append(nb::make_tuple(to_text(problem.op), to_text(problem.message), to_text(problem.remedy)));
+  }
+  return problems;
+}
+
+nb::list classes(const PyDescription& self) {
+  auto work = [pipeline = self.pipeline()] { return pipeline.classes(); };
+  nb::list names;
+  for (const std::string& name : value_or_raise(wait_interruptibly(std::move(work)))) names.append(to_text(name));
+  return names;
+}
+
+}  // namespace
+
+void bind_description(nb::module_& module) {
+  nb::class_<PyDescription>(module, "Description", "A source and the operators after it. Immutable; touches no storage.")
+      .def_static("source", &source, nb::arg("name"), nb::arg("args"), nb::arg("label") = "",
+                  "A description of nothing but a source.")
+      .def_static("arrays", &arrays, nb::arg("names"), nb::arg("values"), nb::arg("label"),
+                  "The source `arrays`: C-contiguous arrays, or paths of .npy files.")
+      .def("append", [](const PyDescription& self, nb::str name, nb::dict args, nb::str label) {
+            return PyDescription{self.value.append(spec(std::move(name), std::move(args), std::move(label))), self.keep};
+          }, nb::arg("name"), nb::arg("args"), nb::arg("label") = "", "This description with one more step.")
+      .def("steps", &steps, nb::sig("def steps(self) -> list[str]"), "Names of the steps; the source is the first.")
+      .def("to_text", [](const PyDescription& self) { return to_text(self.value.to_string()); },
+           nb::sig("def to_text(self) -> str"), "One line per step.")
+      .def("to_json", [](const PyDescription& self) { return to_text(value_or_raise(self.value.to_json())); },
+           nb::sig("def to_json(self) -> str"))
+      .def_static("from_json", [](nb::str text) {
+            return PyDescription{value_or_raise(Description::from_json(from_text(text)))};
+          }, nb::arg("text"))
+      .def("check", &check_all, nb::sig("def check(self) -> list[tuple[str, str, str]]"),
+           "(operator, message, remedy) of each problem.")
+      .def("classes", &classes, nb::sig("def classes(self) -> list[str]"), "Class names in label order; reads the listing.")
+      .def("fingerprint", [](const PyDescription& self) { return to_text(self.value.fingerprint().to_string()); },
+           nb::sig("def fingerprint(self) -> str"));
+}
+
+}  // namespace forebay::python

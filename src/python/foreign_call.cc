@@ -1,0 +1,141 @@
+#include "python/foreign_call.h"
+
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "pipeline/foreign.h"
+#include "python/array.h"
+#include "python/text.h"
+
+namespace forebay::python {
+
+void Failures::drop(int64_t token) {
+  std::lock_guard lock(mutex_);
+  dropped_.push_back(token);
+}
+
+std::vector<int64_t> Failures::take_dropped() {
+  std::lock_guard lock(mutex_);
+  return std::exchange(dropped_, {});
+}
+
+namespace {
+
+// The engine may go on changing a record in place after the answer, and user code may keep what it got: so it gets a copy,
+// which is its own to write to.
+Tensor copy_of(const Tensor& tensor) {
+  Tensor copy = Tensor::allocate(tensor.dtype, tensor.shape);
+  if (tensor.nbytes() > 0) std::memcpy(copy.buffer.data(), tensor.buffer.data(), tensor.nbytes());
+  return copy;
+}
+
+nb::object to_python(const Value& value, Tensor copy) {
+  const std::string_view bytes{reinterpret_cast<const char*>(value.bytes.data()), value.bytes.size()};
+  switch (value.kind) {
+    case FieldKind::kText: return to_text(bytes);
+    case FieldKind::kBytes: return nb::bytes(bytes.data(), bytes.size());
+    default: return to_numpy(std::move(copy));
+  }
+}
+
+nb::dict sample(const ForeignCall& call) {
+  const Record& record = call.record();
+  std::vector<Tensor> copies(record.size());
+  {
+    nb::gil_scoped_release unlocked;
+    for (size_t i = 0; i < record.size(); ++i) {
+      if (record[i].kind == FieldKind::kTensor) copies[i] = copy_of(record[i].tensor);
+    }
+  }
+  nb::dict fields;
+  for (size_t i = 0; i < record.size(); ++i) {
+    fields[to_text(call.schema()[i].name)] = to_python(record[i], std::move(copies[i]));
+  }
+  return fields;
+}
+
+Buffer copy_of(std::string_view bytes) {
+  Buffer buffer = Buffer::allocate(bytes.size());
+  if (!bytes.empty()) std::memcpy(buffer.data(), bytes.data(), bytes.size());
+  return buffer;
+}
+
+Value to_value(nb::handle object) {
+  if (PyUnicode_Check(object.ptr())) return Value::of_text(copy_of(from_text(object)));
+  if (PyBytes_Check(object.ptr())) {
+    return Value::of_bytes(
+        copy_of(std::string_view{PyBytes_AS_STRING(object.ptr()), static_cast<size_t>(PyBytes_GET_SIZE(object.ptr()))}));
+  }
+  const auto array = nb::cast<InputArray>(object);
+  const Tensor view = view_of(array);
+  nb::gil_scoped_release unlocked;
+  return Value::of(copy_of(view));
+}
+
+// A picture that user code changed is still a picture, laid out as before.
+Field describe(const ForeignCall& call, std::string name, const Value& value) {
+  Field field;
+  field.kind = value.kind;
+  if (value.kind == FieldKind::kTensor) {
+    field.dtype = value.tensor.dtype;
+    field.shape = value.tensor.shape;
+    if (const auto before = call.schema().find(name); before && value.tensor.shape.rank() == 3) {
+      field.image = call.schema()[*before].image;
+      field.channels_first = call.schema()[*before].channels_first;
+    }
+  }
+  field.name = std::move(name);
+  return field;
+}
+
+void finish(ForeignCall& call, const nb::dict& fields) {
+  Schema schema;
+  Record record;
+  for (auto [name, object] : fields) {
+    Value value = to_value(object);
+    schema.push_back(describe(call, from_text(name), value));
+    record.push_back(std::move(value));
+  }
+  nb::gil_scoped_release unlocked;
+  call.finish(std::move(schema), std::move(record));
+}
+
+void fail(ForeignCall& call, nb::str message, int64_t token, const PyFailures& failures) {
+  Status status(Code::kUser, from_text(message));
+  status = std::move(status).with_payload(std::make_shared<UserFailure>(token, failures.shared));
+  nb::gil_scoped_release unlocked;
+  call.fail(std::move(status));
+}
+
+nb::tuple key(const ForeignCall& call) {
+  const SampleKey& key = call.key();
+  return nb::make_tuple(key.seed, key.epoch, key.id, key.occurrence);
+}
+
+}  // namespace
+
+void bind_foreign_call(nb::module_& module) {
+  nb::class_<PyFailures>(module, "Failures", "Which user exceptions the engine has let go of.")
+      .def(nb::init<>())
+      .def("take_dropped", [](PyFailures& self) { return self.shared->take_dropped(); }, "Tokens dropped since the last call.");
+
+  nb::class_<ForeignCall>(module, "ForeignCall", "A call that a Python thread has to make for the engine.")
+      .def_prop_ro("step", &ForeignCall::step, "Index of the step whose function is meant; 0 is the source.")
+      .def_prop_ro("key", &key, nb::sig("def key(self) -> tuple[int, int, int, int]"), "(seed, epoch, id, occurrence).")
+      .def_prop_ro("random_index", &ForeignCall::random_index, "Place among the random operators.")
+      .def_prop_ro("name", [](const ForeignCall& call) { return to_text(call.sample_name()); },
+                   nb::sig("def name(self) -> str"), "What messages call the sample.")
+      .def("sample", &sample, nb::sig("def sample(self) -> dict[str, object]"),
+           "Copies of the fields: arrays, str and bytes.")
+      .def("finish", &finish, nb::arg("fields"),
+           "Answers with fields: C-contiguous arrays, str or bytes. They are copied.")
+      .def("fail", &fail, nb::arg("message"), nb::arg("token"), nb::arg("failures"),
+           "Answers with an exception, which stays in Python under `token`.");
+}
+
+}  // namespace forebay::python

@@ -1,0 +1,159 @@
+#include "python/loader.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+
+#include "pipeline/foreign.h"
+#include "python/batch.h"
+#include "python/foreign_call.h"
+#include "python/raise.h"
+#include "python/stats.h"
+#include "python/text.h"
+#include "python/wait.h"
+
+namespace forebay::python {
+
+namespace {
+
+using OpenResult = Result<std::shared_ptr<Loader>>;
+
+OpenResult open(const Pipeline& pipeline, const LoaderOptions& options) {
+  FOREBAY_ASSIGN(std::unique_ptr<Loader> loader, Loader::open(pipeline, options));
+  return std::shared_ptr<Loader>(std::move(loader));
+}
+
+std::shared_ptr<Loader> open_or_raise(const PyDescription& description, LoaderOptions options) {
+  auto work = [pipeline = description.pipeline(), options = std::move(options)] { return open(pipeline, options); };
+  if (description.keep.is_none()) return value_or_raise(wait_interruptibly(std::move(work)));
+  // An interrupted open goes on in the background, where nothing keeps Python's arrays alive. Arrays need no listing, so
+  // there is no long wait to interrupt either.
+  std::optional<OpenResult> result;
+  {
+    nb::gil_scoped_release unlocked;
+    result.emplace(work());
+  }
+  return value_or_raise(std::move(*result));
+}
+
+}  // namespace
+
+PyLoader::PyLoader(const PyDescription& description, LoaderOptions options, nb::object convert)
+    : keep_(description.keep), convert_(std::move(convert)), loader_(open_or_raise(description, std::move(options))),
+      process_(getpid()) {}
+
+PyLoader::~PyLoader() {
+  if (getpid() != process_) {
+    new std::shared_ptr<Loader>(std::move(loader_));  // its threads are not in this process: nothing can be joined
+    return;
+  }
+  nb::gil_scoped_release unlocked;
+  loader_.reset();
+}
+
+Loader& PyLoader::loader() const {
+  if (getpid() != process_) {
+    raise(invalid_argument(fmt::format("this loader was opened in process {} and cannot be used in process {}, which was "
+                                       "forked from it; open a new Loader after the fork",
+                                       process_, getpid())));
+  }
+  return *loader_;
+}
+
+void PyLoader::raise_from(const Status& status) {
+  if (status.code() != Code::kUser || !status.payload()) raise(status);
+  raised_ = status;
+  const auto& failure = *static_cast<const UserFailure*>(status.payload().get());
+  nb::object error = nb::module_::import_("forebay.errors").attr("UserFailure")(failure.token);
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
+  throw nb::python_error();
+}
+
+template <typename Call>
+auto PyLoader::in_turn(Call call) {
+  Loader& target = loader();
+  nb::gil_scoped_release unlocked;
+  std::lock_guard lock(turn_);
+  return call(target);
+}
+
+nb::object PyLoader::next() {
+  while (true) {
+    bool timed_out = false;
+    auto result = in_turn([&](Loader& target) { return target.next_for(kSignalPeriod, &timed_out); });
+    if (!result.ok()) raise_from(result.status());
+    if (result->has_value()) return nb::cast(new PyBatch(std::move(**result), convert_), nb::rv_policy::take_ownership);
+    if (!timed_out) return nb::none();
+    check_signals();
+  }
+}
+
+nb::object PyLoader::take_call(double timeout_s) {
+  const auto timeout = std::chrono::milliseconds(static_cast<int64_t>(timeout_s * 1000));
+  Loader& target = loader();
+  bool closed = false;
+  std::shared_ptr<ForeignCall> call;
+  {
+    nb::gil_scoped_release unlocked;
+    call = target.take_call(timeout, &closed);
+  }
+  return call == nullptr ? nb::none() : nb::cast(std::move(call));
+}
+
+int64_t PyLoader::batches_per_epoch() {
+  return in_turn([](Loader& target) { return target.batches_per_epoch(); });
+}
+
+int64_t PyLoader::epoch() {
+  return in_turn([](Loader& target) { return target.epoch(); });
+}
+
+void PyLoader::set_epoch(int64_t epoch) {
+  check(in_turn([&](Loader& target) { return target.set_epoch(epoch); }));
+}
+
+nb::object PyLoader::state() {
+  return to_text(in_turn([](Loader& target) { return target.state(); }));
+}
+
+void PyLoader::load_state(nb::str json, bool strict) {
+  const std::string text = from_text(json);
+  check(in_turn([&](Loader& target) { return target.load_state(text, strict); }));
+}
+
+nb::dict PyLoader::stats() {
+  Loader& target = loader();
+  LoaderStats stats;
+  {
+    nb::gil_scoped_release unlocked;
+    stats = target.stats();
+  }
+  return to_dict(stats);
+}
+
+nb::list PyLoader::errors() {
+  nb::list list;
+  for (const ErrorEntry& entry : loader().errors()) list.append(to_dict(entry));
+  return list;
+}
+
+void PyLoader::close() {
+  if (getpid() != process_) return;
+  Loader& target = *loader_;
+  nb::gil_scoped_release unlocked;
+  target.close();
+}
+
+void PyLoader::require_open() const {
+  if (loader().closed()) raise(invalid_argument("this loader is closed; open a new one"));
+}
+
+}  // namespace forebay::python

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include <nanobind/nanobind.h>
+
+#include "forebay/loader.h"
+#include "python/description.h"
+
+namespace forebay::python {
+
+namespace nb = nanobind;
+
+/// A loader as Python sees it. Methods are entered with the interpreter lock and give it up while they wait; those that the
+/// C++ loader wants from one thread at a time take turns here.
+///
+/// After a fork the child has none of the loader's threads: there every method raises, and the destructor lets the memory be.
+class PyLoader {
+ public:
+  PyLoader(const PyDescription& description, LoaderOptions options, nb::object convert);
+  ~PyLoader();
+  PyLoader(const PyLoader&) = delete;
+  PyLoader& operator=(const PyLoader&) = delete;
+
+  /// A Batch, or None at the end of an epoch. Ctrl-C interrupts the wait and loses nothing.
+  nb::object next();
+  nb::object take_call(double timeout_s);
+  int64_t batches_per_epoch();
+  int64_t epoch();
+  void set_epoch(int64_t epoch);
+  nb::object state();
+  void load_state(nb::str json, bool strict);
+  nb::dict stats();
+  nb::list errors();
+  void close();
+  bool closed() const { return loader_->closed(); }
+  /// Raises in a forked child and after close().
+  void require_open() const;
+
+  /// The C++ loader; raises in a forked child.
+  Loader& loader() const;
+
+ private:
+  [[noreturn]] void raise_from(const Status& status);
+  template <typename Call>
+  auto in_turn(Call call);
+
+  nb::object keep_;  // outlives loader_, which reads its memory
+  nb::object convert_;
+  std::shared_ptr<Loader> loader_;
+  pid_t process_;
+  std::mutex turn_;
+  Status raised_;  // keeps the payload of the last user exception until Python has picked the exception up
+};
+
+void bind_loader(nb::module_& module);
+
+}  // namespace forebay::python

@@ -1,0 +1,76 @@
+#include "python/stats.h"
+
+#include "python/text.h"
+
+namespace forebay::python {
+
+namespace {
+
+nb::dict to_dict(const StepStats& step) {
+  nb::dict dict;
+  dict["name"] = to_text(step.name);
+  dict["samples"] = step.samples;
+  dict["bytes_in"] = step.bytes_in;
+  dict["bytes_out"] = step.bytes_out;
+  dict["busy_seconds"] = step.busy_seconds;
+  dict["waiting_seconds"] = step.waiting_seconds;
+  return dict;
+}
+
+nb::dict to_dict(const StoreStatsEntry& store) {
+  nb::dict dict;
+  dict["name"] = to_text(store.name);
+  dict["requests"] = store.requests;
+  dict["bytes"] = store.bytes;
+  dict["errors"] = store.errors;
+  dict["retries"] = store.retries;
+  dict["in_flight"] = store.in_flight;
+  dict["seconds"] = store.seconds;
+  return dict;
+}
+
+nb::dict memory(const LoaderStats& stats) {
+  nb::dict dict;
+  dict["budget"] = stats.memory_budget;
+  dict["used"] = stats.memory_used;
+  dict["peak"] = stats.memory_peak;
+  dict["batches"] = stats.memory_batches;
+  dict["fetched"] = stats.memory_fetched;
+  dict["working"] = stats.memory_working;
+  dict["pool"] = stats.memory_pool;
+  return dict;
+}
+
+}  // namespace
+
+nb::dict to_dict(const LoaderStats& stats) {
+  nb::list steps, stores;
+  for (const StepStats& step : stats.steps) steps.append(to_dict(step));
+  for (const StoreStatsEntry& store : stats.stores) stores.append(to_dict(store));
+  nb::dict dict;
+  dict["steps"] = steps;
+  dict["stores"] = stores;
+  dict["memory_bytes"] = memory(stats);
+  dict["index_bytes"] = stats.index_bytes;
+  dict["threads"] = stats.threads;
+  dict["requests"] = stats.requests;
+  dict["batches"] = stats.batches;
+  dict["samples"] = stats.samples;
+  dict["errors"] = stats.errors;
+  dict["retracted"] = stats.retracted;
+  dict["consumer_wait_seconds"] = stats.consumer_wait_seconds;
+  return dict;
+}
+
+nb::dict to_dict(const ErrorEntry& entry) {
+  nb::dict dict;
+  dict["sample"] = entry.sample;
+  dict["key"] = to_text(entry.key);
+  dict["operator"] = to_text(entry.op);
+  dict["code"] = to_text(entry.code);
+  dict["message"] = to_text(entry.message);
+  dict["count"] = entry.count;
+  return dict;
+}
+
+}  // namespace forebay::python

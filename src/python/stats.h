@@ -1,0 +1,13 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include "forebay/loader.h"
+
+namespace forebay::python {
+
+/// Plain dictionaries of numbers and text, for printing and for json.dumps.
+nanobind::dict to_dict(const LoaderStats& stats);
+nanobind::dict to_dict(const ErrorEntry& entry);
+
+}  // namespace forebay::python

@@ -1,0 +1,58 @@
+#include "python/text.h"
+
+#include <limits>
+
+namespace forebay::python {
+
+nb::object to_text(std::string_view bytes) {
+  PyObject* text = PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "surrogateescape");
+  if (text == nullptr) throw nb::python_error();
+  return nb::steal(text);
+}
+
+std::string from_text(nb::handle text) {
+  nb::object bytes = nb::steal(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "surrogateescape"));
+  if (!bytes.is_valid()) throw nb::python_error();
+  return {PyBytes_AS_STRING(bytes.ptr()), static_cast<size_t>(PyBytes_GET_SIZE(bytes.ptr()))};
+}
+
+namespace {
+
+Json integer(nb::handle value) {
+  const long long number = PyLong_AsLongLong(value.ptr());
+  if (number == -1 && PyErr_Occurred()) {
+    PyErr_Clear();
+    PyErr_SetString(PyExc_OverflowError, "an integer in a pipeline does not fit into 64 bits");
+    throw nb::python_error();
+  }
+  return Json(static_cast<int64_t>(number));
+}
+
+Json object(nb::handle value) {
+  Json json = Json::object();
+  for (auto [name, item] : nb::borrow<nb::dict>(value)) json[from_text(name)] = to_json(item);
+  return json;
+}
+
+Json array(nb::handle value) {
+  Json json = Json::array();
+  for (nb::handle item : value) json.push_back(to_json(item));
+  return json;
+}
+
+}  // namespace
+
+Json to_json(nb::handle value) {
+  if (value.is_none()) return nullptr;
+  if (PyBool_Check(value.ptr())) return value.ptr() == Py_True;
+  if (PyLong_Check(value.ptr())) return integer(value);
+  if (PyFloat_Check(value.ptr())) return PyFloat_AS_DOUBLE(value.ptr());
+  if (PyUnicode_Check(value.ptr())) return from_text(value);
+  if (PyDict_Check(value.ptr())) return object(value);
+  if (PyList_Check(value.ptr()) || PyTuple_Check(value.ptr())) return array(value);
+  PyErr_Format(PyExc_TypeError, "an argument of a pipeline is of type %s; it must be a number, a text or a list of them",
+               Py_TYPE(value.ptr())->tp_name);
+  throw nb::python_error();
+}
+
+}  // namespace forebay::python

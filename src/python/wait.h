@@ -1,0 +1,53 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include <nanobind/nanobind.h>
+
+namespace forebay::python {
+
+/// How long a wait may last before the interpreter is asked whether Ctrl-C was pressed.
+inline constexpr std::chrono::milliseconds kSignalPeriod{50};
+
+/// Runs pending signal handlers; throws what they raised (KeyboardInterrupt).
+inline void check_signals() {
+  if (PyErr_CheckSignals() != 0) throw nanobind::python_error();
+}
+
+/// Runs `work` on a thread of its own without the interpreter lock and waits for it, so that Ctrl-C interrupts the wait.
+/// After an interrupt `work` runs on until it is done and its result is dropped: it must own what it uses and never touch
+/// Python.
+template <typename Work>
+auto wait_interruptibly(Work work) {
+  using Value = decltype(work());
+  struct Shared {
+    std::mutex mutex;
+    std::condition_variable done;
+    std::optional<Value> value;
+  };
+  auto shared = std::make_shared<Shared>();
+  std::thread([shared, work = std::move(work)]() mutable {
+    Value value = work();
+    std::lock_guard lock(shared->mutex);
+    shared->value.emplace(std::move(value));
+    shared->done.notify_one();
+  }).detach();
+  while (true) {
+    {
+      nanobind::gil_scoped_release unlocked;
+      std::unique_lock lock(shared->mutex);
+      if (shared->done.wait_for(lock, kSignalPeriod, [&] { return shared->value.has_value(); })) {
+        return std::move(*shared->value);
+      }
+    }
+    check_signals();
+  }
+}
+
+}  // namespace forebay::python

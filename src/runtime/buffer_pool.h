@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "forebay/buffer.h"
+#include "runtime/byte_budget.h"
+
+namespace forebay {
+
+/// Memory of batches. A buffer comes back when its last reader lets go, and is used again instead of fresh pages (which cost
+/// more than filling them).
+///
+/// acquire() charges Use::kBatches; the owner releases that charge when it hands the buffer to the user or drops it. Idle
+/// buffers are charged to Use::kPool, so the sum in the budget is what is really held. Always made as a shared_ptr: buffers
+/// keep their pool alive.
+class BufferPool : public std::enable_shared_from_this<BufferPool> {
+ public:
+  BufferPool(std::shared_ptr<ByteBudget> budget, size_t max_idle);
+  ~BufferPool();
+
+  /// Nothing where the budget does not allow it now.
+  std::optional<Buffer> acquire(size_t size);
+  /// Takes back the charge of acquired bytes that their owner has dropped.
+  void release_charge(uint64_t bytes) { budget_->release(Use::kBatches, bytes); }
+  /// Gives idle memory back to the system. True if there was any.
+  bool trim();
+  /// From now on buffers that come back are freed.
+  void close();
+
+ private:
+  struct Block {
+    uint8_t* data = nullptr;
+    size_t size = 0;
+  };
+  Buffer wrap(Block block);
+  void give_back(Block block);
+
+  const std::shared_ptr<ByteBudget> budget_;
+  const size_t max_idle_;
+  const uint64_t generation_;
+  std::mutex mutex_;
+  std::vector<Block> idle_;
+  bool closed_ = false;
+};
+
+}  // namespace forebay

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <mutex>
+
+namespace forebay {
+
+/// What memory is used for.
+enum class Use : uint8_t { kBatches, kFetched, kWorking, kPool };
+
+/// Bytes that may be held between storage and the user, by use. All methods are safe from any thread; none waits.
+class ByteBudget {
+ public:
+  struct Snapshot {
+    uint64_t capacity = 0, used = 0, peak = 0;
+    std::array<uint64_t, 4> by_use{};
+  };
+
+  explicit ByteBudget(uint64_t capacity) : capacity_(capacity) {}
+
+  uint64_t capacity() const { return capacity_; }
+  /// False, and nothing taken, where it does not fit.
+  bool try_charge(Use use, uint64_t bytes);
+  /// Counts bytes that exist already (made by user code); may go beyond the capacity, and then nothing else fits.
+  void charge_existing(Use use, uint64_t bytes);
+  void release(Use use, uint64_t bytes);
+  /// The same bytes, for something else from now on.
+  void move(Use from, Use to, uint64_t bytes);
+  Snapshot snapshot() const;
+
+ private:
+  const uint64_t capacity_;
+  mutable std::mutex mutex_;
+  uint64_t used_ = 0, peak_ = 0;
+  std::array<uint64_t, 4> by_use_{};
+};
+
+}  // namespace forebay

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <queue>
+#include <thread>
+#include <vector>
+
+#include "base/work_memory.h"
+
+namespace forebay {
+
+/// The compute threads of one engine. Tasks with the smallest priority number run first (the oldest element), equal ones in
+/// the order they came. Tasks must not wait for storage or for each other.
+///
+/// post() may be called from any thread, also from a task. stop() runs what has been posted (owners make their tasks cheap
+/// when they stop), then joins.
+class Executor {
+ public:
+  /// `memory` belongs to the thread that runs the task.
+  using Task = std::function<void(WorkMemory& memory)>;
+
+  explicit Executor(int threads);
+  ~Executor();
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
+
+  void post(uint64_t priority, Task task);
+  int threads() const { return thread_count_; }
+  void stop();
+
+ private:
+  struct Entry {
+    uint64_t priority;
+    uint64_t order;
+    // Moving out of a priority queue's top is only possible through a mutable member.
+    mutable Task task;
+    bool operator<(const Entry& other) const {
+      return priority != other.priority ? priority > other.priority : order > other.order;
+    }
+  };
+  void run();
+
+  const int thread_count_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::priority_queue<Entry> queue_;
+  uint64_t posted_ = 0;
+  int idle_ = 0;
+  bool stopping_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace forebay

@@ -1,0 +1,75 @@
+#include "store/calls.h"
+
+#include <vector>
+
+namespace forebay {
+
+namespace {
+thread_local void* innermost_frame = nullptr;
+}  // namespace
+
+CallTable::Frame::Frame(const CallTable* t) : table(t), outer(static_cast<Frame*>(innermost_frame)) {
+  innermost_frame = this;
+}
+CallTable::Frame::~Frame() { innermost_frame = outer; }
+
+bool CallTable::enter(std::shared_ptr<CallBase> call) {
+  requests_.fetch_add(1, std::memory_order_relaxed);
+  in_flight_.fetch_add(1, std::memory_order_relaxed);
+  const std::lock_guard lock(mutex_);
+  CallBase& entered = *call;
+  entered.place_ = calls_.insert(calls_.end(), std::move(call));
+  return !closed_;
+}
+
+void CallTable::count(const CallBase& call, uint64_t bytes, bool ok) {
+  const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - call.begin_;
+  nanoseconds_.fetch_add(static_cast<uint64_t>(took.count()), std::memory_order_relaxed);
+  bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  if (!ok) errors_.fetch_add(1, std::memory_order_relaxed);
+  in_flight_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void CallTable::leave(CallBase& call) {
+  const std::lock_guard lock(mutex_);
+  calls_.erase(call.place_);  // the caller holds another reference, so nothing is destroyed under the lock
+  if (closed_) left_.notify_all();
+}
+
+void CallTable::close() {
+  std::vector<std::shared_ptr<CallBase>> waiting;
+  {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    waiting.assign(calls_.begin(), calls_.end());
+  }
+  for (const auto& call : waiting) call->cancel("the store was closed");
+  waiting.clear();
+
+  size_t own = 0;
+  for (auto* frame = static_cast<Frame*>(innermost_frame); frame != nullptr; frame = frame->outer) {
+    own += frame->table == this ? 1 : 0;
+  }
+  std::unique_lock lock(mutex_);
+  left_.wait(lock, [&] { return calls_.size() <= own; });
+}
+
+void CallTable::count_immediate(uint64_t bytes, bool ok) {
+  requests_.fetch_add(1, std::memory_order_relaxed);
+  immediate_.fetch_add(1, std::memory_order_relaxed);
+  bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  if (!ok) errors_.fetch_add(1, std::memory_order_relaxed);
+}
+
+StoreStats CallTable::stats() const {
+  StoreStats stats;
+  stats.requests = requests_.load(std::memory_order_relaxed);
+  stats.bytes = bytes_.load(std::memory_order_relaxed);
+  stats.errors = errors_.load(std::memory_order_relaxed);
+  stats.in_flight = in_flight_.load(std::memory_order_relaxed);
+  stats.immediate = immediate_.load(std::memory_order_relaxed);
+  stats.seconds = static_cast<double>(nanoseconds_.load(std::memory_order_relaxed)) * 1e-9;
+  return stats;
+}
+
+}  // namespace forebay

@@ -1,0 +1,123 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "store/store.h"
+
+namespace forebay::conformance {
+
+using Objects = std::map<std::string, std::string>;
+
+/// How a driver takes part: it makes a store that holds exactly these objects. A driver's test is then
+/// `INSTANTIATE_TEST_SUITE_P(Local, StoreConformance, testing::Values(Driver{"local", make}));` and every promise in
+/// conformance_test.cc is tried on it.
+struct Driver {
+  std::string name;
+  std::function<std::shared_ptr<Store>(const Objects&)> make;
+};
+inline void PrintTo(const Driver& driver, std::ostream* out) { *out << driver.name; }
+
+/// Counts answers and keeps the last; what tests wait with. Ten seconds without an answer is a hang.
+template <typename T>
+class Answers {
+ public:
+  std::function<void(Result<T>)> take() {
+    return [this](Result<T> result) {
+      const std::lock_guard lock(mutex_);
+      ++count_;
+      codes_.push_back(result.status().code());
+      last_.emplace(std::move(result));
+      arrived_.notify_all();
+    };
+  }
+  bool wait_for_count(size_t count) {
+    std::unique_lock lock(mutex_);
+    return arrived_.wait_for(lock, std::chrono::seconds(10), [&] { return count_ >= count; });
+  }
+  size_t count() {
+    const std::lock_guard lock(mutex_);
+    return count_;
+  }
+  std::vector<Code> codes() {
+    const std::lock_guard lock(mutex_);
+    return codes_;
+  }
+  Result<T> last() {
+    const std::lock_guard lock(mutex_);
+    return *last_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  size_t count_ = 0;
+  std::vector<Code> codes_;
+  std::optional<Result<T>> last_;
+};
+
+inline std::string text_of(const Buffer& buffer) {
+  return std::string(reinterpret_cast<const char*>(buffer.data()), buffer.size());
+}
+
+inline ReadRequest whole(std::string key) {
+  ReadRequest request;
+  request.key = std::move(key);
+  return request;
+}
+
+class StoreConformance : public testing::TestWithParam<Driver> {
+ protected:
+  std::shared_ptr<Store> make(const Objects& objects) { return GetParam().make(objects); }
+
+  /// What read() says; where read_now() says something it must be the same.
+  Result<Buffer> read(Store& store, const ReadRequest& request) {
+    Result<Buffer> answer = read_wait(store, request, {});
+    if (const auto now = store.read_now(request)) {
+      EXPECT_EQ(now->status().code(), answer.status().code());
+      if (now->ok() && answer.ok()) {
+        EXPECT_EQ(text_of(**now), text_of(*answer));
+      }
+    }
+    return answer;
+  }
+
+  /// All pages of one folder, in pages of `max_keys`.
+  ListPage list(Store& store, const std::string& prefix, uint32_t max_keys) {
+    ListPage all;
+    ListRequest request{prefix, "", max_keys};
+    do {
+      auto page = list_wait(store, request, {});
+      EXPECT_TRUE(page.ok()) << page.status().to_string();
+      if (!page.ok()) return all;
+      EXPECT_LE(page->objects.size() + page->prefixes.size(), max_keys);
+      for (auto& object : page->objects) all.objects.push_back(std::move(object));
+      for (auto& folder : page->prefixes) all.prefixes.push_back(std::move(folder));
+      all.hidden += page->hidden;
+      request.continuation = page->continuation;
+    } while (!request.continuation.empty());
+    std::ranges::sort(all.objects, {}, &ObjectInfo::key);
+    std::ranges::sort(all.prefixes);
+    return all;
+  }
+
+  std::string some_bytes(size_t size) {
+    std::string bytes(size, '\0');
+    for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<char>(i * 31 + i / 256);
+    return bytes;
+  }
+};
+
+}  // namespace forebay::conformance

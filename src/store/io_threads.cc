@@ -1,0 +1,101 @@
+#include "store/io_threads.h"
+
+#include <pthread.h>
+
+#include <csignal>
+#include <new>
+#include <system_error>
+#include <utility>
+
+#include "runtime/fork_guard.h"
+
+namespace forebay {
+
+namespace {
+thread_local const void* own_state = nullptr;  // of the pool that this thread belongs to
+}  // namespace
+
+IoThreads::IoThreads(size_t max_threads, std::chrono::milliseconds patience)
+    : max_threads_(max_threads), patience_(patience), generation_(process_generation()), state_(std::make_shared<State>()) {}
+
+bool IoThreads::foreign_process() const { return process_generation() != generation_; }
+
+bool IoThreads::post(std::function<void()> job) {
+  if (foreign_process()) return false;
+  const std::lock_guard lock(state_->mutex);
+  if (state_->closing) return false;
+  if (state_->idle <= state_->jobs.size() && state_->threads < max_threads_ && !start_thread() && state_->threads == 0) {
+    return false;
+  }
+  state_->jobs.push_back(std::move(job));
+  state_->work.notify_one();
+  return true;
+}
+
+bool IoThreads::start_thread() {
+  // Signals belong to the program's own threads.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  bool started = true;
+  try {
+    state_->handles.emplace_back([state = state_] { run(state); });
+    ++state_->threads;
+  } catch (const std::system_error&) {
+    started = false;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return started;
+}
+
+void IoThreads::run(const std::shared_ptr<State>& state) {
+  pthread_setname_np(pthread_self(), "forebay-io");
+  own_state = state.get();
+  std::unique_lock lock(state->mutex);
+  while (true) {
+    ++state->idle;
+    state->work.wait(lock, [&] { return state->closing || !state->jobs.empty(); });
+    --state->idle;
+    if (state->closing) break;
+    auto job = std::move(state->jobs.front());
+    state->jobs.pop_front();
+    lock.unlock();
+    job();
+    job = nullptr;
+    lock.lock();
+  }
+  --state->threads;
+  state->ended.notify_all();
+}
+
+void IoThreads::close() {
+  if (foreign_process()) {
+    // The threads are the parent's; ending the condition variable that they wait for would wait for ever here.
+    if (state_) new std::shared_ptr<State>(std::move(state_));
+    return;
+  }
+  std::deque<std::function<void()>> dropped;
+  std::vector<std::thread> handles;
+  std::unique_lock lock(state_->mutex);
+  state_->closing = true;
+  dropped.swap(state_->jobs);
+  handles.swap(state_->handles);
+  state_->work.notify_all();
+  const size_t own = own_state == state_.get() ? 1 : 0;  // closed by one of its own jobs: that thread ends after it
+  const bool ended = state_->ended.wait_for(lock, patience_, [&] { return state_->threads <= own; });
+  lock.unlock();
+  for (std::thread& thread : handles) {
+    if (ended && thread.get_id() != std::this_thread::get_id()) {
+      thread.join();
+    } else {
+      thread.detach();
+    }
+  }
+}
+
+size_t IoThreads::threads() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->threads;
+}
+
+}  // namespace forebay

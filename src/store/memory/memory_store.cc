@@ -1,0 +1,107 @@
+#include "store/memory/memory_store.h"
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+
+#include "store/range.h"
+
+namespace forebay {
+
+void MemoryStore::put(std::string key, std::string_view bytes) {
+  Buffer copy = Buffer::allocate(bytes.size());
+  if (!bytes.empty()) std::memcpy(copy.data(), bytes.data(), bytes.size());
+  put(std::move(key), std::move(copy));
+}
+
+void MemoryStore::put(std::string key, Buffer bytes) {
+  const std::unique_lock lock(mutex_);
+  objects_.insert_or_assign(std::move(key), std::move(bytes));
+}
+
+bool MemoryStore::erase(const std::string& key) {
+  const std::unique_lock lock(mutex_);
+  return objects_.erase(key) > 0;
+}
+
+Result<Buffer> MemoryStore::find(const ReadRequest& request) const {
+  const std::shared_lock lock(mutex_);
+  const auto found = objects_.find(request.key);
+  if (found == objects_.end()) return not_found("no such object").with_key(display_name(request.key));
+  const auto range = resolve_range(request, found->second.size());
+  if (!range.ok()) return range.status().with_key(display_name(request.key));
+  return found->second.slice(range->offset, range->length);
+}
+
+void MemoryStore::read(const ReadRequest& request, std::stop_token stop, ReadDone done) {
+  const auto calls = calls_;
+  const auto call = calls->begin<Buffer>(display_name(request.key), stop, std::move(done));
+  if (!call->answered()) call->answer(find(request));
+}
+
+std::optional<Result<Buffer>> MemoryStore::read_now(const ReadRequest& request) {
+  auto result = find(request);
+  calls_->count_immediate(result.ok() ? result->size() : 0, result.ok());
+  return result;
+}
+
+/// A continuation is the last name of the page before: a key, or a folder with its slash.
+Result<ListPage> MemoryStore::page(const ListRequest& request) const {
+  ListPage page;
+  const std::string& prefix = request.prefix;
+  const std::shared_lock lock(mutex_);
+  auto at = objects_.lower_bound(prefix);
+  if (!request.continuation.empty()) {
+    std::string after = request.continuation;
+    if (after.back() == '/' && after.size() > prefix.size()) {
+      after.back() = '/' + 1;  // everything below the folder is passed over
+      at = objects_.lower_bound(after);
+    } else {
+      at = objects_.upper_bound(after);
+    }
+  }
+  bool any = !request.continuation.empty();
+  while (at != objects_.end() && at->first.starts_with(prefix)) {
+    any = true;
+    const std::string_view rest = std::string_view(at->first).substr(prefix.size());
+    const size_t slash = rest.find('/');
+    const bool hidden = rest.starts_with('.');
+    if (!hidden && page.objects.size() + page.prefixes.size() >= std::max<uint32_t>(request.max_keys, 1)) {
+      page.continuation = page.objects.empty() ? page.prefixes.back() : page.objects.back().key;
+      if (!page.prefixes.empty() && page.prefixes.back() > page.continuation) page.continuation = page.prefixes.back();
+      break;
+    }
+    if (hidden) ++page.hidden;
+    if (slash == std::string_view::npos) {
+      if (!hidden) page.objects.push_back({at->first, at->second.size()});
+      ++at;
+    } else {
+      std::string folder = at->first.substr(0, prefix.size() + slash + 1);
+      if (!hidden) page.prefixes.push_back(folder);
+      folder.back() = '/' + 1;
+      at = objects_.lower_bound(folder);
+    }
+  }
+  if (!any && !prefix.empty()) return not_found("no such folder").with_key(display_name(prefix));
+  return page;
+}
+
+void MemoryStore::list(const ListRequest& request, std::stop_token stop, ListDone done) {
+  const auto calls = calls_;
+  const auto call = calls->begin<ListPage>(display_name(request.prefix), stop, std::move(done));
+  if (!call->answered()) call->answer(page(request));
+}
+
+void MemoryStore::stat(const std::string& key, std::stop_token stop, StatDone done) {
+  const auto calls = calls_;
+  const auto call = calls->begin<ObjectInfo>(display_name(key), stop, std::move(done));
+  if (call->answered()) return;
+  Result<Buffer> object = find({key, {}, {}});
+  if (object.ok()) {
+    call->answer(ObjectInfo{key, object->size()});
+  } else {
+    call->answer(object.status());
+  }
+}
+
+}  // namespace forebay

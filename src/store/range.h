@@ -1,0 +1,15 @@
+#pragma once
+
+#include <cstdint>
+
+#include "store/store.h"
+
+namespace forebay {
+
+/// The part of an object of `size` bytes that a request means; Corrupt where the object is not what the request expects.
+Result<ByteRange> resolve_range(const ReadRequest& request, uint64_t size);
+
+/// "changed: the listing said 10 bytes, now 7".
+Status size_changed(uint64_t expected, uint64_t now);
+
+}  // namespace forebay

@@ -1,0 +1,88 @@
+#include "store/read_buffers.h"
+
+#include <bit>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+namespace forebay {
+
+std::shared_ptr<ReadBuffers> ReadBuffers::make(uint64_t idle_capacity_bytes) {
+  return std::shared_ptr<ReadBuffers>(new ReadBuffers(idle_capacity_bytes));
+}
+
+ReadBuffers::~ReadBuffers() {
+  for (const auto& blocks : idle_) {
+    for (const Idle& block : blocks) std::free(block.memory);
+  }
+}
+
+size_t ReadBuffers::class_of(size_t size) {
+  if (size <= kMinBlock) return 0;
+  const auto octave = static_cast<size_t>(std::bit_width((size - 1) / kMinBlock)) - 1;
+  const size_t step = (kMinBlock << octave) / kStepsPerOctave;
+  return octave * kStepsPerOctave + (size - (kMinBlock << octave) + step - 1) / step;
+}
+
+size_t ReadBuffers::class_bytes(size_t size_class) {
+  const size_t base = kMinBlock << (size_class / kStepsPerOctave);
+  return base + base / kStepsPerOctave * (size_class % kStepsPerOctave);
+}
+
+Result<Buffer> ReadBuffers::acquire(size_t size) {
+  if (size > SIZE_MAX / 4 || class_of(size) >= kClasses) {
+    return out_of_budget(fmt::format("no memory for a read of {} bytes", size), size);
+  }
+  const size_t size_class = class_of(size);
+  void* memory = take(size_class);
+  if (memory == nullptr) memory = std::aligned_alloc(64, class_bytes(size_class));
+  if (memory == nullptr) return out_of_budget(fmt::format("no memory for a read of {} bytes", size), size);
+  std::shared_ptr<void> owner(memory, [buffers = shared_from_this(), size_class](void* block) {
+    buffers->give_back(block, size_class);
+  });
+  return Buffer(static_cast<uint8_t*>(memory), size, std::move(owner));
+}
+
+void* ReadBuffers::take(size_t size_class) {
+  const std::lock_guard lock(mutex_);
+  auto& blocks = idle_[size_class];
+  if (blocks.empty()) return nullptr;
+  void* memory = blocks.back().memory;  // the one used last is the likeliest to be in the CPU's caches
+  blocks.pop_back();
+  idle_bytes_ -= class_bytes(size_class);
+  return memory;
+}
+
+void ReadBuffers::give_back(void* memory, size_t size_class) {
+  const size_t bytes = class_bytes(size_class);
+  if (bytes > capacity_) return std::free(memory);
+  std::unique_lock lock(mutex_);
+  idle_[size_class].push_back({memory, releases_++});
+  idle_bytes_ += bytes;
+  while (idle_bytes_ > capacity_) {
+    void* oldest = drop_oldest();
+    lock.unlock();  // giving pages back to the system can take long
+    std::free(oldest);
+    lock.lock();
+  }
+}
+
+void* ReadBuffers::drop_oldest() {
+  size_t oldest = kClasses;
+  for (size_t c = 0; c < kClasses; ++c) {
+    if (idle_[c].empty()) continue;
+    if (oldest == kClasses || idle_[c].front().released_at < idle_[oldest].front().released_at) oldest = c;
+  }
+  auto& blocks = idle_[oldest];
+  void* memory = blocks.front().memory;
+  blocks.erase(blocks.begin());
+  idle_bytes_ -= class_bytes(oldest);
+  return memory;
+}
+
+uint64_t ReadBuffers::idle_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return idle_bytes_;
+}
+
+}  // namespace forebay

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "forebay/buffer.h"
+#include "forebay/result.h"
+
+namespace forebay {
+
+/// Memory for reads that is used again, so that a read does not pay for fresh pages (for a 100 KB file they cost more than
+/// the copy). A buffer comes back when its last reader lets go, also after the pool's owner is gone.
+///
+/// Sizes are rounded up to classes, so a block is at most 25 % larger than asked for (and at least kMinBlock). Blocks
+/// that nobody uses are kept up to `idle_capacity_bytes`; the longest idle go first. May be used from any thread.
+class ReadBuffers : public std::enable_shared_from_this<ReadBuffers> {
+ public:
+  static constexpr size_t kMinBlock = 4096;
+
+  static std::shared_ptr<ReadBuffers> make(uint64_t idle_capacity_bytes);
+  ~ReadBuffers();
+  ReadBuffers(const ReadBuffers&) = delete;
+  ReadBuffers& operator=(const ReadBuffers&) = delete;
+
+  /// `size` bytes, 64-byte aligned, not initialised. OutOfBudget where the system has no such memory.
+  Result<Buffer> acquire(size_t size);
+  uint64_t idle_bytes() const;
+
+ private:
+  struct Idle {
+    void* memory;
+    uint64_t released_at;
+  };
+  static constexpr size_t kStepsPerOctave = 4;
+  static constexpr size_t kClasses = 52 * kStepsPerOctave;
+
+  explicit ReadBuffers(uint64_t idle_capacity_bytes) : capacity_(idle_capacity_bytes) {}
+  static size_t class_of(size_t size);
+  static size_t class_bytes(size_t size_class);
+  void* take(size_t size_class);
+  void give_back(void* memory, size_t size_class);
+  void* drop_oldest();
+
+  const uint64_t capacity_;
+  mutable std::mutex mutex_;
+  std::array<std::vector<Idle>, kClasses> idle_;
+  uint64_t idle_bytes_ = 0;
+  uint64_t releases_ = 0;
+};
+
+}  // namespace forebay

@@ -1,0 +1,46 @@
+#include "store/store.h"
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+
+namespace forebay {
+
+namespace {
+
+template <typename T>
+struct Waiter {
+  std::mutex mutex;
+  std::condition_variable arrived;
+  std::optional<Result<T>> result;
+};
+
+/// Starts a call and waits for its answer, which every store gives, also after a stop.
+template <typename T, typename Start>
+Result<T> wait_for(Start&& start) {
+  auto waiter = std::make_shared<Waiter<T>>();
+  start([waiter](Result<T> result) {
+    const std::lock_guard lock(waiter->mutex);
+    waiter->result.emplace(std::move(result));
+    waiter->arrived.notify_one();
+  });
+  std::unique_lock lock(waiter->mutex);
+  waiter->arrived.wait(lock, [&] { return waiter->result.has_value(); });
+  return std::move(*waiter->result);
+}
+
+}  // namespace
+
+Result<Buffer> read_wait(Store& store, const ReadRequest& request, std::stop_token stop) {
+  return wait_for<Buffer>([&](Store::ReadDone done) { store.read(request, stop, std::move(done)); });
+}
+
+Result<ListPage> list_wait(Store& store, const ListRequest& request, std::stop_token stop) {
+  return wait_for<ListPage>([&](Store::ListDone done) { store.list(request, stop, std::move(done)); });
+}
+
+Result<ObjectInfo> stat_wait(Store& store, const std::string& key, std::stop_token stop) {
+  return wait_for<ObjectInfo>([&](Store::StatDone done) { store.stat(key, stop, std::move(done)); });
+}
+
+}  // namespace forebay

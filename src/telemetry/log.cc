@@ -1,0 +1,34 @@
+#include "telemetry/log.h"
+
+#include <cstdio>
+#include <mutex>
+#include <utility>
+
+namespace forebay {
+
+namespace {
+std::mutex& sink_mutex() {
+  static std::mutex mutex;
+  return mutex;
+}
+LogSink& sink() {
+  static LogSink instance = [](const std::string& line) { std::fprintf(stderr, "forebay: %s\n", line.c_str()); };
+  return instance;
+}
+}  // namespace
+
+void set_log_sink(LogSink new_sink) {
+  std::lock_guard lock(sink_mutex());
+  sink() = std::move(new_sink);
+}
+
+void log_warning(const std::string& line) {
+  LogSink current;
+  {
+    std::lock_guard lock(sink_mutex());
+    current = sink();
+  }
+  if (current) current(line);
+}
+
+}  // namespace forebay

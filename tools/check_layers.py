@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""Proves that includes run downhill: a module includes only modules of lower layers, and telemetry.
+
+    tools/check_layers.py [ROOT]
+
+Prints every offending line with the rule that it breaks; exit code 1 if there is one. Also refused: include cycles
+between files or folders, third-party headers in include/forebay, examples that reach behind the public headers, and
+names that say nothing (utils, helpers, common, misc, manager).
+"""
+import re
+import sys
+from pathlib import Path
+
+LAYERS = [
+    ["base", "telemetry"],
+    ["runtime", "codec", "plan"],
+    ["store", "cluster"],
+    ["format", "cache", "pipeline"],
+    ["ops", "stream"],
+    ["loader"],
+    ["serve", "study"],
+    ["cli", "python", "capi"],
+]
+LAYER_OF = {module: layer for layer, modules in enumerate(LAYERS) for module in modules}
+
+# Who a public header belongs to: that module, and the layers above it, may include it.
+PUBLIC_HEADERS = {
+    "status.h": "base", "result.h": "base", "dtype.h": "base", "buffer.h": "base", "tensor.h": "base",
+    "pipeline.h": "pipeline", "batch.h": "pipeline",
+    "loader.h": "loader", "forebay.h": "loader",
+}
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
+EMPTY_WORDS = {"util", "utils", "helper", "helpers", "common", "misc", "manager"}
+SOURCES = {".h", ".cc"}
+
+
+def source_files(folder):
+    return sorted(p for p in folder.rglob("*") if p.suffix in SOURCES) if folder.is_dir() else []
+
+
+def includes_of(path):
+    """Yields (line number, '"' or '<', name)."""
+    for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
+        if match := INCLUDE.match(line):
+            yield number, match[1], match[2]
+
+
+def owner_of(name):
+    """The module that an included name belongs to, or None if no module does."""
+    first, _, rest = name.partition("/")
+    if first == "forebay":
+        return PUBLIC_HEADERS.get(rest)
+    return first if first in LAYER_OF and rest else None
+
+
+def may_include(module, other):
+    if module == other:
+        return True
+    if other == "telemetry":
+        return module != "base"
+    return LAYER_OF[other] < LAYER_OF[module] or (module, other) == ("telemetry", "base")
+
+
+def check_quoted(module, name):
+    """What is wrong with `#include "name"` inside `module`, or None."""
+    owner = owner_of(name)
+    if owner is None:
+        if name.startswith("forebay/"):
+            return f"no such public header in the table of {Path(__file__).name}"
+        return "names no module: write the path from src/"
+    if not may_include(module, owner):
+        return f"{module} (layer {LAYER_OF[module]}) may not use {owner} (layer {LAYER_OF[owner]})"
+    return None
+
+
+def check_module_file(module, path):
+    for number, kind, name in includes_of(path):
+        if kind == '"' and (problem := check_quoted(module, name)):
+            yield number, name, problem
+
+
+def check_public_header(path):
+    owner = PUBLIC_HEADERS.get(path.name)
+    if owner is None:
+        yield 1, path.name, "a public header without an owner: add it to PUBLIC_HEADERS"
+        return
+    for number, kind, name in includes_of(path):
+        if kind == "<" and not re.fullmatch(r"[a-z_]+", name):
+            yield number, name, "a public header includes only forebay/ and the C++ standard library"
+        elif kind == '"' and not name.startswith("forebay/"):
+            yield number, name, "a public header includes no private one"
+        elif kind == '"' and (problem := check_quoted(owner, name)):
+            yield number, name, problem
+
+
+def check_example(path):
+    for number, kind, name in includes_of(path):
+        if kind == '"' and not name.startswith("forebay/"):
+            yield number, name, "examples use the public headers only"
+
+
+def check_includes(root):
+    for folder in sorted(p for p in (root / "src").iterdir() if p.is_dir()):
+        if folder.name not in LAYER_OF and source_files(folder):
+            yield folder, 1, folder.name, "a module that is in no layer: add it to LAYERS"
+            continue
+        for path in source_files(folder):
+            yield from ((path, *found) for found in check_module_file(folder.name, path))
+    for path in source_files(root / "include" / "forebay"):
+        yield from ((path, *found) for found in check_public_header(path))
+    for path in source_files(root / "examples"):
+        yield from ((path, *found) for found in check_example(path))
+
+
+def find_cycle(graph):
+    """A list of nodes that include each other in a circle, or []."""
+    done, trail = set(), []
+
+    def visit(node):
+        if node in trail:
+            return trail[trail.index(node):] + [node]
+        if node in done:
+            return []
+        trail.append(node)
+        for other in sorted(graph.get(node, ())):
+            if cycle := visit(other):
+                return cycle
+        done.add(trail.pop())
+        return []
+
+    return next((cycle for node in sorted(graph) if (cycle := visit(node))), [])
+
+
+def include_graph(root):
+    """File → files of this project that it includes; tests left out, for nobody includes them."""
+    graph = {}
+    for top in (root / "src", root / "include"):
+        for path in source_files(top):
+            if path.stem.endswith("_test"):
+                continue
+            targets = (base / name for _, kind, name in includes_of(path) if kind == '"'
+                       for base in (root / "src", root / "include"))
+            graph[path] = {target for target in targets if target.is_file()}
+    return graph
+
+
+def check_cycles(root):
+    graph = include_graph(root)
+    modules = {}
+    for path, targets in graph.items():
+        folder = module_of(root, path)
+        modules.setdefault(folder, set()).update({module_of(root, t) for t in targets} - {folder})
+    for kind, cycle in (("files", find_cycle(graph)), ("folders", find_cycle(modules))):
+        if cycle:
+            names = " -> ".join(str(n.relative_to(root)) if isinstance(n, Path) else n for n in cycle)
+            yield root, 0, names, f"{kind} that include each other in a circle"
+
+
+def module_of(root, path):
+    parts = path.relative_to(root).parts
+    return PUBLIC_HEADERS.get(path.name, "base") if parts[0] == "include" else parts[1]
+
+
+def check_names(root):
+    for top in ("src", "include", "tests", "tools", "bench", "python", "examples"):
+        for path in sorted((root / top).rglob("*")) if (root / top).is_dir() else []:
+            if "__pycache__" not in path.parts and EMPTY_WORDS & set(re.split(r"[^a-z]+", path.stem.lower())):
+                yield path, 0, path.name, "a name that says nothing about what is inside"
+
+
+def main(arguments):
+    root = Path(arguments[0] if arguments else Path(__file__).resolve().parent.parent).resolve()
+    problems = [*check_includes(root), *check_cycles(root), *check_names(root)]
+    for path, line, name, problem in problems:
+        place = path.relative_to(root) if path != root else Path(".")
+        print(f"{place}:{line}: {name}: {problem}" if line else f"{place}: {name}: {problem}")
+    print(f"layers: {len(problems)} problem{'s' * (len(problems) != 1)}")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
