@@ -1,4 +1,5 @@
-// One index of a permutation, alone (each waits for the one before) and in bulk; both directions; blockwise for comparison.
+// One index of a permutation, alone (each waits for the one before) and in bulk; both directions; blockwise for
+// comparison.
 
 #include <benchmark/benchmark.h>
 

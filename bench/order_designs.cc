@@ -1,6 +1,7 @@
-// The ways to permute [0, N) index by index that were weighed for the order (docs/decisions/0001-order.md). Each is timed
-// alone (latency: the argument is the last answer), with the key of the epoch derived in every call as id_at() does, and
-// its neighbours are judged: `sigmas` is the chi-square of id(p + 1) - id(p) over 2^20 positions, in standard deviations.
+// The ways to permute [0, N) index by index that were weighed for the order (docs/decisions/0002-order.md). Each is
+// timed alone (latency: the argument is the last answer), with the key of the epoch derived in every call as id_at()
+// does, and its neighbours are judged: `sigmas` is the chi-square of id(p + 1) - id(p) over 2^20 positions, in standard
+// deviations.
 
 #include <benchmark/benchmark.h>
 

@@ -39,7 +39,7 @@ def originals(shared, work, count):
         stem = os.path.splitext(os.path.basename(source))[0]
         path = os.path.join(root, kind, f"{stem}_{number // len(unique)}.jpg")
         paths.append(path)
-        if not os.path.exists(path):
+        if not os.path.exists(path) or os.path.getsize(path) != os.path.getsize(source):
             os.makedirs(os.path.dirname(path), exist_ok=True)
             shutil.copyfile(source, path)
     return sorted(paths, key=os.fsencode)

@@ -23,6 +23,8 @@ def tolerance(part, key, photos):
 def record_problems(record):
     """What is wrong with one run by itself."""
     expected, found = record["photos"], []
+    if record["exit_code"] != 0:
+        found.append(f"delivered everything, then exited with {record['exit_code']}")
     for part in ("timed", "proof"):
         proof = record.get(part)
         if not proof:

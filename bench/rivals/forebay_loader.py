@@ -7,12 +7,9 @@ import numpy as np
 
 
 def epochs(paths, labels, batch, threads, seed):
-    root = os.path.dirname(os.path.dirname(paths[0]))
-    classes = [os.path.basename(os.path.dirname(path)) for path in paths]
-    expected = np.unique(classes, return_inverse=True)[1]
     numbers = np.asarray(labels)
     pipeline = (
-        fb.images(root)
+        fb.images(os.path.dirname(os.path.dirname(paths[0])))
           .shuffle()
           .decode_image()
           .random_resized_crop(224)
@@ -22,15 +19,19 @@ def epochs(paths, labels, batch, threads, seed):
     )
     with fb.Loader(pipeline, seed=seed, threads=threads) as loader:
         while True:
-            yield one_epoch(loader, numbers, expected)
+            yield one_epoch(loader, numbers, paths)
 
 
-def one_epoch(loader, numbers, expected):
+def one_epoch(loader, numbers, paths):
     """Ids are the ranks of the keys in byte order, which is the order of the list."""
+    seen = []
     for batch in loader:
-        if not np.array_equal(batch["label"], expected[batch.ids]):
-            raise AssertionError("a label is not the class of its photograph's folder")
+        seen.append((batch.ids, np.array(batch["label"])))
         yield batch["image"], numbers[batch.ids]
+    ids, labels = (np.concatenate(column) for column in zip(*seen))
+    classes = [os.path.basename(os.path.dirname(path)) for path in paths]
+    if not np.array_equal(labels, np.unique(classes, return_inverse=True)[1][ids]):
+        raise AssertionError("a label is not the class of its photograph's folder")
 
 
 def name():

@@ -44,4 +44,5 @@ def version():
 
 def settings():
     return {"workers": "threads, prefetch 2 batches", "resample": "stb_image_resize2 (Mitchell, Catmull-Rom)",
-            "decode": "full", "note": "the crop is drawn by rejection of width and height, not by area and ratio"}
+            "decode": "full, stb_image (the wheel has no libjpeg)",
+            "note": "the crop is drawn by rejection of width and height, not by area and ratio"}

@@ -5,8 +5,8 @@ from importlib import metadata
 
 import numpy as np
 import spdl.io
-from spdl.pipeline import PipelineBuilder
 
+import spdl_stream
 from recipe import ANTIALIASED, FLIP, MEAN, SIZE, STD, random_crop
 
 GAIN = [np.float32(1 / (255 * s)) for s in STD]
@@ -30,24 +30,8 @@ def collate(records):
     return images, np.array([label for _, label in records])
 
 
-def one_epoch(records, batch, threads):
-    pipeline = (PipelineBuilder()
-                .add_source(records)
-                .pipe(load, concurrency=threads)
-                .aggregate(batch)
-                .pipe(collate)
-                .add_sink(2)
-                .build(num_threads=threads))
-    with pipeline.auto_stop():
-        yield from pipeline.get_iterator()
-
-
 def epochs(paths, labels, batch, threads, seed):
-    order = random.Random(seed)
-    records = list(zip(paths, labels))
-    while True:
-        order.shuffle(records)
-        yield one_epoch(list(records), batch, threads)
+    return spdl_stream.epochs(load, collate, zip(paths, labels), batch, threads, seed)
 
 
 def name():
@@ -59,5 +43,5 @@ def version():
 
 
 def settings():
-    return {"workers": "threads, sink 2 batches", "resample": ANTIALIASED, "decode": "full, FFmpeg's",
+    return {"workers": spdl_stream.WORKERS, "resample": ANTIALIASED, "decode": "full, FFmpeg's",
             "note": "scaled in YCbCr, then converted"}

@@ -1,12 +1,11 @@
 """SPDL's threaded pipeline with OpenCV doing the image work."""
 
-import random
 from importlib import metadata
 
 import cv2
 import numpy as np
-from spdl.pipeline import PipelineBuilder
 
+import spdl_stream
 from opencv_image import RESAMPLE, crop_of, normalize_into
 from recipe import SIZE
 
@@ -22,24 +21,8 @@ def collate(records):
     return images, np.array([label for _, label in records])
 
 
-def one_epoch(records, batch, threads):
-    pipeline = (PipelineBuilder()
-                .add_source(records)
-                .pipe(load, concurrency=threads)
-                .aggregate(batch)
-                .pipe(collate)
-                .add_sink(2)
-                .build(num_threads=threads))
-    with pipeline.auto_stop():
-        yield from pipeline.get_iterator()
-
-
 def epochs(paths, labels, batch, threads, seed):
-    order = random.Random(seed)
-    records = list(zip(paths, labels))
-    while True:
-        order.shuffle(records)
-        yield one_epoch(list(records), batch, threads)
+    return spdl_stream.epochs(load, collate, zip(paths, labels), batch, threads, seed)
 
 
 def name():
@@ -51,5 +34,5 @@ def version():
 
 
 def settings():
-    return {"workers": "threads, sink 2 batches", "resample": RESAMPLE,
+    return {"workers": spdl_stream.WORKERS, "resample": RESAMPLE,
             "decode": "full, libjpeg's defaults"}

@@ -1,6 +1,8 @@
 """tf.data with TensorFlow's own image operators: crop decode, anti-aliased resize."""
 
+import math
 import os
+from itertools import islice
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
@@ -36,10 +38,12 @@ def epochs(paths, labels, batch, threads, seed):
               .shuffle(len(paths), seed=seed)
               .map(photo, num_parallel_calls=threads)
               .batch(batch)
+              .repeat()
               .prefetch(2)
               .with_options(options))
+    batches = iter(photos)
     while True:
-        yield ((images.numpy(), numbers.numpy()) for images, numbers in photos)
+        yield ((images.numpy(), numbers.numpy()) for images, numbers in islice(batches, math.ceil(len(paths) / batch)))
 
 
 def name():
@@ -52,5 +56,5 @@ def version():
 
 def settings():
     resample = ANTIALIASED if ANTIALIAS else "bilinear, not anti-aliased"
-    return {"workers": "threads (private pool), map in parallel, prefetch 2", "resample": resample,
+    return {"workers": "threads (private pool), map in parallel, prefetch 2, repeated", "resample": resample,
             "decode": "crop only, TensorFlow's default (fast integer) DCT"}

@@ -79,11 +79,19 @@ class Loader {
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
 
+  /// Does what is still to be done before the length of an epoch is known: the pass of a filter. next(), and everything that
+  /// tells of sizes or fingerprints, needs it; calling it again costs nothing.
+  Status prepare();
+  /// A new round of the training loop begins: an end of the last epoch that next() has not told yet (the loop was left at its
+  /// last batch) is forgotten.
+  void begin_iteration();
+
   /// The next batch; nothing at the end of an epoch (the call after that begins the next one) and after the last epoch.
   Result<std::optional<Batch>> next();
   /// The same, but gives up after `timeout`: then `*timed_out` is true.
   Result<std::optional<Batch>> next_for(std::chrono::milliseconds timeout, bool* timed_out);
 
+  // The next five say 0 or "" before prepare() has succeeded.
   /// Batches of this rank in the current epoch: those done plus those left.
   int64_t batches_per_epoch() const;
   /// Samples in the data set, after take and filter.

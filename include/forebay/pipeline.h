@@ -62,7 +62,11 @@ struct LayoutOptions { Fields field = {"image"}; };
 struct CastOptions { Fields field = {"image"}; };
 struct PadOptions { std::optional<int64_t> length; };
 struct BatchOptions { std::string last = "partial"; };
-struct MapOptions { Fields fields; std::string name = "function"; };
+struct MapOptions {
+  Fields fields;  ///< what the function gets and may change or erase from; all by default
+  Fields adds;    ///< new fields that it makes
+  std::string name = "function";
+};
 struct FilterOptions { Fields fields; std::string name = "function"; };
 
 /// Mean and standard deviation of ImageNet's training pictures, for normalize().

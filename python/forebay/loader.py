@@ -8,7 +8,7 @@ import os
 import re
 import warnings
 import weakref
-from typing import Any, Iterator, Mapping
+from typing import Any, Callable, Iterator, Mapping
 
 from . import _core
 from ._workers import STUCK_AFTER_S, Workers
@@ -81,6 +81,7 @@ class Loader:
             "convert": _converter(output),
         }
         self._passes = 0
+        self._ready = False
         self._core = _open(pipeline, options)
         self._workers = Workers(self._core, pipeline._functions, options["threads"] or _default_workers())
         _live.add(self)
@@ -88,18 +89,29 @@ class Loader:
     # Iterating
 
     def __iter__(self) -> Iterator[_core.Batch]:
-        self._core.require_open()
-        self._workers.start()
+        self._prepare()
+        self._core.begin_iteration()
         return _Pass(self)
 
     def __len__(self) -> int:
         """Batches of this rank in the current epoch, those done included; the same on every rank."""
-        self._workers.start()  # a filter decides which samples there are
+        self._prepare()
         return self._core.batches_per_epoch()
 
+    def _prepare(self) -> None:
+        # Filters decide which samples there are, and they are the user's functions.
+        if self._ready:
+            return
+        self._workers.start()
+        self._call(self._core.prepare)
+        self._ready = True
+
     def _next(self) -> _core.Batch | None:
+        return self._call(self._core.next)
+
+    def _call(self, method: Callable[[], Any]) -> Any:
         try:
-            return self._core.next()
+            return method()
         except UserFailure as failure:
             error = self._workers.exception(failure)
         raise error  # outside of `except`, so that the user's own `raise ... from ...` stays as it was
@@ -109,16 +121,19 @@ class Loader:
     @property
     def epoch(self) -> int:
         """Epoch of the next batch."""
+        self._prepare()
         return self._core.epoch()
 
     def set_epoch(self, epoch: int) -> None:
         """Goes to the beginning of an epoch. The current epoch keeps its position."""
+        self._prepare()
         self._core.set_epoch(operator.index(epoch))
 
     def state_dict(self) -> dict[str, Any]:
         """Where the loader stands, as a small plain dict, the same on every rank. Valid between any two batches."""
         import json
 
+        self._prepare()
         return json.loads(self._core.state())
 
     def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> None:
@@ -129,6 +144,7 @@ class Loader:
         """
         import json
 
+        self._prepare()
         self._core.load_state(json.dumps(dict(state)), bool(strict))
 
     # Looking at it
@@ -148,12 +164,13 @@ class Loader:
     @property
     def size(self) -> int:
         """Samples in the data set, after `.take` and `.filter`."""
-        self._workers.start()
+        self._prepare()
         return self._core.size()
 
     @property
     def fingerprint(self) -> str:
         """Of data set, pipeline and seed: compare it across ranks before training."""
+        self._prepare()
         return self._core.fingerprint()
 
     def stats(self) -> dict[str, Any]:

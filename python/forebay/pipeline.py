@@ -77,7 +77,7 @@ class Pipeline:
 
         Errors of a sample: Corrupt for damaged data, Unsupported for other formats.
         """
-        return self._then("decode_image", mode=mode, field=field, max_pixels=max_pixels)
+        return self._then("decode_image", field=_one_or_list(field), mode=mode, max_pixels=max_pixels)
 
     def resize(
         self,
@@ -94,7 +94,13 @@ class Pipeline:
             short_side: instead of `size`: length of the shorter side; the other becomes `int(short_side * long / short)`.
             interpolation: "bilinear" (anti-aliased, always) or "nearest".
         """
-        return self._then("resize", size=_size(size), short_side=short_side, interpolation=interpolation, field=field)
+        return self._then(
+            "resize",
+            size=_one_or_list(size),
+            short_side=short_side,
+            interpolation=interpolation,
+            field=_one_or_list(field),
+        )
 
     def center_crop(self, size: Size, *, field: Fields = "image") -> Pipeline:
         """The middle of a picture; it starts at `round((H - h) / 2)`.
@@ -102,7 +108,7 @@ class Pipeline:
         Args:
             size: pixels; one number for a square, or (height, width).
         """
-        return self._then("center_crop", size=_size(size), field=field)
+        return self._then("center_crop", size=_one_or_list(size), field=_one_or_list(field))
 
     def random_crop(self, size: Size, *, field: Fields = "image") -> Pipeline:
         """A part of a picture at a random place.
@@ -110,7 +116,7 @@ class Pipeline:
         Args:
             size: pixels; one number for a square, or (height, width).
         """
-        return self._then("random_crop", size=_size(size), field=field)
+        return self._then("random_crop", size=_one_or_list(size), field=_one_or_list(field))
 
     def random_resized_crop(
         self,
@@ -130,12 +136,17 @@ class Pipeline:
             interpolation: "bilinear" (anti-aliased) or "nearest".
         """
         return self._then(
-            "random_resized_crop", size=_size(size), scale=scale, ratio=ratio, interpolation=interpolation, field=field
+            "random_resized_crop",
+            size=_one_or_list(size),
+            scale=_floats("scale", scale),
+            ratio=_floats("ratio", ratio),
+            interpolation=interpolation,
+            field=_one_or_list(field),
         )
 
     def random_flip(self, p: float = 0.5, *, field: Fields = "image") -> Pipeline:
         """Mirrors left and right with probability `p`."""
-        return self._then("random_flip", p=p, field=field)
+        return self._then("random_flip", p=float(p), field=_one_or_list(field))
 
     def color_jitter(
         self,
@@ -157,7 +168,7 @@ class Pipeline:
             contrast=_range(contrast),
             saturation=_range(saturation),
             hue=_range(hue),
-            field=field,
+            field=_one_or_list(field),
         )
 
     def normalize(
@@ -178,11 +189,16 @@ class Pipeline:
                 mean, std = mean
             except (TypeError, ValueError):
                 raise InvalidArgument("normalize: give mean and std, or fb.IMAGENET") from None
-        return self._then("normalize", mean=_floats(mean), std=_floats(std), field=field)
+        return self._then(
+            "normalize",
+            mean=_one_or_list(_floats("mean", mean)),
+            std=_one_or_list(_floats("std", std)),
+            field=_one_or_list(field),
+        )
 
     def layout(self, order: str, *, field: Fields = "image") -> Pipeline:
         """The order of a picture's axes: "chw" (channels, height, width) or "hwc"."""
-        return self._then("layout", order=order, field=field)
+        return self._then("layout", order=order, field=_one_or_list(field))
 
     # Fields
 
@@ -192,7 +208,7 @@ class Pipeline:
         Args:
             dtype: "float32", "uint8", ..., or a NumPy type.
         """
-        return self._then("cast", dtype=_dtype_name(dtype), field=field)
+        return self._then("cast", dtype=_dtype_name(dtype), field=_one_or_list(field))
 
     def map(
         self,
@@ -219,7 +235,7 @@ class Pipeline:
         only_threads(workers, ".map")
         _check_callable(fn, "map")
         return self._with_function(
-            "map", fn, MapFunction(fn, random), fields=_names(fields), random=bool(random), version=version
+            "map", fn, MapFunction(fn, random), fields=_one_or_list(fields), random=bool(random) or None, version=version
         )
 
     def filter(self, fn: Callable[[dict[str, Any]], bool], fields: Fields | None = None) -> Pipeline:
@@ -232,7 +248,7 @@ class Pipeline:
             fields: the fields that `fn` gets, by default all of them.
         """
         _check_callable(fn, "filter")
-        return self._with_function("filter", fn, FilterFunction(fn), fields=_names(fields))
+        return self._with_function("filter", fn, FilterFunction(fn), fields=_one_or_list(fields))
 
     def select(self, *fields: str) -> Pipeline:
         """Only these fields. What only the others needed is not read."""
@@ -240,7 +256,7 @@ class Pipeline:
 
     def rename(self, **names: str) -> Pipeline:
         """Gives fields new names: `.rename(old="new")`."""
-        return self._then("rename", names=names)
+        return self._then("rename", names=dict(sorted(names.items())))
 
     def pad(self, field: str, value: float = 0, length: int | None = None) -> Pipeline:
         """Fills ragged fields up, so that a batch is one array instead of `(values, offsets)`.
@@ -250,7 +266,7 @@ class Pipeline:
             value: what to fill up with.
             length: the length of every row; by default that of the longest in the batch.
         """
-        return self._then("pad", field=field, value=value, length=length)
+        return self._then("pad", field=field, value=float(value), length=length)
 
     def cache(self, ram: int | str = 0, disk: int | str = 0, dir: str | os.PathLike[str] | None = None) -> Pipeline:
         """Keeps what the steps before it made. Not there yet: raises Unsupported."""
@@ -315,39 +331,38 @@ class Pipeline:
         return Pipeline(description, {**self._functions, len(description.steps()) - 1: function})
 
 
+# Arguments take the one form that C++ and JSON files give them too, so that equal pipelines have equal fingerprints: what is
+# not given is left out, and a list of one is its element.
+
+
 def _plain(args: dict[str, Any]) -> dict[str, Any]:
     return {name: _number(value) for name, value in args.items() if value is not None}
 
 
 def _number(value: Any) -> Any:
     # NumPy's numbers are not int and float, but mean the same.
-    item = getattr(value, "item", None)
-    if item is not None and getattr(value, "shape", None) == ():
-        return item()
+    if getattr(value, "shape", None) == ():
+        return value.item()
     return [_number(one) for one in value] if isinstance(value, (list, tuple)) else value
 
 
-def _size(size: Size | None) -> Any:
-    return list(size) if isinstance(size, Sequence) else size
+def _one_or_list(value: Any) -> Any:
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        return value
+    return value[0] if len(value) == 1 else list(value)
 
 
-def _range(value: float | tuple[float, float] | None) -> list[float] | None:
+def _range(value: float | tuple[float, float] | None) -> float | list[float] | None:
     if value is None:
         return None
-    return [float(one) for one in value] if isinstance(value, Sequence) else [float(value)]
+    return _one_or_list([float(one) for one in value]) if isinstance(value, Sequence) else float(value)
 
 
-def _floats(values: Any) -> list[float]:
+def _floats(name: str, values: Any) -> list[float]:
     try:
         return [float(value) for value in values]
-    except TypeError:
-        raise InvalidArgument("normalize: mean and std are lists with a number per channel") from None
-
-
-def _names(fields: Fields | None) -> list[str] | None:
-    if fields is None:
-        return None
-    return [fields] if isinstance(fields, str) else list(fields)
+    except (TypeError, ValueError):
+        raise InvalidArgument(f"{name} is {values!r}; it must be a list of numbers") from None
 
 
 def _dtype_name(dtype: Any) -> str:

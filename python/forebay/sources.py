@@ -8,7 +8,7 @@ from typing import Any, Sequence
 import numpy as np
 
 from . import _core
-from ._workers import DatasetItems, only_threads
+from ._workers import DatasetItems, function_name, only_threads
 from .errors import InvalidArgument, not_yet
 from .pipeline import Pipeline
 
@@ -67,10 +67,8 @@ def arrays(**fields: np.ndarray | str | os.PathLike[str]) -> Pipeline:
     Arrays are read where they are, so they must not change while a loader runs; those that are not C-contiguous are copied
     once, here.
     """
-    names = list(fields)
     values = [_array(name, value) for name, value in fields.items()]
-    label = ", ".join(f"{name}={_array_label(value)}" for name, value in zip(names, values))
-    return Pipeline(_core.Description.arrays(names, values, label))
+    return Pipeline(_core.Description.arrays(list(fields), values))
 
 
 def Dataset(dataset: Any, workers: str = "threads") -> Pipeline:
@@ -91,7 +89,7 @@ def Dataset(dataset: Any, workers: str = "threads") -> Pipeline:
         raise InvalidArgument(f"Dataset: {type(dataset).__name__} has no length; __len__ and __getitem__ are needed") from None
     if not hasattr(dataset, "__getitem__"):
         raise InvalidArgument(f"Dataset: {type(dataset).__name__} has no __getitem__")
-    return Pipeline(_core.Description.source("dataset", {"size": size}, f"<{items.name}>"), {0: items})
+    return Pipeline(_core.Description.source("dataset", {"size": size}, function_name(type(dataset))), {0: items})
 
 
 def parquet(
@@ -117,7 +115,3 @@ def _array(name: str, value: Any) -> np.ndarray | str:
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         raise InvalidArgument(f"arrays: '{name}' has elements of type {array.dtype}; numbers of at most 64 bits are needed")
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
-
-
-def _array_label(value: np.ndarray | str) -> str:
-    return value if isinstance(value, str) else f"{value.dtype} {value.shape}"

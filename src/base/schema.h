@@ -27,6 +27,8 @@ struct Field {
   /// Holds a picture, height × width × channels or channels × height × width: what image operators take.
   bool image = false;
   bool channels_first = false;
+  bool layout_chosen = false;  ///< by .layout(), so no later operator changes it
+  bool normalized = false;     ///< by .normalize()
   /// Rows of a rank-1 field are filled up with this value, to pad_length or (0) to the longest of their batch.
   std::optional<double> pad_value;
   int64_t pad_length = 0;
@@ -54,6 +56,8 @@ class Schema {
   std::string names() const;
   /// User code may add or drop fields that are not known before the first sample.
   bool open_ended = false;
+  /// .batch() stands before: nothing may follow.
+  bool batched = false;
 
  private:
   std::vector<Field> fields_;

@@ -20,7 +20,10 @@ struct PlanOptions {
 
 /// Samples in the data set, from its listing; no object is read.
 Result<int64_t> listed_size(const Pipeline& pipeline) {
-  FOREBAY_ASSIGN(const std::unique_ptr<Loader> loader, Loader::open(pipeline, {.rank = 0, .world_size = 1}));
+  LoaderOptions options;
+  options.rank = 0;
+  options.world_size = 1;
+  FOREBAY_ASSIGN(const std::unique_ptr<Loader> loader, Loader::open(pipeline, options));
   return loader->size();
 }
 

@@ -13,7 +13,8 @@ LastPolicy last_policy(const std::string& name) {
 }
 
 PlannedStep plan_step(const Order& order, const Schedule& schedule, const RankPlanOptions& options, int64_t position) {
-  PlannedStep step{.position = position};
+  PlannedStep step;
+  step.position = position;
   std::vector<Row> rows;
   schedule.rows(position, options.rank, &rows);
   for (const Row& row : rows) {
@@ -52,7 +53,9 @@ Result<RankPlan> plan_rank(const PlannedPipeline& pipeline, const RankPlanOption
   const Schedule schedule(schedule_options);
   const std::unique_ptr<Order> order = pipeline.shuffled ? shuffled_order(schedule_options.epoch_size, options.seed)
                                                          : sequential_order(schedule_options.epoch_size);
-  RankPlan plan{.size = schedule_options.epoch_size, .steps = schedule.steps()};
+  RankPlan plan;
+  plan.size = schedule_options.epoch_size;
+  plan.steps = schedule.steps();
   int64_t position = 0;
   for (int64_t step = 0; step < std::min(plan.steps, options.max_steps); ++step) {
     plan.first.push_back(plan_step(*order, schedule, options, position));

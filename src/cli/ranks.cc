@@ -63,7 +63,8 @@ Result<bool> Ranks::step(const Observer& observer, Running& running) {
 }
 
 Result<EpochResult> Ranks::run_epoch(const Observer& observer) {
-  Running running{.result = {.epoch = first().epoch()}};
+  Running running;
+  running.result.epoch = first().epoch();
   const int64_t begin_ns = monotonic_ns();
   while (true) {
     FOREBAY_ASSIGN(const bool more, step(observer, running));

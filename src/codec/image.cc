@@ -1,7 +1,8 @@
 #include "codec/image.h"
 
+#include <algorithm>
 #include <array>
-#include <string>
+#include <new>
 
 #include <fmt/format.h>
 
@@ -132,7 +133,12 @@ Status decode_rows(std::span<const uint8_t> bytes, const ImageInfo& info, const 
   }
   const Format& format = row_of(info.format);
   if (!format.matches(head_of(bytes))) return corrupt(fmt::format("not a {} image any more", format.name));
-  return format.decode(bytes, info, stored_crop, mode, sink);
+  try {
+    return format.decode(bytes, info, stored_crop, mode, sink);
+  } catch (const std::bad_alloc&) {
+    const uint64_t needed = format.working_bytes(info, stored_crop, mode);
+    return out_of_budget(fmt::format("no memory for decoding a {}: up to {} bytes are needed", format.name, needed), needed);
+  }
 }
 
 }  // namespace forebay

@@ -106,7 +106,7 @@ void decode_steps(jpeg_decompress_struct* library, void* context) {
 
 /// Every scan goes over the whole picture, so many scans in a small file are many hours for few bytes.
 Status check_scan_work(const ImageInfo& info, const JpegScans& scans, size_t file_bytes) {
-  constexpr uint64_t kFreeBlocks = 16'000'000, kBlocksPerByte = 500;
+  constexpr uint64_t kFreeBlocks = 4'000'000, kBlocksPerByte = 500;
   const uint64_t blocks = info.frame_bytes / (64 * 2) * static_cast<uint64_t>(scans.count);
   if (scans.count <= kMaxScans && blocks <= kFreeBlocks + kBlocksPerByte * file_bytes) return {};
   return unsupported(fmt::format("JPEG of {} scans over {} × {} pixels in {} bytes: more work than a picture needs",

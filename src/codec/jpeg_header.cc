@@ -84,7 +84,15 @@ Result<ImageInfo> read_frame(const JpegSegment& segment) {
   return info;
 }
 
-/// Where the last FF D9 begins at or after `from`.
+/// Without progression and arithmetic coding a block takes two bits at least: a file that is shorter cannot be whole.
+Status check_data_size(const ImageInfo& info, JpegMarker frame, size_t file_bytes) {
+  constexpr uint64_t kBlockBytes = 64 * 2, kMinBits = 2;
+  if (frame != JpegMarker::kSof0 && frame != JpegMarker::kSof1) return {};
+  if (info.frame_bytes / kBlockBytes * kMinBits <= uint64_t{file_bytes} * 8) return {};
+  return corrupt(fmt::format("JPEG of {} × {} pixels in {} bytes: the data cannot be there", info.stored_width,
+                             info.stored_height, file_bytes));
+}
+
 bool has_end_marker(Bytes bytes, size_t from) {
   for (size_t i = bytes.size(); i >= from + 2; --i) {
     if (bytes[i - 1] == 0xD9 && bytes[i - 2] == 0xFF) return true;
@@ -155,6 +163,7 @@ Result<ImageInfo> probe_jpeg(Bytes bytes) {
   JpegMarkers markers(bytes);
   OrientationFinder finder;
   std::optional<ImageInfo> info;
+  std::optional<JpegMarker> frame_marker;
   for (;;) {
     FOREBAY_ASSIGN(const JpegSegment segment, markers.next());
     if (segment.marker == JpegMarker::kEoi) return corrupt("JPEG holds no picture");
@@ -162,10 +171,12 @@ Result<ImageInfo> probe_jpeg(Bytes bytes) {
     if (is_frame(segment.marker)) {
       if (info) return corrupt("JPEG has two frame headers");
       FOREBAY_ASSIGN(info, read_frame(segment));
+      frame_marker = segment.marker;
     }
     if (segment.marker != JpegMarker::kSos) continue;
     if (!info || segment.payload.empty()) return corrupt("JPEG scan without a frame header");
     info->orientation = finder.orientation();
+    FOREBAY_RETURN_IF_ERROR(check_data_size(*info, *frame_marker, bytes.size()));
     // One scan that holds every component is decoded row by row; for anything else all coefficients are kept.
     if (!info->progressive && segment.payload[0] == info->components) info->frame_bytes = 0;
     return *info;

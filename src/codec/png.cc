@@ -88,7 +88,6 @@ Status collect(Bytes bytes, const PngHeader& header, PixelChunks& pixel_chunks, 
 struct Adam7 {
   int64_t x, y, step_x, step_y;
 };
-constexpr Adam7 kNoPass = {0, 0, 1, 1};
 constexpr Adam7 kPasses[7] = {{0, 0, 8, 8}, {4, 0, 8, 8}, {0, 4, 4, 8}, {2, 0, 4, 4},
                               {0, 2, 2, 4}, {1, 0, 2, 2}, {0, 1, 1, 2}};
 
@@ -116,9 +115,10 @@ class Reader {
   int64_t pixel_bytes() const { return channels(mode_); }
 
   Status read_row(spng_ctx* library, uint8_t* row, int64_t size, bool& last) {
-    const int error = spng_decode_scanline(library, row, static_cast<size_t>(size));
+    int error = spng_decode_scanline(library, row, static_cast<size_t>(size));
     last = error == SPNG_EOI;
-    return error == 0 || last ? Status() : status_of(error);
+    if (last) error = spng_decode_chunks(library);  // checks the CRC of the chunk that the last row came from
+    return error == 0 ? Status() : status_of(error);
   }
 
   Status read_rows(spng_ctx* library, RowSink& sink) {
@@ -182,18 +182,30 @@ Bytes xmp_packet(Bytes text) {
   return text.subspan(kBegin.size());
 }
 
+/// Deflate packs 258 bytes into two bits at best: a file that is shorter cannot be whole.
+Status check_data_size(const PngHeader& header, uint64_t data_bytes) {
+  constexpr uint64_t kMaxRatio = 1032;
+  const uint64_t needed = static_cast<uint64_t>(header.row_bytes(header.width)) * static_cast<uint64_t>(header.height);
+  if (needed / kMaxRatio <= data_bytes) return {};
+  return corrupt(fmt::format("PNG of {} × {} pixels in {} bytes: the data cannot be there", header.width, header.height,
+                             data_bytes));
+}
+
 }  // namespace
 
 Result<ImageInfo> probe_png(Bytes bytes) {
   FOREBAY_ASSIGN(const PngHeader header, read_png_header(bytes));
   PngChunks chunks(bytes);
   OrientationFinder finder;
+  uint64_t data_bytes = 0;
   for (;;) {
     FOREBAY_ASSIGN(const PngChunk chunk, chunks.next());
+    if (chunk.type == "IDAT") data_bytes += chunk.payload.size();
     if (chunk.type == "eXIf") finder.add_exif(chunk.payload);
     if (chunk.type == "iTXt") finder.add_xmp(xmp_packet(chunk.payload));
     if (chunk.type == "IEND") break;
   }
+  FOREBAY_RETURN_IF_ERROR(check_data_size(header, data_bytes));
   ImageInfo info;
   info.format = ImageFormat::kPng;
   info.stored_width = header.width;

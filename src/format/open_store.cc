@@ -57,22 +57,22 @@ std::string_view url_scheme(std::string_view url) {
   return valid ? scheme : std::string_view();
 }
 
-Result<StoreAndPath> open_store(std::string_view url) {
+Result<std::string> path_of_url(std::string_view url) {
   const std::string_view scheme = url_scheme(url);
   if (url.empty()) return invalid_argument("the path is empty; '.' is the current folder");
-  if (scheme.empty()) return StoreAndPath{local_store(""), std::string(url)};
-  if (scheme == "file") {
-    FOREBAY_ASSIGN(std::string path, path_of_file_url(url));
-    return StoreAndPath{local_store(""), std::move(path)};
-  }
+  if (scheme.empty()) return std::string(url);
+  if (scheme == "file") return path_of_file_url(url);
   if (scheme == "s3" || scheme == "http" || scheme == "https") {
-    return unsupported(fmt::format("{}:// is not there yet: this version reads local files; copy the data to a local "
+    return unsupported(fmt::format("'{}': {}:// is not there yet: this version reads local files; copy the data to a local "
                                    "folder or mount it",
-                                   scheme))
-        .with_key(std::string(url));
+                                   url, scheme));
   }
-  return unsupported(fmt::format("no storage is called '{}'; known are plain paths and file://", scheme))
-      .with_key(std::string(url));
+  return unsupported(fmt::format("'{}': no storage is called '{}'; known are plain paths and file://", url, scheme));
+}
+
+Result<StoreAndPath> open_store(std::string_view url) {
+  FOREBAY_ASSIGN(std::string path, path_of_url(url));
+  return StoreAndPath{local_store(""), std::move(path)};
 }
 
 }  // namespace forebay

@@ -16,6 +16,9 @@ struct StoreAndPath {
 /// The one place that knows URL schemes: plain paths and file:// are local files; others are Unsupported and say so.
 Result<StoreAndPath> open_store(std::string_view url);
 
+/// The local path that a URL names; what open_store() refuses is refused here in the same words.
+Result<std::string> path_of_url(std::string_view url);
+
 /// "s3" of "s3://bucket/x"; empty for a plain path.
 std::string_view url_scheme(std::string_view url);
 

@@ -157,6 +157,21 @@ void check_args(const Json& given, std::span<const ArgDef> defs, Problems& probl
   }
 }
 
+std::vector<size_t> check_fields(std::span<const std::string> names, const Schema& schema, Problems& problems) {
+  std::vector<std::string> known;
+  for (const Field& field : schema) known.push_back(field.name);
+  std::vector<size_t> found;
+  for (const std::string& name : names) {
+    if (const auto index = schema.find(name)) {
+      found.push_back(*index);
+    } else {
+      problems.add(fmt::format("there is no field '{}'{}", name, did_you_mean(name, known)),
+                   "the fields here are " + quoted_list(known));
+    }
+  }
+  return found;
+}
+
 std::string did_you_mean(std::string_view name, std::span<const std::string> names) {
   const std::string* best = nullptr;
   size_t least = std::max<size_t>(1, name.size() / 3) + 1;
@@ -185,6 +200,7 @@ OpDef make_op(OpParts parts) {
   def.random = shared->random;
   def.infer = [shared](const OpSpec& spec, Schema& schema, std::vector<Problem>& list) {
     Problems problems(list);
+    if (schema.batched) problems.add(fmt::format(".{} stands behind .batch", shared->name), "take it out, or put it before .batch");
     check_args(spec.args, shared->args, problems);
     if (problems.any()) return forget_pictures(schema);
     shared->infer(Args(spec.args, shared->args), schema, problems);

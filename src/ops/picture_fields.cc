@@ -8,12 +8,6 @@
 namespace forebay {
 namespace {
 
-std::vector<std::string> field_names(const Schema& schema) {
-  std::vector<std::string> names;
-  for (const Field& field : schema) names.push_back(field.name);
-  return names;
-}
-
 std::optional<Interpolation> interpolation_of(const Json& name) {
   if (name == "bilinear") return Interpolation::kBilinear;
   if (name == "nearest") return Interpolation::kNearest;
@@ -64,11 +58,10 @@ bool check_bits(const Field& field, PixelNeed need, std::string_view op, Problem
   return false;
 }
 
-Result<LazyImage*> picture(Value& value, const PictureField& field) {
+Result<LazyImage*> picture(Value& value, const PictureField& field, WorkMemory& memory) {
   if (auto* lazy = dynamic_cast<LazyImage*>(value.deferred.get())) return lazy;
-  if (value.kind != FieldKind::kTensor || value.deferred) {
-    return unsupported(fmt::format("the field '{}' holds no picture", field.name));
-  }
+  if (value.kind != FieldKind::kTensor) return unsupported(fmt::format("the field '{}' holds no picture", field.name));
+  FOREBAY_RETURN_IF_ERROR(value.materialize(memory));
   FOREBAY_ASSIGN(auto made, LazyImage::of_pixels(std::move(value.tensor), field.channels_first));
   LazyImage* const image = made.get();
   value = Value::of(std::unique_ptr<Deferred>(std::move(made)));
@@ -94,17 +87,13 @@ std::vector<size_t> check_pictures(const Args& args, PixelNeed need, std::string
   std::vector<size_t> fields;
   const std::vector<std::string> names = args.names("field");
   if (names.empty()) problems.add("field names no field", "leave it out for 'image', or name one");
-  for (const std::string& name : names) {
-    const auto index = schema.find(name);
-    if (!index) {
-      if (schema.open_ended) continue;
-      const std::vector<std::string> known = field_names(schema);
-      problems.add(fmt::format("there is no field '{}'{}", name, did_you_mean(name, known)), "the fields here are " + quoted_list(known));
-    } else if (std::find(fields.begin(), fields.end(), *index) != fields.end()) {
-      problems.add(fmt::format("the field '{}' is named twice", name), "name it once");
-    } else if (check_kind(schema[*index], op, problems) && check_bits(schema[*index], need, op, problems)) {
-      schema[*index].image = true;
-      fields.push_back(*index);
+  for (const size_t index : check_fields(names, schema, problems)) {
+    Field& field = schema[index];
+    if (std::find(fields.begin(), fields.end(), index) != fields.end()) {
+      problems.add(fmt::format("the field '{}' is named twice", field.name), "name it once");
+    } else if (check_kind(field, op, problems) && check_bits(field, need, op, problems)) {
+      field.image = true;
+      fields.push_back(index);
     }
   }
   return fields;
@@ -163,11 +152,11 @@ std::vector<PictureField> picture_fields(const Args& args, const Schema& before)
   return fields;
 }
 
-Result<std::vector<LazyImage*>> pictures(Record& record, std::span<const PictureField> fields) {
+Result<std::vector<LazyImage*>> pictures(Record& record, std::span<const PictureField> fields, WorkMemory& memory) {
   std::vector<LazyImage*> found;
   found.reserve(fields.size());
   for (const PictureField& field : fields) {
-    FOREBAY_ASSIGN(LazyImage * image, picture(record[field.index], field));
+    FOREBAY_ASSIGN(LazyImage * image, picture(record[field.index], field, memory));
     found.push_back(image);
   }
   return found;

@@ -45,7 +45,7 @@ std::vector<PictureField> picture_fields(const Args& args, const Schema& before)
 
 /// The pictures of one sample, as descriptions that an operator can change; tensors become such first. The pointers live as
 /// long as the record's values.
-Result<std::vector<LazyImage*>> pictures(Record& record, std::span<const PictureField> fields);
+Result<std::vector<LazyImage*>> pictures(Record& record, std::span<const PictureField> fields, WorkMemory& memory);
 /// The size that all the pictures have; Unsupported, with both sizes, where they differ.
 Result<Size> common_size(std::span<LazyImage* const> pictures, std::span<const PictureField> fields);
 /// "640 × 480", width first.

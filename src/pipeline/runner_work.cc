@@ -137,8 +137,8 @@ Status Runner::run_row(BatchJob& batch, Task& task, int64_t row, WorkMemory& mem
   Record& record = resumed ? task.record : fresh;
   if (!resumed) FOREBAY_RETURN_IF_ERROR(plan_->source->load(job.id, task.fetched, record));
   for (size_t stage = task.stage; stage < plan_->stages.size(); ++stage) {
-    if (std::holds_alternative<ForeignStage>(plan_->stages[stage])) {
-      for (Value& value : record) FOREBAY_RETURN_IF_ERROR(value.materialize(memory));
+    if (const auto* next = std::get_if<ForeignStage>(&plan_->stages[stage])) {
+      for (size_t field : next->inputs) FOREBAY_RETURN_IF_ERROR(record[field].materialize(memory));
       if (!resumed) task.record = std::move(fresh);
       task.stage = stage;
       *foreign = true;

@@ -61,9 +61,7 @@ struct Block {
 class BlockwiseOrder final : public Order {
  public:
   BlockwiseOrder(Starts starts, const BlockwiseOptions& options)
-      : starts_(std::move(starts)),
-        block_(options.block),
-        lanes_(options.lanes),
+      : starts_(std::move(starts)), block_(options.block), lanes_(options.lanes),
         chunks_root_(PermutationKey::root(options.seed, PermutationKey::Use::kChunks)),
         blocks_root_(PermutationKey::root(options.seed, PermutationKey::Use::kBlock)) {}
 
@@ -171,8 +169,10 @@ class BlockwiseOrder final : public Order {
 };
 
 Status check(const BlockwiseOptions& options) {
-  if (options.block < 1) return invalid_argument("block is " + std::to_string(options.block) + "; at least 1 chunk is mixed");
-  if (options.lanes < 1) return invalid_argument("lanes is " + std::to_string(options.lanes) + "; there must be at least 1");
+  if (options.block < 1)
+    return invalid_argument("block is " + std::to_string(options.block) + "; at least 1 chunk is mixed");
+  if (options.lanes < 1)
+    return invalid_argument("lanes is " + std::to_string(options.lanes) + "; there must be at least 1");
   int64_t rows = 0;
   for (size_t chunk = 0; chunk < options.chunk_rows.size(); ++chunk) {
     const int64_t here = options.chunk_rows[chunk];

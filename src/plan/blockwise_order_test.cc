@@ -139,10 +139,10 @@ TEST(BlockwiseOrderTest, golden_values_never_change) {
   const Data data({{100, 3, 50, 7, 90, 64, 65}, 3, 2, 7});
   std::vector<int64_t> ids(8);
   data.order->ids_at(5, 0, ids);
-  EXPECT_EQ(ids, (std::vector<int64_t>{301, 359, 151, 319, 253, 245, 128, 329}));
+  EXPECT_EQ(ids, (std::vector<int64_t>{285, 317, 130, 377, 138, 371, 127, 323}));
 }
 
-TEST(BlockwiseOrderTest, a_billion_rows_cost_no_more_than_their_chunks) {
+TEST(BlockwiseOrderTest, huge_chunks_cost_no_more_than_small_ones) {
   const auto order = blockwise_order({std::vector<int64_t>(1000, int64_t{1} << 40), 8, 4, 7}).value();
   for (int64_t i = 0; i < 1000; ++i) {
     const int64_t position = i * 0x3fd'12345677 % order->size();

@@ -9,8 +9,9 @@
 
 namespace forebay {
 
-/// Which sample stands where in an epoch: for every epoch a permutation of the ids [0, size). A pure function of what it
-/// was made from: every host computes the same for every epoch, past and future. May be used by several threads at once.
+/// Which sample stands where in an epoch: for every epoch a permutation of the ids [0, size). A pure function of what
+/// it was made from: every host computes the same for every epoch, past and future. May be used by several threads at
+/// once.
 ///
 /// Epochs are 0 or larger; positions and ids are in [0, size).
 class Order {
@@ -58,11 +59,11 @@ struct BlockwiseOptions {
 
 /// For data that is read in chunks. Each epoch permutes the chunks, lays their rows end to end and cuts that line into
 /// `lanes` spans of equal length (the first ones one row longer where it does not divide). Inside a span the rows of
-/// `block` chunks after each other are permuted (a chunk cut by a span's edge counts in both). Position p is row p / lanes
-/// of lane p % lanes, so the longer lanes give the last rows. The order does not depend on who reads which lane.
+/// `block` chunks after each other are permuted (a chunk cut by a span's edge counts in both). Position p is row p /
+/// lanes of lane p % lanes, so the longer lanes give the last rows. The order does not depend on who reads which lane.
 ///
-/// Memory: one word per chunk, and two for each of the last three epochs asked for. Refuses (InvalidArgument) negative rows,
-/// more rows than 2^62, and a block or lanes below 1.
+/// Memory: one word per chunk, and two for each of the last three epochs asked for. Refuses (InvalidArgument) negative
+/// rows, more rows than 2^62, and a block or lanes below 1.
 Result<std::unique_ptr<Order>> blockwise_order(const BlockwiseOptions& options);
 
 }  // namespace forebay

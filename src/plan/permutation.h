@@ -10,14 +10,15 @@
 
 namespace forebay {
 
-/// 128 bits that choose one permutation. Keys form a tree: the seed's root for one purpose, then a child for each epoch,
-/// and for parts of an epoch children of children. Children with different numbers are different.
+/// 128 bits that choose one permutation. Keys form a tree: the seed's root for one purpose, then a child for each
+/// epoch, and for parts of an epoch children of children. Children with different numbers are different.
 struct PermutationKey {
   uint64_t a = 0;
   uint64_t b = 0;
 
-  /// What a permutation is for. The values are part of the derivation and never change. They take the place of a sample's
-  /// occurrence, which is never negative, so the plan's keys are apart from those of all samples (plan/random.h).
+  /// What a permutation is for. The values are part of the derivation and never change. They take the place of a
+  /// sample's occurrence, which is never negative, so the plan's keys are apart from those of all samples
+  /// (plan/random.h).
   enum class Use : int64_t { kOrder = -1, kChunks = -2, kBlock = -3, kStandIn = -4 };
 
   static PermutationKey root(uint64_t seed, Use use) {
@@ -29,7 +30,8 @@ struct PermutationKey {
     return {mix(a + i * 0x9E3779B97F4A7C15), mix(b + i * 0xD1342543DE82EF95)};
   }
 
-  /// A bijection of 64 bits in which each input bit flips each output bit about every other time (Stafford's "variant 13").
+  /// A bijection of 64 bits in which each input bit flips each output bit about every other time (Stafford's "variant
+  /// 13").
   static uint64_t mix(uint64_t x) {
     x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9;
     x = (x ^ x >> 27) * 0x94D049BB133111EB;
@@ -52,10 +54,11 @@ struct PermutationShape {
 
 /// A permutation of [0, size), one index at a time, in both directions, in constant memory and time.
 ///
-/// Large sizes: a Feistel network over pairs (left, right) with left below left_size and right below 1 << right_bits, both
-/// about the square root of `size`. Splitting and joining is a shift. Fewer than one in right_size / size pairs lie outside [0, size);
-/// those are sent through again, which keeps it a bijection and costs nothing that can be measured.
-/// Small sizes: a table. Making the object is a copy of a few words, so it can be made for each index.
+/// Large sizes: a Feistel network over pairs (left, right) with left below left_size and right below 1 << right_bits,
+/// both about the square root of `size`, so that splitting and joining is a shift. The few pairs outside [0, size), at
+/// most 1.5 in each square root of `size`, are sent through again: still a bijection, at a cost too small to measure.
+/// Small sizes: a table, drawn when the object is made (half a microsecond); otherwise making it is a copy of a few
+/// words.
 class Permutation {
  public:
   Permutation(const PermutationShape& shape, const PermutationKey& key);

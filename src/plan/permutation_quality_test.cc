@@ -1,5 +1,6 @@
-// Is the permutation as good as a drawn one? Each statistic is given in standard deviations from chance, over fixed seeds.
-// Each is also taken of the same network with two rounds, which it must condemn: a test that cannot fail proves nothing.
+// Is the permutation as good as a drawn one? Each statistic is given in standard deviations from chance, over fixed
+// seeds. Each is also taken of the same network with two rounds, which it must condemn: a test that cannot fail proves
+// nothing.
 
 #include <gtest/gtest.h>
 
@@ -199,7 +200,8 @@ TEST(PermutationQualityTest, pairs_of_small_sizes_are_even) {
       std::vector<int64_t> counts(static_cast<size_t>(n * n));
       for (int64_t epoch = 0; epoch < draws; ++epoch) {
         const Permutation permutation = family(29, epoch);
-        ++counts[static_cast<size_t>(permutation.at(3) * n + permutation.at(3 + (int64_t{1} << family.shape.right_bits)))];
+        ++counts[static_cast<size_t>(permutation.at(3) * n +
+                                     permutation.at(3 + (int64_t{1} << family.shape.right_bits)))];
       }
       const double pairs = static_cast<double>(n) * static_cast<double>(n - 1);
       std::vector<double> expected(counts.size(), static_cast<double>(draws) / pairs);
@@ -211,7 +213,8 @@ TEST(PermutationQualityTest, pairs_of_small_sizes_are_even) {
 }
 
 // Tiny sizes are shuffled exactly.
-std::vector<int64_t> frequencies_of_orders(int64_t size, size_t orders, const std::function<Permutation(int64_t)>& make) {
+std::vector<int64_t> frequencies_of_orders(int64_t size, size_t orders,
+                                           const std::function<Permutation(int64_t)>& make) {
   std::vector<std::vector<int64_t>> all;
   std::vector<int64_t> order(static_cast<size_t>(size));
   for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int64_t>(i);
@@ -245,7 +248,8 @@ TEST(PermutationQualityTest, every_place_of_tables_is_even) {
       for (int64_t p = 0; p < size; ++p) ++counts[static_cast<size_t>(p * size + permutation.at(p))];
     }
     const std::vector<double> expected(counts.size(), 20'000.0 / static_cast<double>(size));
-    EXPECT_LT(std::abs(chi_square_sigmas(counts, expected, static_cast<double>((size - 1) * (size - 1)))), kChance) << size;
+    EXPECT_LT(std::abs(chi_square_sigmas(counts, expected, static_cast<double>((size - 1) * (size - 1)))), kChance)
+        << size;
   }
 }
 

@@ -8,8 +8,8 @@ namespace forebay {
 using PhiloxCounter = std::array<uint32_t, 4>;
 using PhiloxKey = std::array<uint32_t, 2>;
 
-/// Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC11): a keyed bijection of 128 bits that
-/// passes every known statistical test. The generator behind every random choice of the plan; it has no state.
+/// Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC11): a keyed bijection of 128 bits
+/// that passes every known statistical test. The generator behind every random choice of the plan; it has no state.
 inline PhiloxCounter philox4x32(PhiloxCounter counter, PhiloxKey key) {
   constexpr uint64_t kMultiplier0 = 0xD2511F53, kMultiplier1 = 0xCD9E8D57;
   constexpr uint32_t kWeyl0 = 0x9E3779B9, kWeyl1 = 0xBB67AE85;
@@ -30,8 +30,9 @@ inline uint64_t join_words(uint32_t low, uint32_t high) { return static_cast<uin
 
 /// The same, with 64-bit halves: how the plan derives one key from another.
 inline std::array<uint64_t, 2> philox4x32(uint64_t counter_low, uint64_t counter_high, uint64_t key) {
-  const PhiloxCounter out = philox4x32({low_word(counter_low), high_word(counter_low), low_word(counter_high),
-                                        high_word(counter_high)}, {low_word(key), high_word(key)});
+  const PhiloxCounter out =
+      philox4x32({low_word(counter_low), high_word(counter_low), low_word(counter_high), high_word(counter_high)},
+                 {low_word(key), high_word(key)});
   return {join_words(out[0], out[1]), join_words(out[2], out[3])};
 }
 

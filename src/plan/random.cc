@@ -27,8 +27,9 @@ Word below_without_bias(Word bound, Draw draw) {
 RandomStream::RandomStream(const SampleKey& key, uint32_t operation) {
   const auto epoch = static_cast<uint64_t>(key.epoch), occurrence = static_cast<uint64_t>(key.occurrence);
   const auto id = static_cast<uint64_t>(key.id);
-  const PhiloxCounter outer = philox4x32({low_word(epoch), high_word(epoch), low_word(occurrence), high_word(occurrence)},
-                                         {low_word(key.seed), high_word(key.seed)});
+  const PhiloxCounter outer =
+      philox4x32({low_word(epoch), high_word(epoch), low_word(occurrence), high_word(occurrence)},
+                 {low_word(key.seed), high_word(key.seed)});
   key_ = {outer[0], outer[1]};
   counter_ = {0, operation, low_word(id) ^ outer[2], high_word(id) ^ outer[3]};
 }

@@ -23,8 +23,8 @@ struct SampleKey {
 ///     block i = philox(counter: i, operation, id.low ^ E2, id.high ^ E3   key: E0, E1)
 ///
 /// For one (seed, epoch, occurrence) all (id, operation, block) are different counters under one key, so no two streams
-/// share a block; different (seed, epoch, occurrence) have unrelated 128-bit keys. 64-bit values enter low word first. A
-/// stream has 2^32 blocks of four words, then starts again.
+/// share a block; different (seed, epoch, occurrence) have unrelated 128-bit keys. 64-bit values enter low word first.
+/// A stream has 2^32 blocks of four words, then starts again.
 class RandomStream {
  public:
   RandomStream(const SampleKey& key, uint32_t operation);
@@ -36,8 +36,8 @@ class RandomStream {
   double uniform();
   /// In [low, high); `low` when the two are equal.
   double uniform(double low, double high);
-  /// In [0, bound), without bias. bound > 0. Takes one word for bounds below 2^32 and two for larger ones, and more when
-  /// a draw has to be rejected (fewer than one in bound/2^32, or bound/2^64).
+  /// In [0, bound), without bias. bound > 0. Takes one word for bounds below 2^32 and two for larger ones, and more
+  /// when a draw has to be rejected (with a probability below bound / 2^32 or bound / 2^64).
   uint64_t below(uint64_t bound);
 
  private:

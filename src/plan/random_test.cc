@@ -22,8 +22,10 @@ std::vector<uint32_t> words(const SampleKey& key, uint32_t operation, int count)
 }
 
 TEST(RandomTest, golden_values_never_change) {
-  EXPECT_EQ(words({}, 0, 6), (std::vector<uint32_t>{0xcb63db8c, 0x50282a4d, 0xf5b1dcfb, 0x8afd3d08, 0x5d36c824, 0x3d02504b}));
-  EXPECT_EQ(words({7, 3, 123456789012, 1}, 5, 6), (std::vector<uint32_t>{0xe59f0e43, 0x8ab54534, 0x73b1bdf0, 0x361b5e47, 0xcb327903, 0x9d44b471}));
+  EXPECT_EQ(words({}, 0, 6),
+            (std::vector<uint32_t>{0xcb63db8c, 0x50282a4d, 0xf5b1dcfb, 0x8afd3d08, 0x5d36c824, 0x3d02504b}));
+  EXPECT_EQ(words({7, 3, 123456789012, 1}, 5, 6),
+            (std::vector<uint32_t>{0xe59f0e43, 0x8ab54534, 0x73b1bdf0, 0x361b5e47, 0xcb327903, 0x9d44b471}));
   RandomStream stream({7, 3, 42, 0}, 1);
   EXPECT_EQ(stream.next_u64(), 0x78a1212c1a1b62f5u);
   EXPECT_EQ(stream.uniform(), 0x1.2168c23c9f21ep-1);
@@ -42,9 +44,7 @@ TEST(RandomTest, the_derivation_is_the_documented_one) {
   }
 }
 
-TEST(RandomTest, equal_keys_give_equal_numbers) {
-  EXPECT_EQ(words({1, 2, 3, 4}, 5, 100), words({1, 2, 3, 4}, 5, 100));
-}
+TEST(RandomTest, equal_keys_give_equal_numbers) { EXPECT_EQ(words({1, 2, 3, 4}, 5, 100), words({1, 2, 3, 4}, 5, 100)); }
 
 // Every bit of every input, one at a time: about half of the output bits must change.
 TEST(RandomTest, each_input_changes_the_stream) {

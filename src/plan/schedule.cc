@@ -10,9 +10,12 @@
 namespace forebay {
 
 Status ScheduleOptions::check() const {
-  if (epoch_size < 0) return invalid_argument("epoch_size is " + std::to_string(epoch_size) + "; it cannot be negative");
-  if (batch_size < 1) return invalid_argument("batch size is " + std::to_string(batch_size) + "; it must be 1 or larger");
-  if (world_size < 1) return invalid_argument("world_size is " + std::to_string(world_size) + "; it must be 1 or larger");
+  if (epoch_size < 0)
+    return invalid_argument("epoch_size is " + std::to_string(epoch_size) + "; it cannot be negative");
+  if (batch_size < 1)
+    return invalid_argument("batch size is " + std::to_string(batch_size) + "; it must be 1 or larger");
+  if (world_size < 1)
+    return invalid_argument("world_size is " + std::to_string(world_size) + "; it must be 1 or larger");
   if (batch_size > INT32_MAX / world_size) {
     return invalid_argument("batch size " + std::to_string(batch_size) + " times world_size " +
                             std::to_string(world_size) + " is 2^31 or more; make the batch smaller");

@@ -23,12 +23,13 @@ struct ScheduleOptions {
   int64_t world_size = 1;
   LastPolicy last = LastPolicy::kPartial;
 
-  /// InvalidArgument unless epoch_size is 0 or larger, the other two 1 or larger, and batch_size × world_size below 2^31.
+  /// InvalidArgument unless epoch_size is 0 or larger, the other two 1 or larger, and batch_size × world_size below
+  /// 2^31.
   Status check() const;
 };
 
-/// One row of a rank's batch: the sample at `position` of the epoch's order. `occurrence` counts how often that position was
-/// used before in the epoch, so a repeat has random numbers of its own.
+/// One row of a rank's batch: the sample at `position` of the epoch's order. `occurrence` counts how often that
+/// position was used before in the epoch, so a repeat has random numbers of its own.
 struct Row {
   int64_t position = 0;
   int64_t occurrence = 0;
@@ -40,9 +41,9 @@ struct Row {
 ///
 /// The only state is the position: how many samples of the epoch's order are behind. A global batch is the next
 /// batch_size × world_size positions, so a schedule with other ranks or another batch size goes on from any position
-/// exactly where the last one stopped. Over all ranks each position of the epoch appears once without `padding` (but for a
-/// dropped tail), and every rank takes the same number of steps with at least one row in each. Repeats only occur in the
-/// last step, take positions from the epoch's beginning, and stand at the end of a rank's rows.
+/// exactly where the last one stopped. Over all ranks each position of the epoch appears once without `padding` (but
+/// for a dropped tail), and every rank takes the same number of steps with at least one row in each. Repeats only occur
+/// in the last step, take positions from the epoch's beginning, and stand at the end of a rank's rows.
 class Schedule {
  public:
   /// `options` must pass check().
@@ -55,7 +56,8 @@ class Schedule {
   int64_t steps() const { return steps_left(0); }
   /// The position after the step that begins at `position`.
   int64_t next_position(int64_t position) const;
-  /// The rows of one rank in the step that begins at `position`. `out` is replaced; it stays empty when no step is left.
+  /// The rows of one rank in the step that begins at `position`. `out` is replaced; it stays empty when no step is
+  /// left.
   void rows(int64_t position, int64_t rank, std::vector<Row>* out) const;
 
  private:
@@ -67,11 +69,12 @@ class Schedule {
   std::shared_ptr<const Deal> deal_;
 };
 
-/// The position whose sample stands in for a bad one at `position`: another one of [0, epoch_size), or itself when there is no
-/// other. The first epoch_size - 1 attempts give each other position once.
+/// The position whose sample stands in for a bad one at `position`: another one of [0, epoch_size), or itself when
+/// there is no other. The first epoch_size - 1 attempts give each other position once.
 int64_t stand_in_position(uint64_t seed, int64_t epoch, int64_t position, int64_t attempt, int64_t epoch_size);
 
-/// The same among the positions of `range`, which has `position` in it: for chunked data, those of Order::read_together().
+/// The same among the positions of `range`, which has `position` in it: for chunked data, those of
+/// Order::read_together().
 int64_t stand_in_position(uint64_t seed, int64_t epoch, int64_t position, int64_t attempt, const Order::Range& range);
 
 }  // namespace forebay

@@ -6,9 +6,9 @@
 
 namespace forebay {
 
-/// Pearson's chi-square of counts against expectations, as standard deviations from what chance gives (`freedom` degrees). Chance
-/// stays within about 4; sums over many cells are close to normal. `inflation`: what the sum's mean is to `freedom`, other
-/// than 1 for draws without replacement.
+/// Pearson's chi-square of counts against expectations, as standard deviations from what chance gives (`freedom`
+/// degrees). Chance stays within about 4; sums over many cells are close to normal. `inflation`: what the sum's mean is
+/// to `freedom`, other than 1 for draws without replacement.
 inline double chi_square_sigmas(std::span<const int64_t> counts, std::span<const double> expected, double freedom,
                                 double inflation = 1) {
   double sum = 0;
@@ -24,7 +24,8 @@ inline double chi_square_sigmas(std::span<const int64_t> counts) {
   double total = 0, squares = 0;
   for (int64_t count : counts) total += static_cast<double>(count);
   const double expected = total / static_cast<double>(counts.size());
-  for (int64_t count : counts) squares += (static_cast<double>(count) - expected) * (static_cast<double>(count) - expected);
+  for (int64_t count : counts)
+    squares += (static_cast<double>(count) - expected) * (static_cast<double>(count) - expected);
   const double freedom = static_cast<double>(counts.size()) - 1;
   return (squares / expected - freedom) / std::sqrt(2 * freedom);
 }

@@ -48,6 +48,8 @@ void bind_loader(nb::module_& module) {
       .def("__init__", &open, arg("description"), nb::kw_only(), arg("seed"), arg("epochs").none(), arg("rank").none(),
            arg("world_size").none(), arg("threads").none(), arg("requests").none(), arg("memory").none(), arg("on_error"),
            arg("max_errors").none(), arg("storage_options"), arg("convert").none())
+      .def("prepare", &PyLoader::prepare, "Runs the filters, once.")
+      .def("begin_iteration", &PyLoader::begin_iteration, "A new `for` begins.")
       .def("next", &PyLoader::next, nb::sig("def next(self) -> Batch | None"), "A batch, or None at the end of an epoch.")
       .def("take_call", &PyLoader::take_call, arg("timeout_s"),
            nb::sig("def take_call(self, timeout_s: float) -> ForeignCall | None"),
@@ -65,7 +67,6 @@ void bind_loader(nb::module_& module) {
       .def("stats", &PyLoader::stats, nb::sig("def stats(self) -> dict[str, object]"))
       .def("errors", &PyLoader::errors, nb::sig("def errors(self) -> list[dict[str, object]]"))
       .def("close", &PyLoader::close)
-      .def("require_open", &PyLoader::require_open, "Raises in a forked child and after close().")
       .def_prop_ro("closed", &PyLoader::closed);
 
   nb::class_<EpochDigest>(module, "EpochDigest",

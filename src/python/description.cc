@@ -1,9 +1,14 @@
 #include "python/description.h"
 
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <fmt/format.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include "python/array.h"
 #include "python/raise.h"
@@ -22,8 +27,8 @@ PyDescription source(nb::str name, nb::dict args, nb::str label) {
   return {Description(spec(std::move(name), std::move(args), std::move(label)))};
 }
 
-ArrayField array_field(nb::handle value) {
-  ArrayField field;
+Array read_array(nb::handle value) {
+  Array field;
   if (PyUnicode_Check(value.ptr())) {
     field.path = from_text(value);
   } else {
@@ -32,12 +37,27 @@ ArrayField array_field(nb::handle value) {
   return field;
 }
 
-PyDescription arrays(nb::list names, nb::list values, nb::str label) {
-  auto fields = std::make_shared<std::vector<ArrayField>>();
-  for (nb::handle value : values) fields->push_back(array_field(value));
+// As the C++ source prints itself: the text is part of the fingerprint, which must not depend on the face.
+std::string arrays_label(const std::map<std::string, Array>& fields) {
+  std::string text;
+  for (const auto& [name, array] : fields) {
+    text += (text.empty() ? "" : ", ") + name + "=";
+    text += array.path.empty() ? fmt::format("<{} {}>", dtype_name(array.values.dtype), array.values.shape.to_string())
+                               : array.path;
+  }
+  return text;
+}
+
+PyDescription arrays(const std::vector<std::string>& names, nb::list values) {
+  auto fields = std::make_shared<std::vector<Array>>();
+  std::map<std::string, Array> by_name;
+  for (size_t i = 0; i < names.size(); ++i) {
+    fields->push_back(read_array(values[i]));
+    by_name.emplace(names[i], fields->back());
+  }
   Json args = Json::object();
-  args["fields"] = to_json(names);
-  OpSpec op{"arrays", std::move(args), std::move(fields), from_text(label)};
+  args["fields"] = names;
+  OpSpec op{"arrays", std::move(args), std::move(fields), arrays_label(by_name)};
   return {Description(std::move(op)), nb::tuple(values)};
 }
 
@@ -68,7 +88,7 @@ void bind_description(nb::module_& module) {
   nb::class_<PyDescription>(module, "Description", "A source and the operators after it. Immutable; touches no storage.")
       .def_static("source", &source, nb::arg("name"), nb::arg("args"), nb::arg("label") = "",
                   "A description of nothing but a source.")
-      .def_static("arrays", &arrays, nb::arg("names"), nb::arg("values"), nb::arg("label"),
+      .def_static("arrays", &arrays, nb::arg("names"), nb::arg("values"),
                   "The source `arrays`: C-contiguous arrays, or paths of .npy files.")
       .def("append", [](const PyDescription& self, nb::str name, nb::dict args, nb::str label) {
             return PyDescription{self.value.append(spec(std::move(name), std::move(args), std::move(label))), self.keep};

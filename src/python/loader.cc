@@ -47,16 +47,20 @@ std::shared_ptr<Loader> open_or_raise(const PyDescription& description, LoaderOp
 }  // namespace
 
 PyLoader::PyLoader(const PyDescription& description, LoaderOptions options, nb::object convert)
-    : keep_(description.keep), convert_(std::move(convert)), loader_(open_or_raise(description, std::move(options))),
-      process_(getpid()) {}
+    : keep_(description.keep), convert_(std::move(convert)), process_(getpid()) {
+  engine_->loader = open_or_raise(description, std::move(options));
+}
 
 PyLoader::~PyLoader() {
   if (getpid() != process_) {
-    new std::shared_ptr<Loader>(std::move(loader_));  // its threads are not in this process: nothing can be joined
+    new std::shared_ptr<Engine>(std::move(engine_));  // its threads are not in this process: nothing can be joined
     return;
   }
   nb::gil_scoped_release unlocked;
-  loader_.reset();
+  engine_->loader->close();
+  engine_->turn.lock();  // what goes on in the background ends soon after close(), and reads what `keep_` keeps
+  engine_->turn.unlock();
+  engine_.reset();
 }
 
 Loader& PyLoader::loader() const {
@@ -65,7 +69,7 @@ Loader& PyLoader::loader() const {
                                        "forked from it; open a new Loader after the fork",
                                        process_, getpid())));
   }
-  return *loader_;
+  return *engine_->loader;
 }
 
 void PyLoader::raise_from(const Status& status) {
@@ -80,9 +84,28 @@ void PyLoader::raise_from(const Status& status) {
 template <typename Call>
 auto PyLoader::in_turn(Call call) {
   Loader& target = loader();
-  nb::gil_scoped_release unlocked;
-  std::lock_guard lock(turn_);
-  return call(target);
+  while (true) {
+    {
+      nb::gil_scoped_release unlocked;
+      std::unique_lock lock(engine_->turn, kSignalPeriod);
+      if (lock.owns_lock()) return call(target);
+    }
+    check_signals();
+  }
+}
+
+void PyLoader::prepare() {
+  loader();
+  const Status status = wait_interruptibly([engine = engine_] {
+    std::lock_guard lock(engine->turn);
+    return engine->loader->prepare();
+  });
+  if (!status.ok()) raise_from(status);
+}
+
+void PyLoader::begin_iteration() {
+  require_open();
+  in_turn([](Loader& target) { return target.begin_iteration(); });
 }
 
 nb::object PyLoader::next() {
@@ -147,7 +170,7 @@ nb::list PyLoader::errors() {
 
 void PyLoader::close() {
   if (getpid() != process_) return;
-  Loader& target = *loader_;
+  Loader& target = *engine_->loader;
   nb::gil_scoped_release unlocked;
   target.close();
 }

@@ -17,7 +17,7 @@ namespace forebay::python {
 namespace nb = nanobind;
 
 /// A loader as Python sees it. Methods are entered with the interpreter lock and give it up while they wait; those that the
-/// C++ loader wants from one thread at a time take turns here.
+/// C++ loader wants from one thread at a time take turns here. Ctrl-C interrupts every wait but close(), which is bounded.
 ///
 /// After a fork the child has none of the loader's threads: there every method raises, and the destructor lets the memory be.
 class PyLoader {
@@ -27,7 +27,10 @@ class PyLoader {
   PyLoader(const PyLoader&) = delete;
   PyLoader& operator=(const PyLoader&) = delete;
 
-  /// A Batch, or None at the end of an epoch. Ctrl-C interrupts the wait and loses nothing.
+  /// Runs the filters. Python threads must be there to take their calls.
+  void prepare();
+  void begin_iteration();
+  /// A Batch, or None at the end of an epoch. An interrupt loses nothing.
   nb::object next();
   nb::object take_call(double timeout_s);
   int64_t batches_per_epoch();
@@ -38,7 +41,7 @@ class PyLoader {
   nb::dict stats();
   nb::list errors();
   void close();
-  bool closed() const { return loader_->closed(); }
+  bool closed() const { return engine_->loader->closed(); }
   /// Raises in a forked child and after close().
   void require_open() const;
 
@@ -46,15 +49,19 @@ class PyLoader {
   Loader& loader() const;
 
  private:
+  // Shared with a prepare() that was interrupted and goes on in the background.
+  struct Engine {
+    std::shared_ptr<Loader> loader;
+    std::timed_mutex turn;
+  };
   [[noreturn]] void raise_from(const Status& status);
   template <typename Call>
   auto in_turn(Call call);
 
-  nb::object keep_;  // outlives loader_, which reads its memory
+  nb::object keep_;  // outlives the loader, which reads its memory
   nb::object convert_;
-  std::shared_ptr<Loader> loader_;
+  std::shared_ptr<Engine> engine_ = std::make_shared<Engine>();
   pid_t process_;
-  std::mutex turn_;
   Status raised_;  // keeps the payload of the last user exception until Python has picked the exception up
 };
 

@@ -1,0 +1,134 @@
+#include <fmt/format.h>
+
+#include "codec/png_test_encoder.h"
+
+namespace forebay {
+namespace {
+
+using namespace codec_test;
+
+struct Kind {
+  PngColor color;
+  int bits;
+};
+constexpr Kind kKinds[] = {
+    {PngColor::kGray, 1},    {PngColor::kGray, 2},    {PngColor::kGray, 4},      {PngColor::kGray, 8},
+    {PngColor::kGray, 16},   {PngColor::kRgb, 8},     {PngColor::kRgb, 16},      {PngColor::kPalette, 1},
+    {PngColor::kPalette, 2}, {PngColor::kPalette, 4}, {PngColor::kPalette, 8},   {PngColor::kGrayAlpha, 8},
+    {PngColor::kGrayAlpha, 16}, {PngColor::kRgbAlpha, 8}, {PngColor::kRgbAlpha, 16},
+};
+
+/// What the format's text says that a picture looks like, pixel by pixel.
+Blob expected_rgb(const PngSamples& picture) {
+  const PngHeader& header = picture.header;
+  const Blob palette = palette_chunk(256);
+  Blob out;
+  for (int64_t y = 0; y < header.height; ++y) {
+    for (int64_t x = 0; x < header.width; ++x) {
+      for (int c = 0; c < 3; ++c) {
+        const int sample = picture.at(x, y, header.components() >= 3 ? c : 0);
+        if (header.color == PngColor::kPalette) {
+          out.push_back(palette[static_cast<size_t>(3 * sample + c)]);
+        } else {
+          out.push_back(static_cast<uint8_t>(header.bits == 16 ? sample >> 8 : sample * 255 / ((1 << header.bits) - 1)));
+        }
+      }
+    }
+  }
+  return out;
+}
+
+TEST(png, every_kind_decodes_to_its_pixels) {
+  uint32_t seed = 0;
+  for (const Kind& kind : kKinds) {
+    for (const bool interlaced : {false, true}) {
+      for (const auto& [width, height] : {std::pair(1, 1), std::pair(3, 2), std::pair(5, 9), std::pair(37, 23)}) {
+        const PngSamples picture = random_samples({width, height, kind.bits, kind.color, interlaced}, ++seed);
+        const Decoded decoded = decode_all(encode_png(picture));
+        ASSERT_TRUE(decoded.status.ok()) << decoded.status.to_string();
+        ASSERT_TRUE(decoded.pixels == expected_rgb(picture))
+            << fmt::format("color {} bits {} interlaced {} {}x{}", static_cast<int>(kind.color), kind.bits, interlaced,
+                           width, height);
+      }
+    }
+  }
+}
+
+TEST(png, crop_equals_full_decode) {
+  uint32_t seed = 50;
+  for (const Kind& kind : kKinds) {
+    for (const bool interlaced : {false, true}) {
+      const Blob bytes = encode_png(random_samples({37, 29, kind.bits, kind.color, interlaced}, ++seed));
+      expect_crops_equal_full_decode(bytes, 60, seed, fmt::format("color {} bits {}", static_cast<int>(kind.color), kind.bits));
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(png, palette_entries_that_are_absent_are_black) {
+  const PngSamples picture{{3, 1, 8, PngColor::kPalette, false}, {0, 1, 200}};
+  const Decoded decoded = decode_all(encode_png(picture, 2));
+  ASSERT_TRUE(decoded.status.ok()) << decoded.status.to_string();
+  const Blob palette = palette_chunk(2);
+  Blob expected(palette.begin(), palette.end());
+  expected.insert(expected.end(), {0, 0, 0});
+  EXPECT_EQ(decoded.pixels, expected);
+}
+
+TEST(png, truncated_is_corrupt_at_every_length) {
+  for (const bool interlaced : {false, true}) {
+    const Blob bytes = encode_png(random_samples({9, 7, 8, PngColor::kRgb, interlaced}, 1));
+    for (size_t length = 8; length < bytes.size(); ++length) {
+      const Blob part(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(length));
+      ASSERT_EQ(decode_all(part).status.code(), Code::kCorrupt) << length;
+    }
+  }
+}
+
+TEST(png, changed_bytes_are_corrupt) {
+  const Blob bytes = encode_png(random_samples({9, 7, 8, PngColor::kRgb, false}, 1));
+  for (size_t at = 8; at < bytes.size(); ++at) {
+    Blob changed = bytes;
+    changed[at] ^= 4;
+    ASSERT_FALSE(decode_all(changed).status.ok()) << at;
+  }
+}
+
+TEST(png, header_that_promises_more_than_the_data_is_corrupt) {
+  PngSamples picture = random_samples({64, 64, 8, PngColor::kRgb, false}, 1);
+  Blob bytes = encode_png(picture);
+  for (const uint32_t height : {65u, 640u, 0x7FFFFFFFu}) {
+    Blob ihdr(bytes.begin() + 16, bytes.begin() + 29), lying(bytes.begin(), bytes.begin() + 8), size;
+    put_u32(size, height);
+    std::copy(size.begin(), size.end(), ihdr.begin() + 4);
+    put_chunk(lying, "IHDR", ihdr);
+    lying.insert(lying.end(), bytes.begin() + 33, bytes.end());
+    EXPECT_EQ(decode_all(lying).status.code(), Code::kCorrupt) << height;
+  }
+}
+
+TEST(png, orientation_is_found_before_and_after_the_data) {
+  const PngSamples picture = random_samples({4, 2, 8, PngColor::kRgb, false}, 1);
+  const Blob tiff = {'M', 'M', 0, 42, 0, 0, 0, 8, 0, 1, 0x01, 0x12, 0, 3, 0, 0, 0, 1, 0, 6, 0, 0, 0, 0, 0, 0};
+  Blob chunk;
+  put_chunk(chunk, "eXIf", tiff);
+  for (const Blob& bytes : {encode_png(picture, 256, chunk), encode_png(picture, 256, {}, chunk)}) {
+    const auto info = probe_image(bytes);
+    ASSERT_TRUE(info.ok());
+    EXPECT_EQ(info->orientation, 6);
+    EXPECT_EQ(info->width(), 2);
+    EXPECT_TRUE(decode_all(bytes).status.ok());
+  }
+}
+
+TEST(png, unknown_chunks_are_passed_over_unless_critical) {
+  const PngSamples picture = random_samples({4, 2, 8, PngColor::kRgb, false}, 1);
+  Blob ancillary, critical;
+  put_chunk(ancillary, "abCd", {1, 2, 3});
+  put_chunk(critical, "ABCD", {1, 2, 3});
+  EXPECT_TRUE(decode_all(encode_png(picture, 256, ancillary)).status.ok());
+  EXPECT_EQ(decode_all(encode_png(picture, 256, critical)).status.code(), Code::kUnsupported);
+}
+
+}  // namespace
+}  // namespace forebay

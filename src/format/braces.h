@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "forebay/result.h"
+
+namespace forebay {
+
+/// Names that `{a,b}` and `{000..099}` in a pattern stand for, in the order written; numbers keep the width of the longer
+/// bound. A brace without a comma or two dots stands for itself. At most a million names.
+Result<std::vector<std::string>> expand_braces(std::string_view pattern);
+
+}  // namespace forebay

@@ -1,0 +1,115 @@
+#include "format/files.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "format/braces.h"
+#include "format/glob.h"
+#include "format/object_source.h"
+#include "format/open_store.h"
+#include "format/stat_all.h"
+#include "format/walk.h"
+
+namespace forebay {
+
+namespace {
+
+using Found = std::set<std::pair<std::string, uint64_t>>;  // alternatives of a pattern may overlap
+
+std::unique_ptr<Source> make_source(std::shared_ptr<Store> store, std::string base, KeyTable keys) {
+  return std::make_unique<ObjectSource>(
+      std::move(store), [base = std::move(base)](std::string_view key) { return base + std::string(key); },
+      std::move(keys), std::vector<Column>());
+}
+
+Status nothing_matches(Store& store, const std::string& pattern, const std::string& name) {
+  const std::string alternative = name == pattern ? "" : fmt::format(" (one of the names of '{}')", pattern);
+  return not_found(fmt::format("nothing matches '{}'{}; the nearest folder that exists is '{}'", name, alternative,
+                               nearest_folder(store, Glob(name).base() + "x")));
+}
+
+/// What one pattern with wildcards matches, added to `found` by full key. A base that does not exist matches nothing.
+Status search(Store& store, const std::string& pattern, std::stop_token stop, Found& found) {
+  const Glob glob(pattern);
+  const std::string& base = glob.base();
+  const Status walked = walk(store, base, std::move(stop), [&](const std::string&, ListPage& page) {
+    for (ObjectInfo& object : page.objects) {
+      if (glob.matches(std::string_view(object.key).substr(base.size()))) found.emplace(std::move(object.key), object.size);
+    }
+    std::erase_if(page.prefixes, [&](const std::string& folder) {
+      return !glob.may_match_below(std::string_view(folder).substr(base.size()));
+    });
+  });
+  return walked.code() == Code::kNotFound ? Status() : walked;
+}
+
+/// Sizes of names spelled out in full, which must all exist.
+Status look_up(Store& store, const std::string& pattern, const std::vector<std::string>& names, std::stop_token stop,
+               Found& found) {
+  std::optional<int64_t> missing;
+  const Status asked = stat_all(
+      store, static_cast<int64_t>(names.size()), [&](int64_t i) { return names[static_cast<size_t>(i)]; }, std::move(stop),
+      [&](int64_t i, std::optional<uint64_t> size) {
+        if (size) found.emplace(names[static_cast<size_t>(i)], *size);
+        else missing = std::min(missing.value_or(i), i);
+      });
+  if (asked.code() == Code::kUnsupported && names.size() == 1) {
+    return invalid_argument(fmt::format("'{}' {}; for the files below a folder use '{}/**'", pattern, asked.message(), pattern));
+  }
+  if (asked.ok() && missing) return nothing_matches(store, pattern, names[static_cast<size_t>(*missing)]);
+  return asked;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Source>> open_files(std::shared_ptr<Store> store, const std::string& pattern,
+                                           std::stop_token stop) {
+  if (pattern.empty()) return invalid_argument("the pattern is empty; '*' stands for the files of the current folder");
+  FOREBAY_ASSIGN(const std::vector<std::string> alternatives, expand_braces(pattern));
+  Found found;
+  std::vector<std::string> names;
+  for (const std::string& alternative : alternatives) {
+    if (Glob::has_wildcards(alternative)) {
+      FOREBAY_RETURN_IF_ERROR(search(*store, alternative, stop, found));
+    } else {
+      names.push_back(alternative);
+    }
+  }
+  FOREBAY_RETURN_IF_ERROR(look_up(*store, pattern, names, stop, found));
+  if (found.empty()) return nothing_matches(*store, pattern, pattern);
+
+  // Braces may spell out folders too: keys begin behind what all names have before the first special character.
+  const size_t special = std::min(pattern.find_first_of("*?[{"), pattern.size());
+  const size_t slash = pattern.substr(0, special).rfind('/');
+  const std::string base = slash == std::string::npos ? "" : pattern.substr(0, slash + 1);
+  KeyTableBuilder keys;
+  for (const auto& [key, size] : found) keys.add(std::string_view(key).substr(base.size()), size);
+  return make_source(std::move(store), base, std::move(keys).sorted());
+}
+
+Result<std::unique_ptr<Source>> open_file_list(std::shared_ptr<Store> store, std::vector<std::string> names,
+                                               std::stop_token stop) {
+  if (names.empty()) return invalid_argument("the list of files is empty");
+  KeyTableBuilder keys;
+  for (std::string& name : names) {
+    FOREBAY_ASSIGN(name, path_of_url(name));
+    keys.add(name, 0);
+  }
+  int64_t found = 0;
+  FOREBAY_RETURN_IF_ERROR(stat_all(
+      *store, static_cast<int64_t>(names.size()), [&](int64_t i) { return names[static_cast<size_t>(i)]; }, std::move(stop),
+      [&](int64_t i, std::optional<uint64_t> size) {
+        keys.set_object_bytes(static_cast<size_t>(i), size.value_or(0));
+        found += size ? 1 : 0;
+      }));
+  if (found == 0) {
+    return not_found(fmt::format("none of the {} files exists, e.g. '{}'; the nearest folder that does is '{}'", names.size(),
+                                 names[0], nearest_folder(*store, names[0])));
+  }
+  return make_source(std::move(store), "", std::move(keys).in_order());
+}
+
+}  // namespace forebay

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace forebay {
+
+/// A path pattern: `*` and `?` inside a name, `[a-z]` and `[!a-z]` of bytes, `**` for any number of folders.
+class Glob {
+ public:
+  explicit Glob(std::string_view pattern);
+
+  static bool has_wildcards(std::string_view text) { return text.find_first_of("*?[") != std::string_view::npos; }
+  /// The folders before the first wildcard: where a search begins. Empty or ends in '/'.
+  const std::string& base() const { return base_; }
+  /// True for a path below the base, given relative to it.
+  bool matches(std::string_view path) const;
+  /// True when something in this folder (relative to the base, ending in '/') or below may match.
+  bool may_match_below(std::string_view folder) const;
+
+ private:
+  std::string base_;
+  std::vector<std::string> parts_;
+};
+
+/// One name against one pattern without slashes.
+bool matches_name(std::string_view pattern, std::string_view name);
+
+}  // namespace forebay

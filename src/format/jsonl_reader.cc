@@ -1,0 +1,104 @@
+#include "format/jsonl_reader.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace forebay {
+
+namespace {
+
+/// What the parser calls. Every `false` stops it; `status` then says why.
+class ObjectHandler final : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  ObjectHandler(JsonlSink& sink, uint64_t line) : sink_(sink), line_(line) {}
+  Status status;
+
+  bool null() override {
+    return fail(Code::kCorrupt, inside_ ? fmt::format("'{}' is null; give every object a value", name_) : not_an_object());
+  }
+  bool boolean(bool value) override { return scalar(value); }
+  bool number_integer(number_integer_t value) override { return scalar(int64_t{value}); }
+  bool number_unsigned(number_unsigned_t value) override {
+    return value <= INT64_MAX ? scalar(static_cast<int64_t>(value)) : scalar(static_cast<double>(value));
+  }
+  bool number_float(number_float_t value, const string_t&) override { return scalar(double{value}); }
+  bool string(string_t& value) override { return scalar(std::string_view(value)); }
+  bool binary(binary_t&) override { return false; }
+  bool start_object(size_t) override {
+    if (inside_) return nested();
+    inside_ = true;
+    return true;
+  }
+  bool key(string_t& name) override {
+    name_ = std::move(name);
+    return true;
+  }
+  bool end_object() override {
+    status = sink_.end_of_object(line_);
+    return status.ok();
+  }
+  bool start_array(size_t) override { return nested(); }
+  bool end_array() override { return true; }
+  bool parse_error(size_t position, const std::string&, const nlohmann::detail::exception&) override {
+    return fail(Code::kCorrupt, fmt::format("no valid JSON at character {}", position));
+  }
+
+ private:
+  template <typename T>
+  bool scalar(T value) {
+    if (!inside_) return fail(Code::kCorrupt, not_an_object());
+    status = sink_.value(name_, value, line_);
+    return status.ok();
+  }
+  bool nested() {
+    if (!inside_) return fail(Code::kCorrupt, not_an_object());
+    return fail(Code::kUnsupported, fmt::format("'{}' is a list or an object; columns hold numbers, text, true or false; "
+                                                "leave it out or write it as text", name_));
+  }
+  static std::string not_an_object() { return "each line must be a JSON object, as in {\"path\": \"a.jpg\"}"; }
+  bool fail(Code code, const std::string& what) {
+    status = Status(code, fmt::format("line {}: {}", line_, what));
+    return false;
+  }
+
+  JsonlSink& sink_;
+  const uint64_t line_;
+  bool inside_ = false;
+  std::string name_;
+};
+
+}  // namespace
+
+Status JsonlReader::feed(std::string_view piece) {
+  while (!piece.empty()) {
+    const size_t newline = piece.find('\n');
+    const std::string_view part = piece.substr(0, newline);
+    if (line_.size() + part.size() > kMaxLineBytes) {
+      return corrupt(fmt::format("line {}: longer than {} bytes", line_number_, kMaxLineBytes));
+    }
+    line_ += part;
+    if (newline == std::string_view::npos) return {};
+    FOREBAY_RETURN_IF_ERROR(end_line());
+    piece.remove_prefix(newline + 1);
+  }
+  return {};
+}
+
+Status JsonlReader::end_line() {
+  std::string_view text = line_;
+  if (line_number_ == 1 && text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+  const uint64_t line = line_number_++;
+  Status status;
+  if (text.find_first_not_of(" \t\r") != std::string_view::npos) {
+    ObjectHandler handler(sink_, line);
+    const bool parsed = nlohmann::json::sax_parse(text.begin(), text.end(), &handler);
+    status = handler.status;
+    if (!parsed && status.ok()) status = corrupt(fmt::format("line {}: no valid JSON", line));
+  }
+  line_.clear();
+  return status;
+}
+
+Status JsonlReader::finish() { return line_.empty() ? Status() : end_line(); }
+
+}  // namespace forebay

@@ -1,0 +1,58 @@
+#include "format/object_source.h"
+
+#include <utility>
+
+namespace forebay {
+
+ObjectSource::ObjectSource(std::shared_ptr<Store> store, std::function<std::string(std::string_view)> store_key,
+                           KeyTable keys, std::vector<Column> columns)
+    : store_(std::move(store)), store_key_(std::move(store_key)), keys_(std::move(keys)), columns_(std::move(columns)) {
+  Field bytes, key;
+  bytes.name = "bytes";
+  bytes.kind = FieldKind::kBytes;
+  bytes.fetched = true;
+  key.name = "key";
+  key.kind = FieldKind::kText;
+  schema_.push_back(bytes);
+  schema_.push_back(key);
+  version_ = keys_.version();
+  if (columns_.empty()) return;
+  Hasher hasher;
+  hasher.update_value(version_.high);
+  hasher.update_value(version_.low);
+  for (const Column& column : columns_) {
+    schema_.push_back(column.field());
+    column.hash(hasher);
+  }
+  version_ = hasher.digest();
+}
+
+uint64_t ObjectSource::index_bytes() const {
+  uint64_t bytes = keys_.index_bytes();
+  for (const Column& column : columns_) bytes += column.bytes();
+  return bytes;
+}
+
+Source::Fetch ObjectSource::fetch(int64_t id) const {
+  Fetch fetch;
+  fetch.store = store_.get();
+  fetch.request.key = store_key_(keys_.key(id));
+  fetch.size = keys_.object_bytes(id);
+  fetch.request.expected_size = fetch.size;
+  return fetch;
+}
+
+Status ObjectSource::load(int64_t id, Buffer fetched, Record& record) const {
+  record.clear();
+  record.push_back(Value::of_bytes(std::move(fetched)));
+  record.push_back(Value::of_text(keys_.key_buffer(id)));
+  for (const Column& column : columns_) record.push_back(column.value(id));
+  return {};
+}
+
+Status ObjectSource::gather(size_t field, std::span<const int64_t> ids, uint8_t* out) const {
+  columns_[field - kFirstColumn].gather(ids, out);
+  return {};
+}
+
+}  // namespace forebay

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "format/column.h"
+#include "format/key_table.h"
+#include "format/source.h"
+#include "store/store.h"
+
+namespace forebay {
+
+/// Objects of a store, one a sample: fields `bytes` and `key`, then what the index knows besides. The id is the place in
+/// the key table.
+class ObjectSource final : public Source {
+ public:
+  /// `store_key` makes the store's key of a sample's.
+  ObjectSource(std::shared_ptr<Store> store, std::function<std::string(std::string_view)> store_key, KeyTable keys,
+               std::vector<Column> columns);
+
+  const Schema& schema() const override { return schema_; }
+  int64_t size() const override { return keys_.size(); }
+  Hash128 version() const override { return version_; }
+  uint64_t index_bytes() const override;
+  std::string key(int64_t id) const override { return store_->display_name(store_key_(keys_.key(id))); }
+  Fetch fetch(int64_t id) const override;
+  Status load(int64_t id, Buffer fetched, Record& record) const override;
+  bool gathers(size_t field) const override { return field >= kFirstColumn && columns_[field - kFirstColumn].gathers(); }
+  Status gather(size_t field, std::span<const int64_t> ids, uint8_t* out) const override;
+
+ private:
+  static constexpr size_t kFirstColumn = 2;
+  const std::shared_ptr<Store> store_;
+  const std::function<std::string(std::string_view)> store_key_;
+  const KeyTable keys_;
+  const std::vector<Column> columns_;
+  Schema schema_;
+  Hash128 version_;
+};
+
+}  // namespace forebay

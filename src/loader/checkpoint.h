@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "forebay/result.h"
+#include "pipeline/itinerary.h"
+
+namespace forebay {
+
+/// Everything a saved state holds: where, and in what. The same on every rank; under 1 KB as JSON.
+struct Checkpoint {
+  Cursor cursor;
+  std::string dataset, pipeline, seed;  ///< fingerprints
+  int64_t samples = 0;                  ///< in the data set
+
+  std::string to_json() const;
+  /// InvalidArgument for anything that is not such a text; nothing in it is trusted.
+  static Result<Checkpoint> from_json(std::string_view text);
+};
+
+/// StateMismatch, saying which of data set, pipeline and seed differ. Not strict: only the number of samples must agree.
+Status check_same(const Checkpoint& saved, const Checkpoint& running, bool strict);
+
+}  // namespace forebay

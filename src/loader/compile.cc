@@ -1,0 +1,316 @@
+#include "loader/compile.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "loader/user_code.h"
+#include "ops/registry.h"
+
+namespace forebay {
+
+namespace {
+
+// Steps that the loader deals with itself: they change which samples come, not what is in them.
+bool is_about_samples(const std::string& name) {
+  return name == "shuffle" || name == "take" || name == "filter" || name == "batch";
+}
+
+std::vector<std::string> fields_of(const OpSpec& op) {
+  const OpDef* def = catalog().find(op.name);
+  std::vector<std::string> names;
+  for (const ArgDef& arg : def->args) {
+    if (arg.name != "field" && arg.name != "fields") continue;
+    const Json& value = op.args.contains(arg.name) ? op.args[arg.name] : arg.default_value;
+    for (std::string& name : field_list(value)) names.push_back(std::move(name));
+  }
+  return names;
+}
+
+// Walks from the end to the source with the set of fields that somebody still looks at.
+class Demand {
+ public:
+  explicit Demand(const Schema& wanted) {
+    for (const Field& field : wanted) names_.insert(field.name);
+    all_ = wanted.open_ended;
+  }
+  explicit Demand(const std::vector<std::string>& wanted) : all_(wanted.empty()), names_(wanted.begin(), wanted.end()) {}
+
+  // Takes the step into account; false where nobody needs it.
+  bool needs(const OpSpec& op, const Schema& before) {
+    if (is_about_samples(op.name)) return false;
+    if (op.name == "select") {
+      if (all_) names_ = set_of(fields_of(op));
+      all_ = false;
+      return true;
+    }
+    if (op.name == "rename") return rename_back(op);
+    if (op.name == "map") return add_all(fields_of(op), fields_of(op).empty());
+    if (op.name == "decode_image") return decode_back(op, before);
+    const std::vector<std::string> fields = fields_of(op);
+    const bool wanted = all_ || std::any_of(fields.begin(), fields.end(), [&](auto& name) { return names_.contains(name); });
+    return wanted && add_all(fields, false);
+  }
+
+  bool wants(const std::string& name) const { return all_ || names_.contains(name); }
+
+ private:
+  static std::set<std::string> set_of(const std::vector<std::string>& names) { return {names.begin(), names.end()}; }
+
+  bool add_all(const std::vector<std::string>& fields, bool everything) {
+    names_.insert(fields.begin(), fields.end());
+    all_ |= everything;
+    return true;
+  }
+
+  bool rename_back(const OpSpec& op) {
+    for (const auto& [from, to] : op.args["names"].items()) {
+      if (to.is_string() && names_.erase(to.get<std::string>()) > 0) names_.insert(from);
+    }
+    return true;
+  }
+
+  bool decode_back(const OpSpec& op, const Schema& before) {
+    std::vector<std::string> inputs = fields_of(op);
+    std::erase(inputs, "");
+    if (inputs.empty()) {
+      const std::optional<size_t> image = before.find("image");
+      const bool encoded = image && before[*image].kind != FieldKind::kTensor;
+      inputs = {encoded ? "image" : "bytes"};
+      if (!wants("image")) return false;
+    } else if (!wants("image") && std::none_of(inputs.begin(), inputs.end(), [&](auto& name) { return wants(name); })) {
+      return false;
+    }
+    return add_all(inputs, false);
+  }
+
+  bool all_ = false;
+  std::set<std::string> names_;
+};
+
+// A description of only the steps that are needed, and where each came from.
+struct Reduced {
+  Description description;
+  std::vector<size_t> steps;  // index in the user's description
+};
+
+Reduced reduce(const CompileInput& input, const Inference& inference, Demand& demand) {
+  const std::vector<OpSpec>& steps = input.description->steps();
+  std::vector<size_t> kept;
+  for (size_t i = input.end; i-- > 1;) {
+    if (demand.needs(steps[i], inference.schemas[i - 1])) kept.push_back(i);
+  }
+  kept.push_back(0);
+  std::reverse(kept.begin(), kept.end());
+  Reduced reduced{Description(steps[0]), kept};
+  for (size_t i = 1; i < kept.size(); ++i) reduced.description = reduced.description.append(steps[kept[i]]);
+  return reduced;
+}
+
+// Place of each step among the random ones of the user's description.
+std::vector<uint32_t> random_indices(const Description& description) {
+  std::vector<uint32_t> indices;
+  uint32_t next = 0;
+  for (const OpSpec& op : description.steps()) {
+    indices.push_back(next);
+    const OpDef* def = catalog().find(op.name);
+    const bool random_map = op.name == "map" && op.args.value("random", Json(false)) == Json(true);
+    if ((def != nullptr && def->random) || random_map) ++next;
+  }
+  return indices;
+}
+
+ForeignStage foreign_stage(const OpSpec& op, size_t step, uint32_t random_index, const Schema& before, const Schema& after) {
+  ForeignStage stage;
+  stage.name = op.attachment_name.empty() ? op.name : fmt::format("{}({})", op.name, op.attachment_name);
+  stage.step = step;
+  stage.random_index = random_index;
+  stage.counters = std::make_shared<StepCounters>();
+  const std::vector<std::string> fields = step == 0 ? std::vector<std::string>() : fields_of(op);
+  stage.merge = !fields.empty() && op.name == "map";
+  for (size_t i = 0; i < before.size() && step > 0; ++i) {
+    if (!fields.empty() && std::find(fields.begin(), fields.end(), before[i].name) == fields.end()) continue;
+    stage.inputs.push_back(i);
+    stage.input_schema.push_back(before[i]);
+  }
+  stage.output_schema = after;
+  return stage;
+}
+
+Schema filter_answer() {
+  Field keep;
+  keep.name = "keep";
+  keep.dtype = DType::kBool;
+  return Schema({keep});
+}
+
+class Compiler {
+ public:
+  explicit Compiler(const CompileInput& input) : input_(input), indices_(random_indices(*input.description)) {}
+
+  Result<std::shared_ptr<const ExecutionPlan>> run() {
+    const Inference whole = infer(*input_.description, input_.source->schema(), catalog());
+    const std::vector<OpSpec>& steps = input_.description->steps();
+    const Schema& last = whole.schemas[input_.end - 1];
+    Demand demand = input_.as_filter ? Demand(fields_of(steps[input_.end])) : Demand(last);
+    const Reduced reduced = reduce(input_, whole, demand);
+    const Inference inference = infer(reduced.description, input_.source->schema(), catalog());
+    plan_ = std::make_shared<ExecutionPlan>();
+    plan_->source = input_.source;
+    plan_->selection = input_.selection;
+    plan_->seed = input_.seed;
+    for (const Field& field : input_.source->schema()) plan_->fetches |= field.fetched && demand.wants(field.name);
+    if (steps[0].name == "dataset") {
+      plan_->stages.push_back(foreign_stage(steps[0], 0, 0, {}, inference.schemas[0]));
+    }
+    for (size_t i = 1; i < reduced.steps.size(); ++i) {
+      FOREBAY_RETURN_IF_ERROR(add_step(reduced.steps[i], inference.schemas[i - 1], inference.schemas[i]));
+    }
+    Schema output = inference.schemas.back();
+    if (input_.as_filter) {
+      FOREBAY_RETURN_IF_ERROR(add_filter(steps[input_.end], output));
+      output = filter_answer();
+    }
+    set_outputs(output);
+    return std::shared_ptr<const ExecutionPlan>(plan_);
+  }
+
+ private:
+  Status add_step(size_t step, const Schema& before, const Schema& after) {
+    const OpSpec& op = input_.description->steps()[step];
+    if (op.name == "map") {
+      if (!op.attachment) {
+        plan_->stages.push_back(foreign_stage(op, step, indices_[step], before, after));
+        return {};
+      }
+      add_native(op.name, native_map(std::static_pointer_cast<const MapAttachment>(op.attachment), before, after, fields_of(op)));
+      return {};
+    }
+    const OpDef* def = catalog().find(op.name);
+    FOREBAY_ASSIGN(std::unique_ptr<RecordOp> compiled, def->compile(op, before, indices_[step]));
+    if (compiled) add_native(op.name, std::move(compiled));
+    return {};
+  }
+
+  Status add_filter(const OpSpec& op, const Schema& before) {
+    if (op.attachment) {
+      add_native(op.name, native_filter(std::static_pointer_cast<const FilterAttachment>(op.attachment), before, fields_of(op)));
+    } else {
+      plan_->stages.push_back(foreign_stage(op, input_.end, indices_[input_.end], before, filter_answer()));
+    }
+    return {};
+  }
+
+  void add_native(const std::string& name, std::unique_ptr<RecordOp> op) {
+    if (plan_->stages.empty() || !std::holds_alternative<NativeStage>(plan_->stages.back())) plan_->stages.push_back(NativeStage());
+    std::get<NativeStage>(plan_->stages.back()).ops.push_back({name, std::move(op), std::make_shared<StepCounters>()});
+  }
+
+  void set_outputs(const Schema& schema) {
+    plan_->output_schema = schema;
+    for (const Field& field : schema) {
+      OutputField output;
+      output.field = field;
+      if (field.fixed_shape() && !field.pad_value) {
+        output.row_bytes = static_cast<size_t>(field.shape.elements()) * dtype_size(field.dtype);
+      }
+      // A field that no operator has touched since the source can be copied by the source.
+      const std::optional<size_t> from = plan_->stages.empty() ? input_.source->schema().find(field.name) : std::nullopt;
+      output.gathered = output.row_bytes && from && input_.source->gathers(*from);
+      output.source_field = from.value_or(0);
+      plan_->outputs.push_back(std::move(output));
+    }
+  }
+
+  const CompileInput& input_;
+  const std::vector<uint32_t> indices_;
+  std::shared_ptr<ExecutionPlan> plan_;
+};
+
+Field any_field(std::string name) {
+  Field field;
+  field.name = std::move(name);
+  field.kind = FieldKind::kAny;
+  return field;
+}
+
+Field fetched_bytes(std::string name) {
+  Field field;
+  field.name = std::move(name);
+  field.kind = FieldKind::kBytes;
+  field.fetched = true;
+  return field;
+}
+
+Field text_field(std::string name) {
+  Field field;
+  field.name = std::move(name);
+  field.kind = FieldKind::kText;
+  return field;
+}
+
+std::vector<Problem> check_source(const OpSpec& source) {
+  static const std::set<std::string> kSources = {"images", "files", "manifest", "arrays", "dataset"};
+  if (kSources.contains(source.name)) return {};
+  return {{fmt::format("0: {}", source.name), fmt::format("there is no source '{}'", source.name),
+           "a pipeline begins with images, files, manifest, arrays or a Dataset"}};
+}
+
+}  // namespace
+
+const Catalog& catalog() {
+  static const Catalog instance = [] {
+    std::vector<OpDef> ops = all_ops();
+    ops.push_back(map_op());
+    ops.push_back(filter_op());
+    return Catalog(std::move(ops));
+  }();
+  return instance;
+}
+
+Schema announced_schema(const OpSpec& source) {
+  Schema schema;
+  if (source.name == "images") {
+    Field image = fetched_bytes("image");
+    image.image = true;
+    schema.push_back(std::move(image));
+    if (source.args.value("split_by", Json("folder")) == Json("folder")) {
+      Field label;
+      label.name = "label";
+      label.dtype = DType::kInt64;
+      schema.push_back(std::move(label));
+    }
+    schema.push_back(text_field("key"));
+  } else if (source.name == "files" || source.name == "manifest") {
+    schema.push_back(fetched_bytes("bytes"));
+    schema.push_back(text_field("key"));
+    schema.open_ended = source.name == "manifest";
+  } else if (source.name == "arrays") {
+    for (const std::string& name : field_list(source.args.value("fields", Json()))) schema.push_back(any_field(name));
+  } else {
+    schema.open_ended = true;
+  }
+  return schema;
+}
+
+std::vector<Problem> check(const Description& description, const Schema& source) {
+  std::vector<Problem> problems = description.steps().empty() ? std::vector<Problem>{{"", "the pipeline is empty", "begin with a source"}}
+                                                              : check_source(description.steps().front());
+  if (!problems.empty()) return problems;
+  return infer(description, source, catalog()).problems;
+}
+
+std::vector<Problem> check(const Description& description) {
+  return check(description, description.steps().empty() ? Schema() : announced_schema(description.steps().front()));
+}
+
+Status problems_as_status(const std::vector<Problem>& problems) {
+  std::string text = problems.size() == 1 ? "the pipeline has a problem:" : fmt::format("the pipeline has {} problems:", problems.size());
+  for (const Problem& problem : problems) text += fmt::format("\n  {}: {}; {}", problem.op, problem.message, problem.remedy);
+  return invalid_argument(std::move(text));
+}
+
+Result<std::shared_ptr<const ExecutionPlan>> compile(const CompileInput& input) { return Compiler(input).run(); }
+
+}  // namespace forebay

@@ -1,0 +1,352 @@
+#include "forebay/loader.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include <fmt/format.h>
+
+#include "loader/checkpoint.h"
+#include "loader/compile.h"
+#include "loader/distributed.h"
+#include "loader/error_log.h"
+#include "loader/filter_pass.h"
+#include "loader/open_source.h"
+#include "loader/selection.h"
+#include "loader/sizing.h"
+#include "pipeline/runner.h"
+#include "runtime/fork_guard.h"
+
+namespace forebay {
+
+namespace {
+
+BadSample bad_sample(OnError policy) {
+  if (policy == OnError::kSkip) return BadSample::kSkip;
+  return policy == OnError::kReplace ? BadSample::kReplace : BadSample::kRaise;
+}
+
+const OpSpec* find_step(const Description& description, std::string_view name) {
+  for (const OpSpec& op : description.steps()) {
+    if (op.name == name) return &op;
+  }
+  return nullptr;
+}
+
+int64_t int_arg(const OpSpec* op, const char* name, int64_t otherwise) {
+  if (op == nullptr) return otherwise;
+  const Json value = op->args.value(name, Json());
+  return value.is_number_integer() ? value.get<int64_t>() : otherwise;
+}
+
+LastPolicy last_policy(const OpSpec* batch) {
+  const Json last = batch ? batch->args.value("last", Json("partial")) : Json("partial");
+  if (last == Json("drop")) return LastPolicy::kDrop;
+  return last == Json("pad") ? LastPolicy::kPad : LastPolicy::kPartial;
+}
+
+Status forked() {
+  return invalid_argument("this loader was made before a fork and its threads live in the parent process; make a new Loader in the child");
+}
+
+StepStats step_stats(std::string name, const StepCounters& counters) {
+  return {std::move(name), counters.samples, counters.bytes_in, counters.bytes_out,
+          static_cast<double>(counters.busy_ns) * 1e-9, static_cast<double>(counters.waiting_ns) * 1e-9};
+}
+
+}  // namespace
+
+// The description is compiled when it is opened, except for what depends on how many samples filters leave: that is done by
+// prepare(), once user code can be called.
+struct Loader::Impl {
+  Pipeline pipeline;
+  LoaderOptions options;
+  Place place;
+  SizingInput sizes;
+  std::shared_ptr<const Source> source;
+  uint64_t generation = process_generation();
+
+  // Set by prepare().
+  bool prepared = false;
+  std::string selection_version;
+  std::shared_ptr<const Selection> selection;
+  std::shared_ptr<const ExecutionPlan> plan;
+  std::shared_ptr<const Itinerary> itinerary;
+  std::optional<ErrorLog> errors;
+
+  bool epoch_over = false;  // the last batch has been delivered, the end has not been told
+
+  mutable std::mutex mutex;  // guards runner, closed and errors against close(), stats() and take_call() from other threads
+  std::shared_ptr<Runner> runner;
+  bool closed = false;
+
+  const Description& description() const { return pipeline.description(); }
+  bool in_child() const { return process_generation() != generation; }
+
+  Status usable() const {
+    if (in_child()) return forked();
+    std::lock_guard lock(mutex);
+    return closed ? invalid_argument("the loader is closed; make a new one (its state_dict() goes on where this one stopped)") : Status();
+  }
+
+  // What take_call() and close() find. Null between two runners.
+  Status set_runner(std::shared_ptr<Runner> next) {
+    std::lock_guard lock(mutex);
+    if (closed && next) return cancelled("the loader was closed");
+    runner = std::move(next);
+    return {};
+  }
+
+  std::shared_ptr<Runner> current() const {
+    std::lock_guard lock(mutex);
+    return runner;
+  }
+
+  Status select_samples();
+  Status prepare();
+  Checkpoint checkpoint() const;
+};
+
+Status Loader::Impl::select_samples() {
+  const std::vector<OpSpec>& steps = description().steps();
+  selection = first_samples(source->size());
+  Hasher hasher;
+  for (size_t i = 1; i < steps.size(); ++i) {
+    if (steps[i].name == "take") selection = first_of(selection, int_arg(&steps[i], "n", 0));
+    if (steps[i].name != "filter") continue;
+    const CompileInput input{&description(), i, /*as_filter=*/true, source, selection, options.seed};
+    FOREBAY_ASSIGN(std::shared_ptr<const KeptSamples> kept,
+                   run_filter(input, sizes, [this](std::shared_ptr<Runner> next) { return set_runner(std::move(next)); }));
+    const Hash128 version = kept->version();
+    hasher.update_value(version.high);
+    hasher.update_value(version.low);
+    selection = kept;
+  }
+  selection_version = hasher.digest().to_string();
+  return {};
+}
+
+Status Loader::Impl::prepare() {
+  if (prepared) return {};
+  FOREBAY_RETURN_IF_ERROR(usable());
+  FOREBAY_RETURN_IF_ERROR(select_samples());
+  FOREBAY_ASSIGN(plan, compile({&description(), description().steps().size(), false, source, selection, options.seed}));
+  FOREBAY_ASSIGN(RunnerOptions runner_options, choose_sizes(*plan, sizes));
+  runner_options.bad_sample = bad_sample(options.on_error);
+  FOREBAY_ASSIGN(const std::optional<int64_t> limit, error_limit(options.max_errors, selection->size()));
+
+  const ScheduleOptions schedule{.epoch_size = selection->size(),
+                                 .batch_size = sizes.batch_size,
+                                 .world_size = place.world_size,
+                                 .last = last_policy(find_step(description(), "batch"))};
+  FOREBAY_RETURN_IF_ERROR(schedule.check());
+  const bool shuffled = find_step(description(), "shuffle") != nullptr;
+  std::shared_ptr<const Order> order = shuffled ? shuffled_order(selection->size(), options.seed) : sequential_order(selection->size());
+  itinerary = std::make_shared<const Itinerary>(std::move(order), Schedule(schedule), options.seed, place.rank, options.epochs);
+  {
+    std::lock_guard lock(mutex);
+    errors.emplace(limit);
+  }
+  FOREBAY_RETURN_IF_ERROR(set_runner(std::make_shared<Runner>(plan, itinerary, runner_options)));
+  prepared = true;
+  return {};
+}
+
+Checkpoint Loader::Impl::checkpoint() const {
+  Checkpoint state;
+  state.cursor = runner->cursor();
+  state.samples = selection->size();
+  state.dataset = hash128(source->version().to_string() + selection_version).to_string();
+  state.pipeline = description().fingerprint().to_string();
+  state.seed = hash128(fmt::format("seed {}", options.seed)).to_string();
+  return state;
+}
+
+Loader::Loader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Loader::~Loader() {
+  if (impl_->in_child()) {
+    // The threads that own the rest live in the parent; taking it apart here could wait for ever.
+    (void)impl_.release();
+    return;
+  }
+  close();
+}
+
+Result<std::unique_ptr<Loader>> Loader::open(const Pipeline& pipeline, LoaderOptions options) {
+  auto impl = std::make_unique<Impl>();
+  const Description& description = pipeline.description();
+  if (std::vector<Problem> problems = check(description); !problems.empty()) return problems_as_status(problems);
+  FOREBAY_ASSIGN(impl->place, find_place(options.rank, options.world_size, process_environment()));
+  if (options.epochs && *options.epochs < 0) return invalid_argument(fmt::format("epochs={} is negative", *options.epochs));
+  FOREBAY_ASSIGN(impl->source, open_source(description.steps().front(), {.storage_options = options.storage_options, .stop = {}}));
+  // Now that the data set's fields are known, what was taken on trust is checked.
+  if (std::vector<Problem> problems = check(description, impl->source->schema()); !problems.empty()) return problems_as_status(problems);
+  impl->sizes = {.threads = options.threads,
+                 .requests = options.requests,
+                 .memory = options.memory,
+                 .batch_size = int_arg(find_step(description, "batch"), "n", 1),
+                 .local_ranks = impl->place.local_ranks};
+  impl->pipeline = pipeline;
+  impl->options = std::move(options);
+  const bool filtered = find_step(description, "filter") != nullptr;
+  if (!filtered) FOREBAY_RETURN_IF_ERROR(impl->prepare());
+  return std::unique_ptr<Loader>(new Loader(std::move(impl)));
+}
+
+Status Loader::prepare() { return impl_->prepare(); }
+void Loader::begin_iteration() { impl_->epoch_over = false; }
+
+Result<std::optional<Batch>> Loader::next() {
+  for (;;) {
+    bool timed_out = false;
+    Result<std::optional<Batch>> batch = next_for(std::chrono::seconds(10), &timed_out);
+    if (!timed_out) return batch;
+  }
+}
+
+Result<std::optional<Batch>> Loader::next_for(std::chrono::milliseconds timeout, bool* timed_out) {
+  *timed_out = false;
+  FOREBAY_RETURN_IF_ERROR(impl_->usable());
+  FOREBAY_RETURN_IF_ERROR(impl_->prepare());
+  if (impl_->epoch_over) {
+    impl_->epoch_over = false;
+    return std::optional<Batch>();
+  }
+  const std::shared_ptr<Runner> runner = impl_->current();
+  const int64_t epoch = runner->cursor().epoch;
+  Result<Runner::Delivery> delivery = runner->next_for(timeout);
+  // An error may stand in the place of an epoch's last batch, too.
+  impl_->epoch_over = runner->cursor().epoch != epoch;
+  if (!delivery.ok()) return delivery.status();
+  *timed_out = delivery->timed_out;
+  std::lock_guard lock(impl_->mutex);
+  for (const RowError& error : delivery->errors) FOREBAY_RETURN_IF_ERROR(impl_->errors->add(error));
+  return std::move(delivery->batch);
+}
+
+int64_t Loader::batches_per_epoch() const {
+  const std::shared_ptr<Runner> runner = impl_->current();
+  return impl_->prepared && runner ? impl_->itinerary->batches(runner->cursor()) : 0;
+}
+
+int64_t Loader::size() const { return impl_->prepared ? impl_->selection->size() : 0; }
+
+int64_t Loader::epoch() const {
+  const std::shared_ptr<Runner> runner = impl_->current();
+  return impl_->prepared && runner ? runner->cursor().epoch : 0;
+}
+
+bool Loader::finished() const {
+  const std::shared_ptr<Runner> runner = impl_->current();
+  return impl_->prepared && runner && impl_->itinerary->finished(runner->cursor());
+}
+
+Status Loader::set_epoch(int64_t epoch) {
+  FOREBAY_RETURN_IF_ERROR(impl_->usable());
+  FOREBAY_RETURN_IF_ERROR(impl_->prepare());
+  if (epoch < 0) return invalid_argument(fmt::format("set_epoch({}): epochs are counted from 0", epoch));
+  const std::shared_ptr<Runner> runner = impl_->current();
+  if (epoch == runner->cursor().epoch) return {};
+  runner->seek({epoch, 0, 0});
+  impl_->epoch_over = false;
+  return {};
+}
+
+int Loader::rank() const { return impl_->place.rank; }
+int Loader::world_size() const { return impl_->place.world_size; }
+const Pipeline& Loader::pipeline() const { return impl_->pipeline; }
+
+std::string Loader::fingerprint() const {
+  if (!impl_->prepared) return "";
+  const Checkpoint state = impl_->checkpoint();
+  return hash128(state.dataset + state.pipeline + state.seed).to_string();
+}
+
+std::string Loader::state() const { return impl_->prepared ? impl_->checkpoint().to_json() : ""; }
+
+Status Loader::load_state(const std::string& json, bool strict) {
+  FOREBAY_RETURN_IF_ERROR(impl_->usable());
+  FOREBAY_RETURN_IF_ERROR(impl_->prepare());
+  FOREBAY_ASSIGN(const Checkpoint saved, Checkpoint::from_json(json));
+  FOREBAY_RETURN_IF_ERROR(check_same(saved, impl_->checkpoint(), strict));
+  impl_->current()->seek(saved.cursor);
+  impl_->epoch_over = false;
+  return {};
+}
+
+LoaderStats Loader::stats() const {
+  LoaderStats stats;
+  if (impl_->in_child() || !impl_->prepared) return stats;
+  const ExecutionPlan& plan = *impl_->plan;
+  if (plan.fetches) stats.steps.push_back(step_stats("fetch", *plan.fetch_counters));
+  for (const Stage& stage : plan.stages) {
+    if (const auto* foreign = std::get_if<ForeignStage>(&stage)) {
+      stats.steps.push_back(step_stats(foreign->name, *foreign->counters));
+    } else {
+      for (const NativeOp& op : std::get<NativeStage>(stage).ops) stats.steps.push_back(step_stats(op.name, *op.counters));
+    }
+  }
+  stats.steps.push_back(step_stats("batch", *plan.write_counters));
+  if (plan.fetches && impl_->selection->size() > 0) {
+    const StoreStats store = plan.source->fetch(impl_->selection->id_at(0)).store->stats();
+    stats.stores.push_back({"store", store.requests, store.bytes, store.errors, store.retries, store.in_flight, store.seconds});
+  }
+  stats.index_bytes = impl_->source->index_bytes();
+  const std::shared_ptr<Runner> runner = impl_->current();
+  if (!runner) return stats;
+  const Runner::Stats run = runner->stats();
+  stats.memory_budget = run.memory.capacity;
+  stats.memory_used = run.memory.used;
+  stats.memory_peak = run.memory.peak;
+  stats.memory_batches = run.memory.by_use[static_cast<size_t>(Use::kBatches)];
+  stats.memory_fetched = run.memory.by_use[static_cast<size_t>(Use::kFetched)];
+  stats.memory_working = run.memory.by_use[static_cast<size_t>(Use::kWorking)];
+  stats.memory_pool = run.memory.by_use[static_cast<size_t>(Use::kPool)];
+  stats.threads = runner->options().threads;
+  stats.requests = runner->options().requests;
+  stats.batches = run.batches;
+  stats.samples = run.samples;
+  stats.retracted = run.retracted;
+  stats.consumer_wait_seconds = run.consumer_wait_seconds;
+  std::lock_guard lock(impl_->mutex);
+  stats.errors = impl_->errors->total();
+  return stats;
+}
+
+std::vector<ErrorEntry> Loader::errors() const {
+  if (impl_->in_child()) return {};
+  std::lock_guard lock(impl_->mutex);
+  return impl_->errors ? impl_->errors->entries() : std::vector<ErrorEntry>();
+}
+
+void Loader::close() {
+  if (impl_->in_child()) return;
+  std::shared_ptr<Runner> runner;
+  {
+    std::lock_guard lock(impl_->mutex);
+    impl_->closed = true;
+    runner = impl_->runner;
+  }
+  if (runner) runner->close();
+}
+
+bool Loader::closed() const {
+  if (impl_->in_child()) return true;
+  std::lock_guard lock(impl_->mutex);
+  return impl_->closed;
+}
+
+std::shared_ptr<ForeignCall> Loader::take_call(std::chrono::milliseconds timeout, bool* closed) {
+  *closed = this->closed();
+  if (*closed) return nullptr;
+  const std::shared_ptr<Runner> runner = impl_->current();
+  if (!runner) {
+    std::this_thread::sleep_for(std::min(timeout, std::chrono::milliseconds(1)));
+    return nullptr;
+  }
+  std::shared_ptr<ForeignCall> call = runner->take_call(timeout);
+  *closed = this->closed();
+  return call;
+}
+
+}  // namespace forebay

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "base/source.h"
+#include "pipeline/description.h"
+
+namespace forebay {
+
+struct OpenSourceOptions {
+  std::map<std::string, std::string> storage_options;
+  std::stop_token stop;
+};
+
+/// Opens what step 0 of a description names: reads the listing or the manifest, maps the arrays.
+Result<std::shared_ptr<const Source>> open_source(const OpSpec& source, const OpenSourceOptions& options);
+
+/// The class names of `images`; InvalidArgument for other sources.
+Result<std::vector<std::string>> class_names(const OpSpec& source, const OpenSourceOptions& options);
+
+}  // namespace forebay

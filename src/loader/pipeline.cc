@@ -1,0 +1,169 @@
+#include "forebay/pipeline.h"
+
+#include <fmt/format.h>
+
+#include "loader/compile.h"
+#include "loader/open_source.h"
+#include "loader/user_code.h"
+#include "pipeline/description.h"
+
+namespace forebay {
+
+namespace {
+
+Json field_json(const Fields& fields) {
+  if (fields.empty()) return nullptr;
+  return fields.size() == 1 ? Json(fields.front()) : Json(fields);
+}
+
+Json size_json(const ImageSize& size) { return size.size() == 1 ? Json(size.front()) : Json(size); }
+
+Json range_json(const JitterRange& range) {
+  if (range.empty()) return nullptr;
+  return range.size() == 1 ? Json(range.front()) : Json(range);
+}
+
+template <typename T>
+Json optional_json(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
+}
+
+// Arguments that say nothing are left out, so that a description reads like what was typed.
+Json object(std::initializer_list<std::pair<const char*, Json>> args) {
+  Json result = Json::object();
+  for (const auto& [name, value] : args) {
+    if (!value.is_null()) result[name] = value;
+  }
+  return result;
+}
+
+Pipeline source(std::string name, Json args, std::shared_ptr<void> attachment = nullptr, std::string attachment_name = "") {
+  OpSpec op{std::move(name), std::move(args), std::move(attachment), std::move(attachment_name)};
+  return Pipeline(std::make_shared<const Description>(std::move(op)));
+}
+
+Pipeline then(const Pipeline& pipeline, std::string name, Json args, std::shared_ptr<void> attachment = nullptr,
+              std::string attachment_name = "") {
+  OpSpec op{std::move(name), std::move(args), std::move(attachment), std::move(attachment_name)};
+  return Pipeline(std::make_shared<const Description>(pipeline.description().append(std::move(op))));
+}
+
+}  // namespace
+
+Pipeline::Pipeline() : description_(std::make_shared<const Description>()) {}
+Pipeline::Pipeline(std::shared_ptr<const Description> description) : description_(std::move(description)) {}
+
+Pipeline images(std::string root, ImagesOptions options) {
+  return source("images", {{"root", std::move(root)}, {"split_by", std::move(options.split_by)}});
+}
+
+Pipeline files(std::vector<std::string> patterns) { return source("files", {{"patterns", std::move(patterns)}}); }
+
+Pipeline manifest(std::string url, ManifestOptions options) {
+  return source("manifest", object({{"url", std::move(url)},
+                                    {"root", options.root.empty() ? Json() : Json(options.root)},
+                                    {"path", std::move(options.path)}}));
+}
+
+Pipeline arrays(std::map<std::string, Array> fields) {
+  auto data = std::make_shared<std::vector<Array>>();
+  Json names = Json::array();
+  std::string text;
+  for (auto& [name, array] : fields) {
+    text += (text.empty() ? "" : ", ") + name + "=" +
+            (array.path.empty() ? fmt::format("<{} {}>", dtype_name(array.values.dtype), array.values.shape.to_string()) : array.path);
+    names.push_back(name);
+    data->push_back(std::move(array));
+  }
+  return source("arrays", {{"fields", std::move(names)}}, std::move(data), std::move(text));
+}
+
+Pipeline Pipeline::shuffle(ShuffleOptions options) const {
+  return then(*this, "shuffle", object({{"block", optional_json(options.block)}, {"lanes", optional_json(options.lanes)}}));
+}
+Pipeline Pipeline::decode_image(DecodeImageOptions options) const {
+  return then(*this, "decode_image",
+              object({{"field", field_json(options.field)}, {"mode", options.mode}, {"max_pixels", options.max_pixels}}));
+}
+Pipeline Pipeline::resize(ImageSize size, ResizeOptions options) const {
+  return then(*this, "resize", object({{"size", size_json(size)},
+                                       {"short_side", optional_json(options.short_side)},
+                                       {"interpolation", options.interpolation},
+                                       {"field", field_json(options.field)}}));
+}
+Pipeline Pipeline::resize(ResizeOptions options) const {
+  return then(*this, "resize", object({{"short_side", optional_json(options.short_side)},
+                                       {"interpolation", options.interpolation},
+                                       {"field", field_json(options.field)}}));
+}
+Pipeline Pipeline::center_crop(ImageSize size, CropOptions options) const {
+  return then(*this, "center_crop", object({{"size", size_json(size)}, {"field", field_json(options.field)}}));
+}
+Pipeline Pipeline::random_crop(ImageSize size, CropOptions options) const {
+  return then(*this, "random_crop", object({{"size", size_json(size)}, {"field", field_json(options.field)}}));
+}
+Pipeline Pipeline::random_resized_crop(ImageSize size, RandomResizedCropOptions options) const {
+  return then(*this, "random_resized_crop", object({{"size", size_json(size)},
+                                                    {"scale", options.scale},
+                                                    {"ratio", options.ratio},
+                                                    {"interpolation", options.interpolation},
+                                                    {"field", field_json(options.field)}}));
+}
+Pipeline Pipeline::random_flip(RandomFlipOptions options) const {
+  return then(*this, "random_flip", object({{"p", options.p}, {"field", field_json(options.field)}}));
+}
+Pipeline Pipeline::color_jitter(ColorJitterOptions options) const {
+  return then(*this, "color_jitter", object({{"brightness", range_json(options.brightness)},
+                                             {"contrast", range_json(options.contrast)},
+                                             {"saturation", range_json(options.saturation)},
+                                             {"hue", range_json(options.hue)},
+                                             {"field", field_json(options.field)}}));
+}
+Pipeline Pipeline::normalize(NormalizeOptions options) const {
+  return then(*this, "normalize",
+              object({{"mean", range_json(options.mean)}, {"std", range_json(options.std)}, {"field", field_json(options.field)}}));
+}
+Pipeline Pipeline::layout(std::string_view order, LayoutOptions options) const {
+  return then(*this, "layout", object({{"order", std::string(order)}, {"field", field_json(options.field)}}));
+}
+Pipeline Pipeline::cast(std::string_view dtype, CastOptions options) const {
+  return then(*this, "cast", object({{"dtype", std::string(dtype)}, {"field", field_json(options.field)}}));
+}
+Pipeline Pipeline::map(MapFunction function, MapOptions options) const {
+  auto attachment = std::make_shared<MapAttachment>(MapAttachment{std::move(function)});
+  return then(*this, "map", object({{"fields", field_json(options.fields)}, {"adds", field_json(options.adds)}}),
+              std::move(attachment), "<" + options.name + ">");
+}
+Pipeline Pipeline::filter(FilterFunction function, FilterOptions options) const {
+  auto attachment = std::make_shared<FilterAttachment>(FilterAttachment{std::move(function)});
+  return then(*this, "filter", object({{"fields", field_json(options.fields)}}), std::move(attachment), "<" + options.name + ">");
+}
+Pipeline Pipeline::select(Fields fields) const { return then(*this, "select", {{"fields", std::move(fields)}}); }
+Pipeline Pipeline::rename(std::map<std::string, std::string> names) const {
+  return then(*this, "rename", {{"names", std::move(names)}});
+}
+Pipeline Pipeline::take(int64_t n) const { return then(*this, "take", {{"n", n}}); }
+Pipeline Pipeline::pad(std::string_view field, double value, PadOptions options) const {
+  return then(*this, "pad",
+              object({{"field", std::string(field)}, {"value", value}, {"length", optional_json(options.length)}}));
+}
+Pipeline Pipeline::batch(int64_t n, BatchOptions options) const {
+  return then(*this, "batch", {{"n", n}, {"last", std::move(options.last)}});
+}
+
+std::vector<Problem> Pipeline::check() const { return forebay::check(*description_); }
+
+Result<std::vector<std::string>> Pipeline::classes() const {
+  if (description_->steps().empty()) return problems_as_status(check());
+  return class_names(description_->steps().front(), {});
+}
+
+std::string Pipeline::to_string() const { return description_->to_string(); }
+Result<std::string> Pipeline::to_json() const { return description_->to_json(); }
+
+Result<Pipeline> Pipeline::from_json(std::string_view text) {
+  FOREBAY_ASSIGN(Description description, Description::from_json(text));
+  return Pipeline(std::make_shared<const Description>(std::move(description)));
+}
+
+}  // namespace forebay

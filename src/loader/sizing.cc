@@ -1,0 +1,90 @@
+#include "loader/sizing.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "runtime/host.h"
+
+namespace forebay {
+
+namespace {
+
+constexpr int kMaxThreads = 1024, kMaxRequests = 65'536;
+constexpr int kLocalRequests = 16, kRemoteRequests = 64;
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+
+struct ObjectSizes {
+  uint64_t mean = 0, largest = 0;  // of a sample of the data set
+};
+
+ObjectSizes sample_sizes(const ExecutionPlan& plan) {
+  constexpr int64_t kSampled = 512;
+  const int64_t n = plan.selection->size();
+  if (!plan.fetches || n == 0) return {};
+  const int64_t count = std::min(n, kSampled);
+  ObjectSizes sizes;
+  for (int64_t i = 0; i < count; ++i) {
+    const uint64_t size = plan.source->fetch(plan.selection->id_at(i * (n / count))).size;
+    sizes.mean += size;
+    sizes.largest = std::max(sizes.largest, size);
+  }
+  sizes.mean /= static_cast<uint64_t>(count);
+  return sizes;
+}
+
+bool works_on_images(const ExecutionPlan& plan) {
+  return !plan.stages.empty() && std::any_of(plan.outputs.begin(), plan.outputs.end(), [](const OutputField& output) { return output.field.image; });
+}
+
+// Bytes of one batch with what is known: rows of unknown shape are taken to be as large as what they are made from.
+uint64_t expected_batch_bytes(const ExecutionPlan& plan, const ObjectSizes& sizes, int64_t rows) {
+  uint64_t bytes = plan.batch_bytes(rows);
+  for (const OutputField& output : plan.outputs) {
+    if (!output.row_bytes && output.field.kind != FieldKind::kText) bytes += 2 * sizes.mean * static_cast<uint64_t>(rows);
+  }
+  return bytes;
+}
+
+// Enough batches to keep all requests and threads busy; small ones are cheap, so that a hand-over is worth its while.
+int64_t window(const RunnerOptions& options, int64_t rows, uint64_t batch_bytes) {
+  const int64_t for_requests = (options.requests + 2 * options.threads + rows - 1) / rows;
+  const auto small = static_cast<int64_t>(4 * kMiB / std::max<uint64_t>(batch_bytes, 1));
+  return std::clamp<int64_t>(std::max(2 + for_requests, std::min<int64_t>(small, 16)), 3, 256);
+}
+
+}  // namespace
+
+Result<RunnerOptions> choose_sizes(const ExecutionPlan& plan, const SizingInput& input) {
+  if (input.threads && (*input.threads < 1 || *input.threads > kMaxThreads)) {
+    return invalid_argument(fmt::format("threads={} is out of range; give 1 to {}, or leave it out", *input.threads, kMaxThreads));
+  }
+  if (input.requests && (*input.requests < 1 || *input.requests > kMaxRequests)) {
+    return invalid_argument(fmt::format("requests={} is out of range; give 1 to {}, or leave it out", *input.requests, kMaxRequests));
+  }
+  RunnerOptions options;
+  const ObjectSizes sizes = sample_sizes(plan);
+  options.threads = input.threads.value_or(std::max(1, usable_cores() / input.local_ranks));
+  const bool local = plan.fetches && plan.selection->size() > 0 && plan.source->fetch(plan.selection->id_at(0)).store->reads_now();
+  options.requests = input.requests.value_or(local ? kLocalRequests : kRemoteRequests);
+  const uint64_t batch_bytes = expected_batch_bytes(plan, sizes, input.batch_size);
+  options.window_batches = window(options, input.batch_size, batch_bytes);
+
+  const auto threads = static_cast<uint64_t>(options.threads);
+  uint64_t working = works_on_images(plan) ? 4 * kMiB : 64 * 1024;
+  const uint64_t fetched = (static_cast<uint64_t>(options.requests) + 2 * threads + 2) * sizes.mean + 4 * sizes.largest;
+  const uint64_t wanted = static_cast<uint64_t>(options.window_batches) * batch_bytes + threads * working + fetched + 4 * kMiB;
+  const uint64_t least = plan.batch_bytes(input.batch_size) + std::max<uint64_t>(sizes.mean, 1);
+  const uint64_t limit = usable_memory() / 4 / static_cast<uint64_t>(input.local_ranks);
+  options.memory = input.memory.value_or(std::max(std::min(wanted, limit), least + threads * working));
+  if (options.memory < least) {
+    return out_of_budget(fmt::format("memory={} cannot hold one batch: {} samples need {} bytes; raise memory= to {} or more, or make "
+                                     "the batch smaller", options.memory, input.batch_size, least, wanted), least);
+  }
+  // What little is left beside a batch goes to data first: working memory can be asked for when it is needed.
+  working = std::min(working, (options.memory - least) / 4 / threads);
+  options.working_bytes_per_thread = working;
+  return options;
+}
+
+}  // namespace forebay

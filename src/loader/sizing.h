@@ -1,0 +1,22 @@
+#pragma once
+
+#include <optional>
+
+#include "pipeline/execution_plan.h"
+#include "pipeline/runner.h"
+
+namespace forebay {
+
+/// What the user fixed; the rest is chosen.
+struct SizingInput {
+  std::optional<int> threads, requests;
+  std::optional<uint64_t> memory;
+  int64_t batch_size = 1;
+  int local_ranks = 1;
+};
+
+/// Threads, request slots, window and memory for a plan. InvalidArgument for nonsense; OutOfBudget, with the figure, where the
+/// memory given cannot hold one batch.
+Result<RunnerOptions> choose_sizes(const ExecutionPlan& plan, const SizingInput& input);
+
+}  // namespace forebay

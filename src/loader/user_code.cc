@@ -1,0 +1,163 @@
+#include "loader/user_code.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "pipeline/catalog.h"
+
+namespace forebay {
+
+namespace {
+
+Tensor as_tensor(const Value& value) {
+  if (value.kind == FieldKind::kTensor) return value.tensor;
+  return {DType::kUint8, Shape{static_cast<int64_t>(value.bytes.size())}, value.bytes};
+}
+
+Result<Sample> sample_of(Record& record, const Schema& schema, const std::vector<std::string>& fields, WorkMemory& memory) {
+  Sample sample;
+  for (size_t i = 0; i < record.size(); ++i) {
+    const std::string& name = schema[i].name;
+    if (!fields.empty() && std::find(fields.begin(), fields.end(), name) == fields.end()) continue;
+    FOREBAY_RETURN_IF_ERROR(record[i].materialize(memory));
+    if (record[i].kind != FieldKind::kAny) sample.emplace(name, as_tensor(record[i]));
+  }
+  return sample;
+}
+
+class NativeMap final : public RecordOp {
+ public:
+  NativeMap(std::shared_ptr<const MapAttachment> attachment, Schema before, Schema after, std::vector<std::string> fields)
+      : attachment_(std::move(attachment)), before_(std::move(before)), after_(std::move(after)), fields_(std::move(fields)) {}
+
+  Status apply(Record& record, const SampleContext& context) const override {
+    FOREBAY_ASSIGN(Sample sample, sample_of(record, before_, fields_, *context.memory));
+    const Sample given = sample;
+    FOREBAY_RETURN_IF_ERROR(attachment_->function(sample));
+    Record made(after_.size());
+    for (size_t i = 0; i < after_.size(); ++i) {
+      const std::string& name = after_[i].name;
+      const std::optional<size_t> old = before_.find(name);
+      auto found = sample.find(name);
+      const bool untouched = old && found != sample.end() && given.contains(name) &&
+                             found->second.buffer.data() == given.at(name).buffer.data();
+      if (old && (found == sample.end() || untouched)) {
+        made[i] = std::move(record[*old]);  // keeps bytes and text what they were
+      } else if (found != sample.end()) {
+        made[i] = Value::of(std::move(found->second));
+      } else {
+        return unsupported(fmt::format("the function did not give the field '{}'", name));
+      }
+    }
+    record = std::move(made);
+    return {};
+  }
+
+ private:
+  const std::shared_ptr<const MapAttachment> attachment_;
+  const Schema before_, after_;
+  const std::vector<std::string> fields_;
+};
+
+class NativeFilter final : public RecordOp {
+ public:
+  NativeFilter(std::shared_ptr<const FilterAttachment> attachment, Schema before, std::vector<std::string> fields)
+      : attachment_(std::move(attachment)), before_(std::move(before)), fields_(std::move(fields)) {}
+
+  Status apply(Record& record, const SampleContext& context) const override {
+    FOREBAY_ASSIGN(const Sample sample, sample_of(record, before_, fields_, *context.memory));
+    FOREBAY_ASSIGN(const bool keep, attachment_->function(sample));
+    Tensor answer = Tensor::allocate(DType::kBool, {});
+    *answer.data<uint8_t>() = keep ? 1 : 0;
+    record.clear();
+    record.push_back(Value::of(std::move(answer)));
+    return {};
+  }
+
+ private:
+  const std::shared_ptr<const FilterAttachment> attachment_;
+  const Schema before_;
+  const std::vector<std::string> fields_;
+};
+
+void check_fields(const OpSpec& op, const Schema& schema, std::vector<Problem>& problems) {
+  if (schema.open_ended || !op.args.contains("fields")) return;
+  for (const std::string& name : field_list(op.args["fields"])) {
+    if (schema.find(name)) continue;
+    problems.push_back({"", fmt::format("there is no field '{}'", name), fmt::format("the fields here are: {}", schema.names())});
+  }
+}
+
+Schema without_types(const Schema& schema, const std::vector<std::string>& fields) {
+  Schema result;
+  for (const Field& field : schema) {
+    if (std::find(fields.begin(), fields.end(), field.name) == fields.end()) {
+      result.push_back(field);
+    } else {
+      Field any;
+      any.name = field.name;
+      any.kind = FieldKind::kAny;
+      result.push_back(std::move(any));
+    }
+  }
+  result.open_ended = true;
+  return result;
+}
+
+}  // namespace
+
+OpDef map_op() {
+  OpDef def;
+  def.name = "map";
+  def.help = "the user's own function, sample by sample";
+  def.args = {{"fields", ArgType::kFields, false, nullptr, "the fields it gets and may change; all by default"},
+              {"adds", ArgType::kFields, false, nullptr, "fields that a C++ function makes"},
+              {"random", ArgType::kBool, false, false, "called with a random generator made for the sample"},
+              {"workers", ArgType::kText, false, "threads", "where it runs"},
+              {"version", ArgType::kText, false, nullptr, "changes when the function does; needed by caches"}};
+  def.infer = [](const OpSpec& op, Schema& schema, std::vector<Problem>& problems) {
+    check_fields(op, schema, problems);
+    const std::vector<std::string> fields = op.args.contains("fields") ? field_list(op.args["fields"]) : std::vector<std::string>();
+    if (op.attachment) {
+      // A C++ function works on the sample in place and says what it adds.
+      std::vector<std::string> changed = fields;
+      for (const Field& field : schema) {
+        if (fields.empty()) changed.push_back(field.name);
+      }
+      schema = without_types(schema, changed);
+      for (const std::string& name : field_list(op.args.value("adds", Json()))) {
+        Field added;
+        added.name = name;
+        added.kind = FieldKind::kAny;
+        if (!schema.find(name)) schema.push_back(std::move(added));
+      }
+      schema.open_ended = false;
+    } else {
+      schema = fields.empty() ? Schema() : without_types(schema, fields);
+      schema.open_ended = true;
+    }
+  };
+  return def;
+}
+
+OpDef filter_op() {
+  OpDef def;
+  def.name = "filter";
+  def.help = "keeps the samples for which a function is true; decided once over the data set";
+  def.args = {{"fields", ArgType::kFields, false, nullptr, "the fields it gets; all by default"}};
+  def.infer = [](const OpSpec& op, Schema& schema, std::vector<Problem>& problems) { check_fields(op, schema, problems); };
+  return def;
+}
+
+std::unique_ptr<RecordOp> native_map(std::shared_ptr<const MapAttachment> attachment, Schema before, Schema after,
+                                     std::vector<std::string> fields) {
+  return std::make_unique<NativeMap>(std::move(attachment), std::move(before), std::move(after), std::move(fields));
+}
+
+std::unique_ptr<RecordOp> native_filter(std::shared_ptr<const FilterAttachment> attachment, Schema before,
+                                        std::vector<std::string> fields) {
+  return std::make_unique<NativeFilter>(std::move(attachment), std::move(before), std::move(fields));
+}
+
+}  // namespace forebay

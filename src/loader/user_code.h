@@ -1,0 +1,30 @@
+#pragma once
+
+#include <memory>
+
+#include "forebay/pipeline.h"
+#include "pipeline/operator.h"
+
+namespace forebay {
+
+/// C++ functions that a pipeline carries as attachments of its `map` and `filter` steps. A step without one is called by the
+/// face that made it (see ForeignCall).
+struct MapAttachment {
+  MapFunction function;
+};
+struct FilterAttachment {
+  FilterFunction function;
+};
+
+/// The definitions of `map` and `filter`: arguments and what is known of the schema behind them.
+OpDef map_op();
+OpDef filter_op();
+
+/// Runs a C++ map function on the named fields (all when empty) of each record.
+std::unique_ptr<RecordOp> native_map(std::shared_ptr<const MapAttachment> attachment, Schema before, Schema after,
+                                     std::vector<std::string> fields);
+/// Replaces the record by one bool: the function's answer.
+std::unique_ptr<RecordOp> native_filter(std::shared_ptr<const FilterAttachment> attachment, Schema before,
+                                        std::vector<std::string> fields);
+
+}  // namespace forebay

@@ -1,0 +1,95 @@
+#include <fmt/format.h>
+
+#include "ops/args.h"
+#include "ops/image/cast_elements.h"
+#include "ops/image/lazy_image.h"
+#include "ops/picture_fields.h"
+#include "ops/registry.h"
+
+namespace forebay {
+namespace {
+
+class CastTensor final : public Deferred {
+ public:
+  CastTensor(Tensor tensor, DType dtype) : tensor_(std::move(tensor)), dtype_(dtype) {}
+  DType dtype() const override { return dtype_; }
+  Shape shape() const override { return tensor_.shape; }
+  Status write(std::span<uint8_t> out, WorkMemory&) override {
+    cast_elements(tensor_.dtype, tensor_.buffer.data(), dtype_, out.data(), tensor_.shape.elements());
+    return {};
+  }
+
+ private:
+  Tensor tensor_;
+  DType dtype_;
+};
+
+struct CastField {
+  size_t index;
+  std::string name;
+  bool image, channels_first;
+};
+
+class Cast final : public RecordOp {
+ public:
+  Cast(std::vector<CastField> fields, DType dtype) : fields_(std::move(fields)), dtype_(dtype) {}
+
+  Status apply(Record& record, const SampleContext& context) const override {
+    for (const CastField& field : fields_) FOREBAY_RETURN_IF_ERROR(cast(record, field, *context.memory));
+    return {};
+  }
+
+ private:
+  Status cast(Record& record, const CastField& field, WorkMemory& memory) const {
+    Value& value = record[field.index];
+    if (value.kind != FieldKind::kTensor) return unsupported(fmt::format("the field '{}' holds no numbers", field.name));
+    if (field.image || dynamic_cast<LazyImage*>(value.deferred.get()) != nullptr) {
+      const PictureField picture = {field.index, field.name, field.channels_first, {}};
+      FOREBAY_ASSIGN(const auto images, pictures(record, std::span(&picture, 1), memory));
+      return images[0]->cast(dtype_, memory);
+    }
+    FOREBAY_RETURN_IF_ERROR(value.materialize(memory));
+    if (value.tensor.dtype == dtype_) return {};
+    value = Value::of(std::make_unique<CastTensor>(std::move(value.tensor), dtype_));
+    return {};
+  }
+
+  std::vector<CastField> fields_;
+  DType dtype_;
+};
+
+void infer(const Args& args, Schema& schema, Problems& problems) {
+  const DType dtype = args.dtype("dtype");
+  for (const size_t index : check_fields(args.names("field"), schema, problems)) {
+    Field& field = schema[index];
+    if (field.kind == FieldKind::kAny) continue;
+    if (field.kind != FieldKind::kTensor) {
+      problems.add(fmt::format("the field '{}' is {}, not numbers", field.name, field.kind == FieldKind::kText ? "text" : "bytes"),
+                   field.name == "image" || field.name == "bytes" ? "put .decode_image() before .cast" : "name a field of numbers");
+      continue;
+    }
+    field.dtype = dtype;
+  }
+}
+
+Result<std::unique_ptr<RecordOp>> compile(const Args& args, const Schema& before, uint32_t) {
+  std::vector<CastField> fields;
+  for (const std::string& name : args.names("field")) {
+    const size_t index = *before.find(name);
+    fields.push_back({index, name, before[index].image && before[index].kind == FieldKind::kTensor, before[index].channels_first});
+  }
+  return std::unique_ptr<RecordOp>(std::make_unique<Cast>(std::move(fields), args.dtype("dtype")));
+}
+
+}  // namespace
+
+OpDef cast_op() {
+  return make_op({.name = "cast",
+                  .help = "Another type of numbers. To integers: rounded half to even, saturated, NaN to 0. To bool: not 0.",
+                  .args = {{"dtype", ArgType::kDType, true, nullptr, "\"uint8\", \"float16\", ..."}, field_arg()},
+                  .random = false,
+                  .infer = infer,
+                  .compile = compile});
+}
+
+}  // namespace forebay

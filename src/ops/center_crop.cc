@@ -1,0 +1,57 @@
+#include <cmath>
+
+#include "ops/args.h"
+#include "ops/picture_fields.h"
+#include "ops/registry.h"
+
+namespace forebay {
+namespace {
+
+// Half to even, as Python rounds and so torchvision. Where the crop is larger the picture lies in its middle, an odd zero
+// more on the far side.
+int64_t crop_start(int64_t side, int64_t crop) {
+  if (crop > side) return -((crop - side) / 2);
+  return static_cast<int64_t>(std::nearbyint(static_cast<double>(side - crop) / 2.0));
+}
+
+class CenterCrop final : public RecordOp {
+ public:
+  CenterCrop(std::vector<PictureField> fields, Size size) : fields_(std::move(fields)), size_(size) {}
+
+  Status apply(Record& record, const SampleContext& context) const override {
+    FOREBAY_ASSIGN(const auto images, pictures(record, fields_, *context.memory));
+    for (LazyImage* image : images) {
+      const Rect part = {crop_start(image->width(), size_.width), crop_start(image->height(), size_.height), size_.width,
+                         size_.height};
+      FOREBAY_RETURN_IF_ERROR(image->crop(part, *context.memory));
+    }
+    return {};
+  }
+
+ private:
+  std::vector<PictureField> fields_;
+  Size size_;
+};
+
+void infer(const Args& args, Schema& schema, Problems& problems) {
+  const std::vector<size_t> fields = check_pictures(args, PixelNeed::kAny, "center_crop", schema, problems);
+  check_size(args, "n", problems);
+  set_size(schema, fields, args.size("n"));
+}
+
+Result<std::unique_ptr<RecordOp>> compile(const Args& args, const Schema& before, uint32_t) {
+  return std::unique_ptr<RecordOp>(std::make_unique<CenterCrop>(picture_fields(args, before), args.size("n")));
+}
+
+}  // namespace
+
+OpDef center_crop_op() {
+  return make_op({.name = "center_crop",
+                  .help = "The middle of pictures; where they are smaller, zeros around them.",
+                  .args = {crop_size_arg(), field_arg()},
+                  .random = false,
+                  .infer = infer,
+                  .compile = compile});
+}
+
+}  // namespace forebay

@@ -1,0 +1,100 @@
+#include "ops/image/color.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace forebay {
+namespace {
+
+struct Hsv {
+  uint8_t h, s, v;
+};
+
+// Pillow's blend: truncated, and clipped where the factor leads outside.
+uint8_t blend(uint8_t flat, uint8_t pixel, float factor) {
+  const float value = static_cast<float>(flat) + factor * static_cast<float>(pixel - flat);
+  return static_cast<uint8_t>(std::clamp(value, 0.0f, 255.0f));
+}
+
+void blend_all(uint8_t flat, float factor, std::span<uint8_t> pixels) {
+  std::array<uint8_t, 256> table;
+  for (int i = 0; i < 256; ++i) table[i] = blend(flat, static_cast<uint8_t>(i), factor);
+  for (uint8_t& pixel : pixels) pixel = table[pixel];
+}
+
+// ITU-R 601 luma in 16-bit fixed point.
+uint8_t luma(const uint8_t* rgb) {
+  return static_cast<uint8_t>((rgb[0] * 19595 + rgb[1] * 38470 + rgb[2] * 7471 + 0x8000) >> 16);
+}
+
+uint8_t to_byte(double value) { return static_cast<uint8_t>(std::clamp(static_cast<int>(value), 0, 255)); }
+
+// Pillow keeps hue, saturation and value in 8 bits each and mixes single and double precision; both decide the last bit.
+Hsv hsv_of(const uint8_t* rgb) {
+  const uint8_t r = rgb[0], g = rgb[1], b = rgb[2];
+  const uint8_t high = std::max({r, g, b}), low = std::min({r, g, b});
+  if (high == low) return {0, 0, high};
+  const auto range = static_cast<float>(high - low);
+  const float s = range / static_cast<float>(high);
+  const float from_r = static_cast<float>(high - r) / range;
+  const float from_g = static_cast<float>(high - g) / range;
+  const float from_b = static_cast<float>(high - b) / range;
+  float h = 0;
+  if (r == high) {
+    h = from_b - from_g;
+  } else if (g == high) {
+    h = static_cast<float>(2.0 + from_r - from_b);
+  } else {
+    h = static_cast<float>(4.0 + from_g - from_r);
+  }
+  h = static_cast<float>(std::fmod(h / 6.0 + 1.0, 1.0));
+  return {to_byte(h * 255.0), to_byte(s * 255.0), high};
+}
+
+void put_rgb(const Hsv& hsv, uint8_t* rgb) {
+  if (hsv.s == 0) {
+    rgb[0] = rgb[1] = rgb[2] = hsv.v;
+    return;
+  }
+  const float turn = static_cast<float>(hsv.h * 6.0f / 255.0f);
+  const auto sector = static_cast<int>(std::floor(hsv.h * 6.0 / 255.0));
+  (void)turn;
+  const auto rest = static_cast<float>(hsv.h * 6.0 / 255.0 - sector);
+  const auto s = static_cast<float>(hsv.s / 255.0);
+  const uint8_t v = hsv.v;
+  const uint8_t p = to_byte(std::round(v * (1.0 - s)));
+  const uint8_t q = to_byte(std::round(v * (1.0 - s * rest)));
+  const uint8_t t = to_byte(std::round(v * (1.0 - s * (1.0 - rest))));
+  const std::array<std::array<uint8_t, 3>, 6> sectors = {{{v, t, p}, {q, v, p}, {p, v, t}, {p, q, v}, {t, p, v}, {v, p, q}}};
+  std::copy_n(sectors[sector % 6].begin(), 3, rgb);
+}
+
+}  // namespace
+
+void adjust_brightness(float factor, std::span<uint8_t> pixels) { blend_all(0, factor, pixels); }
+
+void adjust_contrast(float factor, int64_t channels, std::span<uint8_t> pixels) {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < pixels.size(); i += channels) sum += channels == 3 ? luma(&pixels[i]) : pixels[i];
+  const double mean = static_cast<double>(sum) / static_cast<double>(pixels.size() / channels);
+  blend_all(static_cast<uint8_t>(mean + 0.5), factor, pixels);
+}
+
+void adjust_saturation(float factor, std::span<uint8_t> pixels) {
+  for (size_t i = 0; i < pixels.size(); i += 3) {
+    const uint8_t grey = luma(&pixels[i]);
+    for (size_t c = 0; c < 3; ++c) pixels[i + c] = blend(grey, pixels[i + c], factor);
+  }
+}
+
+void adjust_hue(double shift, std::span<uint8_t> pixels) {
+  const auto steps = static_cast<int>(shift * 255);
+  for (size_t i = 0; i < pixels.size(); i += 3) {
+    Hsv hsv = hsv_of(&pixels[i]);
+    hsv.h = static_cast<uint8_t>(hsv.h + steps);
+    put_rgb(hsv, &pixels[i]);
+  }
+}
+
+}  // namespace forebay

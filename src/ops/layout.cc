@@ -1,0 +1,65 @@
+#include <fmt/format.h>
+
+#include "ops/args.h"
+#include "ops/picture_fields.h"
+#include "ops/registry.h"
+
+namespace forebay {
+namespace {
+
+class Layout final : public RecordOp {
+ public:
+  Layout(std::vector<PictureField> fields, bool channels_first) : fields_(std::move(fields)), channels_first_(channels_first) {}
+
+  Status apply(Record& record, const SampleContext& context) const override {
+    FOREBAY_ASSIGN(const auto images, pictures(record, fields_, *context.memory));
+    for (LazyImage* image : images) image->set_layout(channels_first_);
+    return {};
+  }
+
+ private:
+  std::vector<PictureField> fields_;
+  bool channels_first_;
+};
+
+void set_layout(Field& field, bool channels_first) {
+  if (field.kind == FieldKind::kTensor) {
+    Shape& shape = field.shape;
+    if (shape.rank() == 2) {
+      shape = channels_first ? Shape{1, shape[0], shape[1]} : Shape{shape[0], shape[1], 1};
+    } else if (channels_first && !field.channels_first) {
+      shape = Shape{shape[2], shape[0], shape[1]};
+    } else if (!channels_first && field.channels_first) {
+      shape = Shape{shape[1], shape[2], shape[0]};
+    }
+  }
+  field.channels_first = channels_first;
+  field.layout_chosen = true;
+}
+
+void infer(const Args& args, Schema& schema, Problems& problems) {
+  const std::string order = args.text("order");
+  if (order != "chw" && order != "hwc") {
+    problems.add(fmt::format("unknown layout '{}'", order), "give \"chw\" (channels first) or \"hwc\"");
+  }
+  for (const size_t index : check_pictures(args, PixelNeed::kAny, "layout", schema, problems)) {
+    set_layout(schema[index], order == "chw");
+  }
+}
+
+Result<std::unique_ptr<RecordOp>> compile(const Args& args, const Schema& before, uint32_t) {
+  return std::unique_ptr<RecordOp>(std::make_unique<Layout>(picture_fields(args, before), args.text("order") == "chw"));
+}
+
+}  // namespace
+
+OpDef layout_op() {
+  return make_op({.name = "layout",
+                  .help = "The order of a picture's axes.",
+                  .args = {{"order", ArgType::kText, true, nullptr, "\"chw\" (channels first) or \"hwc\""}, field_arg()},
+                  .random = false,
+                  .infer = infer,
+                  .compile = compile});
+}
+
+}  // namespace forebay

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstdint>
+
+#include "codec/image.h"
+#include "plan/random.h"
+
+namespace forebay {
+
+struct CropRanges {
+  double scale_low = 0.08, scale_high = 1.0;              ///< share of the area
+  double ratio_low = 3.0 / 4.0, ratio_high = 4.0 / 3.0;   ///< width over height
+};
+
+/// The part that random_resized_crop takes of a picture, drawn as torchvision draws it: ten attempts, then the middle.
+Rect draw_crop(int64_t height, int64_t width, const CropRanges& ranges, RandomStream& random);
+
+}  // namespace forebay

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <vector>
+
+#include "pipeline/operator.h"
+
+namespace forebay {
+
+/// One operator each; its file has its name.
+OpDef batch_op();
+OpDef cast_op();
+OpDef center_crop_op();
+OpDef color_jitter_op();
+OpDef decode_image_op();
+OpDef layout_op();
+OpDef normalize_op();
+OpDef pad_op();
+OpDef random_crop_op();
+OpDef random_flip_op();
+OpDef random_resized_crop_op();
+OpDef rename_op();
+OpDef resize_op();
+OpDef select_op();
+OpDef shuffle_op();
+OpDef take_op();
+
+/// All of them, by name. `batch`, `shuffle` and `take` are carried out by the loader: here they only check their arguments.
+std::vector<OpDef> all_ops();
+
+}  // namespace forebay

@@ -1,0 +1,59 @@
+#include <algorithm>
+
+#include "ops/args.h"
+#include "ops/registry.h"
+
+namespace forebay {
+namespace {
+
+class Select final : public RecordOp {
+ public:
+  explicit Select(std::vector<size_t> kept) : kept_(std::move(kept)) {}
+
+  Status apply(Record& record, const SampleContext&) const override {
+    // Ascending, so nothing is overwritten before it was moved.
+    for (size_t i = 0; i < kept_.size(); ++i) {
+      if (kept_[i] != i) record[i] = std::move(record[kept_[i]]);
+    }
+    record.resize(kept_.size());
+    return {};
+  }
+
+ private:
+  std::vector<size_t> kept_;
+};
+
+std::vector<size_t> kept_fields(const Args& args, const Schema& schema) {
+  const std::vector<std::string> names = args.names("fields");
+  std::vector<size_t> kept;
+  for (size_t i = 0; i < schema.size(); ++i) {
+    if (std::find(names.begin(), names.end(), schema[i].name) != names.end()) kept.push_back(i);
+  }
+  return kept;
+}
+
+void infer(const Args& args, Schema& schema, Problems& problems) {
+  check_fields(args.names("fields"), schema, problems);
+  Schema after;
+  for (const size_t i : kept_fields(args, schema)) after.push_back(schema[i]);
+  after.batched = schema.batched;
+  // After a mistyped name the others would only be reported as missing further on.
+  if (!problems.any()) schema = std::move(after);
+}
+
+Result<std::unique_ptr<RecordOp>> compile(const Args& args, const Schema& before, uint32_t) {
+  return std::unique_ptr<RecordOp>(std::make_unique<Select>(kept_fields(args, before)));
+}
+
+}  // namespace
+
+OpDef select_op() {
+  return make_op({.name = "select",
+                  .help = "Keeps only these fields, in the order they had.",
+                  .args = {{"fields", ArgType::kFields, true, nullptr, "names of the fields to keep"}},
+                  .random = false,
+                  .infer = infer,
+                  .compile = compile});
+}
+
+}  // namespace forebay

@@ -1,0 +1,121 @@
+#include "store/slow/slow_store.h"
+
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "base/hash.h"
+#include "runtime/fork_guard.h"
+#include "store/calls.h"
+#include "store/slow/timer.h"
+
+namespace forebay {
+
+namespace {
+
+class Slow final : public SlowStore {
+ public:
+  Slow(std::shared_ptr<Store> inner, const SlowOptions& options)
+      : inner_(std::move(inner)), core_(std::make_shared<Core>(options)) {}
+
+  /// First every answer, so that the inner store's late ones find nobody waiting; then the clock; then the inner store.
+  ~Slow() override {
+    if (process_generation() != generation_) {  // a fork: the timer's thread is not here
+      new std::shared_ptr<Core>(core_);
+      return;
+    }
+    core_->calls.close();
+    core_->timer.close();
+  }
+
+  void read(const ReadRequest& request, std::stop_token stop, ReadDone done) override {
+    start<Buffer>(request.key, stop, std::move(done),
+                  [&](std::stop_token s, ReadDone d) { inner_->read(request, std::move(s), std::move(d)); });
+  }
+  void list(const ListRequest& request, std::stop_token stop, ListDone done) override {
+    start<ListPage>(request.prefix + '\n' + request.continuation, stop, std::move(done),
+                    [&](std::stop_token s, ListDone d) { inner_->list(request, std::move(s), std::move(d)); });
+  }
+  void stat(const std::string& key, std::stop_token stop, StatDone done) override {
+    start<ObjectInfo>(key, stop, std::move(done),
+                      [&](std::stop_token s, StatDone d) { inner_->stat(key, std::move(s), std::move(d)); });
+  }
+  std::string display_name(const std::string& key) const override { return inner_->display_name(key); }
+  StoreStats stats() const override { return core_->calls.stats(); }
+
+  void advance(std::chrono::nanoseconds by) override { core_->timer.advance(by); }
+
+  std::chrono::nanoseconds delay(std::string_view key, uint32_t asked, uint64_t bytes) const override {
+    return core_->delay(key, asked, bytes);
+  }
+  bool fails(std::string_view key, uint32_t asked) const override { return core_->fails(key, asked); }
+
+ private:
+  /// What callbacks of the inner store and of the timer use; they hold no store, so none ends on a thread of its own.
+  struct Core {
+    explicit Core(const SlowOptions& o) : options(o), timer(o.manual_clock) {}
+
+    /// Evenly spread over [0, 1): a function of what it is given and the seed.
+    double draw(std::string_view key, uint32_t asked, uint32_t what) const {
+      Hasher hasher;
+      hasher.update_value(options.seed);
+      hasher.update_value(asked);
+      hasher.update_value(what);
+      hasher.update(key);
+      return static_cast<double>(hasher.digest().low >> 11) * 0x1p-53;
+    }
+    std::chrono::nanoseconds delay(std::string_view key, uint32_t asked, uint64_t bytes) const {
+      double ms = options.latency_ms + options.jitter_ms * draw(key, asked, 0);
+      if (options.bandwidth_bytes_per_s > 0) ms += 1e3 * static_cast<double>(bytes) / options.bandwidth_bytes_per_s;
+      return std::chrono::nanoseconds(static_cast<int64_t>(ms * 1e6));
+    }
+    bool fails(std::string_view key, uint32_t asked) const {
+      return options.error_rate > 0 && draw(key, asked, 1) < options.error_rate;
+    }
+    uint32_t times_asked(std::string_view key) {
+      const std::lock_guard lock(mutex);
+      return counts[hash128(key).low]++;
+    }
+
+    const SlowOptions options;
+    std::mutex mutex;
+    std::unordered_map<uint64_t, uint32_t> counts;  // grows with the number of keys, not of requests
+    CallTable calls;
+    Timer timer;
+  };
+
+  template <typename T, typename Ask>
+  void start(const std::string& key, std::stop_token stop, std::function<void(Result<T>)> done, Ask&& ask) {
+    const uint32_t asked = core_->times_asked(key);
+    const auto begin = core_->timer.now();
+    const auto call = core_->calls.begin<T>(inner_->display_name(key), stop, std::move(done));
+    if (call->answered()) return;
+    const std::function<void(Result<T>)> answer_later = [core = core_, call, key, asked, begin](Result<T> result) {
+      uint64_t bytes = 0;
+      if constexpr (std::is_same_v<T, Buffer>) bytes = result.ok() ? result->size() : 0;
+      if (call->answered()) return;
+      auto shared = std::make_shared<Result<T>>(std::move(result));
+      core->timer.at(begin + core->delay(key, asked, bytes), [core, call, shared] {
+        call->answer(std::move(*shared));  // which may be the store's end, but not the core's
+      });
+    };
+    if (core_->fails(key, asked)) {
+      answer_later(unavailable("simulated failure of the link; trying again may help").with_key(inner_->display_name(key)));
+    } else {
+      ask(stop, answer_later);
+    }
+  }
+
+  const uint64_t generation_ = process_generation();
+  const std::shared_ptr<Store> inner_;
+  const std::shared_ptr<Core> core_;
+};
+
+}  // namespace
+
+std::shared_ptr<SlowStore> slow_store(std::shared_ptr<Store> inner, SlowOptions options) {
+  return std::make_shared<Slow>(std::move(inner), options);
+}
+
+}  // namespace forebay

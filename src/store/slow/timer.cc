@@ -1,0 +1,75 @@
+#include "store/slow/timer.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace forebay {
+
+Timer::Time Timer::now() const {
+  if (!manual_) return std::chrono::steady_clock::now() - state_->start;
+  const std::lock_guard lock(state_->mutex);
+  return state_->manual_now;
+}
+
+void Timer::at(Time when, std::function<void()> function) {
+  const std::lock_guard lock(state_->mutex);
+  if (state_->closing) return;
+  state_->queue.push({when, state_->posted++, std::move(function)});
+  if (!manual_ && !thread_.joinable()) thread_ = std::thread([state = state_] { run(state); });
+  state_->changed.notify_one();
+}
+
+void Timer::run(const std::shared_ptr<State>& state) {
+  std::unique_lock lock(state->mutex);
+  while (!state->closing) {
+    if (state->queue.empty()) {
+      state->changed.wait(lock);
+      continue;
+    }
+    const auto due = state->start + state->queue.top().when;
+    if (std::chrono::steady_clock::now() < due) {
+      state->changed.wait_until(lock, due);
+      continue;
+    }
+    auto function = std::move(state->queue.top().function);
+    state->queue.pop();
+    lock.unlock();
+    function();
+    function = nullptr;
+    lock.lock();
+  }
+}
+
+void Timer::advance(Time by) {
+  const auto state = state_;  // what runs may end the timer
+  std::unique_lock lock(state->mutex);
+  const Time until = state->manual_now + by;
+  while (!state->closing && !state->queue.empty() && state->queue.top().when <= until) {
+    state->manual_now = std::max(state->manual_now, state->queue.top().when);
+    auto function = std::move(state->queue.top().function);
+    state->queue.pop();
+    lock.unlock();
+    function();
+    function = nullptr;
+    lock.lock();
+  }
+  state->manual_now = until;
+}
+
+void Timer::close() {
+  std::priority_queue<Entry> dropped;
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->closing = true;
+    dropped.swap(state_->queue);
+    state_->changed.notify_all();
+  }
+  if (!thread_.joinable()) return;
+  if (thread_.get_id() == std::this_thread::get_id()) {
+    thread_.detach();
+  } else {
+    thread_.join();
+  }
+}
+
+}  // namespace forebay

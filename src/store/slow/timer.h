@@ -1,0 +1,59 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <queue>
+#include <thread>
+#include <vector>
+
+namespace forebay {
+
+/// Calls functions at points in time: on one thread of its own, started with the first, or by hand through advance().
+/// May be used from any thread.
+class Timer {
+ public:
+  using Time = std::chrono::nanoseconds;  ///< since the timer was made
+
+  explicit Timer(bool manual) : state_(std::make_shared<State>()), manual_(manual) {}
+  ~Timer() { close(); }
+  Timer(const Timer&) = delete;
+  Timer& operator=(const Timer&) = delete;
+
+  Time now() const;
+  /// Functions of one point in time run in the order they came. Dropped after close().
+  void at(Time when, std::function<void()> function);
+  /// Manual timers: goes on and runs what is due, on this thread.
+  void advance(Time by);
+  /// Drops what has not run and waits for what is running (unless that is who calls).
+  void close();
+
+ private:
+  struct Entry {
+    Time when;
+    uint64_t order;
+    mutable std::function<void()> function;  // moved out of the queue's top
+    bool operator<(const Entry& other) const {
+      return when != other.when ? when > other.when : order > other.order;
+    }
+  };
+  struct State {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::priority_queue<Entry> queue;
+    uint64_t posted = 0;
+    Time manual_now{0};
+    bool closing = false;
+    const std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+  };
+  static void run(const std::shared_ptr<State>& state);
+
+  const std::shared_ptr<State> state_;
+  const bool manual_;
+  std::thread thread_;
+};
+
+}  // namespace forebay

@@ -1,0 +1,79 @@
+"""What many tests do with a loader, and how they run a program of its own that may be interrupted."""
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+import forebay as fb
+
+
+def epoch_ids(loader):
+    """The ids of the rest of the epoch, repeats left out."""
+    ids = []
+    for batch in loader:
+        ids += batch.ids[: len(batch) - batch.padding].tolist()
+    return ids
+
+
+def one_epoch(pipeline, **options):
+    """The digest of epoch 0."""
+    with fb.Loader(pipeline, **options) as loader:
+        return fb.digest(loader)
+
+
+def pillow(path, mode="RGB"):
+    """The picture as the documentation promises it: upright, alpha dropped, 16 bits by their upper byte."""
+    from PIL import Image, ImageOps
+
+    with Image.open(path) as image:
+        image = ImageOps.exif_transpose(image)
+        if image.mode.startswith("I"):
+            image = Image.fromarray((np.asarray(image).astype(np.uint32) >> 8).astype(np.uint8))
+        pixels = np.asarray(image.convert(mode))
+    return pixels if pixels.ndim == 3 else pixels[:, :, None]
+
+
+@dataclass
+class Outcome:
+    code: int
+    out: str
+    err: str
+    seconds: float  # from the signal, or from the start
+
+
+def script(text, *args, timeout_s=60):
+    """Runs a Python program to its end."""
+    began = time.monotonic()
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(text), *map(str, args)], capture_output=True, text=True,
+                          timeout=timeout_s, stdin=subprocess.DEVNULL)
+    return Outcome(done.returncode, done.stdout, done.stderr, time.monotonic() - began)
+
+
+def interrupted_script(text, *args, after_s=0.4, timeout_s=30):
+    """Runs a Python program, waits until it prints "ready" and a little longer, sends Ctrl-C and waits for its end."""
+    process = subprocess.Popen([sys.executable, "-u", "-c", textwrap.dedent(text), *map(str, args)], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL)
+    try:
+        assert process.stdout.readline() == "ready\n", process.communicate(timeout=timeout_s)
+        time.sleep(after_s)
+        process.send_signal(signal.SIGINT)
+        began = time.monotonic()
+        out, err = process.communicate(timeout=timeout_s)
+        return Outcome(process.returncode, out, err, time.monotonic() - began)
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
+
+
+def threads():
+    return len(os.listdir("/proc/self/task"))
+
+
+def descriptors():
+    return len(os.listdir("/proc/self/fd"))
