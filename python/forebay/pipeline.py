@@ -102,25 +102,25 @@ class Pipeline:
             field=_one_or_list(field),
         )
 
-    def center_crop(self, size: Size, *, field: Fields = "image") -> Pipeline:
+    def center_crop(self, n: Size, *, field: Fields = "image") -> Pipeline:
         """The middle of a picture; it starts at `round((H - h) / 2)`.
 
         Args:
-            size: pixels; one number for a square, or (height, width).
+            n: pixels; one number for a square, or (height, width).
         """
-        return self._then("center_crop", size=_one_or_list(size), field=_one_or_list(field))
+        return self._then("center_crop", n=_one_or_list(n), field=_one_or_list(field))
 
-    def random_crop(self, size: Size, *, field: Fields = "image") -> Pipeline:
+    def random_crop(self, n: Size, *, field: Fields = "image") -> Pipeline:
         """A part of a picture at a random place.
 
         Args:
-            size: pixels; one number for a square, or (height, width).
+            n: pixels; one number for a square, or (height, width).
         """
-        return self._then("random_crop", size=_one_or_list(size), field=_one_or_list(field))
+        return self._then("random_crop", n=_one_or_list(n), field=_one_or_list(field))
 
     def random_resized_crop(
         self,
-        size: Size,
+        n: Size,
         *,
         scale: tuple[float, float] = (0.08, 1.0),
         ratio: tuple[float, float] = (3 / 4, 4 / 3),
@@ -130,14 +130,14 @@ class Pipeline:
         """A random part of a picture, resized, as in torchvision's RandomResizedCrop.
 
         Args:
-            size: pixels of the result; one number for a square, or (height, width).
+            n: pixels of the result; one number for a square, or (height, width).
             scale: share of the picture's area that the part has.
             ratio: its width over its height.
             interpolation: "bilinear" (anti-aliased) or "nearest".
         """
         return self._then(
             "random_resized_crop",
-            size=_one_or_list(size),
+            n=_one_or_list(n),
             scale=_floats("scale", scale),
             ratio=_floats("ratio", ratio),
             interpolation=interpolation,

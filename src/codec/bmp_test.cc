@@ -31,7 +31,6 @@ Blob make_bmp(int width, int height, const BmpKind& kind, const Blob& data) {
     put_le(header, 1, 2);
     put_le(header, static_cast<uint32_t>(kind.bits), 2);
     put_le(header, kind.compression, 4);
-    put_le(header, 0, 4 * 5);
     header.resize(40);
     for (const uint32_t mask : kind.masks) put_le(header, mask, 4);
     if (header.size() < kind.header_size) header.resize(kind.header_size);

@@ -97,13 +97,13 @@ Pipeline Pipeline::resize(ResizeOptions options) const {
                                        {"field", field_json(options.field)}}));
 }
 Pipeline Pipeline::center_crop(ImageSize size, CropOptions options) const {
-  return then(*this, "center_crop", object({{"size", size_json(size)}, {"field", field_json(options.field)}}));
+  return then(*this, "center_crop", object({{"n", size_json(size)}, {"field", field_json(options.field)}}));
 }
 Pipeline Pipeline::random_crop(ImageSize size, CropOptions options) const {
-  return then(*this, "random_crop", object({{"size", size_json(size)}, {"field", field_json(options.field)}}));
+  return then(*this, "random_crop", object({{"n", size_json(size)}, {"field", field_json(options.field)}}));
 }
 Pipeline Pipeline::random_resized_crop(ImageSize size, RandomResizedCropOptions options) const {
-  return then(*this, "random_resized_crop", object({{"size", size_json(size)},
+  return then(*this, "random_resized_crop", object({{"n", size_json(size)},
                                                     {"scale", options.scale},
                                                     {"ratio", options.ratio},
                                                     {"interpolation", options.interpolation},

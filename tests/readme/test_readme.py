@@ -49,8 +49,3 @@ def test_shell(text, folder):
     for line in text.splitlines():
         if line.startswith("forebay "):
             run("bash", "-c", line)
-
-
-@pytest.mark.parametrize("name", sorted(set(re.findall(r"\]\(([^)#:]+)\)", TEXT))))
-def test_links_lead_somewhere(name):
-    assert (ROOT / name).exists()

@@ -34,9 +34,8 @@ Taps bilinear_taps(const Triangle& triangle, int64_t i, std::span<double> exact,
     exact[t] = distance < 1.0 ? 1.0 - distance : 0.0;
     sum += exact[t];
   }
-  const double inverse = 1.0 / sum;
   for (int64_t t = 0; t < n; ++t) {
-    const double share = exact[t] * inverse;
+    const double share = sum != 0.0 ? exact[t] / sum : exact[t];
     rounded[t] = static_cast<int32_t>(0.5 + share * kWeightOne);
   }
   // Zeros at the ends make no difference but cost time.
