@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
@@ -20,11 +19,10 @@
 
 #include <fmt/format.h>
 #include <jpeglib.h>
-#include <nlohmann/json.hpp>
 
-#include "base/hash.h"
 #include "base/work_memory.h"
 #include "forebay/pipeline.h"
+#include "limit_proof.h"
 #include "ops/image/resampler.h"
 #include "ops/image/row_writer.h"
 #include "ops/random_resized_crop.h"
@@ -35,9 +33,7 @@
 namespace {
 
 using namespace forebay;
-using Json = nlohmann::ordered_json;
-
-constexpr int64_t kSide = 224, kPixels = kSide * kSide, kFloats = 3 * kPixels;
+using namespace forebay::bench;
 constexpr int64_t kRing = 3;  // batches in the works
 constexpr size_t kSlack = 256;
 
@@ -49,11 +45,6 @@ struct Options {
   bool from_disk = false, proof = false;
   int64_t batch = 64, threads = 2, epochs = 1;
   uint64_t seed = 7;
-};
-
-struct Photograph {
-  std::string path, kind;
-  std::vector<uint8_t> bytes;
 };
 
 [[noreturn]] void fail(const std::string& message) {
@@ -129,16 +120,14 @@ class Decoder {
   std::vector<uint8_t> row_;
 };
 
-/// One batch of the ring.
-struct Batch {
-  float* images = nullptr;  // fresh memory: its pages appear as they are first written
-  std::vector<int64_t> ids;
-  std::atomic<int64_t> left{0};
-};
-
 PixelFormat output_format() {
-  PixelFormat format{.width = kSide, .height = kSide, .channels = 3, .channels_first = true, .dtype = DType::kFloat32,
-                     .scaled = true, .pointwise = {}};
+  PixelFormat format{.width = kSide,
+                     .height = kSide,
+                     .channels = 3,
+                     .channels_first = true,
+                     .dtype = DType::kFloat32,
+                     .scaled = true,
+                     .pointwise = {}};
   const NormalizeOptions normalize = imagenet();
   for (size_t c = 0; c < 3; ++c) {
     format.pointwise.scale[c] = static_cast<float>(1.0 / (255.0 * normalize.std[c]));
@@ -186,7 +175,7 @@ class Loop {
   Loop(const Options& options, const std::vector<Photograph>& photographs)
       : options_(options), photographs_(photographs), size_(static_cast<int64_t>(photographs.size())),
         order_(shuffled_order(size_, options.seed)), total_(size_ * (options.epochs + 1 + options.proof)) {
-    for (Batch& batch : ring_) {
+    for (LoopBatch& batch : ring_) {
       batch.images = static_cast<float*>(std::aligned_alloc(4096, round_up(static_cast<size_t>(options.batch))));
       batch.ids.resize(static_cast<size_t>(options.batch));
     }
@@ -195,7 +184,7 @@ class Loop {
   }
   ~Loop() {
     for (std::thread& thread : threads_) thread.join();
-    for (Batch& batch : ring_) std::free(batch.images);
+    for (LoopBatch& batch : ring_) std::free(batch.images);
   }
 
   int64_t batches_per_epoch() const { return (size_ + options_.batch - 1) / options_.batch; }
@@ -204,14 +193,14 @@ class Loop {
   }
 
   /// Batches come one after the other; the one before is given back.
-  const Batch& next() {
+  const LoopBatch& next() {
     std::unique_lock lock(mutex_);
     if (given_ > 0) {
       ring_[(given_ - 1) % kRing].left = batch_size(given_ - 1 + kRing);
       ++free_until_;
       room_.notify_all();
     }
-    Batch& batch = ring_[given_++ % kRing];
+    LoopBatch& batch = ring_[given_++ % kRing];
     ready_.wait(lock, [&] { return batch.left == 0; });
     return batch;
   }
@@ -226,13 +215,14 @@ class Loop {
       const int64_t epoch = i / size_, position = i % size_;
       const int64_t b = epoch * batches_per_epoch() + position / options_.batch;
       wait_for_room(b);
-      Batch& batch = ring_[b % kRing];
+      LoopBatch& batch = ring_[b % kRing];
       const int64_t id = order_->id_at(epoch, position);
       const Photograph& photograph = photographs_[static_cast<size_t>(id)];
       if (options_.from_disk) read = read_file(photograph.path);
       const int64_t row = position % options_.batch;
       batch.ids[static_cast<size_t>(row)] = id;
-      worker.make(options_.from_disk ? read : photograph.bytes, {options_.seed, epoch, id, 0}, batch.images + row * kFloats);
+      worker.make(options_.from_disk ? read : photograph.bytes, {options_.seed, epoch, id, 0},
+                  batch.images + row * kFloats);
       if (batch.left.fetch_sub(1) == 1) {
         const std::lock_guard lock(mutex_);
         ready_.notify_one();
@@ -251,7 +241,7 @@ class Loop {
   const int64_t size_;
   const std::unique_ptr<Order> order_;
   const int64_t total_;
-  Batch ring_[kRing];
+  LoopBatch ring_[kRing];
   std::atomic<int64_t> next_{0};
   std::atomic<int64_t> free_until_{kRing};
   int64_t given_ = 0;
@@ -260,81 +250,13 @@ class Loop {
   std::vector<std::thread> threads_;
 };
 
-/// What bench/one_run.py notes of other loaders: which photographs, and statistics of their pixels.
-class Proof {
- public:
-  /// `stride` 32 touches about as little as proves delivery; 1 reads everything.
-  Proof(const std::vector<Photograph>& photographs, bool pixels, int64_t stride)
-      : photographs_(photographs), pixels_(pixels), stride_(stride) {}
-
-  void add(const Batch& batch, int64_t rows) {
-    for (int64_t row = 0; row < rows; ++row) {
-      ids_.push_back(batch.ids[static_cast<size_t>(row)]);
-      if (!pixels_) continue;
-      for (int64_t c = 0; c < 3; ++c) add_plane(batch.images + row * kFloats + c * kPixels, static_cast<size_t>(c));
-    }
-  }
-
-  Json to_json() const {
-    std::vector<int64_t> distinct = ids_;
-    std::ranges::sort(distinct);
-    const auto repeated = std::ranges::unique(distinct);
-    distinct.erase(repeated.begin(), repeated.end());
-    std::map<std::string, int64_t> kinds;
-    for (const int64_t id : ids_) ++kinds[photographs_[static_cast<size_t>(id)].kind];
-    Json json = {{"samples", ids_.size()}, {"distinct", distinct.size()}, {"per_class", kinds},
-                 {"order", hash128(ids_.data(), ids_.size() * sizeof(int64_t)).to_string()}, {"problems", Json::array()}};
-    if (distinct.size() != photographs_.size()) json["problems"].push_back("not every photograph came once");
-    if (std::ranges::is_sorted(ids_)) json["problems"].push_back("the order is not shuffled");
-    if (pixels_) add_statistics(json);
-    return json;
-  }
-
- private:
-  void add_plane(const float* plane, size_t channel) {
-    for (int64_t y = stride_ / 2; y < kSide; y += stride_) {
-      for (int64_t x = stride_ / 2; x < kSide; x += stride_) {
-        const double value = plane[y * kSide + x];
-        sum_[channel] += value;
-        squares_[channel] += value * value;
-        count_ += channel == 0;
-      }
-    }
-    if (stride_ > 1) return;
-    for (int64_t y = 0; y < kSide; y += 4) {
-      for (int64_t x = 1; x < kSide; ++x) steps_ += std::abs(plane[y * kSide + x] - plane[y * kSide + x - 1]);
-    }
-  }
-
-  void add_statistics(Json& json) const {
-    const auto count = static_cast<double>(count_);
-    std::vector<double> mean, deviation;
-    for (size_t c = 0; c < 3; ++c) {
-      mean.push_back(sum_[c] / count);
-      deviation.push_back(std::sqrt(squares_[c] / count - mean[c] * mean[c]));
-    }
-    json["shapes"] = {{3, kSide, kSide}};
-    json["dtypes"] = {"float32"};
-    json["mean"] = mean;
-    json["std"] = deviation;
-    if (stride_ == 1) json["detail"] = steps_ / (static_cast<double>(ids_.size()) * 3 * (kSide / 4) * (kSide - 1));
-  }
-
-  const std::vector<Photograph>& photographs_;
-  const bool pixels_;
-  const int64_t stride_;
-  std::vector<int64_t> ids_;
-  double sum_[3] = {}, squares_[3] = {}, steps_ = 0;
-  int64_t count_ = 0;
-};
-
 double seconds_since(int64_t begin_ns) { return static_cast<double>(monotonic_ns() - begin_ns) * 1e-9; }
 
 double process_cpu_seconds() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6; };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+  return static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+         static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
 }
 
 struct Epoch {
@@ -343,13 +265,14 @@ struct Epoch {
   Json proof;
 };
 
-Epoch run_epoch(Loop& loop, const Options& options, const std::vector<Photograph>& photographs, int64_t epoch, bool every_pixel) {
+Epoch run_epoch(Loop& loop, const Options& options, const std::vector<Photograph>& photographs, int64_t epoch,
+                bool every_pixel = false) {
   Epoch result;
   Proof proof(photographs, options.mode == Mode::kAll, every_pixel ? 1 : 32);
   const int64_t begin_ns = monotonic_ns();
   const double begin_cpu = process_cpu_seconds();
   for (int64_t b = 0; b < loop.batches_per_epoch(); ++b) {
-    const Batch& batch = loop.next();
+    const LoopBatch& batch = loop.next();
     if (b == 0) result.first_batch_seconds = seconds_since(begin_ns);
     const int64_t consumer_ns = thread_cpu_ns();
     proof.add(batch, loop.batch_size(epoch * loop.batches_per_epoch() + b));
@@ -361,6 +284,10 @@ Epoch run_epoch(Loop& loop, const Options& options, const std::vector<Photograph
   return result;
 }
 
+const char* what_it_does(Mode mode) {
+  return mode == Mode::kAll ? "everything" : mode == Mode::kCrop ? "crop decode alone" : "full decode alone";
+}
+
 #define FOREBAY_TEXT_INNER(x) #x
 #define FOREBAY_TEXT(x) FOREBAY_TEXT_INNER(x)
 
@@ -369,9 +296,10 @@ Json run(const Options& options, int64_t started_ns) {
   const int64_t loop_ns = monotonic_ns();
   Loop loop(options, photographs);
   const double made_seconds = seconds_since(loop_ns);
-  const Epoch warm_up = run_epoch(loop, options, photographs, 0, false);
+  const Epoch warm_up = run_epoch(loop, options, photographs, 0);
   std::vector<Epoch> timed;
-  for (int64_t epoch = 1; epoch <= options.epochs; ++epoch) timed.push_back(run_epoch(loop, options, photographs, epoch, false));
+  for (int64_t epoch = 1; epoch <= options.epochs; ++epoch)
+    timed.push_back(run_epoch(loop, options, photographs, epoch));
   std::vector<double> each;
   for (const Epoch& epoch : timed) each.push_back(epoch.seconds);
   std::ranges::nth_element(timed, timed.begin() + options.epochs / 2, {}, &Epoch::seconds);
@@ -380,12 +308,19 @@ Json run(const Options& options, int64_t started_ns) {
   const double first_seconds = made_seconds + warm_up.first_batch_seconds;
   Json json = {{"name", "bare loop"},
                {"version", "libjpeg-turbo " FOREBAY_TEXT(LIBJPEG_TURBO_VERSION)},
-               {"settings", {{"resample", "bilinear, anti-aliased"}, {"files", options.from_disk ? "read each time" : "in memory"},
-                             {"does", options.mode == Mode::kAll ? "everything" : options.mode == Mode::kCrop ? "crop decode alone" : "full decode alone"},
-                             {"simd", simd_level_name(simd_level())}}},
-               {"batch", options.batch}, {"threads", options.threads}, {"seed", options.seed},
-               {"seconds", middle.seconds}, {"cpu_s", middle.cpu_seconds}, {"consumer_cpu_s", middle.consumer_cpu_seconds},
-               {"samples_per_s", samples / middle.seconds}, {"cpu_s_per_1000", middle.cpu_seconds * 1000 / samples},
+               {"settings",
+                {{"resample", "bilinear, anti-aliased"},
+                 {"does", what_it_does(options.mode)},
+                 {"files", options.from_disk ? "read each time" : "in memory"},
+                 {"simd", simd_level_name(simd_level())}}},
+               {"batch", options.batch},
+               {"threads", options.threads},
+               {"seed", options.seed},
+               {"seconds", middle.seconds},
+               {"cpu_s", middle.cpu_seconds},
+               {"consumer_cpu_s", middle.consumer_cpu_seconds},
+               {"samples_per_s", samples / middle.seconds},
+               {"cpu_s_per_1000", middle.cpu_seconds * 1000 / samples},
                {"seconds_each_epoch", each},
                {"first_batch_from_loader_s", first_seconds},
                {"first_batch_from_process_s", static_cast<double>(loop_ns - started_ns) * 1e-9 + first_seconds},
@@ -394,23 +329,38 @@ Json run(const Options& options, int64_t started_ns) {
   return json;
 }
 
+constexpr const char* kUsage =
+    "usage: bench_limit --list FILE [--mode all|crop|full] [--batch N] [--threads N] [--epochs N] [--seed N] "
+    "[--from-disk] "
+    "[--proof]; a line of FILE is a path, a tab and a class";
+
 Options parse(int argc, char** argv) {
   Options options;
   const std::map<std::string, Mode> modes = {{"all", Mode::kAll}, {"crop", Mode::kCrop}, {"full", Mode::kFull}};
   for (int i = 1; i < argc; ++i) {
     const std::string name = argv[i];
-    if (name == "--from-disk") options.from_disk = true;
-    else if (name == "--proof") options.proof = true;
-    else if (i + 1 == argc) fail("usage: --list FILE [--mode all|crop|full] [--batch N] [--threads N] [--epochs N] [--seed N] [--from-disk] [--proof]");
-    else if (name == "--list") options.list = argv[++i];
-    else if (name == "--mode" && modes.contains(argv[i + 1])) options.mode = modes.at(argv[++i]);
-    else if (name == "--batch") options.batch = std::max(1ll, std::atoll(argv[++i]));
-    else if (name == "--threads") options.threads = std::max(1ll, std::atoll(argv[++i]));
-    else if (name == "--epochs") options.epochs = std::max(1ll, std::atoll(argv[++i]));
-    else if (name == "--seed") options.seed = std::strtoull(argv[++i], nullptr, 10);
-    else fail(fmt::format("'{}' is no option, or '{}' no value for it", name, argv[i + 1]));
+    if (name == "--from-disk")
+      options.from_disk = true;
+    else if (name == "--proof")
+      options.proof = true;
+    else if (i + 1 == argc)
+      fail(kUsage);
+    else if (name == "--list")
+      options.list = argv[++i];
+    else if (name == "--mode" && modes.contains(argv[i + 1]))
+      options.mode = modes.at(argv[++i]);
+    else if (name == "--batch")
+      options.batch = std::max(1ll, std::atoll(argv[++i]));
+    else if (name == "--threads")
+      options.threads = std::max(1ll, std::atoll(argv[++i]));
+    else if (name == "--epochs")
+      options.epochs = std::max(1ll, std::atoll(argv[++i]));
+    else if (name == "--seed")
+      options.seed = std::strtoull(argv[++i], nullptr, 10);
+    else
+      fail(fmt::format("'{}' is no option, or '{}' no value for it", name, argv[i + 1]));
   }
-  if (options.list.empty()) fail("--list FILE is missing: lines of a path, a tab and a class");
+  if (options.list.empty()) fail(kUsage);
   return options;
 }
 

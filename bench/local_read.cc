@@ -260,7 +260,7 @@ int main(int argc, char** argv) {
     warm.push_back({name, run, {}, {}});
     cold.push_back({std::move(name), std::move(run), {}, {}});
   };
-  both("(a) pread, fresh memory", [&](const Sink& sink) { read_blocking(files, nullptr, sink); });
+  both("(a) pread, memory from malloc", [&](const Sink& sink) { read_blocking(files, nullptr, sink); });
   both("(a) pread, recycled memory", [&](const Sink& sink) { read_blocking(files, buffers.get(), sink); });
   warm.push_back({"(b) read_now", [&](const Sink& sink) { read_now(files, *store, sink); }, {}, {}});
   for (const int depth : {1, 16, 64}) {

@@ -18,15 +18,15 @@ enum class OnError : uint8_t { kRaise, kSkip, kReplace };
 
 struct LoaderOptions {
   uint64_t seed = 0;
-  std::optional<int64_t> epochs;      ///< nothing is prefetched past the last one
-  std::optional<int> rank;            ///< else from torchrun, Slurm or MPI variables, else 0
-  std::optional<int> world_size;      ///< likewise, else 1
-  std::optional<int> threads;         ///< compute threads; else from affinity and cgroup quota
-  std::optional<int> requests;        ///< storage requests in flight
-  std::optional<uint64_t> memory;     ///< bytes for everything between storage and the user
+  std::optional<int64_t> epochs = {};      ///< nothing is prefetched past the last one
+  std::optional<int> rank = {};            ///< else from torchrun, Slurm or MPI variables, else 0
+  std::optional<int> world_size = {};      ///< likewise, else 1
+  std::optional<int> threads = {};         ///< compute threads; else from affinity and cgroup quota
+  std::optional<int> requests = {};        ///< storage requests in flight
+  std::optional<uint64_t> memory = {};     ///< bytes for everything between storage and the user
   OnError on_error = OnError::kRaise;
-  std::optional<double> max_errors;   ///< a count (>= 1), or a share of the data set (< 1)
-  std::map<std::string, std::string> storage_options;
+  std::optional<double> max_errors = {};   ///< a count (>= 1), or a share of the data set (< 1)
+  std::map<std::string, std::string> storage_options = {};
 };
 
 /// One entry of Loader::errors().

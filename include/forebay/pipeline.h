@@ -119,7 +119,9 @@ class Pipeline {
 
 /// Sources.
 Pipeline images(std::string root, ImagesOptions options = {});
-Pipeline files(std::vector<std::string> patterns);
+/// A pattern with `*`, `?`, `[a-z]`, `**`, `{a,b}`, `{000..099}`; or files by name, in the order given.
+Pipeline files(std::string pattern);
+Pipeline files(std::vector<std::string> names);
 Pipeline manifest(std::string url, ManifestOptions options = {});
 Pipeline arrays(std::map<std::string, Array> fields);
 

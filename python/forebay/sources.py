@@ -31,16 +31,18 @@ def images(root: str | os.PathLike[str], split_by: str = "folder") -> Pipeline:
     return _source("images", root=os.fspath(root), split_by=split_by)
 
 
-def files(pattern: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> Pipeline:
+def files(pattern_or_list: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> Pipeline:
     """Files as they are.
 
     Fields: `bytes` and `key` (str).
 
     Args:
-        pattern: a path or pattern, or a list of them. Patterns may hold `*`, `?`, `[a-z]`, `**` and `{000..099}`.
+        pattern_or_list: a pattern, which may hold `*`, `?`, `[a-z]`, `**`, `{a,b}` and `{000..099}` (ids by key in byte
+            order), or a list of files by name (ids by place in the list).
     """
-    patterns = [pattern] if isinstance(pattern, (str, os.PathLike)) else pattern
-    return _source("files", patterns=[os.fspath(one) for one in patterns])
+    if isinstance(pattern_or_list, (str, os.PathLike)):
+        return _source("files", pattern_or_list=os.fspath(pattern_or_list))
+    return _source("files", pattern_or_list=[os.fspath(one) for one in pattern_or_list])
 
 
 def manifest(

@@ -21,6 +21,8 @@ class Deferred {
   virtual Shape shape() const = 0;
   /// Writes dtype/shape's bytes to `out` (exactly that long).
   virtual Status write(std::span<uint8_t> out, WorkMemory& memory) = 0;
+  /// The same computation; operators on one do not change the other.
+  virtual std::unique_ptr<Deferred> clone() const = 0;
 };
 
 /// One field of one sample.
@@ -37,6 +39,8 @@ struct Value {
 
   DType dtype() const { return deferred ? deferred->dtype() : tensor.dtype; }
   Shape shape() const { return deferred ? deferred->shape() : tensor.shape; }
+  /// The same value, sharing memory that nobody changes.
+  Value copy() const { return {kind, tensor, bytes, deferred ? deferred->clone() : nullptr}; }
   /// Bytes that write() makes.
   uint64_t nbytes() const;
   /// Puts the value's bytes at `out`, computing it if it was deferred.

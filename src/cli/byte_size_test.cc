@@ -15,7 +15,8 @@ TEST(ParseByteSize, KnowsBothKindsOfUnits) {
 }
 
 TEST(ParseByteSize, RefusesWhatIsNoSize) {
-  for (const char* text : {"", "much", "-1", "1.5.2", "2 GiBs", "1e99", "nan", "inf", "9999999999GiB", "GiB", "2Kib2"}) {
+  for (const char* text :
+       {"", "much", "-1", "1.5.2", "2 GiBs", "1e99", "nan", "inf", "9999999999GiB", "GiB", "2Kib2"}) {
     EXPECT_EQ(parse_byte_size(text), std::nullopt) << text;
   }
 }

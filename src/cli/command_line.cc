@@ -40,7 +40,7 @@ std::optional<int> CommandLine::parse(const Arguments& arguments, const Console&
     for (const CLI::Option* option : app_.get_options()) {
       for (const std::string& known : option->get_lnames()) names.push_back("--" + known);
     }
-    return misuse(fmt::format("has no option '{}'{}", name, did_you_mean(name, names)), console);
+    return misuse(fmt::format("has no option '{}'{}", name, suggestion_text(name, names)), console);
   }
   try {
     app_.parse(Arguments(arguments.rbegin(), arguments.rend()));

@@ -16,6 +16,12 @@ class CommandLine {
   CommandLine(std::string_view verb, std::string_view help);
 
   CLI::App& app() { return app_; }
+  /// A whole number from `low` to `high`.
+  template <typename T>
+  CLI::Option* add_number(const std::string& name, T& value, int64_t low, int64_t high, const std::string& help) {
+    // Without its description, which would stand in the help beside the type's name.
+    return app_.add_option(name, value, help)->type_name("N")->check(CLI::Range(low, high).description(""));
+  }
   /// An option that takes a number of bytes: "2GiB".
   CLI::Option* add_bytes(const std::string& name, std::optional<uint64_t>& value, const std::string& help);
 

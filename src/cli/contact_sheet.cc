@@ -22,14 +22,14 @@ class Sheet {
  public:
   Sheet(const Batch& batch, const Tensor& images, const ContactSheetOptions& options)
       : batch_(batch), images_(images), options_(options), rows_(images.shape[2]), columns_(images.shape[3]),
-        factor_((std::max(rows_, columns_) + kMaxSide - 1) / kMaxSide),
-        height_(static_cast<int>(rows_ / factor_)), width_(static_cast<int>(columns_ / factor_)),
+        factor_((std::max(rows_, columns_) + kMaxSide - 1) / kMaxSide), height_(static_cast<int>(rows_ / factor_)),
+        width_(static_cast<int>(columns_ / factor_)),
         count_(static_cast<int>(std::min({images.shape[0], batch.size() - batch.padding, options.max_pictures}))) {}
 
   Picture draw() const {
     const int across = std::clamp(count_, 1, options_.columns);
     const int down = (count_ + across - 1) / across;
-    Picture sheet(kGap + across * (width_ + kGap), kLineHeight + kGap + down * cell_height(), kPaper);
+    Picture sheet(kGap + across * (width_ + kGap), kLineHeight + 2 * kGap + down * cell_height(), kPaper);
     sheet.text(kGap, kGap, fit_text(options_.title, sheet.width() - 2 * kGap, kScale), kScale, kInk);
     for (int i = 0; i < count_; ++i) {
       const Cell cell{kGap + i % across * (width_ + kGap), kLineHeight + kGap + i / across * cell_height()};

@@ -18,7 +18,7 @@ struct ContactSheetOptions {
   std::string title;
 };
 
-/// What the trainer sees: the pictures of a batch on one sheet, pixel by pixel up to a side of 256 and reduced by a whole
+/// What the trainer sees: the pictures of a batch on one sheet, pixel by pixel up to a side of 256, reduced by a whole
 /// factor beyond. Takes a field `image` that is float32 (n, 3, h, w), and `label`, int64 (n,), where it is there.
 Result<Picture> contact_sheet(const Batch& batch, const ContactSheetOptions& options);
 

@@ -38,7 +38,8 @@ TEST(ContactSheet, ShowsEveryPictureAsItWasBeforeNormalize) {
   ASSERT_TRUE(sheet.ok());
   for (int i = 0; i < 11; ++i) {
     const auto level = static_cast<uint8_t>(10 * i);
-    EXPECT_EQ(count_pixels(*sheet, {level, static_cast<uint8_t>(level + 1), static_cast<uint8_t>(level + 2)}), 400) << i;
+    EXPECT_EQ(count_pixels(*sheet, {level, static_cast<uint8_t>(level + 1), static_cast<uint8_t>(level + 2)}), 400)
+        << i;
   }
 }
 
@@ -68,9 +69,7 @@ TEST(ContactSheet, WritesTheNamesOfTheClasses) {
   EXPECT_NE(bare->pixels(), named->pixels());
 }
 
-TEST(ContactSheet, AnEmptyBatchGivesAnEmptySheet) {
-  EXPECT_TRUE(contact_sheet(batch_of(0, 16), {}).ok());
-}
+TEST(ContactSheet, AnEmptyBatchGivesAnEmptySheet) { EXPECT_TRUE(contact_sheet(batch_of(0, 16), {}).ok()); }
 
 TEST(ContactSheet, RefusesWhatIsNoPicture) {
   Batch batch = batch_of(2, 16);

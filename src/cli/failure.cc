@@ -32,10 +32,12 @@ int report_failure(const Status& status, bool json, const Console& console) {
 int report_problems(const std::vector<Problem>& problems, bool json, const Console& console) {
   if (json) {
     SortedJson list = SortedJson::array();
-    for (const Problem& p : problems) list.push_back({{"operator", p.op}, {"message", p.message}, {"remedy", p.remedy}});
+    for (const Problem& p : problems)
+      list.push_back({{"operator", p.op}, {"message", p.message}, {"remedy", p.remedy}});
     print_json({{"error", {{"code", code_name(Code::kInvalidArgument)}, {"problems", list}}}}, console);
   }
-  fmt::print(console.err, "forebay: the pipeline has {} problem{}:\n", problems.size(), problems.size() == 1 ? "" : "s");
+  fmt::print(console.err, "forebay: the pipeline has {} problem{}:\n", problems.size(),
+             problems.size() == 1 ? "" : "s");
   for (const Problem& p : problems) fmt::print(console.err, "  {}: {}; {}\n", p.op, p.message, p.remedy);
   return kFailed;
 }
@@ -43,7 +45,11 @@ int report_problems(const std::vector<Problem>& problems, bool json, const Conso
 SortedJson errors_to_json(const std::vector<ErrorEntry>& errors) {
   SortedJson list = SortedJson::array();
   for (const ErrorEntry& e : errors) {
-    list.push_back({{"sample", e.sample}, {"key", e.key}, {"operator", e.op}, {"code", e.code}, {"message", e.message},
+    list.push_back({{"sample", e.sample},
+                    {"key", e.key},
+                    {"operator", e.op},
+                    {"code", e.code},
+                    {"message", e.message},
                     {"count", e.count}});
   }
   return list;

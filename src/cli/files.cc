@@ -1,7 +1,5 @@
 #include "cli/files.h"
 
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -36,15 +34,16 @@ Result<std::string> read_text(const std::string& path) {
   size_t got = 0;
   while ((got = std::fread(block, 1, sizeof block, file.get())) > 0) {
     text.append(block, got);
-    if (text.size() > kTextLimit) return invalid_argument("is larger than 64 MiB, so it is no pipeline or state").with_key(path);
+    if (text.size() > kTextLimit)
+      return invalid_argument("is larger than 64 MiB, so it is no pipeline or state").with_key(path);
   }
   if (std::ferror(file.get())) return file_failed(path, "read it");
   return text;
 }
 
 Status write_file(const std::string& path, std::string_view bytes) {
-  // The process id keeps two writers apart; a leftover of a killed one is overwritten by nobody and harms nobody.
-  const std::string beside = fmt::format("{}.{}.tmp", path, getpid());
+  // Always the same name: what a killed run left behind is overwritten by the next.
+  const std::string beside = path + ".tmp";
   File file(std::fopen(beside.c_str(), "wb"));
   if (!file) return file_failed(path, "write it");
   bool written = std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size();

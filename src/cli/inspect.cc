@@ -99,7 +99,8 @@ class Inspection {
 };
 
 /// With its classes, or without them where pictures lie outside of class folders.
-Result<std::unique_ptr<ImageFolder>> open_folder(const StoreAndPath& place, InspectReport& report, std::stop_token stop) {
+Result<std::unique_ptr<ImageFolder>> open_folder(const StoreAndPath& place, InspectReport& report,
+                                                 std::stop_token stop) {
   auto folder = open_image_folder(place.store, place.path, {.split_by = "folder"}, stop);
   if (folder.ok() || folder.status().code() != Code::kInvalidArgument) return folder;
   report.labelled = false;
@@ -122,7 +123,8 @@ Result<InspectReport> inspect(const InspectOptions& options, const Console& cons
   FOREBAY_ASSIGN(const std::unique_ptr<ImageFolder> folder, open_folder(place, report, stop));
   if (report.labelled) report.classes = count_classes(*folder);
   report.left_out = folder->report();
-  Progress progress(console, "looking", folder->size(), options.json);
+  const bool soon = folder->size() < 20'000 && !options.decode;
+  Progress progress(console, "looking", folder->size(), options.json || soon);
   FOREBAY_ASSIGN(report.found, Inspection(*folder, options, stop).run(progress));
   return report;
 }
@@ -136,10 +138,10 @@ int inspect_verb(const Arguments& arguments, const Console& console) {
   line.app().add_option("url", options.url, "the folder")->required();
   line.app().add_flag("--decode", options.decode, "decode every pixel, not only the headers");
   line.app().add_flag("--strict", options.strict, "fail (1) where a record cannot be read");
-  line.app().add_option("--max-pixels", options.max_pixels, "with --decode: larger pictures count as unreadable")
-      ->type_name("N")->capture_default_str()->check(CLI::PositiveNumber);
-  line.app().add_option("--threads", options.threads, "how many look at once")->type_name("N")->capture_default_str()
-      ->check(CLI::Range(1, 4096));
+  line.add_number("--max-pixels", options.max_pixels, 1, INT64_MAX,
+                  "with --decode: larger pictures count as unreadable")
+      ->capture_default_str();
+  line.add_number("--threads", options.threads, 1, 4096, "how many look at once")->capture_default_str();
   if (const auto code = line.parse(arguments, console)) return *code;
   options.json = line.json();
 
@@ -149,8 +151,10 @@ int inspect_verb(const Arguments& arguments, const Console& console) {
     const Status status = interrupt.requested() ? cancelled("interrupted") : report.status();
     return report_failure(status, options.json, console);
   }
-  if (options.json) print_json(report->to_json(), console);
-  else fmt::print(console.out, "{}", report->to_text());
+  if (options.json)
+    print_json(report->to_json(), console);
+  else
+    fmt::print(console.out, "{}", report->to_text());
   return options.strict && report->found.unreadable_count > 0 ? kFailed : kDone;
 }
 

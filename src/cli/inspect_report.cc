@@ -30,6 +30,7 @@ std::string counts_to_text(const std::map<std::string, int64_t>& counts, size_t 
 }
 
 std::string left_out_to_text(const ImageFolderReport& report) {
+  if (report.skipped_hidden + report.skipped_not_images + report.skipped_irregular == 0) return "nothing";
   std::string text = fmt::format("{} hidden, {} not pictures, {} dead or odd links", report.skipped_hidden,
                                  report.skipped_not_images, report.skipped_irregular);
   for (size_t i = 0; i < report.not_images.size(); ++i) text += (i == 0 ? "; e.g. " : ", ") + report.not_images[i];
@@ -76,30 +77,32 @@ void PictureFindings::merge(PictureFindings other) {
 SortedJson InspectReport::to_json() const {
   SortedJson unreadable = SortedJson::array();
   for (const auto& [id, status] : found.unreadable) {
-    unreadable.push_back({{"id", id}, {"key", status.key()}, {"code", code_name(status.code())},
-                          {"message", status.message()}});
+    unreadable.push_back(
+        {{"id", id}, {"key", status.key()}, {"code", code_name(status.code())}, {"message", status.message()}});
   }
-  SortedJson json = {
-      {"bytes", {{"total", found.bytes}, {"object", extent_to_json(found.object_bytes)}}},
-      {"count", found.count},
-      {"decoded", decoded},
-      {"formats", found.formats},
-      {"height", extent_to_json(found.height)},
-      {"left_out", {{"hidden", left_out.skipped_hidden}, {"irregular", left_out.skipped_irregular},
-                    {"not_images", left_out.skipped_not_images}, {"not_images_extensions", left_out.extensions},
-                    {"not_images_first", left_out.not_images}}},
-      {"progressive", found.progressive},
-      {"rotated", found.rotated},
-      {"unreadable", {{"count", found.unreadable_count}, {"first", unreadable}}},
-      {"url", url},
-      {"width", extent_to_json(found.width)}};
+  SortedJson json = {{"bytes", {{"total", found.bytes}, {"object", extent_to_json(found.object_bytes)}}},
+                     {"count", found.count},
+                     {"decoded", decoded},
+                     {"formats", found.formats},
+                     {"height", extent_to_json(found.height)},
+                     {"left_out",
+                      {{"hidden", left_out.skipped_hidden},
+                       {"irregular", left_out.skipped_irregular},
+                       {"not_images", left_out.skipped_not_images},
+                       {"not_images_extensions", left_out.extensions},
+                       {"not_images_first", left_out.not_images}}},
+                     {"progressive", found.progressive},
+                     {"rotated", found.rotated},
+                     {"unreadable", {{"count", found.unreadable_count}, {"first", unreadable}}},
+                     {"url", url},
+                     {"width", extent_to_json(found.width)}};
   json["classes"] = labelled ? SortedJson(classes) : SortedJson();
   return json;
 }
 
 std::string InspectReport::to_text() const {
-  std::string text = fmt::format("{}: {}, {}\n", url, one_or_many(found.count, "picture", "pictures"),
-                                 format_byte_size(found.bytes));
+  std::string text =
+      fmt::format("{}: {}, {}\n", url, one_or_many(found.count, "picture", "pictures"), format_byte_size(found.bytes));
   text += labelled ? fmt::format("classes     {}: {}\n", classes.size(), counts_to_text(classes, kClassesShown))
                    : fmt::format("classes     none: {}\n", why_not_labelled);
   text += fmt::format("formats     {}; {} progressive, {} to be turned upright\n",
@@ -110,8 +113,8 @@ std::string InspectReport::to_text() const {
                         format_byte_size(static_cast<uint64_t>(found.object_bytes.max)));
   }
   if (!found.width.empty()) {
-    text += fmt::format("width       {} to {}\nheight      {} to {}\n", found.width.min, found.width.max, found.height.min,
-                        found.height.max);
+    text += fmt::format("width       {} to {} px\nheight      {} to {} px\n", found.width.min, found.width.max,
+                        found.height.min, found.height.max);
   }
   text += fmt::format("left out    {}\n", left_out_to_text(left_out));
   text += fmt::format("unreadable  {}{}\n", found.unreadable_count,

@@ -47,7 +47,7 @@ struct PictureFindings {
 /// Everything that `forebay inspect` says about a folder of pictures.
 struct InspectReport {
   std::string url;
-  bool decoded = false;                ///< all pixels were decoded, not only the headers read
+  bool decoded = false;                    ///< all pixels were decoded, not only the headers read
   std::map<std::string, int64_t> classes;  ///< pictures of each
   bool labelled = true;
   std::string why_not_labelled;

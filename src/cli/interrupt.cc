@@ -40,7 +40,7 @@ struct Interrupt::Watch {
   std::stop_source stop;
   int pipe_fds[2] = {-1, -1};
   bool installed = false;
-  struct sigaction old_interrupt {}, old_alarm {};
+  struct sigaction old_interrupt{}, old_alarm{};
   std::thread thread;
 
   void wait() {
@@ -59,7 +59,7 @@ struct Interrupt::Watch {
     if (timer_create(CLOCK_MONOTONIC, &event, &grace_timer) != 0) return;
     wake_fd = pipe_fds[1];
     seen = false;
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_flags = SA_RESTART;
     action.sa_handler = on_grace_over;
     sigaction(SIGALRM, &action, &old_alarm);

@@ -85,13 +85,15 @@ Picture::Picture(int width, int height, Rgb background) : width_(width), height_
 }
 
 Rgb Picture::at(int x, int y) const {
-  const uint8_t* pixel = pixels_.data() + (static_cast<size_t>(y) * static_cast<size_t>(width_) + static_cast<size_t>(x)) * 3;
+  const uint8_t* pixel =
+      pixels_.data() + (static_cast<size_t>(y) * static_cast<size_t>(width_) + static_cast<size_t>(x)) * 3;
   return {pixel[0], pixel[1], pixel[2]};
 }
 
 void Picture::set(int x, int y, Rgb color) {
   if (x < 0 || y < 0 || x >= width_ || y >= height_) return;
-  std::ranges::copy(color, pixels_.data() + (static_cast<size_t>(y) * static_cast<size_t>(width_) + static_cast<size_t>(x)) * 3);
+  std::ranges::copy(
+      color, pixels_.data() + (static_cast<size_t>(y) * static_cast<size_t>(width_) + static_cast<size_t>(x)) * 3);
 }
 
 void Picture::text(int x, int y, std::string_view text, int scale, Rgb color) {

@@ -39,11 +39,14 @@ Result<RankPlan> make_plan(const Pipeline& pipeline, PlanOptions& options) {
 SortedJson plan_to_json(const RankPlan& plan, const RankPlanOptions& options) {
   SortedJson steps = SortedJson::array();
   for (const PlannedStep& step : plan.first) {
-    steps.push_back({{"ids", step.ids}, {"padding", step.padding}, {"position", step.position},
-                     {"positions", step.positions}, {"step", steps.size()}});
+    steps.push_back({{"ids", step.ids},
+                     {"padding", step.padding},
+                     {"position", step.position},
+                     {"positions", step.positions},
+                     {"step", steps.size()}});
   }
-  return {{"epoch", options.epoch}, {"rank", options.rank}, {"seed", options.seed}, {"size", plan.size},
-          {"step_count", plan.steps}, {"steps", steps}, {"world", options.world_size}};
+  return {{"epoch", options.epoch},   {"rank", options.rank}, {"seed", options.seed},       {"size", plan.size},
+          {"step_count", plan.steps}, {"steps", steps},       {"world", options.world_size}};
 }
 
 void print_plan(const RankPlan& plan, const RankPlanOptions& options, const Console& console) {
@@ -64,33 +67,36 @@ int plan_verb(const Arguments& arguments, const Console& console) {
   CommandLine line("plan", "Which samples (by id) go to a rank at each step of an epoch, from the seed alone.");
   PlanOptions options;
   CLI::App& app = line.app();
-  const auto count = CLI::Range(int64_t{0}, int64_t{1} << 62);
+  constexpr int64_t kMany = int64_t{1} << 62;
   app.add_option("pipeline", options.pipeline, "a pipeline as JSON; - is standard input")->required();
-  app.add_option("--epoch", options.plan.epoch, "which epoch")->type_name("N")->capture_default_str()->check(count);
-  app.add_option("--rank", options.plan.rank, "which rank")->type_name("N")->capture_default_str()->check(count);
-  app.add_option("--world", options.plan.world_size, "how many ranks there are")->type_name("N")->capture_default_str()
-      ->check(CLI::Range(1, 1 << 30));
+  line.add_number("--epoch", options.plan.epoch, 0, kMany, "which epoch")->capture_default_str();
+  line.add_number("--rank", options.plan.rank, 0, kMany, "which rank")->capture_default_str();
+  line.add_number("--world", options.plan.world_size, 1, 1 << 30, "how many ranks there are")->capture_default_str();
   app.add_option("--seed", options.plan.seed, "as for run")->type_name("N")->capture_default_str();
-  app.add_option("--size", options.size, "samples in the data set; else its listing is read")->type_name("N")->check(count);
-  app.add_option("--steps", options.plan.max_steps, "only the first so many steps")->type_name("N")->check(count);
+  line.add_number("--size", options.size, 0, kMany, "samples in the data set; else its listing is read");
+  line.add_number("--steps", options.plan.max_steps, 0, kMany, "only the first so many steps");
   if (const auto code = line.parse(arguments, console)) return *code;
   options.json = line.json();
   if (options.plan.rank >= options.plan.world_size) {
-    return line.misuse(fmt::format("was asked for rank {} of {}; ranks count from 0", options.plan.rank,
-                                   options.plan.world_size), console);
+    return line.misuse(
+        fmt::format("was asked for rank {} of {}; ranks count from 0", options.plan.rank, options.plan.world_size),
+        console);
   }
 
   const Result<std::string> text = read_text(options.pipeline);
   if (!text.ok()) return report_failure(text.status(), options.json, console);
   const Result<Pipeline> pipeline = Pipeline::from_json(*text);
   if (!pipeline.ok()) return report_failure(pipeline.status(), options.json, console);
-  if (const auto problems = pipeline->check(); !problems.empty()) return report_problems(problems, options.json, console);
+  if (const auto problems = pipeline->check(); !problems.empty())
+    return report_problems(problems, options.json, console);
 
   const Interrupt interrupt;
   const Result<RankPlan> plan = make_plan(*pipeline, options);
   if (!plan.ok()) return report_failure(plan.status(), options.json, console);
-  if (options.json) print_json(plan_to_json(*plan, options.plan), console);
-  else print_plan(*plan, options.plan, console);
+  if (options.json)
+    print_json(plan_to_json(*plan, options.plan), console);
+  else
+    print_plan(*plan, options.plan, console);
   return kDone;
 }
 

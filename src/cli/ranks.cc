@@ -35,14 +35,6 @@ void Ranks::close() {
 struct Ranks::Running {
   EpochResult result;
   EpochDigest digest;
-  int64_t digest_ns = 0;
-
-  void add(const Batch& batch) {
-    const int64_t begin_ns = monotonic_ns();
-    digest.add(batch);
-    digest_ns += monotonic_ns() - begin_ns;
-    ++result.batches;
-  }
 };
 
 Result<bool> Ranks::step(const Observer& observer, Running& running) {
@@ -56,7 +48,8 @@ Result<bool> Ranks::step(const Observer& observer, Running& running) {
       return internal_error(fmt::format("rank {} has another number of steps than rank 0", rank));
     }
     if (!more) continue;
-    running.add(*batch);
+    running.digest.add(*batch);
+    ++running.result.batches;
     observer.batch(*batch);
   }
   return more;
@@ -72,7 +65,7 @@ Result<EpochResult> Ranks::run_epoch(const Observer& observer) {
     FOREBAY_RETURN_IF_ERROR(observer.step());
   }
   EpochResult result = running.result;
-  result.seconds = static_cast<double>(monotonic_ns() - begin_ns - running.digest_ns) * 1e-9;
+  result.seconds = static_cast<double>(monotonic_ns() - begin_ns) * 1e-9;
   result.samples = running.digest.samples();
   result.digest = running.digest.to_string();
   return result;

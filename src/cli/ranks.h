@@ -17,7 +17,7 @@ struct EpochResult {
   int64_t epoch = 0;
   int64_t samples = 0;  ///< padding left out
   int64_t batches = 0;  ///< of all ranks
-  double seconds = 0;   ///< until the last batch was in hand; making the digest is not in it
+  double seconds = 0;   ///< until the end of the epoch was told; the digest is made meanwhile
   std::string digest;
 };
 

@@ -73,7 +73,8 @@ class Run {
   Status run_epoch() {
     int64_t samples = 0;
     Ranks::Observer observer;
-    Progress progress(console_, fmt::format("epoch {}", ranks_->first().epoch()), ranks_->first().size(), options_.json);
+    Progress progress(console_, fmt::format("epoch {}", ranks_->first().epoch()), ranks_->first().size(),
+                      options_.json);
     observer.batch = [&](const Batch& batch) {
       samples += batch.size() - batch.padding;
       write_ids(batch);
@@ -89,8 +90,9 @@ class Run {
   }
 
   void print_epoch(const EpochResult& e) const {
-    fmt::print(console_.out, "epoch {}: {} samples in {} batches, {:.2f} s, {:.0f} samples a second, digest {}\n", e.epoch,
-               e.samples, e.batches, e.seconds, static_cast<double>(e.samples) / std::max(e.seconds, 1e-9), e.digest);
+    fmt::print(console_.out, "epoch {}: {} samples in {} batches, {:.2f} s, {:.0f} samples a second, digest {}\n",
+               e.epoch, e.samples, e.batches, e.seconds, static_cast<double>(e.samples) / std::max(e.seconds, 1e-9),
+               e.digest);
     std::fflush(console_.out);
   }
 
@@ -112,15 +114,20 @@ class Run {
   SortedJson to_json(const std::vector<ErrorEntry>& errors) const {
     SortedJson epochs = SortedJson::array();
     for (const EpochResult& e : epochs_) {
-      epochs.push_back({{"epoch", e.epoch}, {"samples", e.samples}, {"batches", e.batches}, {"seconds", e.seconds},
+      epochs.push_back({{"epoch", e.epoch},
+                        {"samples", e.samples},
+                        {"batches", e.batches},
+                        {"seconds", e.seconds},
                         {"digest", e.digest}});
     }
     const Loader& first = ranks_->first();
     return {{"epochs", epochs},
             {"errors", errors_to_json(errors)},
             {"fingerprint", first.fingerprint()},
-            {"memory", {{"budget_bytes", ranks_->memory_budget()}, {"peak_bytes", ranks_->memory_peak()},
-                        {"process_peak_bytes", peak_resident_bytes()}}},
+            {"memory",
+             {{"budget_bytes", ranks_->memory_budget()},
+              {"peak_bytes", ranks_->memory_peak()},
+              {"process_peak_bytes", peak_resident_bytes()}}},
             {"ranks", options_.ranks},
             {"seed", options_.loader.seed},
             {"size", first.size()},
@@ -141,11 +148,15 @@ int run_verb(const Arguments& arguments, const Console& console) {
   RunOptions options;
   line.app().add_option("pipeline", options.pipeline, "a pipeline as JSON; - is standard input")->required();
   const LoaderFlags flags(line, LoaderFlags::Which::kAll);
-  line.app().add_option("--ranks", options.ranks, "so many ranks, all here; --threads and --memory are for each")
-      ->type_name("N")->check(CLI::Range(1, 1024));
+  line.add_number("--ranks", options.ranks, 1, 1024, "so many ranks, all here; --threads and --memory are for each")
+      ->capture_default_str();
   line.app().add_option("--state", options.state, "save the state here after every step")->type_name("FILE");
-  line.app().add_option("--resume", options.resume, "go on from this state; the digest is of what is left")->type_name("FILE");
-  line.app().add_option("--ids", options.ids, "write the samples' ids here, one a line, in global order")->type_name("FILE");
+  line.app()
+      .add_option("--resume", options.resume, "go on from this state; the digest is of what is left")
+      ->type_name("FILE");
+  line.app()
+      .add_option("--ids", options.ids, "write the samples' ids here, one a line, in global order")
+      ->type_name("FILE");
   if (const auto code = line.parse(arguments, console)) return *code;
   options.json = line.json();
   options.loader = flags.options();
@@ -155,7 +166,8 @@ int run_verb(const Arguments& arguments, const Console& console) {
   if (!text.ok()) return report_failure(text.status(), options.json, console);
   const Result<Pipeline> pipeline = Pipeline::from_json(*text);
   if (!pipeline.ok()) return report_failure(pipeline.status(), options.json, console);
-  if (const auto problems = pipeline->check(); !problems.empty()) return report_problems(problems, options.json, console);
+  if (const auto problems = pipeline->check(); !problems.empty())
+    return report_problems(problems, options.json, console);
 
   const Interrupt interrupt;
   Run run(options, console);

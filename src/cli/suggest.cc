@@ -40,7 +40,7 @@ std::string suggest(std::string_view typed, std::span<const std::string> candida
   return begins == candidates.end() ? best : *begins;
 }
 
-std::string did_you_mean(std::string_view typed, std::span<const std::string> candidates) {
+std::string suggestion_text(std::string_view typed, std::span<const std::string> candidates) {
   const std::string near = suggest(typed, candidates);
   return near.empty() ? near : fmt::format(" (did you mean '{}'?)", near);
 }

@@ -14,6 +14,6 @@ int edit_distance(std::string_view a, std::string_view b);
 std::string suggest(std::string_view typed, std::span<const std::string> candidates);
 
 /// " (did you mean 'inspect'?)", for the middle of a message. Empty when nothing is near.
-std::string did_you_mean(std::string_view typed, std::span<const std::string> candidates);
+std::string suggestion_text(std::string_view typed, std::span<const std::string> candidates);
 
 }  // namespace forebay

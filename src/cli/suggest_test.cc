@@ -32,10 +32,10 @@ TEST(Suggest, SaysNothingWhereNothingIsNear) {
   EXPECT_EQ(suggest("benchmark", kVerbNames), "");
   EXPECT_EQ(suggest("", kVerbNames), "");
   EXPECT_EQ(suggest(std::string(1 << 20, 'x'), kVerbNames), "");
-  EXPECT_EQ(did_you_mean("benchmark", kVerbNames), "");
+  EXPECT_EQ(suggestion_text("benchmark", kVerbNames), "");
 }
 
-TEST(Suggest, ReadsWellInASentence) { EXPECT_EQ(did_you_mean("dmeo", kVerbNames), " (did you mean 'demo'?)"); }
+TEST(Suggest, ReadsWellInASentence) { EXPECT_EQ(suggestion_text("dmeo", kVerbNames), " (did you mean 'demo'?)"); }
 
 }  // namespace
 }  // namespace forebay

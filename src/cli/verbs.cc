@@ -17,13 +17,15 @@ constexpr Verb kVerbs[] = {
 };
 
 std::string program_help() {
-  std::string text = "Forebay: stored data, a pipeline and a seed become a steady stream of training batches.\n\n"
-                     "Usage: forebay <verb> [options]\n\nVerbs:\n";
+  std::string text =
+      "Forebay: stored data, a pipeline and a seed become a steady stream of training batches.\n\n"
+      "Usage: forebay <verb> [options]\n\nVerbs:\n";
   for (const Verb& verb : kVerbs) text += fmt::format("  {:<10}{}\n", verb.name, verb.help);
-  text += "\nOptions:\n"
-          "  --help    this text; after a verb, its options\n"
-          "  --version what version this is\n"
-          "\nEvery verb takes --json. Exit codes: 0 done, 1 failed, 2 misuse, 130 interrupted.\n";
+  text +=
+      "\nOptions:\n"
+      "  --help    this text; after a verb, its options\n"
+      "  --version what version this is\n"
+      "\nEvery verb takes --json. Exit codes: 0 done, 1 failed, 2 misuse, 130 interrupted.\n";
   return text;
 }
 
@@ -33,7 +35,7 @@ int unknown_verb(const std::string& name, const Console& console) {
   const std::string kind = name.starts_with('-') ? "option" : "verb";
   if (kind == "option") names = {"--help", "--version"};
   fmt::print(console.err, "forebay: there is no {} '{}'{}; 'forebay --help' lists what there is.\n", kind, name,
-             did_you_mean(name, names));
+             suggestion_text(name, names));
   return kMisuse;
 }
 

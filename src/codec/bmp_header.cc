@@ -15,7 +15,8 @@ uint32_t u16(Bytes bytes, size_t at) { return uint32_t{bytes[at]} | uint32_t{byt
 uint32_t u32(Bytes bytes, size_t at) { return u16(bytes, at) | u16(bytes, at + 2) << 16; }
 
 bool is_known_size(uint32_t size) {
-  return size == kOs2Header || size == 40 || size == 52 || size == 56 || size == kOs2LongHeader || size == 108 || size == 124;
+  return size == kOs2Header || size == 40 || size == 52 || size == 56 || size == kOs2LongHeader || size == 108 ||
+         size == 124;
 }
 
 /// False where the bits of the mask are not one run.

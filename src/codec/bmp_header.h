@@ -25,8 +25,8 @@ struct BmpHeader {
   bool top_down = false;
   int bits = 24;  ///< a pixel
   BmpCoding coding = BmpCoding::kPlain;
-  std::array<BmpChannel, 3> channels{};        ///< red, green, blue, where bits >= 16
-  std::array<uint8_t, 256 * 3> palette{};      ///< RGB, where bits <= 8; entries that the file does not have are black
+  std::array<BmpChannel, 3> channels{};    ///< red, green, blue, where bits >= 16
+  std::array<uint8_t, 256 * 3> palette{};  ///< RGB, where bits <= 8; entries that the file does not have are black
   uint64_t data_offset = 0;
 
   int64_t row_bytes() const { return ((width * bits + 31) >> 3) & ~int64_t{3}; }

@@ -93,7 +93,8 @@ class Unpacker {
     const int64_t pixels = std::min(count, canvas_.left());
     const int64_t bytes = four_bits_ ? (pixels + 1) / 2 : pixels;
     if (!has(static_cast<uint64_t>(bytes))) return ends_early();
-    for (int64_t i = 0; i < pixels; ++i) canvas_.put(index(file_[at_ + static_cast<size_t>(four_bits_ ? i / 2 : i)], i));
+    for (int64_t i = 0; i < pixels; ++i)
+      canvas_.put(index(file_[at_ + static_cast<size_t>(four_bits_ ? i / 2 : i)], i));
     at_ += static_cast<uint64_t>(bytes);
     at_ += at_ % 2;
     line_x_ += count;

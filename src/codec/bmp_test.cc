@@ -87,7 +87,9 @@ uint8_t of_palette(uint32_t pixel, int channel) {
   return static_cast<uint8_t>(channel == 0 ? 255 - pixel : channel == 1 ? pixel : 7);
 }
 uint8_t of_bytes(uint32_t pixel, int channel) { return static_cast<uint8_t>(pixel >> (16 - 8 * channel)); }
-uint8_t of_555(uint32_t pixel, int channel) { return static_cast<uint8_t>((pixel >> (10 - 5 * channel) & 31) * 255 / 31); }
+uint8_t of_555(uint32_t pixel, int channel) {
+  return static_cast<uint8_t>((pixel >> (10 - 5 * channel) & 31) * 255 / 31);
+}
 uint8_t of_565(uint32_t pixel, int channel) {
   if (channel == 1) return static_cast<uint8_t>((pixel >> 5 & 63) * 255 / 63);
   return static_cast<uint8_t>((pixel >> (channel == 0 ? 11 : 0) & 31) * 255 / 31);
@@ -103,16 +105,20 @@ TEST(bmp, every_kind_decodes_to_its_pixels) {
   for (const uint32_t header_size : {12u, 40u, 56u, 64u, 108u, 124u}) {
     for (const bool top_down : {false, true}) {
       if (header_size == 12 && top_down) continue;
-      for (const int bits : {1, 4, 8}) cases.push_back({{.bits = bits, .header_size = header_size, .top_down = top_down}, of_palette});
+      for (const int bits : {1, 4, 8})
+        cases.push_back({{.bits = bits, .header_size = header_size, .top_down = top_down}, of_palette});
       cases.push_back({{.bits = 16, .header_size = header_size, .top_down = top_down}, of_555});
       cases.push_back({{.bits = 24, .header_size = header_size, .top_down = top_down}, of_bytes});
       cases.push_back({{.bits = 32, .header_size = header_size, .top_down = top_down}, of_bytes});
     }
   }
   for (const uint32_t header_size : {40u, 52u, 124u}) {
-    cases.push_back({{.bits = 16, .header_size = header_size, .compression = 3, .masks = {0xF800, 0x7E0, 0x1F}}, of_565});
-    cases.push_back({{.bits = 16, .header_size = header_size, .compression = 3, .masks = {0x7C00, 0x3E0, 0x1F}}, of_555});
-    cases.push_back({{.bits = 32, .header_size = header_size, .compression = 3, .masks = {0xFF, 0xFF00, 0xFF0000}}, of_swapped});
+    cases.push_back(
+        {{.bits = 16, .header_size = header_size, .compression = 3, .masks = {0xF800, 0x7E0, 0x1F}}, of_565});
+    cases.push_back(
+        {{.bits = 16, .header_size = header_size, .compression = 3, .masks = {0x7C00, 0x3E0, 0x1F}}, of_555});
+    cases.push_back(
+        {{.bits = 32, .header_size = header_size, .compression = 3, .masks = {0xFF, 0xFF00, 0xFF0000}}, of_swapped});
     cases.push_back({{.bits = 32, .header_size = header_size, .compression = 3, .masks = {0, 0, 0}}, of_bytes});
   }
   for (const auto& [kind, color] : cases) {
@@ -124,7 +130,8 @@ TEST(bmp, every_kind_decodes_to_its_pixels) {
           for (int c = 0; c < 3; ++c) expected.push_back(color(random_pixel(x, y, kind.bits), c));
         }
       }
-      const std::string name = fmt::format("{} bits, header {}, compression {}, width {}", kind.bits, kind.header_size, kind.compression, width);
+      const std::string name = fmt::format("{} bits, header {}, compression {}, width {}", kind.bits, kind.header_size,
+                                           kind.compression, width);
       const Decoded decoded = decode_all(bytes);
       ASSERT_TRUE(decoded.status.ok()) << name << ": " << decoded.status.to_string();
       ASSERT_TRUE(decoded.pixels == expected) << name;

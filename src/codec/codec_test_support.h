@@ -115,8 +115,8 @@ inline std::filesystem::path shared_data() {
   return root / "data";
 }
 
-#define FOREBAY_NEED_SHARED_DATA()                                     \
-  if (!std::filesystem::exists(::forebay::codec_test::shared_data()))  \
+#define FOREBAY_NEED_SHARED_DATA()                                    \
+  if (!std::filesystem::exists(::forebay::codec_test::shared_data())) \
   GTEST_SKIP() << "SHARED DATA ABSENT: " << ::forebay::codec_test::shared_data()
 
 /// Every file below these folders of the shared data, by path.

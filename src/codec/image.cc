@@ -137,7 +137,8 @@ Status decode_rows(std::span<const uint8_t> bytes, const ImageInfo& info, const 
     return format.decode(bytes, info, stored_crop, mode, sink);
   } catch (const std::bad_alloc&) {
     const uint64_t needed = format.working_bytes(info, stored_crop, mode);
-    return out_of_budget(fmt::format("no memory for decoding a {}: up to {} bytes are needed", format.name, needed), needed);
+    return out_of_budget(fmt::format("no memory for decoding a {}: up to {} bytes are needed", format.name, needed),
+                         needed);
   }
 }
 

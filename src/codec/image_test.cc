@@ -13,8 +13,12 @@ TEST(image, other_formats_are_named) {
       {"GIF89a\1\0\1\0\0\0\0", "GIF"},
       {"II*\0\10\0\0\0"sv, "TIFF"},
       {"MM\0*\0\0\0\10"sv, "TIFF"},
-      {"\0\0\0\x1C" "ftypavif\0\0\0\0"sv, "AVIF"},
-      {"\0\0\0\x1C" "ftypheic\0\0\0\0"sv, "HEIC"},
+      {"\0\0\0\x1C"
+       "ftypavif\0\0\0\0"sv,
+       "AVIF"},
+      {"\0\0\0\x1C"
+       "ftypheic\0\0\0\0"sv,
+       "HEIC"},
       {"\0\0\0\x0CjP  \r\n\x87\n"sv, "JPEG 2000"},
       {"\xFF\x0A\0\0"sv, "JPEG XL"},
       {"\0\0\0\x0CJXL \r\n\x87\n"sv, "JPEG XL"},
@@ -46,8 +50,8 @@ TEST(image, crop_outside_the_picture_is_an_invalid_argument) {
   const auto info = probe_image(bytes);
   ASSERT_TRUE(info.ok());
   constexpr int64_t kLarge = INT64_MAX;
-  for (const Rect& crop : {Rect{0, 0, 21, 10}, Rect{0, 0, 20, 11}, Rect{-1, 0, 5, 5}, Rect{0, 0, 0, 5}, Rect{19, 9, 2, 1},
-                           Rect{kLarge, 0, kLarge, 1}, Rect{1, kLarge, 1, kLarge}}) {
+  for (const Rect& crop : {Rect{0, 0, 21, 10}, Rect{0, 0, 20, 11}, Rect{-1, 0, 5, 5}, Rect{0, 0, 0, 5},
+                           Rect{19, 9, 2, 1}, Rect{kLarge, 0, kLarge, 1}, Rect{1, kLarge, 1, kLarge}}) {
     Frame frame(20, ColorMode::kRgb);
     EXPECT_EQ(decode_rows(bytes, *info, crop, ColorMode::kRgb, frame).code(), Code::kInvalidArgument);
   }
@@ -65,9 +69,9 @@ TEST(image, gray_is_pillows_luma_of_the_rgb_pixels) {
 TEST(image, every_malformed_file_gives_an_error_or_pixels_and_the_same_again) {
   FOREBAY_NEED_SHARED_DATA();
   int files = 0;
-  for (const auto& path : files_below({"malformed/jpeg", "malformed/png", "malformed/webp", "malformed/bmp",
-                                       "malformed/images-pillow", "malformed/images-deeplake", "malformed/gif",
-                                       "malformed/tiff"})) {
+  for (const auto& path :
+       files_below({"malformed/jpeg", "malformed/png", "malformed/webp", "malformed/bmp", "malformed/images-pillow",
+                    "malformed/images-deeplake", "malformed/gif", "malformed/tiff"})) {
     const Blob bytes = read_file(path);
     const Decoded first = decode_all(bytes), second = decode_all(bytes);
     EXPECT_EQ(first.status.to_string(), second.status.to_string()) << path;
@@ -84,7 +88,8 @@ TEST(image, every_malformed_file_gives_an_error_or_pixels_and_the_same_again) {
 TEST(image, odd_pictures_decode_and_their_crops_equal) {
   FOREBAY_NEED_SHARED_DATA();
   int compared = 0;
-  for (const auto& path : files_below({"images/odd", "images/odd-go", "images/webp", "images/d75", "images/scikit-samples"})) {
+  for (const auto& path :
+       files_below({"images/odd", "images/odd-go", "images/webp", "images/d75", "images/scikit-samples"})) {
     const Blob bytes = read_file(path);
     const auto info = probe_image(bytes);
     if (!info.ok() || info->format == ImageFormat::kJpeg) continue;

@@ -120,20 +120,22 @@ Status decode_jpeg(Bytes bytes, const ImageInfo& info, const Rect& crop, ColorMo
   FOREBAY_ASSIGN(const JpegScans scans, find_scans(bytes, several));
   if (several) FOREBAY_RETURN_IF_ERROR(check_scan_work(info, scans, bytes.size()));
   thread_local RowBuffer decoded, converted;
-  Task task{&info, crop, mode, &sink, decoded.get(info.stored_width * info.components), converted.get(crop.width * 3), true};
+  Task task{&info, crop, mode, &sink, decoded.get(info.stored_width * info.components), converted.get(crop.width * 3),
+            true};
   FOREBAY_RETURN_IF_ERROR(JpegLibrary().run(bytes, decode_steps, &task));
   if (!task.same_header) return corrupt("JPEG whose header is not the one that was read before");
   return {};
 }
 
-uint64_t jpeg_working_bytes(const ImageInfo& info, const Rect& crop, ColorMode mode) {
+uint64_t jpeg_working_bytes(const ImageInfo& info, const Rect& crop, ColorMode) {
   // Per component: two row groups and their neighbours before upsampling (at most 40 rows) and 4 rows after it.
   constexpr uint64_t kRows = 44, kFixedBytes = 128 * 1024;
   const uint64_t padded_width = static_cast<uint64_t>(info.stored_width) + 128;
   const uint64_t components = static_cast<uint64_t>(info.components);
-  const uint64_t rows = kRows * padded_width * components + padded_width * components;
-  const uint64_t converted = static_cast<uint64_t>(crop.width) * static_cast<uint64_t>(channels(mode));
-  return kFixedBytes + rows + converted + info.frame_bytes + info.frame_bytes / 16;
+  const uint64_t rows = kRows * padded_width * components;
+  // Our own two rows; while a row buffer grows, the old one is there too.
+  const uint64_t ours = 2 * (padded_width * components + static_cast<uint64_t>(crop.width) * 3);
+  return kFixedBytes + rows + ours + info.frame_bytes + info.frame_bytes / 16;
 }
 
 }  // namespace forebay

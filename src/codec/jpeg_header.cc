@@ -79,7 +79,8 @@ Result<ImageInfo> read_frame(const JpegSegment& segment) {
     return unsupported(fmt::format("JPEG of {} components; 1, 3 and 4 are decoded", info.components));
   }
   if (info.stored_width == 0 || info.stored_height == 0) return corrupt("JPEG of no pixels");
-  if (data.size() != 6 + 3 * static_cast<size_t>(info.components)) return corrupt("JPEG frame header has a wrong length");
+  if (data.size() != 6 + 3 * static_cast<size_t>(info.components))
+    return corrupt("JPEG frame header has a wrong length");
   FOREBAY_ASSIGN(info.frame_bytes, coefficient_bytes(info, data.subspan(6)));
   return info;
 }
@@ -104,7 +105,8 @@ bool has_end_marker(Bytes bytes, size_t from) {
 
 Result<JpegSegment> JpegMarkers::next() {
   const uint8_t* const begin = bytes_.data();
-  const void* found = position_ < bytes_.size() ? std::memchr(begin + position_, 0xFF, bytes_.size() - position_) : nullptr;
+  const void* found =
+      position_ < bytes_.size() ? std::memchr(begin + position_, 0xFF, bytes_.size() - position_) : nullptr;
   while (found != nullptr) {
     position_ = static_cast<size_t>(static_cast<const uint8_t*>(found) - begin);
     while (position_ < bytes_.size() && bytes_[position_] == 0xFF) ++position_;

@@ -8,8 +8,22 @@ namespace forebay {
 
 /// The JPEG markers that are looked at here.
 enum class JpegMarker : uint8_t {
-  kTem = 0x01, kSof0 = 0xC0, kSof1 = 0xC1, kSof2 = 0xC2, kDht = 0xC4, kJpgExtension = 0xC8, kSof9 = 0xC9, kSof10 = 0xCA,
-  kDac = 0xCC, kSof15 = 0xCF, kRst0 = 0xD0, kRst7 = 0xD7, kSoi = 0xD8, kEoi = 0xD9, kSos = 0xDA, kApp1 = 0xE1,
+  kTem = 0x01,
+  kSof0 = 0xC0,
+  kSof1 = 0xC1,
+  kSof2 = 0xC2,
+  kDht = 0xC4,
+  kJpgExtension = 0xC8,
+  kSof9 = 0xC9,
+  kSof10 = 0xCA,
+  kDac = 0xCC,
+  kSof15 = 0xCF,
+  kRst0 = 0xD0,
+  kRst7 = 0xD7,
+  kSoi = 0xD8,
+  kEoi = 0xD9,
+  kSos = 0xDA,
+  kApp1 = 0xE1,
 };
 
 /// One marker and the payload of its segment (empty for markers that have none).

@@ -10,8 +10,8 @@ namespace {
 using namespace codec_test;
 
 std::string describe(const JpegKind& kind, int width, int height) {
-  return fmt::format("{}x{} {}x{} {} channels, stored {}, progressive {}, restart {}, arithmetic {}, scans apart {}", width,
-                     height, kind.h, kind.v, kind.channels, static_cast<int>(kind.stored), kind.progressive,
+  return fmt::format("{}x{} {}x{} {} channels, stored {}, progressive {}, restart {}, arithmetic {}, scans apart {}",
+                     width, height, kind.h, kind.v, kind.channels, static_cast<int>(kind.stored), kind.progressive,
                      kind.restart_rows, kind.arithmetic, kind.scan_per_component);
 }
 
@@ -128,7 +128,8 @@ TEST(jpeg, info_of_another_file_is_refused) {
 TEST(jpeg, progressive_bomb_is_refused) {
   const Blob bytes = encode_jpeg(64, 64, {.progressive = true});
   const uint8_t start_of_scan[] = {0xFF, 0xDA};
-  const auto scan = std::search(bytes.begin(), bytes.end(), std::begin(start_of_scan), std::end(start_of_scan)) - bytes.begin();
+  const auto scan =
+      std::search(bytes.begin(), bytes.end(), std::begin(start_of_scan), std::end(start_of_scan)) - bytes.begin();
   Blob many(bytes.begin(), bytes.end() - 2);
   const Blob first_scan = unfinished(bytes, 1);
   for (int i = 0; i < 200; ++i) {

@@ -69,7 +69,8 @@ TEST(orientation, a_rectangle_goes_where_its_pixels_go) {
     const Rect crop = {1, 2, 3, 2};
     const Rect from = upright_to_stored(info, crop);
     Blob part(6);
-    orient_pixels(cut(stored, width, from, ColorMode::kGray).data(), from.width, from.height, 1, orientation, part.data());
+    orient_pixels(cut(stored, width, from, ColorMode::kGray).data(), from.width, from.height, 1, orientation,
+                  part.data());
     EXPECT_EQ(part, cut(upright, info.width(), crop, ColorMode::kGray)) << orientation;
     EXPECT_EQ(upright_to_stored(info, {0, 0, info.width(), info.height()}), (Rect{0, 0, width, height}));
   }

@@ -150,7 +150,8 @@ class Reader {
       if (const int error = spng_get_row_info(library, &info); error != 0) return status_of(error);
       FOREBAY_RETURN_IF_ERROR(read_row(library, row.data(), size, last));
       const int64_t y = static_cast<int64_t>(info.row_num) - crop_.y;
-      if (y >= 0 && y < crop_.height) scatter(row.data(), kPasses[info.pass], converted.data(), &frame[static_cast<size_t>(y * line)]);
+      if (y >= 0 && y < crop_.height)
+        scatter(row.data(), kPasses[info.pass], converted.data(), &frame[static_cast<size_t>(y * line)]);
     }
     for (int64_t y = 0; y < crop_.height; ++y) sink.row(&frame[static_cast<size_t>(y * line)]);
     return {};
@@ -232,7 +233,8 @@ Status decode_png(Bytes bytes, const ImageInfo& info, const Rect& crop, ColorMod
 uint64_t png_working_bytes(const ImageInfo& info, const Rect& crop, ColorMode mode) {
   constexpr uint64_t kFixedBytes = 160 * 1024;  // inflate's window and tables, the stream buffer, the context
   // The library holds two rows, one more when interlaced; one more is ours.
-  const uint64_t row = (static_cast<uint64_t>(info.stored_width) * static_cast<uint64_t>(info.components * info.bits) + 7) / 8;
+  const uint64_t row =
+      (static_cast<uint64_t>(info.stored_width) * static_cast<uint64_t>(info.components * info.bits) + 7) / 8;
   const uint64_t line = static_cast<uint64_t>(crop.width) * static_cast<uint64_t>(channels(mode));
   return kFixedBytes + 4 * (row + 64) + line + (info.progressive ? line * static_cast<uint64_t>(crop.height) : 0);
 }

@@ -6,7 +6,8 @@
 
 namespace forebay {
 
-PngPixels::PngPixels(const PngHeader& header, const PngPalette& palette, ColorMode mode) : header_(header), mode_(mode) {
+PngPixels::PngPixels(const PngHeader& header, const PngPalette& palette, ColorMode mode)
+    : header_(header), mode_(mode) {
   if (header.bits > 8) return;
   const int largest = (1 << header.bits) - 1;
   for (int i = 0; i <= largest; ++i) {

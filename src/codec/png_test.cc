@@ -12,9 +12,9 @@ struct Kind {
   int bits;
 };
 constexpr Kind kKinds[] = {
-    {PngColor::kGray, 1},    {PngColor::kGray, 2},    {PngColor::kGray, 4},      {PngColor::kGray, 8},
-    {PngColor::kGray, 16},   {PngColor::kRgb, 8},     {PngColor::kRgb, 16},      {PngColor::kPalette, 1},
-    {PngColor::kPalette, 2}, {PngColor::kPalette, 4}, {PngColor::kPalette, 8},   {PngColor::kGrayAlpha, 8},
+    {PngColor::kGray, 1},       {PngColor::kGray, 2},     {PngColor::kGray, 4},      {PngColor::kGray, 8},
+    {PngColor::kGray, 16},      {PngColor::kRgb, 8},      {PngColor::kRgb, 16},      {PngColor::kPalette, 1},
+    {PngColor::kPalette, 2},    {PngColor::kPalette, 4},  {PngColor::kPalette, 8},   {PngColor::kGrayAlpha, 8},
     {PngColor::kGrayAlpha, 16}, {PngColor::kRgbAlpha, 8}, {PngColor::kRgbAlpha, 16},
 };
 
@@ -30,7 +30,8 @@ Blob expected_rgb(const PngSamples& picture) {
         if (header.color == PngColor::kPalette) {
           out.push_back(palette[static_cast<size_t>(3 * sample + c)]);
         } else {
-          out.push_back(static_cast<uint8_t>(header.bits == 16 ? sample >> 8 : sample * 255 / ((1 << header.bits) - 1)));
+          out.push_back(
+              static_cast<uint8_t>(header.bits == 16 ? sample >> 8 : sample * 255 / ((1 << header.bits) - 1)));
         }
       }
     }
@@ -46,9 +47,8 @@ TEST(png, every_kind_decodes_to_its_pixels) {
         const PngSamples picture = random_samples({width, height, kind.bits, kind.color, interlaced}, ++seed);
         const Decoded decoded = decode_all(encode_png(picture));
         ASSERT_TRUE(decoded.status.ok()) << decoded.status.to_string();
-        ASSERT_TRUE(decoded.pixels == expected_rgb(picture))
-            << fmt::format("color {} bits {} interlaced {} {}x{}", static_cast<int>(kind.color), kind.bits, interlaced,
-                           width, height);
+        ASSERT_TRUE(decoded.pixels == expected_rgb(picture)) << fmt::format(
+            "color {} bits {} interlaced {} {}x{}", static_cast<int>(kind.color), kind.bits, interlaced, width, height);
       }
     }
   }
@@ -59,7 +59,8 @@ TEST(png, crop_equals_full_decode) {
   for (const Kind& kind : kKinds) {
     for (const bool interlaced : {false, true}) {
       const Blob bytes = encode_png(random_samples({37, 29, kind.bits, kind.color, interlaced}, ++seed));
-      expect_crops_equal_full_decode(bytes, 60, seed, fmt::format("color {} bits {}", static_cast<int>(kind.color), kind.bits));
+      expect_crops_equal_full_decode(bytes, 60, seed,
+                                     fmt::format("color {} bits {}", static_cast<int>(kind.color), kind.bits));
       if (HasFatalFailure()) return;
     }
   }

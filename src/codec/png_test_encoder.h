@@ -31,7 +31,8 @@ inline Blob zlib_stored(const Blob& data) {
       out.push_back(static_cast<uint8_t>(size));
       out.push_back(static_cast<uint8_t>(size >> 8));
     }
-    out.insert(out.end(), data.begin() + static_cast<std::ptrdiff_t>(at), data.begin() + static_cast<std::ptrdiff_t>(at + part));
+    out.insert(out.end(), data.begin() + static_cast<std::ptrdiff_t>(at),
+               data.begin() + static_cast<std::ptrdiff_t>(at + part));
   }
   for (const uint8_t byte : data) {
     a = (a + byte) % 65521;
@@ -54,7 +55,8 @@ inline PngSamples random_samples(PngHeader header, uint32_t seed) {
   PngSamples picture{header, {}};
   std::mt19937 random(seed);
   const int64_t count = header.width * header.height * header.components();
-  for (int64_t i = 0; i < count; ++i) picture.samples.push_back(static_cast<uint16_t>(random() & ((1u << header.bits) - 1)));
+  for (int64_t i = 0; i < count; ++i)
+    picture.samples.push_back(static_cast<uint16_t>(random() & ((1u << header.bits) - 1)));
   return picture;
 }
 

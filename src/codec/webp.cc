@@ -190,7 +190,8 @@ Status decode_webp(Bytes bytes, const ImageInfo& info, const Rect& crop, ColorMo
     std::fill(row.begin(), row.end(), uint8_t{0});
     if (y >= part.y && y < part.y + part.height) {
       const uint8_t* from = &pixels[static_cast<size_t>(((y - decoded.y) * decoded.width + part.x - decoded.x) * 3)];
-      std::memcpy(&row[static_cast<size_t>((part.x + picture.frame.x - crop.x) * 3)], from, static_cast<size_t>(part.width * 3));
+      std::memcpy(&row[static_cast<size_t>((part.x + picture.frame.x - crop.x) * 3)], from,
+                  static_cast<size_t>(part.width * 3));
     }
     if (mode == ColorMode::kGray) rgb_to_gray(row.data(), crop.width, row.data());
     sink.row(row.data());
@@ -200,7 +201,8 @@ Status decode_webp(Bytes bytes, const ImageInfo& info, const Rect& crop, ColorMo
 
 uint64_t webp_working_bytes(const ImageInfo& info, const Rect& crop, ColorMode) {
   constexpr uint64_t kFixedBytes = 256 * 1024, kBytesPerColumn = 160, kMargin = 8;
-  const uint64_t pixels = (static_cast<uint64_t>(crop.width) + kMargin) * (static_cast<uint64_t>(crop.height) + kMargin) * 3;
+  const uint64_t pixels =
+      (static_cast<uint64_t>(crop.width) + kMargin) * (static_cast<uint64_t>(crop.height) + kMargin) * 3;
   return kFixedBytes + kBytesPerColumn * static_cast<uint64_t>(info.stored_width) + pixels + info.frame_bytes;
 }
 

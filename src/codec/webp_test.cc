@@ -58,7 +58,8 @@ TEST(webp, crop_equals_full_decode) {
     for (const bool alpha : {false, true}) {
       for (const auto& [width, height] : {std::pair(1, 1), std::pair(3, 2), std::pair(17, 33), std::pair(131, 97)}) {
         const Blob bytes = encode_webp(width, height, lossless, alpha, ++seed);
-        expect_crops_equal_full_decode(bytes, 60, seed, fmt::format("{}x{} lossless {} alpha {}", width, height, lossless, alpha));
+        expect_crops_equal_full_decode(bytes, 60, seed,
+                                       fmt::format("{}x{} lossless {} alpha {}", width, height, lossless, alpha));
         if (HasFatalFailure()) return;
       }
     }
@@ -84,7 +85,8 @@ TEST(webp, truncated_is_corrupt_at_every_length) {
 TEST(webp, first_frame_of_an_animation_is_seen_on_its_canvas) {
   const Blob still = encode_webp(8, 6, true);
   Blob frame;
-  for (const uint32_t value : {1u, 2u, 7u, 5u, 100u}) put_le(frame, value, 3);  // x / 2, y / 2, width - 1, height - 1, ms
+  for (const uint32_t value : {1u, 2u, 7u, 5u, 100u})
+    put_le(frame, value, 3);  // x / 2, y / 2, width - 1, height - 1, ms
   frame.push_back(0);
   frame.insert(frame.end(), still.begin() + 12, still.end());
   Blob chunks;

@@ -92,7 +92,8 @@ void expect_within_stated(const Blob& bytes, const std::string& name) {
 TEST(working_bytes, holds_for_made_jpegs) {
   for (const auto& [h, v] : {std::pair(1, 1), std::pair(2, 2), std::pair(4, 2), std::pair(1, 4)}) {
     for (const bool progressive : {false, true}) {
-      for (const auto& [width, height] : {std::pair(16, 16), std::pair(1000, 700), std::pair(6000, 20), std::pair(20, 6000)}) {
+      for (const auto& [width, height] :
+           {std::pair(16, 16), std::pair(1000, 700), std::pair(6000, 20), std::pair(20, 6000)}) {
         expect_within_stated(encode_jpeg(width, height, {.h = h, .v = v, .progressive = progressive}),
                              std::to_string(width) + "x" + std::to_string(height));
       }
@@ -104,8 +105,9 @@ TEST(working_bytes, holds_for_made_jpegs) {
 
 TEST(working_bytes, holds_for_real_and_malformed_files) {
   FOREBAY_NEED_SHARED_DATA();
-  for (const auto& path : files_below({"images/odd", "images/odd-go", "images/webp", "images/d75", "images/scikit-samples",
-                                       "images/large-jpeg", "images/multichannel", "malformed"})) {
+  for (const auto& path :
+       files_below({"images/odd", "images/odd-go", "images/webp", "images/d75", "images/scikit-samples",
+                    "images/large-jpeg", "images/multichannel", "malformed"})) {
     expect_within_stated(read_file(path), path.string());
   }
 }

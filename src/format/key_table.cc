@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <system_error>
 #include <thread>
 
@@ -79,7 +80,12 @@ void KeyTableBuilder::sort_entries() {
     }
     std::sort(bound(0), bound(1), before);
   }
-  for (size_t part = 1; part < parts; ++part) std::inplace_merge(first, bound(part), bound(part + 1), before);
+  std::vector<Entry> merged;
+  for (size_t part = 1; part < parts; ++part) {
+    merged.clear();
+    std::merge(first, bound(part), bound(part), bound(part + 1), std::back_inserter(merged), before);
+    std::ranges::copy(merged, first);
+  }
 }
 
 KeyTable KeyTableBuilder::pack() const {

@@ -53,6 +53,8 @@ Result<Checkpoint> Checkpoint::from_json(std::string_view text) {
   FOREBAY_ASSIGN(state.dataset, print_of(json, "dataset"));
   FOREBAY_ASSIGN(state.pipeline, print_of(json, "pipeline"));
   FOREBAY_ASSIGN(state.seed, print_of(json, "seed"));
+  if (state.cursor.epoch > kMaxEpoch) return invalid_argument("this state's epoch is out of range");
+  if (state.cursor.step > state.cursor.position) return invalid_argument("this state has more steps behind it than samples");
   if (state.cursor.position > state.samples) return invalid_argument("this state's position lies behind its data set's end");
   return state;
 }

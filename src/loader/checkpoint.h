@@ -8,6 +8,9 @@
 
 namespace forebay {
 
+/// Far more than anybody will train, and sums with it do not overflow.
+inline constexpr int64_t kMaxEpoch = int64_t{1} << 53;
+
 /// Everything a saved state holds: where, and in what. The same on every rank; under 1 KB as JSON.
 struct Checkpoint {
   Cursor cursor;

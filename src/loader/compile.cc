@@ -65,9 +65,14 @@ class Demand {
   }
 
   bool rename_back(const OpSpec& op) {
+    std::set<std::string> before = names_;
     for (const auto& [from, to] : op.args["names"].items()) {
-      if (to.is_string() && names_.erase(to.get<std::string>()) > 0) names_.insert(from);
+      if (to.is_string()) before.erase(to.get<std::string>());
     }
+    for (const auto& [from, to] : op.args["names"].items()) {
+      if (to.is_string() && names_.contains(to.get<std::string>())) before.insert(from);
+    }
+    names_ = std::move(before);
     return true;
   }
 
@@ -167,6 +172,7 @@ class Compiler {
     for (size_t i = 1; i < reduced.steps.size(); ++i) {
       FOREBAY_RETURN_IF_ERROR(add_step(reduced.steps[i], inference.schemas[i - 1], inference.schemas[i]));
     }
+    kept_ = reduced.steps;
     Schema output = inference.schemas.back();
     if (input_.as_filter) {
       FOREBAY_RETURN_IF_ERROR(add_filter(steps[input_.end], output));
@@ -207,6 +213,23 @@ class Compiler {
     std::get<NativeStage>(plan_->stages.back()).ops.push_back({name, std::move(op), std::make_shared<StepCounters>()});
   }
 
+  // Where the source has an output field whose values only went through steps that choose or name fields.
+  std::optional<size_t> source_field(std::string name) const {
+    const std::vector<OpSpec>& steps = input_.description->steps();
+    for (size_t i = kept_.size(); i-- > 1;) {
+      const OpSpec& op = steps[kept_[i]];
+      if (op.name == "select") continue;
+      if (op.name != "rename") return std::nullopt;
+      for (const auto& [from, to] : op.args["names"].items()) {
+        if (to == Json(name)) {
+          name = from;
+          break;
+        }
+      }
+    }
+    return input_.as_filter ? std::nullopt : input_.source->schema().find(name);
+  }
+
   void set_outputs(const Schema& schema) {
     plan_->output_schema = schema;
     for (const Field& field : schema) {
@@ -216,7 +239,7 @@ class Compiler {
         output.row_bytes = static_cast<size_t>(field.shape.elements()) * dtype_size(field.dtype);
       }
       // A field that no operator has touched since the source can be copied by the source.
-      const std::optional<size_t> from = plan_->stages.empty() ? input_.source->schema().find(field.name) : std::nullopt;
+      const std::optional<size_t> from = source_field(field.name);
       output.gathered = output.row_bytes && from && input_.source->gathers(*from);
       output.source_field = from.value_or(0);
       plan_->outputs.push_back(std::move(output));
@@ -225,6 +248,7 @@ class Compiler {
 
   const CompileInput& input_;
   const std::vector<uint32_t> indices_;
+  std::vector<size_t> kept_;  // steps that take part
   std::shared_ptr<ExecutionPlan> plan_;
 };
 

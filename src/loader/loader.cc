@@ -1,6 +1,7 @@
 #include "forebay/loader.h"
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 
 #include <fmt/format.h>
@@ -66,7 +67,7 @@ struct Loader::Impl {
   uint64_t generation = process_generation();
 
   // Set by prepare().
-  bool prepared = false;
+  std::atomic<bool> prepared = false;  // what follows is constant from then on
   std::string selection_version;
   std::shared_ptr<const Selection> selection;
   std::shared_ptr<const ExecutionPlan> plan;
@@ -96,7 +97,9 @@ struct Loader::Impl {
     return {};
   }
 
+  // Null in the child of a fork, too: the runner's lock may be held by a thread that is not there.
   std::shared_ptr<Runner> current() const {
+    if (in_child()) return nullptr;
     std::lock_guard lock(mutex);
     return runner;
   }
@@ -129,16 +132,16 @@ Status Loader::Impl::prepare() {
   if (prepared) return {};
   FOREBAY_RETURN_IF_ERROR(usable());
   FOREBAY_RETURN_IF_ERROR(select_samples());
-  FOREBAY_ASSIGN(plan, compile({&description(), description().steps().size(), false, source, selection, options.seed}));
-  FOREBAY_ASSIGN(RunnerOptions runner_options, choose_sizes(*plan, sizes));
-  runner_options.bad_sample = bad_sample(options.on_error);
-  FOREBAY_ASSIGN(const std::optional<int64_t> limit, error_limit(options.max_errors, selection->size()));
-
   const ScheduleOptions schedule{.epoch_size = selection->size(),
                                  .batch_size = sizes.batch_size,
                                  .world_size = place.world_size,
                                  .last = last_policy(find_step(description(), "batch"))};
   FOREBAY_RETURN_IF_ERROR(schedule.check());
+  FOREBAY_ASSIGN(plan, compile({&description(), description().steps().size(), false, source, selection, options.seed}));
+  FOREBAY_ASSIGN(RunnerOptions runner_options, choose_sizes(*plan, sizes));
+  runner_options.bad_sample = bad_sample(options.on_error);
+  FOREBAY_ASSIGN(const std::optional<int64_t> limit, error_limit(options.max_errors, selection->size()));
+
   const bool shuffled = find_step(description(), "shuffle") != nullptr;
   std::shared_ptr<const Order> order = shuffled ? shuffled_order(selection->size(), options.seed) : sequential_order(selection->size());
   itinerary = std::make_shared<const Itinerary>(std::move(order), Schedule(schedule), options.seed, place.rank, options.epochs);
@@ -245,6 +248,7 @@ Status Loader::set_epoch(int64_t epoch) {
   FOREBAY_RETURN_IF_ERROR(impl_->usable());
   FOREBAY_RETURN_IF_ERROR(impl_->prepare());
   if (epoch < 0) return invalid_argument(fmt::format("set_epoch({}): epochs are counted from 0", epoch));
+  if (epoch > kMaxEpoch) return invalid_argument(fmt::format("set_epoch({}): the last epoch is {}", epoch, kMaxEpoch));
   const std::shared_ptr<Runner> runner = impl_->current();
   if (epoch == runner->cursor().epoch) return {};
   runner->seek({epoch, 0, 0});
@@ -257,12 +261,12 @@ int Loader::world_size() const { return impl_->place.world_size; }
 const Pipeline& Loader::pipeline() const { return impl_->pipeline; }
 
 std::string Loader::fingerprint() const {
-  if (!impl_->prepared) return "";
+  if (!impl_->prepared || impl_->in_child()) return "";
   const Checkpoint state = impl_->checkpoint();
   return hash128(state.dataset + state.pipeline + state.seed).to_string();
 }
 
-std::string Loader::state() const { return impl_->prepared ? impl_->checkpoint().to_json() : ""; }
+std::string Loader::state() const { return impl_->prepared && !impl_->in_child() ? impl_->checkpoint().to_json() : ""; }
 
 Status Loader::load_state(const std::string& json, bool strict) {
   FOREBAY_RETURN_IF_ERROR(impl_->usable());

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "format/arrays.h"
+#include "format/files.h"
 #include "format/image_folder.h"
 #include "format/manifest.h"
 #include "format/open_store.h"
@@ -63,6 +64,16 @@ Result<std::unique_ptr<ImageFolder>> open_images(const OpSpec& source, const Ope
   FOREBAY_ASSIGN(StoreAndPath place, open_store(root));
   FOREBAY_ASSIGN(std::shared_ptr<Store> store, imitate_link(place.store, options.storage_options));
   return open_image_folder(std::move(store), place.path, {.split_by = text_arg(source, "split_by", "folder")}, options.stop);
+}
+
+Result<std::unique_ptr<Source>> open_files_of(const OpSpec& source, const OpenSourceOptions& options) {
+  const Json given = source.args.value("pattern_or_list", Json());
+  const std::vector<std::string> names = field_list(given);
+  if (names.empty()) return invalid_argument("files: nothing is given; give a pattern such as 'photos/**/*.jpg', or a list of files");
+  FOREBAY_ASSIGN(StoreAndPath place, open_store(names.front()));
+  FOREBAY_ASSIGN(std::shared_ptr<Store> store, imitate_link(place.store, options.storage_options));
+  if (given.is_string()) return open_files(std::move(store), place.path, options.stop);
+  return open_file_list(std::move(store), names, options.stop);
 }
 
 Result<std::unique_ptr<Source>> open_manifest_of(const OpSpec& source, const OpenSourceOptions& options) {
@@ -123,6 +134,7 @@ Result<std::shared_ptr<const Source>> shared(Result<std::unique_ptr<T>> opened) 
 
 Result<std::shared_ptr<const Source>> open_source(const OpSpec& source, const OpenSourceOptions& options) {
   if (source.name == "images") return shared(open_images(source, options));
+  if (source.name == "files") return shared(open_files_of(source, options));
   if (source.name == "manifest") return shared(open_manifest_of(source, options));
   if (source.name == "arrays") return open_array_fields(source);
   if (source.name == "dataset") {

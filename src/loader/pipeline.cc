@@ -57,7 +57,8 @@ Pipeline images(std::string root, ImagesOptions options) {
   return source("images", {{"root", std::move(root)}, {"split_by", std::move(options.split_by)}});
 }
 
-Pipeline files(std::vector<std::string> patterns) { return source("files", {{"patterns", std::move(patterns)}}); }
+Pipeline files(std::string pattern) { return source("files", {{"pattern_or_list", std::move(pattern)}}); }
+Pipeline files(std::vector<std::string> names) { return source("files", {{"pattern_or_list", std::move(names)}}); }
 
 Pipeline manifest(std::string url, ManifestOptions options) {
   return source("manifest", object({{"url", std::move(url)},

@@ -82,7 +82,9 @@ Result<RunnerOptions> choose_sizes(const ExecutionPlan& plan, const SizingInput&
                                      "the batch smaller", options.memory, input.batch_size, least, wanted), least);
   }
   // What little is left beside a batch goes to data first: working memory can be asked for when it is needed.
-  working = std::min(working, (options.memory - least) / 4 / threads);
+  const uint64_t with_largest = plan.batch_bytes(input.batch_size) + std::max<uint64_t>(sizes.largest, 1);
+  const uint64_t left = options.memory > with_largest ? options.memory - with_largest : 0;
+  working = std::min(working, left / 4 / threads);
   options.working_bytes_per_thread = working;
   return options;
 }

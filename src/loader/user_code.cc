@@ -1,6 +1,9 @@
 #include "loader/user_code.h"
 
 #include <algorithm>
+#include <cstring>
+#include <exception>
+#include <new>
 
 #include <fmt/format.h>
 
@@ -26,6 +29,45 @@ Result<Sample> sample_of(Record& record, const Schema& schema, const std::vector
   return sample;
 }
 
+// The function may change what it gets in place; the memory may be the data set's own (an array's row, a table of labels).
+Status make_own(Sample& sample, WorkMemory& memory) {
+  for (auto& [name, tensor] : sample) {
+    FOREBAY_RETURN_IF_ERROR(memory.reserve(tensor.nbytes()));
+    Tensor copy = Tensor::allocate(tensor.dtype, tensor.shape);
+    if (copy.nbytes() > 0) std::memcpy(copy.buffer.data(), tensor.buffer.data(), copy.nbytes());
+    tensor = std::move(copy);
+  }
+  return {};
+}
+
+// Bytes and text stay what they were, as long as they look like it.
+Result<Value> value_of(const std::string& name, Tensor tensor, FieldKind before) {
+  const bool possible = std::all_of(tensor.shape.begin(), tensor.shape.end(), [](int64_t dim) { return dim >= 0; });
+  if (!possible || tensor.buffer.size() < tensor.nbytes()) {
+    return invalid_argument(fmt::format("the function gave '{}' as {} {} in {} bytes of memory", name, dtype_name(tensor.dtype),
+                                        tensor.shape.to_string(), tensor.buffer.size()));
+  }
+  const bool string = tensor.dtype == DType::kUint8 && tensor.shape.rank() == 1;
+  if (!string || (before != FieldKind::kBytes && before != FieldKind::kText)) return Value::of(std::move(tensor));
+  Buffer bytes = tensor.buffer.slice(0, tensor.nbytes());
+  return before == FieldKind::kText ? Value::of_text(std::move(bytes)) : Value::of_bytes(std::move(bytes));
+}
+
+// What the user's function throws is a failure of the sample; memory that ran out is one of the machine.
+template <typename Call>
+Status guarded(Call&& call) {
+  try {
+    return call();
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    return Status(Code::kUser, error.what()).with_payload(std::make_shared<std::exception_ptr>(std::current_exception()));
+  } catch (...) {
+    return Status(Code::kUser, "the function threw something that is no std::exception")
+        .with_payload(std::make_shared<std::exception_ptr>(std::current_exception()));
+  }
+}
+
 class NativeMap final : public RecordOp {
  public:
   NativeMap(std::shared_ptr<const MapAttachment> attachment, Schema before, Schema after, std::vector<std::string> fields)
@@ -33,19 +75,17 @@ class NativeMap final : public RecordOp {
 
   Status apply(Record& record, const SampleContext& context) const override {
     FOREBAY_ASSIGN(Sample sample, sample_of(record, before_, fields_, *context.memory));
-    const Sample given = sample;
-    FOREBAY_RETURN_IF_ERROR(attachment_->function(sample));
+    FOREBAY_RETURN_IF_ERROR(make_own(sample, *context.memory));
+    FOREBAY_RETURN_IF_ERROR(guarded([&] { return attachment_->function(sample); }));
     Record made(after_.size());
     for (size_t i = 0; i < after_.size(); ++i) {
       const std::string& name = after_[i].name;
       const std::optional<size_t> old = before_.find(name);
       auto found = sample.find(name);
-      const bool untouched = old && found != sample.end() && given.contains(name) &&
-                             found->second.buffer.data() == given.at(name).buffer.data();
-      if (old && (found == sample.end() || untouched)) {
-        made[i] = std::move(record[*old]);  // keeps bytes and text what they were
-      } else if (found != sample.end()) {
-        made[i] = Value::of(std::move(found->second));
+      if (found != sample.end()) {
+        FOREBAY_ASSIGN(made[i], value_of(name, std::move(found->second), old ? record[*old].kind : FieldKind::kTensor));
+      } else if (old) {
+        made[i] = std::move(record[*old]);
       } else {
         return unsupported(fmt::format("the function did not give the field '{}'", name));
       }
@@ -67,7 +107,11 @@ class NativeFilter final : public RecordOp {
 
   Status apply(Record& record, const SampleContext& context) const override {
     FOREBAY_ASSIGN(const Sample sample, sample_of(record, before_, fields_, *context.memory));
-    FOREBAY_ASSIGN(const bool keep, attachment_->function(sample));
+    bool keep = false;
+    FOREBAY_RETURN_IF_ERROR(guarded([&]() -> Status {
+      FOREBAY_ASSIGN(keep, attachment_->function(sample));
+      return {};
+    }));
     Tensor answer = Tensor::allocate(DType::kBool, {});
     *answer.data<uint8_t>() = keep ? 1 : 0;
     record.clear();

@@ -18,6 +18,7 @@ class CastTensor final : public Deferred {
     cast_elements(tensor_.dtype, tensor_.buffer.data(), dtype_, out.data(), tensor_.shape.elements());
     return {};
   }
+  std::unique_ptr<Deferred> clone() const override { return std::make_unique<CastTensor>(*this); }
 
  private:
   Tensor tensor_;

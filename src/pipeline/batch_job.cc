@@ -54,12 +54,19 @@ uint64_t BatchJob::loose_bytes(int64_t row) const {
   return bytes;
 }
 
-void BatchJob::clear_values() {
+void BatchJob::forget_values(int64_t row) {
+  const auto index = static_cast<size_t>(row);
   for (auto& values : loose_) {
-    for (Value& value : values) value = Value();
+    if (!values.empty()) values[index] = Value();
   }
-  for (Extras& extras : extras_) extras.clear();
-  for (RowJob& row : rows_) row.skipped = false;
+  if (!extras_.empty()) extras_[index].clear();
+}
+
+void BatchJob::clear_values() {
+  for (size_t row = 0; row < rows_.size(); ++row) {
+    forget_values(static_cast<int64_t>(row));
+    rows_[row].skipped = false;
+  }
   errors.clear();
   fatal = Status();
 }
@@ -72,9 +79,41 @@ void BatchJob::drop_slots() {
 
 uint64_t BatchJob::assembly_bytes() const {
   uint64_t bytes = 0;
-  for (size_t row = 0; row < rows_.size(); ++row) bytes += loose_bytes(static_cast<int64_t>(row));
-  for (const auto& values : loose_) bytes += values.empty() ? 0 : (rows_.size() + 1) * sizeof(int64_t);
+  for (const LooseField& field : loose_fields()) {
+    // Values that do not go together take nothing: assemble() says what is wrong with them.
+    const Result<Collation> layout = plan_collation(field.announced.name, field.announced, field.values);
+    if (!layout.ok()) continue;
+    bytes += layout->value_bytes;
+    if (layout->kind != BatchField::Kind::kDense) bytes += (field.values.size() + 1) * sizeof(int64_t);
+  }
   return bytes;
+}
+
+std::vector<BatchJob::LooseField> BatchJob::loose_fields() const {
+  std::vector<LooseField> fields;
+  std::vector<size_t> kept;
+  for (size_t row = 0; row < rows_.size(); ++row) {
+    if (!rows_[row].skipped) kept.push_back(row);
+  }
+  for (size_t i = 0; i < loose_.size(); ++i) {
+    if (loose_[i].empty()) continue;
+    LooseField field{plan_.outputs[i].field, {}};
+    for (size_t row : kept) field.values.push_back(&loose_[i][row]);
+    fields.push_back(std::move(field));
+  }
+  if (extras_.empty() || kept.empty()) return fields;
+  for (const auto& [name, first] : extras_[kept.front()]) {
+    LooseField field;
+    field.announced.name = name;
+    field.announced.kind = FieldKind::kAny;
+    for (size_t row : kept) {
+      for (const auto& [other, value] : extras_[row]) {
+        if (other == name) field.values.push_back(&value);
+      }
+    }
+    fields.push_back(std::move(field));
+  }
+  return fields;
 }
 
 Result<Buffer> BatchJob::acquire(BufferPool& pool, size_t bytes) {
@@ -101,6 +140,8 @@ Result<Batch> BatchJob::assemble(BufferPool& pool) {
   Result<Batch> batch = build(pool);
   if (batch.ok()) {
     close_up();
+    // They are in the batch now; keeping them would hold their bytes twice.
+    for (size_t row = 0; row < rows_.size(); ++row) forget_values(static_cast<int64_t>(row));
   } else {
     pool.release_charge(charged_ - before);
     charged_ = before;

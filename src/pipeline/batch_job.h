@@ -57,6 +57,8 @@ class BatchJob {
   void keep(size_t output, int64_t row, Value value) { loose_[output][static_cast<size_t>(row)] = std::move(value); }
   void keep_extras(int64_t row, Extras extras) { extras_[static_cast<size_t>(row)] = std::move(extras); }
   uint64_t loose_bytes(int64_t row) const;
+  /// Nothing of this row is kept.
+  void forget_values(int64_t row);
 
   /// Everything but the slots' memory is as it was in the beginning.
   void clear_values();
@@ -75,6 +77,12 @@ class BatchJob {
   Status fatal;                  ///< of machine or weather: nothing of this batch is delivered
 
  private:
+  /// The kept values of one field, row by row.
+  struct LooseField {
+    Field announced;
+    std::vector<const Value*> values;
+  };
+  std::vector<LooseField> loose_fields() const;
   Result<Batch> build(BufferPool& pool);
   void close_up();
   Status collect(const std::string& name, const Field& field, const std::vector<const Value*>& values, BufferPool& pool,

@@ -89,7 +89,7 @@ struct ExecutionPlan {
     for (const OutputField& output : outputs) {
       if (!output.gathered) return false;
     }
-    return stages.empty() && !fetches && !outputs.empty();
+    return !fetches && !outputs.empty();
   }
 };
 

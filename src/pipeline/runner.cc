@@ -1,6 +1,7 @@
 #include "pipeline/runner.h"
 
 #include <algorithm>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -50,7 +51,13 @@ Result<Runner::Delivery> Runner::next_for(std::chrono::milliseconds timeout) {
   Lock lock(mutex_);
   if (closed_) return cancelled("the loader is closed");
   if (itinerary_->finished(cursor_)) return Delivery{};
-  if (!executor_) executor_ = std::make_unique<Executor>(options_.threads);
+  if (!executor_) {
+    try {
+      executor_ = std::make_unique<Executor>(options_.threads);
+    } catch (const std::system_error&) {
+      return unavailable(fmt::format("the system gives no {} threads; lower threads=, or raise the limit (ulimit -u)", options_.threads));
+    }
+  }
   run_actions(lock);
   const int64_t begun = monotonic_ns();
   const bool ready = delivered_.wait_for(lock, timeout, [&] { return closed_ || (!window_.empty() && window_.front()->complete); });
@@ -109,6 +116,8 @@ Cursor Runner::cursor() const {
 void Runner::seek(const Cursor& at) {
   Lock lock(mutex_);
   cursor_ = itinerary_->normalized(at);
+  waited_ns_ = 0;
+  long_wait_told_ = false;
   drop_window();
 }
 
@@ -146,7 +155,11 @@ std::string Runner::what_is_awaited() const {
   const JobPtr& job = window_.front();
   for (const Task& task : job->tasks) {
     if (task.state == TaskState::kDone) continue;
-    const std::string key = plan_->source->key(job->batch.rows()[static_cast<size_t>(task.begin)].id);
+    const RowJob& row = job->batch.rows()[static_cast<size_t>(task.begin)];
+    // The id belongs to the compute thread while one is at work.
+    const bool busy = task.state == TaskState::kQueued;
+    const std::string key = plan_->source->key(
+        busy ? plan_->selection->id_at(itinerary_->index_at(job->batch.step().at.epoch, row.plan.position)) : row.id);
     switch (task.state) {
       case TaskState::kFetching: return fmt::format("waiting for storage to give '{}'", key);
       case TaskState::kForeign: return fmt::format("waiting for the user's function on '{}'", key);

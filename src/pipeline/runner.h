@@ -156,7 +156,7 @@ class Runner : public std::enable_shared_from_this<Runner> {
   bool starts_with_user_code() const;
   static uint64_t priority(const Job& job, size_t task) { return job.sequence << 24 | task; }
   Status never_fits(const JobPtr& job, const Task* task) const;
-  void run_actions(Lock& lock);
+  void run_actions(Lock& lock, Actions actions = {});
 
   // runner_work.cc: what compute threads do.
   void issue_read(const JobPtr& job, Task& task, Actions& actions);
@@ -167,7 +167,8 @@ class Runner : public std::enable_shared_from_this<Runner> {
   Status run_row(BatchJob& batch, Task& task, int64_t row, WorkMemory& memory, bool* foreign);
   Status write_row(BatchJob& batch, int64_t row, Record& record, WorkMemory& memory);
   void take_error(BatchJob& batch, int64_t row, Status status, Outcome& outcome);
-  void after_work(const JobPtr& job, Task& task, Outcome outcome);
+  void after_work(const JobPtr& job, Task& task, Outcome outcome, Actions& actions);
+  bool hold_values(BatchJob& batch, Task& task, uint64_t* needs_bytes);
   void finish_task(const JobPtr& job, Task& task);
   Status locate(Status status, int64_t id) const;
 

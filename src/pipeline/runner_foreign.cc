@@ -97,17 +97,17 @@ void Runner::on_answer(const JobPtr& job, size_t index, uint64_t ticket, Status 
   Task& task = job->tasks[index];
   if (closed_ || task.ticket != ticket) return;
   if (status.ok()) status = accept_answer(task, schema, std::move(record));
-  ++job->queued, ++queued_;  // after_work() takes them back
-  Outcome outcome;
-  if (!status.ok()) {
-    take_error(job->batch, task.begin, std::move(status), outcome);
-    after_work(job, task, std::move(outcome));
-  } else {
-    --job->queued, --queued_;
+  Actions actions;
+  if (status.ok()) {
     ++task.stage;
     task.state = TaskState::kReady;
+  } else {
+    Outcome outcome;
+    take_error(job->batch, task.begin, std::move(status), outcome);
+    ++job->queued, ++queued_;  // after_work() takes them back
+    after_work(job, task, std::move(outcome), actions);
   }
-  run_actions(lock);
+  run_actions(lock, std::move(actions));
 }
 
 // What came out of user code becomes the task's record, in the order that the next operators expect.

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -165,7 +166,8 @@ bool Runner::make_room(const JobPtr& job, const Task* task) {
   for (size_t i = window_.size(); i-- > 1;) retract(window_[i]);
   for (size_t i = job->tasks.size(); i-- > 0 && task != nullptr && &job->tasks[i] != task;) {
     Task& other = job->tasks[i];
-    if (other.state == TaskState::kFetching || other.state == TaskState::kReady) {
+    if (other.state == TaskState::kFetching || other.state == TaskState::kReady || other.state == TaskState::kForeign) {
+      forget_call(priority(*job, i));
       reset_task(other);
       ++stats_.retracted;
     }
@@ -182,7 +184,8 @@ Status Runner::never_fits(const JobPtr& job, const Task* task) const {
   uint64_t needed = options_.working_bytes_per_thread * static_cast<uint64_t>(options_.threads);
   needed += plan_->batch_bytes(static_cast<int64_t>(job->batch.rows().size()));
   if (task == nullptr) {
-    needed += 2 * job->batch.assembly_bytes();
+    needed += job->batch.assembly_bytes();
+    for (const Task& other : job->tasks) needed += other.charged;
     return out_of_budget(fmt::format("one batch needs {} bytes, the memory budget is {}; raise memory= or make the batch smaller",
                                      needed, options_.memory), needed);
   }
@@ -256,16 +259,18 @@ void Runner::drop_window() {
   planned_ = cursor_;
 }
 
-void Runner::run_actions(Lock& lock) {
-  // Actions may lead back here (a store that answers at once), so the loop ends only when nothing is left to do.
-  for (;;) {
-    Actions actions;
-    pump(actions);
-    if (actions.empty()) return;
+void Runner::run_actions(Lock& lock, Actions actions) {
+  // A store that answers at once leads back here from an action. The loop further out then goes on with what became
+  // possible; going on here would nest as deep as there are reads in the window.
+  thread_local const Runner* acting = nullptr;
+  if (acting == this && actions.empty()) return;
+  const Runner* const outer = std::exchange(acting, this);
+  for (pump(actions); !actions.empty(); actions.clear(), pump(actions)) {
     lock.unlock();
     for (auto& action : actions) action();
     lock.lock();
   }
+  acting = outer;
 }
 
 }  // namespace forebay

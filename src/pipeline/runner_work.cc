@@ -29,6 +29,7 @@ void Runner::issue_read(const JobPtr& job, Task& task, Actions& actions) {
 
 void Runner::on_read(const JobPtr& job, size_t index, uint64_t ticket, uint64_t bytes, Result<Buffer> result) {
   Lock lock(mutex_);
+  Actions actions;
   --reads_in_flight_;
   Task& task = job->tasks[index];
   if (task.ticket != ticket) {
@@ -42,9 +43,9 @@ void Runner::on_read(const JobPtr& job, size_t index, uint64_t ticket, uint64_t 
     Outcome outcome;
     take_error(job->batch, task.begin, result.status(), outcome);
     ++job->queued, ++queued_;  // after_work() takes them back
-    after_work(job, task, std::move(outcome));
+    after_work(job, task, std::move(outcome), actions);
   }
-  run_actions(lock);
+  run_actions(lock, std::move(actions));
   if (closed_) delivered_.notify_all();
 }
 
@@ -61,11 +62,14 @@ void Runner::work(const JobPtr& job, size_t index, WorkMemory& memory) {
       outcome = plan_->gathers_only() ? run_gather(job->batch, task) : run_task(job->batch, task, memory);
     } catch (const std::bad_alloc&) {
       outcome.fatal = out_of_budget("the system has no memory left, although the budget allows it; lower memory=", 0);
+    } catch (const std::exception& error) {
+      outcome.fatal = locate(internal_error(error.what()), job->batch.rows()[static_cast<size_t>(task.begin)].id);
     }
   }
   lock.lock();
-  after_work(job, task, std::move(outcome));
-  run_actions(lock);
+  Actions actions;
+  after_work(job, task, std::move(outcome), actions);
+  run_actions(lock, std::move(actions));
   if (closed_) delivered_.notify_all();
 }
 
@@ -93,6 +97,10 @@ Runner::Outcome Runner::run_task(BatchJob& batch, Task& task, WorkMemory& memory
   Outcome outcome;
   for (int64_t row = task.begin; row < task.end;) {
     const RowJob& job = batch.rows()[static_cast<size_t>(row)];
+    if (job.skipped) {  // found bad before a later row asked for more memory
+      ++row;
+      continue;
+    }
     if (plan_->fetches && !task.fetched_all && task.stage == 0) {
       const Source::Fetch fetch = plan_->source->fetch(job.id);
       const int64_t begun = thread_cpu_ns();
@@ -118,7 +126,7 @@ Runner::Outcome Runner::run_task(BatchJob& batch, Task& task, WorkMemory& memory
     if (!status.ok()) {
       take_error(batch, row, std::move(status), outcome);
       if (!outcome.fatal.ok()) return outcome;
-      if (outcome.again && !plan_->fetches && !starts_with_user_code()) {
+      if (outcome.again && !plan_->fetches && !starts_with_user_code() && task.stage == 0) {
         outcome.again = false;
         continue;  // the stand-in is at hand
       }
@@ -132,14 +140,14 @@ Runner::Outcome Runner::run_task(BatchJob& batch, Task& task, WorkMemory& memory
 Status Runner::run_row(BatchJob& batch, Task& task, int64_t row, WorkMemory& memory, bool* foreign) {
   const RowJob& job = batch.rows()[static_cast<size_t>(row)];
   const SampleContext context{job.key(plan_->seed, batch.step().at.epoch), &memory};
-  const bool resumed = task.stage > 0;
-  Record fresh;
-  Record& record = resumed ? task.record : fresh;
-  if (!resumed) FOREBAY_RETURN_IF_ERROR(plan_->source->load(job.id, task.fetched, record));
+  // Operators change the record, and a task that asks for more memory runs again: so what user code left stays as it is.
+  Record record;
+  if (task.stage == 0) FOREBAY_RETURN_IF_ERROR(plan_->source->load(job.id, task.fetched, record));
+  for (const Value& value : task.record) record.push_back(value.copy());
   for (size_t stage = task.stage; stage < plan_->stages.size(); ++stage) {
     if (const auto* next = std::get_if<ForeignStage>(&plan_->stages[stage])) {
       for (size_t field : next->inputs) FOREBAY_RETURN_IF_ERROR(record[field].materialize(memory));
-      if (!resumed) task.record = std::move(fresh);
+      task.record = std::move(record);
       task.stage = stage;
       *foreign = true;
       return {};
@@ -151,8 +159,9 @@ Status Runner::run_row(BatchJob& batch, Task& task, int64_t row, WorkMemory& mem
       op.counters->add(1, 0, 0, thread_cpu_ns() - begun);
     }
   }
+  FOREBAY_RETURN_IF_ERROR(write_row(batch, row, record, memory));
   if (plan_->output_schema.open_ended) batch.keep_extras(row, std::move(task.extras));
-  return write_row(batch, row, record, memory);
+  return {};
 }
 
 Status Runner::write_row(BatchJob& batch, int64_t row, Record& record, WorkMemory& memory) {
@@ -185,6 +194,7 @@ Status Runner::locate(Status status, int64_t id) const {
 // What a failure means: for the sample (by policy) or for the batch. Called by the thread that owns the row, or with the lock.
 void Runner::take_error(BatchJob& batch, int64_t row, Status status, Outcome& outcome) {
   RowJob& job = batch.rows()[static_cast<size_t>(row)];
+  batch.forget_values(row);
   status = locate(std::move(status), job.id);
   if (!is_data_error(status.code())) {
     outcome.fatal = std::move(status);
@@ -208,9 +218,11 @@ void Runner::take_error(BatchJob& batch, int64_t row, Status status, Outcome& ou
 }
 
 // With the lock held: what comes next for a task that a compute thread has left.
-void Runner::after_work(const JobPtr& job, Task& task, Outcome outcome) {
+void Runner::after_work(const JobPtr& job, Task& task, Outcome outcome, Actions& actions) {
   --job->queued;
   --queued_;
+  const bool done = !job->retracting && !closed_ && outcome.needs_bytes == 0 && !outcome.cold && !outcome.again && !outcome.foreign;
+  if (done && !hold_values(job->batch, task, &outcome.needs_bytes)) outcome.errors.clear();
   if (task.granted > 0) budget_->release(Use::kWorking, task.granted);
   task.granted = 0;
   if (job->retracting || closed_) {
@@ -227,6 +239,8 @@ void Runner::after_work(const JobPtr& job, Task& task, Outcome outcome) {
   task.needs = 0;
   if (outcome.cold || outcome.again) {
     cold_ |= outcome.cold;
+    // It keeps the bytes it was given: were it to ask anew, younger ones might have taken them.
+    if (outcome.cold && reads_in_flight_ < options_.requests) return issue_read(job, task, actions);
     reset_task(task);
     return;
   }
@@ -239,13 +253,30 @@ void Runner::after_work(const JobPtr& job, Task& task, Outcome outcome) {
   finish_task(job, task);
 }
 
-void Runner::finish_task(const JobPtr& job, Task& task) {
-  // What was fetched is gone, except for what became a value of the batch as it was.
+// What was fetched goes; what became a value of the batch stays, and is charged: first out of what the task was given to work
+// in. False where the budget has no more: the values are dropped, and the task has to run again with `needs_bytes`.
+bool Runner::hold_values(BatchJob& batch, Task& task, uint64_t* needs_bytes) {
   uint64_t kept = 0;
-  for (int64_t row = task.begin; row < task.end; ++row) kept += job->batch.loose_bytes(row);
-  if (kept > task.charged) budget_->charge_existing(Use::kFetched, kept - task.charged);
-  if (kept < task.charged) budget_->release(Use::kFetched, task.charged - kept);
+  for (int64_t row = task.begin; row < task.end; ++row) kept += batch.loose_bytes(row);
+  if (kept > task.charged) {
+    const uint64_t more = kept - task.charged, granted = std::min(more, task.granted);
+    if (task.stage > 0) {  // made by user code, which is not called again
+      budget_->charge_existing(Use::kFetched, more - granted);
+    } else if (!budget_->try_charge(Use::kFetched, more - granted)) {
+      for (int64_t row = task.begin; row < task.end; ++row) batch.forget_values(row);
+      *needs_bytes = options_.working_bytes_per_thread + more;
+      return false;
+    }
+    budget_->move(Use::kWorking, Use::kFetched, granted);
+    task.granted -= granted;
+  } else {
+    budget_->release(Use::kFetched, task.charged - kept);
+  }
   task.charged = kept;
+  return true;
+}
+
+void Runner::finish_task(const JobPtr& job, Task& task) {
   task.fetched = Buffer();
   task.record.clear();
   task.state = TaskState::kDone;

@@ -9,22 +9,24 @@ namespace forebay {
 
 Executor::Executor(int threads) : thread_count_(threads) {
   threads_.reserve(static_cast<size_t>(threads));
-  for (int i = 0; i < threads; ++i) {
-    threads_.emplace_back([this] { run(); });
-    pthread_setname_np(threads_.back().native_handle(), "forebay-compute");
+  try {
+    for (int i = 0; i < threads; ++i) {
+      threads_.emplace_back([this] { run(); });
+      pthread_setname_np(threads_.back().native_handle(), "forebay-compute");
+    }
+  } catch (...) {
+    stop();  // those that did start
+    throw;
   }
 }
 
 Executor::~Executor() { stop(); }
 
 void Executor::post(uint64_t priority, Task task) {
-  bool wake;
-  {
-    std::lock_guard lock(mutex_);
-    queue_.push({priority, posted_++, std::move(task)});
-    wake = idle_ > 0;
-  }
-  if (wake) wake_.notify_one();
+  // Under the lock: once it is free the task may run, and whoever waited for that may end the executor.
+  std::lock_guard lock(mutex_);
+  queue_.push({priority, posted_++, std::move(task)});
+  if (idle_ > 0) wake_.notify_one();
 }
 
 void Executor::stop() {

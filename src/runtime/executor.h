@@ -22,6 +22,7 @@ class Executor {
   /// `memory` belongs to the thread that runs the task.
   using Task = std::function<void(WorkMemory& memory)>;
 
+  /// Throws std::system_error where the system gives no more threads.
   explicit Executor(int threads);
   ~Executor();
   Executor(const Executor&) = delete;

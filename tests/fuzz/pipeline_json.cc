@@ -29,6 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   require(written.ok(), "what came from JSON can be written as JSON");
   const auto again = Pipeline::from_json(*written);
   require(again.ok(), "what was written can be read");
-  require(again->description().fingerprint() == read->description().fingerprint(), "writing and reading keeps the fingerprint");
+  require(again->description().fingerprint() == read->description().fingerprint(),
+          "writing and reading keeps the fingerprint");
   return 0;
 }

@@ -3,6 +3,7 @@
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #include <immintrin.h>
 
+#include "ops/image/kernels_scalar.h"
 #include "ops/image/kernels_x86.h"
 
 #define FOREBAY_TARGET __attribute__((target("avx512f,avx512bw,avx512vl")))

@@ -7,7 +7,7 @@
 //   load_lanes(row, offsets) 16 bytes from each of kLanes places
 //   store_block(pixels, out) four pixels of four 32-bit numbers as 16 bytes
 //   kFloats, store_floats    that many pixels to three planes of floats
-// All but the last three work within lanes of 16 bytes, so one text serves every width.
+// All but the last three and packed_rgb() work within lanes of 16 bytes, so one text serves every width.
 
 namespace {
 
@@ -123,4 +123,17 @@ FOREBAY_TARGET void planar_float(const uint8_t* pixels, int64_t width, const flo
   for (int c = 0; c < 3; ++c) {
     for (x = 0; x < width; ++x) planes[c][x] = static_cast<float>(pixels[4 * x + c]) * scale[c] + bias[c];
   }
+}
+
+FOREBAY_TARGET void packed_rgb(const uint8_t* pixels, int64_t width, uint8_t* out) {
+  const __m128i places = _mm_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1);
+  // Twelve bytes are wanted and sixteen stored, so the last pixels go one by one.
+  while (width >= 6) {
+    const __m128i four = _mm_loadu_si128(reinterpret_cast<const __m128i*>(pixels));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm_shuffle_epi8(four, places));
+    pixels += 16;
+    out += 12;
+    width -= 4;
+  }
+  scalar::packed_rgb(pixels, width, out);
 }

@@ -56,5 +56,13 @@ void planar_float(const uint8_t* pixels, int64_t width, const float* scale, cons
   }
 }
 
+void packed_rgb(const uint8_t* pixels, int64_t width, uint8_t* out) {
+  for (int64_t x = 0; x < width; ++x, pixels += 4, out += 3) {
+    out[0] = pixels[0];
+    out[1] = pixels[1];
+    out[2] = pixels[2];
+  }
+}
+
 }  // namespace scalar
 }  // namespace forebay

@@ -1,6 +1,7 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
+#include "ops/image/kernels_scalar.h"
 #include "ops/image/kernels_x86.h"
 
 #define FOREBAY_TARGET __attribute__((target("sse4.1")))

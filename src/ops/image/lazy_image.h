@@ -51,6 +51,7 @@ class LazyImage final : public Deferred {
   /// What write() reserves: the decoder's memory and its own.
   uint64_t working_bytes() const;
   Status write(std::span<uint8_t> out, WorkMemory& memory) override;
+  std::unique_ptr<Deferred> clone() const override { return std::unique_ptr<Deferred>(new LazyImage(*this)); }
 
  private:
   struct Resize {

@@ -9,9 +9,12 @@ namespace {
 constexpr uint64_t kAlign = 64;
 constexpr uint64_t align(uint64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 
-uint64_t row_bytes(const ResampleSpec& spec) {
-  return align(static_cast<uint64_t>(spec.width * pixel_pitch(spec.channels) + kRowSlack));
+uint64_t output_row_bytes(const ResampleSpec& spec) { return static_cast<uint64_t>(spec.width * pixel_pitch(spec.channels)); }
+uint64_t kept_row_bytes(const ResampleSpec& spec) {
+  if (!spec.vertical_first()) return output_row_bytes(spec);
+  return static_cast<uint64_t>(input_range(spec.horizontal).count * spec.channels);
 }
+uint64_t with_slack(uint64_t bytes) { return align(bytes + kRowSlack); }
 
 // Hands out parts of one piece of memory.
 class Carver {
@@ -22,6 +25,11 @@ class Carver {
     memory_ = memory_.subspan(align(bytes));
     return part;
   }
+  uint8_t* take_zeros(uint64_t bytes) {
+    const std::span<uint8_t> part = take(bytes);
+    std::memset(part.data(), 0, part.size());
+    return part.data();
+  }
 
  private:
   std::span<uint8_t> memory_;
@@ -29,49 +37,74 @@ class Carver {
 
 }  // namespace
 
+bool ResampleSpec::vertical_first() const {
+  const int64_t fewer_rows = vertical.in - vertical.out, fewer_columns = horizontal.in - horizontal.out;
+  return fewer_rows > 0 && fewer_rows > 2 * fewer_columns && horizontal.interpolation == Interpolation::kBilinear;
+}
+
 uint64_t ResampleSpec::working_bytes() const {
   const auto kept_rows = static_cast<uint64_t>(max_taps(vertical));
   return align(Axis::bytes(horizontal)) + align(Axis::bytes(vertical)) + align(HorizontalTaps::bytes(horizontal)) +
-         (kept_rows + 2) * row_bytes(*this) + align(kept_rows * sizeof(uint8_t*));
+         (kept_rows + 1) * with_slack(kept_row_bytes(*this)) + 2 * with_slack(output_row_bytes(*this)) +
+         align(kept_rows * sizeof(uint8_t*));
 }
 
 Resampler::Resampler(const ResampleSpec& spec, const ImageKernels& kernels, RowWriter& writer, WorkMemory& memory, int slot)
     : spec_(spec),
       kernels_(kernels),
       writer_(writer),
-      row_pitch_(static_cast<int64_t>(row_bytes(spec))),
+      vertical_first_(spec.vertical_first()),
+      kept_bytes_(static_cast<int64_t>(kept_row_bytes(spec))),
+      kept_pitch_(static_cast<int64_t>(with_slack(kept_row_bytes(spec)))),
       source_rows_(input_range(spec.vertical).count) {
   Carver carver(memory.scratch(slot, spec.working_bytes()));
   axis_x_ = Axis::build(spec.horizontal, carver.take(Axis::bytes(spec.horizontal)));
   axis_y_ = Axis::build(spec.vertical, carver.take(Axis::bytes(spec.vertical)));
   const std::span<uint8_t> taps = carver.take(HorizontalTaps::bytes(spec.horizontal));
   if (spec.channels == 3) taps_x_ = HorizontalTaps::build(axis_x_, taps);
-  // The sides of the rows stay zero: the horizontal pass only writes between them.
-  rows_ = carver.take(static_cast<uint64_t>(axis_y_.taps * row_pitch_)).data();
-  std::memset(rows_, 0, static_cast<size_t>(axis_y_.taps * row_pitch_));
-  finished_ = carver.take(static_cast<uint64_t>(row_pitch_)).data();
-  blank_ = carver.take(static_cast<uint64_t>(row_pitch_)).data();
-  std::memset(blank_, 0, static_cast<size_t>(row_pitch_));
+  // The horizontal pass writes between the sides of its rows only; those stay zero.
+  kept_ = carver.take_zeros(static_cast<uint64_t>(axis_y_.taps * kept_pitch_));
+  mixed_ = carver.take(static_cast<uint64_t>(kept_pitch_)).data();
+  finished_ = carver.take_zeros(with_slack(output_row_bytes(spec)));
+  blank_ = carver.take_zeros(with_slack(output_row_bytes(spec)));
   taken_ = reinterpret_cast<const uint8_t**>(carver.take(static_cast<uint64_t>(axis_y_.taps) * sizeof(uint8_t*)).data());
 }
 
 void Resampler::row(const uint8_t* row) {
-  uint8_t* const to = kept_row(come_++) + spec_.left * pixel_pitch(spec_.channels);
-  if (spec_.channels == 3) {
-    kernels_.horizontal_rgb(taps_x_, row, to);
+  uint8_t* const to = kept_row(come_++);
+  if (vertical_first_) {
+    std::memcpy(to, row, static_cast<size_t>(kept_bytes_));
   } else {
-    horizontal_any(axis_x_, spec_.channels, row, to);
+    across(row, to);
   }
   while (done_ < axis_y_.count && std::min(axis_y_.start[done_] + axis_y_.taps, source_rows_) <= come_) finish_row(done_++);
 }
 
+void Resampler::across(const uint8_t* row, uint8_t* out) const {
+  out += spec_.left * pixel_pitch(spec_.channels);
+  if (spec_.channels == 3) {
+    kernels_.horizontal_rgb(taps_x_, row, out);
+  } else {
+    horizontal_any(axis_x_, spec_.channels, row, out);
+  }
+}
+
 void Resampler::finish_row(int64_t y) {
+  const uint8_t* row = down(y);
+  if (vertical_first_) {
+    across(row, finished_);
+    row = finished_;
+  }
+  writer_.write(spec_.top + y, row);
+}
+
+const uint8_t* Resampler::down(int64_t y) {
   const int64_t start = axis_y_.start[y], taps = std::min(axis_y_.taps, source_rows_ - start);
   const int32_t* const weights = &axis_y_.weights[y * axis_y_.taps];
-  if (taps == 1 && weights[0] == kWeightOne) return writer_.write(spec_.top + y, kept_row(start));
+  if (taps == 1 && weights[0] == kWeightOne) return kept_row(start);
   for (int64_t t = 0; t < taps; ++t) taken_[t] = kept_row(start + t);
-  kernels_.vertical(weights, taps, taken_, spec_.width * pixel_pitch(spec_.channels), finished_);
-  writer_.write(spec_.top + y, finished_);
+  kernels_.vertical(weights, taps, taken_, kept_bytes_, mixed_);
+  return mixed_;
 }
 
 }  // namespace forebay

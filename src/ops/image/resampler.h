@@ -17,11 +17,14 @@ struct ResampleSpec {
   int64_t left = 0, top = 0;  ///< of the result inside the output
   int64_t width = 0;          ///< of the output
 
+  /// Which pass comes first decides the last bit of some pixels, since the result of a pass is rounded to 8 bits. The rule is
+  /// that of Pillow 13: down before across where the height shrinks by more than twice what the width does.
+  bool vertical_first() const;
   uint64_t working_bytes() const;
 };
 
 /// Takes the rows of a picture one by one and writes each finished row of the result as soon as the last row it needs has
-/// come: across, then down over the few rows it keeps, then through the writer. No picture lies in between.
+/// come. It keeps the few rows that one row of the result is made of, and no picture lies in between.
 class Resampler final : public RowSink {
  public:
   /// Uses scratch `slot` of `memory`, whose bytes (spec.working_bytes()) are reserved.
@@ -31,20 +34,24 @@ class Resampler final : public RowSink {
   const uint8_t* blank_row() const { return blank_; }
 
  private:
+  void across(const uint8_t* row, uint8_t* out) const;
   void finish_row(int64_t y);
-  uint8_t* kept_row(int64_t index) { return rows_ + index % axis_y_.taps * row_pitch_; }
+  const uint8_t* down(int64_t y);
+  uint8_t* kept_row(int64_t index) { return kept_ + index % axis_y_.taps * kept_pitch_; }
 
   const ResampleSpec& spec_;
   const ImageKernels& kernels_;
   RowWriter& writer_;
+  const bool vertical_first_;
+  int64_t kept_bytes_, kept_pitch_;
+  int64_t source_rows_;
   Axis axis_x_, axis_y_;
   HorizontalTaps taps_x_;
-  int64_t row_pitch_;
-  int64_t source_rows_;
-  uint8_t* rows_;      // axis_y_.taps rows, used in turn
-  uint8_t* finished_;
+  uint8_t* kept_;          // axis_y_.taps rows, used in turn: after the horizontal pass, or as they came if it is the second
+  uint8_t* mixed_;         // the result of the vertical pass
+  uint8_t* finished_;      // of both, where the horizontal pass is the second
   uint8_t* blank_;
-  const uint8_t** taken_;  // the rows of one output row
+  const uint8_t** taken_;  // the rows of one row of the result
   int64_t come_ = 0, done_ = 0;
 };
 

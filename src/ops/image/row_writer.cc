@@ -5,24 +5,13 @@
 #include "ops/image/cast_elements.h"
 
 namespace forebay {
-namespace {
-
-void pack_rgb(const uint8_t* pixels, int64_t width, uint8_t* out) {
-  for (int64_t x = 0; x < width; ++x, pixels += 4, out += 3) {
-    out[0] = pixels[0];
-    out[1] = pixels[1];
-    out[2] = pixels[2];
-  }
-}
-
-}  // namespace
 
 RowWriter::RowWriter(const PixelFormat& format, const ImageKernels& kernels, std::span<uint8_t> out)
     : format_(format),
       kernels_(kernels),
       out_(out.data()),
       planar_float_(format.channels_first && format.channels == 3 && format.dtype == DType::kFloat32),
-      packed_bytes_(!format.channels_first && !format.scaled && format.dtype == DType::kUint8) {
+      packed_bytes_((!format.channels_first || format.channels == 1) && !format.scaled && format.dtype == DType::kUint8) {
   if (!planar_float_ && !packed_bytes_) fill_table();
 }
 
@@ -66,7 +55,7 @@ void RowWriter::write(int64_t y, const uint8_t* pixels) {
   }
   if (packed_bytes_) {
     uint8_t* const row = out_ + y * width * format_.channels;
-    if (format_.channels == 3) return pack_rgb(pixels, width, row);
+    if (format_.channels == 3) return kernels_.packed_rgb(pixels, width, row);
     std::memcpy(row, pixels, static_cast<size_t>(width * format_.channels));
     return;
   }

@@ -87,6 +87,11 @@ class Slow final : public SlowStore {
 
   template <typename T, typename Ask>
   void start(const std::string& key, std::stop_token stop, std::function<void(Result<T>)> done, Ask&& ask) {
+    if (process_generation() != generation_) {
+      done(invalid_argument("this store was made before a fork; open the data again in the new process")
+               .with_key(inner_->display_name(key)));
+      return;
+    }
     const uint32_t asked = core_->times_asked(key);
     const auto begin = core_->timer.now();
     const auto call = core_->calls.begin<T>(inner_->display_name(key), stop, std::move(done));
@@ -96,9 +101,10 @@ class Slow final : public SlowStore {
       if constexpr (std::is_same_v<T, Buffer>) bytes = result.ok() ? result->size() : 0;
       if (call->answered()) return;
       auto shared = std::make_shared<Result<T>>(std::move(result));
-      core->timer.at(begin + core->delay(key, asked, bytes), [core, call, shared] {
+      const bool set = core->timer.at(begin + core->delay(key, asked, bytes), [core, call, shared] {
         call->answer(std::move(*shared));  // which may be the store's end, but not the core's
       });
+      if (!set) call->answer(unavailable("no thread could be started; raise the limit of processes (ulimit -u)"));
     };
     if (core_->fails(key, asked)) {
       answer_later(unavailable("simulated failure of the link; trying again may help").with_key(inner_->display_name(key)));

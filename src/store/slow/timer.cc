@@ -1,6 +1,7 @@
 #include "store/slow/timer.h"
 
 #include <algorithm>
+#include <system_error>
 #include <utility>
 
 namespace forebay {
@@ -11,12 +12,19 @@ Timer::Time Timer::now() const {
   return state_->manual_now;
 }
 
-void Timer::at(Time when, std::function<void()> function) {
+bool Timer::at(Time when, std::function<void()> function) {
   const std::lock_guard lock(state_->mutex);
-  if (state_->closing) return;
+  if (state_->closing) return false;
+  if (!manual_ && !thread_.joinable()) {
+    try {
+      thread_ = std::thread([state = state_] { run(state); });
+    } catch (const std::system_error&) {
+      return false;
+    }
+  }
   state_->queue.push({when, state_->posted++, std::move(function)});
-  if (!manual_ && !thread_.joinable()) thread_ = std::thread([state = state_] { run(state); });
   state_->changed.notify_one();
+  return true;
 }
 
 void Timer::run(const std::shared_ptr<State>& state) {

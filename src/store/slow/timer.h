@@ -24,8 +24,9 @@ class Timer {
   Timer& operator=(const Timer&) = delete;
 
   Time now() const;
-  /// Functions of one point in time run in the order they came. Dropped after close().
-  void at(Time when, std::function<void()> function);
+  /// Functions of one point in time run in the order they came. False (and dropped) after close(), or where the thread
+  /// could not be started.
+  bool at(Time when, std::function<void()> function);
   /// Manual timers: goes on and runs what is due, on this thread.
   void advance(Time by);
   /// Drops what has not run and waits for what is running (unless that is who calls).

@@ -1,0 +1,245 @@
+#include "format/manifest.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "format/csv_reader.h"
+#include "store/memory/memory_store.h"
+
+namespace forebay {
+
+namespace {
+
+/// The text in pieces of `step` bytes.
+NextPiece pieces(std::string text, size_t step) {
+  return [text = std::move(text), step, at = size_t{0}]() mutable -> Result<std::string> {
+    std::string piece = text.substr(at, step);
+    at += piece.size();
+    return piece;
+  };
+}
+
+Result<ManifestTable> parse(ManifestFormat format, const std::string& text, size_t step = 1 << 20) {
+  return parse_manifest(format, "path", pieces(text, step));
+}
+Result<ManifestTable> csv(const std::string& text) { return parse(ManifestFormat::kCsv, text); }
+Result<ManifestTable> jsonl(const std::string& text) { return parse(ManifestFormat::kJsonl, text); }
+
+std::vector<std::string> paths(const ManifestTable& table) {
+  std::vector<std::string> all;
+  for (int64_t i = 0; i < table.paths.size(); ++i) all.emplace_back(table.paths.text(i));
+  return all;
+}
+using Names = std::vector<std::string>;
+
+std::string text_at(const Column& column, int64_t id) {
+  const Value value = column.value(id);
+  return {reinterpret_cast<const char*>(value.bytes.data()), value.bytes.size()};
+}
+template <typename T>
+T at(const Column& column, int64_t id) {
+  return *column.value(id).tensor.data<T>();
+}
+
+/// Everything that was read, or the error: what two readings of one text are compared by.
+std::string outcome(const Result<ManifestTable>& table) {
+  if (!table.ok()) return table.status().to_string();
+  Hasher hasher;
+  for (const auto& path : paths(*table)) hasher.update(path + '\n');
+  for (const Column& column : table->columns) column.hash(hasher);
+  return hasher.digest().to_string();
+}
+
+std::filesystem::path shared_data() {
+  const char* given = std::getenv("FOREBAY_SHARED");
+  return std::filesystem::path(given != nullptr ? given : FOREBAY_SOURCE_DIR "/../shared") / "data";
+}
+
+std::string content(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void expect_error(const Status& status, Code code, const char* part) {
+  EXPECT_EQ(status.code(), code) << status.to_string();
+  EXPECT_NE(status.message().find(part), std::string::npos) << status.message();
+}
+
+}  // namespace
+
+TEST(ManifestCsv, TypesAreTheNarrowestThatFit) {
+  const auto table = csv("path,i,f,b,t,mixed\na.jpg,1,1.5,true,x,1\nb.jpg,-2,3,False,,y\n").value();
+  EXPECT_EQ(paths(table), (Names{"a.jpg", "b.jpg"}));
+  ASSERT_EQ(table.columns.size(), 5u);
+  EXPECT_EQ(at<int64_t>(table.columns[0], 1), -2);
+  EXPECT_EQ(at<double>(table.columns[1], 0), 1.5);
+  EXPECT_EQ(at<double>(table.columns[1], 1), 3.0);
+  EXPECT_EQ(table.columns[2].field().dtype, DType::kBool);
+  EXPECT_EQ(at<uint8_t>(table.columns[2], 0), 1);
+  EXPECT_EQ(at<uint8_t>(table.columns[2], 1), 0);
+  EXPECT_EQ(text_at(table.columns[3], 1), "");
+  EXPECT_EQ(text_at(table.columns[4], 0), "1");
+  EXPECT_EQ(table.columns[4].field().kind, FieldKind::kText);
+}
+
+TEST(ManifestCsv, FollowsRfc4180) {
+  const auto table = csv("\xef\xbb\xbf" "path,t\r\n\"a,1.jpg\",\"say \"\"hi\"\"\"\r\n\"b\n2.jpg\",5\" disk\r\n\r\n\"\"\"q\"\"\",last").value();
+  EXPECT_EQ(paths(table), (Names{"a,1.jpg", "b\n2.jpg", "\"q\""}));
+  EXPECT_EQ(text_at(table.columns[0], 0), "say \"hi\"");
+  EXPECT_EQ(text_at(table.columns[0], 1), "5\" disk");
+  EXPECT_EQ(text_at(table.columns[0], 2), "last");
+  EXPECT_EQ(paths(parse(ManifestFormat::kTsv, "path\tn\na,b\t1\n").value()), Names{"a,b"});
+  EXPECT_EQ(csv(",path\n0,a\n").value().columns[0].field().name, "unnamed_0");
+}
+
+TEST(ManifestCsv, ErrorsNameTheLine) {
+  expect_error(csv("path,n\na,1\nb\n").status(), Code::kCorrupt, "line 3: 1 fields, the header has 2");
+  expect_error(csv("path,n\n\"a\nb\",1\nc,2,3\n").status(), Code::kCorrupt, "line 4: 3 fields");
+  expect_error(csv("path,n\na,1\nb,\n").status(), Code::kCorrupt, "line 3: 'n' is empty");
+  expect_error(csv("path,n\na,1\n\"b,2\nc,3").status(), Code::kCorrupt, "line 3: this quote is never closed");
+  expect_error(csv("path\n\"a\"b\n").status(), Code::kCorrupt, "line 2: text behind a closing quote");
+  expect_error(csv("path,n\n,1\n").status(), Code::kCorrupt, "line 2: 'path' is empty");
+  expect_error(csv("path,n,n\na,1,2\n").status(), Code::kCorrupt, "two columns are called 'n'");
+  expect_error(csv("file,n\na,1\n").status(), Code::kInvalidArgument, "no column 'path'; there are: file, n");
+  expect_error(csv("path,bytes\na,1\n").status(), Code::kInvalidArgument, "called 'bytes'");
+  expect_error(csv("").status(), Code::kNotFound, "empty");
+  expect_error(csv("path,n\n").status(), Code::kNotFound, "no rows");
+}
+
+TEST(ManifestCsv, RowsAndColumnsAreCapped) {
+  std::string open_quote = "path\n\"";
+  open_quote.append(CsvReader::kMaxRowBytes + 10, 'x');
+  expect_error(csv(open_quote).status(), Code::kCorrupt, "line 2: a row of more than");
+  expect_error(csv("path" + std::string(CsvReader::kMaxFields, ',') + "\n").status(), Code::kCorrupt, "columns");
+}
+
+TEST(ManifestJsonl, KeepsTheTypesOfJson) {
+  const auto table = jsonl("{\"path\": \"a\", \"i\": 1, \"f\": 1, \"b\": true, \"t\": \"1\"}\n\n"
+                           "{\"t\": \"\\u00e9\", \"b\": false, \"f\": 2.5, \"i\": -9, \"path\": \"b\"}").value();
+  EXPECT_EQ(paths(table), (Names{"a", "b"}));
+  EXPECT_EQ(at<int64_t>(table.columns[0], 1), -9);
+  EXPECT_EQ(at<double>(table.columns[1], 0), 1.0);
+  EXPECT_EQ(at<double>(table.columns[1], 1), 2.5);
+  EXPECT_EQ(table.columns[2].field().dtype, DType::kBool);
+  EXPECT_EQ(text_at(table.columns[3], 1), "\xc3\xa9");
+}
+
+TEST(ManifestJsonl, ErrorsNameTheLine) {
+  expect_error(jsonl("{\"path\": \"a\", \"n\": 1}\n{\"path\": \"b\", \"n\": null}").status(), Code::kCorrupt, "line 2: 'n' is null");
+  expect_error(jsonl("{\"path\": \"a\", \"n\": 1}\n{\"path\": \"b\"}").status(), Code::kCorrupt, "line 2: no 'n'");
+  expect_error(jsonl("{\"path\": \"a\"}\n{\"path\": \"b\", \"n\": 1}").status(), Code::kCorrupt, "line 2: 'n' is not in");
+  expect_error(jsonl("{\"path\": \"a\", \"n\": 1}\n\n{\"path\": \"b\", \"n\": \"x\"}").status(), Code::kCorrupt,
+               "line 3: 'n' is text here and a number before");
+  expect_error(jsonl("{\"path\": \"a\", \"path\": \"b\"}").status(), Code::kCorrupt, "twice");
+  expect_error(jsonl("{\"path\": \"a\", \"n\": [1]}").status(), Code::kUnsupported, "line 1: 'n' is a list");
+  expect_error(jsonl("{\"path\": 1}").status(), Code::kCorrupt, "'path' is not text");
+  expect_error(jsonl("[1]").status(), Code::kCorrupt, "line 1: each line must be a JSON object");
+  expect_error(jsonl("{\"path\": \"a\"} x").status(), Code::kCorrupt, "line 1: no valid JSON");
+  expect_error(jsonl("{\"n\": 1}").status(), Code::kInvalidArgument, "no column 'path'; there are: n");
+  expect_error(jsonl(std::string(1'000'000, '[')).status(), Code::kCorrupt, "line 1");
+}
+
+TEST(Manifest, PiecesOfAnySizeGiveTheSame) {
+  const std::string rows = "\xef\xbb\xbf" "path,n,t\r\n\"a\"\"\n,\",1,x\r\nb,2.5,\"\"\r\n";
+  const std::string lines = "{\"path\": \"a\", \"n\": 1}\r\n{\"path\": \"b\", \"n\": 2.5}";
+  for (size_t step = 1; step < rows.size() + 1; ++step) {
+    EXPECT_EQ(outcome(parse(ManifestFormat::kCsv, rows, step)), outcome(csv(rows))) << step;
+    EXPECT_EQ(outcome(parse(ManifestFormat::kJsonl, lines, step)), outcome(jsonl(lines))) << step;
+  }
+  EXPECT_TRUE(csv(rows).ok());
+  EXPECT_TRUE(jsonl(lines).ok());
+}
+
+TEST(Manifest, OpensTheObjectsItLists) {
+  auto store = memory_store();
+  store->put("m/list.csv", "path,label\nx/1.jpg,7\nx/gone.jpg,8\n");
+  store->put("m/x/1.jpg", "photo");
+  store->put("elsewhere/x/1.jpg", "other photo");
+  const auto source = open_manifest(store, "m/list.csv", {}, {}).value();
+  EXPECT_EQ(source->size(), 2);
+  EXPECT_EQ(source->schema().names(), "bytes, key, label");
+  const auto fetch = source->fetch(0);
+  EXPECT_EQ(fetch.request.key, "m/x/1.jpg");
+  EXPECT_EQ(fetch.size, 5u);
+  EXPECT_EQ(read_wait(*store, source->fetch(1).request, {}).status().code(), Code::kNotFound);
+  const int64_t ids[] = {1, 0};
+  int64_t labels[2];
+  ASSERT_TRUE(source->gathers(2));
+  ASSERT_TRUE(source->gather(2, ids, reinterpret_cast<uint8_t*>(labels)).ok());
+  EXPECT_EQ(labels[0], 8);
+  EXPECT_GT(source->index_bytes(), 16u);
+
+  const auto rooted = open_manifest(store, "m/list.csv", {.root = "elsewhere"}, {}).value();
+  EXPECT_EQ(rooted->fetch(0).size, 11u);
+  EXPECT_FALSE(rooted->version() == source->version());
+  store->put("m/list.csv", "path,label\nx/1.jpg,7\nx/gone.jpg,9\n");
+  EXPECT_FALSE(open_manifest(store, "m/list.csv", {}, {}).value()->version() == source->version());
+}
+
+TEST(Manifest, PathsMayNotLeaveTheRoot) {
+  auto store = memory_store();
+  store->put("r/x", "1");
+  for (const char* path : {"../x", "a/../../x", "/etc/passwd", "file:///etc/passwd"}) {
+    store->put("list.csv", fmt::format("path\n{}\n", path));
+    expect_error(open_manifest(store, "list.csv", {.root = "r"}, {}).status(), Code::kInvalidArgument, "row 1");
+  }
+  store->put("list.csv", "path\na/../x\n");
+  EXPECT_EQ(open_manifest(store, "list.csv", {.root = "r"}, {}).status().code(), Code::kNotFound) << "stays below: allowed";
+}
+
+TEST(Manifest, MistakesOfANewUser) {
+  auto store = memory_store();
+  store->put("a.csv", "path\nx.jpg\n");
+  store->put("a.txt", "x.jpg");
+  store->put("a.parquet", "PAR1");
+  store->put("a.json", "[]");
+  store->put("s3.csv", "path\ns3://bucket/x\n");
+  expect_error(open_manifest(store, "none.csv", {}, {}).status(), Code::kNotFound, "no such");
+  expect_error(open_manifest(store, "a.txt", {}, {}).status(), Code::kInvalidArgument, ".csv");
+  expect_error(open_manifest(store, "a.parquet", {}, {}).status(), Code::kUnsupported, "not there yet");
+  expect_error(open_manifest(store, "a.json", {}, {}).status(), Code::kUnsupported, ".jsonl");
+  expect_error(open_manifest(store, "a.csv", {}, {}).status(), Code::kNotFound, "none of the 1 objects exists");
+  expect_error(open_manifest(store, "s3.csv", {}, {}).status(), Code::kUnsupported, "s3:// is not there yet");
+  EXPECT_EQ(open_manifest(store, "a.csv", {}, {}).status().key(), "memory:a.csv");
+}
+
+TEST(Manifest, SurvivesMalformedFilesWithOneOutcome) {
+  const auto malformed = shared_data() / "malformed";
+  if (!std::filesystem::exists(malformed)) GTEST_SKIP() << "SHARED DATA ABSENT: " << malformed;
+  int files = 0;
+  for (const char* folder : {"csv", "json-suite", "json"}) {
+    for (const auto& entry : std::filesystem::directory_iterator(malformed / folder)) {
+      const std::string text = content(entry.path());
+      for (const auto format : {ManifestFormat::kCsv, ManifestFormat::kTsv, ManifestFormat::kJsonl}) {
+        // With a header before it the rows are reached too.
+        for (const std::string& head : {std::string(), std::string("path\n"), std::string("{\"path\": \"a\"}\n")}) {
+          const std::string once = outcome(parse(format, head + text));
+          EXPECT_EQ(outcome(parse(format, head + text, 3)), once) << entry.path();
+        }
+      }
+      ++files;
+    }
+  }
+  EXPECT_GT(files, 200);
+}
+
+TEST(Manifest, JudgesTheJsonSuiteRightly) {
+  const auto suite = shared_data() / "malformed/json-suite";
+  if (!std::filesystem::exists(suite)) GTEST_SKIP() << "SHARED DATA ABSENT: " << suite;
+  for (const auto& entry : std::filesystem::directory_iterator(suite)) {
+    std::string text = content(entry.path());
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with("n_") || text.find('\n') != std::string::npos) continue;
+    // As the value of a member: what must not parse there either.
+    const Status status = jsonl("{\"path\": \"a\", \"v\": " + text + "}").status();
+    EXPECT_FALSE(status.ok()) << name;
+  }
+}
+
+}  // namespace forebay

@@ -1,0 +1,126 @@
+#include "runtime/buffer_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <thread>
+
+namespace forebay {
+namespace {
+
+constexpr size_t kLarge = (size_t{2} << 20) + 12345;  // mapped, not allocated
+
+struct Fixture {
+  explicit Fixture(uint64_t capacity, size_t max_idle = 16)
+      : budget(std::make_shared<ByteBudget>(capacity)), pool(std::make_shared<BufferPool>(budget, max_idle)) {}
+  uint64_t used(Use use) const { return budget->snapshot().by_use[static_cast<size_t>(use)]; }
+  // As the runner does when a batch goes to the user.
+  Buffer hand_over(size_t size) {
+    Buffer buffer = *pool->acquire(size);
+    pool->release_charge(size);
+    return buffer;
+  }
+  std::shared_ptr<ByteBudget> budget;
+  std::shared_ptr<BufferPool> pool;
+};
+
+TEST(BufferPool, memory_is_used_again_when_the_last_reader_lets_go) {
+  for (const size_t size : {size_t{1000}, kLarge}) {
+    Fixture f(3 * kLarge);
+    Buffer first = f.hand_over(size);
+    std::memset(first.data(), 1, size);
+    const uint8_t* place = first.data();
+    Buffer second = first.slice(10, 20);
+    first = Buffer();
+    EXPECT_EQ(f.used(Use::kPool), 0u) << "a reader is left";
+    second = Buffer();
+    EXPECT_EQ(f.used(Use::kPool), size);
+    const Buffer again = *f.pool->acquire(size);
+    EXPECT_EQ(again.data(), place);
+    EXPECT_EQ(f.used(Use::kPool), 0u);
+    EXPECT_EQ(f.used(Use::kBatches), size);
+    f.pool->release_charge(size);
+  }
+}
+
+TEST(BufferPool, nothing_beyond_the_budget) {
+  Fixture f(1000);
+  Buffer first = *f.pool->acquire(600);
+  EXPECT_FALSE(f.pool->acquire(600));
+  f.pool->release_charge(600);
+  first = Buffer();
+  EXPECT_FALSE(f.pool->acquire(700)) << "idle memory of another size is in the way";
+  EXPECT_TRUE(f.pool->trim());
+  EXPECT_FALSE(f.pool->trim()) << "nothing is left to give back";
+  EXPECT_TRUE(f.pool->acquire(700));
+}
+
+TEST(BufferPool, memory_that_finds_no_room_when_it_comes_back_is_freed) {
+  Fixture f(1000);
+  Buffer users = f.hand_over(800);
+  const Buffer next = *f.pool->acquire(800);  // the user's does not count
+  users = Buffer();
+  EXPECT_EQ(f.used(Use::kPool), 0u);
+  EXPECT_LE(f.budget->snapshot().peak, 1000u);
+}
+
+TEST(BufferPool, keeps_at_most_so_many_idle_and_drops_the_longest_idle) {
+  Fixture f(1'000'000, 2);
+  Buffer a = f.hand_over(100), b = f.hand_over(200), c = f.hand_over(300);
+  a = Buffer();
+  b = Buffer();
+  c = Buffer();
+  EXPECT_EQ(f.used(Use::kPool), 500u);
+}
+
+TEST(BufferPool, after_close_nothing_is_kept_and_readers_stay_valid) {
+  Fixture f(1'000'000);
+  Buffer idle = f.hand_over(100), held = f.hand_over(200);
+  idle = Buffer();
+  f.pool->close();
+  EXPECT_EQ(f.budget->snapshot().used, 0u);
+  f.pool.reset();
+  std::memset(held.data(), 5, held.size());
+  held = Buffer();
+  EXPECT_EQ(f.budget->snapshot().used, 0u);
+}
+
+TEST(BufferPool, an_empty_buffer_is_a_buffer) {
+  Fixture f(10);
+  const std::optional<Buffer> buffer = f.pool->acquire(0);
+  ASSERT_TRUE(buffer);
+  EXPECT_TRUE(buffer->empty());
+  EXPECT_TRUE(buffer->owner());
+}
+
+TEST(BufferPool, is_aligned_for_simd) {
+  Fixture f(10 * kLarge);
+  for (const size_t size : {size_t{1}, size_t{63}, size_t{4097}, kLarge}) {
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(f.pool->acquire(size)->data()) % 64, 0u) << size;
+    f.pool->release_charge(size);
+  }
+}
+
+TEST(BufferPool, many_threads_take_and_give) {
+  Fixture f(100'000);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 2000; ++i) {
+        const auto size = static_cast<size_t>(1000 + (i + t) % 3);
+        std::optional<Buffer> buffer = f.pool->acquire(size);
+        if (!buffer) continue;
+        buffer->data()[size - 1] = 1;
+        f.pool->release_charge(size);
+        if (i % 100 == 0) f.pool->trim();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  f.pool->close();
+  EXPECT_EQ(f.budget->snapshot().used, 0u);
+  EXPECT_LE(f.budget->snapshot().peak, 100'000u);
+}
+
+}  // namespace
+}  // namespace forebay
