@@ -16,8 +16,8 @@ using SortedJson = nlohmann::json;
 /// Names of files need not be UTF-8; what is not becomes U+FFFD.
 void print_json(const SortedJson& json, const Console& console);
 
-/// Says why the verb failed: one sentence on `err`, and {"error": …} on `out` for --json. Gives the exit code: kInterrupted
-/// for Cancelled, else kFailed.
+/// Says why the verb failed: one sentence on `err`, and {"error": …} on `out` for --json. Gives the exit code:
+/// kInterrupted for Cancelled, else kFailed.
 int report_failure(const Status& status, bool json, const Console& console);
 
 /// The same for a pipeline that check() found wanting; all problems, each with its remedy.

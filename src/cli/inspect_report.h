@@ -21,8 +21,8 @@ struct Extent {
   bool empty() const { return min > max; }
 };
 
-/// What looking at the pictures of a folder one by one found. Parts that several threads made are merged; the result does
-/// not depend on how the pictures were divided.
+/// What looking at the pictures of a folder one by one found. Parts that several threads made are merged; the result
+/// does not depend on how the pictures were divided.
 struct PictureFindings {
   static constexpr size_t kUnreadableKept = 10;
   struct Unreadable {

@@ -5,8 +5,8 @@
 
 namespace forebay {
 
-/// While this lives, the first Ctrl-C asks for a stop and the second ends the process at once. So does the clock: what has
-/// not closed cleanly within 0.9 s of the first one is left, so that the program is gone within a second in any state.
+/// While this lives, the first Ctrl-C asks for a stop and the second ends the process at once. So does the clock: what
+/// has not closed cleanly within 0.9 s of the first one is left, so that the program is gone within a second in any state.
 /// Where the parent ignores SIGINT (a job in the background) it stays ignored.
 ///
 /// One at a time in a process. Callbacks on the token run on a thread of its own, so they may block a little.

@@ -23,7 +23,7 @@ class Picture {
   Rgb at(int x, int y) const;
   void set(int x, int y, Rgb color);
 
-  /// A letter is kGlyphWidth x kGlyphHeight dots of scale x scale pixels, and advances by one dot more than its width.
+  /// A letter is kGlyphWidth x kGlyphHeight dots of scale x scale pixels, and advances by a dot more than its width.
   static constexpr int kGlyphWidth = 5, kGlyphHeight = 7;
   void text(int x, int y, std::string_view text, int scale, Rgb color);
 

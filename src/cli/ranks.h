@@ -21,8 +21,8 @@ struct EpochResult {
   std::string digest;
 };
 
-/// All ranks of a job in this process, each a loader of its own, taken in step: the batches come in global order, rank by
-/// rank within a step. Once a stop is asked for the loaders close and every call answers Cancelled.
+/// All ranks of a job in this process, each a loader of its own, taken in step: the batches come in global order, rank
+/// by rank within a step. Once a stop is asked for the loaders close and every call answers Cancelled.
 class Ranks {
  public:
   /// `options.rank` and `.world_size` are set here.

@@ -9,8 +9,8 @@ namespace forebay {
 /// How many insertions, deletions, replacements and swaps of neighbours turn one word into the other.
 int edit_distance(std::string_view a, std::string_view b);
 
-/// The candidate that was probably meant, or nothing: at most a third of the letters may be wrong, or it must begin with
-/// what was typed. The first of equally good ones.
+/// The candidate that was probably meant, or nothing: at most a third of the letters may be wrong, or it must begin
+/// with what was typed. The first of equally good ones.
 std::string suggest(std::string_view typed, std::span<const std::string> candidates);
 
 /// " (did you mean 'inspect'?)", for the middle of a message. Empty when nothing is near.

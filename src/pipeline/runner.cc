@@ -35,7 +35,9 @@ Runner::Runner(std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<const 
       budget_(std::make_shared<ByteBudget>(options.memory)),
       pool_(std::make_shared<BufferPool>(budget_, kIdleBuffers)),
       generation_(process_generation()),
-      rows_per_task_hint_(rows_per_task(*plan_)) {
+      rows_per_task_hint_(rows_per_task(*plan_)),
+      store_reads_now_(plan_->fetches && plan_->selection->size() > 0 &&
+                       plan_->source->fetch(plan_->selection->id_at(0)).store->reads_now()) {
   budget_->charge_existing(Use::kWorking, options_.working_bytes_per_thread * static_cast<uint64_t>(options_.threads));
 }
 

@@ -153,6 +153,8 @@ class Runner : public std::enable_shared_from_this<Runner> {
   bool anything_running() const;
   // A short queue is enough to keep the threads busy, and leaves memory to those who are older.
   bool threads_full() const { return queued_ >= 2 * options_.threads + 2; }
+  // Nothing waits for storage by itself: what is fetched is in the page cache, or nothing is fetched.
+  bool reads_on_compute_threads() const { return !plan_->fetches || (store_reads_now_ && !cold_); }
   bool starts_with_user_code() const;
   static uint64_t priority(const Job& job, size_t task) { return job.sequence << 24 | task; }
   Status never_fits(const JobPtr& job, const Task* task) const;
@@ -189,6 +191,7 @@ class Runner : public std::enable_shared_from_this<Runner> {
   const std::shared_ptr<BufferPool> pool_;
   const uint64_t generation_;
   const int64_t rows_per_task_hint_;
+  const bool store_reads_now_;
 
   mutable std::mutex mutex_;
   std::condition_variable delivered_;  // something changed for the consumer, or for close()

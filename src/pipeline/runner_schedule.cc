@@ -20,6 +20,8 @@ void Runner::pump(Actions& actions) {
       continue;
     }
     for (Task& task : job->tasks) {
+      // Most of the time all threads have enough to do, and looking further would be for nothing.
+      if (threads_full() && (reads_on_compute_threads() || reads_in_flight_ >= options_.requests)) return;
       Step step = Step::kMoved;
       if (task.state == TaskState::kPending) step = start(job, task, actions);
       if (task.state == TaskState::kReady) step = compute(job, task, actions);
@@ -55,11 +57,10 @@ Runner::Step Runner::start(const JobPtr& job, Task& task, Actions& actions) {
     queue_call(job, task);
     return Step::kMoved;
   }
-  const Source::Fetch fetch = plan_->source->fetch(job->batch.rows()[static_cast<size_t>(task.begin)].id);
   // Reading on the compute thread saves a hand-over, as long as it does not wait; now and then it is tried again.
-  const bool synchronous = fetch.store->reads_now() && (!cold_ || ++probe_ % 64 == 0);
-  if (synchronous && threads_full()) return Step::kNoSlot;
-  if (!synchronous && reads_in_flight_ >= options_.requests) return Step::kNoSlot;
+  const bool synchronous = reads_on_compute_threads() || (store_reads_now_ && ++probe_ % 64 == 0);
+  if (synchronous ? threads_full() : reads_in_flight_ >= options_.requests) return Step::kNoSlot;
+  const Source::Fetch fetch = plan_->source->fetch(job->batch.rows()[static_cast<size_t>(task.begin)].id);
   // The batch's memory first: a fetched row that has no place to go would only be fetched again.
   if (!reserve_slots(job, task)) return Step::kNoBytes;
   while (!budget_->try_charge(Use::kFetched, fetch.size)) {
