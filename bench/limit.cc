@@ -1,6 +1,6 @@
 // The bare loop: what libjpeg-turbo's crop decode and Forebay's resize and normalise kernels can do with nothing
-// around them. No engine, no stores, no budgets: threads that take the next index and write into a ring of batches. It draws the
-// same order and the same crops as the pipeline, so its pixels are Forebay's pixels. bench/README.md has the output.
+// around them. No engine, no stores, no budgets: threads that take the next index and write into a ring of batches. It
+// draws the same order and the same crops as the pipeline, so its pixels are Forebay's. bench/README.md has the output.
 #include <sys/resource.h>
 
 #include <algorithm>

@@ -41,6 +41,10 @@ class Proof {
     for (int64_t row = 0; row < rows; ++row) {
       ids_.push_back(batch.ids[static_cast<size_t>(row)]);
       if (!pixels_) continue;
+      if (stride_ == 1) {
+        digest_.update_value(ids_.back());
+        digest_.update(batch.images + row * kFloats, kFloats * sizeof(float));
+      }
       for (int64_t c = 0; c < 3; ++c) add_plane(batch.images + row * kFloats + c * kPixels, static_cast<size_t>(c));
     }
   }
@@ -90,13 +94,17 @@ class Proof {
     json["dtypes"] = {"float32"};
     json["mean"] = mean;
     json["std"] = deviation;
-    if (stride_ == 1) json["detail"] = steps_ / (static_cast<double>(ids_.size()) * 3 * (kSide / 4) * (kSide - 1));
+    if (stride_ > 1) return;
+    json["detail"] = steps_ / (static_cast<double>(ids_.size()) * 3 * (kSide / 4) * (kSide - 1));
+    // That of `forebay run` for the example's pipeline with .select("image"), where the list is in the order of the keys.
+    json["digest"] = digest_.digest().to_string();
   }
 
   const std::vector<Photograph>& photographs_;
   const bool pixels_;
   const int64_t stride_;
   std::vector<int64_t> ids_;
+  Hasher digest_;
   double sum_[3] = {}, squares_[3] = {}, steps_ = 0;
   int64_t count_ = 0;
 };

@@ -67,7 +67,8 @@ void photos(benchmark::State& state, Change change) {
 }
 
 Status normalize(LazyImage& image, WorkMemory& memory) {
-  constexpr float kScale[3] = {0.017124753f, 0.017507003f, 0.017429194f}, kBias[3] = {-2.1179039f, -2.0357141f, -1.8044444f};
+  constexpr float kScale[3] = {0.017124753f, 0.017507003f, 0.017429194f},
+                  kBias[3] = {-2.1179039f, -2.0357141f, -1.8044444f};
   image.set_layout(true);
   return image.normalize(kScale, kBias, memory);
 }

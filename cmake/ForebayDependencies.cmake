@@ -1,4 +1,3 @@
-# All third-party libraries of the core, found in one place. The first two are headers only.
-find_package(fmt REQUIRED)
+# All third-party libraries of the core, found in one place.
 find_package(nlohmann_json REQUIRED)
 include(ForebayLinked)

@@ -151,14 +151,17 @@ class Loader:
 
     @property
     def pipeline(self) -> Pipeline:
+        """What this loader delivers."""
         return self._pipeline
 
     @property
     def rank(self) -> int:
+        """Which of the processes this is, from 0."""
         return self._core.rank()
 
     @property
     def world_size(self) -> int:
+        """How many processes share the data set."""
         return self._core.world_size()
 
     @property
@@ -185,6 +188,7 @@ class Loader:
 
     @property
     def closed(self) -> bool:
+        """Whether `close()` was called."""
         return self._core.closed
 
     def close(self) -> None:

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
+
 namespace forebay {
 namespace {
 
@@ -9,8 +12,11 @@ namespace {
 Batch batch_of(int64_t count, int64_t side) {
   const NormalizeOptions normalize = imagenet();
   Batch batch;
-  BatchField image{.name = "image", .values = Tensor::allocate(DType::kFloat32, {count, 3, side, side})};
-  BatchField label{.name = "label", .values = Tensor::allocate(DType::kInt64, {count})};
+  BatchField image, label;
+  image.name = "image";
+  image.values = Tensor::allocate(DType::kFloat32, {count, 3, side, side});
+  label.name = "label";
+  label.values = Tensor::allocate(DType::kInt64, {count});
   float* out = image.values.data<float>();
   for (int64_t i = 0; i < count; ++i) {
     for (size_t c = 0; c < 3; ++c) {
@@ -25,6 +31,12 @@ Batch batch_of(int64_t count, int64_t side) {
   return batch;
 }
 
+ContactSheetOptions options(const std::function<void(ContactSheetOptions&)>& set) {
+  ContactSheetOptions result;
+  set(result);
+  return result;
+}
+
 int count_pixels(const Picture& sheet, Rgb color) {
   int count = 0;
   for (int y = 0; y < sheet.height(); ++y) {
@@ -34,7 +46,7 @@ int count_pixels(const Picture& sheet, Rgb color) {
 }
 
 TEST(ContactSheet, ShowsEveryPictureAsItWasBeforeNormalize) {
-  const auto sheet = contact_sheet(batch_of(11, 20), {.columns = 4});
+  const auto sheet = contact_sheet(batch_of(11, 20), options([](auto& o) { o.columns = 4; }));
   ASSERT_TRUE(sheet.ok());
   for (int i = 0; i < 11; ++i) {
     const auto level = static_cast<uint8_t>(10 * i);
@@ -46,11 +58,11 @@ TEST(ContactSheet, ShowsEveryPictureAsItWasBeforeNormalize) {
 TEST(ContactSheet, LeavesOutPaddingAndWhatIsTooMuch) {
   Batch batch = batch_of(11, 20);
   batch.padding = 1;
-  const auto sheet = contact_sheet(batch, {.max_pictures = 64});
+  const auto sheet = contact_sheet(batch, {});
   ASSERT_TRUE(sheet.ok());
   EXPECT_EQ(count_pixels(*sheet, {90, 91, 92}), 400);
   EXPECT_EQ(count_pixels(*sheet, {100, 101, 102}), 0);
-  const auto few = contact_sheet(batch, {.max_pictures = 2});
+  const auto few = contact_sheet(batch, options([](auto& o) { o.max_pictures = 2; }));
   ASSERT_TRUE(few.ok());
   EXPECT_EQ(count_pixels(*few, {20, 21, 22}), 0);
 }
@@ -62,8 +74,8 @@ TEST(ContactSheet, ReducesLargePictures) {
 }
 
 TEST(ContactSheet, WritesTheNamesOfTheClasses) {
-  const auto bare = contact_sheet(batch_of(3, 40), {.classes = {" ", " ", " "}});
-  const auto named = contact_sheet(batch_of(3, 40), {.classes = {"daisy", "rose", "tulip"}});
+  const auto bare = contact_sheet(batch_of(3, 40), options([](auto& o) { o.classes = {" ", " ", " "}; }));
+  const auto named = contact_sheet(batch_of(3, 40), options([](auto& o) { o.classes = {"daisy", "rose", "tulip"}; }));
   ASSERT_TRUE(bare.ok() && named.ok());
   EXPECT_EQ(bare->width(), named->width());
   EXPECT_NE(bare->pixels(), named->pixels());

@@ -23,7 +23,7 @@ class Picture {
   Rgb at(int x, int y) const;
   void set(int x, int y, Rgb color);
 
-  /// A letter is kGlyphWidth x kGlyphHeight dots of scale x scale pixels, and advances by a dot more than its width.
+  /// A letter is kGlyphWidth x kGlyphHeight dots of scale x scale pixels; the next begins a dot further.
   static constexpr int kGlyphWidth = 5, kGlyphHeight = 7;
   void text(int x, int y, std::string_view text, int scale, Rgb color);
 
@@ -32,7 +32,7 @@ class Picture {
   std::vector<uint8_t> pixels_;
 };
 
-/// `text` cut to fit into `width` pixels, ending in ".." where something was cut. Characters that are not ASCII become '?'.
+/// `text` cut to fit into `width` pixels, ending in ".." where something was cut. What is not ASCII becomes '?'.
 std::string fit_text(std::string_view text, int width, int scale);
 
 /// The file is whole or not there: it is written beside and renamed.

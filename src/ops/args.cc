@@ -17,7 +17,8 @@ bool is_integer(const Json& value) {
 
 bool is_size(const Json& value) {
   if (is_integer(value)) return true;
-  return value.is_array() && (value.size() == 1 || value.size() == 2) && std::all_of(value.begin(), value.end(), is_integer);
+  return value.is_array() && (value.size() == 1 || value.size() == 2) &&
+         std::all_of(value.begin(), value.end(), is_integer);
 }
 
 template <typename Test>
@@ -200,12 +201,14 @@ OpDef make_op(OpParts parts) {
   def.random = shared->random;
   def.infer = [shared](const OpSpec& spec, Schema& schema, std::vector<Problem>& list) {
     Problems problems(list);
-    if (schema.batched) problems.add(fmt::format(".{} stands behind .batch", shared->name), "take it out, or put it before .batch");
+    if (schema.batched)
+      problems.add(fmt::format(".{} stands behind .batch", shared->name), "take it out, or put it before .batch");
     check_args(spec.args, shared->args, problems);
     if (problems.any()) return forget_pictures(schema);
     shared->infer(Args(spec.args, shared->args), schema, problems);
   };
-  def.compile = [shared](const OpSpec& spec, const Schema& before, uint32_t random_index) -> Result<std::unique_ptr<RecordOp>> {
+  def.compile = [shared](const OpSpec& spec, const Schema& before,
+                         uint32_t random_index) -> Result<std::unique_ptr<RecordOp>> {
     if (!shared->compile) return std::unique_ptr<RecordOp>(std::make_unique<PassOp>());
     FOREBAY_ASSIGN(auto op, shared->compile(Args(spec.args, shared->args), before, random_index));
     return std::unique_ptr<RecordOp>(std::make_unique<NamedOp>(shared->name, std::move(op)));

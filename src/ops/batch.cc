@@ -36,7 +36,8 @@ OpDef batch_op() {
   return make_op({.name = "batch",
                   .help = "n samples per rank and step.",
                   .args = {{"n", ArgType::kInt, true, nullptr, "samples per rank"},
-                           {"last", ArgType::kText, false, "partial", "what becomes of the tail: \"partial\", \"drop\" or \"pad\""}},
+                           {"last", ArgType::kText, false, "partial",
+                            "what becomes of the tail: \"partial\", \"drop\" or \"pad\""}},
                   .random = false,
                   .infer = infer,
                   .compile = nullptr});

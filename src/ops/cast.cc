@@ -43,7 +43,8 @@ class Cast final : public RecordOp {
  private:
   Status cast(Record& record, const CastField& field, WorkMemory& memory) const {
     Value& value = record[field.index];
-    if (value.kind != FieldKind::kTensor) return unsupported(fmt::format("the field '{}' holds no numbers", field.name));
+    if (value.kind != FieldKind::kTensor)
+      return unsupported(fmt::format("the field '{}' holds no numbers", field.name));
     if (field.image || dynamic_cast<LazyImage*>(value.deferred.get()) != nullptr) {
       const PictureField picture = {field.index, field.name, field.channels_first, {}};
       FOREBAY_ASSIGN(const auto images, pictures(record, std::span(&picture, 1), memory));
@@ -65,8 +66,10 @@ void infer(const Args& args, Schema& schema, Problems& problems) {
     Field& field = schema[index];
     if (field.kind == FieldKind::kAny) continue;
     if (field.kind != FieldKind::kTensor) {
-      problems.add(fmt::format("the field '{}' is {}, not numbers", field.name, field.kind == FieldKind::kText ? "text" : "bytes"),
-                   field.name == "image" || field.name == "bytes" ? "put .decode_image() before .cast" : "name a field of numbers");
+      problems.add(fmt::format("the field '{}' is {}, not numbers", field.name,
+                               field.kind == FieldKind::kText ? "text" : "bytes"),
+                   field.name == "image" || field.name == "bytes" ? "put .decode_image() before .cast"
+                                                                  : "name a field of numbers");
       continue;
     }
     field.dtype = dtype;
@@ -77,7 +80,8 @@ Result<std::unique_ptr<RecordOp>> compile(const Args& args, const Schema& before
   std::vector<CastField> fields;
   for (const std::string& name : args.names("field")) {
     const size_t index = *before.find(name);
-    fields.push_back({index, name, before[index].image && before[index].kind == FieldKind::kTensor, before[index].channels_first});
+    fields.push_back(
+        {index, name, before[index].image && before[index].kind == FieldKind::kTensor, before[index].channels_first});
   }
   return std::unique_ptr<RecordOp>(std::make_unique<Cast>(std::move(fields), args.dtype("dtype")));
 }
@@ -85,12 +89,13 @@ Result<std::unique_ptr<RecordOp>> compile(const Args& args, const Schema& before
 }  // namespace
 
 OpDef cast_op() {
-  return make_op({.name = "cast",
-                  .help = "Another type of numbers. To integers: rounded half to even, saturated, NaN to 0. To bool: not 0.",
-                  .args = {{"dtype", ArgType::kDType, true, nullptr, "\"uint8\", \"float16\", ..."}, field_arg()},
-                  .random = false,
-                  .infer = infer,
-                  .compile = compile});
+  return make_op(
+      {.name = "cast",
+       .help = "Another type of numbers. To integers: rounded half to even, saturated, NaN to 0. To bool: not 0.",
+       .args = {{"dtype", ArgType::kDType, true, nullptr, "\"uint8\", \"float16\", ..."}, field_arg()},
+       .random = false,
+       .infer = infer,
+       .compile = compile});
 }
 
 }  // namespace forebay

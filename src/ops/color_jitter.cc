@@ -83,7 +83,8 @@ void check_range(const Args& args, Adjustment what, Problems& problems) {
   if (numbers.empty()) return;
   const bool hue = what == kHue;
   const double lowest = hue && numbers.size() == 2 ? -0.5 : 0.0, highest = hue ? 0.5 : 1e6;
-  const bool inside = numbers.size() <= 2 && numbers.front() >= lowest && numbers.back() <= highest && numbers.front() <= numbers.back();
+  const bool inside = numbers.size() <= 2 && numbers.front() >= lowest && numbers.back() <= highest &&
+                      numbers.front() <= numbers.back();
   if (inside) return;
   problems.add(fmt::format("{} is {}", kNames[what], args.json(kNames[what]).dump()),
                hue ? "give a number from 0 to 0.5, or [low, high] between -0.5 and 0.5"
@@ -120,14 +121,15 @@ ArgDef range_arg(Adjustment what, std::string help) {
 }  // namespace
 
 OpDef color_jitter_op() {
-  return make_op({.name = "color_jitter",
-                  .help = "Changes brightness, contrast, saturation and hue by random factors, in random order.",
-                  .args = {range_arg(kBrightness, "x for factors from 1 - x to 1 + x, or [low, high]"),
-                           range_arg(kContrast, "the same"), range_arg(kSaturation, "the same"),
-                           range_arg(kHue, "x for shifts from -x to x of the colour circle, or [low, high]"), field_arg()},
-                  .random = true,
-                  .infer = infer,
-                  .compile = compile});
+  return make_op(
+      {.name = "color_jitter",
+       .help = "Changes brightness, contrast, saturation and hue by random factors, in random order.",
+       .args = {range_arg(kBrightness, "x for factors from 1 - x to 1 + x, or [low, high]"),
+                range_arg(kContrast, "the same"), range_arg(kSaturation, "the same"),
+                range_arg(kHue, "x for shifts from -x to x of the colour circle, or [low, high]"), field_arg()},
+       .random = true,
+       .infer = infer,
+       .compile = compile});
 }
 
 }  // namespace forebay

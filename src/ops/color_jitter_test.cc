@@ -25,8 +25,9 @@ TEST(color_jitter, equals_pillow_byte_by_byte) {
 TEST(color_jitter, factors_of_one_change_nothing) {
   const Tensor source = picture(16, 20, 3);
   const Json one = {1.0, 1.0};
-  EXPECT_EQ(blob(run_picture(source, {step("color_jitter", {{"brightness", one}, {"contrast", one}, {"saturation", one}})})),
-            blob(source));
+  EXPECT_EQ(
+      blob(run_picture(source, {step("color_jitter", {{"brightness", one}, {"contrast", one}, {"saturation", one}})})),
+      blob(source));
 }
 
 TEST(color_jitter, all_orders_come_up_and_fields_share_the_draw) {

@@ -61,19 +61,22 @@ TEST(random_crop, larger_than_the_picture_names_both_sizes) {
   Record record = record_of(picture(30, 40, 3));
   const Status status = run(Schema({picture_field()}), {step("random_crop", {{"n", 32}})}, record, {.key = {.id = 17}});
   EXPECT_EQ(status.code(), Code::kUnsupported);
-  EXPECT_EQ(status.to_string(),
-            "Unsupported: random_crop: a crop of 32 × 32 does not fit into the picture of 40 × 30; put .resize before it "
-            "(sample 17)");
+  EXPECT_EQ(
+      status.to_string(),
+      "Unsupported: random_crop: a crop of 32 × 32 does not fit into the picture of 40 × 30; put .resize before it "
+      "(sample 17)");
 }
 
 TEST(random_crop, fields_of_different_size_are_an_error_naming_the_sample) {
   Record record = record_of(picture(30, 40, 3));
   record.push_back(Value::of(picture(30, 41, 1)));
   const Schema schema({picture_field(), picture_field("mask", 1)});
-  const Status status = run(schema, {step("random_crop", {{"n", 8}, {"field", {"image", "mask"}}})}, record, {.key = {.id = 5}});
+  const Status status =
+      run(schema, {step("random_crop", {{"n", 8}, {"field", {"image", "mask"}}})}, record, {.key = {.id = 5}});
   EXPECT_EQ(status.code(), Code::kUnsupported);
   EXPECT_EQ(status.sample(), 5);
-  EXPECT_NE(status.message().find("'image' is 40 × 30 pixels and 'mask' is 41 × 30"), std::string::npos) << status.message();
+  EXPECT_NE(status.message().find("'image' is 40 × 30 pixels and 'mask' is 41 × 30"), std::string::npos)
+      << status.message();
 }
 
 TEST(random_crop, fields_share_one_draw) {
@@ -82,8 +85,9 @@ TEST(random_crop, fields_share_one_draw) {
     record.push_back(Value::of(places(30, 40)));
     const Schema schema({picture_field("image", 2), picture_field("mask", 2)});
     const Json both = {"image", "mask"};
-    ASSERT_TRUE(run(schema, {step("random_crop", {{"n", 8}, {"field", both}}), step("random_flip", {{"field", both}})}, record,
-                    {.key = {.id = id}}).ok());
+    ASSERT_TRUE(run(schema, {step("random_crop", {{"n", 8}, {"field", both}}), step("random_flip", {{"field", both}})},
+                    record, {.key = {.id = id}})
+                    .ok());
     EXPECT_EQ(blob(record[0].tensor), blob(record[1].tensor));
   }
 }
@@ -132,8 +136,9 @@ TEST(random_ops, operators_without_randomness_change_no_draw) {
   for (int64_t id = 0; id < 10; ++id) {
     const RunOptions options = {.key = {.seed = 9, .epoch = 2, .id = id}};
     const Blob plain = blob(run_picture(source, {crop, flip}, options));
-    EXPECT_EQ(plain, blob(run_picture(source, {step("layout", {{"order", "hwc"}}), crop, step("cast", {{"dtype", "uint8"}}), flip},
-                                      options)));
+    EXPECT_EQ(plain, blob(run_picture(
+                         source, {step("layout", {{"order", "hwc"}}), crop, step("cast", {{"dtype", "uint8"}}), flip},
+                         options)));
     EXPECT_NE(plain, blob(run_picture(source, {flip, crop}, options)));
   }
 }
@@ -166,7 +171,8 @@ TEST(crops, misuse_is_told) {
 
 TEST(portable_math, agrees_with_the_system) {
   for (double x = -12; x < 12; x += 0.037) EXPECT_NEAR(portable_exp(x) / std::exp(x), 1.0, 3e-15) << x;
-  for (double x = 1e-6; x < 1e6; x *= 1.37) EXPECT_NEAR(portable_log(x), std::log(x), 1e-14 * (1 + std::abs(std::log(x)))) << x;
+  for (double x = 1e-6; x < 1e6; x *= 1.37)
+    EXPECT_NEAR(portable_log(x), std::log(x), 1e-14 * (1 + std::abs(std::log(x)))) << x;
 }
 
 }  // namespace

@@ -79,8 +79,9 @@ class DecodeImage final : public RecordOp {
  private:
   Status decode(Value& value) const {
     Buffer bytes = value.kind == FieldKind::kTensor ? value.tensor.buffer : value.bytes;
-    const bool encoded = value.kind == FieldKind::kBytes || (value.kind == FieldKind::kTensor && !value.deferred &&
-                                                             value.tensor.dtype == DType::kUint8 && value.tensor.shape.rank() == 1);
+    const bool encoded =
+        value.kind == FieldKind::kBytes || (value.kind == FieldKind::kTensor && !value.deferred &&
+                                            value.tensor.dtype == DType::kUint8 && value.tensor.shape.rank() == 1);
     if (!encoded) return unsupported("the value is not an encoded picture");
     FOREBAY_ASSIGN(const ImageInfo info, probe_image(bytes.span()));
     // Compared without multiplying: the header may say anything.
@@ -102,7 +103,8 @@ ColorMode color_mode(const Args& args) { return args.text("mode") == "gray" ? Co
 void infer(const Args& args, Schema& schema, Problems& problems) {
   const std::string mode = args.text("mode");
   if (mode != "rgb" && mode != "gray") problems.add(fmt::format("unknown mode '{}'", mode), "give \"rgb\" or \"gray\"");
-  if (args.integer("max_pixels") < 1) problems.add("max_pixels is not positive", "give the most pixels a picture may have");
+  if (args.integer("max_pixels") < 1)
+    problems.add("max_pixels is not positive", "give the most pixels a picture may have");
   const std::vector<std::string> names = wanted_fields(args, schema);
   if (names.empty()) no_default(schema, problems);
   for (const std::string& name : names) decode_field(name, color_mode(args), schema, problems);

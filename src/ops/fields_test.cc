@@ -25,7 +25,8 @@ bool tells(const Schema& schema, const std::vector<OpSpec>& steps, const char* w
 
 TEST(normalize, is_the_formula_channels_first) {
   const Tensor source = picture(3, 5, 3);
-  const Tensor made = run_picture(source, {step("normalize", {{"mean", {0.485, 0.456, 0.406}}, {"std", {0.229, 0.224, 0.225}}})});
+  const Tensor made =
+      run_picture(source, {step("normalize", {{"mean", {0.485, 0.456, 0.406}}, {"std", {0.229, 0.224, 0.225}}})});
   ASSERT_EQ(made.shape, (Shape{3, 3, 5}));
   const double mean[] = {0.485, 0.456, 0.406}, deviation[] = {0.229, 0.224, 0.225};
   for (int c = 0; c < 3; ++c) {
@@ -37,7 +38,8 @@ TEST(normalize, is_the_formula_channels_first) {
 }
 
 TEST(normalize, keeps_a_chosen_layout_and_takes_one_number_for_all) {
-  const Tensor made = run_picture(picture(3, 5, 3), {step("layout", {{"order", "hwc"}}), step("normalize", {{"mean", 0}, {"std", 1}})});
+  const Tensor made =
+      run_picture(picture(3, 5, 3), {step("layout", {{"order", "hwc"}}), step("normalize", {{"mean", 0}, {"std", 1}})});
   ASSERT_EQ(made.shape, (Shape{3, 5, 3}));
   EXPECT_FLOAT_EQ(made.data<float>()[4], picture(3, 5, 3).data<uint8_t>()[4] / 255.0f);
 }
@@ -54,7 +56,8 @@ TEST(normalize, gives_pictures_of_two_axes_a_channel) {
 TEST(normalize, misuse_is_told) {
   const Schema schema({picture_field()});
   const OpSpec good = step("normalize", {{"mean", 0.5}, {"std", 0.5}});
-  EXPECT_TRUE(tells(schema, {step("normalize", {{"mean", {0.5, 0.5}}, {"std", 0.5}})}, "mean has 2 numbers and the field 'image' has 3"));
+  EXPECT_TRUE(tells(schema, {step("normalize", {{"mean", {0.5, 0.5}}, {"std", 0.5}})},
+                    "mean has 2 numbers and the field 'image' has 3"));
   EXPECT_TRUE(tells(schema, {step("normalize", {{"mean", 0.5}, {"std", 0}})}, "above 0"));
   EXPECT_TRUE(tells(schema, {step("normalize", {{"std", 0.5}})}, "mean is missing"));
   EXPECT_TRUE(tells(schema, {good, good}, "normalized already"));
@@ -64,23 +67,27 @@ TEST(normalize, misuse_is_told) {
 }
 
 TEST(decode_image, makes_image_of_image_or_bytes) {
-  const Schema after = schema_after(Schema({bytes_field("bytes"), bytes_field("key")}), {step("decode_image", {{"mode", "gray"}})});
+  const Schema after =
+      schema_after(Schema({bytes_field("bytes"), bytes_field("key")}), {step("decode_image", {{"mode", "gray"}})});
   EXPECT_EQ(after[0].to_string(), "image: uint8 (?, ?, 1)");
-  EXPECT_EQ(schema_after(kPhotos, {step("decode_image", {{"field", Json::array()}})})[0].to_string(), "image: uint8 (?, ?, 3)");
+  EXPECT_EQ(schema_after(kPhotos, {step("decode_image", {{"field", Json::array()}})})[0].to_string(),
+            "image: uint8 (?, ?, 3)");
   EXPECT_EQ(schema_after(Schema({bytes_field("left")}), {step("decode_image", {{"field", "left"}})})[0].name, "left");
 }
 
 TEST(decode_image, misuse_is_told) {
   const OpSpec decode = step("decode_image");
   EXPECT_TRUE(tells(kPhotos, {decode, decode}, "decoded already"));
-  EXPECT_TRUE(tells(Schema({tensor_field("x", DType::kFloat32, {4})}), {decode}, "no encoded field 'image' or 'bytes'"));
+  EXPECT_TRUE(
+      tells(Schema({tensor_field("x", DType::kFloat32, {4})}), {decode}, "no encoded field 'image' or 'bytes'"));
   EXPECT_TRUE(tells(kPhotos, {step("decode_image", {{"mode", "bgr"}})}, "unknown mode 'bgr'"));
   EXPECT_TRUE(tells(kPhotos, {step("decode_image", {{"field", "label"}})}, "decoded already"));
 }
 
 TEST(decode_image, refuses_by_the_header_alone) {
   // The first bytes of a BMP of 20,000 × 20,000 pixels.
-  Blob head = {'B', 'M', 0, 0, 0, 0, 0, 0, 0, 0, 54, 0, 0, 0, 40, 0, 0, 0, 0x20, 0x4e, 0, 0, 0x20, 0x4e, 0, 0, 1, 0, 24, 0};
+  Blob head = {'B', 'M', 0, 0,    0,    0, 0, 0,    0,    0, 54, 0, 0, 0,  40,
+               0,   0,   0, 0x20, 0x4e, 0, 0, 0x20, 0x4e, 0, 0,  1, 0, 24, 0};
   head.resize(54);
   Record record;
   record.push_back(encoded(head));
@@ -140,7 +147,8 @@ TEST(pad, marks_the_field_and_refuses_longer_rows) {
   const Schema after = schema_after(schema, {pad});
   EXPECT_EQ(after[0].pad_value, -1.0);
   EXPECT_EQ(after[0].pad_length, 4);
-  Record fits = record_of(Tensor::allocate(DType::kInt32, {4})), longer = record_of(Tensor::allocate(DType::kInt32, {5}));
+  Record fits = record_of(Tensor::allocate(DType::kInt32, {4})),
+         longer = record_of(Tensor::allocate(DType::kInt32, {5}));
   EXPECT_TRUE(run(schema, {pad}, fits).ok());
   const Status status = run(schema, {pad}, longer);
   EXPECT_EQ(status.code(), Code::kUnsupported);
@@ -180,9 +188,10 @@ TEST(all_ops, are_named_once_and_explained) {
 
 // One mistake is one problem, and all mistakes are found at once.
 TEST(all_ops, list_every_problem_of_a_pipeline_once) {
-  const auto problems = problems_of(kPhotos, {step("decode_image", {{"mode", 3}}), step("random_resized_crop", {{"n", "big"}}),
-                                              step("random_flip", {{"p", 2}}), step("normalize", {{"mean", 0.5}, {"std", 0.5}}),
-                                              step("batch", {{"n", 0}})});
+  const auto problems =
+      problems_of(kPhotos, {step("decode_image", {{"mode", 3}}), step("random_resized_crop", {{"n", "big"}}),
+                            step("random_flip", {{"p", 2}}), step("normalize", {{"mean", 0.5}, {"std", 0.5}}),
+                            step("batch", {{"n", 0}})});
   EXPECT_EQ(problems.size(), 4u);
 }
 

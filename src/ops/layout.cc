@@ -9,7 +9,8 @@ namespace {
 
 class Layout final : public RecordOp {
  public:
-  Layout(std::vector<PictureField> fields, bool channels_first) : fields_(std::move(fields)), channels_first_(channels_first) {}
+  Layout(std::vector<PictureField> fields, bool channels_first)
+      : fields_(std::move(fields)), channels_first_(channels_first) {}
 
   Status apply(Record& record, const SampleContext& context) const override {
     FOREBAY_ASSIGN(const auto images, pictures(record, fields_, *context.memory));
@@ -54,12 +55,13 @@ Result<std::unique_ptr<RecordOp>> compile(const Args& args, const Schema& before
 }  // namespace
 
 OpDef layout_op() {
-  return make_op({.name = "layout",
-                  .help = "The order of a picture's axes.",
-                  .args = {{"order", ArgType::kText, true, nullptr, "\"chw\" (channels first) or \"hwc\""}, field_arg()},
-                  .random = false,
-                  .infer = infer,
-                  .compile = compile});
+  return make_op(
+      {.name = "layout",
+       .help = "The order of a picture's axes.",
+       .args = {{"order", ArgType::kText, true, nullptr, "\"chw\" (channels first) or \"hwc\""}, field_arg()},
+       .random = false,
+       .infer = infer,
+       .compile = compile});
 }
 
 }  // namespace forebay

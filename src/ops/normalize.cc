@@ -13,8 +13,10 @@ namespace {
 
 class Normalize final : public RecordOp {
  public:
-  Normalize(std::vector<PictureField> fields, std::vector<bool> keeps_layout, std::vector<double> mean, std::vector<double> std)
-      : fields_(std::move(fields)), keeps_layout_(std::move(keeps_layout)), mean_(std::move(mean)), std_(std::move(std)) {}
+  Normalize(std::vector<PictureField> fields, std::vector<bool> keeps_layout, std::vector<double> mean,
+            std::vector<double> std)
+      : fields_(std::move(fields)), keeps_layout_(std::move(keeps_layout)), mean_(std::move(mean)),
+        std_(std::move(std)) {}
 
   Status apply(Record& record, const SampleContext& context) const override {
     FOREBAY_ASSIGN(const auto images, pictures(record, fields_, *context.memory));
@@ -101,8 +103,8 @@ Result<std::unique_ptr<RecordOp>> compile(const Args& args, const Schema& before
   std::vector<PictureField> fields = picture_fields(args, before);
   std::vector<bool> keeps_layout;
   for (const PictureField& field : fields) keeps_layout.push_back(before[field.index].layout_chosen);
-  return std::unique_ptr<RecordOp>(std::make_unique<Normalize>(std::move(fields), std::move(keeps_layout), args.numbers("mean"),
-                                                               args.numbers("std")));
+  return std::unique_ptr<RecordOp>(std::make_unique<Normalize>(std::move(fields), std::move(keeps_layout),
+                                                               args.numbers("mean"), args.numbers("std")));
 }
 
 }  // namespace

@@ -51,7 +51,8 @@ inline Blob golden(const std::string& name) {
 
 inline std::vector<SimdLevel> simd_levels() {
   std::vector<SimdLevel> levels;
-  for (int level = 0; level <= static_cast<int>(best_simd_level()); ++level) levels.push_back(static_cast<SimdLevel>(level));
+  for (int level = 0; level <= static_cast<int>(best_simd_level()); ++level)
+    levels.push_back(static_cast<SimdLevel>(level));
   return levels;
 }
 
@@ -76,7 +77,9 @@ inline Field picture_field(std::string name = "image", int64_t channels = 3) {
   return field;
 }
 
-inline OpSpec step(std::string name, Json args = Json::object()) { return {std::move(name), std::move(args), nullptr, ""}; }
+inline OpSpec step(std::string name, Json args = Json::object()) {
+  return {std::move(name), std::move(args), nullptr, ""};
+}
 
 inline const OpDef& op(const std::string& name) {
   static const std::vector<OpDef> ops = all_ops();

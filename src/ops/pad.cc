@@ -20,8 +20,9 @@ class Pad final : public RecordOp {
     if (!row) return unsupported(fmt::format("the field '{}' is not a row of numbers", name_));
     const int64_t length = value.shape()[0];
     if (length_ == 0 || length <= length_) return {};
-    return unsupported(fmt::format("the field '{}' has {} elements, more than length={}; give a longer length, or cut it in .map",
-                                   name_, length, length_));
+    return unsupported(
+        fmt::format("the field '{}' has {} elements, more than length={}; give a longer length, or cut it in .map",
+                    name_, length, length_));
   }
 
  private:
@@ -32,12 +33,15 @@ class Pad final : public RecordOp {
 
 bool holds(DType dtype, double value) {
   switch (dtype) {
-    case DType::kFloat16: case DType::kFloat32: case DType::kFloat64: return true;
+    case DType::kFloat16:
+    case DType::kFloat32:
+    case DType::kFloat64: return true;
     case DType::kBool: return value == 0 || value == 1;
     default: break;
   }
   const int bits = static_cast<int>(dtype_size(dtype)) * 8;
-  const bool is_signed = dtype == DType::kInt8 || dtype == DType::kInt16 || dtype == DType::kInt32 || dtype == DType::kInt64;
+  const bool is_signed =
+      dtype == DType::kInt8 || dtype == DType::kInt16 || dtype == DType::kInt32 || dtype == DType::kInt64;
   const double above = std::ldexp(1.0, is_signed ? bits - 1 : bits);
   return value == std::floor(value) && value < above && value >= (is_signed ? -above : 0.0);
 }
@@ -45,16 +49,19 @@ bool holds(DType dtype, double value) {
 void infer(const Args& args, Schema& schema, Problems& problems) {
   const std::vector<size_t> found = check_fields(std::vector{args.text("field")}, schema, problems);
   const int64_t length = args.has("length") ? args.integer("length") : 0;
-  if (args.has("length") && length < 1) problems.add(fmt::format("length is {}", length), "give a length of at least 1");
+  if (args.has("length") && length < 1)
+    problems.add(fmt::format("length is {}", length), "give a length of at least 1");
   if (found.empty()) return;
   Field& field = schema[found[0]];
   const bool row = field.kind == FieldKind::kAny || (field.kind == FieldKind::kTensor && field.shape.rank() == 1);
   if (!row) {
-    return problems.add(fmt::format("the field is no row of numbers: {}", field.to_string()), "pad fields with one axis");
+    return problems.add(fmt::format("the field is no row of numbers: {}", field.to_string()),
+                        "pad fields with one axis");
   }
   const double value = args.number("value");
   if (field.kind == FieldKind::kTensor && !holds(field.dtype, value)) {
-    problems.add(fmt::format("a {} cannot hold the value {}", dtype_name(field.dtype), value), "give another value, or .cast before");
+    problems.add(fmt::format("a {} cannot hold the value {}", dtype_name(field.dtype), value),
+                 "give another value, or .cast before");
   }
   if (field.kind == FieldKind::kTensor && field.shape[0] != Shape::kUnknown && length > 0 && field.shape[0] > length) {
     problems.add(fmt::format("the field '{}' has {} elements, more than length={}", field.name, field.shape[0], length),
@@ -77,7 +84,8 @@ OpDef pad_op() {
                   .help = "Fills rows of different lengths up, so that a batch of them has one shape.",
                   .args = {{"field", ArgType::kText, true, nullptr, "a field with one axis"},
                            {"value", ArgType::kFloat, true, nullptr, "what to fill up with"},
-                           {"length", ArgType::kInt, false, nullptr, "the length to reach; the longest of the batch if not given"}},
+                           {"length", ArgType::kInt, false, nullptr,
+                            "the length to reach; the longest of the batch if not given"}},
                   .random = false,
                   .infer = infer,
                   .compile = compile});

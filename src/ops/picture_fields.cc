@@ -19,7 +19,8 @@ Interpolation interpolation_for(const Args& args, const std::string& field) {
   const Json& value = args.json("interpolation");
   if (value.is_object()) {
     const auto found = value.find(field);
-    return found == value.end() ? Interpolation::kBilinear : interpolation_of(*found).value_or(Interpolation::kBilinear);
+    return found == value.end() ? Interpolation::kBilinear
+                                : interpolation_of(*found).value_or(Interpolation::kBilinear);
   }
   return interpolation_of(value).value_or(Interpolation::kBilinear);
 }
@@ -35,12 +36,15 @@ bool check_kind(const Field& field, std::string_view op, Problems& problems) {
   switch (field.kind) {
     case FieldKind::kAny: return true;
     case FieldKind::kBytes:
-      problems.add(fmt::format("the field '{}' is still encoded", field.name),
-                   fmt::format("put .decode_image({}) before .{}",
-                               field.name == "image" || field.name == "bytes" ? "" : fmt::format("field=\"{}\"", field.name), op));
+      problems.add(
+          fmt::format("the field '{}' is still encoded", field.name),
+          fmt::format("put .decode_image({}) before .{}",
+                      field.name == "image" || field.name == "bytes" ? "" : fmt::format("field=\"{}\"", field.name),
+                      op));
       return false;
     case FieldKind::kText:
-      problems.add(fmt::format("the field '{}' is text, not a picture", field.name), "name a field that holds a picture");
+      problems.add(fmt::format("the field '{}' is text, not a picture", field.name),
+                   "name a field that holds a picture");
       return false;
     case FieldKind::kTensor: break;
   }
@@ -52,9 +56,10 @@ bool check_kind(const Field& field, std::string_view op, Problems& problems) {
 
 bool check_bits(const Field& field, PixelNeed need, std::string_view op, Problems& problems) {
   if (need == PixelNeed::kAny || field.kind != FieldKind::kTensor || field.dtype == DType::kUint8) return true;
-  problems.add(fmt::format("{} works on 8-bit pixels, and the field '{}' is {} here", op, field.name, dtype_name(field.dtype)),
-               field.normalized ? fmt::format("put .{} before .normalize", op)
-                                : fmt::format("put .{} before .cast, or .cast(\"uint8\") before .{}", op, op));
+  problems.add(
+      fmt::format("{} works on 8-bit pixels, and the field '{}' is {} here", op, field.name, dtype_name(field.dtype)),
+      field.normalized ? fmt::format("put .{} before .normalize", op)
+                       : fmt::format("put .{} before .cast, or .cast(\"uint8\") before .{}", op, op));
   return false;
 }
 
@@ -83,7 +88,8 @@ ArgDef crop_size_arg(bool required) {
   return {"n", ArgType::kSize, required, nullptr, "the side of a square, or [height, width]"};
 }
 
-std::vector<size_t> check_pictures(const Args& args, PixelNeed need, std::string_view op, Schema& schema, Problems& problems) {
+std::vector<size_t> check_pictures(const Args& args, PixelNeed need, std::string_view op, Schema& schema,
+                                   Problems& problems) {
   std::vector<size_t> fields;
   const std::vector<std::string> names = args.names("field");
   if (names.empty()) problems.add("field names no field", "leave it out for 'image', or name one");
@@ -102,7 +108,8 @@ std::vector<size_t> check_pictures(const Args& args, PixelNeed need, std::string
 void check_size(const Args& args, std::string_view name, Problems& problems) {
   const Size size = args.size(name);
   if (std::min(size.height, size.width) >= 1 && std::max(size.height, size.width) <= kMaxSide) return;
-  problems.add(fmt::format("{} is {}", name, args.json(name).dump()), fmt::format("give sides from 1 to {} pixels", kMaxSide));
+  problems.add(fmt::format("{} is {}", name, args.json(name).dump()),
+               fmt::format("give sides from 1 to {} pixels", kMaxSide));
 }
 
 void check_interpolation(const Args& args, std::span<const size_t> fields, const Schema& schema, Problems& problems) {
@@ -110,7 +117,8 @@ void check_interpolation(const Args& args, std::span<const size_t> fields, const
   const std::vector<std::string> names = args.names("field");
   auto check_word = [&](const Json& word) {
     if (!interpolation_of(word)) {
-      problems.add(fmt::format("unknown interpolation {}", word.dump()), "give \"bilinear\" (anti-aliased) or \"nearest\"");
+      problems.add(fmt::format("unknown interpolation {}", word.dump()),
+                   "give \"bilinear\" (anti-aliased) or \"nearest\"");
     }
   };
   if (!value.is_object()) check_word(value);
@@ -128,8 +136,9 @@ void check_interpolation(const Args& args, std::span<const size_t> fields, const
     if (interpolation_for(args, field.name) == Interpolation::kNearest) continue;
     problems.add(fmt::format("bilinear interpolation works on 8-bit pixels, and the field '{}' is {} here", field.name,
                              dtype_name(field.dtype)),
-                 field.normalized ? "put .normalize after it"
-                                  : fmt::format("put .cast after it, or give interpolation={{\"{}\": \"nearest\"}}", field.name));
+                 field.normalized
+                     ? "put .normalize after it"
+                     : fmt::format("put .cast after it, or give interpolation={{\"{}\": \"nearest\"}}", field.name));
   }
 }
 

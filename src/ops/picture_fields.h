@@ -26,7 +26,8 @@ enum class PixelNeed : uint8_t { kAny, kEightBits };
 
 /// The places in the schema of the fields that `field` names, as far as they are pictures (marked so from here on); a problem
 /// for each that is not there, still encoded, no picture, or of the wrong type.
-std::vector<size_t> check_pictures(const Args& args, PixelNeed need, std::string_view op, Schema& schema, Problems& problems);
+std::vector<size_t> check_pictures(const Args& args, PixelNeed need, std::string_view op, Schema& schema,
+                                   Problems& problems);
 /// A problem where a size is not positive or absurd.
 void check_size(const Args& args, std::string_view name, Problems& problems);
 /// A problem for unknown interpolations, fields that the operator does not have, and weighted sums of what is not 8 bits.

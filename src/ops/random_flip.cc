@@ -32,7 +32,8 @@ void infer(const Args& args, Schema& schema, Problems& problems) {
 }
 
 Result<std::unique_ptr<RecordOp>> compile(const Args& args, const Schema& before, uint32_t random_index) {
-  return std::unique_ptr<RecordOp>(std::make_unique<RandomFlip>(picture_fields(args, before), args.number("p"), random_index));
+  return std::unique_ptr<RecordOp>(
+      std::make_unique<RandomFlip>(picture_fields(args, before), args.number("p"), random_index));
 }
 
 }  // namespace

@@ -8,8 +8,8 @@
 namespace forebay {
 
 struct CropRanges {
-  double scale_low = 0.08, scale_high = 1.0;              ///< share of the area
-  double ratio_low = 3.0 / 4.0, ratio_high = 4.0 / 3.0;   ///< width over height
+  double scale_low = 0.08, scale_high = 1.0;             ///< share of the area
+  double ratio_low = 3.0 / 4.0, ratio_high = 4.0 / 3.0;  ///< width over height
 };
 
 /// The part that random_resized_crop takes of a picture, drawn as torchvision draws it: ten attempts, then the middle.

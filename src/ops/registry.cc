@@ -4,9 +4,9 @@ namespace forebay {
 
 std::vector<OpDef> all_ops() {
   std::vector<OpDef> ops;
-  for (OpDef (*op)() : {batch_op, cast_op, center_crop_op, color_jitter_op, decode_image_op, layout_op, normalize_op, pad_op,
-                        random_crop_op, random_flip_op, random_resized_crop_op, rename_op, resize_op, select_op, shuffle_op,
-                        take_op}) {
+  for (OpDef (*op)() :
+       {batch_op, cast_op, center_crop_op, color_jitter_op, decode_image_op, layout_op, normalize_op, pad_op,
+        random_crop_op, random_flip_op, random_resized_crop_op, rename_op, resize_op, select_op, shuffle_op, take_op}) {
     ops.push_back(op());
   }
   return ops;

@@ -26,7 +26,8 @@ void infer(const Args& args, Schema& schema, Problems& problems) {
   for (size_t i = 0; i < olds.size(); ++i) schema[indices[i]].name = names[olds[i]].get<std::string>();
   for (size_t i = 0; i < schema.size(); ++i) {
     if (*schema.find(schema[i].name) == i) continue;
-    problems.add(fmt::format("two fields would be called '{}'", schema[i].name), "give another name, or drop one with .select");
+    problems.add(fmt::format("two fields would be called '{}'", schema[i].name),
+                 "give another name, or drop one with .select");
   }
 }
 

@@ -31,7 +31,8 @@ class Resize final : public RecordOp {
                                       : Size{short_side_ * height / width, short_side_};
     if (size.height > kMaxMadePixels / size.width) {
       return unsupported(fmt::format("{} pixels with a short side of {} would be {}, more than {} pixels",
-                                     size_text(height, width), short_side_, size_text(size.height, size.width), kMaxMadePixels));
+                                     size_text(height, width), short_side_, size_text(size.height, size.width),
+                                     kMaxMadePixels));
     }
     return size;
   }
@@ -43,8 +44,9 @@ class Resize final : public RecordOp {
 
 void check_sides(const Args& args, Problems& problems) {
   if (args.has("size") == args.has("short_side")) {
-    return problems.add(args.has("size") ? "size and short_side are both given" : "neither size nor short_side is given",
-                        "give size (one number or [height, width]) or short_side");
+    return problems.add(
+        args.has("size") ? "size and short_side are both given" : "neither size nor short_side is given",
+        "give size (one number or [height, width]) or short_side");
   }
   if (args.has("size")) return check_size(args, "size", problems);
   const int64_t side = args.integer("short_side");
@@ -70,15 +72,16 @@ Result<std::unique_ptr<RecordOp>> compile(const Args& args, const Schema& before
 }  // namespace
 
 OpDef resize_op() {
-  return make_op({.name = "resize",
-                  .help = "Brings pictures to a size.",
-                  .args = {{"size", ArgType::kSize, false, nullptr, "the side of a square, or [height, width]"},
-                           {"short_side", ArgType::kInt, false, nullptr, "the shorter side; the other keeps the proportions"},
-                           interpolation_arg(),
-                           field_arg()},
-                  .random = false,
-                  .infer = infer,
-                  .compile = compile});
+  return make_op(
+      {.name = "resize",
+       .help = "Brings pictures to a size.",
+       .args = {{"size", ArgType::kSize, false, nullptr, "the side of a square, or [height, width]"},
+                {"short_side", ArgType::kInt, false, nullptr, "the shorter side; the other keeps the proportions"},
+                interpolation_arg(),
+                field_arg()},
+       .random = false,
+       .infer = infer,
+       .compile = compile});
 }
 
 }  // namespace forebay

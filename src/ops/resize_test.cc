@@ -13,10 +13,12 @@ struct Case {
 };
 
 constexpr Case kGoldens[] = {
-    {"61x47_to_24x24_3", 61, 47, 24, 24, 3}, {"47x61_to_24x24_3", 47, 61, 24, 24, 3}, {"33x90_to_16x20_3", 33, 90, 16, 20, 3},
-    {"90x33_to_16x40_3", 90, 33, 16, 40, 3}, {"20x17_to_31x45_3", 20, 17, 31, 45, 3}, {"24x24_to_24x11_3", 24, 24, 24, 11, 3},
-    {"24x24_to_9x24_3", 24, 24, 9, 24, 3},   {"97x89_to_5x7_3", 97, 89, 5, 7, 3},     {"1x50_to_8x8_3", 1, 50, 8, 8, 3},
-    {"50x1_to_8x3_3", 50, 1, 8, 3, 3},       {"2x3_to_13x11_3", 2, 3, 13, 11, 3},     {"40x30_to_1x1_3", 40, 30, 1, 1, 3},
+    {"61x47_to_24x24_3", 61, 47, 24, 24, 3}, {"47x61_to_24x24_3", 47, 61, 24, 24, 3},
+    {"33x90_to_16x20_3", 33, 90, 16, 20, 3}, {"90x33_to_16x40_3", 90, 33, 16, 40, 3},
+    {"20x17_to_31x45_3", 20, 17, 31, 45, 3}, {"24x24_to_24x11_3", 24, 24, 24, 11, 3},
+    {"24x24_to_9x24_3", 24, 24, 9, 24, 3},   {"97x89_to_5x7_3", 97, 89, 5, 7, 3},
+    {"1x50_to_8x8_3", 1, 50, 8, 8, 3},       {"50x1_to_8x3_3", 50, 1, 8, 3, 3},
+    {"2x3_to_13x11_3", 2, 3, 13, 11, 3},     {"40x30_to_1x1_3", 40, 30, 1, 1, 3},
     {"61x47_to_24x24_1", 61, 47, 24, 24, 1}, {"19x23_to_40x9_1", 19, 23, 40, 9, 1},
 };
 
@@ -36,7 +38,8 @@ TEST_P(SimdLevels, equals_pillow_byte_by_byte) {
   for (const Case& c : kGoldens) {
     for (const char* method : {"bilinear", "nearest"}) {
       const Blob expected = golden(std::string("resize/") + method + "_" + c.size);
-      const Tensor made = run_picture(picture(c.height, c.width, c.channels), {resize(c.to_height, c.to_width, method)});
+      const Tensor made =
+          run_picture(picture(c.height, c.width, c.channels), {resize(c.to_height, c.to_width, method)});
       EXPECT_EQ(blob(made), expected) << method << " " << c.size;
     }
   }
@@ -82,7 +85,8 @@ TEST(resize, nearest_takes_any_type) {
   std::copy_n(values, 4, mask.data<int32_t>());
   Record record = record_of(mask);
   const Schema schema({tensor_field("mask", DType::kInt32, {2, 2})});
-  ASSERT_TRUE(run(schema, {step("resize", {{"size", 4}, {"field", "mask"}, {"interpolation", "nearest"}})}, record).ok());
+  ASSERT_TRUE(
+      run(schema, {step("resize", {{"size", 4}, {"field", "mask"}, {"interpolation", "nearest"}})}, record).ok());
   ASSERT_EQ(record[0].tensor.shape, (Shape{4, 4}));
   EXPECT_EQ(record[0].tensor.data<int32_t>()[2], 70'000);
   EXPECT_EQ(record[0].tensor.data<int32_t>()[8], -3);
@@ -94,7 +98,8 @@ TEST(resize, a_mask_may_have_its_own_interpolation) {
   for (int i = 0; i < 64; ++i) mask.data<uint8_t>()[i] = i % 2 == 0 ? 10 : 200;
   record.push_back(Value::of(mask));
   const Schema schema({picture_field(), tensor_field("mask", DType::kUint8, {8, 8})});
-  const OpSpec spec = step("resize", {{"size", 5}, {"field", {"image", "mask"}}, {"interpolation", {{"mask", "nearest"}}}});
+  const OpSpec spec =
+      step("resize", {{"size", 5}, {"field", {"image", "mask"}}, {"interpolation", {{"mask", "nearest"}}}});
   ASSERT_TRUE(run(schema, {spec}, record).ok());
   for (const uint8_t value : blob(record[1].tensor)) EXPECT_TRUE(value == 10 || value == 200) << int{value};
   EXPECT_EQ(blob(record[0].tensor), blob(run_picture(picture(8, 8, 3), {resize(5, 5)})));
@@ -113,8 +118,10 @@ TEST(resize, misuse_is_told) {
   EXPECT_NE(message({{"size", {1, 2, 3}}}).find("[height, width]"), std::string::npos);
   EXPECT_NE(message({{"size", "8"}}).find("size is \"8\""), std::string::npos);
   EXPECT_NE(message({{"size", 8}, {"field", "imag"}}).find("did you mean 'image'?"), std::string::npos);
-  EXPECT_NE(message({{"size", 8}, {"field", "raw"}}).find("put .decode_image(field=\"raw\") before .resize"), std::string::npos);
-  EXPECT_NE(message({{"size", 8}, {"interpolation", "cubic"}}).find("unknown interpolation \"cubic\""), std::string::npos);
+  EXPECT_NE(message({{"size", 8}, {"field", "raw"}}).find("put .decode_image(field=\"raw\") before .resize"),
+            std::string::npos);
+  EXPECT_NE(message({{"size", 8}, {"interpolation", "cubic"}}).find("unknown interpolation \"cubic\""),
+            std::string::npos);
   EXPECT_NE(message({{"size", 8}, {"field", "mask"}}).find("interpolation={\"mask\": \"nearest\"}"), std::string::npos);
   EXPECT_NE(message({{"size", 8}, {"interpolation", {{"label", "nearest"}}}}).find("'label'"), std::string::npos);
   EXPECT_NE(message({{"siz", 8}}).find("unknown argument 'siz' (did you mean 'size'?)"), std::string::npos);

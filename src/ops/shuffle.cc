@@ -17,13 +17,14 @@ void infer(const Args& args, Schema&, Problems& problems) {
 }  // namespace
 
 OpDef shuffle_op() {
-  return make_op({.name = "shuffle",
-                  .help = "Another order of the samples in every epoch.",
-                  .args = {{"block", ArgType::kInt, false, nullptr, "chunks mixed together, for chunked data (8 if not given)"},
-                           {"lanes", ArgType::kInt, false, nullptr, "spans that hosts own, for chunked data (1 if not given)"}},
-                  .random = false,
-                  .infer = infer,
-                  .compile = nullptr});
+  return make_op(
+      {.name = "shuffle",
+       .help = "Another order of the samples in every epoch.",
+       .args = {{"block", ArgType::kInt, false, nullptr, "chunks mixed together, for chunked data (8 if not given)"},
+                {"lanes", ArgType::kInt, false, nullptr, "spans that hosts own, for chunked data (1 if not given)"}},
+       .random = false,
+       .infer = infer,
+       .compile = nullptr});
 }
 
 }  // namespace forebay

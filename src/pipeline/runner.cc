@@ -44,9 +44,9 @@ Runner::Runner(std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<const 
 Runner::~Runner() {
   if (process_generation() == generation_) {
     close();
-  } else {
-    (void)executor_.release();  // its threads did not survive the fork; joining them would wait for ever
   }
+  // Of threads that were left behind, or did not survive a fork: joining them would wait for ever.
+  (void)executor_.release();
 }
 
 Result<Runner::Delivery> Runner::next_for(std::chrono::milliseconds timeout) {
@@ -138,8 +138,11 @@ void Runner::close() {
     drop_window();
     delivered_.notify_all();
     called_.notify_all();
-    delivered_.wait(lock, [&] { return queued_ == 0 && reads_in_flight_ == 0; });
-    executor = std::move(executor_);
+    const bool ended = delivered_.wait_for(lock, abandoned_ ? std::chrono::milliseconds(0) : options_.patience,
+                                           [&] { return queued_ == 0 && reads_in_flight_ == 0; });
+    if (queued_ > 0 && !abandoned_) abandon_threads();
+    if (!abandoned_) executor = std::move(executor_);
+    if (!ended) return;  // what is in flight holds this runner
   }
   executor.reset();
   pool_->close();
@@ -150,6 +153,18 @@ Runner::Stats Runner::stats() const {
   Stats stats = stats_;
   stats.memory = budget_->snapshot();
   return stats;
+}
+
+void Runner::abandon_threads() {
+  std::string steps;
+  for (const Stage& stage : plan_->stages) {
+    const auto* native = std::get_if<NativeStage>(&stage);
+    for (size_t i = 0; native != nullptr && i < native->ops.size(); ++i) steps += (steps.empty() ? "" : ", ") + native->ops[i].name;
+  }
+  log_warning(fmt::format("closed while a function had not returned for {:.0f} s; its thread is left behind. It is one of: {}",
+                          static_cast<double>(options_.patience.count()) * 1e-3, steps));
+  executor_->abandon();
+  abandoned_ = true;
 }
 
 std::string Runner::what_is_awaited() const {

@@ -36,6 +36,7 @@ struct RunnerOptions {
   uint64_t working_bytes_per_thread = 0;  ///< of these, kept for each compute thread
   BadSample bad_sample = BadSample::kRaise;
   std::chrono::milliseconds long_wait{30'000};  ///< a wait of the consumer that is worth a line in the log
+  std::chrono::milliseconds patience{5'000};    ///< of close() with a function of the user that does not return
 };
 
 /// The engine: makes the batches of an itinerary, in order, working on a bounded window of them at once.
@@ -65,7 +66,8 @@ class Runner : public std::enable_shared_from_this<Runner> {
   Cursor cursor() const;
   /// Goes on somewhere else; work that does not fit there is thrown away.
   void seek(const Cursor& at);
-  /// Stops, and waits until nothing is in flight. Bounded, unless a store breaks its promise to answer a stop.
+  /// Stops, and waits until nothing is in flight; what does not end within the patience is left behind on its thread, and
+  /// named in the log.
   void close();
   bool closed() const;
 
@@ -182,6 +184,7 @@ class Runner : public std::enable_shared_from_this<Runner> {
   Status accept_answer(Task& task, const Schema& schema, Record record) const;
 
   std::string what_is_awaited() const;
+  void abandon_threads();
   Result<Delivery> deliver(Lock& lock);
 
   const std::shared_ptr<const ExecutionPlan> plan_;
@@ -207,6 +210,7 @@ class Runner : public std::enable_shared_from_this<Runner> {
   bool cold_ = false;   // the last synchronous read would have waited
   uint64_t probe_ = 0;
   bool closed_ = false;
+  bool abandoned_ = false;  // a compute thread did not come back
   std::map<uint64_t, std::shared_ptr<Call>> calls_;  // by priority
   Stats stats_;
   int64_t waited_ns_ = 0;  // by the consumer, for the batch at cursor_

@@ -29,7 +29,7 @@ std::shared_ptr<SlowStore> jittery(const std::vector<uint64_t>& sizes, uint64_t 
 
 TEST(Runner, same_bytes_for_any_threads_window_requests_memory_and_store) {
   const std::vector<uint64_t> sizes = mixed_sizes(100);
-  Setup reference;
+  Rig reference;
   reference.sizes = sizes;
   const Outcome expected = drain(*reference.run());
   ASSERT_EQ(expected.ids.size(), 100u);
@@ -41,7 +41,7 @@ TEST(Runner, same_bytes_for_any_threads_window_requests_memory_and_store) {
     for (const int requests : {1, 64}) {
       for (const uint64_t memory : {uint64_t{6000}, uint64_t{64} << 20}) {
         for (const bool slow : {false, true}) {
-          Setup setup;
+          Rig setup;
           setup.sizes = sizes;
           if (slow) setup.store = jittery(sizes, static_cast<uint64_t>(threads));
           setup.options = {.threads = threads, .requests = requests, .window_batches = threads, .memory = memory};
@@ -58,7 +58,7 @@ TEST(Runner, same_bytes_for_any_threads_window_requests_memory_and_store) {
 }
 
 TEST(Runner, an_error_stands_in_the_place_of_its_batch_and_the_next_one_follows) {
-  Setup setup;
+  Rig setup;
   setup.shuffled = false;
   setup.ops = {{"summary", summary({0, 3, 17})}};
   for (const int threads : {1, 4}) {
@@ -74,7 +74,7 @@ TEST(Runner, an_error_stands_in_the_place_of_its_batch_and_the_next_one_follows)
 TEST(Runner, skipped_samples_leave_no_gap) {
   std::optional<Outcome> first;
   for (const int threads : {1, 3, 8}) {
-    Setup setup;
+    Rig setup;
     setup.ops = {{"summary", summary({0, 3, 17, 18, 19})}};
     setup.options.threads = threads;
     setup.options.bad_sample = BadSample::kSkip;
@@ -90,7 +90,7 @@ TEST(Runner, skipped_samples_leave_no_gap) {
 }
 
 TEST(Runner, a_batch_of_bad_samples_is_empty_and_still_a_step) {
-  Setup setup;
+  Rig setup;
   setup.sizes.resize(16);
   setup.shuffled = false;
   setup.ops = {{"summary", summary({0, 1, 2, 3, 4, 5, 6, 7})}};
@@ -108,7 +108,7 @@ TEST(Runner, stand_ins_are_the_same_for_any_thread_count) {
   std::optional<Outcome> first;
   for (const int threads : {1, 3, 8}) {
     for (const bool slow : {false, true}) {
-      Setup setup;
+      Rig setup;
       std::set<int64_t> bad;
       for (int64_t id = 0; id < 50; id += 2) bad.insert(id);
       setup.ops = {{"summary", summary(bad)}};
@@ -129,7 +129,7 @@ TEST(Runner, stand_ins_are_the_same_for_any_thread_count) {
 
 TEST(Runner, when_no_stand_in_is_good_the_last_error_is_raised) {
   for (const size_t n : {size_t{1}, size_t{2}, size_t{40}, size_t{300}}) {
-    Setup setup;
+    Rig setup;
     setup.sizes.assign(n, 10);
     setup.batch = 1;
     std::set<int64_t> all;
@@ -145,7 +145,7 @@ TEST(Runner, when_no_stand_in_is_good_the_last_error_is_raised) {
 
 TEST(Runner, weather_is_not_a_matter_of_policy_and_the_batch_can_be_asked_for_again) {
   for (const BadSample policy : {BadSample::kRaise, BadSample::kSkip, BadSample::kReplace}) {
-    Setup setup;
+    Rig setup;
     setup.store = slow_store(Objects::store_of(setup.sizes), {.seed = 3, .error_rate = 0.03});
     setup.options.bad_sample = policy;
     const auto runner = setup.run();
@@ -164,7 +164,7 @@ TEST(Runner, weather_is_not_a_matter_of_policy_and_the_batch_can_be_asked_for_ag
       ++batches;
     }
     EXPECT_GT(unavailable, 0);
-    Setup calm;
+    Rig calm;
     EXPECT_EQ(ids, drain(*calm.run()).ids);
   }
 }
@@ -173,7 +173,7 @@ TEST(Runner, oldest_gets_its_bytes) {
   // The head of the line is the largest object, and the budget its size plus one batch.
   for (const bool slow : {false, true}) {
     for (const int threads : {1, 4}) {
-      Setup setup;
+      Rig setup;
       setup.sizes.assign(64, 1000);
       setup.sizes[0] = 200'000;
       setup.sizes[33] = 200'000;
@@ -192,7 +192,7 @@ TEST(Runner, oldest_gets_its_bytes) {
 }
 
 TEST(Runner, younger_elements_give_their_bytes_back) {
-  Setup setup;
+  Rig setup;
   setup.sizes.assign(40, 1000);
   setup.sizes[1] = 50'000;
   setup.shuffled = false;
@@ -215,7 +215,7 @@ TEST(Runner, younger_elements_give_their_bytes_back) {
 
 TEST(Runner, what_never_fits_is_refused_with_the_figure) {
   for (const BadSample policy : {BadSample::kRaise, BadSample::kSkip, BadSample::kReplace}) {
-    Setup setup;
+    Rig setup;
     setup.shuffled = false;
     setup.ops = {{"summary", summary({}, 10'000)}};
     setup.options.memory = 9000;
@@ -234,7 +234,7 @@ TEST(Runner, what_never_fits_is_refused_with_the_figure) {
 }
 
 TEST(Runner, values_of_unknown_size_are_joined_within_the_budget) {
-  Setup setup;
+  Rig setup;
   setup.ops.clear();
   setup.made.reset();
   setup.sizes = mixed_sizes(40);
@@ -251,8 +251,8 @@ TEST(Runner, values_of_unknown_size_are_joined_within_the_budget) {
 }
 
 // One row of 10,000 numbers makes every row of its batch that long.
-Setup padded(uint64_t memory) {
-  Setup setup;
+Rig padded(uint64_t memory) {
+  Rig setup;
   setup.sizes.assign(16, 10);
   setup.batch = 16;
   setup.shuffled = false;
@@ -272,7 +272,7 @@ Setup padded(uint64_t memory) {
 }
 
 TEST(Runner, padding_that_fits_is_made) {
-  Setup setup = padded(200'000);
+  Rig setup = padded(200'000);
   const auto runner = setup.run();
   const Result<Runner::Delivery> delivery = runner->next_for(20s);
   ASSERT_TRUE(delivery.ok()) << delivery.status().to_string();
@@ -285,7 +285,7 @@ TEST(Runner, padding_that_fits_is_made) {
 }
 
 TEST(Runner, padding_that_never_fits_is_told_instead_of_tried_for_ever) {
-  Setup setup = padded(100'000);
+  Rig setup = padded(100'000);
   const auto runner = setup.run();
   const Result<Runner::Delivery> delivery = runner->next_for(20s);
   ASSERT_EQ(delivery.status().code(), Code::kOutOfBudget) << delivery.status().to_string();
@@ -295,7 +295,7 @@ TEST(Runner, padding_that_never_fits_is_told_instead_of_tried_for_ever) {
 
 TEST(Runner, values_whose_size_nobody_announced_stay_within_the_budget) {
   // No fetch, and every row makes 5,000 bytes out of nothing: they count before they are kept.
-  Setup setup;
+  Rig setup;
   setup.sizes.assign(64, 0);
   setup.batch = 4;
   setup.ops = {{"rows", [](Record& record, const SampleContext& context) -> Status {
@@ -315,7 +315,7 @@ TEST(Runner, values_whose_size_nobody_announced_stay_within_the_budget) {
 }
 
 TEST(Runner, rows_that_do_not_go_together_are_an_error_of_their_batch) {
-  Setup setup = padded(1 << 20);
+  Rig setup = padded(1 << 20);
   setup.change_plan = nullptr;
   setup.ops = {{"rows", [](Record& record, const SampleContext& context) -> Status {
                   record[0] = Value::of(Tensor::allocate(context.key.id == 5 ? DType::kInt64 : DType::kUint8, {2}));
@@ -328,7 +328,7 @@ TEST(Runner, rows_that_do_not_go_together_are_an_error_of_their_batch) {
 }
 
 TEST(Runner, an_operator_that_throws_is_an_internal_error_and_no_crash) {
-  Setup setup;
+  Rig setup;
   setup.ops = {{"throws", [](Record&, const SampleContext&) -> Status { throw std::runtime_error("thrown on purpose"); }}};
   const auto runner = setup.run();
   const Result<Runner::Delivery> delivery = runner->next_for(20s);
@@ -343,7 +343,7 @@ TEST(Runner, a_long_wait_is_logged_once_with_what_is_awaited) {
     std::lock_guard lock(mutex);
     lines.push_back(line);
   });
-  Setup setup;
+  Rig setup;
   setup.shuffled = false;
   auto slow = slow_store(Objects::store_of(setup.sizes), {.latency_ms = 1, .manual_clock = true});
   setup.store = slow;
@@ -395,11 +395,11 @@ class HalfCold final : public Store {
 };
 
 TEST(Runner, cold_objects_are_read_without_holding_a_compute_thread) {
-  Setup warm;
+  Rig warm;
   warm.sizes = mixed_sizes(200);
   const Outcome expected = drain(*warm.run());
   for (const int requests : {1, 16}) {
-    Setup setup;
+    Rig setup;
     setup.sizes = warm.sizes;
     const auto store = std::make_shared<HalfCold>(jittery(setup.sizes));
     const auto half = std::make_shared<HalfCold>(Objects::store_of(setup.sizes));
@@ -416,7 +416,7 @@ TEST(Runner, cold_objects_are_read_without_holding_a_compute_thread) {
 }
 
 TEST(Runner, a_store_that_answers_at_once_does_not_nest) {
-  Setup setup;
+  Rig setup;
   setup.sizes.assign(60'000, 8);
   setup.batch = 20'000;
   const auto store = std::make_shared<HalfCold>(Objects::store_of(setup.sizes));
@@ -428,7 +428,7 @@ TEST(Runner, a_store_that_answers_at_once_does_not_nest) {
 }
 
 TEST(Runner, seek_goes_anywhere_and_gives_what_a_straight_run_gives) {
-  Setup setup;
+  Rig setup;
   setup.epochs = std::nullopt;
   setup.store = jittery(setup.sizes);
   const auto straight = setup.run();
@@ -453,7 +453,7 @@ TEST(Runner, seek_goes_anywhere_and_gives_what_a_straight_run_gives) {
 }
 
 TEST(Runner, close_ends_a_wait_and_may_come_twice) {
-  Setup setup;
+  Rig setup;
   setup.store = slow_store(Objects::store_of(setup.sizes), {.latency_ms = 1, .manual_clock = true});
   const auto runner = setup.run();
   std::thread closer([&] {
@@ -471,7 +471,7 @@ TEST(Runner, close_ends_a_wait_and_may_come_twice) {
 }
 
 TEST(Runner, nothing_is_fetched_past_the_last_epoch) {
-  Setup setup;
+  Rig setup;
   setup.epochs = 2;
   setup.options.window_batches = 50;
   const auto store = std::make_shared<HalfCold>(Objects::store_of(setup.sizes));
@@ -484,7 +484,7 @@ TEST(Runner, nothing_is_fetched_past_the_last_epoch) {
 }
 
 TEST(Runner, batches_outlive_the_runner) {
-  Setup setup;
+  Rig setup;
   std::vector<Batch> held;
   std::string expected;
   {

@@ -99,7 +99,7 @@ inline Does::Function summary(std::set<int64_t> bad = {}, uint64_t working_bytes
 }
 
 /// What a test runs; run() makes the runner.
-struct Setup {
+struct Rig {
   std::shared_ptr<Store> store;
   std::vector<uint64_t> sizes = std::vector<uint64_t>(50, 1000);
   std::vector<std::pair<std::string, Does::Function>> ops = {{"summary", summary()}};

@@ -40,6 +40,14 @@ void Executor::stop() {
   }
 }
 
+void Executor::abandon() {
+  std::lock_guard lock(mutex_);
+  stopping_ = true;
+  wake_.notify_all();
+  for (std::thread& thread : threads_) thread.detach();
+  threads_.clear();
+}
+
 void Executor::run() {
   // Signals belong to the threads of the program that uses the engine.
   sigset_t all;

@@ -31,6 +31,9 @@ class Executor {
   void post(uint64_t priority, Task task);
   int threads() const { return thread_count_; }
   void stop();
+  /// For tasks that do not return: the threads go on without an owner and end when they can. The executor itself must then
+  /// never be destroyed.
+  void abandon();
 
  private:
   struct Entry {

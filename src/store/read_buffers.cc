@@ -30,7 +30,7 @@ size_t ReadBuffers::class_bytes(size_t size_class) {
 }
 
 Result<Buffer> ReadBuffers::acquire(size_t size) {
-  if (size > SIZE_MAX / 4 || class_of(size) >= kClasses) {
+  if (size > kMaxBlock) {
     return out_of_budget(fmt::format("no memory for a read of {} bytes", size), size);
   }
   const size_t size_class = class_of(size);

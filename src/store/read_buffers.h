@@ -20,6 +20,7 @@ namespace forebay {
 class ReadBuffers : public std::enable_shared_from_this<ReadBuffers> {
  public:
   static constexpr size_t kMinBlock = 4096;
+  static constexpr size_t kMaxBlock = size_t{1} << 39;  ///< more than any host has; a sparse file may claim it
 
   static std::shared_ptr<ReadBuffers> make(uint64_t idle_capacity_bytes);
   ~ReadBuffers();
@@ -36,7 +37,7 @@ class ReadBuffers : public std::enable_shared_from_this<ReadBuffers> {
     uint64_t released_at;
   };
   static constexpr size_t kStepsPerOctave = 4;
-  static constexpr size_t kClasses = 52 * kStepsPerOctave;
+  static constexpr size_t kClasses = 28 * kStepsPerOctave;
 
   explicit ReadBuffers(uint64_t idle_capacity_bytes) : capacity_(idle_capacity_bytes) {}
   static size_t class_of(size_t size);

@@ -9,7 +9,8 @@ namespace {
 // Everything here follows Pillow's order of operations in double precision, since the last bit decides the weights.
 struct Triangle {
   explicit Triangle(const AxisSpec& spec)
-      : scale(static_cast<double>(spec.in) / static_cast<double>(spec.out)), support(std::max(scale, 1.0)), in(spec.in) {}
+      : scale(static_cast<double>(spec.in) / static_cast<double>(spec.out)), support(std::max(scale, 1.0)),
+        in(spec.in) {}
 
   double scale, support;
   int64_t in;
@@ -49,7 +50,8 @@ Taps bilinear_taps(const Triangle& triangle, int64_t i, std::span<double> exact,
 class NearestWalk {
  public:
   explicit NearestWalk(const AxisSpec& spec)
-      : step_(static_cast<double>(spec.in) / static_cast<double>(spec.out)), position_(step_ * 0.5), last_(spec.in - 1) {
+      : step_(static_cast<double>(spec.in) / static_cast<double>(spec.out)), position_(step_ * 0.5),
+        last_(spec.in - 1) {
     for (int64_t i = 0; i < spec.first; ++i) position_ += step_;
   }
   int64_t next() {
@@ -108,7 +110,8 @@ void nearest_indices(const AxisSpec& spec, std::span<int64_t> indices) {
 
 uint64_t Axis::bytes(const AxisSpec& spec) {
   const auto count = static_cast<uint64_t>(spec.count), taps = static_cast<uint64_t>(max_taps(spec));
-  return taps * (sizeof(double) + sizeof(int32_t)) + align8(count * sizeof(int32_t)) + align8(count * taps * sizeof(int32_t)) + 8;
+  return taps * (sizeof(double) + sizeof(int32_t)) + align8(count * sizeof(int32_t)) +
+         align8(count * taps * sizeof(int32_t)) + 8;
 }
 
 Axis Axis::build(const AxisSpec& spec, std::span<uint8_t> memory) {
@@ -116,7 +119,9 @@ Axis Axis::build(const AxisSpec& spec, std::span<uint8_t> memory) {
   const std::span<double> exact(reinterpret_cast<double*>(memory.data()), stride);
   int32_t* const integers = reinterpret_cast<int32_t*>(exact.data() + stride);
   const std::span<int32_t> rounded(integers, stride);
-  Axis axis{spec.count, 1, {integers + stride, static_cast<size_t>(spec.count)},
+  Axis axis{spec.count,
+            1,
+            {integers + stride, static_cast<size_t>(spec.count)},
             {integers + stride + spec.count, static_cast<size_t>(spec.count * stride)}};
 
   const Triangle triangle(spec);

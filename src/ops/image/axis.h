@@ -41,9 +41,9 @@ void nearest_indices(const AxisSpec& spec, std::span<int64_t> indices);
 /// (Σ weights[i × taps + t] × sample[start[i] + t] + half) >> kWeightBits, exactly what Pillow computes.
 struct Axis {
   int64_t count = 0;
-  int64_t taps = 0;             ///< weights per output, zeros at the end where fewer count
-  std::span<int32_t> start;     ///< relative to input_range().first
-  std::span<int32_t> weights;   ///< count × taps
+  int64_t taps = 0;            ///< weights per output, zeros at the end where fewer count
+  std::span<int32_t> start;    ///< relative to input_range().first
+  std::span<int32_t> weights;  ///< count × taps
 
   /// Bytes of memory that build() needs.
   static uint64_t bytes(const AxisSpec& spec);

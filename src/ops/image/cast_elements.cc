@@ -119,11 +119,7 @@ void cast_elements(DType from, const uint8_t* in, DType to, uint8_t* out, int64_
     if (n > 0) std::memcpy(out, in, static_cast<size_t>(n) * dtype_size(from));
     return;
   }
-  with_type(from, [&](auto a) {
-    with_type(to, [&](auto b) {
-      cast_all<decltype(a), decltype(b)>(in, out, n);
-    });
-  });
+  with_type(from, [&](auto a) { with_type(to, [&](auto b) { cast_all<decltype(a), decltype(b)>(in, out, n); }); });
 }
 
 }  // namespace forebay

@@ -30,7 +30,8 @@ TEST(cast_elements, to_integers_rounds_half_to_even_and_saturates) {
 
 TEST(cast_elements, between_integers_saturates) {
   EXPECT_EQ((cast<uint8_t, int64_t>(DType::kInt64, DType::kUint8, {-1, 7, 256})), (std::vector<uint8_t>{0, 7, 255}));
-  EXPECT_EQ((cast<int32_t, uint64_t>(DType::kUint64, DType::kInt32, {5, UINT64_MAX})), (std::vector<int32_t>{5, INT32_MAX}));
+  EXPECT_EQ((cast<int32_t, uint64_t>(DType::kUint64, DType::kInt32, {5, UINT64_MAX})),
+            (std::vector<int32_t>{5, INT32_MAX}));
 }
 
 TEST(cast_elements, bool_is_everything_but_zero) {
@@ -41,9 +42,9 @@ TEST(cast_elements, bool_is_everything_but_zero) {
 TEST(cast_elements, halves_round_to_the_nearest_even) {
   EXPECT_EQ(half_from_double(1.0), 0x3c00);
   EXPECT_EQ(half_from_double(-2.0), 0xc000);
-  EXPECT_EQ(half_from_double(1.0 + 0x1p-11), 0x3c00);          // a tie, to even
+  EXPECT_EQ(half_from_double(1.0 + 0x1p-11), 0x3c00);  // a tie, to even
   EXPECT_EQ(half_from_double(1.0 + 3 * 0x1p-11), 0x3c02);
-  EXPECT_EQ(half_from_double(2047.9), 0x6800);                  // carries into the exponent
+  EXPECT_EQ(half_from_double(2047.9), 0x6800);  // carries into the exponent
   EXPECT_EQ(half_from_double(65519.9), 0x7bff);
   EXPECT_EQ(half_from_double(65520.0), 0x7c00);
   EXPECT_EQ(half_from_double(0x1p-24), 0x0001);

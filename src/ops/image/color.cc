@@ -57,16 +57,15 @@ void put_rgb(const Hsv& hsv, uint8_t* rgb) {
     rgb[0] = rgb[1] = rgb[2] = hsv.v;
     return;
   }
-  const float turn = static_cast<float>(hsv.h * 6.0f / 255.0f);
-  const auto sector = static_cast<int>(std::floor(hsv.h * 6.0 / 255.0));
-  (void)turn;
+  const auto sector = static_cast<int>(hsv.h * 6.0 / 255.0);
   const auto rest = static_cast<float>(hsv.h * 6.0 / 255.0 - sector);
   const auto s = static_cast<float>(hsv.s / 255.0);
   const uint8_t v = hsv.v;
   const uint8_t p = to_byte(std::round(v * (1.0 - s)));
   const uint8_t q = to_byte(std::round(v * (1.0 - s * rest)));
   const uint8_t t = to_byte(std::round(v * (1.0 - s * (1.0 - rest))));
-  const std::array<std::array<uint8_t, 3>, 6> sectors = {{{v, t, p}, {q, v, p}, {p, v, t}, {p, q, v}, {t, p, v}, {v, p, q}}};
+  const std::array<std::array<uint8_t, 3>, 6> sectors = {
+      {{v, t, p}, {q, v, p}, {p, v, t}, {p, q, v}, {t, p, v}, {v, p, q}}};
   std::copy_n(sectors[sector % 6].begin(), 3, rgb);
 }
 

@@ -6,14 +6,15 @@ namespace forebay {
 namespace {
 
 template <typename T>
-void gather(const TensorPixels& from, std::span<const int64_t> rows, std::span<const int64_t> columns, bool channels_first,
-            T* out) {
+void gather(const TensorPixels& from, std::span<const int64_t> rows, std::span<const int64_t> columns,
+            bool channels_first, T* out) {
   const int64_t channels = from.channels();
   const auto width = static_cast<int64_t>(columns.size()), height = static_cast<int64_t>(rows.size());
   const int64_t step_x = channels_first ? 1 : channels, step_channel = channels_first ? width * height : 1;
   for (int64_t c = 0; c < channels; ++c) {
     for (int64_t y = 0; y < height; ++y) {
-      const T* const row = from.tensor.data<T>() + std::max<int64_t>(rows[y], 0) * from.step_y() + c * from.step_channel();
+      const T* const row =
+          from.tensor.data<T>() + std::max<int64_t>(rows[y], 0) * from.step_y() + c * from.step_channel();
       T* const to = out + y * width * step_x + c * step_channel;
       for (int64_t x = 0; x < width; ++x) {
         to[x * step_x] = rows[y] < 0 || columns[x] < 0 ? T{} : row[columns[x] * from.step_x()];

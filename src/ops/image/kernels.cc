@@ -59,7 +59,8 @@ const ImageKernels& image_kernels(SimdLevel level) {
 #if defined(__x86_64__)
   static constexpr ImageKernels kSse4 = {sse4::horizontal_rgb, sse4::vertical, sse4::planar_float, sse4::packed_rgb};
   static constexpr ImageKernels kAvx2 = {avx2::horizontal_rgb, avx2::vertical, avx2::planar_float, avx2::packed_rgb};
-  static constexpr ImageKernels kAvx512 = {avx512::horizontal_rgb, avx512::vertical, avx512::planar_float, avx512::packed_rgb};
+  static constexpr ImageKernels kAvx512 = {avx512::horizontal_rgb, avx512::vertical, avx512::planar_float,
+                                           avx512::packed_rgb};
   switch (level) {
     case SimdLevel::kSse4: return kSse4;
     case SimdLevel::kAvx2: return kAvx2;

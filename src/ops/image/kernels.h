@@ -36,7 +36,8 @@ struct ImageKernels {
   /// The weighted sum of `taps` rows, `bytes` long.
   void (*vertical)(const int32_t* weights, int64_t taps, const uint8_t* const* rows, int64_t bytes, uint8_t* out);
   /// Pixels of four bytes to three planes of x × scale + bias. Writes exactly `width` floats a plane.
-  void (*planar_float)(const uint8_t* pixels, int64_t width, const float* scale, const float* bias, float* const* planes);
+  void (*planar_float)(const uint8_t* pixels, int64_t width, const float* scale, const float* bias,
+                       float* const* planes);
   /// Pixels of four bytes to packed RGB. Writes exactly 3 × `width` bytes.
   void (*packed_rgb)(const uint8_t* pixels, int64_t width, uint8_t* out);
 };

@@ -20,12 +20,12 @@ FOREBAY_LANE Vec load(const void* from) { return _mm512_loadu_si512(static_cast<
 FOREBAY_LANE void store(void* to, Vec v) { _mm512_storeu_si512(static_cast<__m512i*>(to), v); }
 FOREBAY_LANE __m128i load_lane(const void* from) { return _mm_loadu_si128(static_cast<const __m128i*>(from)); }
 FOREBAY_LANE Vec broadcast_lane(const void* from) { return _mm512_broadcast_i32x4(load_lane(from)); }
-FOREBAY_LANE __m256i load_two(const uint8_t* first, const uint8_t* second) {
-  return _mm256_inserti128_si256(_mm256_castsi128_si256(load_lane(first)), load_lane(second), 1);
-}
+// Broadcasts under a mask are loads and a blend; inserting lanes would load the port that the shuffles need.
 FOREBAY_LANE Vec load_lanes(const uint8_t* row, const int32_t* offsets) {
-  return _mm512_inserti64x4(_mm512_castsi256_si512(load_two(row + offsets[0], row + offsets[1])),
-                            load_two(row + offsets[2], row + offsets[3]), 1);
+  Vec lanes = _mm512_castsi128_si512(load_lane(row + offsets[0]));
+  lanes = _mm512_mask_broadcast_i32x4(lanes, 0x00f0, load_lane(row + offsets[1]));
+  lanes = _mm512_mask_broadcast_i32x4(lanes, 0x0f00, load_lane(row + offsets[2]));
+  return _mm512_mask_broadcast_i32x4(lanes, 0xf000, load_lane(row + offsets[3]));
 }
 FOREBAY_LANE Vec zero() { return _mm512_setzero_si512(); }
 FOREBAY_LANE Vec set32(int32_t x) { return _mm512_set1_epi32(x); }

@@ -64,7 +64,8 @@ struct Sums {
 
 FOREBAY_LANE void add_rows(const Vec& a, const Vec& b, Vec high, Vec low, Sums* high_sums, Sums* low_sums) {
   const Vec both_low = low8(a, b), both_high = high8(a, b);
-  const Vec words[4] = {low8(both_low, zero()), high8(both_low, zero()), low8(both_high, zero()), high8(both_high, zero())};
+  const Vec words[4] = {low8(both_low, zero()), high8(both_low, zero()), low8(both_high, zero()),
+                        high8(both_high, zero())};
   for (int i = 0; i < 4; ++i) {
     high_sums->part[i] = add32(high_sums->part[i], madd(words[i], high));
     low_sums->part[i] = add32(low_sums->part[i], madd(words[i], low));
@@ -80,7 +81,7 @@ FOREBAY_TARGET void vertical_taps(const int32_t* weights, int64_t any_taps, cons
     int64_t t = 0;
     for (; t + 2 <= taps; t += 2) {
       add_rows(load(rows[t] + at), load(rows[t + 1] + at), pair_of(weights[t] >> 8, weights[t + 1] >> 8),
-                  pair_of(weights[t] & 255, weights[t + 1] & 255), &high, &low);
+               pair_of(weights[t] & 255, weights[t + 1] & 255), &high, &low);
     }
     if (t < taps) {
       add_rows(load(rows[t] + at), zero(), pair_of(weights[t] >> 8, 0), pair_of(weights[t] & 255, 0), &high, &low);
@@ -103,7 +104,8 @@ FOREBAY_TARGET void horizontal_rgb(const HorizontalTaps& taps, const uint8_t* ro
   }
 }
 
-FOREBAY_TARGET void vertical(const int32_t* weights, int64_t taps, const uint8_t* const* rows, int64_t bytes, uint8_t* out) {
+FOREBAY_TARGET void vertical(const int32_t* weights, int64_t taps, const uint8_t* const* rows, int64_t bytes,
+                             uint8_t* out) {
   switch (taps) {
     case 2: return vertical_taps<2>(weights, taps, rows, bytes, out);
     case 3: return vertical_taps<3>(weights, taps, rows, bytes, out);

@@ -4,10 +4,11 @@
 
 // The kernels for x86: one text (kernels_lanes.inl) compiled three times over the few instructions it needs.
 
-#define FOREBAY_DECLARE_KERNELS                                                                                        \
-  void horizontal_rgb(const HorizontalTaps& taps, const uint8_t* row, uint8_t* out);                                   \
-  void vertical(const int32_t* weights, int64_t taps, const uint8_t* const* rows, int64_t bytes, uint8_t* out);        \
-  void planar_float(const uint8_t* pixels, int64_t width, const float* scale, const float* bias, float* const* planes); \
+#define FOREBAY_DECLARE_KERNELS                                                                                 \
+  void horizontal_rgb(const HorizontalTaps& taps, const uint8_t* row, uint8_t* out);                            \
+  void vertical(const int32_t* weights, int64_t taps, const uint8_t* const* rows, int64_t bytes, uint8_t* out); \
+  void planar_float(const uint8_t* pixels, int64_t width, const float* scale, const float* bias,                \
+                    float* const* planes);                                                                      \
   void packed_rgb(const uint8_t* pixels, int64_t width, uint8_t* out);
 
 namespace forebay::sse4 {

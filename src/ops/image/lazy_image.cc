@@ -48,8 +48,8 @@ Status check_pixels(const Tensor& tensor, bool channels_first) {
   }
   const int64_t channels = shape.rank() == 2 ? 1 : shape[channels_first ? 0 : 2];
   if (channels > kMaxChannels) {
-    return unsupported(fmt::format("a picture of shape {} has {} channels; up to {} are handled{}", text, channels, kMaxChannels,
-                                   channels_first ? "" : ", last in the shape"));
+    return unsupported(fmt::format("a picture of shape {} has {} channels; up to {} are handled{}", text, channels,
+                                   kMaxChannels, channels_first ? "" : ", last in the shape"));
   }
   return {};
 }
@@ -88,9 +88,7 @@ Rect LazyImage::resized() const {
   return resize_ ? Rect{0, 0, resize_->width, resize_->height} : Rect{0, 0, crop_.width, crop_.height};
 }
 
-bool LazyImage::reaches_over(const Rect& part) const {
-  return intersection(part, {0, 0, width(), height()}) != part;
-}
+bool LazyImage::reaches_over(const Rect& part) const { return intersection(part, {0, 0, width(), height()}) != part; }
 
 Status LazyImage::crop(const Rect& part, WorkMemory& memory) {
   // Zeros begin where the picture ends as it stands: not at an earlier crop's edge, and not before scale and bias.
@@ -223,7 +221,8 @@ Status LazyImage::write_pixels(const Work& work, std::span<uint8_t> out, WorkMem
 }
 
 void LazyImage::write_elements(const Work& work, std::span<uint8_t> out, WorkMemory& memory) const {
-  const std::span<uint8_t> scratch = memory.scratch(kResamplerSlot, static_cast<size_t>(width() + height()) * sizeof(int64_t));
+  const std::span<uint8_t> scratch =
+      memory.scratch(kResamplerSlot, static_cast<size_t>(width() + height()) * sizeof(int64_t));
   const std::span<int64_t> indices(reinterpret_cast<int64_t*>(scratch.data()), static_cast<size_t>(width() + height()));
   const std::span<int64_t> columns = indices.first(width()), rows = indices.subspan(width());
   fill_indices(work.resample.horizontal, crop_.x, work.resample.left, columns);

@@ -61,8 +61,8 @@ class LazyImage final : public Deferred {
   /// What write() has to do, worked out from the description.
   struct Work {
     ResampleSpec resample;
-    Rect part;             // of the source
-    bool copies = false;   // the rows of the source are the rows of the result
+    Rect part;            // of the source
+    bool copies = false;  // the rows of the source are the rows of the result
   };
 
   explicit LazyImage(PixelSource source);
@@ -78,14 +78,14 @@ class LazyImage final : public Deferred {
   Status settle(WorkMemory& memory);
 
   PixelSource source_;
-  Rect crop_;                      // of the upright source, inside it
-  bool flip_before_ = false;       // the crop, before the resize
+  Rect crop_;                 // of the upright source, inside it
+  bool flip_before_ = false;  // the crop, before the resize
   std::optional<Resize> resize_;
-  Rect window_;                    // of the resized picture, may reach over its edge
+  Rect window_;  // of the resized picture, may reach over its edge
   bool flip_after_ = false;
   bool scaled_ = false;
   Pointwise pointwise_;
-  bool channel_axis_ = true;       // false: two axes, as the tensor it came from
+  bool channel_axis_ = true;  // false: two axes, as the tensor it came from
   bool channels_first_ = false;
   DType dtype_ = DType::kUint8;
 };

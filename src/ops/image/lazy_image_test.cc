@@ -20,18 +20,22 @@ std::vector<std::vector<OpSpec>> chains() {
       {resized_crop, maybe_flip, normalize},
       {step("resize", {{"short_side", 40}}), step("center_crop", {{"n", 32}}), normalize},
       {flip, resized_crop, normalize, step("cast", {{"dtype", "float16"}})},
-      {step("random_crop", {{"n", {20, 30}}}), flip, step("random_crop", {{"n", 16}}), step("layout", {{"order", "chw"}})},
+      {step("random_crop", {{"n", {20, 30}}}), flip, step("random_crop", {{"n", 16}}),
+       step("layout", {{"order", "chw"}})},
       {step("resize", {{"size", 40}}), step("resize", {{"size", {17, 23}}}), normalize},
       {step("center_crop", {{"n", {90, 40}}}), flip, step("resize", {{"size", 33}}), normalize},
       {step("center_crop", {{"n", 100}}), step("center_crop", {{"n", 60}}), step("center_crop", {{"n", 80}}), flip},
       {step("random_crop", {{"n", 21}}), step("center_crop", {{"n", 40}}), flip, normalize},
       {normalize, flip, step("center_crop", {{"n", {80, 20}}}), step("cast", {{"dtype", "int16"}})},
-      {normalize, step("layout", {{"order", "hwc"}}), step("random_crop", {{"n", 9}}), flip, step("layout", {{"order", "chw"}})},
+      {normalize, step("layout", {{"order", "hwc"}}), step("random_crop", {{"n", 9}}), flip,
+       step("layout", {{"order", "chw"}})},
       {step("layout", {{"order", "hwc"}}), resized_crop, normalize},
       {step("layout", {{"order", "chw"}}), resized_crop, flip, step("random_crop", {{"n", 20}})},
-      {resized_crop, step("color_jitter", {{"brightness", 0.4}, {"hue", 0.1}}), flip, step("center_crop", {{"n", 20}}), normalize},
+      {resized_crop, step("color_jitter", {{"brightness", 0.4}, {"hue", 0.1}}), flip, step("center_crop", {{"n", 20}}),
+       normalize},
       {step("cast", {{"dtype", "int8"}}), step("cast", {{"dtype", "float32"}}), flip, step("center_crop", {{"n", 70}})},
-      {step("cast", {{"dtype", "float64"}}), step("cast", {{"dtype", "uint8"}}), step("resize", {{"size", 20}}), normalize},
+      {step("cast", {{"dtype", "float64"}}), step("cast", {{"dtype", "uint8"}}), step("resize", {{"size", 20}}),
+       normalize},
       {step("resize", {{"size", 19}, {"interpolation", "nearest"}}), flip, normalize},
       {normalize, step("resize", {{"size", 19}, {"interpolation", "nearest"}}), flip},
   };
@@ -138,8 +142,8 @@ TEST(lazy_image, photographs_fused_equal_unfused_at_every_simd_level) {
   const auto data = shared_data();
   if (data.empty()) GTEST_SKIP() << "SHARED DATA ABSENT: photographs are not tested";
   const Schema schema({bytes_field("image")});
-  const std::vector<OpSpec> steps = {step("decode_image"), step("random_resized_crop", {{"n", 224}}), step("random_flip"),
-                                     step("normalize", {{"mean", kMean}, {"std", kStd}})};
+  const std::vector<OpSpec> steps = {step("decode_image"), step("random_resized_crop", {{"n", 224}}),
+                                     step("random_flip"), step("normalize", {{"mean", kMean}, {"std", kStd}})};
   int64_t id = 0;
   for (const auto& entry : std::filesystem::directory_iterator(data / "detection/coco_dummy/images")) {
     if (entry.path().extension() != ".jpeg" || id == 12) continue;

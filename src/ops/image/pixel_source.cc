@@ -44,8 +44,10 @@ Status read_turned(const EncodedPixels& from, const Rect& part, RowSink& sink, W
   const std::span<uint8_t> upright = memory.scratch(slot + 1, part_bytes(part, depth));
   CollectRows collect(as_stored.data(), row_bytes(stored, depth));
   FOREBAY_RETURN_IF_ERROR(decode_rows(from.bytes.span(), from.info, stored, from.mode, collect));
-  orient_pixels(as_stored.data(), stored.width, stored.height, static_cast<int>(depth), from.info.orientation, upright.data());
-  for (int64_t y = 0; y < part.height; ++y) sink.row(upright.data() + static_cast<uint64_t>(y) * row_bytes(part, depth));
+  orient_pixels(as_stored.data(), stored.width, stored.height, static_cast<int>(depth), from.info.orientation,
+                upright.data());
+  for (int64_t y = 0; y < part.height; ++y)
+    sink.row(upright.data() + static_cast<uint64_t>(y) * row_bytes(part, depth));
   return {};
 }
 
@@ -54,16 +56,21 @@ Status read_from(const EncodedPixels& from, const Rect& part, RowSink& sink, Wor
   return decode_rows(from.bytes.span(), from.info, part, from.mode, sink);
 }
 
-// Rows are copied because a tensor may end where its memory ends.
 Status read_from(const TensorPixels& from, const Rect& part, RowSink& sink, WorkMemory& memory, int slot) {
   const int64_t depth = from.channels();
   const std::span<uint8_t> row = memory.scratch(slot, row_bytes(part, depth));
+  const uint8_t* const end = from.tensor.buffer.data() + from.tensor.buffer.size();
   for (int64_t y = part.y; y < part.y + part.height; ++y) {
     const uint8_t* pixels = from.tensor.buffer.data() + y * from.step_y() + part.x * from.step_x();
-    if (from.step_channel() == 1) {
-      std::memcpy(row.data(), pixels, row.size());
-    } else {
-      for (int64_t i = 0; i < part.width * depth; ++i) row[i] = pixels[i / depth + i % depth * from.step_channel()];
+    const bool packed = from.step_channel() == 1;
+    // The last rows are copied, because a tensor may end where its memory ends.
+    if (packed && static_cast<uint64_t>(end - pixels) >= row.size() + kReadPast) {
+      sink.row(pixels);
+      continue;
+    }
+    if (packed) std::memcpy(row.data(), pixels, row.size());
+    for (int64_t i = 0; !packed && i < part.width * depth; ++i) {
+      row[i] = pixels[i / depth + i % depth * from.step_channel()];
     }
     sink.row(row.data());
   }

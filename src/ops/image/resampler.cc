@@ -9,7 +9,9 @@ namespace {
 constexpr uint64_t kAlign = 64;
 constexpr uint64_t align(uint64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 
-uint64_t output_row_bytes(const ResampleSpec& spec) { return static_cast<uint64_t>(spec.width * pixel_pitch(spec.channels)); }
+uint64_t output_row_bytes(const ResampleSpec& spec) {
+  return static_cast<uint64_t>(spec.width * pixel_pitch(spec.channels));
+}
 uint64_t kept_row_bytes(const ResampleSpec& spec) {
   if (!spec.vertical_first()) return output_row_bytes(spec);
   return static_cast<uint64_t>(input_range(spec.horizontal).count * spec.channels);
@@ -49,11 +51,9 @@ uint64_t ResampleSpec::working_bytes() const {
          align(kept_rows * sizeof(uint8_t*));
 }
 
-Resampler::Resampler(const ResampleSpec& spec, const ImageKernels& kernels, RowWriter& writer, WorkMemory& memory, int slot)
-    : spec_(spec),
-      kernels_(kernels),
-      writer_(writer),
-      vertical_first_(spec.vertical_first()),
+Resampler::Resampler(const ResampleSpec& spec, const ImageKernels& kernels, RowWriter& writer, WorkMemory& memory,
+                     int slot)
+    : spec_(spec), kernels_(kernels), writer_(writer), vertical_first_(spec.vertical_first()),
       kept_bytes_(static_cast<int64_t>(kept_row_bytes(spec))),
       kept_pitch_(static_cast<int64_t>(with_slack(kept_row_bytes(spec)))),
       source_rows_(input_range(spec.vertical).count) {
@@ -67,7 +67,8 @@ Resampler::Resampler(const ResampleSpec& spec, const ImageKernels& kernels, RowW
   mixed_ = carver.take(static_cast<uint64_t>(kept_pitch_)).data();
   finished_ = carver.take_zeros(with_slack(output_row_bytes(spec)));
   blank_ = carver.take_zeros(with_slack(output_row_bytes(spec)));
-  taken_ = reinterpret_cast<const uint8_t**>(carver.take(static_cast<uint64_t>(axis_y_.taps) * sizeof(uint8_t*)).data());
+  taken_ =
+      reinterpret_cast<const uint8_t**>(carver.take(static_cast<uint64_t>(axis_y_.taps) * sizeof(uint8_t*)).data());
 }
 
 void Resampler::row(const uint8_t* row) {
@@ -77,7 +78,8 @@ void Resampler::row(const uint8_t* row) {
   } else {
     across(row, to);
   }
-  while (done_ < axis_y_.count && std::min(axis_y_.start[done_] + axis_y_.taps, source_rows_) <= come_) finish_row(done_++);
+  while (done_ < axis_y_.count && std::min(axis_y_.start[done_] + axis_y_.taps, source_rows_) <= come_)
+    finish_row(done_++);
 }
 
 void Resampler::across(const uint8_t* row, uint8_t* out) const {

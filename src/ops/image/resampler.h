@@ -47,9 +47,9 @@ class Resampler final : public RowSink {
   int64_t source_rows_;
   Axis axis_x_, axis_y_;
   HorizontalTaps taps_x_;
-  uint8_t* kept_;          // axis_y_.taps rows, used in turn: after the horizontal pass, or as they came if it is the second
-  uint8_t* mixed_;         // the result of the vertical pass
-  uint8_t* finished_;      // of both, where the horizontal pass is the second
+  uint8_t* kept_;   // axis_y_.taps rows, used in turn: after the horizontal pass, or as they came if it is the second
+  uint8_t* mixed_;  // the result of the vertical pass
+  uint8_t* finished_;  // of both, where the horizontal pass is the second
   uint8_t* blank_;
   const uint8_t** taken_;  // the rows of one row of the result
   int64_t come_ = 0, done_ = 0;

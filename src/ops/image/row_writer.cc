@@ -7,11 +7,10 @@
 namespace forebay {
 
 RowWriter::RowWriter(const PixelFormat& format, const ImageKernels& kernels, std::span<uint8_t> out)
-    : format_(format),
-      kernels_(kernels),
-      out_(out.data()),
+    : format_(format), kernels_(kernels), out_(out.data()),
       planar_float_(format.channels_first && format.channels == 3 && format.dtype == DType::kFloat32),
-      packed_bytes_((!format.channels_first || format.channels == 1) && !format.scaled && format.dtype == DType::kUint8) {
+      packed_bytes_((!format.channels_first || format.channels == 1) && !format.scaled &&
+                    format.dtype == DType::kUint8) {
   if (!planar_float_ && !packed_bytes_) fill_table();
 }
 

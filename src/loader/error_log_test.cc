@@ -1,0 +1,61 @@
+#include "loader/error_log.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace forebay {
+namespace {
+
+RowError error(int64_t id, const char* op = "decode_image") {
+  return {0, id, corrupt("broken").with_operator(op).with_key("k" + std::to_string(id)).with_sample(id), false};
+}
+
+TEST(ErrorLog, one_entry_per_sample_and_operator_with_a_count) {
+  ErrorLog log(std::nullopt);
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(log.add(error(7)).ok());
+  EXPECT_TRUE(log.add(error(7, "resize")).ok());
+  EXPECT_TRUE(log.add(error(8)).ok());
+  ASSERT_EQ(log.entries().size(), 3u);
+  EXPECT_EQ(log.entries()[0].count, 3);
+  EXPECT_EQ(log.entries()[0].key, "k7");
+  EXPECT_EQ(log.entries()[0].code, "Corrupt");
+  EXPECT_EQ(log.entries()[0].op, "decode_image");
+  EXPECT_EQ(log.entries()[0].message, "broken");
+  EXPECT_EQ(log.total(), 5);
+}
+
+TEST(ErrorLog, is_bounded_and_goes_on_counting) {
+  ErrorLog log(std::nullopt);
+  for (int64_t id = 0; id < 12'000; ++id) EXPECT_TRUE(log.add(error(id)).ok());
+  EXPECT_TRUE(log.add(error(5)).ok());
+  EXPECT_EQ(log.entries().size(), ErrorLog::kMaxEntries);
+  EXPECT_EQ(log.entries()[5].count, 2);
+  EXPECT_EQ(log.total(), 12'001);
+}
+
+TEST(ErrorLog, the_error_after_the_last_allowed_one_is_raised) {
+  ErrorLog log(2);
+  EXPECT_TRUE(log.add(error(1)).ok());
+  EXPECT_TRUE(log.add(error(1)).ok());
+  const Status status = log.add(error(2));
+  EXPECT_EQ(status.code(), Code::kCorrupt);
+  EXPECT_EQ(status.key(), "k2");
+  EXPECT_EQ(status.sample(), 2);
+  EXPECT_NE(status.message().find("max_errors"), std::string::npos);
+  EXPECT_FALSE(ErrorLog(0).add(error(1)).ok());
+}
+
+TEST(ErrorLog, limits_are_counts_or_shares) {
+  EXPECT_EQ(*error_limit(std::nullopt, 1000), std::nullopt);
+  EXPECT_EQ(*error_limit(0, 1000), 0);
+  EXPECT_EQ(*error_limit(1, 1000), 1);
+  EXPECT_EQ(*error_limit(0.01, 1000), 10);
+  EXPECT_EQ(*error_limit(0.9999, 10), 9);
+  EXPECT_EQ(*error_limit(1e300, 10), 9'000'000'000'000'000'000);
+  EXPECT_FALSE(error_limit(-1, 10).ok());
+  EXPECT_FALSE(error_limit(std::nan(""), 10).ok());
+}
+
+}  // namespace
+}  // namespace forebay

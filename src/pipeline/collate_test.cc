@@ -1,0 +1,135 @@
+#include "pipeline/collate.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+namespace forebay {
+namespace {
+
+Value numbers(std::vector<int32_t> values, Shape shape) {
+  Tensor tensor = Tensor::allocate(DType::kInt32, shape);
+  if (!values.empty()) std::memcpy(tensor.buffer.data(), values.data(), values.size() * sizeof(int32_t));
+  return Value::of(std::move(tensor));
+}
+Value row(std::vector<int32_t> values) {
+  const auto n = static_cast<int64_t>(values.size());
+  return numbers(std::move(values), {n});
+}
+Value text(std::string_view words) {
+  Buffer buffer = Buffer::allocate(words.size());
+  std::memcpy(buffer.data(), words.data(), words.size());
+  return Value::of_text(std::move(buffer));
+}
+Field field_of(FieldKind kind, Shape shape = {}) {
+  Field field;
+  field.name = "x";
+  field.kind = kind;
+  field.dtype = DType::kInt32;
+  field.shape = shape;
+  return field;
+}
+const Field kRows = field_of(FieldKind::kTensor, {Shape::kUnknown});
+const Field kAny = field_of(FieldKind::kAny);
+
+struct Collated {
+  Result<Collation> plan = Status(Code::kInternal, "");
+  BatchField field;
+  std::vector<int32_t> values() const { return {field.values.data<int32_t>(), field.values.data<int32_t>() + field.values.shape.elements()}; }
+  std::vector<int64_t> offsets() const {
+    return {field.offsets.data<int64_t>(), field.offsets.data<int64_t>() + field.offsets.shape.elements()};
+  }
+};
+
+Collated collate_all(const Field& field, const std::vector<Value>& rows) {
+  std::vector<const Value*> pointers;
+  for (const Value& value : rows) pointers.push_back(&value);
+  Collated result;
+  result.plan = plan_collation("x", field, pointers);
+  if (!result.plan.ok()) return result;
+  Buffer offsets;
+  if (result.plan->kind != BatchField::Kind::kDense) offsets = Buffer::allocate((rows.size() + 1) * sizeof(int64_t));
+  result.field = collate(*result.plan, pointers, Buffer::allocate(result.plan->value_bytes), offsets);
+  return result;
+}
+
+std::vector<Value> list(Value a, Value b, Value c) {
+  std::vector<Value> values;
+  values.push_back(std::move(a));
+  values.push_back(std::move(b));
+  values.push_back(std::move(c));
+  return values;
+}
+
+TEST(Collate, equal_shapes_stack) {
+  const Collated made = collate_all(kAny, list(numbers({1, 2}, {1, 2}), numbers({3, 4}, {1, 2}), numbers({5, 6}, {1, 2})));
+  EXPECT_EQ(made.field.kind, BatchField::Kind::kDense);
+  EXPECT_EQ(made.field.values.shape, (Shape{3, 1, 2}));
+  EXPECT_EQ(made.values(), (std::vector<int32_t>{1, 2, 3, 4, 5, 6}));
+}
+
+TEST(Collate, scalars_become_one_axis) {
+  const Collated made = collate_all(kAny, list(numbers({1}, {}), numbers({2}, {}), numbers({3}, {})));
+  EXPECT_EQ(made.field.values.shape, (Shape{3}));
+}
+
+TEST(Collate, rows_of_different_lengths_become_values_and_offsets) {
+  const Collated made = collate_all(kRows, list(row({1, 2}), row({}), row({3})));
+  EXPECT_EQ(made.field.kind, BatchField::Kind::kRagged);
+  EXPECT_EQ(made.values(), (std::vector<int32_t>{1, 2, 3}));
+  EXPECT_EQ(made.offsets(), (std::vector<int64_t>{0, 2, 2, 3}));
+  EXPECT_EQ(made.field.row(0).size(), 8u);
+  EXPECT_EQ(made.field.row(1).size(), 0u);
+}
+
+TEST(Collate, an_announced_ragged_field_is_ragged_where_lengths_happen_to_agree) {
+  EXPECT_EQ(collate_all(kRows, list(row({1}), row({2}), row({3}))).field.kind, BatchField::Kind::kRagged);
+  EXPECT_EQ(collate_all(kAny, list(row({1}), row({2}), row({3}))).field.kind, BatchField::Kind::kDense);
+}
+
+TEST(Collate, padding_fills_to_the_longest_or_the_length_given) {
+  Field padded = kRows;
+  padded.pad_value = -1;
+  const Collated longest = collate_all(padded, list(row({1, 2}), row({}), row({3})));
+  EXPECT_EQ(longest.field.kind, BatchField::Kind::kDense);
+  EXPECT_EQ(longest.field.values.shape, (Shape{3, 2}));
+  EXPECT_EQ(longest.values(), (std::vector<int32_t>{1, 2, -1, -1, 3, -1}));
+  padded.pad_length = 3;
+  EXPECT_EQ(collate_all(padded, list(row({1, 2}), row({}), row({3}))).values(), (std::vector<int32_t>{1, 2, -1, -1, -1, -1, 3, -1, -1}));
+  padded.pad_length = 1;
+  EXPECT_EQ(collate_all(padded, list(row({1, 2}), row({}), row({3}))).plan.status().code(), Code::kInvalidArgument);
+}
+
+TEST(Collate, text_is_joined) {
+  const Collated made = collate_all(field_of(FieldKind::kText), list(text("straße"), text(""), text("b")));
+  EXPECT_EQ(made.field.kind, BatchField::Kind::kText);
+  EXPECT_EQ(made.offsets(), (std::vector<int64_t>{0, 7, 7, 8}));
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(made.field.values.buffer.data()), 8), "straßeb");
+}
+
+TEST(Collate, what_does_not_go_together_is_named) {
+  const auto refused = [](const Field& field, std::vector<Value> values) { return collate_all(field, values).plan.status(); };
+  const Status shapes = refused(kAny, list(numbers({1, 2}, {1, 2}), numbers({1, 2}, {2, 1}), numbers({1, 2}, {1, 2})));
+  EXPECT_EQ(shapes.code(), Code::kInvalidArgument);
+  EXPECT_NE(shapes.message().find("'x'"), std::string::npos);
+  EXPECT_NE(shapes.message().find("int32 (1, 2)"), std::string::npos);
+  EXPECT_NE(shapes.message().find("int32 (2, 1)"), std::string::npos);
+  EXPECT_FALSE(refused(kAny, list(row({1}), numbers({1}, {}), row({1}))).ok());
+  EXPECT_FALSE(refused(kAny, list(row({1}), Value::of(Tensor::allocate(DType::kInt64, {1})), row({1}))).ok());
+  EXPECT_FALSE(refused(kAny, list(row({1}), text("a"), row({1}))).ok());
+  EXPECT_FALSE(refused(kAny, list(text("a"), Value::of_bytes(Buffer::allocate(1)), text("a"))).ok());
+  EXPECT_FALSE(refused(kAny, list(row({1}), Value(), row({1}))).ok());
+  EXPECT_FALSE(refused(kAny, list(Value(), Value(), Value())).ok());
+}
+
+TEST(Collate, no_rows_keep_kind_and_shape) {
+  const Collated dense = collate_all(field_of(FieldKind::kTensor, {Shape::kUnknown, 3}), {});
+  EXPECT_EQ(dense.field.values.shape, (Shape{0, 0, 3}));
+  const Collated ragged = collate_all(kRows, {});
+  EXPECT_EQ(ragged.field.kind, BatchField::Kind::kRagged);
+  EXPECT_EQ(ragged.offsets(), std::vector<int64_t>{0});
+  EXPECT_EQ(collate_all(field_of(FieldKind::kText), {}).field.kind, BatchField::Kind::kText);
+}
+
+}  // namespace
+}  // namespace forebay

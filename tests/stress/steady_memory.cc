@@ -1,0 +1,66 @@
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "pictures.h"
+
+namespace forebay::tests {
+namespace {
+
+TEST(SteadyMemory, resident_memory_is_flat_over_200_epochs) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer keeps freed memory";
+  const GeneratedPictures pictures(60, 64);
+  const auto loader = opened(training(images(pictures.path()), 32, 16), {.epochs = 200, .threads = 2});
+  int64_t after_20 = 0;
+  for (int epoch = 0; epoch < 200; ++epoch) {
+    ASSERT_EQ(ids_of(epoch_of(*loader)).size(), 60u);
+    if (epoch == 20) after_20 = process_kib("VmRSS");
+  }
+  const int64_t after_200 = process_kib("VmRSS");
+  std::printf("resident after 20 epochs %lld KiB, after 200 %lld KiB\n", static_cast<long long>(after_20), static_cast<long long>(after_200));
+  EXPECT_LE(static_cast<double>(after_200), 1.02 * static_cast<double>(after_20));
+}
+
+TEST(SteadyMemory, a_thousand_loaders_leave_no_thread_and_no_descriptor) {
+  const GeneratedPictures pictures(12, 32);
+  const Pipeline pipeline = training(images(pictures.path()), 16, 4);
+  const auto once = [&](int i) {
+    const auto loader = opened(pipeline, {.threads = 1 + i % 4});
+    if (i % 3 > 0) {
+      ASSERT_TRUE(loader->next().ok());
+    }
+    if (i % 2 > 0) loader->close();
+  };
+  for (int i = 0; i < 20; ++i) once(i);
+  const int64_t threads = thread_count(), descriptors = descriptor_count();
+  for (int i = 0; i < (kSanitized ? 200 : 1000); ++i) once(i);
+  EXPECT_EQ(thread_count(), threads);
+  EXPECT_EQ(descriptor_count(), descriptors);
+}
+
+TEST(SteadyMemory, a_slow_consumer_lets_nothing_pile_up) {
+  const GeneratedPictures pictures(60, 64);
+  const auto loader = opened(training(images(pictures.path()), 32, 4), {.threads = 2, .memory = 1 << 20});
+  for (int i = 0; i < 40; ++i) {
+    ASSERT_TRUE(loader->next().ok());
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    EXPECT_LE(loader->stats().memory_used, uint64_t{1} << 20);
+  }
+  EXPECT_LE(loader->stats().memory_peak, uint64_t{1} << 20);
+}
+
+TEST(SteadyMemory, a_user_may_hold_every_batch) {
+  const GeneratedPictures pictures(60, 64);
+  const auto loader = opened(training(images(pictures.path()), 32, 4), {.epochs = 4, .threads = 2, .memory = 1 << 20});
+  std::vector<std::vector<Batch>> held;
+  std::vector<std::string> digests;
+  for (int epoch = 0; epoch < 4; ++epoch) {
+    held.push_back(epoch_of(*loader));
+    digests.push_back(digest_of(held.back()));
+  }
+  loader->close();
+  for (size_t epoch = 0; epoch < held.size(); ++epoch) EXPECT_EQ(digest_of(held[epoch]), digests[epoch]) << "nobody wrote into them";
+}
+
+}  // namespace
+}  // namespace forebay::tests
