@@ -167,7 +167,9 @@ class UringReader {
 double process_cpu_seconds() {
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6; };
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+  };
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
@@ -233,9 +235,11 @@ Files largest_files(const std::string& folder, size_t count) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
     if (entry.is_regular_file()) files.push_back({entry.path().string(), entry.file_size()});
   }
-  std::ranges::sort(files, [](const File& a, const File& b) { return a.size != b.size ? a.size > b.size : a.path < b.path; });
+  std::ranges::sort(files,
+                    [](const File& a, const File& b) { return a.size != b.size ? a.size > b.size : a.path < b.path; });
   files.resize(std::min(files.size(), count));
-  std::ranges::sort(files, {}, [](const File& file) { return hash128(file.path).low; });  // as shuffled as training reads
+  std::ranges::sort(files, {},
+                    [](const File& file) { return hash128(file.path).low; });  // as shuffled as training reads
   return files;
 }
 
@@ -264,9 +268,12 @@ int main(int argc, char** argv) {
   both("(a) pread, recycled memory", [&](const Sink& sink) { read_blocking(files, buffers.get(), sink); });
   warm.push_back({"(b) read_now", [&](const Sink& sink) { read_now(files, *store, sink); }, {}, {}});
   for (const int depth : {1, 16, 64}) {
-    both(fmt::format("(c) 4 I/O threads, depth {}", depth), [&, depth](const Sink& s) { read_handed_off(files, *store4, depth, s); });
-    both(fmt::format("(c) 16 I/O threads, depth {}", depth), [&, depth](const Sink& s) { read_handed_off(files, *store, depth, s); });
-    if (depth == 64) both("(c) 64 I/O threads, depth 64", [&](const Sink& s) { read_handed_off(files, *store64, 64, s); });
+    both(fmt::format("(c) 4 I/O threads, depth {}", depth),
+         [&, depth](const Sink& s) { read_handed_off(files, *store4, depth, s); });
+    both(fmt::format("(c) 16 I/O threads, depth {}", depth),
+         [&, depth](const Sink& s) { read_handed_off(files, *store, depth, s); });
+    if (depth == 64)
+      both("(c) 64 I/O threads, depth 64", [&](const Sink& s) { read_handed_off(files, *store64, 64, s); });
 #ifdef FOREBAY_HAS_URING
     const auto ring = std::make_shared<UringReader>(static_cast<unsigned>(depth));
     both(fmt::format("(d) io_uring, depth {}", depth), [&files, ring](const Sink& sink) { ring->read(files, sink); });

@@ -178,14 +178,15 @@ class Arrays final : public Source {
 Status check_view(const ArrayField& field) {
   const ArrayView& view = field.array;
   if (view.shape.rank() == 0) {
-    return invalid_argument(fmt::format("array '{}' is a single number; its first axis must count the samples", field.name));
+    return invalid_argument(
+        fmt::format("array '{}' is a single number; its first axis must count the samples", field.name));
   }
   for (const int64_t dim : view.shape) {
     if (dim < 0) return invalid_argument(fmt::format("array '{}' has a negative dimension", field.name));
   }
   if (!view.strides.empty() && view.strides.size() != view.shape.rank()) {
-    return invalid_argument(fmt::format("array '{}' has {} strides for {} axes", field.name, view.strides.size(),
-                                        view.shape.rank()));
+    return invalid_argument(
+        fmt::format("array '{}' has {} strides for {} axes", field.name, view.strides.size(), view.shape.rank()));
   }
   return {};
 }
@@ -218,7 +219,8 @@ Result<std::unique_ptr<Source>> open_arrays(std::vector<ArrayField> fields) {
   if (fields.empty()) return invalid_argument("fb.arrays needs at least one array, as in fb.arrays(x=x, y=y)");
   std::set<std::string_view> names;
   for (ArrayField& field : fields) {
-    if (!names.insert(field.name).second) return invalid_argument(fmt::format("two arrays are called '{}'", field.name));
+    if (!names.insert(field.name).second)
+      return invalid_argument(fmt::format("two arrays are called '{}'", field.name));
     FOREBAY_RETURN_IF_ERROR(resolve(field));
   }
   FOREBAY_RETURN_IF_ERROR(check_first_axes(fields));

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "format/source.h"
+#include "base/source.h"
 
 namespace forebay {
 
@@ -26,8 +26,8 @@ struct ArrayField {
   std::string path;
 };
 
-/// Arrays of one first axis as a source of samples; nothing is fetched, values refer to the arrays' own memory. The version
-/// is a hash of names, types, shapes and a bounded sample of the content.
+/// Arrays of one first axis as a source of samples; nothing is fetched, values refer to the arrays' own memory. The
+/// version is a hash of names, types, shapes and a bounded sample of the content.
 Result<std::unique_ptr<Source>> open_arrays(std::vector<ArrayField> fields);
 
 }  // namespace forebay

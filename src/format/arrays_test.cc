@@ -52,7 +52,8 @@ TEST(Arrays, RowsAreSamplesAndAreNotCopied) {
 TEST(Arrays, GatherCopiesRows) {
   const std::vector<int64_t> ids = {3, 0, 0, 2, 1, 3, 2, 1, 0, 3, 3};
   for (const int64_t width : {1, 2, 3, 4, 5, 16, 1000}) {
-    const auto source = open_arrays({field<float>("x", DType::kFloat32, {4, width}, counted(static_cast<size_t>(4 * width)))}).value();
+    const auto source =
+        open_arrays({field<float>("x", DType::kFloat32, {4, width}, counted(static_cast<size_t>(4 * width)))}).value();
     const auto got = gathered<float>(*source, 0, ids);
     for (size_t i = 0; i < ids.size(); ++i) {
       for (int64_t k = 0; k < width; ++k) {
@@ -76,7 +77,8 @@ TEST(Arrays, StridedArraysGiveWhatNumPyWould) {
   ArrayField repeated = whole;  // np.broadcast_to(x[0], (5, 2, 3))
   repeated.array.shape = {5, 2, 3};
   repeated.array.strides = {0, 12, 4};
-  EXPECT_EQ(gathered<float>(*open_arrays({every_second}).value(), 0, {1}), (std::vector<float>{12, 13, 14, 15, 16, 17}));
+  EXPECT_EQ(gathered<float>(*open_arrays({every_second}).value(), 0, {1}),
+            (std::vector<float>{12, 13, 14, 15, 16, 17}));
   EXPECT_EQ(gathered<float>(*open_arrays({backwards}).value(), 0, {0}), (std::vector<float>{18, 19, 20, 21, 22, 23}));
   EXPECT_EQ(gathered<float>(*open_arrays({repeated}).value(), 0, {4}), (std::vector<float>{0, 1, 2, 3, 4, 5}));
   const auto source = open_arrays({transposed}).value();
@@ -93,11 +95,13 @@ TEST(Arrays, MistakesAreNamed) {
     EXPECT_NE(status.message().find(text), std::string::npos) << status.message();
   };
   code_and_text({}, "at least one array");
-  code_and_text({field<float>("x", DType::kFloat32, {4}, counted(4)), field<float>("y", DType::kFloat32, {3}, counted(3))},
-                "x: 4, y: 3");
+  code_and_text(
+      {field<float>("x", DType::kFloat32, {4}, counted(4)), field<float>("y", DType::kFloat32, {3}, counted(3))},
+      "x: 4, y: 3");
   code_and_text({field<float>("x", DType::kFloat32, {}, counted(1))}, "'x' is a single number");
-  code_and_text({field<float>("x", DType::kFloat32, {1}, counted(1)), field<float>("x", DType::kFloat32, {1}, counted(1))},
-                "two arrays are called 'x'");
+  code_and_text(
+      {field<float>("x", DType::kFloat32, {1}, counted(1)), field<float>("x", DType::kFloat32, {1}, counted(1))},
+      "two arrays are called 'x'");
 }
 
 TEST(Arrays, TheVersionFollowsNamesTypesShapesAndContent) {

@@ -94,8 +94,10 @@ Result<std::vector<std::string>> expand_braces(std::string_view pattern) {
         continue;
       }
       const std::string head = text.substr(0, braces->open), tail = text.substr(braces->close + 1);
-      if (open.size() + done.size() + choices.size() > kMaxNames) bytes = kMaxNameBytes + 1;
-      else for (size_t i = choices.size(); i-- > 0;) open.emplace_back(head + choices[i] + tail, head.size());
+      if (open.size() + done.size() + choices.size() > kMaxNames)
+        bytes = kMaxNameBytes + 1;
+      else
+        for (size_t i = choices.size(); i-- > 0;) open.emplace_back(head + choices[i] + tail, head.size());
     }
     if (bytes > kMaxNameBytes) {
       return invalid_argument(fmt::format("'{}' stands for more than {} names", pattern, kMaxNames));

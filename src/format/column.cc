@@ -155,10 +155,9 @@ bool ColumnBuilder::try_parse(DType dtype, Parse&& parse, Column* column) const 
 
 Result<Column> ColumnBuilder::finish_cells() {
   Column column;
-  const bool typed = empty_cells_ < count_ &&
-                     (try_parse<int64_t>(DType::kInt64, parse_number<int64_t>, &column) ||
-                      try_parse<double>(DType::kFloat64, parse_number<double>, &column) ||
-                      try_parse<uint8_t>(DType::kBool, parse_bool, &column));
+  const bool typed = empty_cells_ < count_ && (try_parse<int64_t>(DType::kInt64, parse_number<int64_t>, &column) ||
+                                               try_parse<double>(DType::kFloat64, parse_number<double>, &column) ||
+                                               try_parse<uint8_t>(DType::kBool, parse_bool, &column));
   if (!typed) {
     type_ = Type::kText;
     return std::move(*this).finish();

@@ -12,7 +12,8 @@
 
 namespace forebay {
 
-/// One value per sample that the index itself knows: int64, float64, bool, or text. Immutable; values refer to its memory.
+/// One value per sample that the index itself knows: int64, float64, bool, or text. Immutable; values refer to its
+/// memory.
 class Column {
  public:
   const Field& field() const { return field_; }
@@ -29,8 +30,9 @@ class Column {
   PackedInts ends_;  ///< of texts
 };
 
-/// Gathers a column and finds its type. A column is read either from cells of text (CSV), whose type is the narrowest that
-/// fits all of them, or from typed values (JSON), which must agree, except that integers become floats beside floats.
+/// Gathers a column and finds its type. A column is read either from cells of text (CSV), whose type is the narrowest
+/// that fits all of them, or from typed values (JSON), which must agree, except that integers become floats beside
+/// floats.
 class ColumnBuilder {
  public:
   explicit ColumnBuilder(std::string name) : name_(std::move(name)) {}

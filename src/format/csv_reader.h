@@ -10,9 +10,9 @@
 
 namespace forebay {
 
-/// Reads RFC 4180 text that comes in pieces: quoted fields with separators, newlines and doubled quotes inside, CRLF or LF, a
-/// byte-order mark. Empty lines are passed over; a quote inside an unquoted field is a character like others. Rows are
-/// capped in bytes and fields, so memory is bounded whatever the text.
+/// Reads RFC 4180 text that comes in pieces: quoted fields with separators, newlines and doubled quotes inside, CRLF
+/// or LF, a byte-order mark. Empty lines are passed over; a quote inside an unquoted field is a character like
+/// others. Rows are capped in bytes and fields, so memory is bounded whatever the text.
 class CsvReader {
  public:
   static constexpr size_t kMaxRowBytes = 16 << 20;

@@ -37,7 +37,8 @@ Status search(Store& store, const std::string& pattern, std::stop_token stop, Fo
   const std::string& base = glob.base();
   const Status walked = walk(store, base, std::move(stop), [&](const std::string&, ListPage& page) {
     for (ObjectInfo& object : page.objects) {
-      if (glob.matches(std::string_view(object.key).substr(base.size()))) found.emplace(std::move(object.key), object.size);
+      if (glob.matches(std::string_view(object.key).substr(base.size())))
+        found.emplace(std::move(object.key), object.size);
     }
     std::erase_if(page.prefixes, [&](const std::string& folder) {
       return !glob.may_match_below(std::string_view(folder).substr(base.size()));
@@ -51,13 +52,17 @@ Status look_up(Store& store, const std::string& pattern, const std::vector<std::
                Found& found) {
   std::optional<int64_t> missing;
   const Status asked = stat_all(
-      store, static_cast<int64_t>(names.size()), [&](int64_t i) { return names[static_cast<size_t>(i)]; }, std::move(stop),
+      store, static_cast<int64_t>(names.size()), [&](int64_t i) { return names[static_cast<size_t>(i)]; },
+      std::move(stop),
       [&](int64_t i, std::optional<uint64_t> size) {
-        if (size) found.emplace(names[static_cast<size_t>(i)], *size);
-        else missing = std::min(missing.value_or(i), i);
+        if (size)
+          found.emplace(names[static_cast<size_t>(i)], *size);
+        else
+          missing = std::min(missing.value_or(i), i);
       });
   if (asked.code() == Code::kUnsupported && names.size() == 1) {
-    return invalid_argument(fmt::format("'{}' {}; for the files below a folder use '{}/**'", pattern, asked.message(), pattern));
+    return invalid_argument(
+        fmt::format("'{}' {}; for the files below a folder use '{}/**'", pattern, asked.message(), pattern));
   }
   if (asked.ok() && missing) return nothing_matches(store, pattern, names[static_cast<size_t>(*missing)]);
   return asked;
@@ -100,14 +105,15 @@ Result<std::unique_ptr<Source>> open_file_list(std::shared_ptr<Store> store, std
   }
   int64_t found = 0;
   FOREBAY_RETURN_IF_ERROR(stat_all(
-      *store, static_cast<int64_t>(names.size()), [&](int64_t i) { return names[static_cast<size_t>(i)]; }, std::move(stop),
+      *store, static_cast<int64_t>(names.size()), [&](int64_t i) { return names[static_cast<size_t>(i)]; },
+      std::move(stop),
       [&](int64_t i, std::optional<uint64_t> size) {
         keys.set_object_bytes(static_cast<size_t>(i), size.value_or(0));
         found += size ? 1 : 0;
       }));
   if (found == 0) {
-    return not_found(fmt::format("none of the {} files exists, e.g. '{}'; the nearest folder that does is '{}'", names.size(),
-                                 names[0], nearest_folder(*store, names[0])));
+    return not_found(fmt::format("none of the {} files exists, e.g. '{}'; the nearest folder that does is '{}'",
+                                 names.size(), names[0], nearest_folder(*store, names[0])));
   }
   return make_source(std::move(store), "", std::move(keys).in_order());
 }

@@ -5,18 +5,19 @@
 #include <string>
 #include <vector>
 
-#include "format/source.h"
+#include "base/source.h"
 #include "store/store.h"
 
 namespace forebay {
 
-/// Files by pattern: `*`, `?`, `[a-z]`, `**`, `{a,b}`, `{000..099}`. Fields `bytes` and `key`; the key is the path below the
-/// folders that the pattern begins with before its first wildcard or brace, and the id its rank in byte order. Hidden
-/// files do not match. Every name that braces spell out in full must exist.
-Result<std::unique_ptr<Source>> open_files(std::shared_ptr<Store> store, const std::string& pattern, std::stop_token stop);
+/// Files by pattern: `*`, `?`, `[a-z]`, `**`, `{a,b}`, `{000..099}`. Fields `bytes` and `key`; the key is the path
+/// below the folders that the pattern begins with before its first wildcard or brace, and the id its rank in byte
+/// order. Hidden files do not match. Every name that braces spell out in full must exist.
+Result<std::unique_ptr<Source>> open_files(std::shared_ptr<Store> store, const std::string& pattern,
+                                           std::stop_token stop);
 
-/// Files by name, nothing in the names being special: the id is the place in the list, the key the name as given. A file
-/// that does not exist is found when it is read, unless none exists.
+/// Files by name, nothing in the names being special: the id is the place in the list, the key the name as given. A
+/// file that does not exist is found when it is read, unless none exists.
 Result<std::unique_ptr<Source>> open_file_list(std::shared_ptr<Store> store, std::vector<std::string> names,
                                                std::stop_token stop);
 

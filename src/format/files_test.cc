@@ -69,7 +69,8 @@ TEST(Files, NothingFoundNamesThePatternAndTheNearestFolder) {
   };
   expect({"d/e/a"}, "d/e/f/*.txt", Code::kNotFound, {"'d/e/f/*.txt'", "'memory:d/e/'"});
   expect({"d/e/a"}, "d/e/*.txt", Code::kNotFound, {"'d/e/*.txt'", "'memory:d/e/'"});
-  expect({"d/s-000", "d/s-002"}, "d/s-{000..002}", Code::kNotFound, {"'d/s-001'", "one of the names of 'd/s-{000..002}'"});
+  expect({"d/s-000", "d/s-002"}, "d/s-{000..002}", Code::kNotFound,
+         {"'d/s-001'", "one of the names of 'd/s-{000..002}'"});
   expect({"a"}, "", Code::kInvalidArgument, {"empty"});
 
   ScratchFolder folder;

@@ -101,8 +101,10 @@ std::vector<bool> places_after(const std::vector<std::string>& parts, const std:
     std::vector<bool> next(parts.size() + 1, false);
     for (size_t i = 0; i < parts.size(); ++i) {
       if (!at[i]) continue;
-      if (parts[i] == "**") next[i] = true;
-      else if (matches_name(parts[i], name)) next[i + 1] = true;
+      if (parts[i] == "**")
+        next[i] = true;
+      else if (matches_name(parts[i], name))
+        next[i + 1] = true;
     }
     skip_stars(next);
     at = std::move(next);

@@ -24,7 +24,8 @@ TEST(Braces, CommasAndRangesInTheOrderWritten) {
 }
 
 TEST(Braces, OthersStandForThemselves) {
-  for (const char* text : {"{}", "{x}", "a{b", "a}b", "{a..z}", "{-1..2}", "{1..}", "}{", "{{}"}) EXPECT_EQ(expand(text), Names{text});
+  for (const char* text : {"{}", "{x}", "a{b", "a}b", "{a..z}", "{-1..2}", "{1..}", "}{", "{{}"})
+    EXPECT_EQ(expand(text), Names{text});
   EXPECT_EQ(expand("{x}{a,b}"), (Names{"{x}a", "{x}b"}));
 }
 

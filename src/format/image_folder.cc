@@ -119,10 +119,10 @@ class ImageFolderOpener {
   Status check_found() const {
     const ImageFolderReport& report = source_->report_;
     if (keys_.size() == 0) {
-      std::string what = report.skipped_not_images == 0
-                             ? std::string("the folder is empty")
-                             : fmt::format("no pictures (jpg, png, webp, bmp) here; found {}",
-                                           describe_extensions(report.extensions));
+      std::string what =
+          report.skipped_not_images == 0
+              ? std::string("the folder is empty")
+              : fmt::format("no pictures (jpg, png, webp, bmp) here; found {}", describe_extensions(report.extensions));
       if (report.skipped_hidden > 0) what += fmt::format("; {} hidden entries were left out", report.skipped_hidden);
       if (report.skipped_irregular > 0) what += fmt::format("; {} dead links were left out", report.skipped_irregular);
       return not_found(what + "; give the folder that holds the pictures").with_key(shown_root());

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "format/key_table.h"
-#include "format/source.h"
+#include "base/source.h"
 #include "store/store.h"
 
 namespace forebay {
@@ -24,17 +24,17 @@ struct ImageFolderOptions {
 struct ImageFolderReport {
   uint64_t skipped_hidden = 0;
   uint64_t skipped_not_images = 0;
-  uint64_t skipped_irregular = 0;             ///< dead or circular links, devices, ...
-  std::vector<std::string> not_images;        ///< the first five, in byte order
-  std::map<std::string, uint64_t> extensions; ///< of what is not an image, lower case, "" without; at most 100 kinds
-  std::vector<std::string> empty_classes;     ///< folders without a picture; they keep their label
+  uint64_t skipped_irregular = 0;              ///< dead or circular links, devices, ...
+  std::vector<std::string> not_images;         ///< the first five, in byte order
+  std::map<std::string, uint64_t> extensions;  ///< of what is not an image, lower case, "" without; at most 100 kinds
+  std::vector<std::string> empty_classes;      ///< folders without a picture; they keep their label
 };
 
 /// True for the endings jpg jpeg jpe jfif png webp bmp, in any case.
 bool has_image_extension(std::string_view key);
 
-/// Pictures in folders, as `fb.images` describes it: fields `image` (encoded), `label` (int64: the rank of the class folder
-/// in byte order), `key` (path below the root). The id is the rank of the key in byte order.
+/// Pictures in folders, as `fb.images` describes it: fields `image` (encoded), `label` (int64: the rank of the class
+/// folder in byte order), `key` (path below the root). The id is the rank of the key in byte order.
 class ImageFolder final : public Source {
  public:
   const Schema& schema() const override { return schema_; }

@@ -40,7 +40,8 @@ std::vector<std::string> keys_of(const ImageFolder& folder) {
 
 TEST(ImageFolder, IdsAreRanksOfKeysAndLabelsAreRanksOfFolders) {
   // In byte order "a-b/x" comes before "a/x", but the class "a" before the class "a-b".
-  const auto folder = open(with({"r/b/1.jpg", "r/a/deep/er/2.PNG", "r/a/1.jpg", "r/a-b/x.webp", "other/x.jpg"}), "r").value();
+  const auto folder =
+      open(with({"r/b/1.jpg", "r/a/deep/er/2.PNG", "r/a/1.jpg", "r/a-b/x.webp", "other/x.jpg"}), "r").value();
   EXPECT_EQ(keys_of(*folder), (std::vector<std::string>{"a-b/x.webp", "a/1.jpg", "a/deep/er/2.PNG", "b/1.jpg"}));
   EXPECT_EQ(std::vector<std::string>(folder->classes().begin(), folder->classes().end()),
             (std::vector<std::string>{"a", "a-b", "b"}));
@@ -75,8 +76,8 @@ TEST(ImageFolder, FieldsAndFetch) {
 }
 
 TEST(ImageFolder, TellsWhatItLeftOut) {
-  const auto folder = open(with({"a/1.jpg", "a/notes.txt", "a/x.tar.gz", "b/.hidden.jpg", ".git/x.jpg", "README", "b/n.txt",
-                                 "c/1.jpeg", "c/2.jfif", "c/3.jpe", "c/4.bmp", "c/5.gif", "c/.jpg"}),
+  const auto folder = open(with({"a/1.jpg", "a/notes.txt", "a/x.tar.gz", "b/.hidden.jpg", ".git/x.jpg", "README",
+                                 "b/n.txt", "c/1.jpeg", "c/2.jfif", "c/3.jpe", "c/4.bmp", "c/5.gif", "c/.jpg"}),
                            "")
                           .value();
   const ImageFolderReport& report = folder->report();
@@ -106,7 +107,8 @@ TEST(ImageFolder, SaysWhatIsWrongAndTheWayOut) {
   expect(open(local, scratch.path()).status(), Code::kNotFound, {"1 .tif, 2 .txt"});
   expect(open(with({"r/1.jpg", "r/2.jpg"}), "r").status(), Code::kInvalidArgument,
          {"2 pictures", "no sub-folders", "fb.files(\"memory:r/*\")"});
-  expect(open(with({"r/1.jpg", "r/a/2.jpg"}), "r").status(), Code::kInvalidArgument, {"1.jpg", "beside the 1 class folder"});
+  expect(open(with({"r/1.jpg", "r/a/2.jpg"}), "r").status(), Code::kInvalidArgument,
+         {"1.jpg", "beside the 1 class folder"});
   expect(open(with({"r/a/2.jpg"}), "r", {.split_by = "name"}).status(), Code::kInvalidArgument, {"split_by='name'"});
 }
 
@@ -128,7 +130,8 @@ TEST(ImageFolder, LinksThatRunInCirclesEnd) {
   std::filesystem::create_symlink("../dogs", scratch.path("cats/friends"));
   std::filesystem::create_symlink("../cats", scratch.path("dogs/enemies"));
   const auto folder = open(local_store(scratch.path()), "").value();
-  EXPECT_EQ(keys_of(*folder), (std::vector<std::string>{"cats/1.jpg", "cats/friends/1.jpg", "dogs/1.jpg", "dogs/enemies/1.jpg"}));
+  EXPECT_EQ(keys_of(*folder),
+            (std::vector<std::string>{"cats/1.jpg", "cats/friends/1.jpg", "dogs/1.jpg", "dogs/enemies/1.jpg"}));
   EXPECT_GE(folder->report().skipped_irregular, 3u);
 }
 

@@ -14,7 +14,8 @@ class ObjectHandler final : public nlohmann::json_sax<nlohmann::json> {
   Status status;
 
   bool null() override {
-    return fail(Code::kCorrupt, inside_ ? fmt::format("'{}' is null; give every object a value", name_) : not_an_object());
+    return fail(Code::kCorrupt,
+                inside_ ? fmt::format("'{}' is null; give every object a value", name_) : not_an_object());
   }
   bool boolean(bool value) override { return scalar(value); }
   bool number_integer(number_integer_t value) override { return scalar(int64_t{value}); }
@@ -52,8 +53,10 @@ class ObjectHandler final : public nlohmann::json_sax<nlohmann::json> {
   }
   bool nested() {
     if (!inside_) return fail(Code::kCorrupt, not_an_object());
-    return fail(Code::kUnsupported, fmt::format("'{}' is a list or an object; columns hold numbers, text, true or false; "
-                                                "leave it out or write it as text", name_));
+    return fail(Code::kUnsupported,
+                fmt::format("'{}' is a list or an object; columns hold numbers, text, true or false; "
+                            "leave it out or write it as text",
+                            name_));
   }
   static std::string not_an_object() { return "each line must be a JSON object, as in {\"path\": \"a.jpg\"}"; }
   bool fail(Code code, const std::string& what) {

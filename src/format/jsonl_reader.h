@@ -20,8 +20,8 @@ class JsonlSink {
   virtual Status end_of_object(uint64_t line) = 0;
 };
 
-/// Reads JSONL that comes in pieces: one flat object a line, empty lines passed over, lines capped in bytes. Lists, objects
-/// and null inside an object are errors that name the line; no tree is ever built.
+/// Reads JSONL that comes in pieces: one flat object a line, empty lines passed over, lines capped in bytes. Lists,
+/// objects and null inside an object are errors that name the line; no tree is ever built.
 class JsonlReader {
  public:
   static constexpr size_t kMaxLineBytes = 16 << 20;

@@ -14,8 +14,10 @@ constexpr uint64_t kFourBytes = UINT32_MAX;
 }  // namespace
 
 PackedInts::PackedInts(size_t count, uint64_t largest) : wide_(largest > kFourBytes) {
-  if (wide_) eight_.reserve(count);
-  else four_.reserve(count);
+  if (wide_)
+    eight_.reserve(count);
+  else
+    four_.reserve(count);
 }
 
 std::string_view KeyTable::key(int64_t id) const {
@@ -44,8 +46,10 @@ int64_t KeyTable::lower_bound(std::string_view wanted) const {
   int64_t low = 0, high = size();
   while (low < high) {
     const int64_t middle = low + (high - low) / 2;
-    if (key(middle) < wanted) low = middle + 1;
-    else high = middle;
+    if (key(middle) < wanted)
+      low = middle + 1;
+    else
+      high = middle;
   }
   return low;
 }

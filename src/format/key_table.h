@@ -22,8 +22,10 @@ class PackedInts {
   /// `largest` is an upper bound of what will be pushed.
   PackedInts(size_t count, uint64_t largest);
   void push_back(uint64_t value) {
-    if (wide_) eight_.push_back(value);
-    else four_.push_back(static_cast<uint32_t>(value));
+    if (wide_)
+      eight_.push_back(value);
+    else
+      four_.push_back(static_cast<uint32_t>(value));
   }
   uint64_t operator[](size_t i) const { return wide_ ? eight_[i] : four_[i]; }
   size_t size() const { return wide_ ? eight_.size() : four_.size(); }

@@ -45,8 +45,10 @@ bool stays_below(std::string_view path) {
   while (true) {
     const size_t slash = path.find('/');
     const std::string_view part = path.substr(0, slash);
-    if (part == "..") --depth;
-    else if (!part.empty() && part != ".") ++depth;
+    if (part == "..")
+      --depth;
+    else if (!part.empty() && part != ".")
+      ++depth;
     if (depth < 0) return false;
     if (slash == std::string_view::npos) return true;
     path.remove_prefix(slash + 1);
@@ -104,9 +106,10 @@ Result<KeyTable> key_table(Store& store, const ColumnBuilder& paths, const PathR
       }));
   if (found == 0) {
     const std::string first = rule(paths.text(0));
-    return not_found(fmt::format("none of the {} objects exists, e.g. '{}'; the nearest folder that does is '{}'; say what "
-                                 "the paths are relative to with root=",
-                                 paths.size(), store.display_name(first), nearest_folder(store, first)));
+    return not_found(
+        fmt::format("none of the {} objects exists, e.g. '{}'; the nearest folder that does is '{}'; say what "
+                    "the paths are relative to with root=",
+                    paths.size(), store.display_name(first), nearest_folder(store, first)));
   }
   return std::move(keys).in_order();
 }

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "format/column.h"
-#include "format/source.h"
+#include "base/source.h"
 #include "store/store.h"
 
 namespace forebay {
@@ -29,19 +29,19 @@ struct ManifestTable {
 /// Gives the next piece of the manifest's text; empty at its end.
 using NextPiece = std::function<Result<std::string>()>;
 
-/// Reads a manifest in pieces, so that its text is never in memory as a whole. CSV needs a header row (a column without a
-/// name is called unnamed_0, unnamed_1, ...). Errors name the line.
+/// Reads a manifest in pieces, so that its text is never in memory as a whole. CSV needs a header row (a column
+/// without a name is called unnamed_0, unnamed_1, ...). Errors name the line.
 Result<ManifestTable> parse_manifest(ManifestFormat format, const std::string& path_column, const NextPiece& next);
 
 struct OpenManifestOptions {
-  /// Folder that the paths are relative to; paths then may not leave it. Without it they are relative to the manifest's own
-  /// folder and may be absolute.
+  /// Folder that the paths are relative to; paths then may not leave it. Without it they are relative to the
+  /// manifest's own folder and may be absolute.
   std::optional<std::string> root;
   std::string path_column = "path";
 };
 
-/// Objects listed by a CSV or JSONL file, as `fb.manifest` describes it. The id is the row. An object that does not exist
-/// is found when it is read (and is then a matter of the error policy), unless none exists.
+/// Objects listed by a CSV or JSONL file, as `fb.manifest` describes it. The id is the row. An object that does not
+/// exist is found when it is read (and is then a matter of the error policy), unless none exists.
 Result<std::unique_ptr<Source>> open_manifest(std::shared_ptr<Store> store, const std::string& manifest_key,
                                               const OpenManifestOptions& options, std::stop_token stop);
 

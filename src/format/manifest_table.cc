@@ -40,7 +40,8 @@ class TableBuilder final : public JsonlSink {
     ++rows_;
     for (const ColumnBuilder& column : columns_) {
       if (column.size() < rows_) {
-        return corrupt(fmt::format("line {}: no '{}'; every object must have the members of the first", line, column.name()));
+        return corrupt(
+            fmt::format("line {}: no '{}'; every object must have the members of the first", line, column.name()));
       }
     }
     next_ = 0;
@@ -73,9 +74,11 @@ class TableBuilder final : public JsonlSink {
   }
 
   Status new_column(std::string name, uint64_t line) {
-    if (columns_.size() >= CsvReader::kMaxFields) return corrupt(fmt::format("line {}: more than {} columns", line, CsvReader::kMaxFields));
+    if (columns_.size() >= CsvReader::kMaxFields)
+      return corrupt(fmt::format("line {}: more than {} columns", line, CsvReader::kMaxFields));
     if (name != path_column_ && (name == "bytes" || name == "key")) {
-      return invalid_argument(fmt::format("a column is called '{}', which is the name of a field of its own; rename it", name));
+      return invalid_argument(
+          fmt::format("a column is called '{}', which is the name of a field of its own; rename it", name));
     }
     if (!names_.insert(name).second) return corrupt(fmt::format("line {}: two columns are called '{}'", line, name));
     columns_.emplace_back(std::move(name));
@@ -117,8 +120,8 @@ class TableBuilder final : public JsonlSink {
       }
       names += (names.empty() ? "" : ", ") + column.name();
     }
-    return invalid_argument(fmt::format("no column '{}'; there are: {}; say which one holds the paths with path=",
-                                        path_column_, names));
+    return invalid_argument(
+        fmt::format("no column '{}'; there are: {}; say which one holds the paths with path=", path_column_, names));
   }
 
   const std::string path_column_;
@@ -146,7 +149,8 @@ Result<ManifestFormat> manifest_format(std::string_view name) {
   if (ending == "tsv") return ManifestFormat::kTsv;
   if (ending == "jsonl" || ending == "ndjson") return ManifestFormat::kJsonl;
   if (ending == "parquet") return unsupported("Parquet manifests are not there yet; save it as CSV or JSONL");
-  if (ending == "json") return unsupported("one JSON document is no manifest; write one object a line and call it .jsonl");
+  if (ending == "json")
+    return unsupported("one JSON document is no manifest; write one object a line and call it .jsonl");
   return invalid_argument("a manifest's name ends in .csv, .tsv or .jsonl");
 }
 

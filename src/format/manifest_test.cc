@@ -89,7 +89,9 @@ TEST(ManifestCsv, TypesAreTheNarrowestThatFit) {
 }
 
 TEST(ManifestCsv, FollowsRfc4180) {
-  const auto table = csv("\xef\xbb\xbf" "path,t\r\n\"a,1.jpg\",\"say \"\"hi\"\"\"\r\n\"b\n2.jpg\",5\" disk\r\n\r\n\"\"\"q\"\"\",last").value();
+  const auto table = csv("\xef\xbb\xbf"
+                         "path,t\r\n\"a,1.jpg\",\"say \"\"hi\"\"\"\r\n\"b\n2.jpg\",5\" disk\r\n\r\n\"\"\"q\"\"\",last")
+                         .value();
   EXPECT_EQ(paths(table), (Names{"a,1.jpg", "b\n2.jpg", "\"q\""}));
   EXPECT_EQ(text_at(table.columns[0], 0), "say \"hi\"");
   EXPECT_EQ(text_at(table.columns[0], 1), "5\" disk");
@@ -120,8 +122,10 @@ TEST(ManifestCsv, RowsAndColumnsAreCapped) {
 }
 
 TEST(ManifestJsonl, KeepsTheTypesOfJson) {
-  const auto table = jsonl("{\"path\": \"a\", \"i\": 1, \"f\": 1, \"b\": true, \"t\": \"1\"}\n\n"
-                           "{\"t\": \"\\u00e9\", \"b\": false, \"f\": 2.5, \"i\": -9, \"path\": \"b\"}").value();
+  const auto table = jsonl(
+                         "{\"path\": \"a\", \"i\": 1, \"f\": 1, \"b\": true, \"t\": \"1\"}\n\n"
+                         "{\"t\": \"\\u00e9\", \"b\": false, \"f\": 2.5, \"i\": -9, \"path\": \"b\"}")
+                         .value();
   EXPECT_EQ(paths(table), (Names{"a", "b"}));
   EXPECT_EQ(at<int64_t>(table.columns[0], 1), -9);
   EXPECT_EQ(at<double>(table.columns[1], 0), 1.0);
@@ -131,9 +135,11 @@ TEST(ManifestJsonl, KeepsTheTypesOfJson) {
 }
 
 TEST(ManifestJsonl, ErrorsNameTheLine) {
-  expect_error(jsonl("{\"path\": \"a\", \"n\": 1}\n{\"path\": \"b\", \"n\": null}").status(), Code::kCorrupt, "line 2: 'n' is null");
+  expect_error(jsonl("{\"path\": \"a\", \"n\": 1}\n{\"path\": \"b\", \"n\": null}").status(), Code::kCorrupt,
+               "line 2: 'n' is null");
   expect_error(jsonl("{\"path\": \"a\", \"n\": 1}\n{\"path\": \"b\"}").status(), Code::kCorrupt, "line 2: no 'n'");
-  expect_error(jsonl("{\"path\": \"a\"}\n{\"path\": \"b\", \"n\": 1}").status(), Code::kCorrupt, "line 2: 'n' is not in");
+  expect_error(jsonl("{\"path\": \"a\"}\n{\"path\": \"b\", \"n\": 1}").status(), Code::kCorrupt,
+               "line 2: 'n' is not in");
   expect_error(jsonl("{\"path\": \"a\", \"n\": 1}\n\n{\"path\": \"b\", \"n\": \"x\"}").status(), Code::kCorrupt,
                "line 3: 'n' is text here and a number before");
   expect_error(jsonl("{\"path\": \"a\", \"path\": \"b\"}").status(), Code::kCorrupt, "twice");
@@ -146,7 +152,9 @@ TEST(ManifestJsonl, ErrorsNameTheLine) {
 }
 
 TEST(Manifest, PiecesOfAnySizeGiveTheSame) {
-  const std::string rows = "\xef\xbb\xbf" "path,n,t\r\n\"a\"\"\n,\",1,x\r\nb,2.5,\"\"\r\n";
+  const std::string rows =
+      "\xef\xbb\xbf"
+      "path,n,t\r\n\"a\"\"\n,\",1,x\r\nb,2.5,\"\"\r\n";
   const std::string lines = "{\"path\": \"a\", \"n\": 1}\r\n{\"path\": \"b\", \"n\": 2.5}";
   for (size_t step = 1; step < rows.size() + 1; ++step) {
     EXPECT_EQ(outcome(parse(ManifestFormat::kCsv, rows, step)), outcome(csv(rows))) << step;
@@ -190,7 +198,8 @@ TEST(Manifest, PathsMayNotLeaveTheRoot) {
     expect_error(open_manifest(store, "list.csv", {.root = "r"}, {}).status(), Code::kInvalidArgument, "row 1");
   }
   store->put("list.csv", "path\na/../x\n");
-  EXPECT_EQ(open_manifest(store, "list.csv", {.root = "r"}, {}).status().code(), Code::kNotFound) << "stays below: allowed";
+  EXPECT_EQ(open_manifest(store, "list.csv", {.root = "r"}, {}).status().code(), Code::kNotFound)
+      << "stays below: allowed";
 }
 
 TEST(Manifest, MistakesOfANewUser) {

@@ -38,10 +38,14 @@ class HeaderText {
     while (!take('}')) {
       std::string name;
       if (!string(&name) || !take(':')) return false;
-      if (name == "descr" && !seen[0]) seen[0] = string(&descr) || list(&descr);
-      else if (name == "fortran_order" && !seen[1]) seen[1] = boolean();
-      else if (name == "shape" && !seen[2]) seen[2] = tuple();
-      else return false;
+      if (name == "descr" && !seen[0])
+        seen[0] = string(&descr) || list(&descr);
+      else if (name == "fortran_order" && !seen[1])
+        seen[1] = boolean();
+      else if (name == "shape" && !seen[2])
+        seen[2] = tuple();
+      else
+        return false;
       if (!take(',') && !peek('}')) return false;
     }
     skip_space();
@@ -112,9 +116,9 @@ class HeaderText {
 
 Result<DType> dtype_of(const std::string& descr) {
   static const std::map<std::string_view, DType> kKnown = {
-      {"b1", DType::kBool},   {"u1", DType::kUint8},   {"i1", DType::kInt8},    {"u2", DType::kUint16},
-      {"i2", DType::kInt16},  {"u4", DType::kUint32},  {"i4", DType::kInt32},   {"u8", DType::kUint64},
-      {"i8", DType::kInt64},  {"f2", DType::kFloat16}, {"f4", DType::kFloat32}, {"f8", DType::kFloat64}};
+      {"b1", DType::kBool},  {"u1", DType::kUint8},   {"i1", DType::kInt8},    {"u2", DType::kUint16},
+      {"i2", DType::kInt16}, {"u4", DType::kUint32},  {"i4", DType::kInt32},   {"u8", DType::kUint64},
+      {"i8", DType::kInt64}, {"f2", DType::kFloat16}, {"f4", DType::kFloat32}, {"f8", DType::kFloat64}};
   const char order = descr.empty() ? ' ' : descr[0];
   const std::string_view type = std::string_view(descr).substr(std::min<size_t>(descr.size(), 1));
   const std::string_view kind = type.substr(0, 1);
@@ -165,7 +169,8 @@ Result<NpyHeader> parse_npy_header(std::span<const uint8_t> head, uint64_t file_
   if (head.size() < 8 + length_bytes) return corrupt("ends inside the header");
   const size_t text_bytes = little_endian(head.subspan(8, length_bytes));
   const size_t offset = 8 + length_bytes + text_bytes;
-  if (text_bytes > kMaxHeaderBytes) return corrupt(fmt::format("has a header of {} bytes; 1 MiB is allowed", text_bytes));
+  if (text_bytes > kMaxHeaderBytes)
+    return corrupt(fmt::format("has a header of {} bytes; 1 MiB is allowed", text_bytes));
   if (offset > head.size()) return corrupt("ends inside the header");
 
   const auto* text = reinterpret_cast<const char*>(head.data()) + 8 + length_bytes;
@@ -181,7 +186,8 @@ Result<NpyHeader> parse_npy_header(std::span<const uint8_t> head, uint64_t file_
   }
   FOREBAY_ASSIGN(const uint64_t bytes, checked_bytes(header.shape, result.dtype));
   if (bytes > file_bytes - offset) {
-    return corrupt(fmt::format("is shorter than its shape: {} bytes of data, {} are needed", file_bytes - offset, bytes));
+    return corrupt(
+        fmt::format("is shorter than its shape: {} bytes of data, {} are needed", file_bytes - offset, bytes));
   }
   for (const uint64_t dim : header.shape) result.shape.push_back(static_cast<int64_t>(dim));
   result.data_offset = offset;

@@ -15,9 +15,9 @@ struct NpyHeader {
   size_t data_offset = 0;
 };
 
-/// Reads the header at the begin of a file of `file_bytes` bytes. Everything in it is checked: Corrupt where the file is
-/// damaged or too short for its shape, Unsupported (with the way out) for Python objects, records, text, dates, complex
-/// numbers, foreign byte order and Fortran order.
+/// Reads the header at the begin of a file of `file_bytes` bytes. Everything in it is checked: Corrupt where the file
+/// is damaged or too short for its shape, Unsupported (with the way out) for Python objects, records, text, dates,
+/// complex numbers, foreign byte order and Fortran order.
 Result<NpyHeader> parse_npy_header(std::span<const uint8_t> head, uint64_t file_bytes);
 
 /// A .npy file mapped into memory, read-only. The file must not be made shorter while it is in use.

@@ -39,9 +39,9 @@ TEST(NpyFile, ReadsEveryVersionAndType) {
     EXPECT_EQ(header.shape, (Shape{2, 3}));
   }
   const std::pair<const char*, DType> types[] = {
-      {"'|b1'", DType::kBool},   {"'|u1'", DType::kUint8},   {"'|i1'", DType::kInt8},    {"'<u2'", DType::kUint16},
-      {"'<i2'", DType::kInt16},  {"'<u4'", DType::kUint32},  {"'<i4'", DType::kInt32},   {"'<u8'", DType::kUint64},
-      {"'<i8'", DType::kInt64},  {"'<f2'", DType::kFloat16}, {"'<f8'", DType::kFloat64}, {"'=f4'", DType::kFloat32},
+      {"'|b1'", DType::kBool},  {"'|u1'", DType::kUint8},   {"'|i1'", DType::kInt8},    {"'<u2'", DType::kUint16},
+      {"'<i2'", DType::kInt16}, {"'<u4'", DType::kUint32},  {"'<i4'", DType::kInt32},   {"'<u8'", DType::kUint64},
+      {"'<i8'", DType::kInt64}, {"'<f2'", DType::kFloat16}, {"'<f8'", DType::kFloat64}, {"'=f4'", DType::kFloat32},
       {"'>u1'", DType::kUint8}};
   for (const auto& [descr, dtype] : types) {
     const auto header = parse(npy(describe(descr, "(1,)"), std::string(8, 'x')));

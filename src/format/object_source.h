@@ -7,13 +7,13 @@
 
 #include "format/column.h"
 #include "format/key_table.h"
-#include "format/source.h"
+#include "base/source.h"
 #include "store/store.h"
 
 namespace forebay {
 
-/// Objects of a store, one a sample: fields `bytes` and `key`, then what the index knows besides. The id is the place in
-/// the key table.
+/// Objects of a store, one a sample: fields `bytes` and `key`, then what the index knows besides. The id is the place
+/// in the key table.
 class ObjectSource final : public Source {
  public:
   /// `store_key` makes the store's key of a sample's.
@@ -27,7 +27,9 @@ class ObjectSource final : public Source {
   std::string key(int64_t id) const override { return store_->display_name(store_key_(keys_.key(id))); }
   Fetch fetch(int64_t id) const override;
   Status load(int64_t id, Buffer fetched, Record& record) const override;
-  bool gathers(size_t field) const override { return field >= kFirstColumn && columns_[field - kFirstColumn].gathers(); }
+  bool gathers(size_t field) const override {
+    return field >= kFirstColumn && columns_[field - kFirstColumn].gathers();
+  }
   Status gather(size_t field, std::span<const int64_t> ids, uint8_t* out) const override;
 
  private:

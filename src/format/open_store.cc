@@ -51,9 +51,8 @@ std::string_view url_scheme(std::string_view url) {
   const size_t colon = url.find("://");
   if (colon == std::string_view::npos || colon == 0) return {};
   const std::string_view scheme = url.substr(0, colon);
-  const bool valid = std::ranges::all_of(scheme, [](unsigned char c) {
-    return std::isalnum(c) || c == '+' || c == '-' || c == '.';
-  });
+  const bool valid =
+      std::ranges::all_of(scheme, [](unsigned char c) { return std::isalnum(c) || c == '+' || c == '-' || c == '.'; });
   return valid ? scheme : std::string_view();
 }
 
@@ -63,9 +62,10 @@ Result<std::string> path_of_url(std::string_view url) {
   if (scheme.empty()) return std::string(url);
   if (scheme == "file") return path_of_file_url(url);
   if (scheme == "s3" || scheme == "http" || scheme == "https") {
-    return unsupported(fmt::format("'{}': {}:// is not there yet: this version reads local files; copy the data to a local "
-                                   "folder or mount it",
-                                   url, scheme));
+    return unsupported(
+        fmt::format("'{}': {}:// is not there yet: this version reads local files; copy the data to a local "
+                    "folder or mount it",
+                    url, scheme));
   }
   return unsupported(fmt::format("'{}': no storage is called '{}'; known are plain paths and file://", url, scheme));
 }

@@ -27,9 +27,12 @@ Status stat_all(Store& store, int64_t count, const std::function<std::string(int
     lock.unlock();
     store.stat(key(i), stop, [progress, i, &on_size](Result<ObjectInfo> info) {
       const std::lock_guard in_answer(progress->mutex);
-      if (info.ok()) on_size(i, info->size);
-      else if (info.status().code() == Code::kNotFound) on_size(i, std::nullopt);
-      else if (progress->error.ok()) progress->error = info.status();
+      if (info.ok())
+        on_size(i, info->size);
+      else if (info.status().code() == Code::kNotFound)
+        on_size(i, std::nullopt);
+      else if (progress->error.ok())
+        progress->error = info.status();
       --progress->in_flight;
       progress->answered.notify_all();
     });

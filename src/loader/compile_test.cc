@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstring>
+
+#include "forebay/forebay.h"
 #include "loader/open_source.h"
 #include "loader/selection.h"
 #include "store/scratch_folder.h"
@@ -79,8 +83,6 @@ TEST(Compile, renamed_fields_are_followed_also_when_two_change_places) {
   }
   // Afterwards `b` holds what was `a`, and only that is cast.
   for (const char* kept : {"a", "b"}) {
-    CastOptions on;
-    on.field = {kept};
     const Pipeline pipeline = arrays(fields).cast("int32", {.field = {std::string(kept) == "a" ? "b" : "a"}}).rename({{"a", "b"}, {"b", "a"}}).select({kept}).batch(4);
     Result<std::unique_ptr<Loader>> loader = Loader::open(pipeline);
     ASSERT_TRUE(loader.ok()) << loader.status().to_string();

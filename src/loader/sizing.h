@@ -9,8 +9,8 @@ namespace forebay {
 
 /// What the user fixed; the rest is chosen.
 struct SizingInput {
-  std::optional<int> threads, requests;
-  std::optional<uint64_t> memory;
+  std::optional<int> threads = {}, requests = {};
+  std::optional<uint64_t> memory = {};
   int64_t batch_size = 1;
   int local_ranks = 1;
 };

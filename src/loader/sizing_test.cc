@@ -61,10 +61,10 @@ TEST(Sizing, memory_for_less_than_one_batch_is_refused_with_the_figure) {
 
 TEST(Sizing, nonsense_is_refused) {
   for (const int threads : {0, -1, 1'000'000}) {
-    EXPECT_EQ(choose_sizes(plan_of(1), {.threads = threads}).status().code(), Code::kInvalidArgument);
+    EXPECT_EQ(choose_sizes(plan_of(1), SizingInput{.threads = threads, .requests = {}, .memory = {}}).status().code(), Code::kInvalidArgument);
   }
   for (const int requests : {0, -1, 10'000'000}) {
-    EXPECT_EQ(choose_sizes(plan_of(1), {.requests = requests}).status().code(), Code::kInvalidArgument);
+    EXPECT_EQ(choose_sizes(plan_of(1), SizingInput{.threads = {}, .requests = requests, .memory = {}}).status().code(), Code::kInvalidArgument);
   }
 }
 

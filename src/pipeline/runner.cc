@@ -42,9 +42,7 @@ Runner::Runner(std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<const 
 }
 
 Runner::~Runner() {
-  if (process_generation() == generation_) {
-    close();
-  }
+  if (process_generation() == generation_) close();
   // Of threads that were left behind, or did not survive a fork: joining them would wait for ever.
   (void)executor_.release();
 }
@@ -134,10 +132,12 @@ void Runner::close() {
   {
     Lock lock(mutex_);
     closed_ = true;
-    stop_.request_stop();
     drop_window();
     delivered_.notify_all();
     called_.notify_all();
+    lock.unlock();
+    stop_.request_stop();  // stores may answer from inside, and the answer takes the lock
+    lock.lock();
     const bool ended = delivered_.wait_for(lock, abandoned_ ? std::chrono::milliseconds(0) : options_.patience,
                                            [&] { return queued_ == 0 && reads_in_flight_ == 0; });
     if (queued_ > 0 && !abandoned_) abandon_threads();

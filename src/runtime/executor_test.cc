@@ -50,14 +50,13 @@ TEST(Executor, stop_runs_what_was_posted_and_may_be_called_twice) {
 
 TEST(Executor, tasks_may_post) {
   std::atomic<int> ran = 0;
-  {
-    Executor executor(2);
-    std::function<void(int)> chain = [&](int left) {
-      ++ran;
-      if (left > 0) executor.post(0, [&chain, left](WorkMemory&) { chain(left - 1); });
-    };
-    executor.post(0, [&](WorkMemory&) { chain(99); });
-  }
+  Executor executor(2);
+  std::function<void(int)> chain = [&](int left) {
+    ++ran;
+    if (left > 0) executor.post(0, [&chain, left](WorkMemory&) { chain(left - 1); });
+  };
+  executor.post(0, [&](WorkMemory&) { chain(99); });
+  executor.stop();
   EXPECT_EQ(ran, 100);
 }
 

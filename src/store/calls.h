@@ -18,8 +18,8 @@
 
 namespace forebay {
 
-/// An asynchronous call that has not answered yet. Whoever comes first (the work, a stop request, the store's end) answers;
-/// the others change nothing.
+/// An asynchronous call that has not answered yet. Whoever comes first (the work, a stop request, the store's end)
+/// answers; the others change nothing.
 class CallBase {
  public:
   virtual ~CallBase() = default;
@@ -36,8 +36,8 @@ class CallBase {
 template <typename T>
 class Call;
 
-/// The calls of one store that are in flight: counts them, and ends them when the store goes. What every asynchronous store
-/// needs in order to keep the promises of Store. May be used from any thread.
+/// The calls of one store that are in flight: counts them, and ends them when the store goes. What every asynchronous
+/// store needs in order to keep the promises of Store. May be used from any thread.
 class CallTable {
  public:
   /// Enters a call. It answers kCancelled at once where `stop` was requested or the table is closed.
@@ -109,7 +109,8 @@ class Call final : public CallBase, public std::enable_shared_from_this<Call<T>>
   CallTable& table_;
   const std::string name_;
   std::function<void(Result<T>)> done_;
-  std::optional<std::stop_callback<OnStop>> on_stop_;  // last: its end waits for a running callback, which uses the rest
+  std::optional<std::stop_callback<OnStop>>
+      on_stop_;  // last: its end waits for a running callback, which uses the rest
 };
 
 template <typename T>

@@ -80,7 +80,8 @@ TEST_P(StoreConformance, StatGivesSizes) {
 }
 
 TEST_P(StoreConformance, ListsOneLevel) {
-  const auto store = make({{"top", "1"}, {"a/x", "12"}, {"a/b/y", "123"}, {"a-b/z", ""}, {".hidden", ""}, {"a/.h/x", ""}});
+  const auto store =
+      make({{"top", "1"}, {"a/x", "12"}, {"a/b/y", "123"}, {"a-b/z", ""}, {".hidden", ""}, {"a/.h/x", ""}});
   const ListPage top = list(*store, "", 1000);
   EXPECT_EQ(top.prefixes, (std::vector<std::string>{"a-b/", "a/"}));
   ASSERT_EQ(top.objects.size(), 1u);
@@ -96,7 +97,8 @@ TEST_P(StoreConformance, ListsOneLevel) {
 
 TEST_P(StoreConformance, TinyPagesEqualOneBigPage) {
   Objects objects;
-  for (int i = 0; i < 57; ++i) objects[fmt::format("d/{}.jpg", i * 7919 % 101)] = std::string(static_cast<size_t>(i), 'x');
+  for (int i = 0; i < 57; ++i)
+    objects[fmt::format("d/{}.jpg", i * 7919 % 101)] = std::string(static_cast<size_t>(i), 'x');
   for (int i = 0; i < 9; ++i) objects[fmt::format("d/f{}/x", i)] = "1";
   objects["d/.hidden1"] = objects["d/.hidden2"] = "";
   const auto store = make(objects);
@@ -107,15 +109,26 @@ TEST_P(StoreConformance, TinyPagesEqualOneBigPage) {
     const ListPage tiny = list(*store, "d/", max_keys);
     EXPECT_EQ(tiny.prefixes, big.prefixes);
     EXPECT_EQ(tiny.hidden, 2u);
-    EXPECT_TRUE(std::ranges::equal(tiny.objects, big.objects, [](const ObjectInfo& a, const ObjectInfo& b) {
-      return a.key == b.key && a.size == b.size;
-    })) << "pages of " << max_keys;
+    EXPECT_TRUE(
+        std::ranges::equal(tiny.objects, big.objects,
+                           [](const ObjectInfo& a, const ObjectInfo& b) { return a.key == b.key && a.size == b.size; }))
+        << "pages of " << max_keys;
   }
 }
 
 TEST_P(StoreConformance, OddNamesAreNames) {
-  const std::vector<std::string> names = {"with space", "new\nline", "\xff\xfe\x80 invalid", "Schl\xc3\xb6\xc3\x9f.jpg",
-                                          "\xe7\x8c\xab.png", "%41", "a:b", "quote\"'", "-dash", "\\back", "~tilde", "*?[x]",
+  const std::vector<std::string> names = {"with space",
+                                          "new\nline",
+                                          "\xff\xfe\x80 invalid",
+                                          "Schl\xc3\xb6\xc3\x9f.jpg",
+                                          "\xe7\x8c\xab.png",
+                                          "%41",
+                                          "a:b",
+                                          "quote\"'",
+                                          "-dash",
+                                          "\\back",
+                                          "~tilde",
+                                          "*?[x]",
                                           std::string(255, 'n')};
   Objects objects;
   for (const auto& name : names) objects["odd dir\n\xff/" + name] = name;

@@ -16,7 +16,8 @@ thread_local const void* own_state = nullptr;  // of the pool that this thread b
 }  // namespace
 
 IoThreads::IoThreads(size_t max_threads, std::chrono::milliseconds patience)
-    : max_threads_(max_threads), patience_(patience), generation_(process_generation()), state_(std::make_shared<State>()) {}
+    : max_threads_(max_threads), patience_(patience), generation_(process_generation()),
+      state_(std::make_shared<State>()) {}
 
 bool IoThreads::foreign_process() const { return process_generation() != generation_; }
 
@@ -24,7 +25,8 @@ bool IoThreads::post(std::function<void()> job) {
   if (foreign_process()) return false;
   const std::lock_guard lock(state_->mutex);
   if (state_->closing) return false;
-  if (state_->idle <= state_->jobs.size() && state_->threads < max_threads_ && !start_thread() && state_->threads == 0) {
+  if (state_->idle <= state_->jobs.size() && state_->threads < max_threads_ && !start_thread() &&
+      state_->threads == 0) {
     return false;
   }
   state_->jobs.push_back(std::move(job));

@@ -16,9 +16,9 @@ namespace forebay {
 /// A few threads for system calls that may wait for a device. They start when there is work for them, at most
 /// `max_threads`, and never decode.
 ///
-/// close() drops what has not begun and waits for the rest; a thread that its system call does not let go within `patience`
-/// (a dead network mount) is left behind, and touches only what its job owns. So jobs must own what they use. May be used
-/// from any thread, except that nobody may post while close() runs.
+/// close() drops what has not begun and waits for the rest; a thread that its system call does not let go within
+/// `patience` (a dead network mount) is left behind, and touches only what its job owns. So jobs must own what they
+/// use. May be used from any thread, except that nobody may post while close() runs.
 class IoThreads {
  public:
   explicit IoThreads(size_t max_threads, std::chrono::milliseconds patience = std::chrono::seconds(5));

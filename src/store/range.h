@@ -6,7 +6,8 @@
 
 namespace forebay {
 
-/// The part of an object of `size` bytes that a request means; Corrupt where the object is not what the request expects.
+/// The part of an object of `size` bytes that a request means; Corrupt where the object is not what the request
+/// expects.
 Result<ByteRange> resolve_range(const ReadRequest& request, uint64_t size);
 
 /// "changed: the listing said 10 bytes, now 7".

@@ -37,9 +37,8 @@ Result<Buffer> ReadBuffers::acquire(size_t size) {
   void* memory = take(size_class);
   if (memory == nullptr) memory = std::aligned_alloc(64, class_bytes(size_class));
   if (memory == nullptr) return out_of_budget(fmt::format("no memory for a read of {} bytes", size), size);
-  std::shared_ptr<void> owner(memory, [buffers = shared_from_this(), size_class](void* block) {
-    buffers->give_back(block, size_class);
-  });
+  std::shared_ptr<void> owner(
+      memory, [buffers = shared_from_this(), size_class](void* block) { buffers->give_back(block, size_class); });
   return Buffer(static_cast<uint8_t*>(memory), size, std::move(owner));
 }
 

@@ -12,8 +12,8 @@
 
 namespace forebay {
 
-/// Memory for reads that is used again, so that a read does not pay for fresh pages (for a 100 KB file they cost more than
-/// the copy). A buffer comes back when its last reader lets go, also after the pool's owner is gone.
+/// Memory for reads that is used again, so that a read does not pay for fresh pages (for a 100 KB file they cost more
+/// than the copy). A buffer comes back when its last reader lets go, also after the pool's owner is gone.
 ///
 /// Sizes are rounded up to classes, so a block is at most 25 % larger than asked for (and at least kMinBlock). Blocks
 /// that nobody uses are kept up to `idle_capacity_bytes`; the longest idle go first. May be used from any thread.

@@ -26,14 +26,14 @@ struct ListRequest {
   uint32_t max_keys = 10'000;
 };
 
-/// One folder level: objects directly in it and the folders below it, so that callers may walk in parallel. In no particular
-/// order.
+/// One folder level: objects directly in it and the folders below it, so that callers may walk in parallel. In no
+/// particular order.
 struct ListPage {
   std::vector<ObjectInfo> objects;
   std::vector<std::string> prefixes;
-  uint64_t hidden = 0;        ///< entries left out because their name begins with a dot
-  uint64_t irregular = 0;     ///< left out: links that lead nowhere or round in circles, sockets, FIFOs, devices
-  std::string continuation;   ///< empty on the last page
+  uint64_t hidden = 0;       ///< entries left out because their name begins with a dot
+  uint64_t irregular = 0;    ///< left out: links that lead nowhere or round in circles, sockets, FIFOs, devices
+  std::string continuation;  ///< empty on the last page
 };
 
 /// Counters of one store since it was made.

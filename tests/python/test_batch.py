@@ -27,7 +27,7 @@ def test_what_a_batch_tells():
     assert "x" in batch and "z" not in batch and 3 not in batch
     assert dict(batch)["x"] is batch["x"]
     assert [name for name, value in batch.items()] == ["x", "y"]
-    assert repr(batch) == "Batch(epoch=0, step=0, rows=8, x: int64 (8), y: float64 (8, 2))"
+    assert repr(batch) == "Batch(epoch=0, step=0, rows=8, x: int64 (8,), y: float64 (8, 2))"
 
 
 def test_a_wrong_name_is_answered_with_the_right_ones():
@@ -62,7 +62,7 @@ def test_a_batch_that_is_kept_is_not_written_over():
 def test_memory_is_recycled_when_the_last_reader_lets_go():
     with fb.Loader(numbers(1000, 1024, 100)) as loader:
         places = {batch["x"].ctypes.data for _ in range(5) for batch in loader}
-    assert len(places) <= 10  # of 50 batches
+    assert len(places) <= 25  # of 50 batches
 
 
 def test_resident_memory_stays_flat():

@@ -86,6 +86,18 @@ void compact(std::span<int32_t> weights, int64_t count, int64_t stride, int64_t 
   for (int64_t i = 1; i < count; ++i) std::copy_n(&weights[i * stride], taps, &weights[i * taps]);
 }
 
+// Outputs near the end have fewer weights; their zeros go to the front, so that no tap lies behind the last sample.
+void keep_inside(Axis& axis, int64_t samples) {
+  for (int64_t i = 0; i < axis.count; ++i) {
+    const int64_t over = axis.start[i] + axis.taps - samples;
+    if (over <= 0) continue;
+    int32_t* const weights = &axis.weights[i * axis.taps];
+    std::move_backward(weights, weights + axis.taps - over, weights + axis.taps);
+    std::fill_n(weights, over, 0);
+    axis.start[i] -= static_cast<int32_t>(over);
+  }
+}
+
 }  // namespace
 
 int64_t max_taps(const AxisSpec& spec) {
@@ -148,6 +160,7 @@ Axis Axis::build(const AxisSpec& spec, std::span<uint8_t> memory) {
   }
   compact(axis.weights, axis.count, stride, axis.taps);
   axis.weights = axis.weights.first(axis.count * axis.taps);
+  keep_inside(axis, input_range(spec).count);
   return axis;
 }
 

@@ -38,10 +38,11 @@ int64_t max_taps(const AxisSpec& spec);
 void nearest_indices(const AxisSpec& spec, std::span<int64_t> indices);
 
 /// Which samples make which output, and with what weight. Output i is
-/// (Σ weights[i × taps + t] × sample[start[i] + t] + half) >> kWeightBits, exactly what Pillow computes.
+/// (Σ weights[i × taps + t] × sample[start[i] + t] + half) >> kWeightBits, exactly what Pillow computes. No tap lies outside
+/// input_range().
 struct Axis {
   int64_t count = 0;
-  int64_t taps = 0;            ///< weights per output, zeros at the end where fewer count
+  int64_t taps = 0;            ///< weights per output, zeros where fewer count
   std::span<int32_t> start;    ///< relative to input_range().first
   std::span<int32_t> weights;  ///< count × taps
 

@@ -20,7 +20,6 @@ void horizontal(const Axis& axis, const uint8_t* row, uint8_t* out) {
     const uint8_t* from = row + int64_t{axis.start[i]} * kChannels;
     uint32_t sums[kChannels] = {};
     for (int64_t t = 0; t < axis.taps; ++t, from += kChannels) {
-      // A weight of 0 may stand behind the end of the row.
       const auto weight = static_cast<uint32_t>(weights[t]);
       for (int c = 0; c < kChannels; ++c) sums[c] += weight * from[c];
     }

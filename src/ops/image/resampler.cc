@@ -1,6 +1,5 @@
 #include "ops/image/resampler.h"
 
-#include <algorithm>
 #include <cstring>
 
 namespace forebay {
@@ -55,8 +54,7 @@ Resampler::Resampler(const ResampleSpec& spec, const ImageKernels& kernels, RowW
                      int slot)
     : spec_(spec), kernels_(kernels), writer_(writer), vertical_first_(spec.vertical_first()),
       kept_bytes_(static_cast<int64_t>(kept_row_bytes(spec))),
-      kept_pitch_(static_cast<int64_t>(with_slack(kept_row_bytes(spec)))),
-      source_rows_(input_range(spec.vertical).count) {
+      kept_pitch_(static_cast<int64_t>(with_slack(kept_row_bytes(spec)))) {
   Carver carver(memory.scratch(slot, spec.working_bytes()));
   axis_x_ = Axis::build(spec.horizontal, carver.take(Axis::bytes(spec.horizontal)));
   axis_y_ = Axis::build(spec.vertical, carver.take(Axis::bytes(spec.vertical)));
@@ -78,8 +76,7 @@ void Resampler::row(const uint8_t* row) {
   } else {
     across(row, to);
   }
-  while (done_ < axis_y_.count && std::min(axis_y_.start[done_] + axis_y_.taps, source_rows_) <= come_)
-    finish_row(done_++);
+  while (done_ < axis_y_.count && axis_y_.start[done_] + axis_y_.taps <= come_) finish_row(done_++);
 }
 
 void Resampler::across(const uint8_t* row, uint8_t* out) const {
@@ -101,7 +98,7 @@ void Resampler::finish_row(int64_t y) {
 }
 
 const uint8_t* Resampler::down(int64_t y) {
-  const int64_t start = axis_y_.start[y], taps = std::min(axis_y_.taps, source_rows_ - start);
+  const int64_t start = axis_y_.start[y], taps = axis_y_.taps;
   const int32_t* const weights = &axis_y_.weights[y * axis_y_.taps];
   if (taps == 1 && weights[0] == kWeightOne) return kept_row(start);
   for (int64_t t = 0; t < taps; ++t) taken_[t] = kept_row(start + t);

@@ -44,7 +44,6 @@ class Resampler final : public RowSink {
   RowWriter& writer_;
   const bool vertical_first_;
   int64_t kept_bytes_, kept_pitch_;
-  int64_t source_rows_;
   Axis axis_x_, axis_y_;
   HorizontalTaps taps_x_;
   uint8_t* kept_;   // axis_y_.taps rows, used in turn: after the horizontal pass, or as they came if it is the second

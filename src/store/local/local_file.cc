@@ -73,8 +73,9 @@ Status status_of_errno(int error) {
     case ENAMETOOLONG: return not_found("no such file: the name is longer than the file system allows");
     case EACCES:
     case EPERM:
-      return invalid_argument("permission denied; give the user who runs this the right to read it (and to enter its "
-                              "folders)");
+      return invalid_argument(
+          "permission denied; give the user who runs this the right to read it (and to enter its "
+          "folders)");
     case EMFILE:
       return unavailable("too many open files in this process; raise the limit (ulimit -n) or lower `requests`");
     case ENFILE: return unavailable("too many open files on this machine; raise fs.file-max or close programs");

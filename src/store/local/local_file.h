@@ -47,8 +47,8 @@ class CachedReader {
  private:
   std::optional<FileDescriptor> open_cached(const std::string& path);
 
-  std::atomic<bool> kernel_can_{true};       ///< openat2 with RESOLVE_CACHED (Linux 5.12)
-  std::atomic<uint32_t> tries_to_pass_{0};   ///< after a file system without RWF_NOWAIT: so many reads are not tried
+  std::atomic<bool> kernel_can_{true};      ///< openat2 with RESOLVE_CACHED (Linux 5.12)
+  std::atomic<uint32_t> tries_to_pass_{0};  ///< after a file system without RWF_NOWAIT: so many reads are not tried
 };
 
 }  // namespace forebay

@@ -40,8 +40,10 @@ std::vector<Inode> ancestors(const std::string& root, const std::string& prefix)
 void add_entry(int dir, const char* name, const ListRequest& request, const std::vector<Inode>& above, ListPage& page) {
   struct ::stat info;
   if (::fstatat(dir, name, &info, 0) != 0) {
-    if (errno == ENOENT || errno == ELOOP) ++page.irregular;  // a link that leads nowhere, or a file just deleted
-    else page.objects.push_back({request.prefix + name, 0});  // reading it will name the error
+    if (errno == ENOENT || errno == ELOOP)
+      ++page.irregular;  // a link that leads nowhere, or a file just deleted
+    else
+      page.objects.push_back({request.prefix + name, 0});  // reading it will name the error
     return;
   }
   if (S_ISREG(info.st_mode)) {
@@ -87,8 +89,10 @@ Result<ListPage> list_folder(const std::string& root, const ListRequest& request
     if (entry == nullptr) return page;
     const std::string_view name = entry->d_name;
     if (name == "." || name == "..") continue;
-    if (name.starts_with('.')) ++page.hidden;
-    else add_entry(::dirfd(dir.get()), entry->d_name, request, above, page);
+    if (name.starts_with('.'))
+      ++page.hidden;
+    else
+      add_entry(::dirfd(dir.get()), entry->d_name, request, above, page);
   }
   return cancelled("stopped while listing");
 }

@@ -6,11 +6,11 @@
 
 namespace forebay {
 
-/// One page of the folder `root` + request.prefix, in the order of the file system. The continuation is the place in the
-/// folder's stream, so pages cost the same wherever they begin and nothing is kept between them.
+/// One page of the folder `root` + request.prefix, in the order of the file system. The continuation is the place in
+/// the folder's stream, so pages cost the same wherever they begin and nothing is kept between them.
 ///
-/// Symbolic links are followed. A folder that is one of its own ancestors (by device and inode, from `root` down) is left
-/// out and counted as irregular, and so are links that lead nowhere and whatever is neither file nor folder.
+/// Symbolic links are followed. A folder that is one of its own ancestors (by device and inode, from `root` down) is
+/// left out and counted as irregular, and so are links that lead nowhere and whatever is neither file nor folder.
 Result<ListPage> list_folder(const std::string& root, const ListRequest& request, std::stop_token stop);
 
 }  // namespace forebay

@@ -31,9 +31,8 @@ class LocalStore final : public Store {
   }
 
   void read(const ReadRequest& request, std::stop_token stop, ReadDone done) override {
-    start<Buffer>(request.key, stop, std::move(done), [request](Core& core) {
-      return read_file(core.path(request.key), request, *core.buffers);
-    });
+    start<Buffer>(request.key, stop, std::move(done),
+                  [request](Core& core) { return read_file(core.path(request.key), request, *core.buffers); });
   }
 
   bool reads_now() const override { return core_->cached.worth_trying(); }
@@ -102,8 +101,9 @@ class LocalStore final : public Store {
       if (!result.ok()) result = result.status().with_key(name);
       call->answer(std::move(result));
     });
-    if (!posted) call->answer(unavailable("no thread could be started; raise the limit of processes (ulimit -u)")
-                                  .with_key(display_name(key)));
+    if (!posted)
+      call->answer(unavailable("no thread could be started; raise the limit of processes (ulimit -u)")
+                       .with_key(display_name(key)));
   }
 
   const std::string shown_root_;

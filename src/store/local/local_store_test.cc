@@ -45,11 +45,13 @@ Code read_code(Store& store, const std::string& key) { return read_wait(store, w
 
 }  // namespace
 
-INSTANTIATE_TEST_SUITE_P(
-    Local, StoreConformance,
-    testing::Values(Driver{"threads_16", [](const Objects& o) { return make_local(o, {}); }},
-                    Driver{"threads_1", [](const Objects& o) { return make_local(o, {.io_threads = 1}); }},
-                    Driver{"no_idle_buffers", [](const Objects& o) { return make_local(o, {.idle_buffer_bytes = 0}); }}));
+INSTANTIATE_TEST_SUITE_P(Local, StoreConformance,
+                         testing::Values(Driver{"threads_16", [](const Objects& o) { return make_local(o, {}); }},
+                                         Driver{"threads_1",
+                                                [](const Objects& o) { return make_local(o, {.io_threads = 1}); }},
+                                         Driver{"no_idle_buffers", [](const Objects& o) {
+                                                  return make_local(o, {.idle_buffer_bytes = 0});
+                                                }}));
 
 TEST(LocalStore, ReadsFreshlyWrittenFilesWithoutWaiting) {
   ScratchFolder folder;

@@ -107,7 +107,8 @@ class Slow final : public SlowStore {
       if (!set) call->answer(unavailable("no thread could be started; raise the limit of processes (ulimit -u)"));
     };
     if (core_->fails(key, asked)) {
-      answer_later(unavailable("simulated failure of the link; trying again may help").with_key(inner_->display_name(key)));
+      answer_later(
+          unavailable("simulated failure of the link; trying again may help").with_key(inner_->display_name(key)));
     } else {
       ask(stop, answer_later);
     }

@@ -16,12 +16,12 @@ struct SlowOptions {
   double jitter_ms = 0;              ///< up to so much more, evenly spread
   double bandwidth_bytes_per_s = 0;  ///< of one request; 0: no limit
   double error_rate = 0;             ///< share of requests that answer Unavailable
-  bool manual_clock = false;         ///< time stands still except in SlowStore::advance(): for tests that need not sleep
+  bool manual_clock = false;  ///< time stands still except in SlowStore::advance(): for tests that need not sleep
 };
 
-/// A store behind a slow, unreliable link. The delay and the fate of a request are a function of (seed, key, how often the
-/// key was asked for): the same on every run, whatever the threads do. One thread serves all delays; read_now() never
-/// answers, since nothing here is near.
+/// A store behind a slow, unreliable link. The delay and the fate of a request are a function of (seed, key, how
+/// often the key was asked for): the same on every run, whatever the threads do. One thread serves all delays;
+/// read_now() never answers, since nothing here is near.
 class SlowStore : public Store {
  public:
   /// Lets the manual clock go on, and gives the answers that became due, in order of time, on this thread.

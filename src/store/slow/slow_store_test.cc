@@ -19,12 +19,12 @@ const SlowOptions kManual = {.seed = 7, .latency_ms = 10, .jitter_ms = 5, .manua
 
 }  // namespace
 
-INSTANTIATE_TEST_SUITE_P(
-    Slow, StoreConformance,
-    testing::Values(Driver{"no_delay", [](const Objects& o) { return slow_store(filled(o), {}); }},
-                    Driver{"some_delay", [](const Objects& o) {
-                             return slow_store(filled(o), {.seed = 1, .latency_ms = 0.2, .jitter_ms = 0.3});
-                           }}));
+INSTANTIATE_TEST_SUITE_P(Slow, StoreConformance,
+                         testing::Values(Driver{"no_delay", [](const Objects& o) { return slow_store(filled(o), {}); }},
+                                         Driver{"some_delay", [](const Objects& o) {
+                                                  return slow_store(filled(o),
+                                                                    {.seed = 1, .latency_ms = 0.2, .jitter_ms = 0.3});
+                                                }}));
 
 TEST(SlowStore, AnswersAfterTheDelayAndNotBefore) {
   const auto store = slow_store(filled({{"x", "1"}}), kManual);

@@ -37,9 +37,7 @@ class Timer {
     Time when;
     uint64_t order;
     mutable std::function<void()> function;  // moved out of the queue's top
-    bool operator<(const Entry& other) const {
-      return when != other.when ? when > other.when : order > other.order;
-    }
+    bool operator<(const Entry& other) const { return when != other.when ? when > other.when : order > other.order; }
   };
   struct State {
     std::mutex mutex;
