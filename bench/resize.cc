@@ -1,5 +1,5 @@
-// The image pass without its decoder: what one photograph of about 500 pixels costs from decoded rows to a normalised float
-// picture of 224 × 224 in its slot of a batch, for each instruction set; and the passes alone.
+// The image pass without its decoder: what one photograph of about 500 pixels costs from decoded rows to a normalised
+// float picture of 224 × 224 in its slot of a batch, for each instruction set; and the passes alone.
 
 #include <benchmark/benchmark.h>
 

@@ -1,6 +1,7 @@
 #pragma once
 
-// For the tests of this folder: pictures made by a formula, golden results, and pipelines of operators run on one record.
+// For the tests of this folder: pictures made by a formula, golden results, and pipelines of operators run on one
+// record.
 
 #include <cstdint>
 #include <cstdlib>

@@ -24,13 +24,14 @@ ArgDef crop_size_arg(bool required = true);
 
 enum class PixelNeed : uint8_t { kAny, kEightBits };
 
-/// The places in the schema of the fields that `field` names, as far as they are pictures (marked so from here on); a problem
-/// for each that is not there, still encoded, no picture, or of the wrong type.
+/// The places in the schema of the fields that `field` names, as far as they are pictures (marked so from here on); a
+/// problem for each that is not there, still encoded, no picture, or of the wrong type.
 std::vector<size_t> check_pictures(const Args& args, PixelNeed need, std::string_view op, Schema& schema,
                                    Problems& problems);
 /// A problem where a size is not positive or absurd.
 void check_size(const Args& args, std::string_view name, Problems& problems);
-/// A problem for unknown interpolations, fields that the operator does not have, and weighted sums of what is not 8 bits.
+/// A problem for unknown interpolations, fields that the operator does not have, and weighted sums of what is not 8
+/// bits.
 void check_interpolation(const Args& args, std::span<const size_t> fields, const Schema& schema, Problems& problems);
 /// The pictures of these fields are of this size from here on (Shape::kUnknown: known per sample).
 void set_size(Schema& schema, std::span<const size_t> fields, Size size);
@@ -44,8 +45,8 @@ struct PictureField {
 };
 std::vector<PictureField> picture_fields(const Args& args, const Schema& before);
 
-/// The pictures of one sample, as descriptions that an operator can change; tensors become such first. The pointers live as
-/// long as the record's values.
+/// The pictures of one sample, as descriptions that an operator can change; tensors become such first. The pointers
+/// live as long as the record's values.
 Result<std::vector<LazyImage*>> pictures(Record& record, std::span<const PictureField> fields, WorkMemory& memory);
 /// The size that all the pictures have; Unsupported, with both sizes, where they differ.
 Result<Size> common_size(std::span<LazyImage* const> pictures, std::span<const PictureField> fields);

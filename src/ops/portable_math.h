@@ -2,8 +2,8 @@
 
 namespace forebay {
 
-/// e^x and ln x made of additions, multiplications and divisions only, so that they give the same bits on every machine (the
-/// system's may differ in the last bit between processors). Good to about 1e-15; for |x| < 700 and x > 0.
+/// e^x and ln x made of additions, multiplications and divisions only, so that they give the same bits on every machine
+/// (the system's may differ in the last bit between processors). Good to about 1e-15; for |x| < 700 and x > 0.
 double portable_exp(double x);
 double portable_log(double x);
 

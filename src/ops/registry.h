@@ -24,7 +24,8 @@ OpDef select_op();
 OpDef shuffle_op();
 OpDef take_op();
 
-/// All of them, by name. `batch`, `shuffle` and `take` are carried out by the loader: here they only check their arguments.
+/// All of them, by name. `batch`, `shuffle` and `take` are carried out by the loader: here they only check their
+/// arguments.
 std::vector<OpDef> all_ops();
 
 }  // namespace forebay

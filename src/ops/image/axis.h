@@ -37,9 +37,8 @@ int64_t max_taps(const AxisSpec& spec);
 /// The one sample that each wanted output equals (identity or kNearest).
 void nearest_indices(const AxisSpec& spec, std::span<int64_t> indices);
 
-/// Which samples make which output, and with what weight. Output i is
-/// (Σ weights[i × taps + t] × sample[start[i] + t] + half) >> kWeightBits, exactly what Pillow computes. No tap lies outside
-/// input_range().
+/// Which samples make which output, and with what weight. Output i is (Σ weights[i × taps + t] × sample[start[i] + t] +
+/// half) >> kWeightBits, exactly what Pillow computes. No tap lies outside input_range().
 struct Axis {
   int64_t count = 0;
   int64_t taps = 0;            ///< weights per output, zeros where fewer count

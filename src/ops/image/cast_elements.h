@@ -6,8 +6,8 @@
 
 namespace forebay {
 
-/// Converts `n` elements. To floating point: the nearest value. To integers: rounded half to even, then saturated at the ends
-/// of the type; NaN becomes 0. To bool: true for everything but 0.
+/// Converts `n` elements. To floating point: the nearest value. To integers: rounded half to even, then saturated at
+/// the ends of the type; NaN becomes 0. To bool: true for everything but 0.
 void cast_elements(DType from, const uint8_t* in, DType to, uint8_t* out, int64_t n);
 
 /// IEEE half precision, rounded half to even.

@@ -30,7 +30,8 @@ uint8_t luma(const uint8_t* rgb) {
 
 uint8_t to_byte(double value) { return static_cast<uint8_t>(std::clamp(static_cast<int>(value), 0, 255)); }
 
-// Pillow keeps hue, saturation and value in 8 bits each and mixes single and double precision; both decide the last bit.
+// Pillow keeps hue, saturation and value in 8 bits each and mixes single and double precision; both decide the last
+// bit.
 Hsv hsv_of(const uint8_t* rgb) {
   const uint8_t r = rgb[0], g = rgb[1], b = rgb[2];
   const uint8_t high = std::max({r, g, b}), low = std::min({r, g, b});

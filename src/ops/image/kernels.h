@@ -14,9 +14,9 @@ constexpr int64_t kRowSlack = 128;
 /// Between the passes a pixel of three channels takes four bytes (the last is 0), any other as many as it has channels.
 constexpr int64_t pixel_pitch(int64_t channels) { return channels == 3 ? 4 : channels; }
 
-/// The horizontal axis laid out for the kernels. Pixels come in blocks of four, the last one filled up with weights of 0.
-/// A weight w of 23 bits is split so that 16-bit products keep every bit: w = high × 256 + low. Per block and pair of taps:
-/// 4 pixels × 4 × (high of the first, high of the second), then the same of the lows.
+/// The horizontal axis laid out for the kernels. Pixels come in blocks of four, the last one filled up with weights of
+/// 0. A weight w of 23 bits is split so that 16-bit products keep every bit: w = high × 256 + low. Per block and pair
+/// of taps: 4 pixels × 4 × (high of the first, high of the second), then the same of the lows.
 struct HorizontalTaps {
   const Axis* axis = nullptr;
   int64_t blocks = 0;

@@ -18,14 +18,15 @@ namespace forebay {
 ///
 ///     source → crop → mirror → resize → window (zeros outside) → mirror → scale and bias → layout → dtype
 ///
-/// Image operators only change this description. write() then does all of it in one pass over the rows that are needed, from
-/// the decoder straight into the place of the result. What does not fit the order (a resize of a resize, new pixel values) is
-/// computed where it comes up and starts a new description; the bytes are the same either way.
+/// Image operators only change this description. write() then does all of it in one pass over the rows that are needed,
+/// from the decoder straight into the place of the result. What does not fit the order (a resize of a resize, new pixel
+/// values) is computed where it comes up and starts a new description; the bytes are the same either way.
 class LazyImage final : public Deferred {
  public:
   /// `info` is what probe_image() said of `bytes`.
   static std::unique_ptr<LazyImage> of_encoded(Buffer bytes, const ImageInfo& info, ColorMode mode);
-  /// Unsupported unless it is (h, w), (h, w, c) or, channels first, (c, h, w), with at least one pixel and 1 to 4 channels.
+  /// Unsupported unless it is (h, w), (h, w, c) or, channels first, (c, h, w), with at least one pixel and 1 to 4
+  /// channels.
   static Result<std::unique_ptr<LazyImage>> of_pixels(Tensor pixels, bool channels_first);
 
   /// The picture as it stands.

@@ -10,21 +10,22 @@
 
 namespace forebay {
 
-/// What is to be made of the rows of a picture: two axes, and where the result lies inside the output (zeros around it).
+/// What is to be made of the rows of a picture: two axes, and where the result lies inside the output (zeros around
+/// it).
 struct ResampleSpec {
   AxisSpec horizontal, vertical;
   int64_t channels = 3;
   int64_t left = 0, top = 0;  ///< of the result inside the output
   int64_t width = 0;          ///< of the output
 
-  /// Which pass comes first decides the last bit of some pixels, since the result of a pass is rounded to 8 bits. The rule is
-  /// that of Pillow 13: down before across where the height shrinks by more than twice what the width does.
+  /// Which pass comes first decides the last bit of some pixels, since the result of a pass is rounded to 8 bits. The
+  /// rule is that of Pillow 13: down before across where the height shrinks by more than twice what the width does.
   bool vertical_first() const;
   uint64_t working_bytes() const;
 };
 
-/// Takes the rows of a picture one by one and writes each finished row of the result as soon as the last row it needs has
-/// come. It keeps the few rows that one row of the result is made of, and no picture lies in between.
+/// Takes the rows of a picture one by one and writes each finished row of the result as soon as the last row it needs
+/// has come. It keeps the few rows that one row of the result is made of, and no picture lies in between.
 class Resampler final : public RowSink {
  public:
   /// Uses scratch `slot` of `memory`, whose bytes (spec.working_bytes()) are reserved.

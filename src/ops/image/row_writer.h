@@ -27,7 +27,8 @@ struct PixelFormat {
   Pointwise pointwise;
 };
 
-/// The last step of the image pass: rows of 8-bit pixels, pixel_pitch(channels) bytes each, to their place in the output.
+/// The last step of the image pass: rows of 8-bit pixels, pixel_pitch(channels) bytes each, to their place in the
+/// output.
 class RowWriter {
  public:
   RowWriter(const PixelFormat& format, const ImageKernels& kernels, std::span<uint8_t> out);

@@ -15,8 +15,8 @@ std::optional<SimdLevel> simd_level_from_name(std::string_view name);
 
 /// The best level of this processor.
 SimdLevel best_simd_level();
-/// The level in use: the best one, or what the environment variable FOREBAY_SIMD or set_simd_level() asks for, never more
-/// than the processor has. A name that does not exist is ignored.
+/// The level in use: the best one, or what the environment variable FOREBAY_SIMD or set_simd_level() asks for, never
+/// more than the processor has. A name that does not exist is ignored.
 SimdLevel simd_level();
 /// For tests and benchmarks. Calls that are running keep the level they began with.
 void set_simd_level(SimdLevel level);
