@@ -20,7 +20,9 @@ int main() {
   fb::Tensor numbers = fb::Tensor::allocate(fb::DType::kInt64, {10});
   for (int64_t i = 0; i < 10; ++i) numbers.data<int64_t>()[i] = i;
 
-  const auto pipeline = fb::arrays({{"n", {numbers, ""}}}).map(add_square, {.name = "add_square"}).batch(5);
+  const auto pipeline = fb::arrays({{"n", {numbers, ""}}})
+                            .map(add_square, {.fields = {}, .adds = {"square"}, .name = "add_square"})
+                            .batch(5);
   auto loader = fb::Loader::open(pipeline, {.epochs = 1});
   if (!loader.ok()) return std::fprintf(stderr, "%s\n", loader.status().to_string().c_str()), 1;
 

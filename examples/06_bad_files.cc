@@ -60,7 +60,7 @@ int main(int argc, char** argv) {
   const auto pipeline = fb::images(photos.root()).decode_image().random_resized_crop(64).batch(4);
 
   const fb::Status raised = run(pipeline, fb::OnError::kRaise, "raise");
-  std::printf("raise: %s in %s\n", raised.key().c_str(), raised.op().c_str());
+  std::printf("raise: %s in %s\n", fs::path(raised.key()).filename().c_str(), raised.op().c_str());
   for (auto [policy, name] : {std::pair{fb::OnError::kSkip, "skip"}, {fb::OnError::kReplace, "replace"}}) {
     if (fb::Status status = run(pipeline, policy, name); !status.ok()) {
       return std::fprintf(stderr, "%s\n", status.to_string().c_str()), 1;

@@ -20,7 +20,7 @@ with tempfile.TemporaryDirectory() as folder:
         with fb.Loader(pipeline, epochs=1) as loader:
             list(loader)
     except fb.Corrupt as error:
-        print("raise:", error.key, "in", error.operator)
+        print("raise:", Path(error.key).name, "in", error.operator)
 
     for policy in ("skip", "replace"):
         with fb.Loader(pipeline, epochs=1, on_error=policy) as loader:

@@ -16,7 +16,7 @@ class Files : public testing::Test {
 
 TEST_F(Files, AreReadBackAndReplacedAndLeaveNothingBeside) {
   const std::string path = folder_ / "state";
-  for (const std::string text : {std::string("one\0two", 7), std::string(), std::string(100'000, 'x')}) {
+  for (const std::string& text : {std::string("one\0two", 7), std::string(), std::string(100'000, 'x')}) {
     ASSERT_TRUE(write_file(path, text).ok());
     const Result<std::string> read = read_text(path);
     ASSERT_TRUE(read.ok());

@@ -9,6 +9,9 @@
 namespace forebay {
 namespace {
 
+// Positions in a row are kept in 32 bits.
+constexpr int64_t kMaxStoredSide = int64_t{1} << 28;
+
 // Without `field` it is the encoded one of these.
 constexpr std::string_view kDefaults[] = {"image", "bytes"};
 
@@ -84,6 +87,10 @@ class DecodeImage final : public RecordOp {
                                             value.tensor.dtype == DType::kUint8 && value.tensor.shape.rank() == 1);
     if (!encoded) return unsupported("the value is not an encoded picture");
     FOREBAY_ASSIGN(const ImageInfo info, probe_image(bytes.span()));
+    if (std::max(info.stored_width, info.stored_height) > kMaxStoredSide) {
+      return unsupported(fmt::format("{} × {} pixels; sides of up to {} are handled", info.stored_width,
+                                     info.stored_height, kMaxStoredSide));
+    }
     // Compared without multiplying: the header may say anything.
     if (info.stored_width > max_pixels_ / std::max<int64_t>(info.stored_height, 1)) {
       return unsupported(fmt::format("{} × {} pixels are more than max_pixels={}; raise max_pixels to decode it",

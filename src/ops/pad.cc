@@ -47,7 +47,8 @@ bool holds(DType dtype, double value) {
 }
 
 void infer(const Args& args, Schema& schema, Problems& problems) {
-  const std::vector<size_t> found = check_fields(std::vector{args.text("field")}, schema, problems);
+  const std::vector<std::string> names = args.names("field");
+  const std::vector<size_t> found = check_fields(names, schema, problems);
   const int64_t length = args.has("length") ? args.integer("length") : 0;
   if (args.has("length") && length < 1)
     problems.add(fmt::format("length is {}", length), "give a length of at least 1");

@@ -71,6 +71,12 @@ void BatchJob::clear_values() {
   fatal = Status();
 }
 
+Status BatchJob::spoiled() const {
+  if (!fatal.ok()) return fatal;
+  auto raised = std::find_if(errors.begin(), errors.end(), [](const RowError& error) { return error.raise; });
+  return raised == errors.end() ? Status() : raised->status;
+}
+
 void BatchJob::drop_slots() {
   for (Buffer& slot : slots_) slot = Buffer();
   has_slots_ = false;

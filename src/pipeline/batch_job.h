@@ -60,6 +60,9 @@ class BatchJob {
   /// Nothing of this row is kept.
   void forget_values(int64_t row);
 
+  /// Why the consumer gets an error in place of this batch; then nothing is put together.
+  Status spoiled() const;
+
   /// Everything but the slots' memory is as it was in the beginning.
   void clear_values();
 

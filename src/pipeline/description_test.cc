@@ -61,9 +61,10 @@ TEST(Description, fingerprint_is_of_all_but_batch_caches_and_place) {
   const Hash128 fingerprint = example().fingerprint();
   const auto same = [&](const Description& other) { return other.fingerprint() == fingerprint; };
   const auto rebuilt = [](size_t changed, OpSpec op) {
+    const Description original = example();
     Description result;
-    for (size_t i = 0; i < example().steps().size(); ++i) {
-      const OpSpec& step = i == changed ? op : example().steps()[i];
+    for (size_t i = 0; i < original.steps().size(); ++i) {
+      const OpSpec& step = i == changed ? op : original.steps()[i];
       result = i == 0 ? Description(step) : result.append(step);
     }
     return result;

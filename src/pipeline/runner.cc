@@ -42,9 +42,11 @@ Runner::Runner(std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<const 
 }
 
 Runner::~Runner() {
-  if (process_generation() == generation_) close();
-  // Of threads that were left behind, or did not survive a fork: joining them would wait for ever.
-  (void)executor_.release();
+  if (process_generation() == generation_) {
+    close();
+  } else {
+    (void)executor_.release();  // its threads did not survive the fork; joining them would wait for ever
+  }
 }
 
 Result<Runner::Delivery> Runner::next_for(std::chrono::milliseconds timeout) {

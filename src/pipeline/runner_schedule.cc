@@ -106,9 +106,10 @@ bool Runner::reserve_slots(const JobPtr& job, const Task& task) {
 // All rows are there: the batch is put together. Fields of unknown shape need memory and a compute thread for that. False when
 // it has to wait for bytes.
 bool Runner::finish_job(const JobPtr& job, Actions& actions) {
-  const uint64_t needed = job->batch.fatal.ok() ? job->batch.assembly_bytes() : 0;
+  const Status spoiled = job->batch.spoiled();
+  const uint64_t needed = spoiled.ok() ? job->batch.assembly_bytes() : 0;
   if (needed == 0) {
-    take_batch(job, job->batch.fatal.ok() ? job->batch.assemble(*pool_) : Result<Batch>(job->batch.fatal));
+    take_batch(job, spoiled.ok() ? job->batch.assemble(*pool_) : Result<Batch>(spoiled));
     return true;
   }
   for (;;) {
@@ -138,7 +139,7 @@ bool Runner::finish_job(const JobPtr& job, Actions& actions) {
 void Runner::take_batch(const JobPtr& job, Result<Batch> batch) {
   if (batch.ok()) {
     job->made = std::move(*batch);
-  } else if (job->batch.fatal.ok()) {
+  } else if (job->batch.spoiled().ok()) {
     job->batch.errors.push_back({0, job->batch.rows().front().id, batch.status(), /*raise=*/true});
   }
   for (Task& task : job->tasks) drop_bytes(task);

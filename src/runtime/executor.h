@@ -3,6 +3,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <queue>
 #include <thread>
@@ -16,7 +17,7 @@ namespace forebay {
 /// the order they came. Tasks must not wait for storage or for each other.
 ///
 /// post() may be called from any thread, also from a task. stop() runs what has been posted (owners make their tasks cheap
-/// when they stop), then joins.
+/// when they stop), then joins. An executor may end on one of its own threads: that one then ends after its task.
 class Executor {
  public:
   /// `memory` belongs to the thread that runs the task.
@@ -31,8 +32,7 @@ class Executor {
   void post(uint64_t priority, Task task);
   int threads() const { return thread_count_; }
   void stop();
-  /// For tasks that do not return: the threads go on without an owner and end when they can. The executor itself must then
-  /// never be destroyed.
+  /// For tasks that do not return: the threads go on without an owner and end when they can.
   void abandon();
 
  private:
@@ -45,15 +45,19 @@ class Executor {
       return priority != other.priority ? priority > other.priority : order > other.order;
     }
   };
-  void run();
+  /// What the threads use: it lasts as long as the last of them.
+  struct State {
+    std::mutex mutex;
+    std::condition_variable wake;
+    std::priority_queue<Entry> queue;
+    uint64_t posted = 0;
+    int idle = 0;
+    bool stopping = false;
+  };
+  static void run(const std::shared_ptr<State>& state);
 
   const int thread_count_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::priority_queue<Entry> queue_;
-  uint64_t posted_ = 0;
-  int idle_ = 0;
-  bool stopping_ = false;
+  const std::shared_ptr<State> state_ = std::make_shared<State>();
   std::vector<std::thread> threads_;
 };
 

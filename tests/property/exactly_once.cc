@@ -88,8 +88,12 @@ TEST(ExactlyOnce, exactly_once_equal_steps) {
           EXPECT_EQ(batch.find("x")->values.data<int64_t>()[row], id) << "the sample that the id says";
           if (row < batch.size() - batch.padding) joined.push_back(id);
         }
-        if (c.last != "partial" || step + 1 < steps) EXPECT_EQ(batch.size(), c.batch) << c.name();
-        if (c.last == "drop") EXPECT_EQ(batch.padding, 0);
+        if (c.last != "partial" || step + 1 < steps) {
+          EXPECT_EQ(batch.size(), c.batch) << c.name();
+        }
+        if (c.last == "drop") {
+          EXPECT_EQ(batch.padding, 0);
+        }
       }
       EXPECT_LE(most - fewest, 1) << c.name();
     }

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <random>
 
+#include "base/hash.h"
 #include "loader/loader_test_support.h"
 
 namespace forebay::tests {

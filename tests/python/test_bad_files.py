@@ -22,7 +22,7 @@ def good(tmp_path):
 
 
 def outcome(paths, policy):
-    with fb.Loader(pipeline(paths), epochs=1, on_error=policy) as loader:
+    with fb.Loader(pipeline(paths), epochs=1, on_error=policy, memory="1GiB") as loader:
         ids = [batch.ids.tolist() for batch in loader]
         return ids, loader.errors()
 
@@ -43,7 +43,7 @@ def test_every_broken_file_is_named_skipped_or_replaced_the_same_way_each_time(s
     assert [len(row) for row in replaced] == [4] * (len(paths) // 4) + ([len(paths) % 4] if len(paths) % 4 else [])
     assert not bad & {i for row in replaced for i in row}
     assert outcome(paths, "replace")[0] == replaced
-    with fb.Loader(pipeline(paths), epochs=1) as loader:
+    with fb.Loader(pipeline(paths), epochs=1, memory="1GiB") as loader:
         raised = set()
         for _ in range(len(paths) + 1):
             try:

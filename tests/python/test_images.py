@@ -108,7 +108,7 @@ def test_real_pictures_equal_pillow(shared):
     chosen = [path for path in chosen if "/grocery/" not in str(path)]
     assert len(chosen) > 80
     wrong, seen = [], 0
-    with fb.Loader(fb.files(chosen).decode_image().batch(1), epochs=1, on_error="skip") as loader:
+    with fb.Loader(fb.files(chosen).decode_image().batch(1), epochs=1, on_error="skip", memory="1GiB") as loader:
         for batch in loader:
             if len(batch) == 0:
                 continue
@@ -204,6 +204,16 @@ def test_a_picture_and_its_mask_share_one_draw(tmp_path):
                 .decode_image(field=fields).random_resized_crop(20, field=fields).random_flip(field=fields))
     for row in each(pipeline):
         assert np.array_equal(row["image"], row["mask"])
+
+
+@pytest.mark.parametrize("name, options", [("big.jpg", {"progressive": True}), ("big.webp", {"lossless": True, "method": 0}),
+                                           ("big.png", {})])
+def test_a_large_picture_among_small_ones_needs_no_option(name, options, tmp_path):
+    for i in range(3):
+        Image.new("RGB", (20, 20)).save(tmp_path / f"{i}.png")
+    Image.new("RGB", (3000, 2000), (200, 100, 50)).save(tmp_path / name, **options)
+    rows = list(each(fb.files(f"{tmp_path}/*").decode_image().resize(16)))
+    assert len(rows) == 4
 
 
 def test_a_picture_over_the_pixel_cap_is_unsupported(photos):

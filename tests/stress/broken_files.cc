@@ -80,7 +80,9 @@ TEST_F(BrokenFiles, skip_and_replace_finish_with_the_same_number_of_steps) {
   for (const OnError policy : {OnError::kSkip, OnError::kReplace}) {
     const Told first = run(pictures(names_, 16), policy, 1);
     EXPECT_EQ(first.steps, steps);
-    if (policy == OnError::kReplace) EXPECT_EQ(static_cast<size_t>(first.samples), names_.size());
+    if (policy == OnError::kReplace) {
+      EXPECT_EQ(static_cast<size_t>(first.samples), names_.size());
+    }
     for (const int threads : {2, 5}) {
       const Told again = run(pictures(names_, 16), policy, threads);
       EXPECT_EQ(again.steps, steps);
@@ -95,7 +97,7 @@ TEST_F(BrokenFiles, skip_and_replace_finish_with_the_same_number_of_steps) {
 TEST(MissingFiles, a_file_that_vanishes_in_mid_epoch_is_told_and_follows_the_policy) {
   for (const OnError policy : {OnError::kRaise, OnError::kSkip, OnError::kReplace}) {
     GeneratedPictures pictures(30, 32);
-    const auto loader = opened(images(pictures.path()).decode_image().resize({8}).batch(1), {.epochs = 1, .threads = 1, .on_error = policy});
+    const auto loader = opened(images(pictures.path()).decode_image().resize(ImageSize{8}).batch(1), {.epochs = 1, .threads = 1, .on_error = policy});
     std::filesystem::remove(pictures.path() + "/class2/1029.jpg");  // the last one by id
     int64_t samples = 0, raised = 0;
     while (true) {

@@ -97,7 +97,7 @@ TEST_F(Stopping, a_map_function_that_throws_leaves_a_loader_that_goes_on) {
                                   return {};
                                 }, {.fields = {"key"}})
                                 .decode_image()
-                                .resize({16})
+                                .resize(ImageSize{16})
                                 .batch(1);
   const auto loader = opened(pipeline, {.epochs = 3, .threads = 4});
   int raised = 0, good = 0;

@@ -86,7 +86,7 @@ TEST(Storms, stats_and_errors_may_be_read_from_any_thread) {
                                    return *sample.at("label").data<int64_t>() == 1 ? corrupt("one") : Status();
                                  }, {.fields = {"label"}})
                                  .decode_image()
-                                 .resize({16})
+                                 .resize(ImageSize{16})
                                  .batch(8),
                              {.epochs = 5, .threads = 2, .on_error = OnError::kSkip});
   std::atomic<bool> over = false;

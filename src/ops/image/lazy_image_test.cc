@@ -138,6 +138,19 @@ TEST(lazy_image, oriented_photographs_equal_their_upright_pixels) {
   EXPECT_GT(photographs, 5);
 }
 
+TEST(lazy_image, a_photograph_cut_short_is_an_error_of_decode_image) {
+  const auto data = shared_data();
+  if (data.empty()) GTEST_SKIP() << "SHARED DATA ABSENT: a cut photograph is not tested";
+  Blob bytes = bytes_of(data / "detection/coco_dummy/images/1.jpeg");
+  bytes.resize(bytes.size() / 2);
+  Record record;
+  record.push_back(encoded(bytes));
+  const Status status =
+      run(Schema({bytes_field("image")}), {step("decode_image"), step("resize", {{"size", 32}})}, record);
+  EXPECT_EQ(status.code(), Code::kCorrupt);
+  EXPECT_EQ(status.op(), "decode_image");
+}
+
 TEST(lazy_image, photographs_fused_equal_unfused_at_every_simd_level) {
   const auto data = shared_data();
   if (data.empty()) GTEST_SKIP() << "SHARED DATA ABSENT: photographs are not tested";

@@ -51,9 +51,11 @@ Status read_turned(const EncodedPixels& from, const Rect& part, RowSink& sink, W
   return {};
 }
 
+// Decoding happens long after decode_image looked at the header; its errors are still that operator's.
 Status read_from(const EncodedPixels& from, const Rect& part, RowSink& sink, WorkMemory& memory, int slot) {
-  if (from.info.orientation != 1) return read_turned(from, part, sink, memory, slot);
-  return decode_rows(from.bytes.span(), from.info, part, from.mode, sink);
+  Status status = from.info.orientation == 1 ? decode_rows(from.bytes.span(), from.info, part, from.mode, sink)
+                                             : read_turned(from, part, sink, memory, slot);
+  return std::move(status).with_operator("decode_image");
 }
 
 Status read_from(const TensorPixels& from, const Rect& part, RowSink& sink, WorkMemory& memory, int slot) {

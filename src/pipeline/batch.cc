@@ -1,0 +1,24 @@
+#include "forebay/batch.h"
+
+#include <algorithm>
+
+namespace forebay {
+
+const BatchField* Batch::find(std::string_view name) const {
+  auto found = std::find_if(fields.begin(), fields.end(), [&](const BatchField& field) { return field.name == name; });
+  return found == fields.end() ? nullptr : &*found;
+}
+
+std::span<const uint8_t> BatchField::row(int64_t i) const {
+  const uint8_t* data = values.buffer.data();
+  if (kind == Kind::kDense) {
+    const int64_t rows = values.shape[0];
+    const size_t bytes = rows > 0 ? values.nbytes() / static_cast<size_t>(rows) : 0;
+    return {data + bytes * static_cast<size_t>(i), bytes};
+  }
+  const auto* at = offsets.data<int64_t>();
+  const size_t item = dtype_size(values.dtype);
+  return {data + static_cast<size_t>(at[i]) * item, static_cast<size_t>(at[i + 1] - at[i]) * item};
+}
+
+}  // namespace forebay
