@@ -11,9 +11,6 @@ from .errors import InvalidArgument, Problem, not_yet
 
 __all__ = ["IMAGENET", "Normalization", "Pipeline"]
 
-Fields = str | Sequence[str]
-Size = int | Sequence[int]
-
 
 class Normalization(NamedTuple):
     """Mean and standard deviation of each channel, of values from 0 to 1."""
@@ -63,7 +60,7 @@ class Pipeline:
     # Images
 
     def decode_image(
-        self, mode: str = "rgb", *, field: Fields | None = None, max_pixels: int = 100_000_000
+        self, mode: str = "rgb", *, field: str | Sequence[str] | None = None, max_pixels: int = 100_000_000
     ) -> Pipeline:
         """Decodes JPEG, PNG, WebP or BMP into the field `image`: uint8, (height, width, channels).
 
@@ -81,11 +78,11 @@ class Pipeline:
 
     def resize(
         self,
-        size: Size | None = None,
+        size: int | Sequence[int] | None = None,
         *,
         short_side: int | None = None,
         interpolation: str = "bilinear",
-        field: Fields = "image",
+        field: str | Sequence[str] = "image",
     ) -> Pipeline:
         """Changes the size in pixels; `(h, w, c)` in and out.
 
@@ -102,15 +99,15 @@ class Pipeline:
             field=_one_or_list(field),
         )
 
-    def center_crop(self, n: Size, *, field: Fields = "image") -> Pipeline:
-        """The middle of a picture; it starts at `round((H - h) / 2)`.
+    def center_crop(self, n: int | Sequence[int], *, field: str | Sequence[str] = "image") -> Pipeline:
+        """The middle of a picture; it starts at `round((H - h) / 2)`. Where the picture is smaller, zeros are around it.
 
         Args:
             n: pixels; one number for a square, or (height, width).
         """
         return self._then("center_crop", n=_one_or_list(n), field=_one_or_list(field))
 
-    def random_crop(self, n: Size, *, field: Fields = "image") -> Pipeline:
+    def random_crop(self, n: int | Sequence[int], *, field: str | Sequence[str] = "image") -> Pipeline:
         """A part of a picture at a random place.
 
         Args:
@@ -120,12 +117,12 @@ class Pipeline:
 
     def random_resized_crop(
         self,
-        n: Size,
+        n: int | Sequence[int],
         *,
         scale: tuple[float, float] = (0.08, 1.0),
         ratio: tuple[float, float] = (3 / 4, 4 / 3),
         interpolation: str = "bilinear",
-        field: Fields = "image",
+        field: str | Sequence[str] = "image",
     ) -> Pipeline:
         """A random part of a picture, resized, as in torchvision's RandomResizedCrop.
 
@@ -144,7 +141,7 @@ class Pipeline:
             field=_one_or_list(field),
         )
 
-    def random_flip(self, p: float = 0.5, *, field: Fields = "image") -> Pipeline:
+    def random_flip(self, p: float = 0.5, *, field: str | Sequence[str] = "image") -> Pipeline:
         """Mirrors left and right with probability `p`."""
         return self._then("random_flip", p=float(p), field=_one_or_list(field))
 
@@ -155,7 +152,7 @@ class Pipeline:
         saturation: float | tuple[float, float] | None = None,
         hue: float | tuple[float, float] | None = None,
         *,
-        field: Fields = "image",
+        field: str | Sequence[str] = "image",
     ) -> Pipeline:
         """Changes brightness, contrast, saturation and hue by random amounts, in that order.
 
@@ -176,7 +173,7 @@ class Pipeline:
         mean: Normalization | Sequence[float],
         std: Sequence[float] | None = None,
         *,
-        field: Fields = "image",
+        field: str | Sequence[str] = "image",
     ) -> Pipeline:
         """`(x / 255 - mean) / std` per channel: float32, (channels, height, width) unless `.layout` or `.cast` say otherwise.
 
@@ -196,13 +193,13 @@ class Pipeline:
             field=_one_or_list(field),
         )
 
-    def layout(self, order: str, *, field: Fields = "image") -> Pipeline:
+    def layout(self, order: str, *, field: str | Sequence[str] = "image") -> Pipeline:
         """The order of a picture's axes: "chw" (channels, height, width) or "hwc"."""
         return self._then("layout", order=order, field=_one_or_list(field))
 
     # Fields
 
-    def cast(self, dtype: Any, *, field: Fields = "image") -> Pipeline:
+    def cast(self, dtype: Any, *, field: str | Sequence[str] = "image") -> Pipeline:
         """Changes the element type.
 
         Args:
@@ -213,7 +210,7 @@ class Pipeline:
     def map(
         self,
         fn: Callable[..., Mapping[str, Any]],
-        fields: Fields | None = None,
+        fields: str | Sequence[str] | None = None,
         random: bool = False,
         workers: str = "threads",
         version: str | None = None,
@@ -238,7 +235,7 @@ class Pipeline:
             "map", fn, MapFunction(fn, random), fields=_one_or_list(fields), random=bool(random) or None, version=version
         )
 
-    def filter(self, fn: Callable[[dict[str, Any]], bool], fields: Fields | None = None) -> Pipeline:
+    def filter(self, fn: Callable[[dict[str, Any]], bool], fields: str | Sequence[str] | None = None) -> Pipeline:
         """Keeps the samples for which `fn(sample)` is true.
 
         Decided once over the whole data set, in a pass that reads only the fields named, and kept: lengths stay known.

@@ -111,6 +111,8 @@ class Runner : public std::enable_shared_from_this<Runner> {
     uint64_t sequence;
     std::vector<Task> tasks;
     size_t done = 0;      // tasks
+    size_t first = 0;     // those before it are done
+    size_t untouched = 0; // this one and those behind it are pending
     size_t queued = 0;    // tasks that a compute thread may touch
     bool retracting = false;  // gives everything back as soon as no compute thread is in it
     bool dropped = false;     // not in the window any more

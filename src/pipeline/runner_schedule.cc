@@ -12,6 +12,7 @@ namespace forebay {
 void Runner::pump(Actions& actions) {
   if (closed_) return;
   extend_window();
+  bool may_start = true;
   for (size_t i = 0; i < window_.size(); ++i) {
     const JobPtr job = window_[i];
     if (job->retracting || job->complete || job->assembling) continue;
@@ -19,11 +20,17 @@ void Runner::pump(Actions& actions) {
       if (!finish_job(job, actions)) return;
       continue;
     }
-    for (Task& task : job->tasks) {
+    while (job->tasks[job->first].state == TaskState::kDone) ++job->first;
+    for (size_t index = job->first; index < job->tasks.size() && (may_start || index < job->untouched); ++index) {
       // Most of the time all threads have enough to do, and looking further would be for nothing.
       if (threads_full() && (reads_on_compute_threads() || reads_in_flight_ >= options_.requests)) return;
+      Task& task = job->tasks[index];
       Step step = Step::kMoved;
-      if (task.state == TaskState::kPending) step = start(job, task, actions);
+      if (task.state == TaskState::kPending && may_start) {
+        step = start(job, task, actions);
+        may_start = step != Step::kNoSlot;
+        if (may_start) job->untouched = std::max(job->untouched, index + 1);
+      }
       if (task.state == TaskState::kReady) step = compute(job, task, actions);
       if (step == Step::kNoBytes) return;
     }
@@ -149,9 +156,9 @@ void Runner::take_batch(const JobPtr& job, Result<Batch> batch) {
 
 bool Runner::is_oldest(const JobPtr& job, const Task* task) const {
   if (window_.empty() || window_.front() != job) return false;
-  for (const Task& other : job->tasks) {
-    if (&other == task) return true;
-    if (other.state != TaskState::kDone) return false;
+  for (size_t i = job->first; i < job->tasks.size(); ++i) {
+    if (&job->tasks[i] == task) return true;
+    if (job->tasks[i].state != TaskState::kDone) return false;
   }
   return task == nullptr;
 }
@@ -246,7 +253,7 @@ void Runner::settle(const JobPtr& job) {
   if (job->batch.charged_bytes() > 0) budget_->release(Use::kBatches, job->batch.charged_bytes());
   job->made.reset();
   job->batch.drop_slots();
-  job->done = 0;
+  job->done = job->first = 0;
   job->complete = false;
   job->retracting = false;
 }

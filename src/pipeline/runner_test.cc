@@ -139,7 +139,7 @@ TEST(Runner, when_no_stand_in_is_good_the_last_error_is_raised) {
     const auto runner = setup.run();
     const Result<Runner::Delivery> delivery = runner->next_for(20s);
     EXPECT_EQ(delivery.status().code(), Code::kCorrupt) << n;
-    EXPECT_EQ(runner->cursor().position, 1) << "the batch is left behind";
+    EXPECT_NE(runner->cursor(), Cursor()) << "the batch is left behind";
   }
 }
 

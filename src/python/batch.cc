@@ -117,14 +117,15 @@ void bind_batch(nb::module_& module) {
                       "batch[name] is an array of shape (rows, ...) that shares the batch's memory and keeps it alive; for\n"
                       "ragged fields a tuple (values, offsets) with rows + 1 offsets; for bytes and text a list, built when\n"
                       "first looked at. len(batch) is the number of rows; iterating gives the names of the fields.")
-      .def("__getitem__", &PyBatch::field, nb::arg("name"))
-      .def("__contains__", [](const PyBatch& self, const std::string& name) { return self.batch().find(name) != nullptr; },
-           nb::arg("name"))
-      .def("__contains__", [](const PyBatch&, nb::handle) { return false; }, nb::arg("name").none())
+      .def("__getitem__", &PyBatch::field, nb::arg("name"), nb::sig("def __getitem__(self, name: str) -> typing.Any"))
+      .def("__contains__", [](const PyBatch& self, nb::handle name) {
+            return PyUnicode_Check(name.ptr()) && self.batch().find(from_text(name)) != nullptr;
+          }, nb::arg("name").none(), nb::sig("def __contains__(self, name: object) -> bool"))
       .def("__len__", [](const PyBatch& self) { return self.batch().size(); })
-      .def("__iter__", [](const PyBatch& self) { return nb::iter(self.names()); })
-      .def("keys", &PyBatch::names, "Names of the fields.")
-      .def("items", &PyBatch::items, nb::sig("def items(self) -> list[tuple[str, object]]"), "(name, value) of each field.")
+      .def("__iter__", [](const PyBatch& self) { return nb::iter(self.names()); },
+           nb::sig("def __iter__(self) -> collections.abc.Iterator[str]"))
+      .def("keys", &PyBatch::names, nb::sig("def keys(self) -> list[str]"), "Names of the fields.")
+      .def("items", &PyBatch::items, nb::sig("def items(self) -> list[tuple[str, typing.Any]]"), "(name, value) of each field.")
       .def_prop_ro("ids", &PyBatch::ids, nb::sig("def ids(self) -> numpy.typing.NDArray[numpy.int64]"),
                    "int64 (rows,): the samples' ids in the data set, repeats included.")
       .def_prop_ro("positions", &PyBatch::positions, nb::sig("def positions(self) -> numpy.typing.NDArray[numpy.int64]"),

@@ -86,6 +86,25 @@ def test_json_and_back():
     assert again.fingerprint == described().fingerprint
 
 
+def test_json_has_the_one_form_that_all_faces_write():
+    import json
+
+    steps = json.loads(described().to_json())["steps"]
+    assert [list(step.items()) for step in steps] == [
+        [("op", "images"), ("root", "photos/train"), ("split_by", "folder")],
+        [("op", "shuffle")],
+        [("op", "decode_image"), ("mode", "rgb"), ("max_pixels", 100_000_000)],
+        [("op", "random_resized_crop"), ("n", 224), ("scale", [0.08, 1.0]), ("ratio", [3 / 4, 4 / 3]),
+         ("interpolation", "bilinear"), ("field", "image")],
+        [("op", "random_flip"), ("p", 0.5), ("field", "image")],
+        [("op", "normalize"), ("mean", [0.485, 0.456, 0.406]), ("std", [0.229, 0.224, 0.225]), ("field", "image")],
+        [("op", "batch"), ("n", 64), ("last", "partial")],
+    ]
+    one = fb.images("x").decode_image(field="image").color_jitter(0.4).center_crop([32]).normalize([0.5], [0.5], field=["image"])
+    two = fb.images("x").decode_image(field=["image"]).color_jitter([0.4]).center_crop(32).normalize((0.5,), (0.5,))
+    assert one.to_json() == two.to_json()
+
+
 def test_a_pipeline_travels_to_another_process():
     assert str(pickle.loads(pickle.dumps(described()))) == str(described())
 
