@@ -77,6 +77,8 @@ Result<RunnerOptions> choose_sizes(const ExecutionPlan& plan, const SizingInput&
   const uint64_t least = plan.batch_bytes(input.batch_size) + std::max<uint64_t>(sizes.mean, 1);
   const uint64_t limit = usable_memory() / 4 / static_cast<uint64_t>(input.local_ranks);
   options.memory = input.memory.value_or(std::max(std::min(wanted, limit), least + threads * working));
+  // Nobody asked for less, and what a decoder will need of a rare sample is not known before.
+  if (!input.memory) options.memory_most = std::max(options.memory, limit);
   if (options.memory < least) {
     return out_of_budget(fmt::format("memory={} cannot hold one batch: {} samples need {} bytes; raise memory= to {} or more, or make "
                                      "the batch smaller", options.memory, input.batch_size, least, wanted), least);

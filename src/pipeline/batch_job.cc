@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -122,11 +123,17 @@ std::vector<BatchJob::LooseField> BatchJob::loose_fields() const {
   return fields;
 }
 
+bool BatchJob::reserve_assembly(BufferPool& pool, uint64_t bytes) {
+  if (!pool.reserve(bytes)) return false;
+  reserved_ = bytes;
+  return true;
+}
+
 Result<Buffer> BatchJob::acquire(BufferPool& pool, size_t bytes) {
-  std::optional<Buffer> memory = pool.acquire(bytes);
-  if (!memory) return out_of_budget(fmt::format("a batch needs {} bytes more", bytes), bytes);
+  if (bytes > reserved_) return internal_error("a batch takes more memory than was reckoned");
+  reserved_ -= bytes;
   charged_ += bytes;
-  return std::move(*memory);
+  return pool.take_reserved(bytes);
 }
 
 // Moves the rows that were not skipped to the front of every slot.
@@ -152,6 +159,7 @@ Result<Batch> BatchJob::assemble(BufferPool& pool) {
     pool.release_charge(charged_ - before);
     charged_ = before;
   }
+  if (reserved_ > 0) pool.release_charge(std::exchange(reserved_, 0));
   return batch;
 }
 

@@ -68,8 +68,10 @@ class BatchJob {
 
   /// What assemble() will take from the pool.
   uint64_t assembly_bytes() const;
-  /// Puts the batch together: skipped rows are closed up, loose values become tensors. OutOfBudget where the pool refuses;
-  /// then nothing has changed.
+  /// Charges them. False, and nothing held, where the budget does not have them now.
+  bool reserve_assembly(BufferPool& pool, uint64_t bytes);
+  /// Puts the batch together: skipped rows are closed up, loose values become tensors. InvalidArgument where they do not go
+  /// together; then nothing has changed.
   Result<Batch> assemble(BufferPool& pool);
   /// Bytes of the pool that this job (or the batch it made) holds.
   uint64_t charged_bytes() const { return charged_; }
@@ -101,6 +103,7 @@ class BatchJob {
   std::vector<Extras> extras_;              // per row
   bool has_slots_ = false;
   uint64_t charged_ = 0;
+  uint64_t reserved_ = 0;  // for assemble(), not taken yet
 };
 
 }  // namespace forebay

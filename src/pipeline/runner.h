@@ -33,6 +33,7 @@ struct RunnerOptions {
   int requests = 16;           ///< reads in flight
   int64_t window_batches = 3;  ///< batches worked on at once
   uint64_t memory = 0;         ///< bytes for everything between storage and the user
+  uint64_t memory_most = 0;    ///< if more: where `memory` cannot hold a sample, it is raised as far as this
   uint64_t working_bytes_per_thread = 0;  ///< of these, kept for each compute thread
   BadSample bad_sample = BadSample::kRaise;
   std::chrono::milliseconds long_wait{30'000};  ///< a wait of the consumer that is worth a line in the log

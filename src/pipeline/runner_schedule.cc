@@ -119,9 +119,7 @@ bool Runner::finish_job(const JobPtr& job, Actions& actions) {
     take_batch(job, spoiled.ok() ? job->batch.assemble(*pool_) : Result<Batch>(spoiled));
     return true;
   }
-  for (;;) {
-    const ByteBudget::Snapshot bytes = budget_->snapshot();
-    if (bytes.used + needed <= bytes.capacity) break;
+  while (!job->batch.reserve_assembly(*pool_, needed)) {
     if (!make_room(job, nullptr)) return false;
   }
   job->assembling = true;
@@ -132,9 +130,7 @@ bool Runner::finish_job(const JobPtr& job, Actions& actions) {
       Lock lock(self->mutex_);
       job->assembling = false;
       --self->queued_;
-      // Somebody was quicker to take the bytes: the next round sees to it.
-      const bool again = !batch.ok() && batch.status().code() == Code::kOutOfBudget;
-      if (!job->retracting && !again) self->take_batch(job, std::move(batch));
+      if (!job->retracting) self->take_batch(job, std::move(batch));
       self->settle(job);
       self->run_actions(lock);
       self->delivered_.notify_all();
@@ -183,7 +179,12 @@ bool Runner::make_room(const JobPtr& job, const Task* task) {
   }
   if (budget_->snapshot().used < before) return true;
   if (anything_running()) return false;
-  job->batch.fatal = never_fits(job, task);
+  Status status = never_fits(job, task);
+  if (status.bytes_needed() > budget_->capacity() && status.bytes_needed() <= options_.memory_most) {
+    budget_->raise_capacity(status.bytes_needed());
+    return true;
+  }
+  job->batch.fatal = std::move(status);
   job->complete = true;
   delivered_.notify_all();
   return false;
@@ -196,7 +197,7 @@ Status Runner::never_fits(const JobPtr& job, const Task* task) const {
     needed += job->batch.assembly_bytes();
     for (const Task& other : job->tasks) needed += other.charged;
     return out_of_budget(fmt::format("one batch needs {} bytes, the memory budget is {}; raise memory= or make the batch smaller",
-                                     needed, options_.memory), needed);
+                                     needed, budget_->capacity()), needed);
   }
   const int64_t id = job->batch.rows()[static_cast<size_t>(task->begin)].id;
   const uint64_t size = plan_->fetches ? plan_->source->fetch(id).size : 0;
@@ -204,7 +205,7 @@ Status Runner::never_fits(const JobPtr& job, const Task* task) const {
   needed += size + task->needs;
   Status status = out_of_budget(
       fmt::format("this sample needs {} bytes of memory ({} stored, {} to work in, the rest for its batch), the budget is {}; raise "
-                  "memory= to {} or more", needed, size, task->needs, options_.memory, needed), needed);
+                  "memory= to {} or more", needed, size, task->needs, budget_->capacity(), needed), needed);
   return locate(std::move(status), id);
 }
 

@@ -233,6 +233,19 @@ TEST(Runner, what_never_fits_is_refused_with_the_figure) {
   }
 }
 
+TEST(Runner, a_budget_that_nobody_fixed_is_raised_for_a_sample_that_needs_more) {
+  Rig setup;
+  setup.ops = {{"summary", summary({}, 10'000)}};
+  setup.options.memory = 9000;
+  setup.options.memory_most = 20'000;
+  const auto runner = setup.run();
+  EXPECT_EQ(drain(*runner).ids.size(), 50u);
+  const ByteBudget::Snapshot memory = runner->stats().memory;
+  EXPECT_GT(memory.capacity, 9000u);
+  EXPECT_LE(memory.capacity, 20'000u);
+  EXPECT_LE(memory.peak, memory.capacity);
+}
+
 TEST(Runner, values_of_unknown_size_are_joined_within_the_budget) {
   Rig setup;
   setup.ops.clear();

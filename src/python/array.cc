@@ -13,9 +13,9 @@ constexpr nb::dlpack::dtype make(Code code, uint8_t bits) { return {static_cast<
 
 // In the order of DType.
 constexpr std::array<nb::dlpack::dtype, 12> kTypes = {
-    make(Code::Bool, 8),  make(Code::UInt, 8),  make(Code::Int, 8),    make(Code::UInt, 16),
-    make(Code::Int, 16),  make(Code::UInt, 32), make(Code::Int, 32),   make(Code::UInt, 64),
-    make(Code::Int, 64),  make(Code::Float, 16), make(Code::Float, 32), make(Code::Float, 64)};
+    make(Code::Bool, 8), make(Code::UInt, 8),   make(Code::Int, 8),    make(Code::UInt, 16),
+    make(Code::Int, 16), make(Code::UInt, 32),  make(Code::Int, 32),   make(Code::UInt, 64),
+    make(Code::Int, 64), make(Code::Float, 16), make(Code::Float, 32), make(Code::Float, 64)};
 static_assert(static_cast<size_t>(DType::kFloat64) + 1 == kTypes.size());
 
 std::optional<DType> dtype_of(nb::dlpack::dtype type) {

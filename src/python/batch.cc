@@ -47,7 +47,8 @@ nb::object strings(const BatchField& field, int64_t rows) {
 
 std::string describe(const BatchField& field) {
   switch (field.kind) {
-    case BatchField::Kind::kDense: return fmt::format("{} {}", dtype_name(field.values.dtype), field.values.shape.to_string());
+    case BatchField::Kind::kDense:
+      return fmt::format("{} {}", dtype_name(field.values.dtype), field.values.shape.to_string());
     case BatchField::Kind::kRagged: return fmt::format("ragged {}", dtype_name(field.values.dtype));
     case BatchField::Kind::kBytes: return "bytes";
     case BatchField::Kind::kText: return "str";
@@ -100,7 +101,8 @@ nb::list PyBatch::names() const {
 
 nb::list PyBatch::items() {
   nb::list items;
-  for (const BatchField& field : batch_.fields) items.append(nb::make_tuple(to_text(field.name), this->field(field.name)));
+  for (const BatchField& field : batch_.fields)
+    items.append(nb::make_tuple(to_text(field.name), this->field(field.name)));
   return items;
 }
 
@@ -112,30 +114,40 @@ std::string PyBatch::to_string() const {
 }
 
 void bind_batch(nb::module_& module) {
-  nb::class_<PyBatch>(module, "Batch",
-                      "What one step of training gets on one rank: named fields of equal length.\n\n"
-                      "batch[name] is an array of shape (rows, ...) that shares the batch's memory and keeps it alive; for\n"
-                      "ragged fields a tuple (values, offsets) with rows + 1 offsets; for bytes and text a list, built when\n"
-                      "first looked at. len(batch) is the number of rows; iterating gives the names of the fields.")
+  nb::class_<PyBatch>(
+      module, "Batch",
+      "What one step of training gets on one rank: named fields of equal length.\n\n"
+      "batch[name] is an array of shape (rows, ...) that shares the batch's memory and keeps it alive; for\n"
+      "ragged fields a tuple (values, offsets) with rows + 1 offsets; for bytes and text a list, built when\n"
+      "first looked at. len(batch) is the number of rows; iterating gives the names of the fields.")
       .def("__getitem__", &PyBatch::field, nb::arg("name"), nb::sig("def __getitem__(self, name: str) -> typing.Any"))
-      .def("__contains__", [](const PyBatch& self, nb::handle name) {
+      .def(
+          "__contains__",
+          [](const PyBatch& self, nb::handle name) {
             return PyUnicode_Check(name.ptr()) && self.batch().find(from_text(name)) != nullptr;
-          }, nb::arg("name").none(), nb::sig("def __contains__(self, name: object) -> bool"))
+          },
+          nb::arg("name").none(), nb::sig("def __contains__(self, name: object) -> bool"))
       .def("__len__", [](const PyBatch& self) { return self.batch().size(); })
-      .def("__iter__", [](const PyBatch& self) { return nb::iter(self.names()); },
-           nb::sig("def __iter__(self) -> collections.abc.Iterator[str]"))
+      .def(
+          "__iter__", [](const PyBatch& self) { return nb::iter(self.names()); },
+          nb::sig("def __iter__(self) -> collections.abc.Iterator[str]"))
       .def("keys", &PyBatch::names, nb::sig("def keys(self) -> list[str]"), "Names of the fields.")
-      .def("items", &PyBatch::items, nb::sig("def items(self) -> list[tuple[str, typing.Any]]"), "(name, value) of each field.")
+      .def("items", &PyBatch::items, nb::sig("def items(self) -> list[tuple[str, typing.Any]]"),
+           "(name, value) of each field.")
       .def_prop_ro("ids", &PyBatch::ids, nb::sig("def ids(self) -> numpy.typing.NDArray[numpy.int64]"),
                    "int64 (rows,): the samples' ids in the data set, repeats included.")
-      .def_prop_ro("positions", &PyBatch::positions, nb::sig("def positions(self) -> numpy.typing.NDArray[numpy.int64]"),
+      .def_prop_ro("positions", &PyBatch::positions,
+                   nb::sig("def positions(self) -> numpy.typing.NDArray[numpy.int64]"),
                    "int64 (rows,): where the samples stand in the epoch's global order.")
-      .def_prop_ro("padding", [](const PyBatch& self) { return self.batch().padding; },
-                   "How many rows at the end are repeats.")
-      .def_prop_ro("epoch", [](const PyBatch& self) { return self.batch().epoch; }, "The epoch that the batch belongs to.")
-      .def_prop_ro("step", [](const PyBatch& self) { return self.batch().step; }, "Number of the batch in its epoch, from 0.")
-      .def("__repr__", [](const PyBatch& self) { return to_text(self.to_string()); },
-           nb::sig("def __repr__(self) -> str"));
+      .def_prop_ro(
+          "padding", [](const PyBatch& self) { return self.batch().padding; }, "How many rows at the end are repeats.")
+      .def_prop_ro(
+          "epoch", [](const PyBatch& self) { return self.batch().epoch; }, "The epoch that the batch belongs to.")
+      .def_prop_ro(
+          "step", [](const PyBatch& self) { return self.batch().step; }, "Number of the batch in its epoch, from 0.")
+      .def(
+          "__repr__", [](const PyBatch& self) { return to_text(self.to_string()); },
+          nb::sig("def __repr__(self) -> str"));
 }
 
 }  // namespace forebay::python

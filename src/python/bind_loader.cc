@@ -23,9 +23,9 @@ OnError on_error_of(const std::string& name) {
 }
 
 void open(PyLoader* self, const PyDescription& description, uint64_t seed, std::optional<int64_t> epochs,
-          std::optional<int> rank, std::optional<int> world_size, std::optional<int> threads, std::optional<int> requests,
-          std::optional<uint64_t> memory, const std::string& on_error, std::optional<double> max_errors,
-          std::map<std::string, std::string> storage_options, nb::object convert) {
+          std::optional<int> rank, std::optional<int> world_size, std::optional<int> threads,
+          std::optional<int> requests, std::optional<uint64_t> memory, const std::string& on_error,
+          std::optional<double> max_errors, std::map<std::string, std::string> storage_options, nb::object convert) {
   LoaderOptions options;
   options.seed = seed;
   options.epochs = epochs;
@@ -46,11 +46,12 @@ void bind_loader(nb::module_& module) {
   using nb::arg;
   nb::class_<PyLoader>(module, "Loader", "A running loader; forebay.Loader is its public face.")
       .def("__init__", &open, arg("description"), nb::kw_only(), arg("seed"), arg("epochs").none(), arg("rank").none(),
-           arg("world_size").none(), arg("threads").none(), arg("requests").none(), arg("memory").none(), arg("on_error"),
-           arg("max_errors").none(), arg("storage_options"), arg("convert").none())
+           arg("world_size").none(), arg("threads").none(), arg("requests").none(), arg("memory").none(),
+           arg("on_error"), arg("max_errors").none(), arg("storage_options"), arg("convert").none())
       .def("prepare", &PyLoader::prepare, "Runs the filters, once.")
       .def("begin_iteration", &PyLoader::begin_iteration, "A new `for` begins.")
-      .def("next", &PyLoader::next, nb::sig("def next(self) -> Batch | None"), "A batch, or None at the end of an epoch.")
+      .def("next", &PyLoader::next, nb::sig("def next(self) -> Batch | None"),
+           "A batch, or None at the end of an epoch.")
       .def("take_call", &PyLoader::take_call, arg("timeout_s"),
            nb::sig("def take_call(self, timeout_s: float) -> ForeignCall | None"),
            "A call for a Python thread to make; None after the timeout, or once closed.")
@@ -69,14 +70,18 @@ void bind_loader(nb::module_& module) {
       .def("close", &PyLoader::close)
       .def_prop_ro("closed", &PyLoader::closed);
 
-  nb::class_<EpochDigest>(module, "EpochDigest",
-                          "xxh3-128 over (id, then the bytes of each field, fields by name), sample by sample, padding left\n"
-                          "out. Wants the batches in global order: rank by rank within a step.")
+  nb::class_<EpochDigest>(
+      module, "EpochDigest",
+      "xxh3-128 over (id, then the bytes of each field, fields by name), sample by sample, padding left\n"
+      "out. Wants the batches in global order: rank by rank within a step.")
       .def(nb::init<>())
-      .def("add", [](EpochDigest& self, const PyBatch& batch) {
+      .def(
+          "add",
+          [](EpochDigest& self, const PyBatch& batch) {
             nb::gil_scoped_release unlocked;
             self.add(batch.batch());
-          }, arg("batch"))
+          },
+          arg("batch"))
       .def("hexdigest", &EpochDigest::to_string, "32 hexadecimal digits.")
       .def_prop_ro("samples", &EpochDigest::samples);
 }

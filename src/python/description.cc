@@ -85,27 +85,37 @@ nb::list classes(const PyDescription& self) {
 }  // namespace
 
 void bind_description(nb::module_& module) {
-  nb::class_<PyDescription>(module, "Description", "A source and the operators after it. Immutable; touches no storage.")
+  nb::class_<PyDescription>(module, "Description",
+                            "A source and the operators after it. Immutable; touches no storage.")
       .def_static("source", &source, nb::arg("name"), nb::arg("args"), nb::arg("label") = "",
                   "A description of nothing but a source.")
       .def_static("arrays", &arrays, nb::arg("names"), nb::arg("values"),
                   "The source `arrays`: C-contiguous arrays, or paths of .npy files.")
-      .def("append", [](const PyDescription& self, nb::str name, nb::dict args, nb::str label) {
-            return PyDescription{self.value.append(spec(std::move(name), std::move(args), std::move(label))), self.keep};
-          }, nb::arg("name"), nb::arg("args"), nb::arg("label") = "", "This description with one more step.")
+      .def(
+          "append",
+          [](const PyDescription& self, nb::str name, nb::dict args, nb::str label) {
+            return PyDescription{self.value.append(spec(std::move(name), std::move(args), std::move(label))),
+                                 self.keep};
+          },
+          nb::arg("name"), nb::arg("args"), nb::arg("label") = "", "This description with one more step.")
       .def("steps", &steps, nb::sig("def steps(self) -> list[str]"), "Names of the steps; the source is the first.")
-      .def("to_text", [](const PyDescription& self) { return to_text(self.value.to_string()); },
-           nb::sig("def to_text(self) -> str"), "One line per step.")
-      .def("to_json", [](const PyDescription& self) { return to_text(value_or_raise(self.value.to_json())); },
-           nb::sig("def to_json(self) -> str"))
-      .def_static("from_json", [](nb::str text) {
-            return PyDescription{value_or_raise(Description::from_json(from_text(text)))};
-          }, nb::arg("text"))
+      .def(
+          "to_text", [](const PyDescription& self) { return to_text(self.value.to_string()); },
+          nb::sig("def to_text(self) -> str"), "One line per step.")
+      .def(
+          "to_json", [](const PyDescription& self) { return to_text(value_or_raise(self.value.to_json())); },
+          nb::sig("def to_json(self) -> str"))
+      .def_static(
+          "from_json",
+          [](nb::str text) { return PyDescription{value_or_raise(Description::from_json(from_text(text)))}; },
+          nb::arg("text"))
       .def("check", &check_all, nb::sig("def check(self) -> list[tuple[str, str, str]]"),
            "(operator, message, remedy) of each problem.")
-      .def("classes", &classes, nb::sig("def classes(self) -> list[str]"), "Class names in label order; reads the listing.")
-      .def("fingerprint", [](const PyDescription& self) { return to_text(self.value.fingerprint().to_string()); },
-           nb::sig("def fingerprint(self) -> str"));
+      .def("classes", &classes, nb::sig("def classes(self) -> list[str]"),
+           "Class names in label order; reads the listing.")
+      .def(
+          "fingerprint", [](const PyDescription& self) { return to_text(self.value.fingerprint().to_string()); },
+          nb::sig("def fingerprint(self) -> str"));
 }
 
 }  // namespace forebay::python

@@ -68,8 +68,8 @@ Buffer copy_of(std::string_view bytes) {
 Value to_value(nb::handle object) {
   if (PyUnicode_Check(object.ptr())) return Value::of_text(copy_of(from_text(object)));
   if (PyBytes_Check(object.ptr())) {
-    return Value::of_bytes(
-        copy_of(std::string_view{PyBytes_AS_STRING(object.ptr()), static_cast<size_t>(PyBytes_GET_SIZE(object.ptr()))}));
+    return Value::of_bytes(copy_of(
+        std::string_view{PyBytes_AS_STRING(object.ptr()), static_cast<size_t>(PyBytes_GET_SIZE(object.ptr()))}));
   }
   const auto array = nb::cast<InputArray>(object);
   const Tensor view = view_of(array);
@@ -122,14 +122,17 @@ nb::tuple key(const ForeignCall& call) {
 void bind_foreign_call(nb::module_& module) {
   nb::class_<PyFailures>(module, "Failures", "Which user exceptions the engine has let go of.")
       .def(nb::init<>())
-      .def("take_dropped", [](PyFailures& self) { return self.shared->take_dropped(); }, "Tokens dropped since the last call.");
+      .def(
+          "take_dropped", [](PyFailures& self) { return self.shared->take_dropped(); },
+          "Tokens dropped since the last call.");
 
   nb::class_<ForeignCall>(module, "ForeignCall", "A call that a Python thread has to make for the engine.")
       .def_prop_ro("step", &ForeignCall::step, "Index of the step whose function is meant; 0 is the source.")
       .def_prop_ro("key", &key, nb::sig("def key(self) -> tuple[int, int, int, int]"), "(seed, epoch, id, occurrence).")
       .def_prop_ro("random_index", &ForeignCall::random_index, "Place among the random operators.")
-      .def_prop_ro("name", [](const ForeignCall& call) { return to_text(call.sample_name()); },
-                   nb::sig("def name(self) -> str"), "What messages call the sample.")
+      .def_prop_ro(
+          "name", [](const ForeignCall& call) { return to_text(call.sample_name()); }, nb::sig("def name(self) -> str"),
+          "What messages call the sample.")
       .def("sample", &sample, nb::sig("def sample(self) -> dict[str, object]"),
            "Copies of the fields: arrays, str and bytes.")
       .def("finish", &finish, nb::arg("fields"),

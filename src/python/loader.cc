@@ -65,9 +65,10 @@ PyLoader::~PyLoader() {
 
 Loader& PyLoader::loader() const {
   if (getpid() != process_) {
-    raise(invalid_argument(fmt::format("this loader was opened in process {} and cannot be used in process {}, which was "
-                                       "forked from it; open a new Loader after the fork",
-                                       process_, getpid())));
+    raise(
+        invalid_argument(fmt::format("this loader was opened in process {} and cannot be used in process {}, which was "
+                                     "forked from it; open a new Loader after the fork",
+                                     process_, getpid())));
   }
   return *engine_->loader;
 }

@@ -24,8 +24,9 @@ nb::object sample_or_none(const Status& status) {
 
 void raise(const Status& status) {
   nb::object make = nb::module_::import_("forebay.errors").attr("from_status");
-  nb::object error = make(to_text(code_name(status.code())), to_text(status.message()), text_or_none(status.key()),
-                          text_or_none(status.op()), sample_or_none(status), range_or_none(status), status.bytes_needed());
+  nb::object error =
+      make(to_text(code_name(status.code())), to_text(status.message()), text_or_none(status.key()),
+           text_or_none(status.op()), sample_or_none(status), range_or_none(status), status.bytes_needed());
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
   throw nb::python_error();
 }

@@ -50,7 +50,8 @@ Json to_json(nb::handle value) {
   if (PyUnicode_Check(value.ptr())) return from_text(value);
   if (PyDict_Check(value.ptr())) return object(value);
   if (PyList_Check(value.ptr()) || PyTuple_Check(value.ptr())) return array(value);
-  PyErr_Format(PyExc_TypeError, "an argument of a pipeline is of type %s; it must be a number, a text or a list of them",
+  PyErr_Format(PyExc_TypeError,
+               "an argument of a pipeline is of type %s; it must be a number, a text or a list of them",
                Py_TYPE(value.ptr())->tp_name);
   throw nb::python_error();
 }

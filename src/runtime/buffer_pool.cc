@@ -49,18 +49,29 @@ BufferPool::BufferPool(std::shared_ptr<ByteBudget> budget, size_t max_idle)
 
 BufferPool::~BufferPool() { close(); }
 
+std::optional<BufferPool::Block> BufferPool::take_idle(size_t size) {
+  std::lock_guard lock(mutex_);
+  auto fits = std::find_if(idle_.begin(), idle_.end(), [&](const Block& block) { return block.size == size; });
+  if (fits == idle_.end()) return std::nullopt;
+  const Block block = *fits;
+  idle_.erase(fits);
+  return block;
+}
+
 std::optional<Buffer> BufferPool::acquire(size_t size) {
-  {
-    std::lock_guard lock(mutex_);
-    auto fits = std::find_if(idle_.begin(), idle_.end(), [&](const Block& block) { return block.size == size; });
-    if (fits != idle_.end()) {
-      const Block block = *fits;
-      idle_.erase(fits);
-      budget_->move(Use::kPool, Use::kBatches, size);
-      return wrap(block);
-    }
+  if (const std::optional<Block> idle = take_idle(size)) {
+    budget_->move(Use::kPool, Use::kBatches, size);
+    return wrap(*idle);
   }
   if (!budget_->try_charge(Use::kBatches, size)) return std::nullopt;
+  return wrap({map_block(size), size});
+}
+
+Buffer BufferPool::take_reserved(size_t size) {
+  if (const std::optional<Block> idle = take_idle(size)) {
+    budget_->release(Use::kPool, size);
+    return wrap(*idle);
+  }
   return wrap({map_block(size), size});
 }
 

@@ -24,6 +24,9 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
 
   /// Nothing where the budget does not allow it now.
   std::optional<Buffer> acquire(size_t size);
+  /// Charges bytes that take_reserved() will then give without fail.
+  bool reserve(uint64_t bytes) { return budget_->try_charge(Use::kBatches, bytes); }
+  Buffer take_reserved(size_t size);
   /// Takes back the charge of acquired bytes that their owner has dropped.
   void release_charge(uint64_t bytes) { budget_->release(Use::kBatches, bytes); }
   /// Gives idle memory back to the system. True if there was any.
@@ -36,6 +39,7 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
     uint8_t* data = nullptr;
     size_t size = 0;
   };
+  std::optional<Block> take_idle(size_t size);
   Buffer wrap(Block block);
   void give_back(Block block);
 

@@ -55,6 +55,19 @@ TEST(BufferPool, nothing_beyond_the_budget) {
   EXPECT_TRUE(f.pool->acquire(700));
 }
 
+TEST(BufferPool, what_was_reserved_is_given_whatever_others_take) {
+  Fixture f(1000);
+  Buffer idle = f.hand_over(300);
+  idle = Buffer();
+  ASSERT_TRUE(f.pool->reserve(700));
+  EXPECT_FALSE(f.pool->reserve(1));
+  EXPECT_FALSE(f.pool->acquire(200));
+  const Buffer first = f.pool->take_reserved(300), second = f.pool->take_reserved(400);
+  EXPECT_EQ(f.used(Use::kPool), 0u) << "the idle one was used";
+  EXPECT_EQ(f.used(Use::kBatches), 700u);
+  f.pool->release_charge(700);
+}
+
 TEST(BufferPool, memory_that_finds_no_room_when_it_comes_back_is_freed) {
   Fixture f(1000);
   Buffer users = f.hand_over(800);

@@ -5,6 +5,16 @@
 
 namespace forebay {
 
+uint64_t ByteBudget::capacity() const {
+  std::lock_guard lock(mutex_);
+  return capacity_;
+}
+
+void ByteBudget::raise_capacity(uint64_t capacity) {
+  std::lock_guard lock(mutex_);
+  capacity_ = std::max(capacity_, capacity);
+}
+
 bool ByteBudget::try_charge(Use use, uint64_t bytes) {
   std::lock_guard lock(mutex_);
   if (used_ > capacity_ || bytes > capacity_ - used_) return false;

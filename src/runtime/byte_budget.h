@@ -19,7 +19,9 @@ class ByteBudget {
 
   explicit ByteBudget(uint64_t capacity) : capacity_(capacity) {}
 
-  uint64_t capacity() const { return capacity_; }
+  uint64_t capacity() const;
+  /// Never less than it was.
+  void raise_capacity(uint64_t capacity);
   /// False, and nothing taken, where it does not fit.
   bool try_charge(Use use, uint64_t bytes);
   /// Counts bytes that exist already (made by user code); may go beyond the capacity, and then nothing else fits.
@@ -30,8 +32,8 @@ class ByteBudget {
   Snapshot snapshot() const;
 
  private:
-  const uint64_t capacity_;
   mutable std::mutex mutex_;
+  uint64_t capacity_;
   uint64_t used_ = 0, peak_ = 0;
   std::array<uint64_t, 4> by_use_{};
 };

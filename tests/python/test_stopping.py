@@ -15,11 +15,6 @@ def numbers(n=200, batch=4):
     return fb.arrays(x=np.arange(n)).shuffle().batch(batch)
 
 
-def slow(photos, **link):
-    options = {"imitate_latency_ms": 60_000, **link}
-    return fb.Loader(fb.images(photos).decode_image().resize(16).batch(4), storage_options=options)
-
-
 START = """
     import os, sys, time
     import numpy as np
@@ -59,12 +54,12 @@ STAGES = {
     run(fb.Loader(fb.images(sys.argv[1]).decode_image().resize(16).batch(21), requests=1, storage_options=slow), list)""",
     "in the training step": "run(fb.Loader(numbers.batch(4)), lambda loader: [time.sleep(60) for batch in loader])",
     "computing": """
-    big = fb.arrays(x=np.zeros((64, 1 << 20)))
+    big = fb.arrays(x=np.zeros((64, 1 << 16)))
     def use(loader):
         while True:
             for batch in loader:
                 pass
-    run(fb.Loader(big.batch(16), memory="1GiB"), use)""",
+    run(fb.Loader(big.batch(16)), use)""",
 }
 
 
@@ -176,14 +171,16 @@ def test_closing_while_another_thread_waits():
 
 
 def test_closing_while_storage_is_slow(photos):
-    loader = slow(photos)
-    consumer = threading.Thread(target=lambda: pytest.raises(fb.Error, list, loader))
+    pipeline = fb.images(photos).decode_image().resize(16).batch(4)
+    loader = fb.Loader(pipeline, storage_options={"imitate_latency_ms": 3000})
+    consumer = threading.Thread(target=lambda: pytest.raises(fb.Cancelled, list, loader))
     consumer.start()
-    time.sleep(0.2)
+    time.sleep(0.3)
     began = time.monotonic()
     loader.close()
     consumer.join(5)
-    assert time.monotonic() - began < 2
+    assert not consumer.is_alive()
+    assert time.monotonic() - began < 1.5  # a read would take 3 s
 
 
 def test_user_code_that_does_not_return_is_left_and_named():
