@@ -134,6 +134,7 @@ ForeignStage foreign_stage(const OpSpec& op, size_t step, uint32_t random_index,
   stage.counters = std::make_shared<StepCounters>();
   const std::vector<std::string> fields = step == 0 ? std::vector<std::string>() : fields_of(op);
   stage.merge = !fields.empty() && op.name == "map";
+  stage.takes_all = fields.empty() && step > 0;
   for (size_t i = 0; i < before.size() && step > 0; ++i) {
     if (!fields.empty() && std::find(fields.begin(), fields.end(), before[i].name) == fields.end()) continue;
     stage.inputs.push_back(i);

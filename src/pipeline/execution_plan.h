@@ -31,6 +31,7 @@ struct ForeignStage {
   size_t step = 0;             ///< index in the description
   uint32_t random_index = 0;
   bool merge = false;          ///< what comes out is added to the record; otherwise it replaces it
+  bool takes_all = false;      ///< what earlier user code made and nobody named goes in, too
   std::vector<size_t> inputs;  ///< fields of the record that go in
   Schema input_schema;         ///< of those fields
   Schema output_schema;        ///< of the record afterwards; kAny fields are looked up by name in what came out

@@ -113,7 +113,8 @@ class Runner : public std::enable_shared_from_this<Runner> {
     std::vector<Task> tasks;
     size_t done = 0;      // tasks
     size_t first = 0;     // those before it are done
-    size_t untouched = 0; // this one and those behind it are pending
+    size_t pending_from = 0;  // none before this one is pending
+    size_t untouched = 0;     // this one and those behind it are pending
     size_t queued = 0;    // tasks that a compute thread may touch
     bool retracting = false;  // gives everything back as soon as no compute thread is in it
     bool dropped = false;     // not in the window any more
@@ -151,7 +152,8 @@ class Runner : public std::enable_shared_from_this<Runner> {
   bool make_room(const JobPtr& job, const Task* task);
   void retract(const JobPtr& job);
   void settle(const JobPtr& job);
-  void reset_task(Task& task);
+  void reset_task(Job& job, Task& task);
+  uint64_t joined_bytes(const Job& job) const;
   void drop_bytes(Task& task);
   void drop_window();
   bool is_oldest(const JobPtr& job, const Task* task) const;

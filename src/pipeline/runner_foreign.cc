@@ -10,9 +10,9 @@ namespace forebay {
 class Runner::Call final : public ForeignCall {
  public:
   Call(std::shared_ptr<Runner> runner, JobPtr job, size_t task, uint64_t ticket, const ForeignStage& stage, SampleKey key,
-       Record record)
+       Schema schema, Record record)
       : runner_(std::move(runner)), job_(std::move(job)), task_(task), ticket_(ticket), stage_(stage), key_(key),
-        record_(std::move(record)), queued_ns_(monotonic_ns()) {}
+        schema_(std::move(schema)), record_(std::move(record)), queued_ns_(monotonic_ns()) {}
 
   ~Call() override {
     if (!answered_) answer(internal_error("a call of user code was dropped without an answer"), {}, {});
@@ -22,7 +22,7 @@ class Runner::Call final : public ForeignCall {
   const SampleKey& key() const override { return key_; }
   uint32_t random_index() const override { return stage_.random_index; }
   std::string sample_name() const override { return runner_->plan_->source->key(key_.id); }
-  const Schema& schema() const override { return stage_.input_schema; }
+  const Schema& schema() const override { return schema_; }
   const Record& record() const override { return record_; }
   void finish(Schema schema, Record record) override { answer({}, schema, std::move(record)); }
   void fail(Status status) override { answer(std::move(status), {}, {}); }
@@ -46,6 +46,7 @@ class Runner::Call final : public ForeignCall {
   const uint64_t ticket_;
   const ForeignStage& stage_;
   const SampleKey key_;
+  const Schema schema_;
   const Record record_;
   const int64_t queued_ns_;
   bool answered_ = false;
@@ -63,11 +64,21 @@ void Runner::queue_call(const JobPtr& job, Task& task) {
     const Value& value = task.record[field];
     inputs.push_back({value.kind, value.tensor, value.bytes, nullptr});
   }
+  Schema schema = stage.input_schema;
+  // What user code made before and nobody has named since is part of the sample too.
+  for (size_t i = 0; stage.takes_all && i < task.extras.size(); ++i) {
+    const auto& [name, value] = task.extras[i];
+    Field field;
+    field.name = name;
+    field.kind = value.kind;
+    schema.push_back(std::move(field));
+    inputs.push_back({value.kind, value.tensor, value.bytes, nullptr});
+  }
   task.state = TaskState::kForeign;
   const auto index = static_cast<size_t>(&task - job->tasks.data());
   const SampleKey key = job->batch.rows()[static_cast<size_t>(task.begin)].key(plan_->seed, job->batch.step().at.epoch);
   calls_[priority(*job, index)] =
-      std::make_shared<Call>(shared_from_this(), job, index, task.ticket, stage, key, std::move(inputs));
+      std::make_shared<Call>(shared_from_this(), job, index, task.ticket, stage, key, std::move(schema), std::move(inputs));
   called_.notify_one();
 }
 

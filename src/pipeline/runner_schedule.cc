@@ -22,8 +22,12 @@ void Runner::pump(Actions& actions) {
     }
     while (job->tasks[job->first].state == TaskState::kDone) ++job->first;
     for (size_t index = job->first; index < job->tasks.size() && (may_start || index < job->untouched); ++index) {
-      // Most of the time all threads have enough to do, and looking further would be for nothing.
-      if (threads_full() && (reads_on_compute_threads() || reads_in_flight_ >= options_.requests)) return;
+      if (threads_full()) {
+        // Most of the time all threads have enough to do, and looking further would be for nothing.
+        if (reads_on_compute_threads() || reads_in_flight_ >= options_.requests) return;
+        index = std::max(index, job->pending_from);
+        if (index >= (may_start ? job->tasks.size() : job->untouched)) break;
+      }
       Task& task = job->tasks[index];
       Step step = Step::kMoved;
       if (task.state == TaskState::kPending && may_start) {
@@ -33,6 +37,7 @@ void Runner::pump(Actions& actions) {
       }
       if (task.state == TaskState::kReady) step = compute(job, task, actions);
       if (step == Step::kNoBytes) return;
+      if (index == job->pending_from && task.state != TaskState::kPending) ++job->pending_from;
     }
   }
 }
@@ -173,7 +178,7 @@ bool Runner::make_room(const JobPtr& job, const Task* task) {
     Task& other = job->tasks[i];
     if (other.state == TaskState::kFetching || other.state == TaskState::kReady || other.state == TaskState::kForeign) {
       forget_call(priority(*job, i));
-      reset_task(other);
+      reset_task(*job, other);
       ++stats_.retracted;
     }
   }
@@ -201,12 +206,28 @@ Status Runner::never_fits(const JobPtr& job, const Task* task) const {
   }
   const int64_t id = job->batch.rows()[static_cast<size_t>(task->begin)].id;
   const uint64_t size = plan_->fetches ? plan_->source->fetch(id).size : 0;
-  for (const Task& other : job->tasks) needed += &other == task ? 0 : other.charged;
-  needed += size + task->needs;
+  uint64_t held = size;
+  for (const Task& other : job->tasks) held += &other == task ? 0 : other.charged;
+  needed += std::max(held, joined_bytes(*job)) + task->needs;
   Status status = out_of_budget(
       fmt::format("this sample needs {} bytes of memory ({} stored, {} to work in, the rest for its batch), the budget is {}; raise "
                   "memory= to {} or more", needed, size, task->needs, budget_->capacity(), needed), needed);
   return locate(std::move(status), id);
+}
+
+// What a batch takes whose rows keep their stored bytes as they are: all of them until the last is there, and once more for the
+// batch that they are copied into. 0 where no field does that.
+uint64_t Runner::joined_bytes(const Job& job) const {
+  const bool joined = std::any_of(plan_->outputs.begin(), plan_->outputs.end(), [](const OutputField& output) {
+    return output.field.fetched && output.field.kind == FieldKind::kBytes;
+  });
+  if (!joined) return 0;
+  uint64_t bytes = 0;
+  for (const RowJob& row : job.batch.rows()) {
+    const uint64_t stored = plan_->source->fetch(row.id).size, key = plan_->source->key(row.id).size();
+    bytes += 2 * (stored + key + sizeof(int64_t));
+  }
+  return bytes;
 }
 
 void Runner::drop_bytes(Task& task) {
@@ -219,7 +240,8 @@ void Runner::drop_bytes(Task& task) {
   task.extras.clear();
 }
 
-void Runner::reset_task(Task& task) {
+void Runner::reset_task(Job& job, Task& task) {
+  job.pending_from = std::min(job.pending_from, static_cast<size_t>(&task - job.tasks.data()));
   // A read in flight keeps its charge until it comes back (see on_read); its answer is not wanted any more.
   if (task.state == TaskState::kFetching) task.charged = 0;
   ++task.ticket;
@@ -236,7 +258,7 @@ void Runner::retract(const JobPtr& job) {
     if (task.state == TaskState::kQueued) continue;
     if (task.state != TaskState::kPending) ++stats_.retracted;
     forget_call(priority(*job, static_cast<size_t>(&task - job->tasks.data())));
-    reset_task(task);
+    reset_task(*job, task);
   }
   settle(job);
 }
@@ -244,7 +266,7 @@ void Runner::retract(const JobPtr& job) {
 // The second half of retract(), once no compute thread works for the job.
 void Runner::settle(const JobPtr& job) {
   if (!job->retracting || job->queued > 0 || job->assembling) return;
-  for (Task& task : job->tasks) reset_task(task);
+  for (Task& task : job->tasks) reset_task(*job, task);
   for (RowJob& row : job->batch.rows()) {
     if (row.attempt == 0) continue;
     row.attempt = 0;

@@ -241,7 +241,7 @@ void Runner::after_work(const JobPtr& job, Task& task, Outcome outcome, Actions&
     cold_ |= outcome.cold;
     // It keeps the bytes it was given: were it to ask anew, younger ones might have taken them.
     if (outcome.cold && reads_in_flight_ < options_.requests) return issue_read(job, task, actions);
-    reset_task(task);
+    reset_task(*job, task);
     return;
   }
   if (outcome.foreign) {
