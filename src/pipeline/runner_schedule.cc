@@ -182,6 +182,7 @@ bool Runner::make_room(const JobPtr& job, const Task* task) {
       ++stats_.retracted;
     }
   }
+  pool_->trim();  // what was just given back lies idle there
   if (budget_->snapshot().used < before) return true;
   if (anything_running()) return false;
   Status status = never_fits(job, task);
