@@ -47,7 +47,12 @@ class GeneratedPictures {
 
 /// The pipeline of the documentation, with a smaller picture.
 inline Pipeline training(const Pipeline& source, int64_t size, int64_t batch, BatchOptions last = {}) {
-  return source.shuffle().decode_image().random_resized_crop(size).random_flip().normalize(imagenet()).batch(batch, std::move(last));
+  return source.shuffle()
+      .decode_image()
+      .random_resized_crop(size)
+      .random_flip()
+      .normalize(imagenet())
+      .batch(batch, std::move(last));
 }
 
 /// A line of /proc/self/status in KiB, e.g. "VmRSS".

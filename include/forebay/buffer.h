@@ -12,7 +12,8 @@ namespace forebay {
 class Buffer {
  public:
   Buffer() = default;
-  Buffer(uint8_t* data, size_t size, std::shared_ptr<void> owner) : data_(data), size_(size), owner_(std::move(owner)) {}
+  Buffer(uint8_t* data, size_t size, std::shared_ptr<void> owner)
+      : data_(data), size_(size), owner_(std::move(owner)) {}
 
   /// Memory of `size` bytes from the heap, not initialised, aligned to 64 bytes.
   static Buffer allocate(size_t size);

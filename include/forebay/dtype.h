@@ -9,7 +9,18 @@ namespace forebay {
 
 /// Element types of tensors, named as NumPy names them.
 enum class DType : uint8_t {
-  kBool, kUint8, kInt8, kUint16, kInt16, kUint32, kInt32, kUint64, kInt64, kFloat16, kFloat32, kFloat64,
+  kBool,
+  kUint8,
+  kInt8,
+  kUint16,
+  kInt16,
+  kUint32,
+  kInt32,
+  kUint64,
+  kInt64,
+  kFloat16,
+  kFloat32,
+  kFloat64,
 };
 
 size_t dtype_size(DType dtype);

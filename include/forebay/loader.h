@@ -18,14 +18,14 @@ enum class OnError : uint8_t { kRaise, kSkip, kReplace };
 
 struct LoaderOptions {
   uint64_t seed = 0;
-  std::optional<int64_t> epochs = {};      ///< nothing is prefetched past the last one
-  std::optional<int> rank = {};            ///< else from torchrun, Slurm or MPI variables, else 0
-  std::optional<int> world_size = {};      ///< likewise, else 1
-  std::optional<int> threads = {};         ///< compute threads; else from affinity and cgroup quota
-  std::optional<int> requests = {};        ///< storage requests in flight
-  std::optional<uint64_t> memory = {};     ///< bytes for everything between storage and the user
+  std::optional<int64_t> epochs = {};   ///< nothing is prefetched past the last one
+  std::optional<int> rank = {};         ///< else from torchrun, Slurm or MPI variables, else 0
+  std::optional<int> world_size = {};   ///< likewise, else 1
+  std::optional<int> threads = {};      ///< compute threads; else from affinity and cgroup quota
+  std::optional<int> requests = {};     ///< storage requests in flight
+  std::optional<uint64_t> memory = {};  ///< bytes for everything between storage and the user
   OnError on_error = OnError::kRaise;
-  std::optional<double> max_errors = {};   ///< a count (>= 1), or a share of the data set (< 1)
+  std::optional<double> max_errors = {};  ///< a count (>= 1), or a share of the data set (< 1)
   std::map<std::string, std::string> storage_options = {};
 };
 
@@ -61,10 +61,10 @@ struct LoaderStats {
   std::vector<StoreStatsEntry> stores;
   uint64_t memory_budget = 0, memory_used = 0, memory_peak = 0;
   uint64_t memory_batches = 0, memory_fetched = 0, memory_working = 0, memory_pool = 0;
-  uint64_t index_bytes = 0;     ///< the data set's index: keys and sizes
+  uint64_t index_bytes = 0;  ///< the data set's index: keys and sizes
   int threads = 0, requests = 0;
   int64_t batches = 0, samples = 0, errors = 0;
-  int64_t retracted = 0;        ///< elements that gave their bytes back to an older one and were fetched again
+  int64_t retracted = 0;  ///< elements that gave their bytes back to an older one and were fetched again
   double consumer_wait_seconds = 0;
 };
 

@@ -43,34 +43,74 @@ using ImageSize = std::vector<int64_t>;
 /// Symmetric around the identity (one number) or {low, high}.
 using JitterRange = std::vector<double>;
 
-struct ImagesOptions { std::string split_by = "folder"; };
-struct ManifestOptions { std::string root; std::string path = "path"; };
-struct ShuffleOptions { std::optional<int64_t> block; std::optional<int64_t> lanes; };
-struct DecodeImageOptions { Fields field; std::string mode = "rgb"; int64_t max_pixels = 100'000'000; };
-struct ResizeOptions { std::optional<int64_t> short_side; std::string interpolation = "bilinear"; Fields field = {"image"}; };
-struct CropOptions { Fields field = {"image"}; };
+struct ImagesOptions {
+  std::string split_by = "folder";
+};
+struct ManifestOptions {
+  std::string root;
+  std::string path = "path";
+};
+struct ShuffleOptions {
+  std::optional<int64_t> block;
+  std::optional<int64_t> lanes;
+};
+struct DecodeImageOptions {
+  Fields field;
+  std::string mode = "rgb";
+  int64_t max_pixels = 100'000'000;
+};
+struct ResizeOptions {
+  std::optional<int64_t> short_side;
+  std::string interpolation = "bilinear";
+  Fields field = {"image"};
+};
+struct CropOptions {
+  Fields field = {"image"};
+};
 struct RandomResizedCropOptions {
   std::vector<double> scale = {0.08, 1.0};
   std::vector<double> ratio = {3.0 / 4.0, 4.0 / 3.0};
   std::string interpolation = "bilinear";
   Fields field = {"image"};
 };
-struct RandomFlipOptions { double p = 0.5; Fields field = {"image"}; };
-struct ColorJitterOptions { JitterRange brightness, contrast, saturation, hue; Fields field = {"image"}; };
-struct NormalizeOptions { std::vector<double> mean, std; Fields field = {"image"}; };
-struct LayoutOptions { Fields field = {"image"}; };
-struct CastOptions { Fields field = {"image"}; };
-struct PadOptions { std::optional<int64_t> length; };
-struct BatchOptions { std::string last = "partial"; };
+struct RandomFlipOptions {
+  double p = 0.5;
+  Fields field = {"image"};
+};
+struct ColorJitterOptions {
+  JitterRange brightness, contrast, saturation, hue;
+  Fields field = {"image"};
+};
+struct NormalizeOptions {
+  std::vector<double> mean, std;
+  Fields field = {"image"};
+};
+struct LayoutOptions {
+  Fields field = {"image"};
+};
+struct CastOptions {
+  Fields field = {"image"};
+};
+struct PadOptions {
+  std::optional<int64_t> length;
+};
+struct BatchOptions {
+  std::string last = "partial";
+};
 struct MapOptions {
   Fields fields;  ///< what the function gets and may change or erase from; all by default
   Fields adds;    ///< new fields that it makes
   std::string name = "function";
 };
-struct FilterOptions { Fields fields; std::string name = "function"; };
+struct FilterOptions {
+  Fields fields;
+  std::string name = "function";
+};
 
 /// Mean and standard deviation of ImageNet's training pictures, for normalize().
-inline NormalizeOptions imagenet() { return {.mean = {0.485, 0.456, 0.406}, .std = {0.229, 0.224, 0.225}, .field = {"image"}}; }
+inline NormalizeOptions imagenet() {
+  return {.mean = {0.485, 0.456, 0.406}, .std = {0.229, 0.224, 0.225}, .field = {"image"}};
+}
 
 /// The description of a data set and what is done to it: immutable, cheap to copy, touches no storage. Each call returns a
 /// new one. Nothing is validated before check() or before a Loader is opened.

@@ -94,7 +94,7 @@ inline Status out_of_budget(std::string message, uint64_t bytes_needed) {
 }  // namespace forebay
 
 /// Leaves the function with the status when it is an error.
-#define FOREBAY_RETURN_IF_ERROR(expr)                          \
-  do {                                                         \
+#define FOREBAY_RETURN_IF_ERROR(expr)                                      \
+  do {                                                                     \
     if (::forebay::Status status_ = (expr); !status_.ok()) return status_; \
   } while (false)

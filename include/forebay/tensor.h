@@ -19,8 +19,12 @@ class Shape {
   static constexpr int64_t kUnknown = -1;
 
   Shape() = default;
-  Shape(std::initializer_list<int64_t> dims) { for (int64_t d : dims) push_back(d); }
-  explicit Shape(std::span<const int64_t> dims) { for (int64_t d : dims) push_back(d); }
+  Shape(std::initializer_list<int64_t> dims) {
+    for (int64_t d : dims) push_back(d);
+  }
+  explicit Shape(std::span<const int64_t> dims) {
+    for (int64_t d : dims) push_back(d);
+  }
 
   size_t rank() const { return rank_; }
   int64_t operator[](size_t i) const { return dims_[i]; }
@@ -53,9 +57,13 @@ struct Tensor {
 
   size_t nbytes() const { return static_cast<size_t>(shape.elements()) * dtype_size(dtype); }
   template <typename T>
-  T* data() { return reinterpret_cast<T*>(buffer.data()); }
+  T* data() {
+    return reinterpret_cast<T*>(buffer.data());
+  }
   template <typename T>
-  const T* data() const { return reinterpret_cast<const T*>(buffer.data()); }
+  const T* data() const {
+    return reinterpret_cast<const T*>(buffer.data());
+  }
 
   static Tensor allocate(DType dtype, const Shape& shape);
 };

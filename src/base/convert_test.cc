@@ -15,7 +15,8 @@ namespace {
 double value_of_half(uint16_t half) {
   const int exponent = (half >> 10) & 31, mantissa = half & 1023;
   const double sign = half & 0x8000 ? -1 : 1;
-  if (exponent == 31) return mantissa ? std::numeric_limits<double>::quiet_NaN() : sign * std::numeric_limits<double>::infinity();
+  if (exponent == 31)
+    return mantissa ? std::numeric_limits<double>::quiet_NaN() : sign * std::numeric_limits<double>::infinity();
   return sign * (exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024 + mantissa, exponent - 25));
 }
 

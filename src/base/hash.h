@@ -34,7 +34,9 @@ class Hasher {
   void update(std::string_view text) { update(text.data(), text.size()); }
   template <typename T>
     requires std::is_arithmetic_v<T>
-  void update_value(T value) { update(&value, sizeof value); }
+  void update_value(T value) {
+    update(&value, sizeof value);
+  }
   Hash128 digest() const;
 
  private:

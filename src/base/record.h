@@ -27,10 +27,10 @@ class Deferred {
 
 /// One field of one sample.
 struct Value {
-  FieldKind kind = FieldKind::kAny;     ///< kAny: empty
-  Tensor tensor;                        ///< kTensor, unless deferred
-  Buffer bytes;                         ///< kBytes and kText
-  std::unique_ptr<Deferred> deferred;   ///< kTensor: computed when written
+  FieldKind kind = FieldKind::kAny;    ///< kAny: empty
+  Tensor tensor;                       ///< kTensor, unless deferred
+  Buffer bytes;                        ///< kBytes and kText
+  std::unique_ptr<Deferred> deferred;  ///< kTensor: computed when written
 
   static Value of(Tensor tensor) { return {FieldKind::kTensor, std::move(tensor), {}, nullptr}; }
   static Value of_bytes(Buffer bytes) { return {FieldKind::kBytes, {}, std::move(bytes), nullptr}; }

@@ -7,9 +7,9 @@
 #include <string>
 
 #include "base/hash.h"
+#include "base/read_request.h"
 #include "base/record.h"
 #include "base/schema.h"
-#include "base/read_request.h"
 
 namespace forebay {
 

@@ -8,8 +8,8 @@ namespace forebay {
 
 namespace {
 constexpr std::array<std::string_view, 11> kNames = {
-    "Ok",          "InvalidArgument", "NotFound",  "Corrupt",       "Unavailable", "Unsupported",
-    "OutOfBudget", "Cancelled",       "StateMismatch", "User", "Internal"};
+    "Ok",          "InvalidArgument", "NotFound",      "Corrupt", "Unavailable", "Unsupported",
+    "OutOfBudget", "Cancelled",       "StateMismatch", "User",    "Internal"};
 const std::string kEmpty;
 const std::shared_ptr<void> kNoPayload;
 }  // namespace

@@ -19,13 +19,19 @@ TEST(Status, success_says_nothing) {
 
 TEST(Status, one_line_tells_where_it_happened) {
   const Status status = corrupt("no end-of-image marker")
-                            .with_operator("decode_image").with_key("photos/a.jpg").with_sample(17).with_range({4, 6});
-  EXPECT_EQ(status.to_string(), "Corrupt: photos/a.jpg: decode_image: no end-of-image marker (bytes 4 to 10) (sample 17)");
+                            .with_operator("decode_image")
+                            .with_key("photos/a.jpg")
+                            .with_sample(17)
+                            .with_range({4, 6});
+  EXPECT_EQ(status.to_string(),
+            "Corrupt: photos/a.jpg: decode_image: no end-of-image marker (bytes 4 to 10) (sample 17)");
 }
 
 TEST(Status, what_an_inner_layer_said_stays) {
-  Status status = corrupt("x").with_key("inner").with_operator("inner").with_sample(1).with_range({1, 1}).with_bytes_needed(1);
-  status = std::move(status).with_key("outer").with_operator("outer").with_sample(2).with_range({2, 2}).with_bytes_needed(2);
+  Status status =
+      corrupt("x").with_key("inner").with_operator("inner").with_sample(1).with_range({1, 1}).with_bytes_needed(1);
+  status =
+      std::move(status).with_key("outer").with_operator("outer").with_sample(2).with_range({2, 2}).with_bytes_needed(2);
   EXPECT_EQ(status.key(), "inner");
   EXPECT_EQ(status.op(), "inner");
   EXPECT_EQ(status.sample(), 1);
@@ -48,9 +54,10 @@ TEST(Status, a_copy_does_not_change_with_the_original) {
 }
 
 TEST(Status, policies_act_on_data_and_never_on_machine_or_weather) {
-  for (Code code : {Code::kCorrupt, Code::kUnsupported, Code::kNotFound, Code::kUser}) EXPECT_TRUE(is_data_error(code)) << code_name(code);
-  for (Code code : {Code::kOk, Code::kInvalidArgument, Code::kUnavailable, Code::kOutOfBudget, Code::kCancelled, Code::kStateMismatch,
-                    Code::kInternal}) {
+  for (Code code : {Code::kCorrupt, Code::kUnsupported, Code::kNotFound, Code::kUser})
+    EXPECT_TRUE(is_data_error(code)) << code_name(code);
+  for (Code code : {Code::kOk, Code::kInvalidArgument, Code::kUnavailable, Code::kOutOfBudget, Code::kCancelled,
+                    Code::kStateMismatch, Code::kInternal}) {
     EXPECT_FALSE(is_data_error(code)) << code_name(code);
   }
 }

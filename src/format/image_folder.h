@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "format/key_table.h"
 #include "base/source.h"
+#include "format/key_table.h"
 #include "store/store.h"
 
 namespace forebay {

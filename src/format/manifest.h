@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "format/column.h"
 #include "base/source.h"
+#include "format/column.h"
 #include "store/store.h"
 
 namespace forebay {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "base/source.h"
 #include "format/column.h"
 #include "format/key_table.h"
-#include "base/source.h"
 #include "store/store.h"
 
 namespace forebay {

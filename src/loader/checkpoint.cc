@@ -27,12 +27,10 @@ Result<std::string> print_of(const Json& json, const char* name) {
 }  // namespace
 
 std::string Checkpoint::to_json() const {
-  const Json json = {{"format", kFormat},
-                     {"epoch", cursor.epoch},
-                     {"position", cursor.position},
-                     {"step", cursor.step},
-                     {"samples", samples},
-                     {"fingerprints", {{"dataset", dataset}, {"pipeline", pipeline}, {"seed", seed}}}};
+  const Json json = {
+      {"format", kFormat},           {"epoch", cursor.epoch},
+      {"position", cursor.position}, {"step", cursor.step},
+      {"samples", samples},          {"fingerprints", {{"dataset", dataset}, {"pipeline", pipeline}, {"seed", seed}}}};
   return json.dump();
 }
 
@@ -43,7 +41,8 @@ Result<Checkpoint> Checkpoint::from_json(std::string_view text) {
     return invalid_argument("this is not a state that state_dict() made");
   }
   if (json["format"] != kFormat) {
-    return Status(Code::kUnsupported, fmt::format("this state has format {}; this Forebay reads format {}", json["format"].dump(), kFormat));
+    return Status(Code::kUnsupported, fmt::format("this state has format {}; this Forebay reads format {}",
+                                                  json["format"].dump(), kFormat));
   }
   Checkpoint state;
   FOREBAY_ASSIGN(state.cursor.epoch, count(json, "epoch"));
@@ -54,14 +53,17 @@ Result<Checkpoint> Checkpoint::from_json(std::string_view text) {
   FOREBAY_ASSIGN(state.pipeline, print_of(json, "pipeline"));
   FOREBAY_ASSIGN(state.seed, print_of(json, "seed"));
   if (state.cursor.epoch > kMaxEpoch) return invalid_argument("this state's epoch is out of range");
-  if (state.cursor.step > state.cursor.position) return invalid_argument("this state has more steps behind it than samples");
-  if (state.cursor.position > state.samples) return invalid_argument("this state's position lies behind its data set's end");
+  if (state.cursor.step > state.cursor.position)
+    return invalid_argument("this state has more steps behind it than samples");
+  if (state.cursor.position > state.samples)
+    return invalid_argument("this state's position lies behind its data set's end");
   return state;
 }
 
 Status check_same(const Checkpoint& saved, const Checkpoint& running, bool strict) {
   if (saved.samples != running.samples) {
-    return Status(Code::kStateMismatch, fmt::format("the state is of a data set of {} samples, this one has {}", saved.samples, running.samples));
+    return Status(Code::kStateMismatch, fmt::format("the state is of a data set of {} samples, this one has {}",
+                                                    saved.samples, running.samples));
   }
   if (!strict) return {};
   std::string differs;
@@ -72,8 +74,10 @@ Status check_same(const Checkpoint& saved, const Checkpoint& running, bool stric
   compare("the pipeline", saved.pipeline, running.pipeline);
   compare("the seed", saved.seed, running.seed);
   if (differs.empty()) return {};
-  return Status(Code::kStateMismatch, fmt::format("the state was saved with something else: {} differ(s); load it into a loader of the "
-                                                  "same make, or take only the position with strict=False", differs));
+  return Status(Code::kStateMismatch,
+                fmt::format("the state was saved with something else: {} differ(s); load it into a loader of the "
+                            "same make, or take only the position with strict=False",
+                            differs));
 }
 
 }  // namespace forebay

@@ -35,7 +35,8 @@ class Demand {
     for (const Field& field : wanted) names_.insert(field.name);
     all_ = wanted.open_ended;
   }
-  explicit Demand(const std::vector<std::string>& wanted) : all_(wanted.empty()), names_(wanted.begin(), wanted.end()) {}
+  explicit Demand(const std::vector<std::string>& wanted)
+      : all_(wanted.empty()), names_(wanted.begin(), wanted.end()) {}
 
   // Takes the step into account; false where nobody needs it.
   bool needs(const OpSpec& op, const Schema& before) {
@@ -49,7 +50,8 @@ class Demand {
     if (op.name == "map") return add_all(fields_of(op), fields_of(op).empty());
     if (op.name == "decode_image") return decode_back(op, before);
     const std::vector<std::string> fields = fields_of(op);
-    const bool wanted = all_ || std::any_of(fields.begin(), fields.end(), [&](auto& name) { return names_.contains(name); });
+    const bool wanted =
+        all_ || std::any_of(fields.begin(), fields.end(), [&](auto& name) { return names_.contains(name); });
     return wanted && add_all(fields, false);
   }
 
@@ -126,7 +128,8 @@ std::vector<uint32_t> random_indices(const Description& description) {
   return indices;
 }
 
-ForeignStage foreign_stage(const OpSpec& op, size_t step, uint32_t random_index, const Schema& before, const Schema& after) {
+ForeignStage foreign_stage(const OpSpec& op, size_t step, uint32_t random_index, const Schema& before,
+                           const Schema& after) {
   ForeignStage stage;
   stage.name = op.attachment_name.empty() ? op.name : fmt::format("{}({})", op.name, op.attachment_name);
   stage.step = step;
@@ -191,7 +194,8 @@ class Compiler {
         plan_->stages.push_back(foreign_stage(op, step, indices_[step], before, after));
         return {};
       }
-      add_native(op.name, native_map(std::static_pointer_cast<const MapAttachment>(op.attachment), before, after, fields_of(op)));
+      add_native(op.name, native_map(std::static_pointer_cast<const MapAttachment>(op.attachment), before, after,
+                                     fields_of(op)));
       return {};
     }
     const OpDef* def = catalog().find(op.name);
@@ -202,7 +206,8 @@ class Compiler {
 
   Status add_filter(const OpSpec& op, const Schema& before) {
     if (op.attachment) {
-      add_native(op.name, native_filter(std::static_pointer_cast<const FilterAttachment>(op.attachment), before, fields_of(op)));
+      add_native(op.name,
+                 native_filter(std::static_pointer_cast<const FilterAttachment>(op.attachment), before, fields_of(op)));
     } else {
       plan_->stages.push_back(foreign_stage(op, input_.end, indices_[input_.end], before, filter_answer()));
     }
@@ -210,7 +215,8 @@ class Compiler {
   }
 
   void add_native(const std::string& name, std::unique_ptr<RecordOp> op) {
-    if (plan_->stages.empty() || !std::holds_alternative<NativeStage>(plan_->stages.back())) plan_->stages.push_back(NativeStage());
+    if (plan_->stages.empty() || !std::holds_alternative<NativeStage>(plan_->stages.back()))
+      plan_->stages.push_back(NativeStage());
     std::get<NativeStage>(plan_->stages.back()).ops.push_back({name, std::move(op), std::make_shared<StepCounters>()});
   }
 
@@ -320,8 +326,9 @@ Schema announced_schema(const OpSpec& source) {
 }
 
 std::vector<Problem> check(const Description& description, const Schema& source) {
-  std::vector<Problem> problems = description.steps().empty() ? std::vector<Problem>{{"", "the pipeline is empty", "begin with a source"}}
-                                                              : check_source(description.steps().front());
+  std::vector<Problem> problems = description.steps().empty()
+                                      ? std::vector<Problem>{{"", "the pipeline is empty", "begin with a source"}}
+                                      : check_source(description.steps().front());
   if (!problems.empty()) return problems;
   return infer(description, source, catalog()).problems;
 }
@@ -331,8 +338,10 @@ std::vector<Problem> check(const Description& description) {
 }
 
 Status problems_as_status(const std::vector<Problem>& problems) {
-  std::string text = problems.size() == 1 ? "the pipeline has a problem:" : fmt::format("the pipeline has {} problems:", problems.size());
-  for (const Problem& problem : problems) text += fmt::format("\n  {}: {}; {}", problem.op, problem.message, problem.remedy);
+  std::string text = problems.size() == 1 ? "the pipeline has a problem:"
+                                          : fmt::format("the pipeline has {} problems:", problems.size());
+  for (const Problem& problem : problems)
+    text += fmt::format("\n  {}: {}; {}", problem.op, problem.message, problem.remedy);
   return invalid_argument(std::move(text));
 }
 

@@ -26,7 +26,8 @@ std::shared_ptr<const ExecutionPlan> compiled(const Pipeline& pipeline) {
   const Description& description = pipeline.description();
   const auto source = open_source(description.steps().front(), {});
   EXPECT_TRUE(source.ok()) << source.status().to_string();
-  const auto plan = compile({&description, description.steps().size(), false, *source, first_samples((*source)->size()), 1});
+  const auto plan =
+      compile({&description, description.steps().size(), false, *source, first_samples((*source)->size()), 1});
   EXPECT_TRUE(plan.ok()) << plan.status().to_string();
   return *plan;
 }
@@ -41,15 +42,19 @@ std::vector<std::string> native_ops(const ExecutionPlan& plan) {
   return names;
 }
 
-bool has(const std::vector<std::string>& names, const std::string& name) { return std::find(names.begin(), names.end(), name) != names.end(); }
+bool has(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
 
 TEST(Compile, nothing_is_read_or_decoded_for_fields_that_nobody_wants) {
   const Pictures pictures;
-  const Pipeline pipeline = pictures.images().decode_image().random_resized_crop(8).normalize(imagenet()).select({"label", "key"}).batch(2);
+  const Pipeline pipeline =
+      pictures.images().decode_image().random_resized_crop(8).normalize(imagenet()).select({"label", "key"}).batch(2);
   const auto plan = compiled(pipeline);
   EXPECT_FALSE(plan->fetches);
   const std::vector<std::string> ops = native_ops(*plan);
-  for (const char* dropped : {"decode_image", "random_resized_crop", "normalize"}) EXPECT_FALSE(has(ops, dropped)) << dropped;
+  for (const char* dropped : {"decode_image", "random_resized_crop", "normalize"})
+    EXPECT_FALSE(has(ops, dropped)) << dropped;
   ASSERT_EQ(plan->outputs.size(), 2u);
 
   Result<std::unique_ptr<Loader>> loader = Loader::open(pipeline);
@@ -83,7 +88,11 @@ TEST(Compile, renamed_fields_are_followed_also_when_two_change_places) {
   }
   // Afterwards `b` holds what was `a`, and only that is cast.
   for (const char* kept : {"a", "b"}) {
-    const Pipeline pipeline = arrays(fields).cast("int32", {.field = {std::string(kept) == "a" ? "b" : "a"}}).rename({{"a", "b"}, {"b", "a"}}).select({kept}).batch(4);
+    const Pipeline pipeline = arrays(fields)
+                                  .cast("int32", {.field = {std::string(kept) == "a" ? "b" : "a"}})
+                                  .rename({{"a", "b"}, {"b", "a"}})
+                                  .select({kept})
+                                  .batch(4);
     Result<std::unique_ptr<Loader>> loader = Loader::open(pipeline);
     ASSERT_TRUE(loader.ok()) << loader.status().to_string();
     const Result<std::optional<Batch>> batch = (*loader)->next();

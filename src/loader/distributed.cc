@@ -50,10 +50,13 @@ Result<Place> find_place(std::optional<int> rank, std::optional<int> world_size,
   }
   if (world_size) place.world_size = *world_size;
   if (rank) place.rank = *rank;
-  if (place.world_size < 1) return invalid_argument(fmt::format("world_size is {}; it must be 1 or more", place.world_size));
+  if (place.world_size < 1)
+    return invalid_argument(fmt::format("world_size is {}; it must be 1 or more", place.world_size));
   if (place.rank < 0 || place.rank >= place.world_size) {
-    return invalid_argument(fmt::format("rank {} is out of range for a world of {}: ranks are 0 to {}; give both rank= and "
-                                        "world_size=", place.rank, place.world_size, place.world_size - 1));
+    return invalid_argument(
+        fmt::format("rank {} is out of range for a world of {}: ranks are 0 to {}; give both rank= and "
+                    "world_size=",
+                    place.rank, place.world_size, place.world_size - 1));
   }
   if (place.local_ranks < 1 || place.local_ranks > place.world_size) place.local_ranks = 1;
   return place;

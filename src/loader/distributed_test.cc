@@ -25,13 +25,16 @@ TEST(Distributed, alone_unless_told) { expect_place(find_place({}, {}, with({}))
 
 TEST(Distributed, every_launcher_is_understood) {
   expect_place(find_place({}, {}, with({{"RANK", "3"}, {"WORLD_SIZE", "8"}, {"LOCAL_WORLD_SIZE", "4"}})), 3, 8, 4);
-  expect_place(find_place({}, {}, with({{"SLURM_PROCID", "5"}, {"SLURM_NTASKS", "6"}, {"SLURM_NTASKS_PER_NODE", "2"}})), 5, 6, 2);
+  expect_place(find_place({}, {}, with({{"SLURM_PROCID", "5"}, {"SLURM_NTASKS", "6"}, {"SLURM_NTASKS_PER_NODE", "2"}})),
+               5, 6, 2);
   expect_place(find_place({}, {}, with({{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "2"}})), 1, 2, 1);
   expect_place(find_place({}, {}, with({{"PMI_RANK", "0"}, {"PMI_SIZE", "3"}, {"MPI_LOCALNRANKS", "3"}})), 0, 3, 3);
 }
 
 TEST(Distributed, torchrun_inside_slurm_counts) {
-  expect_place(find_place({}, {}, with({{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "1"}})), 1, 2, 1);
+  expect_place(
+      find_place({}, {}, with({{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "1"}})), 1,
+      2, 1);
 }
 
 TEST(Distributed, half_a_launcher_is_none) {

@@ -19,7 +19,8 @@ Result<std::shared_ptr<const KeptSamples>> run_filter(const CompileInput& input,
   SizingInput sizes = given;
   sizes.batch_size = std::min(n, kBatch);
   FOREBAY_ASSIGN(RunnerOptions options, choose_sizes(*plan, sizes));
-  const Schedule schedule({.epoch_size = n, .batch_size = sizes.batch_size, .world_size = 1, .last = LastPolicy::kPartial});
+  const Schedule schedule(
+      {.epoch_size = n, .batch_size = sizes.batch_size, .world_size = 1, .last = LastPolicy::kPartial});
   auto itinerary = std::make_shared<const Itinerary>(sequential_order(n), schedule, input.seed, 0, 1);
   auto runner = std::make_shared<Runner>(plan, itinerary, options);
   Status status = running(runner);

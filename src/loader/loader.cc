@@ -46,12 +46,17 @@ LastPolicy last_policy(const OpSpec* batch) {
 }
 
 Status forked() {
-  return invalid_argument("this loader was made before a fork and its threads live in the parent process; make a new Loader in the child");
+  return invalid_argument(
+      "this loader was made before a fork and its threads live in the parent process; make a new Loader in the child");
 }
 
 StepStats step_stats(std::string name, const StepCounters& counters) {
-  return {std::move(name), counters.samples, counters.bytes_in, counters.bytes_out,
-          static_cast<double>(counters.busy_ns) * 1e-9, static_cast<double>(counters.waiting_ns) * 1e-9};
+  return {std::move(name),
+          counters.samples,
+          counters.bytes_in,
+          counters.bytes_out,
+          static_cast<double>(counters.busy_ns) * 1e-9,
+          static_cast<double>(counters.waiting_ns) * 1e-9};
 }
 
 }  // namespace
@@ -76,7 +81,8 @@ struct Loader::Impl {
 
   bool epoch_over = false;  // the last batch has been delivered, the end has not been told
 
-  mutable std::mutex mutex;  // guards runner, closed and errors against close(), stats() and take_call() from other threads
+  mutable std::mutex
+      mutex;  // guards runner, closed and errors against close(), stats() and take_call() from other threads
   std::shared_ptr<Runner> runner;
   bool closed = false;
 
@@ -86,7 +92,9 @@ struct Loader::Impl {
   Status usable() const {
     if (in_child()) return forked();
     std::lock_guard lock(mutex);
-    return closed ? invalid_argument("the loader is closed; make a new one (its state_dict() goes on where this one stopped)") : Status();
+    return closed ? invalid_argument(
+                        "the loader is closed; make a new one (its state_dict() goes on where this one stopped)")
+                  : Status();
   }
 
   // What take_call() and close() find. Null between two runners.
@@ -117,8 +125,9 @@ Status Loader::Impl::select_samples() {
     if (steps[i].name == "take") selection = first_of(selection, int_arg(&steps[i], "n", 0));
     if (steps[i].name != "filter") continue;
     const CompileInput input{&description(), i, /*as_filter=*/true, source, selection, options.seed};
-    FOREBAY_ASSIGN(std::shared_ptr<const KeptSamples> kept,
-                   run_filter(input, sizes, [this](std::shared_ptr<Runner> next) { return set_runner(std::move(next)); }));
+    FOREBAY_ASSIGN(
+        std::shared_ptr<const KeptSamples> kept,
+        run_filter(input, sizes, [this](std::shared_ptr<Runner> next) { return set_runner(std::move(next)); }));
     const Hash128 version = kept->version();
     hasher.update_value(version.high);
     hasher.update_value(version.low);
@@ -143,8 +152,10 @@ Status Loader::Impl::prepare() {
   FOREBAY_ASSIGN(const std::optional<int64_t> limit, error_limit(options.max_errors, selection->size()));
 
   const bool shuffled = find_step(description(), "shuffle") != nullptr;
-  std::shared_ptr<const Order> order = shuffled ? shuffled_order(selection->size(), options.seed) : sequential_order(selection->size());
-  itinerary = std::make_shared<const Itinerary>(std::move(order), Schedule(schedule), options.seed, place.rank, options.epochs);
+  std::shared_ptr<const Order> order =
+      shuffled ? shuffled_order(selection->size(), options.seed) : sequential_order(selection->size());
+  itinerary =
+      std::make_shared<const Itinerary>(std::move(order), Schedule(schedule), options.seed, place.rank, options.epochs);
   {
     std::lock_guard lock(mutex);
     errors.emplace(limit);
@@ -180,10 +191,13 @@ Result<std::unique_ptr<Loader>> Loader::open(const Pipeline& pipeline, LoaderOpt
   const Description& description = pipeline.description();
   if (std::vector<Problem> problems = check(description); !problems.empty()) return problems_as_status(problems);
   FOREBAY_ASSIGN(impl->place, find_place(options.rank, options.world_size, process_environment()));
-  if (options.epochs && *options.epochs < 0) return invalid_argument(fmt::format("epochs={} is negative", *options.epochs));
-  FOREBAY_ASSIGN(impl->source, open_source(description.steps().front(), {.storage_options = options.storage_options, .stop = {}}));
+  if (options.epochs && *options.epochs < 0)
+    return invalid_argument(fmt::format("epochs={} is negative", *options.epochs));
+  FOREBAY_ASSIGN(impl->source,
+                 open_source(description.steps().front(), {.storage_options = options.storage_options, .stop = {}}));
   // Now that the data set's fields are known, what was taken on trust is checked.
-  if (std::vector<Problem> problems = check(description, impl->source->schema()); !problems.empty()) return problems_as_status(problems);
+  if (std::vector<Problem> problems = check(description, impl->source->schema()); !problems.empty())
+    return problems_as_status(problems);
   impl->sizes = {.threads = options.threads,
                  .requests = options.requests,
                  .memory = options.memory,
@@ -287,13 +301,15 @@ LoaderStats Loader::stats() const {
     if (const auto* foreign = std::get_if<ForeignStage>(&stage)) {
       stats.steps.push_back(step_stats(foreign->name, *foreign->counters));
     } else {
-      for (const NativeOp& op : std::get<NativeStage>(stage).ops) stats.steps.push_back(step_stats(op.name, *op.counters));
+      for (const NativeOp& op : std::get<NativeStage>(stage).ops)
+        stats.steps.push_back(step_stats(op.name, *op.counters));
     }
   }
   stats.steps.push_back(step_stats("batch", *plan.write_counters));
   if (plan.fetches && impl_->selection->size() > 0) {
     const StoreStats store = plan.source->fetch(impl_->selection->id_at(0)).store->stats();
-    stats.stores.push_back({"store", store.requests, store.bytes, store.errors, store.retries, store.in_flight, store.seconds});
+    stats.stores.push_back(
+        {"store", store.requests, store.bytes, store.errors, store.retries, store.in_flight, store.seconds});
   }
   stats.index_bytes = impl_->source->index_bytes();
   const std::shared_ptr<Runner> runner = impl_->current();

@@ -56,16 +56,19 @@ TEST(Loader, take_is_the_first_ids) {
 
 TEST(Loader, filter_is_asked_once_for_each_sample_and_lengths_stay_known) {
   std::atomic<int> asked = 0;
-  const auto loader = opened(arrays({{"x", counting(1000)}, {"y", counting(1000, 3)}})
-                                 .filter([&](const Sample& sample) -> Result<bool> {
-                                   ++asked;
-                                   EXPECT_EQ(sample.size(), 1u) << "only the named field";
-                                   return *sample.at("x").data<int64_t>() % 3 == 0;
-                                 }, {.fields = {"x"}})
-                                 .filter([](const Sample& sample) -> Result<bool> { return *sample.at("x").data<int64_t>() % 2 == 0; })
-                                 .take(100)
-                                 .shuffle()
-                                 .batch(16));
+  const auto loader =
+      opened(arrays({{"x", counting(1000)}, {"y", counting(1000, 3)}})
+                 .filter(
+                     [&](const Sample& sample) -> Result<bool> {
+                       ++asked;
+                       EXPECT_EQ(sample.size(), 1u) << "only the named field";
+                       return *sample.at("x").data<int64_t>() % 3 == 0;
+                     },
+                     {.fields = {"x"}})
+                 .filter([](const Sample& sample) -> Result<bool> { return *sample.at("x").data<int64_t>() % 2 == 0; })
+                 .take(100)
+                 .shuffle()
+                 .batch(16));
   EXPECT_EQ(loader->size(), 0) << "not known yet";
   ASSERT_TRUE(loader->prepare().ok());
   EXPECT_EQ(loader->size(), 100);
@@ -80,7 +83,8 @@ TEST(Loader, filter_is_asked_once_for_each_sample_and_lengths_stay_known) {
 }
 
 TEST(Loader, a_filter_that_keeps_nothing_gives_empty_epochs) {
-  const auto loader = opened(arrays({{"x", counting(10)}}).filter([](const Sample&) -> Result<bool> { return false; }).batch(4));
+  const auto loader =
+      opened(arrays({{"x", counting(10)}}).filter([](const Sample&) -> Result<bool> { return false; }).batch(4));
   EXPECT_FALSE(*loader->next());
   EXPECT_EQ(loader->size(), 0);
   EXPECT_EQ(loader->batches_per_epoch(), 0);
@@ -121,13 +125,15 @@ TEST(Loader, map_may_change_in_place_and_the_data_set_stays_as_it_was) {
 
 TEST(Loader, map_may_change_shapes_and_add_fields) {
   const auto loader = opened(arrays({{"x", counting(10, 6)}})
-                                 .map([](Sample& sample) -> Status {
-                                   sample.at("x").shape = {2, 3};
-                                   Tensor sum = Tensor::allocate(DType::kFloat64, {});
-                                   *sum.data<double>() = 1.5;
-                                   sample["y"] = sum;
-                                   return {};
-                                 }, {.adds = {"y"}})
+                                 .map(
+                                     [](Sample& sample) -> Status {
+                                       sample.at("x").shape = {2, 3};
+                                       Tensor sum = Tensor::allocate(DType::kFloat64, {});
+                                       *sum.data<double>() = 1.5;
+                                       sample["y"] = sum;
+                                       return {};
+                                     },
+                                     {.adds = {"y"}})
                                  .batch(4));
   const Batch batch = std::move(**loader->next());
   EXPECT_EQ(batch.find("x")->values.shape, (Shape{4, 2, 3}));
@@ -166,9 +172,8 @@ TEST(Loader, exceptions_of_map_functions_follow_the_policy) {
 }
 
 TEST(Loader, too_many_errors_are_an_error) {
-  const Pipeline pipeline = arrays({{"x", counting(20)}})
-                                .map([](Sample&) -> Status { return corrupt("always"); })
-                                .batch(10);
+  const Pipeline pipeline =
+      arrays({{"x", counting(20)}}).map([](Sample&) -> Status { return corrupt("always"); }).batch(10);
   const auto loader = opened(pipeline, {.on_error = OnError::kSkip, .max_errors = 15});
   EXPECT_TRUE(loader->next().ok());
   EXPECT_EQ(loader->next().status().code(), Code::kCorrupt);
@@ -187,7 +192,12 @@ TEST(Loader, an_operator_without_randomness_changes_no_random_numbers) {
   };
   const std::string plain = digest(image().random_crop(8).random_flip().select({"image"}));
   EXPECT_EQ(digest(image().random_crop(8).cast("uint8").random_flip().select({"image"})), plain);
-  EXPECT_EQ(digest(image().random_crop(8).map([](Sample&) -> Status { return {}; }, {.fields = {"other"}}).random_flip().select({"image"})), plain);
+  EXPECT_EQ(digest(image()
+                       .random_crop(8)
+                       .map([](Sample&) -> Status { return {}; }, {.fields = {"other"}})
+                       .random_flip()
+                       .select({"image"})),
+            plain);
   EXPECT_NE(digest(image().random_flip().random_crop(8).select({"image"})), plain);
   EXPECT_NE(digest(image().random_crop(8).random_flip({.p = 0}).select({"image"})), plain);
   // A random operator that is not needed in the end is left out, and still counts.
@@ -199,7 +209,8 @@ TEST(Loader, states_of_something_else_are_refused_and_say_what) {
   const auto loader = opened(pipeline);
   ASSERT_TRUE(loader->next().ok());
   const std::string state = loader->state();
-  EXPECT_TRUE(opened(arrays({{"x", counting(100)}}).shuffle().batch(7))->load_state(state).ok()) << "another batch size";
+  EXPECT_TRUE(opened(arrays({{"x", counting(100)}}).shuffle().batch(7))->load_state(state).ok())
+      << "another batch size";
   const Status seed = opened(pipeline, {.seed = 1})->load_state(state);
   EXPECT_EQ(seed.code(), Code::kStateMismatch);
   EXPECT_NE(seed.message().find("the seed"), std::string::npos);
@@ -238,11 +249,14 @@ TEST(Loader, a_closed_loader_says_so) {
 
 TEST(Loader, misuse_is_told) {
   EXPECT_EQ(Loader::open(Pipeline()).status().code(), Code::kInvalidArgument);
-  EXPECT_EQ(Loader::open(arrays({{"x", counting(8)}}).batch(4), {.epochs = -1}).status().code(), Code::kInvalidArgument);
-  EXPECT_EQ(Loader::open(arrays({{"x", counting(8)}}).batch(4), {.threads = 0}).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(Loader::open(arrays({{"x", counting(8)}}).batch(4), {.epochs = -1}).status().code(),
+            Code::kInvalidArgument);
+  EXPECT_EQ(Loader::open(arrays({{"x", counting(8)}}).batch(4), {.threads = 0}).status().code(),
+            Code::kInvalidArgument);
   EXPECT_EQ(Loader::open(arrays({{"x", counting(8)}}).batch(4), {.memory = 1}).status().code(), Code::kOutOfBudget);
   EXPECT_EQ(Loader::open(arrays({{"x", counting(8)}}).batch(INT64_MAX)).status().code(), Code::kInvalidArgument);
-  EXPECT_EQ(Loader::open(arrays({{"x", counting(8)}}).batch(4), {.max_errors = -1}).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(Loader::open(arrays({{"x", counting(8)}}).batch(4), {.max_errors = -1}).status().code(),
+            Code::kInvalidArgument);
   EXPECT_EQ(Loader::open(images("/does/not/exist").batch(4)).status().code(), Code::kNotFound);
 }
 

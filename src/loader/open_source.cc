@@ -5,12 +5,12 @@
 
 #include <fmt/format.h>
 
+#include "forebay/pipeline.h"
 #include "format/arrays.h"
 #include "format/files.h"
 #include "format/image_folder.h"
 #include "format/manifest.h"
 #include "format/open_store.h"
-#include "forebay/pipeline.h"
 #include "loader/compile.h"
 #include "store/slow/slow_store.h"
 
@@ -34,8 +34,8 @@ Result<double> number_option(const Storage& options, const std::string& name) {
 
 // Options imitate_* put a slow, unreliable link before any store.
 Result<std::shared_ptr<Store>> imitate_link(std::shared_ptr<Store> store, const Storage& options) {
-  static const std::set<std::string> kKnown = {"imitate_latency_ms", "imitate_jitter_ms", "imitate_bandwidth_bytes_per_s",
-                                               "imitate_error_rate", "imitate_seed"};
+  static const std::set<std::string> kKnown = {"imitate_latency_ms", "imitate_jitter_ms",
+                                               "imitate_bandwidth_bytes_per_s", "imitate_error_rate", "imitate_seed"};
   for (const auto& [name, value] : options) {
     if (kKnown.contains(name)) continue;
     std::string known;
@@ -63,13 +63,15 @@ Result<std::unique_ptr<ImageFolder>> open_images(const OpSpec& source, const Ope
   if (root.empty()) return invalid_argument("images: the root is empty; give the folder that holds the class folders");
   FOREBAY_ASSIGN(StoreAndPath place, open_store(root));
   FOREBAY_ASSIGN(std::shared_ptr<Store> store, imitate_link(place.store, options.storage_options));
-  return open_image_folder(std::move(store), place.path, {.split_by = text_arg(source, "split_by", "folder")}, options.stop);
+  return open_image_folder(std::move(store), place.path, {.split_by = text_arg(source, "split_by", "folder")},
+                           options.stop);
 }
 
 Result<std::unique_ptr<Source>> open_files_of(const OpSpec& source, const OpenSourceOptions& options) {
   const Json given = source.args.value("pattern_or_list", Json());
   const std::vector<std::string> names = field_list(given);
-  if (names.empty()) return invalid_argument("files: nothing is given; give a pattern such as 'photos/**/*.jpg', or a list of files");
+  if (names.empty())
+    return invalid_argument("files: nothing is given; give a pattern such as 'photos/**/*.jpg', or a list of files");
   FOREBAY_ASSIGN(StoreAndPath place, open_store(names.front()));
   FOREBAY_ASSIGN(std::shared_ptr<Store> store, imitate_link(place.store, options.storage_options));
   if (given.is_string()) return open_files(std::move(store), place.path, options.stop);
@@ -88,7 +90,8 @@ Result<std::unique_ptr<Source>> open_manifest_of(const OpSpec& source, const Ope
 }
 
 Result<std::shared_ptr<const Source>> open_array_fields(const OpSpec& source) {
-  if (!source.attachment) return invalid_argument("arrays: the arrays themselves are missing; a pipeline read from JSON has none");
+  if (!source.attachment)
+    return invalid_argument("arrays: the arrays themselves are missing; a pipeline read from JSON has none");
   const auto& given = *std::static_pointer_cast<const std::vector<Array>>(source.attachment);
   const std::vector<std::string> names = field_list(source.args.value("fields", Json()));
   std::vector<ArrayField> fields;
@@ -96,7 +99,11 @@ Result<std::shared_ptr<const Source>> open_array_fields(const OpSpec& source) {
     ArrayField field;
     field.name = names[i];
     field.path = given[i].path;
-    field.array = {given[i].values.dtype, given[i].values.shape, given[i].values.buffer.data(), given[i].values.buffer.owner(), {}};
+    field.array = {given[i].values.dtype,
+                   given[i].values.shape,
+                   given[i].values.buffer.data(),
+                   given[i].values.buffer.owner(),
+                   {}};
     fields.push_back(std::move(field));
   }
   FOREBAY_ASSIGN(std::unique_ptr<Source> opened, open_arrays(std::move(fields)));
@@ -139,7 +146,8 @@ Result<std::shared_ptr<const Source>> open_source(const OpSpec& source, const Op
   if (source.name == "arrays") return open_array_fields(source);
   if (source.name == "dataset") {
     const Json size = source.args.value("size", Json());
-    if (!size.is_number_integer() || size.get<int64_t>() < 0) return invalid_argument("dataset: its length is missing or negative");
+    if (!size.is_number_integer() || size.get<int64_t>() < 0)
+      return invalid_argument("dataset: its length is missing or negative");
     const std::string& name = source.attachment_name.empty() ? source.name : source.attachment_name;
     return std::shared_ptr<const Source>(std::make_shared<DatasetSource>(name, size.get<int64_t>()));
   }
@@ -148,7 +156,8 @@ Result<std::shared_ptr<const Source>> open_source(const OpSpec& source, const Op
 
 Result<std::vector<std::string>> class_names(const OpSpec& source, const OpenSourceOptions& options) {
   if (source.name != "images") {
-    return invalid_argument(fmt::format("the source is {}; only images have classes (the folders below the root)", source.name));
+    return invalid_argument(
+        fmt::format("the source is {}; only images have classes (the folders below the root)", source.name));
   }
   FOREBAY_ASSIGN(std::unique_ptr<ImageFolder> folder, open_images(source, options));
   return std::vector<std::string>(folder->classes().begin(), folder->classes().end());

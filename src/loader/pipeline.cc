@@ -37,7 +37,8 @@ Json object(std::initializer_list<std::pair<const char*, Json>> args) {
   return result;
 }
 
-Pipeline source(std::string name, Json args, std::shared_ptr<void> attachment = nullptr, std::string attachment_name = "") {
+Pipeline source(std::string name, Json args, std::shared_ptr<void> attachment = nullptr,
+                std::string attachment_name = "") {
   OpSpec op{std::move(name), std::move(args), std::move(attachment), std::move(attachment_name)};
   return Pipeline(std::make_shared<const Description>(std::move(op)));
 }
@@ -72,7 +73,8 @@ Pipeline arrays(std::map<std::string, Array> fields) {
   std::string text;
   for (auto& [name, array] : fields) {
     text += (text.empty() ? "" : ", ") + name + "=" +
-            (array.path.empty() ? fmt::format("<{} {}>", dtype_name(array.values.dtype), array.values.shape.to_string()) : array.path);
+            (array.path.empty() ? fmt::format("<{} {}>", dtype_name(array.values.dtype), array.values.shape.to_string())
+                                : array.path);
     names.push_back(name);
     data->push_back(std::move(array));
   }
@@ -80,22 +82,26 @@ Pipeline arrays(std::map<std::string, Array> fields) {
 }
 
 Pipeline Pipeline::shuffle(ShuffleOptions options) const {
-  return then(*this, "shuffle", object({{"block", optional_json(options.block)}, {"lanes", optional_json(options.lanes)}}));
+  return then(*this, "shuffle",
+              object({{"block", optional_json(options.block)}, {"lanes", optional_json(options.lanes)}}));
 }
 Pipeline Pipeline::decode_image(DecodeImageOptions options) const {
-  return then(*this, "decode_image",
-              object({{"field", field_json(options.field)}, {"mode", options.mode}, {"max_pixels", options.max_pixels}}));
+  return then(
+      *this, "decode_image",
+      object({{"field", field_json(options.field)}, {"mode", options.mode}, {"max_pixels", options.max_pixels}}));
 }
 Pipeline Pipeline::resize(ImageSize size, ResizeOptions options) const {
-  return then(*this, "resize", object({{"size", size_json(size)},
-                                       {"short_side", optional_json(options.short_side)},
-                                       {"interpolation", options.interpolation},
-                                       {"field", field_json(options.field)}}));
+  return then(*this, "resize",
+              object({{"size", size_json(size)},
+                      {"short_side", optional_json(options.short_side)},
+                      {"interpolation", options.interpolation},
+                      {"field", field_json(options.field)}}));
 }
 Pipeline Pipeline::resize(ResizeOptions options) const {
-  return then(*this, "resize", object({{"short_side", optional_json(options.short_side)},
-                                       {"interpolation", options.interpolation},
-                                       {"field", field_json(options.field)}}));
+  return then(*this, "resize",
+              object({{"short_side", optional_json(options.short_side)},
+                      {"interpolation", options.interpolation},
+                      {"field", field_json(options.field)}}));
 }
 Pipeline Pipeline::center_crop(ImageSize size, CropOptions options) const {
   return then(*this, "center_crop", object({{"n", size_json(size)}, {"field", field_json(options.field)}}));
@@ -104,25 +110,29 @@ Pipeline Pipeline::random_crop(ImageSize size, CropOptions options) const {
   return then(*this, "random_crop", object({{"n", size_json(size)}, {"field", field_json(options.field)}}));
 }
 Pipeline Pipeline::random_resized_crop(ImageSize size, RandomResizedCropOptions options) const {
-  return then(*this, "random_resized_crop", object({{"n", size_json(size)},
-                                                    {"scale", options.scale},
-                                                    {"ratio", options.ratio},
-                                                    {"interpolation", options.interpolation},
-                                                    {"field", field_json(options.field)}}));
+  return then(*this, "random_resized_crop",
+              object({{"n", size_json(size)},
+                      {"scale", options.scale},
+                      {"ratio", options.ratio},
+                      {"interpolation", options.interpolation},
+                      {"field", field_json(options.field)}}));
 }
 Pipeline Pipeline::random_flip(RandomFlipOptions options) const {
   return then(*this, "random_flip", object({{"p", options.p}, {"field", field_json(options.field)}}));
 }
 Pipeline Pipeline::color_jitter(ColorJitterOptions options) const {
-  return then(*this, "color_jitter", object({{"brightness", range_json(options.brightness)},
-                                             {"contrast", range_json(options.contrast)},
-                                             {"saturation", range_json(options.saturation)},
-                                             {"hue", range_json(options.hue)},
-                                             {"field", field_json(options.field)}}));
+  return then(*this, "color_jitter",
+              object({{"brightness", range_json(options.brightness)},
+                      {"contrast", range_json(options.contrast)},
+                      {"saturation", range_json(options.saturation)},
+                      {"hue", range_json(options.hue)},
+                      {"field", field_json(options.field)}}));
 }
 Pipeline Pipeline::normalize(NormalizeOptions options) const {
   return then(*this, "normalize",
-              object({{"mean", range_json(options.mean)}, {"std", range_json(options.std)}, {"field", field_json(options.field)}}));
+              object({{"mean", range_json(options.mean)},
+                      {"std", range_json(options.std)},
+                      {"field", field_json(options.field)}}));
 }
 Pipeline Pipeline::layout(std::string_view order, LayoutOptions options) const {
   return then(*this, "layout", object({{"order", std::string(order)}, {"field", field_json(options.field)}}));
@@ -137,7 +147,8 @@ Pipeline Pipeline::map(MapFunction function, MapOptions options) const {
 }
 Pipeline Pipeline::filter(FilterFunction function, FilterOptions options) const {
   auto attachment = std::make_shared<FilterAttachment>(FilterAttachment{std::move(function)});
-  return then(*this, "filter", object({{"fields", field_json(options.fields)}}), std::move(attachment), "<" + options.name + ">");
+  return then(*this, "filter", object({{"fields", field_json(options.fields)}}), std::move(attachment),
+              "<" + options.name + ">");
 }
 Pipeline Pipeline::select(Fields fields) const { return then(*this, "select", {{"fields", std::move(fields)}}); }
 Pipeline Pipeline::rename(std::map<std::string, std::string> names) const {

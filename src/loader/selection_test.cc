@@ -29,7 +29,8 @@ TEST(Selection, kept_samples_are_found_by_their_number) {
       }
       const KeptSamples selection(first_samples(n), bits);
       ASSERT_EQ(selection.size(), static_cast<int64_t>(kept.size()));
-      for (size_t i = 0; i < kept.size(); ++i) ASSERT_EQ(selection.id_at(static_cast<int64_t>(i)), kept[i]) << n << ' ' << density;
+      for (size_t i = 0; i < kept.size(); ++i)
+        ASSERT_EQ(selection.id_at(static_cast<int64_t>(i)), kept[i]) << n << ' ' << density;
       EXPECT_LE(selection.bytes(), static_cast<uint64_t>(n) / 7 + 16);
     }
   }

@@ -34,14 +34,16 @@ ObjectSizes sample_sizes(const ExecutionPlan& plan) {
 }
 
 bool works_on_images(const ExecutionPlan& plan) {
-  return !plan.stages.empty() && std::any_of(plan.outputs.begin(), plan.outputs.end(), [](const OutputField& output) { return output.field.image; });
+  return !plan.stages.empty() && std::any_of(plan.outputs.begin(), plan.outputs.end(),
+                                             [](const OutputField& output) { return output.field.image; });
 }
 
 // Bytes of one batch with what is known: rows of unknown shape are taken to be as large as what they are made from.
 uint64_t expected_batch_bytes(const ExecutionPlan& plan, const ObjectSizes& sizes, int64_t rows) {
   uint64_t bytes = plan.batch_bytes(rows);
   for (const OutputField& output : plan.outputs) {
-    if (!output.row_bytes && output.field.kind != FieldKind::kText) bytes += 2 * sizes.mean * static_cast<uint64_t>(rows);
+    if (!output.row_bytes && output.field.kind != FieldKind::kText)
+      bytes += 2 * sizes.mean * static_cast<uint64_t>(rows);
   }
   return bytes;
 }
@@ -57,15 +59,18 @@ int64_t window(const RunnerOptions& options, int64_t rows, uint64_t batch_bytes)
 
 Result<RunnerOptions> choose_sizes(const ExecutionPlan& plan, const SizingInput& input) {
   if (input.threads && (*input.threads < 1 || *input.threads > kMaxThreads)) {
-    return invalid_argument(fmt::format("threads={} is out of range; give 1 to {}, or leave it out", *input.threads, kMaxThreads));
+    return invalid_argument(
+        fmt::format("threads={} is out of range; give 1 to {}, or leave it out", *input.threads, kMaxThreads));
   }
   if (input.requests && (*input.requests < 1 || *input.requests > kMaxRequests)) {
-    return invalid_argument(fmt::format("requests={} is out of range; give 1 to {}, or leave it out", *input.requests, kMaxRequests));
+    return invalid_argument(
+        fmt::format("requests={} is out of range; give 1 to {}, or leave it out", *input.requests, kMaxRequests));
   }
   RunnerOptions options;
   const ObjectSizes sizes = sample_sizes(plan);
   options.threads = input.threads.value_or(std::max(1, usable_cores() / input.local_ranks));
-  const bool local = plan.fetches && plan.selection->size() > 0 && plan.source->fetch(plan.selection->id_at(0)).store->reads_now();
+  const bool local =
+      plan.fetches && plan.selection->size() > 0 && plan.source->fetch(plan.selection->id_at(0)).store->reads_now();
   options.requests = input.requests.value_or(local ? kLocalRequests : kRemoteRequests);
   const uint64_t batch_bytes = expected_batch_bytes(plan, sizes, input.batch_size);
   options.window_batches = window(options, input.batch_size, batch_bytes);
@@ -73,15 +78,19 @@ Result<RunnerOptions> choose_sizes(const ExecutionPlan& plan, const SizingInput&
   const auto threads = static_cast<uint64_t>(options.threads);
   uint64_t working = works_on_images(plan) ? 4 * kMiB : 64 * 1024;
   const uint64_t fetched = (static_cast<uint64_t>(options.requests) + 2 * threads + 2) * sizes.mean + 4 * sizes.largest;
-  const uint64_t wanted = static_cast<uint64_t>(options.window_batches) * batch_bytes + threads * working + fetched + 4 * kMiB;
+  const uint64_t wanted =
+      static_cast<uint64_t>(options.window_batches) * batch_bytes + threads * working + fetched + 4 * kMiB;
   const uint64_t least = plan.batch_bytes(input.batch_size) + std::max<uint64_t>(sizes.mean, 1);
   const uint64_t limit = usable_memory() / 4 / static_cast<uint64_t>(input.local_ranks);
   options.memory = input.memory.value_or(std::max(std::min(wanted, limit), least + threads * working));
   // Nobody asked for less, and what a decoder will need of a rare sample is not known before.
   if (!input.memory) options.memory_most = std::max(options.memory, limit);
   if (options.memory < least) {
-    return out_of_budget(fmt::format("memory={} cannot hold one batch: {} samples need {} bytes; raise memory= to {} or more, or make "
-                                     "the batch smaller", options.memory, input.batch_size, least, wanted), least);
+    return out_of_budget(
+        fmt::format("memory={} cannot hold one batch: {} samples need {} bytes; raise memory= to {} or more, or make "
+                    "the batch smaller",
+                    options.memory, input.batch_size, least, wanted),
+        least);
   }
   // What little is left beside a batch goes to data first: working memory can be asked for when it is needed.
   const uint64_t with_largest = plan.batch_bytes(input.batch_size) + std::max<uint64_t>(sizes.largest, 1);

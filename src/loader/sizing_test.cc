@@ -45,7 +45,8 @@ TEST(Sizing, chooses_what_is_not_fixed) {
 }
 
 TEST(Sizing, what_is_fixed_stays) {
-  const Result<RunnerOptions> options = choose_sizes(plan_of(100), {.threads = 3, .requests = 5, .memory = 1 << 20, .batch_size = 32});
+  const Result<RunnerOptions> options =
+      choose_sizes(plan_of(100), {.threads = 3, .requests = 5, .memory = 1 << 20, .batch_size = 32});
   ASSERT_TRUE(options.ok());
   EXPECT_EQ(options->threads, 3);
   EXPECT_EQ(options->requests, 5);
@@ -63,10 +64,12 @@ TEST(Sizing, memory_for_less_than_one_batch_is_refused_with_the_figure) {
 
 TEST(Sizing, nonsense_is_refused) {
   for (const int threads : {0, -1, 1'000'000}) {
-    EXPECT_EQ(choose_sizes(plan_of(1), SizingInput{.threads = threads, .requests = {}, .memory = {}}).status().code(), Code::kInvalidArgument);
+    EXPECT_EQ(choose_sizes(plan_of(1), SizingInput{.threads = threads, .requests = {}, .memory = {}}).status().code(),
+              Code::kInvalidArgument);
   }
   for (const int requests : {0, -1, 10'000'000}) {
-    EXPECT_EQ(choose_sizes(plan_of(1), SizingInput{.threads = {}, .requests = requests, .memory = {}}).status().code(), Code::kInvalidArgument);
+    EXPECT_EQ(choose_sizes(plan_of(1), SizingInput{.threads = {}, .requests = requests, .memory = {}}).status().code(),
+              Code::kInvalidArgument);
   }
 }
 

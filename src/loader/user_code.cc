@@ -18,7 +18,8 @@ Tensor as_tensor(const Value& value) {
   return {DType::kUint8, Shape{static_cast<int64_t>(value.bytes.size())}, value.bytes};
 }
 
-Result<Sample> sample_of(Record& record, const Schema& schema, const std::vector<std::string>& fields, WorkMemory& memory) {
+Result<Sample> sample_of(Record& record, const Schema& schema, const std::vector<std::string>& fields,
+                         WorkMemory& memory) {
   Sample sample;
   for (size_t i = 0; i < record.size(); ++i) {
     const std::string& name = schema[i].name;
@@ -44,8 +45,8 @@ Status make_own(Sample& sample, WorkMemory& memory) {
 Result<Value> value_of(const std::string& name, Tensor tensor, FieldKind before) {
   const bool possible = std::all_of(tensor.shape.begin(), tensor.shape.end(), [](int64_t dim) { return dim >= 0; });
   if (!possible || tensor.buffer.size() < tensor.nbytes()) {
-    return invalid_argument(fmt::format("the function gave '{}' as {} {} in {} bytes of memory", name, dtype_name(tensor.dtype),
-                                        tensor.shape.to_string(), tensor.buffer.size()));
+    return invalid_argument(fmt::format("the function gave '{}' as {} {} in {} bytes of memory", name,
+                                        dtype_name(tensor.dtype), tensor.shape.to_string(), tensor.buffer.size()));
   }
   const bool string = tensor.dtype == DType::kUint8 && tensor.shape.rank() == 1;
   if (!string || (before != FieldKind::kBytes && before != FieldKind::kText)) return Value::of(std::move(tensor));
@@ -61,7 +62,8 @@ Status guarded(Call&& call) {
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {
-    return Status(Code::kUser, error.what()).with_payload(std::make_shared<std::exception_ptr>(std::current_exception()));
+    return Status(Code::kUser, error.what())
+        .with_payload(std::make_shared<std::exception_ptr>(std::current_exception()));
   } catch (...) {
     return Status(Code::kUser, "the function threw something that is no std::exception")
         .with_payload(std::make_shared<std::exception_ptr>(std::current_exception()));
@@ -70,8 +72,10 @@ Status guarded(Call&& call) {
 
 class NativeMap final : public RecordOp {
  public:
-  NativeMap(std::shared_ptr<const MapAttachment> attachment, Schema before, Schema after, std::vector<std::string> fields)
-      : attachment_(std::move(attachment)), before_(std::move(before)), after_(std::move(after)), fields_(std::move(fields)) {}
+  NativeMap(std::shared_ptr<const MapAttachment> attachment, Schema before, Schema after,
+            std::vector<std::string> fields)
+      : attachment_(std::move(attachment)), before_(std::move(before)), after_(std::move(after)),
+        fields_(std::move(fields)) {}
 
   Status apply(Record& record, const SampleContext& context) const override {
     FOREBAY_ASSIGN(Sample sample, sample_of(record, before_, fields_, *context.memory));
@@ -129,7 +133,8 @@ void check_fields(const OpSpec& op, const Schema& schema, std::vector<Problem>& 
   if (schema.open_ended || !op.args.contains("fields")) return;
   for (const std::string& name : field_list(op.args["fields"])) {
     if (schema.find(name)) continue;
-    problems.push_back({"", fmt::format("there is no field '{}'", name), fmt::format("the fields here are: {}", schema.names())});
+    problems.push_back(
+        {"", fmt::format("there is no field '{}'", name), fmt::format("the fields here are: {}", schema.names())});
   }
 }
 
@@ -162,7 +167,8 @@ OpDef map_op() {
               {"version", ArgType::kText, false, nullptr, "changes when the function does; needed by caches"}};
   def.infer = [](const OpSpec& op, Schema& schema, std::vector<Problem>& problems) {
     check_fields(op, schema, problems);
-    const std::vector<std::string> fields = op.args.contains("fields") ? field_list(op.args["fields"]) : std::vector<std::string>();
+    const std::vector<std::string> fields =
+        op.args.contains("fields") ? field_list(op.args["fields"]) : std::vector<std::string>();
     if (op.attachment) {
       // A C++ function works on the sample in place and says what it adds.
       std::vector<std::string> changed = fields;
@@ -190,7 +196,9 @@ OpDef filter_op() {
   def.name = "filter";
   def.help = "keeps the samples for which a function is true; decided once over the data set";
   def.args = {{"fields", ArgType::kFields, false, nullptr, "the fields it gets; all by default"}};
-  def.infer = [](const OpSpec& op, Schema& schema, std::vector<Problem>& problems) { check_fields(op, schema, problems); };
+  def.infer = [](const OpSpec& op, Schema& schema, std::vector<Problem>& problems) {
+    check_fields(op, schema, problems);
+  };
   return def;
 }
 

@@ -222,8 +222,10 @@ Status BatchJob::add_extras(BufferPool& pool, Batch& batch) {
     for (const Extras* extras : rows) {
       auto found = std::find_if(extras->begin(), extras->end(), [&](const auto& entry) { return entry.first == name; });
       if (found == extras->end() || extras->size() != rows.front()->size()) {
-        return invalid_argument(fmt::format("the user's function gave the field '{}' for some samples of a batch and not for "
-                                            "others; give the same fields for every sample", name));
+        return invalid_argument(
+            fmt::format("the user's function gave the field '{}' for some samples of a batch and not for "
+                        "others; give the same fields for every sample",
+                        name));
       }
       values.push_back(&found->second);
     }

@@ -110,9 +110,9 @@ Inference infer(const Description& description, const Schema& source, const Cata
                                  near.empty() ? "see the list of operators" : fmt::format("did you mean '{}'?", near)});
     } else {
       if (batched) {
-        result.problems.push_back({place,
-                                   steps[i].name == "batch" ? "the samples are batched already" : "it stands behind .batch()",
-                                   steps[i].name == "batch" ? "keep one .batch()" : "move it before .batch()"});
+        result.problems.push_back(
+            {place, steps[i].name == "batch" ? "the samples are batched already" : "it stands behind .batch()",
+             steps[i].name == "batch" ? "keep one .batch()" : "move it before .batch()"});
       }
       std::vector<Problem> found;
       if (def->infer) def->infer(steps[i], schema, found);

@@ -13,7 +13,8 @@ OpDef op(std::string name, std::function<void(const OpSpec&, Schema&, std::vecto
 }
 
 Catalog example() {
-  return Catalog({op("resize"), op("batch"), op("random_flip"), op("complain", [](const OpSpec&, Schema&, std::vector<Problem>& problems) {
+  return Catalog({op("resize"), op("batch"), op("random_flip"),
+                  op("complain", [](const OpSpec&, Schema&, std::vector<Problem>& problems) {
                     problems.push_back({"", "something", "a remedy"});
                   })});
 }
@@ -34,11 +35,13 @@ TEST(Catalog, suggests_the_nearest_name_and_none_for_what_is_far) {
 }
 
 TEST(Catalog, all_problems_are_found_at_once) {
-  const Inference found = infer(steps({"rezise", "complain", "batch", "batch", "resize", "complain"}), Schema(), example());
+  const Inference found =
+      infer(steps({"rezise", "complain", "batch", "batch", "resize", "complain"}), Schema(), example());
   std::vector<std::string> places;
   for (const Problem& problem : found.problems) places.push_back(problem.op + ": " + problem.message);
   EXPECT_EQ(places, (std::vector<std::string>{"1: rezise: there is no operator 'rezise'", "2: complain: something",
-                                              "4: batch: the samples are batched already", "5: resize: it stands behind .batch()",
+                                              "4: batch: the samples are batched already",
+                                              "5: resize: it stands behind .batch()",
                                               "6: complain: it stands behind .batch()", "6: complain: something"}));
   for (const Problem& problem : found.problems) EXPECT_FALSE(problem.remedy.empty());
   EXPECT_EQ(found.schemas.size(), 7u);

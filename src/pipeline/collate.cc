@@ -14,8 +14,10 @@ namespace {
 bool is_text(FieldKind kind) { return kind == FieldKind::kText || kind == FieldKind::kBytes; }
 
 Status mixed(const std::string& name, const std::string& a, const std::string& b) {
-  return invalid_argument(fmt::format("the field '{}' is {} in one sample and {} in another of the same batch; one batch needs one "
-                                      "shape and type: resize, crop or .pad() it, or use .batch(1)", name, a, b));
+  return invalid_argument(
+      fmt::format("the field '{}' is {} in one sample and {} in another of the same batch; one batch needs one "
+                  "shape and type: resize, crop or .pad() it, or use .batch(1)",
+                  name, a, b));
 }
 
 std::string describe(const Value& value) {
@@ -48,7 +50,8 @@ Result<Collation> plan_tensors(const std::string& name, const Field& field, cons
   const bool ragged_field = field.kind == FieldKind::kTensor && !field.shape.fully_known();
   if (field.pad_value && plan.row_shape.rank() == 1) {
     if (field.pad_length > 0 && longest > field.pad_length) {
-      return invalid_argument(fmt::format("a row of '{}' has {} values, more than the {} it is padded to", name, longest, field.pad_length));
+      return invalid_argument(fmt::format("a row of '{}' has {} values, more than the {} it is padded to", name,
+                                          longest, field.pad_length));
     }
     plan.pad = field.pad_value;
     plan.row_shape = Shape{field.pad_length > 0 ? field.pad_length : longest};
@@ -71,8 +74,9 @@ Result<Collation> plan_collation(const std::string& name, const Field& field, co
   if (values.empty()) {  // every row was skipped
     plan.kind = field.kind == FieldKind::kBytes  ? BatchField::Kind::kBytes
                 : field.kind == FieldKind::kText ? BatchField::Kind::kText
-                : field.kind == FieldKind::kTensor && field.shape.rank() == 1 && !field.pad_value ? BatchField::Kind::kRagged
-                                                                                                  : BatchField::Kind::kDense;
+                : field.kind == FieldKind::kTensor && field.shape.rank() == 1 && !field.pad_value
+                    ? BatchField::Kind::kRagged
+                    : BatchField::Kind::kDense;
     plan.dtype = field.dtype;
     plan.row_shape = plan.kind == BatchField::Kind::kDense ? field.shape : Shape{};
     for (size_t i = 0; i < plan.row_shape.rank(); ++i) plan.row_shape[i] = std::max<int64_t>(plan.row_shape[i], 0);
@@ -114,7 +118,8 @@ BatchField collate(const Collation& plan, const std::vector<const Value*>& value
       if (plan.pad) fill(plan.dtype, *plan.pad, to + bytes, (plan.row_bytes - bytes) / dtype_size(plan.dtype));
       to += plan.row_bytes;
     } else {
-      out.offsets.data<int64_t>()[row] = static_cast<int64_t>(static_cast<size_t>(to - memory.data()) / dtype_size(plan.dtype));
+      out.offsets.data<int64_t>()[row] =
+          static_cast<int64_t>(static_cast<size_t>(to - memory.data()) / dtype_size(plan.dtype));
       to += bytes;
     }
   }

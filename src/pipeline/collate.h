@@ -14,10 +14,10 @@ namespace forebay {
 struct Collation {
   BatchField::Kind kind = BatchField::Kind::kDense;
   DType dtype = DType::kUint8;
-  Shape row_shape;             ///< kDense: of a row; kRagged: without the first axis
-  size_t value_bytes = 0;      ///< of `values`
-  size_t row_bytes = 0;        ///< kDense and padded: of a row
-  std::optional<double> pad;   ///< rows are filled up to row_shape with this value
+  Shape row_shape;            ///< kDense: of a row; kRagged: without the first axis
+  size_t value_bytes = 0;     ///< of `values`
+  size_t row_bytes = 0;       ///< kDense and padded: of a row
+  std::optional<double> pad;  ///< rows are filled up to row_shape with this value
 };
 
 /// Looks at all values of a field. Fixed shapes stack; rank-1 tensors of different lengths become ragged, unless the field is

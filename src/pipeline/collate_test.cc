@@ -35,7 +35,9 @@ const Field kAny = field_of(FieldKind::kAny);
 struct Collated {
   Result<Collation> plan = Status(Code::kInternal, "");
   BatchField field;
-  std::vector<int32_t> values() const { return {field.values.data<int32_t>(), field.values.data<int32_t>() + field.values.shape.elements()}; }
+  std::vector<int32_t> values() const {
+    return {field.values.data<int32_t>(), field.values.data<int32_t>() + field.values.shape.elements()};
+  }
   std::vector<int64_t> offsets() const {
     return {field.offsets.data<int64_t>(), field.offsets.data<int64_t>() + field.offsets.shape.elements()};
   }
@@ -62,7 +64,8 @@ std::vector<Value> list(Value a, Value b, Value c) {
 }
 
 TEST(Collate, equal_shapes_stack) {
-  const Collated made = collate_all(kAny, list(numbers({1, 2}, {1, 2}), numbers({3, 4}, {1, 2}), numbers({5, 6}, {1, 2})));
+  const Collated made =
+      collate_all(kAny, list(numbers({1, 2}, {1, 2}), numbers({3, 4}, {1, 2}), numbers({5, 6}, {1, 2})));
   EXPECT_EQ(made.field.kind, BatchField::Kind::kDense);
   EXPECT_EQ(made.field.values.shape, (Shape{3, 1, 2}));
   EXPECT_EQ(made.values(), (std::vector<int32_t>{1, 2, 3, 4, 5, 6}));
@@ -95,7 +98,8 @@ TEST(Collate, padding_fills_to_the_longest_or_the_length_given) {
   EXPECT_EQ(longest.field.values.shape, (Shape{3, 2}));
   EXPECT_EQ(longest.values(), (std::vector<int32_t>{1, 2, -1, -1, 3, -1}));
   padded.pad_length = 3;
-  EXPECT_EQ(collate_all(padded, list(row({1, 2}), row({}), row({3}))).values(), (std::vector<int32_t>{1, 2, -1, -1, -1, -1, 3, -1, -1}));
+  EXPECT_EQ(collate_all(padded, list(row({1, 2}), row({}), row({3}))).values(),
+            (std::vector<int32_t>{1, 2, -1, -1, -1, -1, 3, -1, -1}));
   padded.pad_length = 1;
   EXPECT_EQ(collate_all(padded, list(row({1, 2}), row({}), row({3}))).plan.status().code(), Code::kInvalidArgument);
 }
@@ -108,7 +112,9 @@ TEST(Collate, text_is_joined) {
 }
 
 TEST(Collate, what_does_not_go_together_is_named) {
-  const auto refused = [](const Field& field, std::vector<Value> values) { return collate_all(field, values).plan.status(); };
+  const auto refused = [](const Field& field, std::vector<Value> values) {
+    return collate_all(field, values).plan.status();
+  };
   const Status shapes = refused(kAny, list(numbers({1, 2}, {1, 2}), numbers({1, 2}, {2, 1}), numbers({1, 2}, {1, 2})));
   EXPECT_EQ(shapes.code(), Code::kInvalidArgument);
   EXPECT_NE(shapes.message().find("'x'"), std::string::npos);

@@ -15,7 +15,8 @@ std::string print_args(const OpSpec& op) {
   std::string text;
   for (const auto& [name, value] : op.args.items()) {
     if (value.is_null()) continue;
-    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", name, value.dump(-1, ' ', false, Json::error_handler_t::replace));
+    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", name,
+                        value.dump(-1, ' ', false, Json::error_handler_t::replace));
   }
   if (!op.attachment_name.empty()) text = op.attachment_name + (text.empty() ? "" : ", ") + text;
   return text;
@@ -57,9 +58,10 @@ Result<std::string> Description::to_json() const {
   for (size_t i = 0; i < steps_->size(); ++i) {
     const OpSpec& op = (*steps_)[i];
     if (!op.attachment_name.empty() || op.attachment) {
-      return invalid_argument(fmt::format("step {}: {}({}) holds something that JSON cannot: {}. A saved pipeline consists of "
-                                          "sources and operators that are named; keep this step in your program",
-                                          i, op.name, print_args(op), op.attachment_name));
+      return invalid_argument(
+          fmt::format("step {}: {}({}) holds something that JSON cannot: {}. A saved pipeline consists of "
+                      "sources and operators that are named; keep this step in your program",
+                      i, op.name, print_args(op), op.attachment_name));
     }
     Json step = {{"op", op.name}};
     for (const auto& [name, value] : op.args.items()) step[name] = value;
@@ -82,8 +84,8 @@ Result<Description> Description::from_json(std::string_view text) {
     return invalid_argument("this JSON is not a pipeline: it has no \"forebay_pipeline\" and \"steps\"");
   }
   if (json["forebay_pipeline"] != kFormat) {
-    return Status(Code::kUnsupported,
-                  fmt::format("this pipeline has format {}; this Forebay reads format {}", json["forebay_pipeline"].dump(), kFormat));
+    return Status(Code::kUnsupported, fmt::format("this pipeline has format {}; this Forebay reads format {}",
+                                                  json["forebay_pipeline"].dump(), kFormat));
   }
   if (json["steps"].empty() || json["steps"].size() > kMaxSteps) {
     return invalid_argument(fmt::format("a pipeline has 1 to {} steps, this one {}", kMaxSteps, json["steps"].size()));
@@ -105,7 +107,8 @@ Hash128 Description::fingerprint() const {
     Json args = op.args;
     // Where the data lies is not what it is: the data set's version says that.
     if (&op == &steps_->front()) args = Json::object();
-    const std::string text = fmt::format("{}({}){}\n", op.name, args.dump(-1, ' ', false, Json::error_handler_t::replace), op.attachment_name);
+    const std::string text = fmt::format("{}({}){}\n", op.name,
+                                         args.dump(-1, ' ', false, Json::error_handler_t::replace), op.attachment_name);
     hasher.update(text);
   }
   return hasher.digest();

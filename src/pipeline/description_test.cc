@@ -21,7 +21,8 @@ TEST(Description, append_leaves_the_original_alone) {
 
 TEST(Description, reads_like_what_was_typed) {
   EXPECT_EQ(example().to_string(),
-            "images(root=\"photos/train\")\n  .shuffle()\n  .random_resized_crop(n=224, scale=[0.08,1.0])\n  .batch(n=64, last=\"drop\")");
+            "images(root=\"photos/train\")\n  .shuffle()\n  .random_resized_crop(n=224, scale=[0.08,1.0])\n  "
+            ".batch(n=64, last=\"drop\")");
 }
 
 TEST(Description, json_goes_both_ways) {
@@ -41,7 +42,8 @@ TEST(Description, user_code_cannot_be_saved_and_the_step_is_named) {
 }
 
 TEST(Description, names_that_json_cannot_hold_are_refused) {
-  EXPECT_EQ(Description({"images", {{"root", "photos/\xff"}}, nullptr, ""}).to_json().status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(Description({"images", {{"root", "photos/\xff"}}, nullptr, ""}).to_json().status().code(),
+            Code::kInvalidArgument);
 }
 
 TEST(Description, garbage_is_refused) {
@@ -49,8 +51,10 @@ TEST(Description, garbage_is_refused) {
   for (const std::string& text : std::vector<std::string>{
            "", "{", "null", "[]", "{}", "42", R"({"forebay_pipeline": 1})", R"({"forebay_pipeline": 1, "steps": {}})",
            R"({"forebay_pipeline": 1, "steps": []})", R"({"forebay_pipeline": 1, "steps": [1]})",
-           R"({"forebay_pipeline": 1, "steps": [{"op": 3}]})", R"({"forebay_pipeline": 1, "steps": [{"name": "images"}]})",
-           R"({"forebay_pipeline": 2, "steps": [{"op": "images"}]})", R"({"forebay_pipeline": "1", "steps": [{"op": "images"}]})", deep}) {
+           R"({"forebay_pipeline": 1, "steps": [{"op": 3}]})",
+           R"({"forebay_pipeline": 1, "steps": [{"name": "images"}]})",
+           R"({"forebay_pipeline": 2, "steps": [{"op": "images"}]})",
+           R"({"forebay_pipeline": "1", "steps": [{"op": "images"}]})", deep}) {
     const Result<Description> read = Description::from_json(text);
     EXPECT_FALSE(read.ok()) << text.substr(0, 100);
     EXPECT_FALSE(read.status().message().empty());

@@ -28,7 +28,7 @@ struct NativeStage {
 /// A call of user code outside the engine, per sample.
 struct ForeignStage {
   std::string name;
-  size_t step = 0;             ///< index in the description
+  size_t step = 0;  ///< index in the description
   uint32_t random_index = 0;
   bool merge = false;          ///< what comes out is added to the record; otherwise it replaces it
   bool takes_all = false;      ///< what earlier user code made and nobody named goes in, too

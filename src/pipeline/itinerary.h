@@ -29,7 +29,8 @@ struct StepPlan {
 /// The plan as one rank walks through it: order, schedule and rank. Pure; shared by threads.
 class Itinerary {
  public:
-  Itinerary(std::shared_ptr<const Order> order, Schedule schedule, uint64_t seed, int64_t rank, std::optional<int64_t> epochs);
+  Itinerary(std::shared_ptr<const Order> order, Schedule schedule, uint64_t seed, int64_t rank,
+            std::optional<int64_t> epochs);
 
   const Order& order() const { return *order_; }
   const Schedule& schedule() const { return schedule_; }

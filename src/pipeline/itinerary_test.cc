@@ -5,9 +5,11 @@
 namespace forebay {
 namespace {
 
-Itinerary itinerary(int64_t n, int64_t batch, std::optional<int64_t> epochs = std::nullopt, LastPolicy last = LastPolicy::kPartial,
-                    int64_t world = 1, int64_t rank = 0) {
-  return Itinerary(sequential_order(n), Schedule({.epoch_size = n, .batch_size = batch, .world_size = world, .last = last}), 7, rank, epochs);
+Itinerary itinerary(int64_t n, int64_t batch, std::optional<int64_t> epochs = std::nullopt,
+                    LastPolicy last = LastPolicy::kPartial, int64_t world = 1, int64_t rank = 0) {
+  return Itinerary(sequential_order(n),
+                   Schedule({.epoch_size = n, .batch_size = batch, .world_size = world, .last = last}), 7, rank,
+                   epochs);
 }
 
 TEST(Itinerary, walks_through_epochs_without_end) {

@@ -28,14 +28,11 @@ constexpr size_t kIdleBuffers = 16;
 
 }  // namespace
 
-Runner::Runner(std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<const Itinerary> itinerary, RunnerOptions options)
-    : plan_(std::move(plan)),
-      itinerary_(std::move(itinerary)),
-      options_(options),
-      budget_(std::make_shared<ByteBudget>(options.memory)),
-      pool_(std::make_shared<BufferPool>(budget_, kIdleBuffers)),
-      generation_(process_generation()),
-      rows_per_task_hint_(rows_per_task(*plan_)),
+Runner::Runner(std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<const Itinerary> itinerary,
+               RunnerOptions options)
+    : plan_(std::move(plan)), itinerary_(std::move(itinerary)), options_(options),
+      budget_(std::make_shared<ByteBudget>(options.memory)), pool_(std::make_shared<BufferPool>(budget_, kIdleBuffers)),
+      generation_(process_generation()), rows_per_task_hint_(rows_per_task(*plan_)),
       store_reads_now_(plan_->fetches && plan_->selection->size() > 0 &&
                        plan_->source->fetch(plan_->selection->id_at(0)).store->reads_now()) {
   budget_->charge_existing(Use::kWorking, options_.working_bytes_per_thread * static_cast<uint64_t>(options_.threads));
@@ -57,12 +54,14 @@ Result<Runner::Delivery> Runner::next_for(std::chrono::milliseconds timeout) {
     try {
       executor_ = std::make_unique<Executor>(options_.threads);
     } catch (const std::system_error&) {
-      return unavailable(fmt::format("the system gives no {} threads; lower threads=, or raise the limit (ulimit -u)", options_.threads));
+      return unavailable(fmt::format("the system gives no {} threads; lower threads=, or raise the limit (ulimit -u)",
+                                     options_.threads));
     }
   }
   run_actions(lock);
   const int64_t begun = monotonic_ns();
-  const bool ready = delivered_.wait_for(lock, timeout, [&] { return closed_ || (!window_.empty() && window_.front()->complete); });
+  const bool ready =
+      delivered_.wait_for(lock, timeout, [&] { return closed_ || (!window_.empty() && window_.front()->complete); });
   const int64_t waited = monotonic_ns() - begun;
   stats_.consumer_wait_seconds += static_cast<double>(waited) * 1e-9;
   if (closed_) return cancelled("the loader was closed while a batch was awaited");
@@ -89,13 +88,15 @@ Result<Runner::Delivery> Runner::deliver(Lock& lock) {
     drop_window();
     return status;
   }
-  std::stable_sort(batch.errors.begin(), batch.errors.end(), [](const RowError& a, const RowError& b) { return a.row < b.row; });
+  std::stable_sort(batch.errors.begin(), batch.errors.end(),
+                   [](const RowError& a, const RowError& b) { return a.row < b.row; });
   window_.pop_front();
   cursor_ = batch.step().after;
   // From here on the batch's memory is the user's; it is counted again when it comes back.
   if (batch.charged_bytes() > 0) budget_->release(Use::kBatches, batch.charged_bytes());
   batch.drop_slots();
-  auto raised = std::find_if(batch.errors.begin(), batch.errors.end(), [](const RowError& error) { return error.raise; });
+  auto raised =
+      std::find_if(batch.errors.begin(), batch.errors.end(), [](const RowError& error) { return error.raise; });
   if (raised != batch.errors.end()) {
     Status status = raised->status;
     run_actions(lock);
@@ -161,10 +162,12 @@ void Runner::abandon_threads() {
   std::string steps;
   for (const Stage& stage : plan_->stages) {
     const auto* native = std::get_if<NativeStage>(&stage);
-    for (size_t i = 0; native != nullptr && i < native->ops.size(); ++i) steps += (steps.empty() ? "" : ", ") + native->ops[i].name;
+    for (size_t i = 0; native != nullptr && i < native->ops.size(); ++i)
+      steps += (steps.empty() ? "" : ", ") + native->ops[i].name;
   }
-  log_warning(fmt::format("closed while a function had not returned for {:.0f} s; its thread is left behind. It is one of: {}",
-                          static_cast<double>(options_.patience.count()) * 1e-3, steps));
+  log_warning(
+      fmt::format("closed while a function had not returned for {:.0f} s; its thread is left behind. It is one of: {}",
+                  static_cast<double>(options_.patience.count()) * 1e-3, steps));
   executor_->abandon();
   abandoned_ = true;
 }

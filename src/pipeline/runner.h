@@ -30,10 +30,10 @@ enum class BadSample : uint8_t { kRaise, kSkip, kReplace };
 
 struct RunnerOptions {
   int threads = 1;
-  int requests = 16;           ///< reads in flight
-  int64_t window_batches = 3;  ///< batches worked on at once
-  uint64_t memory = 0;         ///< bytes for everything between storage and the user
-  uint64_t memory_most = 0;    ///< if more: where `memory` cannot hold a sample, it is raised as far as this
+  int requests = 16;                      ///< reads in flight
+  int64_t window_batches = 3;             ///< batches worked on at once
+  uint64_t memory = 0;                    ///< bytes for everything between storage and the user
+  uint64_t memory_most = 0;               ///< if more: where `memory` cannot hold a sample, it is raised as far as this
   uint64_t working_bytes_per_thread = 0;  ///< of these, kept for each compute thread
   BadSample bad_sample = BadSample::kRaise;
   std::chrono::milliseconds long_wait{30'000};  ///< a wait of the consumer that is worth a line in the log
@@ -95,14 +95,14 @@ class Runner : public std::enable_shared_from_this<Runner> {
   struct Task {
     int64_t begin = 0, end = 0;  // rows
     TaskState state = TaskState::kPending;
-    uint64_t ticket = 0;    // what comes back with another ticket is stale
-    size_t stage = 0;       // next stage to run
+    uint64_t ticket = 0;  // what comes back with another ticket is stale
+    size_t stage = 0;     // next stage to run
     bool fetched_all = false;
     Buffer fetched;
-    uint64_t charged = 0;   // bytes of Use::kFetched
-    uint64_t needs = 0;     // working memory beyond the thread's own that it asked for
-    uint64_t granted = 0;   // bytes of Use::kWorking it holds
-    Record record;          // between stages
+    uint64_t charged = 0;  // bytes of Use::kFetched
+    uint64_t needs = 0;    // working memory beyond the thread's own that it asked for
+    uint64_t granted = 0;  // bytes of Use::kWorking it holds
+    Record record;         // between stages
     Extras extras;
   };
   struct Job {
@@ -111,11 +111,11 @@ class Runner : public std::enable_shared_from_this<Runner> {
     BatchJob batch;
     uint64_t sequence;
     std::vector<Task> tasks;
-    size_t done = 0;      // tasks
-    size_t first = 0;     // those before it are done
+    size_t done = 0;          // tasks
+    size_t first = 0;         // those before it are done
     size_t pending_from = 0;  // none before this one is pending
     size_t untouched = 0;     // this one and those behind it are pending
-    size_t queued = 0;    // tasks that a compute thread may touch
+    size_t queued = 0;        // tasks that a compute thread may touch
     bool retracting = false;  // gives everything back as soon as no compute thread is in it
     bool dropped = false;     // not in the window any more
     bool assembling = false;
@@ -207,15 +207,15 @@ class Runner : public std::enable_shared_from_this<Runner> {
   std::stop_source stop_;
   std::unique_ptr<Executor> executor_;
   std::deque<JobPtr> window_;
-  Cursor cursor_;       // of the next batch to deliver
-  Cursor planned_;      // of the next batch to begin
+  Cursor cursor_;   // of the next batch to deliver
+  Cursor planned_;  // of the next batch to begin
   uint64_t sequence_ = 0;
   int reads_in_flight_ = 0;
-  int queued_ = 0;      // tasks posted and not finished
-  bool cold_ = false;   // the last synchronous read would have waited
+  int queued_ = 0;     // tasks posted and not finished
+  bool cold_ = false;  // the last synchronous read would have waited
   uint64_t probe_ = 0;
   bool closed_ = false;
-  bool abandoned_ = false;  // a compute thread did not come back
+  bool abandoned_ = false;                           // a compute thread did not come back
   std::map<uint64_t, std::shared_ptr<Call>> calls_;  // by priority
   Stats stats_;
   int64_t waited_ns_ = 0;  // by the consumer, for the batch at cursor_

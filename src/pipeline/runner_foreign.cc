@@ -9,8 +9,8 @@ namespace forebay {
 /// One sample on its way through user code.
 class Runner::Call final : public ForeignCall {
  public:
-  Call(std::shared_ptr<Runner> runner, JobPtr job, size_t task, uint64_t ticket, const ForeignStage& stage, SampleKey key,
-       Schema schema, Record record)
+  Call(std::shared_ptr<Runner> runner, JobPtr job, size_t task, uint64_t ticket, const ForeignStage& stage,
+       SampleKey key, Schema schema, Record record)
       : runner_(std::move(runner)), job_(std::move(job)), task_(task), ticket_(ticket), stage_(stage), key_(key),
         schema_(std::move(schema)), record_(std::move(record)), queued_ns_(monotonic_ns()) {}
 
@@ -77,8 +77,8 @@ void Runner::queue_call(const JobPtr& job, Task& task) {
   task.state = TaskState::kForeign;
   const auto index = static_cast<size_t>(&task - job->tasks.data());
   const SampleKey key = job->batch.rows()[static_cast<size_t>(task.begin)].key(plan_->seed, job->batch.step().at.epoch);
-  calls_[priority(*job, index)] =
-      std::make_shared<Call>(shared_from_this(), job, index, task.ticket, stage, key, std::move(schema), std::move(inputs));
+  calls_[priority(*job, index)] = std::make_shared<Call>(shared_from_this(), job, index, task.ticket, stage, key,
+                                                         std::move(schema), std::move(inputs));
   called_.notify_one();
 }
 
@@ -103,7 +103,8 @@ void Runner::forget_calls() {
   while (!calls_.empty()) forget_call(calls_.begin()->first);
 }
 
-void Runner::on_answer(const JobPtr& job, size_t index, uint64_t ticket, Status status, const Schema& schema, Record record) {
+void Runner::on_answer(const JobPtr& job, size_t index, uint64_t ticket, Status status, const Schema& schema,
+                       Record record) {
   Lock lock(mutex_);
   Task& task = job->tasks[index];
   if (closed_ || task.ticket != ticket) return;
@@ -134,8 +135,8 @@ Status Runner::accept_answer(Task& task, const Schema& schema, Record answer) co
     } else if (stage.merge && i < task.record.size()) {
       record[i] = std::move(task.record[i]);
     } else {
-      return Status(Code::kUnsupported,
-                    fmt::format("a later step needs the field '{}', but the function gave only: {}", name, schema.names()));
+      return Status(Code::kUnsupported, fmt::format("a later step needs the field '{}', but the function gave only: {}",
+                                                    name, schema.names()));
     }
   }
   if (!stage.merge) task.extras.clear();

@@ -121,7 +121,10 @@ TEST(RunnerForeign, a_task_that_asks_for_more_memory_after_user_code_is_not_done
 TEST(RunnerForeign, a_stand_in_after_user_code_is_loaded_and_mapped_itself) {
   // Nothing is fetched, so the stand-in is at hand: yet it has to pass through user code as well.
   Rig setup = with_user_code(
-      [](Record&, const SampleContext& context) -> Status { return context.key.id % 2 == 0 ? corrupt("even") : Status(); }, false);
+      [](Record&, const SampleContext& context) -> Status {
+        return context.key.id % 2 == 0 ? corrupt("even") : Status();
+      },
+      false);
   setup.options.bad_sample = BadSample::kReplace;
   const auto runner = setup.run();
   User user(runner, add_one);
@@ -146,7 +149,8 @@ TEST(RunnerForeign, exceptions_of_user_code_follow_the_policy_and_name_the_step)
   {
     const auto runner = setup.run();
     User user(runner, fails);
-    EXPECT_EQ(drain(*runner).raised, std::vector<std::string>{"User: object 3: map(<function>): ValueError: three (sample 3)"});
+    EXPECT_EQ(drain(*runner).raised,
+              std::vector<std::string>{"User: object 3: map(<function>): ValueError: three (sample 3)"});
   }
   setup.options.bad_sample = BadSample::kSkip;
   const auto runner = setup.run();

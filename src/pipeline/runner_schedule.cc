@@ -103,7 +103,8 @@ Runner::Step Runner::compute(const JobPtr& job, Task& task, Actions& actions) {
   ++queued_;
   const auto index = static_cast<size_t>(&task - job->tasks.data());
   actions.push_back([self = shared_from_this(), job, index] {
-    self->executor_->post(priority(*job, index), [self, job, index](WorkMemory& memory) { self->work(job, index, memory); });
+    self->executor_->post(priority(*job, index),
+                          [self, job, index](WorkMemory& memory) { self->work(job, index, memory); });
   });
   return Step::kMoved;
 }
@@ -202,17 +203,21 @@ Status Runner::never_fits(const JobPtr& job, const Task* task) const {
   if (task == nullptr) {
     needed += job->batch.assembly_bytes();
     for (const Task& other : job->tasks) needed += other.charged;
-    return out_of_budget(fmt::format("one batch needs {} bytes, the memory budget is {}; raise memory= or make the batch smaller",
-                                     needed, budget_->capacity()), needed);
+    return out_of_budget(
+        fmt::format("one batch needs {} bytes, the memory budget is {}; raise memory= or make the batch smaller",
+                    needed, budget_->capacity()),
+        needed);
   }
   const int64_t id = job->batch.rows()[static_cast<size_t>(task->begin)].id;
   const uint64_t size = plan_->fetches ? plan_->source->fetch(id).size : 0;
   uint64_t held = size;
   for (const Task& other : job->tasks) held += &other == task ? 0 : other.charged;
   needed += std::max(held, joined_bytes(*job)) + task->needs;
-  Status status = out_of_budget(
-      fmt::format("this sample needs {} bytes of memory ({} stored, {} to work in, the rest for its batch), the budget is {}; raise "
-                  "memory= to {} or more", needed, size, task->needs, budget_->capacity(), needed), needed);
+  Status status = out_of_budget(fmt::format("this sample needs {} bytes of memory ({} stored, {} to work in, the rest "
+                                            "for its batch), the budget is {}; raise "
+                                            "memory= to {} or more",
+                                            needed, size, task->needs, budget_->capacity(), needed),
+                                needed);
   return locate(std::move(status), id);
 }
 

@@ -48,7 +48,8 @@ TEST(Runner, same_bytes_for_any_threads_window_requests_memory_and_store) {
           const auto runner = setup.run();
           const Outcome outcome = drain(*runner);
           EXPECT_EQ(outcome.raised, std::vector<std::string>());
-          EXPECT_EQ(outcome.digest, expected.digest) << threads << " threads, " << requests << " requests, " << memory << " bytes, slow " << slow;
+          EXPECT_EQ(outcome.digest, expected.digest)
+              << threads << " threads, " << requests << " requests, " << memory << " bytes, slow " << slow;
           EXPECT_LE(runner->stats().memory.peak, memory);
           runner->close();
         }
@@ -202,9 +203,9 @@ TEST(Runner, younger_elements_give_their_bytes_back) {
   // when the budget is full.
   std::atomic<int> tries = 0;
   setup.ops.insert(setup.ops.begin(), {"hungry", [&tries](Record&, const SampleContext& context) -> Status {
-                     if (context.key.id == 1) ++tries;
-                     return context.key.id == 1 ? context.memory->reserve(1500) : Status();
-                   }});
+                                         if (context.key.id == 1) ++tries;
+                                         return context.key.id == 1 ? context.memory->reserve(1500) : Status();
+                                       }});
   const auto runner = setup.run();
   const Outcome outcome = drain(*runner);
   EXPECT_EQ(outcome.raised, std::vector<std::string>());
@@ -319,7 +320,8 @@ TEST(Runner, values_whose_size_nobody_announced_stay_within_the_budget) {
                   return {};
                 }}};
   setup.made = {{DType::kUint8, Shape{Shape::kUnknown}}};
-  setup.options = {.threads = 4, .requests = 4, .window_batches = 8, .memory = 80'000, .working_bytes_per_thread = 6000};
+  setup.options = {
+      .threads = 4, .requests = 4, .window_batches = 8, .memory = 80'000, .working_bytes_per_thread = 6000};
   const auto runner = setup.run();
   const Outcome outcome = drain(*runner);
   EXPECT_EQ(outcome.raised, std::vector<std::string>());
@@ -342,7 +344,8 @@ TEST(Runner, rows_that_do_not_go_together_are_an_error_of_their_batch) {
 
 TEST(Runner, an_operator_that_throws_is_an_internal_error_and_no_crash) {
   Rig setup;
-  setup.ops = {{"throws", [](Record&, const SampleContext&) -> Status { throw std::runtime_error("thrown on purpose"); }}};
+  setup.ops = {
+      {"throws", [](Record&, const SampleContext&) -> Status { throw std::runtime_error("thrown on purpose"); }}};
   const auto runner = setup.run();
   const Result<Runner::Delivery> delivery = runner->next_for(20s);
   EXPECT_EQ(delivery.status().code(), Code::kInternal);
@@ -395,8 +398,12 @@ class HalfCold final : public Store {
     ++at_once;
     return inner_->read_now(request);
   }
-  void list(const ListRequest& request, std::stop_token stop, ListDone done) override { inner_->list(request, stop, std::move(done)); }
-  void stat(const std::string& key, std::stop_token stop, StatDone done) override { inner_->stat(key, stop, std::move(done)); }
+  void list(const ListRequest& request, std::stop_token stop, ListDone done) override {
+    inner_->list(request, stop, std::move(done));
+  }
+  void stat(const std::string& key, std::stop_token stop, StatDone done) override {
+    inner_->stat(key, stop, std::move(done));
+  }
   std::string display_name(const std::string& key) const override { return key; }
   StoreStats stats() const override { return {}; }
 

@@ -21,7 +21,8 @@ namespace forebay::runner_test {
 /// Samples made by hand: object `id` has `sizes[id]` bytes in a store, its label is 10 × id. Fields: bytes (fetched), label.
 class Objects final : public Source {
  public:
-  Objects(std::shared_ptr<Store> store, std::vector<uint64_t> sizes) : store_(std::move(store)), sizes_(std::move(sizes)) {
+  Objects(std::shared_ptr<Store> store, std::vector<uint64_t> sizes)
+      : store_(std::move(store)), sizes_(std::move(sizes)) {
     Field bytes, label;
     bytes.name = "bytes";
     bytes.kind = FieldKind::kBytes;
@@ -46,7 +47,9 @@ class Objects final : public Source {
   Hash128 version() const override { return {}; }
   uint64_t index_bytes() const override { return 0; }
   std::string key(int64_t id) const override { return key_of(id); }
-  Fetch fetch(int64_t id) const override { return {store_.get(), {key_of(id), {}, sizes_[static_cast<size_t>(id)]}, sizes_[static_cast<size_t>(id)]}; }
+  Fetch fetch(int64_t id) const override {
+    return {store_.get(), {key_of(id), {}, sizes_[static_cast<size_t>(id)]}, sizes_[static_cast<size_t>(id)]};
+  }
   Status load(int64_t id, Buffer fetched, Record& record) const override {
     record.clear();
     record.push_back(Value::of_bytes(std::move(fetched)));
@@ -121,7 +124,8 @@ struct Rig {
     plan->seed = 5;
     plan->fetches = true;
     NativeStage stage;
-    for (auto& [name, function] : ops) stage.ops.push_back({name, std::make_unique<Does>(function), std::make_shared<StepCounters>()});
+    for (auto& [name, function] : ops)
+      stage.ops.push_back({name, std::make_unique<Does>(function), std::make_shared<StepCounters>()});
     if (!stage.ops.empty()) plan->stages.push_back(std::move(stage));
     plan->output_schema = plan->source->schema();
     if (made) {
@@ -139,7 +143,8 @@ struct Rig {
     const int64_t n = plan->source->size();
     std::shared_ptr<const Order> order = shuffled ? shuffled_order(n, 5) : sequential_order(n);
     auto itinerary = std::make_shared<Itinerary>(
-        std::move(order), Schedule({.epoch_size = n, .batch_size = batch, .world_size = 1, .last = last}), 5, 0, epochs);
+        std::move(order), Schedule({.epoch_size = n, .batch_size = batch, .world_size = 1, .last = last}), 5, 0,
+        epochs);
     return std::make_shared<Runner>(plan, itinerary, options);
   }
 };

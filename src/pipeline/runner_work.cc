@@ -20,10 +20,11 @@ void Runner::issue_read(const JobPtr& job, Task& task, Actions& actions) {
   const auto index = static_cast<size_t>(&task - job->tasks.data());
   const uint64_t ticket = task.ticket, bytes = task.charged;
   actions.push_back([self = shared_from_this(), job, index, ticket, bytes, fetch, begun = monotonic_ns()] {
-    fetch.store->read(fetch.request, self->stop_.get_token(), [self, job, index, ticket, bytes, begun](Result<Buffer> result) {
-      self->plan_->fetch_counters->waiting_ns.fetch_add(monotonic_ns() - begun, std::memory_order_relaxed);
-      self->on_read(job, index, ticket, bytes, std::move(result));
-    });
+    fetch.store->read(
+        fetch.request, self->stop_.get_token(), [self, job, index, ticket, bytes, begun](Result<Buffer> result) {
+          self->plan_->fetch_counters->waiting_ns.fetch_add(monotonic_ns() - begun, std::memory_order_relaxed);
+          self->on_read(job, index, ticket, bytes, std::move(result));
+        });
   });
 }
 
@@ -176,9 +177,10 @@ Status Runner::write_row(BatchJob& batch, int64_t row, Record& record, WorkMemor
       batch.keep(i, row, std::move(value));
       continue;
     }
-    if (value.kind != FieldKind::kTensor || value.dtype() != output.field.dtype || !(value.shape() == output.field.shape)) {
-      return Status(Code::kUnsupported,
-                    fmt::format("the field {} came out as {} {}", output.field.to_string(), dtype_name(value.dtype()), value.shape().to_string()));
+    if (value.kind != FieldKind::kTensor || value.dtype() != output.field.dtype ||
+        !(value.shape() == output.field.shape)) {
+      return Status(Code::kUnsupported, fmt::format("the field {} came out as {} {}", output.field.to_string(),
+                                                    dtype_name(value.dtype()), value.shape().to_string()));
     }
     FOREBAY_RETURN_IF_ERROR(value.write({batch.slot(i, row), *output.row_bytes}, memory));
     bytes += *output.row_bytes;
@@ -221,7 +223,8 @@ void Runner::take_error(BatchJob& batch, int64_t row, Status status, Outcome& ou
 void Runner::after_work(const JobPtr& job, Task& task, Outcome outcome, Actions& actions) {
   --job->queued;
   --queued_;
-  const bool done = !job->retracting && !closed_ && outcome.needs_bytes == 0 && !outcome.cold && !outcome.again && !outcome.foreign;
+  const bool done =
+      !job->retracting && !closed_ && outcome.needs_bytes == 0 && !outcome.cold && !outcome.again && !outcome.foreign;
   if (done && !hold_values(job->batch, task, &outcome.needs_bytes)) outcome.errors.clear();
   if (task.granted > 0) budget_->release(Use::kWorking, task.granted);
   task.granted = 0;

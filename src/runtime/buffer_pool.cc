@@ -26,7 +26,8 @@ uint8_t* map_block(size_t size) {
   void* raw = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (raw == MAP_FAILED) throw std::bad_alloc();
   auto* begin = static_cast<uint8_t*>(raw);
-  auto* aligned = reinterpret_cast<uint8_t*>((reinterpret_cast<uintptr_t>(begin) + kHugePage - 1) / kHugePage * kHugePage);
+  auto* aligned =
+      reinterpret_cast<uint8_t*>((reinterpret_cast<uintptr_t>(begin) + kHugePage - 1) / kHugePage * kHugePage);
   if (aligned > begin) munmap(begin, static_cast<size_t>(aligned - begin));
   uint8_t* end = aligned + (size + 4095) / 4096 * 4096;
   if (end < begin + mapped) munmap(end, static_cast<size_t>(begin + mapped - end));

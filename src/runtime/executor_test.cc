@@ -33,7 +33,8 @@ TEST(Executor, the_oldest_element_goes_first_and_equals_keep_their_order) {
   gate.wait_until_entered();
   std::vector<int> ran;
   const std::vector<std::pair<uint64_t, int>> posted = {{5, 0}, {1, 1}, {9, 2}, {1, 3}, {0, 4}, {5, 5}};
-  for (auto [priority, name] : posted) executor.post(priority, [&ran, name = name](WorkMemory&) { ran.push_back(name); });
+  for (auto [priority, name] : posted)
+    executor.post(priority, [&ran, name = name](WorkMemory&) { ran.push_back(name); });
   gate.open();
   executor.stop();
   EXPECT_EQ(ran, (std::vector<int>{4, 1, 3, 0, 5, 2}));

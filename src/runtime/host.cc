@@ -39,7 +39,8 @@ double cgroup_cores() {
 int usable_cores() {
   cpu_set_t set;
   CPU_ZERO(&set);
-  const int affinity = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+  const int affinity =
+      sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
   const double quota = std::ceil(cgroup_cores());
   return std::max(1, static_cast<int>(std::min<double>(affinity, quota)));
 }

@@ -16,8 +16,8 @@ struct Case {
   std::string last;
   bool shuffled = true;
   std::string name() const {
-    return "n " + std::to_string(n) + ", world " + std::to_string(world_size) + ", batch " + std::to_string(batch) + ", " + last +
-           (shuffled ? "" : ", in order");
+    return "n " + std::to_string(n) + ", world " + std::to_string(world_size) + ", batch " + std::to_string(batch) +
+           ", " + last + (shuffled ? "" : ", in order");
   }
 };
 
@@ -49,7 +49,9 @@ Pipeline pipeline_of(const Case& c) {
 std::vector<std::vector<Batch>> epoch_of_ranks(const Case& c, int64_t epoch) {
   std::vector<std::vector<Batch>> ranks;
   for (int64_t rank = 0; rank < c.world_size; ++rank) {
-    const auto loader = opened(pipeline_of(c), {.seed = 11, .rank = static_cast<int>(rank), .world_size = static_cast<int>(c.world_size), .threads = 1});
+    const auto loader = opened(
+        pipeline_of(c),
+        {.seed = 11, .rank = static_cast<int>(rank), .world_size = static_cast<int>(c.world_size), .threads = 1});
     EXPECT_TRUE(loader->set_epoch(epoch).ok());
     const int64_t announced = loader->batches_per_epoch();
     ranks.push_back(announced == 0 ? std::vector<Batch>() : epoch_of(*loader));
@@ -98,7 +100,8 @@ TEST(ExactlyOnce, exactly_once_equal_steps) {
       EXPECT_LE(most - fewest, 1) << c.name();
     }
     ASSERT_EQ(static_cast<int64_t>(joined.size()), whole) << c.name();
-    ASSERT_TRUE(std::equal(joined.begin(), joined.end(), order.begin())) << "ranks joined give the global order: " << c.name();
+    ASSERT_TRUE(std::equal(joined.begin(), joined.end(), order.begin()))
+        << "ranks joined give the global order: " << c.name();
     std::sort(joined.begin(), joined.end());
     EXPECT_EQ(std::adjacent_find(joined.begin(), joined.end()), joined.end()) << "nothing twice: " << c.name();
   }

@@ -16,7 +16,11 @@ using namespace loader_test;
 Pipeline pictures(int64_t n, int64_t batch, const char* last = "partial") {
   Tensor pixels = Tensor::allocate(DType::kUint8, {n, 12, 12, 3});
   for (size_t i = 0; i < pixels.nbytes(); ++i) pixels.buffer.data()[i] = static_cast<uint8_t>(i * 2654435761u >> 13);
-  return arrays({{"image", {pixels, ""}}, {"x", counting(n)}}).shuffle().random_crop(6).random_flip().batch(batch, {.last = last});
+  return arrays({{"image", {pixels, ""}}, {"x", counting(n)}})
+      .shuffle()
+      .random_crop(6)
+      .random_flip()
+      .batch(batch, {.last = last});
 }
 
 TEST(Resume, resume_after_every_batch) {
@@ -58,7 +62,8 @@ Joined go_on(const std::string& state, int64_t n, int world_size, int64_t batch,
   std::vector<std::vector<Batch>> ranks;
   Joined joined;
   for (int rank = 0; rank < world_size; ++rank) {
-    const auto loader = opened(pictures(n, batch), {.seed = 3, .rank = rank, .world_size = world_size, .threads = 1 + rank % 2});
+    const auto loader =
+        opened(pictures(n, batch), {.seed = 3, .rank = rank, .world_size = world_size, .threads = 1 + rank % 2});
     if (!state.empty()) {
       EXPECT_TRUE(loader->load_state(state).ok());
     }
@@ -108,7 +113,8 @@ TEST(Resume, a_resume_in_the_last_epoch_of_any_position) {
     const auto world = 1 + static_cast<int>(random() % 6), other = 1 + static_cast<int>(random() % 6);
     const auto batch = 1 + static_cast<int64_t>(random() % 20), other_batch = 1 + static_cast<int64_t>(random() % 20);
     const int64_t most = 300 / (world * batch);
-    const Joined begun = go_on("", 300, world, batch, most == 0 ? 0 : static_cast<int64_t>(random() % static_cast<uint64_t>(most)));
+    const Joined begun =
+        go_on("", 300, world, batch, most == 0 ? 0 : static_cast<int64_t>(random() % static_cast<uint64_t>(most)));
     const Joined rest = go_on(begun.state, 300, other, other_batch, 1000);
     std::vector<int64_t> ids = begun.ids;
     ids.insert(ids.end(), rest.ids.begin(), rest.ids.end());
@@ -137,7 +143,8 @@ TEST(Resume, costs_the_same_at_every_position) {
       const auto begun = std::chrono::steady_clock::now();
       ASSERT_TRUE(loader->load_state(state).ok());
       const std::optional<Batch> batch = *loader->next();
-      best_ms = std::min(best_ms, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begun).count());
+      best_ms = std::min(best_ms,
+                         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begun).count());
       ASSERT_TRUE(batch);
       EXPECT_EQ(batch->step, step);
       EXPECT_EQ(batch->positions.front(), step * kBatch);

@@ -12,7 +12,8 @@ uint64_t least_memory(const Pipeline& pipeline, int threads) {
   uint64_t memory = 1;
   for (int tries = 0; tries < 50; ++tries) {
     Status status;
-    Result<std::unique_ptr<Loader>> loader = Loader::open(pipeline, {.epochs = 1, .threads = threads, .memory = memory});
+    Result<std::unique_ptr<Loader>> loader =
+        Loader::open(pipeline, {.epochs = 1, .threads = threads, .memory = memory});
     if (!loader.ok()) {
       status = loader.status();
     } else {
@@ -176,7 +177,8 @@ TEST_F(Huge, with_the_cap_raised_is_decoded_within_the_budget) {
   if (!kSanitized) {
     const int64_t grown = process_kib("VmHWM") - before;
     std::printf("resident memory grew by at most %lld KiB\n", static_cast<long long>(grown));
-    EXPECT_LE(grown, static_cast<int64_t>(kMemory / 1024) + 32 * 1024) << "the budget, and what the process itself needs";
+    EXPECT_LE(grown, static_cast<int64_t>(kMemory / 1024) + 32 * 1024)
+        << "the budget, and what the process itself needs";
   }
 }
 
@@ -190,7 +192,8 @@ TEST_F(Huge, where_the_budget_cannot_hold_it_the_figure_is_told_and_true) {
       status = batch.status();
       ASSERT_FALSE(batch.ok() && !*batch) << "1.3 MB were enough?";
     }
-    EXPECT_EQ(status.code(), Code::kOutOfBudget) << "no policy acts on what depends on the machine: " << status.to_string();
+    EXPECT_EQ(status.code(), Code::kOutOfBudget)
+        << "no policy acts on what depends on the machine: " << status.to_string();
     EXPECT_NE(status.key().find("900"), std::string::npos);
     EXPECT_LE(loader->stats().memory_peak, 1'300'000u);
   }

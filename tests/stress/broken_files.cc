@@ -9,7 +9,8 @@ namespace {
 
 std::vector<std::string> broken_files() {
   std::vector<std::string> names;
-  for (const char* folder : {"malformed/jpeg", "malformed/png", "malformed/webp", "malformed/bmp", "images/odd", "images/odd-go"}) {
+  for (const char* folder :
+       {"malformed/jpeg", "malformed/png", "malformed/webp", "malformed/bmp", "images/odd", "images/odd-go"}) {
     if (!std::filesystem::exists(shared_data() / folder)) continue;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(shared_data() / folder)) {
       if (entry.is_regular_file()) names.push_back(std::filesystem::canonical(entry.path()).string());
@@ -58,7 +59,13 @@ class BrokenFiles : public testing::Test {
     if (names_.empty()) GTEST_SKIP() << "SHARED DATA ABSENT: no malformed pictures at " << shared_data();
   }
   static Pipeline pictures(std::vector<std::string> names, int64_t batch) {
-    return files(std::move(names)).shuffle().decode_image().random_resized_crop(24).random_flip().normalize(imagenet()).batch(batch);
+    return files(std::move(names))
+        .shuffle()
+        .decode_image()
+        .random_resized_crop(24)
+        .random_flip()
+        .normalize(imagenet())
+        .batch(batch);
   }
   const std::vector<std::string> names_ = broken_files();
 };
@@ -97,7 +104,8 @@ TEST_F(BrokenFiles, skip_and_replace_finish_with_the_same_number_of_steps) {
 TEST(MissingFiles, a_file_that_vanishes_in_mid_epoch_is_told_and_follows_the_policy) {
   for (const OnError policy : {OnError::kRaise, OnError::kSkip, OnError::kReplace}) {
     GeneratedPictures pictures(30, 32);
-    const auto loader = opened(images(pictures.path()).decode_image().resize(ImageSize{8}).batch(1), {.epochs = 1, .threads = 1, .on_error = policy});
+    const auto loader = opened(images(pictures.path()).decode_image().resize(ImageSize{8}).batch(1),
+                               {.epochs = 1, .threads = 1, .on_error = policy});
     std::filesystem::remove(pictures.path() + "/class2/1029.jpg");  // the last one by id
     int64_t samples = 0, raised = 0;
     while (true) {

@@ -59,7 +59,8 @@ TEST(SteadyMemory, a_user_may_hold_every_batch) {
     digests.push_back(digest_of(held.back()));
   }
   loader->close();
-  for (size_t epoch = 0; epoch < held.size(); ++epoch) EXPECT_EQ(digest_of(held[epoch]), digests[epoch]) << "nobody wrote into them";
+  for (size_t epoch = 0; epoch < held.size(); ++epoch)
+    EXPECT_EQ(digest_of(held[epoch]), digests[epoch]) << "nobody wrote into them";
 }
 
 }  // namespace

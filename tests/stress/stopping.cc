@@ -17,7 +17,8 @@ using Clock = std::chrono::steady_clock;
 LoaderOptions behind(double latency_ms, double jitter_ms = 0, int threads = 2) {
   LoaderOptions options;
   options.threads = threads;
-  options.storage_options = {{"imitate_latency_ms", std::to_string(latency_ms)}, {"imitate_jitter_ms", std::to_string(jitter_ms)}};
+  options.storage_options = {{"imitate_latency_ms", std::to_string(latency_ms)},
+                             {"imitate_jitter_ms", std::to_string(jitter_ms)}};
   return options;
 }
 
@@ -45,7 +46,8 @@ TEST_F(Stopping, close_from_another_thread_ends_a_wait_for_storage) {
 
 TEST_F(Stopping, several_threads_may_close_at_any_moment) {
   for (int round = 0; round < (kSanitized ? 20 : 100); ++round) {
-    const auto loader = opened(pipeline_, round % 2 == 0 ? behind(0.2, 0.5, 1 + round % 4) : LoaderOptions{.threads = 1 + round % 4});
+    const auto loader =
+        opened(pipeline_, round % 2 == 0 ? behind(0.2, 0.5, 1 + round % 4) : LoaderOptions{.threads = 1 + round % 4});
     std::vector<std::thread> closers;
     for (int i = 0; i < 2; ++i) {
       closers.emplace_back([&, i] {
@@ -92,10 +94,13 @@ TEST_F(Stopping, close_ends_the_pass_of_a_filter) {
 TEST_F(Stopping, a_map_function_that_throws_leaves_a_loader_that_goes_on) {
   const Pipeline pipeline = images(pictures_.path())
                                 .shuffle()
-                                .map([](Sample& sample) -> Status {
-                                  if (sample.at("key").buffer.data()[0] % 2 == 0) throw std::runtime_error("on purpose");
-                                  return {};
-                                }, {.fields = {"key"}})
+                                .map(
+                                    [](Sample& sample) -> Status {
+                                      if (sample.at("key").buffer.data()[0] % 2 == 0)
+                                        throw std::runtime_error("on purpose");
+                                      return {};
+                                    },
+                                    {.fields = {"key"}})
                                 .decode_image()
                                 .resize(ImageSize{16})
                                 .batch(1);

@@ -28,8 +28,12 @@ TEST(Storms, seeking_at_random_gives_what_a_straight_run_gives) {
   }
   ASSERT_EQ(states.size(), 7u * kEpochs);
   for (const char* latency : {"0", "0.5"}) {
-    const auto loader = opened(pipeline, {.seed = 9, .epochs = kEpochs, .threads = 3, .memory = 1 << 20,
-                                          .storage_options = {{"imitate_latency_ms", latency}, {"imitate_jitter_ms", "1"}}});
+    const auto loader =
+        opened(pipeline, {.seed = 9,
+                          .epochs = kEpochs,
+                          .threads = 3,
+                          .memory = 1 << 20,
+                          .storage_options = {{"imitate_latency_ms", latency}, {"imitate_jitter_ms", "1"}}});
     std::mt19937 random(1);
     size_t at = 0;
     for (int i = 0; i < (kSanitized ? 60 : 300); ++i) {
@@ -80,15 +84,17 @@ TEST(Storms, many_loaders_at_once) {
 
 TEST(Storms, stats_and_errors_may_be_read_from_any_thread) {
   const GeneratedPictures pictures(40, 64);
-  const auto loader = opened(images(pictures.path())
-                                 .filter([](const Sample& sample) -> Result<bool> { return sample.at("key").buffer.size() > 0; }, {.fields = {"key"}})
-                                 .map([](Sample& sample) -> Status {
-                                   return *sample.at("label").data<int64_t>() == 1 ? corrupt("one") : Status();
-                                 }, {.fields = {"label"}})
-                                 .decode_image()
-                                 .resize(ImageSize{16})
-                                 .batch(8),
-                             {.epochs = 5, .threads = 2, .on_error = OnError::kSkip});
+  const auto loader =
+      opened(images(pictures.path())
+                 .filter([](const Sample& sample) -> Result<bool> { return sample.at("key").buffer.size() > 0; },
+                         {.fields = {"key"}})
+                 .map([](Sample& sample)
+                          -> Status { return *sample.at("label").data<int64_t>() == 1 ? corrupt("one") : Status(); },
+                      {.fields = {"label"}})
+                 .decode_image()
+                 .resize(ImageSize{16})
+                 .batch(8),
+             {.epochs = 5, .threads = 2, .on_error = OnError::kSkip});
   std::atomic<bool> over = false;
   std::vector<std::thread> watchers;
   for (int i = 0; i < 2; ++i) {
