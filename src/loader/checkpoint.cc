@@ -9,9 +9,11 @@ namespace {
 using Json = nlohmann::ordered_json;
 constexpr int kFormat = 1;
 constexpr size_t kMaxBytes = 65536;
+constexpr int64_t kMaxCount = int64_t{1} << 53;  // more is damage, and would overflow later
 
 Result<int64_t> count(const Json& json, const char* name) {
-  if (!json.contains(name) || !json[name].is_number_integer() || json[name].get<int64_t>() < 0) {
+  if (!json.contains(name) || !json[name].is_number_integer() || json[name].get<int64_t>() < 0 ||
+      json[name].get<int64_t>() > kMaxCount) {
     return invalid_argument(fmt::format("this state has no usable \"{}\"", name));
   }
   return json[name].get<int64_t>();
