@@ -9,7 +9,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 constexpr int kFormat = 1;
 constexpr size_t kMaxBytes = 65536;
-constexpr int64_t kMaxCount = int64_t{1} << 53;  // more is damage, and would overflow later
+constexpr int64_t kMaxCount = kMaxEpoch;  // more is damage, and would overflow later
 
 Result<int64_t> count(const Json& json, const char* name) {
   if (!json.contains(name) || !json[name].is_number_integer() || json[name].get<int64_t>() < 0 ||
@@ -54,7 +54,6 @@ Result<Checkpoint> Checkpoint::from_json(std::string_view text) {
   FOREBAY_ASSIGN(state.dataset, print_of(json, "dataset"));
   FOREBAY_ASSIGN(state.pipeline, print_of(json, "pipeline"));
   FOREBAY_ASSIGN(state.seed, print_of(json, "seed"));
-  if (state.cursor.epoch > kMaxEpoch) return invalid_argument("this state's epoch is out of range");
   if (state.cursor.step > state.cursor.position)
     return invalid_argument("this state has more steps behind it than samples");
   if (state.cursor.position > state.samples)
