@@ -56,8 +56,10 @@ def script(text, *args, timeout_s=60):
 
 def interrupted_script(text, *args, after_s=0.4, timeout_s=30):
     """Runs a Python program, waits until it prints "ready" and a little longer, sends Ctrl-C and waits for its end."""
+    # A shell's background jobs ignore Ctrl-C, and what they start does too.
     process = subprocess.Popen([sys.executable, "-u", "-c", textwrap.dedent(text), *map(str, args)], stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL)
+                               stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL,
+                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
     try:
         assert process.stdout.readline() == "ready\n", process.communicate(timeout=timeout_s)
         time.sleep(after_s)
