@@ -15,6 +15,9 @@ struct ReadRequest {
   std::optional<ByteRange> range;
   /// Size that the listing gave; lets a store read in one go and notice an object that changed (kCorrupt).
   std::optional<uint64_t> expected_size;
+  /// Where the size is not known: memory that the reader has set aside. A larger object is kOutOfBudget, with its size as
+  /// `bytes_needed()`, before any memory is taken.
+  std::optional<uint64_t> set_aside_bytes = {};
 };
 
 }  // namespace forebay

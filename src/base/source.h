@@ -34,7 +34,7 @@ class Source {
   struct Fetch {
     Store* store = nullptr;
     ReadRequest request;
-    uint64_t size = 0;  ///< bytes the read gives
+    uint64_t size = 0;  ///< bytes the read gives; a guess where the request has no expected_size
   };
   virtual Fetch fetch(int64_t id) const = 0;
 

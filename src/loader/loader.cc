@@ -323,7 +323,7 @@ LoaderStats Loader::stats() const {
   stats.memory_working = run.memory.by_use[static_cast<size_t>(Use::kWorking)];
   stats.memory_pool = run.memory.by_use[static_cast<size_t>(Use::kPool)];
   stats.threads = runner->options().threads;
-  stats.requests = runner->options().requests;
+  stats.requests = runner->request_limit();
   stats.batches = run.batches;
   stats.samples = run.samples;
   stats.retracted = run.retracted;

@@ -5,13 +5,14 @@
 #include <fmt/format.h>
 
 #include "runtime/host.h"
+#include "store/concurrency_control.h"
 
 namespace forebay {
 
 namespace {
 
 constexpr int kMaxThreads = 1024, kMaxRequests = 65'536;
-constexpr int kLocalRequests = 16, kRemoteRequests = 64;
+constexpr int kLocalRequests = 16;
 constexpr uint64_t kMiB = uint64_t{1} << 20;
 
 struct ObjectSizes {
@@ -48,11 +49,19 @@ uint64_t expected_batch_bytes(const ExecutionPlan& plan, const ObjectSizes& size
   return bytes;
 }
 
-// Enough batches to keep all requests and threads busy; small ones are cheap, so that a hand-over is worth its while.
+// Enough batches to keep all threads busy; small ones are cheap, so that a hand-over is worth its while.
 int64_t window(const RunnerOptions& options, int64_t rows, uint64_t batch_bytes) {
-  const int64_t for_requests = (options.requests + 2 * options.threads + rows - 1) / rows;
+  const int64_t for_threads = (4 * options.threads + rows - 1) / rows;
   const auto small = static_cast<int64_t>(4 * kMiB / std::max<uint64_t>(batch_bytes, 1));
-  return std::clamp<int64_t>(std::max(2 + for_requests, std::min<int64_t>(small, 16)), 3, 256);
+  return std::clamp<int64_t>(std::max(2 + for_threads, std::min<int64_t>(small, 16)), 3, 256);
+}
+
+// What is left beside the window's batches: whatever is fetched ahead of it comes out of that.
+uint64_t ahead_bytes(const ExecutionPlan& plan, const RunnerOptions& options, int64_t rows, uint64_t batch_bytes) {
+  const uint64_t known = plan.batch_bytes(rows);  // the rest exists twice: row by row, then put together
+  const uint64_t window = static_cast<uint64_t>(options.window_batches) * (known + (batch_bytes - known) / 2) +
+                          static_cast<uint64_t>(options.threads) * options.working_bytes_per_thread;
+  return options.memory > window ? options.memory - window : 0;
 }
 
 }  // namespace
@@ -71,13 +80,17 @@ Result<RunnerOptions> choose_sizes(const ExecutionPlan& plan, const SizingInput&
   options.threads = input.threads.value_or(std::max(1, usable_cores() / input.local_ranks));
   const bool local =
       plan.fetches && plan.selection->size() > 0 && plan.source->fetch(plan.selection->id_at(0)).store->reads_now();
-  options.requests = input.requests.value_or(local ? kLocalRequests : kRemoteRequests);
+  const ConcurrencyLimits remote;
+  options.requests = input.requests.value_or(local ? kLocalRequests : remote.start);
+  options.find_requests = !input.requests;
+  const int most_requests = input.requests.value_or(local ? kLocalRequests : remote.most);
   const uint64_t batch_bytes = expected_batch_bytes(plan, sizes, input.batch_size);
   options.window_batches = window(options, input.batch_size, batch_bytes);
 
   const auto threads = static_cast<uint64_t>(options.threads);
   uint64_t working = works_on_images(plan) ? 4 * kMiB : 64 * 1024;
-  const uint64_t fetched = (static_cast<uint64_t>(options.requests) + 2 * threads + 2) * sizes.mean + 4 * sizes.largest;
+  // Those in flight, and as many that came back before their turn.
+  const uint64_t fetched = 2 * (static_cast<uint64_t>(most_requests) + threads + 1) * sizes.mean + 4 * sizes.largest;
   const uint64_t wanted =
       static_cast<uint64_t>(options.window_batches) * batch_bytes + threads * working + fetched + 4 * kMiB;
   const uint64_t least = plan.batch_bytes(input.batch_size) + std::max<uint64_t>(sizes.mean, 1);
@@ -97,6 +110,7 @@ Result<RunnerOptions> choose_sizes(const ExecutionPlan& plan, const SizingInput&
   const uint64_t left = options.memory > with_largest ? options.memory - with_largest : 0;
   working = std::min(working, left / 4 / threads);
   options.working_bytes_per_thread = working;
+  options.ahead_bytes = ahead_bytes(plan, options, input.batch_size, batch_bytes);
   return options;
 }
 

@@ -26,6 +26,16 @@ int64_t rows_per_task(const ExecutionPlan& plan) {
 
 constexpr size_t kIdleBuffers = 16;
 
+Store* store_of(const ExecutionPlan& plan) {
+  if (!plan.fetches || plan.selection->size() == 0) return nullptr;
+  return plan.source->fetch(plan.selection->id_at(0)).store;
+}
+
+std::unique_ptr<RequestSlots::Share> share_of(Store* store, const RunnerOptions& options) {
+  const std::shared_ptr<RequestSlots> slots = store && options.find_requests ? store->slots() : nullptr;
+  return slots ? std::make_unique<RequestSlots::Share>(slots) : nullptr;
+}
+
 }  // namespace
 
 Runner::Runner(std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<const Itinerary> itinerary,
@@ -33,8 +43,8 @@ Runner::Runner(std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<const 
     : plan_(std::move(plan)), itinerary_(std::move(itinerary)), options_(options),
       budget_(std::make_shared<ByteBudget>(options.memory)), pool_(std::make_shared<BufferPool>(budget_, kIdleBuffers)),
       generation_(process_generation()), rows_per_task_hint_(rows_per_task(*plan_)),
-      store_reads_now_(plan_->fetches && plan_->selection->size() > 0 &&
-                       plan_->source->fetch(plan_->selection->id_at(0)).store->reads_now()) {
+      store_reads_now_(store_of(*plan_) && store_of(*plan_)->reads_now()), share_(share_of(store_of(*plan_), options)),
+      request_limit_(options.requests) {
   budget_->charge_existing(Use::kWorking, options_.working_bytes_per_thread * static_cast<uint64_t>(options_.threads));
 }
 

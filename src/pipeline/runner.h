@@ -21,6 +21,7 @@
 #include "runtime/buffer_pool.h"
 #include "runtime/byte_budget.h"
 #include "runtime/executor.h"
+#include "store/request_slots.h"
 #include "store/store.h"
 
 namespace forebay {
@@ -31,16 +32,19 @@ enum class BadSample : uint8_t { kRaise, kSkip, kReplace };
 struct RunnerOptions {
   int threads = 1;
   int requests = 16;                      ///< reads in flight
+  bool find_requests = false;             ///< instead as many as the store serves best (Store::slots()), if it can tell
   int64_t window_batches = 3;             ///< batches worked on at once
   uint64_t memory = 0;                    ///< bytes for everything between storage and the user
   uint64_t memory_most = 0;               ///< if more: where `memory` cannot hold a sample, it is raised as far as this
+  uint64_t ahead_bytes = 0;               ///< of these, for what is fetched ahead of the window
   uint64_t working_bytes_per_thread = 0;  ///< of these, kept for each compute thread
   BadSample bad_sample = BadSample::kRaise;
   std::chrono::milliseconds long_wait{30'000};  ///< a wait of the consumer that is worth a line in the log
   std::chrono::milliseconds patience{5'000};    ///< of close() with a function of the user that does not return
 };
 
-/// The engine: makes the batches of an itinerary, in order, working on a bounded window of them at once.
+/// The engine: makes the batches of an itinerary, in order, working on a bounded window of them at once. Behind the window
+/// lie batches whose samples are only fetched, as far ahead as storage needs to be kept busy.
 ///
 /// A batch is divided into tasks (usually a row each). A task waits for bytes of the budget, is fetched, goes through the
 /// stages and writes its rows into their places in the batch; it may finish in any order. The oldest unfinished task always
@@ -82,6 +86,8 @@ class Runner : public std::enable_shared_from_this<Runner> {
   };
   Stats stats() const;
   const RunnerOptions& options() const { return options_; }
+  /// Reads that may be in flight now.
+  int request_limit() const { return share_ ? share_->limit() : options_.requests; }
 
  private:
   enum class TaskState : uint8_t {
@@ -100,6 +106,7 @@ class Runner : public std::enable_shared_from_this<Runner> {
     bool fetched_all = false;
     Buffer fetched;
     uint64_t charged = 0;  // bytes of Use::kFetched
+    uint64_t size = 0;     // of the object, where a first read found it larger than guessed
     uint64_t needs = 0;    // working memory beyond the thread's own that it asked for
     uint64_t granted = 0;  // bytes of Use::kWorking it holds
     Record record;         // between stages
@@ -144,7 +151,9 @@ class Runner : public std::enable_shared_from_this<Runner> {
   // runner_schedule.cc: who gets bytes, threads and requests. All with the lock held.
   void pump(Actions& actions);
   void extend_window();
+  int64_t batches_ahead() const;
   Step start(const JobPtr& job, Task& task, Actions& actions);
+  bool fetch_ahead(const JobPtr& job, Actions& actions);
   Step compute(const JobPtr& job, Task& task, Actions& actions);
   bool reserve_slots(const JobPtr& job, const Task& task);
   bool finish_job(const JobPtr& job, Actions& actions);
@@ -168,8 +177,10 @@ class Runner : public std::enable_shared_from_this<Runner> {
   void run_actions(Lock& lock, Actions actions = {});
 
   // runner_work.cc: what compute threads do.
+  Source::Fetch fetch_of(const Job& job, const Task& task) const;
   void issue_read(const JobPtr& job, Task& task, Actions& actions);
   void on_read(const JobPtr& job, size_t task, uint64_t ticket, uint64_t bytes, Result<Buffer> result);
+  bool charge_actual(Task& task, const Result<Buffer>& result);
   void work(const JobPtr& job, size_t task, WorkMemory& memory);
   Outcome run_task(BatchJob& batch, Task& task, WorkMemory& memory);
   Outcome run_gather(BatchJob& batch, Task& task);
@@ -200,6 +211,7 @@ class Runner : public std::enable_shared_from_this<Runner> {
   const uint64_t generation_;
   const int64_t rows_per_task_hint_;
   const bool store_reads_now_;
+  const std::unique_ptr<RequestSlots::Share> share_;  // null: options_.requests
 
   mutable std::mutex mutex_;
   std::condition_variable delivered_;  // something changed for the consumer, or for close()
@@ -210,6 +222,7 @@ class Runner : public std::enable_shared_from_this<Runner> {
   Cursor cursor_;   // of the next batch to deliver
   Cursor planned_;  // of the next batch to begin
   uint64_t sequence_ = 0;
+  int request_limit_ = 0;  // as of the last pump()
   int reads_in_flight_ = 0;
   int queued_ = 0;     // tasks posted and not finished
   bool cold_ = false;  // the last synchronous read would have waited

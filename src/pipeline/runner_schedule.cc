@@ -7,15 +7,25 @@
 
 namespace forebay {
 
+namespace {
+constexpr int64_t kCallsAhead = 128;         // rows that wait in user code, beyond the window
+constexpr int64_t kMostBatchesAhead = 4096;  // batches may be of one row
+}  // namespace
+
 // Moves everything on that can be moved, oldest first. Stops at the first task that has to wait for bytes, so that no younger
 // one takes what an older one needs; one that waits for a thread or a request slot lets others go on that need none.
 void Runner::pump(Actions& actions) {
   if (closed_) return;
+  request_limit_ = request_limit();
   extend_window();
   bool may_start = true;
   for (size_t i = 0; i < window_.size(); ++i) {
     const JobPtr job = window_[i];
     if (job->retracting || job->complete || job->assembling) continue;
+    if (static_cast<int64_t>(i) >= options_.window_batches) {
+      if (!may_start || !fetch_ahead(job, actions)) return;
+      continue;
+    }
     if (job->done == job->tasks.size()) {
       if (!finish_job(job, actions)) return;
       continue;
@@ -24,7 +34,7 @@ void Runner::pump(Actions& actions) {
     for (size_t index = job->first; index < job->tasks.size() && (may_start || index < job->untouched); ++index) {
       if (threads_full()) {
         // Most of the time all threads have enough to do, and looking further would be for nothing.
-        if (reads_on_compute_threads() || reads_in_flight_ >= options_.requests) return;
+        if (reads_on_compute_threads() || reads_in_flight_ >= request_limit_) return;
         index = std::max(index, job->pending_from);
         if (index >= (may_start ? job->tasks.size() : job->untouched)) break;
       }
@@ -42,8 +52,16 @@ void Runner::pump(Actions& actions) {
   }
 }
 
+// As many again as are in flight, so that one slow answer does not stop the others.
+int64_t Runner::batches_ahead() const {
+  const int64_t rows = starts_with_user_code() ? kCallsAhead : 2 * request_limit_;
+  if (reads_on_compute_threads() && !starts_with_user_code()) return 0;
+  const int64_t batch = window_.empty() ? rows : static_cast<int64_t>(window_.back()->batch.rows().size());
+  return std::min((rows + batch - 1) / std::max<int64_t>(batch, 1), kMostBatchesAhead);
+}
+
 void Runner::extend_window() {
-  while (static_cast<int64_t>(window_.size()) < options_.window_batches) {
+  while (static_cast<int64_t>(window_.size()) < options_.window_batches + batches_ahead()) {
     std::optional<StepPlan> step = itinerary_->step(planned_);
     if (!step) return;
     planned_ = step->after;
@@ -69,10 +87,12 @@ Runner::Step Runner::start(const JobPtr& job, Task& task, Actions& actions) {
     queue_call(job, task);
     return Step::kMoved;
   }
-  // Reading on the compute thread saves a hand-over, as long as it does not wait; now and then it is tried again.
-  const bool synchronous = reads_on_compute_threads() || (store_reads_now_ && ++probe_ % 64 == 0);
-  if (synchronous ? threads_full() : reads_in_flight_ >= options_.requests) return Step::kNoSlot;
-  const Source::Fetch fetch = plan_->source->fetch(job->batch.rows()[static_cast<size_t>(task.begin)].id);
+  const Source::Fetch fetch = fetch_of(*job, task);
+  // Reading on the compute thread saves a hand-over, as long as it does not wait; now and then it is tried again. An object of
+  // unknown size may turn out to need more bytes than it has been given, so it is not read there.
+  const bool near = fetch.request.expected_size && store_reads_now_;
+  const bool synchronous = near && (!cold_ || ++probe_ % 64 == 0);
+  if (synchronous ? threads_full() : reads_in_flight_ >= request_limit_) return Step::kNoSlot;
   // The batch's memory first: a fetched row that has no place to go would only be fetched again.
   if (!reserve_slots(job, task)) return Step::kNoBytes;
   while (!budget_->try_charge(Use::kFetched, fetch.size)) {
@@ -107,6 +127,28 @@ Runner::Step Runner::compute(const JobPtr& job, Task& task, Actions& actions) {
                           [self, job, index](WorkMemory& memory) { self->work(job, index, memory); });
   });
   return Step::kMoved;
+}
+
+// Reads for a batch behind the window, out of the bytes set aside for that. False where no younger one may do so either.
+bool Runner::fetch_ahead(const JobPtr& job, Actions& actions) {
+  for (size_t index = job->pending_from; index < job->tasks.size(); ++index) {
+    Task& task = job->tasks[index];
+    if (task.state == TaskState::kPending) {
+      if (starts_with_user_code()) {
+        if (start(job, task, actions) != Step::kMoved) return false;
+      } else {
+        if (reads_in_flight_ >= request_limit_) return false;
+        const uint64_t size = fetch_of(*job, task).size;
+        const uint64_t fetched = budget_->snapshot().by_use[static_cast<size_t>(Use::kFetched)];
+        if (fetched + size > options_.ahead_bytes || !budget_->try_charge(Use::kFetched, size)) return false;
+        task.charged = size;
+        issue_read(job, task, actions);
+      }
+      job->untouched = std::max(job->untouched, index + 1);
+    }
+    if (index == job->pending_from) ++job->pending_from;
+  }
+  return true;
 }
 
 bool Runner::reserve_slots(const JobPtr& job, const Task& task) {
@@ -209,7 +251,7 @@ Status Runner::never_fits(const JobPtr& job, const Task* task) const {
         needed);
   }
   const int64_t id = job->batch.rows()[static_cast<size_t>(task->begin)].id;
-  const uint64_t size = plan_->fetches ? plan_->source->fetch(id).size : 0;
+  const uint64_t size = plan_->fetches ? fetch_of(*job, *task).size : 0;
   uint64_t held = size;
   for (const Task& other : job->tasks) held += &other == task ? 0 : other.charged;
   needed += std::max(held, joined_bytes(*job)) + task->needs;

@@ -21,8 +21,9 @@ namespace forebay::runner_test {
 /// Samples made by hand: object `id` has `sizes[id]` bytes in a store, its label is 10 × id. Fields: bytes (fetched), label.
 class Objects final : public Source {
  public:
-  Objects(std::shared_ptr<Store> store, std::vector<uint64_t> sizes)
-      : store_(std::move(store)), sizes_(std::move(sizes)) {
+  /// `guess`: the sizes are not known, and taken to be that.
+  Objects(std::shared_ptr<Store> store, std::vector<uint64_t> sizes, std::optional<uint64_t> guess = {})
+      : store_(std::move(store)), sizes_(std::move(sizes)), guess_(guess) {
     Field bytes, label;
     bytes.name = "bytes";
     bytes.kind = FieldKind::kBytes;
@@ -48,6 +49,7 @@ class Objects final : public Source {
   uint64_t index_bytes() const override { return 0; }
   std::string key(int64_t id) const override { return key_of(id); }
   Fetch fetch(int64_t id) const override {
+    if (guess_) return {store_.get(), {key_of(id), {}, {}}, *guess_};
     return {store_.get(), {key_of(id), {}, sizes_[static_cast<size_t>(id)]}, sizes_[static_cast<size_t>(id)]};
   }
   Status load(int64_t id, Buffer fetched, Record& record) const override {
@@ -62,6 +64,7 @@ class Objects final : public Source {
  private:
   const std::shared_ptr<Store> store_;
   const std::vector<uint64_t> sizes_;
+  const std::optional<uint64_t> guess_;
   Schema schema_;
 };
 
@@ -105,6 +108,7 @@ inline Does::Function summary(std::set<int64_t> bad = {}, uint64_t working_bytes
 struct Rig {
   std::shared_ptr<Store> store;
   std::vector<uint64_t> sizes = std::vector<uint64_t>(50, 1000);
+  std::optional<uint64_t> guessed_size = {};
   std::vector<std::pair<std::string, Does::Function>> ops = {{"summary", summary()}};
   /// Type and shape of the first field after the operators; nothing: it stays bytes.
   std::optional<std::pair<DType, Shape>> made = {{DType::kUint64, Shape{2}}};
@@ -119,7 +123,7 @@ struct Rig {
   std::shared_ptr<Runner> run() {
     if (!store) store = Objects::store_of(sizes);
     auto plan = std::make_shared<ExecutionPlan>();
-    plan->source = std::make_shared<Objects>(store, sizes);
+    plan->source = std::make_shared<Objects>(store, sizes, guessed_size);
     plan->selection = std::make_shared<All>(plan->source->size());
     plan->seed = 5;
     plan->fetches = true;

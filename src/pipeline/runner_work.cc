@@ -13,15 +13,26 @@ namespace {
 constexpr int64_t kMaxStandIns = 100;
 }  // namespace
 
+Source::Fetch Runner::fetch_of(const Job& job, const Task& task) const {
+  Source::Fetch fetch = plan_->source->fetch(job.batch.rows()[static_cast<size_t>(task.begin)].id);
+  if (fetch.request.expected_size) return fetch;
+  fetch.size = std::max(fetch.size, task.size);
+  fetch.request.set_aside_bytes = fetch.size;
+  return fetch;
+}
+
 void Runner::issue_read(const JobPtr& job, Task& task, Actions& actions) {
-  const Source::Fetch fetch = plan_->source->fetch(job->batch.rows()[static_cast<size_t>(task.begin)].id);
+  Source::Fetch fetch = fetch_of(*job, task);
+  if (!fetch.request.expected_size) fetch.request.set_aside_bytes = task.charged;
   task.state = TaskState::kFetching;
   ++reads_in_flight_;
   const auto index = static_cast<size_t>(&task - job->tasks.data());
   const uint64_t ticket = task.ticket, bytes = task.charged;
   actions.push_back([self = shared_from_this(), job, index, ticket, bytes, fetch, begun = monotonic_ns()] {
+    const auto sent = self->share_ ? self->share_->sent() : ConcurrencyControl::Sent{};
     fetch.store->read(
-        fetch.request, self->stop_.get_token(), [self, job, index, ticket, bytes, begun](Result<Buffer> result) {
+        fetch.request, self->stop_.get_token(), [self, job, index, ticket, bytes, begun, sent](Result<Buffer> result) {
+          if (self->share_) self->share_->ended(sent, result.ok());
           self->plan_->fetch_counters->waiting_ns.fetch_add(monotonic_ns() - begun, std::memory_order_relaxed);
           self->on_read(job, index, ticket, bytes, std::move(result));
         });
@@ -35,6 +46,8 @@ void Runner::on_read(const JobPtr& job, size_t index, uint64_t ticket, uint64_t 
   Task& task = job->tasks[index];
   if (task.ticket != ticket) {
     budget_->release(Use::kFetched, bytes);
+  } else if (!charge_actual(task, result)) {
+    reset_task(*job, task);
   } else if (result.ok()) {
     plan_->fetch_counters->add(1, result->size(), result->size(), 0);
     task.fetched = std::move(*result);
@@ -48,6 +61,22 @@ void Runner::on_read(const JobPtr& job, size_t index, uint64_t ticket, uint64_t 
   }
   run_actions(lock, std::move(actions));
   if (closed_) delivered_.notify_all();
+}
+
+// The size of what was read may have been a guess. False where more bytes are needed than the task has: it is fetched again once it
+// has them.
+bool Runner::charge_actual(Task& task, const Result<Buffer>& result) {
+  const uint64_t size = result.ok() ? result->size() : result.status().bytes_needed();
+  if (!result.ok() && (result.status().code() != Code::kOutOfBudget || size <= task.charged)) return true;
+  if (result.ok() && size <= task.charged) {
+    budget_->release(Use::kFetched, task.charged - size);
+  } else if (!result.ok() || !budget_->try_charge(Use::kFetched, size - task.charged)) {
+    task.size = size;
+    task.state = TaskState::kReady;  // nothing is in flight any more: reset_task() gives the charge back
+    return false;
+  }
+  task.charged = size;
+  return true;
 }
 
 void Runner::work(const JobPtr& job, size_t index, WorkMemory& memory) {
@@ -243,7 +272,7 @@ void Runner::after_work(const JobPtr& job, Task& task, Outcome outcome, Actions&
   if (outcome.cold || outcome.again) {
     cold_ |= outcome.cold;
     // It keeps the bytes it was given: were it to ask anew, younger ones might have taken them.
-    if (outcome.cold && reads_in_flight_ < options_.requests) return issue_read(job, task, actions);
+    if (outcome.cold && reads_in_flight_ < request_limit_) return issue_read(job, task, actions);
     reset_task(*job, task);
     return;
   }

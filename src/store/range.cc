@@ -8,15 +8,20 @@ Status size_changed(uint64_t expected, uint64_t now) {
   return corrupt(fmt::format("changed: the listing said {} bytes, now {}", expected, now));
 }
 
+Status larger_than_set_aside(uint64_t set_aside, uint64_t size) {
+  return out_of_budget(fmt::format("{} bytes, and {} were set aside for it", size, set_aside), size);
+}
+
 Result<ByteRange> resolve_range(const ReadRequest& request, uint64_t size) {
   if (request.expected_size && *request.expected_size != size) return size_changed(*request.expected_size, size);
-  if (!request.range) return ByteRange{0, size};
-  const ByteRange range = *request.range;
+  const ByteRange range = request.range.value_or(ByteRange{0, size});
   if (range.offset > size || range.length > size - range.offset) {
     return corrupt(fmt::format("shorter than expected: {} bytes, but {} from {} were asked for", size, range.length,
                                range.offset))
         .with_range(range);
   }
+  if (request.set_aside_bytes && range.length > *request.set_aside_bytes)
+    return larger_than_set_aside(*request.set_aside_bytes, range.length);
   return range;
 }
 

@@ -7,10 +7,13 @@
 namespace forebay {
 
 /// The part of an object of `size` bytes that a request means; Corrupt where the object is not what the request
-/// expects.
+/// expects, OutOfBudget where the reader has set aside too little for it.
 Result<ByteRange> resolve_range(const ReadRequest& request, uint64_t size);
 
 /// "changed: the listing said 10 bytes, now 7".
 Status size_changed(uint64_t expected, uint64_t now);
+
+/// OutOfBudget, with `size` as what is needed.
+Status larger_than_set_aside(uint64_t set_aside, uint64_t size);
 
 }  // namespace forebay

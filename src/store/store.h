@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -12,6 +13,8 @@
 #include "forebay/result.h"
 
 namespace forebay {
+
+class RequestSlots;
 
 struct ObjectInfo {
   std::string key;
@@ -66,6 +69,9 @@ class Store {
   virtual std::optional<Result<Buffer>> read_now(const ReadRequest&) { return std::nullopt; }
   virtual void list(const ListRequest& request, std::stop_token stop, ListDone done) = 0;
   virtual void stat(const std::string& key, std::stop_token stop, StatDone done) = 0;
+
+  /// Finds how many requests this store serves best at once; null where it makes no difference (local files, memory).
+  virtual std::shared_ptr<RequestSlots> slots() { return nullptr; }
 
   /// How the object is called in messages: "photos/a.jpg", "s3://bucket/a.jpg".
   virtual std::string display_name(const std::string& key) const = 0;

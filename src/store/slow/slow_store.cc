@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "runtime/fork_guard.h"
 #include "store/calls.h"
+#include "store/request_slots.h"
 #include "store/slow/timer.h"
 
 namespace forebay {
@@ -41,6 +42,7 @@ class Slow final : public SlowStore {
     start<ObjectInfo>(key, stop, std::move(done),
                       [&](std::stop_token s, StatDone d) { inner_->stat(key, std::move(s), std::move(d)); });
   }
+  std::shared_ptr<RequestSlots> slots() override { return slots_; }
   std::string display_name(const std::string& key) const override { return inner_->display_name(key); }
   StoreStats stats() const override { return core_->calls.stats(); }
 
@@ -117,6 +119,7 @@ class Slow final : public SlowStore {
   const uint64_t generation_ = process_generation();
   const std::shared_ptr<Store> inner_;
   const std::shared_ptr<Core> core_;
+  const std::shared_ptr<RequestSlots> slots_ = std::make_shared<RequestSlots>();
 };
 
 }  // namespace

@@ -1,0 +1,131 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "pipeline/runner.h"
+#include "pipeline/runner_test_support.h"
+
+namespace forebay {
+namespace {
+
+using namespace runner_test;
+using namespace std::chrono_literals;
+
+/// Nothing comes back before advance().
+std::shared_ptr<SlowStore> far_away(const std::vector<uint64_t>& sizes) {
+  return slow_store(Objects::store_of(sizes), {.latency_ms = 100, .manual_clock = true});
+}
+
+Rig far_rig(int64_t samples, int requests, bool find) {
+  Rig rig;
+  rig.sizes.assign(static_cast<size_t>(samples), 1000);
+  rig.batch = 4;
+  rig.options = {.threads = 2,
+                 .requests = requests,
+                 .find_requests = find,
+                 .window_batches = 3,
+                 .memory = 64 << 20,
+                 .ahead_bytes = 32 << 20};
+  return rig;
+}
+
+TEST(RunnerFetch, as_many_requests_as_allowed_are_in_flight_however_small_the_batches) {
+  for (const int requests : {1, 7, 64, 300}) {
+    Rig rig = far_rig(400, requests, /*find=*/false);
+    const auto store = far_away(rig.sizes);
+    rig.store = store;
+    const auto runner = rig.run();
+    EXPECT_TRUE(runner->next_for(0ms)->timed_out);
+    EXPECT_EQ(store->stats().in_flight, static_cast<uint64_t>(requests));
+    store->advance(100ms);  // and they are replaced as they come back
+    EXPECT_EQ(store->stats().in_flight, static_cast<uint64_t>(std::min(requests, 400 - requests)));
+    runner->close();
+  }
+}
+
+TEST(RunnerFetch, the_number_of_requests_is_found_where_the_store_can_tell) {
+  Rig rig = far_rig(4000, 16, /*find=*/true);
+  const auto store = far_away(rig.sizes);
+  rig.store = store;
+  const auto runner = rig.run();
+  EXPECT_TRUE(runner->next_for(0ms)->timed_out);
+  EXPECT_EQ(store->stats().in_flight, 64u);
+  for (int i = 0; i < 40; ++i) {
+    store->advance(25ms);
+    while (runner->next_for(1ms)->batch) {
+    }
+  }
+  EXPECT_GT(runner->request_limit(), 64) << "each round trip brings twice as many";
+  runner->close();
+}
+
+TEST(RunnerFetch, users_of_one_store_divide_its_requests) {
+  Rig rig = far_rig(4000, 16, /*find=*/true);
+  rig.store = far_away(rig.sizes);
+  const auto first = rig.run();
+  EXPECT_EQ(first->request_limit(), 64);
+  auto second = rig.run();
+  EXPECT_EQ(first->request_limit(), 32);
+  EXPECT_EQ(second->request_limit(), 32);
+  second->close();
+  second.reset();
+  EXPECT_EQ(first->request_limit(), 64);
+  first->close();
+}
+
+TEST(RunnerFetch, what_is_fetched_ahead_stays_within_its_bytes) {
+  Rig rig = far_rig(400, 300, /*find=*/false);
+  rig.options.ahead_bytes = 40'500;
+  const auto store = far_away(rig.sizes);
+  rig.store = store;
+  const auto runner = rig.run();
+  EXPECT_TRUE(runner->next_for(0ms)->timed_out);
+  EXPECT_EQ(store->stats().in_flight, 40u);
+  runner->close();
+}
+
+TEST(RunnerFetch, a_wrong_guess_of_sizes_changes_no_byte_and_no_bound) {
+  std::vector<uint64_t> sizes;
+  for (int64_t i = 0; i < 100; ++i) sizes.push_back(static_cast<uint64_t>(100 + i * 37 % 5000));
+  Rig known;
+  known.sizes = sizes;
+  const std::string expected = drain(*known.run()).digest;
+  for (const uint64_t guess : {uint64_t{0}, uint64_t{1}, uint64_t{2500}, uint64_t{1} << 20}) {
+    for (const bool slow : {false, true}) {
+      for (const uint64_t memory : {uint64_t{6000}, uint64_t{64} << 20}) {
+        Rig rig;
+        rig.sizes = sizes;
+        rig.guessed_size = std::min(guess, memory / 2);
+        rig.store = Objects::store_of(sizes);
+        if (slow) rig.store = slow_store(rig.store, {.latency_ms = 0.1, .jitter_ms = 2});
+        rig.options = {.threads = 2, .requests = 16, .memory = memory, .ahead_bytes = memory / 2};
+        const auto runner = rig.run();
+        const Outcome outcome = drain(*runner);
+        EXPECT_EQ(outcome.raised, std::vector<std::string>());
+        EXPECT_EQ(outcome.digest, expected) << "guess " << guess << ", memory " << memory << ", slow " << slow;
+        EXPECT_LE(runner->stats().memory.peak, memory);
+        runner->close();
+      }
+    }
+  }
+}
+
+TEST(RunnerFetch, an_object_that_no_budget_holds_is_told_with_its_size) {
+  Rig rig;
+  rig.sizes = {1000, 1000, 90'000, 1000};
+  rig.shuffled = false;
+  rig.batch = 1;
+  rig.guessed_size = 500;
+  rig.options = {.threads = 1, .memory = 20'000};
+  const auto runner = rig.run();
+  const Outcome outcome = drain(*runner);
+  EXPECT_EQ(outcome.ids, (std::vector<int64_t>{0, 1}));
+  ASSERT_EQ(outcome.raised.size(), 1u);
+  EXPECT_NE(outcome.raised[0].find("OutOfBudget"), std::string::npos) << outcome.raised[0];
+  EXPECT_NE(outcome.raised[0].find("90000 stored"), std::string::npos) << outcome.raised[0];
+  runner->close();
+}
+
+}  // namespace
+}  // namespace forebay

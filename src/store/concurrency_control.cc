@@ -1,0 +1,121 @@
+#include "store/concurrency_control.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace forebay {
+
+namespace {
+
+constexpr double kGrowthGain = 1.2;   // a doubling must bring as much
+constexpr int kGrowthPatience = 2;    // rounds without that gain
+constexpr double kTrialGain = 1.03;   // trying more must bring as much
+constexpr double kTrialLoss = 0.985;  // trying less may cost as much
+constexpr double kMoreFactor = 1.25, kLessFactor = 0.8;
+constexpr int kRoundsBetweenTrials = 8;
+constexpr double kQueueing = 1.5;  // latency over the shortest from which less is tried
+constexpr double kBackOff = 0.7;
+constexpr double kRecovery = 1.0 / 16;  // growth a round after the store asked for less
+constexpr double kSmoothing = 0.3;
+constexpr int64_t kRoundSamples = 64;
+
+double seconds(int64_t ns) { return static_cast<double>(std::max<int64_t>(ns, 1)) * 1e-9; }
+
+}  // namespace
+
+ConcurrencyControl::Sent ConcurrencyControl::sent(int64_t now_ns) {
+  ++in_flight_;
+  return {now_ns, completed_, in_flight_ >= limit_ - limit_ / 8};
+}
+
+void ConcurrencyControl::ended(const Sent& sent, int64_t now_ns, bool ok) {
+  --in_flight_;
+  if (!ok) return;
+  ++completed_;
+  if (!sent.full) return;
+  const double away = seconds(now_ns - sent.at_ns);
+  ++round_.samples;
+  round_.rates += static_cast<double>(completed_ - sent.completed) / away;
+  round_.latencies += away;
+  if (sent.completed >= round_.begin_completed && round_.samples >= samples_wanted()) end_round();
+}
+
+// A decision about the knee needs more samples than one about growth, where each round trip counts.
+int64_t ConcurrencyControl::samples_wanted() const {
+  return phase_ == Phase::kGrow ? std::min<int64_t>(limit_ / 2, 256) : std::max<int64_t>(2 * limit_, kRoundSamples);
+}
+
+void ConcurrencyControl::throttled() {
+  if (round_.throttled) return;  // one answer to what happened in one round trip
+  enter(Phase::kRecover, static_cast<int>(limit_ * kBackOff));
+  round_.throttled = true;
+}
+
+void ConcurrencyControl::enter(Phase phase, int limit) {
+  phase_ = phase;
+  limit_ = std::clamp(limit, limits_.least, limits_.most);
+  round_ = {};
+  round_.begin_completed = completed_;
+  warm_ = false;
+}
+
+void ConcurrencyControl::end_round() {
+  const Round over = round_;
+  round_ = {};
+  round_.begin_completed = completed_;
+  if (over.throttled) return;
+  const double count = static_cast<double>(over.samples);
+  const double rate = over.rates / count, latency = over.latencies / count;
+  if (shortest_latency_ == 0 || latency < shortest_latency_) shortest_latency_ = latency;
+  if (phase_ == Phase::kGrow) return grow(rate);
+  if (phase_ == Phase::kRecover) return recover();
+  if (!std::exchange(warm_, true)) return;
+  if (phase_ == Phase::kHold) return hold(rate, latency);
+  judge_trial(rate);
+}
+
+void ConcurrencyControl::grow(double rate) {
+  if (rate >= kGrowthGain * best_rate_) {
+    best_rate_ = rate;
+    best_limit_ = limit_;
+    rounds_without_gain_ = 0;
+  } else if (++rounds_without_gain_ >= kGrowthPatience) {
+    // Twice the best was no better, so the knee is near it; what the link itself holds is the least.
+    const int held = static_cast<int>(std::ceil(best_rate_ * shortest_latency_ * kMoreFactor));
+    hold_limit_ = std::clamp(std::max(held, best_limit_), limits_.least, limits_.most);
+    hold_rate_ = 0;
+    return enter(Phase::kHold, hold_limit_);
+  }
+  if (rounds_without_gain_ == 0) limit_ = std::min(2 * limit_, limits_.most);
+}
+
+void ConcurrencyControl::hold(double rate, double latency) {
+  hold_rate_ = hold_rate_ == 0 ? rate : hold_rate_ + kSmoothing * (rate - hold_rate_);
+  if (++rounds_held_ % kRoundsBetweenTrials != 0) return;
+  const bool less = latency > kQueueing * shortest_latency_ && rounds_held_ % (2 * kRoundsBetweenTrials) == 0;
+  const int other = static_cast<int>(std::lround(hold_limit_ * (less ? kLessFactor : kMoreFactor)));
+  const int step = less ? std::min(other, hold_limit_ - 1) : std::max(other, hold_limit_ + 1);
+  if (step >= limits_.least && step <= limits_.most) enter(less ? Phase::kTryLess : Phase::kTryMore, step);
+}
+
+void ConcurrencyControl::judge_trial(double rate) {
+  const bool better = rate >= hold_rate_ * (phase_ == Phase::kTryMore ? kTrialGain : kTrialLoss);
+  if (better) {
+    hold_limit_ = limit_;
+    hold_rate_ = rate;
+  }
+  enter(Phase::kHold, hold_limit_);
+}
+
+// Up to where the store complained, and no faster than it can complain again; trials go on from there.
+void ConcurrencyControl::recover() {
+  const int grown = limit_ + std::max(1, static_cast<int>(limit_ * kRecovery));
+  if (hold_limit_ > 0 && grown >= hold_limit_) {
+    hold_rate_ = 0;
+    return enter(Phase::kHold, hold_limit_);
+  }
+  limit_ = std::min(grown, limits_.most);
+}
+
+}  // namespace forebay

@@ -1,0 +1,52 @@
+#include "store/request_slots.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace forebay {
+
+namespace {
+
+int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace
+
+RequestSlots::Share::Share(std::shared_ptr<RequestSlots> slots) : slots_(std::move(slots)) {
+  const std::lock_guard lock(slots_->mutex_);
+  ++slots_->users_;
+}
+
+RequestSlots::Share::~Share() {
+  const std::lock_guard lock(slots_->mutex_);
+  --slots_->users_;
+}
+
+int RequestSlots::Share::limit() const {
+  const std::lock_guard lock(slots_->mutex_);
+  return std::max(1, slots_->control_.limit() / slots_->users_);
+}
+
+ConcurrencyControl::Sent RequestSlots::Share::sent() {
+  const std::lock_guard lock(slots_->mutex_);
+  return slots_->control_.sent(now_ns());
+}
+
+void RequestSlots::Share::ended(const ConcurrencyControl::Sent& sent, bool ok) {
+  const std::lock_guard lock(slots_->mutex_);
+  slots_->control_.ended(sent, now_ns(), ok);
+}
+
+void RequestSlots::throttled() {
+  const std::lock_guard lock(mutex_);
+  control_.throttled();
+}
+
+int RequestSlots::limit() const {
+  const std::lock_guard lock(mutex_);
+  return control_.limit();
+}
+
+}  // namespace forebay
