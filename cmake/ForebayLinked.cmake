@@ -7,6 +7,5 @@ pkg_check_modules(jpeg REQUIRED IMPORTED_TARGET libjpeg)
 pkg_check_modules(spng REQUIRED IMPORTED_TARGET spng)
 pkg_check_modules(webp REQUIRED IMPORTED_TARGET libwebp)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
-pkg_check_modules(hwy REQUIRED IMPORTED_TARGET libhwy)
 set(FOREBAY_LINKED_LIBRARIES
-  Threads::Threads fmt::fmt PkgConfig::jpeg PkgConfig::spng PkgConfig::webp PkgConfig::xxhash PkgConfig::hwy)
+  Threads::Threads fmt::fmt PkgConfig::jpeg PkgConfig::spng PkgConfig::webp PkgConfig::xxhash)

@@ -39,7 +39,7 @@ def name():
 
 
 def version():
-    return f"forebay {getattr(fb, '__version__', 'unknown')}"
+    return f"forebay {fb.__version__}"
 
 
 def settings():

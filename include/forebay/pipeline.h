@@ -47,20 +47,20 @@ struct ImagesOptions {
   std::string split_by = "folder";
 };
 struct ManifestOptions {
-  std::string root;
+  std::string root = {};
   std::string path = "path";
 };
 struct ShuffleOptions {
-  std::optional<int64_t> block;
-  std::optional<int64_t> lanes;
+  std::optional<int64_t> block = {};
+  std::optional<int64_t> lanes = {};
 };
 struct DecodeImageOptions {
-  Fields field;
+  Fields field = {};
   std::string mode = "rgb";
   int64_t max_pixels = 100'000'000;
 };
 struct ResizeOptions {
-  std::optional<int64_t> short_side;
+  std::optional<int64_t> short_side = {};
   std::string interpolation = "bilinear";
   Fields field = {"image"};
 };
@@ -78,11 +78,11 @@ struct RandomFlipOptions {
   Fields field = {"image"};
 };
 struct ColorJitterOptions {
-  JitterRange brightness, contrast, saturation, hue;
+  JitterRange brightness = {}, contrast = {}, saturation = {}, hue = {};
   Fields field = {"image"};
 };
 struct NormalizeOptions {
-  std::vector<double> mean, std;
+  std::vector<double> mean = {}, std = {};
   Fields field = {"image"};
 };
 struct LayoutOptions {
@@ -92,18 +92,18 @@ struct CastOptions {
   Fields field = {"image"};
 };
 struct PadOptions {
-  std::optional<int64_t> length;
+  std::optional<int64_t> length = {};
 };
 struct BatchOptions {
   std::string last = "partial";
 };
 struct MapOptions {
-  Fields fields;  ///< what the function gets and may change or erase from; all by default
-  Fields adds;    ///< new fields that it makes
+  Fields fields = {};  ///< what the function gets and may change; all by default
+  Fields adds = {};    ///< new fields that it makes
   std::string name = "function";
 };
 struct FilterOptions {
-  Fields fields;
+  Fields fields = {};
   std::string name = "function";
 };
 
@@ -126,6 +126,7 @@ class Pipeline {
   Pipeline center_crop(ImageSize size, CropOptions options = {}) const;
   Pipeline random_crop(ImageSize size, CropOptions options = {}) const;
   Pipeline random_resized_crop(ImageSize size, RandomResizedCropOptions options = {}) const;
+  Pipeline resize(int64_t size) const { return resize(ImageSize{size}); }
   Pipeline center_crop(int64_t size) const { return center_crop(ImageSize{size}); }
   Pipeline random_crop(int64_t size) const { return random_crop(ImageSize{size}); }
   Pipeline random_resized_crop(int64_t size) const { return random_resized_crop(ImageSize{size}); }

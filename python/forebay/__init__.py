@@ -16,7 +16,7 @@
             batch["image"], batch["label"]  # float32 (64, 3, 224, 224), int64 (64,)
 """
 
-from ._core import Batch
+from ._core import Batch, __version__
 from .errors import (
     Cancelled,
     Corrupt,
@@ -35,6 +35,7 @@ from .pipeline import IMAGENET, Normalization, Pipeline
 from .sources import Dataset, arrays, arrow, files, images, manifest, parquet
 
 __all__ = [
+    "__version__",
     "IMAGENET",
     "Batch",
     "Cancelled",

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/suggest.h"
+#include "base/suggest.h"
 
 namespace forebay {
 namespace {

@@ -11,7 +11,8 @@ constexpr int64_t kBatch = 256;
 }
 
 Result<std::shared_ptr<const KeptSamples>> run_filter(const CompileInput& input, const SizingInput& given,
-                                                      const std::function<Status(std::shared_ptr<Runner>)>& running) {
+                                                      const std::function<Status(std::shared_ptr<Runner>)>& running,
+                                                      const std::function<Status(const RowError&)>& told) {
   const int64_t n = input.selection->size();
   std::vector<uint64_t> bits(static_cast<size_t>((n + 63) / 64));
   if (n == 0) return std::make_shared<const KeptSamples>(input.selection, std::move(bits));
@@ -19,22 +20,26 @@ Result<std::shared_ptr<const KeptSamples>> run_filter(const CompileInput& input,
   SizingInput sizes = given;
   sizes.batch_size = std::min(n, kBatch);
   FOREBAY_ASSIGN(RunnerOptions options, choose_sizes(*plan, sizes));
+  options.bad_sample = BadSample::kSkip;
   const Schedule schedule(
       {.epoch_size = n, .batch_size = sizes.batch_size, .world_size = 1, .last = LastPolicy::kPartial});
   auto itinerary = std::make_shared<const Itinerary>(sequential_order(n), schedule, input.seed, 0, 1);
   auto runner = std::make_shared<Runner>(plan, itinerary, options);
   Status status = running(runner);
-  for (int64_t done = 0; status.ok() && done < n;) {
+  for (bool over = false; status.ok() && !over;) {
     Result<Runner::Delivery> delivery = runner->next_for(std::chrono::seconds(1));
     if (!delivery.ok()) {
       status = delivery.status();
-    } else if (delivery->batch) {
+      break;
+    }
+    for (size_t i = 0; i < delivery->errors.size() && status.ok(); ++i) status = told(delivery->errors[i]);
+    over = !delivery->batch && !delivery->timed_out;
+    if (delivery->batch) {
       const Batch& batch = *delivery->batch;
       for (int64_t row = 0; row < batch.size(); ++row) {
         const auto position = static_cast<uint64_t>(batch.positions[static_cast<size_t>(row)]);
         if (*batch.fields.front().row(row).data() != 0) bits[position / 64] |= uint64_t{1} << (position % 64);
       }
-      done += batch.size();
     }
   }
   runner->close();

@@ -125,9 +125,14 @@ Status Loader::Impl::select_samples() {
     if (steps[i].name == "take") selection = first_of(selection, int_arg(&steps[i], "n", 0));
     if (steps[i].name != "filter") continue;
     const CompileInput input{&description(), i, /*as_filter=*/true, source, selection, options.seed};
-    FOREBAY_ASSIGN(
-        std::shared_ptr<const KeptSamples> kept,
-        run_filter(input, sizes, [this](std::shared_ptr<Runner> next) { return set_runner(std::move(next)); }));
+    FOREBAY_ASSIGN(std::shared_ptr<const KeptSamples> kept,
+                   run_filter(
+                       input, sizes, [this](std::shared_ptr<Runner> next) { return set_runner(std::move(next)); },
+                       [this](const RowError& error) {
+                         if (bad_sample(options.on_error) == BadSample::kRaise) return error.status;
+                         std::lock_guard lock(mutex);
+                         return errors->add(error);
+                       }));
     const Hash128 version = kept->version();
     hasher.update_value(version.high);
     hasher.update_value(version.low);
@@ -140,6 +145,11 @@ Status Loader::Impl::select_samples() {
 Status Loader::Impl::prepare() {
   if (prepared) return {};
   FOREBAY_RETURN_IF_ERROR(usable());
+  FOREBAY_ASSIGN(const std::optional<int64_t> limit, error_limit(options.max_errors, source->size()));
+  {
+    std::lock_guard lock(mutex);
+    errors.emplace(limit);
+  }
   FOREBAY_RETURN_IF_ERROR(select_samples());
   const ScheduleOptions schedule{.epoch_size = selection->size(),
                                  .batch_size = sizes.batch_size,
@@ -149,17 +159,12 @@ Status Loader::Impl::prepare() {
   FOREBAY_ASSIGN(plan, compile({&description(), description().steps().size(), false, source, selection, options.seed}));
   FOREBAY_ASSIGN(RunnerOptions runner_options, choose_sizes(*plan, sizes));
   runner_options.bad_sample = bad_sample(options.on_error);
-  FOREBAY_ASSIGN(const std::optional<int64_t> limit, error_limit(options.max_errors, selection->size()));
 
   const bool shuffled = find_step(description(), "shuffle") != nullptr;
   std::shared_ptr<const Order> order =
       shuffled ? shuffled_order(selection->size(), options.seed) : sequential_order(selection->size());
   itinerary =
       std::make_shared<const Itinerary>(std::move(order), Schedule(schedule), options.seed, place.rank, options.epochs);
-  {
-    std::lock_guard lock(mutex);
-    errors.emplace(limit);
-  }
   FOREBAY_RETURN_IF_ERROR(set_runner(std::make_shared<Runner>(plan, itinerary, runner_options)));
   prepared = true;
   return {};

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 
 #include <fmt/format.h>
+
+#include "base/suggest.h"
 
 namespace forebay {
 namespace {
@@ -64,21 +65,6 @@ std::vector<std::string> arg_names(std::span<const ArgDef> defs) {
   std::vector<std::string> names;
   for (const ArgDef& def : defs) names.push_back(def.name);
   return names;
-}
-
-size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 0; i < a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (size_t j = 0; j < b.size(); ++j) {
-      const size_t change = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({row[j] + 1, row[j + 1] + 1, change});
-    }
-  }
-  return row[b.size()];
 }
 
 // An operator's errors say where they come from.
@@ -144,7 +130,7 @@ void check_args(const Json& given, std::span<const ArgDef> defs, Problems& probl
   for (const auto& [name, value] : given.items()) {
     const auto def = std::find_if(defs.begin(), defs.end(), [&](const ArgDef& d) { return d.name == name; });
     if (def == defs.end()) {
-      problems.add(fmt::format("unknown argument '{}'{}", name, did_you_mean(name, names)),
+      problems.add(fmt::format("unknown argument '{}'{}", name, suggestion_text(name, names)),
                    names.empty() ? "it takes no arguments" : "the arguments are " + quoted_list(names));
     } else if (!value.is_null() && !has_type(value, def->type)) {
       problems.add(fmt::format("{} is {}", name, value.dump()), fmt::format("give {}", type_words(def->type)));
@@ -166,24 +152,11 @@ std::vector<size_t> check_fields(std::span<const std::string> names, const Schem
     if (const auto index = schema.find(name)) {
       found.push_back(*index);
     } else {
-      problems.add(fmt::format("there is no field '{}'{}", name, did_you_mean(name, known)),
+      problems.add(fmt::format("there is no field '{}'{}", name, suggestion_text(name, known)),
                    "the fields here are " + quoted_list(known));
     }
   }
   return found;
-}
-
-std::string did_you_mean(std::string_view name, std::span<const std::string> names) {
-  const std::string* best = nullptr;
-  size_t least = std::max<size_t>(1, name.size() / 3) + 1;
-  for (const std::string& candidate : names) {
-    const size_t distance = edit_distance(name, candidate);
-    if (distance < least) {
-      least = distance;
-      best = &candidate;
-    }
-  }
-  return best == nullptr ? "" : fmt::format(" (did you mean '{}'?)", *best);
 }
 
 std::string quoted_list(std::span<const std::string> names) {

@@ -60,8 +60,6 @@ void check_args(const Json& given, std::span<const ArgDef> defs, Problems& probl
 /// The places of the named fields in the schema, and a problem for each that is not there.
 std::vector<size_t> check_fields(std::span<const std::string> names, const Schema& schema, Problems& problems);
 
-/// " (did you mean 'image'?)" where one of `names` is close to `name`, else nothing.
-std::string did_you_mean(std::string_view name, std::span<const std::string> names);
 /// "'a', 'b'".
 std::string quoted_list(std::span<const std::string> names);
 

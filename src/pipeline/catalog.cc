@@ -1,29 +1,15 @@
 #include "pipeline/catalog.h"
 
 #include <algorithm>
-#include <numeric>
 #include <set>
 
 #include <fmt/format.h>
 
+#include "base/suggest.h"
+
 namespace forebay {
 
 namespace {
-
-size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 0; i < a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (size_t j = 0; j < b.size(); ++j) {
-      const size_t replace = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replace, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row.back();
-}
 
 // The fields an operator names, or would take by default.
 std::vector<std::string> fields_used(const OpSpec& op, const OpDef& def) {
@@ -71,16 +57,9 @@ const OpDef* Catalog::find(std::string_view name) const {
 }
 
 std::string Catalog::nearest(std::string_view name) const {
-  size_t best = 4;
-  std::string found;
-  for (const auto& [known, op] : ops_) {
-    const size_t distance = edit_distance(name, known);
-    if (distance < best) {
-      best = distance;
-      found = known;
-    }
-  }
-  return found;
+  std::vector<std::string> known;
+  for (const auto& [op_name, op] : ops_) known.push_back(op_name);
+  return suggest(name, known);
 }
 
 std::vector<std::string> field_list(const Json& value) {
