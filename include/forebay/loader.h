@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,8 @@ struct LoaderOptions {
   OnError on_error = OnError::kRaise;
   std::optional<double> max_errors = {};  ///< a count (>= 1), or a share of the data set (< 1)
   std::map<std::string, std::string> storage_options = {};
+  std::stop_token stop =
+      {};  ///< ends open(), which may have a long listing to read; Loader::close() ends everything later
 };
 
 /// One entry of Loader::errors().

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -146,7 +147,7 @@ class Pipeline {
   /// Every problem that can be found without touching storage; empty when there is none.
   std::vector<Problem> check() const;
   /// Class names in label order. Reads the listing on first use.
-  Result<std::vector<std::string>> classes() const;
+  Result<std::vector<std::string>> classes(std::stop_token stop = {}) const;
   /// One line per operator.
   std::string to_string() const;
   Result<std::string> to_json() const;

@@ -19,19 +19,17 @@ struct PlanOptions {
 };
 
 /// Samples in the data set, from its listing; no object is read.
-Result<int64_t> listed_size(const Pipeline& pipeline) {
-  LoaderOptions options;
-  options.rank = 0;
-  options.world_size = 1;
-  FOREBAY_ASSIGN(const std::unique_ptr<Loader> loader, Loader::open(pipeline, options));
+Result<int64_t> listed_size(const Pipeline& pipeline, std::stop_token stop) {
+  FOREBAY_ASSIGN(const std::unique_ptr<Loader> loader,
+                 Loader::open(pipeline, {.rank = 0, .world_size = 1, .stop = std::move(stop)}));
   return loader->size();
 }
 
-Result<RankPlan> make_plan(const Pipeline& pipeline, PlanOptions& options) {
+Result<RankPlan> make_plan(const Pipeline& pipeline, PlanOptions& options, std::stop_token stop) {
   if (options.size) {
     options.plan.size = *options.size;
   } else {
-    FOREBAY_ASSIGN(options.plan.size, listed_size(pipeline));
+    FOREBAY_ASSIGN(options.plan.size, listed_size(pipeline, std::move(stop)));
   }
   return plan_rank(planned_part(pipeline), options.plan);
 }
@@ -91,7 +89,7 @@ int plan_verb(const Arguments& arguments, const Console& console) {
     return report_problems(problems, options.json, console);
 
   const Interrupt interrupt;
-  const Result<RankPlan> plan = make_plan(*pipeline, options);
+  const Result<RankPlan> plan = make_plan(*pipeline, options, interrupt.token());
   if (!plan.ok()) return report_failure(plan.status(), options.json, console);
   if (options.json)
     print_json(plan_to_json(*plan, options.plan), console);

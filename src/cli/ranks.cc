@@ -16,6 +16,7 @@ Result<std::unique_ptr<Ranks>> Ranks::open(const Pipeline& pipeline, LoaderOptio
   // Each loader would otherwise take all cores and its share of all memory.
   if (!options.threads && count > 1) options.threads = std::max(1, usable_cores() / count);
   options.world_size = count;
+  options.stop = stop;
   std::unique_ptr<Ranks> ranks(new Ranks);
   for (int rank = 0; rank < count; ++rank) {
     if (stop.stop_requested()) return cancelled("interrupted");

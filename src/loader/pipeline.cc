@@ -165,9 +165,9 @@ Pipeline Pipeline::batch(int64_t n, BatchOptions options) const {
 
 std::vector<Problem> Pipeline::check() const { return forebay::check(*description_); }
 
-Result<std::vector<std::string>> Pipeline::classes() const {
+Result<std::vector<std::string>> Pipeline::classes(std::stop_token stop) const {
   if (description_->steps().empty()) return problems_as_status(check());
-  return class_names(description_->steps().front(), {});
+  return class_names(description_->steps().front(), {.storage_options = {}, .stop = std::move(stop)});
 }
 
 std::string Pipeline::to_string() const { return description_->to_string(); }

@@ -76,7 +76,7 @@ nb::list check_all(const PyDescription& self) {
 }
 
 nb::list classes(const PyDescription& self) {
-  auto work = [pipeline = self.pipeline()] { return pipeline.classes(); };
+  auto work = [pipeline = self.pipeline()](std::stop_token stop) { return pipeline.classes(std::move(stop)); };
   nb::list names;
   for (const std::string& name : value_or_raise(wait_interruptibly(std::move(work)))) names.append(to_text(name));
   return names;

@@ -32,14 +32,17 @@ OpenResult open(const Pipeline& pipeline, const LoaderOptions& options) {
 }
 
 std::shared_ptr<Loader> open_or_raise(const PyDescription& description, LoaderOptions options) {
-  auto work = [pipeline = description.pipeline(), options = std::move(options)] { return open(pipeline, options); };
+  auto work = [pipeline = description.pipeline(), options = std::move(options)](std::stop_token stop) mutable {
+    options.stop = std::move(stop);
+    return open(pipeline, options);
+  };
   if (description.keep.is_none()) return value_or_raise(wait_interruptibly(std::move(work)));
   // An interrupted open goes on in the background, where nothing keeps Python's arrays alive. Arrays need no listing, so
   // there is no long wait to interrupt either.
   std::optional<OpenResult> result;
   {
     nb::gil_scoped_release unlocked;
-    result.emplace(work());
+    result.emplace(work({}));
   }
   return value_or_raise(std::move(*result));
 }
@@ -97,7 +100,7 @@ auto PyLoader::in_turn(Call call) {
 
 void PyLoader::prepare() {
   loader();
-  const Status status = wait_interruptibly([engine = engine_] {
+  const Status status = wait_interruptibly([engine = engine_](const std::stop_token&) {
     std::lock_guard lock(engine->turn);
     return engine->loader->prepare();
   });

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <thread>
 #include <utility>
 
@@ -20,20 +21,21 @@ inline void check_signals() {
   if (PyErr_CheckSignals() != 0) throw nanobind::python_error();
 }
 
-/// Runs `work` on a thread of its own without the interpreter lock and waits for it, so that Ctrl-C interrupts the wait.
-/// After an interrupt `work` runs on until it is done and its result is dropped: it must own what it uses and never touch
-/// Python.
+/// Runs `work(stop)` on a thread of its own without the interpreter lock and waits for it, so that Ctrl-C interrupts the wait.
+/// After an interrupt a stop is requested; `work` runs on until it is done and its result is dropped: it must own what it uses
+/// and never touch Python.
 template <typename Work>
 auto wait_interruptibly(Work work) {
-  using Value = decltype(work());
+  using Value = decltype(work(std::stop_token()));
   struct Shared {
     std::mutex mutex;
     std::condition_variable done;
     std::optional<Value> value;
+    std::stop_source stop;
   };
   auto shared = std::make_shared<Shared>();
   std::thread([shared, work = std::move(work)]() mutable {
-    Value value = work();
+    Value value = work(shared->stop.get_token());
     std::lock_guard lock(shared->mutex);
     shared->value.emplace(std::move(value));
     shared->done.notify_one();
@@ -46,7 +48,12 @@ auto wait_interruptibly(Work work) {
         return std::move(*shared->value);
       }
     }
-    check_signals();
+    try {
+      check_signals();
+    } catch (...) {
+      shared->stop.request_stop();
+      throw;
+    }
   }
 }
 
