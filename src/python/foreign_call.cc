@@ -105,8 +105,8 @@ void finish(ForeignCall& call, const nb::dict& fields) {
   call.finish(std::move(schema), std::move(record));
 }
 
-void fail(ForeignCall& call, nb::str message, int64_t token, const PyFailures& failures) {
-  Status status(Code::kUser, from_text(message));
+void fail(ForeignCall& call, nb::str message, int64_t token, const PyFailures& failures, bool of_sample) {
+  Status status(of_sample ? Code::kUser : Code::kUnavailable, from_text(message));
   status = std::move(status).with_payload(std::make_shared<UserFailure>(token, failures.shared));
   nb::gil_scoped_release unlocked;
   call.fail(std::move(status));
@@ -137,8 +137,10 @@ void bind_foreign_call(nb::module_& module) {
            "Copies of the fields: arrays, str and bytes.")
       .def("finish", &finish, nb::arg("fields"),
            "Answers with fields: C-contiguous arrays, str or bytes. They are copied.")
-      .def("fail", &fail, nb::arg("message"), nb::arg("token"), nb::arg("failures"),
-           "Answers with an exception, which stays in Python under `token`.");
+      .def("fail", &fail, nb::arg("message"), nb::arg("token"), nb::arg("failures"), nb::arg("of_sample") = true,
+           "Answers with an exception, which stays in Python under `token`. `of_sample`: it says something about the "
+           "sample, so "
+           "the error policy applies.");
 }
 
 }  // namespace forebay::python

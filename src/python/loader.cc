@@ -77,7 +77,7 @@ Loader& PyLoader::loader() const {
 }
 
 void PyLoader::raise_from(const Status& status) {
-  if (status.code() != Code::kUser || !status.payload()) raise(status);
+  if (!status.payload()) raise(status);
   raised_ = status;
   const auto& failure = *static_cast<const UserFailure*>(status.payload().get());
   nb::object error = nb::module_::import_("forebay.errors").attr("UserFailure")(failure.token);
