@@ -7,5 +7,7 @@ pkg_check_modules(jpeg REQUIRED IMPORTED_TARGET libjpeg)
 pkg_check_modules(spng REQUIRED IMPORTED_TARGET spng)
 pkg_check_modules(webp REQUIRED IMPORTED_TARGET libwebp)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
+pkg_check_modules(curl REQUIRED IMPORTED_TARGET libcurl>=7.88)
+pkg_check_modules(crypto REQUIRED IMPORTED_TARGET libcrypto)
 set(FOREBAY_LINKED_LIBRARIES
-  Threads::Threads fmt::fmt PkgConfig::jpeg PkgConfig::spng PkgConfig::webp PkgConfig::xxhash)
+  Threads::Threads fmt::fmt PkgConfig::jpeg PkgConfig::spng PkgConfig::webp PkgConfig::xxhash PkgConfig::curl PkgConfig::crypto)

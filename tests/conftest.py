@@ -2,6 +2,7 @@
 import pytest
 
 from project import BUILD, run
+from servers.plugin import faults, servers  # noqa: F401
 
 
 @pytest.fixture(scope="session")

@@ -55,8 +55,14 @@ struct StepStats {
 
 struct StoreStatsEntry {
   std::string name;
-  uint64_t requests = 0, bytes = 0, errors = 0, retries = 0, in_flight = 0;
-  double seconds = 0;
+  uint64_t requests = 0, bytes = 0, errors = 0, in_flight = 0;
+  uint64_t attempts = 0;    ///< requests as they went over the wire
+  uint64_t retries = 0;     ///< attempts after one that failed
+  uint64_t throttled = 0;   ///< answers that asked for fewer requests (503, 429)
+  uint64_t timeouts = 0;    ///< attempts that waited too long
+  uint64_t hedges = 0;      ///< second attempts while the first was slow
+  uint64_t hedges_won = 0;  ///< of these, answered first
+  double seconds = 0;       ///< summed over requests
 };
 
 struct LoaderStats {

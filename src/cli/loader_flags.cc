@@ -30,7 +30,6 @@ LoaderFlags::LoaderFlags(CommandLine& line, Which which) {
   app.add_option("--storage-option", storage_, "for the store; may be repeated")
       ->type_name("KEY=VALUE")
       ->check(check_key_value)
-      ->expected(1)
       ->allow_extra_args(false);
 }
 

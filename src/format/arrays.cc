@@ -194,7 +194,13 @@ Status check_view(const ArrayField& field) {
 /// The array of a field, mapped where it is a file.
 Status resolve(ArrayField& field) {
   if (!field.path.empty()) {
-    FOREBAY_ASSIGN(const StoreAndPath where, open_store(field.path));
+    FOREBAY_ASSIGN(const UrlPlace where, parse_url(field.path));
+    if (!where.store.empty()) {
+      return unsupported(
+          fmt::format("'{}': arrays are mapped into memory, so they must be local files; copy it to a local "
+                      "folder",
+                      field.path));
+    }
     auto mapped = map_npy_file(where.path);
     if (!mapped.ok()) return mapped.status();
     field.array = std::move(*mapped);

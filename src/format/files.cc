@@ -12,6 +12,7 @@
 #include "format/open_store.h"
 #include "format/stat_all.h"
 #include "format/walk.h"
+#include "store/http/http_url.h"
 
 namespace forebay {
 
@@ -19,15 +20,17 @@ namespace {
 
 using Found = std::set<std::pair<std::string, uint64_t>>;  // alternatives of a pattern may overlap
 
-std::unique_ptr<Source> make_source(std::shared_ptr<Store> store, std::string base, KeyTable keys) {
+std::unique_ptr<Source> make_source(std::shared_ptr<Store> store, std::string base, KeyTable keys,
+                                    SizesAre sizes = SizesAre::kKnown) {
   return std::make_unique<ObjectSource>(
       std::move(store), [base = std::move(base)](std::string_view key) { return base + std::string(key); },
-      std::move(keys), std::vector<Column>());
+      std::move(keys), std::vector<Column>(), sizes);
 }
 
 Status nothing_matches(Store& store, const std::string& pattern, const std::string& name) {
   const std::string alternative = name == pattern ? "" : fmt::format(" (one of the names of '{}')", pattern);
-  return not_found(fmt::format("nothing matches '{}'{}; the nearest folder that exists is '{}'", name, alternative,
+  return not_found(fmt::format("nothing matches '{}'{}; the nearest folder that exists is '{}'",
+                               store.remote() ? store.display_name(name) : name, alternative,
                                nearest_folder(store, Glob(name).base() + "x")));
 }
 
@@ -95,17 +98,27 @@ Result<std::unique_ptr<Source>> open_files(std::shared_ptr<Store> store, const s
   return make_source(std::move(store), base, std::move(keys).sorted());
 }
 
-Result<std::unique_ptr<Source>> open_file_list(std::shared_ptr<Store> store, std::vector<std::string> names,
+Result<std::unique_ptr<Source>> open_file_list(StoreAndPath place, std::vector<std::string> names,
                                                std::stop_token stop) {
   if (names.empty()) return invalid_argument("the list of files is empty");
+  Store& store = *place.store;
+  const std::string first = names[0];
   KeyTableBuilder keys;
   for (std::string& name : names) {
-    FOREBAY_ASSIGN(name, path_of_url(name));
+    FOREBAY_ASSIGN(UrlPlace file, parse_url(name));
+    if (file.store != place.name) {
+      return invalid_argument(
+          fmt::format("'{}' lies in another store than '{}', the first of the list; a list is of one "
+                      "store (one bucket): make a pipeline for each",
+                      url_for_messages(name), url_for_messages(first)));
+    }
+    name = std::move(file.path);
     keys.add(name, 0);
   }
+  if (store.remote()) return make_source(place.store, "", std::move(keys).in_order(), SizesAre::kUnknown);
   int64_t found = 0;
   FOREBAY_RETURN_IF_ERROR(stat_all(
-      *store, static_cast<int64_t>(names.size()), [&](int64_t i) { return names[static_cast<size_t>(i)]; },
+      store, static_cast<int64_t>(names.size()), [&](int64_t i) { return names[static_cast<size_t>(i)]; },
       std::move(stop),
       [&](int64_t i, std::optional<uint64_t> size) {
         keys.set_object_bytes(static_cast<size_t>(i), size.value_or(0));
@@ -113,9 +126,9 @@ Result<std::unique_ptr<Source>> open_file_list(std::shared_ptr<Store> store, std
       }));
   if (found == 0) {
     return not_found(fmt::format("none of the {} files exists, e.g. '{}'; the nearest folder that does is '{}'",
-                                 names.size(), names[0], nearest_folder(*store, names[0])));
+                                 names.size(), names[0], nearest_folder(store, names[0])));
   }
-  return make_source(std::move(store), "", std::move(keys).in_order());
+  return make_source(place.store, "", std::move(keys).in_order());
 }
 
 }  // namespace forebay

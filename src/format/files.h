@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/source.h"
-#include "store/store.h"
+#include "format/open_store.h"
 
 namespace forebay {
 
@@ -16,9 +16,10 @@ namespace forebay {
 Result<std::unique_ptr<Source>> open_files(std::shared_ptr<Store> store, const std::string& pattern,
                                            std::stop_token stop);
 
-/// Files by name, nothing in the names being special: the id is the place in the list, the key the name as given. A
-/// file that does not exist is found when it is read, unless none exists.
-Result<std::unique_ptr<Source>> open_file_list(std::shared_ptr<Store> store, std::vector<std::string> names,
+/// Files by name (paths or URLs, all of the store `place`), nothing in the names being special: the id is the place in the list,
+/// the key the name as given. A file that does not exist is found when it is read, unless none exists; remote stores are not
+/// asked for each, so there it is always found when it is read.
+Result<std::unique_ptr<Source>> open_file_list(StoreAndPath place, std::vector<std::string> names,
                                                std::stop_token stop);
 
 }  // namespace forebay

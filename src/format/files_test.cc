@@ -83,14 +83,14 @@ TEST(Files, NothingFoundNamesThePatternAndTheNearestFolder) {
 
 TEST(Files, AListKeepsItsOrderAndItsNames) {
   const auto store = with({"b", "a*", "x/y"});
-  const auto source = open_file_list(store, {"x/y", "a*", "gone", "b", "b"}, {}).value();
+  const auto source = open_file_list({store, "", ""}, {"x/y", "a*", "gone", "b", "b"}, {}).value();
   EXPECT_EQ(keys_of(*source), (Names{"x/y", "a*", "gone", "b", "b"}));
   EXPECT_EQ(source->fetch(0).size, 3u);
   const auto missing = source->fetch(2);
   EXPECT_EQ(read_wait(*store, missing.request, {}).status().code(), Code::kNotFound);
-  EXPECT_EQ(open_file_list(store, {"gone", "away"}, {}).status().code(), Code::kNotFound);
-  EXPECT_EQ(open_file_list(store, {}, {}).status().code(), Code::kInvalidArgument);
-  EXPECT_EQ(open_file_list(store, {"s3://b/x"}, {}).status().code(), Code::kUnsupported);
+  EXPECT_EQ(open_file_list({store, "", ""}, {"gone", "away"}, {}).status().code(), Code::kNotFound);
+  EXPECT_EQ(open_file_list({store, "", ""}, {}, {}).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(open_file_list({store, "", ""}, {"s3://bucket/x"}, {}).status().code(), Code::kInvalidArgument);
 }
 
 TEST(OpenStore, KnowsPlainPathsAndFileUrls) {
@@ -101,9 +101,7 @@ TEST(OpenStore, KnowsPlainPathsAndFileUrls) {
   EXPECT_EQ(open_store("").status().code(), Code::kInvalidArgument);
   EXPECT_EQ(open_store("file://data").status().code(), Code::kInvalidArgument);
   EXPECT_EQ(open_store("file:///a%2").status().code(), Code::kInvalidArgument);
-  for (const char* url : {"s3://bucket/x", "http://host/x", "https://host/x", "gs://b/x"}) {
-    EXPECT_EQ(open_store(url).status().code(), Code::kUnsupported) << url;
-  }
+  EXPECT_EQ(open_store("gs://b/x").status().code(), Code::kUnsupported);
   EXPECT_EQ(url_scheme("a b://x"), "");
 }
 

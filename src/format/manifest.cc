@@ -1,12 +1,14 @@
 #include "format/manifest.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include <fmt/format.h>
 
 #include "format/object_source.h"
 #include "format/open_store.h"
 #include "format/stat_all.h"
+#include "store/http/http_url.h"
 
 namespace forebay {
 
@@ -55,15 +57,40 @@ bool stays_below(std::string_view path) {
   }
 }
 
+/// `path` below `folder`, where "." and ".." mean what they do in URLs: keys of a bucket know nothing of them. Never above the
+/// first `top_bytes` of `folder`.
+std::string joined(std::string folder, std::string_view path, size_t top_bytes) {
+  while (true) {
+    const size_t slash = path.find('/');
+    const std::string_view part = path.substr(0, slash);
+    const bool last = slash == std::string_view::npos;
+    if (part == "..") {
+      while (folder.size() > top_bytes && folder.ends_with('/')) folder.pop_back();
+      while (folder.size() > top_bytes && !folder.ends_with('/')) folder.pop_back();
+    } else if (part != ".") {
+      folder += path.substr(0, last ? path.size() : slash + 1);
+    }
+    if (last) return folder;
+    path.remove_prefix(slash + 1);
+  }
+}
+
 /// How paths of a manifest become keys of the store.
 struct PathRule {
-  std::string base;  ///< "" or ends in '/'
+  std::string store;  ///< that URLs must lead to
+  std::string base;   ///< "" or ends in '/'
+  std::string top;    ///< what paths from "/" on begin with
   bool confined = false;
 
   Status check(std::string_view path) const {
     if (!url_scheme(path).empty()) {
-      if (confined) return invalid_argument(fmt::format("'{}' is a URL, but root= was given", path));
-      return path_of_url(path).status();
+      if (confined) return invalid_argument(fmt::format("'{}' is a URL, but root= was given", url_for_messages(path)));
+      FOREBAY_ASSIGN(const UrlPlace place, parse_url(path));
+      if (place.store == store) return {};
+      return invalid_argument(
+          fmt::format("'{}' lies in another store than the objects before it; a manifest is of one store "
+                      "(one bucket): make one for each",
+                      url_for_messages(path)));
     }
     if (confined && (path.starts_with('/') || !stays_below(path))) {
       return invalid_argument(fmt::format("'{}' leads out of root=", path));
@@ -71,32 +98,77 @@ struct PathRule {
     return {};
   }
   std::string operator()(std::string_view path) const {
-    if (path.starts_with('/')) return std::string(path);
-    if (!url_scheme(path).empty()) return path_of_url(path).value();
-    return base + std::string(path);
+    if (!url_scheme(path).empty()) return parse_url(path).value().path;
+    if (path.starts_with('/')) return top + std::string(path.substr(top.empty() && store.empty() ? 0 : 1));
+    return store.empty() ? base + std::string(path) : joined(base, path, top.size());
   }
 };
 
-Result<PathRule> path_rule(const std::string& manifest_key, const OpenManifestOptions& options) {
-  PathRule rule;
-  if (options.root) {
-    FOREBAY_ASSIGN(rule.base, path_of_url(*options.root));
-    if (!rule.base.ends_with('/')) rule.base += '/';
-    rule.confined = true;
-  } else {
-    const size_t slash = manifest_key.rfind('/');
-    rule.base = slash == std::string::npos ? "" : manifest_key.substr(0, slash + 1);
-  }
-  return rule;
+std::string folder_of(std::string_view key) { return std::string(key.substr(0, key.rfind('/') + 1)); }
+
+/// "https://host/" of a URL; "" for keys of a bucket and for paths.
+std::string top_of(const StoreAndPath& place) {
+  if (place.name != "http") return {};
+  const size_t host = place.path.find("://") + 3;
+  return place.path.substr(0, std::min(place.path.find('/', host), place.path.size())) + "/";
 }
 
-Result<KeyTable> key_table(Store& store, const ColumnBuilder& paths, const PathRule& rule, std::stop_token stop) {
+/// Where the objects are, and how paths lead there.
+struct Objects {
+  std::shared_ptr<Store> store;
+  PathRule rule;
+};
+
+Result<StoreAndPath> open_url(const StoreAndPath& manifest, const std::string& url,
+                              const OpenManifestOptions& options) {
+  FOREBAY_ASSIGN(UrlPlace place, parse_url(url));
+  if (url_scheme(url).empty() || place.store == manifest.name) {
+    return StoreAndPath{manifest.store, std::move(place.path), manifest.name};
+  }
+  if (!options.open_elsewhere)
+    return unsupported(fmt::format("'{}' lies in another store than the manifest", url_for_messages(url)));
+  return options.open_elsewhere(url);
+}
+
+Result<Objects> find_objects(const StoreAndPath& manifest, const ColumnBuilder& paths,
+                             const OpenManifestOptions& options) {
+  Objects objects{manifest.store, {manifest.name, "", "", false}};
+  if (options.root) {
+    FOREBAY_ASSIGN(StoreAndPath root, open_url(manifest, *options.root, options));
+    objects = {root.store, {root.name, root.path, top_of(root), true}};
+    if (!objects.rule.base.empty() && !objects.rule.base.ends_with('/')) objects.rule.base += '/';
+    return objects;
+  }
+  if (const std::string first(paths.text(0)); !url_scheme(first).empty()) {
+    FOREBAY_ASSIGN(StoreAndPath place, open_url(manifest, first, options));
+    objects.store = place.store;
+    objects.rule.store = place.name;
+  }
+  objects.rule.base = folder_of(
+      manifest.path.substr(0, manifest.name == "http" ? manifest.path.find_first_of("?#") : std::string::npos));
+  objects.rule.top = top_of(manifest);
+  return objects;
+}
+
+Result<KeyTableBuilder> keys_of(const ColumnBuilder& paths, const PathRule& rule, const StoreAndPath& manifest) {
   KeyTableBuilder keys;
   for (int64_t i = 0; i < paths.size(); ++i) {
-    const Status checked = rule.check(paths.text(i));
+    Status checked = rule.check(paths.text(i));
+    if (checked.ok() && !rule.confined && rule.store != manifest.name && url_scheme(paths.text(i)).empty()) {
+      checked =
+          invalid_argument(fmt::format("'{}' is relative, but the rows before it are URLs of another store than the "
+                                       "manifest's; write it as a URL, or give root=",
+                                       paths.text(i)));
+    }
     if (!checked.ok()) return Status(checked.code(), fmt::format("row {}: {}", i + 1, checked.message()));
     keys.add(paths.text(i), 0);
   }
+  return keys;
+}
+
+/// Sizes by asking for each object.
+Status ask_sizes(Store& store, const ColumnBuilder& paths, const PathRule& rule, KeyTableBuilder& keys,
+                 std::stop_token stop) {
   int64_t found = 0;
   FOREBAY_RETURN_IF_ERROR(stat_all(
       store, paths.size(), [&](int64_t i) { return rule(paths.text(i)); }, stop,
@@ -104,35 +176,52 @@ Result<KeyTable> key_table(Store& store, const ColumnBuilder& paths, const PathR
         keys.set_object_bytes(static_cast<size_t>(i), size.value_or(0));
         found += size ? 1 : 0;
       }));
-  if (found == 0) {
-    const std::string first = rule(paths.text(0));
-    return not_found(
-        fmt::format("none of the {} objects exists, e.g. '{}'; the nearest folder that does is '{}'; say what "
-                    "the paths are relative to with root=",
-                    paths.size(), store.display_name(first), nearest_folder(store, first)));
-  }
-  return std::move(keys).in_order();
+  if (found > 0) return {};
+  const std::string first = rule(paths.text(0));
+  return not_found(
+      fmt::format("none of the {} objects exists, e.g. '{}'; the nearest folder that does is '{}'; say what "
+                  "the paths are relative to with root=",
+                  paths.size(), store.display_name(first), nearest_folder(store, first)));
 }
 
-Result<std::unique_ptr<Source>> open(std::shared_ptr<Store> store, const std::string& manifest_key,
-                                     const OpenManifestOptions& options, std::stop_token stop) {
-  FOREBAY_ASSIGN(const ManifestFormat format, manifest_format(manifest_key));
-  FOREBAY_ASSIGN(const ObjectInfo info, stat_wait(*store, manifest_key, stop));
-  FOREBAY_ASSIGN(PathRule rule, path_rule(manifest_key, options));
+/// Sizes that the manifest itself gives in a column `size`.
+SizesAre take_sizes(const std::vector<Column>& columns, KeyTableBuilder& keys) {
+  const auto column = std::ranges::find(columns, "size", [](const Column& each) { return each.field().name; });
+  if (column == columns.end() || !column->gathers() || column->field().dtype != DType::kInt64)
+    return SizesAre::kUnknown;
+  std::vector<int64_t> ids(keys.size()), sizes(keys.size());
+  std::iota(ids.begin(), ids.end(), int64_t{0});
+  column->gather(ids, reinterpret_cast<uint8_t*>(sizes.data()));
+  if (std::ranges::any_of(sizes, [](int64_t size) { return size < 0; })) return SizesAre::kUnknown;
+  for (size_t i = 0; i < sizes.size(); ++i) keys.set_object_bytes(i, static_cast<uint64_t>(sizes[i]));
+  return SizesAre::kKnown;
+}
+
+Result<std::unique_ptr<Source>> open(const StoreAndPath& place, const OpenManifestOptions& options,
+                                     std::stop_token stop) {
+  const std::string name = place.name == "http" ? place.path.substr(0, place.path.find_first_of("?#")) : place.path;
+  FOREBAY_ASSIGN(const ManifestFormat format, manifest_format(name));
+  FOREBAY_ASSIGN(const ObjectInfo info, stat_wait(*place.store, place.path, stop));
   FOREBAY_ASSIGN(ManifestTable table,
-                 parse_manifest(format, options.path_column, PieceReader(*store, manifest_key, info.size, stop)));
-  FOREBAY_ASSIGN(KeyTable keys, key_table(*store, table.paths, rule, stop));
-  return std::unique_ptr<Source>(
-      std::make_unique<ObjectSource>(std::move(store), std::move(rule), std::move(keys), std::move(table.columns)));
+                 parse_manifest(format, options.path_column, PieceReader(*place.store, place.path, info.size, stop)));
+  FOREBAY_ASSIGN(Objects objects, find_objects(place, table.paths, options));
+  FOREBAY_ASSIGN(KeyTableBuilder keys, keys_of(table.paths, objects.rule, place));
+  SizesAre sizes = SizesAre::kKnown;
+  if (objects.store->remote()) {
+    sizes = take_sizes(table.columns, keys);
+  } else {
+    FOREBAY_RETURN_IF_ERROR(ask_sizes(*objects.store, table.paths, objects.rule, keys, stop));
+  }
+  return std::unique_ptr<Source>(std::make_unique<ObjectSource>(
+      std::move(objects.store), std::move(objects.rule), std::move(keys).in_order(), std::move(table.columns), sizes));
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Source>> open_manifest(std::shared_ptr<Store> store, const std::string& manifest_key,
-                                              const OpenManifestOptions& options, std::stop_token stop) {
-  const std::string name = store->display_name(manifest_key);
-  auto opened = open(std::move(store), manifest_key, options, std::move(stop));
-  if (!opened.ok()) return opened.status().with_key(name);
+Result<std::unique_ptr<Source>> open_manifest(StoreAndPath place, const OpenManifestOptions& options,
+                                              std::stop_token stop) {
+  auto opened = open(place, options, std::move(stop));
+  if (!opened.ok()) return opened.status().with_key(place.store->display_name(place.path));
   return opened;
 }
 

@@ -11,7 +11,7 @@
 
 #include "base/source.h"
 #include "format/column.h"
-#include "store/store.h"
+#include "format/open_store.h"
 
 namespace forebay {
 
@@ -35,14 +35,18 @@ Result<ManifestTable> parse_manifest(ManifestFormat format, const std::string& p
 
 struct OpenManifestOptions {
   /// Folder that the paths are relative to; paths then may not leave it. Without it they are relative to the
-  /// manifest's own folder and may be absolute.
+  /// manifest's own folder and may be absolute, or URLs that all lead to one store.
   std::optional<std::string> root;
   std::string path_column = "path";
+  /// Opens the store of the objects where it is not the manifest's own.
+  std::function<Result<StoreAndPath>(const std::string& url)> open_elsewhere = {};
 };
 
 /// Objects listed by a CSV or JSONL file, as `fb.manifest` describes it. The id is the row. An object that does not
-/// exist is found when it is read (and is then a matter of the error policy), unless none exists.
-Result<std::unique_ptr<Source>> open_manifest(std::shared_ptr<Store> store, const std::string& manifest_key,
-                                              const OpenManifestOptions& options, std::stop_token stop);
+/// exist is found when it is read (and is then a matter of the error policy), unless none exists. Remote stores are not asked
+/// for each object: there it is always found when it is read, and a column `size` of integers, where there is one, says the
+/// sizes.
+Result<std::unique_ptr<Source>> open_manifest(StoreAndPath place, const OpenManifestOptions& options,
+                                              std::stop_token stop);
 
 }  // namespace forebay

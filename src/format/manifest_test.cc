@@ -169,7 +169,7 @@ TEST(Manifest, OpensTheObjectsItLists) {
   store->put("m/list.csv", "path,label\nx/1.jpg,7\nx/gone.jpg,8\n");
   store->put("m/x/1.jpg", "photo");
   store->put("elsewhere/x/1.jpg", "other photo");
-  const auto source = open_manifest(store, "m/list.csv", {}, {}).value();
+  const auto source = open_manifest({store, "m/list.csv", ""}, {}, {}).value();
   EXPECT_EQ(source->size(), 2);
   EXPECT_EQ(source->schema().names(), "bytes, key, label");
   const auto fetch = source->fetch(0);
@@ -183,11 +183,11 @@ TEST(Manifest, OpensTheObjectsItLists) {
   EXPECT_EQ(labels[0], 8);
   EXPECT_GT(source->index_bytes(), 16u);
 
-  const auto rooted = open_manifest(store, "m/list.csv", {.root = "elsewhere"}, {}).value();
+  const auto rooted = open_manifest({store, "m/list.csv", ""}, {.root = "elsewhere"}, {}).value();
   EXPECT_EQ(rooted->fetch(0).size, 11u);
   EXPECT_FALSE(rooted->version() == source->version());
   store->put("m/list.csv", "path,label\nx/1.jpg,7\nx/gone.jpg,9\n");
-  EXPECT_FALSE(open_manifest(store, "m/list.csv", {}, {}).value()->version() == source->version());
+  EXPECT_FALSE(open_manifest({store, "m/list.csv", ""}, {}, {}).value()->version() == source->version());
 }
 
 TEST(Manifest, PathsMayNotLeaveTheRoot) {
@@ -195,10 +195,10 @@ TEST(Manifest, PathsMayNotLeaveTheRoot) {
   store->put("r/x", "1");
   for (const char* path : {"../x", "a/../../x", "/etc/passwd", "file:///etc/passwd"}) {
     store->put("list.csv", fmt::format("path\n{}\n", path));
-    expect_error(open_manifest(store, "list.csv", {.root = "r"}, {}).status(), Code::kInvalidArgument, "row 1");
+    expect_error(open_manifest({store, "list.csv", ""}, {.root = "r"}, {}).status(), Code::kInvalidArgument, "row 1");
   }
   store->put("list.csv", "path\na/../x\n");
-  EXPECT_EQ(open_manifest(store, "list.csv", {.root = "r"}, {}).status().code(), Code::kNotFound)
+  EXPECT_EQ(open_manifest({store, "list.csv", ""}, {.root = "r"}, {}).status().code(), Code::kNotFound)
       << "stays below: allowed";
 }
 
@@ -209,13 +209,13 @@ TEST(Manifest, MistakesOfANewUser) {
   store->put("a.parquet", "PAR1");
   store->put("a.json", "[]");
   store->put("s3.csv", "path\ns3://bucket/x\n");
-  expect_error(open_manifest(store, "none.csv", {}, {}).status(), Code::kNotFound, "no such");
-  expect_error(open_manifest(store, "a.txt", {}, {}).status(), Code::kInvalidArgument, ".csv");
-  expect_error(open_manifest(store, "a.parquet", {}, {}).status(), Code::kUnsupported, "not there yet");
-  expect_error(open_manifest(store, "a.json", {}, {}).status(), Code::kUnsupported, ".jsonl");
-  expect_error(open_manifest(store, "a.csv", {}, {}).status(), Code::kNotFound, "none of the 1 objects exists");
-  expect_error(open_manifest(store, "s3.csv", {}, {}).status(), Code::kUnsupported, "s3:// is not there yet");
-  EXPECT_EQ(open_manifest(store, "a.csv", {}, {}).status().key(), "memory:a.csv");
+  expect_error(open_manifest({store, "none.csv", ""}, {}, {}).status(), Code::kNotFound, "no such");
+  expect_error(open_manifest({store, "a.txt", ""}, {}, {}).status(), Code::kInvalidArgument, ".csv");
+  expect_error(open_manifest({store, "a.parquet", ""}, {}, {}).status(), Code::kUnsupported, "not there yet");
+  expect_error(open_manifest({store, "a.json", ""}, {}, {}).status(), Code::kUnsupported, ".jsonl");
+  expect_error(open_manifest({store, "a.csv", ""}, {}, {}).status(), Code::kNotFound, "none of the 1 objects exists");
+  expect_error(open_manifest({store, "s3.csv", ""}, {}, {}).status(), Code::kUnsupported, "another store");
+  EXPECT_EQ(open_manifest({store, "a.csv", ""}, {}, {}).status().key(), "memory:a.csv");
 }
 
 TEST(Manifest, SurvivesMalformedFilesWithOneOutcome) {

@@ -1,12 +1,18 @@
 #include "format/object_source.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace forebay {
 
+namespace {
+constexpr uint64_t kFirstGuessBytes = 256 << 10;
+}  // namespace
+
 ObjectSource::ObjectSource(std::shared_ptr<Store> store, std::function<std::string(std::string_view)> store_key,
-                           KeyTable keys, std::vector<Column> columns)
-    : store_(std::move(store)), store_key_(std::move(store_key)), keys_(std::move(keys)), columns_(std::move(columns)) {
+                           KeyTable keys, std::vector<Column> columns, SizesAre sizes)
+    : store_(std::move(store)), store_key_(std::move(store_key)), keys_(std::move(keys)), columns_(std::move(columns)),
+      sizes_(sizes) {
   Field bytes, key;
   bytes.name = "bytes";
   bytes.kind = FieldKind::kBytes;
@@ -37,12 +43,26 @@ Source::Fetch ObjectSource::fetch(int64_t id) const {
   Fetch fetch;
   fetch.store = store_.get();
   fetch.request.key = store_key_(keys_.key(id));
-  fetch.size = keys_.object_bytes(id);
-  fetch.request.expected_size = fetch.size;
+  if (sizes_ == SizesAre::kKnown) {
+    fetch.size = keys_.object_bytes(id);
+    fetch.request.expected_size = fetch.size;
+  } else {
+    // Too low costs a second request, too high some memory for a while.
+    const uint64_t objects = seen_objects_.load(std::memory_order_relaxed);
+    const uint64_t mean = objects == 0 ? 0 : seen_bytes_.load(std::memory_order_relaxed) / objects;
+    fetch.size = objects == 0 ? kFirstGuessBytes : std::min(largest_seen_.load(std::memory_order_relaxed), 4 * mean);
+  }
   return fetch;
 }
 
 Status ObjectSource::load(int64_t id, Buffer fetched, Record& record) const {
+  if (sizes_ == SizesAre::kUnknown && fetched.owner()) {
+    seen_bytes_.fetch_add(fetched.size(), std::memory_order_relaxed);
+    seen_objects_.fetch_add(1, std::memory_order_relaxed);
+    uint64_t largest = largest_seen_.load(std::memory_order_relaxed);
+    while (largest < fetched.size() && !largest_seen_.compare_exchange_weak(largest, fetched.size())) {
+    }
+  }
   record.clear();
   record.push_back(Value::of_bytes(std::move(fetched)));
   record.push_back(Value::of_text(keys_.key_buffer(id)));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -12,13 +13,18 @@
 
 namespace forebay {
 
+enum class SizesAre : uint8_t {
+  kKnown,    ///< in the key table
+  kUnknown,  ///< until an object is read; the key table has none
+};
+
 /// Objects of a store, one a sample: fields `bytes` and `key`, then what the index knows besides. The id is the place
-/// in the key table.
+/// in the key table. Where sizes are not known fetch() estimates them: the mean of what was read so far.
 class ObjectSource final : public Source {
  public:
   /// `store_key` makes the store's key of a sample's.
   ObjectSource(std::shared_ptr<Store> store, std::function<std::string(std::string_view)> store_key, KeyTable keys,
-               std::vector<Column> columns);
+               std::vector<Column> columns, SizesAre sizes = SizesAre::kKnown);
 
   const Schema& schema() const override { return schema_; }
   int64_t size() const override { return keys_.size(); }
@@ -38,6 +44,8 @@ class ObjectSource final : public Source {
   const std::function<std::string(std::string_view)> store_key_;
   const KeyTable keys_;
   const std::vector<Column> columns_;
+  const SizesAre sizes_;
+  mutable std::atomic<uint64_t> seen_objects_{0}, seen_bytes_{0}, largest_seen_{0};
   Schema schema_;
   Hash128 version_;
 };

@@ -6,7 +6,10 @@
 
 #include <fmt/format.h>
 
+#include "format/imitate_link.h"
+#include "format/remote_stores.h"
 #include "store/local/local_store.h"
+#include "store/s3/s3_options.h"
 
 namespace forebay {
 
@@ -45,6 +48,27 @@ Result<std::string> path_of_file_url(std::string_view url) {
   return std::move(*path);
 }
 
+Result<UrlPlace> place_of_s3_url(std::string_view url) {
+  const std::string_view rest = url.substr(std::string_view("s3://").size());
+  const size_t slash = std::min(rest.find('/'), rest.size());
+  const std::string bucket(rest.substr(0, slash));
+  FOREBAY_RETURN_IF_ERROR(check_bucket_name(bucket));
+  return UrlPlace{"s3://" + bucket, std::string(rest.substr(std::min(slash + 1, rest.size())))};
+}
+
+Status unknown_option(const std::string& name, std::string_view what, std::string known) {
+  for (const std::string_view option : link_option_names())
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", option);
+  return invalid_argument(fmt::format("there is no storage option '{}'; {} have: {}", name, what, known));
+}
+
+Result<std::shared_ptr<Store>> store_of(const UrlPlace& place, const StorageOptions& options) {
+  if (place.store == "http") return open_http_store(place.path, options);
+  if (!place.store.empty()) return open_s3_store(place.store.substr(std::string_view("s3://").size()), options);
+  if (!options.empty()) return unknown_option(options.begin()->first, "local files", "");
+  return std::shared_ptr<Store>(local_store(""));
+}
+
 }  // namespace
 
 std::string_view url_scheme(std::string_view url) {
@@ -56,23 +80,32 @@ std::string_view url_scheme(std::string_view url) {
   return valid ? scheme : std::string_view();
 }
 
-Result<std::string> path_of_url(std::string_view url) {
-  const std::string_view scheme = url_scheme(url);
+Result<UrlPlace> parse_url(std::string_view url) {
   if (url.empty()) return invalid_argument("the path is empty; '.' is the current folder");
-  if (scheme.empty()) return std::string(url);
-  if (scheme == "file") return path_of_file_url(url);
-  if (scheme == "s3" || scheme == "http" || scheme == "https") {
-    return unsupported(
-        fmt::format("'{}': {}:// is not there yet: this version reads local files; copy the data to a local "
-                    "folder or mount it",
-                    url, scheme));
+  const std::string_view scheme = url_scheme(url);
+  if (scheme.empty()) return UrlPlace{"", std::string(url)};
+  if (scheme == "file") {
+    FOREBAY_ASSIGN(std::string path, path_of_file_url(url));
+    return UrlPlace{"", std::move(path)};
   }
-  return unsupported(fmt::format("'{}': no storage is called '{}'; known are plain paths and file://", url, scheme));
+  if (scheme == "s3") return place_of_s3_url(url);
+  if (scheme == "http" || scheme == "https") return UrlPlace{"http", std::string(url)};
+  return unsupported(fmt::format(
+      "'{}': no storage is called '{}'; known are plain paths, file://, s3://, http:// and https://", url, scheme));
 }
 
-Result<StoreAndPath> open_store(std::string_view url) {
-  FOREBAY_ASSIGN(std::string path, path_of_url(url));
-  return StoreAndPath{local_store(""), std::move(path)};
+Result<StoreAndPath> open_store(std::string_view url, const StorageOptions& options) {
+  FOREBAY_ASSIGN(UrlPlace place, parse_url(url));
+  StorageOptions own = options, link;
+  for (auto at = own.begin(); at != own.end();) {
+    if (is_link_option(at->first))
+      link.insert(own.extract(at++));
+    else
+      ++at;
+  }
+  FOREBAY_ASSIGN(std::shared_ptr<Store> store, store_of(place, own));
+  FOREBAY_ASSIGN(store, imitate_link(std::move(store), link));
+  return StoreAndPath{std::move(store), std::move(place.path), std::move(place.store)};
 }
 
 }  // namespace forebay

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -8,16 +9,27 @@
 
 namespace forebay {
 
+/// Options of a store by name, as users give them.
+using StorageOptions = std::map<std::string, std::string>;
+
+/// What a URL names, before anything is opened.
+struct UrlPlace {
+  std::string store;  ///< "" (local files), "s3://bucket" or "http"; equal ones are one store
+  std::string path;   ///< key inside the store: a path, an object's key, or the whole URL
+};
+/// Plain paths, file://, s3:// and http(s)://; others are Unsupported and say so.
+Result<UrlPlace> parse_url(std::string_view url);
+
 struct StoreAndPath {
   std::shared_ptr<Store> store;
   std::string path;  ///< key inside the store of what the URL names
+  std::string name;  ///< UrlPlace::store
 };
 
-/// The one place that knows URL schemes: plain paths and file:// are local files; others are Unsupported and say so.
-Result<StoreAndPath> open_store(std::string_view url);
-
-/// The local path that a URL names; what open_store() refuses is refused here in the same words.
-Result<std::string> path_of_url(std::string_view url);
+/// The one place that knows URL schemes. Options are checked: a name that the scheme does not know is InvalidArgument with
+/// those it knows. Stores of the same place and options are shared by all who use them at the same time. Does not ask the server
+/// for anything.
+Result<StoreAndPath> open_store(std::string_view url, const StorageOptions& options = {});
 
 /// "s3" of "s3://bucket/x"; empty for a plain path.
 std::string_view url_scheme(std::string_view url);

@@ -1,73 +1,88 @@
 #include "format/walk.h"
 
 #include <condition_variable>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <utility>
+
+#include "format/listing_boundaries.h"
+#include "format/listing_plan.h"
 
 namespace forebay {
 
 namespace {
 
-constexpr size_t kListingsInFlight = 32;
+class Walk : public std::enable_shared_from_this<Walk> {
+ public:
+  Walk(Store& store, ListingPlan plan, const ListingPlan::OnPage& on_page)
+      : store_(store), plan_(std::move(plan)), on_page_(on_page) {}
 
-struct Walk {
-  std::mutex mutex;
-  std::condition_variable answered;
-  std::deque<ListRequest> waiting;
-  size_t in_flight = 0;
-  Status error;
-  std::stop_source stop;
+  Status run(std::stop_token stop) {
+    const std::stop_callback pass_on(stop, [self = shared_from_this()] { self->stop_.request_stop(); });
+    std::unique_lock lock(mutex_);
+    while (error_.ok() ? !plan_.done() : plan_.in_flight() > 0) {
+      std::optional<ListingPlan::Part> part = error_.ok() ? plan_.next() : std::nullopt;
+      if (!part) {
+        answered_.wait(lock);
+        continue;
+      }
+      lock.unlock();
+      start(std::move(*part));
+      lock.lock();
+      if (!error_.ok()) {
+        lock.unlock();
+        stop_.request_stop();  // calls back the stores, which answer under the lock
+        lock.lock();
+      }
+    }
+    return error_;
+  }
+
+  ListingPlan& plan() { return plan_; }
+
+ private:
+  void start(ListingPlan::Part part) {
+    const ListRequest request = part.request;
+    store_.list(request, stop_.get_token(), [self = shared_from_this(), part = std::move(part)](Result<ListPage> page) {
+      const std::lock_guard in_answer(self->mutex_);
+      if (page.ok() && self->error_.ok()) {
+        self->plan_.take(part, *page, self->on_page_);
+      } else {
+        self->plan_.give_up();
+        if (self->error_.ok()) self->error_ = page.status();
+      }
+      self->answered_.notify_all();
+    });
+  }
+
+  Store& store_;
+  std::mutex mutex_;
+  std::condition_variable answered_;
+  ListingPlan plan_;
+  const ListingPlan::OnPage& on_page_;
+  Status error_;
+  std::stop_source stop_;
 };
 
 }  // namespace
 
-Status walk(Store& store, const std::string& prefix, std::stop_token stop,
-            const std::function<void(const std::string& folder, ListPage& page)>& on_page) {
-  const auto state = std::make_shared<Walk>();
-  const std::stop_callback pass_on(stop, [state] { state->stop.request_stop(); });
-  ListRequest first;
-  first.prefix = prefix;
-  state->waiting.push_back(first);
-
-  std::unique_lock lock(state->mutex);
-  while (state->in_flight > 0 || (!state->waiting.empty() && state->error.ok())) {
-    if (state->waiting.empty() || !state->error.ok() || state->in_flight >= kListingsInFlight) {
-      state->answered.wait(lock);
-      continue;
-    }
-    ListRequest request = std::move(state->waiting.front());
-    state->waiting.pop_front();
-    ++state->in_flight;
-    lock.unlock();
-    store.list(request, state->stop.get_token(), [state, request, &on_page](Result<ListPage> page) {
-      const std::lock_guard in_answer(state->mutex);
-      --state->in_flight;
-      if (page.ok() && state->error.ok()) {
-        on_page(request.prefix, *page);
-        for (std::string& folder : page->prefixes) {
-          ListRequest below;
-          below.prefix = std::move(folder);
-          state->waiting.push_back(std::move(below));
-        }
-        if (!page->continuation.empty()) {
-          state->waiting.push_front(request);
-          state->waiting.front().continuation = page->continuation;
-        }
-      } else if (!page.ok() && state->error.ok()) {
-        state->error = page.status();
-      }
-      state->answered.notify_all();
-    });
-    lock.lock();
-    if (!state->error.ok()) {
-      lock.unlock();
-      state->stop.request_stop();  // calls back the stores, which answer under the lock
-      lock.lock();
-    }
+Status walk(Store& store, const std::string& prefix, std::stop_token stop, const ListingPlan::OnPage& on_page) {
+  const ListingTraits traits = store.listing();
+  const BoundaryFiles files(traits.boundaries_folder);
+  const bool keeps = traits.in_ranges && !traits.boundaries_folder.empty();
+  const std::string listing = store.display_name(prefix);
+  const Boundaries known = keeps ? files.load(listing) : Boundaries();
+  auto state = std::make_shared<Walk>(store, ListingPlan(traits, known, prefix), on_page);
+  Status walked = state->run(stop);
+  if (walked.ok() && state->plan().entries() == 0 && !known.empty()) {
+    // Parts cannot tell an empty folder from one that is not there.
+    state = std::make_shared<Walk>(store, ListingPlan(traits, {}, prefix), on_page);
+    walked = state->run(std::move(stop));
   }
-  return state->error;
+  if (!walked.ok() || !keeps) return walked;
+  const Boundaries now = state->plan().boundaries();
+  if (now != known) files.save(listing, now);
+  return walked;
 }
 
 }  // namespace forebay

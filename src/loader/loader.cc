@@ -313,8 +313,18 @@ LoaderStats Loader::stats() const {
   stats.steps.push_back(step_stats("batch", *plan.write_counters));
   if (plan.fetches && impl_->selection->size() > 0) {
     const StoreStats store = plan.source->fetch(impl_->selection->id_at(0)).store->stats();
-    stats.stores.push_back(
-        {"store", store.requests, store.bytes, store.errors, store.retries, store.in_flight, store.seconds});
+    stats.stores.push_back({.name = "store",
+                            .requests = store.requests,
+                            .bytes = store.bytes,
+                            .errors = store.errors,
+                            .in_flight = store.in_flight,
+                            .attempts = store.attempts,
+                            .retries = store.retries,
+                            .throttled = store.throttled,
+                            .timeouts = store.timeouts,
+                            .hedges = store.hedges,
+                            .hedges_won = store.hedges_won,
+                            .seconds = store.seconds});
   }
   stats.index_bytes = impl_->source->index_bytes();
   const std::shared_ptr<Runner> runner = impl_->current();

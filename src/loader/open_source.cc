@@ -1,57 +1,20 @@
 #include "loader/open_source.h"
 
-#include <charconv>
-#include <set>
-
 #include <fmt/format.h>
 
 #include "forebay/pipeline.h"
 #include "format/arrays.h"
+#include "format/braces.h"
 #include "format/files.h"
 #include "format/image_folder.h"
+#include "format/imitate_link.h"
 #include "format/manifest.h"
 #include "format/open_store.h"
 #include "loader/compile.h"
-#include "store/slow/slow_store.h"
 
 namespace forebay {
 
 namespace {
-
-using Storage = std::map<std::string, std::string>;
-
-Result<double> number_option(const Storage& options, const std::string& name) {
-  auto found = options.find(name);
-  if (found == options.end()) return 0.0;
-  double value = 0;
-  const std::string& text = found->second;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size() || !(value >= 0)) {
-    return invalid_argument(fmt::format("storage option {}={} is not a number of 0 or more", name, text));
-  }
-  return value;
-}
-
-// Options imitate_* put a slow, unreliable link before any store.
-Result<std::shared_ptr<Store>> imitate_link(std::shared_ptr<Store> store, const Storage& options) {
-  static const std::set<std::string> kKnown = {"imitate_latency_ms", "imitate_jitter_ms",
-                                               "imitate_bandwidth_bytes_per_s", "imitate_error_rate", "imitate_seed"};
-  for (const auto& [name, value] : options) {
-    if (kKnown.contains(name)) continue;
-    std::string known;
-    for (const std::string& option : kKnown) known += (known.empty() ? "" : ", ") + option;
-    return invalid_argument(fmt::format("there is no storage option '{}'; local files have: {}", name, known));
-  }
-  if (options.empty()) return store;
-  SlowOptions slow;
-  FOREBAY_ASSIGN(slow.latency_ms, number_option(options, "imitate_latency_ms"));
-  FOREBAY_ASSIGN(slow.jitter_ms, number_option(options, "imitate_jitter_ms"));
-  FOREBAY_ASSIGN(slow.bandwidth_bytes_per_s, number_option(options, "imitate_bandwidth_bytes_per_s"));
-  FOREBAY_ASSIGN(slow.error_rate, number_option(options, "imitate_error_rate"));
-  FOREBAY_ASSIGN(const double seed, number_option(options, "imitate_seed"));
-  slow.seed = static_cast<uint64_t>(seed);
-  return std::shared_ptr<Store>(slow_store(std::move(store), slow));
-}
 
 std::string text_arg(const OpSpec& source, const char* name, const std::string& otherwise = "") {
   const Json value = source.args.value(name, Json());
@@ -61,10 +24,22 @@ std::string text_arg(const OpSpec& source, const char* name, const std::string& 
 Result<std::unique_ptr<ImageFolder>> open_images(const OpSpec& source, const OpenSourceOptions& options) {
   const std::string root = text_arg(source, "root");
   if (root.empty()) return invalid_argument("images: the root is empty; give the folder that holds the class folders");
-  FOREBAY_ASSIGN(StoreAndPath place, open_store(root));
-  FOREBAY_ASSIGN(std::shared_ptr<Store> store, imitate_link(place.store, options.storage_options));
-  return open_image_folder(std::move(store), place.path, {.split_by = text_arg(source, "split_by", "folder")},
+  FOREBAY_ASSIGN(StoreAndPath place, open_store(root, options.storage_options));
+  return open_image_folder(std::move(place.store), place.path, {.split_by = text_arg(source, "split_by", "folder")},
                            options.stop);
+}
+
+/// '?' begins the query of a URL and is no wildcard.
+Result<std::unique_ptr<Source>> open_urls(StoreAndPath place, const std::string& pattern,
+                                          const OpenSourceOptions& options) {
+  FOREBAY_ASSIGN(std::vector<std::string> urls, expand_braces(pattern));
+  if (pattern.find('*') != std::string::npos) {
+    return unsupported(
+        "plain HTTP cannot be listed, so '*' matches nothing there: spell names out with braces ({000..099}), give a "
+        "list, or "
+        "use fb.manifest");
+  }
+  return open_file_list(std::move(place), std::move(urls), options.stop);
 }
 
 Result<std::unique_ptr<Source>> open_files_of(const OpSpec& source, const OpenSourceOptions& options) {
@@ -72,21 +47,41 @@ Result<std::unique_ptr<Source>> open_files_of(const OpSpec& source, const OpenSo
   const std::vector<std::string> names = field_list(given);
   if (names.empty())
     return invalid_argument("files: nothing is given; give a pattern such as 'photos/**/*.jpg', or a list of files");
-  FOREBAY_ASSIGN(StoreAndPath place, open_store(names.front()));
-  FOREBAY_ASSIGN(std::shared_ptr<Store> store, imitate_link(place.store, options.storage_options));
-  if (given.is_string()) return open_files(std::move(store), place.path, options.stop);
-  return open_file_list(std::move(store), names, options.stop);
+  FOREBAY_ASSIGN(StoreAndPath place, open_store(names.front(), options.storage_options));
+  if (given.is_string() && place.name == "http") return open_urls(std::move(place), names.front(), options);
+  if (given.is_string()) return open_files(std::move(place.store), place.path, options.stop);
+  return open_file_list(std::move(place), names, options.stop);
+}
+
+bool is_local(const std::string& url) {
+  const Result<UrlPlace> place = parse_url(url);
+  return place.ok() && place->store.empty();
+}
+
+StorageOptions link_options(StorageOptions options) {
+  std::erase_if(options, [](const auto& option) { return !is_link_option(option.first); });
+  return options;
 }
 
 Result<std::unique_ptr<Source>> open_manifest_of(const OpSpec& source, const OpenSourceOptions& options) {
   const std::string url = text_arg(source, "url");
   if (url.empty()) return invalid_argument("manifest: the URL is empty; give a CSV or JSONL file");
-  FOREBAY_ASSIGN(StoreAndPath place, open_store(url));
-  FOREBAY_ASSIGN(std::shared_ptr<Store> store, imitate_link(place.store, options.storage_options));
+  Result<StoreAndPath> place = open_store(url, options.storage_options);
+  // The options may be meant for the store of the objects that a local manifest lists.
+  const Status refused = place.ok() || !is_local(url) ? Status() : place.status();
+  if (!refused.ok()) place = open_store(url, link_options(options.storage_options));
+  if (!place.ok()) return place.status();
+  bool elsewhere = false;
   OpenManifestOptions how;
+  how.open_elsewhere = [&](const std::string& other) {
+    elsewhere = true;
+    return open_store(other, options.storage_options);
+  };
   how.path_column = text_arg(source, "path", "path");
   if (const std::string root = text_arg(source, "root"); !root.empty()) how.root = root;
-  return open_manifest(std::move(store), place.path, how, options.stop);
+  auto opened = open_manifest(std::move(*place), how, options.stop);
+  if (!refused.ok() && !elsewhere && opened.ok()) return refused;
+  return opened;
 }
 
 Result<std::shared_ptr<const Source>> open_array_fields(const OpSpec& source) {

@@ -166,6 +166,7 @@ class Runner : public std::enable_shared_from_this<Runner> {
   void drop_bytes(Task& task);
   void drop_window();
   bool is_oldest(const JobPtr& job, const Task* task) const;
+  bool is_front(const JobPtr& job) const { return !window_.empty() && window_.front() == job; }
   bool anything_running() const;
   // A short queue is enough to keep the threads busy, and leaves memory to those who are older.
   bool threads_full() const { return queued_ >= 2 * options_.threads + 2; }

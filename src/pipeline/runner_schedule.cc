@@ -195,11 +195,11 @@ void Runner::take_batch(const JobPtr& job, Result<Batch> batch) {
   }
   for (Task& task : job->tasks) drop_bytes(task);
   job->complete = true;
-  if (!window_.empty() && job == window_.front()) delivered_.notify_all();
+  if (is_front(job)) delivered_.notify_all();
 }
 
 bool Runner::is_oldest(const JobPtr& job, const Task* task) const {
-  if (window_.empty() || window_.front() != job) return false;
+  if (!is_front(job)) return false;
   for (size_t i = job->first; i < job->tasks.size(); ++i) {
     if (&job->tasks[i] == task) return true;
     if (job->tasks[i].state != TaskState::kDone) return false;

@@ -48,6 +48,10 @@ void Runner::on_read(const JobPtr& job, size_t index, uint64_t ticket, uint64_t 
     budget_->release(Use::kFetched, bytes);
   } else if (!charge_actual(task, result)) {
     reset_task(*job, task);
+  } else if (result.status().code() == Code::kUnavailable && !is_front(job)) {
+    // Storage may be back by the time this batch is due.
+    task.state = TaskState::kReady;  // nothing is in flight any more: reset_task() gives the charge back
+    reset_task(*job, task);
   } else if (result.ok()) {
     plan_->fetch_counters->add(1, result->size(), result->size(), 0);
     task.fetched = std::move(*result);
@@ -280,7 +284,11 @@ void Runner::after_work(const JobPtr& job, Task& task, Outcome outcome, Actions&
     queue_call(job, task);
     return;
   }
-  if (!outcome.fatal.ok() && job->batch.fatal.ok()) job->batch.fatal = std::move(outcome.fatal);
+  if (!outcome.fatal.ok()) {  // the rest of the batch is not waited for
+    if (job->batch.fatal.ok()) job->batch.fatal = std::move(outcome.fatal);
+    job->complete = true;
+    delivered_.notify_all();
+  }
   if (outcome.warm) cold_ = false;
   finish_task(job, task);
 }

@@ -23,8 +23,13 @@ nb::dict to_dict(const StoreStatsEntry& store) {
   dict["requests"] = store.requests;
   dict["bytes"] = store.bytes;
   dict["errors"] = store.errors;
-  dict["retries"] = store.retries;
   dict["in_flight"] = store.in_flight;
+  dict["attempts"] = store.attempts;
+  dict["retries"] = store.retries;
+  dict["throttled"] = store.throttled;
+  dict["timeouts"] = store.timeouts;
+  dict["hedges"] = store.hedges;
+  dict["hedges_won"] = store.hedges_won;
   dict["seconds"] = store.seconds;
   return dict;
 }

@@ -14,7 +14,10 @@ constexpr double kTrialGain = 1.03;   // trying more must bring as much
 constexpr double kTrialLoss = 0.985;  // trying less may cost as much
 constexpr double kMoreFactor = 1.25, kLessFactor = 0.8;
 constexpr int kRoundsBetweenTrials = 8;
-constexpr double kQueueing = 1.5;  // latency over the shortest from which less is tried
+constexpr double kForgetting = 0.005;    // of the shortest latency, a round
+constexpr double kQueueing = 1.5;        // latency over the shortest from which less is tried
+constexpr double kThrottledShare = 0.1;  // of the answers, from which the limit is lowered
+constexpr int64_t kFewThrottled = 4;     // in a round
 constexpr double kBackOff = 0.7;
 constexpr double kRecovery = 1.0 / 16;  // growth a round after the store asked for less
 constexpr double kSmoothing = 0.3;
@@ -31,6 +34,7 @@ ConcurrencyControl::Sent ConcurrencyControl::sent(int64_t now_ns) {
 
 void ConcurrencyControl::ended(const Sent& sent, int64_t now_ns, bool ok) {
   --in_flight_;
+  ++round_.ended;
   if (!ok) return;
   ++completed_;
   if (!sent.full) return;
@@ -43,13 +47,17 @@ void ConcurrencyControl::ended(const Sent& sent, int64_t now_ns, bool ok) {
 
 // A decision about the knee needs more samples than one about growth, where each round trip counts.
 int64_t ConcurrencyControl::samples_wanted() const {
-  return phase_ == Phase::kGrow ? std::min<int64_t>(limit_ / 2, 256) : std::max<int64_t>(2 * limit_, kRoundSamples);
+  if (phase_ == Phase::kGrow) return std::min<int64_t>(limit_ / 2, 256);
+  if (phase_ == Phase::kRecover) return limit_;
+  return std::max<int64_t>(2 * limit_, kRoundSamples);
 }
 
 void ConcurrencyControl::throttled() {
-  if (round_.throttled) return;  // one answer to what happened in one round trip
+  ++round_.throttled;
+  const bool many =
+      static_cast<double>(round_.throttled) > kThrottledShare * static_cast<double>(round_.ended + round_.throttled);
+  if (round_.throttled < kFewThrottled || !many) return;
   enter(Phase::kRecover, static_cast<int>(limit_ * kBackOff));
-  round_.throttled = true;
 }
 
 void ConcurrencyControl::enter(Phase phase, int limit) {
@@ -64,26 +72,28 @@ void ConcurrencyControl::end_round() {
   const Round over = round_;
   round_ = {};
   round_.begin_completed = completed_;
-  if (over.throttled) return;
   const double count = static_cast<double>(over.samples);
   const double rate = over.rates / count, latency = over.latencies / count;
   if (shortest_latency_ == 0 || latency < shortest_latency_) shortest_latency_ = latency;
-  if (phase_ == Phase::kGrow) return grow(rate);
+  shortest_latency_ += kForgetting * (latency - shortest_latency_);
+  if (phase_ == Phase::kGrow) return grow(rate, latency);
   if (phase_ == Phase::kRecover) return recover();
   if (!std::exchange(warm_, true)) return;
   if (phase_ == Phase::kHold) return hold(rate, latency);
   judge_trial(rate);
 }
 
-void ConcurrencyControl::grow(double rate) {
-  if (rate >= kGrowthGain * best_rate_) {
-    best_rate_ = rate;
+void ConcurrencyControl::grow(double rate, double latency) {
+  const bool queueing = latency > kQueueing * shortest_latency_;
+  const bool gained = rate >= kGrowthGain * best_rate_;
+  best_rate_ = std::max(best_rate_, rate);
+  if (gained && !queueing) {
     best_limit_ = limit_;
     rounds_without_gain_ = 0;
-  } else if (++rounds_without_gain_ >= kGrowthPatience) {
+  } else if (++rounds_without_gain_ >= kGrowthPatience || queueing) {
     // Twice the best was no better, so the knee is near it; what the link itself holds is the least.
     const int held = static_cast<int>(std::ceil(best_rate_ * shortest_latency_ * kMoreFactor));
-    hold_limit_ = std::clamp(std::max(held, best_limit_), limits_.least, limits_.most);
+    hold_limit_ = std::clamp(std::max(held, std::min(best_limit_, limits_.start)), limits_.least, limits_.most);
     hold_rate_ = 0;
     return enter(Phase::kHold, hold_limit_);
   }
@@ -93,15 +103,16 @@ void ConcurrencyControl::grow(double rate) {
 void ConcurrencyControl::hold(double rate, double latency) {
   hold_rate_ = hold_rate_ == 0 ? rate : hold_rate_ + kSmoothing * (rate - hold_rate_);
   if (++rounds_held_ % kRoundsBetweenTrials != 0) return;
-  const bool less = latency > kQueueing * shortest_latency_ && rounds_held_ % (2 * kRoundsBetweenTrials) == 0;
+  const bool less = latency > kQueueing * shortest_latency_;
   const int other = static_cast<int>(std::lround(hold_limit_ * (less ? kLessFactor : kMoreFactor)));
   const int step = less ? std::min(other, hold_limit_ - 1) : std::max(other, hold_limit_ + 1);
   if (step >= limits_.least && step <= limits_.most) enter(less ? Phase::kTryLess : Phase::kTryMore, step);
 }
 
 void ConcurrencyControl::judge_trial(double rate) {
-  const bool better = rate >= hold_rate_ * (phase_ == Phase::kTryMore ? kTrialGain : kTrialLoss);
-  if (better) {
+  // A little lost each time would add up, so few requests must be better, not only no worse.
+  const bool must_gain = phase_ == Phase::kTryMore || limit_ < limits_.start;
+  if (rate >= hold_rate_ * (must_gain ? kTrialGain : kTrialLoss)) {
     hold_limit_ = limit_;
     hold_rate_ = rate;
   }

@@ -15,8 +15,9 @@ struct ConcurrencyLimits {
 ///
 /// The throughput that a request saw is (completions while it was away) ÷ (the time it was away), as TCP BBR samples delivery rates (Cardwell et
 /// al., ACM Queue 2016): bursts do not mislead it. From `start` the limit doubles every round trip as long as that raises the throughput by a
-/// fifth; it then stays at the knee, and now and then tries somewhat more, or somewhat less where requests queue at the server. Where a store
-/// says that it is asked too much the limit falls at once and grows back slowly. Samples taken while the user asked
+/// fifth and requests do not queue at the server (which shows as latency); it then stays at the knee, and now and then tries somewhat
+/// more or, where requests queue, somewhat less. Where a store
+/// refuses a tenth of what it is asked the limit falls at once and grows back slowly; a refusal now and then is no reason. Samples taken while the user asked
 /// for less than the limit change nothing.
 class ConcurrencyControl {
  public:
@@ -42,13 +43,14 @@ class ConcurrencyControl {
   struct Round {
     int64_t begin_completed = 0;  // the round is over when a request that was sent after so many completions comes back
     int64_t samples = 0;
-    double rates = 0;      // summed
-    double latencies = 0;  // summed
-    bool throttled = false;
+    double rates = 0;       // summed
+    double latencies = 0;   // summed
+    int64_t ended = 0;      // all that came back, and
+    int64_t throttled = 0;  // what the store refused meanwhile
   };
 
   void end_round();
-  void grow(double rate);
+  void grow(double rate, double latency);
   void hold(double rate, double latency);
   void judge_trial(double rate);
   void recover();
@@ -64,7 +66,7 @@ class ConcurrencyControl {
   double best_rate_ = 0;         // while growing
   int best_limit_ = 0;           // where it was seen
   int rounds_without_gain_ = 0;  // while growing
-  double shortest_latency_ = 0;  // of a round's mean, in seconds
+  double shortest_latency_ = 0;  // of a round's mean, in seconds; follows slowly where all take longer
   double hold_rate_ = 0;         // mean rate at hold_limit_, smoothed
   int hold_limit_ = 0;           // the knee, as far as known
   int rounds_held_ = 0;

@@ -16,6 +16,7 @@ struct Server {
   double jitter = 0.1;            // of the latency, exponential
   int collapses_above = 1 << 20;  // more in flight make the server slower, in proportion
   double throttles_above = 1e12;  // requests a second before it says 503
+  double refuses = 0;             // share of requests, whatever the load
 };
 
 struct Speed {
@@ -75,7 +76,7 @@ class Simulation {
     Away request{0, false, control ? control->sent(ns()) : ConcurrencyControl::Sent{}};
     tokens = std::min(tokens + (now - last_sent) * server.throttles_above, server.throttles_above / 10);
     last_sent = now;
-    request.throttled = tokens < 1;
+    request.throttled = tokens < 1 || std::bernoulli_distribution(server.refuses)(random);
     if (!request.throttled) tokens -= 1;
     const double slow = std::max(1.0, static_cast<double>(in_flight) / server.collapses_above);
     if (!request.throttled) free_at = std::max(free_at, now) + slow / server.per_second;
@@ -143,6 +144,13 @@ TEST(ConcurrencyControl, backs_off_when_it_is_told_to_and_grows_again) {
   simulation.server.throttles_above = 1e12;
   const Speed freed = simulation.run(&control, 0, 40'000);
   EXPECT_GE(freed.per_second, 0.9 * best_fixed(simulation.server, 20'000));
+}
+
+TEST(ConcurrencyControl, a_refusal_now_and_then_is_no_reason_to_ask_for_less) {
+  ConcurrencyControl control;
+  const Speed found = Simulation({.latency_s = 0.02, .per_second = 2700, .refuses = 0.02}).run(&control, 0, 40'000);
+  std::printf("2 %% refused: %.0f/s at %d\n", found.per_second, found.limit);
+  EXPECT_GE(found.per_second, 0.8 * 2700);
 }
 
 TEST(ConcurrencyControl, a_user_that_asks_for_little_leaves_the_limit_alone) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <map>
@@ -12,6 +13,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -26,7 +28,10 @@ using Objects = std::map<std::string, std::string>;
 /// conformance_test.cc is tried on it.
 struct Driver {
   std::string name;
+  /// Null where the driver's server is not running: its tests are skipped, or fail with FOREBAY_REQUIRE_SERVERS=1.
   std::function<std::shared_ptr<Store>(const Objects&)> make;
+  bool only_utf8 = false;  ///< it refuses names of other bytes
+  bool lists = true;       ///< false for stores where list() is Unsupported
 };
 inline void PrintTo(const Driver& driver, std::ostream* out) { *out << driver.name; }
 
@@ -80,7 +85,21 @@ inline ReadRequest whole(std::string key) {
 
 class StoreConformance : public testing::TestWithParam<Driver> {
  protected:
+  void SetUp() override {
+    if (GetParam().make) return;
+    const char* required = std::getenv("FOREBAY_REQUIRE_SERVERS");
+    if (required != nullptr && std::string_view(required) == "1") FAIL() << "SERVERS ABSENT: " << GetParam().name;
+    GTEST_SKIP() << "SERVERS ABSENT: " << GetParam().name << "; run it by tests/servers/with_servers";
+  }
+
   std::shared_ptr<Store> make(const Objects& objects) { return GetParam().make(objects); }
+
+  /// False, and checked to be told so, where the store cannot list.
+  bool lists(Store& store) {
+    if (GetParam().lists) return true;
+    EXPECT_EQ(list_wait(store, {"", "", 10}, {}).status().code(), Code::kUnsupported);
+    return false;
+  }
 
   /// What read() says; where read_now() says something it must be the same.
   Result<Buffer> read(Store& store, const ReadRequest& request) {

@@ -55,7 +55,9 @@ TEST_P(StoreConformance, MissingObjectsAreNotFoundAndNamed) {
     EXPECT_EQ(answer.status().key(), store->display_name(key));
     EXPECT_EQ(stat_wait(*store, key, {}).status().code(), Code::kNotFound) << key;
   }
-  EXPECT_EQ(list_wait(*store, {"nowhere/", "", 10}, {}).status().code(), Code::kNotFound);
+  if (lists(*store)) {
+    EXPECT_EQ(list_wait(*store, {"nowhere/", "", 10}, {}).status().code(), Code::kNotFound);
+  }
 }
 
 TEST_P(StoreConformance, ChangedObjectsAreCorruptAndSaySo) {
@@ -82,6 +84,7 @@ TEST_P(StoreConformance, StatGivesSizes) {
 TEST_P(StoreConformance, ListsOneLevel) {
   const auto store =
       make({{"top", "1"}, {"a/x", "12"}, {"a/b/y", "123"}, {"a-b/z", ""}, {".hidden", ""}, {"a/.h/x", ""}});
+  if (!lists(*store)) return;
   const ListPage top = list(*store, "", 1000);
   EXPECT_EQ(top.prefixes, (std::vector<std::string>{"a-b/", "a/"}));
   ASSERT_EQ(top.objects.size(), 1u);
@@ -102,6 +105,7 @@ TEST_P(StoreConformance, TinyPagesEqualOneBigPage) {
   for (int i = 0; i < 9; ++i) objects[fmt::format("d/f{}/x", i)] = "1";
   objects["d/.hidden1"] = objects["d/.hidden2"] = "";
   const auto store = make(objects);
+  if (!lists(*store)) return;
   const ListPage big = list(*store, "d/", 10'000);
   EXPECT_EQ(big.objects.size(), 57u);
   EXPECT_EQ(big.prefixes.size(), 9u);
@@ -117,28 +121,29 @@ TEST_P(StoreConformance, TinyPagesEqualOneBigPage) {
 }
 
 TEST_P(StoreConformance, OddNamesAreNames) {
-  const std::vector<std::string> names = {"with space",
-                                          "new\nline",
-                                          "\xff\xfe\x80 invalid",
-                                          "Schl\xc3\xb6\xc3\x9f.jpg",
-                                          "\xe7\x8c\xab.png",
-                                          "%41",
-                                          "a:b",
-                                          "quote\"'",
-                                          "-dash",
-                                          "\\back",
-                                          "~tilde",
-                                          "*?[x]",
-                                          std::string(255, 'n')};
+  std::vector<std::string> names = {"with space",
+                                    "new\nline",
+                                    "\xff\xfe\x80 invalid",
+                                    "Schl\xc3\xb6\xc3\x9f.jpg",
+                                    "\xe7\x8c\xab.png",
+                                    "%41",
+                                    "a:b",
+                                    "quote\"'",
+                                    "-dash",
+                                    "\\back",
+                                    "~tilde",
+                                    "*?[x]",
+                                    std::string(255, 'n')};
+  const std::string folder = GetParam().only_utf8 ? "odd dir\n/" : "odd dir\n\xff/";
+  if (GetParam().only_utf8) std::erase(names, "\xff\xfe\x80 invalid");
   Objects objects;
-  for (const auto& name : names) objects["odd dir\n\xff/" + name] = name;
+  for (const auto& name : names) objects[folder + name] = name;
   const auto store = make(objects);
-  const ListPage page = list(*store, "odd dir\n\xff/", 5);
+  for (const auto& [key, bytes] : objects) EXPECT_EQ(text_of(read(*store, whole(key)).value()), bytes);
+  if (!lists(*store)) return;
+  const ListPage page = list(*store, folder, 5);
   EXPECT_EQ(page.objects.size(), names.size());
-  for (const auto& object : page.objects) {
-    EXPECT_TRUE(objects.contains(object.key));
-    EXPECT_EQ(text_of(read(*store, whole(object.key)).value()), objects[object.key]);
-  }
+  for (const auto& object : page.objects) EXPECT_TRUE(objects.contains(object.key));
 }
 
 TEST_P(StoreConformance, ImpossibleNamesAreNotFound) {

@@ -12,6 +12,12 @@ Status larger_than_set_aside(uint64_t set_aside, uint64_t size) {
   return out_of_budget(fmt::format("{} bytes, and {} were set aside for it", size, set_aside), size);
 }
 
+Status read_failure(const ReadRequest& request, const Status& failure) {
+  const uint64_t needed = failure.bytes_needed(), given = request.set_aside_bytes.value_or(0);
+  const bool grew = request.set_aside_bytes && !request.range && failure.code() == Code::kUnsupported && needed > given;
+  return grew ? larger_than_set_aside(given, needed) : failure;
+}
+
 Result<ByteRange> resolve_range(const ReadRequest& request, uint64_t size) {
   if (request.expected_size && *request.expected_size != size) return size_changed(*request.expected_size, size);
   const ByteRange range = request.range.value_or(ByteRange{0, size});

@@ -6,6 +6,10 @@
 
 namespace forebay {
 
+/// What a read that failed answers: an object that was refused as too long for what its reader set aside is
+/// larger_than_set_aside(), all else stays as it is.
+Status read_failure(const ReadRequest& request, const Status& failure);
+
 /// The part of an object of `size` bytes that a request means; Corrupt where the object is not what the request
 /// expects, OutOfBudget where the reader has set aside too little for it.
 Result<ByteRange> resolve_range(const ReadRequest& request, uint64_t size);

@@ -27,6 +27,18 @@ struct ListRequest {
   /// Where the previous page ended; empty for the first page.
   std::string continuation;
   uint32_t max_keys = 10'000;
+  /// Only names after this one and up to (and with) that one, in byte order; empty for no bound. Obeyed by stores whose
+  /// ListingTraits say so; bounds have no '/' behind the prefix. From page to page `until` may only come nearer.
+  std::string after = {};
+  std::string until = {};
+};
+
+/// How a store wants to be listed.
+struct ListingTraits {
+  bool in_ranges =
+      false;  ///< pages come in byte order, and `after` and `until` are obeyed: a folder may be listed in parts
+  size_t at_once = 32;                 ///< listings in flight that it bears
+  std::string boundaries_folder = {};  ///< where walks may keep where the parts of large folders begin; empty: nowhere
 };
 
 /// One folder level: objects directly in it and the folders below it, so that callers may walk in parallel. In no
@@ -44,7 +56,12 @@ struct StoreStats {
   uint64_t requests = 0;
   uint64_t bytes = 0;
   uint64_t errors = 0;
-  uint64_t retries = 0;
+  uint64_t attempts = 0;    ///< requests as they went over the wire, where that is counted apart
+  uint64_t retries = 0;     ///< attempts after one that failed
+  uint64_t throttled = 0;   ///< answers that asked for fewer requests
+  uint64_t timeouts = 0;    ///< attempts that waited too long
+  uint64_t hedges = 0;      ///< second attempts while the first was slow
+  uint64_t hedges_won = 0;  ///< of these, answered first
   uint64_t in_flight = 0;
   uint64_t immediate = 0;  ///< reads served without waiting (page cache, memory)
   double seconds = 0;      ///< summed over requests, from issue to completion
@@ -63,11 +80,14 @@ class Store {
   virtual ~Store() = default;
 
   virtual void read(const ReadRequest& request, std::stop_token stop, ReadDone done) = 0;
+  /// True where sizes cost a request each and a missing object is best found when it is read.
+  virtual bool remote() const { return false; }
   /// True where read_now() is worth trying on the thread that needs the bytes.
   virtual bool reads_now() const { return false; }
   /// Answers at once when that needs no waiting (page cache, memory); nothing otherwise: then call read().
   virtual std::optional<Result<Buffer>> read_now(const ReadRequest&) { return std::nullopt; }
   virtual void list(const ListRequest& request, std::stop_token stop, ListDone done) = 0;
+  virtual ListingTraits listing() const { return {}; }
   virtual void stat(const std::string& key, std::stop_token stop, StatDone done) = 0;
 
   /// Finds how many requests this store serves best at once; null where it makes no difference (local files, memory).

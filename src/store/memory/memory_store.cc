@@ -50,7 +50,7 @@ Result<ListPage> MemoryStore::page(const ListRequest& request) const {
   ListPage page;
   const std::string& prefix = request.prefix;
   const std::shared_lock lock(mutex_);
-  auto at = objects_.lower_bound(prefix);
+  auto at = request.after.empty() ? objects_.lower_bound(prefix) : objects_.upper_bound(request.after);
   if (!request.continuation.empty()) {
     std::string after = request.continuation;
     if (after.back() == '/' && after.size() > prefix.size()) {
@@ -60,8 +60,9 @@ Result<ListPage> MemoryStore::page(const ListRequest& request) const {
       at = objects_.upper_bound(after);
     }
   }
-  bool any = !request.continuation.empty();
+  bool any = !request.continuation.empty() || !request.after.empty() || !request.until.empty();
   while (at != objects_.end() && at->first.starts_with(prefix)) {
+    if (!request.until.empty() && at->first > request.until) break;
     any = true;
     const std::string_view rest = std::string_view(at->first).substr(prefix.size());
     const size_t slash = rest.find('/');

@@ -24,6 +24,7 @@ class MemoryStore final : public Store {
   bool reads_now() const override { return true; }
   std::optional<Result<Buffer>> read_now(const ReadRequest& request) override;
   void list(const ListRequest& request, std::stop_token stop, ListDone done) override;
+  ListingTraits listing() const override { return {.in_ranges = true}; }
   void stat(const std::string& key, std::stop_token stop, StatDone done) override;
   std::string display_name(const std::string& key) const override { return "memory:" + key; }
   StoreStats stats() const override { return calls_->stats(); }

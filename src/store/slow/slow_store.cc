@@ -9,7 +9,7 @@
 #include "runtime/fork_guard.h"
 #include "store/calls.h"
 #include "store/request_slots.h"
-#include "store/slow/timer.h"
+#include "store/timer.h"
 
 namespace forebay {
 
@@ -35,7 +35,7 @@ class Slow final : public SlowStore {
                   [&](std::stop_token s, ReadDone d) { inner_->read(request, std::move(s), std::move(d)); });
   }
   void list(const ListRequest& request, std::stop_token stop, ListDone done) override {
-    start<ListPage>(request.prefix + '\n' + request.continuation, stop, std::move(done),
+    start<ListPage>(request.prefix + '\n' + request.continuation + request.after, stop, std::move(done),
                     [&](std::stop_token s, ListDone d) { inner_->list(request, std::move(s), std::move(d)); });
   }
   void stat(const std::string& key, std::stop_token stop, StatDone done) override {
@@ -43,6 +43,8 @@ class Slow final : public SlowStore {
                       [&](std::stop_token s, StatDone d) { inner_->stat(key, std::move(s), std::move(d)); });
   }
   std::shared_ptr<RequestSlots> slots() override { return slots_; }
+  bool remote() const override { return inner_->remote(); }
+  ListingTraits listing() const override { return inner_->listing(); }
   std::string display_name(const std::string& key) const override { return inner_->display_name(key); }
   StoreStats stats() const override { return core_->calls.stats(); }
 

@@ -1,4 +1,4 @@
-#include "store/slow/timer.h"
+#include "store/timer.h"
 
 #include <algorithm>
 #include <system_error>

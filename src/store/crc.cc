@@ -1,0 +1,85 @@
+#include "store/crc.h"
+
+#include <array>
+#include <cstddef>
+#include <cstring>
+
+namespace forebay {
+
+namespace {
+
+/// Eight bytes a step, by tables: entry [k][b] is what byte b does when k more bytes follow it. For polynomials with their bits
+/// reversed.
+template <typename Crc, Crc kPolynomial>
+class TableCrc {
+ public:
+  constexpr TableCrc() {
+    for (size_t byte = 0; byte < 256; ++byte) {
+      Crc crc = static_cast<Crc>(byte);
+      for (int bit = 0; bit < 8; ++bit) crc = crc & 1 ? crc >> 1 ^ kPolynomial : crc >> 1;
+      table_[0][byte] = crc;
+    }
+    for (size_t k = 1; k < 8; ++k) {
+      for (size_t byte = 0; byte < 256; ++byte) {
+        const Crc before = table_[k - 1][byte];
+        table_[k][byte] = before >> 8 ^ table_[0][before & 0xff];
+      }
+    }
+  }
+
+  Crc operator()(std::span<const uint8_t> bytes) const {
+    Crc crc = ~Crc{0};
+    const uint8_t* at = bytes.data();
+    size_t left = bytes.size();
+    for (; left >= 8; left -= 8, at += 8) {
+      uint64_t word = 0;
+      for (unsigned i = 0; i < 8; ++i) word |= uint64_t{at[i]} << 8 * i;
+      word ^= crc;
+      Crc next = 0;
+      for (unsigned i = 0; i < 8; ++i) next ^= table_[7 - i][word >> 8 * i & 0xff];
+      crc = next;
+    }
+    for (; left > 0; --left, ++at) crc = crc >> 8 ^ table_[0][(crc ^ *at) & 0xff];
+    return ~crc;
+  }
+
+ private:
+  std::array<std::array<Crc, 256>, 8> table_{};
+};
+
+#if defined(__x86_64__)
+__attribute__((target("sse4.2"))) uint32_t crc32c_by_instruction(std::span<const uint8_t> bytes) {
+  uint64_t crc = ~uint32_t{0};
+  const uint8_t* at = bytes.data();
+  size_t left = bytes.size();
+  for (; left >= 8; left -= 8, at += 8) {
+    uint64_t word;
+    std::memcpy(&word, at, sizeof word);
+    crc = __builtin_ia32_crc32di(crc, word);
+  }
+  for (; left > 0; --left, ++at) crc = __builtin_ia32_crc32qi(static_cast<uint32_t>(crc), *at);
+  return ~static_cast<uint32_t>(crc);
+}
+#endif
+
+}  // namespace
+
+uint32_t crc32_iso(std::span<const uint8_t> bytes) {
+  static constexpr TableCrc<uint32_t, 0xedb88320> kCrc;
+  return kCrc(bytes);
+}
+
+uint32_t crc32c(std::span<const uint8_t> bytes) {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("sse4.2")) return crc32c_by_instruction(bytes);
+#endif
+  static constexpr TableCrc<uint32_t, 0x82f63b78> kCrc;
+  return kCrc(bytes);
+}
+
+uint64_t crc64_nvme(std::span<const uint8_t> bytes) {
+  static constexpr TableCrc<uint64_t, 0x9a6c9329ac4bc9b5> kCrc;
+  return kCrc(bytes);
+}
+
+}  // namespace forebay

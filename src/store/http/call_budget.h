@@ -1,0 +1,38 @@
+#pragma once
+
+#include <algorithm>
+#include <mutex>
+
+namespace forebay {
+
+/// Allows a share of all calls something that costs the server more (to be tried again, to be sent twice): every call earns
+/// `share` of a token, up to `capacity`; it begins full. May be used from any thread.
+class CallBudget {
+ public:
+  CallBudget(double share, double capacity) : share_(share), capacity_(capacity), tokens_(capacity) {}
+
+  void earn() { add(share_); }
+  void give_back() { add(1); }
+  bool take() {
+    const std::lock_guard lock(mutex_);
+    if (tokens_ < 1) return false;
+    tokens_ -= 1;
+    return true;
+  }
+  bool empty() const {
+    const std::lock_guard lock(mutex_);
+    return tokens_ < 1;
+  }
+
+ private:
+  void add(double tokens) {
+    const std::lock_guard lock(mutex_);
+    tokens_ = std::min(tokens_ + tokens, capacity_);
+  }
+
+  const double share_, capacity_;
+  mutable std::mutex mutex_;
+  double tokens_;
+};
+
+}  // namespace forebay

@@ -1,0 +1,28 @@
+#include "store/http/content_range.h"
+
+#include <charconv>
+
+namespace forebay {
+
+std::optional<uint64_t> parse_count(std::string_view text) {
+  uint64_t value = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<ContentRange> parse_content_range(std::string_view text) {
+  constexpr std::string_view kUnit = "bytes ";
+  if (!text.starts_with(kUnit)) return std::nullopt;
+  text.remove_prefix(kUnit.size());
+  const size_t dash = text.find('-'), slash = text.find('/');
+  if (dash == std::string_view::npos || slash == std::string_view::npos || dash > slash) return std::nullopt;
+  const auto first = parse_count(text.substr(0, dash)), last = parse_count(text.substr(dash + 1, slash - dash - 1));
+  const std::string_view total_text = text.substr(slash + 1);
+  const auto total = parse_count(total_text);
+  if (!first || !last || *last < *first || (!total && total_text != "*") || (total && *last >= *total))
+    return std::nullopt;
+  return ContentRange{*first, *last, total};
+}
+
+}  // namespace forebay

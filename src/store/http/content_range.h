@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace forebay {
+
+struct ContentRange {
+  uint64_t first = 0, last = 0;
+  std::optional<uint64_t> total;  ///< absent where the server does not know it ("*")
+};
+
+/// "bytes 0-9/10"; nothing where the header is not of that form, or contradicts itself.
+std::optional<ContentRange> parse_content_range(std::string_view text);
+
+/// A whole text of decimal digits.
+std::optional<uint64_t> parse_count(std::string_view text);
+
+}  // namespace forebay

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <curl/curl.h>
+
+#include <string>
+#include <string_view>
+
+#include "forebay/status.h"
+
+namespace forebay {
+
+/// What a failed transfer means to whoever started it. `detail` is libcurl's own text; only parts without secrets are shown.
+Status curl_error(CURLcode code, CURL* easy, std::string_view url, std::string_view detail);
+
+}  // namespace forebay

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <curl/curl.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "store/calls.h"
+#include "store/http/curl_transfer.h"
+#include "store/http/curl_transport.h"
+#include "store/read_buffers.h"
+
+namespace forebay {
+
+/// The thread that all transfers run on, with its epoll, queue and handles. send() and close() may be called from any
+/// thread; everything else happens on the loop's own, which keeps the loop alive until it has ended.
+class CurlLoop : public std::enable_shared_from_this<CurlLoop> {
+ public:
+  explicit CurlLoop(const CurlTransportOptions& options);
+  ~CurlLoop();
+
+  void send(HttpRequest request, std::stop_token stop, HttpTransport::Done done);
+  /// Answers everything, then ends the thread (which ends after its answer where that is who calls).
+  void close();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Waiting {
+    HttpRequest request;
+    std::shared_ptr<Call<HttpResponse>> call;
+  };
+  /// Names are looked up one at a time for each origin: libcurl would start a thread for each transfer.
+  struct Lookup {
+    CurlTransfer* by = nullptr;
+    std::vector<std::unique_ptr<CurlTransfer>> others;
+  };
+  using Transfer = std::unique_ptr<CurlTransfer>;
+
+  friend class CurlTransfer;
+  ReadBuffers& buffers() { return *buffers_; }
+  bool may_look_up(CurlTransfer* transfer);
+  void looked_up(CurlTransfer* transfer);
+
+  Status start_thread();
+  Status open_multi();
+  void wake();
+  void run();
+  void take_inbox();
+  void start_waiting();
+  void start(Transfer transfer);
+  void wait_and_serve();
+  int wait_ms();
+  void serve_timer();
+  void collect_finished();
+  Transfer remove(CurlTransfer* transfer);
+  void finish(Transfer transfer, CURLcode code);
+  void wait_for_lookup(Transfer transfer);
+  void wait_for_descriptor(Transfer transfer);
+  void end_lookup(const CurlTransfer& transfer, const Status& failure);
+  void check_deadlines();
+  void drop_answered();
+  size_t room_for_connections() const;
+  void clean_up();
+
+  static int on_socket(CURL* easy, curl_socket_t socket, int what, void* loop, void* known);
+  static int on_timer(CURLM* multi, long timeout_ms, void* loop);
+
+  const CurlTransportOptions options_;
+  CallTable calls_;  // outlives all that holds calls
+  const std::shared_ptr<ReadBuffers> buffers_;
+
+  std::mutex mutex_;
+  std::deque<Waiting> inbox_;
+  bool closing_ = false;
+  std::thread thread_;
+  std::atomic<bool> some_stopped_{false};
+  int wake_fd_ = -1, epoll_fd_ = -1;
+
+  // The rest belongs to the loop's thread.
+  CURLM* multi_ = nullptr;
+  CURLSH* share_ = nullptr;
+  size_t max_active_ = 0;
+  std::optional<Clock::time_point> timer_, retry_at_;
+  Clock::time_point next_check_{};
+  std::deque<Transfer> queue_;
+  std::unordered_map<CurlTransfer*, Transfer> active_;
+  std::unordered_map<std::string, Lookup> lookups_;
+  std::vector<CurlHandle> idle_handles_;
+};
+
+}  // namespace forebay

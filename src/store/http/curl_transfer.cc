@@ -1,0 +1,348 @@
+#include "store/http/curl_transfer.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "store/http/curl_error.h"
+#include "store/http/curl_loop.h"
+#include "store/http/http_url.h"
+
+namespace forebay {
+
+namespace {
+
+constexpr size_t kMaxHeaderBytes = 256 << 10;
+constexpr uint64_t kTrustedBytes = 64 << 20;  // a server that announces more gets memory as the bytes come
+constexpr long kReceiveBytes = 128 << 10;
+
+std::shared_ptr<const HttpConnectionOptions> or_default(const std::shared_ptr<const HttpConnectionOptions>& options) {
+  static const auto defaults = std::make_shared<const HttpConnectionOptions>();
+  return options ? options : defaults;
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.remove_suffix(1);
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front()))) text.remove_prefix(1);
+  return text;
+}
+
+double seconds(int ms) { return ms / 1000.0; }
+
+bool is_folder(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(path, ignored);
+}
+
+std::string from_environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+/// libcurl keeps the authorities that it has read only where they are one file; reading them costs 10 ms a connection.
+void set_authorities(CURL* easy, const HttpConnectionOptions& options) {
+  static const std::string system_file = "/etc/ssl/certs/ca-certificates.crt";
+  std::string file = options.ca_file, folder;
+  if (file.empty()) file = from_environment("SSL_CERT_FILE"), folder = from_environment("SSL_CERT_DIR");
+  if (is_folder(file)) folder = std::exchange(file, "");
+  if (file.empty() && folder.empty()) {
+    if (::access(system_file.c_str(), R_OK) != 0) return;
+    file = system_file;
+  }
+  curl_easy_setopt(easy, CURLOPT_CAINFO, file.empty() ? nullptr : file.c_str());
+  curl_easy_setopt(easy, CURLOPT_CAPATH, folder.empty() ? nullptr : folder.c_str());
+}
+
+}  // namespace
+
+CurlTransfer::CurlTransfer(HttpRequest request, std::shared_ptr<Call<HttpResponse>> call, CurlLoop& loop)
+    : request_(std::move(request)), options_(or_default(request_.connection)), call_(std::move(call)), loop_(loop),
+      origin_(host_and_port(request_.url)) {}
+
+Status CurlTransfer::set_up(CurlHandle handle, CURLSH* share) {
+  handle_ = std::move(handle);
+  CURL* const easy = handle_.easy;
+  if (handle_.set_up_for != options_) {
+    curl_easy_reset(easy);
+    curl_easy_setopt(easy, CURLOPT_SHARE, share);
+    set_connection_options(*options_);
+    handle_.set_up_for = options_;
+  }
+  curl_easy_setopt(easy, CURLOPT_PRIVATE, this);
+  curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, detail_);
+  curl_easy_setopt(easy, CURLOPT_HEADERDATA, this);
+  curl_easy_setopt(easy, CURLOPT_WRITEDATA, this);
+  curl_easy_setopt(easy, CURLOPT_READDATA, this);
+  curl_easy_setopt(easy, CURLOPT_SEEKDATA, this);
+  curl_easy_setopt(easy, CURLOPT_PREREQDATA, this);
+  curl_easy_setopt(easy, CURLOPT_RESOLVER_START_DATA, this);
+  curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, this);
+  int connect_ms = options_->connect_timeout_ms;
+  if (request_.first_byte_within_ms > 0) connect_ms = std::min(connect_ms, request_.first_byte_within_ms);
+  curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(std::max(connect_ms, 1)));
+  set_method();
+  if (curl_easy_setopt(easy, CURLOPT_URL, request_.url.c_str()) != CURLE_OK)
+    return out_of_budget("no memory for a URL", 0);
+
+  header_lines_.clear();
+  for (const HttpHeader& header : request_.headers) {
+    if (header.name.empty() ||
+        (header.name + header.value).find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos) {
+      return invalid_argument(fmt::format("the header '{}' holds a line break; take it out",
+                                          trimmed(header.name.substr(0, header.name.find_first_of("\r\n")))));
+    }
+    header_lines_.push_back(header.value.empty() ? header.name + ';' : header.name + ": " + header.value);
+  }
+  header_lines_.emplace_back("Expect:");
+  header_list_.resize(header_lines_.size());
+  for (size_t i = 0; i < header_lines_.size(); ++i) {
+    header_list_[i] = {header_lines_[i].data(), i + 1 < header_lines_.size() ? &header_list_[i + 1] : nullptr};
+  }
+  curl_easy_setopt(easy, CURLOPT_HTTPHEADER, header_list_.data());
+  if (started_ == Clock::time_point{}) started_ = Clock::now();
+  return {};
+}
+
+void CurlTransfer::set_connection_options(const HttpConnectionOptions& options) {
+  CURL* const easy = handle_.easy;
+  curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);  // a stop does not wait for the name service
+  curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
+  curl_easy_setopt(easy, CURLOPT_DISALLOW_USERNAME_IN_URL, 1L);
+  curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+  curl_easy_setopt(easy, CURLOPT_USERAGENT, "forebay");
+  curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, kReceiveBytes);
+  curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
+  curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
+  curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
+  curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
+  curl_easy_setopt(easy, CURLOPT_READFUNCTION, on_upload);
+  curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, on_seek);
+  curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_connected);
+  curl_easy_setopt(easy, CURLOPT_RESOLVER_START_FUNCTION, on_lookup);
+  curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_open_socket);
+  curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, options.verify ? 1L : 0L);
+  curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, options.verify ? 2L : 0L);
+  set_authorities(easy, options);
+  if (!options.proxy.empty()) curl_easy_setopt(easy, CURLOPT_PROXY, options.proxy.c_str());
+}
+
+void CurlTransfer::set_method() {
+  CURL* const easy = handle_.easy;
+  curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, nullptr);
+  curl_easy_setopt(easy, CURLOPT_NOBODY, 0L);
+  curl_easy_setopt(easy, CURLOPT_UPLOAD, 0L);
+  curl_easy_setopt(easy, CURLOPT_HTTPGET, 1L);
+  // Against an old connection that held HTTP/2, waiting for it to be ready beats a hundred handshakes.
+  curl_easy_setopt(easy, CURLOPT_PIPEWAIT, request_.url.starts_with("https:") ? 1L : 0L);
+  if (request_.method == "GET") return;
+  if (request_.method == "HEAD") {
+    curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
+  } else if (request_.method == "DELETE") {
+    curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, "DELETE");
+  } else {
+    curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
+    curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request_.method.c_str());
+    curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(request_.body.size()));
+  }
+}
+
+void CurlTransfer::begin_again(bool keep_clock) {
+  if (!keep_clock) started_ = {};
+  waits_for_lookup = lacks_descriptor = false;
+  response_ = {};
+  announced_ = -1;
+  header_bytes_ = received_ = uploaded_ = 0;
+  failure_ = {};
+  connected_ = last_byte_ = {};
+  detail_[0] = '\0';
+}
+
+bool CurlTransfer::has_body() const {
+  return request_.method != "HEAD" && response_.status >= 200 && response_.status != 204 && response_.status != 304;
+}
+
+size_t CurlTransfer::on_header(char* line, size_t size, size_t count, void* transfer) {
+  const size_t bytes = size * count;
+  return static_cast<CurlTransfer*>(transfer)->header_line({line, bytes}) ? bytes : 0;
+}
+
+bool CurlTransfer::header_line(std::string_view line) {
+  last_byte_ = Clock::now();
+  if (line.starts_with("HTTP/")) {  // also after a 100 (Continue)
+    response_ = {};
+    announced_ = -1;
+    response_.major_version = line.starts_with("HTTP/2") ? 2 : 1;
+    const size_t space = line.find(' ');
+    if (space != std::string_view::npos)
+      std::from_chars(line.data() + space + 1, line.data() + line.size(), response_.status);
+    return true;
+  }
+  header_bytes_ += line.size();
+  if (header_bytes_ > kMaxHeaderBytes) {
+    failure_ = unsupported(fmt::format("{} sends more than {} KiB of headers", origin_, kMaxHeaderBytes >> 10));
+    return false;
+  }
+  line = trimmed(line);
+  if (line.empty()) return end_of_headers();
+  const size_t colon = line.find(':');
+  if (colon == std::string_view::npos) return true;
+  HttpHeader header{std::string(line.substr(0, colon)), std::string(trimmed(line.substr(colon + 1)))};
+  for (char& c : header.name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (header.name == "content-length") {
+    int64_t length = -1;
+    const auto [end, error] = std::from_chars(header.value.data(), header.value.data() + header.value.size(), length);
+    if (error == std::errc() && length >= 0) announced_ = length;
+  }
+  response_.headers.push_back(std::move(header));
+  return true;
+}
+
+Status CurlTransfer::refuse(uint64_t size) const {
+  return unsupported(fmt::format("the answer of {} is too long: {} bytes or more, and {} are allowed", origin_, size,
+                                 request_.max_body_bytes))
+      .with_bytes_needed(size);
+}
+
+bool CurlTransfer::end_of_headers() {
+  if (!response_.header("transfer-encoding").empty()) announced_ = -1;
+  if (has_body() && announced_ > 0 && static_cast<uint64_t>(announced_) > request_.max_body_bytes) {
+    failure_ = refuse(static_cast<uint64_t>(announced_));
+    return false;
+  }
+  return true;
+}
+
+size_t CurlTransfer::on_body(char* bytes, size_t size, size_t count, void* transfer) {
+  const size_t total = size * count;
+  return static_cast<CurlTransfer*>(transfer)->take_body(bytes, total) ? total : 0;
+}
+
+bool CurlTransfer::take_body(const char* bytes, size_t size) {
+  if (size == 0) return true;
+  if (!room_for(received_ + size)) return false;
+  std::memcpy(response_.body.data() + received_, bytes, size);
+  received_ += size;
+  last_byte_ = Clock::now();
+  return true;
+}
+
+bool CurlTransfer::room_for(size_t size) {
+  Buffer& body = response_.body;
+  if (size <= body.size()) return true;
+  if (size > request_.max_body_bytes) {
+    failure_ = refuse(size);
+    return false;
+  }
+  uint64_t wanted = std::max<uint64_t>({size, size_t{16} << 10, body.size() * 2});
+  if (announced_ > 0 && body.empty()) {
+    wanted = std::max<uint64_t>(
+        size, std::min(static_cast<uint64_t>(announced_), std::max(kTrustedBytes, request_.expected_body_bytes)));
+  } else if (body.empty() && response_.status / 100 == 2) {
+    wanted = std::max<uint64_t>(wanted, std::min(request_.expected_body_bytes, request_.max_body_bytes));
+  }
+  if (announced_ > 0) wanted = std::max<uint64_t>(size, std::min(wanted, static_cast<uint64_t>(announced_)));
+  auto larger = loop_.buffers().acquire(std::min(wanted, std::max<uint64_t>(request_.max_body_bytes, size)));
+  if (!larger.ok()) {
+    failure_ = larger.status();
+    return false;
+  }
+  if (received_ > 0) std::memcpy(larger->data(), body.data(), received_);
+  body = std::move(*larger);
+  return true;
+}
+
+size_t CurlTransfer::on_upload(char* bytes, size_t size, size_t count, void* transfer) {
+  auto& self = *static_cast<CurlTransfer*>(transfer);
+  const size_t part = std::min(size * count, self.request_.body.size() - self.uploaded_);
+  if (part > 0) std::memcpy(bytes, self.request_.body.data() + self.uploaded_, part);
+  self.uploaded_ += part;
+  self.connected_ = Clock::now();  // the answer is waited for from the end of the request on
+  return part;
+}
+
+int CurlTransfer::on_seek(void* transfer, curl_off_t offset, int origin) {
+  auto& self = *static_cast<CurlTransfer*>(transfer);
+  if (origin != SEEK_SET || offset < 0 || static_cast<uint64_t>(offset) > self.request_.body.size())
+    return CURL_SEEKFUNC_FAIL;
+  self.uploaded_ = static_cast<size_t>(offset);
+  return CURL_SEEKFUNC_OK;
+}
+
+int CurlTransfer::on_connected(void* transfer, char*, char*, int, int) {
+  static_cast<CurlTransfer*>(transfer)->connected_ = Clock::now();
+  return CURL_PREREQFUNC_OK;
+}
+
+int CurlTransfer::on_lookup(void*, void*, void* transfer) {
+  auto* self = static_cast<CurlTransfer*>(transfer);
+  return self->loop_.may_look_up(self) ? 0 : 1;
+}
+
+curl_socket_t CurlTransfer::on_open_socket(void* transfer, curlsocktype, curl_sockaddr* address) {
+  auto* self = static_cast<CurlTransfer*>(transfer);
+  self->loop_.looked_up(self);
+  const int fd = ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+  if (fd < 0 && (errno == EMFILE || errno == ENFILE)) self->lacks_descriptor = true;
+  return fd < 0 ? CURL_SOCKET_BAD : fd;
+}
+
+Result<HttpResponse> CurlTransfer::result(CURLcode code) {
+  if (!failure_.ok()) return failure_;
+  const bool whole = !has_body() || announced_ < 0 || received_ == static_cast<uint64_t>(announced_);
+  if (code == CURLE_OK && whole) {
+    if (response_.body.size() != received_) response_.body = response_.body.slice(0, received_);
+    return std::move(response_);
+  }
+  if (response_.status >= 200 && announced_ >= 0 && received_ < static_cast<uint64_t>(announced_)) {
+    return unavailable(fmt::format("cut off after {} of {} bytes", received_, announced_));
+  }
+  if (response_.status >= 200 && code != CURLE_OK && has_body()) {
+    return unavailable(fmt::format("cut off after {} bytes ({})", received_, curl_easy_strerror(code)));
+  }
+  if (code == CURLE_OPERATION_TIMEDOUT) return no_connection();
+  return curl_error(code, handle_.easy, request_.url, detail_);
+}
+
+Status CurlTransfer::no_connection() const {
+  int limit_ms = options_->connect_timeout_ms;
+  if (request_.first_byte_within_ms > 0) limit_ms = std::min(limit_ms, request_.first_byte_within_ms);
+  return unavailable(fmt::format("no connection to {} within {} s", origin_, seconds(limit_ms)));
+}
+
+Status CurlTransfer::check_deadlines(Clock::time_point now) const {
+  const auto over = [now](Clock::time_point since, int limit_ms) {
+    return now - since > std::chrono::milliseconds(limit_ms);
+  };
+  if (last_byte_ != Clock::time_point{}) {
+    if (!over(last_byte_, options_->stall_timeout_ms)) return {};
+    return unavailable(fmt::format("no byte came from {} for {} s: stalled after {} bytes", origin_,
+                                   seconds(options_->stall_timeout_ms), received_));
+  }
+  const int within = request_.first_byte_within_ms;
+  // A body that is still going out is no silence.
+  const bool late = within > 0 && over(request_.body.empty() ? started_ : std::max(started_, connected_), within);
+  if (connected_ == Clock::time_point{}) {
+    // libcurl sees to this by itself, but not while it waits for another transfer's connection.
+    constexpr int kSlackMs = 1000;
+    if (!late && !over(started_, options_->connect_timeout_ms + kSlackMs)) return {};
+    return no_connection();
+  }
+  if (!late && !over(connected_, options_->first_byte_timeout_ms)) return {};
+  return unavailable(
+      fmt::format("{} was connected, but did not answer within {} s", origin_,
+                  seconds(late ? std::min(within, options_->first_byte_timeout_ms) : options_->first_byte_timeout_ms)));
+}
+
+}  // namespace forebay

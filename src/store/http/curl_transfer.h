@@ -1,0 +1,87 @@
+#pragma once
+
+#include <curl/curl.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "store/calls.h"
+#include "store/http/http_transport.h"
+#include "store/read_buffers.h"
+
+namespace forebay {
+
+class CurlLoop;
+
+/// An easy handle, and the connection options that it was last set up for.
+struct CurlHandle {
+  CURL* easy = nullptr;
+  std::shared_ptr<const HttpConnectionOptions> set_up_for;
+};
+
+/// One request under way: what libcurl's callbacks fill in. Lives on the loop's thread.
+class CurlTransfer {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  CurlTransfer(HttpRequest request, std::shared_ptr<Call<HttpResponse>> call, CurlLoop& loop);
+
+  /// Makes the handle this transfer's. An error where libcurl refuses a setting.
+  Status set_up(CurlHandle handle, CURLSH* share);
+  CurlHandle take_handle() { return std::exchange(handle_, {}); }
+  /// Forgets what came, for another start, and unless told otherwise when it started.
+  void begin_again(bool keep_clock);
+
+  Result<HttpResponse> result(CURLcode code);
+  /// The error of a transfer that waited too long at `now`; success where it may go on.
+  Status check_deadlines(Clock::time_point now) const;
+
+  CURL* easy() const { return handle_.easy; }
+  Call<HttpResponse>& call() const { return *call_; }
+  const HttpRequest& request() const { return request_; }
+  const std::string& origin() const { return origin_; }
+  bool waits_for_lookup = false;  ///< ended because somebody else looks the name up
+  bool lacks_descriptor = false;  ///< ended because the process may not open another socket
+  int descriptor_tries = 0;
+
+ private:
+  static size_t on_header(char* line, size_t size, size_t count, void* transfer);
+  static size_t on_body(char* bytes, size_t size, size_t count, void* transfer);
+  static size_t on_upload(char* bytes, size_t size, size_t count, void* transfer);
+  static int on_seek(void* transfer, curl_off_t offset, int origin);
+  static int on_connected(void* transfer, char*, char*, int, int);
+  static int on_lookup(void* state, void*, void* transfer);
+  static curl_socket_t on_open_socket(void* transfer, curlsocktype purpose, curl_sockaddr* address);
+
+  void set_connection_options(const HttpConnectionOptions& options);
+  void set_method();
+  bool header_line(std::string_view line);
+  bool end_of_headers();
+  bool take_body(const char* bytes, size_t size);
+  bool room_for(size_t size);
+  Status refuse(uint64_t size) const;
+  Status no_connection() const;
+  bool has_body() const;
+
+  HttpRequest request_;
+  const std::shared_ptr<const HttpConnectionOptions> options_;
+  const std::shared_ptr<Call<HttpResponse>> call_;
+  CurlLoop& loop_;
+  const std::string origin_;
+  CurlHandle handle_;
+  std::vector<std::string> header_lines_;
+  std::vector<curl_slist> header_list_;
+  char detail_[CURL_ERROR_SIZE] = {};
+
+  HttpResponse response_;
+  int64_t announced_ = -1;  ///< bytes of the body
+  size_t header_bytes_ = 0, received_ = 0, uploaded_ = 0;
+  Status failure_;  ///< why a callback ended the transfer
+  Clock::time_point started_{}, connected_{}, last_byte_{};
+};
+
+}  // namespace forebay

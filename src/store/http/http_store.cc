@@ -1,0 +1,360 @@
+#include "store/http/http_store.h"
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "runtime/fork_guard.h"
+#include "store/calls.h"
+#include "store/http/content_range.h"
+#include "store/http/curl_transport.h"
+#include "store/http/http_checksum.h"
+#include "store/http/http_status.h"
+#include "store/http/http_url.h"
+#include "store/object_pins.h"
+#include "store/range.h"
+#include "store/request_slots.h"
+#include "store/s3/percent.h"
+#include "store/s3/s3_checksum.h"
+
+namespace forebay {
+
+namespace {
+
+constexpr int kRedirects = 5;
+constexpr int kChecksumTries = 3;
+constexpr size_t kLongestUrl = 64 << 10;
+constexpr uint64_t kMaxUnknownBytes = uint64_t{16} << 30;
+constexpr uint64_t kSpareBytes = 1 << 20;               // an object that has grown is told from its size
+constexpr uint64_t kWholeForPart = uint64_t{64} << 20;  // what is fetched whole from a server that knows no ranges
+
+bool is_redirect(const HttpResponse& response) {
+  const int s = response.status;
+  return (s == 301 || s == 302 || s == 303 || s == 307 || s == 308) && !response.header("location").empty();
+}
+
+bool sayable(const ByteRange& range) {
+  constexpr uint64_t kMost = uint64_t{1} << 62;
+  return range.length > 0 && range.offset < kMost && range.length < kMost;
+}
+
+/// What a fetch is after, besides its URL.
+struct Wanted {
+  std::string method = "GET";
+  std::optional<ByteRange> range;
+  uint64_t expected_bytes = 0, max_bytes = 0;
+};
+
+Wanted wanted_by(const ReadRequest& request) {
+  if (request.range) {
+    const uint64_t end = request.range->offset + request.range->length;
+    return {"GET", request.range, request.range->length,
+            std::max({end, request.expected_size.value_or(0), kWholeForPart}) + kSpareBytes};
+  }
+  if (request.expected_size) return {"GET", {}, *request.expected_size, *request.expected_size + kSpareBytes};
+  return {"GET", {}, 0, kMaxUnknownBytes};
+}
+
+std::optional<HttpHeader> login(const HttpUrl& url) {
+  if (url.user_info.empty()) return std::nullopt;
+  std::string plain;
+  for (const char c : url.user_info) plain += c == '+' ? std::string("%2B") : std::string(1, c);  // '+' is itself here
+  plain = percent_decode_listing(plain);
+  return HttpHeader{"Authorization", "Basic " + base64({reinterpret_cast<const uint8_t*>(plain.data()), plain.size()})};
+}
+
+Status check_part(const ByteRange& range, const HttpResponse& response) {
+  const auto given = parse_content_range(response.header("content-range"));
+  const bool right = given && given->first == range.offset && given->last <= range.offset + range.length - 1 &&
+                     given->last - given->first + 1 == response.body.size();
+  return right ? Status() : unavailable("the server answered with another part than it was asked for");
+}
+
+std::string lower(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+/// What callbacks use; they hold no store, so none ends on a thread of its own.
+class Core : public std::enable_shared_from_this<Core> {
+ public:
+  Core(HttpOptions options, std::string headers_only_to, std::shared_ptr<HttpTransport> transport)
+      : options_(listening(std::move(options), slots_)), headers_only_to_(lower(std::move(headers_only_to))),
+        caller_(retrying_caller(std::move(transport), options_.caller)) {}
+
+  void read(const ReadRequest& request, std::stop_token stop, Store::ReadDone done);
+  void stat(const std::string& key, std::stop_token stop, Store::StatDone done);
+  void close() {
+    calls_.close();
+    caller_->close();
+  }
+  StoreStats stats() const;
+  const std::shared_ptr<RequestSlots>& slots() const { return slots_; }
+
+ private:
+  using Fetched = std::function<void(Result<HttpResponse>)>;
+  using Answer = std::function<void(Result<ObjectInfo>)>;
+
+  void fetch(const std::string& name, const HttpUrl& url, const Wanted& wanted, bool same_host, int redirects,
+             std::stop_token stop, Fetched done);
+  HttpRequest request_of(const HttpUrl& url, const Wanted& wanted, bool same_host) const;
+  static std::function<Status(const HttpResponse&)> judge_of(const Wanted& wanted);
+  void size_of(const std::string& name, const HttpUrl& url, std::stop_token stop, Answer done);
+  void size_by_get(const std::string& name, const HttpUrl& url, std::stop_token stop, Answer done);
+  Result<Buffer> bytes_of(const ReadRequest& request, const HttpUrl& url, const HttpResponse& response);
+  Status pin(const HttpUrl& url, const HttpResponse& response, uint64_t size);
+
+  static HttpOptions listening(HttpOptions options, std::shared_ptr<RequestSlots> slots) {
+    options.caller.on_throttled = [slots = std::move(slots)] { slots->throttled(); };
+    return options;
+  }
+
+  const std::shared_ptr<RequestSlots> slots_ = std::make_shared<RequestSlots>();
+  const HttpOptions options_;
+  const std::string headers_only_to_;
+  CallTable calls_;
+  ObjectPins pins_;
+  const std::shared_ptr<RetryingCaller> caller_;
+};
+
+/// What no server has an object for is not even asked.
+Result<HttpUrl> url_of(const std::string& key) {
+  const bool possible =
+      key.size() <= kLongestUrl && key.find('\0') == std::string::npos && key.find("%00") == std::string::npos;
+  if (!possible) return not_found("no such object: no server knows an address like this");
+  return parse_http_url(key);
+}
+
+HttpRequest Core::request_of(const HttpUrl& url, const Wanted& wanted, bool same_host) const {
+  HttpRequest request;
+  request.method = wanted.method;
+  request.url = url.text();
+  if (same_host && (headers_only_to_.empty() || headers_only_to_ == url.origin())) request.headers = options_.headers;
+  if (auto header = login(url)) {
+    std::erase_if(request.headers, [](const HttpHeader& other) { return lower(other.name) == "authorization"; });
+    request.headers.push_back(std::move(*header));
+  }
+  if (wanted.range) {
+    const ByteRange range = *wanted.range;
+    request.headers.push_back({"Range", fmt::format("bytes={}-{}", range.offset, range.offset + range.length - 1)});
+  }
+  request.expected_body_bytes = wanted.expected_bytes;
+  request.max_body_bytes = wanted.max_bytes;
+  request.connection = options_.connection;
+  return request;
+}
+
+/// Mismatches are tried again, since the way may be at fault, but not for ever, since the object may be.
+std::function<Status(const HttpResponse&)> Core::judge_of(const Wanted& wanted) {
+  return [wanted, mismatches = std::make_shared<std::atomic<int>>(0)](const HttpResponse& response) -> Status {
+    if (is_redirect(response)) return {};
+    FOREBAY_RETURN_IF_ERROR(judge_http_status(response));
+    if (wanted.method == "HEAD") return {};
+    if (response.status == 206) {
+      if (!wanted.range) return unavailable("the server answered with a part where the whole was asked for");
+      return check_part(*wanted.range, response);
+    }
+    Status checked = check_http_checksum(response);
+    if (checked.ok() || ++*mismatches < kChecksumTries) return checked;
+    return corrupt(checked.message());
+  };
+}
+
+void Core::fetch(const std::string& name, const HttpUrl& url, const Wanted& wanted, bool same_host, int redirects,
+                 std::stop_token stop, Fetched done) {
+  HttpCall call;
+  call.name = name;
+  call.hedge = true;
+  call.make = [self = shared_from_this(), url, wanted, same_host](int, HttpCall::MadeRequest made) {
+    made(self->request_of(url, wanted, same_host));
+  };
+  call.judge = judge_of(wanted);
+  auto arrived = [self = shared_from_this(), name, url, wanted, same_host, redirects, stop,
+                  done = std::move(done)](Result<HttpResponse> response) {
+    if (!response.ok() || !is_redirect(*response)) return done(std::move(response));
+    auto target = resolve_location(url, response->header("location"));
+    if (!target.ok()) return done(target.status());
+    if (redirects == 0)
+      return done(invalid_argument(
+          fmt::format("more than {} redirects; give the address where the object is in the end", kRedirects)));
+    if (url.scheme == "https" && target->scheme == "http") {
+      return done(
+          invalid_argument(fmt::format("the server sends from https to http ('{}'), which is not followed; give that "
+                                       "address if the plain connection is wanted",
+                                       url_for_messages(target->text()))));
+    }
+    const bool same = same_host && target->origin() == url.origin();
+    if (same) target->user_info = url.user_info;
+    self->fetch(name, *target, wanted, same, redirects - 1, stop, done);
+  };
+  caller_->call(std::move(call), stop, std::move(arrived));
+}
+
+Status Core::pin(const HttpUrl& url, const HttpResponse& response, uint64_t size) {
+  const std::string_view etag = response.header("etag");
+  const bool strong = etag.starts_with('"');
+  const Status pinned = pins_.check(url.text(), strong ? std::string(etag) : fmt::format("{} bytes", size));
+  return pinned.ok() ? pinned
+                     : corrupt(fmt::format("changed while it was read: the server gives another {} than at first",
+                                           strong ? "ETag" : "size"));
+}
+
+Result<Buffer> Core::bytes_of(const ReadRequest& request, const HttpUrl& url, const HttpResponse& response) {
+  const bool part = response.status == 206;
+  uint64_t size = response.body.size();
+  if (part) {
+    const auto given = parse_content_range(response.header("content-range"));
+    // A server that does not tell the size gave what it had of the range.
+    size = given->total.value_or(response.body.size() < request.range->length
+                                     ? given->last + 1
+                                     : std::max(given->last + 1, request.expected_size.value_or(0)));
+  }
+  FOREBAY_ASSIGN(const ByteRange range, resolve_range(request, size));
+  FOREBAY_RETURN_IF_ERROR(pin(url, response, size));
+  if (!part) return response.body.slice(range.offset, range.length);
+  return response.body;
+}
+
+void Core::read(const ReadRequest& request, std::stop_token stop, Store::ReadDone done) {
+  const std::string name = url_for_messages(request.key);
+  const auto call = calls_.begin<Buffer>(name, stop, std::move(done));
+  if (call->answered()) return;
+  const auto answer = [call, name](Result<Buffer> bytes) {
+    call->answer(bytes.ok() ? std::move(bytes) : Result<Buffer>(bytes.status().with_key(name)));
+  };
+  const auto url = url_of(request.key);
+  if (!url.ok()) return answer(url.status());
+  if (request.range && !sayable(*request.range)) {
+    return size_of(name, *url, stop, [request, answer](Result<ObjectInfo> info) {
+      const Status status = info.ok() ? resolve_range(request, info->size).status() : info.status();
+      answer(status.ok() ? Result<Buffer>(Buffer()) : Result<Buffer>(status));
+    });
+  }
+  fetch(name, *url, wanted_by(request), true, kRedirects, stop,
+        [self = shared_from_this(), request, url = *url, answer](Result<HttpResponse> response) {
+          if (response.ok()) return answer(self->bytes_of(request, url, *response));
+          const bool too_long = response.status().code() == Code::kUnsupported;
+          if (too_long && request.expected_size && !request.range)
+            return answer(corrupt(fmt::format("changed: the listing said {} bytes, now {}", *request.expected_size,
+                                              response.status().message())));
+          if (too_long && request.range)
+            return answer(unsupported(fmt::format("the server does not know byte ranges and sends the whole object; {}",
+                                                  response.status().message())));
+          answer(read_failure(request, response.status()));
+        });
+}
+
+void Core::stat(const std::string& key, std::stop_token stop, Store::StatDone done) {
+  const std::string name = url_for_messages(key);
+  const auto call = calls_.begin<ObjectInfo>(name, stop, std::move(done));
+  if (call->answered()) return;
+  const auto answer = [call, name, key](Result<ObjectInfo> info) {
+    if (!info.ok()) {
+      call->answer(info.status().with_key(name));
+    } else {
+      call->answer(ObjectInfo{key, info->size});
+    }
+  };
+  const auto url = url_of(key);
+  if (!url.ok()) return answer(url.status());
+  size_of(name, *url, stop, answer);
+}
+
+void Core::size_of(const std::string& name, const HttpUrl& url, std::stop_token stop, Answer done) {
+  const Wanted head{"HEAD", {}, 0, kWholeForPart};
+  fetch(name, url, head, true, kRedirects, stop,
+        [self = shared_from_this(), name, url, stop, done](Result<HttpResponse> response) {
+          if (!response.ok()) {
+            // Servers that refuse HEAD say so in many ways; the answer to a GET is the one that counts.
+            const Code code = response.status().code();
+            if (code == Code::kInvalidArgument || code == Code::kUnsupported)
+              return self->size_by_get(name, url, stop, done);
+            return done(response.status());
+          }
+          const auto size = parse_count(response->header("content-length"));
+          if (!size) return self->size_by_get(name, url, stop, done);
+          const Status pinned = self->pin(url, *response, *size);
+          done(pinned.ok() ? Result<ObjectInfo>(ObjectInfo{name, *size}) : Result<ObjectInfo>(pinned));
+        });
+}
+
+void Core::size_by_get(const std::string& name, const HttpUrl& url, std::stop_token stop, Answer done) {
+  const Wanted first_byte{"GET", ByteRange{0, 1}, 1, kWholeForPart};
+  fetch(name, url, first_byte, true, kRedirects, stop,
+        [self = shared_from_this(), url, done](Result<HttpResponse> response) {
+          if (!response.ok()) return done(response.status());
+          uint64_t size = response->body.size();
+          if (response->status == 206) {
+            const auto given = parse_content_range(response->header("content-range"));
+            if (!given || !given->total)
+              return done(unsupported(
+                  "the server does not tell how large the object is; name its size in the manifest or download it"));
+            size = *given->total;
+          }
+          const Status pinned = self->pin(url, *response, size);
+          done(pinned.ok() ? Result<ObjectInfo>(ObjectInfo{url.text(), size}) : Result<ObjectInfo>(pinned));
+        });
+}
+
+StoreStats Core::stats() const {
+  StoreStats stats = calls_.stats();
+  caller_->stats().add_to(stats);
+  return stats;
+}
+
+class HttpStore final : public Store {
+ public:
+  HttpStore(HttpOptions options, std::string headers_only_to, std::shared_ptr<HttpTransport> transport)
+      : core_(std::make_shared<Core>(std::move(options), std::move(headers_only_to), std::move(transport))) {}
+
+  ~HttpStore() override {
+    if (process_generation() != generation_) {  // a fork: locks may be held by threads that are not here
+      new std::shared_ptr<Core>(std::move(core_));
+      return;
+    }
+    core_->close();
+  }
+
+  void read(const ReadRequest& request, std::stop_token stop, ReadDone done) override {
+    if (process_generation() != generation_) return done(forked(request.key));
+    const auto core = core_;
+    core->read(request, std::move(stop), std::move(done));
+  }
+  void list(const ListRequest& request, std::stop_token stop, ListDone done) override {
+    if (stop.stop_requested())
+      return done(cancelled("stopped before the request was sent").with_key(display_name(request.prefix)));
+    done(unsupported("plain HTTP cannot be listed: use fb.manifest(...) with a file that lists the objects, or "
+                     "fb.files([...]) with their addresses")
+             .with_key(display_name(request.prefix)));
+  }
+  void stat(const std::string& key, std::stop_token stop, StatDone done) override {
+    if (process_generation() != generation_) return done(forked(key));
+    const auto core = core_;
+    core->stat(key, std::move(stop), std::move(done));
+  }
+  bool remote() const override { return true; }
+  std::string display_name(const std::string& key) const override { return url_for_messages(key); }
+  StoreStats stats() const override { return core_->stats(); }
+  std::shared_ptr<RequestSlots> slots() override { return core_->slots(); }
+
+ private:
+  static Status forked(const std::string& key) {
+    return invalid_argument("this store was made before a fork; open the data again in the new process")
+        .with_key(url_for_messages(key));
+  }
+
+  const uint64_t generation_ = process_generation();
+  std::shared_ptr<Core> core_;
+};
+
+}  // namespace
+
+std::shared_ptr<Store> http_store(HttpOptions options, std::string headers_only_to,
+                                  std::shared_ptr<HttpTransport> transport) {
+  if (!transport) transport = shared_http_transport();
+  return std::make_shared<HttpStore>(std::move(options), std::move(headers_only_to), std::move(transport));
+}
+
+}  // namespace forebay

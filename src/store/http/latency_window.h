@@ -1,0 +1,44 @@
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+
+namespace forebay {
+
+/// How long recent requests took, by size of what they fetched: a request for 8 MB is not slow because it takes longer than
+/// one for 8 KB. May be used from any thread.
+class LatencyWindow {
+ public:
+  using Time = std::chrono::nanoseconds;
+  static constexpr size_t kSamples = 256, kEnough = 64;
+  static constexpr uint64_t kLargest = 64 << 20;  ///< beyond, the link decides more than the server
+
+  explicit LatencyWindow(double quantile) : quantile_(quantile) {}
+
+  void add(uint64_t bytes, Time took);
+  struct Latencies {
+    Time median, quantile;  ///< what half, and what the given share, of the last requests did not exceed
+  };
+  /// Those of that size. Nothing before there were enough of them.
+  std::optional<Latencies> recent(uint64_t bytes) const;
+
+ private:
+  struct Class {
+    std::array<int64_t, kSamples> ns;
+    size_t added = 0;
+    int64_t median_ns = 0, quantile_ns = 0;
+  };
+  static constexpr size_t kClasses = 9;  ///< up to 1 KiB, 4 KiB, ... 64 MiB
+  static size_t class_of(uint64_t bytes);
+  void update(Class& of_size) const;
+
+  const double quantile_;
+  mutable std::mutex mutex_;
+  std::array<Class, kClasses> classes_{};
+};
+
+}  // namespace forebay

@@ -1,0 +1,75 @@
+#include "store/object_pins.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/hash.h"
+
+namespace forebay {
+
+namespace {
+constexpr size_t kFirstPlaces = 1024;
+uint64_t hash_of(std::string_view text) { return std::max<uint64_t>(hash128(text).low, 1); }
+}  // namespace
+
+ObjectPins::ObjectPins(size_t capacity) : capacity_(std::bit_ceil(std::max(capacity, kWays))) {}
+
+ObjectPins::Pin* ObjectPins::find(uint64_t key) {
+  if (pins_.empty()) return nullptr;
+  Pin* const ways = &pins_[(key & (pins_.size() / kWays - 1)) * kWays];
+  Pin* const found = std::find_if(ways, ways + kWays, [&](const Pin& pin) { return pin.key == key; });
+  return found == ways + kWays ? nullptr : found;
+}
+
+ObjectPins::Pin* ObjectPins::place_for(uint64_t key) {
+  if (pins_.empty()) pins_.resize(std::min(kFirstPlaces, capacity_));
+  while (true) {
+    Pin* const ways = &pins_[(key & (pins_.size() / kWays - 1)) * kWays];
+    Pin* const free = std::find_if(ways, ways + kWays, [](const Pin& pin) { return pin.key == 0; });
+    if (free != ways + kWays) return free;
+    if (pins_.size() >= capacity_) {
+      --used_;
+      return ways + (key >> 60) % kWays;  // who is forgotten depends on nothing but the keys
+    }
+    grow();
+  }
+}
+
+void ObjectPins::grow() {
+  std::vector<Pin> old(pins_.size() * 2);
+  old.swap(pins_);
+  // Each set of ways is dealt out over two, so that none can overflow.
+  for (const Pin& pin : old) {
+    if (pin.key != 0) *place_for(pin.key) = pin;
+  }
+}
+
+Status ObjectPins::check(std::string_view key, std::string_view tag) {
+  if (tag.empty()) return {};
+  const uint64_t key_hash = hash_of(key), tag_hash = hash_of(tag);
+  const std::lock_guard lock(mutex_);
+  if (const Pin* const pin = find(key_hash)) {
+    if (pin->tag == tag_hash) return {};
+    return corrupt(
+        "changed since it was first read: its ETag is another one now; data sets must not change while they are read: "
+        "write new versions under new names, or close the loaders that use it and start again");
+  }
+  *place_for(key_hash) = {key_hash, tag_hash};
+  ++used_;
+  return {};
+}
+
+void ObjectPins::forget(std::string_view key) {
+  const std::lock_guard lock(mutex_);
+  if (Pin* const pin = find(hash_of(key))) {
+    *pin = {};
+    --used_;
+  }
+}
+
+size_t ObjectPins::size() const {
+  const std::lock_guard lock(mutex_);
+  return used_;
+}
+
+}  // namespace forebay

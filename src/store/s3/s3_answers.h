@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "forebay/buffer.h"
+#include "store/store.h"
+
+namespace forebay {
+
+/// The <Error> that a refused request is answered with. All members are empty where the server left them out.
+struct S3ErrorBody {
+  std::string code, message, region, endpoint;
+  std::string server_time;  ///< of RequestTimeTooSkewed
+};
+
+/// Never fails: what cannot be read stays empty.
+S3ErrorBody parse_s3_error(std::string_view body);
+
+/// One page of ListObjectsV2. Names that begin with a dot are counted as hidden and left out; the object called like the
+/// prefix itself (a folder marker) is left out. Names behind `until` (where it is not empty) are as if they were not there, and
+/// with them the listing ends.
+struct S3ListPage {
+  ListPage page;
+  bool found = false;  ///< the page named anything at all
+};
+Result<S3ListPage> parse_s3_list(std::string_view body, std::string_view prefix, std::string_view until);
+
+/// The text of one element below the root, such as UploadId; Corrupt where it is missing.
+Result<std::string> parse_s3_element(std::string_view body, std::string_view name);
+
+inline std::string_view text_view(const Buffer& buffer) {
+  return {reinterpret_cast<const char*>(buffer.data()), buffer.size()};
+}
+
+}  // namespace forebay

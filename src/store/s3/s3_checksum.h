@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "store/http/http_transport.h"
+
+namespace forebay {
+
+/// Compares a whole body with the x-amz-checksum-* that came with it: kUnavailable where they differ (another attempt may
+/// bring better bytes), OK where there is none or only one made of parts.
+Status check_s3_checksum(const HttpResponse& response);
+
+std::string base64(std::span<const uint8_t> bytes);
+
+}  // namespace forebay

@@ -1,0 +1,180 @@
+#include "store/s3/s3_client.h"
+
+#include <condition_variable>
+#include <ctime>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "store/s3/http_date.h"
+#include "store/s3/s3_address.h"
+
+namespace forebay {
+
+namespace {
+
+constexpr const char* kFirstRegion = "us-east-1";  // where AWS answers for buckets of all regions
+
+std::string readable(WallTime time) {
+  const std::time_t seconds = std::chrono::system_clock::to_time_t(time);
+  std::tm parts{};
+  ::gmtime_r(&seconds, &parts);
+  return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}:{:02} UTC", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday,
+                     parts.tm_hour, parts.tm_min, parts.tm_sec);
+}
+
+}  // namespace
+
+/// A request with all that is known of its fate. Two attempts at once (hedging) share it, hence the lock.
+struct S3Client::Exchange {
+  S3Request request;
+  std::string payload_hash;
+  std::stop_token stop;
+  Done done;
+
+  std::mutex mutex;
+  std::string region;       // of the last attempt
+  Credentials credentials;  // of the last attempt
+  S3Remedy remedy = S3Remedy::kNone;
+  std::string other_region;
+  std::optional<std::chrono::seconds> clock_offset;
+  unsigned tried = 0;  // remedies, as bits
+
+  S3Asked asked(const S3Options& options) const {
+    S3Asked asked{options, region};
+    asked.object = !request.key.empty();
+    asked.signed_ = !credentials.anonymous();
+    asked.without_body = request.method == "HEAD";
+    asked.write = request.method != "GET" && request.method != "HEAD";
+    return asked;
+  }
+};
+
+S3Client::S3Client(S3Options options, std::shared_ptr<HttpCaller> caller,
+                   std::shared_ptr<CredentialsSource> credentials,
+                   std::shared_ptr<const HttpConnectionOptions> connection, Clock clock)
+    : options_(std::move(options)), caller_(std::move(caller)), credentials_(std::move(credentials)),
+      connection_(std::move(connection)), clock_(std::move(clock)),
+      region_(options_.region.empty() ? kFirstRegion : options_.region),
+      signer_(std::make_shared<const Signer>(region_, "s3")) {}
+
+std::string S3Client::region() const {
+  const std::lock_guard lock(mutex_);
+  return region_;
+}
+
+void S3Client::send(S3Request request, std::stop_token stop, Done done) {
+  auto exchange = std::make_shared<Exchange>();
+  exchange->payload_hash = request.body.empty() ? std::string(kEmptyPayloadHash) : hex(sha256(request.body.span()));
+  exchange->request = std::move(request);
+  exchange->stop = std::move(stop);
+  exchange->done = std::move(done);
+  start(exchange);
+}
+
+Result<HttpResponse> S3Client::send_wait(S3Request request, std::stop_token stop) {
+  struct Waiter {
+    std::mutex mutex;
+    std::condition_variable arrived;
+    std::optional<Result<HttpResponse>> response;
+  };
+  auto waiter = std::make_shared<Waiter>();
+  send(std::move(request), std::move(stop), [waiter](Result<HttpResponse> response) {
+    const std::lock_guard lock(waiter->mutex);
+    waiter->response.emplace(std::move(response));
+    waiter->arrived.notify_one();
+  });
+  std::unique_lock lock(waiter->mutex);
+  waiter->arrived.wait(lock, [&] { return waiter->response.has_value(); });
+  return std::move(*waiter->response);
+}
+
+void S3Client::start(const std::shared_ptr<Exchange>& exchange) {
+  HttpCall call;
+  call.name = exchange->request.name.empty() ? name(exchange->request.key) : exchange->request.name;
+  call.hedge = exchange->request.hedge;
+  call.make = [self = shared_from_this(), exchange](int, HttpCall::MadeRequest made) {
+    self->credentials_->get([self, exchange, made = std::move(made)](Result<Credentials> credentials) {
+      made(credentials.ok() ? self->make(*exchange, *credentials) : Result<HttpRequest>(credentials.status()));
+    });
+  };
+  call.judge = [self = shared_from_this(), exchange](const HttpResponse& response) {
+    return self->judge(*exchange, response);
+  };
+  caller_->call(std::move(call), exchange->stop, [self = shared_from_this(), exchange](Result<HttpResponse> response) {
+    if (response.ok()) return exchange->done(std::move(response));
+    if (self->put_right(*exchange)) return self->start(exchange);
+    exchange->done(response.status());
+  });
+}
+
+Result<HttpRequest> S3Client::make(Exchange& exchange, const Credentials& credentials) {
+  std::shared_ptr<const Signer> signer;
+  std::string region;
+  WallTime now = clock_();
+  {
+    const std::lock_guard lock(mutex_);
+    signer = signer_;
+    region = region_;
+    now += clock_offset_;
+  }
+  const S3Request& asked = exchange.request;
+  const S3Address address = s3_address(options_, region, asked.key);
+  HttpRequest request;
+  request.method = asked.method;
+  request.url = address.origin + address.path;
+  if (!asked.query.empty()) request.url += "?" + canonical_query(asked.query);
+  request.headers = asked.headers;
+  request.body = asked.body;
+  request.expected_body_bytes = asked.expected_body_bytes;
+  request.max_body_bytes = asked.max_body_bytes;
+  request.connection = connection_;
+  if (!credentials.anonymous()) {
+    const ToSign to_sign{asked.method, address.host, address.path, asked.query, asked.headers, exchange.payload_hash};
+    for (HttpHeader& header : signer->sign(to_sign, credentials, now)) request.headers.push_back(std::move(header));
+  }
+  const std::lock_guard lock(exchange.mutex);
+  exchange.region = std::move(region);
+  exchange.credentials = credentials;
+  return request;
+}
+
+Status S3Client::judge(Exchange& exchange, const HttpResponse& response) {
+  const std::lock_guard lock(exchange.mutex);
+  S3Verdict verdict = judge_s3(exchange.asked(options_), response);
+  exchange.remedy = verdict.remedy;
+  exchange.other_region = std::move(verdict.region);
+  if (verdict.status.ok()) return exchange.request.check ? exchange.request.check(response) : Status();
+  if (verdict.remedy != S3Remedy::kClock) return std::move(verdict.status);
+  const std::optional<WallTime> theirs = parse_http_date(response.header("date"));
+  const WallTime ours = clock_();
+  exchange.clock_offset.reset();
+  if (theirs) exchange.clock_offset = std::chrono::duration_cast<std::chrono::seconds>(*theirs - ours);
+  return invalid_argument(fmt::format("{}: this machine's clock says {}, the server's {}; set the clock right (NTP)",
+                                      verdict.status.message(), readable(ours),
+                                      theirs ? readable(*theirs) : "nothing"));
+}
+
+/// True where another attempt has a chance. Each remedy is tried once.
+bool S3Client::put_right(Exchange& exchange) {
+  const std::lock_guard exchange_lock(exchange.mutex);
+  const S3Remedy remedy = std::exchange(exchange.remedy, S3Remedy::kNone);
+  const unsigned bit = 1u << static_cast<unsigned>(remedy);
+  if (remedy == S3Remedy::kNone || (exchange.tried & bit) != 0) return false;
+  exchange.tried |= bit;
+  if (remedy == S3Remedy::kCredentials) {
+    credentials_->refuse(exchange.credentials);
+    return true;
+  }
+  const std::lock_guard lock(mutex_);
+  if (remedy == S3Remedy::kClock) {
+    if (!exchange.clock_offset) return false;
+    clock_offset_ = *exchange.clock_offset;
+  } else if (region_ != exchange.other_region) {
+    region_ = exchange.other_region;
+    signer_ = std::make_shared<const Signer>(region_, "s3");
+  }
+  return true;
+}
+
+}  // namespace forebay

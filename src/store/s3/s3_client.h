@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "store/http/http_caller.h"
+#include "store/s3/credentials.h"
+#include "store/s3/s3_error.h"
+#include "store/s3/s3_options.h"
+#include "store/s3/signer.h"
+
+namespace forebay {
+
+/// One request to a bucket, before it is addressed and signed.
+struct S3Request {
+  std::string method = "GET";
+  std::string key = {};   ///< empty: the bucket itself
+  std::string name = {};  ///< of what is asked for, in messages; empty: that of the key
+  QueryParameters query = {};
+  std::vector<HttpHeader> headers = {};
+  Buffer body = {};
+  uint64_t expected_body_bytes = 0;
+  uint64_t max_body_bytes = 16 << 20;
+  bool hedge = false;
+  /// Looks at an answer that succeeded, within its attempt: kUnavailable is tried again. May be called by two attempts at once.
+  std::function<Status(const HttpResponse& response)> check = {};
+};
+
+/// Sends requests to one bucket: addresses and signs them, and puts right what can be: the region it has learned, a clock that
+/// is wrong, credentials that have expired. Any thread may send; the client lives until its last request has answered.
+class S3Client : public std::enable_shared_from_this<S3Client> {
+ public:
+  using Done = HttpCaller::Done;
+  using Clock = std::function<WallTime()>;
+
+  S3Client(S3Options options, std::shared_ptr<HttpCaller> caller, std::shared_ptr<CredentialsSource> credentials,
+           std::shared_ptr<const HttpConnectionOptions> connection = nullptr,
+           Clock clock = &std::chrono::system_clock::now);
+
+  /// Answers once. A response has a status of 200 to 299; everything else is an error (of the judge_s3() kind).
+  void send(S3Request request, std::stop_token stop, Done done);
+  /// The same, waiting. Never on a thread that answers.
+  Result<HttpResponse> send_wait(S3Request request, std::stop_token stop);
+
+  const S3Options& options() const { return options_; }
+  /// "s3://bucket/key"
+  std::string name(const std::string& key) const { return "s3://" + options_.bucket + "/" + key; }
+  std::string region() const;
+
+ private:
+  struct Exchange;
+  void start(const std::shared_ptr<Exchange>& exchange);
+  Result<HttpRequest> make(Exchange& exchange, const Credentials& credentials);
+  Status judge(Exchange& exchange, const HttpResponse& response);
+  bool put_right(Exchange& exchange);
+  std::shared_ptr<const Signer> signer() const;
+
+  const S3Options options_;
+  const std::shared_ptr<HttpCaller> caller_;
+  const std::shared_ptr<CredentialsSource> credentials_;
+  const std::shared_ptr<const HttpConnectionOptions> connection_;
+  const Clock clock_;
+  mutable std::mutex mutex_;
+  std::string region_;
+  std::shared_ptr<const Signer> signer_;
+  std::chrono::seconds clock_offset_{0};  ///< to add to ours, so that it is the server's
+};
+
+}  // namespace forebay

@@ -1,0 +1,222 @@
+#include "store/s3/s3_store.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include <fmt/format.h>
+
+#include "runtime/fork_guard.h"
+#include "store/calls.h"
+#include "store/http/content_range.h"
+#include "store/range.h"
+#include "store/s3/s3_answers.h"
+#include "store/s3/s3_checksum.h"
+
+namespace forebay {
+
+namespace {
+
+constexpr size_t kMaxKeyBytes = 1024;
+constexpr uint32_t kMaxPage = 1000;
+constexpr size_t kListingsInFlight = 384;  // 1.28 M names in four rounds
+constexpr uint64_t kMaxUnknownBytes = uint64_t{4} << 30;
+constexpr uint64_t kSpareBytes = 1 << 20;  // an object that has grown is told from its size, if it is not far larger
+
+/// No server has such a key, and some answer strangely to them.
+bool possible(std::string_view key) {
+  return !key.empty() && key.size() <= kMaxKeyBytes && key.find('\0') == std::string_view::npos;
+}
+
+/// A range that a Range header can say: something, and not beyond what servers count to.
+bool sayable(const ByteRange& range) {
+  constexpr uint64_t kMost = uint64_t{1} << 62;
+  return range.length > 0 && range.offset < kMost && range.length < kMost;
+}
+
+/// Retried, since the way may be at fault, but not for ever, since the object may be.
+std::function<Status(const HttpResponse&)> checksum_check() {
+  constexpr int kTries = 3;
+  return [mismatches = std::make_shared<std::atomic<int>>(0)](const HttpResponse& response) {
+    Status checked = check_s3_checksum(response);
+    if (checked.ok() || ++*mismatches < kTries) return checked;
+    return corrupt(checked.message());
+  };
+}
+
+/// The part that was asked for, or (from a server that does not know ranges) everything.
+Status check_part(const ByteRange& range, const HttpResponse& response) {
+  if (response.status != 206) return {};
+  const auto given = parse_content_range(response.header("content-range"));
+  if (given && given->first == range.offset && given->last - given->first + 1 == response.body.size()) return {};
+  return unavailable("the server answered with another part than it was asked for");
+}
+
+S3Request get_request(const ReadRequest& request, bool verify) {
+  S3Request get;
+  get.key = request.key;
+  get.hedge = true;
+  if (request.range) {
+    const ByteRange range = *request.range;
+    get.headers.push_back({"range", fmt::format("bytes={}-{}", range.offset, range.offset + range.length - 1)});
+    get.expected_body_bytes = range.length;
+    get.max_body_bytes = std::max(range.length, request.expected_size.value_or(0)) + kSpareBytes;
+    get.check = [range](const HttpResponse& response) { return check_part(range, response); };
+    return get;
+  }
+  if (verify) {
+    get.headers.push_back({"x-amz-checksum-mode", "ENABLED"});
+    get.check = checksum_check();
+  }
+  get.expected_body_bytes = request.expected_size.value_or(0);
+  get.max_body_bytes =
+      request.expected_size ? *request.expected_size + kSpareBytes : request.set_aside_bytes.value_or(kMaxUnknownBytes);
+  return get;
+}
+
+}  // namespace
+
+struct S3Store::Core {
+  CallTable calls;
+  ObjectPins pins;
+
+  /// What a read gives, out of the server's answer.
+  Result<Buffer> bytes_of(const ReadRequest& request, const HttpResponse& response) {
+    // The size first: "changed from 5 to 7 bytes" says more than "another ETag".
+    FOREBAY_ASSIGN(Buffer bytes,
+                   request.range && response.status == 206 ? part_of(request, response) : whole_of(request, response));
+    FOREBAY_RETURN_IF_ERROR(pins.check(request.key, response.header("etag")));
+    return bytes;
+  }
+
+  static Result<Buffer> part_of(const ReadRequest& request, const HttpResponse& response) {
+    const auto given = parse_content_range(response.header("content-range"));
+    if (given && given->total) FOREBAY_RETURN_IF_ERROR(resolve_range(request, *given->total).status());
+    if (response.body.size() != request.range->length)
+      return unavailable("the server answered with less than was asked for");
+    return response.body;
+  }
+
+  static Result<Buffer> whole_of(const ReadRequest& request, const HttpResponse& response) {
+    FOREBAY_ASSIGN(const ByteRange range, resolve_range(request, response.body.size()));
+    return response.body.slice(range.offset, range.length);
+  }
+};
+
+S3Store::S3Store(std::shared_ptr<S3Client> client, std::function<CallerStats()> caller_stats,
+                 std::shared_ptr<RequestSlots> slots)
+    : client_(std::move(client)), core_(std::make_shared<Core>()), caller_stats_(std::move(caller_stats)),
+      slots_(std::move(slots)), generation_(process_generation()) {}
+
+S3Store::~S3Store() {
+  if (process_generation() != generation_) {  // a fork: the threads that would answer are not here
+    new std::shared_ptr<Core>(core_);
+    return;
+  }
+  closing_.request_stop();
+  core_->calls.close();
+}
+
+void S3Store::forget(const std::string& key) { core_->pins.forget(key); }
+
+/// Transfers end with whoever asked or, where that one cannot stop, with the store.
+std::stop_token S3Store::any_stop(const std::stop_token& stop) const {
+  return stop.stop_possible() ? stop : closing_.get_token();
+}
+
+std::string S3Store::display_name(const std::string& key) const { return client_->name(key); }
+
+StoreStats S3Store::stats() const {
+  StoreStats stats = core_->calls.stats();
+  if (caller_stats_) caller_stats_().add_to(stats);
+  return stats;
+}
+
+ListingTraits S3Store::listing() const {
+  return {.in_ranges = true, .at_once = kListingsInFlight, .boundaries_folder = client_->options().listing_cache};
+}
+
+void S3Store::read(const ReadRequest& request, std::stop_token stop, ReadDone done) {
+  const auto call = core_->calls.begin<Buffer>(display_name(request.key), stop, std::move(done));
+  if (call->answered()) return;
+  const auto answer = [core = core_, call, name = display_name(request.key)](Result<Buffer> bytes) {
+    call->answer(bytes.ok() ? std::move(bytes) : Result<Buffer>(bytes.status().with_key(name)));
+  };
+  if (!possible(request.key)) return answer(not_found("no such object"));
+  if (request.range && !sayable(*request.range)) {
+    const auto sized = [request, answer](Result<ObjectInfo> info) {
+      const Status status = info.ok() ? resolve_range(request, info->size).status() : info.status();
+      answer(status.ok() ? Result<Buffer>(Buffer()) : Result<Buffer>(status));
+    };
+    return client_->send({.method = "HEAD", .key = request.key}, any_stop(stop),
+                         [sized, key = request.key](Result<HttpResponse> response) {
+                           if (!response.ok()) return sized(response.status());
+                           const auto size = parse_count(response->header("content-length"));
+                           if (!size) return sized(unavailable("the server does not say how large it is"));
+                           sized(ObjectInfo{key, *size});
+                         });
+  }
+  const bool verify = client_->options().verify_checksums;
+  client_->send(get_request(request, verify), any_stop(stop),
+                [core = core_, request, answer](Result<HttpResponse> response) {
+                  answer(response.ok() ? core->bytes_of(request, *response) : read_failure(request, response.status()));
+                });
+}
+
+void S3Store::stat(const std::string& key, std::stop_token stop, StatDone done) {
+  const auto call = core_->calls.begin<ObjectInfo>(display_name(key), stop, std::move(done));
+  if (call->answered()) return;
+  const auto answer = [core = core_, call, name = display_name(key)](Result<ObjectInfo> info) {
+    call->answer(info.ok() ? std::move(info) : Result<ObjectInfo>(info.status().with_key(name)));
+  };
+  if (!possible(key)) return answer(not_found("no such object"));
+  const auto any = any_stop(stop);
+  client_->send(
+      {.method = "HEAD", .key = key}, any,
+      [core = core_, client = client_, key, any, answer](Result<HttpResponse> head) {
+        if (head.ok()) {
+          const auto size = parse_count(head->header("content-length"));
+          if (!size) return answer(unavailable("the server does not say how large it is"));
+          const Status pinned = core->pins.check(key, head->header("etag"));
+          return answer(pinned.ok() ? Result<ObjectInfo>(ObjectInfo{key, *size}) : Result<ObjectInfo>(pinned));
+        }
+        const Code code = head.status().code();
+        if (code == Code::kCancelled || code == Code::kUnavailable) return answer(head.status());
+        // The answer to a HEAD has no body that says why; the answer to a GET has.
+        S3Request again{.key = key, .headers = {{"range", "bytes=0-0"}}};
+        client->send(std::move(again), any, [answer, why = head.status()](Result<HttpResponse> get) {
+          answer(get.ok() ? why : get.status());
+        });
+      });
+}
+
+void S3Store::list(const ListRequest& request, std::stop_token stop, ListDone done) {
+  const std::string name = display_name(request.prefix);
+  const auto call = core_->calls.begin<ListPage>(name, stop, std::move(done));
+  if (call->answered()) return;
+  S3Request get;
+  get.name = name;
+  get.query = {{"list-type", "2"},
+               {"delimiter", "/"},
+               {"encoding-type", "url"},
+               {"max-keys", std::to_string(std::clamp<uint32_t>(request.max_keys, 1, kMaxPage))},
+               {"prefix", request.prefix}};
+  if (!request.continuation.empty())
+    get.query.emplace_back("continuation-token", request.continuation);
+  else if (!request.after.empty())
+    get.query.emplace_back("start-after", request.after);
+
+  const auto page_of = [request](const HttpResponse& response) -> Result<ListPage> {
+    FOREBAY_ASSIGN(S3ListPage list, parse_s3_list(text_view(response.body), request.prefix, request.until));
+    const bool whole = request.continuation.empty() && request.after.empty() && request.until.empty();
+    if (whole && !list.found && list.page.continuation.empty() && !request.prefix.empty()) {
+      return not_found("no such folder");
+    }
+    return std::move(list.page);
+  };
+  client_->send(std::move(get), any_stop(stop), [core = core_, call, name, page_of](Result<HttpResponse> response) {
+    Result<ListPage> page = response.ok() ? page_of(*response) : Result<ListPage>(response.status());
+    call->answer(page.ok() ? std::move(page) : Result<ListPage>(page.status().with_key(name)));
+  });
+}
+
+}  // namespace forebay

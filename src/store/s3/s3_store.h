@@ -1,0 +1,57 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "store/http/retrying_caller.h"
+#include "store/object_pins.h"
+#include "store/s3/s3_client.h"
+#include "store/store.h"
+
+namespace forebay {
+
+/// A bucket: keys are object keys. Objects are pinned to the ETag first seen, folders are listed in pages of 1,000 names.
+///
+/// Besides what stores do it writes, for tests and for tools to come: these calls wait, and must not be made from a thread that
+/// answers.
+class S3Store final : public Store {
+ public:
+  /// `caller_stats` counts for stats() what happened below single calls; `slots`: see Store::slots().
+  explicit S3Store(std::shared_ptr<S3Client> client, std::function<CallerStats()> caller_stats = nullptr,
+                   std::shared_ptr<RequestSlots> slots = nullptr);
+  ~S3Store() override;
+
+  void read(const ReadRequest& request, std::stop_token stop, ReadDone done) override;
+  void list(const ListRequest& request, std::stop_token stop, ListDone done) override;
+  ListingTraits listing() const override;
+  bool remote() const override { return true; }
+  std::shared_ptr<RequestSlots> slots() override { return slots_; }
+  void stat(const std::string& key, std::stop_token stop, StatDone done) override;
+  std::string display_name(const std::string& key) const override;
+  StoreStats stats() const override;
+
+  /// Writes an object: in one request up to `part_bytes` (at least 5 MiB on AWS), else in parts, of which nothing is left behind
+  /// where one fails.
+  Status put(const std::string& key, Buffer bytes, std::stop_token stop, uint64_t part_bytes = 64 << 20);
+  Status erase(const std::string& key, std::stop_token stop);
+  Status create_bucket(std::stop_token stop);
+
+  S3Client& client() { return *client_; }
+
+ private:
+  struct Core;
+  Status put_parts(const std::string& key, const Buffer& bytes, uint64_t part_bytes, std::stop_token stop);
+  void forget(const std::string& key);
+  std::stop_token any_stop(const std::stop_token& stop) const;
+
+  const std::shared_ptr<S3Client> client_;
+  /// What answers use, which may come when the store is gone.
+  const std::shared_ptr<Core> core_;
+  const std::function<CallerStats()> caller_stats_;
+  const std::shared_ptr<RequestSlots> slots_;
+  const uint64_t generation_;
+  std::stop_source closing_;
+};
+
+}  // namespace forebay

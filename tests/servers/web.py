@@ -1,0 +1,73 @@
+"""nginx: a plain file server, over HTTP, and over TLS with HTTP/2."""
+from collections.abc import Callable
+from pathlib import Path
+
+from servers.daemon import Daemon, answers, free_ports
+
+# One process: what is counted is then counted once, and nothing of it survives a kill.
+HEAD = """\
+{modules}
+daemon off;
+master_process off;
+pid {folder}/pid;
+error_log {folder}/error.log warn;
+worker_rlimit_nofile {files};
+events {{ worker_connections {connections}; }}
+http {{
+  access_log off;
+  server_tokens off;
+  client_max_body_size 0;
+  client_body_temp_path {folder}/body;
+  proxy_temp_path {folder}/proxy;
+  fastcgi_temp_path {folder}/fastcgi;
+  uwsgi_temp_path {folder}/uwsgi;
+  scgi_temp_path {folder}/scgi;
+  default_type application/octet-stream;
+  keepalive_requests 10000000;
+  keepalive_timeout 300;
+"""
+FILES = """
+  server {{
+    listen 127.0.0.1:{http} backlog=4096;
+    {ipv6}
+    listen 127.0.0.1:{tls} ssl http2 backlog=4096;
+    http2_max_concurrent_streams 256;
+    ssl_certificate {folder}/../server.pem;
+    ssl_certificate_key {folder}/../server.key;
+    root {root};
+  }}
+"""
+
+
+class Web:
+    name = "nginx"
+    programs = ["nginx", "openssl"]
+    VARIABLES = ("FOREBAY_TEST_HTTP", "FOREBAY_TEST_HTTPS", "FOREBAY_TEST_HTTP_ROOT", "FOREBAY_TEST_CA")
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "web"
+        self.root = self.folder / "root"
+        self.authority = folder / "ca.pem"
+        self.http, self.tls = free_ports(2)
+        self.running: list[Daemon] = []
+
+    def variables(self) -> dict[str, str]:
+        return {"FOREBAY_TEST_HTTP": f"http://127.0.0.1:{self.http}",
+                "FOREBAY_TEST_HTTPS": f"https://localhost:{self.tls}",
+                "FOREBAY_TEST_HTTP_ROOT": str(self.root), "FOREBAY_TEST_CA": str(self.authority)}
+
+    def start(self, cancelled: Callable[[], bool]) -> None:
+        self.root.mkdir(parents=True)
+        self.root.chmod(0o755)
+        ipv6 = f"listen [::1]:{self.http};" if Path("/proc/net/if_inet6").exists() else ""
+        text = (HEAD + FILES).format(modules="", folder=self.folder, files=4096, connections=2048, http=self.http,
+                                     tls=self.tls, ipv6=ipv6, root=self.root) + "}\n"
+        (self.folder / "nginx.conf").write_text(text)
+        daemon = Daemon("nginx", ["nginx", "-e", self.folder / "error.log", "-c", self.folder / "nginx.conf"],
+                        self.folder / "error.log")
+        self.running.append(daemon)
+        daemon.wait_until(lambda: answers(f"http://127.0.0.1:{self.http}/"), "an answer to HTTP", cancelled)
+
+    def stop(self) -> None:
+        for daemon in self.running:
+            daemon.stop()
