@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import itertools
 import os
-import threading
-import time
 from typing import Any, Callable, Mapping
 
 import numpy as np
 
 from . import _core
-from .errors import InvalidArgument, UserFailure, not_yet
-
-_TAKE_TIMEOUT_S = 1.0  # only how often an idle thread looks around: closing wakes it at once
-STUCK_AFTER_S = 5.0
+from ._growth import Growth
+from ._pool import STUCK_AFTER_S, Pool, Slot, log, own_copy
+from ._processes.functions import InProcesses, LoaderProcesses
+from .errors import Cancelled, InvalidArgument, OutOfBudget, Unavailable, UserFailure
 
 
 def function_name(function: Callable) -> str:
@@ -31,12 +29,13 @@ def function_name(function: Callable) -> str:
     return f"{named.__module__}.{named.__qualname__}"
 
 
-def only_threads(workers: str, what: str) -> None:
-    """Refuses what `workers=` cannot be yet."""
+def run_by(workers: str, what: str, function: Any) -> Any:
+    """A step's function as `workers=` wants it run."""
     if workers == "processes":
-        raise not_yet(f"{what}(workers='processes')", "use workers='threads', the default")
+        return InProcesses(function)
     if workers != "threads":
-        raise InvalidArgument(f"{what}: workers is {workers!r}; it can be 'threads'")
+        raise InvalidArgument(f"{what}: workers is {workers!r}; it can be 'threads' or 'processes'")
+    return function
 
 
 def random_generator(key: tuple[int, int, int, int], random_index: int) -> np.random.Generator:
@@ -115,6 +114,10 @@ class DatasetItems:
         self.dataset = dataset
         self.name = f"Dataset({function_name(type(dataset))})"
 
+    def for_thread(self) -> DatasetItems:
+        """The same over a copy that one thread has for itself."""
+        return DatasetItems(own_copy(self.dataset))
+
     def __call__(self, call: _core.ForeignCall) -> dict[str, Any]:
         item = self.dataset[call.key[2]]
         if isinstance(item, (tuple, list)):
@@ -124,8 +127,8 @@ class DatasetItems:
         return _returned(item, self.name)
 
 
-class _State:
-    """What the threads of one loader share."""
+class _Calls:
+    """The calls of one loader, as a pool's threads take and answer them."""
 
     def __init__(self, core: _core.Loader, functions: dict[int, Any]) -> None:
         self.core = core
@@ -133,81 +136,110 @@ class _State:
         self.failures = _core.Failures()
         self.exceptions: dict[int, BaseException] = {}
         self.tokens = itertools.count()
-        self.running: dict[int, tuple[str, str, float]] = {}  # thread → function, sample, since when
+
+    @property
+    def closed(self) -> bool:
+        return self.core.closed
+
+    def take(self, slot: Slot, timeout_s: float) -> Callable[[], None] | None:
+        call = self.core.take_call(timeout_s)
+        if call is None:
+            return None
+        function = self._function(slot, call.step)
+        slot.what = lambda: f"{function.name} has been working on {call.name}"
+        return lambda: self._answer(call, function)
+
+    def _function(self, slot: Slot, step: int) -> Any:
+        function = slot.own.get(step)
+        if function is None:
+            function = self.functions[step]
+            if hasattr(function, "for_thread"):
+                function = function.for_thread()
+            slot.own[step] = function
+        return function
+
+    def _answer(self, call: _core.ForeignCall, function: Any) -> None:
+        try:
+            call.finish(function(call))
+        except BaseException as error:  # SystemExit too: it is the training loop that should see it
+            self._fail(call, function.name, error)
+
+    def _fail(self, call: _core.ForeignCall, name: str, error: BaseException) -> None:
+        self.forget_dropped()
+        if hasattr(error, "add_note"):
+            error.add_note(f"in {name} at sample {call.key[2]}: {call.name}")
+        token = next(self.tokens)
+        self.exceptions[token] = error
+        try:
+            call.fail(f"{type(error).__name__}: {error}", token, self.failures, _is_of_sample(error))
+        except BaseException:
+            del self.exceptions[token]  # its traceback holds the call, which counts as failed when nothing does
+            raise
 
     def forget_dropped(self) -> None:
         for token in self.failures.take_dropped():
             self.exceptions.pop(token, None)
 
 
-class Workers:
-    """The threads of one loader. Nothing runs before `start()`."""
+def _is_of_sample(error: BaseException) -> bool:
+    """Whether the error policy may act on it: not where the machine or the weather is to blame. A worker process that was killed
+    from outside (-9, as when memory runs out) is; one that a sample made crash is not."""
+    if isinstance(error, Unavailable):
+        return getattr(error, "exit_code", None) not in (None, -9)
+    return not isinstance(error, (Cancelled, OutOfBudget, MemoryError, KeyboardInterrupt))
 
-    def __init__(self, core: _core.Loader, functions: dict[int, Any], count: int) -> None:
-        self._state = _State(core, functions)
-        self._count = count
-        self._threads: list[threading.Thread] = []
-        self._process = os.getpid()
+
+class Workers:
+    """The threads of one loader. Nothing runs before `start()`.
+
+    They begin with `count` and become more while user code waits for something outside; see `Growth`. Each works on its
+    own copy of a data set.
+    """
+
+    def __init__(
+        self, core: _core.Loader, functions: dict[int, Any], count: int, processes: int | None = None
+    ) -> None:
+        # Sizes are not chosen yet while a filter is to be decided.
+        processes = processes or core.stats()["threads"] or len(os.sched_getaffinity(0))
+        self._processes = LoaderProcesses(functions, processes)
+        self._calls = _Calls(core, self._processes.functions)
+        here = [function.name for function in functions.values() if not isinstance(function, InProcesses)]
+        self._pool = Pool(self._calls, self._growth(count), _Hint(here))
+
+    def _growth(self, count: int) -> Growth:
+        # A thread for each worker process; more would only stand in line for them.
+        processes = self._processes.count
+        return Growth(processes, cap=processes) if self._processes.all else Growth(max(count, processes))
 
     def start(self) -> None:
-        if self._threads or not self._state.functions:
-            return
-        for i in range(self._count):
-            thread = threading.Thread(target=_serve, args=(self._state,), name=f"forebay-python-{i}", daemon=True)
-            self._threads.append(thread)
-            thread.start()
+        if self._calls.functions:
+            self._pool.start()
 
     def exception(self, failure: UserFailure) -> BaseException:
         """The exception that a user's function raised, with its traceback."""
-        return self._state.exceptions[failure.token]
+        return self._calls.exceptions[failure.token]
 
     def stop(self) -> list[str]:
         """Waits for the threads of a closed loader. Says what user code did not return in time."""
-        if os.getpid() != self._process:
-            return []  # threads do not live on in a forked child
-        deadline = time.monotonic() + STUCK_AFTER_S
-        for thread in self._threads:
-            if thread is not threading.current_thread():
-                thread.join(max(0.0, deadline - time.monotonic()))
-        stuck = [self._stuck(thread) for thread in self._threads if thread.is_alive()]
-        self._threads = []
-        self._state.forget_dropped()
-        return [text for text in stuck if text]
-
-    def _stuck(self, thread: threading.Thread) -> str:
-        running = self._state.running.get(thread.ident or 0)
-        if running is None or thread is threading.current_thread():
-            return ""
-        function, sample, since = running
-        return f"{function} has been working on {sample} for {time.monotonic() - since:.0f} s"
+        self._processes.close(STUCK_AFTER_S)
+        stuck = self._pool.stop()
+        self._calls.forget_dropped()
+        return stuck
 
 
-def _serve(state: _State) -> None:
-    while True:
-        call = state.core.take_call(_TAKE_TIMEOUT_S)
-        if call is not None:
-            _answer(state, call)
-            del call  # and with it the sample, before waiting for the next one
-        elif state.core.closed:
-            return
+_hinted: set[str] = set()
 
 
-def _answer(state: _State, call: _core.ForeignCall) -> None:
-    function = state.functions[call.step]
-    thread = threading.get_ident()
-    state.running[thread] = (function.name, call.name, time.monotonic())
-    try:
-        call.finish(function(call))
-    except BaseException as error:  # SystemExit too: it is the training loop that should see it
-        _fail(state, call, function.name, error)
-    finally:
-        del state.running[thread]
+class _Hint:
+    """Says once in a process, for the functions of a loader, that they hold the interpreter lock."""
 
+    def __init__(self, names: list[str]) -> None:
+        self.names = names
 
-def _fail(state: _State, call: _core.ForeignCall, name: str, error: BaseException) -> None:
-    state.forget_dropped()
-    if hasattr(error, "add_note"):
-        error.add_note(f"in {name} at sample {call.key[2]}: {call.name}")
-    token = next(state.tokens)
-    state.exceptions[token] = error
-    call.fail(f"{type(error).__name__}: {error}", token, state.failures)
+    def __call__(self) -> None:
+        names = ", ".join(sorted(set(self.names) - _hinted))
+        if names:
+            _hinted.update(self.names)
+            log.warning(
+                "%s: computes while it holds Python's lock, so threads take turns and other cores idle; "
+                "workers='processes' would use them", names)

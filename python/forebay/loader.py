@@ -83,7 +83,9 @@ class Loader:
         self._passes = 0
         self._ready = False
         self._core = _open(pipeline, options)
-        self._workers = Workers(self._core, pipeline._functions, options["threads"] or _default_workers())
+        self._workers = Workers(
+            self._core, pipeline._functions, options["threads"] or _default_workers(), processes=options["threads"]
+        )
         _live.add(self)
 
     # Iterating

@@ -6,7 +6,7 @@ import os
 from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
 from . import _core
-from ._workers import FilterFunction, MapFunction, function_name, only_threads
+from ._workers import FilterFunction, MapFunction, function_name, run_by
 from .errors import InvalidArgument, Problem, not_yet
 
 __all__ = ["IMAGENET", "Normalization", "Pipeline"]
@@ -218,7 +218,7 @@ class Pipeline:
         """Your own Python: `fn(sample)` gets a dict of fields and returns one.
 
         A field is a NumPy array (a copy, yours to write to), str or bytes; returned values may also be numbers or torch
-        tensors. `fn` runs on threads of Python's, several at a time. Its exceptions keep type and traceback and gain the
+        tensors. `fn` runs several times at once. Its exceptions keep type and traceback and gain the
         sample's key as a note.
 
         Args:
@@ -226,13 +226,14 @@ class Pipeline:
             fields: the fields that `fn` gets; what it returns is then added to the sample. By default it gets all of them,
                 and what it returns is the new sample.
             random: call `fn(sample, rng)` with a `numpy.random.Generator` made for this sample, epoch and step.
-            workers: "threads", the only way so far.
+            workers: "threads": on threads of Python's. "processes": in worker processes, as many as the loader's `threads`, for
+                functions that hold the interpreter lock; InvalidArgument when the loader is opened if `fn` cannot be pickled.
             version: say when the function changed; part of the pipeline's fingerprint.
         """
-        only_threads(workers, ".map")
         _check_callable(fn, "map")
+        function = run_by(workers, ".map", MapFunction(fn, random))
         return self._with_function(
-            "map", fn, MapFunction(fn, random), fields=_one_or_list(fields), random=bool(random) or None, version=version
+            "map", fn, function, fields=_one_or_list(fields), random=bool(random) or None, version=version
         )
 
     def filter(self, fn: Callable[[dict[str, Any]], bool], fields: str | Sequence[str] | None = None) -> Pipeline:

@@ -8,7 +8,7 @@ from typing import Any, Sequence
 import numpy as np
 
 from . import _core
-from ._workers import DatasetItems, function_name, only_threads
+from ._workers import DatasetItems, function_name, run_by
 from .errors import InvalidArgument, not_yet
 from .pipeline import Pipeline
 
@@ -77,14 +77,15 @@ def Dataset(dataset: Any, workers: str = "threads") -> Pipeline:
     """Any Python object with `__len__` and `__getitem__`, such as a `torch.utils.data.Dataset`.
 
     `dataset[i]` may return a dict of fields, a tuple or list (fields "0", "1", ...) or a single value (field "0"). A field
-    is a number, str, bytes, a NumPy array or a torch tensor. It is called on threads of Python's, several at a time.
+    is a number, str, bytes, a NumPy array or a torch tensor. It is called several at a time.
 
     Args:
         dataset: the object; its length is asked for here.
-        workers: "threads", the only way so far.
+        workers: "threads": on threads of Python's, for data sets that wait for files or compute in NumPy, Pillow or torch.
+            "processes": in worker processes, as many as the loader's `threads`, for code that holds the interpreter lock. Each
+            has the object as it was when the loader was opened; InvalidArgument there if it cannot be pickled.
     """
-    only_threads(workers, "Dataset")
-    items = DatasetItems(dataset)
+    items = run_by(workers, "Dataset", DatasetItems(dataset))
     try:
         size = len(dataset)
     except TypeError:

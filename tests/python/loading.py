@@ -46,24 +46,28 @@ class Outcome:
     seconds: float  # from the signal, or from the start
 
 
-def script(text, *args, timeout_s=60):
-    """Runs a Python program to its end."""
+def script(text, *args, timeout_s=60, python=()):
+    """Runs a Python program to its end. `python`: options of the interpreter."""
     began = time.monotonic()
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(text), *map(str, args)], capture_output=True, text=True,
+    done = subprocess.run([sys.executable, *python, "-c", textwrap.dedent(text), *map(str, args)], capture_output=True, text=True,
                           timeout=timeout_s, stdin=subprocess.DEVNULL)
     return Outcome(done.returncode, done.stdout, done.stderr, time.monotonic() - began)
 
 
-def interrupted_script(text, *args, after_s=0.4, timeout_s=30):
-    """Runs a Python program, waits until it prints "ready" and a little longer, sends Ctrl-C and waits for its end."""
+def interrupted_script(text, *args, after_s=0.4, timeout_s=30, group=False):
+    """Runs a Python program, waits until it prints "ready" and a little longer, sends Ctrl-C and waits for its end. `group`: as a
+    terminal does, to all its processes."""
     # A shell's background jobs ignore Ctrl-C, and what they start does too.
     process = subprocess.Popen([sys.executable, "-u", "-c", textwrap.dedent(text), *map(str, args)], stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL,
+                               stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL, start_new_session=group,
                                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
     try:
         assert process.stdout.readline() == "ready\n", process.communicate(timeout=timeout_s)
         time.sleep(after_s)
-        process.send_signal(signal.SIGINT)
+        if group:
+            os.killpg(process.pid, signal.SIGINT)
+        else:
+            process.send_signal(signal.SIGINT)
         began = time.monotonic()
         out, err = process.communicate(timeout=timeout_s)
         return Outcome(process.returncode, out, err, time.monotonic() - began)
@@ -79,3 +83,22 @@ def threads():
 
 def descriptors():
     return len(os.listdir("/proc/self/fd"))
+
+
+def children(root=None):
+    """Process ids of everything below a process, by default this one."""
+    parents = {}
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                with open(f"/proc/{entry}/stat") as file:
+                    fields = file.read().rpartition(")")[2].split()
+            except (FileNotFoundError, ProcessLookupError):
+                continue  # ended since the folder was read
+            if fields[0] != "Z":
+                parents[int(entry)] = int(fields[1])
+    found, last = set(), {os.getpid() if root is None else root}
+    while last:
+        last = {pid for pid, parent in parents.items() if parent in last}
+        found |= last
+    return found

@@ -169,8 +169,6 @@ def test_check_says_where_one_shape_is_missing():
     (lambda: fb.parquet("x.parquet"), "parquet"),
     (lambda: fb.arrow("x.arrow"), "arrow"),
     (lambda: fb.images("x").cache(ram="1GiB"), "cache"),
-    (lambda: fb.images("x").map(len, workers="processes"), "processes"),
-    (lambda: fb.Dataset([1, 2], workers="processes"), "processes"),
     (lambda: fb.Loader(fb.images("x"), output="jax"), "jax"),
 ])
 def test_what_is_not_there_yet_says_so(call, name):

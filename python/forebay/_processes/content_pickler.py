@@ -1,0 +1,64 @@
+"""Pickles that leave the contents of arrays and tensors outside, so that these are copied once and by whom it suits."""
+
+from __future__ import annotations
+
+import io
+import pickle
+import sys
+from typing import Any, Sequence
+
+_OUT_OF_BAND_BYTES = 1 << 10
+
+
+class ContentPickler(pickle.Pickler):
+    """A pickler that knows torch's tensors, whose own pickles hold a copy of the content. Nothing imports torch here."""
+
+    def reducer_override(self, value: Any) -> Any:
+        torch = sys.modules.get("torch")
+        if torch is not None and type(value) is torch.Tensor:
+            return _reduce_tensor(torch, value)
+        return NotImplemented
+
+
+def pickled(value: Any, pickler: type[pickle.Pickler]) -> list[memoryview]:
+    """`value` as a pickle, followed by the contents it leaves outside."""
+    buffers: list[memoryview] = []
+
+    def leave(buffer: pickle.PickleBuffer) -> bool:
+        content = buffer.raw()
+        if len(content) < _OUT_OF_BAND_BYTES:
+            return True  # stays in the pickle
+        buffers.append(content)
+        return False
+
+    stream = io.BytesIO()
+    pickler(stream, protocol=5, buffer_callback=leave).dump(value)
+    return [stream.getbuffer(), *buffers]
+
+
+def load(contents: Sequence[memoryview]) -> Any:
+    """What `pickled` was given. Arrays lie where the contents do."""
+    return pickle.loads(contents[0], buffers=contents[1:])
+
+
+def _reduce_tensor(torch: Any, tensor: Any) -> Any:
+    if tensor.layout != torch.strided or tensor.is_quantized or tensor.device.type == "meta":
+        return NotImplemented
+    plain = tensor.detach().resolve_conj().resolve_neg().cpu().contiguous()
+    content = plain.view(-1).view(torch.uint8).numpy() if plain.numel() else b""
+    return _tensor, (pickle.PickleBuffer(content), plain.dtype, tuple(plain.shape), tensor.requires_grad)
+
+
+def _tensor(content: Any, dtype: Any, shape: tuple[int, ...], requires_grad: bool) -> Any:
+    import torch
+
+    if not len(content):
+        tensor = torch.empty(shape, dtype=dtype)
+    else:
+        tensor = torch.frombuffer(_writable(content), dtype=torch.uint8).view(dtype).view(shape)
+    return tensor.requires_grad_() if requires_grad else tensor
+
+
+def _writable(content: Any) -> Any:
+    view = memoryview(content)
+    return bytearray(view) if view.readonly else view

@@ -1,0 +1,106 @@
+"""Exceptions on their way from a worker process to the program."""
+
+from __future__ import annotations
+
+import pickle
+import traceback
+from typing import Any, NamedTuple
+
+from ..errors import InvalidArgument
+
+_OWN_FOLDER = __file__.rpartition("/")[0]
+
+
+class ExceptionInWorker(Exception):
+    """Stands for an exception whose own type cannot leave its process. Its text names that type."""
+
+
+class _Link(NamedTuple):
+    pickled: tuple[bytes, bytes]  # the exception; its type, args and attributes
+    text: str
+    cause: int | None  # number in the chain
+    context: int | None
+    suppress_context: bool
+
+
+class Failure(NamedTuple):
+    """An exception with what led to it, and its traceback as text."""
+
+    chain: list[_Link]
+    traceback: str
+
+    @classmethod
+    def of(cls, error: BaseException) -> Failure:
+        chain: list[BaseException] = []
+        _collect(error, chain)
+        return cls([_link(one, chain) for one in chain], _text(error))
+
+    def exception(self, where: str) -> BaseException:
+        """The exception, of its own type where the program knows that. `where` begins the note with the traceback."""
+        errors = [_restore(link) for link in self.chain]
+        for error, link in zip(errors, self.chain):
+            error.__cause__ = None if link.cause is None else errors[link.cause]
+            error.__context__ = None if link.context is None else errors[link.context]
+            error.__suppress_context__ = link.suppress_context
+        if hasattr(errors[0], "add_note"):
+            errors[0].add_note(f"{where}:\n{self.traceback}")
+        return errors[0]
+
+
+def not_sendable(value: Any, error: BaseException) -> InvalidArgument:
+    """What is told where a result cannot be pickled."""
+    return InvalidArgument(
+        f"the result, of type {type(value).__name__}, cannot be sent from the worker process: {error}; "
+        "return arrays, numbers, text, bytes, or dicts, tuples and lists of them, or use workers='threads'"
+    )
+
+
+def _collect(error: BaseException, chain: list[BaseException]) -> None:
+    chain.append(error)
+    for one in (error.__cause__, error.__context__):
+        if one is not None and not any(one is known for known in chain) and len(chain) < 20:
+            _collect(one, chain)
+
+
+def _link(error: BaseException, chain: list[BaseException]) -> _Link:
+    def number(other: BaseException | None) -> int | None:
+        return next((i for i, one in enumerate(chain) if one is other), None)
+
+    pickled = _dumps(error), _dumps((type(error), error.args, error.__dict__))
+    text = "".join(traceback.format_exception_only(type(error), error)).strip()
+    return _Link(pickled, text, number(error.__cause__), number(error.__context__), error.__suppress_context__)
+
+
+def _dumps(value: Any) -> bytes:
+    try:
+        return pickle.dumps(value)
+    except Exception:
+        return b""
+
+
+def _restore(link: _Link) -> BaseException:
+    for restore in (pickle.loads, _without_init):
+        try:
+            error = restore(link.pickled[restore is _without_init])
+        except Exception:
+            continue
+        if isinstance(error, BaseException):
+            return error
+    return ExceptionInWorker(link.text)
+
+
+def _without_init(pickled: bytes) -> BaseException:
+    # For an __init__ that wants other arguments than `args` holds.
+    cls, args, attributes = pickle.loads(pickled)
+    error = cls.__new__(cls, *args)
+    error.args = args
+    error.__dict__.update(attributes)
+    return error
+
+
+def _text(error: BaseException) -> str:
+    shown = error.__traceback__
+    while shown is not None and shown.tb_frame.f_code.co_filename.startswith(_OWN_FOLDER):
+        shown = shown.tb_next  # begins with the user's own code
+    trace = traceback.TracebackException(type(error), error, shown)
+    return "".join(trace.format()).rstrip()

@@ -1,0 +1,162 @@
+"""Shared memory without names: what two processes use to hand over large contents.
+
+A segment is a memory file (`memfd_create`): it has no name anywhere, lives as long as a descriptor or a mapping of it, and so
+is gone when its users are, however they ended. It does not count against the size of /dev/shm. The descriptor travels over a
+Unix socket once; after that both sides call the segment by its number.
+
+`Outbox` belongs to the side that writes, `Inbox` to the one that reads. A segment is written, read, given back and written
+again, so a steady stream of results needs no new memory.
+"""
+
+from __future__ import annotations
+
+import collections
+import mmap
+import os
+import weakref
+from typing import NamedTuple, Sequence
+
+import numpy as np
+
+BUDGET_BYTES = 64 << 20
+"""What one side keeps for reuse. A larger content gets a segment of its own, which goes when it was read."""
+
+_ALIGNMENT = 64
+_SMALLEST_BYTES = 1 << 20
+
+Content = bytes | bytearray | memoryview
+
+
+class Placed(NamedTuple):
+    """Where contents lie: in which segment, how large that is, and the length of each."""
+
+    segment: int
+    capacity_bytes: int
+    lengths: tuple[int, ...]
+
+
+def _offsets(lengths: Sequence[int]) -> list[int]:
+    """Where each content begins, and at the end the sum."""
+    offsets = [0]
+    for length in lengths:
+        offsets.append(-(-(offsets[-1] + length) // _ALIGNMENT) * _ALIGNMENT)
+    return offsets
+
+
+class _Segment(NamedTuple):
+    number: int
+    fd: int
+    capacity_bytes: int
+
+
+class Outbox:
+    """The segments that this process writes to. For one thread at a time."""
+
+    def __init__(self) -> None:
+        self._free: list[_Segment] = []
+        self._away: dict[int, _Segment] = {}
+        self._dropped: list[int] = []
+        self._made = 0
+
+    @property
+    def bytes(self) -> int:
+        """Capacity of all segments that are there."""
+        return sum(segment.capacity_bytes for segment in (*self._free, *self._away.values()))
+
+    def write(self, contents: Sequence[Content]) -> tuple[Placed, int | None]:
+        """Copies contents into a segment. The descriptor is to be sent along, where the segment is new."""
+        lengths = tuple(len(content) for content in contents)
+        offsets = _offsets(lengths)
+        segment, is_new = self._take(max(offsets[-1], 1))
+        self._away[segment.number] = segment
+        for content, offset in zip(contents, offsets):
+            _write_all(segment.fd, content, offset)
+        return Placed(segment.number, segment.capacity_bytes, lengths), segment.fd if is_new else None
+
+    def give_back(self, numbers: Sequence[int]) -> None:
+        """The other side has read them."""
+        for number in numbers:
+            self._free.append(self._away.pop(number))
+        self._free.sort(key=lambda segment: segment.capacity_bytes)
+        while self._free and self.bytes > BUDGET_BYTES:
+            self._drop(self._free[-1])
+
+    def take_dropped(self) -> list[int]:
+        """Numbers of segments that are no more, to be told to the other side."""
+        dropped, self._dropped = self._dropped, []
+        return dropped
+
+    def close(self) -> None:
+        for segment in (*self._free, *self._away.values()):
+            os.close(segment.fd)
+        self._free, self._away = [], {}
+
+    def _take(self, size_bytes: int) -> tuple[_Segment, bool]:
+        for segment in self._free:
+            if segment.capacity_bytes >= size_bytes:
+                self._free.remove(segment)
+                return segment, False
+        if self._free and self.bytes + size_bytes > BUDGET_BYTES:
+            self._drop(self._free[-1])  # too small for this: makes room for a larger one
+        capacity = max(_SMALLEST_BYTES, 1 << (size_bytes - 1).bit_length()) if size_bytes <= BUDGET_BYTES else size_bytes
+        fd = os.memfd_create("forebay", os.MFD_CLOEXEC)
+        os.ftruncate(fd, capacity)
+        self._made += 1
+        return _Segment(self._made, fd, capacity), True
+
+    def _drop(self, segment: _Segment) -> None:
+        self._free.remove(segment)
+        self._dropped.append(segment.number)
+        os.close(segment.fd)
+
+
+def _write_all(fd: int, content: Content, offset: int) -> None:
+    # A system call instead of a mapping: it takes no page faults and lets other threads of Python run.
+    rest = memoryview(content)
+    while len(rest):
+        written = os.pwrite(fd, rest, offset)
+        rest, offset = rest[written:], offset + written
+
+
+class Inbox:
+    """The segments of the other process as this one reads them. For one thread at a time; what was read may be used and
+    let go of anywhere."""
+
+    def __init__(self) -> None:
+        self._maps: dict[int, mmap.mmap] = {}
+        self._lent: dict[int, int] = {}
+        self._read: collections.deque[int] = collections.deque()  # filled by finalizers, so without any lock
+
+    def read(self, placed: Placed, fd: int | None, keep: bool) -> list[memoryview]:
+        """The contents.
+
+        As views of the segment where `keep` is False: it is given back when the last view is gone. Where views hold more
+        than the budget already, or with `keep`, the contents are copies.
+        """
+        if fd is not None:
+            self._maps[placed.segment] = mmap.mmap(fd, placed.capacity_bytes)
+            os.close(fd)
+        whole = np.frombuffer(self._maps[placed.segment], np.uint8)
+        offsets = _offsets(placed.lengths)
+        if keep or sum(self._lent.values()) + placed.capacity_bytes > BUDGET_BYTES:
+            self._read.append(placed.segment)
+            return [memoryview(whole[at : at + length].copy()) for at, length in zip(offsets, placed.lengths)]
+        self._lent[placed.segment] = placed.capacity_bytes
+        weakref.finalize(whole, self._read.append, placed.segment).atexit = False
+        return [memoryview(whole[at : at + length]) for at, length in zip(offsets, placed.lengths)]
+
+    def take_read(self) -> list[int]:
+        """Numbers of the segments that the other side may write again."""
+        numbers = []
+        while self._read:
+            numbers.append(self._read.popleft())
+            self._lent.pop(numbers[-1], None)
+        return numbers
+
+    def forget(self, numbers: Sequence[int]) -> None:
+        """They are no more on the other side."""
+        for number in numbers:
+            del self._maps[number]
+
+    def close(self) -> None:
+        self._maps.clear()  # each goes when the last view of it does

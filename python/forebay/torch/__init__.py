@@ -1,0 +1,14 @@
+"""The drop-in for `torch.utils.data.DataLoader`: the same constructor, the same batches in the same order, threads in place of
+processes, and `state_dict` / `load_state_dict`. One changed import is the whole migration:
+
+    from forebay.torch import DataLoader
+"""
+
+try:
+    import torch as _torch  # noqa: F401
+except ImportError as error:
+    raise ImportError("forebay.torch needs PyTorch: pip install torch") from error
+
+from ._loader import DataLoader
+
+__all__ = ["DataLoader"]

@@ -1,0 +1,121 @@
+"""`forebay.torch.DataLoader` over a Forebay pipeline."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, Iterator, Mapping
+
+import torch
+import torch.utils.data
+from torch.utils.data._utils.pin_memory import pin_memory as pin
+
+from ..errors import InvalidArgument
+from ..loader import Loader
+from ..pipeline import Pipeline
+from ._loader import DataLoader
+
+# What a pipeline has its own way of saying.
+_INSTEAD = {
+    "sampler": "describe the order in the pipeline: .shuffle(), .take(), .filter(); ranks share the data set by themselves",
+    "batch_sampler": "describe the order in the pipeline: .shuffle(), .take(), .filter(); ranks share the data set by themselves",
+    "collate_fn": "Forebay makes the batches itself: put .map(fn) into the pipeline for samples, .pad(field) for ragged fields",
+    "timeout": "storage has time-outs of its own, which name the object: storage_options= of forebay.Loader",
+    "worker_init_fn": "a pipeline has no worker processes to prepare: what a function needs goes into the function",
+    "multiprocessing_context": "a pipeline runs on threads; .map(fn, workers='processes') puts a function into processes",
+    "prefetch_factor": "how far ahead the engine works follows from its memory: memory= of forebay.Loader",
+}
+
+
+class PipelineLoader(DataLoader):
+    """What `forebay.Loader(pipeline, output="torch")` gives, with the constructor of PyTorch's DataLoader.
+
+    Args:
+        dataset: the pipeline. One that ends in `.batch(n)` keeps that, and `batch_size` is left out.
+        batch_size: samples per batch and rank.
+        shuffle: adds `.shuffle()`.
+        num_workers: compute threads; 0 lets the engine choose.
+        drop_last: leaves an incomplete last batch out; else it is dealt out over the ranks.
+        generator: its `initial_seed()` is the seed, which must be the same on all ranks; 0 without one.
+        pin_memory: copies the fields into pinned memory where there is an accelerator; a batch is then a dict of tensors.
+        persistent_workers, in_order: always so. pin_memory_device: as in PyTorch.
+
+    All other arguments are refused with a sentence that says what to use instead. `close()` ends the engine, and so does the
+    last reference to the loader.
+
+    Errors: InvalidArgument, and those of `forebay.Loader`.
+    """
+
+    def __init__(self, dataset: Pipeline, batch_size: int | None = 1, shuffle: bool | None = None, *args: Any,
+                 **kwargs: Any) -> None:
+        given = inspect.signature(DataLoader.__init__).bind(self, dataset, batch_size, shuffle, *args, **kwargs)
+        given.apply_defaults()
+        options = given.arguments
+        for name, instead in _INSTEAD.items():
+            if options[name] not in (None, 0):
+                raise InvalidArgument(f"DataLoader over a pipeline: {name}= has no meaning; {instead}")
+        pipeline = _batched(dataset, batch_size, bool(shuffle), options["drop_last"])
+        generator, workers = options["generator"], options["num_workers"]
+        self._loader = Loader(pipeline, seed=generator.initial_seed() % 2**64 if generator is not None else 0,
+                              threads=workers or "auto", output="torch")
+        torch.utils.data.DataLoader.__init__(
+            self, dataset, batch_size, sampler=_EngineOrder(self._loader), num_workers=workers,
+            pin_memory=options["pin_memory"], drop_last=options["drop_last"] and batch_size is not None, generator=generator,
+            persistent_workers=options["persistent_workers"], pin_memory_device=options["pin_memory_device"],
+            in_order=options["in_order"])
+
+    def __iter__(self) -> Iterator[Any]:
+        batches = iter(self._loader)
+        if self.pin_memory and torch.accelerator.is_available():
+            return ({name: pin(batch[name]) for name in batch.keys()} for batch in batches)
+        return batches
+
+    def __len__(self) -> int:
+        return len(self._loader)
+
+    def state_dict(self) -> dict[str, Any]:
+        """As of `forebay.Loader`."""
+        return self._loader.state_dict()
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """As of `forebay.Loader`."""
+        self._loader.load_state_dict(state)
+
+    def set_epoch(self, epoch: int) -> None:
+        """Goes to the beginning of an epoch; the current epoch keeps its position."""
+        self._loader.set_epoch(epoch)
+
+    def close(self) -> None:
+        """Stops everything, in bounded time."""
+        self._loader.close()
+
+    def __reduce__(self):
+        return self._loader.__reduce__()
+
+
+class _EngineOrder:
+    """Stands where PyTorch has a sampler: the engine's plan decides the order."""
+
+    def __init__(self, loader: Loader) -> None:
+        self._loader = loader
+
+    def __len__(self) -> int:
+        return self._loader.size
+
+    def __iter__(self) -> Iterator[int]:
+        raise TypeError("the order of a pipeline is decided by the engine; batch.ids has the samples of a batch")
+
+
+def _batched(pipeline: Pipeline, batch_size: int | None, shuffle: bool, drop_last: bool) -> Pipeline:
+    steps = pipeline._description.steps()
+    has_batch = bool(steps) and steps[-1] == "batch"
+    if has_batch:
+        if batch_size not in (None, 1) or shuffle or drop_last:
+            raise InvalidArgument("DataLoader over a pipeline that ends in .batch(): leave batch_size=, shuffle= and "
+                                  "drop_last= out, or leave .batch() out of the pipeline")
+        return pipeline
+    if batch_size is None:
+        raise InvalidArgument("DataLoader over a pipeline: batch_size=None gives single samples, which a pipeline cannot; "
+                              "give a batch_size, or end the pipeline in .batch(n)")
+    if shuffle and "shuffle" not in steps:
+        pipeline = pipeline.shuffle()
+    return pipeline.batch(batch_size, last="drop" if drop_last else "partial")
