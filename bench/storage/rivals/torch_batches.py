@@ -1,0 +1,28 @@
+"""A DataLoader over a data set of (number, bytes), the same for all rivals that need one."""
+
+import torch
+
+
+def identity(samples):
+    return samples
+
+
+def loader_class(job):
+    if getattr(job, "dropin", False):
+        from forebay.torch import DataLoader
+        return DataLoader
+    return torch.utils.data.DataLoader
+
+
+def epochs(job, dataset):
+    workers = {"num_workers": job.workers, "persistent_workers": True} if job.workers else {}
+    loader = loader_class(job)(dataset, batch_size=job.batch, shuffle=True, collate_fn=identity,
+                               generator=torch.Generator().manual_seed(job.seed), **workers)
+    job.listed()
+    while True:
+        yield (tuple(zip(*samples)) for samples in loader)
+
+
+def settings(job):
+    kind = "Forebay's DataLoader" if getattr(job, "dropin", False) else "worker processes, persistent, prefetch_factor 2"
+    return {"loader": kind, "workers": job.workers}

@@ -1,0 +1,59 @@
+"""torch's DataLoader over a user's data set that reads with boto3: object by object, or a batch at once on threads.
+
+With `dropin` the one changed import of Forebay's own DataLoader; the data set is the same.
+"""
+
+import concurrent.futures
+
+import boto3
+import torch
+
+import torch_batches
+
+THREADS = 64
+
+
+class Photographs(torch.utils.data.Dataset):
+    """What a user writes: the client is opened by the worker that uses it."""
+
+    def __init__(self, job):
+        self.bucket, self.prefix, self.keys, self.client = job.bucket, job.prefix, job.keys, None
+
+    def __len__(self):
+        return len(self.keys)
+
+    def open(self, connections=10):
+        self.client = boto3.client("s3", config=boto3.session.Config(max_pool_connections=connections))
+
+    def __getitem__(self, number):
+        if self.client is None:
+            self.open()
+        answer = self.client.get_object(Bucket=self.bucket, Key=f"{self.prefix}/{self.keys[number]}")
+        return number, answer["Body"].read()
+
+
+class PhotographsByBatch(Photographs):
+    pool = None
+
+    def __getitems__(self, numbers):
+        if self.pool is None:
+            self.open(THREADS)
+            self.pool = concurrent.futures.ThreadPoolExecutor(THREADS)
+        return list(self.pool.map(self.__getitem__, numbers))
+
+
+def epochs(job):
+    kind = PhotographsByBatch if job.within == "threads" else Photographs
+    return torch_batches.epochs(job, kind(job))
+
+
+def name():
+    return "torch DataLoader + boto3"
+
+
+def version():
+    return f"torch {torch.__version__}, boto3 {boto3.__version__}"
+
+
+def settings(job):
+    return torch_batches.settings(job) | {"within a batch": f"{THREADS} threads" if job.within == "threads" else "one by one"}
