@@ -54,10 +54,8 @@ class Judge {
   std::string server() const { return endpoint_name(asked_.options, asked_.region); }
 
   std::string what_it_said() const {
-    std::string text = fmt::format("HTTP {}", response_.status);
-    if (!error_.code.empty()) text += " " + one_line(error_.code);
-    if (!error_.message.empty()) text += ": " + one_line(error_.message);
-    return text;
+    const std::string code = one_line(error_.code), message = one_line(error_.message);
+    return fmt::format("HTTP {}{}{}{}{}", response_.status, code.empty() ? "" : " ", code, message.empty() ? "" : ": ", message);
   }
 
   S3Verdict other_region() const {
