@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <thread>
 
 #include "pipeline/runner.h"
@@ -108,6 +109,47 @@ TEST(RunnerFetch, a_wrong_guess_of_sizes_changes_no_byte_and_no_bound) {
         runner->close();
       }
     }
+  }
+}
+
+/// Fails the first read of one object.
+class FailsOnce final : public Store {
+ public:
+  FailsOnce(std::shared_ptr<Store> inner, std::string key) : inner_(std::move(inner)), key_(std::move(key)) {}
+  void read(const ReadRequest& request, std::stop_token stop, ReadDone done) override {
+    if (request.key == key_ && !failed_.exchange(true)) return done(unavailable("away for a moment").with_key(key_));
+    inner_->read(request, std::move(stop), std::move(done));
+  }
+  void list(const ListRequest& request, std::stop_token stop, ListDone done) override {
+    inner_->list(request, std::move(stop), std::move(done));
+  }
+  void stat(const std::string& key, std::stop_token stop, StatDone done) override {
+    inner_->stat(key, std::move(stop), std::move(done));
+  }
+  std::string display_name(const std::string& key) const override { return inner_->display_name(key); }
+  StoreStats stats() const override { return inner_->stats(); }
+  bool failed() const { return failed_; }
+
+ private:
+  const std::shared_ptr<Store> inner_;
+  const std::string key_;
+  std::atomic<bool> failed_ = false;
+};
+
+TEST(RunnerFetch, weather_matters_only_to_the_batch_that_is_due) {
+  for (const int64_t id : {3, 11, 30}) {  // in the first batch, inside the window, behind it
+    Rig rig;
+    rig.shuffled = false;
+    const auto store = std::make_shared<FailsOnce>(Objects::store_of(rig.sizes), Objects::key_of(id));
+    rig.store = store;
+    rig.options = {.threads = 2, .requests = 50, .window_batches = 2, .memory = 64 << 20, .ahead_bytes = 32 << 20};
+    const auto runner = rig.run();
+    EXPECT_EQ(runner->next_for(20s).ok(), id != 3);
+    const Outcome rest = drain(*runner);
+    EXPECT_TRUE(store->failed());
+    EXPECT_EQ(rest.raised, std::vector<std::string>());
+    EXPECT_EQ(rest.ids.size(), id == 3 ? 50u : 42u) << "what failed is asked for again";
+    runner->close();
   }
 }
 

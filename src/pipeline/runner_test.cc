@@ -147,7 +147,7 @@ TEST(Runner, when_no_stand_in_is_good_the_last_error_is_raised) {
 TEST(Runner, weather_is_not_a_matter_of_policy_and_the_batch_can_be_asked_for_again) {
   for (const BadSample policy : {BadSample::kRaise, BadSample::kSkip, BadSample::kReplace}) {
     Rig setup;
-    setup.store = slow_store(Objects::store_of(setup.sizes), {.seed = 3, .error_rate = 0.03});
+    setup.store = slow_store(Objects::store_of(setup.sizes), {.seed = 3, .error_rate = 0.2});
     setup.options.bad_sample = policy;
     const auto runner = setup.run();
     int64_t unavailable = 0, batches = 0;

@@ -255,21 +255,38 @@ int CurlLoop::on_timer(CURLM*, long timeout_ms, void* loop) {
   return 0;
 }
 
-int CurlLoop::on_socket(CURL*, curl_socket_t socket, int what, void* loop_pointer, void* known) {
-  auto& loop = *static_cast<CurlLoop*>(loop_pointer);
+int CurlLoop::on_socket(CURL*, curl_socket_t socket, int what, void* loop, void*) {
+  auto& self = *static_cast<CurlLoop*>(loop);
+  uint32_t events = 0;
+  if (what == CURL_POLL_IN || what == CURL_POLL_INOUT) events |= EPOLLIN;
+  if (what == CURL_POLL_OUT || what == CURL_POLL_INOUT) events |= EPOLLOUT;
   if (what == CURL_POLL_REMOVE) {
-    ::epoll_ctl(loop.epoll_fd_, EPOLL_CTL_DEL, socket, nullptr);
-    return 0;
+    self.forget(socket);
+  } else {
+    self.watch(socket, events);
   }
-  epoll_event event{};
-  event.data.fd = socket;
-  if ((what & CURL_POLL_IN) != 0) event.events |= EPOLLIN;
-  if ((what & CURL_POLL_OUT) != 0) event.events |= EPOLLOUT;
-  if (::epoll_ctl(loop.epoll_fd_, known == nullptr ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, socket, &event) != 0) {
-    ::epoll_ctl(loop.epoll_fd_, errno == EEXIST ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, socket, &event);
-  }
-  curl_multi_assign(loop.multi_, socket, &loop);
   return 0;
+}
+
+/// libcurl may say that it is done with a socket after it was closed, when its number is somebody else's already.
+int CurlLoop::on_close_socket(void* loop, curl_socket_t socket) {
+  static_cast<CurlLoop*>(loop)->forget(socket);
+  return ::close(socket);
+}
+
+void CurlLoop::watch(int fd, uint32_t events) {
+  const auto place = static_cast<size_t>(fd);
+  if (place >= watched_.size()) watched_.resize(place + 1);
+  epoll_event event{.events = events, .data = {.fd = fd}};
+  ::epoll_ctl(epoll_fd_, watched_[place] ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event);
+  watched_[place] = true;
+}
+
+void CurlLoop::forget(int fd) {
+  const auto place = static_cast<size_t>(fd);
+  if (place >= watched_.size() || !watched_[place]) return;
+  watched_[place] = false;
+  ::epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, fd, nullptr);
 }
 
 void CurlLoop::collect_finished() {

@@ -72,6 +72,9 @@ class CurlLoop : public std::enable_shared_from_this<CurlLoop> {
   size_t room_for_connections() const;
   void clean_up();
 
+  void watch(int fd, uint32_t events);
+  void forget(int fd);
+  static int on_close_socket(void* loop, curl_socket_t socket);
   static int on_socket(CURL* easy, curl_socket_t socket, int what, void* loop, void* known);
   static int on_timer(CURLM* multi, long timeout_ms, void* loop);
 
@@ -96,6 +99,7 @@ class CurlLoop : public std::enable_shared_from_this<CurlLoop> {
   std::unordered_map<CurlTransfer*, Transfer> active_;
   std::unordered_map<std::string, Lookup> lookups_;
   std::vector<CurlHandle> idle_handles_;
+  std::vector<bool> watched_;  ///< by descriptor
 };
 
 }  // namespace forebay

@@ -132,6 +132,8 @@ void CurlTransfer::set_connection_options(const HttpConnectionOptions& options) 
   curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_connected);
   curl_easy_setopt(easy, CURLOPT_RESOLVER_START_FUNCTION, on_lookup);
   curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_open_socket);
+  curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, CurlLoop::on_close_socket);
+  curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, &loop_);
   curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, options.verify ? 1L : 0L);
   curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, options.verify ? 2L : 0L);
   set_authorities(easy, options);

@@ -320,8 +320,7 @@ TEST(CurlTransport, AForkIsToldAndDoesNotHang) {
     ::alarm(20);
     const bool told = send_wait(*transport, get(server.url("/"))).status().code() == Code::kInvalidArgument;
     transport.reset();
-    const auto own = shared_http_transport();
-    const bool works = send_wait(*own, get(server.url("/"))).ok();
+    const bool works = !kChildMayStartThreads || send_wait(*shared_http_transport(), get(server.url("/"))).ok();
     ::_exit(told && works ? 0 : 1);
   }
   int status = 0;

@@ -238,7 +238,7 @@ TEST(HttpStore, AForkIsToldAndDoesNotHang) {
     ::alarm(20);
     const bool told = read(*store, server.url("/x")).status().code() == Code::kInvalidArgument;
     store.reset();
-    const bool works = read(*http_store(), server.url("/x")).ok();
+    const bool works = !kChildMayStartThreads || read(*http_store(), server.url("/x")).ok();
     ::_exit(told && works ? 0 : 1);
   }
   int status = 0;

@@ -22,6 +22,12 @@
 
 namespace forebay {
 
+#ifdef __SANITIZE_THREAD__
+constexpr bool kChildMayStartThreads = false;  ///< of a fork; ThreadSanitizer ends it
+#else
+constexpr bool kChildMayStartThreads = true;
+#endif
+
 /// A web server for tests, that can misbehave: raw sockets, a thread for each connection. It ends with its last
 /// connection, whatever state that is in.
 class TestServer {

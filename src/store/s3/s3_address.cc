@@ -36,7 +36,7 @@ S3Address s3_address(const S3Options& options, const std::string& region, std::s
   const bool in_host = options.addressing == S3Options::Addressing::kVirtual ||
                        (options.addressing == S3Options::Addressing::kAuto && automatic);
   S3Address address;
-  address.path = "/";
+  address.path += '/';
   if (in_host) {
     address.origin = origin.substr(0, host_begin) + options.bucket + "." + origin.substr(host_begin);
   } else {
