@@ -35,6 +35,7 @@ class CurlLoop : public std::enable_shared_from_this<CurlLoop> {
 
  private:
   using Clock = std::chrono::steady_clock;
+  static constexpr auto kCheckEvery = std::chrono::milliseconds(100);  ///< deadlines
   struct Waiting {
     HttpRequest request;
     std::shared_ptr<Call<HttpResponse>> call;

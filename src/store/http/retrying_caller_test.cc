@@ -56,6 +56,10 @@ HttpCall read_call(bool hedge = false) {
 
 class RetryingCallerTest : public testing::Test {
  protected:
+  void TearDown() override {
+    caller_.reset();
+    transport_->sent.clear();  // whose answers hold what holds the transport
+  }
   void make(CallerOptions options = {}) {
     options.manual_clock = true;
     if (!options.random) options.random = [] { return 1.0; };

@@ -55,7 +55,8 @@ class Judge {
 
   std::string what_it_said() const {
     const std::string code = one_line(error_.code), message = one_line(error_.message);
-    return fmt::format("HTTP {}{}{}{}{}", response_.status, code.empty() ? "" : " ", code, message.empty() ? "" : ": ", message);
+    return fmt::format("HTTP {}{}{}{}{}", response_.status, code.empty() ? "" : " ", code, message.empty() ? "" : ": ",
+                       message);
   }
 
   S3Verdict other_region() const {

@@ -1,0 +1,99 @@
+// The loop's transfers that cannot go on: until a name is looked up, until a descriptor is free, or at all.
+#include <algorithm>
+#include <utility>
+
+#include "store/http/curl_loop.h"
+
+namespace forebay {
+
+bool CurlLoop::may_look_up(CurlTransfer* transfer) {
+  Lookup& lookup = lookups_[transfer->origin()];
+  if (lookup.by == nullptr) lookup.by = transfer;
+  transfer->waits_for_lookup = lookup.by != transfer;
+  return lookup.by == transfer;
+}
+
+void CurlLoop::looked_up(CurlTransfer* transfer) { end_lookup(*transfer, {}); }
+
+void CurlLoop::wait_for_lookup(Transfer transfer) {
+  idle_handles_.push_back(transfer->take_handle());
+  transfer->begin_again(true);
+  const auto lookup = lookups_.find(transfer->origin());
+  if (lookup == lookups_.end()) {
+    queue_.push_front(std::move(transfer));
+  } else {
+    lookup->second.others.push_back(std::move(transfer));
+  }
+}
+
+/// Those who waited go on, or fail as the lookup did: each of them would only wait for the same answer.
+void CurlLoop::end_lookup(const CurlTransfer& transfer, const Status& failure) {
+  const auto lookup = lookups_.find(transfer.origin());
+  if (lookup == lookups_.end() || lookup->second.by != &transfer) return;
+  auto others = std::move(lookup->second.others);
+  lookups_.erase(lookup);
+  for (auto other = others.rbegin(); other != others.rend(); ++other) {
+    if (failure.ok()) {
+      queue_.push_front(std::move(*other));
+    } else {
+      (*other)->call().answer(failure);
+    }
+  }
+}
+
+void CurlLoop::wait_for_descriptor(Transfer transfer) {
+  end_lookup(*transfer, {});
+  idle_handles_.push_back(transfer->take_handle());
+  transfer->begin_again(false);
+  ++transfer->descriptor_tries;
+  max_active_ = std::max<size_t>(active_.size(), 1);
+  retry_at_ = Clock::now() + kCheckEvery;
+  queue_.push_front(std::move(transfer));
+}
+
+void CurlLoop::check_deadlines() {
+  const auto now = Clock::now();
+  if (now < next_check_) return;
+  next_check_ = now + kCheckEvery;
+  std::vector<std::pair<CurlTransfer*, Status>> late;
+  for (const auto& [transfer, owner] : active_) {
+    if (Status status = transfer->check_deadlines(now); !status.ok()) late.emplace_back(transfer, std::move(status));
+  }
+  std::vector<std::pair<Transfer, Status>> ended;
+  for (auto& [transfer, status] : late) {
+    ended.emplace_back(remove(transfer), std::move(status));
+    idle_handles_.push_back(transfer->take_handle());
+    end_lookup(*transfer, {});
+  }
+  for (auto& [origin, lookup] : lookups_) {
+    std::erase_if(lookup.others, [&](Transfer& other) {
+      Status status = other->check_deadlines(now);
+      if (status.ok()) return false;
+      ended.emplace_back(std::move(other), std::move(status));
+      return true;
+    });
+  }
+  for (auto& [transfer, status] : ended) {
+    if (transfer->request().observer) transfer->request().observer->on_timeout();
+    transfer->call().answer(std::move(status));
+  }
+  if (max_active_ < options_.max_connections && queue_.size() > 0)
+    max_active_ = std::max(max_active_, room_for_connections());
+}
+
+void CurlLoop::drop_answered() {
+  std::vector<CurlTransfer*> gone;
+  for (const auto& [transfer, owner] : active_) {
+    if (transfer->call().answered()) gone.push_back(transfer);
+  }
+  for (CurlTransfer* transfer : gone) {
+    const Transfer removed = remove(transfer);
+    idle_handles_.push_back(removed->take_handle());
+    end_lookup(*removed, {});
+  }
+  const auto answered = [](const Transfer& transfer) { return transfer->call().answered(); };
+  std::erase_if(queue_, answered);
+  for (auto& [origin, lookup] : lookups_) std::erase_if(lookup.others, answered);
+}
+
+}  // namespace forebay
