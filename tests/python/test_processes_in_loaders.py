@@ -156,7 +156,7 @@ def test_policies_act_as_with_threads(policy, rows):
     assert (ids, errors) == run("threads")
 
 
-@pytest.mark.parametrize("how, text", [(lambda: os._exit(3), "exit code 3"), (lambda: os.kill(os.getpid(), 9), "SIGKILL"),
+@pytest.mark.parametrize("how, text", [(lambda: os._exit(3), "exit code 3"),
                                        (lambda: os.kill(os.getpid(), signal.SIGSEGV), "SIGSEGV")])
 def test_a_worker_that_dies_is_an_error_that_names_the_sample_and_the_loader_goes_on(how, text):
     def deadly(sample):
@@ -171,6 +171,23 @@ def test_a_worker_that_dies_is_an_error_that_names_the_sample_and_the_loader_goe
         assert isinstance(caught.value, fb.Error)
         assert caught.value.sample == 5 and "deadly" in caught.value.operator and "deadly" in str(caught.value)
         assert epoch_ids(loader) == list(range(8, 16))
+
+
+@pytest.mark.parametrize("policy", ["raise", "skip", "replace"])
+def test_a_worker_that_is_killed_from_outside_is_no_matter_of_policy_and_the_batch_can_be_asked_for_again(tmp_path, policy):
+    def deadly_once(sample):
+        if sample["x"] == 5 and not (tmp_path / "killed").exists():
+            (tmp_path / "killed").touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return sample
+
+    pipeline = numbers(16).map(deadly_once, workers="processes").batch(4)
+    with fb.Loader(pipeline, epochs=1, threads=2, on_error=policy) as loader:
+        ids = next(iter(loader)).ids.tolist()
+        with pytest.raises(WorkerDied, match="SIGKILL") as caught:
+            next(iter(loader))
+        assert caught.value.sample == 5 and not loader.errors()
+        assert ids + epoch_ids(loader) == list(range(16))
 
 
 def test_the_call_in_which_a_worker_died_is_not_repeated(tmp_path):

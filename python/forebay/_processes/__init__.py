@@ -5,8 +5,15 @@ results come back; `fork_server.py` and `launcher.py`, where the processes come 
 `functions.py`, how a loader's functions run on a pool.
 """
 
-from .failure import ExceptionInWorker
-from .pool import ProcessPool, WorkerDied
-from .worker import WorkerInfo, current_worker
+import importlib
 
-__all__ = ["ExceptionInWorker", "ProcessPool", "WorkerDied", "WorkerInfo", "current_worker"]
+_HOMES = {"ExceptionInWorker": "failure", "ProcessPool": "pool", "WorkerDied": "pool", "WorkerInfo": "worker",
+          "current_worker": "worker"}
+__all__ = list(_HOMES)
+
+
+def __getattr__(name: str) -> object:
+    """Loaded on first use: most programs never start a worker process, and `import forebay` is to be light."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Callable, Mapping, NamedTuple
+from typing import TYPE_CHECKING, Any, Callable, Mapping, NamedTuple
 
-from .pool import ProcessPool, WorkerDied
+if TYPE_CHECKING:
+    from .pool import ProcessPool
 
 
 class InProcesses:
@@ -51,6 +52,8 @@ class _Remote:
         self.name = name
 
     def __call__(self, call: Any) -> dict[str, Any]:
+        from .pool import WorkerDied
+
         try:
             fields = call.sample() if self._step > 0 else {}
             return self._pool.call(None, self._step, call.key, call.random_index, fields)
@@ -70,6 +73,8 @@ class LoaderProcesses:
         if not marked:
             return
         names = ", ".join(function.name for function in marked.values())
+        from .pool import ProcessPool
+
         target = _MakeSteps({step: function.function for step, function in marked.items()})
         self._pool = ProcessPool(target, count, names)
         for step, function in marked.items():
