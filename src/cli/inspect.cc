@@ -10,6 +10,7 @@
 #include "cli/inspect_report.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"
+#include "cli/storage_flags.h"
 #include "format/open_store.h"
 #include "runtime/host.h"
 
@@ -24,6 +25,7 @@ struct InspectOptions {
   bool json = false, decode = false, strict = false;
   int64_t max_pixels = 100'000'000;
   int threads = 0;
+  std::map<std::string, std::string> storage;
 };
 
 /// Pixels are decoded to see whether they can be.
@@ -119,7 +121,7 @@ Result<InspectReport> inspect(const InspectOptions& options, const Console& cons
   InspectReport report;
   report.url = options.url;
   report.decoded = options.decode;
-  FOREBAY_ASSIGN(const StoreAndPath place, open_store(options.url));
+  FOREBAY_ASSIGN(const StoreAndPath place, open_store(options.url, options.storage));
   FOREBAY_ASSIGN(const std::unique_ptr<ImageFolder> folder, open_folder(place, report, stop));
   if (report.labelled) report.classes = count_classes(*folder);
   report.left_out = folder->report();
@@ -142,8 +144,10 @@ int inspect_verb(const Arguments& arguments, const Console& console) {
                   "with --decode: larger pictures count as unreadable")
       ->capture_default_str();
   line.add_number("--threads", options.threads, 1, 4096, "how many look at once")->capture_default_str();
+  const StorageFlags storage(line);
   if (const auto code = line.parse(arguments, console)) return *code;
   options.json = line.json();
+  options.storage = storage.options();
 
   const Interrupt interrupt;
   const Result<InspectReport> report = inspect(options, console, interrupt.token());

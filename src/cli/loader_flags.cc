@@ -1,14 +1,12 @@
 #include "cli/loader_flags.h"
 
+#include <map>
+
 namespace forebay {
 namespace {
 
 const std::map<std::string, OnError> kOnError = {
     {"raise", OnError::kRaise}, {"skip", OnError::kSkip}, {"replace", OnError::kReplace}};
-
-std::string check_key_value(const std::string& text) {
-  return text.find('=') == std::string::npos || text.front() == '=' ? "write it as KEY=VALUE" : "";
-}
 
 }  // namespace
 
@@ -27,19 +25,13 @@ LoaderFlags::LoaderFlags(CommandLine& line, Which which) {
   app.add_option("--max-errors", options_.max_errors, "bad records that are borne: a count, or a share below 1")
       ->type_name("N")
       ->check(CLI::Range(0.0, 1e18).description(""));
-  app.add_option("--storage-option", storage_, "for the store; may be repeated")
-      ->type_name("KEY=VALUE")
-      ->check(check_key_value)
-      ->allow_extra_args(false);
+  storage_.emplace(line);
 }
 
 LoaderOptions LoaderFlags::options() const {
   LoaderOptions options = options_;
   options.on_error = kOnError.at(on_error_);
-  for (const std::string& text : storage_) {
-    const size_t equals = text.find('=');
-    options.storage_options[text.substr(0, equals)] = text.substr(equals + 1);
-  }
+  if (storage_) options.storage_options = storage_->options();
   return options;
 }
 

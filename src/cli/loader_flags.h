@@ -1,11 +1,10 @@
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "cli/command_line.h"
+#include "cli/storage_flags.h"
 #include "forebay/loader.h"
 
 namespace forebay {
@@ -22,7 +21,7 @@ class LoaderFlags {
  private:
   LoaderOptions options_;
   std::string on_error_ = "raise";
-  std::vector<std::string> storage_;
+  std::optional<StorageFlags> storage_;
 };
 
 }  // namespace forebay

@@ -6,6 +6,7 @@
 #include "cli/files.h"
 #include "cli/interrupt.h"
 #include "cli/rank_plan.h"
+#include "cli/storage_flags.h"
 #include "forebay/loader.h"
 
 namespace forebay {
@@ -16,12 +17,16 @@ struct PlanOptions {
   std::optional<int64_t> size;
   bool json = false;
   RankPlanOptions plan;
+  std::map<std::string, std::string> storage;
 };
 
 /// Samples in the data set, from its listing; no object is read.
-Result<int64_t> listed_size(const Pipeline& pipeline, std::stop_token stop) {
-  FOREBAY_ASSIGN(const std::unique_ptr<Loader> loader,
-                 Loader::open(pipeline, {.rank = 0, .world_size = 1, .stop = std::move(stop)}));
+Result<int64_t> listed_size(const Pipeline& pipeline, std::map<std::string, std::string> storage,
+                            std::stop_token stop) {
+  FOREBAY_ASSIGN(
+      const std::unique_ptr<Loader> loader,
+      Loader::open(pipeline,
+                   {.rank = 0, .world_size = 1, .storage_options = std::move(storage), .stop = std::move(stop)}));
   return loader->size();
 }
 
@@ -29,7 +34,7 @@ Result<RankPlan> make_plan(const Pipeline& pipeline, PlanOptions& options, std::
   if (options.size) {
     options.plan.size = *options.size;
   } else {
-    FOREBAY_ASSIGN(options.plan.size, listed_size(pipeline, std::move(stop)));
+    FOREBAY_ASSIGN(options.plan.size, listed_size(pipeline, options.storage, std::move(stop)));
   }
   return plan_rank(planned_part(pipeline), options.plan);
 }
@@ -73,8 +78,10 @@ int plan_verb(const Arguments& arguments, const Console& console) {
   app.add_option("--seed", options.plan.seed, "as for run")->type_name("N")->capture_default_str();
   line.add_number("--size", options.size, 0, kMany, "samples in the data set; else its listing is read");
   line.add_number("--steps", options.plan.max_steps, 0, kMany, "only the first so many steps");
+  const StorageFlags storage(line);
   if (const auto code = line.parse(arguments, console)) return *code;
   options.json = line.json();
+  options.storage = storage.options();
   if (options.plan.rank >= options.plan.world_size) {
     return line.misuse(
         fmt::format("was asked for rank {} of {}; ranks count from 0", options.plan.rank, options.plan.world_size),

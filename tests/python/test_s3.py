@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from loading import one_epoch
+from project import run
 
 import forebay as fb
 from servers.s3 import Client
@@ -225,3 +226,18 @@ def test_http_has_manifests_and_cannot_be_listed(photos, servers):
         assert np.array_equal(batch["n"], np.arange(5))
     with pytest.raises(fb.Unsupported, match="manifest"):
         fb.Loader(pipeline(url))
+
+
+def test_the_program_reads_from_buckets(photos, ceph, options, tmp_path):
+    (tmp_path / "p.json").write_text(pipeline(f"s3://{BUCKET}/train").to_json())
+    (tmp_path / "local.json").write_text(pipeline(photos).to_json())
+    storage = [word for name, value in options.items() for word in ("--storage-option", f"{name}={value}")]
+
+    def json_of(*arguments):
+        return json.loads(run("forebay", *arguments, "--json"))
+
+    over_s3, local = json_of("run", tmp_path / "p.json", *storage), json_of("run", tmp_path / "local.json")
+    assert over_s3["epochs"][0]["digest"] == local["epochs"][0]["digest"]
+    assert json_of("plan", tmp_path / "p.json", *storage) == json_of("plan", tmp_path / "local.json")
+    there, here = json_of("inspect", f"s3://{BUCKET}/train", *storage), json_of("inspect", photos)
+    assert (there["count"], there["bytes"]["total"]) == (here["count"], here["bytes"]["total"])
