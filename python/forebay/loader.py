@@ -36,14 +36,19 @@ class Loader:
         epochs: how many there will be; nothing is fetched past the last one. None: no end.
         rank, world_size: which of how many processes this is; by default from torchrun, Slurm or MPI variables, else 0 of 1.
         threads: compute threads; "auto" counts what affinity and cgroup give, divided by the ranks on this host.
-        requests: storage requests in flight.
+        requests: storage requests in flight; "auto" finds, store by store and while it runs, how many serve best. Loaders of a
+            process that read from one store share them.
         memory: bytes for everything between storage and the user ("2GiB" or a number), not counting batches that the user
             holds; "auto" takes what three batches and the window need, at most a quarter of the host's memory.
         on_error: what a bad sample (Corrupt, Unsupported, NotFound, an exception of the user's function) does. "raise"; "skip":
             the batch is shorter; "replace": another sample stands in, the same on every run.
         max_errors: how many such samples are too many: a count (int), or a share of the data set (float below 1).
         output: what `batch[name]` is: "numpy" or "torch". Every array also speaks DLPack.
-        storage_options: options of the store, by name.
+        storage_options: options of the store, by name; values are text, numbers or bools. S3: "endpoint", "region",
+            "access_key_id", "secret_access_key", "session_token", "profile", "anonymous", "addressing_style" ("path" or "virtual"),
+            "verify_checksums", "listing_cache"; what is not given comes from where the AWS tools look. S3 and HTTP: "ca_file", "verify",
+            "proxy", "timeout_s", "connect_timeout_s", "retries"; HTTP: "header_NAME". Any store: "imitate_latency_ms" and
+            others that put a slow link before it. A name that is not known is InvalidArgument with those that are.
 
     Errors: InvalidArgument, NotFound, Unavailable, OutOfBudget.
     """
@@ -77,7 +82,7 @@ class Loader:
             "memory": None if memory == "auto" else _bytes("memory", memory),
             "on_error": on_error,
             "max_errors": _max_errors(max_errors),
-            "storage_options": {str(key): str(value) for key, value in (storage_options or {}).items()},
+            "storage_options": {str(key): _option(value) for key, value in (storage_options or {}).items()},
             "convert": _converter(output),
         }
         self._passes = 0
@@ -242,6 +247,10 @@ class _Pass:
             loader._passes += 1
             raise StopIteration
         return batch
+
+
+def _option(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def digest(*loaders: Loader) -> str:
