@@ -277,7 +277,10 @@ void CurlLoop::watch(int fd, uint32_t events) {
   const auto place = static_cast<size_t>(fd);
   if (place >= watched_.size()) watched_.resize(place + 1);
   epoll_event event{.events = events, .data = {.fd = fd}};
-  ::epoll_ctl(epoll_fd_, watched_[place] ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event);
+  const bool known = watched_[place];
+  const int changed = ::epoll_ctl(epoll_fd_, known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event);
+  // The books are wrong where a descriptor was closed behind our back and its number given out again.
+  if (changed != 0) ::epoll_ctl(epoll_fd_, known ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event);
   watched_[place] = true;
 }
 
@@ -285,6 +288,8 @@ void CurlLoop::forget(int fd) {
   const auto place = static_cast<size_t>(fd);
   if (place >= watched_.size() || !watched_[place]) return;
   watched_[place] = false;
+  // The pipe of libcurl's resolver may be closed already, and its number be another thread's file: that file is not in this epoll
+  // set, so nothing happens to it (tests/tsan_suppressions.txt).
   ::epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, fd, nullptr);
 }
 
