@@ -10,18 +10,19 @@ namespace {
 
 constexpr double kGrowthGain = 1.2;   // a doubling must bring as much
 constexpr int kGrowthPatience = 2;    // rounds without that gain
-constexpr double kTrialGain = 1.03;   // trying more must bring as much
+constexpr double kTrialGain = 1.02;   // trying more must bring as much
 constexpr double kTrialLoss = 0.985;  // trying less may cost as much
 constexpr double kMoreFactor = 1.25, kLessFactor = 0.8;
-constexpr int kRoundsBetweenTrials = 8;
+constexpr int kRoundsBetweenTrials = 5;
 constexpr double kForgetting = 0.005;    // of the shortest latency, a round
-constexpr double kQueueing = 1.5;        // latency over the shortest from which less is tried
+constexpr double kQueueing = 1.5;        // latency over the shortest: from here on requests queue at the server
+constexpr double kLongQueue = 4;         // and from here on more of them can only queue longer
 constexpr double kThrottledShare = 0.1;  // of the answers, from which the limit is lowered
 constexpr int64_t kFewThrottled = 4;     // in a round
 constexpr double kBackOff = 0.7;
 constexpr double kRecovery = 1.0 / 16;  // growth a round after the store asked for less
 constexpr double kSmoothing = 0.3;
-constexpr int64_t kRoundSamples = 64;
+constexpr int64_t kRoundSamples = 256;
 
 double seconds(int64_t ns) { return static_cast<double>(std::max<int64_t>(ns, 1)) * 1e-9; }
 
@@ -49,7 +50,7 @@ void ConcurrencyControl::ended(const Sent& sent, int64_t now_ns, bool ok) {
 int64_t ConcurrencyControl::samples_wanted() const {
   if (phase_ == Phase::kGrow) return std::min<int64_t>(limit_ / 2, 256);
   if (phase_ == Phase::kRecover) return limit_;
-  return std::max<int64_t>(2 * limit_, kRoundSamples);
+  return std::max<int64_t>(4 * limit_, kRoundSamples);
 }
 
 void ConcurrencyControl::throttled() {
@@ -84,7 +85,7 @@ void ConcurrencyControl::end_round() {
 }
 
 void ConcurrencyControl::grow(double rate, double latency) {
-  const bool queueing = latency > kQueueing * shortest_latency_;
+  const bool queueing = latency > kLongQueue * shortest_latency_;
   const bool gained = rate >= kGrowthGain * best_rate_;
   best_rate_ = std::max(best_rate_, rate);
   if (gained && !queueing) {
@@ -103,7 +104,9 @@ void ConcurrencyControl::grow(double rate, double latency) {
 void ConcurrencyControl::hold(double rate, double latency) {
   hold_rate_ = hold_rate_ == 0 ? rate : hold_rate_ + kSmoothing * (rate - hold_rate_);
   if (++rounds_held_ % kRoundsBetweenTrials != 0) return;
-  const bool less = latency > kQueueing * shortest_latency_;
+  // In between servers differ: many gain a little from a queue, since they then do more at a time. Both are tried in turn.
+  const double queue = latency / shortest_latency_;
+  const bool less = queue > kLongQueue || (queue > kQueueing && rounds_held_ / kRoundsBetweenTrials % 2 == 0);
   const int other = static_cast<int>(std::lround(hold_limit_ * (less ? kLessFactor : kMoreFactor)));
   const int step = less ? std::min(other, hold_limit_ - 1) : std::max(other, hold_limit_ + 1);
   if (step >= limits_.least && step <= limits_.most) enter(less ? Phase::kTryLess : Phase::kTryMore, step);

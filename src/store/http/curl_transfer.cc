@@ -24,7 +24,7 @@ namespace {
 
 constexpr size_t kMaxHeaderBytes = 256 << 10;
 constexpr uint64_t kTrustedBytes = 64 << 20;  // a server that announces more gets memory as the bytes come
-constexpr long kReceiveBytes = 128 << 10;
+constexpr long kReceiveBytes = 32 << 10;
 
 std::shared_ptr<const HttpConnectionOptions> or_default(const std::shared_ptr<const HttpConnectionOptions>& options) {
   static const auto defaults = std::make_shared<const HttpConnectionOptions>();
