@@ -134,13 +134,14 @@ def test_64_calls_of_a_map_are_in_flight_at_once():
 
 
 def test_threads_go_with_the_loader():
+    others = ours()  # of loaders that other tests hold
     with fb.Loader(fb.Dataset(Meeting()).batch(64), epochs=1, threads=2) as loader:
         next(iter(loader))
-        assert ours() >= 64
+        assert ours() >= 64 + others
     deadline = time.monotonic() + 10  # those that were too many are on their way out
-    while ours() and time.monotonic() < deadline:
+    while ours() > others and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert ours() == 0
+    assert ours() <= others
 
 
 def ours():
