@@ -52,9 +52,9 @@ void Runner::pump(Actions& actions) {
   }
 }
 
-// As many again as are in flight, so that one slow answer does not stop the others.
+// A quarter more than are in flight, so that one slow answer does not stop the others. More only took memory.
 int64_t Runner::batches_ahead() const {
-  const int64_t rows = starts_with_user_code() ? kCallsAhead : 2 * request_limit_;
+  const int64_t rows = starts_with_user_code() ? kCallsAhead : request_limit_ + request_limit_ / 4;
   if (reads_on_compute_threads() && !starts_with_user_code()) return 0;
   const int64_t batch = window_.empty() ? rows : static_cast<int64_t>(window_.back()->batch.rows().size());
   return std::min((rows + batch - 1) / std::max<int64_t>(batch, 1), kMostBatchesAhead);

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "base/columns.h"
+#include "base/hash.h"
+#include "base/read_request.h"
+
+namespace forebay {
+
+class Store;
+
+/// Where the engine keeps what the steps before a `.cache()` made: an entry is the columns of one unit, or of one sample (one
+/// row). Made for one place of one pipeline; what it holds may be shared with other loaders and processes.
+///
+/// Every method may be called from any thread. find() and admits() never wait; put() may write.
+class EntryCache {
+ public:
+  struct Found {
+    std::shared_ptr<const Columns> columns;  ///< in memory; or
+    Store* store = nullptr;                  ///< where `request` reads the entry's bytes, for open()
+    ReadRequest request;
+  };
+
+  virtual ~EntryCache() = default;
+  virtual std::optional<Found> find(const Hash128& entry) = 0;
+  /// The entry whose bytes find()'s request gave, checked (length, checksum); it may move to a faster tier. Corrupt where it is
+  /// damaged: the entry is gone then, and the caller makes it anew.
+  virtual Result<std::shared_ptr<const Columns>> open(const Hash128& entry, Buffer stored) = 0;
+  /// Whether put() would keep an entry of that many bytes, so that nobody prepares one in vain.
+  virtual bool admits(uint64_t bytes) const = 0;
+  /// Keeps the entry if there is room. Trouble with the disk switches that tier off (one warning) and is no error.
+  /// `seconds`: what it cost to make.
+  virtual void put(const Hash128& entry, std::shared_ptr<const Columns> columns, double seconds) = 0;
+};
+
+}  // namespace forebay

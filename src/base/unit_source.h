@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/columns.h"
+#include "base/source.h"
+#include "base/work_memory.h"
+
+namespace forebay {
+
+/// What decoding a unit needs, known before anything of it is read.
+struct UnitCost {
+  uint64_t fetched_bytes = 0;  ///< stored bytes that are read
+  uint64_t decoded_bytes = 0;  ///< of the columns; a bound where it is known, else an estimate
+};
+
+/// A source whose rows are stored many together: row groups of Parquet files, record batches. A unit is fetched and decoded
+/// as a whole, once, and then gives its rows; the ids of a unit's rows follow each other. fetch() and load() are not used.
+class UnitSource : public Source {
+ public:
+  virtual int64_t units() const = 0;
+  /// Ids of unit u are [unit_begin(u), unit_begin(u + 1)); unit_begin(units()) is size().
+  virtual int64_t unit_begin(int64_t unit) const = 0;
+  /// "train/part-3.parquet, row group 5", for messages.
+  virtual std::string unit_name(int64_t unit) const = 0;
+  virtual UnitCost unit_cost(int64_t unit) const = 0;
+  /// Which bytes of which object; ranges close to each other are one request. Empty for data in memory. `store` is null then.
+  struct UnitFetch {
+    Store* store = nullptr;
+    std::vector<ReadRequest> requests;
+  };
+  virtual UnitFetch unit_fetch(int64_t unit) const = 0;
+  /// From the bytes of unit_fetch()'s requests, in their order, to columns of schema(). Corrupt or Unsupported name the column.
+  /// Checks sizes before it takes memory: never more than `memory` allows (WorkMemory::reserve) beyond UnitCost::decoded_bytes.
+  virtual Result<Columns> decode(int64_t unit, std::vector<Buffer> fetched, WorkMemory& memory) const = 0;
+  /// What identifies the stored data of the unit whatever else is in the data set: object, its version (ETag; or size, time of
+  /// change and inode) and place in it, columns, and how nulls are treated. Nothing where no version is known.
+  virtual std::optional<Hash128> unit_identity(int64_t unit) const = 0;
+  /// The same rows with only these fields, in this order; fewer bytes are read.
+  virtual Result<std::shared_ptr<const UnitSource>> with_fields(std::span<const std::string> names) const = 0;
+
+  Fetch fetch(int64_t) const final { return {}; }
+  Status load(int64_t, Buffer, Record&) const final {
+    return Status(Code::kInternal, "a row of a unit was asked for by itself");
+  }
+};
+
+}  // namespace forebay
