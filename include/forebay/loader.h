@@ -69,7 +69,8 @@ struct LoaderStats {
   std::vector<StepStats> steps;
   std::vector<StoreStatsEntry> stores;
   uint64_t memory_budget = 0, memory_used = 0, memory_peak = 0;
-  uint64_t memory_batches = 0, memory_fetched = 0, memory_working = 0, memory_pool = 0;
+  uint64_t memory_batches = 0, memory_fetched = 0, memory_working = 0, memory_pool = 0, memory_units = 0;
+  std::vector<uint32_t> units;  ///< for tables: how often each row group was decoded so far
   uint64_t index_bytes = 0;  ///< the data set's index: keys and sizes
   int threads = 0, requests = 0;
   int64_t batches = 0, samples = 0, errors = 0;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -36,6 +37,9 @@ struct Columns {
   Schema schema;  ///< fields of kinds kTensor (known shape, or rank 1 of unknown length), kBytes and kText
   int64_t rows = 0;
   std::vector<ColumnValues> values;  ///< one for each field of the schema
+  /// Rows that are bad in themselves (a null where none is allowed, …): row → what is wrong. Their values are there, and mean
+  /// nothing. Null where there are none.
+  std::shared_ptr<const std::map<int64_t, Status>> bad_rows = nullptr;
 
   /// Bytes of all values and offsets.
   uint64_t nbytes() const;

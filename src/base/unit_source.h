@@ -40,6 +40,9 @@ class UnitSource : public Source {
   /// What identifies the stored data of the unit whatever else is in the data set: object, its version (ETag; or size, time of
   /// change and inode) and place in it, columns, and how nulls are treated. Nothing where no version is known.
   virtual std::optional<Hash128> unit_identity(int64_t unit) const = 0;
+  /// The rows that the source itself keeps (`filter=`): bit id % 64 of word id / 64. Null where it keeps all. The ids of the others
+  /// stay theirs, so that a filter changes no id.
+  virtual const std::vector<uint64_t>* kept_rows() const { return nullptr; }
   /// The same rows with only these fields, in this order; fewer bytes are read.
   virtual Result<std::shared_ptr<const UnitSource>> with_fields(std::span<const std::string> names) const = 0;
 

@@ -5,6 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "base/unit_source.h"
+#include "loader/cache_place.h"
+#include "loader/table_args.h"
 #include "loader/user_code.h"
 #include "ops/registry.h"
 
@@ -49,6 +52,8 @@ class Demand {
     if (op.name == "rename") return rename_back(op);
     if (op.name == "map") return add_all(fields_of(op), fields_of(op).empty());
     if (op.name == "decode_image") return decode_back(op, before);
+    if (op.name == "cache") return true;
+    if (const OpDef* def = catalog().find(op.name); def->uses) return use_back(def->uses(op));
     const std::vector<std::string> fields = fields_of(op);
     const bool wanted =
         all_ || std::any_of(fields.begin(), fields.end(), [&](auto& name) { return names_.contains(name); });
@@ -64,6 +69,13 @@ class Demand {
     names_.insert(fields.begin(), fields.end());
     all_ |= everything;
     return true;
+  }
+
+  bool use_back(const FieldUse& use) {
+    if (!all_ && std::none_of(use.makes.begin(), use.makes.end(), [&](auto& name) { return names_.contains(name); }))
+      return false;
+    for (const std::string& name : use.makes) names_.erase(name);
+    return add_all(use.reads, false);
   }
 
   bool rename_back(const OpSpec& op) {
@@ -154,6 +166,8 @@ Schema filter_answer() {
   return Schema({keep});
 }
 
+constexpr uint32_t kPackedForm = 1;  // counts changes of how entries of tables are laid out
+
 class Compiler {
  public:
   explicit Compiler(const CompileInput& input) : input_(input), indices_(random_indices(*input.description)) {}
@@ -164,16 +178,25 @@ class Compiler {
     const Schema& last = whole.schemas[input_.end - 1];
     Demand demand = input_.as_filter ? Demand(fields_of(steps[input_.end])) : Demand(last);
     const Reduced reduced = reduce(input_, whole, demand);
-    const Inference inference = infer(reduced.description, input_.source->schema(), catalog());
     plan_ = std::make_shared<ExecutionPlan>();
     plan_->source = input_.source;
+    const auto units = std::dynamic_pointer_cast<const UnitSource>(input_.source);
+    if (units) {
+      FOREBAY_ASSIGN(plan_->source, with_wanted_fields(*units, demand));
+    }
+    const Inference inference = infer(reduced.description, plan_->source->schema(), catalog());
     plan_->selection = input_.selection;
     plan_->seed = input_.seed;
-    for (const Field& field : input_.source->schema()) plan_->fetches |= field.fetched && demand.wants(field.name);
+    for (const Field& field : input_.source->schema())
+      plan_->fetches |= !units && field.fetched && demand.wants(field.name);
     if (steps[0].name == "dataset") {
       plan_->stages.push_back(foreign_stage(steps[0], 0, 0, {}, inference.schemas[0]));
     }
-    for (size_t i = 1; i < reduced.steps.size(); ++i) {
+    size_t begin = 1;
+    if (units) {
+      FOREBAY_ASSIGN(begin, add_unit_ops(reduced, inference));
+    }
+    for (size_t i = begin; i < reduced.steps.size(); ++i) {
       FOREBAY_RETURN_IF_ERROR(add_step(reduced.steps[i], inference.schemas[i - 1], inference.schemas[i]));
     }
     kept_ = reduced.steps;
@@ -183,6 +206,10 @@ class Compiler {
       output = filter_answer();
     }
     set_outputs(output);
+    if (units_) {
+      units_->gathers_rows = plan_->stages.empty() && !output.open_ended;
+      plan_->units = units_;
+    }
     return std::shared_ptr<const ExecutionPlan>(plan_);
   }
 
@@ -212,6 +239,52 @@ class Compiler {
       plan_->stages.push_back(foreign_stage(op, input_.end, indices_[input_.end], before, filter_answer()));
     }
     return {};
+  }
+
+  static Result<std::shared_ptr<const UnitSource>> with_wanted_fields(const UnitSource& source, const Demand& demand) {
+    std::vector<std::string> names;
+    for (const Field& field : source.schema()) {
+      if (demand.wants(field.name)) names.push_back(field.name);
+    }
+    if (names.empty() && source.schema().size() > 0) names.push_back(source.schema()[0].name);
+    return source.with_fields(names);
+  }
+
+  // The steps that can be done to whole units, up to the first that looks at single samples: where the others begin.
+  Result<size_t> add_unit_ops(const Reduced& reduced, const Inference& inference) {
+    const std::vector<OpSpec>& steps = input_.description->steps();
+    units_ = std::make_shared<UnitPlan>();
+    units_->source = std::static_pointer_cast<const UnitSource>(plan_->source);
+    size_t i = 1;
+    for (; i < reduced.steps.size(); ++i) {
+      const OpSpec& op = steps[reduced.steps[i]];
+      const OpDef* def = catalog().find(op.name);
+      if (op.name == "cache") {
+        units_->cached_after = units_->ops.size();
+        units_->cache = input_.cache;
+        units_->cache_place = place_of(reduced, inference, i);
+        continue;
+      }
+      if (def == nullptr || !def->compile_columns) break;
+      FOREBAY_ASSIGN(std::unique_ptr<ColumnOp> compiled, def->compile_columns(op, inference.schemas[i - 1]));
+      if (!compiled) break;
+      units_->ops.push_back({op.name, std::move(compiled), std::make_shared<StepCounters>()});
+    }
+    if (!units_->cache) units_->cached_after = units_->ops.size();
+    units_->packed = PackedRows(inference.schemas[i - 1]);
+    return i;
+  }
+
+  // What an entry holds: the steps that were carried out, and the fields that came of them.
+  Hash128 place_of(const Reduced& reduced, const Inference& inference, size_t cache) const {
+    Hasher hasher;
+    const Hash128 prefix = place_identity(*input_.description, reduced.steps[cache]);
+    hasher.update_value(prefix.high);
+    hasher.update_value(prefix.low);
+    for (size_t i = 1; i < cache; ++i) hasher.update_value(reduced.steps[i]);
+    for (const Field& field : inference.schemas[cache]) hasher.update(field.to_string() + ";");
+    hasher.update_value(kPackedForm);
+    return hasher.digest();
   }
 
   void add_native(const std::string& name, std::unique_ptr<RecordOp> op) {
@@ -257,6 +330,7 @@ class Compiler {
   const std::vector<uint32_t> indices_;
   std::vector<size_t> kept_;  // steps that take part
   std::shared_ptr<ExecutionPlan> plan_;
+  std::shared_ptr<UnitPlan> units_;
 };
 
 Field any_field(std::string name) {
@@ -282,10 +356,10 @@ Field text_field(std::string name) {
 }
 
 std::vector<Problem> check_source(const OpSpec& source) {
-  static const std::set<std::string> kSources = {"images", "files", "manifest", "arrays", "dataset"};
-  if (kSources.contains(source.name)) return {};
+  static const std::set<std::string> kSources = {"images", "files", "manifest", "arrays", "dataset", "parquet", "arrow"};
+  if (kSources.contains(source.name)) return check_table(source);
   return {{fmt::format("0: {}", source.name), fmt::format("there is no source '{}'", source.name),
-           "a pipeline begins with images, files, manifest, arrays or a Dataset"}};
+           "a pipeline begins with images, files, manifest, arrays, parquet, arrow or a Dataset"}};
 }
 
 }  // namespace

@@ -29,6 +29,8 @@ struct CompileInput {
   std::shared_ptr<const Source> source;
   std::shared_ptr<const Selection> selection;
   uint64_t seed = 0;
+  /// Of the pipeline's .cache(), if it has one that is on.
+  std::shared_ptr<EntryCache> cache = nullptr;
 };
 
 /// From what the user said to what the runner runs. Steps whose results nobody looks at are left out, and with them the reads

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "plan/order.h"
+#include "loader/ordering.h"
 
 namespace forebay {
 
@@ -19,11 +19,13 @@ Result<std::shared_ptr<const KeptSamples>> run_filter(const CompileInput& input,
   FOREBAY_ASSIGN(auto plan, compile(input));
   SizingInput sizes = given;
   sizes.batch_size = std::min(n, kBatch);
+  FOREBAY_ASSIGN(Ordering ordering, choose_order(nullptr, *plan->source, *input.selection, input.seed));
+  sizes.block = sizes.lanes = 1;
   FOREBAY_ASSIGN(RunnerOptions options, choose_sizes(*plan, sizes));
   options.bad_sample = BadSample::kSkip;
   const Schedule schedule(
       {.epoch_size = n, .batch_size = sizes.batch_size, .world_size = 1, .last = LastPolicy::kPartial});
-  auto itinerary = std::make_shared<const Itinerary>(sequential_order(n), schedule, input.seed, 0, 1);
+  auto itinerary = std::make_shared<const Itinerary>(std::move(ordering.order), schedule, input.seed, 0, 1);
   auto runner = std::make_shared<Runner>(plan, itinerary, options);
   Status status = running(runner);
   for (bool over = false; status.ok() && !over;) {

@@ -10,8 +10,10 @@
 #include "loader/compile.h"
 #include "loader/distributed.h"
 #include "loader/error_log.h"
+#include "base/unit_source.h"
 #include "loader/filter_pass.h"
 #include "loader/open_source.h"
+#include "loader/ordering.h"
 #include "loader/selection.h"
 #include "loader/sizing.h"
 #include "pipeline/runner.h"
@@ -48,6 +50,11 @@ LastPolicy last_policy(const OpSpec* batch) {
 Status forked() {
   return invalid_argument(
       "this loader was made before a fork and its threads live in the parent process; make a new Loader in the child");
+}
+
+const Store* store_of(const ExecutionPlan& plan) {
+  if (plan.units) return plan.units->source->units() > 0 ? plan.units->source->unit_fetch(0).store : nullptr;
+  return plan.fetches && plan.selection->size() > 0 ? plan.source->fetch(plan.selection->id_at(0)).store : nullptr;
 }
 
 StepStats step_stats(std::string name, const StepCounters& counters) {
@@ -120,6 +127,10 @@ struct Loader::Impl {
 Status Loader::Impl::select_samples() {
   const std::vector<OpSpec>& steps = description().steps();
   selection = first_samples(source->size());
+  // What a table's filter= left out; the filter is part of the description, and so of its fingerprint.
+  const auto* units = dynamic_cast<const UnitSource*>(source.get());
+  if (units != nullptr && units->kept_rows() != nullptr)
+    selection = std::make_shared<const KeptSamples>(selection, *units->kept_rows());
   Hasher hasher;
   for (size_t i = 1; i < steps.size(); ++i) {
     if (steps[i].name == "take") selection = first_of(selection, int_arg(&steps[i], "n", 0));
@@ -157,14 +168,15 @@ Status Loader::Impl::prepare() {
                                  .last = last_policy(find_step(description(), "batch"))};
   FOREBAY_RETURN_IF_ERROR(schedule.check());
   FOREBAY_ASSIGN(plan, compile({&description(), description().steps().size(), false, source, selection, options.seed}));
-  FOREBAY_ASSIGN(RunnerOptions runner_options, choose_sizes(*plan, sizes));
+  FOREBAY_ASSIGN(Ordering ordering,
+                 choose_order(find_step(description(), "shuffle"), *source, *selection, options.seed));
+  SizingInput sizing = sizes;
+  sizing.block = ordering.block;
+  sizing.lanes = lanes_of_rank(ordering, place.world_size);
+  FOREBAY_ASSIGN(RunnerOptions runner_options, choose_sizes(*plan, sizing));
   runner_options.bad_sample = bad_sample(options.on_error);
-
-  const bool shuffled = find_step(description(), "shuffle") != nullptr;
-  std::shared_ptr<const Order> order =
-      shuffled ? shuffled_order(selection->size(), options.seed) : sequential_order(selection->size());
-  itinerary =
-      std::make_shared<const Itinerary>(std::move(order), Schedule(schedule), options.seed, place.rank, options.epochs);
+  itinerary = std::make_shared<const Itinerary>(std::move(ordering.order), Schedule(schedule, std::move(ordering.deal)),
+                                                options.seed, place.rank, options.epochs);
   FOREBAY_RETURN_IF_ERROR(set_runner(std::make_shared<Runner>(plan, itinerary, runner_options)));
   prepared = true;
   return {};
@@ -301,6 +313,11 @@ LoaderStats Loader::stats() const {
   LoaderStats stats;
   if (impl_->in_child() || !impl_->prepared) return stats;
   const ExecutionPlan& plan = *impl_->plan;
+  if (plan.units) {
+    stats.steps.push_back(step_stats("fetch", *plan.fetch_counters));
+    stats.steps.push_back(step_stats("decode", *plan.units->decode_counters));
+    for (const UnitOp& op : plan.units->ops) stats.steps.push_back(step_stats(op.name, *op.counters));
+  }
   if (plan.fetches) stats.steps.push_back(step_stats("fetch", *plan.fetch_counters));
   for (const Stage& stage : plan.stages) {
     if (const auto* foreign = std::get_if<ForeignStage>(&stage)) {
@@ -311,8 +328,8 @@ LoaderStats Loader::stats() const {
     }
   }
   stats.steps.push_back(step_stats("batch", *plan.write_counters));
-  if (plan.fetches && impl_->selection->size() > 0) {
-    const StoreStats store = plan.source->fetch(impl_->selection->id_at(0)).store->stats();
+  if (const Store* used = store_of(plan)) {
+    const StoreStats store = used->stats();
     stats.stores.push_back({.name = "store",
                             .requests = store.requests,
                             .bytes = store.bytes,
@@ -336,6 +353,8 @@ LoaderStats Loader::stats() const {
   stats.memory_batches = run.memory.by_use[static_cast<size_t>(Use::kBatches)];
   stats.memory_fetched = run.memory.by_use[static_cast<size_t>(Use::kFetched)];
   stats.memory_working = run.memory.by_use[static_cast<size_t>(Use::kWorking)];
+  stats.memory_units = run.memory.by_use[static_cast<size_t>(Use::kUnits)];
+  stats.units = runner->decodes();
   stats.memory_pool = run.memory.by_use[static_cast<size_t>(Use::kPool)];
   stats.threads = runner->options().threads;
   stats.requests = runner->request_limit();

@@ -64,6 +64,87 @@ uint64_t ahead_bytes(const ExecutionPlan& plan, const RunnerOptions& options, in
   return options.memory > window ? options.memory - window : 0;
 }
 
+// ---- sources of many rows a unit
+
+struct UnitSizes {
+  std::vector<uint64_t> decoded;  // largest first
+  uint64_t largest_stored = 0;
+  uint64_t row_bytes = 0;  // of a row on average, as units hold it
+
+  // The largest ones that may be in memory together.
+  uint64_t together(int64_t count) const {
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < decoded.size() && static_cast<int64_t>(i) < count; ++i) bytes += decoded[i];
+    return bytes;
+  }
+};
+
+UnitSizes unit_sizes(const UnitSource& source) {
+  UnitSizes sizes;
+  uint64_t total = 0;
+  for (int64_t unit = 0; unit < source.units(); ++unit) {
+    const UnitCost cost = source.unit_cost(unit);
+    sizes.decoded.push_back(cost.decoded_bytes);
+    sizes.largest_stored = std::max(sizes.largest_stored, cost.fetched_bytes);
+    total += cost.decoded_bytes;
+  }
+  std::sort(sizes.decoded.rbegin(), sizes.decoded.rend());
+  sizes.row_bytes = source.size() > 0 ? total / static_cast<uint64_t>(source.size()) : 0;
+  return sizes;
+}
+
+// Those that are mixed, and one more in each lane that is on its way.
+int64_t units_mixed(const SizingInput& input) { return input.lanes * (input.block + 1); }
+
+// How much less would fit.
+std::string what_fits(const UnitSizes& sizes, const SizingInput& input, uint64_t bytes) {
+  SizingInput smaller = input;
+  for (; smaller.block > 1; --smaller.block) {
+    if (sizes.together(units_mixed(smaller)) <= bytes) return fmt::format("block={} or less", smaller.block);
+  }
+  for (; smaller.lanes > 1; --smaller.lanes) {
+    if (sizes.together(units_mixed(smaller)) <= bytes) return fmt::format("block=1 and lanes={} or less", smaller.lanes);
+  }
+  if (sizes.together(units_mixed(smaller)) <= bytes) return "block=1 and lanes=1";
+  return "no shuffle at all, since not even two row groups fit: write the table with smaller row groups";
+}
+
+// A second set of units while the first is mixed, so that reading never waits for mixing, as far as that stays modest.
+Result<RunnerOptions> size_units(const ExecutionPlan& plan, const SizingInput& input, RunnerOptions options) {
+  constexpr uint64_t kModest = 448 * kMiB;
+  const UnitSizes sizes = unit_sizes(*plan.units->source);
+  const auto threads = static_cast<uint64_t>(options.threads);
+  const uint64_t largest = sizes.decoded.empty() ? 0 : sizes.decoded.front();
+  const uint64_t batch_bytes =
+      std::max(plan.batch_bytes(input.batch_size), sizes.row_bytes * static_cast<uint64_t>(input.batch_size));
+  options.window_batches = std::clamp<int64_t>(window(options, input.batch_size, batch_bytes), 3, 16);
+  options.working_bytes_per_thread = 64 * 1024;
+  options.window_bytes = static_cast<uint64_t>(options.window_batches) * batch_bytes;
+  const uint64_t mixed = sizes.together(units_mixed(input));
+  // A unit exists twice while it is decoded, beside its stored bytes.
+  const uint64_t once = largest + sizes.largest_stored + options.working_bytes_per_thread * threads + batch_bytes;
+  const uint64_t needed = mixed + once;
+  const uint64_t busy = (threads - 1) * (largest + sizes.largest_stored) + options.window_bytes + 4 * kMiB;
+  const uint64_t second = sizes.together(2 * units_mixed(input)) - mixed;
+  const uint64_t limit = usable_memory() / 4 / static_cast<uint64_t>(input.local_ranks);
+  const uint64_t wanted = needed + busy + (needed + busy < kModest ? std::min(second, kModest - needed - busy) : 0);
+  options.memory = input.memory.value_or(std::max(std::min(wanted, limit), std::min(needed, limit)));
+  if (options.memory >= needed) return options;
+  return out_of_budget(
+      fmt::format("memory={} is too little to mix block={} row groups in {} lane{}: {} bytes are needed ({} for {} row "
+                  "groups, the rest to decode one and for a batch); raise memory= to {} or more, or shuffle with {}",
+                  options.memory, input.block, input.lanes, input.lanes == 1 ? "" : "s", needed, mixed,
+                  std::min<int64_t>(units_mixed(input), static_cast<int64_t>(sizes.decoded.size())), needed,
+                  what_fits(sizes, input, options.memory > once ? options.memory - once : 0)),
+      needed);
+}
+
+Store* store_of(const ExecutionPlan& plan) {
+  if (plan.units) return plan.units->source->units() > 0 ? plan.units->source->unit_fetch(0).store : nullptr;
+  if (!plan.fetches || plan.selection->size() == 0) return nullptr;
+  return plan.source->fetch(plan.selection->id_at(0)).store;
+}
+
 }  // namespace
 
 Result<RunnerOptions> choose_sizes(const ExecutionPlan& plan, const SizingInput& input) {
@@ -78,11 +159,12 @@ Result<RunnerOptions> choose_sizes(const ExecutionPlan& plan, const SizingInput&
   RunnerOptions options;
   const ObjectSizes sizes = sample_sizes(plan);
   options.threads = input.threads.value_or(std::max(1, usable_cores() / input.local_ranks));
-  const bool local =
-      plan.fetches && plan.selection->size() > 0 && plan.source->fetch(plan.selection->id_at(0)).store->reads_now();
+  const Store* const store = store_of(plan);
+  const bool local = store != nullptr && store->reads_now();
   const ConcurrencyLimits remote;
   options.requests = input.requests.value_or(local ? kLocalRequests : remote.start);
   options.find_requests = !input.requests;
+  if (plan.units) return size_units(plan, input, options);
   const int most_requests = input.requests.value_or(local ? kLocalRequests : remote.most);
   const uint64_t batch_bytes = expected_batch_bytes(plan, sizes, input.batch_size);
   options.window_batches = window(options, input.batch_size, batch_bytes);

@@ -13,6 +13,7 @@ struct SizingInput {
   std::optional<uint64_t> memory = {};
   int64_t batch_size = 1;
   int local_ranks = 1;
+  int64_t block = 1, lanes = 1;  ///< for units of many rows: mixed at once, and spans that this rank reads from
 };
 
 /// Threads, request slots, window and memory for a plan. InvalidArgument for nonsense; OutOfBudget, with the figure, where the

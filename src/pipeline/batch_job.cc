@@ -11,7 +11,8 @@
 namespace forebay {
 
 BatchJob::BatchJob(const ExecutionPlan& plan, const Itinerary& itinerary, StepPlan step)
-    : plan_(plan), step_(std::move(step)), slots_(plan.outputs.size()), loose_(plan.outputs.size()) {
+    : plan_(plan), step_(std::move(step)), slots_(plan.outputs.size()), loose_(plan.outputs.size()),
+      lists_(plan.outputs.size()) {
   const size_t n = step_.rows.size();
   rows_.resize(n);
   // Runs of consecutive positions are looked up together, which costs a fraction of one by one.
@@ -27,7 +28,12 @@ BatchJob::BatchJob(const ExecutionPlan& plan, const Itinerary& itinerary, StepPl
     rows_[i].id = plan.selection->id_at(indices[i]);
   }
   for (size_t i = 0; i < plan.outputs.size(); ++i) {
-    if (!plan.outputs[i].row_bytes) loose_[i].resize(n);
+    if (plan.outputs[i].row_bytes) continue;
+    if (plan.units && plan.units->gathers_rows) {
+      lists_[i].resize(n);
+    } else {
+      loose_[i].resize(n);
+    }
   }
   if (plan.output_schema.open_ended) extras_.resize(n);
 }
@@ -57,6 +63,9 @@ uint64_t BatchJob::loose_bytes(int64_t row) const {
 
 void BatchJob::forget_values(int64_t row) {
   const auto index = static_cast<size_t>(row);
+  for (auto& list : lists_) {
+    if (!list.empty()) list[index] = RowBytes();
+  }
   for (auto& values : loose_) {
     if (!values.empty()) values[index] = Value();
   }
@@ -93,7 +102,24 @@ uint64_t BatchJob::assembly_bytes() const {
     bytes += layout->value_bytes;
     if (layout->kind != BatchField::Kind::kDense) bytes += (field.values.size() + 1) * sizeof(int64_t);
   }
+  for (size_t i = 0; i < lists_.size(); ++i) {
+    if (lists_[i].empty()) continue;
+    const std::vector<RowBytes> rows = kept_lists(i);
+    const Result<Collation> layout = plan_collation(plan_.outputs[i].field, rows);
+    if (!layout.ok()) continue;
+    bytes += layout->value_bytes;
+    if (layout->kind != BatchField::Kind::kDense) bytes += (rows.size() + 1) * sizeof(int64_t);
+  }
   return bytes;
+}
+
+std::vector<RowBytes> BatchJob::kept_lists(size_t output) const {
+  std::vector<RowBytes> rows;
+  rows.reserve(rows_.size());
+  for (size_t row = 0; row < rows_.size(); ++row) {
+    if (!rows_[row].skipped) rows.push_back(lists_[output][row]);
+  }
+  return rows;
 }
 
 std::vector<BatchJob::LooseField> BatchJob::loose_fields() const {
@@ -185,6 +211,8 @@ Result<Batch> BatchJob::build(BufferPool& pool) {
       field.values.shape.push_back(batch.size());
       for (int64_t dim : output.field.shape) field.values.shape.push_back(dim);
       field.values.buffer = slots_[i].slice(0, *output.row_bytes * batch.ids.size());
+    } else if (!lists_[i].empty()) {
+      FOREBAY_RETURN_IF_ERROR(collect_lists(i, pool, field));
     } else {
       std::vector<const Value*> values;
       for (size_t row = 0; row < rows_.size(); ++row) {
@@ -208,6 +236,20 @@ Status BatchJob::collect(const std::string& name, const Field& announced, const 
   }
   out = collate(layout, values, std::move(memory), std::move(offsets));
   out.name = name;
+  return {};
+}
+
+Status BatchJob::collect_lists(size_t output, BufferPool& pool, BatchField& out) {
+  const Field& field = plan_.outputs[output].field;
+  const std::vector<RowBytes> rows = kept_lists(output);
+  FOREBAY_ASSIGN(const Collation layout, plan_collation(field, rows));
+  FOREBAY_ASSIGN(Buffer memory, acquire(pool, layout.value_bytes));
+  Buffer offsets;
+  if (layout.kind != BatchField::Kind::kDense) {
+    FOREBAY_ASSIGN(offsets, acquire(pool, (rows.size() + 1) * sizeof(int64_t)));
+  }
+  out = collate(layout, rows, std::move(memory), std::move(offsets));
+  out.name = field.name;
   return {};
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "forebay/batch.h"
+#include "pipeline/collate.h"
 #include "pipeline/execution_plan.h"
 #include "pipeline/itinerary.h"
 #include "runtime/buffer_pool.h"
@@ -56,6 +57,10 @@ class BatchJob {
   /// Keeps a value whose size was not known before, until assemble().
   void keep(size_t output, int64_t row, Value value) { loose_[output][static_cast<size_t>(row)] = std::move(value); }
   void keep_extras(int64_t row, Extras extras) { extras_[static_cast<size_t>(row)] = std::move(extras); }
+  /// The same for a row of a unit: bytes that stay where they are until assemble(). Only for plans whose units give rows.
+  void point_to(size_t output, int64_t row, RowBytes bytes) { lists_[output][static_cast<size_t>(row)] = bytes; }
+  /// Where they were; the caller may copy them elsewhere and point there.
+  RowBytes pointed_to(size_t output, int64_t row) const { return lists_[output][static_cast<size_t>(row)]; }
   uint64_t loose_bytes(int64_t row) const;
   /// Nothing of this row is kept.
   void forget_values(int64_t row);
@@ -93,6 +98,8 @@ class BatchJob {
   Status collect(const std::string& name, const Field& field, const std::vector<const Value*>& values, BufferPool& pool,
                  BatchField& out);
   Result<Buffer> acquire(BufferPool& pool, size_t bytes);
+  Status collect_lists(size_t output, BufferPool& pool, BatchField& out);
+  std::vector<RowBytes> kept_lists(size_t output) const;
   Status add_extras(BufferPool& pool, Batch& batch);
 
   const ExecutionPlan& plan_;
@@ -100,6 +107,7 @@ class BatchJob {
   std::vector<RowJob> rows_;
   std::vector<Buffer> slots_;              // per output; empty where the shape is not known
   std::vector<std::vector<Value>> loose_;  // per output and row; empty where the shape is known
+  std::vector<std::vector<RowBytes>> lists_;  // the same where rows come from units
   std::vector<Extras> extras_;             // per row
   bool has_slots_ = false;
   uint64_t charged_ = 0;

@@ -13,6 +13,7 @@ namespace {
 
 // The fields an operator names, or would take by default.
 std::vector<std::string> fields_used(const OpSpec& op, const OpDef& def) {
+  if (def.uses) return def.uses(op).reads;
   std::vector<std::string> names;
   for (const ArgDef& arg : def.args) {
     if (arg.name != "field" && arg.name != "fields") continue;
@@ -34,6 +35,9 @@ void trust_later_fields(const std::vector<OpSpec>& steps, size_t made_by, const 
       field.name = name;
       field.kind = FieldKind::kAny;
       schema.push_back(std::move(field));
+    }
+    if (def->uses) {
+      for (std::string& name : def->uses(steps[i]).makes) made_later.insert(std::move(name));
     }
     if (steps[i].name == "decode_image") made_later.insert("image");
     if (steps[i].name == "rename") {

@@ -27,6 +27,14 @@ std::string describe(const Value& value) {
   return fmt::format("{} {}", dtype_name(value.dtype()), value.shape().to_string());
 }
 
+Result<Shape> padded_shape(const std::string& name, const Field& field, int64_t longest) {
+  if (field.pad_length > 0 && longest > field.pad_length) {
+    return invalid_argument(
+        fmt::format("a row of '{}' has {} values, more than the {} it is padded to", name, longest, field.pad_length));
+  }
+  return Shape{field.pad_length > 0 ? field.pad_length : longest};
+}
+
 Result<Collation> plan_tensors(const std::string& name, const Field& field, const std::vector<const Value*>& values) {
   Collation plan;
   const Value& first = *values.front();
@@ -49,12 +57,8 @@ Result<Collation> plan_tensors(const std::string& name, const Field& field, cons
   const size_t item = dtype_size(plan.dtype);
   const bool ragged_field = field.kind == FieldKind::kTensor && !field.shape.fully_known();
   if (field.pad_value && plan.row_shape.rank() == 1) {
-    if (field.pad_length > 0 && longest > field.pad_length) {
-      return invalid_argument(fmt::format("a row of '{}' has {} values, more than the {} it is padded to", name,
-                                          longest, field.pad_length));
-    }
+    FOREBAY_ASSIGN(plan.row_shape, padded_shape(name, field, longest));
     plan.pad = field.pad_value;
-    plan.row_shape = Shape{field.pad_length > 0 ? field.pad_length : longest};
   } else if (plan.row_shape.rank() == 1 && (!same || ragged_field)) {
     // A field announced as ragged is ragged in every batch, also where the lengths happen to agree.
     plan.kind = BatchField::Kind::kRagged;
@@ -95,37 +99,66 @@ Result<Collation> plan_collation(const std::string& name, const Field& field, co
   return plan;
 }
 
+Result<Collation> plan_collation(const Field& field, std::span<const RowBytes> rows) {
+  Collation plan;
+  size_t total = 0, longest = 0;
+  for (const RowBytes& row : rows) {
+    total += row.size();
+    longest = std::max(longest, row.size());
+  }
+  plan.kind = field.kind == FieldKind::kText    ? BatchField::Kind::kText
+              : field.kind == FieldKind::kBytes ? BatchField::Kind::kBytes
+                                                : BatchField::Kind::kRagged;
+  plan.value_bytes = total;
+  if (field.kind != FieldKind::kTensor) return plan;
+  plan.dtype = field.dtype;
+  if (!field.pad_value) return plan;
+  const size_t item = dtype_size(field.dtype);
+  plan.kind = BatchField::Kind::kDense;
+  plan.pad = field.pad_value;
+  FOREBAY_ASSIGN(plan.row_shape, padded_shape(field.name, field, static_cast<int64_t>(longest / item)));
+  plan.row_bytes = static_cast<size_t>(plan.row_shape.elements()) * item;
+  plan.value_bytes = plan.row_bytes * rows.size();
+  return plan;
+}
+
 BatchField collate(const Collation& plan, const std::vector<const Value*>& values, Buffer memory, Buffer offsets) {
+  std::vector<RowBytes> rows;
+  rows.reserve(values.size());
+  for (const Value* value : values) {
+    const Buffer& from = value->kind == FieldKind::kTensor ? value->tensor.buffer : value->bytes;
+    rows.emplace_back(from.data(), value->nbytes());
+  }
+  return collate(plan, rows, std::move(memory), std::move(offsets));
+}
+
+BatchField collate(const Collation& plan, std::span<const RowBytes> rows, Buffer memory, Buffer offsets) {
   BatchField out;
   out.kind = plan.kind;
   out.values.dtype = plan.dtype;
   out.values.buffer = memory;
-  const auto rows = static_cast<int64_t>(values.size());
+  const size_t item = dtype_size(plan.dtype);
+  const auto count = static_cast<int64_t>(rows.size());
   if (plan.kind == BatchField::Kind::kDense) {
-    out.values.shape.push_back(rows);
+    out.values.shape.push_back(count);
     for (int64_t dim : plan.row_shape) out.values.shape.push_back(dim);
   } else {
-    out.values.shape.push_back(static_cast<int64_t>(plan.value_bytes / dtype_size(plan.dtype)));
-    out.offsets = {DType::kInt64, Shape{rows + 1}, offsets};
+    out.values.shape.push_back(static_cast<int64_t>(plan.value_bytes / item));
+    out.offsets = {DType::kInt64, Shape{count + 1}, offsets};
   }
   uint8_t* to = memory.data();
-  for (int64_t row = 0; row < rows; ++row) {
-    const Value& value = *values[static_cast<size_t>(row)];
-    const Buffer& from = value.kind == FieldKind::kTensor ? value.tensor.buffer : value.bytes;
-    const size_t bytes = value.nbytes();
-    if (bytes > 0) std::memcpy(to, from.data(), bytes);
-    if (plan.kind == BatchField::Kind::kDense) {
-      if (plan.pad) fill(plan.dtype, *plan.pad, to + bytes, (plan.row_bytes - bytes) / dtype_size(plan.dtype));
+  int64_t* offset = plan.kind == BatchField::Kind::kDense ? nullptr : out.offsets.data<int64_t>();
+  for (const RowBytes& row : rows) {
+    if (!row.empty()) std::memcpy(to, row.data(), row.size());
+    if (offset == nullptr) {
+      if (plan.pad) fill(plan.dtype, *plan.pad, to + row.size(), (plan.row_bytes - row.size()) / item);
       to += plan.row_bytes;
     } else {
-      out.offsets.data<int64_t>()[row] =
-          static_cast<int64_t>(static_cast<size_t>(to - memory.data()) / dtype_size(plan.dtype));
-      to += bytes;
+      *offset++ = static_cast<int64_t>(static_cast<size_t>(to - memory.data()) / item);
+      to += row.size();
     }
   }
-  if (plan.kind != BatchField::Kind::kDense) {
-    out.offsets.data<int64_t>()[rows] = static_cast<int64_t>(plan.value_bytes / dtype_size(plan.dtype));
-  }
+  if (offset != nullptr) *offset = static_cast<int64_t>(plan.value_bytes / item);
   return out;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,13 @@ struct Collation {
 /// padded; bytes and text are joined. InvalidArgument, naming the field and the two shapes, where they do not go together.
 Result<Collation> plan_collation(const std::string& name, const Field& field, const std::vector<const Value*>& values);
 
+/// The bytes of one row of a field, wherever they lie.
+using RowBytes = std::span<const uint8_t>;
+/// The same for rows that come from columns: lists, bytes and text.
+Result<Collation> plan_collation(const Field& field, std::span<const RowBytes> rows);
+
 /// Copies the values into `memory` (value_bytes) and `offsets` ((rows + 1) × int64; empty for kDense).
 BatchField collate(const Collation& plan, const std::vector<const Value*>& values, Buffer memory, Buffer offsets);
+BatchField collate(const Collation& plan, std::span<const RowBytes> rows, Buffer memory, Buffer offsets);
 
 }  // namespace forebay

@@ -9,6 +9,7 @@
 
 #include "base/source.h"
 #include "pipeline/operator.h"
+#include "pipeline/unit_plan.h"
 #include "telemetry/step_counters.h"
 
 namespace forebay {
@@ -64,6 +65,8 @@ struct ExecutionPlan {
   std::shared_ptr<const Source> source;
   std::shared_ptr<const Selection> selection;
   uint64_t seed = 0;
+  /// For sources whose rows come many at a time: how units become rows. `stages` then begin with rows of `units->packed`.
+  std::shared_ptr<const UnitPlan> units;
   /// Some wanted field needs the stored object's bytes.
   bool fetches = false;
   std::vector<Stage> stages;
@@ -87,6 +90,7 @@ struct ExecutionPlan {
   }
   /// Nothing but copying: rows of all fields are gathered by the source.
   bool gathers_only() const {
+    if (units) return false;
     for (const OutputField& output : outputs) {
       if (!output.gathered) return false;
     }

@@ -33,6 +33,7 @@ class Itinerary {
             std::optional<int64_t> epochs);
 
   const Order& order() const { return *order_; }
+  const std::shared_ptr<const Order>& order_ptr() const { return order_; }
   const Schedule& schedule() const { return schedule_; }
   int64_t rank() const { return rank_; }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/columns.h"
 #include "base/record.h"
 #include "base/schema.h"
 #include "forebay/pipeline.h"
@@ -28,6 +29,22 @@ class RecordOp {
   virtual ~RecordOp() = default;
   /// Changes the record from the schema before to the schema after. An error leaves the record unusable.
   virtual Status apply(Record& record, const SampleContext& context) const = 0;
+};
+
+/// An operator on many rows at once: row by row in meaning, and nothing random. May run on any number of threads at once.
+class ColumnOp {
+ public:
+  virtual ~ColumnOp() = default;
+  /// Changes the columns from the schema before to the schema after. Memory that columns share is never written to: what changes
+  /// gets memory of its own, reserved first. Rows that are bad in themselves go to `bad_rows`; an error is one of all rows, and
+  /// leaves the columns unusable.
+  virtual Status apply(Columns& columns, WorkMemory& memory) const = 0;
+};
+
+/// Fields that an operator works with.
+struct FieldUse {
+  std::vector<std::string> reads;  ///< must be there
+  std::vector<std::string> makes;  ///< are there afterwards, changed or new
 };
 
 enum class ArgType : uint8_t { kInt, kFloat, kBool, kText, kSize, kFloats, kFields, kDType, kJson };
@@ -53,6 +70,11 @@ struct OpDef {
   /// Only called after infer() found no problem, with the schema that entered it. `random_index` is 0 for the first random
   /// operator of the pipeline.
   std::function<Result<std::unique_ptr<RecordOp>>(const OpSpec&, const Schema& before, uint32_t random_index)> compile;
+  /// The same for many rows at once. Empty, or null where it answers so for these arguments and this schema, where the
+  /// operator knows single samples only.
+  std::function<Result<std::unique_ptr<ColumnOp>>(const OpSpec&, const Schema& before)> compile_columns = {};
+  /// Empty where the operator reads and changes the fields that its arguments `field` and `fields` name, and no others.
+  std::function<FieldUse(const OpSpec&)> uses = {};
 };
 
 }  // namespace forebay

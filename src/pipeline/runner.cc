@@ -12,9 +12,12 @@ namespace forebay {
 
 namespace {
 
+constexpr int64_t kGatheredRows = 2048;
+
 // Samples that need no fetching are dealt with so many at a time that a task is worth a thread's while.
 int64_t rows_per_task(const ExecutionPlan& plan) {
   if (plan.fetches || plan.has_foreign()) return 1;
+  if (plan.units) return plan.units->gathers_rows ? kGatheredRows : 1;
   uint64_t row_bytes = 0;
   for (const OutputField& output : plan.outputs) {
     if (!output.row_bytes) return 1;
@@ -27,6 +30,7 @@ int64_t rows_per_task(const ExecutionPlan& plan) {
 constexpr size_t kIdleBuffers = 16;
 
 Store* store_of(const ExecutionPlan& plan) {
+  if (plan.units) return plan.units->source->units() > 0 ? plan.units->source->unit_fetch(0).store : nullptr;
   if (!plan.fetches || plan.selection->size() == 0) return nullptr;
   return plan.source->fetch(plan.selection->id_at(0)).store;
 }
@@ -45,6 +49,13 @@ Runner::Runner(std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<const 
       generation_(process_generation()), rows_per_task_hint_(rows_per_task(*plan_)),
       store_reads_now_(store_of(*plan_) && store_of(*plan_)->reads_now()), share_(share_of(store_of(*plan_), options)),
       request_limit_(options.requests) {
+  if (plan_->units) {
+    const UnitSource& source = *plan_->units->source;
+    std::vector<int64_t> begins;
+    for (int64_t unit = 0; unit <= source.units(); ++unit) begins.push_back(source.unit_begin(unit));
+    units_ = std::make_unique<UnitTable>(itinerary_->order_ptr(), std::move(begins));
+    decoded_.resize(static_cast<size_t>(source.units()));
+  }
   budget_->charge_existing(Use::kWorking, options_.working_bytes_per_thread * static_cast<uint64_t>(options_.threads));
 }
 
@@ -101,6 +112,7 @@ Result<Runner::Delivery> Runner::deliver(Lock& lock) {
   std::stable_sort(batch.errors.begin(), batch.errors.end(),
                    [](const RowError& a, const RowError& b) { return a.row < b.row; });
   window_.pop_front();
+  leave_blocks(*job);
   cursor_ = batch.step().after;
   // From here on the batch's memory is the user's; it is counted again when it comes back.
   if (batch.charged_bytes() > 0) budget_->release(Use::kBatches, batch.charged_bytes());
@@ -161,6 +173,11 @@ void Runner::close() {
   pool_->close();
 }
 
+std::vector<uint32_t> Runner::decodes() const {
+  std::lock_guard lock(mutex_);
+  return decoded_;
+}
+
 Runner::Stats Runner::stats() const {
   std::lock_guard lock(mutex_);
   Stats stats = stats_;
@@ -182,11 +199,22 @@ void Runner::abandon_threads() {
   abandoned_ = true;
 }
 
+std::string Runner::what_unit_is_awaited(const UnitBlock& block) const {
+  const auto unit = std::find_if(block.units.begin(), block.units.end(), [](const auto& one) { return !one->ready(); });
+  const std::string name = plan_->units->source->unit_name((*unit)->number);
+  switch ((*unit)->state) {
+    case Unit::State::kFetching: return fmt::format("waiting for storage to give {}", name);
+    case Unit::State::kDecoding: return fmt::format("a compute thread decodes {}", name);
+    default: return fmt::format("{} waits for memory, a thread or a request slot", name);
+  }
+}
+
 std::string Runner::what_is_awaited() const {
   if (window_.empty()) return "nothing has been started";
   const JobPtr& job = window_.front();
   for (const Task& task : job->tasks) {
     if (task.state == TaskState::kDone) continue;
+    if (units_ && block_waits(*job, task)) return what_unit_is_awaited(*job->blocks[task.block]);
     const RowJob& row = job->batch.rows()[static_cast<size_t>(task.begin)];
     // The id belongs to the compute thread while one is at work.
     const bool busy = task.state == TaskState::kQueued;

@@ -18,6 +18,7 @@
 #include "pipeline/execution_plan.h"
 #include "pipeline/foreign.h"
 #include "pipeline/itinerary.h"
+#include "pipeline/unit_table.h"
 #include "runtime/buffer_pool.h"
 #include "runtime/byte_budget.h"
 #include "runtime/executor.h"
@@ -36,6 +37,7 @@ struct RunnerOptions {
   int64_t window_batches = 3;             ///< batches worked on at once
   uint64_t memory = 0;                    ///< bytes for everything between storage and the user
   uint64_t memory_most = 0;               ///< if more: where `memory` cannot hold a sample, it is raised as far as this
+  uint64_t window_bytes = 0;              ///< what the batches of the window take: units of later ones leave so much alone
   uint64_t ahead_bytes = 0;               ///< of these, for what is fetched ahead of the window
   uint64_t working_bytes_per_thread = 0;  ///< of these, kept for each compute thread
   BadSample bad_sample = BadSample::kRaise;
@@ -85,6 +87,8 @@ class Runner : public std::enable_shared_from_this<Runner> {
     double consumer_wait_seconds = 0;
   };
   Stats stats() const;
+  /// How often each unit of the source was decoded so far; empty where rows are read one by one.
+  std::vector<uint32_t> decodes() const;
   const RunnerOptions& options() const { return options_; }
   /// Reads that may be in flight now.
   int request_limit() const { return share_ ? share_->limit() : options_.requests; }
@@ -111,6 +115,11 @@ class Runner : public std::enable_shared_from_this<Runner> {
     uint64_t granted = 0;  // bytes of Use::kWorking it holds
     Record record;         // between stages
     Extras extras;
+    // Where rows come from units:
+    size_t block = 0;    // in Job::blocks
+    bool uses = false;   // counted in UnitBlock::users
+    bool pins = false;   // and in UnitBlock::pins
+    Buffer copied;       // lists that were taken out of their units, because the job outlasts these
   };
   struct Job {
     Job(const ExecutionPlan& plan, const Itinerary& itinerary, StepPlan step, uint64_t seq)
@@ -118,6 +127,9 @@ class Runner : public std::enable_shared_from_this<Runner> {
     BatchJob batch;
     uint64_t sequence;
     std::vector<Task> tasks;
+    std::vector<UnitBlockPtr> blocks;     // that its rows stand in, oldest first in each lane
+    std::vector<uint32_t> rows_by_block;  // what the tasks' rows are numbers in; empty: rows stand block by block already
+    bool straddles = false;               // several blocks of one lane: the older one is let go of before the job is done
     size_t done = 0;          // tasks
     size_t first = 0;         // those before it are done
     size_t pending_from = 0;  // none before this one is pending
@@ -142,6 +154,7 @@ class Runner : public std::enable_shared_from_this<Runner> {
     bool warm = false;     // was in the page cache
     bool again = false;    // a stand-in has to be fetched
     bool foreign = false;  // user code is next
+    Buffer copied;         // becomes Task::copied
   };
   class Call;
 
@@ -158,7 +171,7 @@ class Runner : public std::enable_shared_from_this<Runner> {
   bool reserve_slots(const JobPtr& job, const Task& task);
   bool finish_job(const JobPtr& job, Actions& actions);
   void take_batch(const JobPtr& job, Result<Batch> batch);
-  bool make_room(const JobPtr& job, const Task* task);
+  bool make_room(const JobPtr& job, const Task* task, uint64_t unit_bytes = 0);
   void retract(const JobPtr& job);
   void settle(const JobPtr& job);
   void reset_task(Job& job, Task& task);
@@ -174,7 +187,8 @@ class Runner : public std::enable_shared_from_this<Runner> {
   bool reads_on_compute_threads() const { return !plan_->fetches || (store_reads_now_ && !cold_); }
   bool starts_with_user_code() const;
   static uint64_t priority(const Job& job, size_t task) { return job.sequence << 24 | task; }
-  Status never_fits(const JobPtr& job, const Task* task) const;
+  Status never_fits(const JobPtr& job, const Task* task, uint64_t unit_bytes) const;
+  Status units_never_fit(const JobPtr& job, const Task& task, uint64_t unit_bytes) const;
   void run_actions(Lock& lock, Actions actions = {});
 
   // runner_work.cc: what compute threads do.
@@ -183,10 +197,10 @@ class Runner : public std::enable_shared_from_this<Runner> {
   void on_read(const JobPtr& job, size_t task, uint64_t ticket, uint64_t bytes, Result<Buffer> result);
   bool charge_actual(Task& task, const Result<Buffer>& result);
   void work(const JobPtr& job, size_t task, WorkMemory& memory);
-  Outcome run_task(BatchJob& batch, Task& task, WorkMemory& memory);
+  Outcome run_task(Job& job, Task& task, WorkMemory& memory);
   Outcome run_gather(BatchJob& batch, Task& task);
-  Status run_row(BatchJob& batch, Task& task, int64_t row, WorkMemory& memory, bool* foreign);
-  Status write_row(BatchJob& batch, int64_t row, Record& record, WorkMemory& memory);
+  Status run_row(Job& job, Task& task, int64_t row, WorkMemory& memory, bool* foreign);
+  Status write_row(Job& job, int64_t row, Record& record, WorkMemory& memory);
   void take_error(BatchJob& batch, int64_t row, Status status, Outcome& outcome);
   void after_work(const JobPtr& job, Task& task, Outcome outcome, Actions& actions);
   bool hold_values(BatchJob& batch, Task& task, uint64_t* needs_bytes);
@@ -200,7 +214,38 @@ class Runner : public std::enable_shared_from_this<Runner> {
   void forget_call(uint64_t call);
   Status accept_answer(Task& task, const Schema& schema, Record record) const;
 
+  // runner_units.cc: sources whose rows come many at a time.
+  void plan_units(Job& job);
+  void pump_units(Actions& actions);
+  bool pump_block(const UnitBlock& block, const JobPtr& job, uint64_t order, Actions& actions);
+  bool pump_ahead(Actions& actions);
+  Step start_unit(const std::shared_ptr<Unit>& unit, const JobPtr& job, const UnitBlock& block, Actions& actions);
+  Step decode_unit(const std::shared_ptr<Unit>& unit, const JobPtr& job, const UnitBlock& block, uint64_t order,
+                   Actions& actions);
+  void on_unit_read(const std::shared_ptr<Unit>& unit, const std::shared_ptr<Unit::Reads>& reads, size_t piece,
+                    Result<Buffer> result);
+  void work_on_unit(const std::shared_ptr<Unit>& unit, uint64_t granted, WorkMemory& memory);
+  uint64_t needs_beyond_thread(const Status& status) const;
+  Result<std::shared_ptr<const Columns>> make_unit(const Unit& unit, WorkMemory& memory, bool* cold);
+  void after_decoding(Unit& unit, Result<std::shared_ptr<const Columns>> made, bool cold);
+  void unit_failed(Unit& unit, Status status);
+  bool charge_for_unit(Use use, uint64_t bytes, const JobPtr& job, const UnitBlock& block);
+  bool drop_other_units(const UnitBlock* needed);
+  void drop_unit(Unit& unit);
+  void free_units(UnitTable::Freed& freed);
+  void use_block(Job& job, Task& task);
+  void pin_block(Job& job, Task& task);
+  void leave_block(Job& job, Task& task);
+  void leave_blocks(Job& job);
+  bool block_waits(const Job& job, const Task& task) const;
+  Outcome gather_rows(Job& job, Task& task, WorkMemory& memory);
+  int64_t row_of(const Job& job, int64_t index) const;
+  RowPlace locate_row(BatchJob& batch, const UnitBlock& block, int64_t row, Outcome& outcome);
+  Result<Record> record_of_unit(const Job& job, const Task& task, int64_t id) const;
+  Status copy_lists(Job& job, const Task& task, WorkMemory& memory, Buffer* copied);
+
   std::string what_is_awaited() const;
+  std::string what_unit_is_awaited(const UnitBlock& block) const;
   void abandon_threads();
   Result<Delivery> deliver(Lock& lock);
 
@@ -220,6 +265,9 @@ class Runner : public std::enable_shared_from_this<Runner> {
   std::stop_source stop_;
   std::unique_ptr<Executor> executor_;
   std::deque<JobPtr> window_;
+  std::unique_ptr<UnitTable> units_;  // null where rows are read one by one
+  std::vector<uint32_t> decoded_;     // how often each unit was
+  int decoding_ = 0;                  // units that compute threads work on, or will
   Cursor cursor_;   // of the next batch to deliver
   Cursor planned_;  // of the next batch to begin
   uint64_t sequence_ = 0;

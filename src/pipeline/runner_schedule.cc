@@ -18,6 +18,7 @@ void Runner::pump(Actions& actions) {
   if (closed_) return;
   request_limit_ = request_limit();
   extend_window();
+  if (units_) pump_units(actions);
   bool may_start = true;
   for (size_t i = 0; i < window_.size(); ++i) {
     const JobPtr job = window_[i];
@@ -39,6 +40,7 @@ void Runner::pump(Actions& actions) {
         if (index >= (may_start ? job->tasks.size() : job->untouched)) break;
       }
       Task& task = job->tasks[index];
+      if (units_ && block_waits(*job, task)) continue;
       Step step = Step::kMoved;
       if (task.state == TaskState::kPending && may_start) {
         step = start(job, task, actions);
@@ -73,6 +75,7 @@ void Runner::extend_window() {
       job->tasks.back().begin = begin;
       job->tasks.back().end = std::min(rows, begin + per_task);
     }
+    if (units_) plan_units(*job);
     window_.push_back(std::move(job));
   }
 }
@@ -118,6 +121,7 @@ Runner::Step Runner::compute(const JobPtr& job, Task& task, Actions& actions) {
       return Step::kNoBytes;
     }
   }
+  if (units_) pin_block(*job, task);
   task.state = TaskState::kQueued;
   ++job->queued;
   ++queued_;
@@ -194,6 +198,7 @@ void Runner::take_batch(const JobPtr& job, Result<Batch> batch) {
     job->batch.errors.push_back({0, job->batch.rows().front().id, batch.status(), /*raise=*/true});
   }
   for (Task& task : job->tasks) drop_bytes(task);
+  leave_blocks(*job);
   job->complete = true;
   if (is_front(job)) delivered_.notify_all();
 }
@@ -212,7 +217,7 @@ bool Runner::anything_running() const { return queued_ > 0 || reads_in_flight_ >
 // Takes bytes away from whoever is younger than `task` (null: than the whole job). True when trying again makes sense now;
 // otherwise the caller waits: what is running gives its bytes back when it is done. Marks the job as failed when even
 // everything together would not be enough.
-bool Runner::make_room(const JobPtr& job, const Task* task) {
+bool Runner::make_room(const JobPtr& job, const Task* task, uint64_t unit_bytes) {
   if (pool_->trim()) return true;
   if (!is_oldest(job, task)) return false;
   const uint64_t before = budget_->snapshot().used;
@@ -225,10 +230,12 @@ bool Runner::make_room(const JobPtr& job, const Task* task) {
       ++stats_.retracted;
     }
   }
+  if (units_ && budget_->snapshot().used >= before)
+    drop_other_units(job->done == job->tasks.size() ? nullptr : job->blocks[job->tasks[job->first].block].get());
   pool_->trim();  // what was just given back lies idle there
   if (budget_->snapshot().used < before) return true;
   if (anything_running()) return false;
-  Status status = never_fits(job, task);
+  Status status = never_fits(job, task, unit_bytes);
   if (status.bytes_needed() > budget_->capacity() && status.bytes_needed() <= options_.memory_most) {
     budget_->raise_capacity(status.bytes_needed());
     return true;
@@ -239,7 +246,8 @@ bool Runner::make_room(const JobPtr& job, const Task* task) {
   return false;
 }
 
-Status Runner::never_fits(const JobPtr& job, const Task* task) const {
+Status Runner::never_fits(const JobPtr& job, const Task* task, uint64_t unit_bytes) const {
+  if (task != nullptr && units_) return units_never_fit(job, *task, unit_bytes);
   uint64_t needed = options_.working_bytes_per_thread * static_cast<uint64_t>(options_.threads);
   needed += plan_->batch_bytes(static_cast<int64_t>(job->batch.rows().size()));
   if (task == nullptr) {
@@ -284,6 +292,7 @@ void Runner::drop_bytes(Task& task) {
   task.charged = task.granted = 0;
   task.fetched = Buffer();
   task.fetched_all = false;
+  task.copied = Buffer();
   task.record.clear();
   task.extras.clear();
 }
@@ -294,6 +303,7 @@ void Runner::reset_task(Job& job, Task& task) {
   if (task.state == TaskState::kFetching) task.charged = 0;
   ++task.ticket;
   drop_bytes(task);
+  if (units_) use_block(job, task);
   task.stage = 0;
   task.state = TaskState::kPending;
 }
@@ -327,6 +337,7 @@ void Runner::settle(const JobPtr& job) {
   job->done = job->first = 0;
   job->complete = false;
   job->retracting = false;
+  if (job->dropped) leave_blocks(*job);
 }
 
 void Runner::drop_window() {
@@ -337,6 +348,10 @@ void Runner::drop_window() {
   window_.clear();
   forget_calls();
   planned_ = cursor_;
+  if (!units_) return;
+  UnitTable::Freed freed;
+  units_->clear(freed);
+  free_units(freed);
 }
 
 void Runner::run_actions(Lock& lock, Actions actions) {

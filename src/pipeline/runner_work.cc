@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstring>
 #include <new>
 #include <variant>
 
@@ -93,7 +94,9 @@ void Runner::work(const JobPtr& job, size_t index, WorkMemory& memory) {
   if (wanted) {
     memory.begin_task(options_.working_bytes_per_thread + granted, options_.working_bytes_per_thread);
     try {
-      outcome = plan_->gathers_only() ? run_gather(job->batch, task) : run_task(job->batch, task, memory);
+      outcome = plan_->gathers_only()                         ? run_gather(job->batch, task)
+                : plan_->units && plan_->units->gathers_rows ? gather_rows(*job, task, memory)
+                                                             : run_task(*job, task, memory);
     } catch (const std::bad_alloc&) {
       outcome.fatal = out_of_budget("the system has no memory left, although the budget allows it; lower memory=", 0);
     } catch (const std::exception& error) {
@@ -127,16 +130,17 @@ Runner::Outcome Runner::run_gather(BatchJob& batch, Task& task) {
 }
 
 // Reads (if that takes no waiting), transforms and writes the rows of a task.
-Runner::Outcome Runner::run_task(BatchJob& batch, Task& task, WorkMemory& memory) {
+Runner::Outcome Runner::run_task(Job& job, Task& task, WorkMemory& memory) {
   Outcome outcome;
+  BatchJob& batch = job.batch;
   for (int64_t row = task.begin; row < task.end;) {
-    const RowJob& job = batch.rows()[static_cast<size_t>(row)];
-    if (job.skipped) {  // found bad before a later row asked for more memory
+    const RowJob& sample = batch.rows()[static_cast<size_t>(row)];
+    if (sample.skipped) {  // found bad before a later row asked for more memory
       ++row;
       continue;
     }
     if (plan_->fetches && !task.fetched_all && task.stage == 0) {
-      const Source::Fetch fetch = plan_->source->fetch(job.id);
+      const Source::Fetch fetch = plan_->source->fetch(sample.id);
       const int64_t begun = thread_cpu_ns();
       std::optional<Result<Buffer>> read = fetch.store->read_now(fetch.request);
       if (!read) {
@@ -152,7 +156,7 @@ Runner::Outcome Runner::run_task(BatchJob& batch, Task& task, WorkMemory& memory
       task.fetched_all = true;
       plan_->fetch_counters->add(1, task.fetched.size(), task.fetched.size(), thread_cpu_ns() - begun);
     }
-    Status status = run_row(batch, task, row, memory, &outcome.foreign);
+    Status status = run_row(job, task, row, memory, &outcome.foreign);
     if (status.code() == Code::kOutOfBudget && status.bytes_needed() > memory.grant()) {
       outcome.needs_bytes = status.bytes_needed();
       return outcome;
@@ -171,12 +175,16 @@ Runner::Outcome Runner::run_task(BatchJob& batch, Task& task, WorkMemory& memory
 }
 
 // From the source or from where user code left off, through the operators, into the batch (or up to the next user code).
-Status Runner::run_row(BatchJob& batch, Task& task, int64_t row, WorkMemory& memory, bool* foreign) {
-  const RowJob& job = batch.rows()[static_cast<size_t>(row)];
-  const SampleContext context{job.key(plan_->seed, batch.step().at.epoch), &memory};
+Status Runner::run_row(Job& job, Task& task, int64_t row, WorkMemory& memory, bool* foreign) {
+  const RowJob& sample = job.batch.rows()[static_cast<size_t>(row)];
+  const SampleContext context{sample.key(plan_->seed, job.batch.step().at.epoch), &memory};
   // Operators change the record, and a task that asks for more memory runs again: so what user code left stays as it is.
   Record record;
-  if (task.stage == 0) FOREBAY_RETURN_IF_ERROR(plan_->source->load(job.id, task.fetched, record));
+  if (task.stage == 0 && plan_->units) {
+    FOREBAY_ASSIGN(record, record_of_unit(job, task, sample.id));
+  } else if (task.stage == 0) {
+    FOREBAY_RETURN_IF_ERROR(plan_->source->load(sample.id, task.fetched, record));
+  }
   for (const Value& value : task.record) record.push_back(value.copy());
   for (size_t stage = task.stage; stage < plan_->stages.size(); ++stage) {
     if (const auto* next = std::get_if<ForeignStage>(&plan_->stages[stage])) {
@@ -193,12 +201,22 @@ Status Runner::run_row(BatchJob& batch, Task& task, int64_t row, WorkMemory& mem
       op.counters->add(1, 0, 0, monotonic_ns() - begun);
     }
   }
-  FOREBAY_RETURN_IF_ERROR(write_row(batch, row, record, memory));
-  if (plan_->output_schema.open_ended) batch.keep_extras(row, std::move(task.extras));
+  FOREBAY_RETURN_IF_ERROR(write_row(job, row, record, memory));
+  if (plan_->output_schema.open_ended) job.batch.keep_extras(row, std::move(task.extras));
   return {};
 }
 
-Status Runner::write_row(BatchJob& batch, int64_t row, Record& record, WorkMemory& memory) {
+namespace {
+// A value that shares a unit's memory would keep all of the unit.
+void own_memory(Value& value) {
+  Buffer& shared = value.kind == FieldKind::kTensor ? value.tensor.buffer : value.bytes;
+  Buffer own = Buffer::allocate(shared.size());
+  if (!shared.empty()) std::memcpy(own.data(), shared.data(), shared.size());
+  shared = std::move(own);
+}
+}  // namespace
+
+Status Runner::write_row(Job& job, int64_t row, Record& record, WorkMemory& memory) {
   const int64_t begun = thread_cpu_ns();
   uint64_t bytes = 0;
   for (size_t i = 0; i < plan_->outputs.size(); ++i) {
@@ -207,7 +225,8 @@ Status Runner::write_row(BatchJob& batch, int64_t row, Record& record, WorkMemor
     if (!output.row_bytes) {
       FOREBAY_RETURN_IF_ERROR(value.materialize(memory));
       bytes += value.nbytes();
-      batch.keep(i, row, std::move(value));
+      if (job.straddles) own_memory(value);
+      job.batch.keep(i, row, std::move(value));
       continue;
     }
     if (value.kind != FieldKind::kTensor || value.dtype() != output.field.dtype ||
@@ -215,7 +234,7 @@ Status Runner::write_row(BatchJob& batch, int64_t row, Record& record, WorkMemor
       return Status(Code::kUnsupported, fmt::format("the field {} came out as {} {}", output.field.to_string(),
                                                     dtype_name(value.dtype()), value.shape().to_string()));
     }
-    FOREBAY_RETURN_IF_ERROR(value.write({batch.slot(i, row), *output.row_bytes}, memory));
+    FOREBAY_RETURN_IF_ERROR(value.write({job.batch.slot(i, row), *output.row_bytes}, memory));
     bytes += *output.row_bytes;
   }
   plan_->write_counters->add(1, 0, bytes, thread_cpu_ns() - begun);
@@ -258,7 +277,9 @@ void Runner::after_work(const JobPtr& job, Task& task, Outcome outcome, Actions&
   --queued_;
   const bool done =
       !job->retracting && !closed_ && outcome.needs_bytes == 0 && !outcome.cold && !outcome.again && !outcome.foreign;
+  task.copied = std::move(outcome.copied);
   if (done && !hold_values(job->batch, task, &outcome.needs_bytes)) outcome.errors.clear();
+  if (units_ && job->straddles && done && outcome.needs_bytes == 0) leave_block(*job, task);
   if (task.granted > 0) budget_->release(Use::kWorking, task.granted);
   task.granted = 0;
   if (job->retracting || closed_) {
@@ -298,6 +319,7 @@ void Runner::after_work(const JobPtr& job, Task& task, Outcome outcome, Actions&
 bool Runner::hold_values(BatchJob& batch, Task& task, uint64_t* needs_bytes) {
   uint64_t kept = 0;
   for (int64_t row = task.begin; row < task.end; ++row) kept += batch.loose_bytes(row);
+  kept += task.copied.size();
   if (kept > task.charged) {
     const uint64_t more = kept - task.charged, granted = std::min(more, task.granted);
     if (task.stage > 0) {  // made by user code, which is not called again

@@ -60,8 +60,9 @@ struct Block {
 
 class BlockwiseOrder final : public Order {
  public:
-  BlockwiseOrder(Starts starts, const BlockwiseOptions& options)
-      : starts_(std::move(starts)), block_(options.block), lanes_(options.lanes),
+  // `chunks`: under which number the caller knows those that have rows.
+  BlockwiseOrder(Starts starts, std::vector<int64_t> chunks, const BlockwiseOptions& options)
+      : starts_(std::move(starts)), chunks_(std::move(chunks)), block_(options.block), lanes_(options.lanes),
         chunks_root_(PermutationKey::root(options.seed, PermutationKey::Use::kChunks)),
         blocks_root_(PermutationKey::root(options.seed, PermutationKey::Use::kBlock)) {}
 
@@ -97,6 +98,16 @@ class BlockwiseOrder final : public Order {
     const int64_t lane = position % lanes_, begin = lane_begin(lane);
     const Block block = block_holding(*line, lane, begin + position / lanes_);
     return {(block.begin - begin) * lanes_ + lane, lanes_, block.size()};
+  }
+
+  std::vector<int64_t> chunks_together(int64_t epoch, int64_t position) const override {
+    const auto line = line_of(epoch);
+    const int64_t lane = position % lanes_;
+    const Block block = block_holding(*line, lane, lane_begin(lane) + position / lanes_);
+    std::vector<int64_t> chunks;
+    for (int64_t turn = block.first_turn; turn < block.last_turn && (*line)[turn].begin < block.end; ++turn)
+      chunks.push_back(chunks_[static_cast<size_t>(line->chunks.at(turn))]);
+    return chunks;
   }
 
  private:
@@ -162,6 +173,7 @@ class BlockwiseOrder final : public Order {
   }
 
   const Starts starts_;
+  const std::vector<int64_t> chunks_;
   const int64_t block_, lanes_;
   const PermutationKey chunks_root_, blocks_root_;
   mutable std::mutex mutex_;
@@ -192,10 +204,13 @@ Result<std::unique_ptr<Order>> blockwise_order(const BlockwiseOptions& options) 
   FOREBAY_RETURN_IF_ERROR(check(options));
   Starts starts{0};
   starts.reserve(options.chunk_rows.size() + 1);
-  for (int64_t rows : options.chunk_rows) {
-    if (rows > 0) starts.push_back(starts.back() + rows);  // empty chunks hold no id and need no reading
+  std::vector<int64_t> chunks;
+  for (size_t chunk = 0; chunk < options.chunk_rows.size(); ++chunk) {
+    if (options.chunk_rows[chunk] == 0) continue;  // empty chunks hold no id and need no reading
+    starts.push_back(starts.back() + options.chunk_rows[chunk]);
+    chunks.push_back(static_cast<int64_t>(chunk));
   }
-  return std::unique_ptr<Order>(std::make_unique<BlockwiseOrder>(std::move(starts), options));
+  return std::unique_ptr<Order>(std::make_unique<BlockwiseOrder>(std::move(starts), std::move(chunks), options));
 }
 
 }  // namespace forebay

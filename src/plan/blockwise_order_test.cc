@@ -159,5 +159,29 @@ TEST(BlockwiseOrderTest, nonsense_is_refused_by_name) {
   EXPECT_EQ(blockwise_order({{1}, 0, 1, 0}).status().code(), Code::kInvalidArgument);
 }
 
+TEST(BlockwiseOrderTest, chunks_together_are_those_whose_rows_stand_in_the_block) {
+  for (int64_t lanes : {1, 3}) {
+    const Data data({uneven_chunks(), 4, lanes, 7});
+    for (int64_t position = 0; position < data.order->size(); position += 11) {
+      const Order::Range range = data.order->read_together(2, position);
+      std::set<int64_t> seen;
+      for (int64_t i = 0; i < range.count; ++i) seen.insert(data.chunk_at(2, range.first + i * range.step));
+      const std::vector<int64_t> chunks = data.order->chunks_together(2, position);
+      EXPECT_EQ(std::set<int64_t>(chunks.begin(), chunks.end()), seen);
+      EXPECT_EQ(chunks.size(), seen.size());
+    }
+  }
+}
+
+TEST(SequentialChunksOrderTest, a_chunk_is_read_together_and_empty_ones_are_none) {
+  const auto order = sequential_chunks_order({3, 0, 2});
+  EXPECT_EQ(order->size(), 5);
+  EXPECT_EQ(order->id_at(0, 4), 4);
+  EXPECT_EQ(order->read_together(0, 2).count, 3);
+  EXPECT_EQ(order->read_together(0, 3).first, 3);
+  EXPECT_EQ(order->chunks_together(0, 2), std::vector<int64_t>{0});
+  EXPECT_EQ(order->chunks_together(0, 3), std::vector<int64_t>{2});
+}
+
 }  // namespace
 }  // namespace forebay

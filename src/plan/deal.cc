@@ -6,13 +6,46 @@
 namespace forebay {
 namespace {
 
+// Ranks have equal runs, the first ones one longer where they do not divide.
+struct Run {
+  int64_t begin = 0, length = 0;
+};
+Run run_of(int64_t slots, int64_t world_size, int64_t rank) {
+  const int64_t share = slots / world_size, longer = slots % world_size;
+  return {rank * share + std::min(rank, longer), share + (rank < longer ? 1 : 0)};
+}
+
 class DealByCount final : public Deal {
  public:
   void slots(const GlobalBatch& batch, int64_t rank, std::vector<int64_t>* out) const override {
-    const int64_t share = batch.slots / batch.world_size, longer = batch.slots % batch.world_size;
-    out->resize(static_cast<size_t>(share + (rank < longer ? 1 : 0)));
-    std::iota(out->begin(), out->end(), rank * share + std::min(rank, longer));
+    const Run run = run_of(batch.slots, batch.world_size, rank);
+    out->resize(static_cast<size_t>(run.length));
+    std::iota(out->begin(), out->end(), run.begin);
   }
+};
+
+class DealByLane final : public Deal {
+ public:
+  explicit DealByLane(int64_t lanes) : lanes_(lanes) {}
+
+  void slots(const GlobalBatch& batch, int64_t rank, std::vector<int64_t>* out) const override {
+    const Run run = run_of(batch.slots, batch.world_size, rank);
+    const int64_t end = run.begin + run.length;
+    out->clear();
+    int64_t place = 0;  // in the batch, lane by lane
+    for (int64_t lane = 0; lane < lanes_ && place < end; ++lane) {
+      const int64_t first = (lane - batch.position % lanes_ + lanes_) % lanes_;
+      const int64_t count = first < batch.samples ? (batch.samples - first - 1) / lanes_ + 1 : 0;
+      for (int64_t i = std::max<int64_t>(run.begin - place, 0); i < count && place + i < end; ++i)
+        out->push_back(first + i * lanes_);
+      place += count;
+    }
+    for (int64_t slot = std::max(batch.samples, run.begin); slot < end; ++slot) out->push_back(slot);
+    std::sort(out->begin(), out->end());
+  }
+
+ private:
+  const int64_t lanes_;
 };
 
 }  // namespace
@@ -20,6 +53,32 @@ class DealByCount final : public Deal {
 std::shared_ptr<const Deal> deal_by_count() {
   static const auto deal = std::make_shared<const DealByCount>();
   return deal;
+}
+
+std::shared_ptr<const Deal> deal_by_lane(int64_t lanes) { return std::make_shared<const DealByLane>(lanes); }
+
+int64_t owner_of_lane(int64_t lane, int64_t lanes, int64_t world_size) {
+  for (int64_t rank = 0; rank < world_size; ++rank) {
+    const Run run = run_of(lanes, world_size, rank);
+    if (lane < run.begin + run.length) return rank;
+  }
+  return world_size - 1;
+}
+
+std::vector<int64_t> rows_that_move(const GlobalBatch& batch, int64_t lanes) {
+  const DealByLane deal(lanes);
+  std::vector<int64_t> owners(static_cast<size_t>(lanes)), slots, moving;
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    owners[static_cast<size_t>(lane)] = owner_of_lane(lane, lanes, batch.world_size);
+  for (int64_t rank = 0; rank < batch.world_size; ++rank) {
+    deal.slots(batch, rank, &slots);
+    for (int64_t slot : slots) {
+      const int64_t position = batch.position + slot;
+      if (slot < batch.samples && owners[static_cast<size_t>(position % lanes)] != rank) moving.push_back(position);
+    }
+  }
+  std::sort(moving.begin(), moving.end());
+  return moving;
 }
 
 }  // namespace forebay

@@ -30,4 +30,14 @@ class Deal {
 /// Contiguous runs of slots whose lengths differ by one at most, the longer ones first.
 std::shared_ptr<const Deal> deal_by_count();
 
+/// The slots lane by lane (position % lanes, repeats last), cut into runs as by count: with `lanes` a multiple of the world size, and
+/// batches a multiple of the lanes, a rank's rows come from lanes of its own alone. Elsewhere the rows at a cut move to a rank that
+/// does not own their lane: rows_that_move().
+std::shared_ptr<const Deal> deal_by_lane(int64_t lanes);
+
+/// The rank that owns a lane: lanes are divided among ranks as a deal by count divides slots.
+int64_t owner_of_lane(int64_t lane, int64_t lanes, int64_t world_size);
+/// Positions of the batch whose rows go to a rank that does not own their lane, ascending.
+std::vector<int64_t> rows_that_move(const GlobalBatch& batch, int64_t lanes);
+
 }  // namespace forebay

@@ -46,5 +46,35 @@ TEST(DealByCountTest, contiguous_runs_with_the_longer_first) {
   EXPECT_EQ(mine, (std::vector<int64_t>{9, 10}));
 }
 
+TEST(DealByLaneTest, ranks_take_rows_of_their_own_lanes_where_the_numbers_divide) {
+  const auto deal = deal_by_lane(6);
+  for (int64_t world : {1, 2, 3, 6}) {
+    const GlobalBatch batch{.position = 48, .samples = 24, .slots = 24, .world_size = world};
+    for (int64_t rank = 0; rank < world; ++rank) {
+      std::vector<int64_t> slots;
+      deal->slots(batch, rank, &slots);
+      for (int64_t slot : slots) EXPECT_EQ(owner_of_lane((batch.position + slot) % 6, 6, world), rank);
+    }
+    EXPECT_TRUE(rows_that_move(batch, 6).empty());
+  }
+}
+
+TEST(DealByLaneTest, rows_that_move_are_named_where_they_do_not) {
+  const GlobalBatch batch{.position = 5, .samples = 10, .slots = 10, .world_size = 2};
+  const auto deal = deal_by_lane(3);
+  std::vector<int64_t> moving;
+  for (int64_t rank = 0; rank < 2; ++rank) {
+    std::vector<int64_t> slots;
+    deal->slots(batch, rank, &slots);
+    EXPECT_EQ(slots.size(), 5u);
+    for (int64_t slot : slots) {
+      if (owner_of_lane((5 + slot) % 3, 3, 2) != rank) moving.push_back(5 + slot);
+    }
+  }
+  std::sort(moving.begin(), moving.end());
+  EXPECT_FALSE(moving.empty());
+  EXPECT_EQ(rows_that_move(batch, 3), moving);
+}
+
 }  // namespace
 }  // namespace forebay

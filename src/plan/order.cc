@@ -1,5 +1,6 @@
 #include "plan/order.h"
 
+#include <algorithm>
 #include <cassert>
 #include <numeric>
 
@@ -20,6 +21,41 @@ class SequentialOrder final : public Order {
 
  private:
   int64_t size_;
+};
+
+class SequentialChunksOrder final : public Order {
+ public:
+  explicit SequentialChunksOrder(const std::vector<int64_t>& chunk_rows) {
+    int64_t end = 0;
+    for (size_t chunk = 0; chunk < chunk_rows.size(); ++chunk) {
+      if (chunk_rows[chunk] == 0) continue;
+      chunks_.push_back({end, static_cast<int64_t>(chunk)});
+      end += chunk_rows[chunk];
+    }
+    chunks_.push_back({end, 0});
+  }
+  int64_t size() const override { return chunks_.back().begin; }
+  int64_t id_at(int64_t, int64_t position) const override { return position; }
+  int64_t position_of(int64_t, int64_t id) const override { return id; }
+  void ids_at(int64_t, int64_t begin, std::span<int64_t> ids) const override {
+    std::iota(ids.begin(), ids.end(), begin);
+  }
+  Range read_together(int64_t, int64_t position) const override {
+    const auto chunk = holding(position);
+    return {chunk->begin, 1, chunk[1].begin - chunk->begin};
+  }
+  std::vector<int64_t> chunks_together(int64_t, int64_t position) const override { return {holding(position)->chunk}; }
+
+ private:
+  struct Chunk {
+    int64_t begin = 0, chunk = 0;
+  };
+  std::vector<Chunk>::const_iterator holding(int64_t position) const {
+    return std::upper_bound(chunks_.begin(), chunks_.end(), position,
+                            [](int64_t row, const Chunk& chunk) { return row < chunk.begin; }) -
+           1;
+  }
+  std::vector<Chunk> chunks_;  // those with rows, and at the end where the last one ends
 };
 
 class ShuffledOrder final : public Order {
@@ -45,6 +81,8 @@ class ShuffledOrder final : public Order {
 
 Order::Range Order::read_together(int64_t, int64_t) const { return {0, 1, size()}; }
 
+std::vector<int64_t> Order::chunks_together(int64_t, int64_t) const { return {}; }
+
 Order::Use Order::next_use(int64_t id, int64_t epoch, int64_t position) const {
   const int64_t here = position_of(epoch, id);
   if (here >= position) return {epoch, here};
@@ -54,6 +92,10 @@ Order::Use Order::next_use(int64_t id, int64_t epoch, int64_t position) const {
 std::unique_ptr<Order> sequential_order(int64_t size) {
   assert(size >= 0);
   return std::make_unique<SequentialOrder>(size);
+}
+
+std::unique_ptr<Order> sequential_chunks_order(const std::vector<int64_t>& chunk_rows) {
+  return std::make_unique<SequentialChunksOrder>(chunk_rows);
 }
 
 std::unique_ptr<Order> shuffled_order(int64_t size, uint64_t seed) {

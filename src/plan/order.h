@@ -39,6 +39,9 @@ class Order {
   /// The positions whose samples are read together with the one at `position` (itself among them): where a stand-in for
   /// it may come from without reading anything more. All of them where samples are read one by one.
   virtual Range read_together(int64_t epoch, int64_t position) const;
+  /// The chunks that hold those samples, as they come on the epoch's line: indices into BlockwiseOptions::chunk_rows. None where
+  /// samples are read one by one.
+  virtual std::vector<int64_t> chunks_together(int64_t epoch, int64_t position) const;
 
   /// The first appearance of `id` at this place or later.
   Use next_use(int64_t id, int64_t epoch, int64_t position) const;
@@ -49,6 +52,9 @@ std::unique_ptr<Order> sequential_order(int64_t size);
 
 /// One permutation of all samples per epoch, in constant memory.
 std::unique_ptr<Order> shuffled_order(int64_t size, uint64_t seed);
+
+/// The same for data that is read in chunks, of so many rows each: a chunk is read together.
+std::unique_ptr<Order> sequential_chunks_order(const std::vector<int64_t>& chunk_rows);
 
 struct BlockwiseOptions {
   std::vector<int64_t> chunk_rows;  ///< rows of each chunk; ids number the rows chunk by chunk, in this order

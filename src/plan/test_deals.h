@@ -39,6 +39,7 @@ struct DealCase {
 
 inline std::vector<DealCase> deal_cases() {
   return {{"by_count", [] { return deal_by_count(); }},
+          {"by_lane", [] { return deal_by_lane(4); }},
           {"interleaved", [] { return std::make_shared<InterleavedDeal>(); }},
           {"lopsided", [] { return std::make_shared<LopsidedDeal>(); }}};
 }

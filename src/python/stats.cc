@@ -1,3 +1,5 @@
+#include <map>
+
 #include "python/stats.h"
 
 #include "python/text.h"
@@ -43,6 +45,24 @@ nb::dict memory(const LoaderStats& stats) {
   dict["fetched"] = stats.memory_fetched;
   dict["working"] = stats.memory_working;
   dict["pool"] = stats.memory_pool;
+  dict["units"] = stats.memory_units;
+  return dict;
+}
+
+// How many row groups were decoded how often.
+nb::dict units(const LoaderStats& stats) {
+  std::map<uint32_t, int64_t> times;
+  int64_t decoded = 0;
+  for (uint32_t count : stats.units) {
+    ++times[count];
+    decoded += count;
+  }
+  nb::dict histogram;
+  for (const auto& [count, number] : times) histogram[nb::int_(count)] = number;
+  nb::dict dict;
+  dict["row_groups"] = stats.units.size();
+  dict["decoded"] = decoded;
+  dict["decoded_times"] = histogram;
   return dict;
 }
 
@@ -56,6 +76,7 @@ nb::dict to_dict(const LoaderStats& stats) {
   dict["steps"] = steps;
   dict["stores"] = stores;
   dict["memory_bytes"] = memory(stats);
+  if (!stats.units.empty()) dict["units"] = units(stats);
   dict["index_bytes"] = stats.index_bytes;
   dict["threads"] = stats.threads;
   dict["requests"] = stats.requests;

@@ -7,14 +7,15 @@
 namespace forebay {
 
 /// What memory is used for.
-enum class Use : uint8_t { kBatches, kFetched, kWorking, kPool };
+enum class Use : uint8_t { kBatches, kFetched, kWorking, kPool, kUnits };
+constexpr size_t kUses = 5;
 
 /// Bytes that may be held between storage and the user, by use. All methods are safe from any thread; none waits.
 class ByteBudget {
  public:
   struct Snapshot {
     uint64_t capacity = 0, used = 0, peak = 0;
-    std::array<uint64_t, 4> by_use{};
+    std::array<uint64_t, kUses> by_use{};
   };
 
   explicit ByteBudget(uint64_t capacity) : capacity_(capacity) {}
@@ -35,7 +36,7 @@ class ByteBudget {
   mutable std::mutex mutex_;
   uint64_t capacity_;
   uint64_t used_ = 0, peak_ = 0;
-  std::array<uint64_t, 4> by_use_{};
+  std::array<uint64_t, kUses> by_use_{};
 };
 
 }  // namespace forebay

@@ -1,0 +1,98 @@
+#include "base/columns.h"
+
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace forebay {
+
+namespace {
+
+Value row_of(const Field& field, const ColumnValues& column, int64_t row) {
+  if (field.fixed_shape()) {
+    const size_t bytes = row_bytes(field);
+    return Value::of({field.dtype, field.shape, column.values.slice(static_cast<size_t>(row) * bytes, bytes)});
+  }
+  const auto begin = static_cast<size_t>(column.offset()[row]), end = static_cast<size_t>(column.offset()[row + 1]);
+  if (field.kind == FieldKind::kBytes) return Value::of_bytes(column.values.slice(begin, end - begin));
+  if (field.kind == FieldKind::kText) return Value::of_text(column.values.slice(begin, end - begin));
+  const size_t size = dtype_size(field.dtype);
+  return Value::of({field.dtype, Shape{static_cast<int64_t>(end - begin)},
+                    column.values.slice(begin * size, (end - begin) * size)});
+}
+
+Status wrong(const Field& field, const std::string& what) {
+  return internal_error(fmt::format("the column '{}' {}", field.name, what));
+}
+
+Status check_column(const Field& field, const ColumnValues& column, int64_t rows) {
+  const auto n = static_cast<uint64_t>(rows);
+  if (field.fixed_shape()) {
+    const uint64_t each = row_bytes(field);
+    if (each != 0 && column.values.size() / each < n) return wrong(field, "has fewer values than rows");
+    return {};
+  }
+  if (field.kind == FieldKind::kAny || (field.kind == FieldKind::kTensor && !is_ragged(field)))
+    return wrong(field, "is of no kind that a column can hold: " + field.to_string());
+  if (column.offsets.size() / sizeof(int64_t) < n + 1) return wrong(field, "has fewer offsets than rows");
+  const uint64_t each = field.kind == FieldKind::kTensor ? dtype_size(field.dtype) : 1;
+  int64_t before = column.offset()[0];
+  if (before < 0) return wrong(field, "has a negative offset");
+  for (int64_t row = 1; row <= rows; ++row) {
+    const int64_t offset = column.offset()[row];
+    if (offset < before) return wrong(field, fmt::format("has offsets that fall at row {}", row - 1));
+    before = offset;
+  }
+  if (static_cast<uint64_t>(before) > column.values.size() / each) return wrong(field, "has offsets behind its values");
+  return {};
+}
+
+}  // namespace
+
+uint64_t Columns::nbytes() const {
+  uint64_t bytes = 0;
+  for (const ColumnValues& column : values) bytes += column.values.size() + column.offsets.size();
+  return bytes;
+}
+
+Record Columns::row(int64_t row) const {
+  Record record;
+  record.reserve(values.size());
+  for (size_t i = 0; i < values.size(); ++i) record.push_back(row_of(schema[i], values[i], row));
+  return record;
+}
+
+Status Columns::check() const {
+  if (rows < 0) return internal_error("columns with a negative number of rows");
+  if (values.size() != schema.size()) return internal_error("columns that do not go with their schema");
+  for (size_t i = 0; i < values.size(); ++i) FOREBAY_RETURN_IF_ERROR(check_column(schema[i], values[i], rows));
+  return {};
+}
+
+Result<Columns> columns_of(const Schema& schema, const Record& record) {
+  Columns columns;
+  columns.schema = schema;
+  columns.rows = 1;
+  for (size_t i = 0; i < schema.size(); ++i) {
+    Field& field = columns.schema[i];
+    const Value& value = record[i];
+    const bool tensor = value.kind == FieldKind::kTensor;
+    if (value.deferred || value.kind == FieldKind::kAny)
+      return invalid_argument(fmt::format("the field '{}' has no value that could be kept", field.name));
+    field.kind = value.kind;
+    if (tensor) field.dtype = value.dtype();
+    if (tensor && !is_ragged(field)) field.shape = value.shape();
+    const Buffer& bytes = tensor ? value.tensor.buffer : value.bytes;
+    ColumnValues column{bytes, {}};
+    if (!field.fixed_shape()) {
+      const size_t each = tensor ? dtype_size(field.dtype) : 1;
+      column.offsets = Buffer::allocate(2 * sizeof(int64_t));
+      const int64_t ends[2] = {0, static_cast<int64_t>(bytes.size() / each)};
+      std::memcpy(column.offsets.data(), ends, sizeof ends);
+    }
+    columns.values.push_back(std::move(column));
+  }
+  return columns;
+}
+
+}  // namespace forebay

@@ -1,0 +1,107 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/columns.h"
+#include "base/unit_source.h"
+#include "forebay/result.h"
+#include "forebay/status.h"
+
+namespace forebay {
+
+/// What becomes of a null.
+struct NullPolicy {
+  enum class Kind : uint8_t {
+    kError,  ///< its row is bad: Columns::bad_rows
+    kValue,  ///< `value`, or the column's own in `by_column`, stands there
+    kMask,   ///< zero or an empty string stands there, and a bool field `<name>_valid` comes with the column
+  };
+  using Value = std::variant<std::monostate, bool, int64_t, double, std::string>;
+  Kind kind = Kind::kError;
+  Value value;
+  std::vector<std::pair<std::string, Value>> by_column;
+};
+
+/// What a file's statistics say about one field of one group. Absent members are not known. NaN is outside of any bounds, so a
+/// filter that NaN can pass (`!=`) must not go by those of floats.
+struct FieldBounds {
+  using Bound = std::variant<std::monostate, int64_t, uint64_t, double, std::string>;
+  Bound min, max;  ///< bounds, not necessarily values that occur
+  std::optional<int64_t> nulls;
+};
+
+/// One table whose index has been read: groups of rows and how each is decoded. Immutable; used by many threads.
+class TableFile {
+ public:
+  virtual ~TableFile() = default;
+  /// Every field the table gives.
+  virtual const Schema& schema() const = 0;
+  /// Columns of the file that are no field, and why: "of type union, which has no place in a batch". Naming one is Unsupported.
+  virtual std::vector<std::pair<std::string, std::string>> unmapped() const { return {}; }
+  virtual int64_t groups() const = 0;
+  virtual int64_t rows(int64_t group) const = 0;
+  /// Byte ranges of the file that decode() needs for these fields (indices into schema()), ascending, apart, not yet joined.
+  /// None for tables in memory.
+  virtual std::vector<ByteRange> ranges(int64_t group, std::span<const size_t> fields) const = 0;
+  virtual UnitCost cost(int64_t group, std::span<const size_t> fields) const = 0;
+  virtual FieldBounds bounds(int64_t group, size_t field) const = 0;
+
+  /// Stored bytes from `offset` of the file on.
+  struct Piece {
+    uint64_t offset = 0;
+    Buffer bytes;
+  };
+  /// `pieces` cover ranges(group, fields), in any division.
+  virtual Result<Columns> decode(int64_t group, std::span<const size_t> fields, std::span<const Piece> pieces,
+                                 WorkMemory& memory) const = 0;
+
+  /// Memory that this object holds; an estimate.
+  virtual uint64_t index_bytes() const { return 0; }
+  /// Of a field of dates or of times since 1970: how many of its integers a day has (1 for days). Nothing for other fields.
+  virtual std::optional<int64_t> ticks_per_day(size_t /*field*/) const { return {}; }
+};
+
+/// One format of tables. Knows no files and no threads.
+class TableCodec {
+ public:
+  virtual ~TableCodec() = default;
+  /// How many bytes at the end of a file open() wants, told from its last bytes (at least 16, or all of it). Corrupt where they
+  /// are not the end of such a file.
+  virtual Result<uint64_t> index_bytes(std::span<const uint8_t> tail, uint64_t file_size) const = 0;
+  /// What open() wants besides those bytes, ascending and apart; most formats want nothing. (Arrow files say only at the head of
+  /// each batch how many rows are in it.) `tail`: the bytes that index_bytes() asked for.
+  virtual Result<std::vector<ByteRange>> index_ranges(std::span<const uint8_t> /*tail*/, uint64_t /*file_size*/) const {
+    return std::vector<ByteRange>();
+  }
+  /// `tail`: those bytes; `more`: the bytes of index_ranges(), in any division. Checks every count and offset in them against
+  /// `file_size`.
+  virtual Result<std::shared_ptr<const TableFile>> open(Buffer tail, uint64_t file_size, const NullPolicy& nulls,
+                                                        std::span<const TableFile::Piece> more = {}) const = 0;
+};
+
+/// What the module with Arrow in it offers; it is loaded when the first table is opened.
+class TableCodecs {
+ public:
+  virtual ~TableCodecs() = default;
+  virtual const TableCodec& parquet() const = 0;
+  /// Arrow IPC files ("Feather 2").
+  virtual const TableCodec& arrow_file() const = 0;
+  /// Reads a stream of the Arrow C data interface (an ArrowArrayStream, which is taken over) to its end; each of its batches
+  /// becomes a group (large ones several). `stream` is an `ArrowArrayStream*`.
+  virtual Result<std::shared_ptr<const TableFile>> take_stream(void* stream, const NullPolicy& nulls) const = 0;
+  /// "arrow 26.0.1": part of the identity of what is cached.
+  virtual std::string version() const = 0;
+  /// Memory of columns that nobody holds any more is kept for the next ones, up to so many bytes (64 MiB if nothing is said).
+  virtual void keep_idle(uint64_t bytes) const = 0;
+  /// Bytes that are kept so now.
+  virtual uint64_t idle_bytes() const = 0;
+};
+
+}  // namespace forebay

@@ -1,0 +1,72 @@
+#include "loader/ordering.h"
+
+#include <algorithm>
+
+#include "base/unit_source.h"
+
+namespace forebay {
+
+namespace {
+
+constexpr int64_t kDefaultBlock = 8;
+
+int64_t number(const OpSpec* op, const char* name, int64_t otherwise) {
+  const Json value = op != nullptr ? op->args.value(name, Json()) : Json();
+  return value.is_number_integer() ? value.get<int64_t>() : otherwise;
+}
+
+// Ids of a selection ascend.
+int64_t selected_before(const Selection& selection, int64_t id) {
+  int64_t begin = 0, end = selection.size();
+  while (begin < end) {
+    const int64_t middle = begin + (end - begin) / 2;
+    if (selection.id_at(middle) < id) {
+      begin = middle + 1;
+    } else {
+      end = middle;
+    }
+  }
+  return begin;
+}
+
+std::vector<int64_t> selected_rows(const UnitSource& source, const Selection& selection) {
+  std::vector<int64_t> rows;
+  int64_t before = 0;
+  for (int64_t unit = 0; unit < source.units(); ++unit) {
+    const int64_t end = selected_before(selection, source.unit_begin(unit + 1));
+    rows.push_back(end - before);
+    before = end;
+  }
+  return rows;
+}
+
+}  // namespace
+
+Result<Ordering> choose_order(const OpSpec* shuffle, const Source& source, const Selection& selection, uint64_t seed) {
+  Ordering ordering;
+  ordering.deal = deal_by_count();
+  const auto* units = dynamic_cast<const UnitSource*>(&source);
+  if (units == nullptr) {
+    ordering.order = shuffle != nullptr ? shuffled_order(selection.size(), seed) : sequential_order(selection.size());
+    return ordering;
+  }
+  if (shuffle == nullptr) {
+    ordering.order = sequential_chunks_order(selected_rows(*units, selection));
+    return ordering;
+  }
+  ordering.block = number(shuffle, "block", kDefaultBlock);
+  ordering.lanes = number(shuffle, "lanes", 1);
+  if (ordering.lanes > 1) ordering.deal = deal_by_lane(ordering.lanes);
+  FOREBAY_ASSIGN(ordering.order, blockwise_order({.chunk_rows = selected_rows(*units, selection),
+                                                  .block = ordering.block,
+                                                  .lanes = ordering.lanes,
+                                                  .seed = seed}));
+  return ordering;
+}
+
+int64_t lanes_of_rank(const Ordering& ordering, int64_t world_size) {
+  if (ordering.lanes % world_size == 0) return ordering.lanes / world_size;
+  return std::min(ordering.lanes, ordering.lanes / world_size + 2);
+}
+
+}  // namespace forebay

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <memory>
+
+#include "pipeline/description.h"
+#include "pipeline/execution_plan.h"
+#include "plan/deal.h"
+#include "plan/order.h"
+
+namespace forebay {
+
+/// In which order the samples of a selection come, and how ranks share them.
+struct Ordering {
+  std::shared_ptr<const Order> order;
+  std::shared_ptr<const Deal> deal;
+  int64_t block = 1;  ///< units whose rows are mixed
+  int64_t lanes = 1;  ///< spans that hosts own
+};
+
+/// `shuffle`: the step of the description, or null. Sources of many rows a unit are shuffled blockwise, others flat.
+Result<Ordering> choose_order(const OpSpec* shuffle, const Source& source, const Selection& selection, uint64_t seed);
+
+/// Lanes whose rows a rank gets at most, those included that it shares with a neighbour.
+int64_t lanes_of_rank(const Ordering& ordering, int64_t world_size);
+
+}  // namespace forebay

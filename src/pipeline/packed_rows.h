@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/columns.h"
+#include "base/work_memory.h"
+
+namespace forebay {
+
+/// How a unit lies in memory while batches take rows out of it in random order. Its fields of known shape stand row by row, one
+/// row's side by side, so that a row is one place in memory and not as many as there are fields; the others stay columns.
+class PackedRows {
+ public:
+  /// For columns of this schema.
+  explicit PackedRows(const Schema& schema);
+
+  /// Schema of packed columns: one field of `stride()` bytes a row (absent where no field has a known shape), then the others.
+  const Schema& schema() const { return packed_schema_; }
+  size_t stride() const { return stride_; }
+
+  /// Columns of the schema given → the same rows, packed. A copy, but where nothing stands side by side.
+  Result<Columns> pack(const Columns& columns, WorkMemory& memory) const;
+
+  /// The fields of known shape, in the order in which their bytes stand in a row.
+  struct Part {
+    size_t field = 0;   ///< in the schema given
+    size_t offset = 0;  ///< in a row
+    size_t bytes = 0;
+  };
+  const std::vector<Part>& parts() const { return parts_; }
+  /// The others: index in the schema given and in the packed one.
+  struct Apart {
+    size_t field = 0, column = 0;
+  };
+  const std::vector<Apart>& apart() const { return apart_; }
+
+  /// One row of packed columns as a record of the schema given, sharing their memory.
+  Record row(const Columns& packed, int64_t row) const;
+
+ private:
+  Schema schema_, packed_schema_;
+  std::vector<Part> parts_;
+  std::vector<Apart> apart_;
+  size_t stride_ = 0;
+};
+
+/// Where a row lies: packed memory of its unit, or null for a row that is left out.
+using RowPointers = std::span<const uint8_t* const>;
+
+/// Copies `bytes` bytes at `offset` of each row to consecutive places at `out`, or, where `places` is not empty, row i to place
+/// places[i].
+void gather_part(RowPointers rows, size_t offset, size_t bytes, uint8_t* out, std::span<const uint32_t> places = {});
+
+}  // namespace forebay

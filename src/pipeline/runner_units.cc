@@ -1,0 +1,533 @@
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <map>
+#include <new>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "pipeline/runner.h"
+
+namespace forebay {
+
+namespace {
+
+constexpr size_t kRowsAtOnce = 64;  // whose packed bytes stay in the first cache
+constexpr size_t kCacheLine = 64;
+constexpr uint64_t kAheadPriority = uint64_t{1} << 62;  // behind every batch
+
+uint64_t bytes_of(const std::vector<ReadRequest>& requests) {
+  uint64_t bytes = 0;
+  for (const ReadRequest& request : requests)
+    bytes += request.range ? request.range->length : request.expected_size.value_or(0);
+  return bytes;
+}
+
+void prefetch(const uint8_t* row, size_t bytes) {
+  for (size_t at = 0; at < bytes; at += kCacheLine) __builtin_prefetch(row + at);
+}
+
+}  // namespace
+
+// ---- which blocks a batch needs
+
+// Tasks are made anew: each has rows of one block. With several lanes the rows of a block do not stand together in the batch.
+void Runner::plan_units(Job& job) {
+  const int64_t epoch = job.batch.step().at.epoch;
+  std::map<int64_t, size_t> in_lane;  // the block last met
+  std::vector<size_t> block_of;
+  for (const RowJob& row : job.batch.rows()) {
+    const int64_t position = row.plan.position;
+    const int64_t lane = job.blocks.empty() ? 0 : position % job.blocks.front()->range.step;
+    const auto known = in_lane.find(lane);
+    if (known != in_lane.end()) {
+      const Order::Range& range = job.blocks[known->second]->range;
+      if (position >= range.first && position <= job.blocks[known->second]->last_position()) {
+        block_of.push_back(known->second);
+        continue;
+      }
+    }
+    const UnitBlockPtr block = units_->block_at(epoch, position);
+    auto at = std::find(job.blocks.begin(), job.blocks.end(), block);
+    if (at == job.blocks.end()) at = job.blocks.insert(at, block);
+    const auto index = static_cast<size_t>(at - job.blocks.begin());
+    job.straddles |= known != in_lane.end();
+    in_lane[position % block->range.step] = index;
+    block_of.push_back(index);
+  }
+  const bool sorted = std::is_sorted(block_of.begin(), block_of.end());
+  if (!plan_->units->gathers_rows) {  // a task a row
+    for (Task& task : job.tasks) task.block = block_of[static_cast<size_t>(task.begin)];
+  } else {
+    std::vector<uint32_t> rows(block_of.size());
+    std::iota(rows.begin(), rows.end(), 0u);
+    if (!sorted) {
+      std::stable_sort(rows.begin(), rows.end(), [&](uint32_t a, uint32_t b) { return block_of[a] < block_of[b]; });
+      job.rows_by_block = rows;
+    }
+    job.tasks.clear();
+    const auto count = static_cast<int64_t>(rows.size());
+    for (int64_t begin = 0; begin < count;) {
+      const size_t block = block_of[rows[static_cast<size_t>(begin)]];
+      int64_t end = begin;
+      while (end < count && end - begin < rows_per_task_hint_ && block_of[rows[static_cast<size_t>(end)]] == block) ++end;
+      job.tasks.emplace_back();
+      job.tasks.back().begin = begin;
+      job.tasks.back().end = end;
+      job.tasks.back().block = block;
+      begin = end;
+    }
+  }
+  for (Task& task : job.tasks) use_block(job, task);
+}
+
+void Runner::use_block(Job& job, Task& task) {
+  UnitBlock& block = *job.blocks[task.block];
+  if (std::exchange(task.pins, false)) --block.pins;
+  if (!std::exchange(task.uses, true)) units_->add_user(job.blocks[task.block]);
+}
+
+void Runner::pin_block(Job& job, Task& task) {
+  use_block(job, task);
+  task.pins = true;
+  ++job.blocks[task.block]->pins;
+}
+
+void Runner::leave_block(Job& job, Task& task) {
+  if (std::exchange(task.pins, false)) --job.blocks[task.block]->pins;
+  if (!std::exchange(task.uses, false)) return;
+  UnitTable::Freed freed;
+  units_->remove_user(job.blocks[task.block], freed);
+  free_units(freed);
+}
+
+void Runner::leave_blocks(Job& job) {
+  if (!units_) return;
+  for (Task& task : job.tasks) {
+    if (task.state != TaskState::kQueued) leave_block(job, task);
+  }
+}
+
+bool Runner::block_waits(const Job& job, const Task& task) const { return !job.blocks[task.block]->ready(); }
+
+void Runner::free_units(UnitTable::Freed& freed) {
+  for (const auto& unit : freed) drop_unit(*unit);
+  freed.clear();
+}
+
+void Runner::drop_unit(Unit& unit) {
+  if (unit.state == Unit::State::kDecoding) {  // gives its bytes back when the thread is done with it
+    unit.given_up = true;
+    return;
+  }
+  const bool reading = unit.state == Unit::State::kFetching && unit.reads->awaited > 0;
+  if (reading) unit.reads->stale = true;
+  if (unit.stored_bytes > 0 && !reading) budget_->release(Use::kFetched, unit.stored_bytes);
+  if (unit.row_bytes > 0) budget_->release(Use::kUnits, unit.row_bytes);
+  unit.stored_bytes = unit.row_bytes = 0;
+  unit.stored.clear();
+  unit.requests.clear();
+  unit.reads.reset();
+  unit.rows.reset();
+  unit.status = Status();
+  unit.state = Unit::State::kAbsent;
+}
+
+// ---- who gets bytes, threads and requests
+
+void Runner::pump_units(Actions& actions) {
+  UnitTable::Freed freed;
+  units_->close_before(planned_.epoch, planned_.position);
+  units_->sweep(freed);
+  free_units(freed);
+  for (const JobPtr& job : window_) {
+    if (job->retracting || job->complete || job->assembling || job->done == job->tasks.size()) continue;
+    while (job->tasks[job->first].state == TaskState::kDone) ++job->first;
+    for (const UnitBlockPtr& block : job->blocks) {
+      if (block->users > 0 && !block->ready() && !pump_block(*block, job, priority(*job, 0), actions)) return;
+    }
+  }
+  pump_ahead(actions);
+}
+
+// Moves on every unit of a block that can be. False where bytes are lacking, so that nothing younger may take any.
+bool Runner::pump_block(const UnitBlock& block, const JobPtr& job, uint64_t order, Actions& actions) {
+  for (const auto& unit : block.units) {
+    Step step = Step::kMoved;
+    if (unit->state == Unit::State::kAbsent || unit->state == Unit::State::kFetching)
+      step = start_unit(unit, job, block, actions);
+    if (unit->state == Unit::State::kFetched) step = decode_unit(unit, job, block, order, actions);
+    if (step == Step::kNoBytes) return false;
+  }
+  return true;
+}
+
+// The blocks that come next in the lanes of this rank, with what the batches of the window leave.
+bool Runner::pump_ahead(Actions& actions) {
+  if (window_.empty()) return true;
+  const std::vector<UnitBlockPtr> blocks = window_.back()->blocks;
+  for (const UnitBlockPtr& block : blocks) {
+    const int64_t next = block->range.first + block->range.step * block->range.count;
+    if (next >= itinerary_->order().size() && itinerary_->finished({block->epoch + 1, 0, 0})) continue;
+    if (!pump_block(*units_->block_after(*block), nullptr, kAheadPriority, actions)) return false;
+  }
+  return true;
+}
+
+bool Runner::charge_for_unit(Use use, uint64_t bytes, const JobPtr& job, const UnitBlock& block) {
+  if (!job) {
+    const ByteBudget::Snapshot now = budget_->snapshot();
+    const uint64_t held = now.by_use[static_cast<size_t>(Use::kBatches)], reserve = options_.window_bytes;
+    if (now.used + bytes + (reserve > held ? reserve - held : 0) > now.capacity) return false;
+    return budget_->try_charge(use, bytes);
+  }
+  while (!budget_->try_charge(use, bytes)) {
+    Task& first = job->tasks[job->first];
+    if (job->blocks[first.block].get() != &block || !make_room(job, &first, bytes)) return false;
+  }
+  return true;
+}
+
+Status Runner::units_never_fit(const JobPtr& job, const Task& task, uint64_t unit_bytes) const {
+  const UnitBlock& block = *job->blocks[task.block];
+  uint64_t needed = options_.working_bytes_per_thread * static_cast<uint64_t>(options_.threads) + task.needs + unit_bytes;
+  needed += plan_->batch_bytes(static_cast<int64_t>(job->batch.rows().size()));
+  for (const auto& unit : block.units) needed += unit->row_bytes + unit->stored_bytes;
+  return out_of_budget(
+      fmt::format("the rows of {} row groups are mixed, which needs {} bytes of memory with one batch; the budget is {}: "
+                  "raise memory=, give .shuffle() a smaller block=, or write smaller row groups",
+                  block.units.size(), needed, budget_->capacity()),
+      needed)
+      .with_key(plan_->units->source->unit_name(block.units.front()->number));
+}
+
+// Everything that can be read or decoded again, but for what `needed` holds and what compute threads look into.
+bool Runner::drop_other_units(const UnitBlock* needed) {
+  std::vector<const Unit*> kept;
+  for (const auto& [key, block] : units_->blocks()) {
+    if (block.get() != needed && block->pins == 0) continue;
+    for (const auto& unit : block->units) kept.push_back(unit.get());
+  }
+  bool dropped = false;
+  for (const auto& [number, unit] : units_->units()) {
+    if (std::find(kept.begin(), kept.end(), unit.get()) != kept.end()) continue;
+    if (unit->state != Unit::State::kFetched && unit->state != Unit::State::kReady) continue;
+    drop_unit(*unit);
+    dropped = true;
+  }
+  return dropped;
+}
+
+// Asks for the unit's stored bytes: of the cache, or else of the source.
+Runner::Step Runner::start_unit(const std::shared_ptr<Unit>& unit, const JobPtr& job, const UnitBlock& block,
+                                Actions& actions) {
+  const UnitPlan& plan = *plan_->units;
+  if (unit->state == Unit::State::kAbsent) {
+    unit->cached = unit->read_later = false;
+    unit->store = nullptr;
+    unit->requests.clear();
+    const std::optional<Hash128> entry = plan.entry(unit->number);
+    std::optional<EntryCache::Found> found = entry ? plan.cache->find(*entry) : std::nullopt;
+    if (found) {
+      unit->cached = true;
+      unit->rows = std::move(found->columns);
+      unit->store = found->store;
+      if (!unit->rows) unit->requests = {std::move(found->request)};
+    } else {
+      UnitSource::UnitFetch fetch = plan.source->unit_fetch(unit->number);
+      unit->store = fetch.store;
+      unit->requests = std::move(fetch.requests);
+    }
+    unit->stored.assign(unit->requests.size(), Buffer());
+    unit->asked = 0;
+    if (unit->rows && plan.caches_packed()) {
+      unit->state = Unit::State::kReady;
+      return Step::kMoved;
+    }
+    if (unit->requests.empty() || (unit->store->reads_now() && (!cold_ || ++probe_ % 64 == 0))) {
+      unit->read_later = !unit->requests.empty();
+      unit->state = Unit::State::kFetched;
+      return Step::kMoved;
+    }
+    if (reads_in_flight_ >= request_limit_) return Step::kNoSlot;
+    const uint64_t bytes = bytes_of(unit->requests);
+    if (!charge_for_unit(Use::kFetched, bytes, job, block)) return Step::kNoBytes;
+    unit->stored_bytes = bytes;
+    unit->reads = std::make_shared<Unit::Reads>(Unit::Reads{0, bytes, false});
+    unit->state = Unit::State::kFetching;
+  }
+  for (; unit->asked < unit->requests.size(); ++unit->asked) {
+    if (reads_in_flight_ >= request_limit_) return Step::kNoSlot;
+    ++reads_in_flight_;
+    ++unit->reads->awaited;
+    actions.push_back([self = shared_from_this(), unit, reads = unit->reads, piece = unit->asked,
+                       request = unit->requests[unit->asked], store = unit->store, begun = monotonic_ns()] {
+      const auto sent = self->share_ ? self->share_->sent() : ConcurrencyControl::Sent{};
+      store->read(request, self->stop_.get_token(), [self, unit, reads, piece, begun, sent](Result<Buffer> result) {
+        if (self->share_) self->share_->ended(sent, result.ok());
+        self->plan_->fetch_counters->waiting_ns.fetch_add(monotonic_ns() - begun, std::memory_order_relaxed);
+        self->on_unit_read(unit, reads, piece, std::move(result));
+      });
+    });
+  }
+  return Step::kMoved;
+}
+
+void Runner::on_unit_read(const std::shared_ptr<Unit>& unit, const std::shared_ptr<Unit::Reads>& reads, size_t piece,
+                          Result<Buffer> result) {
+  Lock lock(mutex_);
+  --reads_in_flight_;
+  --reads->awaited;
+  if (reads->stale) {
+    if (reads->awaited == 0) budget_->release(Use::kFetched, reads->bytes);
+  } else {
+    if (result.ok()) {
+      plan_->fetch_counters->add(0, result->size(), result->size(), 0);
+      unit->stored[piece] = std::move(*result);
+    } else if (unit->status.ok()) {
+      unit->status = result.status();
+      unit->asked = unit->requests.size();  // the rest is not asked for
+    }
+    if (reads->awaited == 0 && unit->asked == unit->requests.size()) {
+      unit->state = Unit::State::kFetched;
+      if (!unit->status.ok()) unit_failed(*unit, std::exchange(unit->status, Status()));
+    }
+  }
+  run_actions(lock);
+  if (closed_) delivered_.notify_all();
+}
+
+// With what is wrong with all of its rows. Storage that is away matters only to the batch that is due.
+void Runner::unit_failed(Unit& unit, Status status) {
+  bool due = false;
+  for (const UnitBlockPtr& block : window_.empty() ? std::vector<UnitBlockPtr>() : window_.front()->blocks)
+    due |= std::any_of(block->units.begin(), block->units.end(), [&](const auto& other) { return other.get() == &unit; });
+  const bool again = status.code() == Code::kUnavailable && !due;
+  drop_unit(unit);
+  if (again) return;
+  unit.status = std::move(status);
+  unit.state = Unit::State::kBad;
+}
+
+Runner::Step Runner::decode_unit(const std::shared_ptr<Unit>& unit, const JobPtr& job, const UnitBlock& block,
+                                 uint64_t order, Actions& actions) {
+  if (decoding_ >= options_.threads) return Step::kNoSlot;
+  const UnitPlan& plan = *plan_->units;
+  const uint64_t decoded = plan.source->unit_cost(unit->number).decoded_bytes;
+  // An entry of the cache is used as it was read; otherwise columns are decoded and then packed, so they exist twice.
+  const bool as_it_is = unit->cached && plan.caches_packed();
+  const uint64_t stored = unit->read_later ? bytes_of(unit->requests) : 0;
+  const uint64_t working = std::max(as_it_is ? 0 : decoded + stored, unit->needs);
+  if (!charge_for_unit(Use::kUnits, decoded, job, block)) return Step::kNoBytes;
+  if (!charge_for_unit(Use::kWorking, working, job, block)) {
+    budget_->release(Use::kUnits, decoded);
+    return Step::kNoBytes;
+  }
+  unit->row_bytes = decoded;
+  unit->state = Unit::State::kDecoding;
+  ++decoding_;
+  ++queued_;
+  actions.push_back([self = shared_from_this(), unit, working, order] {
+    self->executor_->post(
+        order, [self, unit, working](WorkMemory& memory) { self->work_on_unit(unit, working, memory); });
+  });
+  return Step::kMoved;
+}
+
+// ---- what compute threads do
+
+void Runner::work_on_unit(const std::shared_ptr<Unit>& unit, uint64_t granted, WorkMemory& memory) {
+  Lock lock(mutex_);
+  const bool wanted = !closed_ && !unit->given_up;
+  lock.unlock();
+  Result<std::shared_ptr<const Columns>> made = cancelled("not wanted any more");
+  bool cold = false;
+  if (wanted) {
+    memory.begin_task(options_.working_bytes_per_thread + granted, options_.working_bytes_per_thread);
+    try {
+      made = make_unit(*unit, memory, &cold);
+    } catch (const std::bad_alloc&) {
+      made = out_of_budget("the system has no memory left, although the budget allows it; lower memory=", 0);
+    } catch (const std::exception& error) {
+      made = internal_error(error.what()).with_key(plan_->units->source->unit_name(unit->number));
+    }
+  }
+  lock.lock();
+  --queued_;
+  --decoding_;
+  budget_->release(Use::kWorking, granted);
+  after_decoding(*unit, std::move(made), cold);
+  run_actions(lock);
+  if (closed_) delivered_.notify_all();
+}
+
+Result<std::shared_ptr<const Columns>> Runner::make_unit(const Unit& unit, WorkMemory& memory, bool* cold) {
+  const UnitPlan& plan = *plan_->units;
+  std::vector<Buffer> stored = unit.stored;
+  for (size_t i = 0; i < unit.requests.size() && unit.read_later; ++i) {
+    const int64_t begun = thread_cpu_ns();
+    std::optional<Result<Buffer>> read = unit.store->read_now(unit.requests[i]);
+    *cold = !read;
+    if (!read) return cancelled("not in the page cache");
+    FOREBAY_ASSIGN(stored[i], std::move(*read));
+    plan_->fetch_counters->add(0, stored[i].size(), stored[i].size(), thread_cpu_ns() - begun);
+  }
+  if (!unit.cached) return plan.make(unit.number, std::move(stored), memory);
+  std::shared_ptr<const Columns> entry = unit.rows;
+  if (!entry) {
+    FOREBAY_ASSIGN(entry, plan.cache->open(*plan.entry(unit.number), std::move(stored.front())));
+  }
+  return plan.finish(std::move(entry), memory);
+}
+
+void Runner::after_decoding(Unit& unit, Result<std::shared_ptr<const Columns>> made, bool cold) {
+  const bool wanted = !std::exchange(unit.given_up, false) && !closed_;
+  cold_ = unit.read_later && cold;
+  unit.state = Unit::State::kReady;
+  if (unit.stored_bytes > 0) budget_->release(Use::kFetched, std::exchange(unit.stored_bytes, 0));
+  if (!made.ok() || !wanted) {
+    const Status status = made.status();
+    const bool damaged_entry = unit.cached && status.code() == Code::kCorrupt;
+    const bool lacks_memory = status.code() == Code::kOutOfBudget && unit.needs < needs_beyond_thread(status);
+    drop_unit(unit);
+    unit.needs = lacks_memory ? needs_beyond_thread(status) : 0;
+    if (made.ok() || !wanted || cold || damaged_entry || lacks_memory) return;
+    unit.status = status;
+    unit.state = Unit::State::kBad;
+    return;
+  }
+  if (!unit.cached) ++decoded_[static_cast<size_t>(unit.number)];
+  const uint64_t bytes = (*made)->nbytes();
+  if (bytes > unit.row_bytes) budget_->charge_existing(Use::kUnits, bytes - unit.row_bytes);
+  if (bytes < unit.row_bytes) budget_->release(Use::kUnits, unit.row_bytes - bytes);
+  unit.row_bytes = bytes;
+  unit.stored.clear();
+  unit.requests.clear();
+  unit.reads.reset();
+  unit.needs = 0;
+  unit.rows = std::move(*made);
+}
+
+uint64_t Runner::needs_beyond_thread(const Status& status) const {
+  const uint64_t own = options_.working_bytes_per_thread;
+  return status.bytes_needed() > own ? status.bytes_needed() - own : 0;
+}
+
+int64_t Runner::row_of(const Job& job, int64_t index) const {
+  return job.rows_by_block.empty() ? index : job.rows_by_block[static_cast<size_t>(index)];
+}
+
+// Where the row's sample is, or that of its stand-in. A null unit: the row is left out.
+RowPlace Runner::locate_row(BatchJob& batch, const UnitBlock& block, int64_t row, Outcome& outcome) {
+  RowJob& job = batch.rows()[static_cast<size_t>(row)];
+  while (!job.skipped && outcome.fatal.ok()) {
+    const RowPlace place = UnitTable::place(block, job.id);
+    Status status = place.unit->status;
+    if (status.ok() && place.unit->rows->bad_rows) {
+      const auto bad = place.unit->rows->bad_rows->find(place.row);
+      if (bad != place.unit->rows->bad_rows->end()) status = bad->second;
+    }
+    if (status.ok()) return place;
+    const int64_t attempt = job.attempt;
+    take_error(batch, row, std::move(status), outcome);
+    outcome.again = false;  // the stand-in is at hand
+    if (job.attempt == attempt) break;
+  }
+  return {};
+}
+
+// Rows of one block from its units into the batch.
+Runner::Outcome Runner::gather_rows(Job& job, Task& task, WorkMemory& memory) {
+  Outcome outcome;
+  const int64_t begun = thread_cpu_ns();
+  const PackedRows& packed = plan_->units->packed;
+  const UnitBlock& block = *job.blocks[task.block];
+  const auto count = static_cast<size_t>(task.end - task.begin);
+  std::vector<RowPlace> places(count);
+  std::vector<const uint8_t*> rows(count);
+  std::vector<uint32_t> numbers;
+  for (size_t i = 0; i < count; ++i) {
+    const int64_t row = row_of(job, task.begin + static_cast<int64_t>(i));
+    places[i] = locate_row(job.batch, block, row, outcome);
+    if (!outcome.fatal.ok()) return outcome;
+    if (!job.rows_by_block.empty()) numbers.push_back(static_cast<uint32_t>(row));
+    if (places[i].unit == nullptr || packed.parts().empty()) continue;
+    rows[i] = places[i].unit->rows->values.front().values.data() + packed.stride() * static_cast<size_t>(places[i].row);
+  }
+  for (size_t i = 0; i < std::min(count, kRowsAtOnce); ++i) {
+    if (rows[i] != nullptr) prefetch(rows[i], packed.stride());
+  }
+  for (size_t at = 0; at < count; at += kRowsAtOnce) {
+    const size_t here = std::min(kRowsAtOnce, count - at), next = std::min(kRowsAtOnce, count - at - here);
+    for (size_t i = 0; i < next; ++i) {
+      if (rows[at + here + i] != nullptr) prefetch(rows[at + here + i], packed.stride());
+    }
+    for (const PackedRows::Part& part : packed.parts()) {
+      const RowPointers from(rows.data() + at, here);
+      if (numbers.empty()) {
+        gather_part(from, part.offset, part.bytes, job.batch.slot(part.field, task.begin + static_cast<int64_t>(at)));
+      } else {
+        gather_part(from, part.offset, part.bytes, job.batch.slot(part.field, 0), {numbers.data() + at, here});
+      }
+    }
+  }
+  for (const PackedRows::Apart& apart : packed.apart()) {
+    const Field& field = packed.schema()[apart.column];
+    const size_t size = field.kind == FieldKind::kTensor ? dtype_size(field.dtype) : 1;
+    for (size_t i = 0; i < count; ++i) {
+      if (places[i].unit == nullptr) continue;
+      const ColumnValues& column = places[i].unit->rows->values[apart.column];
+      const int64_t* ends = column.offset() + places[i].row;
+      job.batch.point_to(apart.field, row_of(job, task.begin + static_cast<int64_t>(i)),
+                         {column.values.data() + static_cast<size_t>(ends[0]) * size,
+                          static_cast<size_t>(ends[1] - ends[0]) * size});
+    }
+  }
+  if (job.straddles) {
+    const Status status = copy_lists(job, task, memory, &outcome.copied);
+    if (status.code() == Code::kOutOfBudget && status.bytes_needed() > memory.grant()) {
+      outcome.needs_bytes = status.bytes_needed();
+    } else {
+      outcome.fatal = status;
+    }
+  }
+  plan_->write_counters->add(static_cast<int64_t>(count), packed.stride() * count, packed.stride() * count,
+                             thread_cpu_ns() - begun);
+  return outcome;
+}
+
+// The units of an older block are let go of before the batch is put together.
+Status Runner::copy_lists(Job& job, const Task& task, WorkMemory& memory, Buffer* copied) {
+  size_t bytes = 0;
+  const auto each = [&](auto&& visit) {
+    for (const PackedRows::Apart& apart : plan_->units->packed.apart()) {
+      for (int64_t i = task.begin; i < task.end; ++i) visit(apart.field, row_of(job, i));
+    }
+  };
+  each([&](size_t output, int64_t row) { bytes += job.batch.pointed_to(output, row).size(); });
+  if (bytes == 0) return {};
+  FOREBAY_RETURN_IF_ERROR(memory.reserve(bytes));
+  *copied = Buffer::allocate(bytes);
+  uint8_t* to = copied->data();
+  each([&](size_t output, int64_t row) {
+    const RowBytes from = job.batch.pointed_to(output, row);
+    if (!from.empty()) std::memcpy(to, from.data(), from.size());
+    job.batch.point_to(output, row, {to, from.size()});
+    to += from.size();
+  });
+  return {};
+}
+
+Result<Record> Runner::record_of_unit(const Job& job, const Task& task, int64_t id) const {
+  const RowPlace place = UnitTable::place(*job.blocks[task.block], id);
+  if (!place.unit->status.ok()) return place.unit->status;
+  const Columns& rows = *place.unit->rows;
+  if (rows.bad_rows) {
+    const auto bad = rows.bad_rows->find(place.row);
+    if (bad != rows.bad_rows->end()) return bad->second;
+  }
+  return plan_->units->packed.row(rows, place.row);
+}
+
+}  // namespace forebay

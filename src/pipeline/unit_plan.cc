@@ -1,0 +1,60 @@
+#include "pipeline/unit_plan.h"
+
+namespace forebay {
+
+std::optional<Hash128> UnitPlan::entry(int64_t unit) const {
+  if (!cache) return std::nullopt;
+  const std::optional<Hash128> identity = source->unit_identity(unit);
+  if (!identity) return std::nullopt;
+  Hasher hasher;
+  for (const Hash128& part : {cache_place, *identity}) {
+    hasher.update_value(part.high);
+    hasher.update_value(part.low);
+  }
+  return hasher.digest();
+}
+
+Status UnitPlan::run(size_t begin, size_t end, Columns& columns, WorkMemory& memory) const {
+  for (size_t i = begin; i < end; ++i) {
+    const int64_t begun = thread_cpu_ns();
+    const uint64_t bytes = columns.nbytes();
+    Status status = ops[i].op->apply(columns, memory);
+    if (!status.ok()) return std::move(status).with_operator(ops[i].name);
+    ops[i].counters->add(columns.rows, bytes, columns.nbytes(), thread_cpu_ns() - begun);
+  }
+  return {};
+}
+
+Result<std::shared_ptr<const Columns>> UnitPlan::make(int64_t unit, std::vector<Buffer> stored,
+                                                      WorkMemory& memory) const {
+  const int64_t begun = thread_cpu_ns();
+  uint64_t bytes = 0;
+  for (const Buffer& piece : stored) bytes += piece.size();
+  FOREBAY_ASSIGN(Columns columns, source->decode(unit, std::move(stored), memory));
+  decode_counters->add(columns.rows, bytes, columns.nbytes(), thread_cpu_ns() - begun);
+  FOREBAY_RETURN_IF_ERROR(run(0, cached_after, columns, memory));
+  const std::optional<Hash128> key = entry(unit);
+  if (caches_packed()) {
+    FOREBAY_ASSIGN(Columns rows, packed.pack(columns, memory));
+    auto made = std::make_shared<const Columns>(std::move(rows));
+    if (key && cache->admits(made->nbytes())) cache->put(*key, made, static_cast<double>(thread_cpu_ns() - begun) * 1e-9);
+    return made;
+  }
+  if (key && cache->admits(columns.nbytes())) {
+    cache->put(*key, std::make_shared<const Columns>(columns), static_cast<double>(thread_cpu_ns() - begun) * 1e-9);
+  }
+  FOREBAY_RETURN_IF_ERROR(run(cached_after, ops.size(), columns, memory));
+  FOREBAY_ASSIGN(Columns rows, packed.pack(columns, memory));
+  return std::make_shared<const Columns>(std::move(rows));
+}
+
+Result<std::shared_ptr<const Columns>> UnitPlan::finish(std::shared_ptr<const Columns> cached,
+                                                        WorkMemory& memory) const {
+  if (caches_packed()) return cached;
+  Columns columns = *cached;
+  FOREBAY_RETURN_IF_ERROR(run(cached_after, ops.size(), columns, memory));
+  FOREBAY_ASSIGN(Columns rows, packed.pack(columns, memory));
+  return std::make_shared<const Columns>(std::move(rows));
+}
+
+}  // namespace forebay

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/entry_cache.h"
+#include "base/unit_source.h"
+#include "pipeline/operator.h"
+#include "pipeline/packed_rows.h"
+#include "telemetry/step_counters.h"
+
+namespace forebay {
+
+/// One operator that runs on whole units.
+struct UnitOp {
+  std::string name;
+  std::unique_ptr<ColumnOp> op;
+  std::shared_ptr<StepCounters> counters;
+};
+
+/// What is done with the units of a source of many rows before single rows are taken out of them. Immutable.
+struct UnitPlan {
+  std::shared_ptr<const UnitSource> source;
+  std::vector<UnitOp> ops;
+  /// What leaves the first `cached_after` operators is kept in `cache`, if there is one.
+  std::shared_ptr<EntryCache> cache;
+  size_t cached_after = 0;
+  Hash128 cache_place;
+  PackedRows packed{Schema()};  ///< how the rows lie in memory after the last operator
+  /// Rows go straight from units into batches: no operator looks at single rows.
+  bool gathers_rows = false;
+  std::shared_ptr<StepCounters> decode_counters = std::make_shared<StepCounters>();
+
+  /// The packed form itself is what is cached.
+  bool caches_packed() const { return cached_after == ops.size(); }
+  std::optional<Hash128> entry(int64_t unit) const;
+  /// Stored bytes → rows, packed.
+  Result<std::shared_ptr<const Columns>> make(int64_t unit, std::vector<Buffer> stored, WorkMemory& memory) const;
+  /// The same from what the cache had.
+  Result<std::shared_ptr<const Columns>> finish(std::shared_ptr<const Columns> cached, WorkMemory& memory) const;
+
+ private:
+  Status run(size_t begin, size_t end, Columns& columns, WorkMemory& memory) const;
+};
+
+}  // namespace forebay

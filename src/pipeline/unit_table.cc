@@ -1,0 +1,106 @@
+#include "pipeline/unit_table.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace forebay {
+
+bool UnitBlock::ready() const {
+  return std::all_of(units.begin(), units.end(), [](const auto& unit) { return unit->ready(); });
+}
+
+UnitTable::UnitTable(std::shared_ptr<const Order> order, std::vector<int64_t> begins)
+    : order_(std::move(order)), begins_(std::move(begins)) {}
+
+UnitBlockPtr UnitTable::block_at(int64_t epoch, int64_t position) {
+  const Order::Range range = order_->read_together(epoch, position);
+  auto& block = blocks_[{epoch, range.first}];
+  if (block) return block;
+  block = std::make_shared<UnitBlock>();
+  block->epoch = epoch;
+  block->range = range;
+  std::vector<int64_t> numbers = order_->chunks_together(epoch, position);
+  std::sort(numbers.begin(), numbers.end());
+  for (int64_t number : numbers) {
+    auto& unit = units_[number];
+    if (!unit) {
+      unit = std::make_shared<Unit>();
+      unit->number = number;
+    }
+    block->units.push_back(unit);
+    block->begins.push_back(begins_[static_cast<size_t>(number)]);
+  }
+  hold(*block);
+  return block;
+}
+
+UnitBlockPtr UnitTable::block_after(const UnitBlock& block) {
+  const int64_t next = block.range.first + block.range.step * block.range.count;
+  if (next < order_->size()) return block_at(block.epoch, next);
+  return block_at(block.epoch + 1, block.range.first % block.range.step);
+}
+
+void UnitTable::hold(UnitBlock& block) {
+  if (std::exchange(block.held, true)) return;
+  for (auto& unit : block.units) {
+    auto& known = units_[unit->number];
+    if (known) {
+      unit = known;
+    } else {
+      known = unit;
+    }
+    ++unit->wanted;
+  }
+}
+
+void UnitTable::let_go(UnitBlock& block, Freed& freed) {
+  if (!std::exchange(block.held, false)) return;
+  for (const auto& unit : block.units) {
+    if (--unit->wanted > 0) continue;
+    freed.push_back(unit);
+    units_.erase(unit->number);
+  }
+}
+
+void UnitTable::close_before(int64_t epoch, int64_t position) {
+  for (const auto& [key, block] : blocks_) {
+    if (block->epoch < epoch || (block->epoch == epoch && block->last_position() < position)) block->open = false;
+  }
+}
+
+// A task that begins anew may need a block that was let go of before.
+void UnitTable::add_user(const UnitBlockPtr& block) {
+  ++block->users;
+  hold(*block);
+}
+
+void UnitTable::remove_user(const UnitBlockPtr& block, Freed& freed) {
+  if (--block->users > 0 || block->open) return;
+  let_go(*block, freed);
+  const auto known = blocks_.find({block->epoch, block->range.first});
+  if (known != blocks_.end() && known->second == block) blocks_.erase(known);
+}
+
+void UnitTable::sweep(Freed& freed) {
+  for (auto at = blocks_.begin(); at != blocks_.end();) {
+    if (at->second->users > 0 || at->second->open) {
+      ++at;
+      continue;
+    }
+    let_go(*at->second, freed);
+    at = blocks_.erase(at);
+  }
+}
+
+void UnitTable::clear(Freed& freed) {
+  for (const auto& [key, block] : blocks_) block->open = false;
+  sweep(freed);
+}
+
+RowPlace UnitTable::place(const UnitBlock& block, int64_t id) {
+  const auto after = std::upper_bound(block.begins.begin(), block.begins.end(), id);
+  const auto index = static_cast<size_t>(after - block.begins.begin() - 1);
+  return {block.units[index].get(), id - block.begins[index]};
+}
+
+}  // namespace forebay

@@ -1,0 +1,110 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/columns.h"
+#include "base/read_request.h"
+#include "plan/order.h"
+
+namespace forebay {
+
+class Store;
+
+/// A unit of a source, in memory or on its way there.
+struct Unit {
+  enum class State : uint8_t {
+    kAbsent,
+    kFetching,  ///< reads are in flight
+    kFetched,   ///< its stored bytes are at hand
+    kDecoding,  ///< with a compute thread
+    kReady,     ///< `rows`
+    kBad,       ///< `status` says what is wrong with every row
+  };
+  int64_t number = 0;
+  State state = State::kAbsent;
+  int wanted = 0;       ///< blocks that hold it
+  bool given_up = false;  ///< kDecoding: what comes of it is not wanted
+  bool read_later = false;  ///< kFetched: the compute thread reads it, from memory or the page cache
+  bool cached = false;      ///< what was fetched is an entry of the cache
+  Store* store = nullptr;
+  std::vector<ReadRequest> requests;
+  size_t asked = 0;  ///< of the requests
+  /// Reads in flight, and what was charged for all of them. Reads of a unit that was given up give the bytes back themselves.
+  struct Reads {
+    size_t awaited = 0;
+    uint64_t bytes = 0;
+    bool stale = false;
+  };
+  std::shared_ptr<Reads> reads;
+  std::vector<Buffer> stored;  ///< what they gave
+  uint64_t stored_bytes = 0, row_bytes = 0;  ///< charged for it
+  uint64_t needs = 0;                        ///< working memory that decoding asked for beyond what it was given
+  std::shared_ptr<const Columns> rows;
+  Status status;
+
+  bool ready() const { return state == State::kReady || state == State::kBad; }
+};
+
+/// Units whose rows are mixed: a row of one of them may be the next at any time until the last position is behind.
+struct UnitBlock {
+  int64_t epoch = 0;
+  Order::Range range;
+  std::vector<std::shared_ptr<Unit>> units;  ///< by number
+  std::vector<int64_t> begins;               ///< first id of each
+  bool open = true;                          ///< rows of it are still to be planned
+  bool held = false;                         ///< its units are wanted
+  int64_t users = 0;                         ///< tasks that will need it, or do
+  int64_t pins = 0;                          ///< of these, tasks that look into the units' memory
+
+  int64_t last_position() const { return range.first + range.step * (range.count - 1); }
+  bool ready() const;
+};
+using UnitBlockPtr = std::shared_ptr<UnitBlock>;
+
+/// Where a row is: unit and row inside it.
+struct RowPlace {
+  const Unit* unit = nullptr;
+  int64_t row = 0;
+};
+
+/// Which units are needed by whom. Guarded by its owner's lock.
+class UnitTable {
+ public:
+  /// `begins`: first id of each unit, and the end of the last.
+  UnitTable(std::shared_ptr<const Order> order, std::vector<int64_t> begins);
+
+  /// The block whose rows stand at that position, made if it is not there. It is open until close_before().
+  UnitBlockPtr block_at(int64_t epoch, int64_t position);
+  /// The block that follows in the same lane, of the next epoch after the last one.
+  UnitBlockPtr block_after(const UnitBlock& block);
+  /// From now on no row before this position is planned.
+  void close_before(int64_t epoch, int64_t position);
+  void add_user(const UnitBlockPtr& block);
+  /// Units that nobody needs any more are appended to `freed`: the owner gives back what was charged for them.
+  using Freed = std::vector<std::shared_ptr<Unit>>;
+  void remove_user(const UnitBlockPtr& block, Freed& freed);
+  /// Collects what close_before() left without users.
+  void sweep(Freed& freed);
+  /// Forgets blocks that nobody uses, open or not.
+  void clear(Freed& freed);
+
+  static RowPlace place(const UnitBlock& block, int64_t id);
+  const std::map<std::pair<int64_t, int64_t>, UnitBlockPtr>& blocks() const { return blocks_; }
+  const std::unordered_map<int64_t, std::shared_ptr<Unit>>& units() const { return units_; }
+
+ private:
+  void hold(UnitBlock& block);
+  void let_go(UnitBlock& block, Freed& freed);
+
+  const std::shared_ptr<const Order> order_;
+  const std::vector<int64_t> begins_;
+  std::unordered_map<int64_t, std::shared_ptr<Unit>> units_;
+  std::map<std::pair<int64_t, int64_t>, UnitBlockPtr> blocks_;  // by epoch and first position
+};
+
+}  // namespace forebay
