@@ -13,7 +13,7 @@ from pathlib import Path
 
 LAYERS = [
     ["base", "telemetry"],
-    ["runtime", "codec", "plan"],
+    ["runtime", "codec", "arrow_codec", "plan"],
     ["store", "cluster"],
     ["format", "cache", "pipeline"],
     ["ops", "stream"],

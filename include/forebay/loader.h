@@ -65,9 +65,31 @@ struct StoreStatsEntry {
   double seconds = 0;       ///< summed over requests
 };
 
+/// One tier of a cache.
+struct CacheTierStats {
+  uint64_t hits = 0, entries = 0;
+  uint64_t bytes = 0, budget_bytes = 0;  ///< of its entries; 0: the tier is off
+  uint64_t declined = 0;                 ///< entries offered for which there was no room
+  uint64_t damaged = 0;                  ///< entries found damaged; they were made anew
+  std::string off;                       ///< why a tier that was asked for is off
+};
+
+/// A `.cache()` of the pipeline.
+struct CacheStatsEntry {
+  std::string place;        ///< identifies what is kept: 32 hexadecimal digits
+  std::string description;  ///< of the steps whose results are kept
+  CacheTierStats ram, disk;
+  uint64_t misses = 0;
+  uint64_t index_bytes = 0;  ///< memory that knows what is on disk
+  uint64_t seen_bytes = 0;   ///< of all different entries that were asked for
+  double hit_ratio = 0;      ///< since it was opened
+  double optimum = 0;        ///< the best ratio that the budgets allow in a sweep over all entries
+};
+
 struct LoaderStats {
   std::vector<StepStats> steps;
   std::vector<StoreStatsEntry> stores;
+  std::vector<CacheStatsEntry> caches;
   uint64_t memory_budget = 0, memory_used = 0, memory_peak = 0;
   uint64_t memory_batches = 0, memory_fetched = 0, memory_working = 0, memory_pool = 0, memory_units = 0;
   std::vector<uint32_t> units;  ///< for tables: how often each row group was decoded so far

@@ -9,6 +9,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "forebay/result.h"
@@ -51,6 +52,39 @@ struct ManifestOptions {
   std::string root = {};
   std::string path = "path";
 };
+/// One value of a table: what a filter compares with, or what stands in the place of nulls.
+using TableValue = std::variant<bool, int64_t, double, std::string>;
+/// `{"price", ">=", 3.5}`: ==, !=, <, <=, >, >= with one value, "in" and "not in" with several. A null matches nothing. Dates and times
+/// are compared with integers of the column's unit, or with text as in "2026-01-31" or "2026-01-31T12:30:00".
+struct Condition {
+  std::string column;
+  std::string op;
+  std::vector<TableValue> values;
+
+  Condition(std::string name, std::string compare, TableValue value)
+      : column(std::move(name)), op(std::move(compare)), values{std::move(value)} {}
+  Condition(std::string name, std::string compare, std::vector<TableValue> among)
+      : column(std::move(name)), op(std::move(compare)), values(std::move(among)) {}
+};
+/// What becomes of a null of a table.
+struct Nulls {
+  bool error = true;  ///< its row is bad in itself
+  bool mask = false;  ///< zero or an empty text stands there, and a bool field `<name>_valid` comes with the column
+  std::optional<TableValue> value = {};              ///< stands there, in columns of its kind
+  std::map<std::string, TableValue> by_column = {};  ///< stands there, in these columns
+};
+inline Nulls null_error() { return {}; }
+inline Nulls null_mask() { return {.error = false, .mask = true}; }
+inline Nulls null_value(TableValue value) { return {.error = false, .value = std::move(value)}; }
+inline Nulls null_values(std::map<std::string, TableValue> by_column) {
+  return {.error = false, .by_column = std::move(by_column)};
+}
+struct TableOptions {
+  Fields columns = {};  ///< all if empty; the name of a struct stands for its members
+  /// Rows are kept for which all conditions of at least one list hold; all if there is no list.
+  std::vector<std::vector<Condition>> filter = {};
+  Nulls null = {};
+};
 struct ShuffleOptions {
   std::optional<int64_t> block = {};
   std::optional<int64_t> lanes = {};
@@ -92,8 +126,25 @@ struct LayoutOptions {
 struct CastOptions {
   Fields field = {"image"};
 };
+struct HashBucketOptions {
+  Fields field = {};
+  int64_t salt = 0;
+};
+/// What is not given does not limit.
+struct ClipOptions {
+  std::optional<double> min = {}, max = {};
+  Fields field = {};
+};
 struct PadOptions {
   std::optional<int64_t> length = {};
+};
+/// Bytes as a number or as a text such as "2GiB"; 0 switches a tier off.
+using ByteSize = std::variant<uint64_t, std::string>;
+struct CacheStepOptions {
+  ByteSize ram = "2GiB";
+  ByteSize disk = "50GiB";
+  std::string dir = {};          ///< else $FOREBAY_CACHE_DIR, else ~/.cache/forebay
+  std::string compression = {};  ///< of what is on disk: "zstd" or "lz4"
 };
 struct BatchOptions {
   std::string last = "partial";
@@ -102,6 +153,7 @@ struct MapOptions {
   Fields fields = {};  ///< what the function gets and may change; all by default
   Fields adds = {};    ///< new fields that it makes
   std::string name = "function";
+  std::string version = {};  ///< changes when the function does; a disk cache behind it needs one
 };
 struct FilterOptions {
   Fields fields = {};
@@ -141,7 +193,14 @@ class Pipeline {
   Pipeline select(Fields fields) const;
   Pipeline rename(std::map<std::string, std::string> names) const;  ///< old name → new name
   Pipeline take(int64_t n) const;
+  Pipeline hash_bucket(int64_t buckets, HashBucketOptions options) const;
+  Pipeline clip(ClipOptions options) const;
+  Pipeline log1p(Fields field) const;
+  Pipeline fill_null(TableValue value, Fields field) const;  ///< fields that came with masks `<name>_valid`
+  Pipeline stack(Fields fields, std::string name) const;
   Pipeline pad(std::string_view field, double value, PadOptions options = {}) const;
+  /// Keeps what the steps before it made: in memory, then on disk.
+  Pipeline cache(CacheStepOptions options = {}) const;
   Pipeline batch(int64_t n, BatchOptions options = {}) const;
 
   /// Every problem that can be found without touching storage; empty when there is none.
@@ -166,5 +225,15 @@ Pipeline files(std::string pattern);
 Pipeline files(std::vector<std::string> names);
 Pipeline manifest(std::string url, ManifestOptions options = {});
 Pipeline arrays(std::map<std::string, Array> fields);
+/// Parquet files, and Arrow files ("Feather 2"): a pattern, a folder or a file, or files by name. One field per column, those of structs by
+/// dotted names; folders called name=value are columns too. The id is the number of the row over all files in byte order of their
+/// keys, whatever the filter.
+Pipeline parquet(std::string pattern, TableOptions options = {});
+Pipeline parquet(std::vector<std::string> names, TableOptions options = {});
+Pipeline arrow(std::string pattern, TableOptions options = {});
+Pipeline arrow(std::vector<std::string> names, TableOptions options = {});
+/// Tables in memory, one after the other: each an `ArrowArrayStream*` of the Arrow C data interface, which is read to its end and
+/// released here. The memory of its batches is shared.
+Result<Pipeline> arrow_streams(std::span<void* const> streams, TableOptions options = {});
 
 }  // namespace forebay

@@ -32,11 +32,12 @@ from .errors import (
 )
 from .loader import Loader, digest
 from .pipeline import IMAGENET, Normalization, Pipeline
-from .sources import Dataset, arrays, arrow, files, images, manifest, parquet
+from .sources import NULL_MASK, Dataset, arrays, arrow, files, images, manifest, parquet
 
 __all__ = [
     "__version__",
     "IMAGENET",
+    "NULL_MASK",
     "Batch",
     "Cancelled",
     "Corrupt",

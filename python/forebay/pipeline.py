@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+import numbers
 import os
 from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
 from . import _core
 from ._workers import FilterFunction, MapFunction, function_name, run_by
-from .errors import InvalidArgument, Problem, not_yet
+from .errors import InvalidArgument, Problem
 
 __all__ = ["IMAGENET", "Normalization", "Pipeline"]
 
@@ -170,16 +172,22 @@ class Pipeline:
 
     def normalize(
         self,
-        mean: Normalization | Sequence[float],
-        std: Sequence[float] | None = None,
+        mean: Normalization | float | Sequence[float],
+        std: float | Sequence[float] | None = None,
         *,
         field: str | Sequence[str] = "image",
     ) -> Pipeline:
-        """`(x / 255 - mean) / std` per channel: float32, (channels, height, width) unless `.layout` or `.cast` say otherwise.
+        """Mean 0 and deviation 1: float32.
+
+        Pictures: `(x / 255 - mean) / std` per channel, (channels, height, width) unless `.layout` or `.cast` say otherwise. Columns of
+        numbers, alone or in lists: `(x - mean) / std`, computed in float64 (NumPy's
+        `((x.astype("float64") - mean) / std).astype("float32")`, bit by bit).
 
         Args:
-            mean: a value per channel, or both at once: `fb.IMAGENET`.
-            std: a value per channel.
+            mean: one number for all, or one for each channel of a picture, or one for each column named; or mean and std at
+                once: `fb.IMAGENET`.
+            std: likewise, above 0.
+            field: the picture's field, a column, or a list of pictures or of columns.
         """
         if std is None:
             try:
@@ -188,8 +196,8 @@ class Pipeline:
                 raise InvalidArgument("normalize: give mean and std, or fb.IMAGENET") from None
         return self._then(
             "normalize",
-            mean=_one_or_list(_floats("mean", mean)),
-            std=_one_or_list(_floats("std", std)),
+            mean=_numbers("mean", mean),
+            std=_numbers("std", std),
             field=_one_or_list(field),
         )
 
@@ -200,12 +208,78 @@ class Pipeline:
     # Fields
 
     def cast(self, dtype: Any, *, field: str | Sequence[str] = "image") -> Pipeline:
-        """Changes the element type.
+        """Changes the element type of pictures, numbers, tensors and lists.
+
+        As NumPy's `astype` converts: to floats the nearest value, to integers toward zero (pictures: rounded half to even), to bool
+        what is not 0. What NumPy leaves to the processor, or lets wrap around, is the same everywhere: values that an integer type cannot
+        hold become the nearest that it can, NaN becomes 0.
 
         Args:
             dtype: "float32", "uint8", ..., or a NumPy type.
+            field: a field or a list of fields.
         """
         return self._then("cast", dtype=_dtype_name(dtype), field=_one_or_list(field))
+
+    def clip(
+        self,
+        min: float | None = None,  # noqa: A002 (NumPy's names)
+        max: float | None = None,  # noqa: A002
+        *,
+        field: str | Sequence[str],
+    ) -> Pipeline:
+        """Numbers below `min` become `min`, those above `max` become `max`. Shape and type stay; NaN stays NaN.
+
+        Args:
+            min: the smallest number that comes out; no limit if not given.
+            max: the largest. A column of integers takes whole numbers; a limit beyond its type does not limit.
+            field: a column of numbers or a list of columns; lists and tensors go element by element.
+
+        `check()` tells of limits that a column's type cannot hold, of min above max, and of columns that hold no numbers.
+        """
+        return self._then("clip", min=_limit(min, -math.inf), max=_limit(max, math.inf), field=_one_or_list(field))
+
+    def log1p(self, field: str | Sequence[str]) -> Pipeline:
+        """`ln(1 + x)`: float64 of float64, else float32; NaN below -1, -inf for -1.
+
+        Made of additions, multiplications and divisions alone, so that every processor gives the same bits: within 1 unit in
+        the last place of the true value as float32, within 2 as float64. Integers above 2^53 are rounded to float64 before.
+
+        Args:
+            field: a column of numbers or a list of columns; lists and tensors go element by element.
+        """
+        return self._then("log1p", field=_one_or_list(field))
+
+    def hash_bucket(self, buckets: int, field: str | Sequence[str], salt: int = 0) -> Pipeline:
+        """Text, bytes or integers to int64 in [0, buckets): equal values always to equal buckets.
+
+        The bucket is `xxh3_64(value, seed=salt) * buckets >> 64`, where value is the UTF-8 text, the bytes, or the integer as eight
+        little-endian bytes (two's complement; smaller types and bool are widened first).
+
+        Args:
+            buckets: how many, at least 1.
+            field: a column or a list of columns; lists and tensors go element by element, text and bytes as a whole.
+            salt: the seed of xxh3: another one lets other values share a bucket.
+        """
+        return self._then("hash_bucket", buckets=buckets, field=_one_or_list(field), salt=salt)
+
+    def fill_null(self, value: bool | float | str | bytes, field: str | Sequence[str]) -> Pipeline:
+        """Puts a value where a table had nulls, and drops the masks: for columns read with `null=fb.NULL_MASK`.
+
+        Args:
+            value: what stands where `<field>_valid` is false: a number that the column's type can hold, a bool, or a text (for
+                columns of bytes: UTF-8 bytes).
+            field: a column with a mask, or a list of them.
+        """
+        return self._then("fill_null", value=_fill(value), field=_one_or_list(field))
+
+    def stack(self, fields: str | Sequence[str], name: str) -> Pipeline:
+        """Columns side by side in one field: k columns of shape s become one of shape (k, *s), and go.
+
+        Args:
+            fields: the columns, in the order they shall have; of one type and one shape. `check()` says which to `.cast` before.
+            name: the new field. It stands behind the others.
+        """
+        return self._then("stack", fields=_one_or_list(fields), name=name)
 
     def map(
         self,
@@ -266,9 +340,32 @@ class Pipeline:
         """
         return self._then("pad", field=field, value=float(value), length=length)
 
-    def cache(self, ram: int | str = 0, disk: int | str = 0, dir: str | os.PathLike[str] | None = None) -> Pipeline:
-        """Keeps what the steps before it made. Not there yet: raises Unsupported."""
-        raise not_yet(".cache", "leave it out: it would change speed only, never content")
+    def cache(
+        self,
+        ram: int | str = "2GiB",
+        disk: int | str = "50GiB",
+        dir: str | os.PathLike[str] | None = None,  # noqa: A002
+        *,
+        compression: str | None = None,
+    ) -> Pipeline:
+        """Keeps what the steps before it made, in memory and then on disk, so that later epochs and runs need not make it again.
+
+        Changes speed, never content. An entry is known by its object's name and version and by all steps before it, so what
+        has changed is made anew. Behind a random step it is refused: the results would be frozen; behind `.map` a disk tier needs
+        `version=`.
+
+        Args:
+            ram: bytes of memory of this process, as a number or "2GiB"; 0 for none.
+            disk: bytes of the disk that the folder may take, whoever fills it; 0 for none.
+            dir: the folder, shared by all jobs of this user on this host; by default `$FOREBAY_CACHE_DIR`, else
+                `$XDG_CACHE_HOME/forebay`, else `~/.cache/forebay`. One that others may write to is refused.
+            compression: of what is on disk: "zstd" (smaller) or "lz4" (faster), or None.
+
+        InvalidArgument when the loader is opened if a budget is more than the machine has or less than one entry. A disk that
+        is full, read-only or gone ends that tier with one warning, and the run goes on.
+        """
+        folder = None if dir is None else os.fspath(dir)
+        return self._then("cache", ram=ram, disk=disk, dir=folder, compression=compression)
 
     def batch(self, n: int, last: str = "partial") -> Pipeline:
         """`n` samples make a batch on each rank; the last operator.
@@ -354,6 +451,35 @@ def _range(value: float | tuple[float, float] | None) -> float | list[float] | N
     if value is None:
         return None
     return _one_or_list([float(one) for one in value]) if isinstance(value, Sequence) else float(value)
+
+
+def _numbers(name: str, values: Any) -> float | list[float]:
+    return float(values) if isinstance(values, numbers.Real) else _one_or_list(_floats(name, values))
+
+
+def _whole(value: float) -> float | int | str:
+    # Whole numbers are whole in every face; JSON has no words for those that are not finite.
+    if not math.isfinite(value):
+        return str(value)
+    return int(value) if value == math.floor(value) and abs(value) <= 2**53 else value
+
+
+def _scalar(value: Any) -> Any:
+    value = _number(value)
+    return _whole(value) if isinstance(value, float) else value
+
+
+def _limit(value: Any, none: float) -> Any:
+    return None if value == none else _scalar(value)
+
+
+def _fill(value: Any) -> Any:
+    if isinstance(value, bytes):
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            raise InvalidArgument(f"fill_null: {value!r} is not UTF-8; use .map for other bytes") from None
+    return _scalar(value)
 
 
 def _floats(name: str, values: Any) -> list[float]:

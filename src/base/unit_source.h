@@ -46,6 +46,8 @@ class UnitSource : public Source {
   /// The same rows with only these fields, in this order; fewer bytes are read.
   virtual Result<std::shared_ptr<const UnitSource>> with_fields(std::span<const std::string> names) const = 0;
 
+  /// Of a row: its unit's, and its place there.
+  std::optional<Hash128> identity(int64_t id) const final;
   Fetch fetch(int64_t) const final { return {}; }
   Status load(int64_t, Buffer, Record&) const final {
     return Status(Code::kInternal, "a row of a unit was asked for by itself");

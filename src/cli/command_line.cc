@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "base/byte_size.h"
 #include "base/suggest.h"
-#include "cli/byte_size.h"
 
 namespace forebay {
 

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/byte_size.h"
+#include "base/byte_size.h"
 
 namespace forebay {
 namespace {

@@ -5,6 +5,7 @@
 #include "cli/failure.h"
 #include "cli/files.h"
 #include "cli/interrupt.h"
+#include "cli/mixing_report.h"
 #include "cli/rank_plan.h"
 #include "cli/storage_flags.h"
 #include "forebay/loader.h"
@@ -15,7 +16,7 @@ namespace {
 struct PlanOptions {
   std::string pipeline;
   std::optional<int64_t> size;
-  bool json = false;
+  bool json = false, mixing = false;
   RankPlanOptions plan;
   std::map<std::string, std::string> storage;
 };
@@ -64,6 +65,16 @@ void print_plan(const RankPlan& plan, const RankPlanOptions& options, const Cons
   if (shown < plan.steps) fmt::print(console.out, "and {} more steps\n", plan.steps - shown);
 }
 
+int report_mixing(const Pipeline& pipeline, const PlanOptions& options, std::stop_token stop, const Console& console) {
+  const Result<MixingReport> report = make_mixing_report(pipeline, options.plan, options.storage, std::move(stop));
+  if (!report.ok()) return report_failure(report.status(), options.json, console);
+  if (options.json)
+    print_json(mixing_to_json(*report), console);
+  else
+    print_mixing(*report, console);
+  return kDone;
+}
+
 }  // namespace
 
 int plan_verb(const Arguments& arguments, const Console& console) {
@@ -78,6 +89,7 @@ int plan_verb(const Arguments& arguments, const Console& console) {
   app.add_option("--seed", options.plan.seed, "as for run")->type_name("N")->capture_default_str();
   line.add_number("--size", options.size, 0, kMany, "samples in the data set; else its listing is read");
   line.add_number("--steps", options.plan.max_steps, 0, kMany, "only the first so many steps");
+  app.add_flag("--mixing", options.mixing, "for tables: how well blocks of row groups mix, beside a flat shuffle");
   const StorageFlags storage(line);
   if (const auto code = line.parse(arguments, console)) return *code;
   options.json = line.json();
@@ -96,6 +108,7 @@ int plan_verb(const Arguments& arguments, const Console& console) {
     return report_problems(problems, options.json, console);
 
   const Interrupt interrupt;
+  if (options.mixing) return report_mixing(*pipeline, options, interrupt.token(), console);
   const Result<RankPlan> plan = make_plan(*pipeline, options, interrupt.token());
   if (!plan.ok()) return report_failure(plan.status(), options.json, console);
   if (options.json)

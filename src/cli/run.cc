@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/byte_size.h"
+#include "base/byte_size.h"
 #include "cli/command_line.h"
 #include "cli/failure.h"
 #include "cli/files.h"

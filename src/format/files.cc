@@ -1,8 +1,8 @@
 #include "format/files.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
-#include <set>
 
 #include <fmt/format.h>
 
@@ -18,7 +18,7 @@ namespace forebay {
 
 namespace {
 
-using Found = std::set<std::pair<std::string, uint64_t>>;  // alternatives of a pattern may overlap
+using Found = std::map<std::string, ObjectInfo>;  // alternatives of a pattern may overlap
 
 std::unique_ptr<Source> make_source(std::shared_ptr<Store> store, std::string base, KeyTable keys,
                                     SizesAre sizes = SizesAre::kKnown) {
@@ -40,8 +40,7 @@ Status search(Store& store, const std::string& pattern, std::stop_token stop, Fo
   const std::string& base = glob.base();
   const Status walked = walk(store, base, std::move(stop), [&](const std::string&, ListPage& page) {
     for (ObjectInfo& object : page.objects) {
-      if (glob.matches(std::string_view(object.key).substr(base.size())))
-        found.emplace(std::move(object.key), object.size);
+      if (glob.matches(std::string_view(object.key).substr(base.size()))) found.emplace(object.key, object);
     }
     std::erase_if(page.prefixes, [&](const std::string& folder) {
       return !glob.may_match_below(std::string_view(folder).substr(base.size()));
@@ -57,9 +56,9 @@ Status look_up(Store& store, const std::string& pattern, const std::vector<std::
   const Status asked = stat_all(
       store, static_cast<int64_t>(names.size()), [&](int64_t i) { return names[static_cast<size_t>(i)]; },
       std::move(stop),
-      [&](int64_t i, std::optional<uint64_t> size) {
-        if (size)
-          found.emplace(names[static_cast<size_t>(i)], *size);
+      [&](int64_t i, const ObjectInfo* info) {
+        if (info != nullptr)
+          found.emplace(names[static_cast<size_t>(i)], *info);
         else
           missing = std::min(missing.value_or(i), i);
       });
@@ -74,7 +73,7 @@ Status look_up(Store& store, const std::string& pattern, const std::vector<std::
 }  // namespace
 
 Result<std::unique_ptr<Source>> open_files(std::shared_ptr<Store> store, const std::string& pattern,
-                                           std::stop_token stop) {
+                                           std::stop_token stop, bool keep_versions) {
   if (pattern.empty()) return invalid_argument("the pattern is empty; '*' stands for the files of the current folder");
   FOREBAY_ASSIGN(const std::vector<std::string> alternatives, expand_braces(pattern));
   Found found;
@@ -93,17 +92,17 @@ Result<std::unique_ptr<Source>> open_files(std::shared_ptr<Store> store, const s
   const size_t special = std::min(pattern.find_first_of("*?[{"), pattern.size());
   const size_t slash = pattern.substr(0, special).rfind('/');
   const std::string base = slash == std::string::npos ? "" : pattern.substr(0, slash + 1);
-  KeyTableBuilder keys;
-  for (const auto& [key, size] : found) keys.add(std::string_view(key).substr(base.size()), size);
+  KeyTableBuilder keys(keep_versions);
+  for (const auto& [key, info] : found) keys.add(std::string_view(key).substr(base.size()), info.size, info.version);
   return make_source(std::move(store), base, std::move(keys).sorted());
 }
 
-Result<std::unique_ptr<Source>> open_file_list(StoreAndPath place, std::vector<std::string> names,
-                                               std::stop_token stop) {
+Result<std::unique_ptr<Source>> open_file_list(StoreAndPath place, std::vector<std::string> names, std::stop_token stop,
+                                               bool keep_versions) {
   if (names.empty()) return invalid_argument("the list of files is empty");
   Store& store = *place.store;
   const std::string first = names[0];
-  KeyTableBuilder keys;
+  KeyTableBuilder keys(keep_versions);
   for (std::string& name : names) {
     FOREBAY_ASSIGN(UrlPlace file, parse_url(name));
     if (file.store != place.name) {
@@ -120,9 +119,11 @@ Result<std::unique_ptr<Source>> open_file_list(StoreAndPath place, std::vector<s
   FOREBAY_RETURN_IF_ERROR(stat_all(
       store, static_cast<int64_t>(names.size()), [&](int64_t i) { return names[static_cast<size_t>(i)]; },
       std::move(stop),
-      [&](int64_t i, std::optional<uint64_t> size) {
-        keys.set_object_bytes(static_cast<size_t>(i), size.value_or(0));
-        found += size ? 1 : 0;
+      [&](int64_t i, const ObjectInfo* info) {
+        if (info == nullptr) return;
+        keys.set_object_bytes(static_cast<size_t>(i), info->size);
+        keys.set_object_version(static_cast<size_t>(i), info->version);
+        ++found;
       }));
   if (found == 0) {
     return not_found(fmt::format("none of the {} files exists, e.g. '{}'; the nearest folder that does is '{}'",

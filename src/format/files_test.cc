@@ -105,4 +105,21 @@ TEST(OpenStore, KnowsPlainPathsAndFileUrls) {
   EXPECT_EQ(url_scheme("a b://x"), "");
 }
 
+TEST(Files, AFileIsIdentifiedHoweverItWasNamed) {
+  ScratchFolder scratch;
+  scratch.write("d/a.bin", "one");
+  scratch.write("d/b.bin", "two");
+  const auto store = local_store("");
+  const auto by_pattern = open_files(store, scratch.path("d/*.bin"), {}, true).value();
+  const auto by_name = open_files(store, scratch.path("d/{a,b}.bin"), {}, true).value();
+  ASSERT_TRUE(by_pattern->identity(0));
+  EXPECT_NE(by_pattern->identity(0), by_pattern->identity(1));
+  EXPECT_EQ(by_pattern->identity(0), by_name->identity(0));
+  EXPECT_FALSE(open_files(store, scratch.path("d/*.bin"), {}).value()->identity(0)) << "nobody asked for versions";
+  const auto list =
+      open_file_list({store, "", ""}, {scratch.path("d/b.bin"), scratch.path("d/none")}, {}, true).value();
+  EXPECT_TRUE(list->identity(0));
+  EXPECT_FALSE(list->identity(1)) << "there is no such file";
+}
+
 }  // namespace forebay

@@ -63,6 +63,7 @@ class ImageFolderOpener {
 
   Result<std::unique_ptr<ImageFolder>> open(const ImageFolderOptions& options, std::stop_token stop) {
     source_->labelled_ = options.split_by == "folder";
+    keys_ = KeyTableBuilder(options.keep_versions);
     if (!source_->labelled_ && options.split_by != "none") {
       return invalid_argument(fmt::format("split_by='{}': use \"folder\" or \"none\"", options.split_by));
     }
@@ -100,7 +101,7 @@ class ImageFolderOpener {
         continue;
       }
       if (top && at_top_++ == 0) first_at_top_ = key;
-      keys_.add(key, object.size);
+      keys_.add(key, object.size, object.version);
     }
   }
 
@@ -199,6 +200,14 @@ Source::Fetch ImageFolder::fetch(int64_t id) const {
   fetch.size = keys_.object_bytes(id);
   fetch.request.expected_size = fetch.size;
   return fetch;
+}
+
+std::optional<Hash128> ImageFolder::identity(int64_t id) const {
+  Hasher hasher;
+  if (!hash_object(hasher, key(id), keys_, id)) return std::nullopt;
+  // Classes that come or go change the labels of others.
+  hasher.update_value(labelled_ ? label(id) : int64_t{-1});
+  return hasher.digest();
 }
 
 Status ImageFolder::load(int64_t id, Buffer fetched, Record& record) const {

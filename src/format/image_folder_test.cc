@@ -177,4 +177,34 @@ TEST(ImageFolder, AFailureOfTheStoreEndsTheListing) {
   EXPECT_EQ(open(store, "").status().code(), Code::kUnavailable);
 }
 
+TEST(ImageFolder, ASampleIsIdentifiedByItsFileAndItsLabel) {
+  ScratchFolder scratch;
+  scratch.write("b/1.jpg", "one");
+  scratch.write("b/2.jpg", "two");
+  const auto identities = [&](bool keep_versions) {
+    const auto folder = open(local_store(scratch.path()), "", {.keep_versions = keep_versions}).value();
+    std::map<std::string, std::optional<Hash128>> found;
+    for (int64_t id = 0; id < folder->size(); ++id) found[folder->key(id)] = folder->identity(id);
+    return found;
+  };
+  EXPECT_FALSE(identities(false)[scratch.path("b/1.jpg")]) << "nobody asked for versions";
+  const auto before = identities(true);
+  ASSERT_TRUE(before.at(scratch.path("b/1.jpg")));
+  EXPECT_EQ(before, identities(true));
+
+  scratch.write("b/0.jpg", "new");
+  scratch.write("b/aside", "TWO");
+  std::filesystem::rename(scratch.path("b/aside"), scratch.path("b/2.jpg"));
+  auto after = identities(true);
+  EXPECT_EQ(after[scratch.path("b/1.jpg")], before.at(scratch.path("b/1.jpg"))) << "another file came";
+  EXPECT_NE(after[scratch.path("b/2.jpg")], before.at(scratch.path("b/2.jpg"))) << "this file is another one";
+
+  scratch.write("a/1.jpg", "another class");
+  EXPECT_NE(identities(true)[scratch.path("b/1.jpg")], before.at(scratch.path("b/1.jpg"))) << "its label is 1 now";
+}
+
+TEST(ImageFolder, WhereAStoreKnowsNoVersionsNothingIsIdentified) {
+  EXPECT_FALSE(open(with({"a/1.jpg"}), "", {.keep_versions = true}).value()->identity(0));
+}
+
 }  // namespace forebay

@@ -42,6 +42,17 @@ Hash128 KeyTable::version() const {
   return hasher.digest();
 }
 
+bool hash_object(Hasher& hasher, std::string_view display_name, const KeyTable& keys, int64_t id) {
+  if (keys.object_version(id) == 0) return false;
+  for (const std::string_view text : {display_name, keys.key(id)}) {
+    hasher.update_value(static_cast<uint64_t>(text.size()));
+    hasher.update(text);
+  }
+  hasher.update_value(keys.object_bytes(id));
+  hasher.update_value(keys.object_version(id));
+  return true;
+}
+
 int64_t KeyTable::lower_bound(std::string_view wanted) const {
   int64_t low = 0, high = size();
   while (low < high) {
@@ -54,8 +65,8 @@ int64_t KeyTable::lower_bound(std::string_view wanted) const {
   return low;
 }
 
-void KeyTableBuilder::add(std::string_view key, uint64_t object_bytes) {
-  entries_.push_back({arena_.size(), key.size(), object_bytes});
+void KeyTableBuilder::add(std::string_view key, uint64_t object_bytes, uint64_t object_version) {
+  entries_.push_back({arena_.size(), key.size(), object_bytes, object_version});
   arena_ += key;
 }
 
@@ -100,12 +111,14 @@ KeyTable KeyTableBuilder::pack() const {
   table.arena_ = std::shared_ptr<uint8_t>(new uint8_t[arena_.size() + 1], std::default_delete<uint8_t[]>());
   table.ends_ = PackedInts(entries_.size(), arena_.size());
   table.sizes_ = PackedInts(entries_.size(), largest);
+  if (keeps_versions_) table.versions_.reserve(entries_.size());
   uint64_t end = 0;
   for (const Entry& entry : entries_) {
     std::memcpy(table.arena_.get() + end, arena_.data() + entry.begin, entry.length);
     end += entry.length;
     table.ends_.push_back(end);
     table.sizes_.push_back(entry.object_bytes);
+    if (keeps_versions_) table.versions_.push_back(entry.object_version);
   }
   return table;
 }

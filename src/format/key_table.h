@@ -37,7 +37,8 @@ class PackedInts {
   std::vector<uint64_t> eight_;
 };
 
-/// The keys and sizes of a data set: the bytes of the keys plus 8 to 16 a sample. Immutable, so any thread may read it.
+/// The keys and sizes of a data set: the bytes of the keys plus 8 to 16 a sample, and 8 more where versions of objects are
+/// kept. Immutable, so any thread may read it.
 class KeyTable {
  public:
   KeyTable() = default;
@@ -46,8 +47,12 @@ class KeyTable {
   /// The same, sharing the table's memory.
   Buffer key_buffer(int64_t id) const;
   uint64_t object_bytes(int64_t id) const { return sizes_[static_cast<size_t>(id)]; }
-  uint64_t index_bytes() const { return arena_bytes_ + ends_.bytes() + sizes_.bytes(); }
-  /// Of keys and sizes in id order.
+  /// ObjectInfo::version; 0 where it is not known, or none are kept.
+  uint64_t object_version(int64_t id) const { return versions_.empty() ? 0 : versions_[static_cast<size_t>(id)]; }
+  uint64_t index_bytes() const {
+    return arena_bytes_ + ends_.bytes() + sizes_.bytes() + versions_.capacity() * sizeof(uint64_t);
+  }
+  /// Of keys and sizes in id order, whatever the versions of the objects.
   Hash128 version() const;
   /// Number of keys before `key` in byte order. Only for tables that were sorted.
   int64_t lower_bound(std::string_view key) const;
@@ -57,14 +62,21 @@ class KeyTable {
   std::shared_ptr<uint8_t> arena_;
   uint64_t arena_bytes_ = 0;
   PackedInts ends_, sizes_;
+  std::vector<uint64_t> versions_;
 };
+
+/// What identifies an object as Source::identity() needs it: what messages call it, its key, size and version. False where
+/// the version is not known.
+bool hash_object(Hasher& hasher, std::string_view display_name, const KeyTable& keys, int64_t id);
 
 /// Gathers keys in any order. One thread at a time.
 class KeyTableBuilder {
  public:
-  void add(std::string_view key, uint64_t object_bytes);
+  explicit KeyTableBuilder(bool keeps_versions = false) : keeps_versions_(keeps_versions) {}
+  void add(std::string_view key, uint64_t object_bytes, uint64_t object_version = 0);
   /// Later sizes, where keys are known before them.
   void set_object_bytes(size_t i, uint64_t object_bytes) { entries_[i].object_bytes = object_bytes; }
+  void set_object_version(size_t i, uint64_t version) { entries_[i].object_version = version; }
   size_t size() const { return entries_.size(); }
   std::string_view key(size_t i) const { return view(entries_[i]); }
 
@@ -75,12 +87,13 @@ class KeyTableBuilder {
 
  private:
   struct Entry {
-    uint64_t begin, length, object_bytes;
+    uint64_t begin, length, object_bytes, object_version;
   };
   std::string_view view(const Entry& e) const { return {arena_.data() + e.begin, e.length}; }
   void sort_entries();
   KeyTable pack() const;
 
+  bool keeps_versions_;
   std::string arena_;
   std::vector<Entry> entries_;
 };

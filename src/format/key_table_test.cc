@@ -79,4 +79,18 @@ TEST(KeyTable, KeyBuffersOutliveTheTable) {
   EXPECT_EQ(std::string_view(reinterpret_cast<const char*>(kept.data()), kept.size()), "some/key");
 }
 
+TEST(KeyTable, VersionsOfObjectsAreKeptWhereAskedForAndNeverChangeTheTablesOwn) {
+  KeyTableBuilder with(true), without;
+  for (KeyTableBuilder* builder : {&with, &without}) {
+    builder->add("b", 2, 22);
+    builder->add("a", 1, 11);
+  }
+  const KeyTable kept = std::move(with).sorted(), left = std::move(without).sorted();
+  EXPECT_EQ(kept.object_version(0), 11u);
+  EXPECT_EQ(kept.object_version(1), 22u);
+  EXPECT_EQ(left.object_version(0), 0u);
+  EXPECT_EQ(kept.version(), left.version());
+  EXPECT_EQ(kept.index_bytes(), left.index_bytes() + 16);
+}
+
 }  // namespace forebay

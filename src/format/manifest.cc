@@ -150,8 +150,9 @@ Result<Objects> find_objects(const StoreAndPath& manifest, const ColumnBuilder& 
   return objects;
 }
 
-Result<KeyTableBuilder> keys_of(const ColumnBuilder& paths, const PathRule& rule, const StoreAndPath& manifest) {
-  KeyTableBuilder keys;
+Result<KeyTableBuilder> keys_of(const ColumnBuilder& paths, const PathRule& rule, const StoreAndPath& manifest,
+                                bool keep_versions) {
+  KeyTableBuilder keys(keep_versions);
   for (int64_t i = 0; i < paths.size(); ++i) {
     Status checked = rule.check(paths.text(i));
     if (checked.ok() && !rule.confined && rule.store != manifest.name && url_scheme(paths.text(i)).empty()) {
@@ -172,9 +173,11 @@ Status ask_sizes(Store& store, const ColumnBuilder& paths, const PathRule& rule,
   int64_t found = 0;
   FOREBAY_RETURN_IF_ERROR(stat_all(
       store, paths.size(), [&](int64_t i) { return rule(paths.text(i)); }, stop,
-      [&](int64_t i, std::optional<uint64_t> size) {
-        keys.set_object_bytes(static_cast<size_t>(i), size.value_or(0));
-        found += size ? 1 : 0;
+      [&](int64_t i, const ObjectInfo* info) {
+        if (info == nullptr) return;
+        keys.set_object_bytes(static_cast<size_t>(i), info->size);
+        keys.set_object_version(static_cast<size_t>(i), info->version);
+        ++found;
       }));
   if (found > 0) return {};
   const std::string first = rule(paths.text(0));
@@ -205,7 +208,7 @@ Result<std::unique_ptr<Source>> open(const StoreAndPath& place, const OpenManife
   FOREBAY_ASSIGN(ManifestTable table,
                  parse_manifest(format, options.path_column, PieceReader(*place.store, place.path, info.size, stop)));
   FOREBAY_ASSIGN(Objects objects, find_objects(place, table.paths, options));
-  FOREBAY_ASSIGN(KeyTableBuilder keys, keys_of(table.paths, objects.rule, place));
+  FOREBAY_ASSIGN(KeyTableBuilder keys, keys_of(table.paths, objects.rule, place, options.keep_versions));
   SizesAre sizes = SizesAre::kKnown;
   if (objects.store->remote()) {
     sizes = take_sizes(table.columns, keys);

@@ -39,6 +39,19 @@ uint64_t ObjectSource::index_bytes() const {
   return bytes;
 }
 
+std::optional<Hash128> ObjectSource::identity(int64_t id) const {
+  Hasher hasher;
+  if (!hash_object(hasher, key(id), keys_, id)) return std::nullopt;
+  for (const Column& column : columns_) {
+    const Value value = column.value(id);
+    const Buffer& bytes = value.kind == FieldKind::kTensor ? value.tensor.buffer : value.bytes;
+    hasher.update(column.field().to_string());
+    hasher.update_value(static_cast<uint64_t>(bytes.size()));
+    hasher.update(bytes.data(), bytes.size());
+  }
+  return hasher.digest();
+}
+
 Source::Fetch ObjectSource::fetch(int64_t id) const {
   Fetch fetch;
   fetch.store = store_.get();

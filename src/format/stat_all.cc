@@ -18,19 +18,19 @@ struct Progress {
 }  // namespace
 
 Status stat_all(Store& store, int64_t count, const std::function<std::string(int64_t)>& key, std::stop_token stop,
-                const std::function<void(int64_t, std::optional<uint64_t>)>& on_size) {
+                const std::function<void(int64_t, const ObjectInfo*)>& on_info) {
   const auto progress = std::make_shared<Progress>();
   std::unique_lock lock(progress->mutex);
   for (int64_t i = 0; i < count && progress->error.ok(); ++i) {
     progress->answered.wait(lock, [&] { return progress->in_flight < kInFlight; });
     ++progress->in_flight;
     lock.unlock();
-    store.stat(key(i), stop, [progress, i, &on_size](Result<ObjectInfo> info) {
+    store.stat(key(i), stop, [progress, i, &on_info](Result<ObjectInfo> info) {
       const std::lock_guard in_answer(progress->mutex);
       if (info.ok())
-        on_size(i, info->size);
+        on_info(i, &*info);
       else if (info.status().code() == Code::kNotFound)
-        on_size(i, std::nullopt);
+        on_info(i, nullptr);
       else if (progress->error.ok())
         progress->error = info.status();
       --progress->in_flight;

@@ -197,6 +197,10 @@ class Compiler {
       FOREBAY_ASSIGN(begin, add_unit_ops(reduced, inference));
     }
     for (size_t i = begin; i < reduced.steps.size(); ++i) {
+      if (steps[reduced.steps[i]].name == "cache") {
+        FOREBAY_RETURN_IF_ERROR(add_cache(reduced, inference, i));
+        continue;
+      }
       FOREBAY_RETURN_IF_ERROR(add_step(reduced.steps[i], inference.schemas[i - 1], inference.schemas[i]));
     }
     kept_ = reduced.steps;
@@ -260,9 +264,10 @@ class Compiler {
       const OpSpec& op = steps[reduced.steps[i]];
       const OpDef* def = catalog().find(op.name);
       if (op.name == "cache") {
+        if (!input_.open_cache) continue;
         units_->cached_after = units_->ops.size();
-        units_->cache = input_.cache;
         units_->cache_place = place_of(reduced, inference, i);
+        FOREBAY_ASSIGN(units_->cache, input_.open_cache(reduced.steps[i], units_->cache_place));
         continue;
       }
       if (def == nullptr || !def->compile_columns) break;
@@ -275,13 +280,53 @@ class Compiler {
     return i;
   }
 
+  Status add_cache(const Reduced& reduced, const Inference& inference, size_t step) {
+    if (!input_.open_cache) return {};
+    CacheStage stage;
+    stage.schema = inference.schemas[step];
+    stage.place = place_of(reduced, inference, step);
+    for (const Field& field : stage.schema) stage.from_source.push_back(untouched_field(field.name, reduced, step));
+    FOREBAY_ASSIGN(stage.cache, input_.open_cache(reduced.steps[step], stage.place));
+    plan_->cache_stage = plan_->stages.size();
+    plan_->stages.emplace_back(std::move(stage));
+    return {};
+  }
+
+  // The field of the source that `name` is before a step, where nothing has changed its values and it is known without reading.
+  std::optional<size_t> untouched_field(std::string name, const Reduced& reduced, size_t step) const {
+    for (size_t i = step; i-- > 1;) {
+      const OpSpec& op = input_.description->steps()[reduced.steps[i]];
+      if (op.name == "rename") {
+        name = name_before(op, name);
+        continue;
+      }
+      if (op.name == "select") continue;
+      const std::vector<std::string> fields = fields_of(op);
+      const bool makes = op.args.value("name", Json()) == Json(name) || (op.name == "decode_image" && name == "image");
+      if (makes || (fields.empty() && op.name == "map") || std::find(fields.begin(), fields.end(), name) != fields.end())
+        return std::nullopt;
+    }
+    const std::optional<size_t> field = input_.source->schema().find(name);
+    return field && !input_.source->schema()[*field].fetched ? field : std::nullopt;
+  }
+
+  static std::string name_before(const OpSpec& rename, const std::string& name) {
+    for (const auto& [from, to] : rename.args["names"].items()) {
+      if (to == Json(name)) return from;
+    }
+    return name;
+  }
+
   // What an entry holds: the steps that were carried out, and the fields that came of them.
   Hash128 place_of(const Reduced& reduced, const Inference& inference, size_t cache) const {
     Hasher hasher;
     const Hash128 prefix = place_identity(*input_.description, reduced.steps[cache]);
     hasher.update_value(prefix.high);
     hasher.update_value(prefix.low);
-    for (size_t i = 1; i < cache; ++i) hasher.update_value(reduced.steps[i]);
+    for (size_t i = 1; i < cache; ++i) {
+      const OpSpec& op = input_.description->steps()[reduced.steps[i]];
+      hasher.update(op.name + op.args.dump() + ";");
+    }
     for (const Field& field : inference.schemas[cache]) hasher.update(field.to_string() + ";");
     hasher.update_value(kPackedForm);
     return hasher.digest();
@@ -300,12 +345,7 @@ class Compiler {
       const OpSpec& op = steps[kept_[i]];
       if (op.name == "select") continue;
       if (op.name != "rename") return std::nullopt;
-      for (const auto& [from, to] : op.args["names"].items()) {
-        if (to == Json(name)) {
-          name = from;
-          break;
-        }
-      }
+      name = name_before(op, name);
     }
     return input_.as_filter ? std::nullopt : input_.source->schema().find(name);
   }

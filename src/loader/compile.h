@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -29,8 +30,8 @@ struct CompileInput {
   std::shared_ptr<const Source> source;
   std::shared_ptr<const Selection> selection;
   uint64_t seed = 0;
-  /// Of the pipeline's .cache(), if it has one that is on.
-  std::shared_ptr<EntryCache> cache = nullptr;
+  /// Opens the cache of the description's `.cache()` at `step`, for what is identified by `place`. Empty: nothing is kept.
+  std::function<Result<std::shared_ptr<EntryCache>>(size_t step, const Hash128& place)> open_cache = {};
 };
 
 /// From what the user said to what the runner runs. Steps whose results nobody looks at are left out, and with them the reads

@@ -13,6 +13,7 @@
 #include "base/unit_source.h"
 #include "loader/filter_pass.h"
 #include "loader/open_source.h"
+#include "loader/open_step_cache.h"
 #include "loader/ordering.h"
 #include "loader/selection.h"
 #include "loader/sizing.h"
@@ -57,6 +58,15 @@ const Store* store_of(const ExecutionPlan& plan) {
   return plan.fetches && plan.selection->size() > 0 ? plan.source->fetch(plan.selection->id_at(0)).store : nullptr;
 }
 
+CacheTierStats tier_stats(const TierStats& tier) {
+  return {tier.hits, tier.entries, tier.bytes, tier.budget_bytes, tier.declined, tier.damaged, tier.off};
+}
+
+CacheStatsEntry cache_stats(const CacheStats& cache) {
+  return {cache.place,  cache.description, tier_stats(cache.ram), tier_stats(cache.disk),
+          cache.misses, cache.index_bytes, cache.seen_bytes,      cache.hit_ratio, cache.optimum};
+}
+
 StepStats step_stats(std::string name, const StepCounters& counters) {
   return {std::move(name),
           counters.samples,
@@ -85,6 +95,7 @@ struct Loader::Impl {
   std::shared_ptr<const ExecutionPlan> plan;
   std::shared_ptr<const Itinerary> itinerary;
   std::optional<ErrorLog> errors;
+  std::vector<std::shared_ptr<TieredCache>> caches;
 
   bool epoch_over = false;  // the last batch has been delivered, the end has not been told
 
@@ -167,7 +178,13 @@ Status Loader::Impl::prepare() {
                                  .world_size = place.world_size,
                                  .last = last_policy(find_step(description(), "batch"))};
   FOREBAY_RETURN_IF_ERROR(schedule.check());
-  FOREBAY_ASSIGN(plan, compile({&description(), description().steps().size(), false, source, selection, options.seed}));
+  CompileInput input{&description(), description().steps().size(), false, source, selection, options.seed};
+  input.open_cache = [this](size_t step, const Hash128& cached) -> Result<std::shared_ptr<EntryCache>> {
+    FOREBAY_ASSIGN(auto cache, open_step_cache(description().steps()[step], cached, description(), step));
+    caches.push_back(cache);
+    return std::shared_ptr<EntryCache>(std::move(cache));
+  };
+  FOREBAY_ASSIGN(plan, compile(input));
   FOREBAY_ASSIGN(Ordering ordering,
                  choose_order(find_step(description(), "shuffle"), *source, *selection, options.seed));
   SizingInput sizing = sizes;
@@ -322,6 +339,8 @@ LoaderStats Loader::stats() const {
   for (const Stage& stage : plan.stages) {
     if (const auto* foreign = std::get_if<ForeignStage>(&stage)) {
       stats.steps.push_back(step_stats(foreign->name, *foreign->counters));
+    } else if (const auto* cache = std::get_if<CacheStage>(&stage)) {
+      stats.steps.push_back(step_stats("cache", *cache->counters));
     } else {
       for (const NativeOp& op : std::get<NativeStage>(stage).ops)
         stats.steps.push_back(step_stats(op.name, *op.counters));
@@ -343,6 +362,7 @@ LoaderStats Loader::stats() const {
                             .hedges_won = store.hedges_won,
                             .seconds = store.seconds});
   }
+  for (const auto& cache : impl_->caches) stats.caches.push_back(cache_stats(cache->stats()));
   stats.index_bytes = impl_->source->index_bytes();
   const std::shared_ptr<Runner> runner = impl_->current();
   if (!runner) return stats;

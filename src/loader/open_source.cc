@@ -11,6 +11,7 @@
 #include "format/manifest.h"
 #include "format/open_store.h"
 #include "loader/compile.h"
+#include "loader/table_args.h"
 
 namespace forebay {
 
@@ -25,8 +26,9 @@ Result<std::unique_ptr<ImageFolder>> open_images(const OpSpec& source, const Ope
   const std::string root = text_arg(source, "root");
   if (root.empty()) return invalid_argument("images: the root is empty; give the folder that holds the class folders");
   FOREBAY_ASSIGN(StoreAndPath place, open_store(root, options.storage_options));
-  return open_image_folder(std::move(place.store), place.path, {.split_by = text_arg(source, "split_by", "folder")},
-                           options.stop);
+  return open_image_folder(
+      std::move(place.store), place.path,
+      {.split_by = text_arg(source, "split_by", "folder"), .keep_versions = options.keep_versions}, options.stop);
 }
 
 /// '?' begins the query of a URL and is no wildcard.
@@ -49,8 +51,8 @@ Result<std::unique_ptr<Source>> open_files_of(const OpSpec& source, const OpenSo
     return invalid_argument("files: nothing is given; give a pattern such as 'photos/**/*.jpg', or a list of files");
   FOREBAY_ASSIGN(StoreAndPath place, open_store(names.front(), options.storage_options));
   if (given.is_string() && place.name == "http") return open_urls(std::move(place), names.front(), options);
-  if (given.is_string()) return open_files(std::move(place.store), place.path, options.stop);
-  return open_file_list(std::move(place), names, options.stop);
+  if (given.is_string()) return open_files(std::move(place.store), place.path, options.stop, options.keep_versions);
+  return open_file_list(std::move(place), names, options.stop, options.keep_versions);
 }
 
 bool is_local(const std::string& url) {
@@ -77,6 +79,7 @@ Result<std::unique_ptr<Source>> open_manifest_of(const OpSpec& source, const Ope
     elsewhere = true;
     return open_store(other, options.storage_options);
   };
+  how.keep_versions = options.keep_versions;
   how.path_column = text_arg(source, "path", "path");
   if (const std::string root = text_arg(source, "root"); !root.empty()) how.root = root;
   auto opened = open_manifest(std::move(*place), how, options.stop);
@@ -145,6 +148,11 @@ Result<std::shared_ptr<const Source>> open_source(const OpSpec& source, const Op
       return invalid_argument("dataset: its length is missing or negative");
     const std::string& name = source.attachment_name.empty() ? source.name : source.attachment_name;
     return std::shared_ptr<const Source>(std::make_shared<DatasetSource>(name, size.get<int64_t>()));
+  }
+  if (is_table(source)) {
+    FOREBAY_ASSIGN(std::shared_ptr<const Source> opened,
+                   open_table_source(source, options.storage_options, options.stop));
+    return opened;
   }
   return problems_as_status(check(Description(source)));
 }

@@ -14,6 +14,7 @@ namespace forebay {
 struct OpenSourceOptions {
   std::map<std::string, std::string> storage_options;
   std::stop_token stop;
+  bool keep_versions = false;  ///< of objects, for Source::identity()
 };
 
 /// Opens what step 0 of a description names: reads the listing or the manifest, maps the arrays.

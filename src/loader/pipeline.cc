@@ -1,9 +1,13 @@
 #include "forebay/pipeline.h"
 
+#include <cmath>
+#include <limits>
+
 #include <fmt/format.h>
 
 #include "loader/compile.h"
 #include "loader/open_source.h"
+#include "loader/table_args.h"
 #include "loader/user_code.h"
 #include "pipeline/description.h"
 
@@ -26,6 +30,20 @@ Json range_json(const JitterRange& range) {
 template <typename T>
 Json optional_json(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
+}
+
+// Whole numbers are written as such in every face, so that equal pipelines have equal fingerprints; infinities as words,
+// since JSON has no others.
+Json number_json(double value) {
+  constexpr double kExact = 0x1p53;
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  return value == std::floor(value) && std::abs(value) <= kExact ? Json(static_cast<int64_t>(value)) : Json(value);
+}
+
+Json value_json(const TableValue& value) {
+  if (const auto* number = std::get_if<double>(&value)) return number_json(*number);
+  return std::visit([](const auto& one) { return Json(one); }, value);
 }
 
 // Arguments that say nothing are left out, so that a description reads like what was typed.
@@ -79,6 +97,28 @@ Pipeline arrays(std::map<std::string, Array> fields) {
     data->push_back(std::move(array));
   }
   return source("arrays", {{"fields", std::move(names)}}, std::move(data), std::move(text));
+}
+
+namespace {
+Pipeline table(std::string format, Json pattern, const TableOptions& options) {
+  Json args = {{"pattern", std::move(pattern)}};
+  args.update(table_args(options));
+  return source(std::move(format), std::move(args));
+}
+}  // namespace
+
+Pipeline parquet(std::string pattern, TableOptions options) { return table("parquet", std::move(pattern), options); }
+Pipeline parquet(std::vector<std::string> names, TableOptions options) {
+  return table("parquet", std::move(names), options);
+}
+Pipeline arrow(std::string pattern, TableOptions options) { return table("arrow", std::move(pattern), options); }
+Pipeline arrow(std::vector<std::string> names, TableOptions options) {
+  return table("arrow", std::move(names), options);
+}
+
+Result<Pipeline> arrow_streams(std::span<void* const> streams, TableOptions options) {
+  FOREBAY_ASSIGN(OpSpec step, arrow_streams_step(streams, table_args(options)));
+  return Pipeline(std::make_shared<const Description>(std::move(step)));
 }
 
 Pipeline Pipeline::shuffle(ShuffleOptions options) const {
@@ -142,7 +182,9 @@ Pipeline Pipeline::cast(std::string_view dtype, CastOptions options) const {
 }
 Pipeline Pipeline::map(MapFunction function, MapOptions options) const {
   auto attachment = std::make_shared<MapAttachment>(MapAttachment{std::move(function)});
-  return then(*this, "map", object({{"fields", field_json(options.fields)}, {"adds", field_json(options.adds)}}),
+  return then(*this, "map", object({{"fields", field_json(options.fields)},
+                      {"adds", field_json(options.adds)},
+                      {"version", options.version.empty() ? Json() : Json(options.version)}}),
               std::move(attachment), "<" + options.name + ">");
 }
 Pipeline Pipeline::filter(FilterFunction function, FilterOptions options) const {
@@ -155,9 +197,40 @@ Pipeline Pipeline::rename(std::map<std::string, std::string> names) const {
   return then(*this, "rename", {{"names", std::move(names)}});
 }
 Pipeline Pipeline::take(int64_t n) const { return then(*this, "take", {{"n", n}}); }
+Pipeline Pipeline::hash_bucket(int64_t buckets, HashBucketOptions options) const {
+  return then(*this, "hash_bucket",
+              object({{"buckets", buckets}, {"field", field_json(options.field)}, {"salt", options.salt}}));
+}
+Pipeline Pipeline::clip(ClipOptions options) const {
+  // Infinity as a limit is none.
+  const auto bound = [](std::optional<double> value, double none) {
+    return value && *value != none ? number_json(*value) : Json();
+  };
+  return then(*this, "clip",
+              object({{"min", bound(options.min, -std::numeric_limits<double>::infinity())},
+                      {"max", bound(options.max, std::numeric_limits<double>::infinity())},
+                      {"field", field_json(options.field)}}));
+}
+Pipeline Pipeline::log1p(Fields field) const { return then(*this, "log1p", object({{"field", field_json(field)}})); }
+Pipeline Pipeline::fill_null(TableValue value, Fields field) const {
+  return then(*this, "fill_null", object({{"value", value_json(value)}, {"field", field_json(field)}}));
+}
+Pipeline Pipeline::stack(Fields fields, std::string name) const {
+  return then(*this, "stack", object({{"fields", field_json(fields)}, {"name", std::move(name)}}));
+}
 Pipeline Pipeline::pad(std::string_view field, double value, PadOptions options) const {
   return then(*this, "pad",
               object({{"field", std::string(field)}, {"value", value}, {"length", optional_json(options.length)}}));
+}
+Pipeline Pipeline::cache(CacheStepOptions options) const {
+  const auto bytes = [](const ByteSize& size) {
+    return std::visit([](const auto& value) { return Json(value); }, size);
+  };
+  return then(*this, "cache",
+              object({{"ram", bytes(options.ram)},
+                      {"disk", bytes(options.disk)},
+                      {"dir", options.dir.empty() ? Json() : Json(options.dir)},
+                      {"compression", options.compression.empty() ? Json() : Json(options.compression)}}));
 }
 Pipeline Pipeline::batch(int64_t n, BatchOptions options) const {
   return then(*this, "batch", {{"n", n}, {"last", std::move(options.last)}});

@@ -5,7 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "base/byte_size.h"
 #include "base/suggest.h"
+#include "ops/column/record_of_columns.h"
 
 namespace forebay {
 namespace {
@@ -30,6 +32,12 @@ bool is_one_or_list(const Json& value, Test test) {
 bool is_number(const Json& value) { return value.is_number(); }
 bool is_text(const Json& value) { return value.is_string(); }
 
+std::optional<uint64_t> bytes_of(const Json& value) {
+  if (value.is_string()) return parse_byte_size(value.get<std::string>());
+  if (!is_integer(value) || value.get<int64_t>() < 0) return std::nullopt;
+  return value.get<uint64_t>();
+}
+
 bool has_type(const Json& value, ArgType type) {
   switch (type) {
     case ArgType::kInt: return is_integer(value);
@@ -40,6 +48,7 @@ bool has_type(const Json& value, ArgType type) {
     case ArgType::kFloats: return is_one_or_list(value, is_number);
     case ArgType::kFields: return is_one_or_list(value, is_text);
     case ArgType::kDType: return value.is_string() && dtype_from_name(value.get<std::string>()).has_value();
+    case ArgType::kBytes: return bytes_of(value).has_value();
     case ArgType::kJson: return true;
   }
   return true;
@@ -56,6 +65,7 @@ std::string_view type_words(ArgType type) {
     case ArgType::kFields: return "a field's name or a list of names";
     case ArgType::kDType:
       return "bool, uint8, int8, uint16, int16, uint32, int32, uint64, int64, float16, float32 or float64";
+    case ArgType::kBytes: return "bytes as a number or as a text such as \"2GiB\"";
     case ArgType::kJson: return "a value";
   }
   return "a value";
@@ -80,6 +90,20 @@ class NamedOp final : public RecordOp {
  private:
   std::string name_;
   std::unique_ptr<RecordOp> op_;
+};
+
+class NamedColumnOp final : public ColumnOp {
+ public:
+  NamedColumnOp(std::string name, std::unique_ptr<ColumnOp> op) : name_(std::move(name)), op_(std::move(op)) {}
+  Status apply(Columns& columns, WorkMemory& memory) const override {
+    Status status = op_->apply(columns, memory);
+    if (status.ok()) return status;
+    return std::move(status).with_operator(name_);
+  }
+
+ private:
+  std::string name_;
+  std::unique_ptr<ColumnOp> op_;
 };
 
 class PassOp final : public RecordOp {
@@ -123,6 +147,8 @@ Size Args::size(std::string_view name) const {
   return {value.front().get<int64_t>(), value.back().get<int64_t>()};
 }
 
+uint64_t Args::bytes(std::string_view name) const { return bytes_of(json(name)).value_or(0); }
+
 DType Args::dtype(std::string_view name) const { return *dtype_from_name(text(name)); }
 
 void check_args(const Json& given, std::span<const ArgDef> defs, Problems& problems) {
@@ -165,6 +191,31 @@ std::string quoted_list(std::span<const std::string> names) {
   return text;
 }
 
+namespace {
+
+std::vector<std::string> fields_read(const OpParts& parts, const OpSpec& spec) {
+  if (parts.uses) return parts.uses(spec).reads;
+  for (const ArgDef& arg : parts.args) {
+    if (arg.name == "field" || arg.name == "fields") return Args(spec.args, parts.args).names(arg.name);
+  }
+  return {};
+}
+
+Result<std::unique_ptr<RecordOp>> compile_for_records(const OpParts& parts, const OpSpec& spec, const Schema& before,
+                                                      uint32_t random_index) {
+  const Args args(spec.args, parts.args);
+  if (parts.compile) return parts.compile(args, before, random_index);
+  if (!parts.compile_columns) return std::unique_ptr<RecordOp>(std::make_unique<PassOp>());
+  FOREBAY_ASSIGN(auto op, parts.compile_columns(args, before));
+  Schema after = before;
+  std::vector<Problem> found;
+  Problems problems(found);
+  parts.infer(args, after, problems);
+  return record_of_columns(std::move(op), fields_read(parts, spec), before, after);
+}
+
+}  // namespace
+
 OpDef make_op(OpParts parts) {
   const auto shared = std::make_shared<const OpParts>(std::move(parts));
   OpDef def;
@@ -182,10 +233,17 @@ OpDef make_op(OpParts parts) {
   };
   def.compile = [shared](const OpSpec& spec, const Schema& before,
                          uint32_t random_index) -> Result<std::unique_ptr<RecordOp>> {
-    if (!shared->compile) return std::unique_ptr<RecordOp>(std::make_unique<PassOp>());
-    FOREBAY_ASSIGN(auto op, shared->compile(Args(spec.args, shared->args), before, random_index));
+    FOREBAY_ASSIGN(auto op, compile_for_records(*shared, spec, before, random_index));
     return std::unique_ptr<RecordOp>(std::make_unique<NamedOp>(shared->name, std::move(op)));
   };
+  if (shared->compile_columns) {
+    def.compile_columns = [shared](const OpSpec& spec, const Schema& before) -> Result<std::unique_ptr<ColumnOp>> {
+      FOREBAY_ASSIGN(auto op, shared->compile_columns(Args(spec.args, shared->args), before));
+      if (!op) return op;
+      return std::unique_ptr<ColumnOp>(std::make_unique<NamedColumnOp>(shared->name, std::move(op)));
+    };
+  }
+  def.uses = shared->uses;
   return def;
 }
 

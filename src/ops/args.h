@@ -47,6 +47,8 @@ class Args {
   /// n or [n] for a square, or [height, width].
   Size size(std::string_view name) const;
   DType dtype(std::string_view name) const;
+  /// A number of bytes, or a text such as "2GiB".
+  uint64_t bytes(std::string_view name) const;
   const Json& json(std::string_view name) const;
 
  private:
@@ -72,7 +74,12 @@ struct OpParts {
   /// Called with arguments of the right types.
   std::function<void(const Args&, Schema&, Problems&)> infer;
   /// Absent for what the loader does itself.
-  std::function<Result<std::unique_ptr<RecordOp>>(const Args&, const Schema& before, uint32_t random_index)> compile;
+  std::function<Result<std::unique_ptr<RecordOp>>(const Args&, const Schema& before, uint32_t random_index)> compile =
+      nullptr;
+  /// Where it is there and compile() is not, single samples go through it, too, as columns of one row.
+  std::function<Result<std::unique_ptr<ColumnOp>>(const Args&, const Schema& before)> compile_columns = nullptr;
+  /// See OpDef. Called with arguments that nobody has checked.
+  std::function<FieldUse(const OpSpec&)> uses = nullptr;
 };
 
 /// Checks arguments before infer() and names operator and sample in every error of a run. Where arguments are wrong the

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "ops/args.h"
+#include "ops/column/cast_columns.h"
 #include "ops/image/cast_elements.h"
 #include "ops/image/lazy_image.h"
 #include "ops/picture_fields.h"
@@ -15,7 +16,8 @@ class CastTensor final : public Deferred {
   DType dtype() const override { return dtype_; }
   Shape shape() const override { return tensor_.shape; }
   Status write(std::span<uint8_t> out, WorkMemory&) override {
-    cast_elements(tensor_.dtype, tensor_.buffer.data(), dtype_, out.data(), tensor_.shape.elements());
+    cast_elements(tensor_.dtype, tensor_.buffer.data(), dtype_, out.data(), tensor_.shape.elements(),
+                  Rounding::kTowardZero);
     return {};
   }
   std::unique_ptr<Deferred> clone() const override { return std::make_unique<CastTensor>(*this); }
@@ -76,26 +78,36 @@ void infer(const Args& args, Schema& schema, Problems& problems) {
   }
 }
 
+bool is_picture(const Field& field) { return field.image && field.kind == FieldKind::kTensor; }
+
 Result<std::unique_ptr<RecordOp>> compile(const Args& args, const Schema& before, uint32_t) {
   std::vector<CastField> fields;
   for (const std::string& name : args.names("field")) {
     const size_t index = *before.find(name);
-    fields.push_back(
-        {index, name, before[index].image && before[index].kind == FieldKind::kTensor, before[index].channels_first});
+    fields.push_back({index, name, is_picture(before[index]), before[index].channels_first});
   }
   return std::unique_ptr<RecordOp>(std::make_unique<Cast>(std::move(fields), args.dtype("dtype")));
+}
+
+Result<std::unique_ptr<ColumnOp>> compile_columns(const Args& args, const Schema& before) {
+  for (const std::string& name : args.names("field")) {
+    if (is_picture(before[*before.find(name)])) return std::unique_ptr<ColumnOp>();
+  }
+  return cast_columns(args.names("field"), args.dtype("dtype"));
 }
 
 }  // namespace
 
 OpDef cast_op() {
-  return make_op(
-      {.name = "cast",
-       .help = "Another type of numbers. To integers: rounded half to even, saturated, NaN to 0. To bool: not 0.",
-       .args = {{"dtype", ArgType::kDType, true, nullptr, "\"uint8\", \"float16\", ..."}, field_arg()},
-       .random = false,
-       .infer = infer,
-       .compile = compile});
+  return make_op({.name = "cast",
+                  .help = "Another type of numbers, as NumPy converts: to integers toward zero (pictures: rounded half "
+                          "to even). What does not "
+                          "fit becomes the nearest end of the type, NaN 0.",
+                  .args = {{"dtype", ArgType::kDType, true, nullptr, "\"uint8\", \"float16\", ..."}, field_arg()},
+                  .random = false,
+                  .infer = infer,
+                  .compile = compile,
+                  .compile_columns = compile_columns});
 }
 
 }  // namespace forebay

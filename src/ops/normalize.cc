@@ -5,6 +5,9 @@
 #include <fmt/format.h>
 
 #include "ops/args.h"
+#include "ops/column/column.h"
+#include "ops/column/normalize_columns.h"
+#include "ops/column/record_of_columns.h"
 #include "ops/picture_fields.h"
 #include "ops/registry.h"
 
@@ -48,11 +51,39 @@ class Normalize final : public RecordOp {
   std::vector<double> mean_, std_;
 };
 
+// Fields that nobody knew before: pictures or numbers, as the sample shows.
+class NormalizeEither final : public RecordOp {
+ public:
+  NormalizeEither(std::vector<size_t> fields, std::unique_ptr<RecordOp> pictures, std::unique_ptr<RecordOp> numbers)
+      : fields_(std::move(fields)), pictures_(std::move(pictures)), numbers_(std::move(numbers)) {}
+
+  Status apply(Record& record, const SampleContext& context) const override {
+    const bool numbers = std::all_of(fields_.begin(), fields_.end(), [&](size_t index) {
+      return record[index].kind == FieldKind::kTensor && record[index].shape().rank() <= 1;
+    });
+    if (numbers && !numbers_) {
+      return unsupported(
+          fmt::format("{} columns, and another number of means or deviations; give one number, or one for each column",
+                      fields_.size()));
+    }
+    return (numbers ? numbers_ : pictures_)->apply(record, context);
+  }
+
+ private:
+  std::vector<size_t> fields_;
+  std::unique_ptr<RecordOp> pictures_, numbers_;  // null: there are not as many means or deviations as fields
+};
+
+bool is_numbers(const Field& field) {
+  return field.kind == FieldKind::kTensor && !field.image && field.shape.rank() <= 1;
+}
+
 void check_numbers(const Args& args, Problems& problems) {
   for (const std::string_view name : {"mean", "std"}) {
     const std::vector<double> numbers = args.numbers(name);
     if (numbers.empty() || !std::all_of(numbers.begin(), numbers.end(), [](double x) { return std::isfinite(x); })) {
-      problems.add(fmt::format("{} is {}", name, args.json(name).dump()), "give one number, or one for each channel");
+      problems.add(fmt::format("{} is {}", name, args.json(name).dump()),
+                   "give one number, or one for each channel or column");
     }
   }
   for (const double deviation : args.numbers("std")) {
@@ -73,6 +104,27 @@ void check_counts(const Args& args, const Field& field, Problems& problems) {
   }
 }
 
+void infer_numbers(const Args& args, Schema& schema, Problems& problems) {
+  const std::vector<std::string> names = args.names("field");
+  const auto fields = check_columns(names, ColumnNeed::kNumbersAndBool, "normalize", schema, problems);
+  for (const std::string_view name : {"mean", "std"}) {
+    const size_t given = args.numbers(name).size();
+    if (given <= 1 || given == names.size()) continue;
+    problems.add(
+        fmt::format("{} has {} numbers for {} column{}", name, given, names.size(), names.size() == 1 ? "" : "s"),
+        names.size() == 1 ? "give one number" : fmt::format("give one number or {}", names.size()));
+  }
+  for (const size_t index : fields) {
+    if (is_numbers(schema[index])) {
+      schema[index].dtype = DType::kFloat32;
+    } else if (schema[index].kind != FieldKind::kAny) {
+      problems.add(fmt::format("the field '{}' is a picture, and others named with it are columns of numbers",
+                               schema[index].name),
+                   "give pictures a .normalize of their own");
+    }
+  }
+}
+
 // Channels first, unless .layout() said otherwise.
 void set_normalized(Field& field) {
   if (!field.layout_chosen && field.kind == FieldKind::kTensor && !field.channels_first) {
@@ -81,12 +133,18 @@ void set_normalized(Field& field) {
   }
   if (!field.layout_chosen) field.channels_first = true;
   field.dtype = DType::kFloat32;
-  field.normalized = true;
+  field.normalized = field.kind == FieldKind::kTensor;
 }
 
 void infer(const Args& args, Schema& schema, Problems& problems) {
   check_numbers(args, problems);
-  for (const std::string& name : args.names("field")) {
+  const std::vector<std::string> names = args.names("field");
+  const bool numbers = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+    const auto index = schema.find(name);
+    return index && is_numbers(schema[*index]);
+  });
+  if (numbers) return infer_numbers(args, schema, problems);
+  for (const std::string& name : names) {
     const auto index = schema.find(name);
     if (index && schema[*index].normalized) {
       problems.add(fmt::format("the field '{}' is normalized already", name), "take this .normalize out");
@@ -99,25 +157,57 @@ void infer(const Args& args, Schema& schema, Problems& problems) {
   }
 }
 
-Result<std::unique_ptr<RecordOp>> compile(const Args& args, const Schema& before, uint32_t) {
+std::unique_ptr<RecordOp> normalize_pictures(const Args& args, const Schema& before) {
   std::vector<PictureField> fields = picture_fields(args, before);
   std::vector<bool> keeps_layout;
   for (const PictureField& field : fields) keeps_layout.push_back(before[field.index].layout_chosen);
-  return std::unique_ptr<RecordOp>(std::make_unique<Normalize>(std::move(fields), std::move(keeps_layout),
-                                                               args.numbers("mean"), args.numbers("std")));
+  return std::make_unique<Normalize>(std::move(fields), std::move(keeps_layout), args.numbers("mean"),
+                                     args.numbers("std"));
+}
+
+std::unique_ptr<RecordOp> normalize_numbers(const Args& args, const Schema& before) {
+  const size_t fields = args.names("field").size();
+  for (const size_t given : {args.numbers("mean").size(), args.numbers("std").size()}) {
+    if (given != 1 && given != fields) return nullptr;
+  }
+  return record_of_columns(normalize_columns(args.names("field"), args.numbers("mean"), args.numbers("std")),
+                           args.names("field"), before, before);
+}
+
+Result<std::unique_ptr<RecordOp>> compile(const Args& args, const Schema& before, uint32_t) {
+  std::vector<size_t> fields;
+  for (const std::string& name : args.names("field")) fields.push_back(*before.find(name));
+  const auto is = [&](auto test) {
+    return std::all_of(fields.begin(), fields.end(), [&](size_t i) { return test(before[i]); });
+  };
+  if (is(is_numbers)) return normalize_numbers(args, before);
+  if (!is([](const Field& field) { return field.kind == FieldKind::kAny || is_numbers(field); }))
+    return normalize_pictures(args, before);
+  return std::unique_ptr<RecordOp>(
+      std::make_unique<NormalizeEither>(fields, normalize_pictures(args, before), normalize_numbers(args, before)));
+}
+
+Result<std::unique_ptr<ColumnOp>> compile_columns(const Args& args, const Schema& before) {
+  for (const std::string& name : args.names("field")) {
+    if (!is_numbers(before[*before.find(name)])) return std::unique_ptr<ColumnOp>();
+  }
+  return normalize_columns(args.names("field"), args.numbers("mean"), args.numbers("std"));
 }
 
 }  // namespace
 
 OpDef normalize_op() {
-  return make_op({.name = "normalize",
-                  .help = "(x / 255 - mean) / std as float32, channels first unless .layout() said otherwise before.",
-                  .args = {{"mean", ArgType::kFloats, true, nullptr, "one number, or one for each channel"},
-                           {"std", ArgType::kFloats, true, nullptr, "one number, or one for each channel"},
-                           field_arg()},
-                  .random = false,
-                  .infer = infer,
-                  .compile = compile});
+  return make_op(
+      {.name = "normalize",
+       .help = "(x - mean) / std as float32. Pictures: (x / 255 - mean) / std, channels first unless .layout() said "
+               "otherwise before.",
+       .args = {{"mean", ArgType::kFloats, true, nullptr, "one number, or one for each channel or column"},
+                {"std", ArgType::kFloats, true, nullptr, "one number, or one for each channel or column"},
+                field_arg()},
+       .random = false,
+       .infer = infer,
+       .compile = compile,
+       .compile_columns = compile_columns});
 }
 
 }  // namespace forebay

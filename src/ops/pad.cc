@@ -9,6 +9,12 @@
 namespace forebay {
 namespace {
 
+Status too_long(const std::string& name, int64_t length, int64_t allowed) {
+  return unsupported(
+      fmt::format("the field '{}' has {} elements, more than length={}; give a longer length, or cut it in .map", name,
+                  length, allowed));
+}
+
 // The batch does the padding, since only it knows the longest row; here a row that does not fit is noticed.
 class Pad final : public RecordOp {
  public:
@@ -20,14 +26,46 @@ class Pad final : public RecordOp {
     if (!row) return unsupported(fmt::format("the field '{}' is not a row of numbers", name_));
     const int64_t length = value.shape()[0];
     if (length_ == 0 || length <= length_) return {};
-    return unsupported(
-        fmt::format("the field '{}' has {} elements, more than length={}; give a longer length, or cut it in .map",
-                    name_, length, length_));
+    return too_long(name_, length, length_);
   }
 
  private:
   size_t field_;
   std::string name_;
+  int64_t length_;
+};
+
+class PadColumns final : public ColumnOp {
+ public:
+  PadColumns(std::string name, double value, int64_t length) : name_(std::move(name)), value_(value), length_(length) {}
+
+  Status apply(Columns& columns, WorkMemory&) const override {
+    const auto index = columns.schema.find(name_);
+    if (!index) return unsupported(fmt::format("there is no field '{}' here", name_));
+    Field& field = columns.schema[*index];
+    if (length_ > 0) mark_longer(columns, field, columns.values[*index]);
+    field.pad_value = value_;
+    field.pad_length = length_;
+    return {};
+  }
+
+ private:
+  void mark_longer(Columns& columns, const Field& field, const ColumnValues& column) const {
+    if (!is_ragged(field)) return;
+    std::map<int64_t, Status> bad;
+    for (int64_t row = 0; row < columns.rows; ++row) {
+      const int64_t length = column.offset()[row + 1] - column.offset()[row];
+      if (length > length_) bad.emplace(row, too_long(name_, length, length_).with_operator("pad"));
+    }
+    if (bad.empty()) return;
+    // What was wrong before stays what is told.
+    auto all = columns.bad_rows ? *columns.bad_rows : std::map<int64_t, Status>();
+    all.merge(bad);
+    columns.bad_rows = std::make_shared<const std::map<int64_t, Status>>(std::move(all));
+  }
+
+  std::string name_;
+  double value_;
   int64_t length_;
 };
 
@@ -78,6 +116,11 @@ Result<std::unique_ptr<RecordOp>> compile(const Args& args, const Schema& before
       std::make_unique<Pad>(*before.find(name), name, args.has("length") ? args.integer("length") : 0));
 }
 
+Result<std::unique_ptr<ColumnOp>> compile_columns(const Args& args, const Schema&) {
+  return std::unique_ptr<ColumnOp>(std::make_unique<PadColumns>(args.text("field"), args.number("value"),
+                                                                args.has("length") ? args.integer("length") : 0));
+}
+
 }  // namespace
 
 OpDef pad_op() {
@@ -89,7 +132,8 @@ OpDef pad_op() {
                             "the length to reach; the longest of the batch if not given"}},
                   .random = false,
                   .infer = infer,
-                  .compile = compile});
+                  .compile = compile,
+                  .compile_columns = compile_columns});
 }
 
 }  // namespace forebay

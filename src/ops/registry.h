@@ -8,11 +8,16 @@ namespace forebay {
 
 /// One operator each; its file has its name.
 OpDef batch_op();
+OpDef cache_op();
 OpDef cast_op();
 OpDef center_crop_op();
+OpDef clip_op();
 OpDef color_jitter_op();
 OpDef decode_image_op();
+OpDef fill_null_op();
+OpDef hash_bucket_op();
 OpDef layout_op();
+OpDef log1p_op();
 OpDef normalize_op();
 OpDef pad_op();
 OpDef random_crop_op();
@@ -22,9 +27,10 @@ OpDef rename_op();
 OpDef resize_op();
 OpDef select_op();
 OpDef shuffle_op();
+OpDef stack_op();
 OpDef take_op();
 
-/// All of them, by name. `batch`, `shuffle` and `take` are carried out by the loader: here they only check their
+/// All of them, by name. `batch`, `cache`, `shuffle` and `take` are carried out by the loader: here they only check their
 /// arguments.
 std::vector<OpDef> all_ops();
 

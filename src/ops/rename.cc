@@ -31,6 +31,35 @@ void infer(const Args& args, Schema& schema, Problems& problems) {
   }
 }
 
+class RenameColumns final : public ColumnOp {
+ public:
+  explicit RenameColumns(Json names) : names_(std::move(names)) {}
+  Status apply(Columns& columns, WorkMemory&) const override {
+    for (size_t i = 0; i < columns.schema.size(); ++i) {
+      std::string& name = columns.schema[i].name;
+      if (const auto found = names_.find(name); found != names_.end()) name = found->get<std::string>();
+    }
+    return {};
+  }
+
+ private:
+  Json names_;
+};
+
+// Records hold no names.
+class RenameRecord final : public RecordOp {
+ public:
+  Status apply(Record&, const SampleContext&) const override { return {}; }
+};
+
+Result<std::unique_ptr<RecordOp>> compile(const Args&, const Schema&, uint32_t) {
+  return std::unique_ptr<RecordOp>(std::make_unique<RenameRecord>());
+}
+
+Result<std::unique_ptr<ColumnOp>> compile_columns(const Args& args, const Schema&) {
+  return std::unique_ptr<ColumnOp>(std::make_unique<RenameColumns>(args.json("names")));
+}
+
 }  // namespace
 
 OpDef rename_op() {
@@ -39,7 +68,8 @@ OpDef rename_op() {
                   .args = {{"names", ArgType::kJson, true, nullptr, "old name to new name"}},
                   .random = false,
                   .infer = infer,
-                  .compile = nullptr});
+                  .compile = compile,
+                  .compile_columns = compile_columns});
 }
 
 }  // namespace forebay

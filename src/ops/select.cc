@@ -23,6 +23,27 @@ class Select final : public RecordOp {
   std::vector<size_t> kept_;
 };
 
+class SelectColumns final : public ColumnOp {
+ public:
+  explicit SelectColumns(std::vector<std::string> names) : names_(std::move(names)) {}
+
+  Status apply(Columns& columns, WorkMemory&) const override {
+    Schema schema;
+    std::vector<ColumnValues> values;
+    for (size_t i = 0; i < columns.schema.size(); ++i) {
+      if (std::find(names_.begin(), names_.end(), columns.schema[i].name) == names_.end()) continue;
+      schema.push_back(columns.schema[i]);
+      values.push_back(std::move(columns.values[i]));
+    }
+    columns.schema = std::move(schema);
+    columns.values = std::move(values);
+    return {};
+  }
+
+ private:
+  std::vector<std::string> names_;
+};
+
 std::vector<size_t> kept_fields(const Args& args, const Schema& schema) {
   const std::vector<std::string> names = args.names("fields");
   std::vector<size_t> kept;
@@ -45,6 +66,10 @@ Result<std::unique_ptr<RecordOp>> compile(const Args& args, const Schema& before
   return std::unique_ptr<RecordOp>(std::make_unique<Select>(kept_fields(args, before)));
 }
 
+Result<std::unique_ptr<ColumnOp>> compile_columns(const Args& args, const Schema&) {
+  return std::unique_ptr<ColumnOp>(std::make_unique<SelectColumns>(args.names("fields")));
+}
+
 }  // namespace
 
 OpDef select_op() {
@@ -53,7 +78,8 @@ OpDef select_op() {
                   .args = {{"fields", ArgType::kFields, true, nullptr, "names of the fields to keep"}},
                   .random = false,
                   .infer = infer,
-                  .compile = compile});
+                  .compile = compile,
+                  .compile_columns = compile_columns});
 }
 
 }  // namespace forebay

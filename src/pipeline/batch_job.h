@@ -33,9 +33,6 @@ struct RowError {
   bool raise = false;  ///< the consumer gets this error in place of the batch
 };
 
-/// A value made by user code beside the fields that were announced.
-using Extras = std::vector<std::pair<std::string, Value>>;
-
 /// One batch while it is being made: memory for its rows, and what became of each. Belongs to the runner, which guards it with
 /// its lock; a row's place in the slots belongs to the thread that works on that row.
 class BatchJob {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/suggest.h"
+#include "pipeline/cache_rules.h"
 
 namespace forebay {
 
@@ -103,6 +104,7 @@ Inference infer(const Description& description, const Schema& source, const Cata
         if (problem.op.empty()) problem.op = place;
         result.problems.push_back(std::move(problem));
       }
+      for (Problem& problem : cache_problems(steps, i, catalog)) result.problems.push_back(std::move(problem));
       batched |= steps[i].name == "batch";
       if (schema.open_ended && steps[i].name == "map") trust_later_fields(steps, i, catalog, schema);
     }

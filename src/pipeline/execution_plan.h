@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/source.h"
+#include "pipeline/cache_stage.h"
 #include "pipeline/operator.h"
 #include "pipeline/unit_plan.h"
 #include "telemetry/step_counters.h"
@@ -39,7 +40,7 @@ struct ForeignStage {
   std::shared_ptr<StepCounters> counters;
 };
 
-using Stage = std::variant<NativeStage, ForeignStage>;
+using Stage = std::variant<NativeStage, ForeignStage, CacheStage>;
 
 /// One field of the finished batch.
 struct OutputField {
@@ -67,6 +68,9 @@ struct ExecutionPlan {
   uint64_t seed = 0;
   /// For sources whose rows come many at a time: how units become rows. `stages` then begin with rows of `units->packed`.
   std::shared_ptr<const UnitPlan> units;
+  /// Where in `stages` single samples are kept, if they are.
+  std::optional<size_t> cache_stage = {};
+  const CacheStage* cached() const { return cache_stage ? &std::get<CacheStage>(stages[*cache_stage]) : nullptr; }
   /// Some wanted field needs the stored object's bytes.
   bool fetches = false;
   std::vector<Stage> stages;

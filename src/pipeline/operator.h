@@ -47,7 +47,7 @@ struct FieldUse {
   std::vector<std::string> makes;  ///< are there afterwards, changed or new
 };
 
-enum class ArgType : uint8_t { kInt, kFloat, kBool, kText, kSize, kFloats, kFields, kDType, kJson };
+enum class ArgType : uint8_t { kInt, kFloat, kBool, kText, kSize, kFloats, kFields, kDType, kBytes, kJson };
 
 /// An argument of an operator, the same in every face.
 struct ArgDef {

@@ -109,6 +109,10 @@ class Runner : public std::enable_shared_from_this<Runner> {
     size_t stage = 0;     // next stage to run
     bool fetched_all = false;
     Buffer fetched;
+    // Where single samples are kept in a cache:
+    bool looked_up = false;                      // the next two say what it has
+    std::shared_ptr<const Columns> kept;         // in memory
+    std::optional<Source::Fetch> kept_at;        // on disk: fetched in place of the object
     uint64_t charged = 0;  // bytes of Use::kFetched
     uint64_t size = 0;     // of the object, where a first read found it larger than guessed
     uint64_t needs = 0;    // working memory beyond the thread's own that it asked for
@@ -152,7 +156,7 @@ class Runner : public std::enable_shared_from_this<Runner> {
     uint64_t needs_bytes = 0;
     bool cold = false;     // not in the page cache: read it asynchronously
     bool warm = false;     // was in the page cache
-    bool again = false;    // a stand-in has to be fetched
+    bool again = false;    // a stand-in has to be fetched, or an object whose entry in the cache was damaged
     bool foreign = false;  // user code is next
     Buffer copied;         // becomes Task::copied
   };
@@ -193,6 +197,10 @@ class Runner : public std::enable_shared_from_this<Runner> {
 
   // runner_work.cc: what compute threads do.
   Source::Fetch fetch_of(const Job& job, const Task& task) const;
+  void look_up(const Job& job, Task& task);
+  static bool in_cache(const Task& task) { return task.kept || task.kept_at; }
+  Status keep_row(const CacheStage& stage, const Job& job, const Task& task, int64_t row, Record& record, WorkMemory& memory,
+                  int64_t begun);
   void issue_read(const JobPtr& job, Task& task, Actions& actions);
   void on_read(const JobPtr& job, size_t task, uint64_t ticket, uint64_t bytes, Result<Buffer> result);
   bool charge_actual(Task& task, const Result<Buffer>& result);

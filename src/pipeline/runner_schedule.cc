@@ -81,9 +81,10 @@ void Runner::extend_window() {
 }
 
 Runner::Step Runner::start(const JobPtr& job, Task& task, Actions& actions) {
-  if (!plan_->fetches) {
+  look_up(*job, task);
+  if (!plan_->fetches || task.kept) {
     task.state = TaskState::kReady;
-    if (!starts_with_user_code()) return Step::kMoved;
+    if (!starts_with_user_code() || task.kept) return Step::kMoved;
     task.state = TaskState::kPending;
     const ByteBudget::Snapshot bytes = budget_->snapshot();
     if (bytes.used >= bytes.capacity && !is_oldest(job, &task)) return Step::kNoBytes;
@@ -93,7 +94,7 @@ Runner::Step Runner::start(const JobPtr& job, Task& task, Actions& actions) {
   const Source::Fetch fetch = fetch_of(*job, task);
   // Reading on the compute thread saves a hand-over, as long as it does not wait; now and then it is tried again. An object of
   // unknown size may turn out to need more bytes than it has been given, so it is not read there.
-  const bool near = fetch.request.expected_size && store_reads_now_;
+  const bool near = fetch.request.expected_size && fetch.store->reads_now();
   const bool synchronous = near && (!cold_ || ++probe_ % 64 == 0);
   if (synchronous ? threads_full() : reads_in_flight_ >= request_limit_) return Step::kNoSlot;
   // The batch's memory first: a fetched row that has no place to go would only be fetched again.
@@ -121,7 +122,7 @@ Runner::Step Runner::compute(const JobPtr& job, Task& task, Actions& actions) {
       return Step::kNoBytes;
     }
   }
-  if (units_) pin_block(*job, task);
+  if (units_ && !in_cache(task)) pin_block(*job, task);
   task.state = TaskState::kQueued;
   ++job->queued;
   ++queued_;
@@ -138,9 +139,10 @@ bool Runner::fetch_ahead(const JobPtr& job, Actions& actions) {
   for (size_t index = job->pending_from; index < job->tasks.size(); ++index) {
     Task& task = job->tasks[index];
     if (task.state == TaskState::kPending) {
+      look_up(*job, task);
       if (starts_with_user_code()) {
         if (start(job, task, actions) != Step::kMoved) return false;
-      } else {
+      } else if (!task.kept) {
         if (reads_in_flight_ >= request_limit_) return false;
         const uint64_t size = fetch_of(*job, task).size;
         const uint64_t fetched = budget_->snapshot().by_use[static_cast<size_t>(Use::kFetched)];
@@ -292,6 +294,9 @@ void Runner::drop_bytes(Task& task) {
   task.charged = task.granted = 0;
   task.fetched = Buffer();
   task.fetched_all = false;
+  task.looked_up = false;
+  task.kept.reset();
+  task.kept_at.reset();
   task.copied = Buffer();
   task.record.clear();
   task.extras.clear();

@@ -79,7 +79,10 @@ void Runner::plan_units(Job& job) {
       begin = end;
     }
   }
-  for (Task& task : job.tasks) use_block(job, task);
+  for (Task& task : job.tasks) {
+    look_up(job, task);
+    if (!in_cache(task)) use_block(job, task);
+  }
 }
 
 void Runner::use_block(Job& job, Task& task) {
@@ -109,7 +112,9 @@ void Runner::leave_blocks(Job& job) {
   }
 }
 
-bool Runner::block_waits(const Job& job, const Task& task) const { return !job.blocks[task.block]->ready(); }
+bool Runner::block_waits(const Job& job, const Task& task) const {
+  return !in_cache(task) && !job.blocks[task.block]->ready();
+}
 
 void Runner::free_units(UnitTable::Freed& freed) {
   for (const auto& unit : freed) drop_unit(*unit);
@@ -168,6 +173,7 @@ bool Runner::pump_ahead(Actions& actions) {
   if (window_.empty()) return true;
   const std::vector<UnitBlockPtr> blocks = window_.back()->blocks;
   for (const UnitBlockPtr& block : blocks) {
+    if (block->users == 0) continue;  // all of its rows were in the cache
     const int64_t next = block->range.first + block->range.step * block->range.count;
     if (next >= itinerary_->order().size() && itinerary_->finished({block->epoch + 1, 0, 0})) continue;
     if (!pump_block(*units_->block_after(*block), nullptr, kAheadPriority, actions)) return false;

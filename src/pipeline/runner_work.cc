@@ -15,11 +15,26 @@ constexpr int64_t kMaxStandIns = 100;
 }  // namespace
 
 Source::Fetch Runner::fetch_of(const Job& job, const Task& task) const {
+  if (task.kept_at) return *task.kept_at;
   Source::Fetch fetch = plan_->source->fetch(job.batch.rows()[static_cast<size_t>(task.begin)].id);
   if (fetch.request.expected_size) return fetch;
   fetch.size = std::max(fetch.size, task.size);
   fetch.request.set_aside_bytes = fetch.size;
   return fetch;
+}
+
+// What the cache has of the task's sample.
+void Runner::look_up(const Job& job, Task& task) {
+  const CacheStage* stage = plan_->cached();
+  if (stage == nullptr || std::exchange(task.looked_up, true)) return;
+  const std::optional<Hash128> entry =
+      stage->entry(*plan_->source, job.batch.rows()[static_cast<size_t>(task.begin)].id);
+  std::optional<EntryCache::Found> found = entry ? stage->cache->find(*entry) : std::nullopt;
+  if (!found) return;
+  task.kept = std::move(found->columns);
+  if (task.kept) return;
+  const uint64_t size = found->request.range ? found->request.range->length : found->request.expected_size.value_or(0);
+  task.kept_at = Source::Fetch{found->store, std::move(found->request), size};
 }
 
 void Runner::issue_read(const JobPtr& job, Task& task, Actions& actions) {
@@ -139,8 +154,8 @@ Runner::Outcome Runner::run_task(Job& job, Task& task, WorkMemory& memory) {
       ++row;
       continue;
     }
-    if (plan_->fetches && !task.fetched_all && task.stage == 0) {
-      const Source::Fetch fetch = plan_->source->fetch(sample.id);
+    if ((plan_->fetches || task.kept_at) && !task.kept && !task.fetched_all && task.stage == 0) {
+      const Source::Fetch fetch = fetch_of(job, task);
       const int64_t begun = thread_cpu_ns();
       std::optional<Result<Buffer>> read = fetch.store->read_now(fetch.request);
       if (!read) {
@@ -155,6 +170,13 @@ Runner::Outcome Runner::run_task(Job& job, Task& task, WorkMemory& memory) {
       task.fetched = std::move(**read);
       task.fetched_all = true;
       plan_->fetch_counters->add(1, task.fetched.size(), task.fetched.size(), thread_cpu_ns() - begun);
+    }
+    if (task.kept_at && !task.kept && task.stage == 0) {
+      const CacheStage& stage = *plan_->cached();
+      auto kept = stage.cache->open(*stage.entry(*plan_->source, sample.id), task.fetched);
+      outcome.again = !kept.ok();  // damaged: the cache has dropped it, and the object itself is fetched
+      if (outcome.again) return outcome;
+      task.kept = std::move(*kept);
     }
     Status status = run_row(job, task, row, memory, &outcome.foreign);
     if (status.code() == Code::kOutOfBudget && status.bytes_needed() > memory.grant()) {
@@ -180,19 +202,28 @@ Status Runner::run_row(Job& job, Task& task, int64_t row, WorkMemory& memory, bo
   const SampleContext context{sample.key(plan_->seed, job.batch.step().at.epoch), &memory};
   // Operators change the record, and a task that asks for more memory runs again: so what user code left stays as it is.
   Record record;
-  if (task.stage == 0 && plan_->units) {
+  const int64_t begun = thread_cpu_ns();
+  size_t first = task.stage;
+  if (first == 0 && task.kept) {
+    FOREBAY_RETURN_IF_ERROR(plan_->cached()->restore(*task.kept, *plan_->source, sample.id, record, task.extras));
+    first = *plan_->cache_stage + 1;
+  } else if (task.stage == 0 && plan_->units) {
     FOREBAY_ASSIGN(record, record_of_unit(job, task, sample.id));
   } else if (task.stage == 0) {
     FOREBAY_RETURN_IF_ERROR(plan_->source->load(sample.id, task.fetched, record));
   }
   for (const Value& value : task.record) record.push_back(value.copy());
-  for (size_t stage = task.stage; stage < plan_->stages.size(); ++stage) {
+  for (size_t stage = first; stage < plan_->stages.size(); ++stage) {
     if (const auto* next = std::get_if<ForeignStage>(&plan_->stages[stage])) {
       for (size_t field : next->inputs) FOREBAY_RETURN_IF_ERROR(record[field].materialize(memory));
       task.record = std::move(record);
       task.stage = stage;
       *foreign = true;
       return {};
+    }
+    if (const auto* cache = std::get_if<CacheStage>(&plan_->stages[stage])) {
+      FOREBAY_RETURN_IF_ERROR(keep_row(*cache, job, task, row, record, memory, begun));
+      continue;
     }
     for (const NativeOp& op : std::get<NativeStage>(plan_->stages[stage]).ops) {
       const int64_t begun = monotonic_ns();  // the CPU clock would cost more than many an operator
@@ -238,6 +269,16 @@ Status Runner::write_row(Job& job, int64_t row, Record& record, WorkMemory& memo
     bytes += *output.row_bytes;
   }
   plan_->write_counters->add(1, 0, bytes, thread_cpu_ns() - begun);
+  return {};
+}
+
+Status Runner::keep_row(const CacheStage& stage, const Job& job, const Task& task, int64_t row, Record& record,
+                        WorkMemory& memory, int64_t begun) {
+  const std::optional<Hash128> entry =
+      stage.entry(*plan_->source, job.batch.rows()[static_cast<size_t>(row)].id);
+  if (!entry) return {};
+  for (Value& value : record) FOREBAY_RETURN_IF_ERROR(value.materialize(memory));
+  stage.keep(*entry, record, task.extras, static_cast<double>(thread_cpu_ns() - begun) * 1e-9);
   return {};
 }
 

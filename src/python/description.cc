@@ -10,6 +10,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "loader/table_args.h"
 #include "python/array.h"
 #include "python/raise.h"
 #include "python/text.h"
@@ -61,6 +62,21 @@ PyDescription arrays(const std::vector<std::string>& names, nb::list values) {
   return {Description(std::move(op)), nb::tuple(values)};
 }
 
+// Streams may run Python code or wait for threads that do.
+Result<OpSpec> take_streams(const std::vector<void*>& streams, Json args) {
+  const nb::gil_scoped_release released;
+  return arrow_streams_step(streams, std::move(args));
+}
+
+PyDescription arrow_streams(nb::list capsules, nb::dict args) {
+  std::vector<void*> streams;
+  for (nb::handle capsule : capsules) {
+    streams.push_back(PyCapsule_GetPointer(capsule.ptr(), "arrow_array_stream"));
+    if (streams.back() == nullptr) throw nb::python_error();
+  }
+  return {Description(value_or_raise(take_streams(streams, to_json(args))))};
+}
+
 nb::list steps(const PyDescription& self) {
   nb::list names;
   for (const OpSpec& op : self.value.steps()) names.append(to_text(op.name));
@@ -91,6 +107,8 @@ void bind_description(nb::module_& module) {
                   "A description of nothing but a source.")
       .def_static("arrays", &arrays, nb::arg("names"), nb::arg("values"),
                   "The source `arrays`: C-contiguous arrays, or paths of .npy files.")
+      .def_static("arrow_streams", &arrow_streams, nb::arg("capsules"), nb::arg("args"),
+                  "The source `arrow` over capsules called arrow_array_stream, which are read here.")
       .def(
           "append",
           [](const PyDescription& self, nb::str name, nb::dict args, nb::str label) {

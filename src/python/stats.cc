@@ -1,6 +1,6 @@
-#include <map>
-
 #include "python/stats.h"
+
+#include <map>
 
 #include "python/text.h"
 
@@ -49,6 +49,32 @@ nb::dict memory(const LoaderStats& stats) {
   return dict;
 }
 
+nb::dict to_dict(const CacheTierStats& tier) {
+  nb::dict dict;
+  dict["hits"] = tier.hits;
+  dict["entries"] = tier.entries;
+  dict["bytes"] = tier.bytes;
+  dict["budget_bytes"] = tier.budget_bytes;
+  dict["declined"] = tier.declined;
+  dict["damaged"] = tier.damaged;
+  dict["off"] = to_text(tier.off);
+  return dict;
+}
+
+nb::dict to_dict(const CacheStatsEntry& cache) {
+  nb::dict dict;
+  dict["place"] = to_text(cache.place);
+  dict["description"] = to_text(cache.description);
+  dict["ram"] = to_dict(cache.ram);
+  dict["disk"] = to_dict(cache.disk);
+  dict["misses"] = cache.misses;
+  dict["index_bytes"] = cache.index_bytes;
+  dict["seen_bytes"] = cache.seen_bytes;
+  dict["hit_ratio"] = cache.hit_ratio;
+  dict["optimum"] = cache.optimum;
+  return dict;
+}
+
 // How many row groups were decoded how often.
 nb::dict units(const LoaderStats& stats) {
   std::map<uint32_t, int64_t> times;
@@ -69,12 +95,14 @@ nb::dict units(const LoaderStats& stats) {
 }  // namespace
 
 nb::dict to_dict(const LoaderStats& stats) {
-  nb::list steps, stores;
+  nb::list steps, stores, caches;
   for (const StepStats& step : stats.steps) steps.append(to_dict(step));
   for (const StoreStatsEntry& store : stats.stores) stores.append(to_dict(store));
+  for (const CacheStatsEntry& cache : stats.caches) caches.append(to_dict(cache));
   nb::dict dict;
   dict["steps"] = steps;
   dict["stores"] = stores;
+  dict["caches"] = caches;
   dict["memory_bytes"] = memory(stats);
   if (!stats.units.empty()) dict["units"] = units(stats);
   dict["index_bytes"] = stats.index_bytes;

@@ -1,8 +1,11 @@
 #include "store/store.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+
+#include "base/hash.h"
 
 namespace forebay {
 
@@ -41,6 +44,14 @@ Result<ListPage> list_wait(Store& store, const ListRequest& request, std::stop_t
 
 Result<ObjectInfo> stat_wait(Store& store, const std::string& key, std::stop_token stop) {
   return wait_for<ObjectInfo>([&](Store::StatDone done) { store.stat(key, stop, std::move(done)); });
+}
+
+uint64_t version_of_etag(std::string_view etag) {
+  if (etag.starts_with("W/")) return 0;
+  // Listings and headers quote it differently.
+  while (etag.starts_with('"')) etag.remove_prefix(1);
+  while (etag.ends_with('"')) etag.remove_suffix(1);
+  return etag.empty() ? 0 : std::max<uint64_t>(hash128(etag).low, 1);
 }
 
 }  // namespace forebay

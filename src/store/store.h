@@ -6,6 +6,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/read_request.h"
@@ -16,9 +17,14 @@ namespace forebay {
 
 class RequestSlots;
 
+/// ObjectInfo::version of an ETag; 0 of one that is missing or weak.
+uint64_t version_of_etag(std::string_view etag);
+
 struct ObjectInfo {
   std::string key;
   uint64_t size = 0;
+  /// Changes when the object does: of its ETag, or of a file's times, inode and device. 0 where the store does not tell.
+  uint64_t version = 0;
 };
 
 struct ListRequest {

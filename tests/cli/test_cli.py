@@ -83,7 +83,7 @@ def digests(result):
 
 def test_without_a_verb_it_lists_the_verbs():
     _, err = forebay(code=MISUSE)
-    for verb in ("demo", "inspect", "plan", "run"):
+    for verb in ("cache", "demo", "inspect", "plan", "run"):
         assert re.search(rf"^  {verb} +\w", err, re.MULTILINE)
 
 
@@ -92,7 +92,7 @@ def test_help_and_version():
     assert re.fullmatch(r"forebay \d+\.\d+\.\d+\n", forebay("--version")[0])
 
 
-@pytest.mark.parametrize("verb", ["demo", "inspect", "plan", "run"])
+@pytest.mark.parametrize("verb", ["cache", "demo", "inspect", "plan", "run"])
 def test_every_verb_has_help_and_json(verb):
     out, _ = forebay(verb, "--help")
     assert "--json" in out and "--help" in out

@@ -7,26 +7,15 @@
 #include <type_traits>
 #include <utility>
 
+#include "ops/element_types.h"
+
 namespace forebay {
 namespace {
 
-struct Half {
-  uint16_t bits;
-};
-
-template <typename T>
-auto widen(T value) {
-  if constexpr (std::is_same_v<T, Half>) {
-    return double_from_half(value.bits);
-  } else {
-    return value;
-  }
-}
-
-template <typename To, typename From>
+template <Rounding kRounding, typename To, typename From>
 To saturate_float(From value) {
   if (std::isnan(value)) return 0;
-  const From rounded = std::nearbyint(value);
+  const From rounded = kRounding == Rounding::kHalfToEven ? std::nearbyint(value) : value;
   // 2^digits is exact in every floating type, the type's largest value may not be.
   const From above = std::ldexp(From{1}, std::numeric_limits<To>::digits);
   if (rounded >= above) return std::numeric_limits<To>::max();
@@ -41,47 +30,26 @@ To saturate_integer(From value) {
   return static_cast<To>(value);
 }
 
-template <typename To, typename From>
+template <Rounding kRounding, typename To, typename From>
 To convert(From value) {
   if constexpr (std::is_same_v<To, bool>) {
     return value != From{0};
+  } else if constexpr (std::is_same_v<To, Half> && std::is_same_v<From, float>) {
+    return {float_to_half(value)};
   } else if constexpr (std::is_same_v<To, Half>) {
     return {half_from_double(static_cast<double>(value))};
   } else if constexpr (std::is_floating_point_v<To>) {
     return static_cast<To>(value);
   } else if constexpr (std::is_floating_point_v<From>) {
-    return saturate_float<To>(value);
+    return saturate_float<kRounding, To>(value);
   } else {
     return saturate_integer<To>(static_cast<std::conditional_t<std::is_same_v<From, bool>, uint8_t, From>>(value));
   }
 }
 
-template <typename From, typename To>
+template <Rounding kRounding, typename From, typename To>
 void cast_all(const uint8_t* in, uint8_t* out, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) {
-    From from;
-    std::memcpy(&from, in + i * static_cast<int64_t>(sizeof(From)), sizeof(From));
-    const To to = convert<To>(widen(from));
-    std::memcpy(out + i * static_cast<int64_t>(sizeof(To)), &to, sizeof(To));
-  }
-}
-
-template <typename Visit>
-void with_type(DType dtype, Visit visit) {
-  switch (dtype) {
-    case DType::kBool: return visit(bool{});
-    case DType::kUint8: return visit(uint8_t{});
-    case DType::kInt8: return visit(int8_t{});
-    case DType::kUint16: return visit(uint16_t{});
-    case DType::kInt16: return visit(int16_t{});
-    case DType::kUint32: return visit(uint32_t{});
-    case DType::kInt32: return visit(int32_t{});
-    case DType::kUint64: return visit(uint64_t{});
-    case DType::kInt64: return visit(int64_t{});
-    case DType::kFloat16: return visit(Half{});
-    case DType::kFloat32: return visit(float{});
-    case DType::kFloat64: return visit(double{});
-  }
+  for (int64_t i = 0; i < n; ++i) store_element(out, i, convert<kRounding, To>(widen(load_element<From>(in, i))));
 }
 
 }  // namespace
@@ -114,12 +82,23 @@ double double_from_half(uint16_t half) {
   return (half & 0x8000) != 0 ? -size : size;
 }
 
-void cast_elements(DType from, const uint8_t* in, DType to, uint8_t* out, int64_t n) {
+void cast_elements(DType from, const uint8_t* in, DType to, uint8_t* out, int64_t n, Rounding rounding) {
   if (from == to) {
     if (n > 0) std::memcpy(out, in, static_cast<size_t>(n) * dtype_size(from));
     return;
   }
-  with_type(from, [&](auto a) { with_type(to, [&](auto b) { cast_all<decltype(a), decltype(b)>(in, out, n); }); });
+  with_element(from, [&](auto a) {
+    with_element(to, [&](auto b) {
+      using From = decltype(a);
+      using To = decltype(b);
+      // Rounding matters only where fractions are lost.
+      constexpr bool kLoses = (std::is_floating_point_v<From> || std::is_same_v<From, Half>) && std::is_integral_v<To>;
+      if constexpr (kLoses) {
+        if (rounding == Rounding::kHalfToEven) return cast_all<Rounding::kHalfToEven, From, To>(in, out, n);
+      }
+      cast_all<Rounding::kTowardZero, From, To>(in, out, n);
+    });
+  });
 }
 
 }  // namespace forebay

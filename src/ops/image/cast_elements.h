@@ -6,9 +6,13 @@
 
 namespace forebay {
 
-/// Converts `n` elements. To floating point: the nearest value. To integers: rounded half to even, then saturated at
-/// the ends of the type; NaN becomes 0. To bool: true for everything but 0.
-void cast_elements(DType from, const uint8_t* in, DType to, uint8_t* out, int64_t n);
+/// What becomes of a fraction on its way to an integer.
+enum class Rounding : uint8_t { kHalfToEven, kTowardZero };
+
+/// Converts `n` elements. To floating point: the nearest value. To integers: rounded, and saturated at the ends of the type; NaN
+/// becomes 0. To bool: true for everything but 0.
+void cast_elements(DType from, const uint8_t* in, DType to, uint8_t* out, int64_t n,
+                   Rounding rounding = Rounding::kHalfToEven);
 
 /// IEEE half precision, rounded half to even.
 uint16_t half_from_double(double value);

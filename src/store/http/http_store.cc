@@ -254,7 +254,7 @@ void Core::stat(const std::string& key, std::stop_token stop, Store::StatDone do
     if (!info.ok()) {
       call->answer(info.status().with_key(name));
     } else {
-      call->answer(ObjectInfo{key, info->size});
+      call->answer(ObjectInfo{key, info->size, info->version});
     }
   };
   const auto url = url_of(key);
@@ -276,7 +276,8 @@ void Core::size_of(const std::string& name, const HttpUrl& url, std::stop_token 
           const auto size = parse_count(response->header("content-length"));
           if (!size) return self->size_by_get(name, url, stop, done);
           const Status pinned = self->pin(url, *response, *size);
-          done(pinned.ok() ? Result<ObjectInfo>(ObjectInfo{name, *size}) : Result<ObjectInfo>(pinned));
+          const ObjectInfo info{name, *size, version_of_etag(response->header("etag"))};
+          done(pinned.ok() ? Result<ObjectInfo>(info) : Result<ObjectInfo>(pinned));
         });
 }
 
@@ -294,7 +295,8 @@ void Core::size_by_get(const std::string& name, const HttpUrl& url, std::stop_to
             size = *given->total;
           }
           const Status pinned = self->pin(url, *response, size);
-          done(pinned.ok() ? Result<ObjectInfo>(ObjectInfo{url.text(), size}) : Result<ObjectInfo>(pinned));
+          const ObjectInfo info{url.text(), size, version_of_etag(response->header("etag"))};
+          done(pinned.ok() ? Result<ObjectInfo>(info) : Result<ObjectInfo>(pinned));
         });
 }
 

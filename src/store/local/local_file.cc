@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "base/hash.h"
 #include "store/range.h"
 
 namespace forebay {
@@ -63,6 +64,16 @@ FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
 
 FileDescriptor::~FileDescriptor() {
   if (fd_ >= 0) ::close(fd_);
+}
+
+uint64_t version_of_file(const struct ::stat& info) {
+  const int64_t parts[] = {info.st_mtim.tv_sec,
+                           info.st_mtim.tv_nsec,
+                           info.st_ctim.tv_sec,
+                           info.st_ctim.tv_nsec,
+                           static_cast<int64_t>(info.st_ino),
+                           static_cast<int64_t>(info.st_dev)};
+  return std::max<uint64_t>(hash128(parts, sizeof parts).low, 1);
 }
 
 Status status_of_errno(int error) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/stat.h>
+
 #include <atomic>
 #include <cstdint>
 #include <optional>
@@ -26,6 +28,9 @@ class FileDescriptor {
  private:
   int fd_ = -1;
 };
+
+/// ObjectInfo::version of a file: of its times of change, inode and device.
+uint64_t version_of_file(const struct ::stat& info);
 
 /// What `errno` means for the caller of a store: code and way out.
 Status status_of_errno(int error);

@@ -47,7 +47,7 @@ void add_entry(int dir, const char* name, const ListRequest& request, const std:
     return;
   }
   if (S_ISREG(info.st_mode)) {
-    page.objects.push_back({request.prefix + name, static_cast<uint64_t>(info.st_size)});
+    page.objects.push_back({request.prefix + name, static_cast<uint64_t>(info.st_size), version_of_file(info)});
   } else if (S_ISDIR(info.st_mode) && std::ranges::find(above, Inode(info.st_dev, info.st_ino)) == above.end()) {
     page.prefixes.push_back(request.prefix + name + '/');
   } else {

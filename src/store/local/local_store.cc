@@ -1,6 +1,7 @@
 #include "store/local/local_store.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -55,7 +56,9 @@ class LocalStore final : public Store {
     start<ObjectInfo>(key, stop, std::move(done), [key](Core& core) -> Result<ObjectInfo> {
       uint64_t size = 0;
       FOREBAY_ASSIGN(const FileDescriptor file, open_regular(core.path(key), &size));
-      return ObjectInfo{key, size};
+      struct ::stat info;
+      if (::fstat(file.get(), &info) != 0) return status_of_errno(errno);
+      return ObjectInfo{key, size, version_of_file(info)};
     });
   }
 

@@ -209,4 +209,28 @@ TEST(LocalStore, AForkIsToldAndDoesNotHang) {
   EXPECT_TRUE(read_wait(*store, whole("x"), {}).ok());
 }
 
+TEST(LocalStore, AFileThatIsWrittenAgainHasAnotherVersion) {
+  ScratchFolder folder;
+  folder.write("x", "one");
+  const auto store = local_store(folder.path());
+  const ObjectInfo first = stat_wait(*store, "x", {}).value();
+  EXPECT_NE(first.version, 0u);
+  EXPECT_EQ(list_wait(*store, {"", "", 10}, {}).value().objects.at(0).version, first.version);
+  folder.write("y", "two");
+  std::filesystem::rename(folder.path("y"), folder.path("x"));
+  const uint64_t replaced = stat_wait(*store, "x", {}).value().version;
+  EXPECT_NE(replaced, first.version) << "another file of the same name and size";
+  struct ::timespec times[2] = {{0, UTIME_OMIT}, {12345, 678}};
+  ASSERT_EQ(::utimensat(AT_FDCWD, folder.path("x").c_str(), times, 0), 0);
+  EXPECT_NE(stat_wait(*store, "x", {}).value().version, replaced) << "another time of change";
+}
+
+TEST(Versions, ETagsAreComparedWithoutTheirQuotesAndWeakOnesSayNothing) {
+  EXPECT_EQ(version_of_etag("\"abc\""), version_of_etag("abc"));
+  EXPECT_NE(version_of_etag("\"abc\""), version_of_etag("\"abd\""));
+  EXPECT_NE(version_of_etag("\"abc\""), 0u);
+  EXPECT_EQ(version_of_etag(""), 0u);
+  EXPECT_EQ(version_of_etag("W/\"abc\""), 0u);
+}
+
 }  // namespace forebay::conformance

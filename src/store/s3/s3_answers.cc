@@ -65,6 +65,11 @@ Status read_object(XmlReader& reader, ObjectInfo* object) {
       named = true;
       return take_text(reader, &object->key);
     }
+    if (name == "ETag") {
+      FOREBAY_ASSIGN(const std::string etag, reader.text_of_element());
+      object->version = version_of_etag(etag);
+      return {};
+    }
     if (name != "Size") return reader.skip_element();
     FOREBAY_ASSIGN(const std::string text, reader.text_of_element());
     uint64_t value = 0;

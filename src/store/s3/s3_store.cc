@@ -170,23 +170,23 @@ void S3Store::stat(const std::string& key, std::stop_token stop, StatDone done) 
   };
   if (!possible(key)) return answer(not_found("no such object"));
   const auto any = any_stop(stop);
-  client_->send(
-      {.method = "HEAD", .key = key}, any,
-      [core = core_, client = client_, key, any, answer](Result<HttpResponse> head) {
-        if (head.ok()) {
-          const auto size = parse_count(head->header("content-length"));
-          if (!size) return answer(unavailable("the server does not say how large it is"));
-          const Status pinned = core->pins.check(key, head->header("etag"));
-          return answer(pinned.ok() ? Result<ObjectInfo>(ObjectInfo{key, *size}) : Result<ObjectInfo>(pinned));
-        }
-        const Code code = head.status().code();
-        if (code == Code::kCancelled || code == Code::kUnavailable) return answer(head.status());
-        // The answer to a HEAD has no body that says why; the answer to a GET has.
-        S3Request again{.key = key, .headers = {{"range", "bytes=0-0"}}};
-        client->send(std::move(again), any, [answer, why = head.status()](Result<HttpResponse> get) {
-          answer(get.ok() ? why : get.status());
-        });
-      });
+  client_->send({.method = "HEAD", .key = key}, any,
+                [core = core_, client = client_, key, any, answer](Result<HttpResponse> head) {
+                  if (head.ok()) {
+                    const auto size = parse_count(head->header("content-length"));
+                    if (!size) return answer(unavailable("the server does not say how large it is"));
+                    const Status pinned = core->pins.check(key, head->header("etag"));
+                    const ObjectInfo info{key, *size, version_of_etag(head->header("etag"))};
+                    return answer(pinned.ok() ? Result<ObjectInfo>(info) : Result<ObjectInfo>(pinned));
+                  }
+                  const Code code = head.status().code();
+                  if (code == Code::kCancelled || code == Code::kUnavailable) return answer(head.status());
+                  // The answer to a HEAD has no body that says why; the answer to a GET has.
+                  S3Request again{.key = key, .headers = {{"range", "bytes=0-0"}}};
+                  client->send(std::move(again), any, [answer, why = head.status()](Result<HttpResponse> get) {
+                    answer(get.ok() ? why : get.status());
+                  });
+                });
 }
 
 void S3Store::list(const ListRequest& request, std::stop_token stop, ListDone done) {

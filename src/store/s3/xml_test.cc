@@ -79,6 +79,7 @@ TEST(S3Listing, NamesAndSizesAreDecoded) {
   ASSERT_EQ(list->page.objects.size(), 1u) << "neither hidden names nor the folder's own marker";
   EXPECT_EQ(list->page.objects[0].key, "d/a+b c\n%");
   EXPECT_EQ(list->page.objects[0].size, 7u);
+  EXPECT_EQ(list->page.objects[0].version, version_of_etag("\"e\"")) << "as a header gives it";
   EXPECT_EQ(list->page.prefixes, std::vector<std::string>{"d/e /"});
   EXPECT_EQ(list->page.hidden, 2u);
   EXPECT_EQ(list->page.continuation, "t&1");

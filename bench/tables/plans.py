@@ -1,0 +1,82 @@
+"""What is measured: the loaders, and for each measurement the runs of a round."""
+
+import dataclasses
+
+STEP_MS = 20        # of the emulated trainer
+DEMAND = 0.7        # of the capacity that was measured before
+LATENCY_MS = 20
+
+
+@dataclasses.dataclass(frozen=True)
+class Loader:
+    module: str               # in rivals/; empty: the bare loop, with `flags`
+    folder: str | None = None  # environment below --rivals; None: Forebay's Python
+    extra: tuple = ()         # more entries of the job
+    flags: tuple = ()
+    cannot: tuple = ()        # tables that it fails on, which is a finding: tried once
+    known: tuple = ()         # texts of checks that it is known to fail: told, and no reason for exit code 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    loader: str
+    table: str
+    trains: bool = False
+    latency_ms: int = 0
+
+
+RAGGED = ("wide_lists",)      # petastorm wants lists of one length
+TEXT = ("criteo_hex",)        # and torch has no strings
+ONE_ORDER = ("same order",)
+LOADERS = {
+    "limit": Loader(""),
+    "limit_decode": Loader("", flags=("--no-gather",)),
+    "gather": Loader("", flags=("--gather-only",)),
+    "gather_checksum": Loader("", flags=("--gather-only", "--checksum")),
+    "forebay": Loader("forebay_table"),
+    "forebay_torch": Loader("forebay_table", extra=(("output", "torch"),)),
+    "forebay_disk": Loader("forebay_table", extra=(("cache", {"ram": 0, "disk": "8GiB"}),)),
+    "forebay_ram": Loader("forebay_table", extra=(("cache", {"ram": "4GiB", "disk": 0}),)),
+    "petastorm_batched": Loader("petastorm_batched", "petastorm", cannot=RAGGED + TEXT, known=ONE_ORDER),
+    "petastorm_raw": Loader("petastorm_raw", "petastorm", cannot=RAGGED, known=ONE_ORDER),
+    "petastorm_cache": Loader("petastorm_raw", "petastorm", (("cache", {"disk": True}),), cannot=RAGGED,
+                              known=ONE_ORDER),
+    "torch_workers": Loader("torch_arrow", "torch_arrow", (("workers", 2),)),
+    "torch_main": Loader("torch_arrow", "torch_arrow", (("workers", 0),)),
+    "polars": Loader("polars_blocks", "polars"),
+    "duckdb": Loader("duckdb_blocks", "duckdb"),
+    "hf": Loader("hf_torch", "hf_datasets"),
+    "ray": Loader("ray_batches", "ray_data"),
+    "pyarrow_1": Loader("pyarrow_numpy", "torch_arrow", (("read_threads", 1),)),
+    "pyarrow_2": Loader("pyarrow_numpy", "torch_arrow", (("read_threads", 2),)),
+}
+EPOCH = ("limit", "forebay", "petastorm_batched", "petastorm_raw", "torch_workers", "torch_main", "polars", "duckdb", "pyarrow_1",
+         "pyarrow_2", "hf", "ray", "forebay_torch")
+CACHE = ("gather", "gather_checksum", "forebay_disk", "forebay_ram", "petastorm_cache")
+TRAINER = ("forebay", "torch_workers", "petastorm_batched")
+TABLES = ("wide", "wide_lists", "criteo")
+PLANS = {"epoch": EPOCH, "cache": CACHE, "trainer": TRAINER}
+# The loader that a measurement's ratios are taken of.
+BASES = {"epoch": ("forebay",), "cache": ("forebay_disk", "forebay_ram"), "trainer": ()}
+
+
+def names(options):
+    chosen = options.loaders.split(",") if options.loaders else PLANS[options.what]
+    unknown = sorted(set(chosen) - set(LOADERS))
+    if unknown:
+        raise SystemExit(f"no such loader: {', '.join(unknown)} (there are: {', '.join(LOADERS)})")
+    return list(chosen)
+
+
+def runs(options, number, installed):
+    """The runs of one round, in the order in which they are made."""
+    tables = options.tables.split(",") if options.tables else TABLES
+    made = []
+    for table in tables:
+        mine = [name for name in names(options) if name in installed and (number == 0 or table not in LOADERS[name].cannot)]
+        if options.what == "trainer":
+            made.append(Run("forebay", table, latency_ms=LATENCY_MS))
+            made += [Run(name, table, trains=True, latency_ms=LATENCY_MS) for name in mine]
+        else:
+            made += [Run(name, table) for name in mine]
+    return made

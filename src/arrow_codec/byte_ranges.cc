@@ -1,0 +1,22 @@
+#include "arrow_codec/byte_ranges.h"
+
+#include <algorithm>
+
+namespace forebay {
+
+std::vector<ByteRange> sorted_apart(std::vector<ByteRange> ranges) {
+  std::sort(ranges.begin(), ranges.end(), [](const ByteRange& a, const ByteRange& b) { return a.offset < b.offset; });
+  std::vector<ByteRange> apart;
+  for (const ByteRange& range : ranges) {
+    if (range.length == 0) continue;
+    if (!apart.empty() && range.offset < apart.back().offset + apart.back().length) {
+      const uint64_t end = std::max(apart.back().offset + apart.back().length, range.offset + range.length);
+      apart.back().length = end - apart.back().offset;
+    } else {
+      apart.push_back(range);
+    }
+  }
+  return apart;
+}
+
+}  // namespace forebay

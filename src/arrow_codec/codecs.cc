@@ -1,0 +1,37 @@
+#include "arrow_codec/codecs.h"
+
+#include <arrow/config.h>
+
+#include "arrow_codec/ipc_codec.h"
+#include "arrow_codec/memory_table.h"
+#include "arrow_codec/parquet_codec.h"
+#include "arrow_codec/recycling_pool.h"
+
+namespace forebay {
+
+namespace {
+
+class ArrowCodecs final : public TableCodecs {
+ public:
+  const TableCodec& parquet() const override { return parquet_; }
+  const TableCodec& arrow_file() const override { return arrow_file_; }
+  Result<std::shared_ptr<const TableFile>> take_stream(void* stream, const NullPolicy& nulls) const override {
+    return MemoryTable::of_stream(stream, nulls);
+  }
+  std::string version() const override { return "arrow " + arrow::GetBuildInfo().version_string; }
+  void keep_idle(uint64_t bytes) const override { RecyclingPool::instance().keep_idle(bytes); }
+  uint64_t idle_bytes() const override { return RecyclingPool::instance().idle_bytes(); }
+
+ private:
+  ParquetCodec parquet_;
+  IpcCodec arrow_file_;
+};
+
+}  // namespace
+
+const TableCodecs& arrow_codecs() {
+  static const auto* codecs = new ArrowCodecs;
+  return *codecs;
+}
+
+}  // namespace forebay

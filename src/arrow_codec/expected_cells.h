@@ -1,0 +1,42 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <arrow/api.h>
+#include <gtest/gtest.h>
+
+#include "arrow_codec/table_plan.h"
+#include "base/columns.h"
+
+namespace forebay::arrow_codec_test {
+
+/// One row of one leaf, found value by value through Arrow's scalars: nothing of how the codec works is used here but the way to
+/// the leaf.
+struct Cell {
+  std::vector<std::string> elements;      ///< bytes of each; one for scalars and strings
+  std::vector<std::vector<bool>> valid;   ///< by level: each slot
+  std::vector<std::vector<int>> lengths;  ///< by list level: each list
+};
+
+class CellReader {
+ public:
+  CellReader(const Leaf& leaf, std::string fill) : leaf_(leaf), fill_(std::move(fill)) {}
+  Cell read(const std::shared_ptr<arrow::Scalar>& scalar);
+
+ private:
+  void visit(std::shared_ptr<arrow::Scalar> scalar, size_t step, size_t level, bool valid, bool in_tensor);
+  void leaf(const std::shared_ptr<arrow::Scalar>& scalar, size_t level, bool valid);
+
+  const Leaf& leaf_;
+  std::string fill_;
+  Cell cell_;
+};
+
+/// All fields of `columns` that come from `leaf` are those of the column, rows from `first` on; nulls by mask.
+void expect_column(const Columns& columns, const Leaf& leaf, const arrow::ChunkedArray& column, int64_t first);
+
+/// The same for all columns of a table that Arrow read.
+void expect_table(const Columns& columns, const TablePlan& plan, const arrow::Table& table, int64_t first);
+
+}  // namespace forebay::arrow_codec_test

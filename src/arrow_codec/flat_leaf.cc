@@ -1,0 +1,312 @@
+#include "arrow_codec/flat_leaf.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <arrow/array.h>
+#include <arrow/extension_type.h>
+#include <arrow/util/bit_util.h>
+#include <fmt/format.h>
+
+#include "arrow_codec/leaf_values.h"
+#include "arrow_codec/piece_file.h"
+#include "arrow_codec/recycling_pool.h"
+
+namespace forebay {
+
+namespace {
+
+using arrow::Type;
+
+constexpr int64_t kMostSlots = int64_t{1} << 46;  // sums below cannot overflow
+
+/// Goes from a column to one of its leaves, step by step. The slots of the level it is in lie at the `segments_` of `array_`.
+class Walk {
+ public:
+  Walk(std::shared_ptr<arrow::Array> column, const Leaf& leaf, bool owned)
+      : leaf_(leaf), owned_(owned), array_(std::move(column)), segments_{{0, array_->length()}}, slots_(array_->length()) {}
+
+  Result<FlatLeaf> run() {
+    bool in_tensor = false;
+    for (const Step& step : leaf_.steps) {
+      unwrap();
+      FOREBAY_RETURN_IF_ERROR(add_validity());
+      switch (step.kind) {
+        case Step::Kind::kMember: FOREBAY_RETURN_IF_ERROR(member(step)); break;
+        case Step::Kind::kList: FOREBAY_RETURN_IF_ERROR(list()); break;
+        case Step::Kind::kFixed:
+          if (!in_tensor) push_level();
+          in_tensor = true;
+          FOREBAY_RETURN_IF_ERROR(fixed());
+          break;
+      }
+    }
+    unwrap();
+    FOREBAY_RETURN_IF_ERROR(add_validity());
+    FOREBAY_RETURN_IF_ERROR(leaf_.strings() ? strings() : elements());
+    return std::move(flat_);
+  }
+
+ private:
+  void unwrap() {
+    while (array_->type_id() == Type::EXTENSION) array_ = static_cast<const arrow::ExtensionArray&>(*array_).storage();
+  }
+  void push_level() {
+    flat_.slots.push_back(slots_);
+    flat_.valid.push_back(valid_);
+  }
+
+  Status add_validity();
+  template <typename Test>
+  Status mark(Test is_null);
+  Status member(const Step& step);
+  Status fixed();
+  Status list();
+  template <typename Ends>
+  Status descend(Ends ends, std::shared_ptr<arrow::Array> values);
+  Status elements();
+  Status strings();
+  Status contiguous_strings();
+  template <typename Offset>
+  bool one_run(const Offset* offsets, int64_t end) const;
+
+  const Leaf& leaf_;
+  const bool owned_;
+  std::shared_ptr<arrow::Array> array_;
+  std::vector<Segment> segments_;
+  int64_t slots_;
+  Buffer valid_;  // of the slots; empty while all are there
+  FlatLeaf flat_;
+};
+
+template <typename Test>
+Status Walk::mark(Test is_null) {
+  if (valid_.empty() && slots_ > 0) {
+    FOREBAY_ASSIGN(valid_, take_memory(static_cast<size_t>(slots_)));
+    std::memset(valid_.data(), 1, valid_.size());
+  }
+  uint8_t* slot = valid_.data();
+  for (const Segment& segment : segments_) {
+    for (int64_t place = segment.start; place < segment.start + segment.length; ++place, ++slot) {
+      if (is_null(place)) *slot = 0;
+    }
+  }
+  return {};
+}
+
+Status Walk::add_validity() {
+  if (slots_ == 0) return {};
+  if (array_->type_id() == Type::NA) return mark([](int64_t) { return true; });
+  if (array_->type_id() == Type::DICTIONARY) {
+    const auto& coded = static_cast<const arrow::DictionaryArray&>(*array_);
+    const arrow::Array& entries = *coded.dictionary();
+    if (entries.null_count() > 0)
+      FOREBAY_RETURN_IF_ERROR(mark([&](int64_t place) {
+        if (coded.IsNull(place)) return true;
+        const int64_t entry = coded.GetValueIndex(place);
+        return entry >= 0 && entry < entries.length() && entries.IsNull(entry);
+      }));
+  }
+  if (array_->null_count() == 0 || array_->null_bitmap_data() == nullptr) return {};
+  const uint8_t* bits = array_->null_bitmap_data();
+  const int64_t offset = array_->offset();
+  return mark([=](int64_t place) { return !arrow::bit_util::GetBit(bits, offset + place); });
+}
+
+Status Walk::member(const Step& step) {
+  if (array_->type_id() != Type::STRUCT) return corrupt("is no struct where the table's schema says so");
+  const auto& parent = static_cast<const arrow::StructArray&>(*array_);
+  const int child = parent.num_fields() == 1 ? 0 : step.child;
+  if (child >= parent.num_fields()) return corrupt("has fewer members than the table's schema says");
+  array_ = parent.field(child);
+  return {};
+}
+
+// A tensor's slots become its elements.
+Status Walk::fixed() {
+  if (array_->type_id() != Type::FIXED_SIZE_LIST) return corrupt("is no fixed-size list where the table's schema says so");
+  const auto& lists = static_cast<const arrow::FixedSizeListArray&>(*array_);
+  const int64_t length = lists.value_length();
+  if (slots_ > kMostSlots / length) return corrupt("has more elements than can be");
+  for (Segment& segment : segments_)
+    segment = {lists.value_offset(segment.start), segment.length * length};
+  if (!valid_.empty()) {
+    FOREBAY_ASSIGN(Buffer wider, take_memory(static_cast<size_t>(slots_ * length)));
+    for (int64_t slot = 0; slot < slots_; ++slot)
+      std::memset(wider.data() + slot * length, valid_.data()[slot], static_cast<size_t>(length));
+    valid_ = std::move(wider);
+  }
+  slots_ *= length;
+  array_ = lists.values();
+  for (const Segment& segment : segments_) {
+    if (segment.start + segment.length > array_->length()) return corrupt("has fewer elements than its lists hold");
+  }
+  return {};
+}
+
+/// `ends(place)` gives begin and end of the list at that place among `values`.
+template <typename Ends>
+Status Walk::descend(Ends ends, std::shared_ptr<arrow::Array> values) {
+  FOREBAY_ASSIGN(Buffer offsets, take_memory(static_cast<size_t>(slots_ + 1) * sizeof(int64_t)));
+  auto* out = reinterpret_cast<int64_t*>(offsets.data());
+  std::vector<Segment> inner;
+  int64_t total = 0, slot = 0;
+  *out++ = 0;
+  for (const Segment& segment : segments_) {
+    for (int64_t place = segment.start; place < segment.start + segment.length; ++place, ++slot) {
+      if (valid_.empty() || valid_.data()[slot] != 0) {
+        const auto [begin, end] = ends(place);
+        if (begin < 0 || end < begin || end > values->length()) return corrupt("a list lies outside of its elements");
+        if (inner.empty() || inner.back().start + inner.back().length != begin) {
+          if (end > begin) inner.push_back({begin, end - begin});
+        } else {
+          inner.back().length += end - begin;
+        }
+        total += end - begin;
+        if (total > kMostSlots) return corrupt("its lists hold more elements than can be");
+      }
+      *out++ = total;
+    }
+  }
+  push_level();
+  flat_.offsets.push_back(std::move(offsets));
+  segments_ = std::move(inner);
+  slots_ = total;
+  valid_ = Buffer();
+  array_ = std::move(values);
+  return {};
+}
+
+Status Walk::list() {
+  using Range = std::pair<int64_t, int64_t>;
+  switch (array_->type_id()) {
+    case Type::LIST:
+    case Type::MAP: {
+      const auto& lists = static_cast<const arrow::ListArray&>(*array_);
+      return descend([&lists](int64_t i) { return Range(lists.value_offset(i), lists.value_offset(i + 1)); }, lists.values());
+    }
+    case Type::LARGE_LIST: {
+      const auto& lists = static_cast<const arrow::LargeListArray&>(*array_);
+      return descend([&lists](int64_t i) { return Range(lists.value_offset(i), lists.value_offset(i + 1)); }, lists.values());
+    }
+    case Type::LIST_VIEW: {
+      const auto& lists = static_cast<const arrow::ListViewArray&>(*array_);
+      return descend(
+          [&lists](int64_t i) {
+            return Range(lists.value_offset(i), int64_t{lists.value_offset(i)} + lists.value_length(i));
+          },
+          lists.values());
+    }
+    case Type::LARGE_LIST_VIEW: {
+      const auto& lists = static_cast<const arrow::LargeListViewArray&>(*array_);
+      const int64_t end = lists.values()->length();
+      return descend(
+          [&lists, end](int64_t i) {
+            const int64_t begin = lists.value_offset(i), length = lists.value_length(i);
+            return length > end ? Range(-1, -1) : Range(begin, begin + length);
+          },
+          lists.values());
+    }
+    case Type::FIXED_SIZE_LIST: {
+      const auto& lists = static_cast<const arrow::FixedSizeListArray&>(*array_);
+      return descend([&lists](int64_t i) { return Range(lists.value_offset(i), lists.value_offset(i + 1)); }, lists.values());
+    }
+    default: return corrupt("is no list where the table's schema says so");
+  }
+}
+
+void fill_nulls(const Buffer& valid, const std::string& fill, uint8_t* values) {
+  for (size_t slot = 0; slot < valid.size(); ++slot) {
+    if (valid.data()[slot] == 0) std::memcpy(values + slot * fill.size(), fill.data(), fill.size());
+  }
+}
+
+Status Walk::elements() {
+  push_level();
+  FOREBAY_ASSIGN(LeafValues values, leaf_values(*array_, segments_, slots_, leaf_.dtype, owned_));
+  const bool nulls = !valid_.empty() && std::memchr(valid_.data(), 0, valid_.size()) != nullptr;
+  if (nulls && !values.owned) {
+    FOREBAY_ASSIGN(Buffer own, take_memory(values.bytes.size()));
+    std::memcpy(own.data(), values.bytes.data(), own.size());
+    values = {std::move(own), true};
+  }
+  if (nulls) fill_nulls(valid_, leaf_.nulls.bytes, values.bytes.data());
+  flat_.values = std::move(values.bytes);
+  flat_.owned = values.owned;
+  return {};
+}
+
+/// Strings that lie in one run are a view of it; so only their offsets are made.
+Status Walk::strings() {
+  if (segments_.size() <= 1 && valid_.empty()) {
+    switch (array_->type_id()) {
+      case Type::STRING:
+      case Type::BINARY:
+      case Type::LARGE_STRING:
+      case Type::LARGE_BINARY: return contiguous_strings();
+      default: break;
+    }
+  }
+  FOREBAY_ASSIGN(const StringViews views, StringViews::of(*array_));
+  FOREBAY_ASSIGN(Buffer offsets, take_memory(static_cast<size_t>(slots_ + 1) * sizeof(int64_t)));
+  const std::span<const uint8_t> fill(reinterpret_cast<const uint8_t*>(leaf_.nulls.bytes.data()), leaf_.nulls.bytes.size());
+  const auto each = [&](auto&& visit) {
+    int64_t slot = 0;
+    for (const Segment& segment : segments_) {
+      for (int64_t place = segment.start; place < segment.start + segment.length; ++place, ++slot)
+        visit(valid_.empty() || valid_.data()[slot] != 0 ? views[place] : fill);
+    }
+  };
+  auto* offset = reinterpret_cast<int64_t*>(offsets.data());
+  *offset = 0;
+  each([&](std::span<const uint8_t> string) {
+    offset[1] = offset[0] + static_cast<int64_t>(string.size());
+    ++offset;
+  });
+  FOREBAY_ASSIGN(flat_.values, take_memory(static_cast<size_t>(*offset)));
+  uint8_t* to = flat_.values.data();
+  each([&](std::span<const uint8_t> string) {
+    if (!string.empty()) std::memcpy(to, string.data(), string.size());
+    to += string.size();
+  });
+  flat_.owned = true;
+  push_level();
+  flat_.offsets.push_back(std::move(offsets));
+  return {};
+}
+
+Status Walk::contiguous_strings() {
+  const auto begin = segments_.empty() ? 0 : segments_[0].start;
+  const auto run = [&](const auto& strings) -> Status {
+    const auto* from = strings.raw_value_offsets();
+    const std::shared_ptr<arrow::Buffer> data = strings.value_data();
+    const int64_t size = data ? data->size() : 0;
+    FOREBAY_ASSIGN(Buffer offsets, take_memory(static_cast<size_t>(slots_ + 1) * sizeof(int64_t)));
+    auto* to = reinterpret_cast<int64_t*>(offsets.data());
+    const int64_t first = slots_ == 0 ? 0 : from[begin];
+    bool rises = first >= 0;
+    to[0] = 0;
+    for (int64_t i = 0; i < slots_; ++i) {
+      to[i + 1] = from[begin + i + 1] - first;
+      rises = rises && to[i + 1] >= to[i];
+    }
+    if (!rises || first + to[slots_] > size) return corrupt("a string lies outside of the memory of its column");
+    if (to[slots_] > 0)
+      flat_.values = forebay_view(data).slice(static_cast<size_t>(first), static_cast<size_t>(to[slots_]));
+    flat_.owned = owned_;
+    push_level();
+    flat_.offsets.push_back(std::move(offsets));
+    return {};
+  };
+  if (array_->type_id() == Type::LARGE_STRING || array_->type_id() == Type::LARGE_BINARY)
+    return run(static_cast<const arrow::LargeBinaryArray&>(*array_));
+  return run(static_cast<const arrow::BinaryArray&>(*array_));
+}
+
+}  // namespace
+
+Result<FlatLeaf> flatten(const std::shared_ptr<arrow::Array>& column, const Leaf& leaf, bool owned) {
+  return Walk(column, leaf, owned).run();
+}
+
+}  // namespace forebay

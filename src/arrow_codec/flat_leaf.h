@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include <arrow/type_fwd.h>
+
+#include "arrow_codec/table_plan.h"
+#include "base/columns.h"
+#include "forebay/buffer.h"
+#include "forebay/result.h"
+
+namespace forebay {
+
+/// A leaf of a column with its nesting taken apart: values end to end, and for each level (see Leaf) which slots are there and where
+/// the lists in them lie.
+struct FlatLeaf {
+  std::vector<int64_t> slots;   ///< by level
+  std::vector<Buffer> valid;    ///< by level: a byte (0 or 1) for each slot; empty where all are there
+  std::vector<Buffer> offsets;  ///< by list: int64, one for each slot of its level and the end, from 0 on
+  Buffer values;                ///< elements, or the bytes of all strings
+  bool owned = false;           ///< nobody else sees the memory of `values`
+
+  int64_t rows() const { return slots[0]; }
+  const int64_t* offset(size_t list) const { return reinterpret_cast<const int64_t*>(offsets[list].data()); }
+};
+
+/// `column` is the leaf's whole column: a struct with one member may stand for any member that was asked for. Nulls are filled with
+/// the leaf's NullFill. `owned`: nobody else sees Arrow's buffers, so their memory may be written to. Corrupt where offsets and
+/// indices lead outside of the arrays; those must be valid in themselves (arrow::Array::Validate).
+Result<FlatLeaf> flatten(const std::shared_ptr<arrow::Array>& column, const Leaf& leaf, bool owned);
+
+/// Rows of the one behind rows of the other.
+Result<FlatLeaf> join(const std::vector<FlatLeaf>& parts);
+
+/// One field of the table.
+Result<ColumnValues> output_values(const FlatLeaf& flat, const Leaf& leaf, const Output& output);
+
+/// Rows with a null at any level: `bad` gets the leaf's reason where a row has none yet.
+Status note_nulls(const FlatLeaf& flat, const Leaf& leaf, std::map<int64_t, Status>& bad);
+
+}  // namespace forebay

@@ -1,0 +1,147 @@
+#include "arrow_codec/ipc_footer.h"
+
+#include <cstring>
+#include <optional>
+
+#include <fmt/format.h>
+
+namespace forebay {
+
+namespace {
+
+Status damaged() { return corrupt("the index of the Arrow file is damaged"); }
+
+/// A flatbuffer that nobody has checked. Every read is inside of it, or there is nothing.
+class FlatBytes {
+ public:
+  explicit FlatBytes(std::span<const uint8_t> bytes) : bytes_(bytes) {}
+
+  template <typename T>
+  std::optional<T> read(uint64_t at) const {
+    if (at > bytes_.size() || bytes_.size() - at < sizeof(T)) return std::nullopt;
+    T value;
+    std::memcpy(&value, bytes_.data() + at, sizeof value);
+    return value;
+  }
+  /// Where the offset at `at` leads.
+  std::optional<uint64_t> follow(uint64_t at) const {
+    const auto offset = read<uint32_t>(at);
+    if (!offset || *offset == 0 || at + *offset >= bytes_.size()) return std::nullopt;
+    return at + *offset;
+  }
+  /// Where field `number` of the table at `table` stands; nothing if it is left out.
+  std::optional<uint64_t> field(uint64_t table, unsigned number) const {
+    const auto back = read<int32_t>(table);
+    if (!back) return std::nullopt;
+    const int64_t vtable = static_cast<int64_t>(table) - *back;
+    if (vtable < 0) return std::nullopt;
+    const auto size = read<uint16_t>(static_cast<uint64_t>(vtable));
+    const unsigned entry = 4 + 2 * number;
+    if (!size || entry + 2 > *size) return std::nullopt;
+    const auto offset = read<uint16_t>(static_cast<uint64_t>(vtable) + entry);
+    if (!offset || *offset == 0) return std::nullopt;
+    return table + *offset;
+  }
+
+  struct Vector {
+    uint64_t begin = 0;
+    uint64_t size = 0;
+  };
+  /// A vector of `width` bytes an element: empty if the field is left out; nothing if it leads outside.
+  std::optional<Vector> vector(uint64_t table, unsigned number, uint64_t width) const {
+    const auto place = field(table, number);
+    if (!place) return Vector{};
+    const auto begin = follow(*place);
+    if (!begin) return std::nullopt;
+    const auto size = read<uint32_t>(*begin);
+    if (!size || *size > (bytes_.size() - *begin - sizeof(uint32_t)) / width) return std::nullopt;
+    return Vector{*begin + sizeof(uint32_t), *size};
+  }
+
+ private:
+  std::span<const uint8_t> bytes_;
+};
+
+constexpr uint64_t kBlockBytes = 24;
+
+Result<std::vector<IpcBlock>> read_blocks(const FlatBytes& footer, uint64_t table, unsigned field, uint64_t file_size) {
+  const auto vector = footer.vector(table, field, kBlockBytes);
+  if (!vector) return damaged();
+  std::vector<IpcBlock> blocks;
+  for (uint64_t i = 0; i < vector->size; ++i) {
+    const uint64_t at = vector->begin + i * kBlockBytes;
+    const auto offset = footer.read<int64_t>(at);
+    const auto head = footer.read<int32_t>(at + 8);
+    const auto body = footer.read<int64_t>(at + 16);
+    if (!offset || !head || !body || *offset < 0 || *head <= 0 || *body < 0) return damaged();
+    const IpcBlock block{static_cast<uint64_t>(*offset), static_cast<uint64_t>(*head), static_cast<uint64_t>(*body)};
+    if (block.offset > file_size || block.head_bytes > file_size - block.offset ||
+        block.body_bytes > file_size - block.offset - block.head_bytes)
+      return corrupt(fmt::format("a batch of {} bytes at {} is outside of the Arrow file, which has {}",
+                                 block.head_bytes + block.body_bytes, block.offset, file_size));
+    blocks.push_back(block);
+  }
+  return blocks;
+}
+
+/// The table of the record batch in a message.
+Result<uint64_t> find_batch(const FlatBytes& message) {
+  constexpr uint8_t kRecordBatch = 3;
+  const auto table = message.follow(0);
+  if (!table) return damaged();
+  const auto type = message.field(*table, 1);
+  const auto header = message.field(*table, 2);
+  if (!type || !header || message.read<uint8_t>(*type) != kRecordBatch) return damaged();
+  const auto batch = message.follow(*header);
+  if (!batch) return damaged();
+  return *batch;
+}
+
+}  // namespace
+
+Result<IpcFooter> read_ipc_footer(std::span<const uint8_t> bytes, uint64_t file_size) {
+  const FlatBytes footer(bytes);
+  const auto table = footer.follow(0);
+  if (!table) return damaged();
+  IpcFooter out;
+  FOREBAY_ASSIGN(out.dictionaries, read_blocks(footer, *table, 2, file_size));
+  FOREBAY_ASSIGN(out.batches, read_blocks(footer, *table, 3, file_size));
+  return out;
+}
+
+Result<IpcBatchHead> read_ipc_batch_head(std::span<const uint8_t> head, uint64_t body_bytes) {
+  // A mark and the length stand first; files of old have the length only.
+  const auto mark = FlatBytes(head).read<uint32_t>(0);
+  if (!mark) return damaged();
+  const size_t prefix = *mark == UINT32_MAX ? 8 : 4;
+  if (head.size() <= prefix) return damaged();
+  const FlatBytes message(head.subspan(prefix));
+  FOREBAY_ASSIGN(const uint64_t batch, find_batch(message));
+
+  IpcBatchHead out;
+  if (const auto place = message.field(batch, 0)) {
+    const auto rows = message.read<int64_t>(*place);
+    if (!rows || *rows < 0) return damaged();
+    out.rows = *rows;
+  }
+  out.compressed = message.field(batch, 3).has_value();
+  const auto buffers = message.vector(batch, 2, 16);
+  const auto variadic = message.vector(batch, 4, sizeof(int64_t));
+  if (!buffers || !variadic) return damaged();
+  for (uint64_t i = 0; i < buffers->size; ++i) {
+    const auto offset = message.read<int64_t>(buffers->begin + i * 16);
+    const auto length = message.read<int64_t>(buffers->begin + i * 16 + 8);
+    if (!offset || !length || *offset < 0 || *length < 0) return damaged();
+    const ByteRange range{static_cast<uint64_t>(*offset), static_cast<uint64_t>(*length)};
+    if (range.offset > body_bytes || range.length > body_bytes - range.offset) return damaged();
+    out.buffers.push_back(range);
+  }
+  for (uint64_t i = 0; i < variadic->size; ++i) {
+    const auto count = message.read<int64_t>(variadic->begin + i * sizeof(int64_t));
+    if (!count || *count < 0) return damaged();
+    out.variadic_buffers.push_back(*count);
+  }
+  return out;
+}
+
+}  // namespace forebay

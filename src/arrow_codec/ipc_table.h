@@ -1,0 +1,48 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <arrow/type_fwd.h>
+
+#include "arrow_codec/ipc_footer.h"
+#include "arrow_codec/table_plan.h"
+#include "base/table_codec.h"
+
+namespace forebay {
+
+/// An Arrow file whose index has been read; its groups are the file's record batches.
+class IpcTable final : public TableFile {
+ public:
+  /// `index`: the footer, the heads of the batches and the dictionaries; kept.
+  static Result<std::shared_ptr<const TableFile>> open(std::vector<Piece> index, IpcFooter footer, uint64_t file_size,
+                                                       const NullPolicy& nulls);
+
+  const Schema& schema() const override { return plan_.schema; }
+  std::vector<std::pair<std::string, std::string>> unmapped() const override { return plan_.unmapped; }
+  int64_t groups() const override { return static_cast<int64_t>(batches_.size()); }
+  int64_t rows(int64_t group) const override { return batches_[static_cast<size_t>(group)].rows; }
+  std::vector<ByteRange> ranges(int64_t group, std::span<const size_t> fields) const override;
+  UnitCost cost(int64_t group, std::span<const size_t> fields) const override;
+  FieldBounds bounds(int64_t, size_t) const override { return {}; }
+  Result<Columns> decode(int64_t group, std::span<const size_t> fields, std::span<const Piece> pieces,
+                         WorkMemory& memory) const override;
+
+ private:
+  struct Batch {
+    int64_t rows = 0;
+    bool compressed = false;
+    std::vector<ByteRange> columns;  ///< where each column's buffers lie in the file
+  };
+
+  IpcTable() = default;
+  Status read_batches(const IpcFooter& footer, const arrow::Schema& schema);
+  Result<Batch> read_batch(const IpcBlock& block, const arrow::Schema& schema) const;
+
+  std::vector<Piece> index_;
+  uint64_t file_size_ = 0;
+  TablePlan plan_;
+  std::vector<Batch> batches_;
+};
+
+}  // namespace forebay

@@ -1,0 +1,155 @@
+#include <cstring>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "arrow_codec/flat_leaf.h"
+#include "arrow_codec/recycling_pool.h"
+
+namespace forebay {
+
+namespace {
+
+constexpr uint64_t kBadRowBytes = 96;  // a node of the map
+
+/// Where the slots of `level` of each row begin: int64, rows + 1.
+Result<Buffer> row_offsets(const FlatLeaf& flat, int level) {
+  if (level == 1) return flat.offsets[0];
+  const auto rows = static_cast<size_t>(flat.rows());
+  FOREBAY_ASSIGN(Buffer out, take_memory((rows + 1) * sizeof(int64_t)));
+  auto* to = reinterpret_cast<int64_t*>(out.data());
+  std::memcpy(to, flat.offset(0), out.size());
+  for (int list = 1; list < level; ++list) {
+    const int64_t* inner = flat.offset(static_cast<size_t>(list));
+    for (size_t row = 0; row <= rows; ++row) to[row] = inner[to[row]];
+  }
+  return out;
+}
+
+Result<Buffer> lengths(const FlatLeaf& flat, int level) {
+  const auto slots = static_cast<size_t>(flat.slots[static_cast<size_t>(level)]);
+  const int64_t* offsets = flat.offset(static_cast<size_t>(level));
+  FOREBAY_ASSIGN(Buffer out, take_memory(slots * sizeof(int32_t)));
+  auto* to = reinterpret_cast<int32_t*>(out.data());
+  for (size_t slot = 0; slot < slots; ++slot) {
+    const int64_t length = offsets[slot + 1] - offsets[slot];
+    if (length > std::numeric_limits<int32_t>::max()) return unsupported("a list or string is longer than 2^31 - 1");
+    to[slot] = static_cast<int32_t>(length);
+  }
+  return out;
+}
+
+Result<Buffer> validity(const FlatLeaf& flat, int level) {
+  const auto at = static_cast<size_t>(level);
+  if (!flat.valid[at].empty()) return flat.valid[at];
+  FOREBAY_ASSIGN(Buffer out, take_memory(static_cast<size_t>(flat.slots[at])));
+  std::memset(out.data(), 1, out.size());
+  return out;
+}
+
+/// Rows with a null among their slots of `level`, rising; a row may be told more than once.
+template <typename Visit>
+Status each_null_row(const FlatLeaf& flat, const Leaf& leaf, size_t level, Visit visit) {
+  const Buffer& valid = flat.valid[level];
+  if (valid.empty()) return {};
+  if (level == 0 || leaf.lists == 0) {
+    const auto slots_a_row = static_cast<size_t>(level == 0 ? 1 : leaf.elements());
+    for (size_t slot = 0; slot < valid.size(); ++slot) {
+      if (valid.data()[slot] == 0) FOREBAY_RETURN_IF_ERROR(visit(static_cast<int64_t>(slot / slots_a_row)));
+    }
+    return {};
+  }
+  FOREBAY_ASSIGN(const Buffer offsets, row_offsets(flat, static_cast<int>(level)));
+  const auto* begin = reinterpret_cast<const int64_t*>(offsets.data());
+  for (int64_t row = 0; row < flat.rows(); ++row) {
+    const auto length = static_cast<size_t>(begin[row + 1] - begin[row]);
+    if (length > 0 && std::memchr(valid.data() + begin[row], 0, length) != nullptr) FOREBAY_RETURN_IF_ERROR(visit(row));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<ColumnValues> output_values(const FlatLeaf& flat, const Leaf& leaf, const Output& output) {
+  ColumnValues out;
+  switch (output.role) {
+    case Output::Role::kValues:
+      out.values = flat.values;
+      if (leaf.lists > 0) {
+        FOREBAY_ASSIGN(out.offsets, row_offsets(flat, leaf.lists));
+      }
+      return out;
+    case Output::Role::kLengths: {
+      FOREBAY_ASSIGN(out.values, lengths(flat, output.level));
+      FOREBAY_ASSIGN(out.offsets, row_offsets(flat, output.level));
+      return out;
+    }
+    case Output::Role::kValid: {
+      FOREBAY_ASSIGN(out.values, validity(flat, 0));
+      return out;
+    }
+    case Output::Role::kItemsValid: {
+      FOREBAY_ASSIGN(out.values, validity(flat, output.level));
+      if (leaf.lists > 0) {
+        FOREBAY_ASSIGN(out.offsets, row_offsets(flat, output.level));
+      }
+      return out;
+    }
+  }
+  return out;
+}
+
+Status note_nulls(const FlatLeaf& flat, const Leaf& leaf, std::map<int64_t, Status>& bad) {
+  const Status reason = corrupt(fmt::format("the column '{}' is null here; give null= a value, or fb.NULL_MASK", leaf.name));
+  Status in_list = corrupt(fmt::format("the column '{}' has a null inside its list here; give null= a value, or fb.NULL_MASK", leaf.name));
+  for (size_t level = 0; level < flat.valid.size(); ++level) {
+    FOREBAY_RETURN_IF_ERROR(each_null_row(flat, leaf, level, [&](int64_t row) -> Status {
+      const auto [place, is_new] = bad.try_emplace(row, level == 0 ? reason : in_list);
+      return is_new ? charge_memory(kBadRowBytes) : Status();
+    }));
+  }
+  return {};
+}
+
+Result<FlatLeaf> join(const std::vector<FlatLeaf>& parts) {
+  FlatLeaf all;
+  const size_t levels = parts[0].slots.size();
+  all.slots.assign(levels, 0);
+  uint64_t bytes = 0;
+  for (const FlatLeaf& part : parts) {
+    for (size_t level = 0; level < levels; ++level) all.slots[level] += part.slots[level];
+    bytes += part.values.size();
+  }
+  all.owned = true;
+  FOREBAY_ASSIGN(all.values, take_memory(bytes));
+  uint8_t* to = all.values.data();
+  for (const FlatLeaf& part : parts) {
+    if (!part.values.empty()) std::memcpy(to, part.values.data(), part.values.size());
+    to += part.values.size();
+  }
+  for (size_t level = 0; level < levels; ++level) {
+    FOREBAY_ASSIGN(Buffer valid, take_memory(static_cast<size_t>(all.slots[level])));
+    std::memset(valid.data(), 1, valid.size());
+    size_t at = 0;
+    for (const FlatLeaf& part : parts) {
+      if (!part.valid[level].empty()) std::memcpy(valid.data() + at, part.valid[level].data(), part.valid[level].size());
+      at += static_cast<size_t>(part.slots[level]);
+    }
+    all.valid.push_back(std::move(valid));
+  }
+  for (size_t list = 0; list < parts[0].offsets.size(); ++list) {
+    FOREBAY_ASSIGN(Buffer offsets, take_memory(static_cast<size_t>(all.slots[list] + 1) * sizeof(int64_t)));
+    auto* out = reinterpret_cast<int64_t*>(offsets.data());
+    int64_t base = 0;
+    for (const FlatLeaf& part : parts) {
+      const int64_t slots = part.slots[list];
+      for (int64_t slot = 0; slot < slots; ++slot) *out++ = base + part.offset(list)[slot];
+      base += part.offset(list)[slots];
+    }
+    *out = base;
+    all.offsets.push_back(std::move(offsets));
+  }
+  return all;
+}
+
+}  // namespace forebay

@@ -1,0 +1,65 @@
+#include <arrow/extension_type.h>
+#include <arrow/type.h>
+#include <fmt/format.h>
+
+#include "arrow_codec/table_plan.h"
+
+namespace forebay {
+
+namespace {
+
+Result<LeafType> tensor(DType dtype) { return LeafType{FieldKind::kTensor, dtype}; }
+Result<LeafType> strings(FieldKind kind) { return LeafType{kind, DType::kUint8}; }
+
+}  // namespace
+
+std::shared_ptr<arrow::DataType> storage_type(std::shared_ptr<arrow::DataType> type) {
+  while (type->id() == arrow::Type::EXTENSION) type = static_cast<const arrow::ExtensionType&>(*type).storage_type();
+  return type;
+}
+
+Result<LeafType> leaf_type(const arrow::DataType& type) {
+  using arrow::Type;
+  switch (type.id()) {
+    case Type::BOOL: return tensor(DType::kBool);
+    case Type::UINT8: return tensor(DType::kUint8);
+    case Type::INT8: return tensor(DType::kInt8);
+    case Type::UINT16: return tensor(DType::kUint16);
+    case Type::INT16: return tensor(DType::kInt16);
+    case Type::UINT32: return tensor(DType::kUint32);
+    case Type::INT32: return tensor(DType::kInt32);
+    case Type::UINT64: return tensor(DType::kUint64);
+    case Type::INT64: return tensor(DType::kInt64);
+    case Type::HALF_FLOAT: return tensor(DType::kFloat16);
+    case Type::FLOAT: return tensor(DType::kFloat32);
+    case Type::DOUBLE: return tensor(DType::kFloat64);
+    // One width for all times and dates, which is NumPy's: `.view("datetime64[D]")` and the like cost nothing.
+    case Type::DATE32:
+    case Type::DATE64:
+    case Type::TIME32:
+    case Type::TIME64:
+    case Type::TIMESTAMP:
+    case Type::DURATION: return tensor(DType::kInt64);
+    case Type::DECIMAL32:
+    case Type::DECIMAL64:
+    case Type::DECIMAL128:
+    case Type::DECIMAL256:
+    case Type::NA: return tensor(DType::kFloat64);
+    case Type::STRING:
+    case Type::LARGE_STRING:
+    case Type::STRING_VIEW: return strings(FieldKind::kText);
+    case Type::BINARY:
+    case Type::LARGE_BINARY:
+    case Type::BINARY_VIEW:
+    case Type::FIXED_SIZE_BINARY: return strings(FieldKind::kBytes);
+    case Type::DICTIONARY: {
+      const auto values = storage_type(static_cast<const arrow::DictionaryType&>(type).value_type());
+      if (values->id() == Type::DICTIONARY || values->id() == Type::NA)
+        return unsupported(fmt::format("of type {}, whose values are none", type.ToString()));
+      return leaf_type(*values);
+    }
+    default: return unsupported(fmt::format("of type {}, which has no place in a batch", type.ToString()));
+  }
+}
+
+}  // namespace forebay

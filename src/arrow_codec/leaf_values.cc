@@ -1,0 +1,139 @@
+#include "arrow_codec/leaf_values.h"
+
+#include <charconv>
+#include <cstring>
+
+#include <arrow/array.h>
+#include <arrow/extension_type.h>
+#include <arrow/util/bit_util.h>
+#include <arrow/util/decimal.h>
+#include <fmt/format.h>
+
+#include "arrow_codec/piece_file.h"
+#include "arrow_codec/recycling_pool.h"
+
+namespace forebay {
+
+namespace {
+
+using arrow::Type;
+
+/// Calls `get(place)` for each place of the segments and stores what it gives.
+template <typename T, typename Get>
+Result<LeafValues> computed(std::span<const Segment> segments, int64_t count, Get get) {
+  FOREBAY_ASSIGN(Buffer out, take_memory(static_cast<size_t>(count) * sizeof(T)));
+  auto* to = reinterpret_cast<T*>(out.data());
+  for (const Segment& segment : segments) {
+    for (int64_t place = segment.start; place < segment.start + segment.length; ++place) *to++ = get(place);
+  }
+  return LeafValues{std::move(out), true};
+}
+
+Result<LeafValues> copied(const arrow::ArrayData& data, std::span<const Segment> segments, int64_t count, size_t width,
+                          bool owned) {
+  const std::shared_ptr<arrow::Buffer>& buffer = data.buffers[1];
+  const auto place = [&](int64_t at) { return static_cast<size_t>(data.offset + at) * width; };
+  const bool aligned = reinterpret_cast<uintptr_t>(buffer->data()) % width == 0;
+  if (segments.size() == 1 && aligned)
+    return LeafValues{forebay_view(buffer).slice(place(segments[0].start), static_cast<size_t>(count) * width), owned};
+  FOREBAY_ASSIGN(Buffer out, take_memory(static_cast<size_t>(count) * width));
+  uint8_t* to = out.data();
+  for (const Segment& segment : segments) {
+    const size_t bytes = static_cast<size_t>(segment.length) * width;
+    std::memcpy(to, buffer->data() + place(segment.start), bytes);
+    to += bytes;
+  }
+  return LeafValues{std::move(out), true};
+}
+
+/// The nearest float64: exact division where both sides are exact, else by way of the digits.
+template <typename Decimal>
+double nearest(const Decimal& value, int32_t scale) {
+  static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                  1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+  constexpr int64_t kExact = int64_t{1} << 53;
+  if (scale >= 0 && scale <= 22 && value >= Decimal(-kExact) && value <= Decimal(kExact))
+    return value.ToDouble(0) / powers[scale];
+  const std::string digits = value.ToString(scale);
+  double out = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), out);
+  return error == std::errc() ? out : value.ToDouble(scale);
+}
+
+template <typename Decimal>
+Result<LeafValues> decimals(const arrow::Array& array, std::span<const Segment> segments, int64_t count) {
+  const auto& fixed = static_cast<const arrow::FixedSizeBinaryArray&>(array);
+  const int32_t scale = static_cast<const arrow::DecimalType&>(*array.type()).scale();
+  return computed<double>(segments, count,
+                          [&](int64_t place) { return nearest(Decimal(fixed.GetValue(place)), scale); });
+}
+
+template <typename T>
+T loaded(const uint8_t* from) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
+template <typename T>
+Result<LeafValues> gathered(const arrow::DictionaryArray& array, std::span<const Segment> segments, int64_t count,
+                            const Buffer& dictionary) {
+  const int64_t entries = array.dictionary()->length();
+  int64_t wrong = 0;
+  FOREBAY_ASSIGN(LeafValues out, computed<T>(segments, count, [&](int64_t place) {
+                   if (array.IsNull(place)) return T{};
+                   const int64_t entry = array.GetValueIndex(place);
+                   if (entry < 0 || entry >= entries) return ++wrong, T{};
+                   return loaded<T>(dictionary.data() + static_cast<size_t>(entry) * sizeof(T));
+                 }));
+  if (wrong > 0) return corrupt(fmt::format("{} values point outside of their dictionary", wrong));
+  return out;
+}
+
+Result<LeafValues> from_dictionary(const arrow::DictionaryArray& array, std::span<const Segment> segments, int64_t count,
+                                   DType dtype) {
+  const arrow::Array& dictionary = *array.dictionary();
+  const Segment all{0, dictionary.length()};
+  FOREBAY_ASSIGN(const LeafValues values, leaf_values(dictionary, {&all, 1}, dictionary.length(), dtype, false));
+  switch (dtype_size(dtype)) {
+    case 1: return gathered<uint8_t>(array, segments, count, values.bytes);
+    case 2: return gathered<uint16_t>(array, segments, count, values.bytes);
+    case 4: return gathered<uint32_t>(array, segments, count, values.bytes);
+    default: return gathered<uint64_t>(array, segments, count, values.bytes);
+  }
+}
+
+}  // namespace
+
+Result<LeafValues> leaf_values(const arrow::Array& array, std::span<const Segment> segments, int64_t count, DType dtype,
+                               bool owned) {
+  if (count == 0) return LeafValues{};
+  const arrow::ArrayData& data = *array.data();
+  switch (array.type_id()) {
+    case Type::EXTENSION:
+      return leaf_values(*static_cast<const arrow::ExtensionArray&>(array).storage(), segments, count, dtype, owned);
+    case Type::NA: return computed<double>(segments, count, [](int64_t) { return 0.0; });
+    case Type::BOOL: {
+      const uint8_t* bits = data.buffers[1]->data();
+      return computed<uint8_t>(segments, count, [&](int64_t place) -> uint8_t {
+        return arrow::bit_util::GetBit(bits, data.offset + place) ? 1 : 0;
+      });
+    }
+    case Type::DATE32:
+    case Type::TIME32: {
+      const uint8_t* from = data.buffers[1]->data();
+      return computed<int64_t>(segments, count, [&](int64_t place) {
+        return int64_t{loaded<int32_t>(from + static_cast<size_t>(data.offset + place) * sizeof(int32_t))};
+      });
+    }
+    case Type::DECIMAL32: return decimals<arrow::Decimal32>(array, segments, count);
+    case Type::DECIMAL64: return decimals<arrow::Decimal64>(array, segments, count);
+    case Type::DECIMAL128: return decimals<arrow::Decimal128>(array, segments, count);
+    case Type::DECIMAL256: return decimals<arrow::Decimal256>(array, segments, count);
+    case Type::DICTIONARY:
+      return from_dictionary(static_cast<const arrow::DictionaryArray&>(array), segments, count, dtype);
+    default: return copied(data, segments, count, dtype_size(dtype), owned);
+  }
+}
+
+}  // namespace forebay

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <arrow/type_fwd.h>
+
+#include "arrow_codec/table_plan.h"
+#include "base/table_codec.h"
+
+namespace forebay {
+
+/// Record batches in memory, cut into groups of a size that loaders like. Columns are views of them where that is possible.
+class MemoryTable final : public TableFile {
+ public:
+  /// `stream` is an ArrowArrayStream*, which is released in every case.
+  static Result<std::shared_ptr<const TableFile>> of_stream(void* stream, const NullPolicy& nulls);
+
+  const Schema& schema() const override { return plan_.schema; }
+  std::vector<std::pair<std::string, std::string>> unmapped() const override { return plan_.unmapped; }
+  int64_t groups() const override { return static_cast<int64_t>(groups_.size()); }
+  int64_t rows(int64_t group) const override;
+  std::vector<ByteRange> ranges(int64_t, std::span<const size_t>) const override { return {}; }
+  UnitCost cost(int64_t group, std::span<const size_t> fields) const override;
+  FieldBounds bounds(int64_t, size_t) const override { return {}; }
+  Result<Columns> decode(int64_t group, std::span<const size_t> fields, std::span<const Piece> pieces,
+                         WorkMemory& memory) const override;
+
+ private:
+  MemoryTable() = default;
+  Status add(const std::shared_ptr<arrow::RecordBatch>& batch);
+
+  TablePlan plan_;
+  std::vector<std::shared_ptr<arrow::RecordBatch>> groups_;
+};
+
+}  // namespace forebay

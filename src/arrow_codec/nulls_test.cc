@@ -1,0 +1,132 @@
+// What becomes of nulls, at every level.
+#include <cmath>
+
+#include "arrow_codec/codecs.h"
+#include "arrow_codec/made_tables.h"
+#include "arrow_codec/table_test_support.h"
+
+namespace forebay {
+namespace {
+
+using namespace arrow_codec_test;
+using arrow::field;
+
+Result<Columns> through_parquet(const NamedArrays& columns, const NullPolicy& nulls) {
+  const std::string file = as_parquet(*table_of(columns));
+  FOREBAY_ASSIGN(const auto table, open_table(arrow_codecs().parquet(), file, nulls));
+  return decode_group(*table, file, 0);
+}
+
+template <typename T>
+std::vector<T> values(const Columns& columns, const std::string& name) {
+  const ColumnValues& column = columns.values[columns.schema.find(name).value()];
+  const auto* begin = reinterpret_cast<const T*>(column.values.data());
+  return std::vector<T>(begin, begin + column.values.size() / sizeof(T));
+}
+
+std::vector<int64_t> bad(const Columns& columns) {
+  std::vector<int64_t> rows;
+  if (columns.bad_rows) {
+    for (const auto& [row, status] : *columns.bad_rows) rows.push_back(row);
+  }
+  return rows;
+}
+
+TEST(Nulls, AreErrorsOfTheirRowsUnlessSomethingElseIsSaid) {
+  const auto columns = through_parquet({{"price", from_json(arrow::float32(), "[1, null, 3, null]")}}, {});
+  ASSERT_TRUE(columns.ok()) << columns.status().to_string();
+  EXPECT_EQ(bad(*columns), (std::vector<int64_t>{1, 3}));
+  EXPECT_EQ(columns->bad_rows->at(1).message(), "the column 'price' is null here; give null= a value, or fb.NULL_MASK");
+}
+
+TEST(Nulls, InsideOfListsAndStructsCountAsWell) {
+  const auto point = arrow::struct_({field("x", arrow::int32())});
+  const auto columns = through_parquet({{"l", from_json(arrow::list(arrow::int32()), "[[1], [2, null], [], null, [3], [4]]")},
+                                        {"p", from_json(point, R"([{"x": 1}, {"x": 1}, {"x": 1}, {"x": 1}, null, {"x": null}])")}},
+                                       {});
+  ASSERT_TRUE(columns.ok()) << columns.status().to_string();
+  EXPECT_EQ(bad(*columns), (std::vector<int64_t>{1, 3, 4, 5}));
+  EXPECT_NE(columns->bad_rows->at(5).message().find("'p.x'"), std::string::npos);
+}
+
+TEST(Nulls, GetTheValueThatWasGivenInTheTypeOfTheColumn) {
+  const auto columns = through_parquet({{"i", from_json(arrow::int16(), "[1, null]")},
+                                        {"h", from_json(arrow::float16(), "[1, null]")},
+                                        {"l", from_json(arrow::list(arrow::float64()), "[[1, null], null]")},
+                                        {"v", from_json(arrow::fixed_size_list(arrow::uint8(), 2), "[[1, null], null]")}},
+                                       null_value(int64_t{7}));
+  ASSERT_TRUE(columns.ok()) << columns.status().to_string();
+  EXPECT_EQ(bad(*columns), std::vector<int64_t>());
+  EXPECT_EQ(values<int16_t>(*columns, "i"), (std::vector<int16_t>{1, 7}));
+  EXPECT_EQ(values<uint16_t>(*columns, "h"), (std::vector<uint16_t>{0x3c00, 0x4700}));
+  EXPECT_EQ(values<double>(*columns, "l"), (std::vector<double>{1, 7})) << "a null list is empty";
+  EXPECT_EQ(values<uint8_t>(*columns, "v"), (std::vector<uint8_t>{1, 7, 7, 7}));
+}
+
+TEST(Nulls, MayBecomeNaNOnlyWhereThatWasAskedFor) {
+  const auto columns = through_parquet({{"f", from_json(arrow::float32(), "[1, null]")}}, null_value(std::nan("")));
+  ASSERT_TRUE(columns.ok()) << columns.status().to_string();
+  EXPECT_TRUE(std::isnan(values<float>(*columns, "f")[1]));
+}
+
+TEST(Nulls, OfAnotherKindThanTheGeneralValueStayErrors) {
+  const auto columns = through_parquet({{"t", from_json(arrow::utf8(), R"(["a", null, "c"])")},
+                                        {"i", from_json(arrow::int32(), "[null, 2, 3]")}},
+                                       null_value(int64_t{0}));
+  ASSERT_TRUE(columns.ok()) << columns.status().to_string();
+  EXPECT_EQ(bad(*columns), (std::vector<int64_t>{1}));
+}
+
+TEST(Nulls, OfAColumnGetTheColumnsOwnValueFirst) {
+  NullPolicy nulls = null_value(int64_t{0});
+  nulls.by_column = {{"t", std::string("none")}, {"i", int64_t{-1}}};
+  const auto columns = through_parquet({{"t", from_json(arrow::utf8(), R"(["a", null])")},
+                                        {"i", from_json(arrow::int32(), "[null, 2]")},
+                                        {"j", from_json(arrow::int32(), "[null, 2]")}},
+                                       nulls);
+  ASSERT_TRUE(columns.ok()) << columns.status().to_string();
+  EXPECT_EQ(bad(*columns), std::vector<int64_t>());
+  EXPECT_EQ(values<char>(*columns, "t"), (std::vector<char>{'a', 'n', 'o', 'n', 'e'}));
+  EXPECT_EQ(values<int32_t>(*columns, "i"), (std::vector<int32_t>{-1, 2}));
+  EXPECT_EQ(values<int32_t>(*columns, "j"), (std::vector<int32_t>{0, 2}));
+}
+
+void expect_refused(const std::shared_ptr<arrow::DataType>& type, const std::string& json, const NullPolicy& nulls,
+                    const std::string& says) {
+  const auto opened = open_table(arrow_codecs().parquet(), as_parquet(*table_of({{"c", from_json(type, json)}})), nulls);
+  ASSERT_FALSE(opened.ok()) << says;
+  EXPECT_EQ(opened.status().code(), Code::kInvalidArgument);
+  EXPECT_NE(opened.status().message().find(says), std::string::npos) << opened.status().message();
+}
+
+TEST(Nulls, ThatTheColumnCannotHoldAreRefusedWhenTheTableIsOpened) {
+  expect_refused(arrow::uint8(), "[1]", null_value(int64_t{-1}), "null=-1: the value does not fit the column 'c', which is uint8");
+  expect_refused(arrow::int8(), "[1]", null_value(int64_t{128}), "null=128");
+  expect_refused(arrow::int32(), "[1]", null_value(0.5), "null=0.5");
+  expect_refused(arrow::boolean(), "[true]", null_value(int64_t{2}), "null=2");
+  expect_refused(arrow::float32(), "[1]", null_value(1e300), "does not fit");
+  NullPolicy own = null_value(int64_t{0});
+  own.by_column = {{"c", std::string("text")}};
+  expect_refused(arrow::int32(), "[1]", own, "another kind");
+  own.by_column = {{"d", int64_t{1}}};
+  expect_refused(arrow::int32(), "[1]", own, "'d'");
+}
+
+TEST(Nulls, AreZeroUnderAMaskAndTheMaskSaysWhichTheyAre) {
+  const auto columns = through_parquet({{"i", from_json(arrow::int32(), "[1, null, 3]")},
+                                        {"l", from_json(arrow::list(arrow::int32()), "[[1, null], null, []]")},
+                                        {"t", from_json(arrow::list(arrow::utf8()), R"([["a", null], null, []])")}},
+                                       mask_nulls());
+  ASSERT_TRUE(columns.ok()) << columns.status().to_string();
+  EXPECT_EQ(columns->schema.names(),
+            "i, i_valid, l, l_valid, l_items_valid, t, t_valid, t.lengths, t.lengths_items_valid");
+  EXPECT_EQ(values<int32_t>(*columns, "i"), (std::vector<int32_t>{1, 0, 3}));
+  EXPECT_EQ(values<uint8_t>(*columns, "i_valid"), (std::vector<uint8_t>{1, 0, 1}));
+  EXPECT_EQ(values<uint8_t>(*columns, "l_valid"), (std::vector<uint8_t>{1, 0, 1}));
+  EXPECT_EQ(values<uint8_t>(*columns, "l_items_valid"), (std::vector<uint8_t>{1, 0}));
+  EXPECT_EQ(values<int32_t>(*columns, "t.lengths"), (std::vector<int32_t>{1, 0}));
+  EXPECT_EQ(values<uint8_t>(*columns, "t.lengths_items_valid"), (std::vector<uint8_t>{1, 0}));
+}
+
+}  // namespace
+}  // namespace forebay

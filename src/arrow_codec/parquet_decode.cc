@@ -1,0 +1,117 @@
+#include <algorithm>
+#include <map>
+
+#include <arrow/array.h>
+#include <arrow/chunked_array.h>
+#include <arrow/table.h>
+#include <fmt/format.h>
+#include <parquet/arrow/reader.h>
+#include <parquet/column_reader.h>
+#include <parquet/exception.h>
+#include <parquet/file_reader.h>
+#include <parquet/properties.h>
+
+#include "arrow_codec/arrow_status.h"
+#include "arrow_codec/columns_writer.h"
+#include "arrow_codec/parquet_table.h"
+#include "arrow_codec/piece_file.h"
+#include "arrow_codec/recycling_pool.h"
+
+namespace forebay {
+
+namespace {
+
+constexpr uint64_t kPageBytes = uint64_t{2} << 20;  // most pages are smaller; larger ones are asked for when they come
+// A chunk that claims to become so many times larger than it is has its pages counted before memory is taken.
+constexpr uint64_t kSuspicious = 64;
+constexpr uint64_t kHarmless = uint64_t{1} << 20;
+
+parquet::ReaderProperties reader_properties() { return parquet::ReaderProperties(&RecyclingPool::instance()); }
+
+std::unique_ptr<parquet::ParquetFileReader> open_reader(std::span<const TableFile::Piece> pieces, uint64_t file_size,
+                                                        const std::shared_ptr<parquet::FileMetaData>& footer) {
+  return parquet::ParquetFileReader::Open(std::make_shared<PieceFile>(pieces, file_size), reader_properties(), footer);
+}
+
+Result<std::unique_ptr<parquet::arrow::FileReader>> arrow_reader(std::unique_ptr<parquet::ParquetFileReader> file) {
+  parquet::ArrowReaderProperties properties(false);
+  properties.set_pre_buffer(false);
+  FOREBAY_ASSIGN_ARROW(auto reader,
+                       parquet::arrow::FileReader::Make(&RecyclingPool::instance(), std::move(file), properties),
+                       "the schema of the Parquet file");
+  return reader;
+}
+
+/// Values that the headers of a chunk's pages add up to; nothing is decompressed.
+int64_t count_values(parquet::PageReader& pages) {
+  int64_t values = 0;
+  pages.set_data_page_filter([&](const parquet::DataPageStats& page) {
+    values += page.num_values;
+    return true;
+  });
+  while (pages.NextPage() != nullptr) {
+  }
+  return values;
+}
+
+}  // namespace
+
+uint64_t ParquetTable::transient_bytes(const Group& group, std::span<const size_t> leaves) const {
+  uint64_t most = 0;
+  for (const size_t i : leaves) {
+    const Chunk& chunk = group.chunks[i];
+    const Leaf& leaf = plan_.leaves[i];
+    const bool levels = leaf.lists > (leaf.strings() ? 1 : 0) || !leaf.shape.fully_known() || leaf.shape.rank() > 0;
+    // Levels are two numbers of 16 bits a value; of strings and bools Arrow makes another form first.
+    uint64_t bytes = std::min(chunk.stored_bytes, kPageBytes) + (levels ? 4 : 2) * chunk.values + chunk.values / 4;
+    if (leaf.strings()) bytes += chunk.values * 8;
+    most = std::max(most, bytes);
+  }
+  return most;
+}
+
+Status ParquetTable::check_pages(const Group& group, std::span<const size_t> leaves, std::span<const Piece> pieces) const {
+  const auto number = static_cast<int>(&group - groups_.data());
+  for (const size_t i : leaves) {
+    const Chunk& chunk = group.chunks[i];
+    const uint64_t claimed = chunk.values * std::max<size_t>(1, dtype_size(plan_.leaves[i].dtype));
+    if (claimed < kHarmless || claimed / kSuspicious < chunk.range.length) continue;
+    const auto reader = open_reader(pieces, file_size_, footer_);
+    const auto pages = reader->RowGroup(number)->GetColumnPageReader(plan_.leaves[i].number);
+    const int64_t counted = count_values(*pages);
+    if (counted != static_cast<int64_t>(chunk.values))
+      return corrupt(fmt::format("the column '{}': {} values are claimed, the pages hold {}", plan_.leaves[i].name, chunk.values, counted));
+  }
+  return {};
+}
+
+Result<Columns> ParquetTable::decode(int64_t number, std::span<const size_t> fields, std::span<const Piece> pieces,
+                                     WorkMemory& memory) const {
+  const Group& group = groups_[static_cast<size_t>(number)];
+  const std::vector<size_t> leaves = leaves_of(fields);
+  const uint64_t transient = transient_bytes(group, leaves);
+  FOREBAY_RETURN_IF_ERROR(memory.reserve(transient));
+  Allowance allowance(cost(number, fields).decoded_bytes + transient, memory);
+  ColumnsWriter writer(plan_, fields, group.rows);
+  std::string what = "the Parquet file";
+  try {
+    FOREBAY_RETURN_IF_ERROR(check_pages(group, leaves, pieces));
+    FOREBAY_ASSIGN(const auto reader, arrow_reader(open_reader(pieces, file_size_, footer_)));
+    for (const size_t leaf : leaves) {
+      what = fmt::format("the column '{}'", plan_.leaves[leaf].name);
+      auto table = reader->ReadRowGroup(static_cast<int>(number), {plan_.leaves[leaf].number});
+      if (!allowance.refusal().ok()) return allowance.refusal();
+      if (!table.ok()) return from_arrow(table.status(), what);
+      if ((*table)->num_columns() != 1) return corrupt(what + ": is not one column");
+      const auto chunks = (*table)->column(0);
+      *table = nullptr;
+      FOREBAY_RETURN_IF_ERROR(writer.add(leaf, chunks->chunks(), true));
+    }
+    return writer.finish();
+  } catch (const std::exception& error) {
+    if (!allowance.refusal().ok()) return allowance.refusal();
+    return from_exception(error, what);
+  }
+}
+
+}  // namespace forebay

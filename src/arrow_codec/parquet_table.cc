@@ -1,0 +1,151 @@
+#include "arrow_codec/parquet_table.h"
+
+#include <algorithm>
+
+#include <arrow/type.h>
+#include <fmt/format.h>
+#include <parquet/arrow/schema.h>
+#include <parquet/exception.h>
+#include <parquet/properties.h>
+#include <parquet/size_statistics.h>
+
+#include "arrow_codec/arrow_status.h"
+#include "arrow_codec/byte_ranges.h"
+
+namespace forebay {
+
+namespace {
+
+constexpr uint64_t kPaddingBytes = 100;  // old writers forgot the header of the dictionary page
+// Each page says how many values it has in 31 bits, and its header takes some bytes; so a chunk cannot hold more than this.
+constexpr uint64_t kPageHeaderBytes = 8;
+constexpr uint64_t kPageValues = INT32_MAX;
+
+uint64_t saturating_times(uint64_t a, uint64_t b) {
+  uint64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+}
+uint64_t saturating_plus(uint64_t a, uint64_t b) {
+  uint64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const TableFile>> ParquetTable::open(std::shared_ptr<parquet::FileMetaData> footer, uint64_t file_size,
+                                                            const NullPolicy& nulls) {
+  std::shared_ptr<ParquetTable> table(new ParquetTable);
+  table->footer_ = std::move(footer);
+  table->file_size_ = file_size;
+  parquet::arrow::SchemaManifest manifest;
+  const auto status = parquet::arrow::SchemaManifest::Make(table->footer_->schema(), table->footer_->key_value_metadata(),
+                                                           parquet::ArrowReaderProperties(false), &manifest);
+  if (!status.ok()) return from_arrow(status, "the schema of the Parquet file");
+  arrow::FieldVector columns;
+  for (const auto& field : manifest.schema_fields) columns.push_back(field.field);
+  FOREBAY_ASSIGN(table->plan_, plan_table(*arrow::schema(std::move(columns)), nulls));
+  FOREBAY_RETURN_IF_ERROR(table->read_groups());
+  return std::shared_ptr<const TableFile>(std::move(table));
+}
+
+Status ParquetTable::read_groups() {
+  int64_t sum = 0;
+  for (const Leaf& leaf : plan_.leaves) {
+    if (leaf.number >= footer_->num_columns()) return corrupt("the schema of the Parquet file has columns without an end");
+  }
+  for (int i = 0; i < footer_->num_row_groups(); ++i) {
+    const auto metadata = footer_->RowGroup(i);
+    Group group;
+    group.rows = metadata->num_rows();
+    if (group.rows < 0 || __builtin_add_overflow(sum, group.rows, &sum))
+      return corrupt(fmt::format("row group {} claims {} rows", i, group.rows));
+    if (metadata->num_columns() != footer_->num_columns())
+      return corrupt(fmt::format("row group {} has {} columns, the schema {}", i, metadata->num_columns(), footer_->num_columns()));
+    for (const Leaf& leaf : plan_.leaves) {
+      auto chunk = read_chunk(*metadata, leaf);
+      if (!chunk.ok())
+        return Status(chunk.status().code(), fmt::format("row group {}, the column '{}': {}", i, leaf.name, chunk.status().message()));
+      group.chunks.push_back(*chunk);
+    }
+    groups_.push_back(std::move(group));
+  }
+  return {};  // the footer's own number of rows is not believed: real files say 0
+}
+
+Result<ParquetTable::Chunk> ParquetTable::read_chunk(const parquet::RowGroupMetaData& group, const Leaf& leaf) const {
+  const auto metadata = group.ColumnChunk(leaf.number);
+  Chunk chunk;
+  if (!metadata->file_path().empty()) return unsupported("its values are in another file");
+  const int64_t values = metadata->num_values(), stored = metadata->total_uncompressed_size();
+  const int64_t length = metadata->total_compressed_size();
+  int64_t begin = metadata->data_page_offset();
+  if (metadata->has_dictionary_page() && metadata->dictionary_page_offset() > 0)
+    begin = std::min(begin, metadata->dictionary_page_offset());
+  if (values < 0 || stored < 0 || length < 0 || begin < 0) return corrupt("a size or an offset is negative");
+  chunk.range = {static_cast<uint64_t>(begin), static_cast<uint64_t>(length)};
+  if (chunk.range.length > file_size_ || chunk.range.offset > file_size_ - chunk.range.length)
+    return corrupt(fmt::format("{} bytes at {} are outside of the file, which has {}", length, begin, file_size_));
+  if (footer_->writer_version().VersionLt(parquet::ApplicationVersion::PARQUET_816_FIXED_VERSION()))
+    chunk.range.length += std::min(kPaddingBytes, file_size_ - chunk.range.offset - chunk.range.length);
+  chunk.values = static_cast<uint64_t>(values);
+  chunk.stored_bytes = static_cast<uint64_t>(stored);
+  if (chunk.values > saturating_times(chunk.range.length / kPageHeaderBytes + 1, kPageValues))
+    return corrupt(fmt::format("claims {} values in {} bytes", values, length));
+  const parquet::ColumnDescriptor& column = *footer_->schema()->Column(leaf.number);
+  if (column.max_repetition_level() == 0 ? values != group.num_rows() : values < group.num_rows())
+    return corrupt(fmt::format("has {} values for {} rows", values, group.num_rows()));
+  if (leaf.strings()) {
+    chunk.string_bytes = chunk.stored_bytes;
+    if (column.physical_type() == parquet::Type::FIXED_LEN_BYTE_ARRAY) {
+      chunk.string_bytes = saturating_times(chunk.values, static_cast<uint64_t>(column.type_length()));
+    } else if (const auto sizes = metadata->size_statistics(); sizes && sizes->unencoded_byte_array_data_bytes) {
+      chunk.string_bytes = static_cast<uint64_t>(std::max<int64_t>(0, *sizes->unencoded_byte_array_data_bytes));
+    }
+  }
+  return chunk;
+}
+
+std::vector<size_t> ParquetTable::leaves_of(std::span<const size_t> fields) const {
+  std::vector<size_t> leaves;
+  for (const size_t field : fields) leaves.push_back(plan_.outputs[field].leaf);
+  std::sort(leaves.begin(), leaves.end());
+  leaves.erase(std::unique(leaves.begin(), leaves.end()), leaves.end());
+  return leaves;
+}
+
+std::vector<ByteRange> ParquetTable::ranges(int64_t group, std::span<const size_t> fields) const {
+  std::vector<ByteRange> all;
+  for (const size_t leaf : leaves_of(fields))
+    all.push_back(groups_[static_cast<size_t>(group)].chunks[leaf].range);
+  return sorted_apart(std::move(all));
+}
+
+uint64_t ParquetTable::decoded_bytes(const Group& group, size_t field) const {
+  const Output& output = plan_.outputs[field];
+  const Leaf& leaf = plan_.leaves[output.leaf];
+  const Chunk& chunk = group.chunks[output.leaf];
+  const auto rows = static_cast<uint64_t>(group.rows);
+  const uint64_t offsets = saturating_times(rows + 1, sizeof(int64_t));
+  switch (output.role) {
+    case Output::Role::kValues:
+      if (leaf.strings()) return saturating_plus(chunk.string_bytes, offsets);
+      if (leaf.lists == 0) return saturating_times(saturating_times(rows, static_cast<uint64_t>(leaf.elements())), dtype_size(leaf.dtype));
+      return saturating_plus(saturating_times(chunk.values, dtype_size(leaf.dtype)), offsets);
+    case Output::Role::kLengths: return saturating_plus(saturating_times(chunk.values, sizeof(int32_t)), offsets);
+    case Output::Role::kValid: return rows;
+    case Output::Role::kItemsValid:
+      if (leaf.lists == 0) return saturating_times(rows, static_cast<uint64_t>(leaf.elements()));
+      return saturating_plus(chunk.values, offsets);
+  }
+  return 0;
+}
+
+UnitCost ParquetTable::cost(int64_t group, std::span<const size_t> fields) const {
+  UnitCost cost;
+  for (const ByteRange& range : ranges(group, fields)) cost.fetched_bytes += range.length;
+  for (const size_t field : fields)
+    cost.decoded_bytes = saturating_plus(cost.decoded_bytes, decoded_bytes(groups_[static_cast<size_t>(group)], field));
+  return cost;
+}
+
+}  // namespace forebay

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <arrow/type_fwd.h>
+#include <parquet/metadata.h>
+
+#include "arrow_codec/table_plan.h"
+#include "base/table_codec.h"
+
+namespace forebay {
+
+/// A Parquet file whose footer has been read; its groups are the file's row groups.
+class ParquetTable final : public TableFile {
+ public:
+  /// Checks all that the footer claims against `file_size` and against itself.
+  static Result<std::shared_ptr<const TableFile>> open(std::shared_ptr<parquet::FileMetaData> footer, uint64_t file_size,
+                                                       const NullPolicy& nulls);
+
+  const Schema& schema() const override { return plan_.schema; }
+  std::vector<std::pair<std::string, std::string>> unmapped() const override { return plan_.unmapped; }
+  int64_t groups() const override { return static_cast<int64_t>(groups_.size()); }
+  int64_t rows(int64_t group) const override { return groups_[static_cast<size_t>(group)].rows; }
+  std::vector<ByteRange> ranges(int64_t group, std::span<const size_t> fields) const override;
+  UnitCost cost(int64_t group, std::span<const size_t> fields) const override;
+  FieldBounds bounds(int64_t group, size_t field) const override;
+  Result<Columns> decode(int64_t group, std::span<const size_t> fields, std::span<const Piece> pieces,
+                         WorkMemory& memory) const override;
+
+ private:
+  /// What one row group holds of one leaf.
+  struct Chunk {
+    ByteRange range;
+    uint64_t values = 0;        ///< with nulls and empty lists
+    uint64_t stored_bytes = 0;  ///< decompressed pages
+    uint64_t string_bytes = 0;  ///< of strings: a bound where statistics tell, else a guess
+  };
+  struct Group {
+    int64_t rows = 0;
+    std::vector<Chunk> chunks;  ///< by leaf of the plan
+  };
+
+  ParquetTable() = default;
+  Status read_groups();
+  Result<Chunk> read_chunk(const parquet::RowGroupMetaData& group, const Leaf& leaf) const;
+  /// Leaves that these fields need, rising.
+  std::vector<size_t> leaves_of(std::span<const size_t> fields) const;
+  uint64_t decoded_bytes(const Group& group, size_t field) const;
+  uint64_t transient_bytes(const Group& group, std::span<const size_t> leaves) const;
+  Status check_pages(const Group& group, std::span<const size_t> leaves, std::span<const Piece> pieces) const;
+
+  std::shared_ptr<parquet::FileMetaData> footer_;
+  uint64_t file_size_ = 0;
+  TablePlan plan_;
+  std::vector<Group> groups_;
+};
+
+}  // namespace forebay

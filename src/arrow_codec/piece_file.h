@@ -1,0 +1,48 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <arrow/buffer.h>
+#include <arrow/io/interfaces.h>
+
+#include "base/table_codec.h"
+#include "forebay/buffer.h"
+
+namespace forebay {
+
+/// An Arrow buffer over our memory, which it keeps alive.
+std::shared_ptr<arrow::Buffer> arrow_view(const Buffer& bytes);
+/// Our buffer over Arrow's memory, which it keeps alive.
+Buffer forebay_view(std::shared_ptr<arrow::Buffer> bytes);
+
+/// A file of which only some pieces are there. Reading inside one gives a view of it; reading across pieces that touch joins
+/// them; anything else is an error. It has no position: only ReadAt() works.
+class PieceFile final : public arrow::io::RandomAccessFile {
+ public:
+  PieceFile(std::span<const TableFile::Piece> pieces, uint64_t file_size);
+
+  arrow::Result<int64_t> GetSize() override { return static_cast<int64_t>(file_size_); }
+  arrow::Result<std::shared_ptr<arrow::Buffer>> ReadAt(int64_t position, int64_t nbytes) override;
+  arrow::Result<int64_t> ReadAt(int64_t position, int64_t nbytes, void* out) override;
+  using arrow::io::RandomAccessFile::ReadAt;
+  bool supports_zero_copy() const override { return true; }
+
+  arrow::Status Close() override { return arrow::Status::OK(); }
+  bool closed() const override { return false; }
+  arrow::Result<int64_t> Tell() const override { return no_position(); }
+  arrow::Status Seek(int64_t) override { return no_position(); }
+  arrow::Result<int64_t> Read(int64_t, void*) override { return no_position(); }
+  arrow::Result<std::shared_ptr<arrow::Buffer>> Read(int64_t) override { return no_position(); }
+
+ private:
+  static arrow::Status no_position();
+  /// What is at `position`, as far as one piece reaches.
+  arrow::Result<Buffer> find(uint64_t position) const;
+
+  std::vector<TableFile::Piece> pieces_;  ///< by offset
+  uint64_t file_size_;
+};
+
+}  // namespace forebay

@@ -1,0 +1,173 @@
+#include "arrow_codec/recycling_pool.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+
+#include <arrow/status.h>
+#include <fmt/format.h>
+
+namespace forebay {
+
+namespace {
+
+constexpr size_t kAlign = 64;
+constexpr int kStepsLog = 4;  // sizes a doubling: at most 1/16 is wasted
+constexpr int kSmallestLog = 16;
+constexpr size_t kSmallest = size_t{1} << kSmallestLog;  // malloc is good at smaller ones
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kRecycles = false;  // so that use after free is seen
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+constexpr bool kRecycles = false;
+#else
+constexpr bool kRecycles = true;
+#endif
+#else
+constexpr bool kRecycles = true;
+#endif
+
+thread_local Allowance* current = nullptr;
+
+bool recycled(size_t size) { return kRecycles && size >= kSmallest; }
+
+/// Sizes of a class fit into its blocks: class c of doubling d has (16 + c) / 16 times 2^d bytes.
+size_t class_of(size_t size) {
+  const int log = std::bit_width(size - 1) - 1;
+  const size_t step = size_t{1} << (log - kStepsLog);
+  const size_t steps = (size + step - 1) / step;  // 16 to 32
+  return static_cast<size_t>(log - kSmallestLog + 1) * 16 + (steps - 16);
+}
+size_t class_bytes(size_t size_class) {
+  // class_of() counts a full doubling as the first step of the next one.
+  return (16 + size_class % 16) << (size_class / 16 + kSmallestLog - 1 - kStepsLog);
+}
+
+uint8_t* from_heap(size_t size) {
+  const size_t rounded = std::max((size + kAlign - 1) / kAlign * kAlign, kAlign);
+  return rounded < size ? nullptr : static_cast<uint8_t*>(std::aligned_alloc(kAlign, rounded));
+}
+
+}  // namespace
+
+RecyclingPool& RecyclingPool::instance() {
+  static auto* pool = new RecyclingPool;  // columns may outlive everything that is destroyed at exit
+  return *pool;
+}
+
+arrow::Status RecyclingPool::Allocate(int64_t size, int64_t alignment, uint8_t** out) {
+  if (size < 0 || alignment > static_cast<int64_t>(kAlign)) return arrow::Status::Invalid("impossible allocation");
+  const auto bytes = static_cast<size_t>(size);
+  if (current != nullptr && !current->take(bytes).ok()) return arrow::Status::OutOfMemory(current->refusal().message());
+  *out = recycled(bytes) ? take_idle(class_of(bytes)) : from_heap(bytes);
+  if (*out == nullptr) {
+    if (current != nullptr) current->give_back(bytes);
+    return arrow::Status::OutOfMemory(fmt::format("no memory for {} bytes", bytes));
+  }
+  allocated_.fetch_add(size, std::memory_order_relaxed);
+  total_.fetch_add(size, std::memory_order_relaxed);
+  count_.fetch_add(1, std::memory_order_relaxed);
+  return arrow::Status::OK();
+}
+
+arrow::Status RecyclingPool::Reallocate(int64_t old_size, int64_t new_size, int64_t alignment, uint8_t** ptr) {
+  const auto before = static_cast<size_t>(old_size), after = static_cast<size_t>(new_size);
+  if (new_size >= 0 && recycled(before) && recycled(after) && class_of(before) == class_of(after)) {
+    if (after > before && current != nullptr && !current->take(after - before).ok())
+      return arrow::Status::OutOfMemory(current->refusal().message());
+    if (after < before && current != nullptr) current->give_back(before - after);
+    allocated_.fetch_add(new_size - old_size, std::memory_order_relaxed);
+    return arrow::Status::OK();
+  }
+  uint8_t* moved = nullptr;
+  ARROW_RETURN_NOT_OK(Allocate(new_size, alignment, &moved));
+  std::memcpy(moved, *ptr, std::min(before, after));
+  Free(*ptr, old_size, alignment);
+  *ptr = moved;
+  return arrow::Status::OK();
+}
+
+void RecyclingPool::Free(uint8_t* block, int64_t size, int64_t /*alignment*/) {
+  if (current != nullptr) current->give_back(static_cast<uint64_t>(size));
+  allocated_.fetch_sub(size, std::memory_order_relaxed);
+  const auto bytes = static_cast<size_t>(size);
+  if (!recycled(bytes) || !give_idle(block, class_of(bytes))) std::free(block);
+}
+
+// The lock is only tried: whoever does not get it asks the heap. So nobody waits, and a process that was forked while another
+// thread held the lock goes on all the same.
+uint8_t* RecyclingPool::take_idle(size_t size_class) {
+  {
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (lock.owns_lock() && size_class < by_class_.size() && !by_class_[size_class].empty()) {
+      const auto place = by_class_[size_class].back();  // the youngest: its pages are warmest
+      by_class_[size_class].pop_back();
+      uint8_t* block = place->memory;
+      by_age_.erase(place);
+      idle_.fetch_sub(class_bytes(size_class), std::memory_order_relaxed);
+      return block;
+    }
+  }
+  return from_heap(class_bytes(size_class));
+}
+
+bool RecyclingPool::give_idle(uint8_t* block, size_t size_class) {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  const size_t bytes = class_bytes(size_class);
+  if (!lock.owns_lock() || bytes > limit_) return false;
+  while (idle_bytes() + bytes > limit_) drop_oldest();
+  if (size_class >= by_class_.size()) by_class_.resize(size_class + 1);
+  by_class_[size_class].push_back(by_age_.insert(by_age_.end(), {block, size_class}));
+  idle_.fetch_add(bytes, std::memory_order_relaxed);
+  return true;
+}
+
+void RecyclingPool::drop_oldest() {
+  const Block oldest = by_age_.front();
+  by_age_.pop_front();
+  by_class_[oldest.size_class].pop_front();
+  idle_.fetch_sub(class_bytes(oldest.size_class), std::memory_order_relaxed);
+  std::free(oldest.memory);
+}
+
+void RecyclingPool::keep_idle(uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  limit_ = bytes;
+  while (idle_bytes() > limit_) drop_oldest();
+}
+
+void RecyclingPool::keep_idle_now(uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  while (idle_bytes() > bytes) drop_oldest();
+}
+
+Allowance::Allowance(uint64_t bytes, WorkMemory& memory) : memory_(memory), granted_(bytes) { current = this; }
+Allowance::~Allowance() { current = nullptr; }
+
+Status Allowance::take(uint64_t bytes) {
+  if (bytes > granted_ - std::min(granted_, used_)) {
+    const uint64_t lacking = bytes - (granted_ - std::min(granted_, used_));
+    if (refusal_ = memory_.reserve(lacking); !refusal_.ok()) return refusal_;
+    granted_ += lacking;
+  }
+  used_ += bytes;
+  return {};
+}
+
+Status charge_memory(uint64_t bytes) { return current != nullptr ? current->take(bytes) : Status(); }
+
+Result<Buffer> take_memory(size_t size) {
+  RecyclingPool& pool = RecyclingPool::instance();
+  uint8_t* memory = nullptr;
+  if (!pool.Allocate(static_cast<int64_t>(size), &memory).ok()) {
+    if (current != nullptr && !current->refusal().ok()) return current->refusal();
+    return out_of_budget(fmt::format("no memory for {} bytes", size), size);
+  }
+  auto free = [size](void* block) {
+    RecyclingPool::instance().Free(static_cast<uint8_t*>(block), static_cast<int64_t>(size));
+  };
+  return Buffer(memory, size, std::shared_ptr<void>(memory, free));
+}
+
+}  // namespace forebay

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <list>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <arrow/memory_pool.h>
+
+#include "base/work_memory.h"
+#include "forebay/buffer.h"
+#include "forebay/result.h"
+
+namespace forebay {
+
+/// The memory of decoded columns. Large blocks that are freed are kept for the next request of about their size, up to a limit:
+/// fresh pages cost more than decoding into them. From any thread; never waits.
+class RecyclingPool final : public arrow::MemoryPool {
+ public:
+  static RecyclingPool& instance();
+
+  using arrow::MemoryPool::Allocate;
+  using arrow::MemoryPool::Free;
+  using arrow::MemoryPool::Reallocate;
+  arrow::Status Allocate(int64_t size, int64_t alignment, uint8_t** out) override;
+  arrow::Status Reallocate(int64_t old_size, int64_t new_size, int64_t alignment, uint8_t** ptr) override;
+  void Free(uint8_t* block, int64_t size, int64_t alignment) override;
+  void ReleaseUnused() override { keep_idle_now(0); }
+  int64_t bytes_allocated() const override { return allocated_.load(std::memory_order_relaxed); }
+  int64_t total_bytes_allocated() const override { return total_.load(std::memory_order_relaxed); }
+  int64_t num_allocations() const override { return count_.load(std::memory_order_relaxed); }
+  std::string backend_name() const override { return "forebay"; }
+
+  void keep_idle(uint64_t bytes);
+  uint64_t idle_bytes() const { return idle_.load(std::memory_order_relaxed); }
+
+ private:
+  struct Block {
+    uint8_t* memory;
+    size_t size_class;
+  };
+  RecyclingPool() = default;
+  uint8_t* take_idle(size_t size_class);
+  bool give_idle(uint8_t* block, size_t size_class);
+  void keep_idle_now(uint64_t bytes);
+  void drop_oldest();
+
+  std::mutex mutex_;
+  std::list<Block> by_age_;  ///< oldest first
+  std::vector<std::deque<std::list<Block>::iterator>> by_class_;
+  uint64_t limit_ = uint64_t{64} << 20;
+  std::atomic<uint64_t> idle_{0};
+  std::atomic<int64_t> allocated_{0}, total_{0}, count_{0};
+};
+
+/// While it lives, this thread takes no more from the pool than `bytes`, and what `memory` grants beyond them. One per thread at
+/// a time.
+class Allowance {
+ public:
+  Allowance(uint64_t bytes, WorkMemory& memory);
+  ~Allowance();
+  Allowance(const Allowance&) = delete;
+  Allowance& operator=(const Allowance&) = delete;
+
+  /// Why the pool said no, if it did.
+  const Status& refusal() const { return refusal_; }
+  Status take(uint64_t bytes);
+  void give_back(uint64_t bytes) { used_ -= bytes < used_ ? bytes : used_; }
+
+ private:
+  WorkMemory& memory_;
+  uint64_t granted_;
+  uint64_t used_ = 0;
+  Status refusal_;
+};
+
+/// Memory of the pool, not initialised, aligned to 64 bytes. OutOfBudget where this thread's Allowance is spent.
+Result<Buffer> take_memory(size_t size);
+/// Counts memory that is not the pool's against this thread's Allowance, if there is one.
+Status charge_memory(uint64_t bytes);
+
+}  // namespace forebay

@@ -1,0 +1,273 @@
+#include "arrow_codec/table_plan.h"
+
+#include <map>
+
+#include <arrow/type.h>
+#include <fmt/format.h>
+
+namespace forebay {
+
+namespace {
+
+using arrow::Type;
+
+constexpr size_t kLargestRank = Shape::kMaxRank - 1;  // a batch adds one
+
+bool list_like(const arrow::DataType& type) {
+  switch (type.id()) {
+    case Type::LIST:
+    case Type::LARGE_LIST:
+    case Type::LIST_VIEW:
+    case Type::LARGE_LIST_VIEW:
+    case Type::MAP: return true;
+    default: return false;
+  }
+}
+
+/// What is known of the way from the column to where the walk is.
+struct Way {
+  std::string name;
+  std::vector<Step> steps;
+  bool nullable = false;            // at the level that the walk is in
+  std::vector<bool> levels = {};    // of those above
+};
+
+class Planner {
+ public:
+  Status add_column(size_t column, const arrow::Field& field) {
+    column_ = column;
+    return walk(storage_type(field.type()), {field.name(), {}, field.nullable(), {}});
+  }
+  std::vector<Leaf> leaves;
+  std::vector<std::pair<std::string, std::string>> unmapped;
+
+ private:
+  Status walk(const std::shared_ptr<arrow::DataType>& type, Way way);
+  Status members(const arrow::DataType& type, const Way& way);
+  Status elements(const arrow::DataType& type, Way way);
+  Status leaf(const std::shared_ptr<arrow::DataType>& type, Way way);
+  Status shaped(Leaf& leaf, const Way& way);
+
+  size_t column_ = 0;
+  int number_ = 0;
+};
+
+Status Planner::walk(const std::shared_ptr<arrow::DataType>& type, Way way) {
+  if (type->id() == Type::STRUCT) return members(*type, way);
+  if (list_like(*type) || type->id() == Type::FIXED_SIZE_LIST) return elements(*type, std::move(way));
+  return leaf(type, std::move(way));
+}
+
+Status Planner::members(const arrow::DataType& type, const Way& way) {
+  if (type.num_fields() == 0) unmapped.emplace_back(way.name, "a struct without members");
+  for (int i = 0; i < type.num_fields(); ++i) {
+    const arrow::Field& member = *type.field(i);
+    Way next = way;
+    next.name += "." + member.name();
+    next.steps.push_back({Step::Kind::kMember, i, 0});
+    next.nullable = way.nullable || member.nullable();
+    FOREBAY_RETURN_IF_ERROR(walk(storage_type(member.type()), std::move(next)));
+  }
+  return {};
+}
+
+Status Planner::elements(const arrow::DataType& type, Way way) {
+  way.levels.push_back(way.nullable);
+  const bool fixed = type.id() == Type::FIXED_SIZE_LIST;
+  const int64_t length = fixed ? static_cast<const arrow::FixedSizeListType&>(type).list_size() : 0;
+  way.steps.push_back({fixed ? Step::Kind::kFixed : Step::Kind::kList, 0, length});
+  if (type.id() == Type::MAP) {
+    const auto entries = type.field(0)->type();
+    for (int i = 0; i < entries->num_fields(); ++i) {
+      Way next = way;
+      next.name += i == 0 ? ".key" : ".value";
+      next.steps.push_back({Step::Kind::kMember, i, 0});
+      next.nullable = i > 0 && entries->field(i)->nullable();
+      FOREBAY_RETURN_IF_ERROR(walk(storage_type(entries->field(i)->type()), std::move(next)));
+    }
+    return {};
+  }
+  way.nullable = type.field(0)->nullable();
+  return walk(storage_type(type.field(0)->type()), std::move(way));
+}
+
+Status Planner::leaf(const std::shared_ptr<arrow::DataType>& type, Way way) {
+  const int number = number_++;
+  const Result<LeafType> kept = leaf_type(*type);
+  if (!kept.ok()) {
+    unmapped.emplace_back(way.name, kept.status().message());
+    return {};
+  }
+  Leaf leaf;
+  leaf.name = way.name;
+  leaf.column = column_;
+  leaf.number = number;
+  leaf.type = type;
+  leaf.kind = kept->kind;
+  leaf.dtype = kept->dtype;
+  way.nullable = way.nullable || type->id() == Type::NA;
+  if (const Status status = shaped(leaf, way); !status.ok()) {
+    unmapped.emplace_back(way.name, status.message());
+    return {};
+  }
+  leaves.push_back(std::move(leaf));
+  return {};
+}
+
+// Fixed-size lists are dimensions of a tensor, unless something on the way is of no fixed size.
+Status Planner::shaped(Leaf& leaf, const Way& way) {
+  leaf.steps = way.steps;
+  bool ragged = leaf.strings();
+  for (const Step& step : leaf.steps) ragged = ragged || step.kind == Step::Kind::kList;
+  if (ragged) {
+    for (Step& step : leaf.steps) {
+      if (step.kind == Step::Kind::kFixed) step.kind = Step::Kind::kList;
+    }
+    leaf.nullable = way.levels;
+    leaf.nullable.push_back(way.nullable);
+    leaf.lists = static_cast<int>(leaf.nullable.size()) - (leaf.strings() ? 0 : 1);
+    return {};
+  }
+  leaf.nullable = {way.levels.empty() ? way.nullable : way.levels[0]};
+  for (const Step& step : leaf.steps) {
+    if (step.kind != Step::Kind::kFixed) continue;
+    if (leaf.shape.rank() == kLargestRank) return unsupported("a tensor of too many dimensions");
+    if (step.length <= 0) return unsupported("a list of the fixed size 0");
+    if (leaf.elements() > INT32_MAX / step.length) return unsupported("a tensor of too many elements");
+    leaf.shape.push_back(step.length);
+  }
+  if (way.levels.empty()) return {};
+  bool items = way.nullable;
+  for (size_t i = 1; i < way.levels.size(); ++i) items = items || way.levels[i];
+  leaf.nullable.push_back(items);
+  return {};
+}
+
+bool may_be_null(const Leaf& leaf) {
+  for (const bool level : leaf.nullable) {
+    if (level) return true;
+  }
+  return false;
+}
+
+const NullPolicy::Value* own_value(const NullPolicy& nulls, const std::string& name) {
+  for (const auto& [column, value] : nulls.by_column) {
+    if (column == name) return &value;
+  }
+  return nullptr;
+}
+
+Status choose_nulls(const NullPolicy& nulls, Leaf& leaf) {
+  const NullPolicy::Value* own = own_value(nulls, leaf.name);
+  leaf.nulls.kind = nulls.kind;
+  if (nulls.kind == NullPolicy::Kind::kMask) {
+    if (!leaf.strings()) leaf.nulls.bytes.assign(dtype_size(leaf.dtype), '\0');
+    return {};
+  }
+  leaf.nulls.kind = NullPolicy::Kind::kError;
+  if (!leaf.strings()) leaf.nulls.bytes.assign(dtype_size(leaf.dtype), '\0');
+  if (nulls.kind != NullPolicy::Kind::kValue || (own == nullptr && !may_be_null(leaf))) return {};
+  FOREBAY_ASSIGN(std::optional<std::string> bytes, null_bytes(own != nullptr ? *own : nulls.value, leaf));
+  if (bytes) {
+    leaf.nulls = {NullPolicy::Kind::kValue, std::move(*bytes)};
+  } else if (own != nullptr) {
+    return invalid_argument(fmt::format("null=: the value for the column '{}' is of another kind than the column, which is {}",
+                                        leaf.name, leaf.strings() ? "text" : dtype_name(leaf.dtype)));
+  }
+  return {};
+}
+
+/// The fields of a leaf, in the order in which they stand in the schema.
+class FieldWriter {
+ public:
+  explicit FieldWriter(TablePlan& plan) : plan_(plan) {}
+
+  Status add(size_t leaf) {
+    const Leaf& from = plan_.leaves[leaf];
+    const bool ragged = from.lists > (from.strings() ? 1 : 0);
+    const bool joined = from.strings() && ragged;  // there are no lists of strings in a batch
+    Field field;
+    field.fetched = true;
+    field.name = from.name;
+    field.kind = joined ? FieldKind::kBytes : from.kind;
+    field.dtype = from.dtype;
+    field.shape = ragged && !from.strings() ? Shape{Shape::kUnknown} : from.shape;
+    if (field.kind != FieldKind::kTensor) field.dtype = DType::kUint8;
+    const Field values = field;
+    FOREBAY_RETURN_IF_ERROR(put(std::move(field), {leaf, Output::Role::kValues, 0}, from));
+    const bool mask = from.nulls.kind == NullPolicy::Kind::kMask;
+    if (mask && from.nullable[0]) FOREBAY_RETURN_IF_ERROR(put_valid(leaf, from.name + "_valid", {}, 0));
+    if (mask && !from.strings() && from.nullable.size() > 1 && from.nullable.back())
+      FOREBAY_RETURN_IF_ERROR(
+          put_valid(leaf, from.name + "_items_valid", values.shape, static_cast<int>(from.nullable.size()) - 1));
+    for (int level = 1; level < from.lists; ++level) FOREBAY_RETURN_IF_ERROR(put_lengths(leaf, level, mask));
+    return {};
+  }
+
+ private:
+  Status put_lengths(size_t leaf, int level, bool mask) {
+    const Leaf& from = plan_.leaves[leaf];
+    Field field;
+    field.fetched = true;
+    field.name = from.name + (level == 1 ? ".lengths" : fmt::format(".lengths_{}", level));
+    field.dtype = DType::kInt32;
+    field.shape = {Shape::kUnknown};
+    const std::string valid = field.name + "_items_valid";
+    FOREBAY_RETURN_IF_ERROR(put(std::move(field), {leaf, Output::Role::kLengths, level}, from));
+    if (mask && from.nullable[static_cast<size_t>(level)]) return put_valid(leaf, valid, {Shape::kUnknown}, level);
+    return {};
+  }
+
+  Status put_valid(size_t leaf, std::string name, const Shape& shape, int level) {
+    Field field;
+    field.fetched = true;
+    field.name = std::move(name);
+    field.dtype = DType::kBool;
+    field.shape = shape;
+    const auto role = level == 0 ? Output::Role::kValid : Output::Role::kItemsValid;
+    return put(std::move(field), {leaf, role, level}, plan_.leaves[leaf]);
+  }
+
+  Status put(Field field, Output output, const Leaf& leaf) {
+    const auto [place, is_new] = owners_.emplace(field.name, leaf.name);
+    if (!is_new)
+      return unsupported(fmt::format("two columns come to the field name '{}': one belongs to the column '{}', one to '{}'; rename one of "
+                                     "them where the table is written",
+                                     field.name, place->second, leaf.name));
+    plan_.schema.push_back(std::move(field));
+    plan_.outputs.push_back(output);
+    return {};
+  }
+
+  TablePlan& plan_;
+  std::map<std::string, std::string> owners_;
+};
+
+Status check_names(const NullPolicy& nulls, const std::vector<Leaf>& leaves) {
+  for (const auto& [name, value] : nulls.by_column) {
+    bool known = false;
+    for (const Leaf& leaf : leaves) known = known || leaf.name == name;
+    if (!known) return invalid_argument(fmt::format("null= has a value for the column '{}', which the table does not have", name));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<TablePlan> plan_table(const arrow::Schema& schema, const NullPolicy& nulls) {
+  Planner planner;
+  for (int i = 0; i < schema.num_fields(); ++i)
+    FOREBAY_RETURN_IF_ERROR(planner.add_column(static_cast<size_t>(i), *schema.field(i)));
+  TablePlan plan;
+  plan.leaves = std::move(planner.leaves);
+  plan.unmapped = std::move(planner.unmapped);
+  FOREBAY_RETURN_IF_ERROR(check_names(nulls, plan.leaves));
+  FieldWriter writer(plan);
+  for (size_t i = 0; i < plan.leaves.size(); ++i) {
+    FOREBAY_RETURN_IF_ERROR(choose_nulls(nulls, plan.leaves[i]));
+    FOREBAY_RETURN_IF_ERROR(writer.add(i));
+  }
+  return plan;
+}
+
+}  // namespace forebay

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <arrow/type_fwd.h>
+
+#include "base/schema.h"
+#include "base/table_codec.h"
+#include "forebay/result.h"
+
+namespace forebay {
+
+/// One step from a column towards a leaf.
+struct Step {
+  enum class Kind : uint8_t {
+    kMember,  ///< a member of a struct
+    kList,    ///< elements of a list or map; fixed-size lists, too, where the column is ragged
+    kFixed,   ///< elements of a fixed-size list that is a dimension of a tensor
+  };
+  Kind kind;
+  int child = 0;       ///< kMember: which
+  int64_t length = 0;  ///< kFixed
+};
+
+/// What stands for nulls of one leaf.
+struct NullFill {
+  NullPolicy::Kind kind = NullPolicy::Kind::kError;
+  std::string bytes;  ///< one element, or the whole string
+};
+
+/// One leaf of a column's type tree. Its values have levels: level 0 are rows; each list on the way adds one; a tensor's elements
+/// are one; and a string is a list of its bytes, so its last level are strings.
+struct Leaf {
+  std::string name;  ///< "point.x"
+  size_t column = 0;
+  int number = 0;  ///< among all leaves of the table, depth first
+  std::vector<Step> steps;
+  std::shared_ptr<arrow::DataType> type;
+  FieldKind kind = FieldKind::kTensor;  ///< kText, kBytes: strings
+  DType dtype = DType::kUint8;
+  Shape shape;    ///< of a row, where no list is on the way
+  int lists = 0;  ///< on the way, the string itself included
+  std::vector<bool> nullable;  ///< by level
+  NullFill nulls;
+
+  bool strings() const { return kind != FieldKind::kTensor; }
+  int64_t elements() const { return shape.elements(); }
+};
+
+/// What a field of the table holds of its leaf.
+struct Output {
+  enum class Role : uint8_t {
+    kValues,
+    kLengths,      ///< int32 lengths of the lists that are the slots of `level`
+    kValid,        ///< whether the row is there
+    kItemsValid,   ///< whether each slot of `level` is there
+  };
+  size_t leaf;
+  Role role = Role::kValues;
+  int level = 0;
+};
+
+/// A table's columns as fields.
+struct TablePlan {
+  std::vector<Leaf> leaves;
+  Schema schema;
+  std::vector<Output> outputs;  ///< one for each field
+  std::vector<std::pair<std::string, std::string>> unmapped;
+};
+
+/// InvalidArgument where a value for nulls does not fit its column; Unsupported where two columns come to one name.
+Result<TablePlan> plan_table(const arrow::Schema& schema, const NullPolicy& nulls);
+
+/// How leaves of that type are kept: kind and dtype. Unsupported, with the reason, for those that are not.
+struct LeafType {
+  FieldKind kind = FieldKind::kTensor;
+  DType dtype = DType::kUint8;
+};
+Result<LeafType> leaf_type(const arrow::DataType& type);
+/// The type behind extension types.
+std::shared_ptr<arrow::DataType> storage_type(std::shared_ptr<arrow::DataType> type);
+
+/// `value` as bytes of the leaf. InvalidArgument if it does not fit; nothing if it is of another kind (text for numbers).
+Result<std::optional<std::string>> null_bytes(const NullPolicy::Value& value, const Leaf& leaf);
+
+}  // namespace forebay

@@ -1,0 +1,20 @@
+#include "base/unit_source.h"
+
+namespace forebay {
+
+std::optional<Hash128> UnitSource::identity(int64_t id) const {
+  int64_t unit = 0, end = units();
+  while (unit + 1 < end) {
+    const int64_t middle = unit + (end - unit) / 2;
+    (unit_begin(middle) <= id ? unit : end) = middle;
+  }
+  const std::optional<Hash128> of_unit = unit_identity(unit);
+  if (!of_unit) return std::nullopt;
+  Hasher hasher;
+  hasher.update_value(of_unit->high);
+  hasher.update_value(of_unit->low);
+  hasher.update_value(id - unit_begin(unit));
+  return hasher.digest();
+}
+
+}  // namespace forebay

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+namespace forebay {
+
+/// Numbers and texts end to end, in the byte order of the machine (what is kept never leaves it).
+class ByteWriter {
+ public:
+  template <typename T>
+    requires(std::is_arithmetic_v<T> || std::is_enum_v<T>)
+  void put(T value) {
+    bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  void put_text(std::string_view text) {
+    put(static_cast<uint32_t>(text.size()));
+    bytes_.append(text);
+  }
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  std::string bytes_;
+};
+
+/// The other way, over bytes that nobody vouches for: once something does not fit, ok() is false and zeros are read.
+class ByteReader {
+ public:
+  explicit ByteReader(std::string_view bytes) : left_(bytes) {}
+
+  template <typename T>
+    requires std::is_arithmetic_v<T>
+  T take() {
+    T value{};
+    if (left_.size() < sizeof value) {
+      fail();
+      return value;
+    }
+    std::memcpy(&value, left_.data(), sizeof value);
+    left_.remove_prefix(sizeof value);
+    return value;
+  }
+  std::string take_text() {
+    const auto size = take<uint32_t>();
+    if (left_.size() < size) {
+      fail();
+      return {};
+    }
+    std::string text(left_.substr(0, size));
+    left_.remove_prefix(size);
+    return text;
+  }
+  bool ok() const { return ok_; }
+  size_t left() const { return left_.size(); }
+
+ private:
+  void fail() {
+    ok_ = false;
+    left_ = {};
+  }
+  std::string_view left_;
+  bool ok_ = true;
+};
+
+}  // namespace forebay

@@ -1,0 +1,208 @@
+#include "cache/cache.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include <fmt/format.h>
+
+#include "base/byte_size.h"
+#include "cache/disk_tier.h"
+#include "cache/entry_form.h"
+#include "cache/ram_tier.h"
+#include "cache/seen_entries.h"
+#include "runtime/fork_guard.h"
+#include "runtime/host.h"
+#include "telemetry/log.h"
+
+namespace forebay {
+
+namespace {
+
+class Tiers final : public TieredCache {
+ public:
+  Tiers(const CacheOptions& options, std::unique_ptr<DiskTier> disk, std::string disk_off)
+      : place_(options.place.to_string()), description_(options.description), compression_(options.compression),
+        disk_off_(std::move(disk_off)), ram_(std::make_unique<RamTier>(options.ram_bytes, options.next_use)),
+        disk_(std::move(disk)) {}
+
+  ~Tiers() override {
+    if (!foreign()) return;
+    (void)ram_.release();  // locks may be held by threads that are not in this process
+    (void)disk_.release();
+  }
+
+  std::optional<Found> find(const Hash128& entry) override {
+    if (foreign()) return std::nullopt;
+    seen_.add(entry);
+    if (auto columns = ram_->find(entry)) return Found{std::move(columns), nullptr, {}};
+    if (disk_) {
+      if (auto found = disk_->find(entry)) return Found{nullptr, found->store, std::move(found->request)};
+    }
+    misses_.fetch_add(1, std::memory_order_relaxed);
+    return std::nullopt;
+  }
+
+  Result<std::shared_ptr<const Columns>> open(const Hash128& entry, Buffer stored) override {
+    if (foreign() || !disk_) return corrupt("there is no such entry");
+    count_size(stored.size());
+    // What stays in memory has memory of its own: `stored` belongs to a pool of blocks that may be larger.
+    const bool promotes = ram_->free_for(stored.size() + stored.size() / 8);
+    if (promotes) stored = copy_of(stored);
+    const uint64_t stored_bytes = stored.size();
+    Result<Columns> decoded = decode_entry(entry, std::move(stored));
+    if (!decoded.ok()) {
+      disk_->damaged(entry);
+      misses_.fetch_add(1, std::memory_order_relaxed);
+      return decoded.status();
+    }
+    disk_->count_hit();
+    auto columns = std::make_shared<const Columns>(std::move(*decoded));
+    if (promotes) {
+      const uint64_t unpacked = compression_ == Compression::kNone ? 0 : columns->nbytes();
+      (void)ram_->put(entry, columns, stored_bytes + unpacked, 0, /*on_disk=*/true);
+    }
+    return columns;
+  }
+
+  bool admits(uint64_t bytes) const override {
+    if (foreign()) return false;
+    count_size(bytes);
+    return ram_->fits(bytes) || (disk_ && disk_->admits(bytes));
+  }
+
+  void put(const Hash128& entry, std::shared_ptr<const Columns> columns, double seconds) override {
+    if (foreign() || !columns) return;
+    Result<Buffer> plain = encode_entry(entry, *columns, Compression::kNone);
+    if (!plain.ok()) return;  // a row's error that cannot be kept: the unit is made again each time
+    const bool on_disk = disk_ && put_on_disk(entry, *columns, *plain, seconds);
+    if (!ram_->fits(plain->size())) return;
+    const uint64_t bytes = plain->size();
+    Result<Columns> own = decode_entry(entry, std::move(*plain));
+    if (own.ok()) (void)ram_->put(entry, std::make_shared<const Columns>(std::move(*own)), bytes, seconds, on_disk);
+  }
+
+  CacheStats stats() const override {
+    CacheStats stats;
+    if (foreign()) return stats;
+    stats.place = place_;
+    stats.description = description_;
+    stats.ram = ram_->stats();
+    if (disk_) stats.disk = disk_->stats();
+    if (!disk_off_.empty()) stats.disk.off = disk_off_;
+    stats.index_bytes = disk_ ? disk_->index_bytes() : 0;
+    stats.misses = misses_;
+    const uint64_t hits = stats.ram.hits + stats.disk.hits, sizes = sizes_;
+    if (hits + stats.misses > 0) stats.hit_ratio = static_cast<double>(hits) / static_cast<double>(hits + stats.misses);
+    stats.seen_bytes = sizes == 0 ? 0 : seen_.count() * (size_bytes_ / sizes);
+    const uint64_t budget = stats.ram.budget_bytes + stats.disk.budget_bytes;
+    if (stats.seen_bytes > 0)
+      stats.optimum = std::min(1.0, static_cast<double>(budget) / static_cast<double>(stats.seen_bytes));
+    return stats;
+  }
+
+  void raise_budgets(const CacheOptions& options) {
+    ram_->raise_budget(options.ram_bytes);
+    if (disk_) disk_->raise_budget(options.disk_bytes);
+  }
+
+ private:
+  bool foreign() const { return process_generation() != generation_; }
+  void count_size(uint64_t bytes) const {
+    sizes_.fetch_add(1, std::memory_order_relaxed);
+    size_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  }
+  static Buffer copy_of(const Buffer& stored) {
+    Buffer own = Buffer::allocate(stored.size());
+    if (!stored.empty()) std::memcpy(own.data(), stored.data(), stored.size());
+    return own;
+  }
+  bool put_on_disk(const Hash128& entry, const Columns& columns, const Buffer& plain, double seconds) {
+    if (compression_ == Compression::kNone) return disk_->put(entry, plain.span(), seconds);
+    const Result<Buffer> packed = encode_entry(entry, columns, compression_);
+    return packed.ok() && disk_->put(entry, packed->span(), seconds);
+  }
+
+  const uint64_t generation_ = process_generation();
+  const std::string place_, description_;
+  const Compression compression_;
+  const std::string disk_off_;
+  std::unique_ptr<RamTier> ram_;
+  std::unique_ptr<DiskTier> disk_;
+  SeenEntries seen_;
+  std::atomic<uint64_t> misses_{0};
+  mutable std::atomic<uint64_t> sizes_{0}, size_bytes_{0};
+};
+
+/// The caches that are open in this process. Made anew behind a fork, for its lock may be held by a thread that is not there.
+struct OpenCaches {
+  const uint64_t generation = process_generation();
+  std::mutex mutex;
+  std::map<std::string, std::weak_ptr<Tiers>> by_name;
+};
+
+OpenCaches& open_caches() {
+  static std::atomic<OpenCaches*> current{nullptr};
+  OpenCaches* caches = current.load();
+  while (caches == nullptr || caches->generation != process_generation()) {
+    auto made = std::make_unique<OpenCaches>();
+    if (current.compare_exchange_strong(caches, made.get())) return *made.release();
+  }
+  return *caches;
+}
+
+Status check_limits(const CacheOptions& options) {
+  if (const uint64_t memory = usable_memory(); options.ram_bytes > memory) {
+    return invalid_argument(fmt::format("cache: ram={} is more than this machine has for it, {}; give less",
+                                        format_byte_size(options.ram_bytes), format_byte_size(memory)));
+  }
+  for (const auto& [name, budget] : {std::pair("ram", options.ram_bytes), std::pair("disk", options.disk_bytes)}) {
+    if (budget == 0 || budget >= options.entry_bytes) continue;
+    return invalid_argument(fmt::format("cache: {}={} is less than one entry takes, {}; give more, or 0 for none", name,
+                                        format_byte_size(budget), format_byte_size(options.entry_bytes)));
+  }
+  return {};
+}
+
+Result<std::shared_ptr<Tiers>> make_tiers(const CacheOptions& options, const std::string& dir) {
+  std::unique_ptr<DiskTier> disk;
+  std::string off;
+  if (options.disk_bytes > 0) {
+    Result<std::unique_ptr<DiskTier>> opened =
+        DiskTier::open({dir, options.disk_bytes, options.place, options.description});
+    if (opened.ok()) {
+      disk = std::move(*opened);
+    } else if (opened.status().code() == Code::kInvalidArgument) {
+      return invalid_argument("cache: " + opened.status().message());
+    } else {
+      off = opened.status().message();
+      log_warning(fmt::format("the disk cache at {} is off ({}); the run goes on without it", dir, off));
+    }
+  }
+  return std::make_shared<Tiers>(options, std::move(disk), std::move(off));
+}
+
+}  // namespace
+
+Result<std::shared_ptr<TieredCache>> open_cache(const CacheOptions& options) {
+  FOREBAY_RETURN_IF_ERROR(check_limits(options));
+  std::string dir = options.dir;
+  if (dir.empty() && options.disk_bytes > 0) {
+    FOREBAY_ASSIGN(dir, default_cache_folder());
+  }
+  const std::string name = fmt::format("{} {} {}", options.place.to_string(), static_cast<int>(options.compression),
+                                       options.disk_bytes > 0 ? dir : "");
+  OpenCaches& caches = open_caches();
+  const std::lock_guard lock(caches.mutex);
+  if (auto known = caches.by_name[name].lock()) {
+    known->raise_budgets(options);
+    return std::shared_ptr<TieredCache>(std::move(known));
+  }
+  std::erase_if(caches.by_name, [](const auto& each) { return each.second.expired(); });
+  FOREBAY_ASSIGN(std::shared_ptr<Tiers> made, make_tiers(options, dir));
+  caches.by_name[name] = made;
+  return std::shared_ptr<TieredCache>(std::move(made));
+}
+
+}  // namespace forebay

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/entry_cache.h"
+#include "cache/compression.h"
+#include "cache/keep_policy.h"
+#include "cache/tier_stats.h"
+
+namespace forebay {
+
+struct CacheOptions {
+  uint64_t ram_bytes = 0;        ///< 0: nothing is kept in memory
+  uint64_t disk_bytes = 0;       ///< 0: nothing is kept on disk
+  std::string dir = {};          ///< empty: default_cache_folder()
+  Hash128 place;                 ///< identity of the steps whose results are kept
+  std::string description = {};  ///< of these steps, for people; without secrets
+  Compression compression = Compression::kNone;
+  /// What one entry takes, where that is known: a budget below it is refused.
+  uint64_t entry_bytes = 0;
+  KeepPolicy::NextUse next_use = nullptr;
+};
+
+/// The tiers of one place: memory, then disk. Caches of the same place and folder are one within a process; its budgets are the
+/// largest that any of their users gave.
+class TieredCache : public EntryCache {
+ public:
+  virtual CacheStats stats() const = 0;
+};
+
+/// InvalidArgument where a budget is impossible (more than the machine has, less than one entry) or the folder is refused, with
+/// the numbers and the way out. Where the disk cannot be written to, one warning is logged and that tier is off.
+///
+/// In the child of a fork a cache finds and keeps nothing: open it anew.
+Result<std::shared_ptr<TieredCache>> open_cache(const CacheOptions& options);
+
+}  // namespace forebay

@@ -1,0 +1,200 @@
+#include "cache/cache.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "cache/cache_test_support.h"
+#include "cache/entry_form.h"
+
+namespace forebay {
+namespace {
+
+constexpr uint64_t kMiB = 1 << 20;
+
+class Caches : public testing::Test {
+ protected:
+  std::shared_ptr<TieredCache> open(uint64_t ram, uint64_t disk, uint64_t place = 1,
+                                    Compression compression = Compression::kNone) {
+    CacheOptions options;
+    options.ram_bytes = ram;
+    options.disk_bytes = disk;
+    options.dir = folder_.path("caches");
+    options.place = id_of(place);
+    options.description = "images\n  .decode_image()";
+    options.compression = compression;
+    auto opened = open_cache(options);
+    EXPECT_TRUE(opened.ok()) << opened.status().to_string();
+    return opened.ok() ? *opened : nullptr;
+  }
+  static void fill(EntryCache& cache, uint64_t from, uint64_t to, int64_t rows = 100) {
+    for (uint64_t i = from; i < to; ++i) cache.put(id_of(i), shared_columns(i, rows), 0.01);
+  }
+  static uint64_t right_ones(EntryCache& cache, uint64_t from, uint64_t to, int64_t rows = 100) {
+    uint64_t right = 0;
+    for (uint64_t i = from; i < to; ++i) {
+      const auto columns = looked_up(cache, id_of(i));
+      if (!columns) continue;
+      EXPECT_TRUE(same_columns(*columns, columns_of_seed(i, rows))) << i;
+      ++right;
+    }
+    return right;
+  }
+
+  ScratchFolder folder_;
+};
+
+TEST_F(Caches, AnEntryIsFoundInMemoryAfterItWasPut) {
+  const auto cache = open(kMiB, 0);
+  EXPECT_EQ(looked_up(*cache, id_of(1)), nullptr);
+  fill(*cache, 0, 10);
+  EXPECT_EQ(right_ones(*cache, 0, 20), 10u);
+  const CacheStats stats = cache->stats();
+  EXPECT_EQ(stats.ram.hits, 10u);
+  EXPECT_EQ(stats.misses, 11u);
+  EXPECT_EQ(stats.ram.entries, 10u);
+  EXPECT_EQ(stats.place, id_of(1).to_string());
+}
+
+TEST_F(Caches, MemoryHoldsNothingOfTheBuffersThatWerePut) {
+  const auto cache = open(kMiB, 0);
+  const auto mine = shared_columns(1, 100);
+  cache->put(id_of(1), mine, 0.01);
+  EXPECT_EQ(mine.use_count(), 1);
+  EXPECT_NE(looked_up(*cache, id_of(1))->values[0].values.owner(), mine->values[0].values.owner());
+}
+
+TEST_F(Caches, AnEntryOnDiskIsFoundByTheNextRun) {
+  for (const Compression compression : {Compression::kNone, Compression::kZstd, Compression::kLz4}) {
+    const auto place = static_cast<uint64_t>(compression) + 10;
+    fill(*open(0, 16 * kMiB, place, compression), 0, 50);
+    const auto cache = open(0, 16 * kMiB, place, compression);
+    EXPECT_EQ(right_ones(*cache, 0, 60), 50u);
+    EXPECT_EQ(cache->stats().disk.hits, 50u);
+    EXPECT_EQ(cache->stats().disk.entries, 50u);
+  }
+}
+
+TEST_F(Caches, AnEntryFromDiskMovesIntoMemory) {
+  fill(*open(0, 16 * kMiB), 0, 20);
+  const auto cache = open(kMiB, 16 * kMiB);
+  EXPECT_EQ(right_ones(*cache, 0, 20), 20u);
+  EXPECT_EQ(right_ones(*cache, 0, 20), 20u);
+  EXPECT_EQ(cache->stats().disk.hits, 20u);
+  EXPECT_EQ(cache->stats().ram.hits, 20u);
+}
+
+TEST_F(Caches, PlacesDoNotMix) {
+  fill(*open(kMiB, kMiB, 1), 0, 5);
+  EXPECT_EQ(right_ones(*open(kMiB, kMiB, 2), 0, 5), 0u);
+}
+
+TEST_F(Caches, LoadersOfOneProcessShareOneCache) {
+  const auto one = open(kMiB, 0);
+  const auto other = open(2 * kMiB, 0);
+  EXPECT_EQ(one.get(), other.get());
+  EXPECT_EQ(one->stats().ram.budget_bytes, 2 * kMiB);
+  fill(*one, 0, 5);
+  EXPECT_EQ(right_ones(*other, 0, 5), 5u);
+}
+
+TEST_F(Caches, NothingIsKeptBeyondTheBudgets) {
+  const auto cache = open(200 << 10, 512 << 10);
+  fill(*cache, 0, 400);
+  EXPECT_LE(disk_use(folder_.path("caches")), uint64_t{512} << 10);
+  const CacheStats stats = cache->stats();
+  EXPECT_LE(stats.ram.bytes, stats.ram.budget_bytes);
+  EXPECT_GT(stats.disk.bytes, uint64_t{300} << 10);
+  EXPECT_GT(stats.disk.declined, 0u);
+  EXPECT_EQ(right_ones(*cache, 0, 400), stats.disk.entries + stats.ram.entries) << "memory keeps what disk declined";
+}
+
+TEST_F(Caches, WhatIsDeclinedIsNotPrepared) {
+  const auto cache = open(0, 256 << 10);
+  EXPECT_TRUE(cache->admits(10'000));
+  EXPECT_FALSE(cache->admits(kMiB));
+  fill(*cache, 0, 200);
+  int admitted = 0;
+  for (int i = 0; i < 255; ++i) admitted += cache->admits(100'000) ? 1 : 0;
+  EXPECT_LE(admitted, 1) << "now and then it is tried again";
+}
+
+TEST_F(Caches, TheOptimumIsBudgetOverBytes) {
+  const auto cache = open(kMiB, 0);
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    for (uint64_t i = 0; i < 1000; ++i) {
+      if (!looked_up(*cache, id_of(i)) && cache->admits(4096)) cache->put(id_of(i), shared_columns(i, 80), 0.01);
+    }
+  }
+  const CacheStats stats = cache->stats();
+  EXPECT_EQ(stats.seen_bytes, 1000u * 4096);
+  EXPECT_NEAR(stats.optimum, 256.0 / 1000, 0.001);
+  EXPECT_GT(stats.hit_ratio, 0.5 * stats.optimum) << "two of three epochs could hit";
+}
+
+TEST_F(Caches, ImpossibleBudgetsAreRefusedWithTheNumbers) {
+  CacheOptions options;
+  options.place = id_of(1);
+  options.dir = folder_.path("caches");
+  options.ram_bytes = uint64_t{1} << 60;
+  EXPECT_EQ(open_cache(options).status().code(), Code::kInvalidArgument);
+  EXPECT_NE(open_cache(options).status().message().find("more than this machine has"), std::string::npos);
+  options.ram_bytes = 0;
+  options.disk_bytes = uint64_t{1} << 60;
+  EXPECT_EQ(open_cache(options).status().code(), Code::kInvalidArgument);
+  EXPECT_NE(open_cache(options).status().message().find("more than the whole disk"), std::string::npos);
+  options.disk_bytes = 1000;
+  EXPECT_NE(open_cache(options).status().message().find("64.0 KiB"), std::string::npos);
+  options.disk_bytes = 100'000;
+  options.entry_bytes = 200'000;
+  EXPECT_NE(open_cache(options).status().message().find("less than one entry takes, 195.3 KiB"), std::string::npos);
+}
+
+TEST_F(Caches, ManyThreadsFillAndReadAtOnce) {
+  const auto cache = open(kMiB, 16 * kMiB);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&, t] {
+      for (uint64_t i = 0; i < 200; ++i) {
+        const uint64_t n = (i * 7 + static_cast<uint64_t>(t) * 31) % 200;
+        if (const auto columns = looked_up(*cache, id_of(n)))
+          EXPECT_TRUE(same_columns(*columns, columns_of_seed(n, 100)));
+        else
+          cache->put(id_of(n), shared_columns(n, 100), 0.01);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(right_ones(*cache, 0, 200), 200u);
+  EXPECT_EQ(cache->stats().disk.entries, 200u);
+  uint64_t bytes = 0;
+  for (uint64_t i = 0; i < 200; ++i)
+    bytes += encode_entry(id_of(i), columns_of_seed(i, 100), Compression::kNone)->size();
+  EXPECT_EQ(std::filesystem::file_size(folder_.path("caches/" + id_of(1).to_string() + "/000000.data")), bytes)
+      << "no entry was written twice";
+}
+
+TEST_F(Caches, AForkedChildFindsAndKeepsNothingAndEndsCleanly) {
+  auto cache = open(kMiB, kMiB);
+  fill(*cache, 0, 5);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const bool none = !cache->find(id_of(1)) && !cache->admits(10);
+    cache->put(id_of(77), shared_columns(77, 10), 1);
+    cache.reset();
+    CacheOptions options;
+    options.ram_bytes = kMiB;
+    options.place = id_of(1);
+    const bool anew = open_cache(options).ok();
+    ::_exit(none && anew ? 0 : 1);
+  }
+  int status = 1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(looked_up(*cache, id_of(77)), nullptr);
+  EXPECT_EQ(right_ones(*cache, 0, 5), 5u);
+}
+
+}  // namespace
+}  // namespace forebay

@@ -1,0 +1,272 @@
+#include "cache/disk_tier.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/byte_size.h"
+#include "cache/folder_use.h"
+#include "store/local/local_store.h"
+#include "telemetry/log.h"
+
+namespace forebay {
+
+namespace {
+
+using std::chrono::milliseconds;
+constexpr milliseconds kPatienceAtOpen{5000}, kPatienceAtPut{200};
+constexpr int64_t kLookEveryNs = 100'000'000;
+constexpr uint64_t kNewPlaceRoom = 16 << 10;
+constexpr uint64_t kUnlimited = UINT64_MAX;
+constexpr uint64_t kTryAgainEvery = 256;
+
+int64_t now_ns() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
+
+Status check_budget(const CacheFolder& folder, uint64_t budget) {
+  if (budget < DiskTier::kLeastBudget) {
+    return invalid_argument(fmt::format("disk={} holds no entry; give at least {}", format_byte_size(budget),
+                                        format_byte_size(DiskTier::kLeastBudget)));
+  }
+  struct ::statvfs disk;
+  if (::fstatvfs(folder.fd(), &disk) != 0) return {};
+  const uint64_t all = static_cast<uint64_t>(disk.f_blocks) * disk.f_frsize;
+  if (budget <= all) return {};
+  return invalid_argument(fmt::format("disk={} is more than the whole disk at {} holds, {}; give less, or another dir=",
+                                      format_byte_size(budget), folder.path(), format_byte_size(all)));
+}
+
+void write_about(const CacheFolder& place, const std::string& description) {
+  struct ::stat info;
+  if (place.stat(kAboutFile, &info)) return;
+  const std::string aside = std::string(kAboutFile) + ".new";
+  const std::string text = nlohmann::json{{"forebay_cache", 1}, {"steps", description}}.dump(
+                               1, ' ', false, nlohmann::json::error_handler_t::replace) +
+                           '\n';
+  const auto file = place.open_file(aside, O_WRONLY | O_CREAT | O_TRUNC);
+  if (!file.ok() || !write_all(file->get(), text.data(), text.size(), 0)) return;
+  (void)::renameat(place.fd(), aside.c_str(), place.fd(), std::string(kAboutFile).c_str());
+}
+
+void touch(const FileDescriptor& lock) { (void)::futimens(lock.get(), nullptr); }
+
+/// A byte of the file of claims, locked while an entry is written, so that two processes do not write it both.
+class Claim {
+ public:
+  Claim(int fd, const Hash128& id) : fd_(fd), at_(static_cast<off_t>(id.low >> 2)) { held_ = set(F_WRLCK); }
+  ~Claim() {
+    if (held_) (void)set(F_UNLCK);
+  }
+  Claim(const Claim&) = delete;
+  Claim& operator=(const Claim&) = delete;
+  bool held() const { return held_; }
+
+ private:
+  bool set(int type) const {
+    struct ::flock range{};
+    range.l_type = static_cast<short>(type);
+    range.l_whence = SEEK_SET;
+    range.l_start = at_;
+    range.l_len = 1;
+    return ::fcntl(fd_, F_OFD_SETLK, &range) == 0;
+  }
+  const int fd_;
+  const off_t at_;
+  bool held_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<DiskTier>> DiskTier::open(DiskTierOptions options) {
+  FOREBAY_ASSIGN(CacheFolder folder, CacheFolder::open(options.dir, true));
+  FOREBAY_RETURN_IF_ERROR(check_budget(folder, options.budget_bytes));
+  FOREBAY_ASSIGN(const FolderLock locked, FolderLock::take(folder, kPatienceAtOpen));
+  finish_removals(folder);
+  const std::string name = options.place.to_string();
+  struct ::stat info;
+  if (!folder.stat(name, &info)) {
+    const uint64_t free = make_room(folder, options.budget_bytes, kNewPlaceRoom);
+    if (free < kNewPlaceRoom) {
+      return unavailable(fmt::format("caches that are in use take all of the {} at {}",
+                                     format_byte_size(options.budget_bytes), folder.path()));
+    }
+  }
+  FOREBAY_ASSIGN(CacheFolder place, folder.open_below(name, true));
+  FOREBAY_ASSIGN(FileDescriptor lock, place.open_file(kLockFile, O_RDWR | O_CREAT));
+  FOREBAY_ASSIGN(FileDescriptor claims, place.open_file(kClaimsFile, O_RDWR | O_CREAT));
+  if (!try_flock(lock.get(), LOCK_SH)) return unavailable(fmt::format("{} is locked by another program", place.path()));
+  touch(lock);
+  write_about(place, options.description);
+  std::unique_ptr<DiskTier> tier(
+      new DiskTier(std::move(options), std::move(folder), std::move(place), std::move(lock), std::move(claims)));
+  tier->index_.refresh(tier->place_);
+  return tier;
+}
+
+DiskTier::DiskTier(DiskTierOptions options, CacheFolder folder, CacheFolder place, FileDescriptor lock,
+                   FileDescriptor claims)
+    : options_(std::move(options)), place_name_(options_.place.to_string()), folder_(std::move(folder)),
+      place_(std::move(place)), lock_(std::move(lock)), claims_(std::move(claims)), store_(local_store(folder_.path())),
+      budget_bytes_(options_.budget_bytes), room_left_(kUnlimited) {}
+
+DiskTier::~DiskTier() { touch(lock_); }
+
+std::optional<DiskTier::Found> DiskTier::find(const Hash128& id) {
+  if (off_.load(std::memory_order_relaxed)) return std::nullopt;
+  auto found = index_.find(id);
+  if (!found) {
+    int64_t due = next_look_ns_.load(std::memory_order_relaxed);
+    const int64_t now = now_ns();
+    if (now < due || !next_look_ns_.compare_exchange_strong(due, now + kLookEveryNs)) return std::nullopt;
+    index_.try_refresh(place_);
+    found = index_.find(id);
+  }
+  if (!found) return std::nullopt;
+  ReadRequest request;
+  request.key = fmt::format("{}/{}", place_name_, segment_file(found->segment, kDataEnding));
+  request.range = ByteRange{found->offset, found->bytes};
+  return Found{store_.get(), std::move(request)};
+}
+
+bool DiskTier::admits(uint64_t bytes) const {
+  if (writing_off_.load(std::memory_order_relaxed) || bytes > budget_bytes_.load(std::memory_order_relaxed))
+    return false;
+  if (bytes <= room_left_.load(std::memory_order_relaxed)) return true;
+  // Now and then it is tried all the same: other processes end, and their room is free again.
+  return declined_.fetch_add(1, std::memory_order_relaxed) % kTryAgainEvery == kTryAgainEvery - 1;
+}
+
+bool DiskTier::put(const Hash128& id, std::span<const uint8_t> entry, double seconds) {
+  if (off_ || has(id)) return !off_;
+  if (writing_off_) return false;
+  {
+    const std::lock_guard lock(writing_);
+    if (!writing_now_.insert(id).second) return false;
+  }
+  const bool written = write(id, entry, seconds);
+  const std::lock_guard lock(writing_);
+  writing_now_.erase(id);
+  return written;
+}
+
+bool DiskTier::write(const Hash128& id, std::span<const uint8_t> entry, double seconds) {
+  const Claim claim(claims_.get(), id);
+  if (!claim.held() || !check_there()) return false;
+  index_.refresh(place_);  // behind the claim: what another process wrote meanwhile is seen
+  if (has(id)) return true;
+  uint64_t offset = 0;
+  {
+    const std::lock_guard lock(writing_);
+    if (!(writer_ && writer_->fits(entry.size())) && !take_room(entry.size())) return false;
+    offset = writer_->take_place(entry.size());
+  }
+  const SegmentRow row = SegmentRow::of(id, offset, entry.size(), seconds);
+  bool written = writer_->write_data(offset, entry);
+  if (written) {
+    const std::lock_guard lock(writing_);
+    written = writer_->write_row(row);
+  }
+  if (!written) {
+    stop_writing(std::strerror(errno));
+    return false;
+  }
+  index_.refresh(place_);
+  return true;
+}
+
+/// Under writing_. Steps are small against the budget, so that writers beside each other leave little unused.
+bool DiskTier::take_room(uint64_t bytes) {
+  const auto locked = FolderLock::take(folder_, kPatienceAtPut);
+  if (!locked.ok()) {
+    declined_.fetch_add(1, std::memory_order_relaxed);
+    if (check_there() && locked.status().code() != Code::kCancelled) stop_writing(locked.status().message());
+    return false;
+  }
+  touch(lock_);
+  if (!writer_) {
+    Result<std::unique_ptr<SegmentWriter>> acquired = SegmentWriter::acquire(place_);
+    if (!acquired.ok()) {
+      stop_writing(acquired.status().message());
+      return false;
+    }
+    writer_ = std::move(*acquired);
+  }
+  if (!writer_->still_there()) {
+    stop("its files are gone");
+    return false;
+  }
+  const uint64_t budget = budget_bytes_.load();
+  const uint64_t step = std::clamp<uint64_t>(budget / 64, 64 << 10, 64 << 20);
+  const uint64_t least = writer_->room_for(bytes, kSegmentRowBytes);
+  const uint64_t free = make_room(folder_, budget, std::min(least + step, budget));
+  for (const uint64_t more : {step, step / 8, uint64_t{0}}) {
+    const uint64_t data = bytes + more, index = kSegmentRowBytes + more / 8;
+    if (writer_->room_for(data, index) > free) continue;
+    if (!writer_->grow(data, index)) {
+      stop_writing(std::strerror(errno));
+      return false;
+    }
+    room_left_ = kUnlimited;
+    return true;
+  }
+  room_left_ = writer_->data_left();
+  declined_.fetch_add(1, std::memory_order_relaxed);
+  return false;
+}
+
+void DiskTier::damaged(const Hash128& id) {
+  damaged_.fetch_add(1, std::memory_order_relaxed);
+  if (check_there()) index_.remove(place_, id);
+}
+
+bool DiskTier::check_there() {
+  if (off_) return false;
+  if (place_.still_at(folder_, place_name_)) return true;
+  stop("the folder is gone");
+  return false;
+}
+
+void DiskTier::stop_writing(std::string_view why) {
+  if (!writing_off_.exchange(true)) say_once("keeps nothing more", why);
+}
+
+void DiskTier::stop(std::string_view why) {
+  writing_off_ = true;
+  if (!off_.exchange(true)) say_once("is off", why);
+}
+
+void DiskTier::say_once(std::string_view what, std::string_view why) {
+  const std::lock_guard lock(why_mutex_);
+  if (!why_off_.empty()) return;
+  why_off_ = why;
+  log_warning(fmt::format("the disk cache at {} {} ({}); the run goes on without it", folder_.path(), what, why));
+}
+
+void DiskTier::raise_budget(uint64_t bytes) {
+  uint64_t before = budget_bytes_.load();
+  while (before < bytes && !budget_bytes_.compare_exchange_weak(before, bytes)) {
+  }
+  if (before < bytes) room_left_ = kUnlimited;
+}
+
+TierStats DiskTier::stats() const {
+  TierStats stats;
+  stats.hits = hits_;
+  stats.entries = index_.entries();
+  stats.bytes = index_.bytes();
+  stats.budget_bytes = budget_bytes_;
+  stats.declined = declined_;
+  stats.damaged = damaged_;
+  const std::lock_guard lock(why_mutex_);
+  stats.off = why_off_;
+  return stats;
+}
+
+}  // namespace forebay

@@ -1,0 +1,127 @@
+#include "cache/place_index.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <ctime>
+#include <vector>
+
+namespace forebay {
+
+namespace {
+constexpr uint64_t kRowsAtOnce = 16384;
+}  // namespace
+
+std::optional<PlaceIndex::Location> PlaceIndex::find(const Hash128& id) const {
+  const std::shared_lock lock(mutex_);
+  const auto found = entries_.find(id);
+  return found == entries_.end() ? std::nullopt : std::optional(found->second);
+}
+
+void PlaceIndex::refresh(const CacheFolder& place) {
+  const std::lock_guard lock(reading_);
+  find_segments(place);
+  for (auto& [number, segment] : segments_) read_segment(place, number, segment);
+}
+
+void PlaceIndex::try_refresh(const CacheFolder& place) {
+  const std::unique_lock lock(reading_, std::try_to_lock);
+  if (!lock.owns_lock()) return;
+  find_segments(place);
+  for (auto& [number, segment] : segments_) read_segment(place, number, segment);
+}
+
+void PlaceIndex::find_segments(const CacheFolder& place) {
+  struct ::stat info;
+  if (::fstat(place.fd(), &info) != 0) return;
+  const int64_t changed = info.st_mtim.tv_sec * int64_t{1'000'000'000} + info.st_mtim.tv_nsec;
+  if (changed == listed_at_ns_) return;
+  bool complete = true;
+  for (const std::string& name : place.names()) {
+    const std::optional<uint32_t> number = segment_number(name, kIndexEnding);
+    if (!number || segments_.contains(*number)) continue;
+    Result<FileDescriptor> file = place.open_file(name, O_RDONLY);
+    if (file.ok())
+      segments_[*number].index = std::move(*file);
+    else
+      complete = false;
+  }
+  // Clocks of file systems are coarse: a folder that changed just now may change again within the same tick.
+  struct ::timespec now;
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  const int64_t now_ns = now.tv_sec * int64_t{1'000'000'000} + now.tv_nsec;
+  if (complete && now_ns - changed > 20'000'000) listed_at_ns_ = changed;
+}
+
+void PlaceIndex::read_segment(const CacheFolder& place, uint32_t number, Segment& segment) {
+  struct ::stat info, data;
+  if (::fstat(segment.index.get(), &info) != 0) return;
+  const uint64_t end = whole_rows(static_cast<uint64_t>(info.st_size));
+  if (segment.read_to == 0) {
+    SegmentHeader header;
+    if (end < kSegmentRowBytes || !read_all(segment.index.get(), &header, sizeof header, 0) || !header.valid()) return;
+    segment.read_to = kSegmentRowBytes;
+  }
+  if (segment.read_to >= end || !place.stat(segment_file(number, kDataEnding), &data)) return;
+  std::vector<SegmentRow> rows(std::min((end - segment.read_to) / kSegmentRowBytes, kRowsAtOnce));
+  while (segment.read_to < end) {
+    const uint64_t bytes = std::min(end - segment.read_to, rows.size() * kSegmentRowBytes);
+    if (!read_all(segment.index.get(), rows.data(), bytes, segment.read_to)) return;
+    const uint64_t taken = take_rows(number, rows.data(), bytes / kSegmentRowBytes, segment.read_to,
+                                     static_cast<uint64_t>(data.st_size), segment.read_to + bytes == end);
+    segment.read_to += taken * kSegmentRowBytes;
+    if (taken * kSegmentRowBytes < bytes) return;
+  }
+}
+
+/// How many rows are done with. A last row that makes no sense may be one that is just being written.
+uint64_t PlaceIndex::take_rows(uint32_t number, const SegmentRow* rows, uint64_t count, uint64_t at,
+                               uint64_t data_bytes, bool at_end) {
+  const std::unique_lock lock(mutex_);
+  for (uint64_t i = 0; i < count; ++i) {
+    const SegmentRow& row = rows[i];
+    if (!row.valid()) {
+      if (at_end && i + 1 == count && !row.dead()) return i;
+      continue;
+    }
+    if (row.offset + row.bytes > data_bytes) continue;
+    const Location location{number, at + i * kSegmentRowBytes, row.offset, row.bytes, row.seconds};
+    if (entries_.emplace(row.id, location).second) bytes_ += row.bytes;
+  }
+  return count;
+}
+
+void PlaceIndex::remove(const CacheFolder& place, const Hash128& id) {
+  Location location;
+  {
+    const std::unique_lock lock(mutex_);
+    const auto found = entries_.find(id);
+    if (found == entries_.end()) return;
+    location = found->second;
+    bytes_ -= location.bytes;
+    entries_.erase(found);
+  }
+  const auto file = place.open_file(segment_file(location.segment, kIndexEnding), O_RDWR);
+  SegmentRow row;
+  if (!file.ok() || !read_all(file->get(), &row, sizeof row, location.row_at) || row.id != id) return;
+  const SegmentRow dead{};
+  (void)write_all(file->get(), &dead, sizeof dead, location.row_at);  // else the next process finds the damage too
+}
+
+uint64_t PlaceIndex::entries() const {
+  const std::shared_lock lock(mutex_);
+  return entries_.size();
+}
+
+uint64_t PlaceIndex::bytes() const {
+  const std::shared_lock lock(mutex_);
+  return bytes_;
+}
+
+uint64_t PlaceIndex::memory_bytes() const {
+  const std::shared_lock lock(mutex_);
+  return entries_.size() * (sizeof(Hash128) + sizeof(Location) + 2 * sizeof(void*)) +
+         entries_.bucket_count() * sizeof(void*);
+}
+
+}  // namespace forebay

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "forebay/result.h"
+
+namespace forebay {
+
+/// What a folder of caches holds, for people: for `forebay cache`.
+
+struct PlaceInfo {
+  std::string name;         ///< 32 hexadecimal digits
+  std::string description;  ///< the steps whose results are kept
+  uint64_t entries = 0;
+  uint64_t entry_bytes = 0;
+  uint64_t disk_bytes = 0;   ///< of the disk, with indices and what writers have set aside
+  int64_t last_used_ns = 0;  ///< since 1970
+  bool in_use = false;
+  std::vector<int> users;  ///< processes, as far as the kernel tells
+};
+/// The places in `dir`, by name; none where there is no such folder. InvalidArgument for a folder that is refused.
+Result<std::vector<PlaceInfo>> list_places(const std::string& dir);
+
+struct PlaceDamage {
+  std::string place;
+  std::string where;  ///< "entry 3f2a…", "row 17 of 000000.index"
+  std::string what;
+};
+struct PlaceReport {
+  uint64_t entries = 0;  ///< that were read
+  uint64_t bytes = 0;
+  std::vector<PlaceDamage> damaged;  ///< the first kMostDamage
+  uint64_t damaged_count = 0;
+  static constexpr size_t kMostDamage = 1000;
+};
+/// Reads every entry of a place and adds to the report. Changes nothing. `on_read` is called with the bytes read so far.
+Status verify_place(const std::string& dir, const std::string& place, std::stop_token stop, PlaceReport& report,
+                    const std::function<void(uint64_t)>& on_read = nullptr);
+
+/// Removes all that is kept there. InvalidArgument where it is in use, with the processes; NotFound where there is no such place.
+Status clear_place(const std::string& dir, const std::string& place);
+
+}  // namespace forebay

@@ -1,0 +1,92 @@
+#include "cache/ram_tier.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace forebay {
+
+namespace {
+/// Nodes of the map and of the policy, the shared pointers' blocks, the allocator's own.
+constexpr uint64_t kPerEntry = 400;
+constexpr uint64_t kPerBadRow = 256;
+/// Of the seconds that an entry took to make, those that reading it from disk takes: a guess on the high side.
+constexpr double kShareOfRead = 0.05;
+}  // namespace
+
+uint64_t RamTier::overhead_bytes(const Columns& columns) {
+  uint64_t bytes = kPerEntry + sizeof columns + columns.values.size() * (sizeof(Field) + sizeof(ColumnValues));
+  for (const Field& field : columns.schema) bytes += field.name.capacity();
+  return bytes + (columns.bad_rows ? columns.bad_rows->size() * kPerBadRow : 0);
+}
+
+std::shared_ptr<const Columns> RamTier::find(const Hash128& id) {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(id);
+  if (found == entries_.end()) return nullptr;
+  ++hits_;
+  return found->second.columns;
+}
+
+bool RamTier::has(const Hash128& id) const {
+  const std::lock_guard lock(mutex_);
+  return entries_.contains(id);
+}
+
+bool RamTier::fits(uint64_t bytes) const {
+  const std::lock_guard lock(mutex_);
+  const uint64_t kept = used_bytes_ - on_disk_bytes_;
+  return bytes <= budget_bytes_ && kept <= budget_bytes_ - bytes;
+}
+
+bool RamTier::free_for(uint64_t bytes) const {
+  const std::lock_guard lock(mutex_);
+  return bytes <= budget_bytes_ && used_bytes_ <= budget_bytes_ - bytes;
+}
+
+bool RamTier::put(const Hash128& id, std::shared_ptr<const Columns> columns, uint64_t memory_bytes, double seconds,
+                  bool on_disk) {
+  const uint64_t bytes = memory_bytes + overhead_bytes(*columns);
+  const double saved = on_disk ? seconds * kShareOfRead : seconds;
+  const std::lock_guard lock(mutex_);
+  if (entries_.contains(id)) return true;
+  const uint64_t free = budget_bytes_ - std::min(used_bytes_, budget_bytes_);
+  if (bytes > free && bytes <= budget_bytes_) {
+    const auto victims = policy_.exchange(id, bytes - free, saved);
+    for (const Hash128& victim : victims.value_or(std::vector<Hash128>())) drop(victim);
+  }
+  if (bytes > budget_bytes_ || used_bytes_ > budget_bytes_ - bytes) {
+    ++declined_;
+    return false;
+  }
+  entries_.emplace(id, Entry{std::move(columns), bytes, on_disk});
+  policy_.kept(id, bytes, saved);
+  used_bytes_ += bytes;
+  on_disk_bytes_ += on_disk ? bytes : 0;
+  return true;
+}
+
+void RamTier::drop(const Hash128& id) {
+  const auto found = entries_.find(id);
+  used_bytes_ -= found->second.bytes;
+  on_disk_bytes_ -= found->second.on_disk ? found->second.bytes : 0;
+  entries_.erase(found);
+  policy_.gone(id);
+}
+
+void RamTier::raise_budget(uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  budget_bytes_ = std::max(budget_bytes_, bytes);
+}
+
+TierStats RamTier::stats() const {
+  const std::lock_guard lock(mutex_);
+  TierStats stats;
+  stats.hits = hits_;
+  stats.entries = entries_.size();
+  stats.bytes = used_bytes_;
+  stats.budget_bytes = budget_bytes_;
+  stats.declined = declined_;
+  return stats;
+}
+
+}  // namespace forebay

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "base/columns.h"
+#include "cache/hash_map.h"
+#include "cache/keep_policy.h"
+#include "cache/tier_stats.h"
+
+namespace forebay {
+
+/// Entries in memory, within a budget that counts what keeping them costs too. May be used from any thread.
+class RamTier {
+ public:
+  RamTier(uint64_t budget_bytes, KeepPolicy::NextUse next_use)
+      : budget_bytes_(budget_bytes), policy_(std::move(next_use)) {}
+
+  std::shared_ptr<const Columns> find(const Hash128& id);
+  bool has(const Hash128& id) const;
+  /// Whether there is room for an entry of that many bytes: free, or taken by entries that lie on disk too.
+  bool fits(uint64_t bytes) const;
+  /// Whether it is free.
+  bool free_for(uint64_t bytes) const;
+  /// `memory_bytes`: what the columns hold on to, which must be theirs alone. `on_disk`: losing them costs a read and not the
+  /// `seconds` that they took to make. True where they are kept (also from before).
+  bool put(const Hash128& id, std::shared_ptr<const Columns> columns, uint64_t memory_bytes, double seconds,
+           bool on_disk);
+  /// A budget never falls while the tier lives.
+  void raise_budget(uint64_t bytes);
+  TierStats stats() const;
+
+  /// What an entry costs besides its bytes: schema, map, allocations.
+  static uint64_t overhead_bytes(const Columns& columns);
+
+ private:
+  struct Entry {
+    std::shared_ptr<const Columns> columns;
+    uint64_t bytes = 0;
+    bool on_disk = false;
+  };
+  void drop(const Hash128& id);
+
+  mutable std::mutex mutex_;
+  uint64_t budget_bytes_;
+  uint64_t used_bytes_ = 0;
+  uint64_t on_disk_bytes_ = 0;  ///< of these, entries that lie on disk too
+  KeepPolicy policy_;
+  std::unordered_map<Hash128, Entry, HashOfHash> entries_;
+  uint64_t hits_ = 0, declined_ = 0;
+};
+
+}  // namespace forebay

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <unordered_set>
+
+#include "cache/hash_map.h"
+
+namespace forebay {
+
+/// How many different entries were asked for, in bounded memory: exact up to kSample, then estimated from those ids that
+/// lie in the lowest 2^-n of all (ids are hashes, so that is a fair sample). May be used from any thread.
+class SeenEntries {
+ public:
+  static constexpr size_t kSample = 8192;
+
+  void add(const Hash128& id) {
+    const std::lock_guard lock(mutex_);
+    if (!sampled(id)) return;
+    ids_.insert(id);
+    while (ids_.size() > kSample) {
+      ++halvings_;
+      std::erase_if(ids_, [this](const Hash128& each) { return !sampled(each); });
+    }
+  }
+  uint64_t count() const {
+    const std::lock_guard lock(mutex_);
+    return static_cast<uint64_t>(ids_.size()) << halvings_;
+  }
+
+ private:
+  bool sampled(const Hash128& id) const { return halvings_ == 0 || id.high >> (64 - halvings_) == 0; }
+
+  mutable std::mutex mutex_;
+  std::unordered_set<Hash128, HashOfHash> ids_;
+  unsigned halvings_ = 0;
+};
+
+}  // namespace forebay

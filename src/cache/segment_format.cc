@@ -1,0 +1,93 @@
+#include "cache/segment_format.h"
+
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+
+#include <fmt/format.h>
+
+namespace forebay {
+
+namespace {
+
+constexpr uint64_t kMagic = 0x3158444945424546;  // "FEBEIDX1"
+constexpr uint64_t kVersion = 1;
+constexpr uint64_t kDiskBlock = 4096;
+constexpr size_t kMostAtOnce = size_t{1} << 30;
+
+template <typename T>
+uint64_t own_hash(const T& value) {
+  return XXH3_64bits(&value, sizeof value - sizeof value.hash);
+}
+
+}  // namespace
+
+SegmentHeader SegmentHeader::of(uint64_t data_limit, uint64_t index_limit) {
+  SegmentHeader header{kMagic, kVersion, data_limit, index_limit, {}, 0};
+  header.hash = own_hash(header);
+  return header;
+}
+
+bool SegmentHeader::valid() const { return magic == kMagic && version == kVersion && hash == own_hash(*this); }
+
+SegmentRow SegmentRow::of(const Hash128& id, uint64_t offset, uint64_t bytes, double seconds) {
+  SegmentRow row{id, offset, bytes, seconds, {}, 0};
+  row.hash = own_hash(row);
+  return row;
+}
+
+bool SegmentRow::valid() const {
+  return hash == own_hash(*this) && bytes > 0 && offset <= INT64_MAX && bytes <= INT64_MAX - offset;
+}
+
+bool SegmentRow::dead() const {
+  static constexpr unsigned char kZeros[sizeof(SegmentRow)] = {};
+  return std::memcmp(this, kZeros, sizeof *this) == 0;
+}
+
+std::string segment_file(uint32_t number, std::string_view ending) { return fmt::format("{:06}{}", number, ending); }
+
+std::optional<uint32_t> segment_number(std::string_view name, std::string_view ending) {
+  if (!name.ends_with(ending)) return std::nullopt;
+  name.remove_suffix(ending.size());
+  uint32_t number = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  if (error != std::errc() || end != name.data() + name.size() || segment_file(number, "") != name) return std::nullopt;
+  return number;
+}
+
+uint64_t room_of_size(uint64_t bytes) { return (bytes + kDiskBlock - 1) / kDiskBlock * kDiskBlock; }
+
+uint64_t room_of_limit(uint64_t bytes) { return room_of_size(bytes + bytes / 512); }
+
+bool read_all(int fd, void* data, size_t size, uint64_t offset) {
+  auto* at = static_cast<char*>(data);
+  while (size > 0) {
+    const ssize_t got = ::pread(fd, at, std::min(size, kMostAtOnce), static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    at += got;
+    size -= static_cast<size_t>(got);
+    offset += static_cast<uint64_t>(got);
+  }
+  return true;
+}
+
+bool write_all(int fd, const void* data, size_t size, uint64_t offset) {
+  const auto* at = static_cast<const char*>(data);
+  while (size > 0) {
+    const ssize_t put = ::pwrite(fd, at, std::min(size, kMostAtOnce), static_cast<off_t>(offset));
+    if (put < 0 && errno == EINTR) continue;
+    if (put == 0) errno = ENOSPC;
+    if (put <= 0) return false;
+    at += put;
+    size -= static_cast<size_t>(put);
+    offset += static_cast<uint64_t>(put);
+  }
+  return true;
+}
+
+}  // namespace forebay

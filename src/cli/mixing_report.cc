@@ -1,0 +1,97 @@
+#include "cli/mixing_report.h"
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "base/unit_source.h"
+#include "loader/open_source.h"
+#include "pipeline/description.h"
+
+namespace forebay {
+namespace {
+
+int64_t number(const OpSpec& op, const char* name, int64_t otherwise) {
+  const Json value = op.args.value(name, Json());
+  return value.is_number_integer() ? value.get<int64_t>() : otherwise;
+}
+
+int64_t kept_between(const std::vector<uint64_t>& kept, int64_t begin, int64_t end) {
+  int64_t count = 0;
+  for (int64_t id = begin; id < end;) {
+    const uint64_t word = kept[static_cast<size_t>(id / 64)] >> (id % 64);
+    const int64_t bits = std::min(64 - id % 64, end - id);
+    count += std::popcount(bits == 64 ? word : word & ((uint64_t{1} << bits) - 1));
+    id += bits;
+  }
+  return count;
+}
+
+// Rows of each chunk that take part, as far as that is known without looking at them.
+std::vector<int64_t> chunk_rows(const UnitSource& source, int64_t take) {
+  std::vector<int64_t> rows;
+  for (int64_t unit = 0; unit < source.units(); ++unit) {
+    const int64_t begin = source.unit_begin(unit);
+    int64_t end = source.unit_begin(unit + 1);
+    if (take >= 0) end = std::clamp(take, begin, end);
+    rows.push_back(source.kept_rows() != nullptr ? kept_between(*source.kept_rows(), begin, end) : end - begin);
+  }
+  return rows;
+}
+
+}  // namespace
+
+Result<MixingReport> make_mixing_report(const Pipeline& pipeline, const RankPlanOptions& plan,
+                                        std::map<std::string, std::string> storage, std::stop_token stop) {
+  const std::vector<OpSpec>& steps = pipeline.description().steps();
+  const auto shuffle = std::find_if(steps.begin(), steps.end(), [](const OpSpec& op) { return op.name == "shuffle"; });
+  if (shuffle == steps.end()) return unsupported("the pipeline has no .shuffle(), so nothing is mixed");
+  FOREBAY_ASSIGN(const auto source,
+                 open_source(steps.front(), {.storage_options = std::move(storage), .stop = std::move(stop)}));
+  const auto* units = dynamic_cast<const UnitSource*>(source.get());
+  if (units == nullptr)
+    return unsupported(
+        "samples of this source are read one by one, so .shuffle() mixes all of them: there are no blocks");
+  const PlannedPipeline planned = planned_part(pipeline);
+  MixingReport report;
+  report.block = number(*shuffle, "block", report.block);
+  report.lanes = number(*shuffle, "lanes", report.lanes);
+  report.batch = planned.batch_size * plan.world_size;
+  MixingOptions options{.chunk_rows = chunk_rows(*units, planned.take), .batch = report.batch, .epoch = plan.epoch};
+  std::erase(options.chunk_rows, 0);
+  report.chunks = static_cast<int64_t>(options.chunk_rows.size());
+  for (const int64_t rows : options.chunk_rows) report.rows += rows;
+  FOREBAY_ASSIGN(report.table, mixing_table(options, report.block, report.lanes, plan.seed));
+  return report;
+}
+
+SortedJson mixing_to_json(const MixingReport& report) {
+  SortedJson table = SortedJson::array();
+  for (const MixingRow& row : report.table) {
+    table.push_back({{"block", row.block == 0 ? SortedJson("flat") : SortedJson(row.block)},
+                     {"chunks_in_batch", row.mixing.chunks},
+                     {"distance", row.mixing.distance},
+                     {"largest_share", row.mixing.largest_share}});
+  }
+  return {{"batch", report.batch}, {"block", report.block}, {"chunks", report.chunks},
+          {"lanes", report.lanes}, {"mixing", table},       {"rows", report.rows}};
+}
+
+void print_mixing(const MixingReport& report, const Console& console) {
+  fmt::print(console.out, "{} rows in {} chunks, batches of {} rows, lanes={}\n\n", report.rows, report.chunks,
+             report.batch, report.lanes);
+  fmt::print(console.out, "{:>7}  {:>8}  {:>17}  {:>14}\n", "block", "distance", "chunks in a batch", "from one chunk");
+  for (const MixingRow& row : report.table) {
+    const bool used = row.block == std::min(report.block, std::max<int64_t>(report.chunks, 1));
+    fmt::print(console.out, "{:>7}  {:>8.3f}  {:>17.1f}  {:>12.1f} %{}\n",
+               row.block == 0 ? "flat" : fmt::format("{}", row.block), row.mixing.distance, row.mixing.chunks,
+               100 * row.mixing.largest_share, used ? "  <- this pipeline" : "");
+  }
+  fmt::print(console.out,
+             "\ndistance: how far apart rows come that are stored side by side (1: as far as in a flat shuffle)\n"
+             "from one chunk: rows of a batch that come from the chunk which gives most\n");
+}
+
+}  // namespace forebay

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "cli/command_line.h"
+#include "cli/rank_plan.h"
+#include "forebay/pipeline.h"
+#include "plan/mixing.h"
+
+namespace forebay {
+
+/// How well the blocks of a pipeline's .shuffle mix what is stored together, beside other blocks and a flat shuffle.
+struct MixingReport {
+  int64_t rows = 0, chunks = 0;
+  int64_t batch = 1;  ///< of all ranks together
+  int64_t block = 8, lanes = 1;
+  std::vector<MixingRow> table;
+};
+
+/// Reads the listing and the files' indexes, no rows. Unsupported, with the reason, where samples are not stored in chunks or
+/// the pipeline does not shuffle.
+Result<MixingReport> make_mixing_report(const Pipeline& pipeline, const RankPlanOptions& plan,
+                                        std::map<std::string, std::string> storage, std::stop_token stop);
+
+SortedJson mixing_to_json(const MixingReport& report);
+void print_mixing(const MixingReport& report, const Console& console);
+
+}  // namespace forebay

@@ -1,0 +1,251 @@
+#include "format/table/filter_rows.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include <fmt/format.h>
+
+#include "format/table/joined_reads.h"
+#include "format/table/reading_jobs.h"
+
+namespace forebay {
+
+namespace {
+
+constexpr uint64_t kPassBytes = uint64_t{256} << 20;
+constexpr uint64_t kMostGroupBytes = uint64_t{4} << 30;
+constexpr int64_t kMostRows = int64_t{1} << 36;  // 8 GiB of bits
+
+Matches both(Matches a, Matches b) { return std::min(a, b); }
+Matches either(Matches a, Matches b) { return std::max(a, b); }
+
+/// What kept and dropped rows of all units come together in. Units share words at their edges.
+class KeptBits {
+ public:
+  explicit KeptBits(int64_t rows) : words_(static_cast<size_t>((rows + 63) / 64)) {}
+
+  void keep_all(int64_t begin, int64_t end) {
+    for (int64_t id = begin; id < end;) {
+      const int64_t bit = id % 64, count = std::min<int64_t>(64 - bit, end - id);
+      const uint64_t ones = count == 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
+      keep(id / 64, ones << bit);
+      id += count;
+    }
+  }
+  void keep_some(int64_t begin, std::span<const uint8_t> matches) {
+    uint64_t word = 0;
+    for (size_t i = 0; i < matches.size(); ++i) {
+      const int64_t id = begin + static_cast<int64_t>(i);
+      word |= uint64_t{matches[i]} << (id % 64);
+      if (id % 64 != 63 && i + 1 < matches.size()) continue;
+      keep(id / 64, word);
+      word = 0;
+    }
+  }
+  std::vector<uint64_t> take() && { return std::move(words_); }
+
+ private:
+  void keep(int64_t word, uint64_t bits) {
+    if (bits != 0) std::atomic_ref(words_[static_cast<size_t>(word)]).fetch_or(bits, std::memory_order_relaxed);
+  }
+  std::vector<uint64_t> words_;
+};
+
+/// A filter and the table that it is about.
+class FilterPass {
+ public:
+  FilterPass(const TableData& data, std::span<const std::shared_ptr<const TableFile>> masked, RowFilter filter)
+      : data_(data), masked_(masked), filter_(std::move(filter)) {}
+
+  Status prepare_conditions() {
+    for (std::vector<RowCondition>& all : filter_) {
+      for (RowCondition& condition : all) {
+        if (const PartitionColumn* partition = partition_of(condition)) {
+          Field field;
+          field.name = partition->name;
+          field.kind = partition->is_integer ? FieldKind::kTensor : FieldKind::kText;
+          field.dtype = DType::kInt64;
+          FOREBAY_RETURN_IF_ERROR(prepare(condition, field, std::nullopt));
+          continue;
+        }
+        const Schema& schema = masked_.front()->schema();
+        const std::optional<size_t> at = schema.find(condition.column);
+        if (!at) return internal_error(fmt::format("filter: no column '{}'", condition.column));
+        FOREBAY_RETURN_IF_ERROR(prepare(condition, schema[*at], masked_.front()->ticks_per_day(*at)));
+      }
+    }
+    return {};
+  }
+
+  /// Without reading rows.
+  Matches decide(size_t unit) const {
+    Matches any = Matches::kNone;
+    for (const auto& all : filter_) {
+      Matches every = Matches::kAll;
+      for (const RowCondition& condition : all) every = both(every, decide(condition, unit));
+      any = either(any, every);
+    }
+    return any;
+  }
+
+  /// Fields of the unit's file that rows must be read for, ascending: the columns of the conditions, and their masks.
+  std::vector<size_t> fields(size_t unit) const {
+    const Schema& schema = file_of(unit).schema();
+    std::vector<size_t> fields;
+    for (const auto& all : filter_) {
+      for (const RowCondition& condition : all) {
+        if (decide(condition, unit) != Matches::kSome) continue;
+        fields.push_back(*schema.find(condition.column));
+        if (const auto mask = schema.find(condition.column + "_valid")) fields.push_back(*mask);
+      }
+    }
+    std::ranges::sort(fields);
+    fields.erase(std::unique(fields.begin(), fields.end()), fields.end());
+    return fields;
+  }
+
+  const TableFile& file_of(size_t unit) const { return *masked_[data_.units[unit].part]; }
+  UnitCost cost(size_t unit) const { return file_of(unit).cost(data_.units[unit].group, fields(unit)); }
+
+  /// One byte a row.
+  std::vector<uint8_t> match(size_t unit, const Columns& columns, std::span<const size_t> fields) const {
+    const auto rows = static_cast<size_t>(columns.rows);
+    std::vector<uint8_t> any(rows, 0), every(rows);
+    for (const auto& all : filter_) {
+      std::ranges::fill(every, uint8_t{1});
+      for (const RowCondition& condition : all) apply(condition, unit, columns, fields, every);
+      for (size_t i = 0; i < rows; ++i) any[i] |= every[i];
+    }
+    if (columns.bad_rows) {
+      for (const auto& [row, status] : *columns.bad_rows) {
+        if (row >= 0 && row < columns.rows) any[static_cast<size_t>(row)] = 1;
+      }
+    }
+    return any;
+  }
+
+ private:
+  const PartitionColumn* partition_of(const RowCondition& condition) const {
+    const auto at = std::ranges::find(data_.partitions, condition.column, &PartitionColumn::name);
+    return at == data_.partitions.end() ? nullptr : &*at;
+  }
+
+  Matches decide(const RowCondition& condition, size_t unit) const {
+    const TableUnit& place = data_.units[unit];
+    if (const PartitionColumn* partition = partition_of(condition)) {
+      if (partition->is_null(place.part)) return Matches::kNone;
+      const bool matches = partition->is_integer
+                               ? match_value(condition, partition->integers[place.part])
+                               : match_value(condition, std::string_view(*partition->texts[place.part]));
+      return matches ? Matches::kAll : Matches::kNone;
+    }
+    const TableFile& file = file_of(unit);
+    const size_t field = *file.schema().find(condition.column);
+    return match_bounds(condition, file.schema()[field], file.bounds(place.group, field), data_.rows(unit));
+  }
+
+  void apply(const RowCondition& condition, size_t unit, const Columns& columns, std::span<const size_t> fields,
+             std::span<uint8_t> matches) const {
+    const Matches known = decide(condition, unit);
+    if (known == Matches::kNone) std::ranges::fill(matches, uint8_t{0});
+    if (known != Matches::kSome) return;
+    const Schema& schema = file_of(unit).schema();
+    const size_t field = *schema.find(condition.column);
+    const auto column_of = [&](size_t wanted) {
+      return columns.values[static_cast<size_t>(std::ranges::find(fields, wanted) - fields.begin())];
+    };
+    const auto mask = schema.find(condition.column + "_valid");
+    const ColumnValues valid = mask ? column_of(*mask) : ColumnValues();
+    match_rows(condition, schema[field], column_of(field), valid.values.span(), matches);
+  }
+
+  const TableData& data_;
+  const std::span<const std::shared_ptr<const TableFile>> masked_;
+  RowFilter filter_;
+};
+
+class FilterJob final : public ReadingJob {
+ public:
+  FilterJob(const TableData& data, const FilterPass& pass, size_t unit, KeptBits& kept)
+      : data_(data), pass_(pass), unit_(unit), kept_(kept), fields_(pass.fields(unit)) {
+    const TablePart& part = data.parts[data.units[unit].part];
+    if (data.store)
+      reads_ = joined_reads(part.key, part.size, pass.file_of(unit).ranges(data.units[unit].group, fields_));
+  }
+
+  Result<JobWish> step(JobInput input) override {
+    if (!input.status.ok()) return told(input.status);
+    if (input.buffers.size() != reads_.size()) return JobWish{reads_, {}};
+    std::vector<TableFile::Piece> pieces;
+    for (size_t i = 0; i < reads_.size(); ++i) pieces.push_back({reads_[i].range->offset, std::move(input.buffers[i])});
+    WorkMemory memory(kMostGroupBytes);
+    const Result<Columns> columns = pass_.file_of(unit_).decode(data_.units[unit_].group, fields_, pieces, memory);
+    if (!columns.ok()) return told(columns.status());
+    if (columns->rows != data_.rows(unit_) || columns->values.size() != fields_.size())
+      return told(corrupt(fmt::format("holds {} rows where the file's index says {}; restore the file", columns->rows,
+                                      data_.rows(unit_))));
+    kept_.keep_some(data_.begins[unit_], pass_.match(unit_, *columns, fields_));
+    return JobWish();
+  }
+
+ private:
+  Status told(Status status) const {
+    return std::move(status).with_key(data_.unit_name(unit_)).with_operator("filter");
+  }
+
+  const TableData& data_;
+  const FilterPass& pass_;
+  const size_t unit_;
+  KeptBits& kept_;
+  const std::vector<size_t> fields_;
+  std::vector<ReadRequest> reads_;
+};
+
+/// Tables in memory are never asked for bytes.
+class NoStore final : public Store {
+ public:
+  void read(const ReadRequest&, std::stop_token, ReadDone done) override { done(internal_error("nothing is stored")); }
+  void list(const ListRequest&, std::stop_token, ListDone done) override { done(internal_error("nothing is stored")); }
+  void stat(const std::string&, std::stop_token, StatDone done) override { done(internal_error("nothing is stored")); }
+  std::string display_name(const std::string& key) const override { return key; }
+  StoreStats stats() const override { return {}; }
+};
+
+}  // namespace
+
+Result<std::vector<uint64_t>> filter_rows(const TableData& data,
+                                          std::span<const std::shared_ptr<const TableFile>> masked, RowFilter filter,
+                                          std::stop_token stop) {
+  if (data.begins.back() > kMostRows) {
+    return out_of_budget(fmt::format("filter: {} rows are more than a filter keeps account of", data.begins.back()),
+                         static_cast<uint64_t>(data.begins.back()) / 8);
+  }
+  FilterPass pass(data, masked, std::move(filter));
+  FOREBAY_RETURN_IF_ERROR(pass.prepare_conditions());
+  KeptBits kept(data.begins.back());
+  std::vector<size_t> open;
+  std::vector<uint64_t> bytes;
+  for (size_t unit = 0; unit < data.units.size(); ++unit) {
+    const Matches matches = pass.decide(unit);
+    if (matches == Matches::kAll) kept.keep_all(data.begins[unit], data.begins[unit + 1]);
+    if (matches != Matches::kSome) continue;
+    const UnitCost cost = pass.cost(unit);
+    const auto rows = static_cast<uint64_t>(data.rows(unit));
+    if (cost.decoded_bytes > kMostGroupBytes || rows > kMostGroupBytes / 2) {
+      return out_of_budget(fmt::format("filter: the columns that it looks at have {} bytes here; write smaller {}s",
+                                       cost.decoded_bytes, data.group_word),
+                           cost.decoded_bytes)
+          .with_key(data.unit_name(unit));
+    }
+    open.push_back(unit);
+    bytes.push_back(cost.fetched_bytes + cost.decoded_bytes + 2 * rows);
+  }
+  NoStore none;
+  const ReadingJobsOptions jobs{64, kPassBytes, [&](size_t job) { return bytes[job]; }};
+  FOREBAY_RETURN_IF_ERROR(run_reading_jobs(
+      data.store ? *data.store : none, open.size(),
+      [&](size_t job) { return std::make_unique<FilterJob>(data, pass, open[job], kept); }, jobs, std::move(stop)));
+  return std::move(kept).take();
+}
+
+}  // namespace forebay

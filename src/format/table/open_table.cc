@@ -1,0 +1,201 @@
+#include "format/table/open_table.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "format/table/filter_rows.h"
+#include "format/table/table_files.h"
+#include "format/table/table_index.h"
+#include "format/table/table_source.h"
+
+namespace forebay {
+
+namespace {
+
+constexpr std::array<std::string_view, 3> kParquetEndings = {".parquet", ".parq", ".pq"};
+constexpr std::array<std::string_view, 4> kArrowEndings = {".arrow", ".feather", ".ipc", ".ftr"};
+
+using Files = std::vector<std::shared_ptr<const TableFile>>;
+
+std::vector<std::string> filter_columns(const RowFilter& filter) {
+  std::set<std::string> names;
+  for (const auto& all : filter) {
+    for (const RowCondition& condition : all) names.insert(condition.column);
+  }
+  return {names.begin(), names.end()};
+}
+
+Result<UnitedSchema> unite(const TableData& data, const TableSelection& selection) {
+  Files files;
+  std::vector<std::string> names;
+  for (size_t part = 0; part < data.parts.size(); ++part) {
+    files.push_back(data.parts[part].file);
+    names.push_back(data.part_name(part));
+  }
+  return unite_schemas(
+      {files, names, data.partitions, selection.columns, filter_columns(selection.filter), selection.nulls.kind});
+}
+
+/// What the policy puts in the place of a null folder.
+Result<PartitionNull> partition_null(const PartitionColumn& column, const NullPolicy& nulls) {
+  PartitionNull instead;
+  if (nulls.kind == NullPolicy::Kind::kError) return instead;
+  instead.allowed = true;
+  if (nulls.kind == NullPolicy::Kind::kMask) return instead;
+  const auto own = std::ranges::find(nulls.by_column, column.name, [](const auto& each) { return each.first; });
+  const bool named = own != nulls.by_column.end();
+  const NullPolicy::Value& value = named ? own->second : nulls.value;
+  if (const auto* integer = std::get_if<int64_t>(&value); integer && column.is_integer) {
+    instead.integer = *integer;
+  } else if (const auto* text = std::get_if<std::string>(&value); text && !column.is_integer) {
+    instead.text = *text;
+  } else if (named) {
+    return invalid_argument(fmt::format("null: the partition column '{}' holds {}; give it one", column.name,
+                                        column.is_integer ? "integers" : "texts"));
+  } else {
+    instead.allowed = false;
+  }
+  return instead;
+}
+
+bool keeps_any(const TableData& data, size_t part) {
+  const int64_t begin = data.part_begins[part];
+  const int64_t end = part + 1 < data.parts.size() ? data.part_begins[part + 1] : data.begins.back();
+  for (int64_t id = begin; id < end; ++id) {
+    if (!data.kept || ((*data.kept)[static_cast<size_t>(id / 64)] >> (id % 64) & 1) != 0) return true;
+  }
+  return false;
+}
+
+/// Null folders whose rows somebody would get, where no policy says what stands for the null.
+Status check_partition_nulls(const TableData& data) {
+  for (const TableColumn& column : data.schema.columns) {
+    if (column.from != TableColumn::From::kFolder || data.partition_nulls[column.partition].allowed) continue;
+    const PartitionColumn& partition = data.partitions[column.partition];
+    for (size_t part = 0; part < data.parts.size(); ++part) {
+      if (!partition.is_null(part) || !keeps_any(data, part)) continue;
+      return invalid_argument(fmt::format(
+          "'{}' lies in a folder that says that '{}' is null; give null= {} or fb.NULL_MASK, or leave the column out "
+          "with columns=",
+          data.part_name(part), partition.name, partition.is_integer ? "an integer" : "a text"));
+    }
+  }
+  return {};
+}
+
+Hash128 version_of(const TableData& data, const NullPolicy& nulls, const Hash128& content) {
+  Hasher hasher;
+  for (size_t part = 0; part < data.parts.size(); ++part) {
+    const TablePart& each = data.parts[part];
+    hasher.update(std::string_view(each.key).substr(data.base.size()));
+    hasher.update_value(uint8_t{0});
+    hasher.update_value(each.size);
+    hasher.update_value(data.part_begins[part]);
+  }
+  hasher.update_value(data.begins.back());
+  for (const TableColumn& column : data.schema.columns) hasher.update(column.field.to_string() + "\n");
+  hasher.update(null_policy_text(nulls));
+  if (data.kept) hasher.update(data.kept->data(), data.kept->size() * sizeof(uint64_t));
+  hasher.update_value(content.high);
+  hasher.update_value(content.low);
+  return hasher.digest();
+}
+
+/// From parts and partitions to a table. `masked`: what a filter looks at; may be empty without one.
+Result<std::shared_ptr<TableData>> build(std::shared_ptr<TableData> data, const TableSelection& selection,
+                                         const Files& masked, std::stop_token stop) {
+  FOREBAY_ASSIGN(data->schema, unite(*data, selection));
+  FOREBAY_RETURN_IF_ERROR(data->find_units());
+  for (const PartitionColumn& column : data->partitions) {
+    FOREBAY_ASSIGN(PartitionNull instead, partition_null(column, selection.nulls));
+    data->partition_nulls.push_back(std::move(instead));
+  }
+  if (!selection.filter.empty()) {
+    FOREBAY_ASSIGN(data->kept, filter_rows(*data, masked, selection.filter, std::move(stop)));
+  }
+  FOREBAY_RETURN_IF_ERROR(check_partition_nulls(*data));
+  return data;
+}
+
+std::string decoded_by(const TableCodecs& codecs, const NullPolicy& nulls) {
+  return codecs.version() + "\n" + null_policy_text(nulls);
+}
+
+constexpr int64_t kSampledUnits = 8;
+
+/// Of a few groups, spread over the table, so that the work is bounded.
+Result<Hash128> sample_content(const TableSource& source) {
+  Hasher hasher;
+  const int64_t units = source.units(), count = std::min(units, kSampledUnits);
+  for (int64_t i = 0; i < count; ++i) {
+    WorkMemory memory;
+    FOREBAY_ASSIGN(const Columns columns, source.decode(count < 2 ? 0 : i * (units - 1) / (count - 1), {}, memory));
+    for (size_t field = 0; field < columns.values.size(); ++field) {
+      const ColumnValues& values = columns.values[field];
+      hasher.update(values.offsets.data(), values.offsets.size());
+      hasher.update(values.values.data(), values.values.size());
+    }
+    if (columns.bad_rows) {
+      for (const auto& [row, status] : *columns.bad_rows) hasher.update_value(row);
+    }
+  }
+  return hasher.digest();
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const UnitSource>> open_table(StoreAndPath at, const TableRequest& request,
+                                                     const TableCodecs& codecs, std::stop_token stop) {
+  const bool parquet = request.format == TableRequest::Format::kParquet;
+  TablePlace place{request.is_list, request.names, kArrowEndings};
+  if (parquet) place.endings = kParquetEndings;
+  FOREBAY_ASSIGN(TableFiles files, find_table_files(std::move(at), place, stop));
+  const IndexOptions index{parquet ? &codecs.parquet() : &codecs.arrow_file(), request.selection.nulls,
+                           !request.selection.filter.empty()};
+  FOREBAY_ASSIGN(std::vector<OpenedTable> opened, read_indices(files, index, stop));
+
+  auto data = std::make_shared<TableData>();
+  data->store = files.store;
+  data->base = files.base;
+  data->group_word = parquet ? "row group" : "batch";
+  data->decoded_by = decoded_by(codecs, request.selection.nulls);
+  std::vector<std::string> below;
+  Files masked;
+  for (size_t i = 0; i < opened.size(); ++i) {
+    TableFileEntry& entry = files.files[i];
+    below.push_back(entry.key.substr(files.base.size()));
+    masked.push_back(std::move(opened[i].masked));
+    data->parts.push_back({std::move(entry.key), entry.size.value_or(0), entry.version, std::move(opened[i].file), {}});
+  }
+  FOREBAY_ASSIGN(data->partitions, partition_columns(below));
+  FOREBAY_ASSIGN(data, build(std::move(data), request.selection, masked, std::move(stop)));
+  data->version = version_of(*data, request.selection.nulls, {});
+  return std::shared_ptr<const UnitSource>(std::make_shared<TableSource>(std::move(data)));
+}
+
+Result<std::shared_ptr<const UnitSource>> open_memory_tables(Files tables, const TableSelection& selection,
+                                                             const TableCodecs& codecs, std::stop_token stop) {
+  if (tables.empty()) return invalid_argument("there is no table in the list");
+  if (!selection.filter.empty() && selection.nulls.kind != NullPolicy::Kind::kMask) {
+    return unsupported(
+        "filter= on a table in memory needs null=fb.NULL_MASK; or filter the table itself before it is given");
+  }
+  auto data = std::make_shared<TableData>();
+  data->group_word = "batch";
+  data->decoded_by = decoded_by(codecs, selection.nulls);
+  for (size_t i = 0; i < tables.size(); ++i) {
+    TablePart part;
+    part.file = tables[i];
+    part.name_in_memory = tables.size() == 1 ? "table in memory" : fmt::format("table {} in memory", i);
+    data->parts.push_back(std::move(part));
+  }
+  FOREBAY_ASSIGN(data, build(std::move(data), selection, tables, std::move(stop)));
+  FOREBAY_ASSIGN(const Hash128 content, sample_content(TableSource(data)));
+  data->version = version_of(*data, selection.nulls, content);
+  return std::shared_ptr<const UnitSource>(std::make_shared<TableSource>(std::move(data)));
+}
+
+}  // namespace forebay

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "base/table_codec.h"
+#include "base/unit_source.h"
+#include "format/open_store.h"
+#include "format/table/row_filter.h"
+
+namespace forebay {
+
+/// What to take from tables.
+struct TableSelection {
+  std::optional<std::vector<std::string>> columns = {};  ///< all if absent
+  RowFilter filter = {};
+  NullPolicy nulls = {};
+};
+
+struct TableRequest {
+  enum class Format : uint8_t { kParquet, kArrow };
+  Format format = Format::kParquet;
+  bool is_list = false;
+  std::vector<std::string> names;  ///< of a list: paths or URLs, all of one store, in which nothing is special
+  TableSelection selection;
+};
+
+/// Opens files as one table. `at`: a pattern (`*`, `?`, `[a-z]`, `**`, `{000..099}`), a folder or a file, or where the first of the
+/// list is. Lists them, reads all their indices, checks that they have one schema, and decides the filter. Ids number the
+/// rows of all files, in byte order of their keys, whatever the filter: so the index of a file that the filter leaves out is read too,
+/// but none of its rows. Partition folders (`date=2026-01-01/`) below the pattern's first wildcard or the folder are columns.
+Result<std::shared_ptr<const UnitSource>> open_table(StoreAndPath at, const TableRequest& request,
+                                                     const TableCodecs& codecs, std::stop_token stop);
+
+/// Tables in memory, one after the other. They are not read again, so `filter` is Unsupported unless nulls are masked.
+Result<std::shared_ptr<const UnitSource>> open_memory_tables(std::vector<std::shared_ptr<const TableFile>> tables,
+                                                             const TableSelection& selection, const TableCodecs& codecs,
+                                                             std::stop_token stop);
+
+}  // namespace forebay

@@ -1,0 +1,508 @@
+#include "format/table/open_table.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "format/table/fake_table.h"
+#include "store/local/local_store.h"
+#include "store/memory/memory_store.h"
+#include "store/scratch_folder.h"
+
+namespace forebay {
+namespace {
+
+using Cell = FakeTable::Cell;
+using Names = std::vector<std::string>;
+constexpr std::monostate kNull;
+
+/// Columns a (int64, may be null), b (float64), t (text); `rows` a group.
+FakeTable table(int64_t first, std::vector<int> rows) {
+  FakeTable made;
+  made.columns = {{"a", DType::kInt64, false, true}, {"b", DType::kFloat64}, {"t", DType::kUint8, true}};
+  for (int count : rows) {
+    made.groups.emplace_back();
+    for (int i = 0; i < count; ++i, ++first)
+      made.groups.back().push_back({first, static_cast<double>(first) / 2, "row " + std::to_string(first)});
+  }
+  return made;
+}
+
+struct Opening {
+  std::shared_ptr<MemoryStore> store = memory_store();
+  FakeCodecs codecs;
+
+  void put(const std::string& key, const FakeTable& file) { store->put(key, file.to_bytes()); }
+  Result<std::shared_ptr<const UnitSource>> open(const std::string& pattern, TableSelection selection = {}) const {
+    TableRequest request;
+    request.selection = std::move(selection);
+    return open_table({store, pattern, ""}, request, codecs, {});
+  }
+};
+
+/// All rows of one source, as texts, null rows as "bad".
+std::vector<std::string> rows_of(const UnitSource& source) {
+  std::vector<std::string> rows;
+  for (int64_t unit = 0; unit < source.units(); ++unit) {
+    const auto fetch = source.unit_fetch(unit);
+    std::vector<Buffer> fetched;
+    for (const ReadRequest& request : fetch.requests) fetched.push_back(read_wait(*fetch.store, request, {}).value());
+    WorkMemory memory;
+    const auto columns = source.decode(unit, std::move(fetched), memory);
+    if (!columns.ok()) {
+      rows.push_back(columns.status().to_string());
+      continue;
+    }
+    EXPECT_EQ(columns->rows, source.unit_begin(unit + 1) - source.unit_begin(unit));
+    for (int64_t row = 0; row < columns->rows; ++row) {
+      std::string text;
+      for (size_t i = 0; i < columns->schema.size(); ++i) {
+        const Field& field = columns->schema[i];
+        const ColumnValues& column = columns->values[i];
+        text += text.empty() ? "" : "|";
+        if (field.kind == FieldKind::kText) {
+          text.append(reinterpret_cast<const char*>(column.values.data()) + column.offset()[row],
+                      static_cast<size_t>(column.offset()[row + 1] - column.offset()[row]));
+        } else if (field.dtype == DType::kInt64) {
+          text += std::to_string(reinterpret_cast<const int64_t*>(column.values.data())[row]);
+        } else if (field.dtype == DType::kBool) {
+          text += column.values.data()[row] ? "yes" : "no";
+        } else {
+          text += fmt::format("{}", reinterpret_cast<const double*>(column.values.data())[row]);
+        }
+      }
+      const bool bad = columns->bad_rows && columns->bad_rows->contains(row);
+      rows.push_back(bad ? "bad" : text);
+    }
+  }
+  return rows;
+}
+
+std::vector<int64_t> kept_of(const UnitSource& source) {
+  std::vector<int64_t> ids;
+  for (int64_t id = 0; id < source.size(); ++id) {
+    const auto* bits = source.kept_rows();
+    if (bits == nullptr || ((*bits)[static_cast<size_t>(id / 64)] >> (id % 64) & 1) != 0) ids.push_back(id);
+  }
+  return ids;
+}
+
+std::shared_ptr<const UnitSource> must(Result<std::shared_ptr<const UnitSource>> opened) {
+  EXPECT_TRUE(opened.ok()) << opened.status().to_string();
+  if (!opened.ok()) std::abort();
+  return *opened;
+}
+
+void expect_error(const Status& status, Code code, const Names& parts) {
+  EXPECT_EQ(status.code(), code) << status.to_string();
+  for (const auto& part : parts)
+    EXPECT_NE(status.to_string().find(part), std::string::npos) << part << "\nin " << status.to_string();
+}
+
+}  // namespace
+
+TEST(OpenTable, rows_of_all_files_are_numbered_in_byte_order_of_the_keys) {
+  Opening at;
+  at.put("d/b.parquet", table(100, {2}));
+  at.put("d/a.parquet", table(0, {2, 0, 1}));
+  at.put("d/sub/c.parquet", table(200, {1}));
+  for (const char* noise : {"d/_SUCCESS", "d/.a.parquet.crc", "d/a.parquet.crc", "d/_temporary/x.parquet",
+                            "d/notes.txt", "d/.hidden/x.parquet", "d/_metadata"})
+    at.store->put(noise, std::string_view(""));
+  for (const char* pattern : {"d", "d/", "d/**/*.parquet", "d/{a,b,sub/c}.parquet"}) {
+    const auto source = must(at.open(pattern));
+    EXPECT_EQ(source->size(), 6) << pattern;
+    EXPECT_EQ(source->units(), 4) << "empty groups are no units";
+    EXPECT_EQ(source->schema().names(), "a, b, t");
+    EXPECT_EQ(rows_of(*source), (Names{"0|0|row 0", "1|0.5|row 1", "2|1|row 2", "100|50|row 100", "101|50.5|row 101",
+                                       "200|100|row 200"}));
+    EXPECT_EQ(source->key(2), "memory:d/a.parquet row 2");
+    EXPECT_EQ(source->key(4), "memory:d/b.parquet row 1");
+    EXPECT_EQ(source->unit_name(1), "memory:d/a.parquet, row group 2");
+  }
+  EXPECT_EQ(must(at.open("d/b.parquet"))->size(), 2);
+}
+
+TEST(OpenTable, a_list_is_in_byte_order_and_holds_no_file_twice) {
+  ScratchFolder folder;
+  folder.write("x/*.parquet", table(0, {1}).to_bytes());
+  folder.write("x/b.parquet", table(5, {1}).to_bytes());
+  FakeCodecs codecs;
+  TableRequest request;
+  request.is_list = true;
+  request.names = {folder.path("x/b.parquet"), folder.path("x/*.parquet"), folder.path("x/b.parquet")};
+  const auto source = must(open_table({local_store(""), request.names[0], ""}, request, codecs, {}));
+  EXPECT_EQ(rows_of(*source), (Names{"0|0|row 0", "5|2.5|row 5"})) << "nothing is special in names of a list";
+  request.names.push_back(folder.path("x/none.parquet"));
+  expect_error(open_table({local_store(""), request.names[0], ""}, request, codecs, {}).status(), Code::kNotFound,
+               {"none.parquet"});
+}
+
+TEST(OpenTable, what_is_missing_is_told_with_the_nearest_thing) {
+  Opening at;
+  at.store->put("d/part-00000", std::string_view("x"));
+  expect_error(at.open("e/x.parquet").status(), Code::kNotFound, {"nothing matches", "e/x.parquet"});
+  expect_error(at.open("d").status(), Code::kNotFound, {"no file that ends in .parquet", "'d/**'"});
+  expect_error(at.open("d/*.parquet").status(), Code::kNotFound, {"nothing matches 'd/*.parquet'"});
+}
+
+TEST(OpenTable, a_delta_table_is_refused_since_its_files_hold_deleted_rows) {
+  Opening at;
+  at.put("d/a.parquet", table(0, {1}));
+  at.store->put("d/_delta_log/0.json", std::string_view("{}"));
+  expect_error(at.open("d").status(), Code::kUnsupported, {"Delta table", "**/*.parquet"});
+  EXPECT_EQ(must(at.open("d/**/*.parquet"))->size(), 1);
+}
+
+TEST(OpenTable, damaged_files_are_told_all_at_once) {
+  Opening at;
+  at.put("d/a.parquet", table(0, {1}));
+  at.store->put("d/b.parquet", std::string_view("this is no table at all"));
+  expect_error(at.open("d").status(), Code::kCorrupt, {"memory:d/b.parquet", "not 'FAKE'", "leave it out"});
+  at.store->put("d/c.parquet", std::string_view(""));
+  at.store->put("d/e.parquet", std::string_view("99999999FAKE"));
+  expect_error(at.open("d").status(), Code::kCorrupt,
+               {"3 of 4 files", "b.parquet", "c.parquet: the file is empty", "longer than the file"});
+}
+
+TEST(OpenTable, columns_are_chosen_by_name_in_the_order_asked_for) {
+  Opening at;
+  FakeTable file = table(0, {2});
+  file.columns[1].name = "user.age";
+  file.columns[2].name = "user.name";
+  at.put("x.parquet", file);
+  EXPECT_EQ(must(at.open("x.parquet", {.columns = Names{"user.name", "a"}}))->schema().names(), "user.name, a");
+  EXPECT_EQ(must(at.open("x.parquet", {.columns = Names{"user"}}))->schema().names(), "user.age, user.name");
+  expect_error(at.open("x.parquet", {.columns = Names{"user.nam"}}).status(), Code::kInvalidArgument,
+               {"no column 'user.nam'", "did you mean 'user.name'"});
+  expect_error(at.open("x.parquet", {.columns = Names{}}).status(), Code::kInvalidArgument, {"names no column"});
+
+  const auto source = must(at.open("x.parquet"));
+  const auto fewer = source->with_fields(Names{"user.name", "a"}).value();
+  EXPECT_EQ(rows_of(*fewer), (Names{"row 0|0", "row 1|1"}));
+  EXPECT_LT(fewer->unit_cost(0).fetched_bytes, source->unit_cost(0).fetched_bytes);
+  EXPECT_EQ(fewer->version(), source->version()) << "what is looked at is no property of the data";
+  EXPECT_EQ(source->with_fields(Names{"b"}).status().code(), Code::kInvalidArgument);
+}
+
+TEST(OpenTable, files_that_differ_are_told_with_both_names_and_all_at_once) {
+  Opening at;
+  at.put("d/a.parquet", table(0, {1}));
+  FakeTable other = table(0, {1});
+  std::swap(other.columns[0], other.columns[1]);
+  for (auto& row : other.groups[0]) std::swap(row[0], row[1]);
+  at.put("d/b.parquet", other);
+  EXPECT_EQ(rows_of(*must(at.open("d"))), (Names{"0|0|row 0", "0|0|row 0"})) << "the order of columns may differ";
+
+  FakeTable wrong = table(0, {1});
+  wrong.columns[1].dtype = DType::kFloat32;
+  wrong.columns[2].name = "u";
+  at.put("d/c.parquet", wrong);
+  at.put("d/d.parquet", wrong);
+  expect_error(at.open("d").status(), Code::kInvalidArgument,
+               {"'memory:d/c.parquet' has the column 'b' as float32 (), where 'memory:d/a.parquet' has it as float64",
+                "has no column 't' (text)", "has a column 'u'", "1 more files", "columns="});
+  EXPECT_EQ(must(at.open("d", {.columns = Names{"a"}}))->size(), 4) << "columns that nobody looks at may differ";
+  expect_error(at.open("d", {.columns = Names{"a", "u"}}).status(), Code::kInvalidArgument,
+               {"'memory:d/a.parquet' has no column 'u'", "d/c.parquet"});
+
+  FakeTable times = table(0, {1});
+  times.columns[0].ticks_per_day = 86'400;
+  at.put("e/a.parquet", table(0, {1}));
+  at.put("e/b.parquet", times);
+  expect_error(at.open("e").status(), Code::kInvalidArgument, {"'a' in another unit"});
+}
+
+TEST(OpenTable, many_differences_are_cut_short) {
+  Opening at;
+  at.put("d/0.parquet", table(0, {1}));
+  FakeTable wide = table(0, {1});
+  for (int i = 0; i < 30; ++i) {
+    wide.columns.push_back({"extra" + std::to_string(i)});
+    wide.groups[0][0].push_back(int64_t{1});
+  }
+  at.put("d/1.parquet", wide);
+  expect_error(at.open("d").status(), Code::kInvalidArgument, {"and 20 more differences"});
+}
+
+TEST(OpenTable, a_mask_is_there_for_all_files_if_one_may_hold_nulls) {
+  Opening at;
+  FakeTable nullable = table(0, {2});
+  nullable.groups[0][1][0] = kNull;
+  FakeTable required = table(10, {1});
+  required.columns[0].nullable = false;
+  at.put("d/b.parquet", nullable);
+  at.put("d/a.parquet", required);
+  TableSelection masked;
+  masked.nulls.kind = NullPolicy::Kind::kMask;
+  masked.columns = Names{"a"};
+  const auto source = must(at.open("d", masked));
+  EXPECT_EQ(source->schema().names(), "a, a_valid");
+  EXPECT_EQ(rows_of(*source), (Names{"10|yes", "0|yes", "0|no"}));
+  EXPECT_EQ(rows_of(*must(at.open("d", {.columns = Names{"a"}}))), (Names{"10", "0", "bad"}));
+  TableSelection value;
+  value.columns = Names{"a"};
+  value.nulls = {NullPolicy::Kind::kValue, int64_t{7}, {}};
+  const auto filled = must(at.open("d", value));
+  EXPECT_EQ(rows_of(*filled), (Names{"10", "0", "7"}));
+  EXPECT_NE(filled->version(), must(at.open("d", {.columns = Names{"a"}}))->version());
+}
+
+TEST(OpenTable, partition_folders_become_columns) {
+  Opening at;
+  at.put("d/date=2026-01-01/n=7/x.parquet", table(0, {1}));
+  at.put("d/date=2026-01-02/n=-12/x.parquet", table(1, {2}));
+  at.put("d/date=a%20b%2Fc%zz/n=3/x.parquet", table(3, {1}));
+  const auto source = must(at.open("d"));
+  EXPECT_EQ(source->schema().names(), "a, b, t, date, n");
+  EXPECT_EQ(rows_of(*source->with_fields(Names{"n", "a", "date"}).value()),
+            (Names{"7|0|2026-01-01", "-12|1|2026-01-02", "-12|2|2026-01-02", "3|3|a b/c%zz"}));
+  EXPECT_EQ(must(at.open("d/*/n=*/x.parquet", {.columns = Names{"date"}}))->schema().names(), "date");
+  EXPECT_EQ(must(at.open("d/date=2026-01-01"))->schema().names(), "a, b, t, n")
+      << "folders above what was given say nothing";
+  const auto only = must(at.open("d", {.columns = Names{"date"}}));
+  EXPECT_TRUE(only->unit_fetch(0).requests.empty()) << "nothing is read for what folders say";
+  EXPECT_EQ(rows_of(*only).size(), 4u);
+
+  at.put("d/n=1/date=x/y.parquet", table(3, {1}));
+  expect_error(at.open("d").status(), Code::kInvalidArgument, {"date=…/n=…", "n=…/date=…", "y.parquet"});
+  at.put("e/a=1/x.parquet", table(3, {1}));
+  expect_error(at.open("e").status(), Code::kInvalidArgument, {"both a column", "'a=…'"});
+}
+
+TEST(OpenTable, a_null_folder_follows_the_null_policy) {
+  Opening at;
+  at.put("d/k=1/x.parquet", table(0, {1}));
+  at.put("d/k=__HIVE_DEFAULT_PARTITION__/x.parquet", table(1, {1}));
+  const auto with = [&](NullPolicy nulls) {
+    TableSelection selection;
+    selection.columns = Names{"a", "k"};
+    selection.nulls = std::move(nulls);
+    return at.open("d", selection);
+  };
+  expect_error(with({}).status(), Code::kInvalidArgument, {"'k' is null", "NULL_MASK"});
+  EXPECT_EQ(rows_of(*must(with({NullPolicy::Kind::kMask, {}, {}}))), (Names{"0|yes|1|yes", "1|yes|0|no"}));
+  EXPECT_EQ(rows_of(*must(with({NullPolicy::Kind::kValue, int64_t{-1}, {}}))), (Names{"0|1", "1|-1"}));
+  EXPECT_EQ(rows_of(*must(with({NullPolicy::Kind::kValue, {}, {{"k", int64_t{5}}}}))), (Names{"0|1", "1|5"}));
+  expect_error(with({NullPolicy::Kind::kValue, {}, {{"k", std::string("x")}}}).status(), Code::kInvalidArgument,
+               {"'k' holds integers"});
+  EXPECT_EQ(must(at.open("d", {.columns = Names{"a"}}))->size(), 2) << "nobody looks at it";
+  const RowFilter filter = {{{"k", CompareOp::kGreaterEqual, {int64_t{0}}}}};
+  EXPECT_EQ(kept_of(*must(at.open("d", {.columns = {}, .filter = filter}))), (std::vector<int64_t>{0}));
+}
+
+TEST(OpenTable, a_filter_goes_by_folders_then_by_statistics_and_reads_only_what_these_leave_open) {
+  Opening at;
+  at.put("d/k=1/x.parquet", table(0, {10, 10}));
+  at.put("d/k=2/x.parquet", table(20, {10, 10}));
+  const auto kept = [&](RowFilter filter) {
+    at.codecs.counts.decoded = 0;
+    return kept_of(*must(at.open("d", {.columns = {}, .filter = std::move(filter)})));
+  };
+  const auto span = [](int64_t begin, int64_t end) {
+    std::vector<int64_t> ids;
+    for (; begin < end; ++begin) ids.push_back(begin);
+    return ids;
+  };
+  EXPECT_EQ(kept({{{"k", CompareOp::kEqual, {int64_t{2}}}}}), span(20, 40));
+  EXPECT_EQ(at.codecs.counts.decoded, 0) << "folders decide";
+  EXPECT_EQ(kept({{{"a", CompareOp::kGreaterEqual, {int64_t{10}}}, {"b", CompareOp::kLess, {100.0}}}}).size(), 30u);
+  EXPECT_EQ(at.codecs.counts.decoded, 4) << "NaN could hide in b, and a may be null";
+  EXPECT_EQ(kept({{{"a", CompareOp::kLess, {int64_t{13}}}}}), span(0, 13));
+  EXPECT_EQ(at.codecs.counts.decoded, 1) << "statistics decide all groups but one";
+  EXPECT_EQ(kept({{{"k", CompareOp::kEqual, {int64_t{1}}}, {"a", CompareOp::kGreater, {int64_t{25}}}},
+                  {{"t", CompareOp::kIn, {"row 7", "row 31", "none"}}}}),
+            (std::vector<int64_t>{7, 31}));
+  EXPECT_TRUE(kept({{{"a", CompareOp::kGreater, {int64_t{1000}}}}}).empty());
+}
+
+TEST(OpenTable, ids_and_sizes_do_not_change_by_a_filter) {
+  Opening at;
+  at.put("d/k=1/x.parquet", table(0, {5}));
+  at.put("d/k=2/x.parquet", table(5, {5}));
+  const auto all = must(at.open("d"));
+  const RowFilter filter = {{{"k", CompareOp::kEqual, {int64_t{2}}}}};
+  const auto some = must(at.open("d", {.columns = {}, .filter = filter}));
+  EXPECT_EQ(some->size(), all->size());
+  EXPECT_EQ(some->unit_begin(1), all->unit_begin(1));
+  EXPECT_EQ(all->kept_rows(), nullptr);
+  EXPECT_NE(all->version(), some->version());
+}
+
+TEST(OpenTable, wrong_filters_name_the_column) {
+  Opening at;
+  at.put("x.parquet", table(0, {5}));
+  const auto refused = [&](RowCondition condition, const Names& parts) {
+    expect_error(at.open("x.parquet", {.columns = Names{"b"}, .filter = {{std::move(condition)}}}).status(),
+                 Code::kInvalidArgument, parts);
+  };
+  refused({"aa", CompareOp::kEqual, {int64_t{1}}}, {"filter: there is no column 'aa'"});
+  refused({"a", CompareOp::kEqual, {"text"}}, {"filter: the column a: int64", "'text'"});
+  refused({"t", CompareOp::kEqual, {int64_t{1}}}, {"filter: the column t: text", "1 (an integer)"});
+}
+
+TEST(OpenTable, dates_are_compared_with_text) {
+  Opening at;
+  FakeTable file = table(20'480, {10});
+  file.columns[0].ticks_per_day = 1;
+  at.put("x.parquet", file);
+  const RowFilter filter = {
+      {{"a", CompareOp::kGreaterEqual, {"2026-01-31"}}, {"a", CompareOp::kLess, {"2026-02-01T12:00:00"}}}};
+  EXPECT_EQ(kept_of(*must(at.open("x.parquet", {.columns = {}, .filter = filter}))), (std::vector<int64_t>{4, 5}));
+}
+
+// Against a plain loop over the rows, with nulls and NaN, with and without statistics.
+TEST(OpenTable, a_filter_keeps_what_looking_at_every_row_would_keep) {
+  std::mt19937 random(11);
+  const auto pick = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  for (int round = 0; round < 60; ++round) {
+    Opening at;
+    std::vector<std::vector<Cell>> rows;
+    for (int file = 0; file < 3; ++file) {
+      FakeTable made = table(0, {});
+      made.columns[1].nullable = true;
+      made.statistics = pick(3) != 0;
+      for (int group = 0; group < 3; ++group) {
+        made.groups.emplace_back();
+        for (int i = 0, n = pick(90), center = pick(6); i < n; ++i) {
+          std::vector<Cell> row = {int64_t{center + pick(3)}, pick(9) == 0 ? std::nan("") : center + pick(3) * 0.5,
+                                   std::string(1, static_cast<char>('a' + center + pick(3)))};
+          if (pick(10) == 0) row[0] = kNull;
+          if (pick(10) == 0) row[1] = kNull;
+          made.groups.back().push_back(row);
+          rows.push_back(row);
+        }
+      }
+      at.put("d/" + std::to_string(file) + ".parquet", made);
+    }
+    RowFilter filter;
+    for (int any = 0; any < 1 + pick(2); ++any) {
+      filter.emplace_back();
+      for (int all = 0; all < 1 + pick(2); ++all) {
+        const int column = pick(3);
+        RowCondition condition{Names{"a", "b", "t"}[static_cast<size_t>(column)], static_cast<CompareOp>(pick(8)), {}};
+        const bool several = condition.op >= CompareOp::kIn;
+        for (int i = 0, n = several ? pick(3) : 1; i < n; ++i) {
+          condition.values.push_back(column == 2 ? FilterValue(std::string(1, static_cast<char>('a' + pick(8))))
+                                                 : FilterValue(pick(16) * 0.5));
+        }
+        filter.back().push_back(condition);
+      }
+    }
+    std::vector<int64_t> expected;
+    for (size_t id = 0; id < rows.size(); ++id) {
+      bool any = false;
+      for (const auto& all : filter) {
+        bool every = true;
+        for (const RowCondition& condition : all) {
+          const Cell& cell = rows[id][condition.column == "a" ? 0 : condition.column == "b" ? 1 : 2];
+          const auto holds = [&](auto left, auto right) {
+            switch (condition.op) {
+              case CompareOp::kLess: return left < right;
+              case CompareOp::kLessEqual: return left <= right;
+              case CompareOp::kGreater: return left > right;
+              case CompareOp::kGreaterEqual: return left >= right;
+              default: return left == right;
+            }
+          };
+          bool one = false;
+          for (const FilterValue& value : condition.values) {
+            if (const auto* text = std::get_if<std::string>(&cell)) one |= holds(*text, std::get<std::string>(value));
+            if (const auto* number = std::get_if<int64_t>(&cell))
+              one |= holds(static_cast<double>(*number), std::get<double>(value));
+            if (const auto* number = std::get_if<double>(&cell)) one |= holds(*number, std::get<double>(value));
+          }
+          if (condition.op == CompareOp::kNotEqual || condition.op == CompareOp::kNotIn) one = !one;
+          every = every && one && !std::holds_alternative<std::monostate>(cell);
+        }
+        any = any || every;
+      }
+      if (any) expected.push_back(static_cast<int64_t>(id));
+    }
+    ASSERT_EQ(kept_of(*must(at.open("d", {.columns = Names{"t"}, .filter = filter}))), expected) << "round " << round;
+  }
+}
+
+TEST(OpenTable, a_damaged_row_group_is_told_with_its_place) {
+  Opening at;
+  std::string bytes = table(0, {2, 2}).to_bytes();
+  FakeTable file = table(0, {2, 2});
+  file.columns.erase(file.columns.begin() + 1, file.columns.end());
+  for (auto& group : file.groups)
+    for (auto& row : group) row.resize(1);
+  bytes = file.to_bytes();
+  bytes.replace(18 + 12, 6, "BROKEN");  // the end of the second group's only chunk
+  at.store->put("x.parquet", std::string_view(bytes));
+  const auto rows = rows_of(*must(at.open("x.parquet")));
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[2], "Corrupt: memory:x.parquet, row group 1: column 'a' is damaged");
+  const RowFilter filter = {{{"a", CompareOp::kEqual, {int64_t{2}}}}};
+  expect_error(at.open("x.parquet", {.columns = {}, .filter = filter}).status(), Code::kCorrupt,
+               {"memory:x.parquet, row group 1", "filter"});
+}
+
+TEST(OpenTable, chunks_near_each_other_are_read_together) {
+  Opening at;
+  FakeTable file = table(0, {100});
+  file.gap_bytes = 1000;
+  at.put("near.parquet", file);
+  file.gap_bytes = 100'000;
+  at.put("far.parquet", file);
+  EXPECT_EQ(must(at.open("near.parquet"))->unit_fetch(0).requests.size(), 1u);
+  EXPECT_EQ(must(at.open("far.parquet"))->unit_fetch(0).requests.size(), 3u);
+  EXPECT_EQ(rows_of(*must(at.open("far.parquet"))).size(), 100u);
+}
+
+TEST(OpenTable, the_version_follows_keys_sizes_and_rows_and_not_the_place) {
+  Opening at;
+  for (const char* root : {"d/", "elsewhere/"}) {
+    at.put(std::string(root) + "a.parquet", table(0, {2}));
+    at.put(std::string(root) + "b.parquet", table(2, {2}));
+  }
+  const Hash128 version = must(at.open("d"))->version();
+  EXPECT_EQ(version, must(at.open("elsewhere"))->version());
+  at.put("d/c.parquet", table(0, {0}));
+  EXPECT_NE(version, must(at.open("d"))->version());
+  EXPECT_NE(version, must(at.open("elsewhere", {.columns = Names{"a"}}))->version());
+}
+
+TEST(OpenTable, thousands_of_files_open_with_one_read_each) {
+  Opening at;
+  for (int i = 0; i < 3000; ++i) at.put(fmt::format("d/{:05}.parquet", i), table(i, {1}));
+  const uint64_t before = at.store->stats().requests;
+  const auto source = must(at.open("d"));
+  EXPECT_EQ(source->size(), 3000);
+  EXPECT_LT(at.store->stats().requests - before, 3000u + 20);
+  EXPECT_LT(source->index_bytes(), 3000u * 1400) << "1000 of which are the fake codec's";
+}
+
+TEST(OpenTable, a_large_index_is_read_whole) {
+  Opening at;
+  FakeTable file = table(0, std::vector<int>(2000, 1));
+  ASSERT_GT(file.to_bytes().size(), 300'000u);
+  at.put("x.parquet", file);
+  const auto source = must(at.open("x.parquet"));
+  EXPECT_EQ(source->units(), 2000);
+  EXPECT_EQ(rows_of(*source).back(), "1999|999.5|row 1999");
+}
+
+TEST(OpenTable, tables_in_memory_are_one_after_the_other) {
+  FakeCodecs codecs;
+  FakeTable first = table(0, {2, 1}), second = table(3, {1});
+  const auto take = [&](FakeTable& each) { return codecs.take_stream(&each, {}).value(); };
+  const auto source = must(open_memory_tables({take(first), take(second)}, {}, codecs, {}));
+  EXPECT_EQ(source->size(), 4);
+  EXPECT_EQ(source->key(3), "table 1 in memory row 0");
+  EXPECT_TRUE(source->unit_fetch(0).requests.empty());
+  EXPECT_EQ(rows_of(*source).back(), "3|1.5|row 3");
+  EXPECT_FALSE(source->unit_identity(0));
+  EXPECT_EQ(source->version(), must(open_memory_tables({take(first), take(second)}, {}, codecs, {}))->version());
+  FakeTable other = table(9, {1});
+  EXPECT_NE(source->version(), must(open_memory_tables({take(first), take(other)}, {}, codecs, {}))->version());
+  const RowFilter filter = {{{"a", CompareOp::kGreater, {int64_t{1}}}}};
+  expect_error(open_memory_tables({take(first)}, {.columns = {}, .filter = filter}, codecs, {}).status(),
+               Code::kUnsupported, {"NULL_MASK"});
+}
+
+}  // namespace forebay

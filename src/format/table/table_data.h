@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/hash.h"
+#include "base/table_codec.h"
+#include "format/table/partitions.h"
+#include "format/table/united_schema.h"
+#include "store/store.h"
+
+namespace forebay {
+
+/// One file of a table, or one table in memory.
+struct TablePart {
+  std::string key;       ///< in the store
+  uint64_t size = 0;     ///< of the file
+  uint64_t version = 0;  ///< of the object; 0: not known
+  std::shared_ptr<const TableFile> file;
+  std::string name_in_memory = {};  ///< what messages call a table that is no file
+};
+
+/// A group of rows that is not empty.
+struct TableUnit {
+  uint32_t part = 0;
+  uint32_t group = 0;
+};
+
+/// What stands where a partition folder says null.
+struct PartitionNull {
+  bool allowed = false;
+  int64_t integer = 0;
+  std::string text;
+};
+
+/// A table whose indices have been read: files, and the units of their rows. Immutable once made; shared by the sources that give
+/// different fields of it.
+struct TableData {
+  std::shared_ptr<Store> store;  ///< null for tables in memory
+  std::string base;              ///< see TableFiles
+  std::string group_word;        ///< "row group"
+  std::vector<TablePart> parts;
+  std::vector<PartitionColumn> partitions;
+  std::vector<PartitionNull> partition_nulls;
+  UnitedSchema schema;
+  std::vector<TableUnit> units;
+  std::vector<int64_t> begins;                ///< of the units' ids; one more than units
+  std::vector<int64_t> part_begins;           ///< id of each part's first row
+  std::optional<std::vector<uint64_t>> kept;  ///< UnitSource::kept_rows()
+  std::string decoded_by;                     ///< codec and way of treating nulls
+  Hash128 version;
+
+  /// Finds the units. Corrupt where the numbers of rows make no sense, OutOfBudget where there are more groups than memory for them.
+  Status find_units();
+  int64_t rows(size_t unit) const { return begins[unit + 1] - begins[unit]; }
+  std::string part_name(size_t part) const;
+  /// "train/part-3.parquet, row group 5".
+  std::string unit_name(size_t unit) const;
+  uint64_t index_bytes() const;
+};
+
+/// In words, without a doubt: "null=0, 'a'=1.5". For identities.
+std::string null_policy_text(const NullPolicy& nulls);
+
+}  // namespace forebay

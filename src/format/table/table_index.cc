@@ -1,0 +1,139 @@
+#include "format/table/table_index.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+#include <fmt/format.h>
+
+#include "format/table/joined_reads.h"
+#include "format/table/reading_jobs.h"
+
+namespace forebay {
+
+namespace {
+
+constexpr uint64_t kTailBytes = 64 << 10;
+constexpr uint64_t kLargeIndexBytes = 4 << 20;
+constexpr size_t kFilesNamed = 10;
+
+/// What is shared by the jobs.
+struct IndexRun {
+  TableFiles& files;
+  const IndexOptions& options;
+  const std::stop_token stop;
+  std::vector<OpenedTable> opened;
+  std::mutex large_mutex;  // large indices are read one after the other, so that memory stays bounded
+  std::mutex bad_mutex;
+  std::map<size_t, Status> bad;
+};
+
+class IndexJob final : public ReadingJob {
+ public:
+  IndexJob(IndexRun& run, size_t file) : run_(run), file_(file), entry_(run.files.files[file]) {}
+
+  Result<JobWish> step(JobInput input) override {
+    if (!input.status.ok()) return refuse(input.status);
+    if (input.info) {
+      entry_.size = input.info->size;
+      entry_.version = input.info->version;
+    }
+    if (!entry_.size) return JobWish{{}, entry_.key};
+    if (*entry_.size == 0) return refuse(corrupt("the file is empty (0 bytes), so it is no table"));
+    if (!more_.empty()) return open(std::move(input.buffers));
+    if (input.buffers.empty()) return JobWish{{tail_request(std::min(kTailBytes, *entry_.size))}, {}};
+    return take_tail(std::move(input.buffers.front()));
+  }
+
+ private:
+  ReadRequest tail_request(uint64_t bytes) const {
+    return {entry_.key, ByteRange{*entry_.size - bytes, bytes}, entry_.size, {}};
+  }
+
+  Result<JobWish> take_tail(Buffer tail) {
+    const Result<uint64_t> wanted = run_.options.codec->index_bytes(tail.span(), *entry_.size);
+    if (!wanted.ok()) return refuse(wanted.status());
+    if (*wanted > *entry_.size)
+      return refuse(corrupt("its index is longer than the file; it was cut off or overwritten"));
+    if (*wanted <= tail.size()) return take_index(tail.slice(tail.size() - *wanted, *wanted));
+    if (*wanted <= kLargeIndexBytes) return JobWish{{tail_request(*wanted)}, {}};
+    const std::lock_guard one_at_a_time(run_.large_mutex);
+    Result<Buffer> all = read_wait(*run_.files.store, tail_request(*wanted), run_.stop);
+    return all.ok() ? take_index(std::move(*all)) : refuse(all.status());
+  }
+
+  Result<JobWish> take_index(Buffer tail) {
+    tail_ = std::move(tail);
+    const auto ranges = run_.options.codec->index_ranges(tail_.span(), *entry_.size);
+    if (!ranges.ok()) return refuse(ranges.status());
+    more_ = joined_reads(entry_.key, *entry_.size, *ranges);
+    return more_.empty() ? open({}) : JobWish{more_, {}};
+  }
+
+  Result<JobWish> open(std::vector<Buffer> buffers) {
+    std::vector<TableFile::Piece> pieces;
+    for (size_t i = 0; i < buffers.size(); ++i) pieces.push_back({more_[i].range->offset, std::move(buffers[i])});
+    OpenedTable& opened = run_.opened[file_];
+    const NullPolicy& nulls = run_.options.nulls;
+    auto file = run_.options.codec->open(tail_, *entry_.size, nulls, pieces);
+    if (!file.ok()) return refuse(file.status());
+    opened.file = std::move(*file);
+    if (!run_.options.masked) return JobWish();
+    opened.masked = opened.file;
+    if (nulls.kind == NullPolicy::Kind::kMask) return JobWish();
+    NullPolicy mask;
+    mask.kind = NullPolicy::Kind::kMask;
+    auto masked = run_.options.codec->open(tail_, *entry_.size, mask, pieces);
+    if (!masked.ok()) return refuse(masked.status());
+    opened.masked = std::move(*masked);
+    return JobWish();
+  }
+
+  /// What is wrong with this file ends nothing yet: all such files are told together.
+  Result<JobWish> refuse(const Status& status) {
+    if (!is_data_error(status.code())) return Status(status).with_key(name());
+    const std::lock_guard lock(run_.bad_mutex);
+    run_.bad.emplace(file_, status);
+    return JobWish();
+  }
+
+  std::string name() const { return run_.files.store->display_name(entry_.key); }
+
+  IndexRun& run_;
+  const size_t file_;
+  TableFileEntry& entry_;
+  Buffer tail_;
+  std::vector<ReadRequest> more_;  ///< what the index wants besides its tail
+};
+
+Status bad_files(const IndexRun& run) {
+  const auto& [file, first] = *run.bad.begin();
+  const auto name = [&](size_t i) { return run.files.store->display_name(run.files.files[i].key); };
+  constexpr std::string_view kWayOut =
+      "restore the file, or leave it out by a narrower pattern or a list of the others";
+  if (run.bad.size() == 1)
+    return Status(first.code(), fmt::format("{}; {}", first.message(), kWayOut)).with_key(name(file));
+  std::string text = fmt::format("{} of {} files cannot be read:", run.bad.size(), run.files.files.size());
+  size_t named = 0;
+  for (const auto& [i, status] : run.bad) {
+    if (named++ == kFilesNamed) break;
+    text += fmt::format("\n  {}: {}", name(i), status.message());
+  }
+  if (run.bad.size() > kFilesNamed) text += fmt::format("\n  and {} more", run.bad.size() - kFilesNamed);
+  return Status(first.code(),
+                fmt::format("{}\nRestore them, or leave them out by a narrower pattern or a list of the others", text));
+}
+
+}  // namespace
+
+Result<std::vector<OpenedTable>> read_indices(TableFiles& files, const IndexOptions& options, std::stop_token stop) {
+  IndexRun run{files, options, stop, std::vector<OpenedTable>(files.files.size()), {}, {}, {}};
+  ReadingJobsOptions jobs;
+  FOREBAY_RETURN_IF_ERROR(run_reading_jobs(
+      *files.store, files.files.size(), [&](size_t file) { return std::make_unique<IndexJob>(run, file); }, jobs,
+      std::move(stop)));
+  if (!run.bad.empty()) return bad_files(run);
+  return std::move(run.opened);
+}
+
+}  // namespace forebay

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <memory>
+#include <stop_token>
+#include <vector>
+
+#include "base/table_codec.h"
+#include "format/table/table_files.h"
+
+namespace forebay {
+
+/// A file whose index has been read.
+struct OpenedTable {
+  std::shared_ptr<const TableFile> file;  ///< with the user's way of treating nulls
+  std::shared_ptr<const TableFile>
+      masked;  ///< with masks, for filters, which must see the nulls; null where there is no filter
+};
+
+struct IndexOptions {
+  const TableCodec* codec = nullptr;
+  NullPolicy nulls;
+  bool masked = false;
+};
+
+/// Reads the indices of all files, many at a time, and fills in the sizes that were not known. Files that are missing, damaged or of
+/// a kind that cannot be read are told all at once (ten by name). Memory beside the indices is bounded.
+Result<std::vector<OpenedTable>> read_indices(TableFiles& files, const IndexOptions& options, std::stop_token stop);
+
+}  // namespace forebay

@@ -1,0 +1,186 @@
+#include "format/table/table_source.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "base/suggest.h"
+#include "format/table/joined_reads.h"
+
+namespace forebay {
+
+namespace {
+
+std::vector<size_t> all_of(const TableData& data) {
+  std::vector<size_t> columns(data.schema.columns.size());
+  std::iota(columns.begin(), columns.end(), size_t{0});
+  return columns;
+}
+
+template <typename T>
+ColumnValues repeated(T value, int64_t rows) {
+  ColumnValues column;
+  column.values = Buffer::allocate(static_cast<size_t>(rows) * sizeof(T));
+  std::fill_n(reinterpret_cast<T*>(column.values.data()), rows, value);
+  return column;
+}
+
+ColumnValues repeated(const std::string& text, int64_t rows) {
+  ColumnValues column;
+  column.values = Buffer::allocate(static_cast<size_t>(rows) * text.size());
+  column.offsets = Buffer::allocate(static_cast<size_t>(rows + 1) * sizeof(int64_t));
+  auto* offsets = reinterpret_cast<int64_t*>(column.offsets.data());
+  for (int64_t row = 0; row <= rows; ++row) {
+    offsets[row] = row * static_cast<int64_t>(text.size());
+    if (row < rows && !text.empty()) std::memcpy(column.values.data() + offsets[row], text.data(), text.size());
+  }
+  return column;
+}
+
+}  // namespace
+
+TableSource::TableSource(std::shared_ptr<const TableData> data) : TableSource(data, all_of(*data)) {}
+
+TableSource::TableSource(std::shared_ptr<const TableData> data, std::vector<size_t> columns)
+    : data_(std::move(data)), columns_(std::move(columns)) {
+  for (size_t column : columns_) schema_.push_back(data_->schema.columns[column].field);
+}
+
+std::string TableSource::key(int64_t id) const {
+  const auto after = std::ranges::upper_bound(data_->part_begins, id);
+  const size_t part = static_cast<size_t>(after - data_->part_begins.begin()) - 1;
+  return fmt::format("{} row {}", data_->part_name(part), id - data_->part_begins[part]);
+}
+
+TableSource::Wanted TableSource::wanted(int64_t unit) const {
+  const ColumnLayout& layout =
+      data_->schema.layouts[data_->schema.layout_of[data_->units[static_cast<size_t>(unit)].part]];
+  std::vector<std::pair<size_t, size_t>> pairs;
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    if (layout[columns_[i]] != kNowhere) pairs.emplace_back(layout[columns_[i]], i);
+  }
+  std::ranges::sort(pairs);
+  Wanted wanted;
+  for (const auto& [field, column] : pairs) {
+    wanted.fields.push_back(field);
+    wanted.columns.push_back(column);
+  }
+  return wanted;
+}
+
+uint64_t TableSource::constant_bytes(int64_t unit) const {
+  const size_t part = data_->units[static_cast<size_t>(unit)].part;
+  const ColumnLayout& layout = data_->schema.layouts[data_->schema.layout_of[part]];
+  uint64_t row_bytes = 0;
+  for (size_t index : columns_) {
+    if (layout[index] != kNowhere) continue;
+    const TableColumn& column = data_->schema.columns[index];
+    if (column.field.kind == FieldKind::kText) {
+      const auto& text = data_->partitions[column.partition].texts[part];
+      row_bytes += sizeof(int64_t) + (text ? *text : data_->partition_nulls[column.partition].text).size();
+    } else {
+      row_bytes += dtype_size(column.field.dtype);
+    }
+  }
+  return row_bytes * static_cast<uint64_t>(data_->rows(static_cast<size_t>(unit)));
+}
+
+UnitCost TableSource::unit_cost(int64_t unit) const {
+  const Wanted need = wanted(unit);
+  UnitCost cost;
+  if (!need.fields.empty()) cost = part_of(unit).file->cost(data_->units[static_cast<size_t>(unit)].group, need.fields);
+  cost.decoded_bytes += constant_bytes(unit);
+  return cost;
+}
+
+std::vector<ReadRequest> TableSource::reads(int64_t unit, const Wanted& need) const {
+  if (!data_->store || need.fields.empty()) return {};
+  const TablePart& part = part_of(unit);
+  return joined_reads(part.key, part.size,
+                      part.file->ranges(data_->units[static_cast<size_t>(unit)].group, need.fields));
+}
+
+UnitSource::UnitFetch TableSource::unit_fetch(int64_t unit) const {
+  UnitFetch fetch{nullptr, reads(unit, wanted(unit))};
+  if (!fetch.requests.empty()) fetch.store = data_->store.get();
+  return fetch;
+}
+
+Result<Columns> TableSource::decode_file(int64_t unit, const Wanted& need, std::vector<Buffer> fetched,
+                                         WorkMemory& memory) const {
+  const std::vector<ReadRequest> requests = reads(unit, need);
+  if (fetched.size() != requests.size()) return internal_error("a unit's reads gave another number of buffers");
+  std::vector<TableFile::Piece> pieces;
+  for (size_t i = 0; i < requests.size(); ++i) {
+    if (fetched[i].size() != requests[i].range->length) return internal_error("a unit's read gave another length");
+    pieces.push_back({requests[i].range->offset, std::move(fetched[i])});
+  }
+  const TableUnit& place = data_->units[static_cast<size_t>(unit)];
+  FOREBAY_ASSIGN(Columns columns, part_of(unit).file->decode(place.group, need.fields, pieces, memory));
+  const int64_t rows = data_->rows(static_cast<size_t>(unit));
+  if (columns.values.size() != need.fields.size()) return internal_error("decoding gave another number of columns");
+  if (columns.rows != rows)
+    return corrupt(fmt::format("holds {} rows where the file's index says {}; restore the file", columns.rows, rows));
+  return columns;
+}
+
+ColumnValues TableSource::constant(const TableColumn& column, size_t part, int64_t rows) const {
+  if (column.from == TableColumn::From::kFile) return repeated<uint8_t>(1, rows);
+  const PartitionColumn& partition = data_->partitions[column.partition];
+  const bool null = partition.is_null(part);
+  if (column.from == TableColumn::From::kFolderValid) return repeated<uint8_t>(null ? 0 : 1, rows);
+  const PartitionNull& instead = data_->partition_nulls[column.partition];
+  if (partition.is_integer) return repeated<int64_t>(null ? instead.integer : partition.integers[part], rows);
+  return repeated(null ? instead.text : *partition.texts[part], rows);
+}
+
+Result<Columns> TableSource::decode(int64_t unit, std::vector<Buffer> fetched, WorkMemory& memory) const {
+  const Wanted need = wanted(unit);
+  const size_t part = data_->units[static_cast<size_t>(unit)].part;
+  Columns result;
+  result.schema = schema_;
+  result.rows = data_->rows(static_cast<size_t>(unit));
+  result.values.resize(columns_.size());
+  std::vector<bool> filled(columns_.size());
+  if (!need.fields.empty()) {
+    Result<Columns> file = decode_file(unit, need, std::move(fetched), memory);
+    if (!file.ok()) return file.status().with_key(unit_name(unit));
+    for (size_t i = 0; i < need.columns.size(); ++i) {
+      result.values[need.columns[i]] = std::move(file->values[i]);
+      filled[need.columns[i]] = true;
+    }
+    result.bad_rows = std::move(file->bad_rows);
+  }
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    if (!filled[i]) result.values[i] = constant(data_->schema.columns[columns_[i]], part, result.rows);
+  }
+  return result;
+}
+
+std::optional<Hash128> TableSource::unit_identity(int64_t unit) const {
+  const TablePart& part = part_of(unit);
+  if (!data_->store || part.version == 0) return std::nullopt;
+  Hasher hasher;
+  hasher.update(fmt::format("{}\n{} {} {}\n{}\n", data_->store->display_name(part.key), part.size, part.version,
+                            data_->units[static_cast<size_t>(unit)].group, data_->decoded_by));
+  for (const Field& field : schema_) hasher.update(fmt::format("{}:{}\n", field.name.size(), field.to_string()));
+  return hasher.digest();
+}
+
+Result<std::shared_ptr<const UnitSource>> TableSource::with_fields(std::span<const std::string> names) const {
+  std::vector<size_t> columns;
+  for (const std::string& name : names) {
+    const std::optional<size_t> at = schema_.find(name);
+    if (!at) {
+      std::vector<std::string> known;
+      for (const Field& field : schema_) known.push_back(field.name);
+      return invalid_argument(fmt::format("the table has no column '{}'{}", name, suggestion_text(name, known)));
+    }
+    columns.push_back(columns_[*at]);
+  }
+  return std::shared_ptr<const UnitSource>(std::make_shared<TableSource>(data_, std::move(columns)));
+}
+
+}  // namespace forebay

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/unit_source.h"
+#include "format/table/table_data.h"
+
+namespace forebay {
+
+/// Some columns of a table, in some order. A unit is a row group; ids count the rows of all files.
+class TableSource final : public UnitSource {
+ public:
+  /// All columns.
+  explicit TableSource(std::shared_ptr<const TableData> data);
+  /// `columns`: indices into the table's.
+  TableSource(std::shared_ptr<const TableData> data, std::vector<size_t> columns);
+
+  const Schema& schema() const override { return schema_; }
+  int64_t size() const override { return data_->begins.back(); }
+  Hash128 version() const override { return data_->version; }
+  uint64_t index_bytes() const override { return data_->index_bytes(); }
+  /// "train/part-3.parquet row 17".
+  std::string key(int64_t id) const override;
+
+  int64_t units() const override { return static_cast<int64_t>(data_->units.size()); }
+  int64_t unit_begin(int64_t unit) const override { return data_->begins[static_cast<size_t>(unit)]; }
+  std::string unit_name(int64_t unit) const override { return data_->unit_name(static_cast<size_t>(unit)); }
+  UnitCost unit_cost(int64_t unit) const override;
+  UnitFetch unit_fetch(int64_t unit) const override;
+  Result<Columns> decode(int64_t unit, std::vector<Buffer> fetched, WorkMemory& memory) const override;
+  std::optional<Hash128> unit_identity(int64_t unit) const override;
+  const std::vector<uint64_t>* kept_rows() const override { return data_->kept ? &*data_->kept : nullptr; }
+  Result<std::shared_ptr<const UnitSource>> with_fields(std::span<const std::string> names) const override;
+
+ private:
+  struct Wanted {
+    std::vector<size_t> fields;   ///< of the file, ascending
+    std::vector<size_t> columns;  ///< which of columns_ each of them is
+  };
+  const TablePart& part_of(int64_t unit) const { return data_->parts[data_->units[static_cast<size_t>(unit)].part]; }
+  Wanted wanted(int64_t unit) const;
+  std::vector<ReadRequest> reads(int64_t unit, const Wanted& wanted) const;
+  Result<Columns> decode_file(int64_t unit, const Wanted& wanted, std::vector<Buffer> fetched,
+                              WorkMemory& memory) const;
+  ColumnValues constant(const TableColumn& column, size_t part, int64_t rows) const;
+  uint64_t constant_bytes(int64_t unit) const;
+
+  const std::shared_ptr<const TableData> data_;
+  const std::vector<size_t> columns_;
+  Schema schema_;
+};
+
+}  // namespace forebay

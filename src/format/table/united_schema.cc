@@ -1,0 +1,243 @@
+#include "format/table/united_schema.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/suggest.h"
+
+namespace forebay {
+
+namespace {
+
+constexpr size_t kDifferencesNamed = 10;
+constexpr std::string_view kMaskEnding = "_valid";
+
+bool same_type(const Field& a, const Field& b) {
+  return a.kind == b.kind && (a.kind != FieldKind::kTensor || (a.dtype == b.dtype && a.shape == b.shape));
+}
+
+std::string type_of(const Field& field) { return field.to_string().substr(field.name.size() + 2); }
+
+Field flag_field(std::string name) {
+  Field field;
+  field.name = std::move(name);
+  field.dtype = DType::kBool;
+  field.fetched = true;
+  return field;
+}
+
+bool is_flag(const Field& field) {
+  return field.kind == FieldKind::kTensor && field.dtype == DType::kBool && field.shape.rank() == 0;
+}
+
+class Uniting {
+ public:
+  explicit Uniting(const UniteInput& input) : in_(input), first_(input.files.front()->schema()) {
+    for (size_t i = 0; i < first_.size(); ++i) place_.emplace(first_[i].name, i);
+  }
+
+  Result<UnitedSchema> run() {
+    FOREBAY_RETURN_IF_ERROR(check_partitions());
+    if (in_.nulls == NullPolicy::Kind::kMask) find_masks();
+    FOREBAY_RETURN_IF_ERROR(in_.columns ? pick_named() : pick_all());
+    for (const std::string& name : in_.looked_at) FOREBAY_RETURN_IF_ERROR(look_at(name));
+    for (size_t file = 0; file < in_.files.size(); ++file) lay_out(file);
+    if (!differences_.empty()) return told();
+    return std::move(united_);
+  }
+
+ private:
+  Status check_partitions() const {
+    for (const PartitionColumn& partition : in_.partitions) {
+      for (size_t file = 0; file < in_.files.size(); ++file) {
+        if (!in_.files[file]->schema().find(partition.name)) continue;
+        return invalid_argument(fmt::format(
+            "'{0}' is both a column of '{1}' and the name of its folder ('{0}=…'); rename the folder, or give "
+            "the files as patterns that begin below it",
+            partition.name, in_.names[file]));
+      }
+    }
+    return {};
+  }
+
+  /// A column may be null in some files only; its mask is there for all.
+  void find_masks() {
+    for (const auto& file : in_.files) {
+      const Schema& schema = file->schema();
+      for (size_t i = 1; i < schema.size(); ++i) {
+        const std::string& name = schema[i].name;
+        if (!name.ends_with(kMaskEnding) || !is_flag(schema[i])) continue;
+        const std::string masked = name.substr(0, name.size() - kMaskEnding.size());
+        if (schema[i - 1].name == masked || schema.find(masked)) masks_.insert(masked);
+      }
+    }
+  }
+
+  void add(Field field) {
+    if (!taken_.insert(field.name).second) return;
+    const std::string name = field.name;
+    united_.columns.push_back({std::move(field), TableColumn::From::kFile, 0});
+    if (masks_.contains(name)) add(flag_field(name + std::string(kMaskEnding)));
+    if (in_.nulls != NullPolicy::Kind::kMask) return;
+    if (const auto items = place_.find(name + "_items_valid"); items != place_.end()) add(first_[items->second]);
+  }
+
+  void add_partition(size_t index) {
+    const PartitionColumn& partition = in_.partitions[index];
+    if (!taken_.insert(partition.name).second) return;
+    Field field;
+    field.name = partition.name;
+    field.kind = partition.is_integer ? FieldKind::kTensor : FieldKind::kText;
+    field.dtype = partition.is_integer ? DType::kInt64 : DType::kUint8;
+    united_.columns.push_back({field, TableColumn::From::kFolder, index});
+    if (in_.nulls != NullPolicy::Kind::kMask || !partition.has_nulls()) return;
+    Field valid = flag_field(field.name + std::string(kMaskEnding));
+    valid.fetched = false;
+    taken_.insert(valid.name);
+    united_.columns.push_back({std::move(valid), TableColumn::From::kFolderValid, index});
+  }
+
+  Status pick_all() {
+    for (const Field& field : first_) add(field);
+    for (size_t i = 0; i < in_.partitions.size(); ++i) add_partition(i);
+    return united_.columns.empty() ? nothing_readable() : Status();
+  }
+
+  Status nothing_readable() const {
+    std::string why;
+    for (const auto& [name, reason] : in_.files.front()->unmapped()) why += fmt::format("; '{}': {}", name, reason);
+    return unsupported(fmt::format("'{}' has no column that can be read{}", in_.names.front(), why));
+  }
+
+  Status pick_named() {
+    if (in_.columns->empty()) return invalid_argument("columns=[] names no column; leave it out for all of them");
+    for (const std::string& name : *in_.columns) {
+      const size_t before = united_.columns.size();
+      const std::string members = name + ".";
+      for (const Field& field : first_) {
+        if (field.name == name || field.name.starts_with(members)) add(field);
+      }
+      for (size_t i = 0; i < in_.partitions.size(); ++i) {
+        if (in_.partitions[i].name == name) add_partition(i);
+      }
+      if (united_.columns.size() == before && !taken_.contains(name)) FOREBAY_RETURN_IF_ERROR(missing("columns", name));
+    }
+    return {};
+  }
+
+  Status look_at(const std::string& name) {
+    if (std::ranges::any_of(in_.partitions, [&](const auto& partition) { return partition.name == name; })) return {};
+    const auto at = place_.find(name);
+    if (at == place_.end()) return missing("filter", name);
+    if (!taken_.contains(name)) only_compared_.push_back(first_[at->second]);
+    return {};
+  }
+
+  /// A column that the first file does not have.
+  Status missing(std::string_view who, const std::string& name) {
+    for (size_t file = 1; file < in_.files.size(); ++file) {
+      const Schema& schema = in_.files[file]->schema();
+      if (const std::optional<size_t> at = schema.find(name)) {
+        differ(0, file, fmt::format("has no column '{}' ({}), which", name, type_of(schema[*at])), "has");
+        return {};
+      }
+    }
+    for (const auto& [unmapped, why] : in_.files.front()->unmapped()) {
+      if (unmapped == name || unmapped.starts_with(name + "."))
+        return unsupported(fmt::format("{}: the column '{}' cannot be read: {}", who, unmapped, why));
+    }
+    std::vector<std::string> known;
+    for (const Field& field : first_) known.push_back(field.name);
+    for (const PartitionColumn& partition : in_.partitions) known.push_back(partition.name);
+    const std::string nearest = suggestion_text(name, known);
+    constexpr size_t kShown = 40;
+    const bool long_list = known.size() > kShown;
+    if (long_list) known.resize(kShown);
+    return invalid_argument(fmt::format("{}: there is no column '{}'{}; there are: {}{}", who, name, nearest,
+                                        fmt::join(known, ", "), long_list ? ", …" : ""));
+  }
+
+  /// Finds the columns in one file, and notes what differs from the first.
+  void lay_out(size_t file) {
+    const Schema& schema = in_.files[file]->schema();
+    ColumnLayout layout;
+    for (const TableColumn& column : united_.columns) {
+      layout.push_back(column.from == TableColumn::From::kFile ? find(file, column.field) : kNowhere);
+    }
+    for (const Field& field : only_compared_) find(file, field);
+    if (!in_.columns && file > 0) note_further(file, schema);
+    const auto known = std::ranges::find(united_.layouts, layout);
+    united_.layout_of.push_back(static_cast<uint32_t>(known - united_.layouts.begin()));
+    if (known == united_.layouts.end()) united_.layouts.push_back(std::move(layout));
+  }
+
+  size_t find(size_t file, const Field& wanted) {
+    const Schema& schema = in_.files[file]->schema();
+    const auto first = place_.find(wanted.name);
+    // Mostly fields stand where those of the first file do.
+    const bool there =
+        first != place_.end() && first->second < schema.size() && schema[first->second].name == wanted.name;
+    const std::optional<size_t> at = there ? std::optional(first->second) : schema.find(wanted.name);
+    const bool is_mask = wanted.name.ends_with(kMaskEnding) &&
+                         masks_.contains(wanted.name.substr(0, wanted.name.size() - kMaskEnding.size()));
+    if (!at) {
+      if (!is_mask) differ(file, 0, fmt::format("has no column '{}' ({}), which", wanted.name, type_of(wanted)), "has");
+      return kNowhere;
+    }
+    const Field& found = schema[*at];
+    if (!same_type(found, wanted)) {
+      differ(file, 0, fmt::format("has the column '{}' as {}, where", wanted.name, type_of(found)),
+             fmt::format("has it as {}", type_of(wanted)));
+    } else if (first != place_.end() &&
+               in_.files[file]->ticks_per_day(*at) != in_.files.front()->ticks_per_day(first->second)) {
+      differ(file, 0, fmt::format("has the times of '{}' in another unit than", wanted.name), "");
+    }
+    return *at;
+  }
+
+  void note_further(size_t file, const Schema& schema) {
+    if (schema.size() <= first_.size() && differences_.empty() && masks_.empty()) return;
+    for (const Field& field : schema) {
+      if (!taken_.contains(field.name))
+        differ(file, 0, fmt::format("has a column '{}' ({}), which", field.name, type_of(field)), "has not");
+    }
+  }
+
+  /// "'b' <how> 'a' <end>", once for all files that differ in the same way.
+  void differ(size_t file, size_t other, std::string how, std::string end) {
+    auto& [first, count] =
+        differences_[{std::move(how), fmt::format("'{}'{}{}", in_.names[other], end.empty() ? "" : " ", end)}];
+    if (count++ == 0) first = file;
+  }
+
+  Status told() const {
+    std::string text = "the files are not one table:";
+    size_t named = 0;
+    for (const auto& [difference, files] : differences_) {
+      if (named++ == kDifferencesNamed) break;
+      text += fmt::format("\n  '{}' {} {}", in_.names[files.first], difference.first, difference.second);
+      if (files.second > 1) text += fmt::format(" (so have {} more files)", files.second - 1);
+    }
+    if (differences_.size() > kDifferencesNamed)
+      text += fmt::format("\n  and {} more differences", differences_.size() - kDifferencesNamed);
+    return invalid_argument(text +
+                            "\nName the columns that all have alike with columns=, or make a pipeline for each kind");
+  }
+
+  const UniteInput& in_;
+  const Schema& first_;
+  std::map<std::string, size_t> place_;  ///< in first_
+  UnitedSchema united_;
+  std::vector<Field> only_compared_;
+  std::set<std::string> taken_, masks_;
+  std::map<std::pair<std::string, std::string>, std::pair<size_t, size_t>> differences_;  // → first such file, how many
+};
+
+}  // namespace
+
+Result<UnitedSchema> unite_schemas(const UniteInput& input) { return Uniting(input).run(); }
+
+}  // namespace forebay

@@ -1,0 +1,76 @@
+#include "loader/cache_place.h"
+
+#include <gtest/gtest.h>
+
+#include "forebay/pipeline.h"
+
+namespace forebay {
+namespace {
+
+Pipeline decoded() { return images("photos").decode_image(); }
+
+Hash128 place_of(const Pipeline& pipeline) {
+  return place_identity(pipeline.description(), pipeline.description().steps().size());
+}
+
+TEST(CachePlace, DependsOnAllThatChangesWhatIsInSamples) {
+  const Hash128 place = place_of(decoded());
+  EXPECT_EQ(place, place_of(decoded()));
+  EXPECT_NE(place, place_of(images("photos")));
+  EXPECT_NE(place, place_of(decoded().resize(100)));
+  EXPECT_NE(place_of(decoded().resize(100)), place_of(decoded().resize(101)));
+  EXPECT_NE(place, place_of(images("photos").decode_image({.mode = "gray"})));
+  EXPECT_NE(place, place_of(decoded().select({"image"})));
+  EXPECT_NE(place, place_of(images("photos", {.split_by = "none"}).decode_image()));
+}
+
+TEST(CachePlace, DoesNotDependOnWhichSamplesThereAreAndTheirOrder) {
+  const Hash128 place = place_of(decoded());
+  EXPECT_EQ(place, place_of(images("elsewhere").decode_image()));
+  EXPECT_EQ(place, place_of(images("photos").shuffle().decode_image().take(10)));
+  EXPECT_EQ(place, place_of(decoded().cache()));
+  EXPECT_EQ(place, place_of(decoded().filter([](const Sample&) -> Result<bool> { return true; })));
+  EXPECT_EQ(place, place_identity(decoded().cache().resize(7).batch(3).description(), 2));
+}
+
+TEST(CachePlace, FunctionsAreToldApartByTheirVersion) {
+  const MapFunction nothing = [](Sample&) { return Status(); };
+  const MapFunction other = [](Sample&) { return Status(); };
+  EXPECT_EQ(place_of(decoded().map(nothing, {.version = "1"})), place_of(decoded().map(other, {.version = "1"})));
+  EXPECT_NE(place_of(decoded().map(nothing, {.version = "1"})), place_of(decoded().map(nothing, {.version = "2"})));
+}
+
+TEST(CachePlace, AFunctionWithoutAVersionIsSharedByTheSameDescriptionOnly) {
+  const MapFunction nothing = [](Sample&) { return Status(); };
+  const Pipeline one = decoded().map(nothing), other = decoded().map(nothing), same = one;
+  EXPECT_EQ(place_of(one), place_of(same));
+  EXPECT_NE(place_of(one), place_of(other));
+}
+
+TEST(CachePlace, OptionsAreThoseOfTheStepAndItsDefaults) {
+  const Pipeline given = decoded().cache({.ram = uint64_t{123}, .disk = "3MiB", .dir = "d", .compression = "lz4"});
+  const CacheOptions options = cache_options(given.description(), 2);
+  EXPECT_EQ(options.ram_bytes, 123u);
+  EXPECT_EQ(options.disk_bytes, uint64_t{3} << 20);
+  EXPECT_EQ(options.dir, "d");
+  EXPECT_EQ(options.compression, Compression::kLz4);
+  EXPECT_EQ(options.place, place_identity(given.description(), 2));
+  const Pipeline plain = *Pipeline::from_json(
+      R"({"forebay_pipeline": 1, "steps": [{"op": "images", "root": "photos"}, {"op": "cache"}]})");
+  EXPECT_EQ(cache_options(plain.description(), 1).ram_bytes, uint64_t{2} << 30);
+  EXPECT_EQ(cache_options(plain.description(), 1).disk_bytes, uint64_t{50} << 30);
+  EXPECT_EQ(cache_options(plain.description(), 1).dir, "");
+}
+
+TEST(CachePlace, IsDescribedWithoutSecrets) {
+  const std::string text = place_description(
+      files("https://user:secret@host/a.bin?X-Amz-Signature=alsosecret").shuffle().decode_image().cache().description(),
+      3);
+  EXPECT_EQ(text.find("secret"), std::string::npos) << text;
+  EXPECT_NE(text.find("host/a.bin"), std::string::npos) << text;
+  EXPECT_NE(text.find(".decode_image("), std::string::npos) << text;
+  EXPECT_EQ(text.find("shuffle"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace forebay

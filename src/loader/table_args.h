@@ -1,0 +1,38 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <stop_token>
+#include <vector>
+
+#include "base/unit_source.h"
+#include "forebay/pipeline.h"
+#include "format/open_store.h"
+#include "pipeline/description.h"
+
+namespace forebay {
+
+/// The arguments of `parquet` and `arrow`, as a description holds them:
+///
+/// | argument  | is                                                                                              |
+/// |-----------|-------------------------------------------------------------------------------------------------|
+/// | `pattern` | a text, or a list of texts                                                                      |
+/// | `columns` | a list of texts; all columns if absent                                                          |
+/// | `filter`  | `[[column, op, value], …]`: all of them; or a list of such lists: one of them                   |
+/// | `null`    | "error", a value, `{"mask": true}`, `{"value": …}` or `{"by_column": {column: value}}`          |
+///
+/// A float that JSON does not know is `{"float": "nan"}`, "inf" or "-inf".
+Json table_args(const TableOptions& options);
+
+bool is_table(const OpSpec& source);
+/// What is wrong with the arguments in themselves.
+std::vector<Problem> check_table(const OpSpec& source);
+
+/// The source `arrow` over streams of the Arrow C data interface, which are read here, in order. Where one fails, the ones behind it
+/// remain the caller's.
+Result<OpSpec> arrow_streams_step(std::span<void* const> streams, Json args);
+
+Result<std::shared_ptr<const UnitSource>> open_table_source(const OpSpec& source, const StorageOptions& storage,
+                                                            std::stop_token stop);
+
+}  // namespace forebay

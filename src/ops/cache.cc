@@ -1,0 +1,32 @@
+#include <fmt/format.h>
+
+#include "ops/args.h"
+#include "ops/registry.h"
+
+namespace forebay {
+namespace {
+
+void infer(const Args& args, Schema&, Problems& problems) {
+  if (args.bytes("ram") == 0 && args.bytes("disk") == 0)
+    problems.add("ram and disk are both 0, so nothing is kept", "give one of them, or leave .cache() out");
+  const std::string compression = args.has("compression") ? args.text("compression") : "";
+  if (!compression.empty() && compression != "zstd" && compression != "lz4")
+    problems.add(fmt::format("unknown compression \"{}\"", compression), "give \"zstd\" or \"lz4\", or leave it out");
+}
+
+}  // namespace
+
+OpDef cache_op() {
+  return make_op({.name = "cache",
+                  .help = "Keeps what the steps before it made, in memory and on disk.",
+                  .args = {{"ram", ArgType::kBytes, false, "2GiB", "bytes of memory; 0 for none"},
+                           {"disk", ArgType::kBytes, false, "50GiB", "bytes of the disk; 0 for none"},
+                           {"dir", ArgType::kText, false, nullptr,
+                            "the folder on disk; else FOREBAY_CACHE_DIR, else ~/.cache/forebay"},
+                           {"compression", ArgType::kText, false, nullptr, "\"zstd\" or \"lz4\", on disk"}},
+                  .random = false,
+                  .infer = infer,
+                  .compile = nullptr});
+}
+
+}  // namespace forebay

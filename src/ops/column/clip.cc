@@ -1,0 +1,123 @@
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "ops/column/column.h"
+#include "ops/column/number.h"
+#include "ops/registry.h"
+
+namespace forebay {
+namespace {
+
+template <typename T>
+void clip(const Elements& in, T low, T high, uint8_t* out) {
+  for (int64_t i = 0; i < in.count; ++i) {
+    T x = load_element<T>(in.data, i);
+    x = x < low ? low : x;  // a NaN is neither below nor above, and stays
+    store_element(out, i, high < x ? high : x);
+  }
+}
+
+void clip_halves(const Elements& in, Half low, Half high, uint8_t* out) {
+  for (int64_t i = 0; i < in.count; ++i) {
+    const Half half = load_element<Half>(in.data, i);
+    const float x = widen(half);
+    store_element(out, i, x < widen(low) ? low : widen(high) < x ? high : half);
+  }
+}
+
+template <typename T>
+T end_of(bool upper) {
+  if constexpr (std::is_same_v<T, Half>) {
+    return Half{static_cast<uint16_t>(upper ? 0x7c00 : 0xfc00)};
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return upper ? std::numeric_limits<T>::infinity() : -std::numeric_limits<T>::infinity();
+  } else {
+    return upper ? std::numeric_limits<T>::max() : std::numeric_limits<T>::min();
+  }
+}
+
+// A bound that is not given, or beyond all values of the type, does not bind. Nothing where the type does not have it.
+template <typename T>
+std::optional<T> bound_of(const Json& bound, bool upper) {
+  if (bound.is_null()) return end_of<T>(upper);
+  if (const auto exact = element_of<T>(bound)) return exact;
+  if constexpr (std::is_integral_v<T>) {
+    const double value = bound.get<double>();
+    const auto end = static_cast<double>(end_of<T>(upper));
+    if (upper ? value >= end : value <= end) return end_of<T>(upper);
+  }
+  return std::nullopt;
+}
+
+class Clip final : public ElementwiseOp {
+ public:
+  Clip(std::vector<std::string> fields, Json min, Json max)
+      : ElementwiseOp(std::move(fields), ColumnNeed::kNumbers), min_(std::move(min)), max_(std::move(max)) {}
+
+ private:
+  std::optional<DType> made_of(const Field& field) const override { return field.dtype; }
+  void make(size_t, const Columns& columns, size_t field, uint8_t* out) const override {
+    with_element(columns.schema[field].dtype, [&](auto type) {
+      using T = decltype(type);
+      if constexpr (!std::is_same_v<T, bool>) {
+        const T low = bound_of<T>(min_, false).value_or(end_of<T>(false));
+        const T high = bound_of<T>(max_, true).value_or(end_of<T>(true));
+        if constexpr (std::is_same_v<T, Half>) {
+          clip_halves(elements(columns, field), low, high, out);
+        } else {
+          clip<T>(elements(columns, field), low, high, out);
+        }
+      }
+    });
+  }
+
+  Json min_, max_;
+};
+
+void check_bound(const Args& args, std::string_view name, const Field& field, Problems& problems) {
+  if (field.kind != FieldKind::kTensor || !args.has(name)) return;
+  const bool fits = with_element(
+      field.dtype, [&](auto type) { return bound_of<decltype(type)>(args.json(name), name == "max").has_value(); });
+  if (fits) return;
+  problems.add(
+      fmt::format("{} is {}, and the field '{}' is {}", name, args.json(name).dump(), field.name,
+                  dtype_name(field.dtype)),
+      fmt::format("give a number that it can hold, or put .cast(\"float32\", field=\"{}\") before .clip", field.name));
+}
+
+void infer(const Args& args, Schema& schema, Problems& problems) {
+  for (const char* name : {"min", "max"}) {
+    if (args.has(name) && std::isnan(args.number(name)))
+      return problems.add(fmt::format("{} is NaN", name), "give a number");
+  }
+  if (!args.has("min") && !args.has("max")) problems.add("neither min nor max is given", "give one of them, or both");
+  if (args.has("min") && args.has("max") && args.number("min") > args.number("max")) {
+    problems.add(fmt::format("min is {} and max is {}", args.json("min").dump(), args.json("max").dump()),
+                 "give a min that is not above max");
+  }
+  for (const size_t index : check_columns(args.names("field"), ColumnNeed::kNumbers, "clip", schema, problems)) {
+    check_bound(args, "min", schema[index], problems);
+    check_bound(args, "max", schema[index], problems);
+  }
+}
+
+Result<std::unique_ptr<ColumnOp>> compile(const Args& args, const Schema&) {
+  return std::unique_ptr<ColumnOp>(std::make_unique<Clip>(args.names("field"), args.json("min"), args.json("max")));
+}
+
+}  // namespace
+
+OpDef clip_op() {
+  return make_op(
+      {.name = "clip",
+       .help = "Numbers below min become min, those above max become max; NaN stays. The type stays.",
+       .args = {{"min", ArgType::kFloat, false, nullptr, "the smallest that comes out; no limit if not given"},
+                {"max", ArgType::kFloat, false, nullptr, "the largest that comes out; no limit if not given"},
+                column_arg("columns of numbers; lists and tensors element by element")},
+       .infer = infer,
+       .compile_columns = compile});
+}
+
+}  // namespace forebay

@@ -1,0 +1,43 @@
+#include <utility>
+
+#include "ops/column/column.h"
+#include "ops/column/log1p_values.h"
+#include "ops/registry.h"
+
+namespace forebay {
+namespace {
+
+DType made_dtype(DType from) { return from == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32; }
+
+class Log1p final : public ElementwiseOp {
+ public:
+  explicit Log1p(std::vector<std::string> fields) : ElementwiseOp(std::move(fields), ColumnNeed::kNumbers) {}
+
+ private:
+  std::optional<DType> made_of(const Field& field) const override { return made_dtype(field.dtype); }
+  void make(size_t, const Columns& columns, size_t field, uint8_t* out) const override {
+    const Elements in = elements(columns, field);
+    log1p_values(columns.schema[field].dtype, in.data, out, in.count);
+  }
+};
+
+void infer(const Args& args, Schema& schema, Problems& problems) {
+  for (const size_t index : check_columns(args.names("field"), ColumnNeed::kNumbers, "log1p", schema, problems))
+    schema[index].dtype = made_dtype(schema[index].dtype);
+}
+
+Result<std::unique_ptr<ColumnOp>> compile(const Args& args, const Schema&) {
+  return std::unique_ptr<ColumnOp>(std::make_unique<Log1p>(args.names("field")));
+}
+
+}  // namespace
+
+OpDef log1p_op() {
+  return make_op({.name = "log1p",
+                  .help = "ln(1 + x), the same bits on every machine: float64 of float64, else float32.",
+                  .args = {column_arg("columns of numbers; lists and tensors element by element")},
+                  .infer = infer,
+                  .compile_columns = compile});
+}
+
+}  // namespace forebay

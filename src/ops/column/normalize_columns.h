@@ -1,0 +1,15 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "pipeline/operator.h"
+
+namespace forebay {
+
+/// .normalize for many rows at once. Means and deviations: one for all fields, or one for each.
+std::unique_ptr<ColumnOp> normalize_columns(std::vector<std::string> fields, std::vector<double> mean,
+                                            std::vector<double> std);
+
+}  // namespace forebay

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "base/convert.h"
+#include "forebay/dtype.h"
+
+namespace forebay {
+
+/// A float16 where it is an element of an array.
+struct Half {
+  uint16_t bits;
+};
+
+/// Calls `visit` with a value of the dtype's C++ type.
+template <typename Visit>
+decltype(auto) with_element(DType dtype, Visit visit) {
+  switch (dtype) {
+    case DType::kBool: return visit(bool{});
+    case DType::kUint8: return visit(uint8_t{});
+    case DType::kInt8: return visit(int8_t{});
+    case DType::kUint16: return visit(uint16_t{});
+    case DType::kInt16: return visit(int16_t{});
+    case DType::kUint32: return visit(uint32_t{});
+    case DType::kInt32: return visit(int32_t{});
+    case DType::kUint64: return visit(uint64_t{});
+    case DType::kInt64: return visit(int64_t{});
+    case DType::kFloat16: return visit(Half{});
+    case DType::kFloat32: return visit(float{});
+    case DType::kFloat64: break;
+  }
+  return visit(double{});
+}
+
+/// The number that an element stands for, exactly.
+template <typename T>
+auto widen(T value) {
+  if constexpr (std::is_same_v<T, Half>) {
+    return half_to_float(value.bits);
+  } else {
+    return value;
+  }
+}
+
+/// Elements lie where their file put them, aligned or not.
+template <typename T>
+T load_element(const uint8_t* in, int64_t i) {
+  T value;
+  std::memcpy(&value, in + i * static_cast<int64_t>(sizeof(T)), sizeof(T));
+  return value;
+}
+template <typename T>
+void store_element(uint8_t* out, int64_t i, T value) {
+  std::memcpy(out + i * static_cast<int64_t>(sizeof(T)), &value, sizeof(T));
+}
+
+inline bool is_floating(DType dtype) {
+  return dtype == DType::kFloat16 || dtype == DType::kFloat32 || dtype == DType::kFloat64;
+}
+
+}  // namespace forebay

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <vector>
+
+#include "pipeline/catalog.h"
+
+namespace forebay {
+
+/// What is wrong with the place of a `.cache()` at `step`: it would freeze random results, its entries could not be told apart from
+/// those of another function, or it keeps again what the step before keeps. Empty for other steps.
+std::vector<Problem> cache_problems(const std::vector<OpSpec>& steps, size_t step, const Catalog& catalog);
+
+/// Whether the results of this step are other ones in each epoch.
+bool is_random_step(const OpSpec& op, const Catalog& catalog);
+
+}  // namespace forebay

@@ -1,0 +1,64 @@
+#include "pipeline/cache_rules.h"
+
+#include <gtest/gtest.h>
+
+namespace forebay {
+namespace {
+
+Catalog catalog() {
+  OpDef crop, resize, map, cache;
+  crop.name = "random_crop";
+  crop.random = true;
+  resize.name = "resize";
+  map.name = "map";
+  cache.name = "cache";
+  cache.args = {{"disk", ArgType::kBytes, false, "50GiB", ""}};
+  return Catalog({crop, resize, map, cache});
+}
+
+std::vector<Problem> problems(std::vector<OpSpec> steps) {
+  steps.insert(steps.begin(), {"images", {{"root", "photos"}}, nullptr, ""});
+  steps.push_back({"cache", {}, nullptr, ""});
+  return cache_problems(steps, steps.size() - 1, catalog());
+}
+
+TEST(CacheRules, ACacheBehindWhatIsTheSameInEachEpochIsRight) {
+  EXPECT_TRUE(problems({}).empty());
+  EXPECT_TRUE(problems({{"shuffle", {}, nullptr, ""}, {"resize", {}, nullptr, ""}}).empty());
+}
+
+TEST(CacheRules, BehindARandomStepItIsRefusedAndToldWhereToGo) {
+  const auto found = problems({{"resize", {}, nullptr, ""}, {"random_crop", {}, nullptr, ""}});
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].op, "3: cache");
+  EXPECT_NE(found[0].message.find("2: random_crop"), std::string::npos);
+  EXPECT_EQ(found[0].remedy, "put .cache() before 2: random_crop");
+}
+
+TEST(CacheRules, AFunctionWithAGeneratorIsARandomStep) {
+  const auto found = problems({{"map", {{"random", true}, {"version", "1"}}, nullptr, "<f>"}});
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_NE(found[0].message.find("draws anew in every epoch"), std::string::npos);
+}
+
+TEST(CacheRules, ADiskCacheBehindAFunctionNeedsItsVersion) {
+  EXPECT_EQ(problems({{"map", {}, nullptr, "<f>"}}).size(), 1u);
+  EXPECT_TRUE(problems({{"map", {{"version", "7"}}, nullptr, "<f>"}}).empty());
+  for (const Json& none : {Json(0), Json("0"), Json("0GiB")}) {
+    const std::vector<OpSpec> steps = {
+        {"images", {}, nullptr, ""}, {"map", {}, nullptr, "<f>"}, {"cache", {{"disk", none}}, nullptr, ""}};
+    EXPECT_TRUE(cache_problems(steps, 2, catalog()).empty()) << none;
+  }
+}
+
+TEST(CacheRules, ACacheDirectlyBehindAnotherIsRefused) {
+  EXPECT_EQ(problems({{"cache", {}, nullptr, ""}}).size(), 1u);
+  EXPECT_TRUE(problems({{"cache", {}, nullptr, ""}, {"resize", {}, nullptr, ""}}).empty());
+}
+
+TEST(CacheRules, OtherStepsAreNotJudged) {
+  EXPECT_TRUE(cache_problems({{"images", {}, nullptr, ""}, {"random_crop", {}, nullptr, ""}}, 1, catalog()).empty());
+}
+
+}  // namespace
+}  // namespace forebay

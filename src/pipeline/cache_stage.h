@@ -1,0 +1,36 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/entry_cache.h"
+#include "base/source.h"
+#include "telemetry/step_counters.h"
+
+namespace forebay {
+
+/// Fields beside those of the schema.
+using Extras = std::vector<std::pair<std::string, Value>>;
+
+/// The place of a `.cache()` among operators that look at single samples. An entry is one sample: what the steps before made of its
+/// stored bytes. What the source knows without them (labels, keys) is asked of it again, since it may change while the object does not.
+struct CacheStage {
+  std::shared_ptr<EntryCache> cache;
+  Hash128 place;
+  Schema schema;  ///< of the record at this place
+  /// For each field, the field of the source that is it, untouched and known without reading; nothing: it is in the entry.
+  std::vector<std::optional<size_t>> from_source;
+  std::shared_ptr<StepCounters> counters = std::make_shared<StepCounters>();
+
+  /// Nothing where the source knows no version of the sample's object.
+  std::optional<Hash128> entry(const Source& source, int64_t id) const;
+  /// Keeps a sample, if there is room. Values must have been computed; `seconds`: what making it cost.
+  void keep(const Hash128& entry, const Record& record, const Extras& extras, double seconds) const;
+  /// The record as it left the steps before.
+  Status restore(const Columns& kept, const Source& source, int64_t id, Record& record, Extras& extras) const;
+};
+
+}  // namespace forebay
