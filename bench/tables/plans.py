@@ -25,14 +25,15 @@ class Run:
     latency_ms: int = 0
 
 
+NULLS = ("criteo_nulls",)     # the bare loop knows none
 RAGGED = ("wide_lists",)      # petastorm wants lists of one length
 TEXT = ("criteo_hex",)        # and torch has no strings
 ONE_ORDER = ("same order",)
 LOADERS = {
-    "limit": Loader(""),
-    "limit_decode": Loader("", flags=("--no-gather",)),
-    "gather": Loader("", flags=("--gather-only",)),
-    "gather_checksum": Loader("", flags=("--gather-only", "--checksum")),
+    "limit": Loader("", cannot=NULLS),
+    "limit_decode": Loader("", flags=("--no-gather",), cannot=NULLS),
+    "gather": Loader("", flags=("--gather-only",), cannot=NULLS),
+    "gather_checksum": Loader("", flags=("--gather-only", "--checksum"), cannot=NULLS),
     "forebay": Loader("forebay_table"),
     "forebay_torch": Loader("forebay_table", extra=(("output", "torch"),)),
     "forebay_disk": Loader("forebay_table", extra=(("cache", {"ram": 0, "disk": "8GiB"}),)),

@@ -30,7 +30,7 @@ def python_of(name, options):
 def installed(name, options):
     if not plans.LOADERS[name].module:
         return bool(options.limit_program)
-    return os.path.exists(python_of(name, options)) or not plans.LOADERS[name].folder
+    return shutil.which(python_of(name, options)) is not None
 
 
 def described(table, options):

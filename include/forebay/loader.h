@@ -93,7 +93,7 @@ struct LoaderStats {
   uint64_t memory_budget = 0, memory_used = 0, memory_peak = 0;
   uint64_t memory_batches = 0, memory_fetched = 0, memory_working = 0, memory_pool = 0, memory_units = 0;
   std::vector<uint32_t> units;  ///< for tables: how often each row group was decoded so far
-  uint64_t index_bytes = 0;  ///< the data set's index: keys and sizes
+  uint64_t index_bytes = 0;     ///< the data set's index: keys and sizes
   int threads = 0, requests = 0;
   int64_t batches = 0, samples = 0, errors = 0;
   int64_t retracted = 0;  ///< elements that gave their bytes back to an older one and were fetched again
@@ -128,6 +128,8 @@ class Loader {
   int64_t batches_per_epoch() const;
   /// Samples in the data set, after take and filter.
   int64_t size() const;
+  /// For tables: the ids at which row groups begin, and last the number of rows. Empty for other sources.
+  std::vector<int64_t> row_groups() const;
   /// Epoch of the next batch.
   int64_t epoch() const;
   /// No batches are left to give: `epochs` are over.

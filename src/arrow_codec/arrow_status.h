@@ -21,8 +21,9 @@ Status from_exception(const std::exception& error, std::string_view what);
 }  // namespace forebay
 
 /// `FOREBAY_ASSIGN_ARROW(auto x, f(), what)`: x is the value of Arrow's result, or the function returns its error.
-#define FOREBAY_ASSIGN_ARROW(lhs, expr, what) FOREBAY_ASSIGN_ARROW_INNER(FOREBAY_CONCAT(arrow_, __LINE__), lhs, expr, what)
-#define FOREBAY_ASSIGN_ARROW_INNER(tmp, lhs, expr, what)               \
-  auto tmp = (expr);                                                   \
-  if (!tmp.ok()) return ::forebay::from_arrow(tmp.status(), what);     \
+#define FOREBAY_ASSIGN_ARROW(lhs, expr, what) \
+  FOREBAY_ASSIGN_ARROW_INNER(FOREBAY_CONCAT(arrow_, __LINE__), lhs, expr, what)
+#define FOREBAY_ASSIGN_ARROW_INNER(tmp, lhs, expr, what)           \
+  auto tmp = (expr);                                               \
+  if (!tmp.ok()) return ::forebay::from_arrow(tmp.status(), what); \
   lhs = std::move(tmp).ValueUnsafe()

@@ -9,7 +9,8 @@ namespace forebay {
 
 namespace {
 
-Result<FlatLeaf> flatten_chunks(const std::vector<std::shared_ptr<arrow::Array>>& chunks, const Leaf& leaf, bool owned) {
+Result<FlatLeaf> flatten_chunks(const std::vector<std::shared_ptr<arrow::Array>>& chunks, const Leaf& leaf,
+                                bool owned) {
   if (chunks.size() == 1) return flatten(chunks[0], leaf, owned);
   std::vector<FlatLeaf> parts;
   for (const auto& chunk : chunks) {

@@ -36,8 +36,7 @@ std::string scalar_bytes(const arrow::Scalar& scalar) {
     case Type::BINARY:
     case Type::LARGE_BINARY:
     case Type::BINARY_VIEW:
-    case Type::FIXED_SIZE_BINARY:
-      return std::string(static_cast<const arrow::BaseBinaryScalar&>(scalar).view());
+    case Type::FIXED_SIZE_BINARY: return std::string(static_cast<const arrow::BaseBinaryScalar&>(scalar).view());
     default: return std::string(static_cast<const arrow::internal::PrimitiveScalarBase&>(scalar).view());
   }
 }
@@ -45,7 +44,8 @@ std::string scalar_bytes(const arrow::Scalar& scalar) {
 ScalarPtr unwrapped(ScalarPtr scalar) {
   while (scalar->type->id() == arrow::Type::EXTENSION) {
     const auto storage = static_cast<const arrow::ExtensionType&>(*scalar->type).storage_type();
-    scalar = scalar->is_valid ? static_cast<const arrow::ExtensionScalar&>(*scalar).value : arrow::MakeNullScalar(storage);
+    scalar =
+        scalar->is_valid ? static_cast<const arrow::ExtensionScalar&>(*scalar).value : arrow::MakeNullScalar(storage);
   }
   return scalar;
 }
@@ -73,8 +73,9 @@ void CellReader::visit(ScalarPtr scalar, size_t step, size_t level, bool valid, 
   const Step& now = leaf_.steps[step];
   if (now.kind == Step::Kind::kMember) {
     const auto child = scalar->type->field(now.child)->type();
-    const auto member = scalar->is_valid ? static_cast<const arrow::StructScalar&>(*scalar).value[static_cast<size_t>(now.child)]
-                                         : arrow::MakeNullScalar(child);
+    const auto member = scalar->is_valid
+                            ? static_cast<const arrow::StructScalar&>(*scalar).value[static_cast<size_t>(now.child)]
+                            : arrow::MakeNullScalar(child);
     return visit(member, step + 1, level, valid, in_tensor);
   }
   const auto elements = scalar->is_valid ? static_cast<const arrow::BaseListScalar&>(*scalar).value : nullptr;

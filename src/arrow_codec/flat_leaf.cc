@@ -24,7 +24,8 @@ constexpr int64_t kMostSlots = int64_t{1} << 46;  // sums below cannot overflow
 class Walk {
  public:
   Walk(std::shared_ptr<arrow::Array> column, const Leaf& leaf, bool owned)
-      : leaf_(leaf), owned_(owned), array_(std::move(column)), segments_{{0, array_->length()}}, slots_(array_->length()) {}
+      : leaf_(leaf), owned_(owned), array_(std::move(column)), segments_{{0, array_->length()}},
+        slots_(array_->length()) {}
 
   Result<FlatLeaf> run() {
     bool in_tensor = false;
@@ -59,6 +60,7 @@ class Walk {
   Status add_validity();
   template <typename Test>
   Status mark(Test is_null);
+  Status add_bitmap();
   Status member(const Step& step);
   Status fixed();
   Status list();
@@ -67,8 +69,7 @@ class Walk {
   Status elements();
   Status strings();
   Status contiguous_strings();
-  template <typename Offset>
-  bool one_run(const Offset* offsets, int64_t end) const;
+  Status copied_strings();
 
   const Leaf& leaf_;
   const bool owned_;
@@ -107,10 +108,20 @@ Status Walk::add_validity() {
         return entry >= 0 && entry < entries.length() && entries.IsNull(entry);
       }));
   }
-  if (array_->null_count() == 0 || array_->null_bitmap_data() == nullptr) return {};
+  return array_->null_count() == 0 || array_->null_bitmap_data() == nullptr ? Status() : add_bitmap();
+}
+
+Status Walk::add_bitmap() {
   const uint8_t* bits = array_->null_bitmap_data();
   const int64_t offset = array_->offset();
-  return mark([=](int64_t place) { return !arrow::bit_util::GetBit(bits, offset + place); });
+  if (!valid_.empty()) return mark([=](int64_t place) { return !arrow::bit_util::GetBit(bits, offset + place); });
+  FOREBAY_ASSIGN(valid_, take_memory(static_cast<size_t>(slots_)));
+  uint8_t* to = valid_.data();
+  for (const Segment& segment : segments_) {
+    unpack_bits(bits, offset + segment.start, segment.length, to);
+    to += segment.length;
+  }
+  return {};
 }
 
 Status Walk::member(const Step& step) {
@@ -124,12 +135,12 @@ Status Walk::member(const Step& step) {
 
 // A tensor's slots become its elements.
 Status Walk::fixed() {
-  if (array_->type_id() != Type::FIXED_SIZE_LIST) return corrupt("is no fixed-size list where the table's schema says so");
+  if (array_->type_id() != Type::FIXED_SIZE_LIST)
+    return corrupt("is no fixed-size list where the table's schema says so");
   const auto& lists = static_cast<const arrow::FixedSizeListArray&>(*array_);
   const int64_t length = lists.value_length();
   if (slots_ > kMostSlots / length) return corrupt("has more elements than can be");
-  for (Segment& segment : segments_)
-    segment = {lists.value_offset(segment.start), segment.length * length};
+  for (Segment& segment : segments_) segment = {lists.value_offset(segment.start), segment.length * length};
   if (!valid_.empty()) {
     FOREBAY_ASSIGN(Buffer wider, take_memory(static_cast<size_t>(slots_ * length)));
     for (int64_t slot = 0; slot < slots_; ++slot)
@@ -183,11 +194,13 @@ Status Walk::list() {
     case Type::LIST:
     case Type::MAP: {
       const auto& lists = static_cast<const arrow::ListArray&>(*array_);
-      return descend([&lists](int64_t i) { return Range(lists.value_offset(i), lists.value_offset(i + 1)); }, lists.values());
+      return descend([&lists](int64_t i) { return Range(lists.value_offset(i), lists.value_offset(i + 1)); },
+                     lists.values());
     }
     case Type::LARGE_LIST: {
       const auto& lists = static_cast<const arrow::LargeListArray&>(*array_);
-      return descend([&lists](int64_t i) { return Range(lists.value_offset(i), lists.value_offset(i + 1)); }, lists.values());
+      return descend([&lists](int64_t i) { return Range(lists.value_offset(i), lists.value_offset(i + 1)); },
+                     lists.values());
     }
     case Type::LIST_VIEW: {
       const auto& lists = static_cast<const arrow::ListViewArray&>(*array_);
@@ -209,15 +222,29 @@ Status Walk::list() {
     }
     case Type::FIXED_SIZE_LIST: {
       const auto& lists = static_cast<const arrow::FixedSizeListArray&>(*array_);
-      return descend([&lists](int64_t i) { return Range(lists.value_offset(i), lists.value_offset(i + 1)); }, lists.values());
+      return descend([&lists](int64_t i) { return Range(lists.value_offset(i), lists.value_offset(i + 1)); },
+                     lists.values());
     }
     default: return corrupt("is no list where the table's schema says so");
   }
 }
 
+// Without branches, so that it costs the same wherever the nulls are.
+template <typename T>
+void fill_with(const Buffer& valid, const std::string& fill, uint8_t* values) {
+  T value, *out = reinterpret_cast<T*>(values);
+  std::memcpy(&value, fill.data(), sizeof value);
+  const uint8_t* there = valid.data();
+  const size_t count = valid.size();
+  for (size_t slot = 0; slot < count; ++slot) out[slot] = there[slot] != 0 ? out[slot] : value;
+}
+
 void fill_nulls(const Buffer& valid, const std::string& fill, uint8_t* values) {
-  for (size_t slot = 0; slot < valid.size(); ++slot) {
-    if (valid.data()[slot] == 0) std::memcpy(values + slot * fill.size(), fill.data(), fill.size());
+  switch (fill.size()) {
+    case 1: return fill_with<uint8_t>(valid, fill, values);
+    case 2: return fill_with<uint16_t>(valid, fill, values);
+    case 4: return fill_with<uint32_t>(valid, fill, values);
+    default: return fill_with<uint64_t>(valid, fill, values);
   }
 }
 
@@ -238,7 +265,7 @@ Status Walk::elements() {
 
 /// Strings that lie in one run are a view of it; so only their offsets are made.
 Status Walk::strings() {
-  if (segments_.size() <= 1 && valid_.empty()) {
+  if (segments_.size() <= 1 && (valid_.empty() || leaf_.nulls.bytes.empty())) {
     switch (array_->type_id()) {
       case Type::STRING:
       case Type::BINARY:
@@ -247,9 +274,14 @@ Status Walk::strings() {
       default: break;
     }
   }
+  return copied_strings();
+}
+
+Status Walk::copied_strings() {
   FOREBAY_ASSIGN(const StringViews views, StringViews::of(*array_));
   FOREBAY_ASSIGN(Buffer offsets, take_memory(static_cast<size_t>(slots_ + 1) * sizeof(int64_t)));
-  const std::span<const uint8_t> fill(reinterpret_cast<const uint8_t*>(leaf_.nulls.bytes.data()), leaf_.nulls.bytes.size());
+  const std::span<const uint8_t> fill(reinterpret_cast<const uint8_t*>(leaf_.nulls.bytes.data()),
+                                      leaf_.nulls.bytes.size());
   const auto each = [&](auto&& visit) {
     int64_t slot = 0;
     for (const Segment& segment : segments_) {
@@ -288,7 +320,10 @@ Status Walk::contiguous_strings() {
     to[0] = 0;
     for (int64_t i = 0; i < slots_; ++i) {
       to[i + 1] = from[begin + i + 1] - first;
-      rises = rises && to[i + 1] >= to[i];
+      rises = rises & (to[i + 1] >= to[i]);
+    }
+    for (size_t i = 0; i < valid_.size(); ++i) {
+      if (valid_.data()[i] == 0 && to[i + 1] != to[i]) return copied_strings();  // a null with bytes behind it
     }
     if (!rises || first + to[slots_] > size) return corrupt("a string lies outside of the memory of its column");
     if (to[slots_] > 0)

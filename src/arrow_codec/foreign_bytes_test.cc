@@ -75,12 +75,14 @@ void damage_everywhere(const TableCodec& codec, const std::string& file, uint32_
 }
 
 std::shared_ptr<arrow::Table> varied_table() {
-  const auto point = arrow::struct_({arrow::field("x", arrow::float32()), arrow::field("y", arrow::list(arrow::int16()))});
+  const auto point =
+      arrow::struct_({arrow::field("x", arrow::float32()), arrow::field("y", arrow::list(arrow::int16()))});
   return table_of({
       {"i", from_json(arrow::int64(), "[1, null, 3, 4, 5, 6]")},
       {"t", from_json(arrow::utf8(), R"(["a", "bcd", null, "", "e", "a longer text for views"])")},
       {"v", from_json(arrow::fixed_size_list(arrow::int32(), 2), "[[1, 2], null, [3, 4], [5, 6], [7, 8], [9, 10]]")},
-      {"l", from_json(arrow::list(arrow::list(arrow::float64())), "[[[1, 2], [3]], null, [], [[4]], [[], [5]], [[6]]]")},
+      {"l",
+       from_json(arrow::list(arrow::list(arrow::float64())), "[[[1, 2], [3]], null, [], [[4]], [[], [5]], [[6]]]")},
       {"p", from_json(arrow::list(point), R"([[{"x": 1, "y": [1, 2]}], [], null, [{"x": 2, "y": []}], [null], []])")},
       {"s", from_json(arrow::list(arrow::utf8()), R"([["a"], [], null, ["b", null], ["c"], []])")},
       {"b", from_json(arrow::boolean(), "[true, false, null, true, false, true]")},
@@ -93,13 +95,20 @@ TEST(ForeignBytes, DamageAnywhereInAParquetFileIsToldOrHarmless) {
 }
 
 TEST(ForeignBytes, DamageAnywhereInAnArrowFileIsToldOrHarmless) {
-  const auto words = arrow::json::DictArrayFromJSONString(arrow::dictionary(arrow::int32(), arrow::utf8()), "[1, 0, null, 1, 1, 0]", R"(["a", "bcd"])").ValueOrDie();
+  const auto words = arrow::json::DictArrayFromJSONString(arrow::dictionary(arrow::int32(), arrow::utf8()),
+                                                          "[1, 0, null, 1, 1, 0]", R"(["a", "bcd"])")
+                         .ValueOrDie();
   auto table = varied_table();
-  table = table->AddColumn(0, arrow::field("d", words->type()), std::make_shared<arrow::ChunkedArray>(words)).ValueOrDie();
-  const auto views = from_json(arrow::utf8_view(), R"(["a", null, "a longer text that is not inline", "", "another text that is not inline", "b"])");
-  table = table->AddColumn(1, arrow::field("w", views->type()), std::make_shared<arrow::ChunkedArray>(views)).ValueOrDie();
+  table =
+      table->AddColumn(0, arrow::field("d", words->type()), std::make_shared<arrow::ChunkedArray>(words)).ValueOrDie();
+  const auto views =
+      from_json(arrow::utf8_view(),
+                R"(["a", null, "a longer text that is not inline", "", "another text that is not inline", "b"])");
+  table =
+      table->AddColumn(1, arrow::field("w", views->type()), std::make_shared<arrow::ChunkedArray>(views)).ValueOrDie();
   const auto ranges = from_json(arrow::list_view(arrow::int64()), "[[1, 2], null, [], [3], [4, 5, 6], []]");
-  table = table->AddColumn(2, arrow::field("r", ranges->type()), std::make_shared<arrow::ChunkedArray>(ranges)).ValueOrDie();
+  table = table->AddColumn(2, arrow::field("r", ranges->type()), std::make_shared<arrow::ChunkedArray>(ranges))
+              .ValueOrDie();
   damage_everywhere(arrow_codecs().arrow_file(), as_arrow_file(*table, 3), 3);
   damage_everywhere(arrow_codecs().arrow_file(), as_arrow_file(*table, 6, arrow::Compression::ZSTD), 4);
 }
@@ -129,7 +138,8 @@ TEST(ForeignBytes, MoreMemoryThanThePlanSaidIsAskedForBeforeItIsTaken) {
 
 TEST(ForeignBytes, WhatIsNoTableIsSaidToBeNone) {
   for (const TableCodec* codec : {&arrow_codecs().parquet(), &arrow_codecs().arrow_file()}) {
-    for (const std::string& text : {std::string(), std::string("x"), std::string(1000, '\0'), std::string("a,b\n1,2\n3,4\n5,6\n7,8\n")}) {
+    for (const std::string& text :
+         {std::string(), std::string("x"), std::string(1000, '\0'), std::string("a,b\n1,2\n3,4\n5,6\n7,8\n")}) {
       const auto opened = open_table(*codec, text);
       ASSERT_FALSE(opened.ok());
       EXPECT_EQ(opened.status().code(), Code::kCorrupt);

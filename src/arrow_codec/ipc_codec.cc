@@ -25,11 +25,13 @@ Result<IpcFooter> footer_of(std::span<const uint8_t> tail, uint64_t file_size, u
 Result<uint64_t> IpcCodec::index_bytes(std::span<const uint8_t> tail, uint64_t file_size) const {
   const uint8_t* end = tail.data() + tail.size();
   if (tail.size() < kEndBytes || std::memcmp(end - 6, "ARROW1", 6) != 0)
-    return corrupt("is no Arrow file, or it was cut off: it does not end with ARROW1 (streams without an index are not read)");
+    return corrupt(
+        "is no Arrow file, or it was cut off: it does not end with ARROW1 (streams without an index are not read)");
   int32_t length = 0;
   std::memcpy(&length, end - kEndBytes, sizeof length);
   if (length <= 0 || file_size < kEndBytes || static_cast<uint64_t>(length) > file_size - kEndBytes)
-    return corrupt(fmt::format("the footer of the Arrow file claims to be {} bytes long, in a file of {}", length, file_size));
+    return corrupt(
+        fmt::format("the footer of the Arrow file claims to be {} bytes long, in a file of {}", length, file_size));
   return static_cast<uint64_t>(length) + kEndBytes;
 }
 
@@ -38,7 +40,8 @@ Result<std::vector<ByteRange>> IpcCodec::index_ranges(std::span<const uint8_t> t
   FOREBAY_ASSIGN(const IpcFooter footer, footer_of(tail, file_size, bytes));
   std::vector<ByteRange> ranges;
   for (const IpcBlock& block : footer.batches) ranges.push_back({block.offset, block.head_bytes});
-  for (const IpcBlock& block : footer.dictionaries) ranges.push_back({block.offset, block.head_bytes + block.body_bytes});
+  for (const IpcBlock& block : footer.dictionaries)
+    ranges.push_back({block.offset, block.head_bytes + block.body_bytes});
   return sorted_apart(std::move(ranges));
 }
 

@@ -113,7 +113,8 @@ Status IpcTable::read_batches(const IpcFooter& footer, const arrow::Schema& sche
 
 Result<IpcTable::Batch> IpcTable::read_batch(const IpcBlock& block, const arrow::Schema& schema) const {
   PieceFile file(index_, file_size_);
-  FOREBAY_ASSIGN_ARROW(const auto bytes, file.ReadAt(static_cast<int64_t>(block.offset), static_cast<int64_t>(block.head_bytes)), kWhat);
+  FOREBAY_ASSIGN_ARROW(const auto bytes,
+                       file.ReadAt(static_cast<int64_t>(block.offset), static_cast<int64_t>(block.head_bytes)), kWhat);
   FOREBAY_ASSIGN(const IpcBatchHead head,
                  read_ipc_batch_head({bytes->data(), static_cast<size_t>(bytes->size())}, block.body_bytes));
   const uint64_t body = block.offset + block.head_bytes;

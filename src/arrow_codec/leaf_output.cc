@@ -100,8 +100,10 @@ Result<ColumnValues> output_values(const FlatLeaf& flat, const Leaf& leaf, const
 }
 
 Status note_nulls(const FlatLeaf& flat, const Leaf& leaf, std::map<int64_t, Status>& bad) {
-  const Status reason = corrupt(fmt::format("the column '{}' is null here; give null= a value, or fb.NULL_MASK", leaf.name));
-  Status in_list = corrupt(fmt::format("the column '{}' has a null inside its list here; give null= a value, or fb.NULL_MASK", leaf.name));
+  const Status reason =
+      corrupt(fmt::format("the column '{}' is null here; give null= a value, or fb.NULL_MASK", leaf.name));
+  Status in_list = corrupt(
+      fmt::format("the column '{}' has a null inside its list here; give null= a value, or fb.NULL_MASK", leaf.name));
   for (size_t level = 0; level < flat.valid.size(); ++level) {
     FOREBAY_RETURN_IF_ERROR(each_null_row(flat, leaf, level, [&](int64_t row) -> Status {
       const auto [place, is_new] = bad.try_emplace(row, level == 0 ? reason : in_list);
@@ -132,7 +134,8 @@ Result<FlatLeaf> join(const std::vector<FlatLeaf>& parts) {
     std::memset(valid.data(), 1, valid.size());
     size_t at = 0;
     for (const FlatLeaf& part : parts) {
-      if (!part.valid[level].empty()) std::memcpy(valid.data() + at, part.valid[level].data(), part.valid[level].size());
+      if (!part.valid[level].empty())
+        std::memcpy(valid.data() + at, part.valid[level].data(), part.valid[level].size());
       at += static_cast<size_t>(part.slots[level]);
     }
     all.valid.push_back(std::move(valid));

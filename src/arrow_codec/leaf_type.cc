@@ -11,11 +11,46 @@ namespace {
 Result<LeafType> tensor(DType dtype) { return LeafType{FieldKind::kTensor, dtype}; }
 Result<LeafType> strings(FieldKind kind) { return LeafType{kind, DType::kUint8}; }
 
+int64_t ticks_per_day(arrow::TimeUnit::type unit) {
+  constexpr int64_t kSeconds = 86'400;
+  switch (unit) {
+    case arrow::TimeUnit::SECOND: return kSeconds;
+    case arrow::TimeUnit::MILLI: return kSeconds * 1'000;
+    case arrow::TimeUnit::MICRO: return kSeconds * 1'000'000;
+    case arrow::TimeUnit::NANO: return kSeconds * 1'000'000'000;
+  }
+  return 0;
+}
+
+std::optional<TableFile::TimeType> time_type(const arrow::DataType& type) {
+  using arrow::Type;
+  switch (type.id()) {
+    case Type::DATE32: return TableFile::TimeType{1, true};
+    case Type::DATE64: return TableFile::TimeType{ticks_per_day(arrow::TimeUnit::MILLI), true};
+    case Type::TIMESTAMP:
+      return TableFile::TimeType{ticks_per_day(static_cast<const arrow::TimestampType&>(type).unit()), true};
+    case Type::TIME32:
+    case Type::TIME64:
+      return TableFile::TimeType{ticks_per_day(static_cast<const arrow::TimeType&>(type).unit()), false};
+    case Type::DURATION:
+      return TableFile::TimeType{ticks_per_day(static_cast<const arrow::DurationType&>(type).unit()), false};
+    case Type::DICTIONARY:
+      return time_type(*storage_type(static_cast<const arrow::DictionaryType&>(type).value_type()));
+    default: return std::nullopt;
+  }
+}
+
 }  // namespace
 
 std::shared_ptr<arrow::DataType> storage_type(std::shared_ptr<arrow::DataType> type) {
   while (type->id() == arrow::Type::EXTENSION) type = static_cast<const arrow::ExtensionType&>(*type).storage_type();
   return type;
+}
+
+std::optional<TableFile::TimeType> time_type(const TablePlan& plan, size_t field) {
+  const Output& output = plan.outputs[field];
+  if (output.role != Output::Role::kValues) return std::nullopt;
+  return time_type(*storage_type(plan.leaves[output.leaf].type));
 }
 
 Result<LeafType> leaf_type(const arrow::DataType& type) {

@@ -90,8 +90,8 @@ Result<LeafValues> gathered(const arrow::DictionaryArray& array, std::span<const
   return out;
 }
 
-Result<LeafValues> from_dictionary(const arrow::DictionaryArray& array, std::span<const Segment> segments, int64_t count,
-                                   DType dtype) {
+Result<LeafValues> from_dictionary(const arrow::DictionaryArray& array, std::span<const Segment> segments,
+                                   int64_t count, DType dtype) {
   const arrow::Array& dictionary = *array.dictionary();
   const Segment all{0, dictionary.length()};
   FOREBAY_ASSIGN(const LeafValues values, leaf_values(dictionary, {&all, 1}, dictionary.length(), dtype, false));
@@ -105,6 +105,19 @@ Result<LeafValues> from_dictionary(const arrow::DictionaryArray& array, std::spa
 
 }  // namespace
 
+void unpack_bits(const uint8_t* bits, int64_t first, int64_t count, uint8_t* out) {
+  int64_t at = first;
+  const int64_t end = first + count;
+  for (; at < end && at % 8 != 0; ++at) *out++ = arrow::bit_util::GetBit(bits, at) ? 1 : 0;
+  for (; at + 8 <= end; at += 8, out += 8) {
+    // Byte i keeps bit i of its copy; adding 0x7f carries any bit to the top of its byte.
+    const uint64_t kept = (bits[at / 8] * 0x0101010101010101u) & 0x8040201008040201u;
+    const uint64_t bytes = ((kept + 0x7f7f7f7f7f7f7f7fu) >> 7) & 0x0101010101010101u;
+    std::memcpy(out, &bytes, sizeof bytes);
+  }
+  for (; at < end; ++at) *out++ = arrow::bit_util::GetBit(bits, at) ? 1 : 0;
+}
+
 Result<LeafValues> leaf_values(const arrow::Array& array, std::span<const Segment> segments, int64_t count, DType dtype,
                                bool owned) {
   if (count == 0) return LeafValues{};
@@ -114,10 +127,13 @@ Result<LeafValues> leaf_values(const arrow::Array& array, std::span<const Segmen
       return leaf_values(*static_cast<const arrow::ExtensionArray&>(array).storage(), segments, count, dtype, owned);
     case Type::NA: return computed<double>(segments, count, [](int64_t) { return 0.0; });
     case Type::BOOL: {
-      const uint8_t* bits = data.buffers[1]->data();
-      return computed<uint8_t>(segments, count, [&](int64_t place) -> uint8_t {
-        return arrow::bit_util::GetBit(bits, data.offset + place) ? 1 : 0;
-      });
+      FOREBAY_ASSIGN(Buffer out, take_memory(static_cast<size_t>(count)));
+      uint8_t* to = out.data();
+      for (const Segment& segment : segments) {
+        unpack_bits(data.buffers[1]->data(), data.offset + segment.start, segment.length, to);
+        to += segment.length;
+      }
+      return LeafValues{std::move(out), true};
     }
     case Type::DATE32:
     case Type::TIME32: {

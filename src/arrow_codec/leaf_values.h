@@ -30,6 +30,9 @@ struct LeafValues {
 Result<LeafValues> leaf_values(const arrow::Array& array, std::span<const Segment> segments, int64_t count, DType dtype,
                                bool owned);
 
+/// Bits `first` and following, `count` of them, as bytes 0 and 1.
+void unpack_bits(const uint8_t* bits, int64_t first, int64_t count, uint8_t* out);
+
 /// All strings of an array without its nulls; those lie in the array's memory. Null strings are empty.
 class StringViews {
  public:

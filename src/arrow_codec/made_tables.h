@@ -49,7 +49,8 @@ inline std::string as_arrow_file(const arrow::Table& table, int64_t rows_a_batch
                                  arrow::Compression::type compression = arrow::Compression::UNCOMPRESSED) {
   auto out = arrow::io::BufferOutputStream::Create().ValueOrDie();
   auto options = arrow::ipc::IpcWriteOptions::Defaults();
-  if (compression != arrow::Compression::UNCOMPRESSED) options.codec = arrow::util::Codec::Create(compression).ValueOrDie();
+  if (compression != arrow::Compression::UNCOMPRESSED)
+    options.codec = arrow::util::Codec::Create(compression).ValueOrDie();
   options.unify_dictionaries = true;  // a file has one dictionary a column
   auto writer = arrow::ipc::MakeFileWriter(out, table.schema(), options).ValueOrDie();
   EXPECT_TRUE(writer->WriteTable(table, rows_a_batch).ok());

@@ -39,7 +39,8 @@ Result<std::shared_ptr<const TableFile>> MemoryTable::of_stream(void* stream, co
   if (stream == nullptr) return invalid_argument("no table was given: the stream is null");
   std::shared_ptr<MemoryTable> table(new MemoryTable);
   try {
-    FOREBAY_ASSIGN_ARROW(const auto reader, arrow::ImportRecordBatchReader(static_cast<ArrowArrayStream*>(stream)), kWhat);
+    FOREBAY_ASSIGN_ARROW(const auto reader, arrow::ImportRecordBatchReader(static_cast<ArrowArrayStream*>(stream)),
+                         kWhat);
     FOREBAY_ASSIGN(table->plan_, plan_table(*reader->schema(), nulls));
     while (true) {
       FOREBAY_ASSIGN_ARROW(const auto batch, reader->Next(), kWhat);

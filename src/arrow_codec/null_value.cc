@@ -79,9 +79,10 @@ Result<std::optional<std::string>> null_bytes(const NullPolicy::Value& value, co
   if (truth) return std::optional<std::string>(bytes_of(static_cast<uint8_t>(std::get<bool>(value))));
   std::optional<std::string> bytes = number_bytes(leaf.dtype, value);
   if (!bytes)
-    return invalid_argument(fmt::format("null={}: the value does not fit the column '{}', which is {}; give that column a value of its "
-                                        "own, or take fb.NULL_MASK",
-                                        value_text(value), leaf.name, dtype_name(leaf.dtype)));
+    return invalid_argument(
+        fmt::format("null={}: the value does not fit the column '{}', which is {}; give that column a value of its "
+                    "own, or take fb.NULL_MASK",
+                    value_text(value), leaf.name, dtype_name(leaf.dtype)));
   return bytes;
 }
 

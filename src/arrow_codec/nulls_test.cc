@@ -41,20 +41,22 @@ TEST(Nulls, AreErrorsOfTheirRowsUnlessSomethingElseIsSaid) {
 
 TEST(Nulls, InsideOfListsAndStructsCountAsWell) {
   const auto point = arrow::struct_({field("x", arrow::int32())});
-  const auto columns = through_parquet({{"l", from_json(arrow::list(arrow::int32()), "[[1], [2, null], [], null, [3], [4]]")},
-                                        {"p", from_json(point, R"([{"x": 1}, {"x": 1}, {"x": 1}, {"x": 1}, null, {"x": null}])")}},
-                                       {});
+  const auto columns =
+      through_parquet({{"l", from_json(arrow::list(arrow::int32()), "[[1], [2, null], [], null, [3], [4]]")},
+                       {"p", from_json(point, R"([{"x": 1}, {"x": 1}, {"x": 1}, {"x": 1}, null, {"x": null}])")}},
+                      {});
   ASSERT_TRUE(columns.ok()) << columns.status().to_string();
   EXPECT_EQ(bad(*columns), (std::vector<int64_t>{1, 3, 4, 5}));
   EXPECT_NE(columns->bad_rows->at(5).message().find("'p.x'"), std::string::npos);
 }
 
 TEST(Nulls, GetTheValueThatWasGivenInTheTypeOfTheColumn) {
-  const auto columns = through_parquet({{"i", from_json(arrow::int16(), "[1, null]")},
-                                        {"h", from_json(arrow::float16(), "[1, null]")},
-                                        {"l", from_json(arrow::list(arrow::float64()), "[[1, null], null]")},
-                                        {"v", from_json(arrow::fixed_size_list(arrow::uint8(), 2), "[[1, null], null]")}},
-                                       null_value(int64_t{7}));
+  const auto columns =
+      through_parquet({{"i", from_json(arrow::int16(), "[1, null]")},
+                       {"h", from_json(arrow::float16(), "[1, null]")},
+                       {"l", from_json(arrow::list(arrow::float64()), "[[1, null], null]")},
+                       {"v", from_json(arrow::fixed_size_list(arrow::uint8(), 2), "[[1, null], null]")}},
+                      null_value(int64_t{7}));
   ASSERT_TRUE(columns.ok()) << columns.status().to_string();
   EXPECT_EQ(bad(*columns), std::vector<int64_t>());
   EXPECT_EQ(values<int16_t>(*columns, "i"), (std::vector<int16_t>{1, 7}));
@@ -70,9 +72,9 @@ TEST(Nulls, MayBecomeNaNOnlyWhereThatWasAskedFor) {
 }
 
 TEST(Nulls, OfAnotherKindThanTheGeneralValueStayErrors) {
-  const auto columns = through_parquet({{"t", from_json(arrow::utf8(), R"(["a", null, "c"])")},
-                                        {"i", from_json(arrow::int32(), "[null, 2, 3]")}},
-                                       null_value(int64_t{0}));
+  const auto columns = through_parquet(
+      {{"t", from_json(arrow::utf8(), R"(["a", null, "c"])")}, {"i", from_json(arrow::int32(), "[null, 2, 3]")}},
+      null_value(int64_t{0}));
   ASSERT_TRUE(columns.ok()) << columns.status().to_string();
   EXPECT_EQ(bad(*columns), (std::vector<int64_t>{1}));
 }
@@ -93,14 +95,16 @@ TEST(Nulls, OfAColumnGetTheColumnsOwnValueFirst) {
 
 void expect_refused(const std::shared_ptr<arrow::DataType>& type, const std::string& json, const NullPolicy& nulls,
                     const std::string& says) {
-  const auto opened = open_table(arrow_codecs().parquet(), as_parquet(*table_of({{"c", from_json(type, json)}})), nulls);
+  const auto opened =
+      open_table(arrow_codecs().parquet(), as_parquet(*table_of({{"c", from_json(type, json)}})), nulls);
   ASSERT_FALSE(opened.ok()) << says;
   EXPECT_EQ(opened.status().code(), Code::kInvalidArgument);
   EXPECT_NE(opened.status().message().find(says), std::string::npos) << opened.status().message();
 }
 
 TEST(Nulls, ThatTheColumnCannotHoldAreRefusedWhenTheTableIsOpened) {
-  expect_refused(arrow::uint8(), "[1]", null_value(int64_t{-1}), "null=-1: the value does not fit the column 'c', which is uint8");
+  expect_refused(arrow::uint8(), "[1]", null_value(int64_t{-1}),
+                 "null=-1: the value does not fit the column 'c', which is uint8");
   expect_refused(arrow::int8(), "[1]", null_value(int64_t{128}), "null=128");
   expect_refused(arrow::int32(), "[1]", null_value(0.5), "null=0.5");
   expect_refused(arrow::boolean(), "[true]", null_value(int64_t{2}), "null=2");

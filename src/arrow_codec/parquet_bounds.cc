@@ -47,7 +47,8 @@ void set_bounds(const parquet::Statistics& statistics, const Leaf& leaf, FieldBo
     case parquet::Type::INT64:
       return set<parquet::Int64Type>(statistics, out, [&](int64_t value) { return integer(leaf.dtype, value); });
     case parquet::Type::FLOAT: return set<parquet::FloatType>(statistics, out, [](float value) { return real(value); });
-    case parquet::Type::DOUBLE: return set<parquet::DoubleType>(statistics, out, [](double value) { return real(value); });
+    case parquet::Type::DOUBLE:
+      return set<parquet::DoubleType>(statistics, out, [](double value) { return real(value); });
     case parquet::Type::BYTE_ARRAY: return set<parquet::ByteArrayType>(statistics, out, text);
     default: return;
   }
@@ -92,7 +93,8 @@ FieldBounds ParquetTable::bounds(int64_t group, size_t field) const {
     const auto statistics = footer_->RowGroup(static_cast<int>(group))->ColumnChunk(leaf.number)->statistics();
     if (statistics == nullptr) return out;
     if (statistics->HasNullCount() && statistics->null_count() >= 0) out.nulls = statistics->null_count();
-    if (statistics->HasMinMax() && comparable(*footer_->schema()->Column(leaf.number), leaf)) set_bounds(*statistics, leaf, out);
+    if (statistics->HasMinMax() && comparable(*footer_->schema()->Column(leaf.number), leaf))
+      set_bounds(*statistics, leaf, out);
   } catch (const std::exception&) {
     return {};  // statistics that cannot be read bound nothing
   }

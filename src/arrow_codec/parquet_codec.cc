@@ -15,8 +15,8 @@ namespace forebay {
 
 namespace {
 
-constexpr uint64_t kEndBytes = 8;        // length of the footer and the magic word
-constexpr uint64_t kSmallestFile = 12;   // and the magic word at the beginning
+constexpr uint64_t kEndBytes = 8;       // length of the footer and the magic word
+constexpr uint64_t kSmallestFile = 12;  // and the magic word at the beginning
 constexpr std::string_view kWhat = "the footer of the Parquet file";
 
 }  // namespace
@@ -27,7 +27,8 @@ Result<uint64_t> ParquetCodec::index_bytes(std::span<const uint8_t> tail, uint64
   const uint8_t* end = tail.data() + tail.size();
   if (std::memcmp(end - 4, "PARE", 4) == 0)
     return unsupported("the footer of the Parquet file is encrypted; Forebay holds no keys");
-  if (std::memcmp(end - 4, "PAR1", 4) != 0) return corrupt("is no Parquet file, or it was cut off: it does not end with PAR1");
+  if (std::memcmp(end - 4, "PAR1", 4) != 0)
+    return corrupt("is no Parquet file, or it was cut off: it does not end with PAR1");
   uint32_t length = 0;
   std::memcpy(&length, end - kEndBytes, sizeof length);
   if (length == 0 || length > file_size - kSmallestFile)
@@ -42,7 +43,8 @@ Result<std::shared_ptr<const TableFile>> ParquetCodec::open(Buffer tail, uint64_
   const auto length = static_cast<int64_t>(bytes - kEndBytes);
   try {
     parquet::ReaderProperties properties;
-    const auto most = static_cast<int32_t>(std::min<int64_t>(length, INT32_MAX));  // of anything that is counted in there
+    const auto most =
+        static_cast<int32_t>(std::min<int64_t>(length, INT32_MAX));  // of anything that is counted in there
     properties.set_thrift_string_size_limit(most);
     properties.set_thrift_container_size_limit(most);
     auto footer = parquet::FileMetaData::Make(tail.data() + (tail.size() - bytes), length, properties);

@@ -70,7 +70,8 @@ uint64_t ParquetTable::transient_bytes(const Group& group, std::span<const size_
   return most;
 }
 
-Status ParquetTable::check_pages(const Group& group, std::span<const size_t> leaves, std::span<const Piece> pieces) const {
+Status ParquetTable::check_pages(const Group& group, std::span<const size_t> leaves,
+                                 std::span<const Piece> pieces) const {
   const auto number = static_cast<int>(&group - groups_.data());
   for (const size_t i : leaves) {
     const Chunk& chunk = group.chunks[i];
@@ -80,7 +81,8 @@ Status ParquetTable::check_pages(const Group& group, std::span<const size_t> lea
     const auto pages = reader->RowGroup(number)->GetColumnPageReader(plan_.leaves[i].number);
     const int64_t counted = count_values(*pages);
     if (counted != static_cast<int64_t>(chunk.values))
-      return corrupt(fmt::format("the column '{}': {} values are claimed, the pages hold {}", plan_.leaves[i].name, chunk.values, counted));
+      return corrupt(fmt::format("the column '{}': {} values are claimed, the pages hold {}", plan_.leaves[i].name,
+                                 chunk.values, counted));
   }
   return {};
 }

@@ -32,14 +32,14 @@ uint64_t saturating_plus(uint64_t a, uint64_t b) {
 
 }  // namespace
 
-Result<std::shared_ptr<const TableFile>> ParquetTable::open(std::shared_ptr<parquet::FileMetaData> footer, uint64_t file_size,
-                                                            const NullPolicy& nulls) {
+Result<std::shared_ptr<const TableFile>> ParquetTable::open(std::shared_ptr<parquet::FileMetaData> footer,
+                                                            uint64_t file_size, const NullPolicy& nulls) {
   std::shared_ptr<ParquetTable> table(new ParquetTable);
   table->footer_ = std::move(footer);
   table->file_size_ = file_size;
   parquet::arrow::SchemaManifest manifest;
-  const auto status = parquet::arrow::SchemaManifest::Make(table->footer_->schema(), table->footer_->key_value_metadata(),
-                                                           parquet::ArrowReaderProperties(false), &manifest);
+  const auto status = parquet::arrow::SchemaManifest::Make(
+      table->footer_->schema(), table->footer_->key_value_metadata(), parquet::ArrowReaderProperties(false), &manifest);
   if (!status.ok()) return from_arrow(status, "the schema of the Parquet file");
   arrow::FieldVector columns;
   for (const auto& field : manifest.schema_fields) columns.push_back(field.field);
@@ -51,7 +51,8 @@ Result<std::shared_ptr<const TableFile>> ParquetTable::open(std::shared_ptr<parq
 Status ParquetTable::read_groups() {
   int64_t sum = 0;
   for (const Leaf& leaf : plan_.leaves) {
-    if (leaf.number >= footer_->num_columns()) return corrupt("the schema of the Parquet file has columns without an end");
+    if (leaf.number >= footer_->num_columns())
+      return corrupt("the schema of the Parquet file has columns without an end");
   }
   for (int i = 0; i < footer_->num_row_groups(); ++i) {
     const auto metadata = footer_->RowGroup(i);
@@ -60,11 +61,13 @@ Status ParquetTable::read_groups() {
     if (group.rows < 0 || __builtin_add_overflow(sum, group.rows, &sum))
       return corrupt(fmt::format("row group {} claims {} rows", i, group.rows));
     if (metadata->num_columns() != footer_->num_columns())
-      return corrupt(fmt::format("row group {} has {} columns, the schema {}", i, metadata->num_columns(), footer_->num_columns()));
+      return corrupt(fmt::format("row group {} has {} columns, the schema {}", i, metadata->num_columns(),
+                                 footer_->num_columns()));
     for (const Leaf& leaf : plan_.leaves) {
       auto chunk = read_chunk(*metadata, leaf);
       if (!chunk.ok())
-        return Status(chunk.status().code(), fmt::format("row group {}, the column '{}': {}", i, leaf.name, chunk.status().message()));
+        return Status(chunk.status().code(),
+                      fmt::format("row group {}, the column '{}': {}", i, leaf.name, chunk.status().message()));
       group.chunks.push_back(*chunk);
     }
     groups_.push_back(std::move(group));
@@ -115,8 +118,7 @@ std::vector<size_t> ParquetTable::leaves_of(std::span<const size_t> fields) cons
 
 std::vector<ByteRange> ParquetTable::ranges(int64_t group, std::span<const size_t> fields) const {
   std::vector<ByteRange> all;
-  for (const size_t leaf : leaves_of(fields))
-    all.push_back(groups_[static_cast<size_t>(group)].chunks[leaf].range);
+  for (const size_t leaf : leaves_of(fields)) all.push_back(groups_[static_cast<size_t>(group)].chunks[leaf].range);
   return sorted_apart(std::move(all));
 }
 
@@ -129,7 +131,8 @@ uint64_t ParquetTable::decoded_bytes(const Group& group, size_t field) const {
   switch (output.role) {
     case Output::Role::kValues:
       if (leaf.strings()) return saturating_plus(chunk.string_bytes, offsets);
-      if (leaf.lists == 0) return saturating_times(saturating_times(rows, static_cast<uint64_t>(leaf.elements())), dtype_size(leaf.dtype));
+      if (leaf.lists == 0)
+        return saturating_times(saturating_times(rows, static_cast<uint64_t>(leaf.elements())), dtype_size(leaf.dtype));
       return saturating_plus(saturating_times(chunk.values, dtype_size(leaf.dtype)), offsets);
     case Output::Role::kLengths: return saturating_plus(saturating_times(chunk.values, sizeof(int32_t)), offsets);
     case Output::Role::kValid: return rows;

@@ -15,16 +15,21 @@ namespace forebay {
 class ParquetTable final : public TableFile {
  public:
   /// Checks all that the footer claims against `file_size` and against itself.
-  static Result<std::shared_ptr<const TableFile>> open(std::shared_ptr<parquet::FileMetaData> footer, uint64_t file_size,
-                                                       const NullPolicy& nulls);
+  static Result<std::shared_ptr<const TableFile>> open(std::shared_ptr<parquet::FileMetaData> footer,
+                                                       uint64_t file_size, const NullPolicy& nulls);
 
   const Schema& schema() const override { return plan_.schema; }
   std::vector<std::pair<std::string, std::string>> unmapped() const override { return plan_.unmapped; }
+  std::optional<TimeType> time_type(size_t field) const override { return forebay::time_type(plan_, field); }
   int64_t groups() const override { return static_cast<int64_t>(groups_.size()); }
   int64_t rows(int64_t group) const override { return groups_[static_cast<size_t>(group)].rows; }
   std::vector<ByteRange> ranges(int64_t group, std::span<const size_t> fields) const override;
   UnitCost cost(int64_t group, std::span<const size_t> fields) const override;
   FieldBounds bounds(int64_t group, size_t field) const override;
+  /// A footer in memory is about four times its stored size.
+  uint64_t index_bytes() const override {
+    return uint64_t{4} * footer_->size() + groups_.size() * plan_.leaves.size() * sizeof(Chunk);
+  }
   Result<Columns> decode(int64_t group, std::span<const size_t> fields, std::span<const Piece> pieces,
                          WorkMemory& memory) const override;
 

@@ -15,7 +15,8 @@ using Views = std::vector<std::span<const uint8_t>>;
 Status outside() { return corrupt("a string lies outside of the memory of its column"); }
 
 template <typename Offset>
-Status add_offsets(const arrow::Array& array, const Offset* offsets, const std::shared_ptr<arrow::Buffer>& data, Views& out) {
+Status add_offsets(const arrow::Array& array, const Offset* offsets, const std::shared_ptr<arrow::Buffer>& data,
+                   Views& out) {
   const int64_t end = data ? data->size() : 0;
   for (int64_t i = 0; i < array.length(); ++i) {
     const int64_t from = offsets[i], to = offsets[i + 1];

@@ -28,8 +28,8 @@ bool list_like(const arrow::DataType& type) {
 struct Way {
   std::string name;
   std::vector<Step> steps;
-  bool nullable = false;            // at the level that the walk is in
-  std::vector<bool> levels = {};    // of those above
+  bool nullable = false;          // at the level that the walk is in
+  std::vector<bool> levels = {};  // of those above
 };
 
 class Planner {
@@ -171,8 +171,9 @@ Status choose_nulls(const NullPolicy& nulls, Leaf& leaf) {
   if (bytes) {
     leaf.nulls = {NullPolicy::Kind::kValue, std::move(*bytes)};
   } else if (own != nullptr) {
-    return invalid_argument(fmt::format("null=: the value for the column '{}' is of another kind than the column, which is {}",
-                                        leaf.name, leaf.strings() ? "text" : dtype_name(leaf.dtype)));
+    return invalid_argument(
+        fmt::format("null=: the value for the column '{}' is of another kind than the column, which is {}", leaf.name,
+                    leaf.strings() ? "text" : dtype_name(leaf.dtype)));
   }
   return {};
 }
@@ -231,9 +232,10 @@ class FieldWriter {
   Status put(Field field, Output output, const Leaf& leaf) {
     const auto [place, is_new] = owners_.emplace(field.name, leaf.name);
     if (!is_new)
-      return unsupported(fmt::format("two columns come to the field name '{}': one belongs to the column '{}', one to '{}'; rename one of "
-                                     "them where the table is written",
-                                     field.name, place->second, leaf.name));
+      return unsupported(fmt::format(
+          "two columns come to the field name '{}': one belongs to the column '{}', one to '{}'; rename one of "
+          "them where the table is written",
+          field.name, place->second, leaf.name));
     plan_.schema.push_back(std::move(field));
     plan_.outputs.push_back(output);
     return {};
@@ -247,7 +249,9 @@ Status check_names(const NullPolicy& nulls, const std::vector<Leaf>& leaves) {
   for (const auto& [name, value] : nulls.by_column) {
     bool known = false;
     for (const Leaf& leaf : leaves) known = known || leaf.name == name;
-    if (!known) return invalid_argument(fmt::format("null= has a value for the column '{}', which the table does not have", name));
+    if (!known)
+      return invalid_argument(
+          fmt::format("null= has a value for the column '{}', which the table does not have", name));
   }
   return {};
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,8 +43,8 @@ struct Leaf {
   std::shared_ptr<arrow::DataType> type;
   FieldKind kind = FieldKind::kTensor;  ///< kText, kBytes: strings
   DType dtype = DType::kUint8;
-  Shape shape;    ///< of a row, where no list is on the way
-  int lists = 0;  ///< on the way, the string itself included
+  Shape shape;                 ///< of a row, where no list is on the way
+  int lists = 0;               ///< on the way, the string itself included
   std::vector<bool> nullable;  ///< by level
   NullFill nulls;
 
@@ -55,9 +56,9 @@ struct Leaf {
 struct Output {
   enum class Role : uint8_t {
     kValues,
-    kLengths,      ///< int32 lengths of the lists that are the slots of `level`
-    kValid,        ///< whether the row is there
-    kItemsValid,   ///< whether each slot of `level` is there
+    kLengths,     ///< int32 lengths of the lists that are the slots of `level`
+    kValid,       ///< whether the row is there
+    kItemsValid,  ///< whether each slot of `level` is there
   };
   size_t leaf;
   Role role = Role::kValues;
@@ -71,6 +72,9 @@ struct TablePlan {
   std::vector<Output> outputs;  ///< one for each field
   std::vector<std::pair<std::string, std::string>> unmapped;
 };
+
+/// TableFile::time_type().
+std::optional<TableFile::TimeType> time_type(const TablePlan& plan, size_t field);
 
 /// InvalidArgument where a value for nulls does not fit its column; Unsupported where two columns come to one name.
 Result<TablePlan> plan_table(const arrow::Schema& schema, const NullPolicy& nulls);

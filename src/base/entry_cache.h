@@ -27,7 +27,8 @@ class EntryCache {
   virtual ~EntryCache() = default;
   virtual std::optional<Found> find(const Hash128& entry) = 0;
   /// The entry whose bytes find()'s request gave, checked (length, checksum); it may move to a faster tier. Corrupt where it is
-  /// damaged: the entry is gone then, and the caller makes it anew.
+  /// damaged: the entry is gone then, and the caller makes it anew. Reads of that store that fail give no bytes instead of an
+  /// error, and an entry without bytes is a damaged one.
   virtual Result<std::shared_ptr<const Columns>> open(const Hash128& entry, Buffer stored) = 0;
   /// Whether put() would keep an entry of that many bytes, so that nobody prepares one in vain.
   virtual bool admits(uint64_t bytes) const = 0;

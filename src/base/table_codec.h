@@ -64,8 +64,13 @@ class TableFile {
 
   /// Memory that this object holds; an estimate.
   virtual uint64_t index_bytes() const { return 0; }
-  /// Of a field of dates or of times since 1970: how many of its integers a day has (1 for days). Nothing for other fields.
-  virtual std::optional<int64_t> ticks_per_day(size_t /*field*/) const { return {}; }
+  /// What the integers of a field of dates, times or durations count.
+  struct TimeType {
+    int64_t ticks_per_day = 0;  ///< 1: days
+    bool since_1970 = false;    ///< dates and points in time
+    friend bool operator==(const TimeType&, const TimeType&) = default;
+  };
+  virtual std::optional<TimeType> time_type(size_t /*field*/) const { return {}; }
 };
 
 /// One format of tables. Knows no files and no threads.

@@ -53,7 +53,10 @@ class Tiers final : public TieredCache {
     const uint64_t stored_bytes = stored.size();
     Result<Columns> decoded = decode_entry(entry, std::move(stored));
     if (!decoded.ok()) {
-      disk_->damaged(entry);
+      if (stored_bytes == 0)
+        disk_->unreadable(entry);
+      else
+        disk_->damaged(entry);
       misses_.fetch_add(1, std::memory_order_relaxed);
       return decoded.status();
     }

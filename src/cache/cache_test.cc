@@ -175,6 +175,35 @@ TEST_F(Caches, ManyThreadsFillAndReadAtOnce) {
       << "no entry was written twice";
 }
 
+TEST_F(Caches, AnEntryWhoseFileIsCutShortIsMadeAnew) {
+  fill(*open(0, 16 * kMiB), 0, 20);
+  const std::string data = folder_.path("caches/" + id_of(1).to_string() + "/000000.data");
+  const auto cache = open(0, 16 * kMiB);
+  std::filesystem::resize_file(data, std::filesystem::file_size(data) / 2);
+  const uint64_t right = right_ones(*cache, 0, 20);
+  EXPECT_GE(right, 9u);
+  EXPECT_LE(right, 10u);
+  EXPECT_EQ(cache->stats().disk.damaged, 20 - right);
+  fill(*cache, 0, 20);
+  EXPECT_EQ(right_ones(*cache, 0, 20), 20u);
+}
+
+TEST_F(Caches, AFolderThatVanishesIsNoErrorForReaders) {
+  LoggedLines log;
+  const auto cache = open(0, 16 * kMiB);
+  fill(*cache, 0, 5);
+  std::filesystem::remove_all(folder_.path("caches"));
+  for (uint64_t i = 0; i < 5; ++i) {
+    const auto found = cache->find(id_of(i));
+    if (!found) continue;
+    const Result<Buffer> stored = read_wait(*found->store, found->request, {});
+    ASSERT_TRUE(stored.ok()) << "the run must not see trouble of the cache: " << stored.status().to_string();
+    EXPECT_EQ(cache->open(id_of(i), *stored).status().code(), Code::kCorrupt);
+  }
+  EXPECT_FALSE(cache->find(id_of(1)));
+  EXPECT_EQ(log.lines().size(), 1u);
+}
+
 TEST_F(Caches, AForkedChildFindsAndKeepsNothingAndEndsCleanly) {
   auto cache = open(kMiB, kMiB);
   fill(*cache, 0, 5);

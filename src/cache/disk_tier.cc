@@ -14,7 +14,6 @@
 
 #include "base/byte_size.h"
 #include "cache/folder_use.h"
-#include "store/local/local_store.h"
 #include "telemetry/log.h"
 
 namespace forebay {
@@ -113,8 +112,9 @@ Result<std::unique_ptr<DiskTier>> DiskTier::open(DiskTierOptions options) {
 DiskTier::DiskTier(DiskTierOptions options, CacheFolder folder, CacheFolder place, FileDescriptor lock,
                    FileDescriptor claims)
     : options_(std::move(options)), place_name_(options_.place.to_string()), folder_(std::move(folder)),
-      place_(std::move(place)), lock_(std::move(lock)), claims_(std::move(claims)), store_(local_store(folder_.path())),
-      budget_bytes_(options_.budget_bytes), room_left_(kUnlimited) {}
+      place_(std::move(place)), lock_(std::move(lock)), claims_(std::move(claims)),
+      store_(std::make_unique<EntryStore>(folder_.path())), budget_bytes_(options_.budget_bytes),
+      room_left_(kUnlimited) {}
 
 DiskTier::~DiskTier() { touch(lock_); }
 
@@ -224,6 +224,13 @@ bool DiskTier::take_room(uint64_t bytes) {
 void DiskTier::damaged(const Hash128& id) {
   damaged_.fetch_add(1, std::memory_order_relaxed);
   if (check_there()) index_.remove(place_, id);
+}
+
+void DiskTier::unreadable(const Hash128& id) {
+  const Status failure = store_->take_failure();
+  if (!check_there()) return;
+  if (failure.code() == Code::kUnavailable) return stop(failure.message());
+  damaged(id);
 }
 
 bool DiskTier::check_there() {

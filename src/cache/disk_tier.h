@@ -11,6 +11,7 @@
 
 #include "base/read_request.h"
 #include "cache/cache_folder.h"
+#include "cache/entry_store.h"
 #include "cache/place_index.h"
 #include "cache/segment_writer.h"
 #include "cache/tier_stats.h"
@@ -51,8 +52,10 @@ class DiskTier {
   bool admits(uint64_t bytes) const;
   /// `entry`: as encode_entry() made it. Writes; true where the entry is there now.
   bool put(const Hash128& id, std::span<const uint8_t> entry, double seconds);
-  /// The entry's bytes were wrong, or could not be read.
+  /// The entry's bytes were wrong.
   void damaged(const Hash128& id);
+  /// They could not be read: nothing came.
+  void unreadable(const Hash128& id);
   void count_hit() { hits_.fetch_add(1, std::memory_order_relaxed); }
   void raise_budget(uint64_t bytes);
   TierStats stats() const;
@@ -74,7 +77,7 @@ class DiskTier {
   const std::string place_name_;
   const CacheFolder folder_, place_;
   const FileDescriptor lock_, claims_;
-  const std::shared_ptr<Store> store_;
+  const std::unique_ptr<EntryStore> store_;
   PlaceIndex index_;
 
   std::mutex writing_;  ///< of writer_ and writing_now_

@@ -46,7 +46,10 @@ class DiskTiers : public testing::Test {
       Result<Buffer> stored = read_wait(*found->store, found->request, {});
       const auto columns = decode_entry(id_of(i), stored.ok() ? std::move(*stored) : Buffer());
       if (!columns.ok()) {
-        tier.damaged(id_of(i));
+        if (stored.ok() && stored->empty())
+          tier.unreadable(id_of(i));
+        else
+          tier.damaged(id_of(i));
         continue;
       }
       EXPECT_TRUE(same_columns(*columns, columns_of_seed(i, rows)));
@@ -103,6 +106,16 @@ TEST_F(DiskTiers, ATornEndIsCutOffByTheNextWriter) {
   EXPECT_LT(std::filesystem::file_size(file("000000.data")), data_bytes + 20'000);
   EXPECT_EQ(right_ones(*tier, 0, 11), 11u);
   EXPECT_EQ(right_ones(*open(), 0, 11), 11u);
+}
+
+TEST_F(DiskTiers, RowsWithoutTheirEntriesDoNotNameThoseThatAreWrittenThere) {
+  fill(*open(), 0, 10);
+  std::filesystem::resize_file(file("000000.data"), 0);
+  EXPECT_EQ(fill(*open(), 20, 30), 10u);
+  const auto tier = open();
+  EXPECT_EQ(tier->stats().entries, 10u);
+  EXPECT_EQ(right_ones(*tier, 0, 30), 10u);
+  EXPECT_EQ(tier->stats().damaged, 0u);
 }
 
 TEST_F(DiskTiers, WhatAnotherOpenTierAddsIsFound) {

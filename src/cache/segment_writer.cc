@@ -51,8 +51,14 @@ bool SegmentWriter::take_over() {
       const uint64_t bytes = std::min(index_end_ - at, rows.size() * kSegmentRowBytes);
       if (!read_all(index_.get(), rows.data(), bytes, at)) return false;
       for (uint64_t i = 0; i < bytes / kSegmentRowBytes; ++i) {
-        if (rows[i].valid() && rows[i].offset + rows[i].bytes <= data_bytes)
-          data_end_ = std::max(data_end_, rounded(rows[i].offset + rows[i].bytes));
+        const SegmentRow& row = rows[i];
+        if (row.valid() && row.offset + row.bytes <= data_bytes) {
+          data_end_ = std::max(data_end_, rounded(row.offset + row.bytes));
+        } else if (!row.dead()) {
+          // It names bytes that are not there; what is written there next is another entry.
+          const SegmentRow dead{};
+          if (!write_all(index_.get(), &dead, sizeof dead, at + i * kSegmentRowBytes)) return false;
+        }
       }
       at += bytes;
     }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/command_line.h"
+#include "cli/failure.h"
 #include "cli/rank_plan.h"
 #include "forebay/pipeline.h"
 #include "plan/mixing.h"

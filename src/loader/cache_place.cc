@@ -7,8 +7,6 @@
 #include <fmt/format.h>
 
 #include "codec/versions.h"
-#include "ops/args.h"
-#include "ops/registry.h"
 #include "store/http/http_url.h"
 
 namespace forebay {
@@ -34,7 +32,10 @@ Json content_args(const OpSpec& op, bool source) {
   return args;
 }
 
-bool has_version(const OpSpec& op) { return op.args.value("version", Json()).is_string(); }
+bool has_version(const OpSpec& op) {
+  const auto found = op.args.find("version");
+  return found != op.args.end() && found->is_string();
+}
 
 /// Passwords and signatures are no part of what people need to know.
 Json shown(const Json& value) {
@@ -75,21 +76,6 @@ std::string place_description(const Description& description, size_t step) {
     prefix = prefix.append(std::move(op));
   }
   return prefix.to_string();
-}
-
-CacheOptions cache_options(const Description& description, size_t step) {
-  const OpDef def = cache_op();
-  const Args args(description.steps()[step].args, def.args);
-  CacheOptions options;
-  options.ram_bytes = args.bytes("ram");
-  options.disk_bytes = args.bytes("disk");
-  if (args.has("dir")) options.dir = args.text("dir");
-  if (args.has("compression")) {
-    options.compression = compression_from_name(args.text("compression")).value_or(Compression::kNone);
-  }
-  options.place = place_identity(description, step);
-  options.description = place_description(description, step);
-  return options;
 }
 
 }  // namespace forebay

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "base/hash.h"
-#include "cache/cache.h"
 #include "pipeline/description.h"
 
 namespace forebay {
@@ -14,8 +13,5 @@ Hash128 place_identity(const Description& description, size_t step);
 
 /// These steps for people, a line each. Addresses are shown without passwords and queries.
 std::string place_description(const Description& description, size_t step);
-
-/// What the `.cache()` at `step` says, with the defaults of what it does not say. check() has found nothing wrong with it.
-CacheOptions cache_options(const Description& description, size_t step);
 
 }  // namespace forebay

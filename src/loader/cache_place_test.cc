@@ -47,21 +47,6 @@ TEST(CachePlace, AFunctionWithoutAVersionIsSharedByTheSameDescriptionOnly) {
   EXPECT_NE(place_of(one), place_of(other));
 }
 
-TEST(CachePlace, OptionsAreThoseOfTheStepAndItsDefaults) {
-  const Pipeline given = decoded().cache({.ram = uint64_t{123}, .disk = "3MiB", .dir = "d", .compression = "lz4"});
-  const CacheOptions options = cache_options(given.description(), 2);
-  EXPECT_EQ(options.ram_bytes, 123u);
-  EXPECT_EQ(options.disk_bytes, uint64_t{3} << 20);
-  EXPECT_EQ(options.dir, "d");
-  EXPECT_EQ(options.compression, Compression::kLz4);
-  EXPECT_EQ(options.place, place_identity(given.description(), 2));
-  const Pipeline plain = *Pipeline::from_json(
-      R"({"forebay_pipeline": 1, "steps": [{"op": "images", "root": "photos"}, {"op": "cache"}]})");
-  EXPECT_EQ(cache_options(plain.description(), 1).ram_bytes, uint64_t{2} << 30);
-  EXPECT_EQ(cache_options(plain.description(), 1).disk_bytes, uint64_t{50} << 30);
-  EXPECT_EQ(cache_options(plain.description(), 1).dir, "");
-}
-
 TEST(CachePlace, IsDescribedWithoutSecrets) {
   const std::string text = place_description(
       files("https://user:secret@host/a.bin?X-Amz-Signature=alsosecret").shuffle().decode_image().cache().description(),

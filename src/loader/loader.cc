@@ -6,11 +6,11 @@
 
 #include <fmt/format.h>
 
+#include "base/unit_source.h"
 #include "loader/checkpoint.h"
 #include "loader/compile.h"
 #include "loader/distributed.h"
 #include "loader/error_log.h"
-#include "base/unit_source.h"
 #include "loader/filter_pass.h"
 #include "loader/open_source.h"
 #include "loader/open_step_cache.h"
@@ -63,8 +63,8 @@ CacheTierStats tier_stats(const TierStats& tier) {
 }
 
 CacheStatsEntry cache_stats(const CacheStats& cache) {
-  return {cache.place,  cache.description, tier_stats(cache.ram), tier_stats(cache.disk),
-          cache.misses, cache.index_bytes, cache.seen_bytes,      cache.hit_ratio, cache.optimum};
+  return {cache.place,       cache.description, tier_stats(cache.ram), tier_stats(cache.disk), cache.misses,
+          cache.index_bytes, cache.seen_bytes,  cache.hit_ratio,       cache.optimum};
 }
 
 StepStats step_stats(std::string name, const StepCounters& counters) {
@@ -280,6 +280,12 @@ int64_t Loader::batches_per_epoch() const {
   return impl_->prepared && runner ? impl_->itinerary->batches(runner->cursor()) : 0;
 }
 
+std::vector<int64_t> Loader::row_groups() const {
+  std::vector<int64_t> begins;
+  const auto* units = dynamic_cast<const UnitSource*>(impl_->source.get());
+  for (int64_t unit = 0; units != nullptr && unit <= units->units(); ++unit) begins.push_back(units->unit_begin(unit));
+  return begins;
+}
 int64_t Loader::size() const { return impl_->prepared ? impl_->selection->size() : 0; }
 
 int64_t Loader::epoch() const {

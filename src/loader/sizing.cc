@@ -84,7 +84,7 @@ UnitSizes unit_sizes(const UnitSource& source) {
   uint64_t total = 0;
   for (int64_t unit = 0; unit < source.units(); ++unit) {
     const UnitCost cost = source.unit_cost(unit);
-    sizes.decoded.push_back(cost.decoded_bytes);
+    sizes.decoded.push_back(cost.decoded_bytes + std::min<uint64_t>(cost.decoded_bytes, 64 * 1024));  // rounded up
     sizes.largest_stored = std::max(sizes.largest_stored, cost.fetched_bytes);
     total += cost.decoded_bytes;
   }

@@ -29,6 +29,7 @@ BatchJob::BatchJob(const ExecutionPlan& plan, const Itinerary& itinerary, StepPl
   }
   for (size_t i = 0; i < plan.outputs.size(); ++i) {
     if (plan.outputs[i].row_bytes) continue;
+    unsized_.push_back(i);
     if (plan.units && plan.units->gathers_rows) {
       lists_[i].resize(n);
     } else {
@@ -52,8 +53,8 @@ bool BatchJob::acquire_slots(BufferPool& pool) {
 
 uint64_t BatchJob::loose_bytes(int64_t row) const {
   uint64_t bytes = 0;
-  for (const auto& values : loose_) {
-    if (!values.empty()) bytes += values[static_cast<size_t>(row)].nbytes();
+  for (size_t i : unsized_) {
+    if (!loose_[i].empty()) bytes += loose_[i][static_cast<size_t>(row)].nbytes();
   }
   if (!extras_.empty()) {
     for (const auto& [name, value] : extras_[static_cast<size_t>(row)]) bytes += value.nbytes();
@@ -63,11 +64,9 @@ uint64_t BatchJob::loose_bytes(int64_t row) const {
 
 void BatchJob::forget_values(int64_t row) {
   const auto index = static_cast<size_t>(row);
-  for (auto& list : lists_) {
-    if (!list.empty()) list[index] = RowBytes();
-  }
-  for (auto& values : loose_) {
-    if (!values.empty()) values[index] = Value();
+  for (size_t i : unsized_) {
+    if (!lists_[i].empty()) lists_[i][index] = RowBytes();
+    if (!loose_[i].empty()) loose_[i][index] = Value();
   }
   if (!extras_.empty()) extras_[index].clear();
 }

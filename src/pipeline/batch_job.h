@@ -105,6 +105,7 @@ class BatchJob {
   std::vector<Buffer> slots_;              // per output; empty where the shape is not known
   std::vector<std::vector<Value>> loose_;  // per output and row; empty where the shape is known
   std::vector<std::vector<RowBytes>> lists_;  // the same where rows come from units
+  std::vector<size_t> unsized_;               // the outputs that have either
   std::vector<Extras> extras_;             // per row
   bool has_slots_ = false;
   uint64_t charged_ = 0;

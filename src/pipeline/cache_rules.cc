@@ -8,9 +8,14 @@ namespace forebay {
 
 namespace {
 
+Json arg_of(const OpSpec& op, const char* name) {
+  const auto found = op.args.find(name);
+  return found == op.args.end() ? Json() : *found;
+}
+
 /// Kept on disk unless switched off; wrong sizes are the operator's own problem.
 bool keeps_on_disk(const OpSpec& cache, const Catalog& catalog) {
-  Json disk = cache.args.value("disk", Json());
+  Json disk = arg_of(cache, "disk");
   const OpDef* def = catalog.find(cache.name);
   for (const ArgDef& arg : def == nullptr ? std::vector<ArgDef>() : def->args) {
     if (arg.name == "disk" && disk.is_null()) disk = arg.default_value;
@@ -19,13 +24,13 @@ bool keeps_on_disk(const OpSpec& cache, const Catalog& catalog) {
   return !disk.is_number() || disk != 0;
 }
 
-bool unversioned(const OpSpec& op) { return op.name == "map" && !op.args.value("version", Json()).is_string(); }
+bool unversioned(const OpSpec& op) { return op.name == "map" && !arg_of(op, "version").is_string(); }
 
 }  // namespace
 
 bool is_random_step(const OpSpec& op, const Catalog& catalog) {
   const OpDef* def = catalog.find(op.name);
-  const Json random = op.args.value("random", Json());
+  const Json random = arg_of(op, "random");
   return (def != nullptr && def->random) || (op.name == "map" && random.is_boolean() && random.get<bool>());
 }
 

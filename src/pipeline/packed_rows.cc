@@ -70,6 +70,7 @@ PackedRows::PackedRows(const Schema& schema) : schema_(schema) {
     part.offset = stride_;
     stride_ += part.bytes;
   }
+  padded_ = stride_ % align != 0;
   stride_ = (stride_ + align - 1) / align * align;
   if (!parts_.empty()) {
     Field packed;
@@ -84,16 +85,15 @@ PackedRows::PackedRows(const Schema& schema) : schema_(schema) {
   }
 }
 
-Result<Columns> PackedRows::pack(const Columns& columns, WorkMemory& memory) const {
+Columns PackedRows::pack(const Columns& columns, Buffer memory) const {
   Columns packed;
   packed.schema = packed_schema_;
   packed.rows = columns.rows;
   packed.bad_rows = columns.bad_rows;
   if (parts_.size() == 1) packed.values.push_back(columns.values[parts_.front().field]);
   if (parts_.size() > 1) {
-    const size_t bytes = stride_ * static_cast<size_t>(columns.rows);
-    FOREBAY_RETURN_IF_ERROR(memory.reserve(bytes));
-    packed.values.push_back({Buffer::allocate(bytes), {}});
+    packed.values.push_back({memory.slice(0, packed_bytes(columns.rows)), {}});
+    if (padded_) std::memset(memory.data(), 0, packed_bytes(columns.rows));  // entries of caches have no chance bytes
     uint8_t* to = packed.values.front().values.data();
     for (int64_t row = 0; row < columns.rows; row += kRowsAtOnce, to += stride_ * kRowsAtOnce) {
       const int64_t rows = std::min(kRowsAtOnce, columns.rows - row);

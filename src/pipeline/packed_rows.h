@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "base/columns.h"
-#include "base/work_memory.h"
 
 namespace forebay {
 
@@ -21,8 +20,10 @@ class PackedRows {
   const Schema& schema() const { return packed_schema_; }
   size_t stride() const { return stride_; }
 
-  /// Columns of the schema given → the same rows, packed. A copy, but where nothing stands side by side.
-  Result<Columns> pack(const Columns& columns, WorkMemory& memory) const;
+  /// Bytes that pack() puts side by side for so many rows; 0 where it copies nothing.
+  size_t packed_bytes(int64_t rows) const { return parts_.size() > 1 ? stride_ * static_cast<size_t>(rows) : 0; }
+  /// Columns of the schema given → the same rows, packed: into `memory`, which has at least packed_bytes().
+  Columns pack(const Columns& columns, Buffer memory) const;
 
   /// The fields of known shape, in the order in which their bytes stand in a row.
   struct Part {
@@ -45,6 +46,7 @@ class PackedRows {
   std::vector<Part> parts_;
   std::vector<Apart> apart_;
   size_t stride_ = 0;
+  bool padded_ = false;
 };
 
 /// Where a row lies: packed memory of its unit, or null for a row that is left out.

@@ -27,7 +27,12 @@ int64_t rows_per_task(const ExecutionPlan& plan) {
   return static_cast<int64_t>((plan.gathers_only() ? kCopied : kComputed) / std::max<uint64_t>(row_bytes, 64)) + 1;
 }
 
-constexpr size_t kIdleBuffers = 16;
+// As many as the batches of the window have, and some of sizes that come now and then.
+size_t idle_buffers(const ExecutionPlan& plan, const RunnerOptions& options) {
+  return 16 + plan.outputs.size() * static_cast<size_t>(options.window_batches + 2);
+}
+
+constexpr size_t kIdleUnits = 64;
 
 Store* store_of(const ExecutionPlan& plan) {
   if (plan.units) return plan.units->source->units() > 0 ? plan.units->source->unit_fetch(0).store : nullptr;
@@ -45,7 +50,8 @@ std::unique_ptr<RequestSlots::Share> share_of(Store* store, const RunnerOptions&
 Runner::Runner(std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<const Itinerary> itinerary,
                RunnerOptions options)
     : plan_(std::move(plan)), itinerary_(std::move(itinerary)), options_(options),
-      budget_(std::make_shared<ByteBudget>(options.memory)), pool_(std::make_shared<BufferPool>(budget_, kIdleBuffers)),
+      budget_(std::make_shared<ByteBudget>(options.memory)), pool_(std::make_shared<BufferPool>(budget_, idle_buffers(*plan_, options))),
+      unit_pool_(std::make_shared<BufferPool>(budget_, kIdleUnits, Use::kUnits)),
       generation_(process_generation()), rows_per_task_hint_(rows_per_task(*plan_)),
       store_reads_now_(store_of(*plan_) && store_of(*plan_)->reads_now()), share_(share_of(store_of(*plan_), options)),
       request_limit_(options.requests) {
@@ -171,6 +177,7 @@ void Runner::close() {
   }
   executor.reset();
   pool_->close();
+  unit_pool_->close();
 }
 
 std::vector<uint32_t> Runner::decodes() const {

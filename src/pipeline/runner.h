@@ -126,10 +126,10 @@ class Runner : public std::enable_shared_from_this<Runner> {
     Buffer copied;       // lists that were taken out of their units, because the job outlasts these
   };
   struct Job {
-    Job(const ExecutionPlan& plan, const Itinerary& itinerary, StepPlan step, uint64_t seq)
-        : batch(plan, itinerary, std::move(step)), sequence(seq) {}
+    Job(const ExecutionPlan& plan, const Itinerary& itinerary, StepPlan step)
+        : batch(plan, itinerary, std::move(step)) {}
     BatchJob batch;
-    uint64_t sequence;
+    uint64_t sequence = 0;
     std::vector<Task> tasks;
     std::vector<UnitBlockPtr> blocks;     // that its rows stand in, oldest first in each lane
     std::vector<uint32_t> rows_by_block;  // what the tasks' rows are numbers in; empty: rows stand block by block already
@@ -167,7 +167,10 @@ class Runner : public std::enable_shared_from_this<Runner> {
 
   // runner_schedule.cc: who gets bytes, threads and requests. All with the lock held.
   void pump(Actions& actions);
-  void extend_window();
+  void extend_window(Actions& actions);
+  void plan_batches();
+  JobPtr make_job(StepPlan step);
+  bool window_is_short() const;
   int64_t batches_ahead() const;
   Step start(const JobPtr& job, Task& task, Actions& actions);
   bool fetch_ahead(const JobPtr& job, Actions& actions);
@@ -237,6 +240,9 @@ class Runner : public std::enable_shared_from_this<Runner> {
   Result<std::shared_ptr<const Columns>> make_unit(const Unit& unit, WorkMemory& memory, bool* cold);
   void after_decoding(Unit& unit, Result<std::shared_ptr<const Columns>> made, bool cold);
   void unit_failed(Unit& unit, Status status);
+  bool unit_memory(Unit& unit, uint64_t bytes, const JobPtr& job, const UnitBlock& block);
+  bool leaves_room(uint64_t bytes) const;
+  bool may_take_from_others(const JobPtr& job, const UnitBlock& block) const;
   bool charge_for_unit(Use use, uint64_t bytes, const JobPtr& job, const UnitBlock& block);
   bool drop_other_units(const UnitBlock* needed);
   void drop_unit(Unit& unit);
@@ -261,7 +267,7 @@ class Runner : public std::enable_shared_from_this<Runner> {
   const std::shared_ptr<const Itinerary> itinerary_;
   const RunnerOptions options_;
   const std::shared_ptr<ByteBudget> budget_;
-  const std::shared_ptr<BufferPool> pool_;
+  const std::shared_ptr<BufferPool> pool_, unit_pool_;
   const uint64_t generation_;
   const int64_t rows_per_task_hint_;
   const bool store_reads_now_;
@@ -278,6 +284,8 @@ class Runner : public std::enable_shared_from_this<Runner> {
   int decoding_ = 0;                  // units that compute threads work on, or will
   Cursor cursor_;   // of the next batch to deliver
   Cursor planned_;  // of the next batch to begin
+  uint64_t plans_dropped_ = 0;  // what was being planned before is not wanted
+  bool planning_ = false;       // a compute thread plans
   uint64_t sequence_ = 0;
   int request_limit_ = 0;  // as of the last pump()
   int reads_in_flight_ = 0;

@@ -10,6 +10,7 @@ namespace forebay {
 namespace {
 constexpr int64_t kCallsAhead = 128;         // rows that wait in user code, beyond the window
 constexpr int64_t kMostBatchesAhead = 4096;  // batches may be of one row
+constexpr int64_t kPlannedElsewhere = 1024;  // rows of a batch
 }  // namespace
 
 // Moves everything on that can be moved, oldest first. Stops at the first task that has to wait for bytes, so that no younger
@@ -17,7 +18,7 @@ constexpr int64_t kMostBatchesAhead = 4096;  // batches may be of one row
 void Runner::pump(Actions& actions) {
   if (closed_) return;
   request_limit_ = request_limit();
-  extend_window();
+  extend_window(actions);
   if (units_) pump_units(actions);
   bool may_start = true;
   for (size_t i = 0; i < window_.size(); ++i) {
@@ -62,22 +63,66 @@ int64_t Runner::batches_ahead() const {
   return std::min((rows + batch - 1) / std::max<int64_t>(batch, 1), kMostBatchesAhead);
 }
 
-void Runner::extend_window() {
-  while (static_cast<int64_t>(window_.size()) < options_.window_batches + batches_ahead()) {
-    std::optional<StepPlan> step = itinerary_->step(planned_);
-    if (!step) return;
-    planned_ = step->after;
-    auto job = std::make_shared<Job>(*plan_, *itinerary_, std::move(*step), sequence_++);
-    const auto rows = static_cast<int64_t>(job->batch.rows().size());
-    const int64_t per_task = std::clamp<int64_t>(rows_per_task_hint_, 1, std::max<int64_t>(rows, 1));
-    for (int64_t begin = 0; begin < rows; begin += per_task) {
-      job->tasks.emplace_back();
-      job->tasks.back().begin = begin;
-      job->tasks.back().end = std::min(rows, begin + per_task);
+bool Runner::window_is_short() const {
+  return static_cast<int64_t>(window_.size()) < options_.window_batches + batches_ahead();
+}
+
+// Large batches are planned by a compute thread: thousands of ids take longer than the consumer, or the lock, should be held up.
+void Runner::extend_window(Actions& actions) {
+  if (!window_is_short()) return;
+  if (itinerary_->schedule().options().batch_size < kPlannedElsewhere) {
+    while (window_is_short()) {
+      std::optional<StepPlan> step = itinerary_->step(planned_);
+      if (!step) return;
+      planned_ = step->after;
+      const JobPtr job = make_job(std::move(*step));
+      job->sequence = sequence_++;
+      if (units_) plan_units(*job);
+      window_.push_back(job);
     }
-    if (units_) plan_units(*job);
-    window_.push_back(std::move(job));
+    return;
   }
+  if (planning_ || itinerary_->finished(planned_)) return;
+  planning_ = true;
+  ++queued_;
+  actions.push_back([self = shared_from_this()] {
+    self->executor_->post(0, [self](WorkMemory&) { self->plan_batches(); });
+  });
+}
+
+void Runner::plan_batches() {
+  Lock lock(mutex_);
+  while (!closed_ && window_is_short()) {
+    const Cursor at = planned_;
+    const uint64_t wanted = plans_dropped_;
+    lock.unlock();
+    std::optional<StepPlan> step = itinerary_->step(at);
+    const JobPtr job = step ? make_job(std::move(*step)) : nullptr;
+    lock.lock();
+    if (wanted != plans_dropped_) continue;
+    if (!job) break;
+    planned_ = job->batch.step().after;
+    job->sequence = sequence_++;
+    if (units_) plan_units(*job);
+    window_.push_back(job);
+    run_actions(lock);
+  }
+  planning_ = false;
+  --queued_;
+  run_actions(lock);
+  if (closed_) delivered_.notify_all();
+}
+
+Runner::JobPtr Runner::make_job(StepPlan step) {
+  auto job = std::make_shared<Job>(*plan_, *itinerary_, std::move(step));
+  const auto rows = static_cast<int64_t>(job->batch.rows().size());
+  const int64_t per_task = std::clamp<int64_t>(rows_per_task_hint_, 1, std::max<int64_t>(rows, 1));
+  for (int64_t begin = 0; begin < rows; begin += per_task) {
+    job->tasks.emplace_back();
+    job->tasks.back().begin = begin;
+    job->tasks.back().end = std::min(rows, begin + per_task);
+  }
+  return job;
 }
 
 Runner::Step Runner::start(const JobPtr& job, Task& task, Actions& actions) {
@@ -220,7 +265,7 @@ bool Runner::anything_running() const { return queued_ > 0 || reads_in_flight_ >
 // otherwise the caller waits: what is running gives its bytes back when it is done. Marks the job as failed when even
 // everything together would not be enough.
 bool Runner::make_room(const JobPtr& job, const Task* task, uint64_t unit_bytes) {
-  if (pool_->trim()) return true;
+  if (pool_->trim() || unit_pool_->trim()) return true;
   if (!is_oldest(job, task)) return false;
   const uint64_t before = budget_->snapshot().used;
   for (size_t i = window_.size(); i-- > 1;) retract(window_[i]);
@@ -235,6 +280,7 @@ bool Runner::make_room(const JobPtr& job, const Task* task, uint64_t unit_bytes)
   if (units_ && budget_->snapshot().used >= before)
     drop_other_units(job->done == job->tasks.size() ? nullptr : job->blocks[job->tasks[job->first].block].get());
   pool_->trim();  // what was just given back lies idle there
+  unit_pool_->trim();
   if (budget_->snapshot().used < before) return true;
   if (anything_running()) return false;
   Status status = never_fits(job, task, unit_bytes);
@@ -353,6 +399,7 @@ void Runner::drop_window() {
   window_.clear();
   forget_calls();
   planned_ = cursor_;
+  ++plans_dropped_;
   if (!units_) return;
   UnitTable::Freed freed;
   units_->clear(freed);

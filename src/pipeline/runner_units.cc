@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <map>
 #include <new>
 #include <numeric>
 
@@ -16,6 +15,12 @@ namespace {
 constexpr size_t kRowsAtOnce = 64;  // whose packed bytes stay in the first cache
 constexpr size_t kCacheLine = 64;
 constexpr uint64_t kAheadPriority = uint64_t{1} << 62;  // behind every batch
+
+// So that memory of one unit fits another whose rows are a few more or less.
+uint64_t rounded(uint64_t bytes) {
+  const uint64_t step = bytes < (uint64_t{1} << 20) ? 64 : 64 * 1024;
+  return (bytes + step - 1) / step * step;
+}
 
 uint64_t bytes_of(const std::vector<ReadRequest>& requests) {
   uint64_t bytes = 0;
@@ -35,26 +40,25 @@ void prefetch(const uint8_t* row, size_t bytes) {
 // Tasks are made anew: each has rows of one block. With several lanes the rows of a block do not stand together in the batch.
 void Runner::plan_units(Job& job) {
   const int64_t epoch = job.batch.step().at.epoch;
-  std::map<int64_t, size_t> in_lane;  // the block last met
-  std::vector<size_t> block_of;
+  constexpr uint32_t kNone = UINT32_MAX;
+  std::vector<uint32_t> in_lane, block_of;  // the block last met in a lane; that of a row
+  block_of.reserve(job.batch.rows().size());
+  int64_t lanes = 1;
   for (const RowJob& row : job.batch.rows()) {
     const int64_t position = row.plan.position;
-    const int64_t lane = job.blocks.empty() ? 0 : position % job.blocks.front()->range.step;
-    const auto known = in_lane.find(lane);
-    if (known != in_lane.end()) {
-      const Order::Range& range = job.blocks[known->second]->range;
-      if (position >= range.first && position <= job.blocks[known->second]->last_position()) {
-        block_of.push_back(known->second);
-        continue;
-      }
+    const auto lane = static_cast<size_t>(lanes == 1 ? 0 : position % lanes);
+    uint32_t known = lane < in_lane.size() ? in_lane[lane] : kNone;
+    if (known == kNone || position < job.blocks[known]->range.first || position > job.blocks[known]->last_position()) {
+      const UnitBlockPtr block = units_->block_at(epoch, position);
+      lanes = block->range.step;
+      in_lane.resize(static_cast<size_t>(lanes), kNone);
+      auto at = std::find(job.blocks.begin(), job.blocks.end(), block);
+      if (at == job.blocks.end()) at = job.blocks.insert(at, block);
+      job.straddles |= known != kNone;
+      known = static_cast<uint32_t>(at - job.blocks.begin());
+      in_lane[static_cast<size_t>(position % lanes)] = known;
     }
-    const UnitBlockPtr block = units_->block_at(epoch, position);
-    auto at = std::find(job.blocks.begin(), job.blocks.end(), block);
-    if (at == job.blocks.end()) at = job.blocks.insert(at, block);
-    const auto index = static_cast<size_t>(at - job.blocks.begin());
-    job.straddles |= known != in_lane.end();
-    in_lane[position % block->range.step] = index;
-    block_of.push_back(index);
+    block_of.push_back(known);
   }
   const bool sorted = std::is_sorted(block_of.begin(), block_of.end());
   if (!plan_->units->gathers_rows) {  // a task a row
@@ -69,7 +73,7 @@ void Runner::plan_units(Job& job) {
     job.tasks.clear();
     const auto count = static_cast<int64_t>(rows.size());
     for (int64_t begin = 0; begin < count;) {
-      const size_t block = block_of[rows[static_cast<size_t>(begin)]];
+      const uint32_t block = block_of[rows[static_cast<size_t>(begin)]];
       int64_t end = begin;
       while (end < count && end - begin < rows_per_task_hint_ && block_of[rows[static_cast<size_t>(end)]] == block) ++end;
       job.tasks.emplace_back();
@@ -135,6 +139,7 @@ void Runner::drop_unit(Unit& unit) {
   unit.requests.clear();
   unit.reads.reset();
   unit.rows.reset();
+  unit.memory = Buffer();
   unit.status = Status();
   unit.state = Unit::State::kAbsent;
 }
@@ -181,16 +186,34 @@ bool Runner::pump_ahead(Actions& actions) {
   return true;
 }
 
-bool Runner::charge_for_unit(Use use, uint64_t bytes, const JobPtr& job, const UnitBlock& block) {
-  if (!job) {
-    const ByteBudget::Snapshot now = budget_->snapshot();
-    const uint64_t held = now.by_use[static_cast<size_t>(Use::kBatches)], reserve = options_.window_bytes;
-    if (now.used + bytes + (reserve > held ? reserve - held : 0) > now.capacity) return false;
-    return budget_->try_charge(use, bytes);
+// Memory for packed rows: what a unit has left lying, or else new.
+bool Runner::unit_memory(Unit& unit, uint64_t bytes, const JobPtr& job, const UnitBlock& block) {
+  while (bytes > 0 && !unit.memory.owner()) {
+    if (!job && !leaves_room(bytes) && !unit_pool_->has_idle(bytes)) return false;
+    if (std::optional<Buffer> memory = unit_pool_->acquire(bytes)) {
+      unit.memory = std::move(*memory);
+    } else if (!job || !may_take_from_others(job, block) || !make_room(job, &job->tasks[job->first], bytes)) {
+      return false;
+    }
   }
+  return true;
+}
+
+// For units that are not due: whether the batches of the window get what they need all the same.
+bool Runner::leaves_room(uint64_t bytes) const {
+  const ByteBudget::Snapshot now = budget_->snapshot();
+  const uint64_t held = now.by_use[static_cast<size_t>(Use::kBatches)], reserve = options_.window_bytes;
+  return now.used + bytes + (reserve > held ? reserve - held : 0) <= now.capacity;
+}
+
+bool Runner::may_take_from_others(const JobPtr& job, const UnitBlock& block) const {
+  return job->blocks[job->tasks[job->first].block].get() == &block;
+}
+
+bool Runner::charge_for_unit(Use use, uint64_t bytes, const JobPtr& job, const UnitBlock& block) {
+  if (!job) return leaves_room(bytes) && budget_->try_charge(use, bytes);
   while (!budget_->try_charge(use, bytes)) {
-    Task& first = job->tasks[job->first];
-    if (job->blocks[first.block].get() != &block || !make_room(job, &first, bytes)) return false;
+    if (!may_take_from_others(job, block) || !make_room(job, &job->tasks[job->first], bytes)) return false;
   }
   return true;
 }
@@ -320,17 +343,27 @@ Runner::Step Runner::decode_unit(const std::shared_ptr<Unit>& unit, const JobPtr
                                  uint64_t order, Actions& actions) {
   if (decoding_ >= options_.threads) return Step::kNoSlot;
   const UnitPlan& plan = *plan_->units;
-  const uint64_t decoded = plan.source->unit_cost(unit->number).decoded_bytes;
+  const UnitSource& source = *plan.source;
+  const uint64_t decoded = source.unit_cost(unit->number).decoded_bytes;
+  const size_t side_by_side = plan.packed.packed_bytes(source.unit_begin(unit->number + 1) - source.unit_begin(unit->number));
   // An entry of the cache is used as it was read; otherwise columns are decoded and then packed, so they exist twice.
   const bool as_it_is = unit->cached && plan.caches_packed();
   const uint64_t stored = unit->read_later ? bytes_of(unit->requests) : 0;
   const uint64_t working = std::max(as_it_is ? 0 : decoded + stored, unit->needs);
-  if (!charge_for_unit(Use::kUnits, decoded, job, block)) return Step::kNoBytes;
-  if (!charge_for_unit(Use::kWorking, working, job, block)) {
-    budget_->release(Use::kUnits, decoded);
+  const uint64_t packed = as_it_is || side_by_side == 0 ? 0 : rounded(side_by_side);
+  const uint64_t apart = decoded > side_by_side || packed == 0 ? decoded - (packed > 0 ? side_by_side : 0) : 0;
+  if (!unit_memory(*unit, packed, job, block)) return Step::kNoBytes;
+  bool charged = charge_for_unit(Use::kUnits, apart, job, block);
+  if (charged && !charge_for_unit(Use::kWorking, working, job, block)) {
+    budget_->release(Use::kUnits, apart);
+    charged = false;
+  }
+  if (!charged) {
+    if (packed > 0) budget_->release(Use::kUnits, packed);
+    unit->memory = Buffer();
     return Step::kNoBytes;
   }
-  unit->row_bytes = decoded;
+  unit->row_bytes = packed + apart;
   unit->state = Unit::State::kDecoding;
   ++decoding_;
   ++queued_;
@@ -379,12 +412,12 @@ Result<std::shared_ptr<const Columns>> Runner::make_unit(const Unit& unit, WorkM
     FOREBAY_ASSIGN(stored[i], std::move(*read));
     plan_->fetch_counters->add(0, stored[i].size(), stored[i].size(), thread_cpu_ns() - begun);
   }
-  if (!unit.cached) return plan.make(unit.number, std::move(stored), memory);
+  if (!unit.cached) return plan.make(unit.number, std::move(stored), unit.memory, memory);
   std::shared_ptr<const Columns> entry = unit.rows;
   if (!entry) {
     FOREBAY_ASSIGN(entry, plan.cache->open(*plan.entry(unit.number), std::move(stored.front())));
   }
-  return plan.finish(std::move(entry), memory);
+  return plan.finish(std::move(entry), unit.memory, memory);
 }
 
 void Runner::after_decoding(Unit& unit, Result<std::shared_ptr<const Columns>> made, bool cold) {
@@ -404,7 +437,10 @@ void Runner::after_decoding(Unit& unit, Result<std::shared_ptr<const Columns>> m
     return;
   }
   if (!unit.cached) ++decoded_[static_cast<size_t>(unit.number)];
-  const uint64_t bytes = (*made)->nbytes();
+  const bool packed = unit.memory.owner() && !(*made)->values.empty() &&
+                      (*made)->values.front().values.owner() == unit.memory.owner();
+  const uint64_t bytes = (*made)->nbytes() + (packed ? unit.memory.size() - (*made)->values.front().values.size() : 0);
+  unit.memory = Buffer();
   if (bytes > unit.row_bytes) budget_->charge_existing(Use::kUnits, bytes - unit.row_bytes);
   if (bytes < unit.row_bytes) budget_->release(Use::kUnits, unit.row_bytes - bytes);
   unit.row_bytes = bytes;

@@ -25,7 +25,7 @@ Status UnitPlan::run(size_t begin, size_t end, Columns& columns, WorkMemory& mem
   return {};
 }
 
-Result<std::shared_ptr<const Columns>> UnitPlan::make(int64_t unit, std::vector<Buffer> stored,
+Result<std::shared_ptr<const Columns>> UnitPlan::make(int64_t unit, std::vector<Buffer> stored, Buffer rows,
                                                       WorkMemory& memory) const {
   const int64_t begun = thread_cpu_ns();
   uint64_t bytes = 0;
@@ -35,8 +35,7 @@ Result<std::shared_ptr<const Columns>> UnitPlan::make(int64_t unit, std::vector<
   FOREBAY_RETURN_IF_ERROR(run(0, cached_after, columns, memory));
   const std::optional<Hash128> key = entry(unit);
   if (caches_packed()) {
-    FOREBAY_ASSIGN(Columns rows, packed.pack(columns, memory));
-    auto made = std::make_shared<const Columns>(std::move(rows));
+    auto made = std::make_shared<const Columns>(packed.pack(columns, std::move(rows)));
     if (key && cache->admits(made->nbytes())) cache->put(*key, made, static_cast<double>(thread_cpu_ns() - begun) * 1e-9);
     return made;
   }
@@ -44,17 +43,15 @@ Result<std::shared_ptr<const Columns>> UnitPlan::make(int64_t unit, std::vector<
     cache->put(*key, std::make_shared<const Columns>(columns), static_cast<double>(thread_cpu_ns() - begun) * 1e-9);
   }
   FOREBAY_RETURN_IF_ERROR(run(cached_after, ops.size(), columns, memory));
-  FOREBAY_ASSIGN(Columns rows, packed.pack(columns, memory));
-  return std::make_shared<const Columns>(std::move(rows));
+  return std::make_shared<const Columns>(packed.pack(columns, std::move(rows)));
 }
 
-Result<std::shared_ptr<const Columns>> UnitPlan::finish(std::shared_ptr<const Columns> cached,
+Result<std::shared_ptr<const Columns>> UnitPlan::finish(std::shared_ptr<const Columns> cached, Buffer rows,
                                                         WorkMemory& memory) const {
   if (caches_packed()) return cached;
   Columns columns = *cached;
   FOREBAY_RETURN_IF_ERROR(run(cached_after, ops.size(), columns, memory));
-  FOREBAY_ASSIGN(Columns rows, packed.pack(columns, memory));
-  return std::make_shared<const Columns>(std::move(rows));
+  return std::make_shared<const Columns>(packed.pack(columns, std::move(rows)));
 }
 
 }  // namespace forebay

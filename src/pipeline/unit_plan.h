@@ -35,10 +35,12 @@ struct UnitPlan {
   /// The packed form itself is what is cached.
   bool caches_packed() const { return cached_after == ops.size(); }
   std::optional<Hash128> entry(int64_t unit) const;
-  /// Stored bytes → rows, packed.
-  Result<std::shared_ptr<const Columns>> make(int64_t unit, std::vector<Buffer> stored, WorkMemory& memory) const;
+  /// Stored bytes → rows, packed into `rows` (at least packed.packed_bytes()).
+  Result<std::shared_ptr<const Columns>> make(int64_t unit, std::vector<Buffer> stored, Buffer rows,
+                                              WorkMemory& memory) const;
   /// The same from what the cache had.
-  Result<std::shared_ptr<const Columns>> finish(std::shared_ptr<const Columns> cached, WorkMemory& memory) const;
+  Result<std::shared_ptr<const Columns>> finish(std::shared_ptr<const Columns> cached, Buffer rows,
+                                                WorkMemory& memory) const;
 
  private:
   Status run(size_t begin, size_t end, Columns& columns, WorkMemory& memory) const;

@@ -11,8 +11,14 @@ namespace {
 
 constexpr int64_t kPairs = 20'000, kBatches = 256, kRowsLookedAt = 1 << 20;
 
-// `take` of `all` places, spread evenly. Products stay below 2^63: they are of a part and a rest.
-int64_t place(int64_t index, int64_t take, int64_t all) { return all / take * index + all % take * index / take; }
+// The `index`-th of `take` places among `all`: all of them, or spread by the golden ratio, which falls into step with no size of
+// chunks or blocks.
+int64_t place(int64_t index, int64_t take, int64_t all) {
+  if (take == all) return index;
+  __extension__ using Product = unsigned __int128;
+  const uint64_t fraction = static_cast<uint64_t>(index) * 0x9e3779b97f4a7c15u;
+  return static_cast<int64_t>(static_cast<Product>(fraction) * static_cast<uint64_t>(all) >> 64);
+}
 
 double mean_distance(const Order& order, int64_t epoch) {
   const int64_t pairs = order.size() - 1, taken = std::min(pairs, kPairs);

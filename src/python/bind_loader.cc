@@ -5,6 +5,7 @@
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include "python/batch.h"
 #include "python/loader.h"
@@ -57,6 +58,9 @@ void bind_loader(nb::module_& module) {
            "A call for a Python thread to make; None after the timeout, or once closed.")
       .def("batches_per_epoch", &PyLoader::batches_per_epoch)
       .def("size", [](PyLoader& self) { return self.loader().size(); })
+      .def(
+          "row_groups", [](PyLoader& self) { return self.loader().row_groups(); },
+          nb::sig("def row_groups(self) -> list[int]"))
       .def("epoch", &PyLoader::epoch)
       .def("set_epoch", &PyLoader::set_epoch, arg("epoch"))
       .def("finished", [](PyLoader& self) { return self.loader().finished(); })

@@ -45,8 +45,8 @@ void unmap_block(uint8_t* data, size_t size) {
 
 }  // namespace
 
-BufferPool::BufferPool(std::shared_ptr<ByteBudget> budget, size_t max_idle)
-    : budget_(std::move(budget)), max_idle_(max_idle), generation_(process_generation()) {}
+BufferPool::BufferPool(std::shared_ptr<ByteBudget> budget, size_t max_idle, Use use)
+    : budget_(std::move(budget)), max_idle_(max_idle), use_(use), generation_(process_generation()) {}
 
 BufferPool::~BufferPool() { close(); }
 
@@ -61,10 +61,10 @@ std::optional<BufferPool::Block> BufferPool::take_idle(size_t size) {
 
 std::optional<Buffer> BufferPool::acquire(size_t size) {
   if (const std::optional<Block> idle = take_idle(size)) {
-    budget_->move(Use::kPool, Use::kBatches, size);
+    budget_->move(Use::kPool, use_, size);
     return wrap(*idle);
   }
-  if (!budget_->try_charge(Use::kBatches, size)) return std::nullopt;
+  if (!budget_->try_charge(use_, size)) return std::nullopt;
   return wrap({map_block(size), size});
 }
 
@@ -74,6 +74,11 @@ Buffer BufferPool::take_reserved(size_t size) {
     return wrap(*idle);
   }
   return wrap({map_block(size), size});
+}
+
+bool BufferPool::has_idle(size_t size) const {
+  std::lock_guard lock(mutex_);
+  return std::any_of(idle_.begin(), idle_.end(), [&](const Block& block) { return block.size == size; });
 }
 
 bool BufferPool::trim() {

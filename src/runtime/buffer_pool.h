@@ -14,21 +14,24 @@ namespace forebay {
 /// Memory of batches. A buffer comes back when its last reader lets go, and is used again instead of fresh pages (which cost
 /// more than filling them).
 ///
-/// acquire() charges Use::kBatches; the owner releases that charge when it hands the buffer to the user or drops it. Idle
+/// acquire() charges them to a use; the owner releases that charge when it hands the buffer to the user or drops it. Idle
 /// buffers are charged to Use::kPool, so the sum in the budget is what is really held. Always made as a shared_ptr: buffers
 /// keep their pool alive.
 class BufferPool : public std::enable_shared_from_this<BufferPool> {
  public:
-  BufferPool(std::shared_ptr<ByteBudget> budget, size_t max_idle);
+  /// `use`: what acquired bytes are charged to.
+  BufferPool(std::shared_ptr<ByteBudget> budget, size_t max_idle, Use use = Use::kBatches);
   ~BufferPool();
 
   /// Nothing where the budget does not allow it now.
   std::optional<Buffer> acquire(size_t size);
   /// Charges bytes that take_reserved() will then give without fail.
-  bool reserve(uint64_t bytes) { return budget_->try_charge(Use::kBatches, bytes); }
+  bool reserve(uint64_t bytes) { return budget_->try_charge(use_, bytes); }
   Buffer take_reserved(size_t size);
   /// Takes back the charge of acquired bytes that their owner has dropped.
-  void release_charge(uint64_t bytes) { budget_->release(Use::kBatches, bytes); }
+  void release_charge(uint64_t bytes) { budget_->release(use_, bytes); }
+  /// acquire() of that size would charge nothing new.
+  bool has_idle(size_t size) const;
   /// Gives idle memory back to the system. True if there was any.
   bool trim();
   /// From now on buffers that come back are freed.
@@ -45,8 +48,9 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
 
   const std::shared_ptr<ByteBudget> budget_;
   const size_t max_idle_;
+  const Use use_;
   const uint64_t generation_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::vector<Block> idle_;
   bool closed_ = false;
 };

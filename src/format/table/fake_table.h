@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -69,9 +71,9 @@ class FakeTableFile final : public TableFile {
   int64_t groups() const override { return static_cast<int64_t>(index_["groups"].size()); }
   int64_t rows(int64_t group) const override { return index_["groups"][at(group)]["rows"]; }
   uint64_t index_bytes() const override { return 1000; }
-  std::optional<int64_t> ticks_per_day(size_t field) const override {
+  std::optional<TimeType> time_type(size_t field) const override {
     const int64_t ticks = index_["columns"][places_[field].first]["ticks"];
-    return ticks == 0 || places_[field].second ? std::nullopt : std::optional(ticks);
+    return ticks == 0 || places_[field].second ? std::nullopt : std::optional(TimeType{ticks, true});
   }
 
   std::vector<ByteRange> ranges(int64_t group, std::span<const size_t> fields) const override {
@@ -229,7 +231,7 @@ inline std::string FakeTable::to_bytes() const {
             values.append(reinterpret_cast<const char*>(&number), sizeof number);
           value = number;
         }
-        if (null || (value.is_number_float() && value != value)) continue;
+        if (null || (value.is_number_float() && std::isnan(value.get<double>()))) continue;
         if (min.is_null() || value < min) min = value;
         if (max.is_null() || value > max) max = value;
       }

@@ -71,7 +71,10 @@ class FilterPass {
         const Schema& schema = masked_.front()->schema();
         const std::optional<size_t> at = schema.find(condition.column);
         if (!at) return internal_error(fmt::format("filter: no column '{}'", condition.column));
-        FOREBAY_RETURN_IF_ERROR(prepare(condition, schema[*at], masked_.front()->ticks_per_day(*at)));
+        const auto time = masked_.front()->time_type(*at);
+        const bool counts_from_1970 = time && time->since_1970;
+        FOREBAY_RETURN_IF_ERROR(
+            prepare(condition, schema[*at], counts_from_1970 ? std::optional(time->ticks_per_day) : std::nullopt));
       }
     }
     return {};

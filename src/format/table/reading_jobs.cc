@@ -16,6 +16,7 @@ namespace {
 constexpr size_t kMostThreads = 16;
 
 struct Running {
+  size_t number = 0;
   std::unique_ptr<ReadingJob> job;
   uint64_t bytes = 0;
   JobInput input;
@@ -63,7 +64,7 @@ class JobRun : public std::enable_shared_from_this<JobRun> {
     const uint64_t bytes = options_.bytes ? options_.bytes(next_) : 0;
     if (active_ > 0 && bytes > options_.budget_bytes - std::min(bytes_, options_.budget_bytes)) return nullptr;
     auto running = std::make_shared<Running>();
-    running->job = make_(next_++);
+    running->number = next_++;
     running->bytes = bytes;
     bytes_ += bytes;
     ++active_;
@@ -72,6 +73,7 @@ class JobRun : public std::enable_shared_from_this<JobRun> {
 
   void advance(std::shared_ptr<Running> running) {
     if (!failed()) {
+      if (!running->job) running->job = make_(running->number);
       Result<JobWish> wish = running->job->step(std::exchange(running->input, {}));
       if (!wish.ok()) fail(wish.status());
       if (wish.ok() && !wish->nothing()) return ask(std::move(running), std::move(*wish));

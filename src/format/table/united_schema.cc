@@ -192,7 +192,7 @@ class Uniting {
       differ(file, 0, fmt::format("has the column '{}' as {}, where", wanted.name, type_of(found)),
              fmt::format("has it as {}", type_of(wanted)));
     } else if (first != place_.end() &&
-               in_.files[file]->ticks_per_day(*at) != in_.files.front()->ticks_per_day(first->second)) {
+               in_.files[file]->time_type(*at) != in_.files.front()->time_type(first->second)) {
       differ(file, 0, fmt::format("has the times of '{}' in another unit than", wanted.name), "");
     }
     return *at;

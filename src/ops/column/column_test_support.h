@@ -110,7 +110,9 @@ inline Columns run_columns(const Columns& given, const std::vector<OpSpec>& step
       EXPECT_EQ(bytes_of_value(record[i]), bytes_of_value(expected[i]))
           << "row " << row << ", " << columns.schema[i].name;
       EXPECT_EQ(record[i].kind, expected[i].kind);
-      if (record[i].kind == FieldKind::kTensor) EXPECT_EQ(record[i].shape(), expected[i].shape());
+      if (record[i].kind == FieldKind::kTensor) {
+        EXPECT_EQ(record[i].shape(), expected[i].shape());
+      }
     }
   }
   return columns;

@@ -43,7 +43,7 @@ TEST(stack, makes_one_field_of_many_in_the_order_named) {
       .add<float>("b", DType::kFloat32, {4, 5, 6});
   const Columns made = run_columns(table.columns(), {stack({"b", "a"})});
   EXPECT_EQ(made.schema.names(), "label, x");
-  EXPECT_EQ(made.schema[1].to_string(), "x: float32 (2)");
+  EXPECT_EQ(made.schema[1].to_string(), "x: float32 (2,)");
   EXPECT_EQ(values_of<float>(made, "x"), (std::vector<float>{4, 1, 5, 2, 6, 3}));
 }
 
@@ -55,7 +55,7 @@ TEST(stack, takes_tensors_no_rows_and_the_name_of_one_of_its_fields) {
   EXPECT_EQ(values_of<int16_t>(made, "a"), (std::vector<int16_t>{1, 2, 5, 6, 3, 4, 7, 8}));
   Table empty(0);
   empty.add<double>("a", DType::kFloat64, {}).add<double>("b", DType::kFloat64, {});
-  EXPECT_EQ(run_columns(empty.columns(), {stack({"a", "b"})}).schema[0].to_string(), "x: float64 (2)");
+  EXPECT_EQ(run_columns(empty.columns(), {stack({"a", "b"})}).schema[0].to_string(), "x: float64 (2,)");
 }
 
 TEST(stack, misuse_is_told_once_with_the_way_out) {

@@ -1,0 +1,79 @@
+"""What users say about tables, as descriptions hold it."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import os
+from typing import Any
+
+import numpy as np
+
+from .errors import InvalidArgument
+
+
+class NullMask:
+    """What `fb.NULL_MASK` is: nulls become zero or an empty text, and a bool field `<name>_valid` comes with the column."""
+
+    def __repr__(self) -> str:
+        return "forebay.NULL_MASK"
+
+
+NULL_MASK = NullMask()
+
+
+def is_name(value: Any) -> bool:
+    return isinstance(value, (str, os.PathLike))
+
+
+def names_of(pattern: Any) -> str | list[str]:
+    return os.fspath(pattern) if is_name(pattern) else [os.fspath(one) for one in pattern]
+
+
+def table_args(source: str, columns: Any, filter: Any, null: Any) -> dict[str, Any]:
+    args: dict[str, Any] = {}
+    if columns is not None:
+        args["columns"] = [columns] if isinstance(columns, str) else list(columns)
+    if filter is not None:
+        args["filter"] = _filter(source, filter)
+    if isinstance(null, NullMask):
+        args["null"] = {"mask": True}
+    elif isinstance(null, dict):
+        args["null"] = {"by_column": {name: _value(f"{source}: null of '{name}'", value) for name, value in null.items()}}
+    elif not (isinstance(null, str) and null == "error"):
+        args["null"] = _value(f"{source}: null", null)
+    return args
+
+
+def _filter(source: str, filter: Any) -> Any:
+    """Tuples and lists as lists, values as JSON has them; what is wrong with the form is found by check()."""
+    if isinstance(filter, (list, tuple)):
+        if len(filter) == 3 and isinstance(filter[0], str) and isinstance(filter[1], str):
+            what = f"{source}: filter: the value for '{filter[0]}'"
+            several = filter[2]
+            if isinstance(several, (set, frozenset)):
+                several = sorted(several, key=lambda value: (type(value).__name__, value))
+            if isinstance(several, (list, tuple, range, np.ndarray)):
+                return [filter[0], filter[1], [_value(what, value) for value in several]]
+            return [filter[0], filter[1], _value(what, several)]
+        return [_filter(source, one) for one in filter]
+    if isinstance(filter, str):
+        return filter
+    raise InvalidArgument(
+        f'{source}: filter: a {type(filter).__name__} is no list of conditions; write [("price", ">=", 3.5)], or a list of '
+        "such lists of which one must hold"
+    )
+
+
+def _value(what: str, value: Any) -> Any:
+    if isinstance(value, np.datetime64):
+        return str(value)
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, datetime.date):  # datetimes too
+        return value.isoformat()
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"float": "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"}
+    if isinstance(value, (bool, int, float, str)):
+        return value
+    raise InvalidArgument(f"{what} is of type {type(value).__name__}; give a bool, a number, a text or a date")

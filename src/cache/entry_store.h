@@ -1,0 +1,40 @@
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "store/store.h"
+
+namespace forebay {
+
+/// The files of a folder of caches. A read that fails gives no bytes and no error: an entry without bytes is one that is made
+/// anew, for trouble with the cache is none of the run. What went wrong is told to whoever asks.
+class EntryStore final : public Store {
+ public:
+  explicit EntryStore(const std::string& folder);
+
+  void read(const ReadRequest& request, std::stop_token stop, ReadDone done) override;
+  bool reads_now() const override { return files_->reads_now(); }
+  std::optional<Result<Buffer>> read_now(const ReadRequest& request) override;
+  void list(const ListRequest& request, std::stop_token stop, ListDone done) override;
+  void stat(const std::string& key, std::stop_token stop, StatDone done) override;
+  std::string display_name(const std::string& key) const override { return files_->display_name(key); }
+  StoreStats stats() const override { return files_->stats(); }
+
+  /// The last failure since this was asked; a success where there was none.
+  Status take_failure();
+
+ private:
+  /// Outlives the store where an answer comes late.
+  struct Failure {
+    std::mutex mutex;
+    Status last;
+  };
+  static Result<Buffer> without_error(Failure& failure, Result<Buffer> read);
+
+  const std::shared_ptr<Failure> failure_ = std::make_shared<Failure>();
+  const std::shared_ptr<Store> files_;
+};
+
+}  // namespace forebay
