@@ -48,11 +48,12 @@ LOADERS = {
     "duckdb": Loader("duckdb_blocks", "duckdb"),
     "hf": Loader("hf_torch", "hf_datasets"),
     "ray": Loader("ray_batches", "ray_data"),
-    "pyarrow_1": Loader("pyarrow_numpy", "torch_arrow", (("read_threads", 1),)),
-    "pyarrow_2": Loader("pyarrow_numpy", "torch_arrow", (("read_threads", 2),)),
+    "pyarrow_1": Loader("pyarrow_numpy", "torch_arrow", (("read_threads", 1), ("views", False))),
+    "pyarrow_2": Loader("pyarrow_numpy", "torch_arrow", (("read_threads", 2), ("views", False))),
+    "pyarrow_views": Loader("pyarrow_numpy", "torch_arrow", (("read_threads", 2), ("views", True))),
 }
 EPOCH = ("limit", "forebay", "petastorm_batched", "petastorm_raw", "torch_workers", "torch_main", "polars", "duckdb", "pyarrow_1",
-         "pyarrow_2", "hf", "ray", "forebay_torch")
+         "pyarrow_2", "pyarrow_views", "hf", "ray", "forebay_torch")
 CACHE = ("gather", "gather_checksum", "forebay_disk", "forebay_ram", "petastorm_cache")
 TRAINER = ("forebay", "torch_workers", "petastorm_batched")
 TABLES = ("wide", "wide_lists", "criteo")

@@ -100,6 +100,28 @@ struct LoaderStats {
   double consumer_wait_seconds = 0;
 };
 
+/// One field of a data set: "float32", "bytes", "text", …, and the shape in one sample, -1 where it differs between samples.
+struct FieldDescription {
+  std::string name;
+  std::string type;
+  std::vector<int64_t> shape;
+};
+
+/// One step of one rank.
+struct PlannedStep {
+  int64_t position = 0;  ///< in the epoch, where the global batch begins
+  std::vector<int64_t> ids, positions;
+  int64_t padding = 0;         ///< how many rows at the end are repeats
+  std::vector<int64_t> moved;  ///< for tables in lanes: positions whose lane belongs to another rank
+};
+
+/// Where the samples of an epoch go.
+struct EpochPlan {
+  int64_t size = 0;   ///< samples
+  int64_t steps = 0;  ///< of each rank; `first` may hold fewer
+  std::vector<PlannedStep> first;
+};
+
 /// A running, checkpointable stream of batches: a position in a plan over an engine. next(), state and epoch calls come from
 /// one thread at a time; close() and stats() from any.
 class Loader {
@@ -128,6 +150,10 @@ class Loader {
   int64_t batches_per_epoch() const;
   /// Samples in the data set, after take and filter.
   int64_t size() const;
+  /// What a rank of `world_size` gets in the first steps of an epoch, computed from the plan; any rank can ask it of any other.
+  Result<EpochPlan> plan(int64_t epoch, int64_t rank, int64_t world_size, int64_t max_steps) const;
+  /// What the data set gives, before any step of the pipeline.
+  std::vector<FieldDescription> source_fields() const;
   /// For tables: the ids at which row groups begin, and last the number of rows. Empty for other sources.
   std::vector<int64_t> row_groups() const;
   /// Epoch of the next batch.

@@ -6,6 +6,7 @@
 
 #include <arrow/buffer.h>
 #include <arrow/io/interfaces.h>
+#include <arrow/util/future.h>
 
 #include "base/table_codec.h"
 #include "forebay/buffer.h"
@@ -27,6 +28,11 @@ class PieceFile final : public arrow::io::RandomAccessFile {
   arrow::Result<std::shared_ptr<arrow::Buffer>> ReadAt(int64_t position, int64_t nbytes) override;
   arrow::Result<int64_t> ReadAt(int64_t position, int64_t nbytes, void* out) override;
   using arrow::io::RandomAccessFile::ReadAt;
+  /// On this thread: Arrow's own would outlive the call, and know nothing of its Allowance.
+  arrow::Future<std::shared_ptr<arrow::Buffer>> ReadAsync(const arrow::io::IOContext&, int64_t position,
+                                                          int64_t nbytes) override;
+  arrow::Future<std::shared_ptr<arrow::Buffer>> ReadAsync(const arrow::io::IOContext&, int64_t position, int64_t nbytes,
+                                                          bool allow_short_read) override;
   bool supports_zero_copy() const override { return true; }
 
   arrow::Status Close() override { return arrow::Status::OK(); }

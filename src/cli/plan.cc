@@ -9,6 +9,7 @@
 #include "cli/rank_plan.h"
 #include "cli/storage_flags.h"
 #include "forebay/loader.h"
+#include "pipeline/description.h"
 
 namespace forebay {
 namespace {
@@ -21,29 +22,33 @@ struct PlanOptions {
   std::map<std::string, std::string> storage;
 };
 
-/// Samples in the data set, from its listing; no object is read.
-Result<int64_t> listed_size(const Pipeline& pipeline, std::map<std::string, std::string> storage,
-                            std::stop_token stop) {
-  FOREBAY_ASSIGN(
-      const std::unique_ptr<Loader> loader,
-      Loader::open(pipeline,
-                   {.rank = 0, .world_size = 1, .storage_options = std::move(storage), .stop = std::move(stop)}));
-  return loader->size();
+bool is_table(const Pipeline& pipeline) {
+  const std::string& source = pipeline.description().steps().front().name;
+  return source == "parquet" || source == "arrow";
 }
 
-Result<RankPlan> make_plan(const Pipeline& pipeline, PlanOptions& options, std::stop_token stop) {
+/// Opens the data set, unless its size is given; no object is read, but for the indices of tables.
+Result<EpochPlan> make_plan(const Pipeline& pipeline, PlanOptions& options, std::stop_token stop) {
+  if (options.size && is_table(pipeline))
+    return invalid_argument("--size says nothing of a table's row groups, which decide its order; leave it out");
   if (options.size) {
     options.plan.size = *options.size;
-  } else {
-    FOREBAY_ASSIGN(options.plan.size, listed_size(pipeline, options.storage, std::move(stop)));
+    return plan_rank(planned_part(pipeline), options.plan);
   }
-  return plan_rank(planned_part(pipeline), options.plan);
+  FOREBAY_ASSIGN(const std::unique_ptr<Loader> loader,
+                 Loader::open(pipeline, {.seed = options.plan.seed,
+                                         .rank = 0,
+                                         .world_size = 1,
+                                         .storage_options = std::move(options.storage),
+                                         .stop = std::move(stop)}));
+  return loader->plan(options.plan.epoch, options.plan.rank, options.plan.world_size, options.plan.max_steps);
 }
 
-SortedJson plan_to_json(const RankPlan& plan, const RankPlanOptions& options) {
+SortedJson plan_to_json(const EpochPlan& plan, const RankPlanOptions& options) {
   SortedJson steps = SortedJson::array();
   for (const PlannedStep& step : plan.first) {
     steps.push_back({{"ids", step.ids},
+                     {"moved", step.moved},
                      {"padding", step.padding},
                      {"position", step.position},
                      {"positions", step.positions},
@@ -53,13 +58,19 @@ SortedJson plan_to_json(const RankPlan& plan, const RankPlanOptions& options) {
           {"step_count", plan.steps}, {"steps", steps},       {"world", options.world_size}};
 }
 
-void print_plan(const RankPlan& plan, const RankPlanOptions& options, const Console& console) {
+void print_plan(const EpochPlan& plan, const RankPlanOptions& options, const Console& console) {
   fmt::print(console.out, "epoch {} of {} samples, seed {}: rank {} of {} takes {} steps\n", options.epoch, plan.size,
              options.seed, options.rank, options.world_size, plan.steps);
   for (size_t i = 0; i < plan.first.size(); ++i) {
     const PlannedStep& step = plan.first[i];
     fmt::print(console.out, "step {}: {}{}\n", i, fmt::join(step.ids, " "),
                step.padding == 0 ? "" : fmt::format(" (the last {} padding)", step.padding));
+  }
+  int64_t moved = 0;
+  for (const PlannedStep& step : plan.first) moved += static_cast<int64_t>(step.moved.size());
+  if (moved > 0) {
+    fmt::print(console.out, "{} of these rows come from lanes of other ranks (--json names them): give lanes that the "
+                            "ranks divide, and batches that the lanes divide\n", moved);
   }
   const auto shown = static_cast<int64_t>(plan.first.size());
   if (shown < plan.steps) fmt::print(console.out, "and {} more steps\n", plan.steps - shown);
@@ -109,7 +120,7 @@ int plan_verb(const Arguments& arguments, const Console& console) {
 
   const Interrupt interrupt;
   if (options.mixing) return report_mixing(*pipeline, options, interrupt.token(), console);
-  const Result<RankPlan> plan = make_plan(*pipeline, options, interrupt.token());
+  const Result<EpochPlan> plan = make_plan(*pipeline, options, interrupt.token());
   if (!plan.ok()) return report_failure(plan.status(), options.json, console);
   if (options.json)
     print_json(plan_to_json(*plan, options.plan), console);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "loader/epoch_plan.h"
+#include "loader/selection.h"
 #include "pipeline/description.h"
 
 namespace forebay {
@@ -10,19 +12,6 @@ namespace {
 LastPolicy last_policy(const std::string& name) {
   if (name == "drop") return LastPolicy::kDrop;
   return name == "pad" ? LastPolicy::kPad : LastPolicy::kPartial;
-}
-
-PlannedStep plan_step(const Order& order, const Schedule& schedule, const RankPlanOptions& options, int64_t position) {
-  PlannedStep step;
-  step.position = position;
-  std::vector<Row> rows;
-  schedule.rows(position, options.rank, &rows);
-  for (const Row& row : rows) {
-    step.ids.push_back(order.id_at(options.epoch, row.position));
-    step.positions.push_back(row.position);
-    step.padding += row.padding;
-  }
-  return step;
 }
 
 }  // namespace
@@ -43,25 +32,16 @@ PlannedPipeline planned_part(const Pipeline& pipeline) {
   return part;
 }
 
-Result<RankPlan> plan_rank(const PlannedPipeline& pipeline, const RankPlanOptions& options) {
-  const ScheduleOptions schedule_options{
-      .epoch_size = pipeline.take < 0 ? options.size : std::min(options.size, pipeline.take),
-      .batch_size = pipeline.batch_size,
-      .world_size = options.world_size,
-      .last = pipeline.last};
-  FOREBAY_RETURN_IF_ERROR(schedule_options.check());
-  const Schedule schedule(schedule_options);
-  const std::unique_ptr<Order> order = pipeline.shuffled ? shuffled_order(schedule_options.epoch_size, options.seed)
-                                                         : sequential_order(schedule_options.epoch_size);
-  RankPlan plan;
-  plan.size = schedule_options.epoch_size;
-  plan.steps = schedule.steps();
-  int64_t position = 0;
-  for (int64_t step = 0; step < std::min(plan.steps, options.max_steps); ++step) {
-    plan.first.push_back(plan_step(*order, schedule, options, position));
-    position = schedule.next_position(position);
-  }
-  return plan;
+Result<EpochPlan> plan_rank(const PlannedPipeline& pipeline, const RankPlanOptions& options) {
+  const int64_t size = pipeline.take < 0 ? options.size : std::min(options.size, pipeline.take);
+  Ordering ordering;
+  ordering.order = pipeline.shuffled ? shuffled_order(size, options.seed) : sequential_order(size);
+  ordering.deal = deal_by_count();
+  const ScheduleOptions schedule{.epoch_size = size,
+                                 .batch_size = pipeline.batch_size,
+                                 .world_size = options.world_size,
+                                 .last = pipeline.last};
+  return plan_epoch(ordering, *first_samples(size), schedule, options.epoch, options.rank, options.max_steps);
 }
 
 }  // namespace forebay

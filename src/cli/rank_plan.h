@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "forebay/loader.h"
 #include "forebay/pipeline.h"
 #include "forebay/result.h"
 #include "plan/order.h"
@@ -28,16 +29,7 @@ struct RankPlanOptions {
   int64_t epoch = 0, rank = 0, world_size = 1;
   int64_t max_steps = INT64_MAX;
 };
-struct PlannedStep {
-  int64_t position = 0;  ///< in the epoch, where the global batch begins
-  std::vector<int64_t> ids, positions;
-  int64_t padding = 0;
-};
-struct RankPlan {
-  int64_t size = 0;   ///< samples in an epoch
-  int64_t steps = 0;  ///< of the epoch; `first` may hold fewer
-  std::vector<PlannedStep> first;
-};
-Result<RankPlan> plan_rank(const PlannedPipeline& pipeline, const RankPlanOptions& options);
+/// For a data set of so many samples that is shuffled flat or not at all, without looking at it.
+Result<EpochPlan> plan_rank(const PlannedPipeline& pipeline, const RankPlanOptions& options);
 
 }  // namespace forebay

@@ -10,6 +10,7 @@
 #include "loader/checkpoint.h"
 #include "loader/compile.h"
 #include "loader/distributed.h"
+#include "loader/epoch_plan.h"
 #include "loader/error_log.h"
 #include "loader/filter_pass.h"
 #include "loader/open_source.h"
@@ -280,6 +281,29 @@ int64_t Loader::batches_per_epoch() const {
   return impl_->prepared && runner ? impl_->itinerary->batches(runner->cursor()) : 0;
 }
 
+Result<EpochPlan> Loader::plan(int64_t epoch, int64_t rank, int64_t world_size, int64_t max_steps) const {
+  if (!impl_->prepared) return invalid_argument("plan(): call prepare() first");
+  FOREBAY_ASSIGN(const Ordering ordering, choose_order(find_step(impl_->description(), "shuffle"), *impl_->source,
+                                                       *impl_->selection, impl_->options.seed));
+  const ScheduleOptions schedule{.epoch_size = impl_->selection->size(),
+                                 .batch_size = impl_->sizes.batch_size,
+                                 .world_size = world_size,
+                                 .last = last_policy(find_step(impl_->description(), "batch"))};
+  return plan_epoch(ordering, *impl_->selection, schedule, epoch, rank, max_steps);
+}
+
+std::vector<FieldDescription> Loader::source_fields() const {
+  std::vector<FieldDescription> fields;
+  for (const Field& field : impl_->source->schema()) {
+    const bool tensor = field.kind == FieldKind::kTensor;
+    const char* const word = field.kind == FieldKind::kText    ? "text"
+                             : field.kind == FieldKind::kBytes ? "bytes"
+                                                               : "any";
+    fields.push_back({field.name, tensor ? std::string(dtype_name(field.dtype)) : word, {}});
+    if (tensor) fields.back().shape.assign(field.shape.begin(), field.shape.end());
+  }
+  return fields;
+}
 std::vector<int64_t> Loader::row_groups() const {
   std::vector<int64_t> begins;
   const auto* units = dynamic_cast<const UnitSource*>(impl_->source.get());

@@ -85,7 +85,7 @@ Result<Runner::Delivery> Runner::next_for(std::chrono::milliseconds timeout) {
                                      options_.threads));
     }
   }
-  run_actions(lock);
+  if (window_.empty() || !window_.front()->complete) run_actions(lock);
   const int64_t begun = monotonic_ns();
   const bool ready =
       delivered_.wait_for(lock, timeout, [&] { return closed_ || (!window_.empty() && window_.front()->complete); });
@@ -108,7 +108,7 @@ Result<Runner::Delivery> Runner::next_for(std::chrono::milliseconds timeout) {
 }
 
 Result<Runner::Delivery> Runner::deliver(Lock& lock) {
-  const JobPtr job = window_.front();
+  JobPtr job = window_.front();
   BatchJob& batch = job->batch;
   if (!batch.fatal.ok()) {
     Status status = batch.fatal;
@@ -135,7 +135,16 @@ Result<Runner::Delivery> Runner::deliver(Lock& lock) {
   delivery.errors = std::move(batch.errors);
   ++stats_.batches;
   stats_.samples += delivery.batch->size() - delivery.batch->padding;
-  run_actions(lock);
+  if (!plans_elsewhere()) {
+    run_actions(lock);
+    return delivery;
+  }
+  // What comes next, and taking apart thousands of rows, is no work for the consumer.
+  executor_->post(0, [self = shared_from_this(), job = std::move(job)](WorkMemory&) mutable {
+    job.reset();
+    Lock relock(self->mutex_);
+    self->run_actions(relock);
+  });
   return delivery;
 }
 

@@ -171,6 +171,8 @@ class Runner : public std::enable_shared_from_this<Runner> {
   void plan_batches();
   JobPtr make_job(StepPlan step);
   bool window_is_short() const;
+  // Large batches are planned by a compute thread: thousands of ids take longer than the consumer, or the lock, should be held up.
+  bool plans_elsewhere() const { return itinerary_->schedule().options().batch_size >= 1024; }
   int64_t batches_ahead() const;
   Step start(const JobPtr& job, Task& task, Actions& actions);
   bool fetch_ahead(const JobPtr& job, Actions& actions);

@@ -10,7 +10,6 @@ namespace forebay {
 namespace {
 constexpr int64_t kCallsAhead = 128;         // rows that wait in user code, beyond the window
 constexpr int64_t kMostBatchesAhead = 4096;  // batches may be of one row
-constexpr int64_t kPlannedElsewhere = 1024;  // rows of a batch
 }  // namespace
 
 // Moves everything on that can be moved, oldest first. Stops at the first task that has to wait for bytes, so that no younger
@@ -67,10 +66,9 @@ bool Runner::window_is_short() const {
   return static_cast<int64_t>(window_.size()) < options_.window_batches + batches_ahead();
 }
 
-// Large batches are planned by a compute thread: thousands of ids take longer than the consumer, or the lock, should be held up.
 void Runner::extend_window(Actions& actions) {
   if (!window_is_short()) return;
-  if (itinerary_->schedule().options().batch_size < kPlannedElsewhere) {
+  if (!plans_elsewhere()) {
     while (window_is_short()) {
       std::optional<StepPlan> step = itinerary_->step(planned_);
       if (!step) return;

@@ -61,6 +61,15 @@ void bind_loader(nb::module_& module) {
       .def(
           "row_groups", [](PyLoader& self) { return self.loader().row_groups(); },
           nb::sig("def row_groups(self) -> list[int]"))
+      .def(
+          "source_fields",
+          [](PyLoader& self) {
+            nb::list fields;
+            for (const FieldDescription& field : self.loader().source_fields())
+              fields.append(nb::make_tuple(to_text(field.name), field.type, field.shape));
+            return fields;
+          },
+          nb::sig("def source_fields(self) -> list[tuple[str, str, list[int]]]"))
       .def("epoch", &PyLoader::epoch)
       .def("set_epoch", &PyLoader::set_epoch, arg("epoch"))
       .def("finished", [](PyLoader& self) { return self.loader().finished(); })

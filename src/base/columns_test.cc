@@ -1,0 +1,90 @@
+#include "base/columns.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+namespace forebay {
+namespace {
+
+Field field(const std::string& name, DType dtype, Shape shape = {}) {
+  Field made;
+  made.name = name;
+  made.dtype = dtype;
+  made.shape = shape;
+  return made;
+}
+
+template <typename T>
+Buffer buffer(std::vector<T> values) {
+  Buffer made = Buffer::allocate(values.size() * sizeof(T));
+  if (!values.empty()) std::memcpy(made.data(), values.data(), made.size());
+  return made;
+}
+
+Columns three_rows() {
+  Columns columns;
+  Field text = field("text", DType::kUint8);
+  text.kind = FieldKind::kText;
+  columns.schema = Schema({field("n", DType::kInt16, {2}), field("list", DType::kFloat32, {Shape::kUnknown}), text});
+  columns.rows = 3;
+  columns.values = {{buffer<int16_t>({1, 2, 3, 4, 5, 6}), {}},
+                    {buffer<float>({9, 8, 7}), buffer<int64_t>({0, 2, 2, 3})},
+                    {buffer<char>({'a', 'b'}), buffer<int64_t>({0, 0, 1, 2})}};
+  return columns;
+}
+
+TEST(Columns, a_row_is_a_record_that_shares_their_memory) {
+  const Columns columns = three_rows();
+  ASSERT_TRUE(columns.check().ok());
+  const Record last = columns.row(2);
+  EXPECT_EQ(last[0].tensor.data<int16_t>()[1], 6);
+  EXPECT_EQ(last[0].tensor.buffer.data(), columns.values[0].values.data() + 8);
+  EXPECT_EQ(last[1].tensor.shape, Shape({1}));
+  EXPECT_EQ(last[1].tensor.data<float>()[0], 7);
+  EXPECT_EQ(last[2].bytes.size(), 1u);
+  EXPECT_EQ(columns.row(1)[1].tensor.shape, Shape({0}));
+}
+
+TEST(Columns, a_record_becomes_one_row_and_comes_back) {
+  const Columns columns = three_rows();
+  for (int64_t row = 0; row < 3; ++row) {
+    const Record record = columns.row(row);
+    const Columns one = columns_of(columns.schema, record).value();
+    ASSERT_TRUE(one.check().ok());
+    EXPECT_EQ(one.rows, 1);
+    const Record again = one.row(0);
+    for (size_t i = 0; i < record.size(); ++i) {
+      EXPECT_EQ(again[i].nbytes(), record[i].nbytes());
+      EXPECT_EQ(again[i].shape(), record[i].shape());
+    }
+  }
+}
+
+TEST(Columns, a_value_that_user_code_left_out_cannot_be_kept) {
+  Schema schema({field("n", DType::kInt16)});
+  schema[0].kind = FieldKind::kAny;
+  const Result<Columns> columns = columns_of(schema, Record(1));
+  EXPECT_EQ(columns.status().code(), Code::kInvalidArgument);
+  EXPECT_NE(columns.status().to_string().find("'n'"), std::string::npos);
+}
+
+TEST(Columns, lengths_and_offsets_that_do_not_go_together_are_found) {
+  Columns short_values = three_rows();
+  short_values.values[0].values = buffer<int16_t>({1, 2, 3, 4, 5});
+  Columns few_offsets = three_rows();
+  few_offsets.values[1].offsets = buffer<int64_t>({0, 2, 2});
+  Columns falling = three_rows();
+  falling.values[1].offsets = buffer<int64_t>({0, 2, 1, 3});
+  Columns behind = three_rows();
+  behind.values[1].offsets = buffer<int64_t>({0, 2, 2, 4});
+  Columns negative = three_rows();
+  negative.values[2].offsets = buffer<int64_t>({-1, 0, 1, 2});
+  Columns missing = three_rows();
+  missing.values.pop_back();
+  for (const Columns* columns : {&short_values, &few_offsets, &falling, &behind, &negative, &missing})
+    EXPECT_FALSE(columns->check().ok());
+}
+
+}  // namespace
+}  // namespace forebay

@@ -1,0 +1,106 @@
+#include "pipeline/packed_rows.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+namespace forebay {
+namespace {
+
+Field field(const std::string& name, DType dtype, Shape shape = {}) {
+  Field made;
+  made.name = name;
+  made.dtype = dtype;
+  made.shape = shape;
+  return made;
+}
+
+// Fields of all widths, and a list; values tell their field and row.
+Columns some_rows(int64_t rows) {
+  Columns columns;
+  columns.schema = Schema({field("flag", DType::kUint8), field("wide", DType::kInt64), field("half", DType::kInt16),
+                           field("list", DType::kInt32, {Shape::kUnknown}), field("triple", DType::kFloat32, {3}),
+                           field("one", DType::kInt32)});
+  columns.rows = rows;
+  for (size_t i = 0; i < columns.schema.size(); ++i) {
+    const size_t bytes =
+        i == 3 ? 4 * static_cast<size_t>(rows) : row_bytes(columns.schema[i]) * static_cast<size_t>(rows);
+    ColumnValues values{Buffer::allocate(bytes), {}};
+    for (size_t byte = 0; byte < bytes; ++byte) values.values.data()[byte] = static_cast<uint8_t>(byte * 31 + i * 7);
+    if (i == 3) {
+      values.offsets = Buffer::allocate(8 * static_cast<size_t>(rows + 1));
+      for (int64_t row = 0; row <= rows; ++row) reinterpret_cast<int64_t*>(values.offsets.data())[row] = row;
+    }
+    columns.values.push_back(std::move(values));
+  }
+  return columns;
+}
+
+Columns packed_of(const PackedRows& packed, const Columns& columns) {
+  return packed.pack(columns, Buffer::allocate(packed.packed_bytes(columns.rows)));
+}
+
+TEST(PackedRows, values_are_side_by_side_and_aligned) {
+  const Columns columns = some_rows(1);
+  const PackedRows packed(columns.schema);
+  size_t bytes = 0;
+  for (const PackedRows::Part& part : packed.parts()) {
+    EXPECT_EQ(part.offset % dtype_size(columns.schema[part.field].dtype), 0u);
+    bytes += part.bytes;
+  }
+  EXPECT_EQ(bytes, 1u + 8 + 2 + 12 + 4);
+  EXPECT_EQ(packed.stride(), 32u);
+  EXPECT_EQ(packed.apart().size(), 1u);
+}
+
+TEST(PackedRows, a_row_comes_back_as_it_was_however_many_there_are) {
+  for (int64_t rows : {0, 1, 63, 64, 65, 200}) {
+    const Columns columns = some_rows(rows);
+    const PackedRows packed(columns.schema);
+    const Columns made = packed_of(packed, columns);
+    ASSERT_TRUE(made.check().ok());
+    for (int64_t row = 0; row < rows; ++row) {
+      const Record before = columns.row(row), after = packed.row(made, row);
+      for (size_t i = 0; i < before.size(); ++i) {
+        ASSERT_EQ(after[i].nbytes(), before[i].nbytes());
+        EXPECT_EQ(std::memcmp(after[i].tensor.buffer.data(), before[i].tensor.buffer.data(), before[i].nbytes()), 0);
+      }
+    }
+  }
+}
+
+TEST(PackedRows, equal_rows_have_equal_bytes_also_between_values) {
+  const Columns columns = some_rows(100);
+  const PackedRows packed(columns.schema);
+  Buffer one = Buffer::allocate(packed.packed_bytes(100)), other = Buffer::allocate(packed.packed_bytes(100));
+  std::memset(one.data(), 1, one.size());
+  std::memset(other.data(), 2, other.size());
+  (void)packed.pack(columns, one);
+  (void)packed.pack(columns, other);
+  EXPECT_EQ(std::memcmp(one.data(), other.data(), one.size()), 0);
+}
+
+TEST(PackedRows, a_single_field_is_not_copied) {
+  Columns columns;
+  columns.schema = Schema({field("x", DType::kFloat32, {3})});
+  columns.rows = 4;
+  columns.values = {{Buffer::allocate(48), {}}};
+  const PackedRows packed(columns.schema);
+  EXPECT_EQ(packed.packed_bytes(4), 0u);
+  EXPECT_EQ(packed.pack(columns, Buffer()).values[0].values.data(), columns.values[0].values.data());
+}
+
+TEST(PackedRows, gathering_leaves_out_rows_that_are_null_and_puts_others_where_they_are_told) {
+  const uint32_t rows[] = {10, 20, 30};
+  const auto at = [&](size_t i) { return reinterpret_cast<const uint8_t*>(&rows[i]); };
+  const std::vector<const uint8_t*> pointers = {at(2), nullptr, at(0)};
+  uint32_t out[4] = {1, 2, 3, 4};
+  gather_part(pointers, 0, 4, reinterpret_cast<uint8_t*>(out));
+  EXPECT_EQ(std::vector<uint32_t>(out, out + 3), (std::vector<uint32_t>{30, 2, 10}));
+  const uint32_t places[] = {3, 0, 1};
+  gather_part(pointers, 0, 4, reinterpret_cast<uint8_t*>(out), places);
+  EXPECT_EQ(std::vector<uint32_t>(out, out + 4), (std::vector<uint32_t>{30, 10, 10, 30}));
+}
+
+}  // namespace
+}  // namespace forebay
