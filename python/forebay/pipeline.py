@@ -418,7 +418,7 @@ class Pipeline:
 
     # Building
 
-    def _then(self, name: str, **args: Any) -> Pipeline:
+    def _then(self, name: str, /, **args: Any) -> Pipeline:
         return Pipeline(self._description.append(name, _plain(args)), self._functions)
 
     def _with_function(self, name: str, fn: Callable, function: Any, **args: Any) -> Pipeline:

@@ -229,7 +229,9 @@ Result<std::unique_ptr<Loader>> Loader::open(const Pipeline& pipeline, LoaderOpt
   if (options.epochs && *options.epochs < 0)
     return invalid_argument(fmt::format("epochs={} is negative", *options.epochs));
   FOREBAY_ASSIGN(impl->source, open_source(description.steps().front(),
-                                           {.storage_options = options.storage_options, .stop = options.stop}));
+                                           {.storage_options = options.storage_options,
+                                            .stop = options.stop,
+                                            .keep_versions = find_step(description, "cache") != nullptr}));
   // Now that the data set's fields are known, what was taken on trust is checked.
   if (std::vector<Problem> problems = check(description, impl->source->schema()); !problems.empty())
     return problems_as_status(problems);

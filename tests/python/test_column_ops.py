@@ -272,13 +272,18 @@ def test_pictures_are_normalized_as_before():
 
 def test_all_problems_are_told_at_once_with_field_type_and_remedy():
     source = fb.arrays(a=np.zeros(4, "f4"), b=np.zeros(4, "i8"), c=np.zeros(4, "?"))
-    pipeline = (source.clip(3, 2, field="a").clip(0.5, field="b").log1p("c").hash_bucket(0, "b").stack(["a", "b"], "x")
-                .fill_null(0, "nothing").batch(2))
-    with pytest.raises(fb.InvalidArgument) as raised:
-        fb.Loader(pipeline)
-    text = str(raised.value)
-    for part in ("min is 3 and max is 2", "min is 0.5, and the field 'b' is int64", "the field 'c' is bool, and .log1p works on numbers",
-                 "buckets is 0", "'a' is float32, 'b' is int64", '.cast("float32", field=[\'b\']) before .stack', "no field 'nothing'"):
+
+    def told(pipeline):
+        with pytest.raises(fb.InvalidArgument) as raised:
+            fb.Loader(pipeline.batch(2))
+        return str(raised.value)
+
+    before_the_types_are_known = told(source.clip(3, 2, field="a").hash_bucket(0, "b").fill_null(0, "nothing"))
+    for part in ("min is 3 and max is 2", "buckets is 0", "no field 'nothing'"):
+        assert part in before_the_types_are_known, part
+    text = told(source.clip(0.5, field="b").log1p("c").stack(["a", "b"], "x").fill_null(0, "c"))
+    for part in ("min is 0.5, and the field 'b' is int64", "the field 'c' is bool, and .log1p works on numbers",
+                 "'a' is float32, 'b' is int64", '.cast("float32", field=[\'b\']) before .stack', "without the mask 'c_valid'"):
         assert part in text, part
 
 

@@ -4,7 +4,7 @@ import time
 
 
 class SlowFile:
-    """A binary file for PyArrow and fsspec."""
+    """A binary file for PyArrow."""
 
     def __init__(self, file, seconds):
         self.file, self.seconds = file, seconds
@@ -32,13 +32,11 @@ def opened(path, latency_ms):
 
 
 def file_system(latency_ms):
-    """An fsspec file system of local files with that latency."""
-    from fsspec.implementations.local import LocalFileSystem
+    """What petastorm can be given: a file system of PyArrow's old kind, with that latency."""
+    from pyarrow.filesystem import LocalFileSystem
 
     class SlowFileSystem(LocalFileSystem):
-        cachable = False
-
-        def _open(self, path, mode="rb", **options):
-            return SlowFile(open(self._strip_protocol(path), mode, buffering=0), latency_ms / 1000)
+        def open(self, path, mode="rb"):
+            return SlowFile(super().open(path, mode), latency_ms / 1000)
 
     return SlowFileSystem()

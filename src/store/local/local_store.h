@@ -13,7 +13,7 @@ struct LocalOptions {
   /// Threads for reads that have to wait for the device, started when needed.
   size_t io_threads = 16;
   /// Memory kept for the next reads while nobody uses it.
-  uint64_t idle_buffer_bytes = 8 << 20;
+  uint64_t idle_buffer_bytes = 32 << 20;
 };
 
 /// Files below the folder `root`; keys are paths relative to it. With an empty `root` keys are paths as one types them:
