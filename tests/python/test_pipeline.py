@@ -166,8 +166,6 @@ def test_check_says_where_one_shape_is_missing():
 
 
 @pytest.mark.parametrize("call, name", [
-    (lambda: fb.parquet("x.parquet"), "parquet"),
-    (lambda: fb.arrow("x.arrow"), "arrow"),
     (lambda: fb.Loader(fb.images("x"), output="jax"), "jax"),
 ])
 def test_what_is_not_there_yet_says_so(call, name):

@@ -13,9 +13,23 @@ def blocks(language):
     return [pytest.param(text, id=f"{language}_{i}") for i, (name, text) in enumerate(BLOCKS) if name == language]
 
 
+def write_clicks(folder):
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    folder.mkdir()
+    rows = 5000
+    clicks = pa.table({"label": [i % 2 for i in range(rows)], "price": pa.array([float(i % 7) for i in range(rows)], pa.float32()),
+                       "country": [("de", "fr", "is")[i % 3] for i in range(rows)],
+                       "visits": pa.array([list(range(i % 4)) for i in range(rows)], pa.list_(pa.int32())), "unused": range(rows)})
+    pq.write_table(clicks, folder / "part-0.parquet", row_group_size=1000)
+
+
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     write_photos(tmp_path / "photos" / "train", per_class=4)
+    write_clicks(tmp_path / "clicks")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
