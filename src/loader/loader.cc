@@ -20,6 +20,7 @@
 #include "loader/sizing.h"
 #include "pipeline/runner.h"
 #include "runtime/fork_guard.h"
+#include "telemetry/log.h"
 
 namespace forebay {
 
@@ -188,6 +189,11 @@ Status Loader::Impl::prepare() {
   FOREBAY_ASSIGN(plan, compile(input));
   FOREBAY_ASSIGN(Ordering ordering,
                  choose_order(find_step(description(), "shuffle"), *source, *selection, options.seed));
+  if (ordering.block > 1 && ordering.lanes < place.world_size) {
+    log_warning(fmt::format("{} ranks share {} lane{} of the table, so each of them decodes row groups that others decode, too; "
+                            "give .shuffle(lanes={}), or a multiple of that",
+                            place.world_size, ordering.lanes, ordering.lanes == 1 ? "" : "s", place.world_size));
+  }
   SizingInput sizing = sizes;
   sizing.block = ordering.block;
   sizing.lanes = lanes_of_rank(ordering, place.world_size);

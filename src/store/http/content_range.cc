@@ -25,4 +25,11 @@ std::optional<ContentRange> parse_content_range(std::string_view text) {
   return ContentRange{*first, *last, total};
 }
 
+Status check_part(const ByteRange& range, std::string_view content_range, uint64_t body_bytes) {
+  const auto given = parse_content_range(content_range);
+  const bool right = given && given->first == range.offset && given->last <= range.offset + range.length - 1 &&
+                     given->last - given->first + 1 == body_bytes;
+  return right ? Status() : unavailable("the server answered with another part than it was asked for");
+}
+
 }  // namespace forebay

@@ -4,6 +4,8 @@
 #include <optional>
 #include <string_view>
 
+#include "forebay/status.h"
+
 namespace forebay {
 
 struct ContentRange {
@@ -13,6 +15,10 @@ struct ContentRange {
 
 /// "bytes 0-9/10"; nothing where the header is not of that form, or contradicts itself.
 std::optional<ContentRange> parse_content_range(std::string_view text);
+
+/// Whether an answer with this Content-Range and so many bytes is the part that was asked for, or its beginning (where the object
+/// ends inside it): else Unavailable, since another attempt may do better.
+Status check_part(const ByteRange& range, std::string_view content_range, uint64_t body_bytes);
 
 /// A whole text of decimal digits.
 std::optional<uint64_t> parse_count(std::string_view text);

@@ -65,13 +65,6 @@ std::optional<HttpHeader> login(const HttpUrl& url) {
   return HttpHeader{"Authorization", "Basic " + base64({reinterpret_cast<const uint8_t*>(plain.data()), plain.size()})};
 }
 
-Status check_part(const ByteRange& range, const HttpResponse& response) {
-  const auto given = parse_content_range(response.header("content-range"));
-  const bool right = given && given->first == range.offset && given->last <= range.offset + range.length - 1 &&
-                     given->last - given->first + 1 == response.body.size();
-  return right ? Status() : unavailable("the server answered with another part than it was asked for");
-}
-
 std::string lower(std::string text) {
   std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return text;
@@ -154,7 +147,7 @@ std::function<Status(const HttpResponse&)> Core::judge_of(const Wanted& wanted) 
     if (wanted.method == "HEAD") return {};
     if (response.status == 206) {
       if (!wanted.range) return unavailable("the server answered with a part where the whole was asked for");
-      return check_part(*wanted.range, response);
+      return check_part(*wanted.range, response.header("content-range"), response.body.size());
     }
     Status checked = check_http_checksum(response);
     if (checked.ok() || ++*mismatches < kChecksumTries) return checked;
