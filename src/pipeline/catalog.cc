@@ -30,7 +30,10 @@ void trust_later_fields(const std::vector<OpSpec>& steps, size_t made_by, const 
   for (size_t i = made_by + 1; i < steps.size(); ++i) {
     const OpDef* def = catalog.find(steps[i].name);
     if (def == nullptr) continue;
-    for (const std::string& name : fields_used(steps[i], *def)) {
+    std::vector<std::string> used = fields_used(steps[i], *def);
+    const Json renamed = steps[i].name == "rename" ? steps[i].args.value("names", Json::object()) : Json::object();
+    for (const auto& [from, to] : renamed.items()) used.push_back(from);
+    for (const std::string& name : used) {
       if (name.empty() || schema.find(name) || made_later.contains(name)) continue;
       Field field;
       field.name = name;
@@ -41,10 +44,8 @@ void trust_later_fields(const std::vector<OpSpec>& steps, size_t made_by, const 
       for (std::string& name : def->uses(steps[i]).makes) made_later.insert(std::move(name));
     }
     if (steps[i].name == "decode_image") made_later.insert("image");
-    if (steps[i].name == "rename") {
-      for (const auto& [from, to] : steps[i].args.items()) {
-        if (to.is_string()) made_later.insert(to.get<std::string>());
-      }
+    for (const auto& [from, to] : renamed.items()) {
+      if (to.is_string()) made_later.insert(to.get<std::string>());
     }
     if (steps[i].name == "select") return;
   }

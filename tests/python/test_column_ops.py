@@ -278,12 +278,12 @@ def test_all_problems_are_told_at_once_with_field_type_and_remedy():
             fb.Loader(pipeline.batch(2))
         return str(raised.value)
 
-    before_the_types_are_known = told(source.clip(3, 2, field="a").hash_bucket(0, "b").fill_null(0, "nothing"))
-    for part in ("min is 3 and max is 2", "buckets is 0", "no field 'nothing'"):
+    before_the_types_are_known = told(source.clip(3, 2, field="a").hash_bucket(0, "b").fill_null(0, ["nothing", "c"]))
+    for part in ("min is 3 and max is 2", "buckets is 0", "no field 'nothing'", "without the mask 'c_valid'"):
         assert part in before_the_types_are_known, part
-    text = told(source.clip(0.5, field="b").log1p("c").stack(["a", "b"], "x").fill_null(0, "c"))
+    text = told(source.clip(0.5, field="b").log1p("c").stack(["a", "b"], "x"))
     for part in ("min is 0.5, and the field 'b' is int64", "the field 'c' is bool, and .log1p works on numbers",
-                 "'a' is float32, 'b' is int64", '.cast("float32", field=[\'b\']) before .stack', "without the mask 'c_valid'"):
+                 "'a' is float32, 'b' is int64", '.cast("float32", field=[\'b\']) before .stack'):
         assert part in text, part
 
 

@@ -61,7 +61,7 @@ def rows(begin, end):
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory):
-    """700 rows in folders by kind and day; files come in another order than their rows were made."""
+    """600 rows in folders by kind and month; files come in another order than their rows were made."""
     root = tmp_path_factory.mktemp("source") / "table"
     for i, (kind, month) in enumerate(itertools.product(["b", "a c", "__HIVE_DEFAULT_PARTITION__"], [1, 12])):
         folder = root / f"kind={kind.replace(' ', '%20')}" / f"month={month:02}"
@@ -83,7 +83,6 @@ FILTERS = [
     [("n", "not in", list(range(10, 590)))],
     [("small", "==", 3)],
     [("small", "!=", 3)],
-    [("big", ">", 100), ("n", "<", 3)],
     [("real", "<", 10.0)],
     [("real", "!=", 2.5), ("n", "<", 40)],
     [("flag", "==", True)],
@@ -121,6 +120,12 @@ def plain(filter):
     if isinstance(filter, tuple):
         return tuple(list(part) if isinstance(part, set) else part for part in filter)
     return [plain(part) for part in filter]
+
+
+def test_unsigned_numbers_are_compared_as_what_they_are(table):
+    assert len(read(fb.parquet(table, ["n"], [("big", ">", 100)]))[0]) == 600
+    assert read(fb.parquet(table, ["n"], [("big", "<", 2.0**63 + 4096), ("n", "<", 3)]), "n")[1] == [0, 1, 2]
+    assert read(fb.parquet(table, ["n"], [("big", "not in", [-1, 5]), ("n", "==", 7)]), "n")[1] == [7]
 
 
 def test_filters_of_numpy_and_text_values_mean_the_same(table):
@@ -166,7 +171,7 @@ def test_nulls_follow_the_policy(table):
     small = pq.read_table(file)["small"].to_pylist()
     _, values, valid = read(fb.parquet(file, ["small"], null=fb.NULL_MASK), "small", "small_valid")
     assert values == [value or 0 for value in small] and valid == [value is not None for value in small]
-    assert read(fb.parquet(file, ["small"], null=-1), "small")[1] == [-1 if value is None else value for value in small]
+    assert read(fb.parquet(file, ["small"], null={"small": -1}), "small")[1] == [-1 if value is None else value for value in small]
     with fb.Loader(fb.parquet(file, ["small"]).batch(100), epochs=1) as loader, pytest.raises(fb.Corrupt, match="small") as caught:
         next(iter(loader))
     assert "part.parquet row 0" in str(caught.value)
@@ -254,7 +259,7 @@ def stream(table):
     lambda t: pytest.importorskip("duckdb", reason="DUCKDB ABSENT").from_arrow(t),
 ], ids=["table", "record batch", "reader", "batches", "tables", "pandas", "polars", "duckdb"])
 def test_tables_in_memory_come_from_everywhere(given):
-    made = rows(0, 200).select(["n", "flag", "real"])
+    made = rows(0, 200).select(["n", "flag"])
     made = made.append_column("text", pa.array([f"text {i}" for i in range(200)]))
     pipeline = fb.arrow(given(made))
     for _ in range(2):  # what was a stream can be opened again

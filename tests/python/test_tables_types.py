@@ -99,7 +99,7 @@ def test_the_expected_values_of_the_format_s_own_files_come_out(shared, name):
     assert rows
     checked = 0
     for column, title in enumerate(header):
-        field = title.strip()
+        field = title.strip() if title.strip() in batch else f"{title.strip()}:"  # one file has colons in its names
         values = batch[field]
         there = batch[f"{field}_valid"] if f"{field}_valid" in batch else np.ones(len(rows), bool)
         assert len(values) == len(rows)

@@ -61,6 +61,14 @@ Result<PartitionNull> partition_null(const PartitionColumn& column, const NullPo
   return instead;
 }
 
+/// What codecs are told of nulls: they do not know the columns that come from folders.
+NullPolicy nulls_of_files(NullPolicy nulls, std::span<const PartitionColumn> partitions) {
+  std::erase_if(nulls.by_column, [&](const auto& own) {
+    return std::ranges::find(partitions, own.first, &PartitionColumn::name) != partitions.end();
+  });
+  return nulls;
+}
+
 bool keeps_any(const TableData& data, size_t part) {
   const int64_t begin = data.part_begins[part];
   const int64_t end = part + 1 < data.parts.size() ? data.part_begins[part + 1] : data.begins.back();
@@ -153,8 +161,11 @@ Result<std::shared_ptr<const UnitSource>> open_table(StoreAndPath at, const Tabl
   TablePlace place{request.is_list, request.names, kArrowEndings};
   if (parquet) place.endings = kParquetEndings;
   FOREBAY_ASSIGN(TableFiles files, find_table_files(std::move(at), place, stop));
-  const IndexOptions index{parquet ? &codecs.parquet() : &codecs.arrow_file(), request.selection.nulls,
-                           !request.selection.filter.empty()};
+  std::vector<std::string> below;
+  for (const TableFileEntry& entry : files.files) below.push_back(entry.key.substr(files.base.size()));
+  FOREBAY_ASSIGN(std::vector<PartitionColumn> partitions, partition_columns(below));
+  const IndexOptions index{parquet ? &codecs.parquet() : &codecs.arrow_file(),
+                           nulls_of_files(request.selection.nulls, partitions), !request.selection.filter.empty()};
   FOREBAY_ASSIGN(std::vector<OpenedTable> opened, read_indices(files, index, stop));
 
   auto data = std::make_shared<TableData>();
@@ -162,15 +173,13 @@ Result<std::shared_ptr<const UnitSource>> open_table(StoreAndPath at, const Tabl
   data->base = files.base;
   data->group_word = parquet ? "row group" : "batch";
   data->decoded_by = decoded_by(codecs, request.selection.nulls);
-  std::vector<std::string> below;
+  data->partitions = std::move(partitions);
   Files masked;
   for (size_t i = 0; i < opened.size(); ++i) {
     TableFileEntry& entry = files.files[i];
-    below.push_back(entry.key.substr(files.base.size()));
     masked.push_back(std::move(opened[i].masked));
     data->parts.push_back({std::move(entry.key), entry.size.value_or(0), entry.version, std::move(opened[i].file), {}});
   }
-  FOREBAY_ASSIGN(data->partitions, partition_columns(below));
   FOREBAY_ASSIGN(data, build(std::move(data), request.selection, masked, std::move(stop)));
   data->version = version_of(*data, request.selection.nulls, {});
   return std::shared_ptr<const UnitSource>(std::make_shared<TableSource>(std::move(data)));

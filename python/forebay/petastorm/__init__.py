@@ -1,0 +1,114 @@
+"""`make_batch_reader` of petastorm, on Forebay's engine: for Parquet stores of plain columns.
+
+    from forebay.petastorm import make_batch_reader
+
+    with make_batch_reader("file:///data/train", num_epochs=2, seed=7) as reader:
+        for group in reader:  # a namedtuple of arrays
+            step(group.price, group.label)
+
+What is different, and meant: the same seed gives the same order whatever the threads, every epoch has another one, every row comes once in
+every epoch, shards have equally many rows (to one), and `filters` act on rows. Times come as integers, as from `fb.parquet`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+from ._arguments import TransformSpec, check_unused, loader_options, sharding, source
+from ._reader import Reader, Settings
+
+__all__ = ["Reader", "TransformSpec", "make_batch_reader"]
+
+
+def make_batch_reader(
+    dataset_url_or_urls: str | Sequence[str],
+    schema_fields: Sequence[str] | None = None,
+    reader_pool_type: str = "thread",
+    workers_count: int = 10,
+    results_queue_size: int = 50,
+    seed: int | None = None,
+    shuffle_rows: bool = False,
+    shuffle_row_groups: bool = True,
+    shuffle_row_drop_partitions: int = 1,
+    predicate: Any = None,
+    rowgroup_selector: Any = None,
+    num_epochs: int | None = 1,
+    cur_shard: int | None = None,
+    shard_count: int | None = None,
+    shard_seed: int | None = None,
+    cache_type: str | None = "null",
+    cache_location: str | None = None,
+    cache_size_limit: int | None = None,
+    cache_row_size_estimate: int | None = None,
+    cache_extra_settings: dict[str, Any] | None = None,
+    hdfs_driver: str = "libhdfs3",
+    transform_spec: Any = None,
+    filters: Any = None,
+    storage_options: dict[str, Any] | None = None,
+    zmq_copy_buffers: bool = True,
+    filesystem: Any = None,
+    convert_early_to_numpy: bool = False,
+    *,
+    memory: int | str = "auto",
+) -> Reader:
+    """A reader whose items are namedtuples of arrays, a row group each.
+
+    A field of numbers is an array of its type, (rows,) or (rows, *shape); text is an array of `str`, bytes one of objects; lists are
+    (rows, length), or where lengths differ an array of arrays. Where values are null, integers become float64 with NaN, floats
+    have NaN, and the others are arrays of objects with None.
+
+    Args:
+        dataset_url_or_urls: a folder or a list of files: paths, `file://`, `s3://`, `http://` or `https://`.
+        schema_fields: regular expressions; a column is read whose whole name one of them matches.
+        reader_pool_type: "thread", "process" or "dummy"; all three are the engine's threads here ("dummy": one).
+        workers_count: threads that decode, at most; more than there are cores are not used.
+        results_queue_size: has no effect: what is prefetched is bounded in bytes, by `memory`.
+        seed: of the order. None: another one each time.
+        shuffle_rows: mixes the rows of a row group. To mix several row groups use `fb.parquet(...).shuffle(block=8)`.
+        shuffle_row_groups: mixes the row groups, anew in every epoch.
+        shuffle_row_drop_partitions: 1, nothing else.
+        predicate: an object with `get_fields()` and `do_include(frame)`, which gets a pandas.DataFrame of these fields and returns
+            which rows to keep.
+        rowgroup_selector: None, nothing else; `filters` leave out row groups by their statistics.
+        num_epochs: how often all rows come; None: for ever.
+        cur_shard, shard_count: which of how many readers this is. With `shuffle_row_groups` a shard has row groups of its own,
+            but for those at its two ends; it needs a `seed` that all shards give.
+        shard_seed: None, nothing else: `seed` decides.
+        cache_type: "null" or None; "local-disk" keeps decoded row groups in `cache_location` (shared by all that read with
+            Forebay), `cache_size_limit` bytes in all.
+        cache_row_size_estimate: has no effect: sizes are known.
+        cache_extra_settings: None or empty.
+        hdfs_driver: has no effect: HDFS is not read.
+        transform_spec: petastorm's TransformSpec, or the one of this module. Its function gets a pandas.DataFrame of a row group
+            and returns one; it runs on the thread that iterates.
+        filters: [(column, op, value), ...], all of which must hold, or a list of such lists, one of which must. For every row.
+        storage_options: of the loader, or s3fs's `key`, `secret`, `token`, `anon`, `endpoint_url`.
+        zmq_copy_buffers: has no effect: there is no ZeroMQ.
+        filesystem: None, nothing else.
+        convert_early_to_numpy: has no effect: it always is.
+        memory: as of `fb.Loader`; petastorm does not have it.
+
+    Errors: ValueError for what petastorm answers so, InvalidArgument for arguments that cannot be honoured, with what to use
+    instead; the loader's own when the data set is opened.
+    """
+    check_unused(
+        shuffle_row_drop_partitions=shuffle_row_drop_partitions,
+        rowgroup_selector=rowgroup_selector,
+        shard_seed=shard_seed,
+        cache_extra_settings=cache_extra_settings,
+        filesystem=filesystem,
+        results_queue_size=results_queue_size,
+        num_epochs=num_epochs,
+    )
+    rank, world_size = sharding(cur_shard, shard_count, seed, shuffle_row_groups)
+    settings = Settings(
+        shuffle_row_groups=bool(shuffle_row_groups),
+        shuffle_rows=bool(shuffle_rows),
+        num_epochs=num_epochs,
+        predicate=predicate,
+        transform_spec=transform_spec,
+        cache=(cache_type, cache_location, cache_size_limit),
+        options=loader_options(reader_pool_type, workers_count, seed, storage_options)
+        | {"rank": rank, "world_size": world_size, "memory": memory},
+    )
+    return Reader(source(dataset_url_or_urls, filters), schema_fields, settings)

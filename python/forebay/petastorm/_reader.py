@@ -1,0 +1,252 @@
+"""The reader: whole row groups, cut again out of a loader's batches."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from dataclasses import dataclass
+from typing import Any, Callable, Iterator, Sequence
+
+import numpy as np
+
+from ..errors import InvalidArgument
+from ..loader import Loader
+from ..pipeline import Pipeline
+from ._values import Schema, SchemaField, array_of, finished, frame_of, in_rows, join, numpy_type, take
+
+_MOST_ROWS = 65_536  # of a batch; larger row groups are put together from several
+
+
+@dataclass
+class Settings:
+    """What the arguments came to."""
+
+    shuffle_row_groups: bool
+    shuffle_rows: bool
+    num_epochs: int | None
+    predicate: Any
+    transform_spec: Any
+    cache: tuple[str | None, str | None, int | None]
+    options: dict[str, Any]
+
+
+class Reader:
+    """Iterates over namedtuples of arrays, a row group each; `make_batch_reader` makes it. For one thread at a time.
+
+    Attributes:
+        num_epochs: as given.
+        schema: the fields; `schema.fields` by name.
+        last_row_consumed: whether all epochs have been read.
+        batched_output, is_batched_reader: True.
+        ngram: None.
+    """
+
+    batched_output = True
+    is_batched_reader = True
+    ngram = None
+
+    def __init__(self, source: Callable[[Sequence[str] | None], Pipeline], schema_fields: Any, settings: Settings) -> None:
+        self.num_epochs = settings.num_epochs
+        self.last_row_consumed = False
+        self.stopped = False
+        self._settings = settings
+        # A look at the files' indexes: which columns there are and where row groups begin.
+        with Loader(source(None), **_of_one(settings.options)) as look:
+            found, self._begins = look._core.source_fields(), np.array(look._core.row_groups(), dtype=np.int64)
+        self._fields, self._masks = _chosen(found, schema_fields)
+        self.schema = _transformed(self._fields, settings.transform_spec)
+        if settings.predicate is not None:
+            _check_predicate(settings.predicate, self._fields)
+        names = [field.name for field in self._fields] + sorted(self._masks.values())
+        self._pipeline = self._steps(source(None).select(*names))
+        self._open()
+
+    def _open(self) -> None:
+        self._loader = Loader(self._pipeline, epochs=self.num_epochs, **self._settings.options)
+        self._groups = self._all()
+
+    def _steps(self, pipeline: Pipeline) -> Pipeline:
+        kind, location, limit = self._settings.cache
+        if kind == "local-disk":
+            if location is None or limit is None:
+                raise ValueError("cache_type='local-disk' needs cache_location= and cache_size_limit=")
+            pipeline = pipeline.cache(ram=0, disk=limit, dir=location)
+        elif kind not in (None, "null"):
+            raise ValueError(f"Unknown cache_type: {kind}; it can be 'null' or 'local-disk'")
+        if self._settings.shuffle_row_groups:
+            pipeline = pipeline.shuffle(block=1, lanes=self._settings.options["world_size"])
+        # Batches as large as most row groups need not be cut.
+        rows = np.diff(self._begins)
+        return pipeline.batch(int(min(max(rows.max(initial=1), 1), _MOST_ROWS)))
+
+    # Iterating
+
+    def __iter__(self) -> Reader:
+        return self
+
+    def __next__(self) -> Any:
+        if self.stopped:
+            raise RuntimeError("the reader has been stopped: its `with` block or its stop() lies behind; make another one")
+        try:
+            return next(self._groups)
+        except StopIteration:
+            self.last_row_consumed = True
+            raise
+
+    def next(self) -> Any:
+        """The same as `next(reader)`."""
+        return self.__next__()
+
+    def _all(self) -> Iterator[Any]:
+        epoch = 0
+        while self.num_epochs is None or epoch < self.num_epochs:
+            for group, ids, columns in self._row_groups():
+                item = self._item(columns, self._order(ids, epoch, group))
+                if item is not None:
+                    yield item
+            epoch += 1
+
+    def _row_groups(self) -> Iterator[tuple[int, np.ndarray, dict[str, Any]]]:
+        """Row group, ids and fields, in the order of the epoch. Rows of a group follow each other there."""
+        current, pieces = -1, []
+        for batch in self._loader:
+            rows = len(batch) - batch.padding
+            ids = batch.ids[:rows]
+            groups = np.searchsorted(self._begins, ids, side="right") - 1
+            columns = {name: in_rows(batch[name]) for name in batch.keys()}
+            edges = [0, *(np.flatnonzero(np.diff(groups)) + 1).tolist(), rows]
+            for begin, end in zip(edges, edges[1:]):
+                if begin == end:
+                    continue
+                if pieces and groups[begin] != current:
+                    yield current, *_joined(pieces)
+                    pieces = []
+                current = int(groups[begin])
+                pieces.append((ids[begin:end], {name: values[begin:end] for name, values in columns.items()}))
+        if pieces:
+            yield current, *_joined(pieces)
+
+    def _order(self, ids: np.ndarray, epoch: int, group: int) -> np.ndarray | None:
+        """In which order the rows of a group come; None: as they are."""
+        if self._settings.shuffle_row_groups:
+            return None if self._settings.shuffle_rows else np.argsort(ids)
+        if not self._settings.shuffle_rows:
+            return None
+        draw = np.random.Philox(key=self._settings.options["seed"], counter=[0, 0, epoch, group])
+        return np.random.Generator(draw).permutation(len(ids))
+
+    def _item(self, columns: dict[str, Any], order: np.ndarray | None) -> Any:
+        if order is not None:
+            columns = {name: take(values, order) for name, values in columns.items()}
+        made = {}
+        for field in self._fields:
+            mask = columns.get(self._masks.get(field.name, ""))
+            valid = None if mask is None or bool(np.all(mask)) else np.asarray(mask)
+            made[field.name] = finished(columns[field.name], valid, field.numpy_dtype is np.str_)
+        if self._settings.predicate is not None:
+            wanted = sorted(self._settings.predicate.get_fields())
+            keep = np.asarray(self._settings.predicate.do_include(frame_of({name: made[name] for name in wanted})), dtype=bool)
+            if not keep.any():
+                return None
+            made = {name: values[keep] for name, values in made.items()}
+        if self._settings.transform_spec is not None:
+            made = self._transform(made)
+        return self.schema.make_namedtuple(**made)
+
+    def _transform(self, fields: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        spec = self._settings.transform_spec
+        frame = frame_of(fields)
+        if spec.func is not None:
+            frame = spec.func(frame)
+        have, need = set(frame.columns) - set(spec.removed_fields), set(self.schema.fields)
+        if spec.selected_fields is not None:
+            have &= need
+        if have != need:
+            raise ValueError(f"transform_spec: the function gave the fields {sorted(have)}, and by edit_fields and removed_fields "
+                             f"they are {sorted(need)}")
+        return {name: array_of(frame[name], field.shape, field.numpy_dtype) for name, field in self.schema.fields.items()}
+
+    # Ending
+
+    def reset(self) -> None:
+        """Begins anew, with the first epoch. NotImplementedError before all rows have been read, as in petastorm."""
+        if not self.last_row_consumed:
+            raise NotImplementedError("a reader can be reset when all its rows have been read; make another one")
+        if self.stopped:
+            return
+        self.last_row_consumed = False
+        self._loader.close()
+        self._open()
+
+    def stop(self) -> None:
+        """Ends the threads, in bounded time."""
+        self.stopped = True
+        self._loader.close()
+
+    def join(self) -> None:
+        """Nothing is left to wait for after `stop()`."""
+
+    def cleanup_cache(self) -> None:
+        """Leaves the cache for the next run; `forebay cache clear` empties it."""
+
+    @property
+    def diagnostics(self) -> dict[str, Any]:
+        """The loader's counters."""
+        return self._loader.stats()
+
+    def __enter__(self) -> Reader:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.stop()
+        self.join()
+
+
+def _of_one(options: dict[str, Any]) -> dict[str, Any]:
+    return options | {"rank": 0, "world_size": 1}
+
+
+def _joined(pieces: list[tuple[np.ndarray, dict[str, Any]]]) -> tuple[np.ndarray, dict[str, Any]]:
+    ids = np.concatenate([ids for ids, _ in pieces])
+    return ids, {name: join([columns[name] for _, columns in pieces]) for name in pieces[0][1]}
+
+
+def _chosen(found: list[tuple[str, str, list[int]]], patterns: Any) -> tuple[list[SchemaField], dict[str, str]]:
+    """The fields that match, and which of the others are their masks."""
+    names = {name for name, _, _ in found}
+    masks = {name: f"{name}_valid" for name, _, _ in found if f"{name}_valid" in names}
+    fields = [SchemaField(name, numpy_type(word), tuple(None if n < 0 else n for n in shape), None, name in masks)
+              for name, word, shape in found if name not in masks.values()]
+    if patterns is None:
+        return fields, masks
+    if isinstance(patterns, str) or not all(isinstance(one, str) for one in patterns):
+        raise InvalidArgument(f"make_batch_reader: schema_fields={patterns!r} cannot be honoured; give a list of regular expressions")
+    chosen = [field for field in fields if any(re.fullmatch(pattern, field.name) for pattern in patterns)]
+    if not chosen:
+        raise RuntimeError(f"No fields matching the criteria {list(patterns)!r} were found; there are "
+                           f"{', '.join(field.name for field in fields)}")
+    return chosen, {field.name: masks[field.name] for field in chosen if field.name in masks}
+
+
+def _transformed(fields: list[SchemaField], spec: Any) -> Schema:
+    if spec is None:
+        return Schema(fields)
+    edited = [SchemaField(name, np.dtype(dtype).type, tuple(shape), None, nullable) for name, dtype, shape, nullable in spec.edit_fields]
+    gone = {field.name for field in edited} | set(spec.removed_fields)
+    made = [field for field in fields if field.name not in gone] + edited
+    if spec.selected_fields is not None:
+        by_name = {field.name: field for field in made}
+        unknown = [name for name in spec.selected_fields if name not in by_name]
+        if unknown:
+            warnings.warn(f"transform_spec: selected_fields names {', '.join(unknown)}, which are no fields", stacklevel=4)
+        made = [by_name[name] for name in spec.selected_fields if name in by_name]
+    return Schema(made)
+
+
+def _check_predicate(predicate: Any, fields: list[SchemaField]) -> None:
+    if not callable(getattr(predicate, "get_fields", None)) or not callable(getattr(predicate, "do_include", None)):
+        raise ValueError(f"predicate is {predicate!r}; it needs get_fields() and do_include(frame)")
+    unknown = set(predicate.get_fields()) - {field.name for field in fields}
+    if unknown:
+        raise ValueError(f"predicate: {', '.join(sorted(unknown))} are no fields of the reader; "
+                         f"those are {', '.join(field.name for field in fields)}")

@@ -1,0 +1,116 @@
+"""Fields of a row group as petastorm's users know them."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, namedtuple
+from typing import Any, Mapping, NamedTuple, Sequence
+
+import numpy as np
+
+
+class SchemaField(NamedTuple):
+    """As petastorm's UnischemaField: `shape` of one row, None where lengths differ; `codec` is always None."""
+
+    name: str
+    numpy_dtype: Any
+    shape: tuple[int | None, ...]
+    codec: None = None
+    nullable: bool = True
+
+
+class Schema:
+    """The fields of a reader's items, by name and as attributes."""
+
+    def __init__(self, fields: Sequence[SchemaField]) -> None:
+        self.fields: OrderedDict[str, SchemaField] = OrderedDict((field.name, field) for field in fields)
+        # Names that Python cannot have are renamed by position, as in petastorm.
+        self._tuple = namedtuple("inferred_schema_view", list(self.fields), rename=True)
+
+    def __getattr__(self, name: str) -> SchemaField:
+        try:
+            return self.__dict__["fields"][name]
+        except KeyError:
+            raise AttributeError(f"the reader has no field {name!r}; it has {', '.join(self.__dict__.get('fields', ()))}") from None
+
+    def make_namedtuple(self, /, **values: Any) -> Any:
+        """A tuple of one value per field."""
+        return self._tuple(*(values[name] for name in self.fields))
+
+    def __repr__(self) -> str:
+        return f"Schema({list(self.fields.values())})"
+
+
+def numpy_type(word: str) -> Any:
+    return {"text": np.str_, "bytes": np.bytes_}.get(word) or np.dtype(word).type
+
+
+def in_rows(values: Any) -> Any:
+    """A field of a batch as something that rows can be taken out of: an array, an array of arrays, a list of str or bytes."""
+    if not isinstance(values, tuple):
+        return values
+    flat, offsets = values
+    return [flat[a:b] for a, b in zip(offsets.tolist(), offsets[1:].tolist())]
+
+
+def join(pieces: Sequence[Any]) -> Any:
+    """Rows of several batches as one field."""
+    if isinstance(pieces[0], np.ndarray):
+        return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+    return [row for piece in pieces for row in piece]
+
+
+def finished(values: Any, valid: np.ndarray | None, text: bool) -> np.ndarray:
+    """The array that a user gets; `valid`: where a value is, or None where all are."""
+    if isinstance(values, np.ndarray):
+        return values if valid is None else _with_nulls(values, valid)
+    if valid is not None:
+        values = [value if there else None for value, there in zip(values, valid)]
+    elif text:
+        return np.array(values, dtype=np.str_)
+    elif values and isinstance(values[0], np.ndarray) and len({len(row) for row in values}) == 1:
+        return np.stack(values)
+    return _objects(values)
+
+
+def _objects(values: Sequence[Any]) -> np.ndarray:
+    made = np.empty(len(values), dtype=object)
+    for row, value in enumerate(values):  # one by one, since NumPy would look into them
+        made[row] = value
+    return made
+
+
+def _with_nulls(values: np.ndarray, valid: np.ndarray) -> np.ndarray:
+    if values.dtype.kind in "iuf" and valid.ndim == 1:
+        made = values.astype(values.dtype if values.dtype.kind == "f" else np.float64)
+        made[~valid] = np.nan
+        return made
+    return _objects([value if there else None for value, there in zip(values, valid)])
+
+
+def take(values: Any, rows: np.ndarray) -> Any:
+    """Rows by place."""
+    return values[rows] if isinstance(values, np.ndarray) else [values[row] for row in rows]
+
+
+def frame_of(fields: Mapping[str, np.ndarray]) -> Any:
+    """A pandas.DataFrame; a field of several axes is a column of arrays."""
+    try:
+        import pandas
+    except ImportError as error:
+        from ..errors import InvalidArgument
+
+        raise InvalidArgument("make_batch_reader: predicate= and transform_spec= work on pandas.DataFrames: pip install pandas, "
+                              "or use .filter and .map of fb.parquet(...)") from error
+    return pandas.DataFrame({name: list(values) if values.ndim > 1 else values for name, values in fields.items()})
+
+
+def array_of(column: Any, shape: tuple[int | None, ...], dtype: Any) -> np.ndarray:
+    """A column of a DataFrame as what its field of the schema says."""
+    values = column.to_numpy()
+    if shape:
+        stacked = np.stack([np.asarray(row) for row in values]) if len(values) else np.empty((0,) + tuple(n or 0 for n in shape))
+        fixed = None not in shape
+        return (stacked.reshape((len(values), *shape)) if fixed else stacked).astype(dtype, copy=False)
+    if issubclass(np.dtype(dtype).type, np.str_):
+        return values.astype(np.str_)
+    return values
