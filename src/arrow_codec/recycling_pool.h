@@ -51,7 +51,7 @@ class RecyclingPool final : public arrow::MemoryPool {
   std::mutex mutex_;
   std::list<Block> by_age_;  ///< oldest first
   std::vector<std::deque<std::list<Block>::iterator>> by_class_;
-  uint64_t limit_ = uint64_t{64} << 20;
+  uint64_t limit_ = uint64_t{32} << 20;
   std::atomic<uint64_t> idle_{0};
   std::atomic<int64_t> allocated_{0}, total_{0}, count_{0};
 };

@@ -103,7 +103,7 @@ class TableCodecs {
   virtual Result<std::shared_ptr<const TableFile>> take_stream(void* stream, const NullPolicy& nulls) const = 0;
   /// "arrow 26.0.1": part of the identity of what is cached.
   virtual std::string version() const = 0;
-  /// Memory of columns that nobody holds any more is kept for the next ones, up to so many bytes (64 MiB if nothing is said).
+  /// Memory of columns that nobody holds any more is kept for the next ones, up to so many bytes (32 MiB if nothing is said).
   virtual void keep_idle(uint64_t bytes) const = 0;
   /// Bytes that are kept so now.
   virtual uint64_t idle_bytes() const = 0;
