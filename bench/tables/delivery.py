@@ -36,7 +36,7 @@ class Delivery:
         return self.at >= self.job.rows
 
     def touch(self, batch):
-        """About the least that makes a lazy loader deliver: keys, one value of each column, and two columns' checksums."""
+        """About the least that makes a lazy loader deliver: keys, arrays of all columns, and checksums of a few."""
         keys = np.asarray(self.array(batch, self.key))
         ids = table_values.rows_of(keys)
         room = self.ids[self.at:self.at + len(ids)]
@@ -68,7 +68,7 @@ class Delivery:
         self.proof_ids = []
 
     def end_proof(self):
-        """Compares with the table's own checksums or, where these are not all of its rows, with those computed for them."""
+        """Compares with the table's own checksums or, where these are not all of its rows, with computed ones."""
         ids = np.concatenate([*self.proof_ids, np.empty(0, np.int64)]).astype(np.int64)
         whole = len(ids) == self.job.rows and len(np.unique(ids)) == len(ids)
         keys = table_values.keys_of(ids)

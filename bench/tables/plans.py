@@ -29,6 +29,8 @@ NULLS = ("criteo_nulls",)     # the bare loop knows none
 RAGGED = ("wide_lists",)      # petastorm wants lists of one length
 TEXT = ("criteo_hex",)        # and torch has no strings
 ONE_ORDER = ("same order",)
+EARLY = (("early", True),)
+CACHED = (("cache", {"disk": True}),)
 LOADERS = {
     "limit": Loader("", cannot=NULLS),
     "limit_decode": Loader("", flags=("--no-gather",), cannot=NULLS),
@@ -38,10 +40,11 @@ LOADERS = {
     "forebay_torch": Loader("forebay_table", extra=(("output", "torch"),)),
     "forebay_disk": Loader("forebay_table", extra=(("cache", {"ram": 0, "disk": "8GiB"}),)),
     "forebay_ram": Loader("forebay_table", extra=(("cache", {"ram": "4GiB", "disk": 0}),)),
-    "petastorm_batched": Loader("petastorm_batched", "petastorm", cannot=RAGGED + TEXT, known=ONE_ORDER),
+    "petastorm_batched": Loader("petastorm_batched", "petastorm", EARLY, cannot=RAGGED + TEXT, known=ONE_ORDER),
     "petastorm_raw": Loader("petastorm_raw", "petastorm", cannot=RAGGED, known=ONE_ORDER),
-    "petastorm_cache": Loader("petastorm_raw", "petastorm", (("cache", {"disk": True}),), cannot=RAGGED,
-                              known=ONE_ORDER),
+    "petastorm_raw_early": Loader("petastorm_raw", "petastorm", EARLY, cannot=RAGGED, known=ONE_ORDER),
+    "petastorm_cache": Loader("petastorm_raw", "petastorm", CACHED, cannot=RAGGED, known=ONE_ORDER),
+    "petastorm_cache_early": Loader("petastorm_raw", "petastorm", CACHED + EARLY, cannot=RAGGED, known=ONE_ORDER),
     "torch_workers": Loader("torch_arrow", "torch_arrow", (("workers", 2),)),
     "torch_main": Loader("torch_arrow", "torch_arrow", (("workers", 0),)),
     "polars": Loader("polars_blocks", "polars"),
@@ -52,9 +55,9 @@ LOADERS = {
     "pyarrow_2": Loader("pyarrow_numpy", "torch_arrow", (("read_threads", 2), ("views", False))),
     "pyarrow_views": Loader("pyarrow_numpy", "torch_arrow", (("read_threads", 2), ("views", True))),
 }
-EPOCH = ("limit", "forebay", "petastorm_batched", "petastorm_raw", "torch_workers", "torch_main", "polars", "duckdb", "pyarrow_1",
-         "pyarrow_2", "pyarrow_views", "hf", "ray", "forebay_torch")
-CACHE = ("gather", "gather_checksum", "forebay_disk", "forebay_ram", "petastorm_cache")
+EPOCH = ("limit", "forebay", "petastorm_batched", "petastorm_raw", "petastorm_raw_early", "torch_workers", "torch_main",
+         "polars", "duckdb", "pyarrow_1", "pyarrow_2", "pyarrow_views", "hf", "ray", "forebay_torch")
+CACHE = ("gather", "gather_checksum", "forebay_disk", "forebay_ram", "petastorm_cache", "petastorm_cache_early")
 TRAINER = ("forebay", "torch_workers", "petastorm_batched")
 TABLES = ("wide", "wide_lists", "criteo")
 PLANS = {"epoch": EPOCH, "cache": CACHE, "trainer": TRAINER}
@@ -75,7 +78,8 @@ def runs(options, number, installed):
     tables = options.tables.split(",") if options.tables else TABLES
     made = []
     for table in tables:
-        mine = [name for name in names(options) if name in installed and (number == 0 or table not in LOADERS[name].cannot)]
+        mine = [name for name in names(options) if name in installed
+                and (number == 0 or table not in LOADERS[name].cannot)]
         if options.what == "trainer":
             made.append(Run("forebay", table, latency_ms=LATENCY_MS))
             made += [Run(name, table, trains=True, latency_ms=LATENCY_MS) for name in mine]

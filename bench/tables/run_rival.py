@@ -2,9 +2,10 @@
 
     run_rival.py JOB RESULT        (tables.py starts it, with the loader's own Python)
 
-The loader is read as one stream of batches, epoch after epoch: a warm-up epoch, a timed one, and, if JOB asks for it, a third one of
-which every value is checked. Each part ends with as many rows as the table has, or after its limit of seconds, to the end of a batch.
-RESULT.measuring and RESULT.measured mark the timed part. With `step_ms` there is one part alone: a trainer that is emulated.
+The loader is read as one stream of batches, epoch after epoch: a warm-up epoch, a timed one, and, if JOB asks for it, a
+third one of which every value is checked. Each part ends with as many rows as the table has, or after its limit of
+seconds, to the end of a batch. RESULT.measuring and RESULT.measured mark the timed part. With `step_ms` there is one
+part alone: a trainer that is emulated.
 """
 
 import time
@@ -126,7 +127,8 @@ def read(job, loader, result):
     epochs.close()
     return record | {"name": loader.name(job), "version": loader.version(), "settings": loader.settings(job),
                      "claims": loader.claims(job), "delivery": delivery.result(), "facts": facts,
-                     "first_batch_s": (first[0] - constructed_ns) / 1e9, "first_batch_from_process_s": (first[0] - started_ns) / 1e9}
+                     "first_batch_s": (first[0] - constructed_ns) / 1e9,
+                     "first_batch_from_process_s": (first[0] - started_ns) / 1e9}
 
 
 def main():

@@ -1,6 +1,7 @@
-"""Writes the tables: table_set.py FOLDER TABLE ROWS (a Python with pyarrow and NumPy). See table_values.py for what is in them.
+"""Writes the tables: table_set.py FOLDER TABLE ROWS (a Python with PyArrow and NumPy).
 
-FOLDER/FILES-ROWS/part-00.parquet … part-19.parquet, zstd, two row groups a file; _sums.json beside them has each column's checksum.
+What is in them is in table_values.py. FOLDER/FILES-ROWS/part-00.parquet … part-19.parquet, zstd, two row groups a file;
+_sums.json beside them has each column's checksum.
 """
 
 import json
@@ -31,7 +32,8 @@ def arrow_of(column, rows):
         return pa.ListArray.from_arrays(pa.array(found[1].astype(np.int32)), pa.array(found[0])), found
     if column.kind == "hex":
         offsets = np.arange(len(rows) + 1, dtype=np.int32) * 8
-        return pa.StringArray.from_buffers(len(rows), pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(found))), found
+        return pa.StringArray.from_buffers(len(rows), pa.py_buffer(offsets),
+                                           pa.py_buffer(np.ascontiguousarray(found))), found
     return pa.array(found, mask=table_values.null_mask(column, rows) if column.nulls else None), found
 
 

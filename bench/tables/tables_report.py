@@ -71,14 +71,16 @@ def problems(records):
 
 def findings(records):
     """What rivals are known to fail, and did."""
-    return sorted({f"{record['loader']}, {record['table']}: {text}" for record in records for text in record_problems(record)
+    return sorted({f"{record['loader']}, {record['table']}: {text}" for record in records
+                   for text in record_problems(record)
                    if is_known(record, text)})
 
 
 def one_line(record):
     if "error" in record:
         return f"{where(record)}: FAILED: {record['error']}"
-    text = f"{where(record)}: {rate(record):9,.0f} rows/s  {record['cpu_s']:5.2f} CPU s  {record['peak_bytes'] / 1e6:5.0f} MB"
+    text = (f"{where(record)}: {rate(record):9,.0f} rows/s  {record['cpu_s']:5.2f} CPU s  "
+            f"{record['peak_bytes'] / 1e6:5.0f} MB")
     if "next_us" in record:
         text += f"  next {record['next_us']:.0f} us"
     if record["trains"]:
@@ -98,8 +100,8 @@ def some(records, key, scale, digits):
     return spread(found, digits) if found else "–"
 
 
-HEADER = ("| loader | gives | rows/s | {bases} | CPU s per 1 M rows | peak memory, MB | first batch, ms | from process start, ms "
-          "| next(), µs of CPU | looking at all columns, µs | row groups a batch |")
+HEADER = ("| loader | gives | rows/s | {bases} | CPU s per 1 M rows | peak memory, MB | first batch, ms "
+          "| from process start, ms | next(), µs of CPU | looking at all columns, µs | row groups a batch |")
 
 
 def gives(record):
@@ -115,7 +117,8 @@ def table_row(loader, groups, bases):
         cells.append(spread(ratio, 2) if ratio else "–")
     epochs = [epoch["groups_a_batch"] for record in mine for epoch in record["delivery"]["epochs"]]
     cells += [spread([1e6 * record["cpu_s"] / record["rows"] for record in mine], 2), some(mine, "peak_bytes", 1e-6, 0),
-              some(mine, "first_batch_s", 1000, 0), some(mine, "first_batch_from_process_s", 1000, 0), some(mine, "next_us", 1, 0),
+              some(mine, "first_batch_s", 1000, 0), some(mine, "first_batch_from_process_s", 1000, 0),
+              some(mine, "next_us", 1, 0),
               some(mine, "touch_us", 1, 0), f"{statistics.median(epochs):.0f}" if epochs else "–"]
     return "| " + " | ".join(cells) + " |"
 
@@ -132,7 +135,8 @@ def speed_table(records, what):
             continue
         one = next(iter(groups.values()))[0]
         head = HEADER.format(bases=" | ".join(f"{base} ÷ it" for base in bases))
-        yield from (f"## {table}: {one['table_rows']:,} rows, {one['bytes'] / 1e6:,.0f} MB, {one['groups']} row groups", "", head,
+        yield from (f"## {table}: {one['table_rows']:,} rows, {one['bytes'] / 1e6:,.0f} MB, {one['groups']} row groups",
+                    "", head,
                     "|---" * (head.count("|") - 1) + "|", *(table_row(loader, groups, bases) for loader in groups), "")
 
 
@@ -141,12 +145,14 @@ def trainer_lines(records):
     trained = [record for record in records if record["trains"]]
     if trained:
         yield from (f"## A trainer of {STEP_MS} ms a step", "",
-                    "| table | rows a step | loader | busy, % | after the first batch, % | first batch, ms | steps/s | CPU s |",
+                    "| table | rows a step | loader | busy, % | after the first batch, % | first batch, ms | steps/s "
+                    "| CPU s |",
                     "|---|---|---|---|---|---|---|---|")
     for key in dict.fromkeys((record["table"], record["loader"]) for record in trained):
         mine = [record for record in trained if (record["table"], record["loader"]) == key]
         steps = [record["steps"] / record["seconds"] for record in mine]
-        cells = [key[0], spread([record["batch"] for record in mine], 0), f"{mine[0]['name']} ({key[1]})", some(mine, "busy", 100, 1),
+        cells = [key[0], spread([record["batch"] for record in mine], 0), f"{mine[0]['name']} ({key[1]})",
+                 some(mine, "busy", 100, 1),
                  some(mine, "busy_after_first", 100, 1), some(mine, "first_batch_s", 1000, 0), spread(steps, 1),
                  some(mine, "cpu_s", 1, 1)]
         yield "| " + " | ".join(cells) + " |"
@@ -172,7 +178,8 @@ def table(records):
     if good:
         one = good[0]
         lines += [f"{one['what']}: batches of {one['batch']:,}, {one['threads']} threads or workers, "
-                  f"{len({record['round'] for record in records})} interleaved rounds; median (min–max). {one['machine']}.", "",
+                  f"{len({record['round'] for record in records})} interleaved rounds; median (min–max). "
+                  f"{one['machine']}.", "",
                   *speed_table(good, one["what"]), *trainer_lines(good), "", *settings_lines(good), ""]
         if loud := noisy(good):
             lines += [f"NOISY (other programs took over {100 * NOISE:.0f} % of the CPU time): " + "; ".join(loud), ""]

@@ -18,14 +18,17 @@ ROWS, BATCH, GROUP = 4000, 256, 100
 
 
 def epoch(**changes):
-    return {"rows": ROWS, "lost": 0, "repeated": 0, "batches": 16, "other_sizes": 1, "largest": BATCH, "groups_a_batch": 8.0,
+    return {"rows": ROWS, "lost": 0, "repeated": 0, "batches": 16, "other_sizes": 1, "largest": BATCH,
+            "groups_a_batch": 8.0,
             "in_sequence": 0.001, "order": "abc"} | changes
 
 
 def record(loader="rival", epochs=None, **changes):
-    return {"what": "epoch", "loader": loader, "table": "wide", "trains": False, "round": 0, "name": loader, "version": "1",
-            "settings": {}, "claims": {"order": "rows", "partial": 1}, "table_rows": ROWS, "batch": BATCH, "threads": 2,
-            "groups": 40, "known": [], "cannot": False, "bytes": 1, "machine": "test", "cores": 2, "rows": ROWS, "seconds": 2.0,
+    return {"what": "epoch", "loader": loader, "table": "wide", "trains": False, "round": 0, "name": loader,
+            "version": "1", "settings": {}, "claims": {"order": "rows", "partial": 1}, "table_rows": ROWS,
+            "batch": BATCH, "threads": 2,
+            "groups": 40, "known": [], "cannot": False, "bytes": 1, "machine": "test", "cores": 2, "rows": ROWS,
+            "seconds": 2.0,
             "cpu_s": 3.0, "others_cpu_s": 0.0, "peak_bytes": 10**8, "exit_code": 0, "first_batch_s": 0.1,
             "first_batch_from_process_s": 0.2, "next_us": 10.0, "touch_us": 20.0, "proof": {"rows": ROWS},
             "delivery": {"epochs": epochs or [epoch(), epoch(order="def")], "problems": []}} | changes
@@ -35,7 +38,8 @@ def test_equal_work_passes():
     assert tables_report.problems([record(), record("forebay")]) == []
 
 
-@pytest.mark.parametrize("changes", [{"lost": 3}, {"repeated": 1}, {"rows": ROWS - 1}, {"other_sizes": 2}, {"largest": BATCH + 1},
+@pytest.mark.parametrize("changes",
+                         [{"lost": 3}, {"repeated": 1}, {"rows": ROWS - 1}, {"other_sizes": 2}, {"largest": BATCH + 1},
                                      {"groups_a_batch": 2.0}, {"in_sequence": 0.5}, {"order": "abc"}])
 def test_an_epoch_that_is_not_what_was_claimed_is_told(changes):
     told = tables_report.problems([record(epochs=[epoch(), epoch(**({"order": "def"} | changes))])])
@@ -81,7 +85,8 @@ TABLE = "wide_lists"
 def job_and_batches(order):
     columns = table_values.TABLES[TABLE].read
     keys = table_values.keys_of(np.arange(ROWS))
-    sums = {column.name: table_values.weighted_sum(table_values.values(column, np.arange(ROWS)), keys) for column in columns}
+    sums = {column.name: table_values.weighted_sum(table_values.values(column, np.arange(ROWS)), keys)
+            for column in columns}
     job = types.SimpleNamespace(table=TABLE, columns=[column.name for column in columns], rows=ROWS, batch=BATCH,
                                 group_rows=GROUP, sums=sums)
     return job, [{column.name: table_values.values(column, order[at:at + BATCH]) for column in columns}
@@ -124,7 +129,8 @@ def swap(name):
 
 def shift_list(batches):
     values, offsets = batches[2]["l3"]
-    where = next(i for i in range(len(offsets) - 1) if offsets[i + 1] - offsets[i] > 1 and values[offsets[i]] != values[offsets[i] + 1])
+    where = next(i for i in range(len(offsets) - 1) if offsets[i + 1] - offsets[i] > 1
+                 and values[offsets[i]] != values[offsets[i] + 1])
     values[offsets[where]], values[offsets[where] + 1] = values[offsets[where] + 1], values[offsets[where]]
 
 

@@ -266,8 +266,9 @@ class Pipeline:
         """Puts a value where a table had nulls, and drops the masks: for columns read with `null=fb.NULL_MASK`.
 
         Args:
-            value: what stands where `<field>_valid` is false: a number that the column's type can hold, a bool, or a text (for
-                columns of bytes: UTF-8 bytes).
+            value: what stands where `<field>_valid` or, for elements of lists and tensors, `<field>_items_valid` is false: a number
+                that the column's type can hold, a bool, or a text (for columns of bytes: UTF-8 bytes). A list that is null stays an
+                empty one.
             field: a column with a mask, or a list of them.
         """
         return self._then("fill_null", value=_fill(value), field=_one_or_list(field))

@@ -49,10 +49,10 @@ def files(pattern_or_list: str | os.PathLike[str] | Sequence[str | os.PathLike[s
 def manifest(
     url: str | os.PathLike[str], root: str | os.PathLike[str] | None = None, path: str = "path"
 ) -> Pipeline:
-    """Objects listed in a CSV or JSONL file, a line each.
+    """Objects listed in a CSV, JSONL or Parquet file, a row each.
 
     Fields: `bytes` of the object, `key` (str, its path as listed), and every other column under its own name.
-    A sample's id is the number of its line.
+    A sample's id is the number of its row.
 
     Args:
         url: the list.

@@ -12,10 +12,14 @@
 
 namespace forebay {
 
-/// One value per sample that the index itself knows: int64, float64, bool, or text. Immutable; values refer to its
+/// One value per sample that the index itself knows: a number, a bool, or text. Immutable; values refer to its
 /// memory.
 class Column {
  public:
+  Column() = default;
+  /// `data`: values end to end, or texts joined; `ends` of texts.
+  Column(Field field, Buffer data, PackedInts ends)
+      : field_(std::move(field)), data_(std::move(data)), ends_(std::move(ends)) {}
   const Field& field() const { return field_; }
   Value value(int64_t id) const;
   bool gathers() const { return field_.kind == FieldKind::kTensor; }

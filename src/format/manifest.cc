@@ -8,6 +8,8 @@
 #include "format/object_source.h"
 #include "format/open_store.h"
 #include "format/stat_all.h"
+#include "format/table/load_codecs.h"
+#include "format/table/table_manifest.h"
 #include "store/http/http_url.h"
 
 namespace forebay {
@@ -200,13 +202,20 @@ SizesAre take_sizes(const std::vector<Column>& columns, KeyTableBuilder& keys) {
   return SizesAre::kKnown;
 }
 
+Result<ManifestTable> read_table(const StoreAndPath& place, ManifestFormat format, const std::string& path_column,
+                                 const std::stop_token& stop) {
+  FOREBAY_ASSIGN(const ObjectInfo info, stat_wait(*place.store, place.path, stop));
+  if (format != ManifestFormat::kParquet)
+    return parse_manifest(format, path_column, PieceReader(*place.store, place.path, info.size, stop));
+  FOREBAY_ASSIGN(const TableCodecs* codecs, load_table_codecs());
+  return read_table_manifest(place, info, path_column, *codecs, stop);
+}
+
 Result<std::unique_ptr<Source>> open(const StoreAndPath& place, const OpenManifestOptions& options,
                                      std::stop_token stop) {
   const std::string name = place.name == "http" ? place.path.substr(0, place.path.find_first_of("?#")) : place.path;
   FOREBAY_ASSIGN(const ManifestFormat format, manifest_format(name));
-  FOREBAY_ASSIGN(const ObjectInfo info, stat_wait(*place.store, place.path, stop));
-  FOREBAY_ASSIGN(ManifestTable table,
-                 parse_manifest(format, options.path_column, PieceReader(*place.store, place.path, info.size, stop)));
+  FOREBAY_ASSIGN(ManifestTable table, read_table(place, format, options.path_column, stop));
   FOREBAY_ASSIGN(Objects objects, find_objects(place, table.paths, options));
   FOREBAY_ASSIGN(KeyTableBuilder keys, keys_of(table.paths, objects.rule, place, options.keep_versions));
   SizesAre sizes = SizesAre::kKnown;

@@ -15,9 +15,9 @@
 
 namespace forebay {
 
-enum class ManifestFormat : uint8_t { kCsv, kTsv, kJsonl };
+enum class ManifestFormat : uint8_t { kCsv, kTsv, kJsonl, kParquet };
 
-/// By the ending of the name: csv, tsv, jsonl, ndjson. Parquet is not there yet, and says so.
+/// By the ending of the name: csv, tsv, jsonl, ndjson, parquet.
 Result<ManifestFormat> manifest_format(std::string_view name);
 
 /// The rows of a manifest: the paths, and the other columns with the types that were found.
@@ -29,7 +29,7 @@ struct ManifestTable {
 /// Gives the next piece of the manifest's text; empty at its end.
 using NextPiece = std::function<Result<std::string>()>;
 
-/// Reads a manifest in pieces, so that its text is never in memory as a whole. CSV needs a header row (a column
+/// Reads a manifest of text in pieces, so that its text is never in memory as a whole. CSV needs a header row (a column
 /// without a name is called unnamed_0, unnamed_1, ...). Errors name the line.
 Result<ManifestTable> parse_manifest(ManifestFormat format, const std::string& path_column, const NextPiece& next);
 
@@ -44,7 +44,7 @@ struct OpenManifestOptions {
   std::function<Result<StoreAndPath>(const std::string& url)> open_elsewhere = {};
 };
 
-/// Objects listed by a CSV or JSONL file, as `fb.manifest` describes it. The id is the row. An object that does not
+/// Objects listed by a CSV, JSONL or Parquet file, as `fb.manifest` describes it. The id is the row. An object that does not
 /// exist is found when it is read (and is then a matter of the error policy), unless none exists. Remote stores are not asked
 /// for each object: there it is always found when it is read, and a column `size` of integers, where there is one, says the
 /// sizes.

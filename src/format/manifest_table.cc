@@ -148,10 +148,10 @@ Result<ManifestFormat> manifest_format(std::string_view name) {
   if (ending == "csv") return ManifestFormat::kCsv;
   if (ending == "tsv") return ManifestFormat::kTsv;
   if (ending == "jsonl" || ending == "ndjson") return ManifestFormat::kJsonl;
-  if (ending == "parquet") return unsupported("Parquet manifests are not there yet; save it as CSV or JSONL");
+  if (ending == "parquet" || ending == "parq" || ending == "pq") return ManifestFormat::kParquet;
   if (ending == "json")
     return unsupported("one JSON document is no manifest; write one object a line and call it .jsonl");
-  return invalid_argument("a manifest's name ends in .csv, .tsv or .jsonl");
+  return invalid_argument("a manifest's name ends in .csv, .tsv, .jsonl or .parquet");
 }
 
 Result<ManifestTable> parse_manifest(ManifestFormat format, const std::string& path_column, const NextPiece& next) {

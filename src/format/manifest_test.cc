@@ -206,12 +206,10 @@ TEST(Manifest, MistakesOfANewUser) {
   auto store = memory_store();
   store->put("a.csv", "path\nx.jpg\n");
   store->put("a.txt", "x.jpg");
-  store->put("a.parquet", "PAR1");
   store->put("a.json", "[]");
   store->put("s3.csv", "path\ns3://bucket/x\n");
   expect_error(open_manifest({store, "none.csv", ""}, {}, {}).status(), Code::kNotFound, "no such");
   expect_error(open_manifest({store, "a.txt", ""}, {}, {}).status(), Code::kInvalidArgument, ".csv");
-  expect_error(open_manifest({store, "a.parquet", ""}, {}, {}).status(), Code::kUnsupported, "not there yet");
   expect_error(open_manifest({store, "a.json", ""}, {}, {}).status(), Code::kUnsupported, ".jsonl");
   expect_error(open_manifest({store, "a.csv", ""}, {}, {}).status(), Code::kNotFound, "none of the 1 objects exists");
   expect_error(open_manifest({store, "s3.csv", ""}, {}, {}).status(), Code::kUnsupported, "another store");

@@ -67,7 +67,7 @@ StorageOptions link_options(StorageOptions options) {
 
 Result<std::unique_ptr<Source>> open_manifest_of(const OpSpec& source, const OpenSourceOptions& options) {
   const std::string url = text_arg(source, "url");
-  if (url.empty()) return invalid_argument("manifest: the URL is empty; give a CSV or JSONL file");
+  if (url.empty()) return invalid_argument("manifest: the URL is empty; give a CSV, JSONL or Parquet file");
   Result<StoreAndPath> place = open_store(url, options.storage_options);
   // The options may be meant for the store of the objects that a local manifest lists.
   const Status refused = place.ok() || !is_local(url) ? Status() : place.status();

@@ -56,6 +56,24 @@ void store_element(uint8_t* out, int64_t i, T value) {
   std::memcpy(out + i * static_cast<int64_t>(sizeof(T)), &value, sizeof(T));
 }
 
+template <typename T>
+bool is_aligned(const uint8_t* at) {
+  return reinterpret_cast<uintptr_t>(at) % alignof(T) == 0;
+}
+
+/// out[i] = change(in[i]). `in` and `out` lie apart.
+template <typename In, typename Out, typename Change>
+void map_elements(const uint8_t* in, uint8_t* out, int64_t n, Change change) {
+  if (!is_aligned<In>(in) || !is_aligned<Out>(out)) {
+    for (int64_t i = 0; i < n; ++i) store_element(out, i, change(load_element<In>(in, i)));
+    return;
+  }
+  // Compilers make vectors of this loop, and of the other one only for some types.
+  const In* const from = reinterpret_cast<const In*>(in);
+  Out* const __restrict to = reinterpret_cast<Out*>(out);
+  for (int64_t i = 0; i < n; ++i) to[i] = change(from[i]);
+}
+
 inline bool is_floating(DType dtype) {
   return dtype == DType::kFloat16 || dtype == DType::kFloat32 || dtype == DType::kFloat64;
 }

@@ -43,7 +43,7 @@ class ColumnOp {
 
 /// Fields that an operator works with.
 struct FieldUse {
-  std::vector<std::string> reads;  ///< must be there
+  std::vector<std::string> reads;  ///< looked at, where they are there
   std::vector<std::string> makes;  ///< are there afterwards, changed or new
 };
 

@@ -222,16 +222,19 @@ def test_fill_null_is_pyarrow_fill_null(tmp_path):
         "s": pa.array([None if i % 4 == 0 else "é" * (i % 3) for i in range(n)]),
         "y": pa.array([None if i % 4 == 1 else b"\xff" * (i % 3) for i in range(n)]),
         "whole": pa.array(range(n)),
+        "l": pa.array([None if i % 6 == 0 else [None if j % 2 else j for j in range(i % 4)] for i in range(n)], pa.list_(pa.int16())),
     }
     table_of(tmp_path / "t", columns)
     source = fb.parquet(tmp_path / "t", null=fb.NULL_MASK)
-    filled = (source.fill_null(-7, ["i", "f", "whole"]).fill_null(True, "b").fill_null("none", "s").fill_null(b"no", "y"))
+    filled = (source.fill_null(-7, ["i", "f", "whole", "l"]).fill_null(True, "b").fill_null("none", "s").fill_null(b"no", "y"))
     for name, value in {"i": -7, "f": -7.0, "b": True, "s": "none", "y": b"no", "whole": 0}.items():
         expected = columns[name].fill_null(value)
         got = delivered(filled, name)
         assert list(got) == expected.to_pylist(), name
         if isinstance(got, np.ndarray):
             assert got.dtype == expected.to_numpy(zero_copy_only=False).dtype
+    assert [row.tolist() for row in delivered(filled, "l")] == [
+        [] if row is None else [-7 if v is None else v for v in row] for row in columns["l"].to_pylist()]
     with fb.Loader(filled.batch(8)) as loader:
         assert set(next(iter(loader)).keys()) == set(columns)
     nan = delivered(source.fill_null(math.nan, "f"), "f")

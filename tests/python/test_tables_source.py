@@ -314,6 +314,21 @@ def test_many_small_files_are_one_table(tmp_path):
     assert read(fb.parquet(tmp_path), "x") == [list(range(400))] * 2
 
 
+def test_a_parquet_file_lists_objects_as_a_text_file_does(tmp_path):
+    names = [f"{number:02}.bin" for number in range(30)]
+    for name in names:
+        (tmp_path / name).write_bytes(name.encode() * 3)
+    table = pa.table({"path": names[::-1], "n": pa.array(range(30), pa.int16()), "kind": ["x", "y"] * 15})
+    pq.write_table(table, tmp_path / "list.parquet", row_group_size=7)
+    ids, found, keys, numbers, kinds = read(fb.manifest(tmp_path / "list.parquet"), "bytes", "key", "n", "kind")
+    assert ids == numbers == list(range(30)) and keys == names[::-1] and kinds == ["x", "y"] * 15
+    assert found == [name.encode() * 3 for name in names[::-1]]
+    with fb.Loader(fb.manifest(tmp_path / "list.parquet").batch(30)) as loader:
+        assert next(iter(loader))["n"].dtype == np.int16
+    with pytest.raises(fb.InvalidArgument, match="no column 'file'"):
+        fb.Loader(fb.manifest(tmp_path / "list.parquet", path="file").batch(4))
+
+
 class Ranged(http.server.SimpleHTTPRequestHandler):
     """Files with ranges; notes what was asked for."""
 
@@ -349,4 +364,4 @@ def test_files_behind_a_web_server_are_read_in_ranges(web, table):
         assert read(fb.parquet(pattern, ["n", "month"]), "n", "month")[1] == list(range(200))
     assert read(fb.parquet(urls, ["n"], [("month", "==", 12)]), "n")[1] == list(range(100, 200))
     refused(fb.Unsupported, fb.parquet(f"{web}/*.parquet"), "cannot be listed", "braces")
-    refused(fb.NotFound, fb.parquet([*urls, f"{web}/none.parquet"]), "none.parquet")
+    refused(fb.NotFound, fb.parquet([*urls, f"{web}/kind=b/month=02/none.parquet"]), "none.parquet")

@@ -40,7 +40,8 @@ def values_of(column):
     if column.null_count:
         column = column.fill_null(0)
     kind = column.type
-    if not (pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+    if not (pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_string(kind)
+            or pa.types.is_large_string(kind)):
         return column.to_numpy()
     array = column.combine_chunks()
     if isinstance(array, pa.ChunkedArray):

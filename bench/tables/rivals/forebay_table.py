@@ -15,7 +15,8 @@ def epochs(job):
     if job.cache:
         pipeline = pipeline.cache(dir=os.path.join(job.work, "forebay-cache"), **job.cache)
     options = {"storage_options": {"imitate_latency_ms": str(job.latency_ms)}} if job.latency_ms else {}
-    with fb.Loader(pipeline.batch(job.batch), seed=job.seed, threads=job.threads, output=job.output, **options) as loader:
+    with fb.Loader(pipeline.batch(job.batch), seed=job.seed, threads=job.threads, output=job.output,
+                   **options) as loader:
         global stats
         stats = loader.stats
         while True:

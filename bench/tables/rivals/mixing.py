@@ -13,7 +13,7 @@ class Mixer:
 
     def batches(self, columns, last=False):
         if self.left:
-            columns = {name: joined(self.left[name], found) for name, found in columns.items()} if columns else self.left
+            columns = {name: joined(self.left[name], found) for name, found in columns.items()}
         rows = count(columns)
         columns = take(columns, self.random.permutation(rows))
         whole = rows if last else rows - rows % self.batch

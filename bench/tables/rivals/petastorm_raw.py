@@ -23,8 +23,10 @@ def claims(job):
 
 
 def name(job):
-    return "petastorm, raw row groups" + (" from its disk cache" if job.cache else "")
+    kept, early = " from its disk cache" if job.cache else "", ", converted early" if job.early else ""
+    return f"petastorm, raw row groups{kept}{early}"
 
 
 def settings(job):
-    return {"workers": f"{job.threads} threads", "gives": "whole row groups, NumPy", "cache": "local-disk" if job.cache else "none"}
+    return {"workers": f"{job.threads} threads", "gives": "whole row groups, NumPy",
+            "cache": "local-disk" if job.cache else "none"}

@@ -15,8 +15,9 @@ def make_reader(job):
                     "cache_size_limit": 2**35, "cache_row_size_estimate": 600}
     if job.latency_ms:
         options["filesystem"] = file_system(job.latency_ms)
-    return make_batch_reader(f"file://{job.folder}", schema_fields=job.columns, workers_count=job.threads, seed=job.seed,
-                             shuffle_row_groups=True, num_epochs=1, convert_early_to_numpy=True, **options)
+    return make_batch_reader(f"file://{job.folder}", schema_fields=job.columns, workers_count=job.threads,
+                             seed=job.seed, shuffle_row_groups=True, num_epochs=1, convert_early_to_numpy=job.early,
+                             **options)
 
 
 def version():

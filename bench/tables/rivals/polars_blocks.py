@@ -17,7 +17,8 @@ def array(batch, name):
         return series
     if isinstance(series.dtype, pl.List):
         found = series.to_arrow()
-        return found.flatten().to_numpy(zero_copy_only=False), (found.offsets.to_numpy() - found.offsets[0].as_py()).astype(np.int64)
+        offsets = found.offsets.to_numpy().astype(np.int64)
+        return found.flatten().to_numpy(zero_copy_only=False), offsets - offsets[0]
     return series.to_numpy()
 
 

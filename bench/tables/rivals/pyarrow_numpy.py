@@ -1,4 +1,4 @@
-"""Plain PyArrow into NumPy, in the order of the files: a file at a time into contiguous arrays, or row groups as they come out.
+"""Plain PyArrow into NumPy, in the order of the files: a file at a time into contiguous arrays, or row groups as views.
 
 The second gives views of Arrow's memory and copies nothing: it is decoding alone, and no batches.
 """
@@ -21,7 +21,8 @@ def views(groups):
 
 
 def whole_files(job):
-    return (columns_of(pq.read_table(path, columns=job.columns, use_threads=job.read_threads > 1)) for path in files(job))
+    return (columns_of(pq.read_table(path, columns=job.columns, use_threads=job.read_threads > 1))
+            for path in files(job))
 
 
 def claims(job):
@@ -38,4 +39,5 @@ def version():
 
 
 def settings(job):
-    return {"gives": "row groups, zero-copy views" if job.views else "whole files, contiguous arrays", "threads": job.read_threads}
+    return {"gives": "row groups, zero-copy views" if job.views else "whole files, contiguous arrays",
+            "threads": job.read_threads}

@@ -18,7 +18,8 @@ def epochs(job):
         while True:
             made = ray.data.read_parquet(job.folder, columns=job.columns, shuffle="files", file_extensions=["parquet"])
             yield made.iter_batches(batch_size=job.batch, batch_format="numpy", drop_last=False,
-                                    local_shuffle_buffer_size=BLOCK * job.group_rows, local_shuffle_seed=job.seed + epoch)
+                                    local_shuffle_buffer_size=BLOCK * job.group_rows,
+                                    local_shuffle_seed=job.seed + epoch)
             epoch += 1
     finally:
         ray.shutdown()

@@ -1,4 +1,4 @@
-"""Local files behind a latency: every read waits, as it would for a far store. Reads of one open file follow each other."""
+"""Local files behind a latency: every read waits, as for a far store. Reads of one open file follow each other."""
 
 import time
 

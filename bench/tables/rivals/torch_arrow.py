@@ -1,4 +1,4 @@
-"""torch's DataLoader over PyArrow: each worker (or the main process) reads, mixes and cuts its share of the row groups."""
+"""torch's DataLoader over PyArrow: each worker (or the main process) reads, mixes and cuts its share of row groups."""
 
 import numpy as np
 import pyarrow as pa
@@ -48,7 +48,8 @@ def claims(job):
 
 
 def name(job):
-    return f"torch DataLoader over PyArrow, {job.workers} workers" if job.workers else "torch over PyArrow, main process"
+    where = f"{job.workers} workers" if job.workers else "main process"
+    return f"torch DataLoader over PyArrow, {where}"
 
 
 def version():
@@ -56,5 +57,6 @@ def version():
 
 
 def settings(job):
-    return {"workers": f"{job.workers} processes, persistent, prefetch_factor 2" if job.workers else "none; PyArrow's threads",
+    return {"workers": f"{job.workers} processes, persistent, prefetch_factor 2" if job.workers
+            else "none; PyArrow's threads",
             "mixed row groups": f"{BLOCK} in all", "gives": "tensors"}

@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import InvalidArgument
 from ..loader import Loader
 from ..pipeline import Pipeline
-from ._values import Schema, SchemaField, array_of, finished, frame_of, in_rows, join, numpy_type, take
+from ._values import Schema, SchemaField, array_of, finished, frame_of, in_rows, join, masks_of, numpy_type, take
 
 _MOST_ROWS = 65_536  # of a batch; larger row groups are put together from several
 
@@ -57,7 +57,7 @@ class Reader:
         self.schema = _transformed(self._fields, settings.transform_spec)
         if settings.predicate is not None:
             _check_predicate(settings.predicate, self._fields)
-        names = [field.name for field in self._fields] + sorted(self._masks.values())
+        names = [field.name for field in self._fields] + [mask for field in self._fields for mask in self._masks[field.name]]
         self._pipeline = self._steps(source(None).select(*names))
         self._open()
 
@@ -140,9 +140,8 @@ class Reader:
             columns = {name: take(values, order) for name, values in columns.items()}
         made = {}
         for field in self._fields:
-            mask = columns.get(self._masks.get(field.name, ""))
-            valid = None if mask is None or bool(np.all(mask)) else np.asarray(mask)
-            made[field.name] = finished(columns[field.name], valid, field.numpy_dtype is np.str_)
+            rows, items = (columns.get(mask) for mask in masks_of(field.name))
+            made[field.name] = finished(columns[field.name], rows, items, field.numpy_dtype)
         if self._settings.predicate is not None:
             wanted = sorted(self._settings.predicate.get_fields())
             keep = np.asarray(self._settings.predicate.do_include(frame_of({name: made[name] for name in wanted})), dtype=bool)
@@ -211,12 +210,13 @@ def _joined(pieces: list[tuple[np.ndarray, dict[str, Any]]]) -> tuple[np.ndarray
     return ids, {name: join([columns[name] for _, columns in pieces]) for name in pieces[0][1]}
 
 
-def _chosen(found: list[tuple[str, str, list[int]]], patterns: Any) -> tuple[list[SchemaField], dict[str, str]]:
-    """The fields that match, and which of the others are their masks."""
+def _chosen(found: list[tuple[str, str, list[int]]], patterns: Any) -> tuple[list[SchemaField], dict[str, list[str]]]:
+    """The fields that match, and the masks that each has."""
     names = {name for name, _, _ in found}
-    masks = {name: f"{name}_valid" for name, _, _ in found if f"{name}_valid" in names}
-    fields = [SchemaField(name, numpy_type(word), tuple(None if n < 0 else n for n in shape), None, name in masks)
-              for name, word, shape in found if name not in masks.values()]
+    masks = {name: [mask for mask in masks_of(name) if mask in names] for name in names}
+    hidden = {mask for several in masks.values() for mask in several}
+    fields = [SchemaField(name, numpy_type(word), tuple(None if n < 0 else n for n in shape), None, bool(masks[name]))
+              for name, word, shape in found if name not in hidden]
     if patterns is None:
         return fields, masks
     if isinstance(patterns, str) or not all(isinstance(one, str) for one in patterns):
@@ -225,7 +225,7 @@ def _chosen(found: list[tuple[str, str, list[int]]], patterns: Any) -> tuple[lis
     if not chosen:
         raise RuntimeError(f"No fields matching the criteria {list(patterns)!r} were found; there are "
                            f"{', '.join(field.name for field in fields)}")
-    return chosen, {field.name: masks[field.name] for field in chosen if field.name in masks}
+    return chosen, masks
 
 
 def _transformed(fields: list[SchemaField], spec: Any) -> Schema:

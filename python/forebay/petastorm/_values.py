@@ -59,17 +59,44 @@ def join(pieces: Sequence[Any]) -> Any:
     return [row for piece in pieces for row in piece]
 
 
-def finished(values: Any, valid: np.ndarray | None, text: bool) -> np.ndarray:
-    """The array that a user gets; `valid`: where a value is, or None where all are."""
+def masks_of(field: str) -> tuple[str, str]:
+    """Where `null=fb.NULL_MASK` says which rows, and which elements of lists and tensors, are there."""
+    return f"{field}_valid", f"{field}_items_valid"
+
+
+def finished(values: Any, rows: Any, items: Any, dtype: Any) -> np.ndarray:
+    """The array that a user gets. `rows`, `items`: which are there; None where all are."""
+    if items is not None:
+        values = _holes(values, items)
+    if rows is not None and not np.all(rows):
+        return _with_nulls(values, np.asarray(rows))
     if isinstance(values, np.ndarray):
-        return values if valid is None else _with_nulls(values, valid)
-    if valid is not None:
-        values = [value if there else None for value, there in zip(values, valid)]
-    elif text:
+        return values
+    if dtype is np.str_:
         return np.array(values, dtype=np.str_)
-    elif values and isinstance(values[0], np.ndarray) and len({len(row) for row in values}) == 1:
+    if values and isinstance(values[0], np.ndarray) and len({len(row) for row in values}) == 1:
         return np.stack(values)
     return _objects(values)
+
+
+def _holes(values: Any, items: Any) -> Any:
+    if isinstance(values, np.ndarray):
+        return values if np.all(items) else _nan(values, np.asarray(items))
+    if all(np.all(there) for there in items):
+        return values
+    return [_nan(row, np.asarray(there)) for row, there in zip(values, items)]  # one type in all rows
+
+
+def _nan(values: np.ndarray, there: np.ndarray) -> np.ndarray:
+    made = values.astype(values.dtype if values.dtype.kind == "f" else np.float64)
+    made[~there] = np.nan
+    return made
+
+
+def _with_nulls(values: Any, rows: np.ndarray) -> np.ndarray:
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iuf":
+        return _nan(values, rows)
+    return _objects([value if there else None for value, there in zip(values, rows)])
 
 
 def _objects(values: Sequence[Any]) -> np.ndarray:
@@ -77,14 +104,6 @@ def _objects(values: Sequence[Any]) -> np.ndarray:
     for row, value in enumerate(values):  # one by one, since NumPy would look into them
         made[row] = value
     return made
-
-
-def _with_nulls(values: np.ndarray, valid: np.ndarray) -> np.ndarray:
-    if values.dtype.kind in "iuf" and valid.ndim == 1:
-        made = values.astype(values.dtype if values.dtype.kind == "f" else np.float64)
-        made[~valid] = np.nan
-        return made
-    return _objects([value if there else None for value, there in zip(values, valid)])
 
 
 def take(values: Any, rows: np.ndarray) -> Any:

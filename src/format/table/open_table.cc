@@ -157,10 +157,15 @@ Result<Hash128> sample_content(const TableSource& source) {
 
 Result<std::shared_ptr<const UnitSource>> open_table(StoreAndPath at, const TableRequest& request,
                                                      const TableCodecs& codecs, std::stop_token stop) {
-  const bool parquet = request.format == TableRequest::Format::kParquet;
   TablePlace place{request.is_list, request.names, kArrowEndings};
-  if (parquet) place.endings = kParquetEndings;
+  if (request.format == TableRequest::Format::kParquet) place.endings = kParquetEndings;
   FOREBAY_ASSIGN(TableFiles files, find_table_files(std::move(at), place, stop));
+  return open_table_files(std::move(files), request, codecs, std::move(stop));
+}
+
+Result<std::shared_ptr<const UnitSource>> open_table_files(TableFiles files, const TableRequest& request,
+                                                           const TableCodecs& codecs, std::stop_token stop) {
+  const bool parquet = request.format == TableRequest::Format::kParquet;
   std::vector<std::string> below;
   for (const TableFileEntry& entry : files.files) below.push_back(entry.key.substr(files.base.size()));
   FOREBAY_ASSIGN(std::vector<PartitionColumn> partitions, partition_columns(below));

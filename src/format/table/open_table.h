@@ -11,6 +11,7 @@
 #include "base/unit_source.h"
 #include "format/open_store.h"
 #include "format/table/row_filter.h"
+#include "format/table/table_files.h"
 
 namespace forebay {
 
@@ -35,6 +36,10 @@ struct TableRequest {
 /// but none of its rows. Partition folders (`date=2026-01-01/`) below the pattern's first wildcard or the folder are columns.
 Result<std::shared_ptr<const UnitSource>> open_table(StoreAndPath at, const TableRequest& request,
                                                      const TableCodecs& codecs, std::stop_token stop);
+
+/// The same of files that have been found.
+Result<std::shared_ptr<const UnitSource>> open_table_files(TableFiles files, const TableRequest& request,
+                                                           const TableCodecs& codecs, std::stop_token stop);
 
 /// Tables in memory, one after the other. They are not read again, so `filter` is Unsupported unless nulls are masked.
 Result<std::shared_ptr<const UnitSource>> open_memory_tables(std::vector<std::shared_ptr<const TableFile>> tables,

@@ -10,21 +10,20 @@
 namespace forebay {
 namespace {
 
+// A NaN is neither below nor above, and stays.
 template <typename T>
 void clip(const Elements& in, T low, T high, uint8_t* out) {
-  for (int64_t i = 0; i < in.count; ++i) {
-    T x = load_element<T>(in.data, i);
-    x = x < low ? low : x;  // a NaN is neither below nor above, and stays
-    store_element(out, i, high < x ? high : x);
-  }
+  map_elements<T, T>(in.data, out, in.count, [=](T x) {
+    const T raised = x < low ? low : x;
+    return high < raised ? high : raised;
+  });
 }
 
 void clip_halves(const Elements& in, Half low, Half high, uint8_t* out) {
-  for (int64_t i = 0; i < in.count; ++i) {
-    const Half half = load_element<Half>(in.data, i);
+  map_elements<Half, Half>(in.data, out, in.count, [=](Half half) {
     const float x = widen(half);
-    store_element(out, i, x < widen(low) ? low : widen(high) < x ? high : half);
-  }
+    return x < widen(low) ? low : widen(high) < x ? high : half;
+  });
 }
 
 template <typename T>

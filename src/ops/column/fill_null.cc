@@ -12,7 +12,9 @@
 namespace forebay {
 namespace {
 
-std::string mask_name(const std::string& field) { return field + "_valid"; }
+// One mark for each row; one for each element of a list or a tensor. A list that is null is an empty one, with nothing to fill.
+std::string row_mask(const std::string& field) { return field + "_valid"; }
+std::string item_mask(const std::string& field) { return field + "_items_valid"; }
 
 // JSON has no words for these.
 Json number_of(const Json& value) {
@@ -27,11 +29,16 @@ bool holds(const Field& field, const Json& value) {
   return with_element(field.dtype, [&](auto type) { return element_of<decltype(type)>(number_of(value)).has_value(); });
 }
 
-// One mark for each row, or for each element of it.
-bool marks(const Field& mask, const Field& field) {
-  if (mask.kind != FieldKind::kTensor || mask.dtype != DType::kBool) return false;
-  if (field.kind != FieldKind::kTensor) return mask.shape.rank() == 0;
-  return mask.shape == field.shape || (mask.shape.rank() == 0 && field.shape.fully_known());
+bool is_bool(const Field& mask) { return mask.kind == FieldKind::kTensor && mask.dtype == DType::kBool; }
+
+bool marks_rows(const Field& mask) { return is_bool(mask) && mask.shape.rank() == 0; }
+
+bool marks_items(const Field& mask, const Field& field) {
+  return is_bool(mask) && field.kind == FieldKind::kTensor && field.shape.rank() > 0 && mask.shape == field.shape;
+}
+
+bool some_missing(const Elements& valid) {
+  return valid.count > 0 && std::memchr(valid.data, 0, static_cast<size_t>(valid.count)) != nullptr;
 }
 
 template <typename T>
@@ -49,37 +56,57 @@ class FillNull final : public ColumnOp {
 
   Status apply(Columns& columns, WorkMemory& memory) const override {
     for (const std::string& name : fields_) {
-      const auto field = columns.schema.find(name), mask = columns.schema.find(mask_name(name));
-      if (!field || !mask)
-        return unsupported(fmt::format("there is no field '{}' here", field ? mask_name(name) : name));
-      FOREBAY_RETURN_IF_ERROR(check(columns.schema[*field], columns.schema[*mask]));
-      const Elements valid = elements(columns, *mask);
-      if (valid.count > 0 && std::memchr(valid.data, 0, static_cast<size_t>(valid.count)) != nullptr) {
-        const bool tensor = columns.schema[*field].kind == FieldKind::kTensor;
-        FOREBAY_RETURN_IF_ERROR(tensor ? fill_tensor(columns, *field, valid, memory)
-                                       : fill_strings(columns, *field, valid.data, memory));
-      }
-      columns.schema.erase(*mask);
-      columns.values.erase(columns.values.begin() + static_cast<std::ptrdiff_t>(*mask));
+      const auto field = columns.schema.find(name);
+      if (!field) return unsupported(fmt::format("there is no field '{}' here", name));
+      FOREBAY_RETURN_IF_ERROR(check(columns.schema, columns.schema[*field]));
+      if (const auto mask = columns.schema.find(row_mask(name)))
+        FOREBAY_RETURN_IF_ERROR(fill_rows(columns, *field, *mask, memory));
+      if (const auto mask = columns.schema.find(item_mask(name)))
+        FOREBAY_RETURN_IF_ERROR(fill_items(columns, *field, *mask, memory));
+      drop(columns, row_mask(name));
+      drop(columns, item_mask(name));
     }
     return {};
   }
 
  private:
   // infer() has seen them, unless user code made them.
-  Status check(const Field& field, const Field& mask) const {
-    if (!marks(mask, field))
-      return unsupported(fmt::format("the field {} is no mask of {}", mask.to_string(), field.to_string()));
+  Status check(const Schema& schema, const Field& field) const {
+    const auto rows = schema.find(row_mask(field.name)), items = schema.find(item_mask(field.name));
+    if (!rows && !items) return unsupported(fmt::format("there is no field '{}' here", row_mask(field.name)));
+    if ((rows && !marks_rows(schema[*rows])) || (items && !marks_items(schema[*items], field)))
+      return unsupported(fmt::format("the mask of the field {} is none", field.to_string()));
     if (holds(field, value_)) return {};
     return unsupported(fmt::format("the field {} cannot hold {}", field.to_string(), value_.dump()));
   }
 
-  Status fill_tensor(Columns& columns, size_t field, const Elements& valid, WorkMemory& memory) const {
+  static void drop(Columns& columns, const std::string& name) {
+    const auto index = columns.schema.find(name);
+    if (!index) return;
+    columns.schema.erase(*index);
+    columns.values.erase(columns.values.begin() + static_cast<std::ptrdiff_t>(*index));
+  }
+
+  Status fill_rows(Columns& columns, size_t field, size_t mask, WorkMemory& memory) const {
+    const Elements valid = elements(columns, mask);
+    if (!some_missing(valid) || is_ragged(columns.schema[field])) return {};
+    if (columns.schema[field].kind != FieldKind::kTensor) return fill_strings(columns, field, valid.data, memory);
+    return fill_tensor(columns, field, valid, columns.schema[field].shape.elements(), memory);
+  }
+
+  Status fill_items(Columns& columns, size_t field, size_t mask, WorkMemory& memory) const {
+    const Elements valid = elements(columns, mask);
+    if (valid.count != elements(columns, field).count)
+      return unsupported(fmt::format("the mask '{}' has another number of elements", columns.schema[mask].name));
+    return some_missing(valid) ? fill_tensor(columns, field, valid, 1, memory) : Status();
+  }
+
+  // `each`: elements that share a mark.
+  Status fill_tensor(Columns& columns, size_t field, const Elements& valid, int64_t each, WorkMemory& memory) const {
     const DType dtype = columns.schema[field].dtype;
     FOREBAY_RETURN_IF_ERROR(memory.reserve(new_column_bytes(columns, field, dtype)));
     const Elements in = elements(columns, field);
     ColumnValues made = new_column(columns, field, dtype);
-    const int64_t each = std::max<int64_t>(in.count / valid.count, 1);
     with_element(dtype, [&](auto type) {
       using T = decltype(type);
       fill_elements<T>(in, valid.data, each, *element_of<T>(number_of(value_)), made.values.data());
@@ -126,19 +153,19 @@ void check_value(const Args& args, const Field& field, Problems& problems) {
                tensor ? fmt::format("give a value that it can hold, or put .cast before .fill_null") : "give a text");
 }
 
-void check_mask(const Schema& schema, const Field& field, Problems& problems) {
-  const auto mask = schema.find(mask_name(field.name));
-  if (!mask) {
-    problems.add(fmt::format("the field '{}' came without the mask '{}'", field.name, mask_name(field.name)),
-                 "give its source null=fb.NULL_MASK, or take it out of .fill_null");
-    return;
+void check_masks(const Schema& schema, const Field& field, Problems& problems) {
+  const auto rows = schema.find(row_mask(field.name)), items = schema.find(item_mask(field.name));
+  if (!rows && !items) {
+    return problems.add(fmt::format("the field '{}' came without the mask '{}'", field.name, row_mask(field.name)),
+                        "give its source null=fb.NULL_MASK, or take it out of .fill_null");
   }
-  if (field.kind == FieldKind::kAny || schema[*mask].kind == FieldKind::kAny || marks(schema[*mask], field)) return;
-  problems.add(fmt::format("the mask {} does not say which values of {} are there", schema[*mask].to_string(),
-                           field.to_string()),
-               field.kind == FieldKind::kTensor && !field.shape.fully_known()
-                   ? "a list that is null is an empty one; drop its mask with .select"
-                   : "a mask is bool, with one value in a row or as many as its field");
+  const auto check = [&](std::optional<size_t> mask, bool good, const char* way) {
+    if (!mask || field.kind == FieldKind::kAny || schema[*mask].kind == FieldKind::kAny || good) return;
+    problems.add(fmt::format("{} is no mask of {}", schema[*mask].to_string(), field.to_string()), way);
+  };
+  check(rows, rows && marks_rows(schema[*rows]), "a mask of rows is one bool in each");
+  check(items, items && marks_items(schema[*items], field),
+        "a mask of elements is bool, and as many as there are elements");
 }
 
 void infer_fill_null(const Args& args, Schema& schema, Problems& problems) {
@@ -146,10 +173,12 @@ void infer_fill_null(const Args& args, Schema& schema, Problems& problems) {
   if (names.empty()) problems.add("no field is named", "name a column, or a list of them");
   for (const size_t index : check_fields(names, schema, problems)) {
     check_value(args, schema[index], problems);
-    check_mask(schema, schema[index], problems);
+    check_masks(schema, schema[index], problems);
   }
   for (const std::string& name : names) {
-    if (const auto mask = schema.find(mask_name(name))) schema.erase(*mask);
+    for (const std::string& mask : {row_mask(name), item_mask(name)}) {
+      if (const auto index = schema.find(mask)) schema.erase(*index);
+    }
   }
 }
 
@@ -161,8 +190,7 @@ FieldUse uses(const OpSpec& spec) {
   FieldUse use;
   if (const auto field = spec.args.find("field"); field != spec.args.end()) use.makes = field_list(*field);
   for (const std::string& name : use.makes) {
-    use.reads.push_back(name);
-    use.reads.push_back(mask_name(name));
+    for (const std::string& field : {name, row_mask(name), item_mask(name)}) use.reads.push_back(field);
   }
   return use;
 }
@@ -170,13 +198,14 @@ FieldUse uses(const OpSpec& spec) {
 }  // namespace
 
 OpDef fill_null_op() {
-  return make_op({.name = "fill_null",
-                  .help = "Puts a value where the mask `<field>_valid` is false, and drops the mask.",
-                  .args = {{"value", ArgType::kJson, true, nullptr, "a number, true or false, or a text"},
-                           column_arg("columns that came with masks")},
-                  .infer = infer_fill_null,
-                  .compile_columns = compile,
-                  .uses = uses});
+  return make_op(
+      {.name = "fill_null",
+       .help = "Puts a value where the masks `<field>_valid` and `<field>_items_valid` are false, and drops them.",
+       .args = {{"value", ArgType::kJson, true, nullptr, "a number, true or false, or a text"},
+                column_arg("columns that came with masks")},
+       .infer = infer_fill_null,
+       .compile_columns = compile,
+       .uses = uses});
 }
 
 }  // namespace forebay

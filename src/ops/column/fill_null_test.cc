@@ -46,19 +46,25 @@ TEST(fill_null, fills_text_bytes_bool_and_tensors) {
   EXPECT_EQ(values_of<int16_t>(made, "v"), (std::vector<int16_t>{1, 2, 9, 9, 5, 6}));
 }
 
-TEST(fill_null, fills_elements_of_lists_where_the_mask_has_one_mark_each) {
+TEST(fill_null, fills_elements_of_lists_and_tensors_by_their_own_masks) {
   Table table(2);
-  table.add_lists<float>("l", DType::kFloat32, {{1, 0}, {0}}, 3)
-      .add_lists<uint8_t>("l_valid", DType::kBool, {{1, 0}, {0}}, 1);
-  const Columns made = run_columns(table.columns(), {fill(5, "l")});
-  EXPECT_EQ(values_of<float>(made, "l"), (std::vector<float>{1, 5, 5}));
-  EXPECT_EQ(offsets_of(made, "l"), (std::vector<int64_t>{0, 2, 3}));
+  table.add_lists<float>("l", DType::kFloat32, {{1, 0}, {}}, 3)
+      .add<uint8_t>("l_valid", DType::kBool, {1, 0})
+      .add_lists<uint8_t>("l_items_valid", DType::kBool, {{1, 0}, {}}, 1)
+      .add<int16_t>("v", DType::kInt16, {1, 0, 0, 0}, {2})
+      .add<uint8_t>("v_valid", DType::kBool, {1, 0})
+      .add<uint8_t>("v_items_valid", DType::kBool, {1, 0, 1, 1}, {2});
+  const Columns made = run_columns(table.columns(), {fill(5, {"l", "v"})});
+  EXPECT_EQ(made.schema.names(), "l, v");
+  EXPECT_EQ(values_of<float>(made, "l"), (std::vector<float>{1, 5}));
+  EXPECT_EQ(offsets_of(made, "l"), (std::vector<int64_t>{0, 2, 2}));
+  EXPECT_EQ(values_of<int16_t>(made, "v"), (std::vector<int16_t>{1, 5, 5, 5}));
 }
 
 TEST(fill_null, misuse_is_told) {
   Schema schema({tensor_field("i", DType::kUint8, {}), tensor_field("i_valid", DType::kBool, {}), bytes_field("s"),
                  tensor_field("s_valid", DType::kBool, {}), tensor_field("l", DType::kInt64, {Shape::kUnknown}),
-                 tensor_field("l_valid", DType::kBool, {}), tensor_field("f", DType::kFloat32, {})});
+                 tensor_field("l_items_valid", DType::kBool, {}), tensor_field("f", DType::kFloat32, {})});
   const auto tells = [&](const OpSpec& spec, const char* what) {
     const std::string text = told(schema, {spec});
     EXPECT_NE(text.find(what), std::string::npos) << text;
@@ -68,7 +74,7 @@ TEST(fill_null, misuse_is_told) {
   tells(fill("x", "i"), "value is \"x\"");
   tells(fill(0, "s"), "give a text");
   tells(fill(0, "f"), "the field 'f' came without the mask 'f_valid' | give its source null=fb.NULL_MASK");
-  tells(fill(0, "l"), "a list that is null is an empty one");
+  tells(fill(0, "l"), "l_items_valid: bool () is no mask of l: int64 (?,)");
   tells(fill(nullptr, "i"), "value is missing");
 }
 

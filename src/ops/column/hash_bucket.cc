@@ -38,19 +38,20 @@ class HashBucket final : public ElementwiseOp {
 
   void strings(const ColumnValues& column, int64_t rows, uint8_t* out) const {
     const int64_t* offset = column.offset();
+    auto* to = reinterpret_cast<int64_t*>(out);
     for (int64_t row = 0; row < rows; ++row) {
       const uint8_t* begin = column.values.data() + offset[row];
       const auto size = static_cast<size_t>(offset[row + 1] - offset[row]);
-      store_element(out, row, bucket_of(XXH3_64bits_withSeed(begin, size, salt_), buckets_));
+      to[row] = bucket_of(XXH3_64bits_withSeed(begin, size, salt_), buckets_);
     }
   }
 
   template <typename T>
   void integers(const Elements& in, uint8_t* out) const {
-    for (int64_t i = 0; i < in.count; ++i) {
-      const auto x = static_cast<int64_t>(load_element<T>(in.data, i));
-      store_element(out, i, bucket_of(XXH3_64bits_withSeed(&x, sizeof x, salt_), buckets_));
-    }
+    map_elements<T, int64_t>(in.data, out, in.count, [buckets = buckets_, salt = salt_](T x) {
+      const auto wide = static_cast<int64_t>(x);
+      return bucket_of(XXH3_64bits_withSeed(&wide, sizeof wide, salt), buckets);
+    });
   }
 
   uint64_t buckets_, salt_;

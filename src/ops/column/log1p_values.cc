@@ -13,18 +13,20 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 // ln 2 in two parts: the first has 32 bits, so that its product with an exponent is exact.
 constexpr double kLn2High = 0x1.62e42feep-1, kLn2Low = 0x1.a39ef35793c76p-33;
 
-// The sum of z^(2k) / (2k + 1) for k = 1 … kTerms: what artanh(z) / z is beyond 1.
-template <int kTerms>
-double artanh_tail(double square) {
-  double sum = 0;
-  for (int k = kTerms; k >= 1; --k) sum = (sum + 1.0 / (2 * k + 1)) * square;
-  return sum;
+// The sum of z^(2k) / (2k + 1) for k = kFirst … kLast, by Horner's rule: what artanh(z) / z is beyond 1.
+template <int kFirst, int kLast>
+[[gnu::always_inline]] inline double artanh_tail(double square) {
+  if constexpr (kFirst == kLast) {
+    return square * (1.0 / (2 * kFirst + 1));
+  } else {
+    return square * (1.0 / (2 * kFirst + 1) + artanh_tail<kFirst + 1, kLast>(square));
+  }
 }
 
 // 1 + x is rounded to u; what that lost counts as its share of u. u = 2^e × m with m in [√½, √2), by whole-number arithmetic on its bits;
 // ln m = 2 artanh((m - 1) / (m + 1)). No branches, and every operation exists for vectors.
 template <int kTerms>
-double log1p_of(double x) {
+[[gnu::always_inline]] inline double log1p_of(double x) {
   constexpr uint64_t kSqrtHalf = 0x3fe6a09e667f3bcd, kOne = 0x3ff0000000000000, kMantissa = 0x000fffffffffffff;
   constexpr uint64_t kTwoTo52 = 0x4330000000000000;
   const double u = 1.0 + x;
@@ -34,7 +36,7 @@ double log1p_of(double x) {
   const double m = std::bit_cast<double>((moved & kMantissa) + kSqrtHalf);
   const double f = m - 1.0, z = f / (2.0 + f);
   // 2z = f - zf, and f is exact.
-  const double log_m = f - z * (f - 2.0 * artanh_tail<kTerms>(z * z));
+  const double log_m = f - z * (f - 2.0 * artanh_tail<1, kTerms>(z * z));
   const double sum = exponent * kLn2High + (log_m + (exponent * kLn2Low + lost));
   double result = x == kInfinity ? kInfinity : sum;
   result = x == -1.0 ? -kInfinity : result;
@@ -45,10 +47,8 @@ template <typename T>
 void log1p_all(const uint8_t* in, uint8_t* out, int64_t n) {
   using Out = std::conditional_t<std::is_same_v<T, double>, double, float>;
   constexpr int kTerms = std::is_same_v<T, double> ? 11 : 6;
-  for (int64_t i = 0; i < n; ++i) {
-    const auto x = static_cast<double>(widen(load_element<T>(in, i)));
-    store_element(out, i, static_cast<Out>(log1p_of<kTerms>(x)));
-  }
+  map_elements<T, Out>(in, out, n,
+                       [](T x) { return static_cast<Out>(log1p_of<kTerms>(static_cast<double>(widen(x)))); });
 }
 
 }  // namespace

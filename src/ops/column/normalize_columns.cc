@@ -10,10 +10,8 @@ namespace {
 
 template <typename T>
 void normalize(const Elements& in, double mean, double deviation, uint8_t* out) {
-  for (int64_t i = 0; i < in.count; ++i) {
-    const auto x = static_cast<double>(widen(load_element<T>(in.data, i)));
-    store_element(out, i, static_cast<float>((x - mean) / deviation));
-  }
+  map_elements<T, float>(in.data, out, in.count,
+                         [=](T x) { return static_cast<float>((static_cast<double>(widen(x)) - mean) / deviation); });
 }
 
 class NormalizeColumns final : public ElementwiseOp {

@@ -14,13 +14,14 @@ namespace {
 
 template <Rounding kRounding, typename To, typename From>
 To saturate_float(From value) {
-  if (std::isnan(value)) return 0;
   const From rounded = kRounding == Rounding::kHalfToEven ? std::nearbyint(value) : value;
   // 2^digits is exact in every floating type, the type's largest value may not be.
   const From above = std::ldexp(From{1}, std::numeric_limits<To>::digits);
-  if (rounded >= above) return std::numeric_limits<To>::max();
-  if (rounded <= static_cast<From>(std::numeric_limits<To>::min())) return std::numeric_limits<To>::min();
-  return static_cast<To>(rounded);
+  const bool high = rounded >= above, low = rounded <= static_cast<From>(std::numeric_limits<To>::min());
+  // No branches, so that vectors can do it.
+  To made = static_cast<To>(high || low || rounded != rounded ? From{0} : rounded);
+  made = high ? std::numeric_limits<To>::max() : made;
+  return low ? std::numeric_limits<To>::min() : made;
 }
 
 template <typename To, typename From>
@@ -49,7 +50,7 @@ To convert(From value) {
 
 template <Rounding kRounding, typename From, typename To>
 void cast_all(const uint8_t* in, uint8_t* out, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) store_element(out, i, convert<kRounding, To>(widen(load_element<From>(in, i))));
+  map_elements<From, To>(in, out, n, [](From value) { return convert<kRounding, To>(widen(value)); });
 }
 
 }  // namespace
