@@ -209,9 +209,9 @@ BENCHMARK(log1p_double_loop);
 BENCHMARK(hash_bucket_op);
 BENCHMARK(hash_bucket_loop);
 BENCHMARK(fill_null_op);
-BENCHMARK_TEMPLATE(stack_op, float)->Arg(13)->Arg(40)->Arg(128);
-BENCHMARK_TEMPLATE(stack_loop, float)->Arg(13)->Arg(40)->Arg(128);
-BENCHMARK(stack_copy)->Arg(13)->Arg(40)->Arg(128);
+BENCHMARK_TEMPLATE(stack_op, float)->Arg(13)->Arg(40)->Arg(64);
+BENCHMARK_TEMPLATE(stack_loop, float)->Arg(13)->Arg(40)->Arg(64);
+BENCHMARK(stack_copy)->Arg(13)->Arg(40)->Arg(64);
 BENCHMARK_TEMPLATE(stack_op, int64_t)->Arg(26);
 BENCHMARK_TEMPLATE(stack_loop, int64_t)->Arg(26);
 
@@ -219,7 +219,7 @@ BENCHMARK_TEMPLATE(stack_loop, int64_t)->Arg(26);
 }  // namespace forebay
 
 int main(int argc, char** argv) {
-  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the most it takes
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
