@@ -188,11 +188,13 @@ class Loader {
 };
 
 /// Streaming digest of an epoch: xxh3-128 over (id, then the bytes of each field, fields by name), sample by sample, padding
-/// left out. Give it the batches in global order (rank by rank within a step).
+/// left out. Give it the steps in order, each with the batches of all ranks.
 class EpochDigest {
  public:
   EpochDigest();
   ~EpochDigest();
+  /// The batches of one step, one of each rank, in any order.
+  void add(std::span<const Batch* const> step);
   void add(const Batch& batch);
   /// 32 hexadecimal digits.
   std::string to_string() const;

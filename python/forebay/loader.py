@@ -263,8 +263,7 @@ def digest(*loaders: Loader) -> str:
         raise InvalidArgument("digest: give the loaders of all ranks")
     result = _core.EpochDigest()
     for step in zip(*loaders, strict=True):
-        for batch in step:
-            result.add(batch)
+        result.add_step(list(step))
     return result.hexdigest()
 
 

@@ -26,9 +26,9 @@ class ParquetTable final : public TableFile {
   std::vector<ByteRange> ranges(int64_t group, std::span<const size_t> fields) const override;
   UnitCost cost(int64_t group, std::span<const size_t> fields) const override;
   FieldBounds bounds(int64_t group, size_t field) const override;
-  /// A footer in memory is about four times its stored size.
+  /// A footer in memory is about twelve times its stored size.
   uint64_t index_bytes() const override {
-    return uint64_t{4} * footer_->size() + groups_.size() * plan_.leaves.size() * sizeof(Chunk);
+    return uint64_t{12} * footer_->size() + groups_.size() * plan_.leaves.size() * sizeof(Chunk);
   }
   Result<Columns> decode(int64_t group, std::span<const size_t> fields, std::span<const Piece> pieces,
                          WorkMemory& memory) const override;

@@ -40,6 +40,7 @@ struct Ranks::Running {
 
 Result<bool> Ranks::step(const Observer& observer, Running& running) {
   bool more = false;
+  std::vector<Batch> batches;
   for (size_t rank = 0; rank < loaders_.size(); ++rank) {
     auto next = loaders_[rank]->next();
     if (stop_.stop_requested()) return cancelled("interrupted");
@@ -49,10 +50,13 @@ Result<bool> Ranks::step(const Observer& observer, Running& running) {
       return internal_error(fmt::format("rank {} has another number of steps than rank 0", rank));
     }
     if (!more) continue;
-    running.digest.add(*batch);
     ++running.result.batches;
     observer.batch(*batch);
+    batches.push_back(*batch);
   }
+  std::vector<const Batch*> step;
+  for (const Batch& batch : batches) step.push_back(&batch);
+  running.digest.add(step);
   return more;
 }
 

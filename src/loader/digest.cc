@@ -15,19 +15,47 @@ struct EpochDigest::Impl {
 EpochDigest::EpochDigest() : impl_(std::make_unique<Impl>()) {}
 EpochDigest::~EpochDigest() = default;
 
-void EpochDigest::add(const Batch& batch) {
+namespace {
+
+// The fields of a batch by name.
+std::vector<const BatchField*> sorted_fields(const Batch& batch) {
   std::vector<const BatchField*> fields;
   for (const BatchField& field : batch.fields) fields.push_back(&field);
   std::sort(fields.begin(), fields.end(), [](const BatchField* a, const BatchField* b) { return a->name < b->name; });
-  const int64_t rows = batch.size() - batch.padding;
-  for (int64_t row = 0; row < rows; ++row) {
-    impl_->hasher.update_value(batch.ids[static_cast<size_t>(row)]);
-    for (const BatchField* field : fields) {
-      const std::span<const uint8_t> bytes = field->row(row);
+  return fields;
+}
+
+struct PlacedRow {
+  int64_t position = 0;
+  size_t batch = 0;
+  int64_t row = 0;
+};
+
+}  // namespace
+
+void EpochDigest::add(std::span<const Batch* const> step) {
+  std::vector<std::vector<const BatchField*>> fields;
+  std::vector<PlacedRow> rows;
+  for (const Batch* batch : step) {
+    for (int64_t row = 0; row < batch->size() - batch->padding; ++row)
+      rows.push_back({batch->positions[static_cast<size_t>(row)], fields.size(), row});
+    fields.push_back(sorted_fields(*batch));
+  }
+  // Ranks that share lanes have rows between each other's.
+  std::sort(rows.begin(), rows.end(), [](const PlacedRow& a, const PlacedRow& b) { return a.position < b.position; });
+  for (const PlacedRow& row : rows) {
+    impl_->hasher.update_value(step[row.batch]->ids[static_cast<size_t>(row.row)]);
+    for (const BatchField* field : fields[row.batch]) {
+      const std::span<const uint8_t> bytes = field->row(row.row);
       impl_->hasher.update(bytes.data(), bytes.size());
     }
   }
-  impl_->samples += rows;
+  impl_->samples += static_cast<int64_t>(rows.size());
+}
+
+void EpochDigest::add(const Batch& batch) {
+  const Batch* const one[] = {&batch};
+  add(one);
 }
 
 std::string EpochDigest::to_string() const { return impl_->hasher.digest().to_string(); }

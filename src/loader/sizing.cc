@@ -100,13 +100,13 @@ int64_t units_mixed(const SizingInput& input) { return input.lanes * (input.bloc
 std::string what_fits(const UnitSizes& sizes, const SizingInput& input, uint64_t bytes) {
   SizingInput smaller = input;
   for (; smaller.block > 1; --smaller.block) {
-    if (sizes.together(units_mixed(smaller)) <= bytes) return fmt::format("block={} or less", smaller.block);
+    if (sizes.together(units_mixed(smaller)) <= bytes) return fmt::format("shuffle with block={} or less", smaller.block);
   }
   for (; smaller.lanes > 1; --smaller.lanes) {
-    if (sizes.together(units_mixed(smaller)) <= bytes) return fmt::format("block=1 and lanes={} or less", smaller.lanes);
+    if (sizes.together(units_mixed(smaller)) <= bytes) return fmt::format("shuffle with block=1 and lanes={} or less", smaller.lanes);
   }
-  if (sizes.together(units_mixed(smaller)) <= bytes) return "block=1 and lanes=1";
-  return "no shuffle at all, since not even two row groups fit: write the table with smaller row groups";
+  if (sizes.together(units_mixed(smaller)) <= bytes) return "shuffle with block=1 and lanes=1";
+  return "write the table with smaller row groups, since not even two of these fit";
 }
 
 // A second set of units while the first is mixed, so that reading never waits for mixing, as far as that stays modest.
@@ -132,7 +132,7 @@ Result<RunnerOptions> size_units(const ExecutionPlan& plan, const SizingInput& i
   if (options.memory >= needed) return options;
   return out_of_budget(
       fmt::format("memory={} is too little to mix block={} row groups in {} lane{}: {} bytes are needed ({} for {} row "
-                  "groups, the rest to decode one and for a batch); raise memory= to {} or more, or shuffle with {}",
+                  "groups, the rest to decode one and for a batch); raise memory= to {} or more, or {}",
                   options.memory, input.block, input.lanes, input.lanes == 1 ? "" : "s", needed, mixed,
                   std::min<int64_t>(units_mixed(input), static_cast<int64_t>(sizes.decoded.size())), needed,
                   what_fits(sizes, input, options.memory > once ? options.memory - once : 0)),

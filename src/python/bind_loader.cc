@@ -86,7 +86,7 @@ void bind_loader(nb::module_& module) {
   nb::class_<EpochDigest>(
       module, "EpochDigest",
       "xxh3-128 over (id, then the bytes of each field, fields by name), sample by sample, padding left\n"
-      "out. Wants the batches in global order: rank by rank within a step.")
+      "out. Wants the steps in order.")
       .def(nb::init<>())
       .def(
           "add",
@@ -95,6 +95,15 @@ void bind_loader(nb::module_& module) {
             self.add(batch.batch());
           },
           arg("batch"))
+      .def(
+          "add_step",
+          [](EpochDigest& self, const std::vector<const PyBatch*>& batches) {
+            std::vector<const Batch*> step;
+            for (const PyBatch* batch : batches) step.push_back(&batch->batch());
+            nb::gil_scoped_release unlocked;
+            self.add(step);
+          },
+          arg("batches"), "The batches of one step, one of each rank.")
       .def("hexdigest", &EpochDigest::to_string, "32 hexadecimal digits.")
       .def_prop_ro("samples", &EpochDigest::samples);
 }

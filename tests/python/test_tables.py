@@ -141,6 +141,15 @@ def test_ranks_share_the_epoch_and_each_row_group_is_decoded_once(table, expecte
         assert [i for _, i in rows] == [int(i) for batch in loader for i in batch.ids]
 
 
+@pytest.mark.parametrize("world", [2, 3, 5])
+def test_the_digest_does_not_depend_on_how_many_ranks_share_the_lanes(table, world):
+    whole = one_epoch(mixed(table, lanes=4), seed=7)
+    loaders = [fb.Loader(mixed(table, batch=50, lanes=4), seed=7, rank=rank, world_size=world) for rank in range(world)]
+    assert fb.digest(*loaders) == whole
+    for loader in loaders:
+        loader.close()
+
+
 def test_without_a_shuffle_rows_come_by_id(table):
     with fb.Loader(fb.parquet(str(table)).batch(1000)) as loader:
         assert np.array_equal(np.concatenate([batch["id"] for batch in loader]), np.arange(ROWS))

@@ -69,6 +69,15 @@ NullPolicy nulls_of_files(NullPolicy nulls, std::span<const PartitionColumn> par
   return nulls;
 }
 
+/// Columns of a filter that are read from files.
+std::vector<std::string> file_columns(const RowFilter& filter, std::span<const PartitionColumn> partitions) {
+  std::vector<std::string> names = filter_columns(filter);
+  std::erase_if(names, [&](const std::string& name) {
+    return std::ranges::find(partitions, name, &PartitionColumn::name) != partitions.end();
+  });
+  return names;
+}
+
 bool keeps_any(const TableData& data, size_t part) {
   const int64_t begin = data.part_begins[part];
   const int64_t end = part + 1 < data.parts.size() ? data.part_begins[part + 1] : data.begins.back();
@@ -170,8 +179,9 @@ Result<std::shared_ptr<const UnitSource>> open_table_files(TableFiles files, con
   for (const TableFileEntry& entry : files.files) below.push_back(entry.key.substr(files.base.size()));
   FOREBAY_ASSIGN(std::vector<PartitionColumn> partitions, partition_columns(below));
   const IndexOptions index{parquet ? &codecs.parquet() : &codecs.arrow_file(),
-                           nulls_of_files(request.selection.nulls, partitions), !request.selection.filter.empty()};
-  FOREBAY_ASSIGN(std::vector<OpenedTable> opened, read_indices(files, index, stop));
+                           nulls_of_files(request.selection.nulls, partitions),
+                           file_columns(request.selection.filter, partitions)};
+  FOREBAY_ASSIGN(OpenedTables opened, read_indices(files, index, stop));
 
   auto data = std::make_shared<TableData>();
   data->store = files.store;
@@ -180,10 +190,12 @@ Result<std::shared_ptr<const UnitSource>> open_table_files(TableFiles files, con
   data->decoded_by = decoded_by(codecs, request.selection.nulls);
   data->partitions = std::move(partitions);
   Files masked;
-  for (size_t i = 0; i < opened.size(); ++i) {
+  data->shelf = opened.shelf;
+  for (size_t i = 0; i < opened.files.size(); ++i) {
     TableFileEntry& entry = files.files[i];
-    masked.push_back(std::move(opened[i].masked));
-    data->parts.push_back({std::move(entry.key), entry.size.value_or(0), entry.version, std::move(opened[i].file), {}});
+    masked.push_back(std::move(opened.files[i].masked));
+    data->parts.push_back(
+        {std::move(entry.key), entry.size.value_or(0), entry.version, std::move(opened.files[i].file), {}});
   }
   FOREBAY_ASSIGN(data, build(std::move(data), request.selection, masked, std::move(stop)));
   data->version = version_of(*data, request.selection.nulls, {});

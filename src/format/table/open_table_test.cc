@@ -474,7 +474,7 @@ TEST(OpenTable, thousands_of_files_open_with_one_read_each) {
   const auto source = must(at.open("d"));
   EXPECT_EQ(source->size(), 3000);
   EXPECT_LT(at.store->stats().requests - before, 3000u + 20);
-  EXPECT_LT(source->index_bytes(), 3000u * 1400) << "1000 of which are the fake codec's";
+  EXPECT_LT(source->index_bytes(), 3000u * 2500) << "1000 of which are the fake codec's own, while it is open";
 }
 
 TEST(OpenTable, a_large_index_is_read_whole) {

@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/table_codec.h"
 #include "format/table/partitions.h"
+#include "format/table/table_shelf.h"
 #include "format/table/united_schema.h"
 #include "store/store.h"
 
@@ -44,6 +45,7 @@ struct TableData {
   std::string base;              ///< see TableFiles
   std::string group_word;        ///< "row group"
   std::vector<TablePart> parts;
+  std::shared_ptr<const TableShelf> shelf;  ///< of their indices; null for tables in memory
   std::vector<PartitionColumn> partitions;
   std::vector<PartitionNull> partition_nulls;
   UnitedSchema schema;

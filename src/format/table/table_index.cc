@@ -17,11 +17,29 @@ constexpr uint64_t kTailBytes = 64 << 10;
 constexpr uint64_t kLargeIndexBytes = 4 << 20;
 constexpr size_t kFilesNamed = 10;
 
+struct Shelf {
+  Shelf(const IndexOptions& options, NullPolicy policy)
+      : nulls(std::move(policy)), tables(std::make_shared<TableShelf>(*options.codec, nulls, options.open_bytes)) {}
+  const NullPolicy nulls;
+  const std::shared_ptr<TableShelf> tables;
+};
+
+NullPolicy masks() {
+  NullPolicy nulls;
+  nulls.kind = NullPolicy::Kind::kMask;
+  return nulls;
+}
+
 /// What is shared by the jobs.
 struct IndexRun {
+  IndexRun(TableFiles& found, const IndexOptions& how, std::stop_token until)
+      : files(found), options(how), stop(std::move(until)), shelf(how, how.nulls), masked_shelf(how, masks()),
+        opened(found.files.size()) {}
+
   TableFiles& files;
   const IndexOptions& options;
   const std::stop_token stop;
+  const Shelf shelf, masked_shelf;
   std::vector<OpenedTable> opened;
   std::mutex large_mutex;  // large indices are read one after the other, so that memory stays bounded
   std::mutex bad_mutex;
@@ -73,20 +91,21 @@ class IndexJob final : public ReadingJob {
   Result<JobWish> open(std::vector<Buffer> buffers) {
     std::vector<TableFile::Piece> pieces;
     for (size_t i = 0; i < buffers.size(); ++i) pieces.push_back({more_[i].range->offset, std::move(buffers[i])});
+    const auto index = std::make_shared<const StoredIndex>(tail_, pieces, *entry_.size);
     OpenedTable& opened = run_.opened[file_];
-    const NullPolicy& nulls = run_.options.nulls;
-    auto file = run_.options.codec->open(tail_, *entry_.size, nulls, pieces);
-    if (!file.ok()) return refuse(file.status());
-    opened.file = std::move(*file);
-    if (!run_.options.masked) return JobWish();
-    opened.masked = opened.file;
-    if (nulls.kind == NullPolicy::Kind::kMask) return JobWish();
-    NullPolicy mask;
-    mask.kind = NullPolicy::Kind::kMask;
-    auto masked = run_.options.codec->open(tail_, *entry_.size, mask, pieces);
-    if (!masked.ok()) return refuse(masked.status());
-    opened.masked = std::move(*masked);
+    FOREBAY_RETURN_IF_ERROR(put_away(index, pieces, run_.shelf, {}, opened.file));
+    const std::vector<std::string>& filtered = run_.options.filter_columns;
+    if (!filtered.empty() && opened.file)
+      FOREBAY_RETURN_IF_ERROR(put_away(index, pieces, run_.masked_shelf, filtered, opened.masked));
     return JobWish();
+  }
+
+  Status put_away(const std::shared_ptr<const StoredIndex>& index, std::span<const TableFile::Piece> pieces,
+                  const Shelf& shelf, std::span<const std::string> bounded, std::shared_ptr<const TableFile>& file) {
+    auto open = run_.options.codec->open(tail_, *entry_.size, shelf.nulls, pieces);
+    if (!open.ok()) return refuse(open.status()).status();
+    file = put_on_shelf(shelf.tables, index, std::move(*open), bounded);
+    return {};
   }
 
   /// What is wrong with this file ends nothing yet: all such files are told together.
@@ -126,14 +145,14 @@ Status bad_files(const IndexRun& run) {
 
 }  // namespace
 
-Result<std::vector<OpenedTable>> read_indices(TableFiles& files, const IndexOptions& options, std::stop_token stop) {
-  IndexRun run{files, options, stop, std::vector<OpenedTable>(files.files.size()), {}, {}, {}};
+Result<OpenedTables> read_indices(TableFiles& files, const IndexOptions& options, std::stop_token stop) {
+  IndexRun run(files, options, stop);
   ReadingJobsOptions jobs;
   FOREBAY_RETURN_IF_ERROR(run_reading_jobs(
       *files.store, files.files.size(), [&](size_t file) { return std::make_unique<IndexJob>(run, file); }, jobs,
       std::move(stop)));
   if (!run.bad.empty()) return bad_files(run);
-  return std::move(run.opened);
+  return OpenedTables{std::move(run.opened), run.shelf.tables};
 }
 
 }  // namespace forebay

@@ -6,6 +6,7 @@
 
 #include "base/table_codec.h"
 #include "format/table/table_files.h"
+#include "format/table/table_shelf.h"
 
 namespace forebay {
 
@@ -16,14 +17,20 @@ struct OpenedTable {
       masked;  ///< with masks, for filters, which must see the nulls; null where there is no filter
 };
 
+struct OpenedTables {
+  std::vector<OpenedTable> files;
+  std::shared_ptr<const TableShelf> shelf;  ///< that of OpenedTable::file
+};
+
 struct IndexOptions {
-  const TableCodec* codec = nullptr;
+  const TableCodec* codec = nullptr;  ///< must outlive what is opened
   NullPolicy nulls;
-  bool masked = false;
+  std::vector<std::string> filter_columns;  ///< without any there is no `masked`
+  uint64_t open_bytes = TableShelf::kOpenBytes;
 };
 
 /// Reads the indices of all files, many at a time, and fills in the sizes that were not known. Files that are missing, damaged or of
-/// a kind that cannot be read are told all at once (ten by name). Memory beside the indices is bounded.
-Result<std::vector<OpenedTable>> read_indices(TableFiles& files, const IndexOptions& options, std::stop_token stop);
+/// a kind that cannot be read are told all at once (ten by name). What is kept of an index is small (TableShelf).
+Result<OpenedTables> read_indices(TableFiles& files, const IndexOptions& options, std::stop_token stop);
 
 }  // namespace forebay
