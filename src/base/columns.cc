@@ -17,8 +17,8 @@ Value row_of(const Field& field, const ColumnValues& column, int64_t row) {
   if (field.kind == FieldKind::kBytes) return Value::of_bytes(column.values.slice(begin, end - begin));
   if (field.kind == FieldKind::kText) return Value::of_text(column.values.slice(begin, end - begin));
   const size_t size = dtype_size(field.dtype);
-  return Value::of({field.dtype, Shape{static_cast<int64_t>(end - begin)},
-                    column.values.slice(begin * size, (end - begin) * size)});
+  return Value::of(
+      {field.dtype, Shape{static_cast<int64_t>(end - begin)}, column.values.slice(begin * size, (end - begin) * size)});
 }
 
 Status wrong(const Field& field, const std::string& what) {

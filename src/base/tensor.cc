@@ -68,7 +68,8 @@ Buffer Buffer::allocate(size_t size) {
     void* mapped = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapped == MAP_FAILED) throw std::bad_alloc();
     madvise(mapped, size, MADV_HUGEPAGE);
-    return Buffer(static_cast<uint8_t*>(mapped), size, std::shared_ptr<void>(mapped, [size](void* p) { munmap(p, size); }));
+    return Buffer(static_cast<uint8_t*>(mapped), size,
+                  std::shared_ptr<void>(mapped, [size](void* p) { munmap(p, size); }));
   }
   void* memory = std::aligned_alloc(kAlign, (size + kAlign) / kAlign * kAlign);
   if (memory == nullptr) throw std::bad_alloc();

@@ -69,8 +69,10 @@ void print_plan(const EpochPlan& plan, const RankPlanOptions& options, const Con
   int64_t moved = 0;
   for (const PlannedStep& step : plan.first) moved += static_cast<int64_t>(step.moved.size());
   if (moved > 0) {
-    fmt::print(console.out, "{} of these rows come from lanes of other ranks (--json names them): give lanes that the "
-                            "ranks divide, and batches that the lanes divide\n", moved);
+    fmt::print(console.out,
+               "{} of these rows come from lanes of other ranks (--json names them): give lanes that the "
+               "ranks divide, and batches that the lanes divide\n",
+               moved);
   }
   const auto shown = static_cast<int64_t>(plan.first.size());
   if (shown < plan.steps) fmt::print(console.out, "and {} more steps\n", plan.steps - shown);

@@ -37,10 +37,8 @@ Result<EpochPlan> plan_rank(const PlannedPipeline& pipeline, const RankPlanOptio
   Ordering ordering;
   ordering.order = pipeline.shuffled ? shuffled_order(size, options.seed) : sequential_order(size);
   ordering.deal = deal_by_count();
-  const ScheduleOptions schedule{.epoch_size = size,
-                                 .batch_size = pipeline.batch_size,
-                                 .world_size = options.world_size,
-                                 .last = pipeline.last};
+  const ScheduleOptions schedule{
+      .epoch_size = size, .batch_size = pipeline.batch_size, .world_size = options.world_size, .last = pipeline.last};
   return plan_epoch(ordering, *first_samples(size), schedule, options.epoch, options.rank, options.max_steps);
 }
 

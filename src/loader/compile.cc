@@ -303,7 +303,8 @@ class Compiler {
       if (op.name == "select") continue;
       const std::vector<std::string> fields = fields_of(op);
       const bool makes = op.args.value("name", Json()) == Json(name) || (op.name == "decode_image" && name == "image");
-      if (makes || (fields.empty() && op.name == "map") || std::find(fields.begin(), fields.end(), name) != fields.end())
+      if (makes || (fields.empty() && op.name == "map") ||
+          std::find(fields.begin(), fields.end(), name) != fields.end())
         return std::nullopt;
     }
     const std::optional<size_t> field = input_.source->schema().find(name);
@@ -396,7 +397,8 @@ Field text_field(std::string name) {
 }
 
 std::vector<Problem> check_source(const OpSpec& source) {
-  static const std::set<std::string> kSources = {"images", "files", "manifest", "arrays", "dataset", "parquet", "arrow"};
+  static const std::set<std::string> kSources = {"images",  "files",   "manifest", "arrays",
+                                                 "dataset", "parquet", "arrow"};
   if (kSources.contains(source.name)) return check_table(source);
   return {{fmt::format("0: {}", source.name), fmt::format("there is no source '{}'", source.name),
            "a pipeline begins with images, files, manifest, arrays, parquet, arrow or a Dataset"}};

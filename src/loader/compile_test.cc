@@ -119,5 +119,36 @@ TEST(Compile, problems_are_listed_with_their_remedies) {
   EXPECT_FALSE(check(Description({"image", Json::object(), nullptr, ""})).empty());
 }
 
+Pipeline columns_and_masks() {
+  const auto column = [](DType dtype) { return Array{Tensor::allocate(dtype, {4}), ""}; };
+  return arrays({{"a", column(DType::kFloat32)},
+                 {"b", column(DType::kFloat32)},
+                 {"b_valid", column(DType::kBool)},
+                 {"label", column(DType::kInt64)}});
+}
+
+TEST(Compile, columns_that_are_stacked_or_filled_are_read_where_somebody_wants_the_result) {
+  const Pipeline both =
+      columns_and_masks().fill_null(0.0, {"b"}).clip({.min = 0, .field = {"a"}}).stack({"a", "b"}, "x");
+  const auto wanted = compiled(both.select({"x"}).batch(2));
+  EXPECT_EQ(native_ops(*wanted), (std::vector<std::string>{"fill_null", "clip", "stack", "select"}));
+  ASSERT_EQ(wanted->outputs.size(), 1u);
+  EXPECT_EQ(wanted->outputs[0].field.shape, (Shape{2}));
+
+  const auto unwanted = compiled(both.select({"label"}).batch(2));
+  EXPECT_EQ(native_ops(*unwanted), (std::vector<std::string>{"select"}));
+  EXPECT_EQ(unwanted->outputs.size(), 1u);
+}
+
+TEST(Compile, what_a_stack_makes_is_not_asked_of_a_source_that_nobody_knows_yet) {
+  const Pipeline pipeline = manifest("list.csv").stack({"a", "b"}, "x").clip({.min = 0, .field = {"x"}});
+  EXPECT_TRUE(pipeline.check().empty());
+  EXPECT_TRUE(manifest("list.csv").fill_null(0.0, {"a"}).check().empty());
+  const std::vector<Problem> gone =
+      manifest("list.csv").stack({"a", "b"}, "x").clip({.min = 0, .field = {"a"}}).check();
+  ASSERT_EQ(gone.size(), 1u);
+  EXPECT_NE(gone[0].message.find("there is no field 'a'"), std::string::npos) << gone[0].message;
+}
+
 }  // namespace
 }  // namespace forebay

@@ -190,9 +190,10 @@ Status Loader::Impl::prepare() {
   FOREBAY_ASSIGN(Ordering ordering,
                  choose_order(find_step(description(), "shuffle"), *source, *selection, options.seed));
   if (ordering.block > 1 && ordering.lanes < place.world_size) {
-    log_warning(fmt::format("{} ranks share {} lane{} of the table, so each of them decodes row groups that others decode, too; "
-                            "give .shuffle(lanes={}), or a multiple of that",
-                            place.world_size, ordering.lanes, ordering.lanes == 1 ? "" : "s", place.world_size));
+    log_warning(fmt::format(
+        "{} ranks share {} lane{} of the table, so each of them decodes row groups that others decode, too; "
+        "give .shuffle(lanes={}), or a multiple of that",
+        place.world_size, ordering.lanes, ordering.lanes == 1 ? "" : "s", place.world_size));
   }
   SizingInput sizing = sizes;
   sizing.block = ordering.block;

@@ -26,9 +26,9 @@ Result<std::unique_ptr<ImageFolder>> open_images(const OpSpec& source, const Ope
   const std::string root = text_arg(source, "root");
   if (root.empty()) return invalid_argument("images: the root is empty; give the folder that holds the class folders");
   FOREBAY_ASSIGN(StoreAndPath place, open_store(root, options.storage_options));
-  return open_image_folder(
-      std::move(place.store), place.path,
-      {.split_by = text_arg(source, "split_by", "folder"), .keep_versions = options.keep_versions}, options.stop);
+  return open_image_folder(std::move(place.store), place.path,
+                           {.split_by = text_arg(source, "split_by", "folder"), .keep_versions = options.keep_versions},
+                           options.stop);
 }
 
 /// '?' begins the query of a URL and is no wildcard.

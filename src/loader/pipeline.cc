@@ -182,7 +182,8 @@ Pipeline Pipeline::cast(std::string_view dtype, CastOptions options) const {
 }
 Pipeline Pipeline::map(MapFunction function, MapOptions options) const {
   auto attachment = std::make_shared<MapAttachment>(MapAttachment{std::move(function)});
-  return then(*this, "map", object({{"fields", field_json(options.fields)},
+  return then(*this, "map",
+              object({{"fields", field_json(options.fields)},
                       {"adds", field_json(options.adds)},
                       {"version", options.version.empty() ? Json() : Json(options.version)}}),
               std::move(attachment), "<" + options.name + ">");

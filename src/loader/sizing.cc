@@ -100,10 +100,12 @@ int64_t units_mixed(const SizingInput& input) { return input.lanes * (input.bloc
 std::string what_fits(const UnitSizes& sizes, const SizingInput& input, uint64_t bytes) {
   SizingInput smaller = input;
   for (; smaller.block > 1; --smaller.block) {
-    if (sizes.together(units_mixed(smaller)) <= bytes) return fmt::format("shuffle with block={} or less", smaller.block);
+    if (sizes.together(units_mixed(smaller)) <= bytes)
+      return fmt::format("shuffle with block={} or less", smaller.block);
   }
   for (; smaller.lanes > 1; --smaller.lanes) {
-    if (sizes.together(units_mixed(smaller)) <= bytes) return fmt::format("shuffle with block=1 and lanes={} or less", smaller.lanes);
+    if (sizes.together(units_mixed(smaller)) <= bytes)
+      return fmt::format("shuffle with block=1 and lanes={} or less", smaller.lanes);
   }
   if (sizes.together(units_mixed(smaller)) <= bytes) return "shuffle with block=1 and lanes=1";
   return "write the table with smaller row groups, since not even two of these fit";

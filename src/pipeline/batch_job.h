@@ -102,11 +102,11 @@ class BatchJob {
   const ExecutionPlan& plan_;
   const StepPlan step_;
   std::vector<RowJob> rows_;
-  std::vector<Buffer> slots_;              // per output; empty where the shape is not known
-  std::vector<std::vector<Value>> loose_;  // per output and row; empty where the shape is known
+  std::vector<Buffer> slots_;                 // per output; empty where the shape is not known
+  std::vector<std::vector<Value>> loose_;     // per output and row; empty where the shape is known
   std::vector<std::vector<RowBytes>> lists_;  // the same where rows come from units
   std::vector<size_t> unsized_;               // the outputs that have either
-  std::vector<Extras> extras_;             // per row
+  std::vector<Extras> extras_;                // per row
   bool has_slots_ = false;
   uint64_t charged_ = 0;
   uint64_t reserved_ = 0;  // for assemble(), not taken yet

@@ -50,11 +50,11 @@ std::unique_ptr<RequestSlots::Share> share_of(Store* store, const RunnerOptions&
 Runner::Runner(std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<const Itinerary> itinerary,
                RunnerOptions options)
     : plan_(std::move(plan)), itinerary_(std::move(itinerary)), options_(options),
-      budget_(std::make_shared<ByteBudget>(options.memory)), pool_(std::make_shared<BufferPool>(budget_, idle_buffers(*plan_, options))),
-      unit_pool_(std::make_shared<BufferPool>(budget_, kIdleUnits, Use::kUnits)),
-      generation_(process_generation()), rows_per_task_hint_(rows_per_task(*plan_)),
-      store_reads_now_(store_of(*plan_) && store_of(*plan_)->reads_now()), share_(share_of(store_of(*plan_), options)),
-      request_limit_(options.requests) {
+      budget_(std::make_shared<ByteBudget>(options.memory)),
+      pool_(std::make_shared<BufferPool>(budget_, idle_buffers(*plan_, options))),
+      unit_pool_(std::make_shared<BufferPool>(budget_, kIdleUnits, Use::kUnits)), generation_(process_generation()),
+      rows_per_task_hint_(rows_per_task(*plan_)), store_reads_now_(store_of(*plan_) && store_of(*plan_)->reads_now()),
+      share_(share_of(store_of(*plan_), options)), request_limit_(options.requests) {
   if (plan_->units) {
     const UnitSource& source = *plan_->units->source;
     std::vector<int64_t> begins;

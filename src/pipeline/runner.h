@@ -32,13 +32,13 @@ enum class BadSample : uint8_t { kRaise, kSkip, kReplace };
 
 struct RunnerOptions {
   int threads = 1;
-  int requests = 16;                      ///< reads in flight
-  bool find_requests = false;             ///< instead as many as the store serves best (Store::slots()), if it can tell
-  int64_t window_batches = 3;             ///< batches worked on at once
-  uint64_t memory = 0;                    ///< bytes for everything between storage and the user
-  uint64_t memory_most = 0;               ///< if more: where `memory` cannot hold a sample, it is raised as far as this
-  uint64_t window_bytes = 0;              ///< what the batches of the window take: units of later ones leave so much alone
-  uint64_t ahead_bytes = 0;               ///< of these, for what is fetched ahead of the window
+  int requests = 16;           ///< reads in flight
+  bool find_requests = false;  ///< instead as many as the store serves best (Store::slots()), if it can tell
+  int64_t window_batches = 3;  ///< batches worked on at once
+  uint64_t memory = 0;         ///< bytes for everything between storage and the user
+  uint64_t memory_most = 0;    ///< if more: where `memory` cannot hold a sample, it is raised as far as this
+  uint64_t window_bytes = 0;   ///< what the batches of the window take: units of later ones leave so much alone
+  uint64_t ahead_bytes = 0;    ///< of these, for what is fetched ahead of the window
   uint64_t working_bytes_per_thread = 0;  ///< of these, kept for each compute thread
   BadSample bad_sample = BadSample::kRaise;
   std::chrono::milliseconds long_wait{30'000};  ///< a wait of the consumer that is worth a line in the log
@@ -110,20 +110,20 @@ class Runner : public std::enable_shared_from_this<Runner> {
     bool fetched_all = false;
     Buffer fetched;
     // Where single samples are kept in a cache:
-    bool looked_up = false;                      // the next two say what it has
-    std::shared_ptr<const Columns> kept;         // in memory
-    std::optional<Source::Fetch> kept_at;        // on disk: fetched in place of the object
-    uint64_t charged = 0;  // bytes of Use::kFetched
-    uint64_t size = 0;     // of the object, where a first read found it larger than guessed
-    uint64_t needs = 0;    // working memory beyond the thread's own that it asked for
-    uint64_t granted = 0;  // bytes of Use::kWorking it holds
-    Record record;         // between stages
+    bool looked_up = false;                // the next two say what it has
+    std::shared_ptr<const Columns> kept;   // in memory
+    std::optional<Source::Fetch> kept_at;  // on disk: fetched in place of the object
+    uint64_t charged = 0;                  // bytes of Use::kFetched
+    uint64_t size = 0;                     // of the object, where a first read found it larger than guessed
+    uint64_t needs = 0;                    // working memory beyond the thread's own that it asked for
+    uint64_t granted = 0;                  // bytes of Use::kWorking it holds
+    Record record;                         // between stages
     Extras extras;
     // Where rows come from units:
-    size_t block = 0;    // in Job::blocks
-    bool uses = false;   // counted in UnitBlock::users
-    bool pins = false;   // and in UnitBlock::pins
-    Buffer copied;       // lists that were taken out of their units, because the job outlasts these
+    size_t block = 0;   // in Job::blocks
+    bool uses = false;  // counted in UnitBlock::users
+    bool pins = false;  // and in UnitBlock::pins
+    Buffer copied;      // lists that were taken out of their units, because the job outlasts these
   };
   struct Job {
     Job(const ExecutionPlan& plan, const Itinerary& itinerary, StepPlan step)
@@ -131,9 +131,10 @@ class Runner : public std::enable_shared_from_this<Runner> {
     BatchJob batch;
     uint64_t sequence = 0;
     std::vector<Task> tasks;
-    std::vector<UnitBlockPtr> blocks;     // that its rows stand in, oldest first in each lane
-    std::vector<uint32_t> rows_by_block;  // what the tasks' rows are numbers in; empty: rows stand block by block already
-    bool straddles = false;               // several blocks of one lane: the older one is let go of before the job is done
+    std::vector<UnitBlockPtr> blocks;  // that its rows stand in, oldest first in each lane
+    std::vector<uint32_t>
+        rows_by_block;        // what the tasks' rows are numbers in; empty: rows stand block by block already
+    bool straddles = false;   // several blocks of one lane: the older one is let go of before the job is done
     size_t done = 0;          // tasks
     size_t first = 0;         // those before it are done
     size_t pending_from = 0;  // none before this one is pending
@@ -204,8 +205,8 @@ class Runner : public std::enable_shared_from_this<Runner> {
   Source::Fetch fetch_of(const Job& job, const Task& task) const;
   void look_up(const Job& job, Task& task);
   static bool in_cache(const Task& task) { return task.kept || task.kept_at; }
-  Status keep_row(const CacheStage& stage, const Job& job, const Task& task, int64_t row, Record& record, WorkMemory& memory,
-                  int64_t begun);
+  Status keep_row(const CacheStage& stage, const Job& job, const Task& task, int64_t row, Record& record,
+                  WorkMemory& memory, int64_t begun);
   void issue_read(const JobPtr& job, Task& task, Actions& actions);
   void on_read(const JobPtr& job, size_t task, uint64_t ticket, uint64_t bytes, Result<Buffer> result);
   bool charge_actual(Task& task, const Result<Buffer>& result);
@@ -254,6 +255,7 @@ class Runner : public std::enable_shared_from_this<Runner> {
   void leave_block(Job& job, Task& task);
   void leave_blocks(Job& job);
   bool block_waits(const Job& job, const Task& task) const;
+  // runner_gather.cc: rows out of them.
   Outcome gather_rows(Job& job, Task& task, WorkMemory& memory);
   int64_t row_of(const Job& job, int64_t index) const;
   RowPlace locate_row(BatchJob& batch, const UnitBlock& block, int64_t row, Outcome& outcome);
@@ -284,10 +286,10 @@ class Runner : public std::enable_shared_from_this<Runner> {
   std::unique_ptr<UnitTable> units_;  // null where rows are read one by one
   std::vector<uint32_t> decoded_;     // how often each unit was
   int decoding_ = 0;                  // units that compute threads work on, or will
-  Cursor cursor_;   // of the next batch to deliver
-  Cursor planned_;  // of the next batch to begin
-  uint64_t plans_dropped_ = 0;  // what was being planned before is not wanted
-  bool planning_ = false;       // a compute thread plans
+  Cursor cursor_;                     // of the next batch to deliver
+  Cursor planned_;                    // of the next batch to begin
+  uint64_t plans_dropped_ = 0;        // what was being planned before is not wanted
+  bool planning_ = false;             // a compute thread plans
   uint64_t sequence_ = 0;
   int request_limit_ = 0;  // as of the last pump()
   int reads_in_flight_ = 0;

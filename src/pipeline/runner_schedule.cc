@@ -83,9 +83,8 @@ void Runner::extend_window(Actions& actions) {
   if (planning_ || itinerary_->finished(planned_)) return;
   planning_ = true;
   ++queued_;
-  actions.push_back([self = shared_from_this()] {
-    self->executor_->post(0, [self](WorkMemory&) { self->plan_batches(); });
-  });
+  actions.push_back(
+      [self = shared_from_this()] { self->executor_->post(0, [self](WorkMemory&) { self->plan_batches(); }); });
 }
 
 void Runner::plan_batches() {

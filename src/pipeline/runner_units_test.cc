@@ -191,7 +191,8 @@ Ran run_all(const std::shared_ptr<Runner>& runner) {
 std::vector<std::string> expected(const UnitRig& rig) {
   int64_t size = 0;
   for (int64_t rows : rig.rows) size += rows;
-  const auto order = blockwise_order({.chunk_rows = rig.rows, .block = rig.block, .lanes = rig.lanes, .seed = 11}).value();
+  const auto order =
+      blockwise_order({.chunk_rows = rig.rows, .block = rig.block, .lanes = rig.lanes, .seed = 11}).value();
   std::vector<std::string> lines;
   for (int64_t epoch = 0; epoch < *rig.epochs; ++epoch) {
     for (int64_t position = 0; position < size; ++position) {

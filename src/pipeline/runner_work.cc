@@ -109,7 +109,7 @@ void Runner::work(const JobPtr& job, size_t index, WorkMemory& memory) {
   if (wanted) {
     memory.begin_task(options_.working_bytes_per_thread + granted, options_.working_bytes_per_thread);
     try {
-      outcome = plan_->gathers_only()                         ? run_gather(job->batch, task)
+      outcome = plan_->gathers_only()                        ? run_gather(job->batch, task)
                 : plan_->units && plan_->units->gathers_rows ? gather_rows(*job, task, memory)
                                                              : run_task(*job, task, memory);
     } catch (const std::bad_alloc&) {
@@ -274,8 +274,7 @@ Status Runner::write_row(Job& job, int64_t row, Record& record, WorkMemory& memo
 
 Status Runner::keep_row(const CacheStage& stage, const Job& job, const Task& task, int64_t row, Record& record,
                         WorkMemory& memory, int64_t begun) {
-  const std::optional<Hash128> entry =
-      stage.entry(*plan_->source, job.batch.rows()[static_cast<size_t>(row)].id);
+  const std::optional<Hash128> entry = stage.entry(*plan_->source, job.batch.rows()[static_cast<size_t>(row)].id);
   if (!entry) return {};
   for (Value& value : record) FOREBAY_RETURN_IF_ERROR(value.materialize(memory));
   stage.keep(*entry, record, task.extras, static_cast<double>(thread_cpu_ns() - begun) * 1e-9);

@@ -36,7 +36,8 @@ Result<std::shared_ptr<const Columns>> UnitPlan::make(int64_t unit, std::vector<
   const std::optional<Hash128> key = entry(unit);
   if (caches_packed()) {
     auto made = std::make_shared<const Columns>(packed.pack(columns, std::move(rows)));
-    if (key && cache->admits(made->nbytes())) cache->put(*key, made, static_cast<double>(thread_cpu_ns() - begun) * 1e-9);
+    if (key && cache->admits(made->nbytes()))
+      cache->put(*key, made, static_cast<double>(thread_cpu_ns() - begun) * 1e-9);
     return made;
   }
   if (key && cache->admits(columns.nbytes())) {

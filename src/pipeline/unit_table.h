@@ -27,8 +27,8 @@ struct Unit {
   };
   int64_t number = 0;
   State state = State::kAbsent;
-  int wanted = 0;       ///< blocks that hold it
-  bool given_up = false;  ///< kDecoding: what comes of it is not wanted
+  int wanted = 0;           ///< blocks that hold it
+  bool given_up = false;    ///< kDecoding: what comes of it is not wanted
   bool read_later = false;  ///< kFetched: the compute thread reads it, from memory or the page cache
   bool cached = false;      ///< what was fetched is an entry of the cache
   Store* store = nullptr;
@@ -41,10 +41,10 @@ struct Unit {
     bool stale = false;
   };
   std::shared_ptr<Reads> reads;
-  std::vector<Buffer> stored;  ///< what they gave
+  std::vector<Buffer> stored;                ///< what they gave
   uint64_t stored_bytes = 0, row_bytes = 0;  ///< charged for it
   uint64_t needs = 0;                        ///< working memory that decoding asked for beyond what it was given
-  Buffer memory;  ///< kDecoding: for the packed rows
+  Buffer memory;                             ///< kDecoding: for the packed rows
   std::shared_ptr<const Columns> rows;
   Status status;
 

@@ -293,6 +293,32 @@ def test_plan_counts_padding_and_takes(tmp_path, photos):
     assert "step 2: 8 9 0 1 (the last 2 padding)" in out
 
 
+def test_plan_tells_how_well_blocks_mix(tmp_path, pipeline):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    pq.write_table(pa.table({"x": range(4000)}), tmp_path / "x.parquet", row_group_size=100)
+    table = tmp_path / "table.json"
+
+    def steps(*between):
+        table.write_text(json.dumps({"forebay_pipeline": 1, "steps": [
+            {"op": "parquet", "pattern": str(tmp_path / "x.parquet")}, *between, {"op": "batch", "n": 50}]}))
+        return table
+
+    report = as_json("plan", steps({"op": "shuffle", "block": 4}), "--mixing", "--world", 2)
+    assert (report["rows"], report["chunks"], report["batch"], report["block"]) == (4000, 40, 100, 4)
+    assert [row["block"] for row in report["mixing"]] == [1, 2, 4, 8, 16, 32, 40, "flat"]
+    distances = [row["distance"] for row in report["mixing"]]
+    # A block is spread over its share of the epoch, the last one over what is left.
+    shares = [[min(block, 40 - first) / 40 for first in range(0, 40, block)] for block in (1, 2, 4, 8, 16, 32, 40)]
+    assert distances == pytest.approx([sum(share**2 for share in one) for one in shares] + [1], abs=0.05)
+    assert report["mixing"][0]["chunks_in_batch"] < 3 < 30 < report["mixing"][-1]["chunks_in_batch"]
+    out, _ = forebay("plan", table, "--mixing")
+    assert re.search(r"^ +4 .*<- this pipeline$", out, re.M) and re.search(r"^ +flat ", out, re.M)
+    _, err = forebay("plan", pipeline, "--mixing", code=FAILED)
+    assert "mixes all of them" in err
+    _, err = forebay("plan", steps(), "--mixing", code=FAILED)
+    assert "no .shuffle()" in err
+
+
 def test_plan_of_a_huge_data_set_is_immediate(tmp_path, pipeline):
     begun = time.monotonic()
     plan = as_json("plan", pipeline, "--size", 10**12, "--epoch", 10**6, "--steps", 3)

@@ -28,6 +28,9 @@ class PerField {
   PackedInts values_;
 };
 
+/// What damaged files claim may have any size.
+uint64_t sum(uint64_t a, uint64_t b) { return b > UINT64_MAX - a ? UINT64_MAX : a + b; }
+
 class ShelvedTable final : public TableFile {
  public:
   ShelvedTable(std::shared_ptr<TableShelf> shelf, std::shared_ptr<const StoredIndex> index, const TableFile& open,
@@ -61,8 +64,8 @@ class ShelvedTable final : public TableFile {
     UnitCost cost;
     for (const size_t field : fields) {
       const size_t index = static_cast<size_t>(group) * shape_->schema.size() + field;
-      cost.fetched_bytes += fetched_.at(index);
-      cost.decoded_bytes += decoded_.at(index);
+      cost.fetched_bytes = sum(cost.fetched_bytes, fetched_.at(index));
+      cost.decoded_bytes = sum(cost.decoded_bytes, decoded_.at(index));
     }
     return cost;
   }

@@ -84,14 +84,16 @@ uint64_t TableSource::constant_bytes(int64_t unit) const {
       row_bytes += dtype_size(column.field.dtype);
     }
   }
-  return row_bytes * static_cast<uint64_t>(data_->rows(static_cast<size_t>(unit)));
+  const auto rows = static_cast<uint64_t>(data_->rows(static_cast<size_t>(unit)));
+  return row_bytes > 0 && rows > UINT64_MAX / row_bytes ? UINT64_MAX : row_bytes * rows;
 }
 
 UnitCost TableSource::unit_cost(int64_t unit) const {
   const Wanted need = wanted(unit);
   UnitCost cost;
   if (!need.fields.empty()) cost = part_of(unit).file->cost(data_->units[static_cast<size_t>(unit)].group, need.fields);
-  cost.decoded_bytes += constant_bytes(unit);
+  const uint64_t constant = constant_bytes(unit);
+  cost.decoded_bytes = std::max(cost.decoded_bytes + constant, cost.decoded_bytes);  // never beyond the last number
   return cost;
 }
 

@@ -8,7 +8,7 @@ namespace {
 
 // Rows that are finished before the next ones are begun: few enough that what is written of them stays in the nearest cache while
 // column after column adds to it, enough that a column is read in runs.
-constexpr int64_t kBlockRows = 128;
+constexpr int64_t kBlockRows = 256;
 
 struct Target {
   uint8_t* out;
