@@ -405,7 +405,8 @@ Result<std::shared_ptr<const Columns>> Runner::make_unit(const Unit& unit, WorkM
     std::optional<Result<Buffer>> read = unit.store->read_now(unit.requests[i]);
     *cold = !read;
     if (!read) return cancelled("not in the page cache");
-    FOREBAY_ASSIGN(stored[i], std::move(*read));
+    if (!read->ok()) return read->status();
+    stored[i] = std::move(**read);
     plan_->fetch_counters->add(0, stored[i].size(), stored[i].size(), thread_cpu_ns() - begun);
   }
   if (!unit.cached) return plan.make(unit.number, std::move(stored), unit.memory, memory);
