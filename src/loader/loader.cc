@@ -55,11 +55,6 @@ Status forked() {
       "this loader was made before a fork and its threads live in the parent process; make a new Loader in the child");
 }
 
-const Store* store_of(const ExecutionPlan& plan) {
-  if (plan.units) return plan.units->source->units() > 0 ? plan.units->source->unit_fetch(0).store : nullptr;
-  return plan.fetches && plan.selection->size() > 0 ? plan.source->fetch(plan.selection->id_at(0)).store : nullptr;
-}
-
 CacheTierStats tier_stats(const TierStats& tier) {
   return {tier.hits, tier.entries, tier.bytes, tier.budget_bytes, tier.declined, tier.damaged, tier.off};
 }
@@ -386,7 +381,7 @@ LoaderStats Loader::stats() const {
     }
   }
   stats.steps.push_back(step_stats("batch", *plan.write_counters));
-  if (const Store* used = store_of(plan)) {
+  if (const Store* used = plan.store()) {
     const StoreStats store = used->stats();
     stats.stores.push_back({.name = "store",
                             .requests = store.requests,

@@ -141,12 +141,6 @@ Result<RunnerOptions> size_units(const ExecutionPlan& plan, const SizingInput& i
       needed);
 }
 
-Store* store_of(const ExecutionPlan& plan) {
-  if (plan.units) return plan.units->source->units() > 0 ? plan.units->source->unit_fetch(0).store : nullptr;
-  if (!plan.fetches || plan.selection->size() == 0) return nullptr;
-  return plan.source->fetch(plan.selection->id_at(0)).store;
-}
-
 }  // namespace
 
 Result<RunnerOptions> choose_sizes(const ExecutionPlan& plan, const SizingInput& input) {
@@ -161,7 +155,7 @@ Result<RunnerOptions> choose_sizes(const ExecutionPlan& plan, const SizingInput&
   RunnerOptions options;
   const ObjectSizes sizes = sample_sizes(plan);
   options.threads = input.threads.value_or(std::max(1, usable_cores() / input.local_ranks));
-  const Store* const store = store_of(plan);
+  const Store* const store = plan.store();
   const bool local = store != nullptr && store->reads_now();
   const ConcurrencyLimits remote;
   options.requests = input.requests.value_or(local ? kLocalRequests : remote.start);

@@ -2,16 +2,20 @@
 
 namespace forebay {
 
-std::optional<Hash128> CacheStage::entry(const Source& source, int64_t id) const {
-  if (!cache) return std::nullopt;
-  const std::optional<Hash128> identity = source.identity(id);
-  if (!identity) return std::nullopt;
+Hash128 entry_key(const Hash128& place, const Hash128& identity) {
   Hasher hasher;
-  for (const Hash128& part : {place, *identity}) {
+  for (const Hash128& part : {place, identity}) {
     hasher.update_value(part.high);
     hasher.update_value(part.low);
   }
   return hasher.digest();
+}
+
+std::optional<Hash128> CacheStage::entry(const Source& source, int64_t id) const {
+  if (!cache) return std::nullopt;
+  const std::optional<Hash128> identity = source.identity(id);
+  if (!identity) return std::nullopt;
+  return entry_key(place, *identity);
 }
 
 void CacheStage::keep(const Hash128& entry, const Record& record, const Extras& extras, double seconds) const {

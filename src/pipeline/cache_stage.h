@@ -15,6 +15,9 @@ namespace forebay {
 /// Fields beside those of the schema.
 using Extras = std::vector<std::pair<std::string, Value>>;
 
+/// An entry's key: what was kept at this place of the stored data with that identity.
+Hash128 entry_key(const Hash128& place, const Hash128& identity);
+
 /// The place of a `.cache()` among operators that look at single samples. An entry is one sample: what the steps before made of its
 /// stored bytes. What the source knows without them (labels, keys) is asked of it again, since it may change while the object does not.
 struct CacheStage {

@@ -86,6 +86,11 @@ struct ExecutionPlan {
     for (const OutputField& output : outputs) bytes += output.row_bytes.value_or(0) * static_cast<uint64_t>(rows);
     return bytes;
   }
+  /// Where the data set is stored; null where nothing is fetched.
+  Store* store() const {
+    if (units) return units->source->units() > 0 ? units->source->unit_fetch(0).store : nullptr;
+    return fetches && selection->size() > 0 ? source->fetch(selection->id_at(0)).store : nullptr;
+  }
   bool has_foreign() const {
     for (const Stage& stage : stages) {
       if (std::holds_alternative<ForeignStage>(stage)) return true;

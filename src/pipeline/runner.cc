@@ -34,12 +34,6 @@ size_t idle_buffers(const ExecutionPlan& plan, const RunnerOptions& options) {
 
 constexpr size_t kIdleUnits = 64;
 
-Store* store_of(const ExecutionPlan& plan) {
-  if (plan.units) return plan.units->source->units() > 0 ? plan.units->source->unit_fetch(0).store : nullptr;
-  if (!plan.fetches || plan.selection->size() == 0) return nullptr;
-  return plan.source->fetch(plan.selection->id_at(0)).store;
-}
-
 std::unique_ptr<RequestSlots::Share> share_of(Store* store, const RunnerOptions& options) {
   const std::shared_ptr<RequestSlots> slots = store && options.find_requests ? store->slots() : nullptr;
   return slots ? std::make_unique<RequestSlots::Share>(slots) : nullptr;
@@ -53,8 +47,8 @@ Runner::Runner(std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<const 
       budget_(std::make_shared<ByteBudget>(options.memory)),
       pool_(std::make_shared<BufferPool>(budget_, idle_buffers(*plan_, options))),
       unit_pool_(std::make_shared<BufferPool>(budget_, kIdleUnits, Use::kUnits)), generation_(process_generation()),
-      rows_per_task_hint_(rows_per_task(*plan_)), store_reads_now_(store_of(*plan_) && store_of(*plan_)->reads_now()),
-      share_(share_of(store_of(*plan_), options)), request_limit_(options.requests) {
+      rows_per_task_hint_(rows_per_task(*plan_)), store_reads_now_(plan_->store() && plan_->store()->reads_now()),
+      share_(share_of(plan_->store(), options)), request_limit_(options.requests) {
   if (plan_->units) {
     const UnitSource& source = *plan_->units->source;
     std::vector<int64_t> begins;

@@ -217,7 +217,7 @@ class Runner : public std::enable_shared_from_this<Runner> {
   Status write_row(Job& job, int64_t row, Record& record, WorkMemory& memory);
   void take_error(BatchJob& batch, int64_t row, Status status, Outcome& outcome);
   void after_work(const JobPtr& job, Task& task, Outcome outcome, Actions& actions);
-  bool hold_values(BatchJob& batch, Task& task, uint64_t* needs_bytes);
+  bool hold_values(Job& job, Task& task, uint64_t* needs_bytes);
   void finish_task(const JobPtr& job, Task& task);
   Status locate(Status status, int64_t id) const;
 
@@ -232,7 +232,7 @@ class Runner : public std::enable_shared_from_this<Runner> {
   void plan_units(Job& job);
   void pump_units(Actions& actions);
   bool pump_block(const UnitBlock& block, const JobPtr& job, uint64_t order, Actions& actions);
-  bool pump_ahead(Actions& actions);
+  void pump_ahead(Actions& actions);
   Step start_unit(const std::shared_ptr<Unit>& unit, const JobPtr& job, const UnitBlock& block, Actions& actions);
   Step decode_unit(const std::shared_ptr<Unit>& unit, const JobPtr& job, const UnitBlock& block, uint64_t order,
                    Actions& actions);

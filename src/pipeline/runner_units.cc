@@ -167,16 +167,15 @@ bool Runner::pump_block(const UnitBlock& block, const JobPtr& job, uint64_t orde
 }
 
 // The blocks that come next in the lanes of this rank, with what the batches of the window leave.
-bool Runner::pump_ahead(Actions& actions) {
-  if (window_.empty()) return true;
+void Runner::pump_ahead(Actions& actions) {
+  if (window_.empty()) return;
   const std::vector<UnitBlockPtr> blocks = window_.back()->blocks;
   for (const UnitBlockPtr& block : blocks) {
     if (block->users == 0) continue;  // all of its rows were in the cache
     const int64_t next = block->range.first + block->range.step * block->range.count;
     if (next >= itinerary_->order().size() && itinerary_->finished({block->epoch + 1, 0, 0})) continue;
-    if (!pump_block(*units_->block_after(*block), nullptr, kAheadPriority, actions)) return false;
+    if (!pump_block(*units_->block_after(*block), nullptr, kAheadPriority, actions)) return;
   }
-  return true;
 }
 
 // Memory for packed rows: what a unit has left lying, or else new.

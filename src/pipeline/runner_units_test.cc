@@ -241,12 +241,27 @@ TEST(RunnerUnits, a_small_budget_makes_it_slower_and_changes_nothing) {
     rig.single_rows = single_rows;
     rig.rows = std::vector<int64_t>(20, 100);
     rig.options.working_bytes_per_thread = 1024;
+    rig.epochs = 4;
     // Three units, one that is decoded (twice, and its stored bytes), a batch.
     rig.options.memory = 3 * 6464 + 2 * 6464 + 1000 + 2048 + 16 * 64;
     const Ran ran = run_all(rig.make());
     EXPECT_TRUE(ran.status.ok()) << ran.status.to_string();
     EXPECT_EQ(ran.lines, expected(rig));
     EXPECT_LE(ran.peak, rig.options.memory);
+  }
+}
+
+TEST(RunnerUnits, lists_survive_a_small_budget_where_rows_of_a_block_do_not_stand_together) {
+  for (uint64_t memory = 60'000; memory <= 90'000; memory += 1'500) {
+    UnitRig rig;
+    rig.rows = std::vector<int64_t>(20, 100);
+    rig.lanes = 2;
+    rig.batch = 64;
+    rig.options.working_bytes_per_thread = 1024;
+    rig.options.memory = memory;
+    const Ran ran = run_all(rig.make());
+    EXPECT_TRUE(ran.status.ok()) << ran.status.to_string();
+    EXPECT_EQ(ran.lines, expected(rig)) << memory;
   }
 }
 

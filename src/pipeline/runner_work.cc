@@ -318,7 +318,7 @@ void Runner::after_work(const JobPtr& job, Task& task, Outcome outcome, Actions&
   const bool done =
       !job->retracting && !closed_ && outcome.needs_bytes == 0 && !outcome.cold && !outcome.again && !outcome.foreign;
   task.copied = std::move(outcome.copied);
-  if (done && !hold_values(job->batch, task, &outcome.needs_bytes)) outcome.errors.clear();
+  if (done && !hold_values(*job, task, &outcome.needs_bytes)) outcome.errors.clear();
   if (units_ && job->straddles && done && outcome.needs_bytes == 0) leave_block(*job, task);
   if (task.granted > 0) budget_->release(Use::kWorking, task.granted);
   task.granted = 0;
@@ -356,16 +356,17 @@ void Runner::after_work(const JobPtr& job, Task& task, Outcome outcome, Actions&
 
 // What was fetched goes; what became a value of the batch stays, and is charged: first out of what the task was given to work
 // in. False where the budget has no more: the values are dropped, and the task has to run again with `needs_bytes`.
-bool Runner::hold_values(BatchJob& batch, Task& task, uint64_t* needs_bytes) {
+bool Runner::hold_values(Job& job, Task& task, uint64_t* needs_bytes) {
+  BatchJob& batch = job.batch;
   uint64_t kept = 0;
-  for (int64_t row = task.begin; row < task.end; ++row) kept += batch.loose_bytes(row);
+  for (int64_t i = task.begin; i < task.end; ++i) kept += batch.loose_bytes(row_of(job, i));
   kept += task.copied.size();
   if (kept > task.charged) {
     const uint64_t more = kept - task.charged, granted = std::min(more, task.granted);
     if (task.stage > 0) {  // made by user code, which is not called again
       budget_->charge_existing(Use::kFetched, more - granted);
     } else if (!budget_->try_charge(Use::kFetched, more - granted)) {
-      for (int64_t row = task.begin; row < task.end; ++row) batch.forget_values(row);
+      for (int64_t i = task.begin; i < task.end; ++i) batch.forget_values(row_of(job, i));
       *needs_bytes = options_.working_bytes_per_thread + more;
       return false;
     }

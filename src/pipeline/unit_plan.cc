@@ -1,17 +1,14 @@
 #include "pipeline/unit_plan.h"
 
+#include "pipeline/cache_stage.h"
+
 namespace forebay {
 
 std::optional<Hash128> UnitPlan::entry(int64_t unit) const {
   if (!cache) return std::nullopt;
   const std::optional<Hash128> identity = source->unit_identity(unit);
   if (!identity) return std::nullopt;
-  Hasher hasher;
-  for (const Hash128& part : {cache_place, *identity}) {
-    hasher.update_value(part.high);
-    hasher.update_value(part.low);
-  }
-  return hasher.digest();
+  return entry_key(cache_place, *identity);
 }
 
 Status UnitPlan::run(size_t begin, size_t end, Columns& columns, WorkMemory& memory) const {
