@@ -20,12 +20,13 @@ class GatheringStore : public Store {
     std::unique_lock lock(mutex_);
     waiting_.push_back(std::move(done));
     most = std::max(most, waiting_.size());
-    if (waiting_.size() < wanted_) {
-      if (stop.stop_possible()) stops_.push_back(std::make_unique<Stop>(stop, [this] { answer(true); }));
-      return;
-    }
+    const bool enough = waiting_.size() >= wanted_;
     lock.unlock();
-    answer(false);
+    if (enough) return answer(false);
+    if (!stop.stop_possible()) return;
+    auto on_stop = std::make_unique<Stop>(stop, [this] { answer(true); });  // answers at once if it was stopped before
+    lock.lock();
+    stops_.push_back(std::move(on_stop));
   }
   void list(const ListRequest&, std::stop_token, ListDone done) override { done(internal_error("no")); }
   void stat(const std::string& key, std::stop_token, StatDone done) override { done(ObjectInfo{key, 5}); }
