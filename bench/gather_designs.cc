@@ -82,8 +82,9 @@ void by_columns(const Data& data, int64_t rows_at_once, std::vector<std::vector<
 }
 
 void packed_rows(const Data& data, const PackedRows& packed, std::vector<std::vector<uint8_t>>& out) {
-  constexpr size_t kAtOnce = 64;
   std::vector<const uint8_t*> rows(kBatch);
+  std::vector<uint8_t*> slots;
+  for (const PackedRows::Part& part : packed.parts()) slots.push_back(out[part.field].data());
   const auto count = static_cast<int64_t>(data.order.size());
   for (int64_t begin = 0; begin < count; begin += kBatch) {
     const auto here = static_cast<size_t>(std::min(kBatch, count - begin));
@@ -92,13 +93,7 @@ void packed_rows(const Data& data, const PackedRows& packed, std::vector<std::ve
       rows[i] = data.packed[static_cast<size_t>(row / data.rows)].values[0].values.data() +
                 packed.stride() * static_cast<size_t>(row % data.rows);
     }
-    for (size_t at = 0; at < here; at += kAtOnce) {
-      const size_t some = std::min(kAtOnce, here - at);
-      for (size_t i = at + some; i < std::min(here, at + some + kAtOnce); ++i)
-        for (size_t byte = 0; byte < packed.stride(); byte += 64) __builtin_prefetch(rows[i] + byte);
-      for (const PackedRows::Part& part : packed.parts())
-        gather_part({rows.data() + at, some}, part.offset, part.bytes, out[part.field].data() + at * part.bytes);
-    }
+    packed.gather({rows.data(), here}, slots);
   }
 }
 

@@ -12,6 +12,7 @@ class FirstSamples final : public Selection {
   explicit FirstSamples(int64_t size) : size_(size) {}
   int64_t size() const override { return size_; }
   int64_t id_at(int64_t index) const override { return index; }
+  void ids_at(std::span<int64_t>) const override {}
 
  private:
   const int64_t size_;
@@ -22,6 +23,7 @@ class FirstOf final : public Selection {
   FirstOf(std::shared_ptr<const Selection> from, int64_t size) : from_(std::move(from)), size_(size) {}
   int64_t size() const override { return size_; }
   int64_t id_at(int64_t index) const override { return from_->id_at(index); }
+  void ids_at(std::span<int64_t> indices) const override { from_->ids_at(indices); }
 
  private:
   const std::shared_ptr<const Selection> from_;

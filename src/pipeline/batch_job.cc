@@ -16,17 +16,15 @@ BatchJob::BatchJob(const ExecutionPlan& plan, const Itinerary& itinerary, StepPl
   const size_t n = step_.rows.size();
   rows_.resize(n);
   // Runs of consecutive positions are looked up together, which costs a fraction of one by one.
-  std::vector<int64_t> indices(n);
+  std::vector<int64_t> ids(n);
   for (size_t begin = 0; begin < n;) {
     size_t end = begin + 1;
     while (end < n && step_.rows[end].position == step_.rows[end - 1].position + 1) ++end;
-    itinerary.order().ids_at(step_.at.epoch, step_.rows[begin].position, {indices.data() + begin, end - begin});
+    itinerary.order().ids_at(step_.at.epoch, step_.rows[begin].position, {ids.data() + begin, end - begin});
     begin = end;
   }
-  for (size_t i = 0; i < n; ++i) {
-    rows_[i].plan = step_.rows[i];
-    rows_[i].id = plan.selection->id_at(indices[i]);
-  }
+  plan.selection->ids_at(ids);
+  for (size_t i = 0; i < n; ++i) rows_[i].id = ids[i];
   for (size_t i = 0; i < plan.outputs.size(); ++i) {
     if (plan.outputs[i].row_bytes) continue;
     unsized_.push_back(i);
@@ -194,11 +192,11 @@ Result<Batch> BatchJob::build(BufferPool& pool) {
   batch.step = step_.at.step;
   batch.ids.reserve(rows_.size());
   batch.positions.reserve(rows_.size());
-  for (const RowJob& row : rows_) {
-    if (row.skipped) continue;
-    batch.ids.push_back(row.id);
-    batch.positions.push_back(row.plan.position);
-    batch.padding += row.plan.padding ? 1 : 0;
+  for (size_t i = 0; i < rows_.size(); ++i) {
+    if (rows_[i].skipped) continue;
+    batch.ids.push_back(rows_[i].id);
+    batch.positions.push_back(step_.rows[i].position);
+    batch.padding += step_.rows[i].padding ? 1 : 0;
   }
   batch.fields.reserve(plan_.outputs.size());
   for (size_t i = 0; i < plan_.outputs.size(); ++i) {

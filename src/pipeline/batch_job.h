@@ -14,16 +14,11 @@
 
 namespace forebay {
 
-/// One row of a batch that is being made.
+/// What became of one row of a batch that is being made. Small, since there are thousands.
 struct RowJob {
-  Row plan;
   int64_t id = 0;       ///< of the sample in the source; a stand-in's once one was needed
-  int64_t attempt = 0;  ///< stand-ins tried
+  int32_t attempt = 0;  ///< stand-ins tried
   bool skipped = false;
-  SampleKey key(uint64_t seed, int64_t epoch) const {
-    // A stand-in is one more appearance of its sample; its attempts must not share random numbers with that sample's own.
-    return {seed, epoch, id, plan.occurrence + attempt};
-  }
 };
 
 struct RowError {
@@ -42,6 +37,13 @@ class BatchJob {
   const StepPlan& step() const { return step_; }
   std::vector<RowJob>& rows() { return rows_; }
   const std::vector<RowJob>& rows() const { return rows_; }
+  int64_t position(int64_t row) const { return step_.rows[static_cast<size_t>(row)].position; }
+  /// Of the row's random numbers. A stand-in is one more appearance of its sample; its attempts must not share random
+  /// numbers with that sample's own.
+  SampleKey key(int64_t row) const {
+    const RowJob& job = rows_[static_cast<size_t>(row)];
+    return {plan_.seed, step_.at.epoch, job.id, step_.rows[static_cast<size_t>(row)].occurrence + job.attempt};
+  }
 
   /// Memory for the rows of fields of known shape. False where the budget has none now; nothing is held then.
   bool acquire_slots(BufferPool& pool);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -59,6 +60,10 @@ class Selection {
   virtual int64_t size() const = 0;
   /// id in the source of the `index`-th sample that takes part.
   virtual int64_t id_at(int64_t index) const = 0;
+  /// The same for many at once, in place.
+  virtual void ids_at(std::span<int64_t> indices) const {
+    for (int64_t& index : indices) index = id_at(index);
+  }
 };
 
 /// What the runner runs: everything decided, nothing started. Immutable, shared by all threads.

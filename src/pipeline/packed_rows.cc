@@ -3,44 +3,68 @@
 #include <algorithm>
 #include <cstring>
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 namespace forebay {
 
 namespace {
 
-constexpr int64_t kRowsAtOnce = 64;  // their packed bytes stay in the first cache while field after field is put in
+constexpr size_t kCacheLine = 64;
+constexpr size_t kFirstCache = size_t{20} << 10;  // what fits the first cache beside other things
+constexpr size_t kSecondCache = size_t{64} << 10;
+constexpr size_t kMostAtOnce = 64;  // rows
+
+void prefetch(const uint8_t* from, size_t bytes) {
+  for (size_t at = 0; at < bytes; at += kCacheLine) __builtin_prefetch(from + at);
+}
+
+// To memory that is not looked at soon: without reading it into the caches first, which would be a third of the traffic.
+void copy_past_caches(const uint8_t* from, size_t bytes, uint8_t* to) {
+#ifdef __SSE2__
+  constexpr size_t kStep = sizeof(__m128i);
+  if (reinterpret_cast<uintptr_t>(to) % kStep == 0 && reinterpret_cast<uintptr_t>(from) % kStep == 0) {
+    size_t at = 0;
+    for (; at + kStep <= bytes; at += kStep) {
+      _mm_stream_si128(reinterpret_cast<__m128i*>(to + at),
+                       _mm_load_si128(reinterpret_cast<const __m128i*>(from + at)));
+    }
+    std::memcpy(to + at, from + at, bytes - at);
+    _mm_sfence();  // other threads learn of the rows by ordinary means
+    return;
+  }
+#endif
+  std::memcpy(to, from, bytes);
+}
 
 // Loads and stores of one size each; the compiler makes single instructions of them.
 template <size_t kBytes>
-void scatter(const uint8_t* from, int64_t rows, uint8_t* to, size_t stride) {
-  for (int64_t row = 0; row < rows; ++row, from += kBytes, to += stride) std::memcpy(to, from, kBytes);
+void scatter(const uint8_t* from, size_t rows, uint8_t* to, size_t stride) {
+  for (size_t row = 0; row < rows; ++row, from += kBytes, to += stride) std::memcpy(to, from, kBytes);
 }
 
-void scatter_any(const uint8_t* from, int64_t rows, size_t bytes, uint8_t* to, size_t stride) {
+void scatter_any(const uint8_t* from, size_t rows, size_t bytes, uint8_t* to, size_t stride) {
   switch (bytes) {
     case 1: return scatter<1>(from, rows, to, stride);
     case 2: return scatter<2>(from, rows, to, stride);
     case 4: return scatter<4>(from, rows, to, stride);
     case 8: return scatter<8>(from, rows, to, stride);
     default:
-      for (int64_t row = 0; row < rows; ++row, from += bytes, to += stride) std::memcpy(to, from, bytes);
+      for (size_t row = 0; row < rows; ++row, from += bytes, to += stride) std::memcpy(to, from, bytes);
   }
 }
 
 template <size_t kBytes>
 void gather(RowPointers rows, size_t offset, uint8_t* out) {
-  for (const uint8_t* row : rows) {
-    if (row != nullptr) std::memcpy(out, row + offset, kBytes);
-    out += kBytes;
-  }
+  for (size_t i = 0; i < rows.size(); ++i) std::memcpy(out + i * kBytes, rows[i] + offset, kBytes);
 }
 
-}  // namespace
-
-void gather_part(RowPointers rows, size_t offset, size_t bytes, uint8_t* out, std::span<const uint32_t> places) {
+// One part of each row, to consecutive places or to those that are told.
+void gather_part(RowPointers rows, const PackedRows::Part& part, uint8_t* out, std::span<const uint32_t> places) {
+  const auto [field, offset, bytes] = part;
   if (!places.empty()) {
-    for (size_t i = 0; i < rows.size(); ++i) {
-      if (rows[i] != nullptr) std::memcpy(out + places[i] * bytes, rows[i] + offset, bytes);
-    }
+    for (size_t i = 0; i < rows.size(); ++i) std::memcpy(out + places[i] * bytes, rows[i] + offset, bytes);
     return;
   }
   switch (bytes) {
@@ -50,9 +74,31 @@ void gather_part(RowPointers rows, size_t offset, size_t bytes, uint8_t* out, st
     case 8: return gather<8>(rows, offset, out);
     default:
       for (const uint8_t* row : rows) {
-        if (row != nullptr) std::memcpy(out, row + offset, bytes);
+        std::memcpy(out, row + offset, bytes);
         out += bytes;
       }
+  }
+}
+
+}  // namespace
+
+// Some rows at a time: while they are taken apart, those that come next are on their way from memory. They are asked for one by
+// one between the parts: all at once, they would be more than a core can wait for, and hold up the loads that are needed now.
+void PackedRows::gather(RowPointers rows, std::span<uint8_t* const> slots, std::span<const uint32_t> places) const {
+  if (parts_.empty()) return;
+  const size_t at_once = std::clamp<size_t>(kFirstCache / std::max<size_t>(stride_, 1), 1, kMostAtOnce);
+  for (const uint8_t* row : rows.first(std::min(at_once, rows.size()))) prefetch(row, stride_);
+  for (size_t at = 0; at < rows.size(); at += at_once) {
+    const size_t here = std::min(at_once, rows.size() - at);
+    const RowPointers now = rows.subspan(at, here);
+    const RowPointers next = rows.subspan(at + here, std::min(at_once, rows.size() - at - here));
+    size_t asked = 0;
+    for (size_t p = 0; p < parts_.size(); ++p) {
+      for (const size_t until = next.size() * (p + 1) / parts_.size(); asked < until; ++asked)
+        prefetch(next[asked], stride_);
+      uint8_t* out = slots[p] + (places.empty() ? at * parts_[p].bytes : 0);
+      gather_part(now, parts_[p], out, places.empty() ? places : places.subspan(at, here));
+    }
   }
 }
 
@@ -85,6 +131,25 @@ PackedRows::PackedRows(const Schema& schema) : schema_(schema) {
   }
 }
 
+// A few rows at a time are put together in the caches, then written in one go. A core follows fewer streams than a table has
+// columns, so what comes next of each is asked for.
+void PackedRows::put_together(const Columns& columns, uint8_t* out) const {
+  const bool in_caches = stride_ * kMostAtOnce <= kSecondCache;
+  const auto at_once = in_caches ? kMostAtOnce : std::max<size_t>(kSecondCache / stride_, 1);
+  Buffer staged = in_caches ? Buffer::allocate(kMostAtOnce * stride_) : Buffer();
+  if (in_caches && padded_) std::memset(staged.data(), 0, staged.size());
+  const auto rows = static_cast<size_t>(columns.rows);
+  for (size_t row = 0; row < rows; row += at_once, out += at_once * stride_) {
+    const size_t here = std::min(at_once, rows - row), next = std::min(at_once, rows - row - here);
+    for (const Part& part : parts_) {
+      const uint8_t* from = columns.values[part.field].values.data() + row * part.bytes;
+      if (in_caches) prefetch(from + here * part.bytes, next * part.bytes);
+      scatter_any(from, here, part.bytes, (in_caches ? staged.data() : out) + part.offset, stride_);
+    }
+    if (in_caches) copy_past_caches(staged.data(), here * stride_, out);
+  }
+}
+
 Columns PackedRows::pack(const Columns& columns, Buffer memory) const {
   Columns packed;
   packed.schema = packed_schema_;
@@ -93,15 +158,8 @@ Columns PackedRows::pack(const Columns& columns, Buffer memory) const {
   if (parts_.size() == 1) packed.values.push_back(columns.values[parts_.front().field]);
   if (parts_.size() > 1) {
     packed.values.push_back({memory.slice(0, packed_bytes(columns.rows)), {}});
-    if (padded_) std::memset(memory.data(), 0, packed_bytes(columns.rows));  // entries of caches have no chance bytes
-    uint8_t* to = packed.values.front().values.data();
-    for (int64_t row = 0; row < columns.rows; row += kRowsAtOnce, to += stride_ * kRowsAtOnce) {
-      const int64_t rows = std::min(kRowsAtOnce, columns.rows - row);
-      for (const Part& part : parts_) {
-        const uint8_t* from = columns.values[part.field].values.data() + static_cast<size_t>(row) * part.bytes;
-        scatter_any(from, rows, part.bytes, to + part.offset, stride_);
-      }
-    }
+    if (padded_ && stride_ * kMostAtOnce > kSecondCache) std::memset(memory.data(), 0, packed_bytes(columns.rows));
+    put_together(columns, memory.data());
   }
   for (const Apart& apart : apart_) packed.values.push_back(columns.values[apart.field]);
   return packed;

@@ -9,6 +9,9 @@
 
 namespace forebay {
 
+/// Where rows lie: packed memory of their units.
+using RowPointers = std::span<const uint8_t* const>;
+
 /// How a unit lies in memory while batches take rows out of it in random order. Its fields of known shape stand row by row, one
 /// row's side by side, so that a row is one place in memory and not as many as there are fields; the others stay columns.
 class PackedRows {
@@ -24,6 +27,9 @@ class PackedRows {
   size_t packed_bytes(int64_t rows) const { return parts_.size() > 1 ? stride_ * static_cast<size_t>(rows) : 0; }
   /// Columns of the schema given → the same rows, packed: into `memory`, which has at least packed_bytes().
   Columns pack(const Columns& columns, Buffer memory) const;
+
+  /// Rows out of packed memory: part p of row i goes to place i of slots[p], or, where `places` is not empty, to place places[i].
+  void gather(RowPointers rows, std::span<uint8_t* const> slots, std::span<const uint32_t> places = {}) const;
 
   /// The fields of known shape, in the order in which their bytes stand in a row.
   struct Part {
@@ -42,18 +48,13 @@ class PackedRows {
   Record row(const Columns& packed, int64_t row) const;
 
  private:
+  void put_together(const Columns& columns, uint8_t* out) const;
+
   Schema schema_, packed_schema_;
   std::vector<Part> parts_;
   std::vector<Apart> apart_;
   size_t stride_ = 0;
   bool padded_ = false;
 };
-
-/// Where a row lies: packed memory of its unit, or null for a row that is left out.
-using RowPointers = std::span<const uint8_t* const>;
-
-/// Copies `bytes` bytes at `offset` of each row to consecutive places at `out`, or, where `places` is not empty, row i to place
-/// places[i].
-void gather_part(RowPointers rows, size_t offset, size_t bytes, uint8_t* out, std::span<const uint32_t> places = {});
 
 }  // namespace forebay

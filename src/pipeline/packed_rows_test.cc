@@ -90,16 +90,55 @@ TEST(PackedRows, a_single_field_is_not_copied) {
   EXPECT_EQ(packed.pack(columns, Buffer()).values[0].values.data(), columns.values[0].values.data());
 }
 
-TEST(PackedRows, gathering_leaves_out_rows_that_are_null_and_puts_others_where_they_are_told) {
-  const uint32_t rows[] = {10, 20, 30};
-  const auto at = [&](size_t i) { return reinterpret_cast<const uint8_t*>(&rows[i]); };
-  const std::vector<const uint8_t*> pointers = {at(2), nullptr, at(0)};
-  uint32_t out[4] = {1, 2, 3, 4};
-  gather_part(pointers, 0, 4, reinterpret_cast<uint8_t*>(out));
-  EXPECT_EQ(std::vector<uint32_t>(out, out + 3), (std::vector<uint32_t>{30, 2, 10}));
-  const uint32_t places[] = {3, 0, 1};
-  gather_part(pointers, 0, 4, reinterpret_cast<uint8_t*>(out), places);
-  EXPECT_EQ(std::vector<uint32_t>(out, out + 4), (std::vector<uint32_t>{30, 10, 10, 30}));
+// Every value of some rows, in an order that mixes them, to the places of the rows or to others.
+TEST(PackedRows, gathered_values_are_those_of_their_rows) {
+  for (int64_t count : {1, 63, 64, 65, 333}) {
+    const Columns columns = some_rows(count);
+    const PackedRows packed(columns.schema);
+    const Columns made = packed_of(packed, columns);
+    const auto rows = static_cast<size_t>(count);
+    std::vector<const uint8_t*> pointers;
+    std::vector<uint32_t> places;
+    for (size_t i = 0; i < rows; ++i) {
+      pointers.push_back(made.values[0].values.data() + packed.stride() * (i * 7 % rows));
+      places.push_back(static_cast<uint32_t>(rows - 1 - i));
+    }
+    for (const std::vector<uint32_t>& told : {std::vector<uint32_t>(), places}) {
+      std::vector<std::vector<uint8_t>> out;
+      std::vector<uint8_t*> slots;
+      for (const PackedRows::Part& part : packed.parts()) out.emplace_back(part.bytes * rows);
+      for (std::vector<uint8_t>& slot : out) slots.push_back(slot.data());
+      packed.gather(pointers, slots, told);
+      for (size_t p = 0; p < slots.size(); ++p) {
+        const auto [field, offset, bytes] = packed.parts()[p];
+        for (size_t i = 0; i < rows; ++i) {
+          const uint8_t* wanted = columns.values[field].values.data() + bytes * (i * 7 % rows);
+          const size_t place = told.empty() ? i : told[i];
+          ASSERT_EQ(std::memcmp(slots[p] + bytes * place, wanted, bytes), 0) << p << " " << i;
+        }
+      }
+    }
+  }
+}
+
+// Rows too wide for the caches take another way.
+TEST(PackedRows, wide_rows_come_back_as_they_were) {
+  Columns columns;
+  columns.schema = Schema({field("flag", DType::kUint8), field("wide", DType::kFloat32, {700})});
+  columns.rows = 150;
+  for (const Field& one : columns.schema) {
+    ColumnValues values{Buffer::allocate(row_bytes(one) * 150), {}};
+    for (size_t byte = 0; byte < values.values.size(); ++byte)
+      values.values.data()[byte] = static_cast<uint8_t>(byte * 13 + byte / 251);
+    columns.values.push_back(std::move(values));
+  }
+  const PackedRows packed(columns.schema);
+  const Columns made = packed_of(packed, columns);
+  for (int64_t row = 0; row < 150; ++row) {
+    const Record before = columns.row(row), after = packed.row(made, row);
+    for (size_t i = 0; i < before.size(); ++i)
+      ASSERT_EQ(std::memcmp(after[i].tensor.buffer.data(), before[i].tensor.buffer.data(), before[i].nbytes()), 0);
+  }
 }
 
 }  // namespace

@@ -228,8 +228,9 @@ std::string Runner::what_is_awaited() const {
     const RowJob& row = job->batch.rows()[static_cast<size_t>(task.begin)];
     // The id belongs to the compute thread while one is at work.
     const bool busy = task.state == TaskState::kQueued;
-    const std::string key = plan_->source->key(
-        busy ? plan_->selection->id_at(itinerary_->index_at(job->batch.step().at.epoch, row.plan.position)) : row.id);
+    const std::string key = plan_->source->key(busy ? plan_->selection->id_at(itinerary_->index_at(
+                                                          job->batch.step().at.epoch, job->batch.position(task.begin)))
+                                                    : row.id);
     switch (task.state) {
       case TaskState::kFetching: return fmt::format("waiting for storage to give '{}'", key);
       case TaskState::kForeign: return fmt::format("waiting for the user's function on '{}'", key);

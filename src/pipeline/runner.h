@@ -256,7 +256,14 @@ class Runner : public std::enable_shared_from_this<Runner> {
   void leave_blocks(Job& job);
   bool block_waits(const Job& job, const Task& task) const;
   // runner_gather.cc: rows out of them.
+  struct TaskRows {
+    std::vector<RowPlace> places;
+    std::vector<uint32_t> numbers;  // of the rows in the batch; empty: the task's, from the first on
+  };
   Outcome gather_rows(Job& job, Task& task, WorkMemory& memory);
+  TaskRows locate_rows(Job& job, const Task& task, Outcome& outcome);
+  void gather_packed(Job& job, const Task& task, const TaskRows& rows);
+  void point_to_lists(Job& job, const Task& task, const TaskRows& rows);
   int64_t row_of(const Job& job, int64_t index) const;
   RowPlace locate_row(BatchJob& batch, const UnitBlock& block, int64_t row, Outcome& outcome);
   Result<Record> record_of_unit(const Job& job, const Task& task, int64_t id) const;

@@ -76,7 +76,7 @@ void Runner::queue_call(const JobPtr& job, Task& task) {
   }
   task.state = TaskState::kForeign;
   const auto index = static_cast<size_t>(&task - job->tasks.data());
-  const SampleKey key = job->batch.rows()[static_cast<size_t>(task.begin)].key(plan_->seed, job->batch.step().at.epoch);
+  const SampleKey key = job->batch.key(task.begin);
   calls_[priority(*job, index)] = std::make_shared<Call>(shared_from_this(), job, index, task.ticket, stage, key,
                                                          std::move(schema), std::move(inputs));
   called_.notify_one();

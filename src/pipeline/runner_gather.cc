@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cstring>
 
 #include "pipeline/runner.h"
@@ -6,17 +5,6 @@
 // Rows out of decoded units: what compute threads do once a block is there.
 
 namespace forebay {
-
-namespace {
-
-constexpr size_t kRowsAtOnce = 64;  // whose packed bytes stay in the first cache
-constexpr size_t kCacheLine = 64;
-
-void prefetch(const uint8_t* row, size_t bytes) {
-  for (size_t at = 0; at < bytes; at += kCacheLine) __builtin_prefetch(row + at);
-}
-
-}  // namespace
 
 int64_t Runner::row_of(const Job& job, int64_t index) const {
   return job.rows_by_block.empty() ? index : job.rows_by_block[static_cast<size_t>(index)];
@@ -41,53 +29,39 @@ RowPlace Runner::locate_row(BatchJob& batch, const UnitBlock& block, int64_t row
   return {};
 }
 
+// Where the rows of a task are, in the order of its places. With bad rows in the block each is looked at by itself, as that may
+// have consequences; without, nothing can come of it.
+Runner::TaskRows Runner::locate_rows(Job& job, const Task& task, Outcome& outcome) {
+  const UnitBlock& block = *job.blocks[task.block];
+  TaskRows rows;
+  rows.places.reserve(static_cast<size_t>(task.end - task.begin));
+  if (!block.has_bad_rows()) {
+    for (int64_t i = task.begin; i < task.end; ++i) {
+      rows.places.push_back(UnitTable::place(block, job.batch.rows()[static_cast<size_t>(row_of(job, i))].id));
+    }
+    if (!job.rows_by_block.empty())
+      rows.numbers.assign(job.rows_by_block.begin() + task.begin, job.rows_by_block.begin() + task.end);
+    return rows;
+  }
+  for (int64_t i = task.begin; i < task.end && outcome.fatal.ok(); ++i) {
+    const int64_t row = row_of(job, i);
+    const RowPlace place = locate_row(job.batch, block, row, outcome);
+    if (place.unit == nullptr) continue;
+    rows.places.push_back(place);
+    rows.numbers.push_back(static_cast<uint32_t>(row));
+  }
+  return rows;
+}
+
 // Rows of one block from its units into the batch.
 Runner::Outcome Runner::gather_rows(Job& job, Task& task, WorkMemory& memory) {
   Outcome outcome;
   const int64_t begun = thread_cpu_ns();
   const PackedRows& packed = plan_->units->packed;
-  const UnitBlock& block = *job.blocks[task.block];
-  const auto count = static_cast<size_t>(task.end - task.begin);
-  std::vector<RowPlace> places(count);
-  std::vector<const uint8_t*> rows(count);
-  std::vector<uint32_t> numbers;
-  for (size_t i = 0; i < count; ++i) {
-    const int64_t row = row_of(job, task.begin + static_cast<int64_t>(i));
-    places[i] = locate_row(job.batch, block, row, outcome);
-    if (!outcome.fatal.ok()) return outcome;
-    if (!job.rows_by_block.empty()) numbers.push_back(static_cast<uint32_t>(row));
-    if (places[i].unit == nullptr || packed.parts().empty()) continue;
-    rows[i] = places[i].unit->rows->values.front().values.data() + packed.stride() * static_cast<size_t>(places[i].row);
-  }
-  for (size_t i = 0; i < std::min(count, kRowsAtOnce); ++i) {
-    if (rows[i] != nullptr) prefetch(rows[i], packed.stride());
-  }
-  for (size_t at = 0; at < count; at += kRowsAtOnce) {
-    const size_t here = std::min(kRowsAtOnce, count - at), next = std::min(kRowsAtOnce, count - at - here);
-    for (size_t i = 0; i < next; ++i) {
-      if (rows[at + here + i] != nullptr) prefetch(rows[at + here + i], packed.stride());
-    }
-    for (const PackedRows::Part& part : packed.parts()) {
-      const RowPointers from(rows.data() + at, here);
-      if (numbers.empty()) {
-        gather_part(from, part.offset, part.bytes, job.batch.slot(part.field, task.begin + static_cast<int64_t>(at)));
-      } else {
-        gather_part(from, part.offset, part.bytes, job.batch.slot(part.field, 0), {numbers.data() + at, here});
-      }
-    }
-  }
-  for (const PackedRows::Apart& apart : packed.apart()) {
-    const Field& field = packed.schema()[apart.column];
-    const size_t size = field.kind == FieldKind::kTensor ? dtype_size(field.dtype) : 1;
-    for (size_t i = 0; i < count; ++i) {
-      if (places[i].unit == nullptr) continue;
-      const ColumnValues& column = places[i].unit->rows->values[apart.column];
-      const int64_t* ends = column.offset() + places[i].row;
-      job.batch.point_to(
-          apart.field, row_of(job, task.begin + static_cast<int64_t>(i)),
-          {column.values.data() + static_cast<size_t>(ends[0]) * size, static_cast<size_t>(ends[1] - ends[0]) * size});
-    }
-  }
+  const TaskRows rows = locate_rows(job, task, outcome);
+  if (!outcome.fatal.ok()) return outcome;
+  gather_packed(job, task, rows);
+  point_to_lists(job, task, rows);
   if (job.straddles) {
     const Status status = copy_lists(job, task, memory, &outcome.copied);
     if (status.code() == Code::kOutOfBudget && status.bytes_needed() > memory.grant()) {
@@ -96,9 +70,43 @@ Runner::Outcome Runner::gather_rows(Job& job, Task& task, WorkMemory& memory) {
       outcome.fatal = status;
     }
   }
+  const auto count = static_cast<size_t>(task.end - task.begin);
   plan_->write_counters->add(static_cast<int64_t>(count), packed.stride() * count, packed.stride() * count,
                              thread_cpu_ns() - begun);
   return outcome;
+}
+
+void Runner::gather_packed(Job& job, const Task& task, const TaskRows& rows) {
+  const PackedRows& packed = plan_->units->packed;
+  if (packed.parts().empty()) return;
+  std::vector<const uint8_t*> pointers;
+  pointers.reserve(rows.places.size());
+  for (const RowPlace& place : rows.places) {
+    const uint8_t* first = place.unit->rows->values.front().values.data();
+    pointers.push_back(first + packed.stride() * static_cast<size_t>(place.row));
+  }
+  std::vector<uint8_t*> slots;
+  slots.reserve(packed.parts().size());
+  for (const PackedRows::Part& part : packed.parts())
+    slots.push_back(job.batch.slot(part.field, rows.numbers.empty() ? task.begin : 0));
+  packed.gather(pointers, slots, rows.numbers);
+}
+
+// Lists, bytes and texts stay where they are until the batch is put together.
+void Runner::point_to_lists(Job& job, const Task& task, const TaskRows& rows) {
+  const PackedRows& packed = plan_->units->packed;
+  for (const PackedRows::Apart& apart : packed.apart()) {
+    const Field& field = packed.schema()[apart.column];
+    const size_t size = field.kind == FieldKind::kTensor ? dtype_size(field.dtype) : 1;
+    for (size_t i = 0; i < rows.places.size(); ++i) {
+      const int64_t row = rows.numbers.empty() ? task.begin + static_cast<int64_t>(i) : rows.numbers[i];
+      const ColumnValues& column = rows.places[i].unit->rows->values[apart.column];
+      const int64_t* ends = column.offset() + rows.places[i].row;
+      job.batch.point_to(
+          apart.field, row,
+          {column.values.data() + static_cast<size_t>(ends[0]) * size, static_cast<size_t>(ends[1] - ends[0]) * size});
+    }
+  }
 }
 
 // The units of an older block are let go of before the batch is put together.

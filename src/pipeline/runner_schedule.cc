@@ -373,10 +373,12 @@ void Runner::retract(const JobPtr& job) {
 void Runner::settle(const JobPtr& job) {
   if (!job->retracting || job->queued > 0 || job->assembling) return;
   for (Task& task : job->tasks) reset_task(*job, task);
-  for (RowJob& row : job->batch.rows()) {
+  for (size_t i = 0; i < job->batch.rows().size(); ++i) {
+    RowJob& row = job->batch.rows()[i];
     if (row.attempt == 0) continue;
     row.attempt = 0;
-    row.id = plan_->selection->id_at(itinerary_->index_at(job->batch.step().at.epoch, row.plan.position));
+    const int64_t position = job->batch.position(static_cast<int64_t>(i));
+    row.id = plan_->selection->id_at(itinerary_->index_at(job->batch.step().at.epoch, position));
   }
   job->batch.clear_values();
   if (job->batch.charged_bytes() > 0) budget_->release(Use::kBatches, job->batch.charged_bytes());

@@ -36,8 +36,8 @@ void Runner::plan_units(Job& job) {
   std::vector<uint32_t> in_lane, block_of;  // the block last met in a lane; that of a row
   block_of.reserve(job.batch.rows().size());
   int64_t lanes = 1;
-  for (const RowJob& row : job.batch.rows()) {
-    const int64_t position = row.plan.position;
+  for (const Row& row : job.batch.step().rows) {
+    const int64_t position = row.position;
     const auto lane = static_cast<size_t>(lanes == 1 ? 0 : position % lanes);
     uint32_t known = lane < in_lane.size() ? in_lane[lane] : kNone;
     if (known == kNone || position < job.blocks[known]->range.first || position > job.blocks[known]->last_position()) {

@@ -199,7 +199,7 @@ Runner::Outcome Runner::run_task(Job& job, Task& task, WorkMemory& memory) {
 // From the source or from where user code left off, through the operators, into the batch (or up to the next user code).
 Status Runner::run_row(Job& job, Task& task, int64_t row, WorkMemory& memory, bool* foreign) {
   const RowJob& sample = job.batch.rows()[static_cast<size_t>(row)];
-  const SampleContext context{sample.key(plan_->seed, job.batch.step().at.epoch), &memory};
+  const SampleContext context{job.batch.key(row), &memory};
   // Operators change the record, and a task that asks for more memory runs again: so what user code left stays as it is.
   Record record;
   const int64_t begun = thread_cpu_ns();
@@ -226,10 +226,10 @@ Status Runner::run_row(Job& job, Task& task, int64_t row, WorkMemory& memory, bo
       continue;
     }
     for (const NativeOp& op : std::get<NativeStage>(plan_->stages[stage]).ops) {
-      const int64_t begun = monotonic_ns();  // the CPU clock would cost more than many an operator
+      const int64_t op_begun = monotonic_ns();  // the CPU clock would cost more than many an operator
       Status status = op.op->apply(record, context);
       if (!status.ok()) return std::move(status).with_operator(op.name);
-      op.counters->add(1, 0, 0, monotonic_ns() - begun);
+      op.counters->add(1, 0, 0, monotonic_ns() - op_begun);
     }
   }
   FOREBAY_RETURN_IF_ERROR(write_row(job, row, record, memory));
@@ -304,7 +304,7 @@ void Runner::take_error(BatchJob& batch, int64_t row, Status status, Outcome& ou
         break;
       }
       ++job.attempt;
-      job.id = plan_->selection->id_at(itinerary_->stand_in(batch.step().at.epoch, job.plan.position, job.attempt));
+      job.id = plan_->selection->id_at(itinerary_->stand_in(batch.step().at.epoch, batch.position(row), job.attempt));
       outcome.again = true;
       break;
   }

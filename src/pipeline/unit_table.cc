@@ -1,12 +1,20 @@
 #include "pipeline/unit_table.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
+
+#include "base/part_search.h"
 
 namespace forebay {
 
 bool UnitBlock::ready() const {
   return std::all_of(units.begin(), units.end(), [](const auto& unit) { return unit->ready(); });
+}
+
+bool UnitBlock::has_bad_rows() const {
+  return std::any_of(units.begin(), units.end(),
+                     [](const auto& unit) { return unit->state == Unit::State::kBad || unit->rows->bad_rows; });
 }
 
 UnitTable::UnitTable(std::shared_ptr<const Order> order, std::vector<int64_t> begins)
@@ -98,8 +106,7 @@ void UnitTable::clear(Freed& freed) {
 }
 
 RowPlace UnitTable::place(const UnitBlock& block, int64_t id) {
-  const auto after = std::upper_bound(block.begins.begin(), block.begins.end(), id);
-  const auto index = static_cast<size_t>(after - block.begins.begin() - 1);
+  const size_t index = part_holding(std::span<const int64_t>(block.begins), id, [](int64_t begin) { return begin; });
   return {block.units[index].get(), id - block.begins[index]};
 }
 

@@ -64,6 +64,7 @@ struct UnitBlock {
 
   int64_t last_position() const { return range.first + range.step * (range.count - 1); }
   bool ready() const;
+  bool has_bad_rows() const;  ///< once it is ready
 };
 using UnitBlockPtr = std::shared_ptr<UnitBlock>;
 

@@ -3,9 +3,11 @@
 #include <cassert>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <utility>
 
+#include "base/part_search.h"
 #include "plan/order.h"
 #include "plan/permutation.h"
 
@@ -21,7 +23,8 @@ using Starts = std::vector<int64_t>;  // where each chunk begins, and at the end
 
 // The chunk that holds `row`. There are no empty ones.
 int64_t chunk_holding(const Starts& starts, int64_t row) {
-  return std::upper_bound(starts.begin(), starts.end(), row) - starts.begin() - 1;
+  const std::span<const int64_t> begins(starts.data(), starts.size() - 1);
+  return static_cast<int64_t>(part_holding(begins, row, [](int64_t begin) { return begin; }));
 }
 
 // An epoch's line. A chunk's place in the row of chunks is its turn.
@@ -36,13 +39,10 @@ struct Line {
 
   int64_t size() const { return static_cast<int64_t>(turns.size()) - 1; }
   const Turn& operator[](int64_t turn) const { return turns[static_cast<size_t>(turn)]; }
-  // The turn in [first, last) that holds `place`.
-  int64_t turn_holding(int64_t place, int64_t first, int64_t last) const {
-    const auto after = std::upper_bound(turns.begin() + first, turns.begin() + last, place,
-                                        [](int64_t row, const Turn& turn) { return row < turn.begin; });
-    return after - turns.begin() - 1;
+  int64_t turn_holding(int64_t place) const {
+    const std::span<const Turn> real(turns.data(), turns.size() - 1);
+    return static_cast<int64_t>(part_holding(real, place, [](const Turn& turn) { return turn.begin; }));
   }
-  int64_t turn_holding(int64_t place) const { return turn_holding(place, 0, size()); }
 };
 
 // Up to `block` turns of one lane; `begin` and `end` are places.
@@ -53,8 +53,18 @@ struct Block {
 
   int64_t size() const { return end - begin; }
   int64_t id_at(const Line& line, int64_t place) const {
-    const int64_t mixed = begin + rows.at(place - begin);
-    return mixed + line[line.turn_holding(mixed, first_turn, last_turn)].to_id;
+    int64_t id = 0;
+    ids_at(line, place, {&id, 1});
+    return id;
+  }
+  // Of the places from `place` on. First all through the permutation, then all to ids: neither loop waits for its own results.
+  void ids_at(const Line& line, int64_t place, std::span<int64_t> ids) const {
+    const Permutation mixed = rows;  // apart from what is written, so that it stays in registers
+    const int64_t from = begin;
+    for (size_t i = 0; i < ids.size(); ++i) ids[i] = from + mixed.at(place - from + static_cast<int64_t>(i));
+    const std::span<const Line::Turn> turns(&line[first_turn], static_cast<size_t>(last_turn - first_turn));
+    for (int64_t& id : ids)
+      id += turns[part_holding(turns, id, [](const Line::Turn& turn) { return turn.begin; })].to_id;
   }
 };
 
@@ -111,14 +121,20 @@ class BlockwiseOrder final : public Order {
   }
 
  private:
-  // Row by row through one lane, so that each block is looked up once.
+  // Through one lane, so that each block is looked up once.
   void lane_ids(const Line& line, int64_t begin, int64_t first, std::span<int64_t> ids) const {
     const int64_t lane = (begin + first) % lanes_;
+    const auto step = static_cast<size_t>(lanes_);
     int64_t place = lane_begin(lane) + (begin + first) / lanes_;
     Block block = block_holding(line, lane, place);
-    for (auto i = static_cast<size_t>(first); i < ids.size(); i += static_cast<size_t>(lanes_), ++place) {
+    std::array<int64_t, 256> some;
+    for (auto i = static_cast<size_t>(first); i < ids.size();) {
       if (place == block.end) block = block_holding(line, lane, place);
-      ids[i] = block.id_at(line, place);
+      const size_t left = (ids.size() - i + step - 1) / step;
+      const size_t count = std::min({some.size(), left, static_cast<size_t>(block.end - place)});
+      block.ids_at(line, place, {some.data(), count});
+      for (size_t j = 0; j < count; ++j, i += step) ids[i] = some[j];
+      place += static_cast<int64_t>(count);
     }
   }
 
