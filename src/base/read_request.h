@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "forebay/buffer.h"
 #include "forebay/status.h"
 
 namespace forebay {
@@ -18,6 +19,8 @@ struct ReadRequest {
   /// Where the size is not known: memory that the reader has set aside. A larger object is kOutOfBudget, with its size as
   /// `bytes_needed()`, before any memory is taken.
   std::optional<uint64_t> set_aside_bytes = {};
+  /// Memory to read to, where the caller has some of its own: what comes back is its beginning. A store may as well ignore it.
+  Buffer into = {};
 };
 
 }  // namespace forebay

@@ -69,11 +69,14 @@ void BatchJob::forget_values(int64_t row) {
   if (!extras_.empty()) extras_[index].clear();
 }
 
+void BatchJob::forget_all_values() {
+  if (!keeps_values()) return;
+  for (size_t row = 0; row < rows_.size(); ++row) forget_values(static_cast<int64_t>(row));
+}
+
 void BatchJob::clear_values() {
-  for (size_t row = 0; row < rows_.size(); ++row) {
-    forget_values(static_cast<int64_t>(row));
-    rows_[row].skipped = false;
-  }
+  forget_all_values();
+  for (RowJob& row : rows_) row.skipped = false;
   errors.clear();
   fatal = Status();
 }
@@ -121,6 +124,7 @@ std::vector<RowBytes> BatchJob::kept_lists(size_t output) const {
 
 std::vector<BatchJob::LooseField> BatchJob::loose_fields() const {
   std::vector<LooseField> fields;
+  if (!keeps_values()) return fields;
   std::vector<size_t> kept;
   for (size_t row = 0; row < rows_.size(); ++row) {
     if (!rows_[row].skipped) kept.push_back(row);
@@ -177,7 +181,7 @@ Result<Batch> BatchJob::assemble(BufferPool& pool) {
   if (batch.ok()) {
     close_up();
     // They are in the batch now; keeping them would hold their bytes twice.
-    for (size_t row = 0; row < rows_.size(); ++row) forget_values(static_cast<int64_t>(row));
+    forget_all_values();
   } else {
     pool.release_charge(charged_ - before);
     charged_ = before;

@@ -60,6 +60,7 @@ class BatchJob {
   void point_to(size_t output, int64_t row, RowBytes bytes) { lists_[output][static_cast<size_t>(row)] = bytes; }
   /// Where they were; the caller may copy them elsewhere and point there.
   RowBytes pointed_to(size_t output, int64_t row) const { return lists_[output][static_cast<size_t>(row)]; }
+  bool keeps_values() const { return !unsized_.empty() || !extras_.empty(); }
   uint64_t loose_bytes(int64_t row) const;
   /// Nothing of this row is kept.
   void forget_values(int64_t row);
@@ -91,6 +92,7 @@ class BatchJob {
     Field announced;
     std::vector<const Value*> values;
   };
+  void forget_all_values();
   std::vector<LooseField> loose_fields() const;
   Result<Batch> build(BufferPool& pool);
   void close_up();

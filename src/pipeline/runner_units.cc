@@ -18,6 +18,20 @@ uint64_t rounded(uint64_t bytes) {
   return (bytes + step - 1) / step * step;
 }
 
+// Of the rows, and of all of `memory` if any of them lie there.
+uint64_t held_bytes(const Columns& rows, const Buffer& memory) {
+  uint64_t apart = 0;
+  bool shared = false;
+  for (const ColumnValues& column : rows.values) {
+    for (const Buffer* part : {&column.values, &column.offsets}) {
+      const bool there = memory.owner() && part->owner() == memory.owner();
+      shared |= there;
+      if (!there) apart += part->size();
+    }
+  }
+  return apart + (shared ? memory.size() : 0);
+}
+
 uint64_t bytes_of(const std::vector<ReadRequest>& requests) {
   uint64_t bytes = 0;
   for (const ReadRequest& request : requests)
@@ -345,8 +359,9 @@ Runner::Step Runner::decode_unit(const std::shared_ptr<Unit>& unit, const JobPtr
   const bool as_it_is = unit->cached && plan.caches_packed();
   const uint64_t stored = unit->read_later ? bytes_of(unit->requests) : 0;
   const uint64_t working = std::max(as_it_is ? 0 : decoded + stored, unit->needs);
-  const uint64_t packed = as_it_is || side_by_side == 0 ? 0 : rounded(side_by_side);
-  const uint64_t apart = decoded > side_by_side || packed == 0 ? decoded - (packed > 0 ? side_by_side : 0) : 0;
+  const uint64_t together = as_it_is ? stored : side_by_side;  // in the unit's own memory
+  const uint64_t packed = together == 0 ? 0 : rounded(together);
+  const uint64_t apart = decoded - std::min(decoded, together);
   if (!unit_memory(*unit, packed, job, block)) return Step::kNoBytes;
   bool charged = charge_for_unit(Use::kUnits, apart, job, block);
   if (charged && !charge_for_unit(Use::kWorking, working, job, block)) {
@@ -401,7 +416,9 @@ Result<std::shared_ptr<const Columns>> Runner::make_unit(const Unit& unit, WorkM
   std::vector<Buffer> stored = unit.stored;
   for (size_t i = 0; i < unit.requests.size() && unit.read_later; ++i) {
     const int64_t begun = thread_cpu_ns();
-    std::optional<Result<Buffer>> read = unit.store->read_now(unit.requests[i]);
+    ReadRequest request = unit.requests[i];
+    if (unit.cached && plan.caches_packed()) request.into = unit.memory;
+    std::optional<Result<Buffer>> read = unit.store->read_now(request);
     *cold = !read;
     if (!read) return cancelled("not in the page cache");
     if (!read->ok()) return read->status();
@@ -433,9 +450,7 @@ void Runner::after_decoding(Unit& unit, Result<std::shared_ptr<const Columns>> m
     return;
   }
   if (!unit.cached) ++decoded_[static_cast<size_t>(unit.number)];
-  const bool packed =
-      unit.memory.owner() && !(*made)->values.empty() && (*made)->values.front().values.owner() == unit.memory.owner();
-  const uint64_t bytes = (*made)->nbytes() + (packed ? unit.memory.size() - (*made)->values.front().values.size() : 0);
+  const uint64_t bytes = held_bytes(**made, unit.memory);
   unit.memory = Buffer();
   if (bytes > unit.row_bytes) budget_->charge_existing(Use::kUnits, bytes - unit.row_bytes);
   if (bytes < unit.row_bytes) budget_->release(Use::kUnits, unit.row_bytes - bytes);

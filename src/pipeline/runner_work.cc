@@ -359,7 +359,7 @@ void Runner::after_work(const JobPtr& job, Task& task, Outcome outcome, Actions&
 bool Runner::hold_values(Job& job, Task& task, uint64_t* needs_bytes) {
   BatchJob& batch = job.batch;
   uint64_t kept = 0;
-  for (int64_t i = task.begin; i < task.end; ++i) kept += batch.loose_bytes(row_of(job, i));
+  for (int64_t i = task.begin; batch.keeps_values() && i < task.end; ++i) kept += batch.loose_bytes(row_of(job, i));
   kept += task.copied.size();
   if (kept > task.charged) {
     const uint64_t more = kept - task.charged, granted = std::min(more, task.granted);

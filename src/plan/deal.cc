@@ -29,6 +29,7 @@ class DealByLane final : public Deal {
   explicit DealByLane(int64_t lanes) : lanes_(lanes) {}
 
   void slots(const GlobalBatch& batch, int64_t rank, std::vector<int64_t>* out) const override {
+    if (lanes_ == 1 || batch.world_size == 1) return deal_by_count()->slots(batch, rank, out);
     const Run run = run_of(batch.slots, batch.world_size, rank);
     const int64_t end = run.begin + run.length;
     out->clear();

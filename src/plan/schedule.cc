@@ -52,7 +52,7 @@ Row Schedule::row(const GlobalBatch& batch, int64_t slot) const {
   if (slot < batch.samples) return {batch.position + slot, 0, false};
   // By the end of the epoch each position has been used once, so its first repeat is occurrence 1.
   const int64_t repeat = slot - batch.samples;
-  return {repeat % options_.epoch_size, 1 + repeat / options_.epoch_size, true};
+  return {repeat % options_.epoch_size, static_cast<int32_t>(1 + repeat / options_.epoch_size), true};
 }
 
 void Schedule::rows(int64_t position, int64_t rank, std::vector<Row>* out) const {

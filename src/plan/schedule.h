@@ -32,7 +32,7 @@ struct ScheduleOptions {
 /// position was used before in the epoch, so a repeat has random numbers of its own.
 struct Row {
   int64_t position = 0;
-  int64_t occurrence = 0;
+  int32_t occurrence = 0;
   bool padding = false;  ///< a repeat, not counted as delivered
   friend bool operator==(const Row&, const Row&) = default;
 };

@@ -107,11 +107,18 @@ Result<FileDescriptor> open_regular(const std::string& path, uint64_t* size) {
   return file;
 }
 
+namespace {
+Result<Buffer> memory_for(const ReadRequest& request, uint64_t bytes, ReadBuffers& buffers) {
+  if (request.into.size() >= bytes && bytes > 0) return request.into.slice(0, bytes);
+  return buffers.acquire(bytes);
+}
+}  // namespace
+
 Result<Buffer> read_file(const std::string& path, const ReadRequest& request, ReadBuffers& buffers) {
   uint64_t size = 0;
   FOREBAY_ASSIGN(const FileDescriptor file, open_regular(path, &size));
   FOREBAY_ASSIGN(const ByteRange range, resolve_range(request, size));
-  FOREBAY_ASSIGN(Buffer buffer, buffers.acquire(range.length));
+  FOREBAY_ASSIGN(Buffer buffer, memory_for(request, range.length, buffers));
   size_t done = 0;
   while (done < buffer.size()) {
     const ssize_t got = ::pread(file.get(), buffer.data() + done, std::min(buffer.size() - done, kMaxReadBytes),
@@ -157,7 +164,7 @@ std::optional<Result<Buffer>> CachedReader::read(const std::string& path, const 
   if (!size.ok()) return size.status();
   const auto range = resolve_range(request, *size);
   if (!range.ok()) return range.status();
-  auto buffer = buffers.acquire(range->length);
+  auto buffer = memory_for(request, range->length, buffers);
   if (!buffer.ok()) return buffer.status();
   size_t done = 0;
   while (done < buffer->size()) {
