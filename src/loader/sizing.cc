@@ -131,6 +131,11 @@ Result<RunnerOptions> size_units(const ExecutionPlan& plan, const SizingInput& i
   const uint64_t limit = usable_memory() / 4 / static_cast<uint64_t>(input.local_ranks);
   const uint64_t wanted = needed + busy + (needed + busy < kModest ? std::min(second, kModest - needed - busy) : 0);
   options.memory = input.memory.value_or(std::max(std::min(wanted, limit), std::min(needed, limit)));
+  // What is fetched ahead leaves the room in which it is decoded ahead: stored bytes alone would keep nobody from waiting.
+  const uint64_t held = mixed + options.window_bytes;
+  const uint64_t beside = options.memory > held ? options.memory - held : 0;
+  const uint64_t to_decode = second + threads * largest;
+  options.ahead_bytes = std::max(beside > to_decode ? beside - to_decode : 0, beside / 3);
   if (options.memory >= needed) return options;
   return out_of_budget(
       fmt::format("memory={} is too little to mix block={} row groups in {} lane{}: {} bytes are needed ({} for {} row "

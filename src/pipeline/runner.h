@@ -245,6 +245,7 @@ class Runner : public std::enable_shared_from_this<Runner> {
   void unit_failed(Unit& unit, Status status);
   bool unit_memory(Unit& unit, uint64_t bytes, const JobPtr& job, const UnitBlock& block);
   bool leaves_room(uint64_t bytes) const;
+  bool may_fetch_ahead(uint64_t bytes) const;
   bool may_take_from_others(const JobPtr& job, const UnitBlock& block) const;
   bool charge_for_unit(Use use, uint64_t bytes, const JobPtr& job, const UnitBlock& block);
   bool drop_other_units(const UnitBlock* needed);

@@ -212,6 +212,12 @@ bool Runner::leaves_room(uint64_t bytes) const {
   return now.used + bytes + (reserve > held ? reserve - held : 0) <= now.capacity;
 }
 
+// One unit always, or those that are larger than what is set aside would never be.
+bool Runner::may_fetch_ahead(uint64_t bytes) const {
+  const uint64_t fetched = budget_->snapshot().by_use[static_cast<size_t>(Use::kFetched)];
+  return fetched == 0 || fetched + bytes <= options_.ahead_bytes;
+}
+
 bool Runner::may_take_from_others(const JobPtr& job, const UnitBlock& block) const {
   return job->blocks[job->tasks[job->first].block].get() == &block;
 }
@@ -288,6 +294,7 @@ Runner::Step Runner::start_unit(const std::shared_ptr<Unit>& unit, const JobPtr&
     }
     if (reads_in_flight_ >= request_limit_) return Step::kNoSlot;
     const uint64_t bytes = bytes_of(unit->requests);
+    if (!job && !may_fetch_ahead(bytes)) return Step::kNoBytes;
     if (!charge_for_unit(Use::kFetched, bytes, job, block)) return Step::kNoBytes;
     unit->stored_bytes = bytes;
     unit->reads = std::make_shared<Unit::Reads>(Unit::Reads{0, bytes, false});
