@@ -70,8 +70,9 @@ void BatchJob::forget_values(int64_t row) {
 }
 
 void BatchJob::forget_all_values() {
-  if (!keeps_values()) return;
-  for (size_t row = 0; row < rows_.size(); ++row) forget_values(static_cast<int64_t>(row));
+  for (std::vector<RowBytes>& lists : lists_) std::fill(lists.begin(), lists.end(), RowBytes());
+  for (std::vector<Value>& values : loose_) std::generate(values.begin(), values.end(), [] { return Value(); });
+  for (Extras& extras : extras_) extras.clear();
 }
 
 void BatchJob::clear_values() {
@@ -102,9 +103,10 @@ uint64_t BatchJob::assembly_bytes() const {
     bytes += layout->value_bytes;
     if (layout->kind != BatchField::Kind::kDense) bytes += (field.values.size() + 1) * sizeof(int64_t);
   }
+  std::vector<RowBytes> kept;
   for (size_t i = 0; i < lists_.size(); ++i) {
     if (lists_[i].empty()) continue;
-    const std::vector<RowBytes> rows = kept_lists(i);
+    const std::span<const RowBytes> rows = kept_lists(i, kept);
     const Result<Collation> layout = plan_collation(plan_.outputs[i].field, rows);
     if (!layout.ok()) continue;
     bytes += layout->value_bytes;
@@ -113,13 +115,13 @@ uint64_t BatchJob::assembly_bytes() const {
   return bytes;
 }
 
-std::vector<RowBytes> BatchJob::kept_lists(size_t output) const {
-  std::vector<RowBytes> rows;
-  rows.reserve(rows_.size());
+std::span<const RowBytes> BatchJob::kept_lists(size_t output, std::vector<RowBytes>& kept) const {
+  if (std::none_of(rows_.begin(), rows_.end(), [](const RowJob& row) { return row.skipped; })) return lists_[output];
+  kept.clear();
   for (size_t row = 0; row < rows_.size(); ++row) {
-    if (!rows_[row].skipped) rows.push_back(lists_[output][row]);
+    if (!rows_[row].skipped) kept.push_back(lists_[output][row]);
   }
-  return rows;
+  return kept;
 }
 
 std::vector<BatchJob::LooseField> BatchJob::loose_fields() const {
@@ -242,7 +244,8 @@ Status BatchJob::collect(const std::string& name, const Field& announced, const 
 
 Status BatchJob::collect_lists(size_t output, BufferPool& pool, BatchField& out) {
   const Field& field = plan_.outputs[output].field;
-  const std::vector<RowBytes> rows = kept_lists(output);
+  std::vector<RowBytes> kept;
+  const std::span<const RowBytes> rows = kept_lists(output, kept);
   FOREBAY_ASSIGN(const Collation layout, plan_collation(field, rows));
   FOREBAY_ASSIGN(Buffer memory, acquire(pool, layout.value_bytes));
   Buffer offsets;

@@ -100,7 +100,7 @@ class BatchJob {
                  BatchField& out);
   Result<Buffer> acquire(BufferPool& pool, size_t bytes);
   Status collect_lists(size_t output, BufferPool& pool, BatchField& out);
-  std::vector<RowBytes> kept_lists(size_t output) const;
+  std::span<const RowBytes> kept_lists(size_t output, std::vector<RowBytes>& kept) const;
   Status add_extras(BufferPool& pool, Batch& batch);
 
   const ExecutionPlan& plan_;

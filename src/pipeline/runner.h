@@ -266,7 +266,7 @@ class Runner : public std::enable_shared_from_this<Runner> {
   void gather_packed(Job& job, const Task& task, const TaskRows& rows);
   void point_to_lists(Job& job, const Task& task, const TaskRows& rows);
   int64_t row_of(const Job& job, int64_t index) const;
-  RowPlace locate_row(BatchJob& batch, const UnitBlock& block, int64_t row, Outcome& outcome);
+  std::optional<RowPlace> locate_row(BatchJob& batch, const UnitBlock& block, int64_t row, Outcome& outcome);
   Result<Record> record_of_unit(const Job& job, const Task& task, int64_t id) const;
   Status copy_lists(Job& job, const Task& task, WorkMemory& memory, Buffer* copied);
 

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "pipeline/runner.h"
 
@@ -10,23 +12,30 @@ int64_t Runner::row_of(const Job& job, int64_t index) const {
   return job.rows_by_block.empty() ? index : job.rows_by_block[static_cast<size_t>(index)];
 }
 
-// Where the row's sample is, or that of its stand-in. A null unit: the row is left out.
-RowPlace Runner::locate_row(BatchJob& batch, const UnitBlock& block, int64_t row, Outcome& outcome) {
+namespace {
+
+// What is wrong with a row of a unit that is there.
+Status row_status(const Unit& unit, int64_t row) {
+  if (!unit.status.ok() || !unit.rows->bad_rows) return unit.status;
+  const auto bad = unit.rows->bad_rows->find(row);
+  return bad == unit.rows->bad_rows->end() ? Status() : bad->second;
+}
+
+}  // namespace
+
+// Where the row's sample is, or that of its stand-in. Nothing: the row is left out.
+std::optional<RowPlace> Runner::locate_row(BatchJob& batch, const UnitBlock& block, int64_t row, Outcome& outcome) {
   RowJob& job = batch.rows()[static_cast<size_t>(row)];
   while (!job.skipped && outcome.fatal.ok()) {
     const RowPlace place = UnitTable::place(block, job.id);
-    Status status = place.unit->status;
-    if (status.ok() && place.unit->rows->bad_rows) {
-      const auto bad = place.unit->rows->bad_rows->find(place.row);
-      if (bad != place.unit->rows->bad_rows->end()) status = bad->second;
-    }
+    Status status = row_status(*block.units[place.unit], place.row);
     if (status.ok()) return place;
     const int64_t attempt = job.attempt;
     take_error(batch, row, std::move(status), outcome);
     outcome.again = false;  // the stand-in is at hand
     if (job.attempt == attempt) break;
   }
-  return {};
+  return std::nullopt;
 }
 
 // Where the rows of a task are, in the order of its places. With bad rows in the block each is looked at by itself, as that may
@@ -45,9 +54,9 @@ Runner::TaskRows Runner::locate_rows(Job& job, const Task& task, Outcome& outcom
   }
   for (int64_t i = task.begin; i < task.end && outcome.fatal.ok(); ++i) {
     const int64_t row = row_of(job, i);
-    const RowPlace place = locate_row(job.batch, block, row, outcome);
-    if (place.unit == nullptr) continue;
-    rows.places.push_back(place);
+    const std::optional<RowPlace> place = locate_row(job.batch, block, row, outcome);
+    if (!place) continue;
+    rows.places.push_back(*place);
     rows.numbers.push_back(static_cast<uint32_t>(row));
   }
   return rows;
@@ -79,12 +88,12 @@ Runner::Outcome Runner::gather_rows(Job& job, Task& task, WorkMemory& memory) {
 void Runner::gather_packed(Job& job, const Task& task, const TaskRows& rows) {
   const PackedRows& packed = plan_->units->packed;
   if (packed.parts().empty()) return;
-  std::vector<const uint8_t*> pointers;
+  std::vector<const uint8_t*> firsts, pointers;
+  for (const auto& unit : job.blocks[task.block]->units)
+    firsts.push_back(unit->rows ? unit->rows->values.front().values.data() : nullptr);
   pointers.reserve(rows.places.size());
-  for (const RowPlace& place : rows.places) {
-    const uint8_t* first = place.unit->rows->values.front().values.data();
-    pointers.push_back(first + packed.stride() * static_cast<size_t>(place.row));
-  }
+  for (const RowPlace& place : rows.places)
+    pointers.push_back(firsts[place.unit] + packed.stride() * static_cast<size_t>(place.row));
   std::vector<uint8_t*> slots;
   slots.reserve(packed.parts().size());
   for (const PackedRows::Part& part : packed.parts())
@@ -94,17 +103,29 @@ void Runner::gather_packed(Job& job, const Task& task, const TaskRows& rows) {
 
 // Lists, bytes and texts stay where they are until the batch is put together.
 void Runner::point_to_lists(Job& job, const Task& task, const TaskRows& rows) {
+  constexpr size_t kAhead = 16;  // rows whose ends are on their way from memory
   const PackedRows& packed = plan_->units->packed;
+  struct Lists {
+    const uint8_t* values;
+    const int64_t* ends;
+  };
+  std::vector<Lists> lists;
   for (const PackedRows::Apart& apart : packed.apart()) {
     const Field& field = packed.schema()[apart.column];
     const size_t size = field.kind == FieldKind::kTensor ? dtype_size(field.dtype) : 1;
+    lists.clear();
+    for (const auto& unit : job.blocks[task.block]->units) {
+      const ColumnValues* column = unit->rows ? &unit->rows->values[apart.column] : nullptr;
+      lists.push_back(column ? Lists{column->values.data(), column->offset()} : Lists{});
+    }
     for (size_t i = 0; i < rows.places.size(); ++i) {
+      const RowPlace& place = rows.places[i];
+      const RowPlace& later = rows.places[std::min(i + kAhead, rows.places.size() - 1)];
+      __builtin_prefetch(lists[later.unit].ends + later.row);
       const int64_t row = rows.numbers.empty() ? task.begin + static_cast<int64_t>(i) : rows.numbers[i];
-      const ColumnValues& column = rows.places[i].unit->rows->values[apart.column];
-      const int64_t* ends = column.offset() + rows.places[i].row;
-      job.batch.point_to(
-          apart.field, row,
-          {column.values.data() + static_cast<size_t>(ends[0]) * size, static_cast<size_t>(ends[1] - ends[0]) * size});
+      const auto [values, ends] = lists[place.unit];
+      const auto begin = static_cast<size_t>(ends[place.row]), end = static_cast<size_t>(ends[place.row + 1]);
+      job.batch.point_to(apart.field, row, {values + begin * size, (end - begin) * size});
     }
   }
 }
@@ -132,14 +153,11 @@ Status Runner::copy_lists(Job& job, const Task& task, WorkMemory& memory, Buffer
 }
 
 Result<Record> Runner::record_of_unit(const Job& job, const Task& task, int64_t id) const {
-  const RowPlace place = UnitTable::place(*job.blocks[task.block], id);
-  if (!place.unit->status.ok()) return place.unit->status;
-  const Columns& rows = *place.unit->rows;
-  if (rows.bad_rows) {
-    const auto bad = rows.bad_rows->find(place.row);
-    if (bad != rows.bad_rows->end()) return bad->second;
-  }
-  return plan_->units->packed.row(rows, place.row);
+  const UnitBlock& block = *job.blocks[task.block];
+  const RowPlace place = UnitTable::place(block, id);
+  const Unit& unit = *block.units[place.unit];
+  FOREBAY_RETURN_IF_ERROR(row_status(unit, place.row));
+  return plan_->units->packed.row(*unit.rows, place.row);
 }
 
 }  // namespace forebay

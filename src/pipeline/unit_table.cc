@@ -107,7 +107,7 @@ void UnitTable::clear(Freed& freed) {
 
 RowPlace UnitTable::place(const UnitBlock& block, int64_t id) {
   const size_t index = part_holding(std::span<const int64_t>(block.begins), id, [](int64_t begin) { return begin; });
-  return {block.units[index].get(), id - block.begins[index]};
+  return {index, id - block.begins[index]};
 }
 
 }  // namespace forebay

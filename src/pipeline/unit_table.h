@@ -68,9 +68,9 @@ struct UnitBlock {
 };
 using UnitBlockPtr = std::shared_ptr<UnitBlock>;
 
-/// Where a row is: unit and row inside it.
+/// Where a row is: which of its block's units, and row inside that.
 struct RowPlace {
-  const Unit* unit = nullptr;
+  size_t unit = 0;
   int64_t row = 0;
 };
 
