@@ -17,8 +17,9 @@ class Delivery:
         table = table_values.TABLES[job.table]
         self.job, self.columns = job, [column for column in table.columns if column.name in set(job.columns)]
         self.key = table.key
-        self.scalars = [column for column in self.columns if column.kind in DTYPES]
-        self.quick = [column.name for column in self.scalars if column.kind != "key"][1::20]
+        scalars = [column for column in self.columns if column.kind in DTYPES]
+        self.dtypes = {column.name: np.dtype(DTYPES[column.kind]) for column in scalars}
+        self.quick = [column.name for column in scalars if column.kind != "key"][1::20]
         self.array = getattr(loader, "array", lambda batch, name: batch[name])
         self.rows, self.epochs, self.wrong = 0, [], {}
         self._new_epoch()
@@ -47,12 +48,14 @@ class Delivery:
         self.at += len(ids)
         self.rows += len(ids)
         self.sizes.append(len(ids))
-        for column in self.scalars:
-            found = np.asarray(self.array(batch, column.name))
-            self.tell(f"batches with {column.name} as {found.dtype}", found.dtype != DTYPES[column.kind])
-            self.tell(f"batches with another number of values of {column.name} than of keys", len(found) != len(keys))
-            if column.name in self.sums:
-                self.sums[column.name] += table_values.weighted_sum(found, keys)
+        for name, dtype in self.dtypes.items():
+            found = np.asarray(self.array(batch, name))
+            if found.dtype != dtype:
+                self.tell(f"batches with {name} as {found.dtype}")
+            if len(found) != len(keys):
+                self.tell(f"batches with another number of values of {name} than of keys")
+            if name in self.sums:
+                self.sums[name] += table_values.weighted_sum(found, keys)
         return keys
 
     def prove(self, batch):
