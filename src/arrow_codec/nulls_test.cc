@@ -102,13 +102,27 @@ void expect_refused(const std::shared_ptr<arrow::DataType>& type, const std::str
   EXPECT_NE(opened.status().message().find(says), std::string::npos) << opened.status().message();
 }
 
-TEST(Nulls, ThatTheColumnCannotHoldAreRefusedWhenTheTableIsOpened) {
-  expect_refused(arrow::uint8(), "[1]", null_value(int64_t{-1}),
-                 "null=-1: the value does not fit the column 'c', which is uint8");
-  expect_refused(arrow::int8(), "[1]", null_value(int64_t{128}), "null=128");
-  expect_refused(arrow::int32(), "[1]", null_value(0.5), "null=0.5");
-  expect_refused(arrow::boolean(), "[true]", null_value(int64_t{2}), "null=2");
-  expect_refused(arrow::float32(), "[1]", null_value(1e300), "does not fit");
+void expect_field_refused(const std::shared_ptr<arrow::DataType>& type, const std::string& json,
+                          const NullPolicy& nulls, const std::string& says) {
+  const auto good = from_json(arrow::float64(), "[null]");
+  const auto opened = open_table(arrow_codecs().parquet(),
+                                 as_parquet(*table_of({{"c", from_json(type, json)}, {"good", good}})), nulls);
+  ASSERT_TRUE(opened.ok()) << opened.status().to_string();
+  EXPECT_EQ((*opened)->field_status(0).code(), Code::kInvalidArgument);
+  EXPECT_NE((*opened)->field_status(0).message().find(says), std::string::npos);
+  EXPECT_TRUE((*opened)->field_status(1).ok());
+}
+
+TEST(Nulls, ThatAColumnCannotHoldKeepOnlyThatColumnFromBeingRead) {
+  expect_field_refused(arrow::uint8(), "[1]", null_value(int64_t{-1}),
+                       "null=-1: the value does not fit the column 'c', which is uint8");
+  expect_field_refused(arrow::int8(), "[1]", null_value(int64_t{128}), "null=128");
+  expect_field_refused(arrow::int32(), "[1]", null_value(0.5), "null=0.5");
+  expect_field_refused(arrow::boolean(), "[true]", null_value(int64_t{2}), "null=2");
+  expect_field_refused(arrow::float32(), "[1]", null_value(1e300), "does not fit");
+}
+
+TEST(Nulls, OfOneColumnThatItCannotHoldAreRefusedWhenTheTableIsOpened) {
   NullPolicy own = null_value(int64_t{0});
   own.by_column = {{"c", std::string("text")}};
   expect_refused(arrow::int32(), "[1]", own, "another kind");

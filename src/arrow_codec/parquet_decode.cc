@@ -26,7 +26,11 @@ constexpr uint64_t kPageBytes = uint64_t{2} << 20;  // most pages are smaller; l
 constexpr uint64_t kSuspicious = 64;
 constexpr uint64_t kHarmless = uint64_t{1} << 20;
 
-parquet::ReaderProperties reader_properties() { return parquet::ReaderProperties(&RecyclingPool::instance()); }
+parquet::ReaderProperties reader_properties() {
+  parquet::ReaderProperties properties(&RecyclingPool::instance());
+  properties.set_page_checksum_verification(true);  // of pages that have one
+  return properties;
+}
 
 std::unique_ptr<parquet::ParquetFileReader> open_reader(std::span<const TableFile::Piece> pieces, uint64_t file_size,
                                                         const std::shared_ptr<parquet::FileMetaData>& footer) {

@@ -28,9 +28,13 @@ constexpr const char* kLargeStrings = "large_string_map.brotli.parquet";
 
 std::shared_ptr<arrow::Table> arrow_reading(const std::string& file) {
   try {
-    auto reader = parquet::arrow::OpenFile(arrow::io::BufferReader::FromString(file), arrow::default_memory_pool());
-    if (!reader.ok()) return nullptr;
-    auto table = (*reader)->ReadTable();
+    parquet::ReaderProperties properties;
+    properties.set_page_checksum_verification(true);
+    parquet::arrow::FileReaderBuilder builder;
+    std::unique_ptr<parquet::arrow::FileReader> reader;
+    if (!builder.Open(arrow::io::BufferReader::FromString(file), properties).ok() || !builder.Build(&reader).ok())
+      return nullptr;
+    auto table = reader->ReadTable();
     return table.ok() ? *table : nullptr;
   } catch (const std::exception&) {
     return nullptr;
@@ -71,6 +75,19 @@ TEST(ParquetFiles, EveryReadableFileHasTheValuesThatArrowReads) {
     }
   }
   EXPECT_GE(readable, 70);
+}
+
+TEST(ParquetFiles, PagesWithAWrongChecksumAreCorrupt) {
+  FOREBAY_NEED_SHARED_DATA();
+  for (const char* name : {"datapage_v1-corrupt-checksum.parquet", "rle-dict-uncompressed-corrupt-checksum.parquet"}) {
+    SCOPED_TRACE(name);
+    const std::string file = read_file(shared_data() / "parquet/parquet-testing" / name);
+    const auto table = open_table(arrow_codecs().parquet(), file, mask_nulls());
+    ASSERT_TRUE(table.ok()) << table.status().to_string();
+    const Status status = decode_group(**table, file, 0).status();
+    EXPECT_EQ(status.code(), Code::kCorrupt);
+    EXPECT_NE(status.message().find("checksum"), std::string::npos) << status.message();
+  }
 }
 
 TEST(ParquetFiles, ARowIsBadWhereAnyOfItsValuesIsNull) {

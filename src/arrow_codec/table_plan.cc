@@ -167,9 +167,13 @@ Status choose_nulls(const NullPolicy& nulls, Leaf& leaf) {
   leaf.nulls.kind = NullPolicy::Kind::kError;
   if (!leaf.strings()) leaf.nulls.bytes.assign(dtype_size(leaf.dtype), '\0');
   if (nulls.kind != NullPolicy::Kind::kValue || (own == nullptr && !may_be_null(leaf))) return {};
-  FOREBAY_ASSIGN(std::optional<std::string> bytes, null_bytes(own != nullptr ? *own : nulls.value, leaf));
-  if (bytes) {
-    leaf.nulls = {NullPolicy::Kind::kValue, std::move(*bytes)};
+  Result<std::optional<std::string>> bytes = null_bytes(own != nullptr ? *own : nulls.value, leaf);
+  if (!bytes.ok()) {
+    leaf.status = bytes.status();
+    return own != nullptr ? bytes.status() : Status();
+  }
+  if (*bytes) {
+    leaf.nulls = {NullPolicy::Kind::kValue, std::move(**bytes)};
   } else if (own != nullptr) {
     return invalid_argument(
         fmt::format("null=: the value for the column '{}' is of another kind than the column, which is {}", leaf.name,

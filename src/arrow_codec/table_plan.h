@@ -47,6 +47,7 @@ struct Leaf {
   int lists = 0;               ///< on the way, the string itself included
   std::vector<bool> nullable;  ///< by level
   NullFill nulls;
+  Status status;  ///< the value for nulls of all columns does not fit this one, which matters if somebody wants it
 
   bool strings() const { return kind != FieldKind::kTensor; }
   int64_t elements() const { return shape.elements(); }
@@ -76,7 +77,7 @@ struct TablePlan {
 /// TableFile::time_type().
 std::optional<TableFile::TimeType> time_type(const TablePlan& plan, size_t field);
 
-/// InvalidArgument where a value for nulls does not fit its column; Unsupported where two columns come to one name.
+/// InvalidArgument where a column's own value for nulls does not fit it; Unsupported where two columns come to one name.
 Result<TablePlan> plan_table(const arrow::Schema& schema, const NullPolicy& nulls);
 
 /// How leaves of that type are kept: kind and dtype. Unsupported, with the reason, for those that are not.

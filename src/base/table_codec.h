@@ -45,6 +45,8 @@ class TableFile {
   virtual const Schema& schema() const = 0;
   /// Columns of the file that are no field, and why: "of type union, which has no place in a batch". Naming one is Unsupported.
   virtual std::vector<std::pair<std::string, std::string>> unmapped() const { return {}; }
+  /// Why a field cannot be given under the null policy of open(): InvalidArgument where the value for nulls does not fit it.
+  virtual Status field_status(size_t /*field*/) const { return {}; }
   virtual int64_t groups() const = 0;
   virtual int64_t rows(int64_t group) const = 0;
   /// Byte ranges of the file that decode() needs for these fields (indices into schema()), ascending, apart, not yet joined.

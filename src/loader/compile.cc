@@ -166,6 +166,20 @@ Schema filter_answer() {
   return Schema({keep});
 }
 
+// Of a row, in fields of known shape.
+uint64_t fixed_bytes(const Schema& schema) {
+  uint64_t bytes = 0;
+  for (const Field& field : schema) bytes += field.fixed_shape() ? row_bytes(field) : 0;
+  return bytes;
+}
+
+int64_t fewest_rows(const UnitSource& source) {
+  int64_t fewest = source.size();
+  for (int64_t unit = 0; unit < source.units(); ++unit)
+    fewest = std::min(fewest, source.unit_begin(unit + 1) - source.unit_begin(unit));
+  return fewest;
+}
+
 constexpr uint32_t kPackedForm = 1;  // counts changes of how entries of tables are laid out
 
 class Compiler {
@@ -267,7 +281,8 @@ class Compiler {
         if (!input_.open_cache) continue;
         units_->cached_after = units_->ops.size();
         units_->cache_place = place_of(reduced, inference, i);
-        FOREBAY_ASSIGN(units_->cache, input_.open_cache(reduced.steps[i], units_->cache_place));
+        const uint64_t least = fixed_bytes(inference.schemas[i]) * static_cast<uint64_t>(fewest_rows(*units_->source));
+        FOREBAY_ASSIGN(units_->cache, input_.open_cache(reduced.steps[i], units_->cache_place, least));
         continue;
       }
       if (def == nullptr || !def->compile_columns) break;
@@ -286,7 +301,7 @@ class Compiler {
     stage.schema = inference.schemas[step];
     stage.place = place_of(reduced, inference, step);
     for (const Field& field : stage.schema) stage.from_source.push_back(untouched_field(field.name, reduced, step));
-    FOREBAY_ASSIGN(stage.cache, input_.open_cache(reduced.steps[step], stage.place));
+    FOREBAY_ASSIGN(stage.cache, input_.open_cache(reduced.steps[step], stage.place, fixed_bytes(stage.schema)));
     plan_->cache_stage = plan_->stages.size();
     plan_->stages.emplace_back(std::move(stage));
     return {};

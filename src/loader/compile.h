@@ -31,7 +31,9 @@ struct CompileInput {
   std::shared_ptr<const Selection> selection;
   uint64_t seed = 0;
   /// Opens the cache of the description's `.cache()` at `step`, for what is identified by `place`. Empty: nothing is kept.
-  std::function<Result<std::shared_ptr<EntryCache>>(size_t step, const Hash128& place)> open_cache = {};
+  /// An entry has `least_bytes` at least.
+  std::function<Result<std::shared_ptr<EntryCache>>(size_t step, const Hash128& place, uint64_t least_bytes)>
+      open_cache = {};
 };
 
 /// From what the user said to what the runner runs. Steps whose results nobody looks at are left out, and with them the reads

@@ -128,6 +128,7 @@ struct Loader::Impl {
   }
 
   Status select_samples();
+  void tell_of_versions(size_t step) const;
   Status prepare();
   Checkpoint checkpoint() const;
 };
@@ -161,6 +162,15 @@ Status Loader::Impl::select_samples() {
   return {};
 }
 
+// What has no version could never be found again: the cache at `step` stays empty, and without a word nobody would know why.
+void Loader::Impl::tell_of_versions(size_t step) const {
+  if (selection->size() == 0 || source->identity(selection->id_at(0))) return;
+  log_warning(fmt::format(
+      "{}: cache keeps nothing: '{}' has no version by which it could be told from other data; the run goes "
+      "on without it",
+      step, source->key(selection->id_at(0))));
+}
+
 Status Loader::Impl::prepare() {
   if (prepared) return {};
   FOREBAY_RETURN_IF_ERROR(usable());
@@ -176,8 +186,10 @@ Status Loader::Impl::prepare() {
                                  .last = last_policy(find_step(description(), "batch"))};
   FOREBAY_RETURN_IF_ERROR(schedule.check());
   CompileInput input{&description(), description().steps().size(), false, source, selection, options.seed};
-  input.open_cache = [this](size_t step, const Hash128& cached) -> Result<std::shared_ptr<EntryCache>> {
-    FOREBAY_ASSIGN(auto cache, open_step_cache(description().steps()[step], cached, description(), step));
+  input.open_cache = [this](size_t step, const Hash128& cached,
+                            uint64_t least_bytes) -> Result<std::shared_ptr<EntryCache>> {
+    tell_of_versions(step);
+    FOREBAY_ASSIGN(auto cache, open_step_cache(description(), step, cached, least_bytes));
     caches.push_back(cache);
     return std::shared_ptr<EntryCache>(std::move(cache));
   };

@@ -21,14 +21,17 @@ std::string text_of(const OpSpec& op, const char* name) {
 
 }  // namespace
 
-Result<std::shared_ptr<TieredCache>> open_step_cache(const OpSpec& op, const Hash128& place,
-                                                     const Description& description, size_t step) {
+Result<std::shared_ptr<TieredCache>> open_step_cache(const Description& description, size_t step, const Hash128& place,
+                                                     uint64_t least_bytes) {
+  const OpSpec& op = description.steps()[step];
+  const Compression compression = compression_from_name(text_of(op, "compression")).value_or(Compression::kNone);
   return open_cache({.ram_bytes = bytes_of(op, "ram", "2GiB"),
                      .disk_bytes = bytes_of(op, "disk", "50GiB"),
                      .dir = text_of(op, "dir"),
                      .place = place,
                      .description = place_description(description, step),
-                     .compression = compression_from_name(text_of(op, "compression")).value_or(Compression::kNone)});
+                     .compression = compression,
+                     .entry_bytes = compression == Compression::kNone ? least_bytes : 0});
 }
 
 }  // namespace forebay

@@ -151,7 +151,7 @@ BatchField collate(const Collation& plan, std::span<const RowBytes> rows, Buffer
   constexpr size_t kAhead = 16;  // rows of a table lie anywhere in memory
   for (size_t i = 0; i < rows.size(); ++i) {
     const RowBytes row = rows[i];
-    __builtin_prefetch(rows[std::min(i + kAhead, rows.size() - 1)].data());
+    __builtin_prefetch(rows[std::min(i + kAhead, rows.size() - 1)].data(), 0, 2);
     if (!row.empty()) std::memcpy(to, row.data(), row.size());
     if (offset == nullptr) {
       if (plan.pad) fill(plan.dtype, *plan.pad, to + row.size(), (plan.row_bytes - row.size()) / item);

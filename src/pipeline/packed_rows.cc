@@ -12,12 +12,12 @@ namespace forebay {
 namespace {
 
 constexpr size_t kCacheLine = 64;
-constexpr size_t kFirstCache = size_t{20} << 10;  // what fits the first cache beside other things
-constexpr size_t kSecondCache = size_t{64} << 10;
-constexpr size_t kMostAtOnce = 64;  // rows
+constexpr size_t kSecondCache = size_t{64} << 10;     // what fits it beside other things
+constexpr size_t kRowsTaken = 128, kRowsPacked = 64;  // at once, at most
 
+// To the second cache: more lines may be on their way there than to the first.
 void prefetch(const uint8_t* from, size_t bytes) {
-  for (size_t at = 0; at < bytes; at += kCacheLine) __builtin_prefetch(from + at);
+  for (size_t at = 0; at < bytes; at += kCacheLine) __builtin_prefetch(from + at, 0, 2);
 }
 
 // To memory that is not looked at soon: without reading it into the caches first, which would be a third of the traffic.
@@ -86,7 +86,7 @@ void gather_part(RowPointers rows, const PackedRows::Part& part, uint8_t* out, s
 // one between the parts: all at once, they would be more than a core can wait for, and hold up the loads that are needed now.
 void PackedRows::gather(RowPointers rows, std::span<uint8_t* const> slots, std::span<const uint32_t> places) const {
   if (parts_.empty()) return;
-  const size_t at_once = std::clamp<size_t>(kFirstCache / std::max<size_t>(stride_, 1), 1, kMostAtOnce);
+  const size_t at_once = std::clamp<size_t>(kSecondCache / std::max<size_t>(stride_, 1), 1, kRowsTaken);
   for (const uint8_t* row : rows.first(std::min(at_once, rows.size()))) prefetch(row, stride_);
   for (size_t at = 0; at < rows.size(); at += at_once) {
     const size_t here = std::min(at_once, rows.size() - at);
@@ -134,9 +134,9 @@ PackedRows::PackedRows(const Schema& schema) : schema_(schema) {
 // A few rows at a time are put together in the caches, then written in one go. A core follows fewer streams than a table has
 // columns, so what comes next of each is asked for.
 void PackedRows::put_together(const Columns& columns, uint8_t* out) const {
-  const bool in_caches = stride_ * kMostAtOnce <= kSecondCache;
-  const auto at_once = in_caches ? kMostAtOnce : std::max<size_t>(kSecondCache / stride_, 1);
-  Buffer staged = in_caches ? Buffer::allocate(kMostAtOnce * stride_) : Buffer();
+  const bool in_caches = stride_ * kRowsPacked <= kSecondCache;
+  const auto at_once = in_caches ? kRowsPacked : std::max<size_t>(kSecondCache / stride_, 1);
+  Buffer staged = in_caches ? Buffer::allocate(kRowsPacked * stride_) : Buffer();
   if (in_caches && padded_) std::memset(staged.data(), 0, staged.size());
   const auto rows = static_cast<size_t>(columns.rows);
   for (size_t row = 0; row < rows; row += at_once, out += at_once * stride_) {
@@ -158,7 +158,7 @@ Columns PackedRows::pack(const Columns& columns, Buffer memory) const {
   if (parts_.size() == 1) packed.values.push_back(columns.values[parts_.front().field]);
   if (parts_.size() > 1) {
     packed.values.push_back({memory.slice(0, packed_bytes(columns.rows)), {}});
-    if (padded_ && stride_ * kMostAtOnce > kSecondCache) std::memset(memory.data(), 0, packed_bytes(columns.rows));
+    if (padded_ && stride_ * kRowsPacked > kSecondCache) std::memset(memory.data(), 0, packed_bytes(columns.rows));
     put_together(columns, memory.data());
   }
   for (const Apart& apart : apart_) packed.values.push_back(columns.values[apart.field]);

@@ -121,7 +121,7 @@ void Runner::point_to_lists(Job& job, const Task& task, const TaskRows& rows) {
     for (size_t i = 0; i < rows.places.size(); ++i) {
       const RowPlace& place = rows.places[i];
       const RowPlace& later = rows.places[std::min(i + kAhead, rows.places.size() - 1)];
-      __builtin_prefetch(lists[later.unit].ends + later.row);
+      __builtin_prefetch(lists[later.unit].ends + later.row, 0, 2);
       const int64_t row = rows.numbers.empty() ? task.begin + static_cast<int64_t>(i) : rows.numbers[i];
       const auto [values, ends] = lists[place.unit];
       const auto begin = static_cast<size_t>(ends[place.row]), end = static_cast<size_t>(ends[place.row + 1]);

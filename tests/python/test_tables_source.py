@@ -178,6 +178,8 @@ def test_nulls_follow_the_policy(table):
     with fb.Loader(fb.parquet(file, ["small"]).batch(100), epochs=1, on_error="skip") as loader:
         assert column(loader, "small") == [value for value in small if value is not None]
     refused(fb.InvalidArgument, fb.parquet(file, ["small"], null={"small": 1000}), "small", "1000")
+    refused(fb.InvalidArgument, fb.parquet(file, ["small"], null=1000), "small", "1000")
+    assert read(fb.parquet(file, ["n"], null=1000), "n"), "which does not hold 1000 either, and is not asked to"
 
 
 def test_what_is_not_one_table_is_told_all_at_once(tmp_path):
@@ -283,6 +285,17 @@ def test_tables_in_memory_know_what_they_are():
     assert read(fb.arrow(table, filter=[("x", ">", 1)], null=fb.NULL_MASK), "x")[1] == [2, 3]
     refused(fb.Unsupported, fb.arrow(table, filter=[("x", ">", 1)]), "NULL_MASK")
     assert read(fb.arrow(table.rename_columns(["y"]), ["y"]).rename(y="z"), "z")[1] == [1, 2, 3]
+
+
+def test_what_has_no_version_is_not_cached_and_that_is_told(tmp_path, capfd):
+    pipeline = fb.arrow(pa.table({"x": [1, 2, 3]})).cache(dir=tmp_path, disk=0)
+    assert read(pipeline, "x")[1] == [1, 2, 3]
+    assert "1: cache keeps nothing: 'table in memory" in capfd.readouterr().err
+
+
+def test_a_cache_too_small_for_any_row_group_is_refused_with_the_numbers(table, tmp_path):
+    file = table / "kind=b" / "month=01" / "part.parquet"
+    refused(fb.InvalidArgument, fb.parquet(file, ["n"]).cache(dir=tmp_path, ram=64, disk=0), "ram=64 B", "one entry takes")
 
 
 def test_arrow_files_are_read_as_parquet_files_are(tmp_path):

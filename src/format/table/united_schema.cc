@@ -45,6 +45,7 @@ class Uniting {
     FOREBAY_RETURN_IF_ERROR(in_.columns ? pick_named() : pick_all());
     for (const std::string& name : in_.looked_at) FOREBAY_RETURN_IF_ERROR(look_at(name));
     for (size_t file = 0; file < in_.files.size(); ++file) lay_out(file);
+    if (!refused_.ok()) return refused_;
     if (!differences_.empty()) return told();
     return std::move(united_);
   }
@@ -165,7 +166,9 @@ class Uniting {
     const Schema& schema = in_.files[file]->schema();
     ColumnLayout layout;
     for (const TableColumn& column : united_.columns) {
-      layout.push_back(column.from == TableColumn::From::kFile ? find(file, column.field) : kNowhere);
+      const size_t at = column.from == TableColumn::From::kFile ? find(file, column.field) : kNowhere;
+      if (at != kNowhere && refused_.ok()) refused_ = in_.files[file]->field_status(at);
+      layout.push_back(at);
     }
     for (const Field& field : only_compared_) find(file, field);
     if (!in_.columns && file > 0) note_further(file, schema);
@@ -233,6 +236,7 @@ class Uniting {
   UnitedSchema united_;
   std::vector<Field> only_compared_;
   std::set<std::string> taken_, masks_;
+  Status refused_;  // the first field that cannot be given
   std::map<std::pair<std::string, std::string>, std::pair<size_t, size_t>> differences_;  // → first such file, how many
 };
 
