@@ -33,6 +33,7 @@ struct TableShape {
   Schema schema;
   std::vector<std::pair<std::string, std::string>> unmapped;
   std::vector<std::optional<TableFile::TimeType>> times;
+  std::vector<Status> statuses;  ///< TableFile::field_status()
 };
 
 /// The indices of a table's files. Those that were used last stay open, up to a budget; the others are opened again from their stored
