@@ -160,12 +160,12 @@ Status check_limits(const CacheOptions& options) {
     return invalid_argument(fmt::format("cache: ram={} is more than this machine has for it, {}; give less",
                                         format_byte_size(options.ram_bytes), format_byte_size(memory)));
   }
-  for (const auto& [name, budget] : {std::pair("ram", options.ram_bytes), std::pair("disk", options.disk_bytes)}) {
-    if (budget == 0 || budget >= options.entry_bytes) continue;
-    return invalid_argument(fmt::format("cache: {}={} is less than one entry takes, {}; give more, or 0 for none", name,
-                                        format_byte_size(budget), format_byte_size(options.entry_bytes)));
-  }
-  return {};
+  const bool in_memory = options.ram_bytes > options.disk_bytes;
+  const uint64_t larger = std::max(options.ram_bytes, options.disk_bytes);
+  if (larger == 0 || larger >= options.entry_bytes) return {};
+  return invalid_argument(fmt::format("cache: {}={} is less than one entry takes, {}; give more, or leave .cache() out",
+                                      in_memory ? "ram" : "disk", format_byte_size(larger),
+                                      format_byte_size(options.entry_bytes)));
 }
 
 Result<std::shared_ptr<Tiers>> make_tiers(const CacheOptions& options, const std::string& dir) {

@@ -20,7 +20,7 @@ struct CacheOptions {
   Hash128 place;                 ///< identity of the steps whose results are kept
   std::string description = {};  ///< of these steps, for people; without secrets
   Compression compression = Compression::kNone;
-  /// What one entry takes, where that is known: a budget below it is refused.
+  /// What any entry takes at least, where that is known: budgets that could keep none are refused.
   uint64_t entry_bytes = 0;
   KeepPolicy::NextUse next_use = nullptr;
 };

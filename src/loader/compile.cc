@@ -301,7 +301,11 @@ class Compiler {
     stage.schema = inference.schemas[step];
     stage.place = place_of(reduced, inference, step);
     for (const Field& field : stage.schema) stage.from_source.push_back(untouched_field(field.name, reduced, step));
-    FOREBAY_ASSIGN(stage.cache, input_.open_cache(reduced.steps[step], stage.place, fixed_bytes(stage.schema)));
+    Schema kept;  // what the source knows without reading is not
+    for (size_t i = 0; i < stage.schema.size(); ++i) {
+      if (!stage.from_source[i]) kept.push_back(stage.schema[i]);
+    }
+    FOREBAY_ASSIGN(stage.cache, input_.open_cache(reduced.steps[step], stage.place, fixed_bytes(kept)));
     plan_->cache_stage = plan_->stages.size();
     plan_->stages.emplace_back(std::move(stage));
     return {};

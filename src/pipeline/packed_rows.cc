@@ -56,27 +56,25 @@ void scatter_any(const uint8_t* from, size_t rows, size_t bytes, uint8_t* to, si
 }
 
 template <size_t kBytes>
-void gather(RowPointers rows, size_t offset, uint8_t* out) {
-  for (size_t i = 0; i < rows.size(); ++i) std::memcpy(out + i * kBytes, rows[i] + offset, kBytes);
+void gather(RowPointers rows, size_t offset, uint8_t* out, std::span<const uint32_t> places) {
+  if (places.empty()) {
+    for (size_t i = 0; i < rows.size(); ++i) std::memcpy(out + i * kBytes, rows[i] + offset, kBytes);
+  } else {
+    for (size_t i = 0; i < rows.size(); ++i) std::memcpy(out + places[i] * kBytes, rows[i] + offset, kBytes);
+  }
 }
 
 // One part of each row, to consecutive places or to those that are told.
 void gather_part(RowPointers rows, const PackedRows::Part& part, uint8_t* out, std::span<const uint32_t> places) {
   const auto [field, offset, bytes] = part;
-  if (!places.empty()) {
-    for (size_t i = 0; i < rows.size(); ++i) std::memcpy(out + places[i] * bytes, rows[i] + offset, bytes);
-    return;
-  }
   switch (bytes) {
-    case 1: return gather<1>(rows, offset, out);
-    case 2: return gather<2>(rows, offset, out);
-    case 4: return gather<4>(rows, offset, out);
-    case 8: return gather<8>(rows, offset, out);
+    case 1: return gather<1>(rows, offset, out, places);
+    case 2: return gather<2>(rows, offset, out, places);
+    case 4: return gather<4>(rows, offset, out, places);
+    case 8: return gather<8>(rows, offset, out, places);
     default:
-      for (const uint8_t* row : rows) {
-        std::memcpy(out, row + offset, bytes);
-        out += bytes;
-      }
+      for (size_t i = 0; i < rows.size(); ++i)
+        std::memcpy(out + (places.empty() ? i : places[i]) * bytes, rows[i] + offset, bytes);
   }
 }
 

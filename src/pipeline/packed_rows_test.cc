@@ -138,6 +138,18 @@ TEST(PackedRows, wide_rows_come_back_as_they_were) {
     const Record before = columns.row(row), after = packed.row(made, row);
     for (size_t i = 0; i < before.size(); ++i)
       ASSERT_EQ(std::memcmp(after[i].tensor.buffer.data(), before[i].tensor.buffer.data(), before[i].nbytes()), 0);
+    const uint8_t* end = made.values[0].values.data() + packed.stride() * static_cast<size_t>(row + 1);
+    EXPECT_EQ(end[-1] | end[-2] | end[-3], 0) << "behind the flag";
+  }
+  std::vector<const uint8_t*> pointers;
+  for (size_t i = 0; i < 150; ++i) pointers.push_back(made.values[0].values.data() + packed.stride() * (i * 7 % 150));
+  std::vector<uint8_t> wide(2800 * 150), flags(150);
+  std::vector<uint8_t*> slots;
+  for (const PackedRows::Part& part : packed.parts()) slots.push_back(part.field == 0 ? flags.data() : wide.data());
+  packed.gather(pointers, slots);
+  for (size_t i = 0; i < 150; ++i) {
+    EXPECT_EQ(flags[i], columns.values[0].values.data()[i * 7 % 150]);
+    ASSERT_EQ(std::memcmp(&wide[2800 * i], columns.values[1].values.data() + 2800 * (i * 7 % 150), 2800), 0);
   }
 }
 

@@ -59,6 +59,8 @@ Runner::TaskRows Runner::locate_rows(Job& job, const Task& task, Outcome& outcom
     rows.places.push_back(*place);
     rows.numbers.push_back(static_cast<uint32_t>(row));
   }
+  const bool all = rows.places.size() == static_cast<size_t>(task.end - task.begin);
+  if (all && job.rows_by_block.empty()) rows.numbers.clear();
   return rows;
 }
 

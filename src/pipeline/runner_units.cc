@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <new>
 #include <numeric>
 
@@ -15,6 +16,12 @@ constexpr uint64_t kAheadPriority = uint64_t{1} << 62;  // behind every batch
 // So that memory of one unit fits another whose rows are a few more or less.
 uint64_t rounded(uint64_t bytes) {
   const uint64_t step = bytes < (uint64_t{1} << 20) ? 64 : 64 * 1024;
+  return (bytes + step - 1) / step * step;
+}
+
+// The same where lists and texts make each unit another size: an eighth more at most.
+uint64_t widely_rounded(uint64_t bytes) {
+  const uint64_t step = std::max<uint64_t>(std::bit_floor(bytes) / 8, 64);
   return (bytes + step - 1) / step * step;
 }
 
@@ -192,10 +199,12 @@ void Runner::pump_ahead(Actions& actions) {
   }
 }
 
-// Memory for packed rows: what a unit has left lying, or else new.
+// Memory for packed rows, or for an entry of the cache: what a unit has left lying, or else new.
 bool Runner::unit_memory(Unit& unit, uint64_t bytes, const JobPtr& job, const UnitBlock& block) {
   while (bytes > 0 && !unit.memory.owner()) {
-    if (!job && !leaves_room(bytes) && !unit_pool_->has_idle(bytes)) return false;
+    // What lies there in other sizes would lie there until somebody is in need.
+    if (!job && !leaves_room(bytes) && !unit_pool_->has_idle(bytes) && !(unit_pool_->trim() && leaves_room(bytes)))
+      return false;
     if (std::optional<Buffer> memory = unit_pool_->acquire(bytes)) {
       unit.memory = std::move(*memory);
     } else if (!job || !may_take_from_others(job, block) || !make_room(job, &job->tasks[job->first], bytes)) {
@@ -266,6 +275,7 @@ Runner::Step Runner::start_unit(const std::shared_ptr<Unit>& unit, const JobPtr&
                                 Actions& actions) {
   const UnitPlan& plan = *plan_->units;
   if (unit->state == Unit::State::kAbsent) {
+    if (!job && !may_fetch_ahead(plan.source->unit_cost(unit->number).fetched_bytes)) return Step::kNoSlot;
     unit->cached = unit->read_later = false;
     unit->store = nullptr;
     unit->requests.clear();
@@ -294,7 +304,6 @@ Runner::Step Runner::start_unit(const std::shared_ptr<Unit>& unit, const JobPtr&
     }
     if (reads_in_flight_ >= request_limit_) return Step::kNoSlot;
     const uint64_t bytes = bytes_of(unit->requests);
-    if (!job && !may_fetch_ahead(bytes)) return Step::kNoBytes;
     if (!charge_for_unit(Use::kFetched, bytes, job, block)) return Step::kNoBytes;
     unit->stored_bytes = bytes;
     unit->reads = std::make_shared<Unit::Reads>(Unit::Reads{0, bytes, false});
@@ -362,12 +371,15 @@ Runner::Step Runner::decode_unit(const std::shared_ptr<Unit>& unit, const JobPtr
   const uint64_t decoded = source.unit_cost(unit->number).decoded_bytes;
   const size_t side_by_side =
       plan.packed.packed_bytes(source.unit_begin(unit->number + 1) - source.unit_begin(unit->number));
-  // An entry of the cache is used as it was read; otherwise columns are decoded and then packed, so they exist twice.
+  // An entry of the cache is used as it was read (unless it was compressed, and so is smaller than its rows); otherwise columns
+  // are decoded and then packed, so they exist twice.
   const bool as_it_is = unit->cached && plan.caches_packed();
   const uint64_t stored = unit->read_later ? bytes_of(unit->requests) : 0;
   const uint64_t working = std::max(as_it_is ? 0 : decoded + stored, unit->needs);
-  const uint64_t together = as_it_is ? stored : side_by_side;  // in the unit's own memory
-  const uint64_t packed = together == 0 ? 0 : rounded(together);
+  const uint64_t entry = stored >= side_by_side ? stored : 0;
+  const uint64_t together = as_it_is ? entry : side_by_side;  // in the unit's own memory
+  const bool sizes_differ = as_it_is && !plan.packed.apart().empty();
+  const uint64_t packed = together == 0 ? 0 : sizes_differ ? widely_rounded(together) : rounded(together);
   const uint64_t apart = decoded - std::min(decoded, together);
   if (!unit_memory(*unit, packed, job, block)) return Step::kNoBytes;
   bool charged = charge_for_unit(Use::kUnits, apart, job, block);

@@ -44,7 +44,7 @@ struct Unit {
   std::vector<Buffer> stored;                ///< what they gave
   uint64_t stored_bytes = 0, row_bytes = 0;  ///< charged for it
   uint64_t needs = 0;                        ///< working memory that decoding asked for beyond what it was given
-  Buffer memory;                             ///< kDecoding: for the packed rows
+  Buffer memory;                             ///< kDecoding: for the packed rows, or to read an entry to
   std::shared_ptr<const Columns> rows;
   Status status;
 

@@ -64,6 +64,25 @@ TEST(LocalStore, ReadsFreshlyWrittenFilesWithoutWaiting) {
   EXPECT_EQ(store->stats().immediate, 1u);
 }
 
+TEST(LocalStore, ReadsToTheMemoryThatIsGivenWhereItIsLargeEnough) {
+  ScratchFolder folder;
+  folder.write("x", std::string(100'000, 'x'));
+  const auto store = local_store(folder.path());
+  for (const size_t given : {size_t{0}, size_t{99'999}, size_t{100'000}, size_t{120'000}}) {
+    ReadRequest request = whole("x");
+    request.into = Buffer::allocate(given);
+    const auto there = [&](const Buffer& bytes) {
+      EXPECT_EQ(bytes.size(), 100'000u);
+      EXPECT_EQ(bytes.data()[99'999], 'x');
+      return bytes.data() == request.into.data();
+    };
+    EXPECT_EQ(there(read_wait(*store, request, {}).value()), given >= 100'000) << given;
+    if (const auto now = store->read_now(request)) {
+      EXPECT_EQ(there(now->value()), given >= 100'000) << given;
+    }
+  }
+}
+
 TEST(LocalStore, RefusesWhatIsNoRegularFile) {
   ScratchFolder folder;
   folder.write("dir/x", "1");
