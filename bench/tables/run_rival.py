@@ -90,10 +90,10 @@ def trained(stream, job, constructed_ns, result):
     """A trainer that waits for a batch, then is busy for `step_ms`, from its start through one epoch."""
     open(result + ".measuring", "w").close()
     delivery, busy, steps, first_ns, before = stream.delivery, 0.0, 0, None, cpu()
+    found = object()
     while (time.monotonic_ns() - constructed_ns) / 1e9 < job.limit_s:
         found = stream.batch()
         if found is None:
-            delivery.end_epoch()
             break
         first_ns = first_ns or time.monotonic_ns()
         delivery.touch(found)
@@ -104,6 +104,8 @@ def trained(stream, job, constructed_ns, result):
     over_ns = time.monotonic_ns()
     mine, machine = (new - old for new, old in zip(cpu(), before))
     open(result + ".measured", "w").close()
+    if found is None:
+        delivery.end_epoch()
     return {"seconds": (over_ns - constructed_ns) / 1e9, "cpu_s": mine, "others_cpu_s": max(0.0, machine - mine),
             "rows": delivery.rows, "steps": steps, "busy": busy / ((over_ns - constructed_ns) / 1e9),
             "busy_after_first": busy / ((over_ns - first_ns) / 1e9), "first_ns": first_ns}
