@@ -233,6 +233,7 @@ class Runner : public std::enable_shared_from_this<Runner> {
   void pump_units(Actions& actions);
   bool pump_block(const UnitBlock& block, const JobPtr& job, uint64_t order, Actions& actions);
   void pump_ahead(Actions& actions);
+  void look_up_unit(Unit& unit);
   Step start_unit(const std::shared_ptr<Unit>& unit, const JobPtr& job, const UnitBlock& block, Actions& actions);
   Step decode_unit(const std::shared_ptr<Unit>& unit, const JobPtr& job, const UnitBlock& block, uint64_t order,
                    Actions& actions);

@@ -149,6 +149,8 @@ void Runner::drop_unit(Unit& unit) {
   if (unit.stored_bytes > 0 && !reading) budget_->release(Use::kFetched, unit.stored_bytes);
   if (unit.row_bytes > 0) budget_->release(Use::kUnits, unit.row_bytes);
   unit.stored_bytes = unit.row_bytes = 0;
+  unit.looked_up = false;
+  unit.store = nullptr;
   unit.stored.clear();
   unit.requests.clear();
   unit.reads.reset();
@@ -270,29 +272,35 @@ bool Runner::drop_other_units(const UnitBlock* needed) {
   return dropped;
 }
 
-// Asks for the unit's stored bytes: of the cache, or else of the source.
+// Where its bytes are: in the cache, or else at the source. Once, however often it has to wait for a slot afterwards: a cache
+// counts how often it is asked.
+void Runner::look_up_unit(Unit& unit) {
+  if (std::exchange(unit.looked_up, true)) return;
+  const UnitPlan& plan = *plan_->units;
+  const std::optional<Hash128> entry = plan.entry(unit.number);
+  std::optional<EntryCache::Found> found = entry ? plan.cache->find(*entry) : std::nullopt;
+  unit.cached = found.has_value();
+  unit.read_later = false;
+  if (found) {
+    unit.rows = std::move(found->columns);
+    unit.store = found->store;
+    if (!unit.rows) unit.requests = {std::move(found->request)};
+  } else {
+    UnitSource::UnitFetch fetch = plan.source->unit_fetch(unit.number);
+    unit.store = fetch.store;
+    unit.requests = std::move(fetch.requests);
+  }
+  unit.stored.assign(unit.requests.size(), Buffer());
+  unit.asked = 0;
+}
+
+// Asks for the unit's stored bytes.
 Runner::Step Runner::start_unit(const std::shared_ptr<Unit>& unit, const JobPtr& job, const UnitBlock& block,
                                 Actions& actions) {
   const UnitPlan& plan = *plan_->units;
   if (unit->state == Unit::State::kAbsent) {
     if (!job && !may_fetch_ahead(plan.source->unit_cost(unit->number).fetched_bytes)) return Step::kNoSlot;
-    unit->cached = unit->read_later = false;
-    unit->store = nullptr;
-    unit->requests.clear();
-    const std::optional<Hash128> entry = plan.entry(unit->number);
-    std::optional<EntryCache::Found> found = entry ? plan.cache->find(*entry) : std::nullopt;
-    if (found) {
-      unit->cached = true;
-      unit->rows = std::move(found->columns);
-      unit->store = found->store;
-      if (!unit->rows) unit->requests = {std::move(found->request)};
-    } else {
-      UnitSource::UnitFetch fetch = plan.source->unit_fetch(unit->number);
-      unit->store = fetch.store;
-      unit->requests = std::move(fetch.requests);
-    }
-    unit->stored.assign(unit->requests.size(), Buffer());
-    unit->asked = 0;
+    look_up_unit(*unit);
     if (unit->rows && plan.caches_packed()) {
       unit->state = Unit::State::kReady;
       return Step::kMoved;

@@ -30,7 +30,8 @@ struct Unit {
   int wanted = 0;           ///< blocks that hold it
   bool given_up = false;    ///< kDecoding: what comes of it is not wanted
   bool read_later = false;  ///< kFetched: the compute thread reads it, from memory or the page cache
-  bool cached = false;      ///< what was fetched is an entry of the cache
+  bool looked_up = false;   ///< `store` and `requests` say where its bytes are
+  bool cached = false;      ///< they are those of an entry of the cache
   Store* store = nullptr;
   std::vector<ReadRequest> requests;
   size_t asked = 0;  ///< of the requests

@@ -207,6 +207,18 @@ def test_after_the_first_epoch_no_byte_of_the_table_is_read_again(bucket, faults
             assert faults.status()["counts"]["bytes_sent"] == opened
 
 
+def test_a_cache_is_asked_once_for_each_row_group_however_long_that_waits_for_a_slot(table, tmp_path):
+    pipeline = mixed(table, ram="1GiB", disk=0, dir=str(tmp_path))
+    options = {"requests": 1, "storage_options": {"imitate_latency_ms": "3"}}
+    with fb.Loader(pipeline, seed=7, **options) as loader:
+        fb.digest(loader)
+        fb.digest(loader)
+        stats = loader.stats()
+        # Beyond that: what was decoded for the edges of two lanes, or was dropped for want of memory and asked for again.
+        assert stats["caches"][0]["misses"] <= stats["units"]["decoded"] + 2
+        assert stats["caches"][0]["ram"]["hits"] >= stats["units"]["row_groups"] - 6
+
+
 def test_photographs_are_fetched_once_where_they_are_cached(photos, tmp_path):
     pictures = fb.images(photos).decode_image().resize(short_side=32).center_crop(24)
     rest = lambda pipeline: pipeline.random_flip().normalize(fb.IMAGENET).shuffle().batch(4)  # noqa: E731
