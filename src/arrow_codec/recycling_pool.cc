@@ -8,6 +8,8 @@
 #include <arrow/status.h>
 #include <fmt/format.h>
 
+#include "base/pages.h"
+
 namespace forebay {
 
 namespace {
@@ -47,6 +49,19 @@ size_t class_bytes(size_t size_class) {
 uint8_t* from_heap(size_t size) {
   const size_t rounded = std::max((size + kAlign - 1) / kAlign * kAlign, kAlign);
   return rounded < size ? nullptr : static_cast<uint8_t*>(std::aligned_alloc(kAlign, rounded));
+}
+
+// Freed by the heap, blocks this large would make it keep twice as much of everything in each of its arenas.
+constexpr size_t kMapped = size_t{1} << 20;
+
+uint8_t* new_block(size_t size_class) {
+  const size_t bytes = class_bytes(size_class);
+  return bytes >= kMapped ? map_pages(bytes) : from_heap(bytes);
+}
+void free_block(uint8_t* block, size_t size_class) {
+  const size_t bytes = class_bytes(size_class);
+  if (bytes >= kMapped) return unmap_pages(block, bytes);
+  std::free(block);
 }
 
 }  // namespace
@@ -92,10 +107,11 @@ void RecyclingPool::Free(uint8_t* block, int64_t size, int64_t /*alignment*/) {
   if (current != nullptr) current->give_back(static_cast<uint64_t>(size));
   allocated_.fetch_sub(size, std::memory_order_relaxed);
   const auto bytes = static_cast<size_t>(size);
-  if (!recycled(bytes) || !give_idle(block, class_of(bytes))) std::free(block);
+  if (!recycled(bytes)) return std::free(block);
+  if (!give_idle(block, class_of(bytes))) free_block(block, class_of(bytes));
 }
 
-// The lock is only tried: whoever does not get it asks the heap. So nobody waits, and a process that was forked while another
+// The lock is only tried: whoever does not get it asks the system. So nobody waits, and a process that was forked while another
 // thread held the lock goes on all the same.
 uint8_t* RecyclingPool::take_idle(size_t size_class) {
   {
@@ -109,7 +125,7 @@ uint8_t* RecyclingPool::take_idle(size_t size_class) {
       return block;
     }
   }
-  return from_heap(class_bytes(size_class));
+  return new_block(size_class);
 }
 
 bool RecyclingPool::give_idle(uint8_t* block, size_t size_class) {
@@ -128,7 +144,7 @@ void RecyclingPool::drop_oldest() {
   by_age_.pop_front();
   by_class_[oldest.size_class].pop_front();
   idle_.fetch_sub(class_bytes(oldest.size_class), std::memory_order_relaxed);
-  std::free(oldest.memory);
+  free_block(oldest.memory, oldest.size_class);
 }
 
 void RecyclingPool::keep_idle(uint64_t bytes) {

@@ -1,12 +1,12 @@
 #include "forebay/tensor.h"
 
-#include <sys/mman.h>
-
 #include <array>
 #include <cstdlib>
 #include <new>
 
 #include <fmt/format.h>
+
+#include "base/pages.h"
 
 namespace forebay {
 
@@ -64,12 +64,9 @@ std::string Shape::to_string() const {
 Buffer Buffer::allocate(size_t size) {
   constexpr size_t kAlign = 64, kMapped = size_t{4} << 20;
   if (size >= kMapped) {
-    // Straight from the system and back: the heap would keep such pieces for itself, in as many places as there are threads.
-    void* mapped = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (mapped == MAP_FAILED) throw std::bad_alloc();
-    madvise(mapped, size, MADV_HUGEPAGE);
-    return Buffer(static_cast<uint8_t*>(mapped), size,
-                  std::shared_ptr<void>(mapped, [size](void* p) { munmap(p, size); }));
+    uint8_t* pages = map_pages(size);
+    if (pages == nullptr) throw std::bad_alloc();
+    return Buffer(pages, size, std::shared_ptr<void>(pages, [size](void* p) { unmap_pages(p, size); }));
   }
   void* memory = std::aligned_alloc(kAlign, (size + kAlign) / kAlign * kAlign);
   if (memory == nullptr) throw std::bad_alloc();

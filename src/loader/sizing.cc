@@ -113,7 +113,7 @@ std::string what_fits(const UnitSizes& sizes, const SizingInput& input, uint64_t
 
 // A second set of units while the first is mixed, so that reading never waits for mixing, as far as that stays modest.
 Result<RunnerOptions> size_units(const ExecutionPlan& plan, const SizingInput& input, RunnerOptions options) {
-  constexpr uint64_t kModest = 384 * kMiB;
+  constexpr uint64_t kModest = 416 * kMiB;
   const UnitSizes sizes = unit_sizes(*plan.units->source);
   const auto threads = static_cast<uint64_t>(options.threads);
   const uint64_t largest = sizes.decoded.empty() ? 0 : sizes.decoded.front();

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "base/pages.h"
+
 namespace forebay {
 
 std::shared_ptr<ReadBuffers> ReadBuffers::make(uint64_t idle_capacity_bytes) {
@@ -12,9 +14,20 @@ std::shared_ptr<ReadBuffers> ReadBuffers::make(uint64_t idle_capacity_bytes) {
 }
 
 ReadBuffers::~ReadBuffers() {
-  for (const auto& blocks : idle_) {
-    for (const Idle& block : blocks) std::free(block.memory);
+  for (size_t size_class = 0; size_class < kClasses; ++size_class) {
+    for (const Idle& block : idle_[size_class]) free_block(block.memory, size_class);
   }
+}
+
+void* ReadBuffers::new_block(size_t size_class) {
+  const size_t bytes = class_bytes(size_class);
+  return bytes >= kMappedBlock ? map_pages(bytes) : std::aligned_alloc(64, bytes);
+}
+
+void ReadBuffers::free_block(void* memory, size_t size_class) {
+  const size_t bytes = class_bytes(size_class);
+  if (bytes >= kMappedBlock) return unmap_pages(memory, bytes);
+  std::free(memory);
 }
 
 size_t ReadBuffers::class_of(size_t size) {
@@ -35,7 +48,7 @@ Result<Buffer> ReadBuffers::acquire(size_t size) {
   }
   const size_t size_class = class_of(size);
   void* memory = take(size_class);
-  if (memory == nullptr) memory = std::aligned_alloc(64, class_bytes(size_class));
+  if (memory == nullptr) memory = new_block(size_class);
   if (memory == nullptr) return out_of_budget(fmt::format("no memory for a read of {} bytes", size), size);
   std::shared_ptr<void> owner(
       memory, [buffers = shared_from_this(), size_class](void* block) { buffers->give_back(block, size_class); });
@@ -54,19 +67,19 @@ void* ReadBuffers::take(size_t size_class) {
 
 void ReadBuffers::give_back(void* memory, size_t size_class) {
   const size_t bytes = class_bytes(size_class);
-  if (bytes > capacity_) return std::free(memory);
+  if (bytes > capacity_) return free_block(memory, size_class);
   std::unique_lock lock(mutex_);
   idle_[size_class].push_back({memory, releases_++});
   idle_bytes_ += bytes;
   while (idle_bytes_ > capacity_) {
-    void* oldest = drop_oldest();
+    const auto [oldest, its_class] = drop_oldest();
     lock.unlock();  // giving pages back to the system can take long
-    std::free(oldest);
+    free_block(oldest, its_class);
     lock.lock();
   }
 }
 
-void* ReadBuffers::drop_oldest() {
+std::pair<void*, size_t> ReadBuffers::drop_oldest() {
   size_t oldest = kClasses;
   for (size_t c = 0; c < kClasses; ++c) {
     if (idle_[c].empty()) continue;
@@ -76,7 +89,7 @@ void* ReadBuffers::drop_oldest() {
   void* memory = blocks.front().memory;
   blocks.erase(blocks.begin());
   idle_bytes_ -= class_bytes(oldest);
-  return memory;
+  return {memory, oldest};
 }
 
 uint64_t ReadBuffers::idle_bytes() const {
