@@ -8,7 +8,7 @@
 #include <arrow/status.h>
 #include <fmt/format.h>
 
-#include "base/pages.h"
+#include "base/blocks.h"
 
 namespace forebay {
 
@@ -49,19 +49,6 @@ size_t class_bytes(size_t size_class) {
 uint8_t* from_heap(size_t size) {
   const size_t rounded = std::max((size + kAlign - 1) / kAlign * kAlign, kAlign);
   return rounded < size ? nullptr : static_cast<uint8_t*>(std::aligned_alloc(kAlign, rounded));
-}
-
-// Freed by the heap, blocks this large would make it keep twice as much of everything in each of its arenas.
-constexpr size_t kMapped = size_t{1} << 20;
-
-uint8_t* new_block(size_t size_class) {
-  const size_t bytes = class_bytes(size_class);
-  return bytes >= kMapped ? map_pages(bytes) : from_heap(bytes);
-}
-void free_block(uint8_t* block, size_t size_class) {
-  const size_t bytes = class_bytes(size_class);
-  if (bytes >= kMapped) return unmap_pages(block, bytes);
-  std::free(block);
 }
 
 }  // namespace
@@ -108,7 +95,7 @@ void RecyclingPool::Free(uint8_t* block, int64_t size, int64_t /*alignment*/) {
   allocated_.fetch_sub(size, std::memory_order_relaxed);
   const auto bytes = static_cast<size_t>(size);
   if (!recycled(bytes)) return std::free(block);
-  if (!give_idle(block, class_of(bytes))) free_block(block, class_of(bytes));
+  if (!give_idle(block, class_of(bytes))) free_block(block, class_bytes(class_of(bytes)));
 }
 
 // The lock is only tried: whoever does not get it asks the system. So nobody waits, and a process that was forked while another
@@ -125,7 +112,7 @@ uint8_t* RecyclingPool::take_idle(size_t size_class) {
       return block;
     }
   }
-  return new_block(size_class);
+  return allocate_block(class_bytes(size_class));
 }
 
 bool RecyclingPool::give_idle(uint8_t* block, size_t size_class) {
@@ -144,7 +131,7 @@ void RecyclingPool::drop_oldest() {
   by_age_.pop_front();
   by_class_[oldest.size_class].pop_front();
   idle_.fetch_sub(class_bytes(oldest.size_class), std::memory_order_relaxed);
-  free_block(oldest.memory, oldest.size_class);
+  free_block(oldest.memory, class_bytes(oldest.size_class));
 }
 
 void RecyclingPool::keep_idle(uint64_t bytes) {

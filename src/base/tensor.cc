@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "base/pages.h"
+#include "base/blocks.h"
 
 namespace forebay {
 
@@ -62,11 +62,11 @@ std::string Shape::to_string() const {
 }
 
 Buffer Buffer::allocate(size_t size) {
-  constexpr size_t kAlign = 64, kMapped = size_t{4} << 20;
-  if (size >= kMapped) {
-    uint8_t* pages = map_pages(size);
-    if (pages == nullptr) throw std::bad_alloc();
-    return Buffer(pages, size, std::shared_ptr<void>(pages, [size](void* p) { unmap_pages(p, size); }));
+  constexpr size_t kAlign = 64, kLarge = size_t{4} << 20;  // smaller ones come too often to pay for fresh pages
+  if (size >= kLarge) {
+    uint8_t* block = allocate_block(size);
+    if (block == nullptr) throw std::bad_alloc();
+    return Buffer(block, size, std::shared_ptr<void>(block, [size](void* p) { free_block(p, size); }));
   }
   void* memory = std::aligned_alloc(kAlign, (size + kAlign) / kAlign * kAlign);
   if (memory == nullptr) throw std::bad_alloc();

@@ -1,46 +1,19 @@
 #include "runtime/buffer_pool.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <new>
 
+#include "base/blocks.h"
 #include "runtime/fork_guard.h"
 
 namespace forebay {
 
 namespace {
 
-constexpr size_t kHugePage = size_t{2} << 20;
-constexpr size_t kAlign = 64;
-
-uint8_t* map_block(size_t size) {
-  if (size < kHugePage) {
-    void* memory = std::aligned_alloc(kAlign, (size + kAlign) / kAlign * kAlign);
-    if (memory == nullptr) throw std::bad_alloc();
-    return static_cast<uint8_t*>(memory);
-  }
-  // Over-map and trim so that the block starts on a huge page: one fault then fills 2 MiB.
-  const size_t mapped = size + kHugePage;
-  void* raw = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (raw == MAP_FAILED) throw std::bad_alloc();
-  auto* begin = static_cast<uint8_t*>(raw);
-  auto* aligned =
-      reinterpret_cast<uint8_t*>((reinterpret_cast<uintptr_t>(begin) + kHugePage - 1) / kHugePage * kHugePage);
-  if (aligned > begin) munmap(begin, static_cast<size_t>(aligned - begin));
-  uint8_t* end = aligned + (size + 4095) / 4096 * 4096;
-  if (end < begin + mapped) munmap(end, static_cast<size_t>(begin + mapped - end));
-  madvise(aligned, size, MADV_HUGEPAGE);
-  return aligned;
-}
-
-void unmap_block(uint8_t* data, size_t size) {
-  if (size < kHugePage) {
-    std::free(data);
-  } else {
-    munmap(data, size);
-  }
+uint8_t* new_block(size_t size) {
+  uint8_t* block = allocate_block(size);
+  if (block == nullptr) throw std::bad_alloc();
+  return block;
 }
 
 }  // namespace
@@ -65,7 +38,7 @@ std::optional<Buffer> BufferPool::acquire(size_t size) {
     return wrap(*idle);
   }
   if (!budget_->try_charge(use_, size)) return std::nullopt;
-  return wrap({map_block(size), size});
+  return wrap({new_block(size), size});
 }
 
 Buffer BufferPool::take_reserved(size_t size) {
@@ -73,7 +46,7 @@ Buffer BufferPool::take_reserved(size_t size) {
     budget_->release(Use::kPool, size);
     return wrap(*idle);
   }
-  return wrap({map_block(size), size});
+  return wrap({new_block(size), size});
 }
 
 bool BufferPool::has_idle(size_t size) const {
@@ -88,7 +61,7 @@ bool BufferPool::trim() {
     blocks.swap(idle_);
   }
   for (const Block& block : blocks) {
-    unmap_block(block.data, block.size);
+    free_block(block.data, block.size);
     budget_->release(Use::kPool, block.size);
   }
   return !blocks.empty();
@@ -109,7 +82,7 @@ Buffer BufferPool::wrap(Block block) {
 
 void BufferPool::give_back(Block block) {
   // In the child of a fork the lock may be held by a thread that does not exist here.
-  if (process_generation() != generation_) return unmap_block(block.data, block.size);
+  if (process_generation() != generation_) return free_block(block.data, block.size);
   {
     std::lock_guard lock(mutex_);
     if (!closed_ && budget_->try_charge(Use::kPool, block.size)) {
@@ -120,7 +93,7 @@ void BufferPool::give_back(Block block) {
       budget_->release(Use::kPool, block.size);
     }
   }
-  unmap_block(block.data, block.size);
+  free_block(block.data, block.size);
 }
 
 }  // namespace forebay

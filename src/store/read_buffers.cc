@@ -1,11 +1,10 @@
 #include "store/read_buffers.h"
 
 #include <bit>
-#include <cstdlib>
 
 #include <fmt/format.h>
 
-#include "base/pages.h"
+#include "base/blocks.h"
 
 namespace forebay {
 
@@ -15,19 +14,8 @@ std::shared_ptr<ReadBuffers> ReadBuffers::make(uint64_t idle_capacity_bytes) {
 
 ReadBuffers::~ReadBuffers() {
   for (size_t size_class = 0; size_class < kClasses; ++size_class) {
-    for (const Idle& block : idle_[size_class]) free_block(block.memory, size_class);
+    for (const Idle& block : idle_[size_class]) free_block(block.memory, class_bytes(size_class));
   }
-}
-
-void* ReadBuffers::new_block(size_t size_class) {
-  const size_t bytes = class_bytes(size_class);
-  return bytes >= kMappedBlock ? map_pages(bytes) : std::aligned_alloc(64, bytes);
-}
-
-void ReadBuffers::free_block(void* memory, size_t size_class) {
-  const size_t bytes = class_bytes(size_class);
-  if (bytes >= kMappedBlock) return unmap_pages(memory, bytes);
-  std::free(memory);
 }
 
 size_t ReadBuffers::class_of(size_t size) {
@@ -48,7 +36,7 @@ Result<Buffer> ReadBuffers::acquire(size_t size) {
   }
   const size_t size_class = class_of(size);
   void* memory = take(size_class);
-  if (memory == nullptr) memory = new_block(size_class);
+  if (memory == nullptr) memory = allocate_block(class_bytes(size_class));
   if (memory == nullptr) return out_of_budget(fmt::format("no memory for a read of {} bytes", size), size);
   std::shared_ptr<void> owner(
       memory, [buffers = shared_from_this(), size_class](void* block) { buffers->give_back(block, size_class); });
@@ -67,14 +55,14 @@ void* ReadBuffers::take(size_t size_class) {
 
 void ReadBuffers::give_back(void* memory, size_t size_class) {
   const size_t bytes = class_bytes(size_class);
-  if (bytes > capacity_) return free_block(memory, size_class);
+  if (bytes > capacity_) return free_block(memory, bytes);
   std::unique_lock lock(mutex_);
   idle_[size_class].push_back({memory, releases_++});
   idle_bytes_ += bytes;
   while (idle_bytes_ > capacity_) {
     const auto [oldest, its_class] = drop_oldest();
     lock.unlock();  // giving pages back to the system can take long
-    free_block(oldest, its_class);
+    free_block(oldest, class_bytes(its_class));
     lock.lock();
   }
 }

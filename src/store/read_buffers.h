@@ -37,7 +37,6 @@ class ReadBuffers : public std::enable_shared_from_this<ReadBuffers> {
     void* memory;
     uint64_t released_at;
   };
-  static constexpr size_t kMappedBlock = size_t{1} << 20;  ///< these do not come from the heap
   static constexpr size_t kStepsPerOctave = 4;
   static constexpr size_t kClasses = 28 * kStepsPerOctave;
 
@@ -47,8 +46,6 @@ class ReadBuffers : public std::enable_shared_from_this<ReadBuffers> {
   void* take(size_t size_class);
   void give_back(void* memory, size_t size_class);
   std::pair<void*, size_t> drop_oldest();  ///< memory and class
-  static void* new_block(size_t size_class);
-  static void free_block(void* memory, size_t size_class);
 
   const uint64_t capacity_;
   mutable std::mutex mutex_;

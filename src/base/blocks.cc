@@ -1,0 +1,48 @@
+#include "base/blocks.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+namespace forebay {
+
+namespace {
+
+constexpr size_t kAlign = 64, kMapped = size_t{1} << 20, kHugePage = size_t{2} << 20;
+
+uint8_t* map(size_t bytes) {
+  void* pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return pages == MAP_FAILED ? nullptr : static_cast<uint8_t*>(pages);
+}
+
+// Over-maps and trims so that the block starts on a huge page: one fault then fills 2 MiB.
+uint8_t* map_huge(size_t bytes) {
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const size_t mapped = bytes + kHugePage;
+  uint8_t* const begin = map(mapped);
+  if (begin == nullptr) return nullptr;
+  auto* aligned =
+      reinterpret_cast<uint8_t*>((reinterpret_cast<uintptr_t>(begin) + kHugePage - 1) / kHugePage * kHugePage);
+  if (aligned > begin) munmap(begin, static_cast<size_t>(aligned - begin));
+  uint8_t* const end = aligned + (bytes + page - 1) / page * page;
+  uint8_t* const mapped_end = begin + (mapped + page - 1) / page * page;
+  if (end < mapped_end) munmap(end, static_cast<size_t>(mapped_end - end));
+  madvise(aligned, bytes, MADV_HUGEPAGE);
+  return aligned;
+}
+
+}  // namespace
+
+uint8_t* allocate_block(size_t bytes) {
+  if (bytes >= kHugePage) return map_huge(bytes);
+  if (bytes >= kMapped) return map(bytes);
+  return static_cast<uint8_t*>(std::aligned_alloc(kAlign, (bytes + kAlign) / kAlign * kAlign));
+}
+
+void free_block(void* block, size_t bytes) {
+  if (bytes < kMapped) return std::free(block);
+  munmap(block, bytes);
+}
+
+}  // namespace forebay
