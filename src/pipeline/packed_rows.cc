@@ -135,8 +135,9 @@ void PackedRows::put_together(const Columns& columns, uint8_t* out) const {
   const bool in_caches = stride_ * kRowsPacked <= kSecondCache;
   const auto at_once = in_caches ? kRowsPacked : std::max<size_t>(kSecondCache / stride_, 1);
   Buffer staged = in_caches ? Buffer::allocate(kRowsPacked * stride_) : Buffer();
-  if (in_caches && padded_) std::memset(staged.data(), 0, staged.size());
   const auto rows = static_cast<size_t>(columns.rows);
+  // Entries of caches have no chance bytes between their values.
+  if (padded_) std::memset(in_caches ? staged.data() : out, 0, in_caches ? staged.size() : rows * stride_);
   for (size_t row = 0; row < rows; row += at_once, out += at_once * stride_) {
     const size_t here = std::min(at_once, rows - row), next = std::min(at_once, rows - row - here);
     for (const Part& part : parts_) {
@@ -156,7 +157,6 @@ Columns PackedRows::pack(const Columns& columns, Buffer memory) const {
   if (parts_.size() == 1) packed.values.push_back(columns.values[parts_.front().field]);
   if (parts_.size() > 1) {
     packed.values.push_back({memory.slice(0, packed_bytes(columns.rows)), {}});
-    if (padded_ && stride_ * kRowsPacked > kSecondCache) std::memset(memory.data(), 0, packed_bytes(columns.rows));
     put_together(columns, memory.data());
   }
   for (const Apart& apart : apart_) packed.values.push_back(columns.values[apart.field]);
