@@ -19,11 +19,15 @@ BATCH = 64
 WAIT_S = 0.1
 RUN_LIMIT_S = 600
 
-# case -> (what it is called, data set, workers, epochs: the last is timed)
+# case -> (what it is called, data set, workers, epochs: the last is timed, what only ours is told)
 CASES = {
-    "photos-0": ("photographs, 0 workers", "photos", 0, 2),
-    "photos-2": ("photographs, 2 workers", "photos", 2, 2),
-    "waiting-2": ("100 ms a read, 2 workers, from cold", "waiting", 2, 1),
+    "photos-0": ("photographs, 0 workers", "photos", 0, 2, {}),
+    "photos-2": ("photographs, 2 workers", "photos", 2, 2, {}),
+    "photos-2-threads": ("photographs, 2 workers, thread_safe", "photos", 2, 2, {"thread_safe": True}),
+    "cheap-0": ("items that cost nothing, 0 workers", "cheap", 0, 2, {}),
+    "cheap-2": ("items that cost nothing, 2 workers", "cheap", 2, 2, {}),
+    "stream-2": ("iterable, 2 workers that start anew each epoch, 5 epochs", "stream", 2, 5, {}),
+    "waiting-2": ("100 ms a read, 2 workers, from cold, thread_safe", "waiting", 2, 1, {"thread_safe": True}),
 }
 LOADERS = ("torch", "forebay")
 
@@ -68,25 +72,64 @@ def waiting(count):
     return Waiting()
 
 
+def cheap(count):
+    import torch
+    from torch.utils.data import Dataset
+
+    class Cheap(Dataset):
+        def __len__(self):
+            return count
+
+        def __getitem__(self, index):
+            return torch.full((3, 8, 8), float(index)), index
+
+    return Cheap()
+
+
+def stream(count):
+    import torch
+    from torch.utils.data import IterableDataset, get_worker_info
+
+    class Stream(IterableDataset):
+        """Small, so that what is timed is the start of workers."""
+
+        def __iter__(self):
+            info = get_worker_info()
+            return iter([(torch.full((3, 8, 8), float(i)), i) for i in range(info.id, count, info.num_workers)])
+
+    return Stream()
+
+
+def data_set(kind, config):
+    if kind == "photos":
+        return photos(photo_set.read_list(config["list"]))
+    return {"waiting": waiting, "cheap": cheap, "stream": stream}[kind](
+        {"waiting": config["reads"], "cheap": 20_000, "stream": 4 * BATCH}[kind])
+
+
 def one_run(config):
     """One loader in this process: what it delivered and how long the last epoch took."""
     import torch
 
-    _, kind, workers, epochs = CASES[config["case"]]
-    rows = photos(photo_set.read_list(config["list"])) if kind == "photos" else waiting(config["reads"])
+    _, kind, workers, epochs, told = CASES[config["case"]]
+    rows = data_set(kind, config)
     if config["loader"] == "forebay":
         from forebay.torch import DataLoader
     else:
         from torch.utils.data import DataLoader
-    loader = DataLoader(rows, batch_size=BATCH, shuffle=True, num_workers=workers, persistent_workers=workers > 0,
-                        generator=torch.Generator().manual_seed(7))
+    options = told if config["loader"] == "forebay" else {}
+    if kind != "stream":
+        options = {"shuffle": True, "persistent_workers": workers > 0, **options}
+    loader = DataLoader(rows, batch_size=BATCH, num_workers=workers, generator=torch.Generator().manual_seed(7), **options)
     for epoch in range(epochs):
-        order, pixels, samples = hashlib.sha256(), hashlib.sha256(), 0
-        cpu_s, began_s = process_tree.cpu_seconds(os.getpid()), time.perf_counter()
+        order, pixels = hashlib.sha256(), hashlib.sha256()
+        if kind != "stream" or epoch == 0:  # of a stream, all epochs
+            cpu_s, began_s = process_tree.cpu_seconds(os.getpid()), time.perf_counter()
+            samples = 0
         for images, numbers in loader:
             samples += len(numbers)
             order.update(numbers.numpy().tobytes())
-            stride = 1 if epoch < epochs - 1 or kind == "waiting" else 32  # the timed epoch only touches
+            stride = 32 if epoch == epochs - 1 and kind == "photos" else 1  # the timed epoch only touches
             pixels.update(images[:, :, ::stride, ::stride].contiguous().numpy().tobytes())
             proof = pixels.hexdigest() if stride == 1 else proof  # noqa: F821: of every pixel of the epoch before
         seconds = time.perf_counter() - began_s
@@ -138,9 +181,11 @@ def main():
         return
     cases = options.cases
     os.makedirs(options.work, exist_ok=True)
-    paths = photo_set.originals(options.shared, options.work, options.photos)
-    options.list = photo_set.write_list(paths, os.path.join(options.work, f"originals-{len(paths)}.tsv"))
-    photo_set.warm(paths)
+    options.list = ""
+    if any(CASES[case][1] == "photos" for case in cases):
+        paths = photo_set.originals(options.shared, options.work, options.photos)
+        options.list = photo_set.write_list(paths, os.path.join(options.work, f"originals-{len(paths)}.tsv"))
+        photo_set.warm(paths)
     records = {case: {loader: [] for loader in LOADERS} for case in cases}
     for number in range(options.rounds):
         for case in cases:

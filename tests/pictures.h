@@ -2,12 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "codec/jpeg_test_encoder.h"
@@ -69,6 +71,12 @@ inline int64_t entries_of(const char* folder) {
   return std::distance(begin, std::filesystem::directory_iterator());
 }
 inline int64_t thread_count() { return entries_of("/proc/self/task"); }
+
+/// Whether a count comes to a number within a minute: a joined thread is counted by the kernel for a moment longer.
+inline bool soon(int64_t (*count)(), int64_t number) {
+  for (int i = 0; i < 6000 && count() != number; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  return count() == number;
+}
 inline int64_t descriptor_count() { return entries_of("/proc/self/fd"); }
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

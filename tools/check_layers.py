@@ -133,33 +133,45 @@ def find_cycle(graph):
 
 
 def include_graph(root):
-    """File → files of this project that it includes; tests left out, for nobody includes them."""
+    """File → files of this project that it includes."""
     graph = {}
     for top in (root / "src", root / "include"):
         for path in source_files(top):
-            if path.stem.endswith("_test"):
-                continue
             targets = (base / name for _, kind, name in includes_of(path) if kind == '"'
                        for base in (root / "src", root / "include"))
             graph[path] = {target for target in targets if target.is_file()}
     return graph
 
 
+def without_tests(graph):
+    """Nor the headers that only tests include."""
+    included = set().union(*graph.values()) if graph else set()
+    left = [path for path in graph if path not in included and not path.stem.endswith("_test")]
+    product = {}
+    while left:
+        path = left.pop()
+        if path not in product:
+            product[path] = graph.get(path, set())
+            left.extend(product[path])
+    return product
+
+
 def check_cycles(root):
     graph = include_graph(root)
-    modules = {}
-    for path, targets in graph.items():
-        folder = module_of(root, path)
-        modules.setdefault(folder, set()).update({module_of(root, t) for t in targets} - {folder})
-    for kind, cycle in (("files", find_cycle(graph)), ("folders", find_cycle(modules))):
+    folders = {}
+    for path, targets in without_tests(graph).items():
+        folder = folder_of(root, path)
+        folders.setdefault(folder, set()).update({folder_of(root, t) for t in targets} - {folder})
+    for kind, cycle in (("files", find_cycle(graph)), ("folders", find_cycle(folders))):
         if cycle:
             names = " -> ".join(str(n.relative_to(root)) if isinstance(n, Path) else n for n in cycle)
             yield root, 0, names, f"{kind} that include each other in a circle"
 
 
-def module_of(root, path):
+def folder_of(root, path):
+    """A module, or a folder in it."""
     parts = path.relative_to(root).parts
-    return PUBLIC_HEADERS.get(path.name, "base") if parts[0] == "include" else parts[1]
+    return PUBLIC_HEADERS.get(path.name, "base") if parts[0] == "include" else "/".join(parts[1:-1])
 
 
 def check_names(root):

@@ -21,8 +21,10 @@ struct BatchField {
   Kind kind = Kind::kDense;
   Tensor values;
   Tensor offsets;
+  /// Rows that are filled up to the longest of their batch: how many values are each row's own. Empty for all others.
+  std::vector<int64_t> lengths = {};
 
-  /// The bytes of row `i`: what the digest of an epoch is made of.
+  /// The bytes of row `i`, without what only its batch added: what the digest of an epoch is made of.
   std::span<const uint8_t> row(int64_t i) const;
 };
 

@@ -35,11 +35,4 @@ class Buffer {
   std::shared_ptr<void> owner_;
 };
 
-/// Where batches and cache entries get their memory: the heap today, pinned or shared memory later.
-class Allocator {
- public:
-  virtual ~Allocator() = default;
-  virtual Buffer allocate(size_t size) = 0;
-};
-
 }  // namespace forebay

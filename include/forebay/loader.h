@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <concepts>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -17,6 +18,18 @@ namespace forebay {
 
 enum class OnError : uint8_t { kRaise, kSkip, kReplace };
 
+/// How many different bad samples of an epoch are borne: a count (an integer), or a share of the data set (0.0 to 1.0).
+struct ErrorLimit {
+  template <std::integral T>
+    requires(!std::same_as<T, bool>)
+  ErrorLimit(T number) : count(static_cast<int64_t>(number)) {}
+  template <std::floating_point T>
+  ErrorLimit(T part) : share(static_cast<double>(part)) {}
+
+  int64_t count = 0;
+  std::optional<double> share;  ///< counts where it is there
+};
+
 struct LoaderOptions {
   uint64_t seed = 0;
   std::optional<int64_t> epochs = {};   ///< nothing is prefetched past the last one
@@ -26,7 +39,7 @@ struct LoaderOptions {
   std::optional<int> requests = {};     ///< storage requests in flight
   std::optional<uint64_t> memory = {};  ///< bytes for everything between storage and the user
   OnError on_error = OnError::kRaise;
-  std::optional<double> max_errors = {};  ///< a count (>= 1), or a share of the data set (< 1)
+  std::optional<ErrorLimit> max_errors = {};  ///< any number where not given
   std::map<std::string, std::string> storage_options = {};
   std::stop_token stop =
       {};  ///< ends open(), which may have a long listing to read; Loader::close() ends everything later
@@ -54,7 +67,7 @@ struct StepStats {
 };
 
 struct StoreStatsEntry {
-  std::string name;
+  std::string name;  ///< scheme and place: "s3://bucket/", "photos/"; "http" for a list of addresses
   uint64_t requests = 0, bytes = 0, errors = 0, in_flight = 0;
   uint64_t attempts = 0;    ///< requests as they went over the wire
   uint64_t retries = 0;     ///< attempts after one that failed
@@ -105,6 +118,8 @@ struct FieldDescription {
   std::string name;
   std::string type;
   std::vector<int64_t> shape;
+  /// What NumPy calls integers that are dates or times, "datetime64[us]" or "timedelta64[s]"; empty for all others.
+  std::string time = {};
 };
 
 /// One step of one rank.
@@ -140,7 +155,8 @@ class Loader {
   /// last batch) is forgotten.
   void begin_iteration();
 
-  /// The next batch; nothing at the end of an epoch (the call after that begins the next one) and after the last epoch.
+  /// The next batch; nothing at the end of an epoch (the call after that begins the next one) and after the last epoch. An epoch of
+  /// which nothing is to be had ends at once.
   Result<std::optional<Batch>> next();
   /// The same, but gives up after `timeout`: then `*timed_out` is true.
   Result<std::optional<Batch>> next_for(std::chrono::milliseconds timeout, bool* timed_out);
@@ -152,13 +168,15 @@ class Loader {
   int64_t size() const;
   /// What a rank of `world_size` gets in the first steps of an epoch, computed from the plan; any rank can ask it of any other.
   Result<EpochPlan> plan(int64_t epoch, int64_t rank, int64_t world_size, int64_t max_steps) const;
+  /// The data set without any step, as this loader opened it: loaders over what is built on it list and read no index again.
+  Pipeline opened() const;
   /// What the data set gives, before any step of the pipeline.
   std::vector<FieldDescription> source_fields() const;
   /// For tables: the ids at which row groups begin, and last the number of rows. Empty for other sources.
   std::vector<int64_t> row_groups() const;
   /// Epoch of the next batch.
   int64_t epoch() const;
-  /// No batches are left to give: `epochs` are over.
+  /// No batches are left to give: `epochs` are over, or there are none and no epoch has a batch.
   bool finished() const;
   Status set_epoch(int64_t epoch);
   int rank() const;

@@ -148,6 +148,7 @@ struct CacheStepOptions {
 };
 struct BatchOptions {
   std::string last = "partial";
+  Fields ragged = {};  ///< fields of user code whose rows differ in length: (values, offsets) in every batch
 };
 struct MapOptions {
   Fields fields = {};  ///< what the function gets and may change; all by default

@@ -79,8 +79,8 @@ class Pool:
         shared.monitor.start()
 
     def stop(self) -> list[str]:
-        """Waits for the threads of a closed source. Says what user code did not return in time."""
-        if os.getpid() != self._process:
+        """Waits for the threads of a closed source, once. Says what user code did not return in time."""
+        if os.getpid() != self._process or self._shared.over.is_set():
             return []  # threads do not live on in a forked child
         shared = self._shared
         shared.over.set()

@@ -38,10 +38,12 @@ def table_args(source: str, columns: Any, filter: Any, null: Any) -> dict[str, A
         args["filter"] = _filter(source, filter)
     if isinstance(null, NullMask):
         args["null"] = {"mask": True}
+    elif isinstance(null, dict) and not null:
+        pass  # no column has a value: the same as "error"
     elif isinstance(null, dict):
-        args["null"] = {"by_column": {name: _value(f"{source}: null of '{name}'", value) for name, value in null.items()}}
+        args["null"] = {"by_column": {name: _null(f"{source}: null of '{name}'", value) for name, value in null.items()}}
     elif not (isinstance(null, str) and null == "error"):
-        args["null"] = _value(f"{source}: null", null)
+        args["null"] = _null(f"{source}: null", null)
     return args
 
 
@@ -65,6 +67,10 @@ def _filter(source: str, filter: Any) -> Any:
     )
 
 
+def _null(what: str, value: Any) -> Any:
+    return {"bytes": bytes(value).hex()} if isinstance(value, (bytes, bytearray)) else _value(what, value)
+
+
 def _value(what: str, value: Any) -> Any:
     if isinstance(value, np.datetime64):
         return str(value)
@@ -74,6 +80,8 @@ def _value(what: str, value: Any) -> Any:
         return value.isoformat()
     if isinstance(value, float) and not math.isfinite(value):
         return {"float": "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"}
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise InvalidArgument(f"{what} is {value}; whole numbers here lie between -2**63 and 2**63 - 1")
     if isinstance(value, (bool, int, float, str)):
         return value
     raise InvalidArgument(f"{what} is of type {type(value).__name__}; give a bool, a number, a text or a date")

@@ -17,7 +17,11 @@ from . import _core
 from ._growth import Growth
 from ._pool import STUCK_AFTER_S, Pool, Slot, log, own_copy
 from ._processes.functions import InProcesses, LoaderProcesses
-from .errors import Cancelled, InvalidArgument, OutOfBudget, Unavailable, UserFailure
+from ._user_exceptions import can_leave_a_loop, is_of_sample, text_of, with_note
+from .errors import InvalidArgument, UserFailure
+
+
+MOST_AXES = 7  # of a field of one sample
 
 
 def function_name(function: Callable) -> str:
@@ -57,6 +61,8 @@ def to_field(name: object, value: Any) -> np.ndarray | str | bytes:
     if hasattr(value, "detach"):  # a torch tensor, perhaps one with gradients or on another device
         value = value.detach().cpu()
     array = np.asarray(value, order="C")
+    if array.ndim > MOST_AXES:
+        raise TypeError(f"the field '{name}' has {array.ndim} axes; {MOST_AXES} are the most: reshape it")
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         raise TypeError(
             f"the field '{name}' is {_describe(value, array)}; "
@@ -134,7 +140,7 @@ class _Calls:
         self.core = core
         self.functions = functions
         self.failures = _core.Failures()
-        self.exceptions: dict[int, BaseException] = {}
+        self.exceptions: dict[int, tuple[BaseException, str]] = {}  # with the note that is added when one is raised
         self.tokens = itertools.count()
 
     @property
@@ -166,12 +172,11 @@ class _Calls:
 
     def _fail(self, call: _core.ForeignCall, name: str, error: BaseException) -> None:
         self.forget_dropped()
-        if hasattr(error, "add_note"):
-            error.add_note(f"in {name} at sample {call.key[2]}: {call.name}")
+        error = can_leave_a_loop(error, name)
         token = next(self.tokens)
-        self.exceptions[token] = error
+        self.exceptions[token] = error, f"in {name} at sample {call.key[2]}: {call.name}"
         try:
-            call.fail(f"{type(error).__name__}: {error}", token, self.failures, _is_of_sample(error))
+            call.fail(text_of(error), token, self.failures, is_of_sample(error))
         except BaseException:
             del self.exceptions[token]  # its traceback holds the call, which counts as failed when nothing does
             raise
@@ -179,14 +184,6 @@ class _Calls:
     def forget_dropped(self) -> None:
         for token in self.failures.take_dropped():
             self.exceptions.pop(token, None)
-
-
-def _is_of_sample(error: BaseException) -> bool:
-    """Whether the error policy may act on it: not where the machine or the weather is to blame. A worker process that was killed
-    from outside (-9, as when memory runs out) is; one that a sample made crash is not."""
-    if isinstance(error, Unavailable):
-        return getattr(error, "exit_code", None) not in (None, -9)
-    return not isinstance(error, (Cancelled, OutOfBudget, MemoryError, KeyboardInterrupt))
 
 
 class Workers:
@@ -216,11 +213,11 @@ class Workers:
             self._pool.start()
 
     def exception(self, failure: UserFailure) -> BaseException:
-        """The exception that a user's function raised, with its traceback."""
-        return self._calls.exceptions[failure.token]
+        """The exception that a user's function raised, with its traceback and a note of where."""
+        return with_note(*self._calls.exceptions[failure.token])
 
     def stop(self) -> list[str]:
-        """Waits for the threads of a closed loader. Says what user code did not return in time."""
+        """Waits for the threads of a closed loader, once. Says what user code did not return in time."""
         self._processes.close(STUCK_AFTER_S)
         stuck = self._pool.stop()
         self._calls.forget_dropped()

@@ -5,12 +5,12 @@ from __future__ import annotations
 import atexit
 import operator
 import os
-import re
 import warnings
 import weakref
-from typing import Any, Callable, Iterator, Mapping
+from typing import Any, Callable, Iterable, Iterator, Mapping
 
 from . import _core
+from ._options import _bytes, _count, _count_or_auto, _max_errors, _on_error, _seed
 from ._workers import STUCK_AFTER_S, Workers
 from .errors import InvalidArgument, UserFailure, not_yet
 from .pipeline import Pipeline
@@ -27,8 +27,9 @@ class Loader:
                     ...
 
     Every `for` runs one epoch. Breaking out of it keeps the position: the next `for` goes on there, or begins the next epoch
-    when this one is over. What a batch holds is a function of data, pipeline, seed and position; the options below the seed
-    change speed, never content.
+    when this one is over. An epoch of which nothing is to be had (an empty data set; `last="drop"` and less than a global batch,
+    also after a resume) is an epoch all the same: its `for` gives no batch, and ends it. What a batch holds is a function of data,
+    pipeline, seed and position; the options below the seed change speed, never content.
 
     Args:
         pipeline: what to deliver; everything wrong with it is told at once, as InvalidArgument.
@@ -41,8 +42,11 @@ class Loader:
         memory: bytes for everything between storage and the user ("2GiB" or a number), not counting batches that the user
             holds; "auto" takes what three batches and the window need, at most a quarter of the host's memory.
         on_error: what a bad sample (Corrupt, Unsupported, NotFound, an exception of the user's function) does. "raise"; "skip":
-            the batch is shorter; "replace": another sample stands in, the same on every run.
-        max_errors: how many such samples are too many: a count (int), or a share of the data set (float below 1).
+            the batch is shorter; "replace": another sample stands in, the same on every run, and for a row of a table one of
+            its own block; where 50 of these will not do, as in a damaged row group, one of the row groups read next. What is
+            no `Exception` (SystemExit, KeyboardInterrupt) is always raised.
+        max_errors: how many different bad samples of an epoch are borne: a count (int), or a share of the data set (float, 0.0 to
+            1.0). The next one is raised. The pass of a filter counts by itself.
         output: what `batch[name]` is: "numpy" or "torch". Every array also speaks DLPack.
         storage_options: options of the store, by name; values are text, numbers or bools. S3: "endpoint", "region",
             "access_key_id", "secret_access_key", "session_token", "profile", "anonymous", "addressing_style" ("path" or "virtual"),
@@ -79,8 +83,8 @@ class Loader:
             "world_size": _count("world_size", world_size),
             "threads": _count_or_auto("threads", threads),
             "requests": _count_or_auto("requests", requests),
-            "memory": None if memory == "auto" else _bytes("memory", memory),
-            "on_error": on_error,
+            "memory": None if isinstance(memory, str) and memory == "auto" else _bytes("memory", memory),
+            "on_error": _on_error(on_error),
             "max_errors": _max_errors(max_errors),
             "storage_options": {str(key): _option(value) for key, value in (storage_options or {}).items()},
             "convert": _converter(output),
@@ -134,7 +138,10 @@ class Loader:
     def set_epoch(self, epoch: int) -> None:
         """Goes to the beginning of an epoch. The current epoch keeps its position."""
         self._prepare()
-        self._core.set_epoch(operator.index(epoch))
+        number = operator.index(epoch)
+        if not -(2**63) <= number < 2**63:
+            raise InvalidArgument(f"set_epoch({number}): there is no such epoch")
+        self._core.set_epoch(number)
 
     def state_dict(self) -> dict[str, Any]:
         """Where the loader stands, as a small plain dict, the same on every rank. Valid between any two batches."""
@@ -199,7 +206,7 @@ class Loader:
         return self._core.closed
 
     def close(self) -> None:
-        """Stops everything and gives the memory back, in bounded time and from any state. Closing twice is fine.
+        """Stops everything and gives the memory back, in bounded time and from any state. Closing again does nothing.
 
         Batches stay valid. A function of the user's that does not return within 5 s is left on its thread, with a warning.
         """
@@ -257,15 +264,52 @@ def digest(*loaders: Loader) -> str:
     """Runs the rest of the current epoch and returns its digest, 32 hexadecimal digits.
 
     xxh3-128 over (id, then the bytes of each field, fields by name), sample by sample in global order, padding left out: the
-    same for any number of ranks, threads and batch sizes. With several ranks give the loaders of all of them, in order.
+    same for any number of ranks, threads and batch sizes.
+
+    Args:
+        loaders: those of all ranks, each once, at the same place of the same epoch; InvalidArgument otherwise, before anything
+            is read.
     """
-    if not loaders:
-        raise InvalidArgument("digest: give the loaders of all ranks")
+    _check_ranks(loaders)
     result = _core.EpochDigest()
     for step in zip(*loaders, strict=True):
         result.add_step(list(step))
     return result.hexdigest()
 
+
+def _check_ranks(loaders: tuple[Loader, ...]) -> None:
+    if not loaders:
+        raise InvalidArgument("digest: give the loaders of all ranks")
+    for loader in loaders:
+        if not isinstance(loader, Loader):
+            raise TypeError(f"digest: wants loaders, each as an argument of its own, not {type(loader).__name__}")
+    worlds = sorted({loader.world_size for loader in loaders})
+    if len(worlds) > 1:
+        raise InvalidArgument(f"digest: the loaders are of different jobs: their world_size is {_listed(worlds)}")
+    ranks = [loader.rank for loader in loaders]
+    if missing := sorted(set(range(worlds[0])) - set(ranks)):
+        raise InvalidArgument(
+            f"digest: rank {_listed(missing)} of {worlds[0]} is missing; a digest is of whole batches, so give the loaders of all "
+            "ranks, or open one with rank=0, world_size=1"
+        )
+    if doubled := sorted({rank for rank in ranks if ranks.count(rank) > 1}):
+        raise InvalidArgument(f"digest: rank {_listed(doubled)} is given twice; give each loader once")
+    if len({loader.fingerprint for loader in loaders}) > 1:
+        raise InvalidArgument("digest: the loaders differ in data set, pipeline or seed: their fingerprints are not the same")
+    places = {(state["epoch"], state["position"]) for state in (loader.state_dict() for loader in loaders)}
+    if len(places) > 1:
+        told = _listed(f"epoch {epoch}, sample {position}" for epoch, position in sorted(places))
+        raise InvalidArgument(f"digest: the loaders stand at different places: {told}; set_epoch() or load one state into all")
+
+
+def _listed(values: Iterable[Any]) -> str:
+    """"1, 2 and 4", cut after ten."""
+    texts = [str(value) for value in values]
+    texts = texts if len(texts) <= 10 else [*texts[:9], f"{len(texts) - 9} others"]
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
+
+
+os.register_at_fork(after_in_child=_core.be_quiet_at_exit)
 
 # Loaders that are alive when the interpreter goes are closed before it: Python's threads must not come back to it later.
 _live: weakref.WeakSet[Loader] = weakref.WeakSet()
@@ -302,64 +346,3 @@ def _converter(output: str) -> Any:
     if output == "jax":
         raise not_yet("output='jax'", "use jax.numpy.from_dlpack(batch[name])")
     raise InvalidArgument(f"output is {output!r}; it can be 'numpy' or 'torch'")
-
-
-def _integer(name: str, value: Any) -> int:
-    try:
-        if isinstance(value, bool):
-            raise TypeError
-        return operator.index(value)
-    except TypeError:
-        raise InvalidArgument(f"{name} is {value!r}; it must be an integer") from None
-
-
-def _seed(seed: Any) -> int:
-    number = _integer("seed", seed)
-    if not 0 <= number < 2**64:
-        raise InvalidArgument(f"seed is {number}; it must lie between 0 and 2**64 - 1")
-    return number
-
-
-def _count(name: str, value: Any, least: int = 0) -> int | None:
-    if value is None:
-        return None
-    number = _integer(name, value)
-    if not least <= number < 2**31:
-        raise InvalidArgument(f"{name} is {number}; it must be at least {least}")
-    return number
-
-
-def _count_or_auto(name: str, value: Any) -> int | None:
-    if isinstance(value, str) and value != "auto":
-        raise InvalidArgument(f"{name} is {value!r}; it must be a number or 'auto'")
-    return None if value == "auto" else _count(name, value, least=1)
-
-
-def _max_errors(value: Any) -> float | None:
-    if value is None:
-        return None
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    if not (whole and value >= 0) and not (isinstance(value, float) and 0 <= value < 1):
-        raise InvalidArgument(f"max_errors is {value!r}; it must be a count (an integer) or a share (a float below 1)")
-    return float(value)
-
-
-_UNITS = {"": 1, "B": 1} | {
-    f"{prefix}{suffix}": base**power
-    for power, prefix in enumerate("KMGT", start=1)
-    for suffix, base in (("B", 1000), ("iB", 1024), ("", 1024))
-}
-
-
-def _bytes(name: str, value: Any) -> int:
-    if not isinstance(value, str):
-        number = _integer(name, value)
-    else:
-        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", value)
-        unit = _UNITS.get(match[2][:1].upper() + match[2][1:]) if match else None
-        if match is None or unit is None:
-            raise InvalidArgument(f"{name} is {value!r}; it must be a number of bytes, or text such as '512MB' or '2GiB'")
-        number = int(float(match[1]) * unit)
-    if number < 0:
-        raise InvalidArgument(f"{name} is {number}; it must not be negative")
-    return number

@@ -8,6 +8,7 @@ import os
 from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
 from . import _core
+from ._user_exceptions import encodable
 from ._workers import FilterFunction, MapFunction, function_name, run_by
 from .errors import InvalidArgument, Problem
 
@@ -145,7 +146,7 @@ class Pipeline:
 
     def random_flip(self, p: float = 0.5, *, field: str | Sequence[str] = "image") -> Pipeline:
         """Mirrors left and right with probability `p`."""
-        return self._then("random_flip", p=float(p), field=_one_or_list(field))
+        return self._then("random_flip", p=_float("random_flip: p", p), field=_one_or_list(field))
 
     def color_jitter(
         self,
@@ -163,10 +164,10 @@ class Pipeline:
         """
         return self._then(
             "color_jitter",
-            brightness=_range(brightness),
-            contrast=_range(contrast),
-            saturation=_range(saturation),
-            hue=_range(hue),
+            brightness=_range("brightness", brightness),
+            contrast=_range("contrast", contrast),
+            saturation=_range("saturation", saturation),
+            hue=_range("hue", hue),
             field=_one_or_list(field),
         )
 
@@ -294,12 +295,14 @@ class Pipeline:
 
         A field is a NumPy array (a copy, yours to write to), str or bytes; returned values may also be numbers or torch
         tensors. `fn` runs several times at once. Its exceptions keep type and traceback and gain the
-        sample's key as a note.
+        sample's key as a note; a StopIteration becomes a RuntimeError, as one that leaves a generator does, since it would end
+        the loop over the loader.
 
         Args:
             fn: the function. It must not depend on anything that changes from call to call.
-            fields: the fields that `fn` gets; what it returns is then added to the sample. By default it gets all of them,
-                and what it returns is the new sample.
+            fields: the fields that `fn` gets, at least one; what it returns is then added to the sample. By default it gets all of
+                them, and what it returns is the new sample. Name here also a field that `fn` replaces by one of another type or
+                shape: steps behind go by what a field was that is not named.
             random: call `fn(sample, rng)` with a `numpy.random.Generator` made for this sample, epoch and step.
             workers: "threads": on threads of Python's. "processes": in worker processes, as many as the loader's `threads`, for
                 functions that hold the interpreter lock; InvalidArgument when the loader is opened if `fn` cannot be pickled.
@@ -314,7 +317,8 @@ class Pipeline:
     def filter(self, fn: Callable[[dict[str, Any]], bool], fields: str | Sequence[str] | None = None) -> Pipeline:
         """Keeps the samples for which `fn(sample)` is true.
 
-        Decided once over the whole data set, in a pass that reads only the fields named, and kept: lengths stay known.
+        Decided once over the whole data set, in a pass that reads only the fields named, and kept: lengths stay known. A sample
+        for which a step before fails, so that nothing can be decided, goes by the loader's `on_error`: it is not kept, or raised.
 
         Args:
             fn: the function.
@@ -336,10 +340,11 @@ class Pipeline:
 
         Args:
             field: the field; its first axis may differ from sample to sample.
-            value: what to fill up with.
-            length: the length of every row; by default that of the longest in the batch.
+            value: what to fill up with; NaN and infinities for fields of floats.
+            length: the length of every row. By default that of the longest in the batch, which depends on the batch size and the
+                ranks: what was filled up then is no part of `forebay.digest`.
         """
-        return self._then("pad", field=field, value=float(value), length=length)
+        return self._then("pad", field=field, value=_float("pad: value", value), length=length)
 
     def cache(
         self,
@@ -351,9 +356,9 @@ class Pipeline:
     ) -> Pipeline:
         """Keeps what the steps before it made, in memory and then on disk, so that later epochs and runs need not make it again.
 
-        Changes speed, never content. An entry is known by its object's name and version and by all steps before it, so what
-        has changed is made anew. Behind a random step it is refused: the results would be frozen; behind `.map` a disk tier needs
-        `version=`.
+        Changes speed, never content. (Of a damaged picture all is decoded that is kept, so that a crop no longer gets by with the
+        part that is whole.) An entry is known by its object's name and version and by all steps before it, so what has changed is
+        made anew. Behind a random step it is refused: the results would be frozen; behind `.map` a disk tier needs `version=`.
 
         Args:
             ram: bytes of memory of this process, as a number or "2GiB"; 0 for none.
@@ -362,24 +367,30 @@ class Pipeline:
                 `$XDG_CACHE_HOME/forebay`, else `~/.cache/forebay`. One that others may write to is refused.
             compression: of what is on disk: "zstd" (smaller) or "lz4" (faster), or None.
 
-        InvalidArgument when the loader is opened if a budget is more than the machine has or less than one entry. A disk that
-        is full, read-only or gone ends that tier with one warning, and the run goes on.
+        Of a budget above what the disk or the machine has, what there is is used, less a reserve, with one warning.
+        InvalidArgument when the loader is opened if a budget is less than one entry. A disk that is full but for the reserve,
+        read-only or gone ends that tier with one warning, and the run goes on.
         """
         folder = None if dir is None else os.fspath(dir)
         return self._then("cache", ram=ram, disk=disk, dir=folder, compression=compression)
 
-    def batch(self, n: int, last: str = "partial") -> Pipeline:
+    def batch(self, n: int, last: str = "partial", *, ragged: str | Sequence[str] | None = None) -> Pipeline:
         """`n` samples make a batch on each rank; the last operator.
 
         Every rank takes the same number of steps. Fixed shapes stack to (n, ...); ragged fields become `(values, offsets)`;
         bytes and text become lists.
 
+        Of rows that a Dataset or `.map` makes, nothing is known before the first batch of a loader, which decides for all: rows
+        of one length make an array, and one of another length later is an error; rows of different lengths make
+        `(values, offsets)` in every batch. `.pad` before, or `ragged=`, decides it beforehand. With n=1 they are arrays.
+
         Args:
             n: samples per batch and rank.
             last: what becomes of an epoch's tail. "partial": dealt out in sizes that differ by one at most; "drop": left
                 out; "pad": filled up with repeats, which `batch.padding` counts.
+            ragged: fields that a Dataset or `.map` makes, of rows that differ in length: `(values, offsets)` in every batch.
         """
-        return self._then("batch", n=n, last=last)
+        return self._then("batch", n=n, last=last, ragged=ragged)
 
     # Looking at it
 
@@ -400,13 +411,28 @@ class Pipeline:
         return [Problem(*problem) for problem in self._description.check()]
 
     def to_json(self) -> str:
-        """This pipeline as JSON. InvalidArgument where it holds what JSON cannot: functions and arrays."""
+        """This pipeline as JSON. InvalidArgument where it holds what JSON cannot: functions, data sets, and arrays or tables in
+        memory. Arrays in `.npy` files are saved by their paths."""
         return self._description.to_json()
 
     @classmethod
     def from_json(cls, text: str) -> Pipeline:
         """The pipeline that `to_json` wrote. InvalidArgument where the text is none."""
         return cls(_core.Description.from_json(text))
+
+    def __getattr__(self, name: str) -> Any:
+        # Only for what is not there. With `name` and `obj`, Python adds its own suggestion to a traceback.
+        if name.startswith("_"):
+            raise AttributeError(f"'Pipeline' object has no attribute '{name}'", name=name, obj=self)
+        near = _core.suggest(encodable(name), [one for one in dir(type(self)) if not one.startswith("_")])
+        hint = f"did you mean '.{near}'?" if near else "help(forebay.Pipeline) lists them"
+        raise AttributeError(f"a Pipeline has no operator '{name}'; {hint}", name=name, obj=self)
+
+    def __copy__(self) -> Pipeline:
+        return self  # nothing can change it
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Pipeline:
+        return self
 
     def __str__(self) -> str:
         return self._description.to_text()
@@ -420,10 +446,10 @@ class Pipeline:
     # Building
 
     def _then(self, name: str, /, **args: Any) -> Pipeline:
-        return Pipeline(self._description.append(name, _plain(args)), self._functions)
+        return Pipeline(self._description.append(name, plain_args(name, args)), self._functions)
 
     def _with_function(self, name: str, fn: Callable, function: Any, **args: Any) -> Pipeline:
-        description = self._description.append(name, _plain(args), f"<{function_name(fn)}>")
+        description = self._description.append(name, plain_args(name, args), f"<{function_name(fn)}>")
         return Pipeline(description, {**self._functions, len(description.steps()) - 1: function})
 
 
@@ -431,8 +457,32 @@ class Pipeline:
 # not given is left out, and a list of one is its element.
 
 
-def _plain(args: dict[str, Any]) -> dict[str, Any]:
-    return {name: _number(value) for name, value in args.items() if value is not None}
+def plain_args(operator: str, args: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments that were given, as descriptions hold them. InvalidArgument for what no description can hold."""
+    plain = {name: _number(value) for name, value in args.items() if value is not None}
+    for name, value in plain.items():
+        _check_plain(f"{operator}: {name}", value)
+    return plain
+
+
+def _check_plain(what: str, value: Any) -> None:
+    if isinstance(value, (list, tuple)):
+        for one in value:
+            _check_plain(what, one)
+    elif isinstance(value, dict):
+        for name, one in value.items():
+            _check_plain(what, name)
+            _check_plain(what, one)
+    elif isinstance(value, int):
+        if not -(2**63) <= value < 2**63:
+            raise InvalidArgument(f"{what} is {value}; whole numbers in a pipeline lie between -2**63 and 2**63 - 1")
+    elif isinstance(value, str):
+        if encodable(value) != value:
+            raise InvalidArgument(f"{what} is {value!r}, which is no valid text")
+    elif value is not None and not isinstance(value, float):
+        raise InvalidArgument(
+            f"{what} is of type {type(value).__name__}; a pipeline is described by numbers, text, and lists of them"
+        )
 
 
 def _number(value: Any) -> Any:
@@ -448,14 +498,19 @@ def _one_or_list(value: Any) -> Any:
     return value[0] if len(value) == 1 else list(value)
 
 
-def _range(value: float | tuple[float, float] | None) -> float | list[float] | None:
-    if value is None:
-        return None
-    return _one_or_list([float(one) for one in value]) if isinstance(value, Sequence) else float(value)
+def _range(name: str, value: float | tuple[float, float] | None) -> float | list[float] | None:
+    return None if value is None else _numbers(name, value)
 
 
 def _numbers(name: str, values: Any) -> float | list[float]:
-    return float(values) if isinstance(values, numbers.Real) else _one_or_list(_floats(name, values))
+    return _float(name, values) if isinstance(values, numbers.Real) else _one_or_list(_floats(name, values))
+
+
+def _float(name: str, value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidArgument(f"{name} is {value!r:.100}; it must be a number that a float holds") from None
 
 
 def _whole(value: float) -> float | int | str:
@@ -486,7 +541,7 @@ def _fill(value: Any) -> Any:
 def _floats(name: str, values: Any) -> list[float]:
     try:
         return [float(value) for value in values]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidArgument(f"{name} is {values!r}; it must be a list of numbers") from None
 
 

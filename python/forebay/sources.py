@@ -9,9 +9,9 @@ import numpy as np
 
 from . import _core
 from ._table_args import NULL_MASK, is_name, names_of, table_args
-from ._workers import DatasetItems, function_name, run_by
+from ._workers import MOST_AXES, DatasetItems, function_name, run_by
 from .errors import InvalidArgument
-from .pipeline import Pipeline
+from .pipeline import Pipeline, plain_args
 
 __all__ = ["NULL_MASK", "Dataset", "arrays", "arrow", "files", "images", "manifest", "parquet"]
 
@@ -54,6 +54,9 @@ def manifest(
     Fields: `bytes` of the object, `key` (str, its path as listed), and every other column under its own name.
     A sample's id is the number of its row.
 
+    A column of CSV is int64, uint64 (where numbers from 2**63 on are in it), float64 or bool if all its cells are, else str: whole
+    numbers that no type of 64 bits holds stay text and are never rounded. In JSONL they are Corrupt.
+
     Args:
         url: the list.
         root: what the paths are relative to; by default the folder that the list is in.
@@ -65,7 +68,7 @@ def manifest(
 def arrays(**fields: np.ndarray | str | os.PathLike[str]) -> Pipeline:
     """Arrays in memory, or `.npy` files, which are memory-mapped. The first axis is the sample.
 
-    Fields: one per argument, of shape `array.shape[1:]`. A sample's id is its index.
+    Fields: one per argument, of shape `array.shape[1:]`, which may have seven axes. A sample's id is its index.
 
     Arrays are read where they are, so they must not change while a loader runs; those that are not C-contiguous are copied
     once, here.
@@ -116,8 +119,8 @@ def parquet(
             which must. The op is one of ==, !=, <, <=, >, >=, "in", "not in" (with a list of values). A null matches nothing. Times
             are compared with a date, a datetime, or text such as "2026-01-31". Decided when a loader is opened: by folders, then
             by statistics, and only where these leave it open by reading the columns that it names.
-        null: what becomes of a null. "error": its row is bad. A value: it stands there, in columns of its kind; a dict gives
-            values by column. `fb.NULL_MASK`: zero or an empty text stands there, and a bool field `<name>_valid` comes with it.
+        null: what becomes of a null. "error": its row is bad. A value: it stands there, in columns of its kind (bytes that are not
+            UTF-8: in binary ones); a dict gives values by column. `fb.NULL_MASK`: zero or an empty text stands there, and a bool field `<name>_valid` comes with it.
 
     Errors when a loader is opened: NotFound where nothing matches, Corrupt for damaged files, InvalidArgument where files differ in
     columns or types (all differences at once) and for unknown columns and wrong values, Unsupported for columns that have no
@@ -140,7 +143,7 @@ def arrow(
         columns, null: as in `parquet`.
         filter: as in `parquet`; of a table in memory only with `null=fb.NULL_MASK`.
     """
-    args = table_args("arrow", columns, filter, null)
+    args = plain_args("arrow", table_args("arrow", columns, filter, null))
     if is_name(pattern_or_table) or (
         isinstance(pattern_or_table, (list, tuple)) and all(is_name(one) for one in pattern_or_table)
     ):
@@ -155,7 +158,7 @@ def arrow(
 
 
 def _source(name: str, **args: Any) -> Pipeline:
-    return Pipeline(_core.Description.source(name, {key: value for key, value in args.items() if value is not None}))
+    return Pipeline(_core.Description.source(name, plain_args(name, args)))
 
 
 def _array(name: str, value: Any) -> np.ndarray | str:
@@ -164,4 +167,8 @@ def _array(name: str, value: Any) -> np.ndarray | str:
     array = np.asarray(value, order="C")
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         raise InvalidArgument(f"arrays: '{name}' has elements of type {array.dtype}; numbers of at most 64 bits are needed")
+    if array.ndim > MOST_AXES + 1:
+        raise InvalidArgument(
+            f"arrays: '{name}' has {array.ndim} axes; it may have {MOST_AXES + 1}, of which the first is the sample: reshape it"
+        )
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))

@@ -19,7 +19,6 @@ class ArrowCodecs final : public TableCodecs {
     return MemoryTable::of_stream(stream, nulls);
   }
   std::string version() const override { return "arrow " + arrow::GetBuildInfo().version_string; }
-  void keep_idle(uint64_t bytes) const override { RecyclingPool::instance().keep_idle(bytes); }
   uint64_t idle_bytes() const override { return RecyclingPool::instance().idle_bytes(); }
 
  private:

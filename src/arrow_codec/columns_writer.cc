@@ -43,6 +43,7 @@ Status ColumnsWriter::add(size_t number, const std::vector<std::shared_ptr<arrow
   const auto flat = flatten_chunks(chunks, leaf, owned);
   if (!flat.ok()) return named(flat.status());
   if (leaf.nulls.kind == NullPolicy::Kind::kError) FOREBAY_RETURN_IF_ERROR(note_nulls(*flat, leaf, bad_));
+  if (leaf.kind == FieldKind::kText) FOREBAY_RETURN_IF_ERROR(note_bad_text(*flat, leaf, bad_));
   for (size_t i = 0; i < fields_.size(); ++i) {
     const Output& output = plan_.outputs[fields_[i]];
     if (output.leaf != number) continue;

@@ -41,4 +41,7 @@ Result<ColumnValues> output_values(const FlatLeaf& flat, const Leaf& leaf, const
 /// Rows with a null at any level: `bad` gets the leaf's reason where a row has none yet.
 Status note_nulls(const FlatLeaf& flat, const Leaf& leaf, std::map<int64_t, Status>& bad);
 
+/// The same for rows of text that is not UTF-8.
+Status note_bad_text(const FlatLeaf& flat, const Leaf& leaf, std::map<int64_t, Status>& bad);
+
 }  // namespace forebay

@@ -21,7 +21,7 @@ namespace {
 
 using arrow::Type;
 
-constexpr std::string_view kWhat = "the Arrow file";
+constexpr std::string_view kArrowFile = "the Arrow file";
 constexpr uint64_t kCompressedGrows = 4;  // a guess
 
 arrow::ipc::IpcReadOptions read_options() {
@@ -90,13 +90,13 @@ Result<std::shared_ptr<const TableFile>> IpcTable::open(std::vector<Piece> index
   table->file_size_ = file_size;
   try {
     const auto file = std::make_shared<PieceFile>(table->index_, file_size);
-    FOREBAY_ASSIGN_ARROW(const auto reader, arrow::ipc::RecordBatchFileReader::Open(file, read_options()), kWhat);
+    FOREBAY_ASSIGN_ARROW(const auto reader, arrow::ipc::RecordBatchFileReader::Open(file, read_options()), kArrowFile);
     if (reader->num_record_batches() != static_cast<int>(footer.batches.size()))
       return corrupt("the index of the Arrow file is damaged");
     FOREBAY_ASSIGN(table->plan_, plan_table(*reader->schema(), nulls));
     FOREBAY_RETURN_IF_ERROR(table->read_batches(footer, *reader->schema()));
   } catch (const std::exception& error) {
-    return from_exception(error, kWhat);
+    return from_exception(error, kArrowFile);
   }
   return std::shared_ptr<const TableFile>(std::move(table));
 }
@@ -114,7 +114,8 @@ Status IpcTable::read_batches(const IpcFooter& footer, const arrow::Schema& sche
 Result<IpcTable::Batch> IpcTable::read_batch(const IpcBlock& block, const arrow::Schema& schema) const {
   PieceFile file(index_, file_size_);
   FOREBAY_ASSIGN_ARROW(const auto bytes,
-                       file.ReadAt(static_cast<int64_t>(block.offset), static_cast<int64_t>(block.head_bytes)), kWhat);
+                       file.ReadAt(static_cast<int64_t>(block.offset), static_cast<int64_t>(block.head_bytes)),
+                       kArrowFile);
   FOREBAY_ASSIGN(const IpcBatchHead head,
                  read_ipc_batch_head({bytes->data(), static_cast<size_t>(bytes->size())}, block.body_bytes));
   const uint64_t body = block.offset + block.head_bytes;
@@ -167,10 +168,10 @@ Result<Columns> IpcTable::decode(int64_t group, std::span<const size_t> fields, 
     options.included_fields = columns_of(plan_, fields);
     const auto file = std::make_shared<PieceFile>(all, file_size_);
     auto reader = arrow::ipc::RecordBatchFileReader::Open(file, options);
-    if (!reader.ok()) return from_arrow(reader.status(), kWhat);
+    if (!reader.ok()) return from_arrow(reader.status(), kArrowFile);
     auto read = (*reader)->ReadRecordBatch(static_cast<int>(group));
     if (!allowance.refusal().ok()) return allowance.refusal();
-    if (!read.ok()) return from_arrow(read.status(), kWhat);
+    if (!read.ok()) return from_arrow(read.status(), kArrowFile);
     if ((*read)->num_rows() != batch.rows || (*read)->num_columns() != static_cast<int>(options.included_fields.size()))
       return corrupt("a batch of the Arrow file is not what the index says");
     size_t columns = 0;
@@ -181,7 +182,7 @@ Result<Columns> IpcTable::decode(int64_t group, std::span<const size_t> fields, 
     return batch_columns(plan_, fields, batch.rows, arrays, false);
   } catch (const std::exception& error) {
     if (!allowance.refusal().ok()) return allowance.refusal();
-    return from_exception(error, kWhat);
+    return from_exception(error, kArrowFile);
   }
 }
 

@@ -1,10 +1,13 @@
 #include <cstring>
 #include <limits>
+#include <numeric>
+#include <span>
 
 #include <fmt/format.h>
 
 #include "arrow_codec/flat_leaf.h"
 #include "arrow_codec/recycling_pool.h"
+#include "arrow_codec/text_check.h"
 
 namespace forebay {
 
@@ -18,6 +21,10 @@ Result<Buffer> row_offsets(const FlatLeaf& flat, int level) {
   const auto rows = static_cast<size_t>(flat.rows());
   FOREBAY_ASSIGN(Buffer out, take_memory((rows + 1) * sizeof(int64_t)));
   auto* to = reinterpret_cast<int64_t*>(out.data());
+  if (level == 0) {
+    std::iota(to, to + rows + 1, int64_t{0});
+    return out;
+  }
   std::memcpy(to, flat.offset(0), out.size());
   for (int list = 1; list < level; ++list) {
     const int64_t* inner = flat.offset(static_cast<size_t>(list));
@@ -109,6 +116,25 @@ Status note_nulls(const FlatLeaf& flat, const Leaf& leaf, std::map<int64_t, Stat
       const auto [place, is_new] = bad.try_emplace(row, level == 0 ? reason : in_list);
       return is_new ? charge_memory(kBadRowBytes) : Status();
     }));
+  }
+  return {};
+}
+
+Status note_bad_text(const FlatLeaf& flat, const Leaf& leaf, std::map<int64_t, Status>& bad) {
+  const auto last = static_cast<size_t>(leaf.lists) - 1;
+  const std::span offsets(flat.offset(last), static_cast<size_t>(flat.slots[last]) + 1);
+  if (all_utf8(flat.values.span(), offsets)) return {};
+  FOREBAY_ASSIGN(const Buffer rows, row_offsets(flat, leaf.lists - 1));
+  const auto* begin = reinterpret_cast<const int64_t*>(rows.data());
+  const Status reason = corrupt(fmt::format(
+      "the column '{}' holds text that is not UTF-8; restore the file, or write the column as binary", leaf.name));
+  for (int64_t row = 0; row < flat.rows(); ++row) {
+    for (auto slot = static_cast<size_t>(begin[row]); slot < static_cast<size_t>(begin[row + 1]); ++slot) {
+      const auto from = static_cast<size_t>(offsets[slot]), to = static_cast<size_t>(offsets[slot + 1]);
+      if (is_utf8(flat.values.span().subspan(from, to - from))) continue;
+      if (bad.try_emplace(row, reason).second) FOREBAY_RETURN_IF_ERROR(charge_memory(kBadRowBytes));
+      break;
+    }
   }
   return {};
 }

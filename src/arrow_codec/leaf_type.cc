@@ -50,7 +50,9 @@ std::shared_ptr<arrow::DataType> storage_type(std::shared_ptr<arrow::DataType> t
 std::optional<TableFile::TimeType> time_type(const TablePlan& plan, size_t field) {
   const Output& output = plan.outputs[field];
   if (output.role != Output::Role::kValues) return std::nullopt;
-  return time_type(*storage_type(plan.leaves[output.leaf].type));
+  const std::shared_ptr<arrow::DataType> type = storage_type(plan.leaves[output.leaf].type);
+  if (type->id() != arrow::Type::DICTIONARY) return time_type(*type);
+  return time_type(*storage_type(static_cast<const arrow::DictionaryType&>(*type).value_type()));
 }
 
 Result<LeafType> leaf_type(const arrow::DataType& type) {

@@ -19,7 +19,7 @@ namespace {
 
 constexpr int64_t kGroupRows = int64_t{1} << 16;
 constexpr int64_t kGroupBytes = int64_t{16} << 20;
-constexpr std::string_view kWhat = "the table in memory";
+constexpr std::string_view kTableInMemory = "the table in memory";
 
 uint64_t column_bytes(const arrow::Array& array) {
   const auto bytes = arrow::util::ReferencedBufferSize(array);
@@ -40,21 +40,21 @@ Result<std::shared_ptr<const TableFile>> MemoryTable::of_stream(void* stream, co
   std::shared_ptr<MemoryTable> table(new MemoryTable);
   try {
     FOREBAY_ASSIGN_ARROW(const auto reader, arrow::ImportRecordBatchReader(static_cast<ArrowArrayStream*>(stream)),
-                         kWhat);
+                         kTableInMemory);
     FOREBAY_ASSIGN(table->plan_, plan_table(*reader->schema(), nulls));
     while (true) {
-      FOREBAY_ASSIGN_ARROW(const auto batch, reader->Next(), kWhat);
+      FOREBAY_ASSIGN_ARROW(const auto batch, reader->Next(), kTableInMemory);
       if (batch == nullptr) break;
       FOREBAY_RETURN_IF_ERROR(table->add(batch));
     }
   } catch (const std::exception& error) {
-    return from_exception(error, kWhat);
+    return from_exception(error, kTableInMemory);
   }
   return std::shared_ptr<const TableFile>(std::move(table));
 }
 
 Status MemoryTable::add(const std::shared_ptr<arrow::RecordBatch>& batch) {
-  if (const auto status = batch->Validate(); !status.ok()) return from_arrow(status, kWhat);
+  if (const auto status = batch->Validate(); !status.ok()) return from_arrow(status, kTableInMemory);
   const int64_t most = rows_a_group(*batch);
   for (int64_t row = 0; row < batch->num_rows(); row += most)
     groups_.push_back(batch->Slice(row, std::min(most, batch->num_rows() - row)));
@@ -81,7 +81,7 @@ Result<Columns> MemoryTable::decode(int64_t group, std::span<const size_t> field
   try {
     return batch_columns(plan_, fields, batch.num_rows(), batch.columns(), false);
   } catch (const std::exception& error) {
-    return from_exception(error, kWhat);
+    return from_exception(error, kTableInMemory);
   }
 }
 

@@ -15,14 +15,14 @@ namespace forebay {
 
 namespace {
 
-constexpr uint64_t kEndBytes = 8;       // length of the footer and the magic word
+constexpr uint64_t kTailBytes = 8;      // length of the footer and the magic word
 constexpr uint64_t kSmallestFile = 12;  // and the magic word at the beginning
-constexpr std::string_view kWhat = "the footer of the Parquet file";
+constexpr std::string_view kFooter = "the footer of the Parquet file";
 
 }  // namespace
 
 Result<uint64_t> ParquetCodec::index_bytes(std::span<const uint8_t> tail, uint64_t file_size) const {
-  if (file_size < kSmallestFile || tail.size() < kEndBytes)
+  if (file_size < kSmallestFile || tail.size() < kTailBytes)
     return corrupt(fmt::format("is no Parquet file: {} bytes are too few", file_size));
   const uint8_t* end = tail.data() + tail.size();
   if (std::memcmp(end - 4, "PARE", 4) == 0)
@@ -30,17 +30,17 @@ Result<uint64_t> ParquetCodec::index_bytes(std::span<const uint8_t> tail, uint64
   if (std::memcmp(end - 4, "PAR1", 4) != 0)
     return corrupt("is no Parquet file, or it was cut off: it does not end with PAR1");
   uint32_t length = 0;
-  std::memcpy(&length, end - kEndBytes, sizeof length);
+  std::memcpy(&length, end - kTailBytes, sizeof length);
   if (length == 0 || length > file_size - kSmallestFile)
-    return corrupt(fmt::format("{} claims to be {} bytes long, in a file of {}", kWhat, length, file_size));
-  return length + kEndBytes;
+    return corrupt(fmt::format("{} claims to be {} bytes long, in a file of {}", kFooter, length, file_size));
+  return length + kTailBytes;
 }
 
 Result<std::shared_ptr<const TableFile>> ParquetCodec::open(Buffer tail, uint64_t file_size, const NullPolicy& nulls,
                                                             std::span<const TableFile::Piece> /*more*/) const {
   FOREBAY_ASSIGN(const uint64_t bytes, index_bytes(tail.span(), file_size));
   if (tail.size() < bytes) return internal_error("a Parquet file was opened with less than its footer");
-  const auto length = static_cast<int64_t>(bytes - kEndBytes);
+  const auto length = static_cast<int64_t>(bytes - kTailBytes);
   try {
     parquet::ReaderProperties properties;
     const auto most =
@@ -50,7 +50,7 @@ Result<std::shared_ptr<const TableFile>> ParquetCodec::open(Buffer tail, uint64_
     auto footer = parquet::FileMetaData::Make(tail.data() + (tail.size() - bytes), length, properties);
     return ParquetTable::open(std::move(footer), file_size, nulls);
   } catch (const std::exception& error) {
-    return from_exception(error, kWhat);
+    return from_exception(error, kFooter);
   }
 }
 

@@ -37,15 +37,30 @@ Result<std::shared_ptr<const TableFile>> ParquetTable::open(std::shared_ptr<parq
   std::shared_ptr<ParquetTable> table(new ParquetTable);
   table->footer_ = std::move(footer);
   table->file_size_ = file_size;
+  FOREBAY_RETURN_IF_ERROR(table->make_plan(nulls));
+  FOREBAY_RETURN_IF_ERROR(table->read_groups());
+  return std::shared_ptr<const TableFile>(std::move(table));
+}
+
+// The leaves are the same under every policy, and so is what the row groups hold of them.
+Result<std::shared_ptr<const TableFile>> ParquetTable::with_nulls(const NullPolicy& nulls) const {
+  std::shared_ptr<ParquetTable> table(new ParquetTable);
+  table->footer_ = footer_;
+  table->file_size_ = file_size_;
+  table->groups_ = groups_;
+  FOREBAY_RETURN_IF_ERROR(table->make_plan(nulls));
+  return std::shared_ptr<const TableFile>(std::move(table));
+}
+
+Status ParquetTable::make_plan(const NullPolicy& nulls) {
   parquet::arrow::SchemaManifest manifest;
-  const auto status = parquet::arrow::SchemaManifest::Make(
-      table->footer_->schema(), table->footer_->key_value_metadata(), parquet::ArrowReaderProperties(false), &manifest);
+  const auto status = parquet::arrow::SchemaManifest::Make(footer_->schema(), footer_->key_value_metadata(),
+                                                           parquet::ArrowReaderProperties(false), &manifest);
   if (!status.ok()) return from_arrow(status, "the schema of the Parquet file");
   arrow::FieldVector columns;
   for (const auto& field : manifest.schema_fields) columns.push_back(field.field);
-  FOREBAY_ASSIGN(table->plan_, plan_table(*arrow::schema(std::move(columns)), nulls));
-  FOREBAY_RETURN_IF_ERROR(table->read_groups());
-  return std::shared_ptr<const TableFile>(std::move(table));
+  FOREBAY_ASSIGN(plan_, plan_table(*arrow::schema(std::move(columns)), nulls));
+  return {};
 }
 
 Status ParquetTable::read_groups() {

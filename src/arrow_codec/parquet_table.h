@@ -31,6 +31,7 @@ class ParquetTable final : public TableFile {
   uint64_t index_bytes() const override {
     return uint64_t{12} * footer_->size() + groups_.size() * plan_.leaves.size() * sizeof(Chunk);
   }
+  Result<std::shared_ptr<const TableFile>> with_nulls(const NullPolicy& nulls) const override;
   Result<Columns> decode(int64_t group, std::span<const size_t> fields, std::span<const Piece> pieces,
                          WorkMemory& memory) const override;
 
@@ -48,6 +49,7 @@ class ParquetTable final : public TableFile {
   };
 
   ParquetTable() = default;
+  Status make_plan(const NullPolicy& nulls);
   Status read_groups();
   Result<Chunk> read_chunk(const parquet::RowGroupMetaData& group, const Leaf& leaf) const;
   /// Leaves that these fields need, rising.

@@ -118,8 +118,8 @@ uint8_t* RecyclingPool::take_idle(size_t size_class) {
 bool RecyclingPool::give_idle(uint8_t* block, size_t size_class) {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   const size_t bytes = class_bytes(size_class);
-  if (!lock.owns_lock() || bytes > limit_) return false;
-  while (idle_bytes() + bytes > limit_) drop_oldest();
+  if (!lock.owns_lock() || bytes > kMostIdle) return false;
+  while (idle_bytes() + bytes > kMostIdle) drop_oldest();
   if (size_class >= by_class_.size()) by_class_.resize(size_class + 1);
   by_class_[size_class].push_back(by_age_.insert(by_age_.end(), {block, size_class}));
   idle_.fetch_add(bytes, std::memory_order_relaxed);
@@ -134,15 +134,9 @@ void RecyclingPool::drop_oldest() {
   free_block(oldest.memory, class_bytes(oldest.size_class));
 }
 
-void RecyclingPool::keep_idle(uint64_t bytes) {
+void RecyclingPool::ReleaseUnused() {
   const std::lock_guard lock(mutex_);
-  limit_ = bytes;
-  while (idle_bytes() > limit_) drop_oldest();
-}
-
-void RecyclingPool::keep_idle_now(uint64_t bytes) {
-  const std::lock_guard lock(mutex_);
-  while (idle_bytes() > bytes) drop_oldest();
+  while (idle_bytes() > 0) drop_oldest();
 }
 
 Allowance::Allowance(uint64_t bytes, WorkMemory& memory) : memory_(memory), granted_(bytes) { current = this; }

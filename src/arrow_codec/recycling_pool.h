@@ -28,16 +28,16 @@ class RecyclingPool final : public arrow::MemoryPool {
   arrow::Status Allocate(int64_t size, int64_t alignment, uint8_t** out) override;
   arrow::Status Reallocate(int64_t old_size, int64_t new_size, int64_t alignment, uint8_t** ptr) override;
   void Free(uint8_t* block, int64_t size, int64_t alignment) override;
-  void ReleaseUnused() override { keep_idle_now(0); }
+  void ReleaseUnused() override;
   int64_t bytes_allocated() const override { return allocated_.load(std::memory_order_relaxed); }
   int64_t total_bytes_allocated() const override { return total_.load(std::memory_order_relaxed); }
   int64_t num_allocations() const override { return count_.load(std::memory_order_relaxed); }
   std::string backend_name() const override { return "forebay"; }
 
-  void keep_idle(uint64_t bytes);
   uint64_t idle_bytes() const { return idle_.load(std::memory_order_relaxed); }
 
  private:
+  static constexpr uint64_t kMostIdle = uint64_t{32} << 20;
   struct Block {
     uint8_t* memory;
     size_t size_class;
@@ -45,13 +45,11 @@ class RecyclingPool final : public arrow::MemoryPool {
   RecyclingPool() = default;
   uint8_t* take_idle(size_t size_class);
   bool give_idle(uint8_t* block, size_t size_class);
-  void keep_idle_now(uint64_t bytes);
   void drop_oldest();
 
   std::mutex mutex_;
   std::list<Block> by_age_;  ///< oldest first
   std::vector<std::deque<std::list<Block>::iterator>> by_class_;
-  uint64_t limit_ = uint64_t{32} << 20;
   std::atomic<uint64_t> idle_{0};
   std::atomic<int64_t> allocated_{0}, total_{0}, count_{0};
 };

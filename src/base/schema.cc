@@ -21,6 +21,12 @@ std::optional<size_t> Schema::find(std::string_view name) const {
   return std::nullopt;
 }
 
+std::string Schema::to_string() const {
+  std::string text;
+  for (const Field& field : fields_) text += (text.empty() ? "" : ", ") + field.to_string();
+  return text;
+}
+
 std::string Schema::names() const {
   std::string text;
   for (const Field& field : fields_) text += (text.empty() ? "" : ", ") + field.name;

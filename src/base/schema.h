@@ -29,10 +29,13 @@ struct Field {
   bool channels_first = false;
   bool layout_chosen = false;  ///< by .layout(), so no later operator changes it
   bool normalized = false;     ///< by .normalize()
+  // Of what user code is expected to make:
+  bool optional = false;      ///< a sample may lack it
+  bool ragged = false;        ///< a list of the source's that it may give back: (values, offsets) in every batch
+  bool has_stand_in = false;  ///< where a sample lacks it, the step that reads it takes another one
   /// Rows of a rank-1 field are filled up with this value, to pad_length or (0) to the longest of their batch.
   std::optional<double> pad_value;
   int64_t pad_length = 0;
-
   bool fixed_shape() const { return kind == FieldKind::kTensor && shape.fully_known(); }
   /// "image: uint8 (?, ?, 3)".
   std::string to_string() const;
@@ -52,12 +55,12 @@ class Schema {
   std::optional<size_t> find(std::string_view name) const;
   void push_back(Field field) { fields_.push_back(std::move(field)); }
   void erase(size_t i) { fields_.erase(fields_.begin() + static_cast<std::ptrdiff_t>(i)); }
+  /// "image: uint8 (?, ?, 3), label: int64 ()", for messages.
+  std::string to_string() const;
   /// "image, label, key", for messages.
   std::string names() const;
   /// User code may add or drop fields that are not known before the first sample.
   bool open_ended = false;
-  /// .batch() stands before: nothing may follow.
-  bool batched = false;
 
  private:
   std::vector<Field> fields_;

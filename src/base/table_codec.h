@@ -64,6 +64,11 @@ class TableFile {
   virtual Result<Columns> decode(int64_t group, std::span<const size_t> fields, std::span<const Piece> pieces,
                                  WorkMemory& memory) const = 0;
 
+  /// The same file under another policy, without reading its index again. Null where the format cannot do that.
+  virtual Result<std::shared_ptr<const TableFile>> with_nulls(const NullPolicy& /*nulls*/) const {
+    return std::shared_ptr<const TableFile>();
+  }
+
   /// Memory that this object holds; an estimate.
   virtual uint64_t index_bytes() const { return 0; }
   /// What the integers of a field of dates, times or durations count.
@@ -105,9 +110,7 @@ class TableCodecs {
   virtual Result<std::shared_ptr<const TableFile>> take_stream(void* stream, const NullPolicy& nulls) const = 0;
   /// "arrow 26.0.1": part of the identity of what is cached.
   virtual std::string version() const = 0;
-  /// Memory of columns that nobody holds any more is kept for the next ones, up to so many bytes (32 MiB if nothing is said).
-  virtual void keep_idle(uint64_t bytes) const = 0;
-  /// Bytes that are kept so now.
+  /// Memory of columns that nobody holds any more is kept for the next ones, up to 32 MiB: so many bytes now.
   virtual uint64_t idle_bytes() const = 0;
 };
 

@@ -43,6 +43,8 @@ class UnitSource : public Source {
   /// The rows that the source itself keeps (`filter=`): bit id % 64 of word id / 64. Null where it keeps all. The ids of the others
   /// stay theirs, so that a filter changes no id.
   virtual const std::vector<uint64_t>* kept_rows() const { return nullptr; }
+  /// What NumPy calls a field of integers that are dates or times: "datetime64[us]", "timedelta64[s]". Empty for all others.
+  virtual std::string time_name(size_t /*field*/) const { return {}; }
   /// The same rows with only these fields, in this order; fewer bytes are read.
   virtual Result<std::shared_ptr<const UnitSource>> with_fields(std::span<const std::string> names) const = 0;
 

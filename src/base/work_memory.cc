@@ -8,7 +8,7 @@
 namespace forebay {
 
 namespace {
-constexpr size_t kAlign = 64;
+constexpr size_t kWorkAlign = 64;
 constexpr size_t kReadPast = 64;
 }  // namespace
 
@@ -38,7 +38,7 @@ std::span<uint8_t> WorkMemory::scratch(int index, size_t size) {
   Slot& slot = slots_[index];
   if (slot.size < size) {
     slot = Slot();
-    void* memory = std::aligned_alloc(kAlign, (size + kReadPast + kAlign - 1) / kAlign * kAlign);
+    void* memory = std::aligned_alloc(kWorkAlign, (size + kReadPast + kWorkAlign - 1) / kWorkAlign * kWorkAlign);
     if (memory == nullptr) throw std::bad_alloc();
     slot.memory = {static_cast<uint8_t*>(memory), std::free};
     slot.size = size;

@@ -8,12 +8,12 @@
 #include <fmt/format.h>
 
 #include "base/byte_size.h"
+#include "cache/budget_limits.h"
 #include "cache/disk_tier.h"
 #include "cache/entry_form.h"
 #include "cache/ram_tier.h"
 #include "cache/seen_entries.h"
 #include "runtime/fork_guard.h"
-#include "runtime/host.h"
 #include "telemetry/log.h"
 
 namespace forebay {
@@ -24,8 +24,7 @@ class Tiers final : public TieredCache {
  public:
   Tiers(const CacheOptions& options, std::unique_ptr<DiskTier> disk, std::string disk_off)
       : place_(options.place.to_string()), description_(options.description), compression_(options.compression),
-        disk_off_(std::move(disk_off)), ram_(std::make_unique<RamTier>(options.ram_bytes, options.next_use)),
-        disk_(std::move(disk)) {}
+        disk_off_(std::move(disk_off)), ram_(std::make_unique<RamTier>(options.ram_bytes)), disk_(std::move(disk)) {}
 
   ~Tiers() override {
     if (!foreign()) return;
@@ -156,10 +155,6 @@ OpenCaches& open_caches() {
 }
 
 Status check_limits(const CacheOptions& options) {
-  if (const uint64_t memory = usable_memory(); options.ram_bytes > memory) {
-    return invalid_argument(fmt::format("cache: ram={} is more than this machine has for it, {}; give less",
-                                        format_byte_size(options.ram_bytes), format_byte_size(memory)));
-  }
   const bool in_memory = options.ram_bytes > options.disk_bytes;
   const uint64_t larger = std::max(options.ram_bytes, options.disk_bytes);
   if (larger == 0 || larger >= options.entry_bytes) return {};
@@ -188,8 +183,10 @@ Result<std::shared_ptr<Tiers>> make_tiers(const CacheOptions& options, const std
 
 }  // namespace
 
-Result<std::shared_ptr<TieredCache>> open_cache(const CacheOptions& options) {
-  FOREBAY_RETURN_IF_ERROR(check_limits(options));
+Result<std::shared_ptr<TieredCache>> open_cache(const CacheOptions& given) {
+  FOREBAY_RETURN_IF_ERROR(check_limits(given));
+  CacheOptions options = given;
+  options.ram_bytes = limited("ram", given.ram_bytes, memory_limit(), "this machine");
   std::string dir = options.dir;
   if (dir.empty() && options.disk_bytes > 0) {
     FOREBAY_ASSIGN(dir, default_cache_folder());

@@ -22,7 +22,6 @@ struct CacheOptions {
   Compression compression = Compression::kNone;
   /// What any entry takes at least, where that is known: budgets that could keep none are refused.
   uint64_t entry_bytes = 0;
-  KeepPolicy::NextUse next_use = nullptr;
 };
 
 /// The tiers of one place: memory, then disk. Caches of the same place and folder are one within a process; its budgets are the
@@ -32,8 +31,9 @@ class TieredCache : public EntryCache {
   virtual CacheStats stats() const = 0;
 };
 
-/// InvalidArgument where a budget is impossible (more than the machine has, less than one entry) or the folder is refused, with
-/// the numbers and the way out. Where the disk cannot be written to, one warning is logged and that tier is off.
+/// InvalidArgument where a budget is less than one entry takes or the folder is refused, with the numbers and the way out. A budget is
+/// a limit: where the machine has less, that is used, less a reserve, and one warning says so. Where the disk
+/// cannot be written to, one warning is logged and that tier is off.
 ///
 /// In the child of a fork a cache finds and keeps nothing: open it anew.
 Result<std::shared_ptr<TieredCache>> open_cache(const CacheOptions& options);

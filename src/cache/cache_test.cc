@@ -5,13 +5,12 @@
 
 #include <thread>
 
+#include "base/byte_size.h"
 #include "cache/cache_test_support.h"
 #include "cache/entry_form.h"
 
 namespace forebay {
 namespace {
-
-constexpr uint64_t kMiB = 1 << 20;
 
 class Caches : public testing::Test {
  protected:
@@ -133,22 +132,41 @@ TEST_F(Caches, TheOptimumIsBudgetOverBytes) {
   EXPECT_GT(stats.hit_ratio, 0.5 * stats.optimum) << "two of three epochs could hit";
 }
 
-TEST_F(Caches, ImpossibleBudgetsAreRefusedWithTheNumbers) {
+TEST_F(Caches, BudgetsOfLessThanAnEntryAreRefusedWithTheNumbers) {
   CacheOptions options;
   options.place = id_of(1);
   options.dir = folder_.path("caches");
-  options.ram_bytes = uint64_t{1} << 60;
-  EXPECT_EQ(open_cache(options).status().code(), Code::kInvalidArgument);
-  EXPECT_NE(open_cache(options).status().message().find("more than this machine has"), std::string::npos);
-  options.ram_bytes = 0;
-  options.disk_bytes = uint64_t{1} << 60;
-  EXPECT_EQ(open_cache(options).status().code(), Code::kInvalidArgument);
-  EXPECT_NE(open_cache(options).status().message().find("more than the whole disk"), std::string::npos);
   options.disk_bytes = 1000;
   EXPECT_NE(open_cache(options).status().message().find("64.0 KiB"), std::string::npos);
   options.disk_bytes = 100'000;
   options.entry_bytes = 200'000;
   EXPECT_NE(open_cache(options).status().message().find("less than one entry takes, 195.3 KiB"), std::string::npos);
+}
+
+TEST_F(Caches, OfBudgetsAboveWhatThereIsThatIsUsedAndSaidOnce) {
+  constexpr uint64_t kTooMuch = uint64_t{1} << 60;
+  const LoggedLines logged;
+  const auto said_of_the_disk = [&] {
+    int64_t found = 0;
+    for (const std::string& line : logged.lines())
+      found += line.find("more than the disk at " + folder_.path("caches") + " has") != std::string::npos;
+    return found;
+  };
+  for (uint64_t place = 1; place <= 3; ++place) {
+    const auto cache = open(kTooMuch, kTooMuch, place);
+    ASSERT_NE(cache, nullptr);
+    fill(*cache, 0, 10);
+    const CacheStats stats = cache->stats();
+    EXPECT_EQ(stats.disk.entries, 10u);
+    EXPECT_LT(stats.ram.budget_bytes, kTooMuch);
+    EXPECT_LE(stats.disk.budget_bytes, std::filesystem::space(folder_.path("caches")).capacity);
+    EXPECT_EQ(said_of_the_disk(), 1);
+  }
+  // A cache that is open already and gets a larger budget.
+  const auto small = open(kMiB, kMiB, 4), large = open(kTooMuch, kTooMuch, 4);
+  EXPECT_EQ(small, large);
+  EXPECT_LE(small->stats().disk.budget_bytes, std::filesystem::space(folder_.path("caches")).capacity);
+  EXPECT_EQ(said_of_the_disk(), 1);
 }
 
 TEST_F(Caches, ManyThreadsFillAndReadAtOnce) {

@@ -67,15 +67,6 @@ std::optional<Compression> compression_from_name(std::string_view name) {
   return std::nullopt;
 }
 
-std::string compression_version(Compression compression) {
-  switch (compression) {
-    case Compression::kNone: return "none";
-    case Compression::kZstd: return fmt::format("zstd {}", ZSTD_versionString());
-    case Compression::kLz4: return fmt::format("lz4 {}", LZ4_versionString());
-  }
-  return "none";
-}
-
 Buffer pack(Compression compression, const uint8_t* data, uint64_t size, size_t element_bytes) {
   if (compression == Compression::kNone || size == 0 || size > kLargestBlock) return {};
   const Buffer planes = shuffled(data, size, element_bytes);

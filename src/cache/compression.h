@@ -16,8 +16,6 @@ enum class Compression : uint8_t { kNone = 0, kZstd = 1, kLz4 = 2 };
 
 /// "zstd", "lz4"; "" is none.
 std::optional<Compression> compression_from_name(std::string_view name);
-/// "zstd 1.5.4", "lz4 1.9.4", "none".
-std::string compression_version(Compression compression);
 
 /// A packed block holds at least 1/kMaxExpansion of the bytes that it unpacks to (the writer fills it up where it would be
 /// smaller), so that memory never outgrows what was really read by more than this.

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/byte_size.h"
+#include "cache/budget_limits.h"
 #include "cache/folder_use.h"
 #include "telemetry/log.h"
 
@@ -29,17 +29,14 @@ constexpr uint64_t kTryAgainEvery = 256;
 
 int64_t now_ns() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
 
-Status check_budget(const CacheFolder& folder, uint64_t budget) {
-  if (budget < DiskTier::kLeastBudget) {
-    return invalid_argument(fmt::format("disk={} holds no entry; give at least {}", format_byte_size(budget),
-                                        format_byte_size(DiskTier::kLeastBudget)));
-  }
-  struct ::statvfs disk;
-  if (::fstatvfs(folder.fd(), &disk) != 0) return {};
-  const uint64_t all = static_cast<uint64_t>(disk.f_blocks) * disk.f_frsize;
-  if (budget <= all) return {};
-  return invalid_argument(fmt::format("disk={} is more than the whole disk at {} holds, {}; give less, or another dir=",
-                                      format_byte_size(budget), folder.path(), format_byte_size(all)));
+Status check_budget(uint64_t budget) {
+  if (budget >= DiskTier::kLeastBudget) return {};
+  return invalid_argument(fmt::format("disk={} holds no entry; give at least {}", format_byte_size(budget),
+                                      format_byte_size(DiskTier::kLeastBudget)));
+}
+
+uint64_t within_disk(const CacheFolder& folder, uint64_t budget) {
+  return limited("disk", budget, disk_limit(folder), "the disk at " + folder.path());
 }
 
 void write_about(const CacheFolder& place, const std::string& description) {
@@ -84,8 +81,9 @@ class Claim {
 }  // namespace
 
 Result<std::unique_ptr<DiskTier>> DiskTier::open(DiskTierOptions options) {
+  FOREBAY_RETURN_IF_ERROR(check_budget(options.budget_bytes));
   FOREBAY_ASSIGN(CacheFolder folder, CacheFolder::open(options.dir, true));
-  FOREBAY_RETURN_IF_ERROR(check_budget(folder, options.budget_bytes));
+  options.budget_bytes = within_disk(folder, options.budget_bytes);
   FOREBAY_ASSIGN(const FolderLock locked, FolderLock::take(folder, kPatienceAtOpen));
   finish_removals(folder);
   const std::string name = options.place.to_string();
@@ -93,6 +91,7 @@ Result<std::unique_ptr<DiskTier>> DiskTier::open(DiskTierOptions options) {
   if (!folder.stat(name, &info)) {
     const uint64_t free = make_room(folder, options.budget_bytes, kNewPlaceRoom);
     if (free < kNewPlaceRoom) {
+      if (disk_spare(folder) < kNewPlaceRoom) return unavailable("the disk is full, but for a reserve");
       return unavailable(fmt::format("caches that are in use take all of the {} at {}",
                                      format_byte_size(options.budget_bytes), folder.path()));
     }
@@ -216,6 +215,10 @@ bool DiskTier::take_room(uint64_t bytes) {
     room_left_ = kUnlimited;
     return true;
   }
+  if (free < least && disk_spare(folder_) < least) {
+    stop_writing("the disk is full, but for a reserve");
+    return false;
+  }
   room_left_ = writer_->data_left();
   declined_.fetch_add(1, std::memory_order_relaxed);
   return false;
@@ -257,6 +260,7 @@ void DiskTier::say_once(std::string_view what, std::string_view why) {
 }
 
 void DiskTier::raise_budget(uint64_t bytes) {
+  bytes = within_disk(folder_, bytes);
   uint64_t before = budget_bytes_.load();
   while (before < bytes && !budget_bytes_.compare_exchange_weak(before, bytes)) {
   }

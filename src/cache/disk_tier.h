@@ -29,15 +29,15 @@ struct DiskTierOptions {
 /// One place of a folder of caches, shared with all processes of this host that use it. May be used from any thread.
 ///
 /// What others add is found by reading on in their indices. Each process appends to a segment of its own; nothing that is
-/// written is changed. The folder never takes more of the disk than the budget: a writer takes room in steps, under the
-/// folder's lock, by the real sizes of all files; what it has taken and not used is free again when its lock is gone. Caches of
+/// written is changed. The folder never takes more of the disk than the budget, nor what is left for others: a writer takes
+/// room in steps, under the folder's lock, by the real sizes of all files; what it has taken and not used is free again when its lock is gone. Caches of
 /// other steps that nobody uses go when room is needed, longest unused first.
 ///
 /// A disk that is full or read-only ends the writing, a folder that is gone or cannot be read ends all: one warning, no error.
 class DiskTier {
  public:
-  /// InvalidArgument for a folder that is refused or a budget that cannot be, with the numbers; Unavailable where there is no
-  /// writing here.
+  /// InvalidArgument for a folder that is refused or a budget that holds no entry, with the numbers; Unavailable where there is no
+  /// writing here. A budget above what the disk has is what the disk has, with one warning.
   static Result<std::unique_ptr<DiskTier>> open(DiskTierOptions options);
   ~DiskTier();
   DiskTier(const DiskTier&) = delete;

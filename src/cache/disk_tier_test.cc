@@ -9,14 +9,13 @@
 #include <random>
 #include <thread>
 
+#include "base/byte_size.h"
 #include "cache/cache_test_support.h"
 #include "cache/entry_form.h"
 #include "cache/places.h"
 
 namespace forebay {
 namespace {
-
-constexpr uint64_t kMiB = 1 << 20;
 
 Buffer entry_of(uint64_t n, int64_t rows = 100) {
   return *encode_entry(id_of(n), columns_of_seed(n, rows), Compression::kNone);
@@ -250,20 +249,38 @@ class SmallDisk {
   bool mounted_ = false;
 };
 
-TEST_F(DiskTiers, AFullDiskEndsTheWritingWithOneWarningAndWhatIsThereIsServed) {
+TEST_F(DiskTiers, OfADiskThatOthersFillTheReserveIsLeftWithOneWarningAndWhatIsThereIsServed) {
   const SmallDisk disk(dir(), "size=2m,mode=700");
   if (!disk.mounted()) GTEST_SKIP() << "NOT ROOT: no small disk can be mounted";
   LoggedLines log;
-  const auto tier = open(2 * kMiB);
+  const auto tier = open(kMiB * 3 / 2);
   std::ofstream(dir() + "/other", std::ios::binary) << std::string(kMiB, 'x');  // not the cache's
   const uint64_t kept = fill(*tier, 0, 500);
   EXPECT_GT(kept, 50u);
   EXPECT_LT(kept, 300u);
   EXPECT_EQ(right_ones(*tier, 0, 500), kept);
+  EXPECT_GE(std::filesystem::space(dir()).available, 2 * kMiB / 20);
   ASSERT_EQ(log.lines().size(), 1u);
-  EXPECT_NE(log.lines()[0].find("No space left on device"), std::string::npos) << log.lines()[0];
+  EXPECT_NE(log.lines()[0].find("the disk is full, but for a reserve"), std::string::npos) << log.lines()[0];
   EXPECT_FALSE(tier->admits(100));
-  EXPECT_EQ(right_ones(*open(2 * kMiB), 0, 500), kept) << "what was cut short is not served";
+  EXPECT_EQ(right_ones(*open(kMiB * 3 / 2), 0, 500), kept);
+}
+
+TEST_F(DiskTiers, AFullDiskEndsTheWritingWithOneWarningAndWhatIsThereIsServed) {
+  const SmallDisk disk(dir(), "size=2m,mode=700");
+  if (!disk.mounted()) GTEST_SKIP() << "NOT ROOT: no small disk can be mounted";
+  LoggedLines log;
+  const auto tier = open(kMiB * 3 / 2);
+  const uint64_t before = fill(*tier, 0, 10);
+  std::ofstream(dir() + "/other", std::ios::binary) << std::string(3 * kMiB, 'x');  // all that is left, the reserve too
+  ASSERT_EQ(std::filesystem::space(dir()).available, 0u);
+  const uint64_t kept = before + fill(*tier, 10, 500);
+  EXPECT_EQ(before, 10u);
+  EXPECT_LT(kept, 50u);
+  EXPECT_EQ(right_ones(*tier, 0, 500), kept);
+  EXPECT_EQ(log.lines().size(), 1u);
+  EXPECT_FALSE(tier->admits(100));
+  EXPECT_EQ(right_ones(*open(kMiB * 3 / 2), 0, 500), kept) << "what was cut short is not served";
 }
 
 TEST_F(DiskTiers, AReadOnlyDiskTurnsTheTierOffWithOneWarningAndTheCacheOpensAllTheSame) {

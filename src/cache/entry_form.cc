@@ -13,12 +13,12 @@ namespace forebay {
 
 namespace {
 
-constexpr uint64_t kMagic = 0x3159525445424546;  // "FEBETRY1"
-constexpr uint32_t kVersion = 1;
+constexpr uint64_t kEntryMagic = 0x3159525445424546;  // "FEBETRY1"
+constexpr uint32_t kEntryVersion = 1;
 
 struct Header {
-  uint64_t magic = kMagic;
-  uint32_t version = kVersion;
+  uint64_t magic = kEntryMagic;
+  uint32_t version = kEntryVersion;
   uint32_t description_bytes = 0;
   Hash128 id;
   uint64_t bytes = 0;
@@ -28,7 +28,6 @@ struct Header {
 };
 static_assert(sizeof(Header) == kEntryHeaderBytes);
 
-uint64_t rounded(uint64_t bytes) { return (bytes + kEntryAlignment - 1) / kEntryAlignment * kEntryAlignment; }
 uint64_t own_hash(const Header& header) { return XXH3_64bits(&header, sizeof header - sizeof header.header_hash); }
 
 /// What of a column belongs to the rows: offsets may begin anywhere in values that are shared with others.
@@ -72,7 +71,7 @@ class Blocks {
       piece.size = piece.packed.size();
     }
     block.offset = piece.offset = bytes_;
-    bytes_ += rounded(block.stored_bytes);
+    bytes_ += to_entry_alignment(block.stored_bytes);
     pieces_.push_back(std::move(piece));
     return block;
   }
@@ -110,9 +109,9 @@ Result<Header> checked_header(std::span<const uint8_t> bytes) {
   Header header;
   if (bytes.size() < sizeof header) return corrupt("the kept entry is shorter than its header");
   std::memcpy(&header, bytes.data(), sizeof header);
-  if (header.magic != kMagic) return corrupt("this is no kept entry");
+  if (header.magic != kEntryMagic) return corrupt("this is no kept entry");
   if (header.header_hash != own_hash(header)) return corrupt("the kept entry's header is damaged (checksum)");
-  if (header.version != kVersion) return corrupt(fmt::format("the kept entry has version {}", header.version));
+  if (header.version != kEntryVersion) return corrupt(fmt::format("the kept entry has version {}", header.version));
   return header;
 }
 
@@ -145,7 +144,7 @@ Result<Buffer> encode_entry(const Hash128& id, const Columns& columns, Compressi
     description.columns.push_back(column);
   }
   FOREBAY_ASSIGN(std::string text, description.to_bytes());
-  const uint64_t blocks_at = kEntryHeaderBytes + rounded(text.size());
+  const uint64_t blocks_at = kEntryHeaderBytes + to_entry_alignment(text.size());
   for (StoredColumn& column : description.columns) {
     column.values.offset += blocks_at;
     if (column.offsets.stored_bytes > 0) column.offsets.offset += blocks_at;
@@ -193,8 +192,8 @@ void reseal_entry(Buffer& entry) {
   Header header;
   if (entry.size() < sizeof header) return;
   std::memcpy(&header, entry.data(), sizeof header);
-  header.magic = kMagic;
-  header.version = kVersion;
+  header.magic = kEntryMagic;
+  header.version = kEntryVersion;
   header.bytes = entry.size();
   seal(entry, header);
 }

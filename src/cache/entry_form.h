@@ -17,6 +17,10 @@ namespace forebay {
 /// | description | to the next multiple of 64 | rows; each field's name, kind, type, shape; where its values and offsets are; bad rows |
 /// | blocks | each to the next multiple of 64 | values and offsets, as in Columns |
 inline constexpr uint64_t kEntryAlignment = 64;
+/// The next multiple of it.
+constexpr uint64_t to_entry_alignment(uint64_t bytes) {
+  return (bytes + kEntryAlignment - 1) / kEntryAlignment * kEntryAlignment;
+}
 inline constexpr uint64_t kEntryHeaderBytes = 64;
 
 /// The columns as one block of memory that holds these rows and nothing else. Unsupported for what cannot be kept (a bad row

@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "cache/budget_limits.h"
 #include "cache/segment_format.h"
 
 namespace forebay {
@@ -101,7 +102,7 @@ bool remove_place(const CacheFolder& folder, const std::string& name) {
 uint64_t make_room(const CacheFolder& folder, uint64_t budget_bytes, uint64_t wanted) {
   FolderUse use = measure_folder(folder);
   std::ranges::sort(use.places, {}, &PlaceUse::last_used_ns);
-  const auto free = [&] { return budget_bytes - std::min(budget_bytes, use.bytes); };
+  const auto free = [&] { return std::min(budget_bytes - std::min(budget_bytes, use.bytes), disk_spare(folder)); };
   if (free() >= wanted) return free();
   finish_removals(folder);
   for (const PlaceUse& place : use.places) {

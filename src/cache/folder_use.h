@@ -26,7 +26,8 @@ FolderUse measure_folder(const CacheFolder& folder);
 void finish_removals(const CacheFolder& folder);
 /// Removes a place that nobody uses; false where it cannot be removed.
 bool remove_place(const CacheFolder& folder, const std::string& name);
-/// Removes places that nobody uses, longest unused first, until `wanted` bytes of `budget_bytes` are free; how many are then.
+/// Removes places that nobody uses, longest unused first, until `wanted` bytes of `budget_bytes` are free, on the disk as
+/// well; how many are then.
 uint64_t make_room(const CacheFolder& folder, uint64_t budget_bytes, uint64_t wanted);
 
 /// Processes that hold the lock of a place, as far as the kernel tells.

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <set>
 #include <unordered_map>
@@ -15,22 +14,16 @@ namespace forebay {
 /// no choice by recency gains anything and each exchange costs a write. Once the room is full an entry takes the place of
 /// others only where it saves kWorthwhile times the seconds that they save, per byte of room.
 ///
-/// Where entries differ in when they are used next (hosts that share an epoch), `next_use` says how far ahead that is, in any
-/// unit, and nothing for never; what is used sooner saves sooner.
-///
 /// Not thread-safe: whoever owns it has a lock.
 class KeepPolicy {
  public:
-  using NextUse = std::function<std::optional<double>(const Hash128&)>;
   static constexpr double kWorthwhile = 8;
-  static constexpr size_t kLookedAt = 64;  ///< entries considered for one exchange, cheapest first
-
-  explicit KeepPolicy(NextUse next_use = nullptr) : next_use_(std::move(next_use)) {}
+  static constexpr size_t kLookedAt = 64;  ///< entries that go in one exchange, at most
 
   void kept(const Hash128& id, uint64_t bytes, double seconds);
   void gone(const Hash128& id);
-  /// Entries to let go so that `bytes` become free for `id`, which took `seconds` to make; nothing where that is not worth it.
-  std::optional<std::vector<Hash128>> exchange(const Hash128& id, uint64_t bytes, double seconds) const;
+  /// Entries to let go so that `bytes` become free for one that took `seconds` to make; nothing where that is not worth it.
+  std::optional<std::vector<Hash128>> exchange(uint64_t bytes, double seconds) const;
 
  private:
   struct Kept {
@@ -43,10 +36,7 @@ class KeepPolicy {
     }
   };
   static double per_byte(const Kept& kept) { return kept.seconds / static_cast<double>(kept.bytes + 1); }
-  /// Seconds saved, as often as the entry is used.
-  double saved(const Hash128& id, double seconds) const;
 
-  const NextUse next_use_;
   std::unordered_map<Hash128, Kept, HashOfHash> kept_;
   std::set<std::pair<double, Hash128>, Cheapest> by_worth_;
 };

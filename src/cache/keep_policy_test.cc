@@ -10,8 +10,8 @@ namespace {
 TEST(KeepPolicy, EntriesThatCostAboutTheSameStay) {
   KeepPolicy policy;
   for (uint64_t i = 0; i < 100; ++i) policy.kept(id_of(i), 1000, 0.010);
-  EXPECT_FALSE(policy.exchange(id_of(500), 1000, 0.015));
-  EXPECT_FALSE(policy.exchange(id_of(500), 1000, 0.010 * KeepPolicy::kWorthwhile));
+  EXPECT_FALSE(policy.exchange(1000, 0.015));
+  EXPECT_FALSE(policy.exchange(1000, 0.010 * KeepPolicy::kWorthwhile));
 }
 
 TEST(KeepPolicy, AnEntryThatSavesFarMoreTakesTheRoomOfTheCheapest) {
@@ -19,7 +19,7 @@ TEST(KeepPolicy, AnEntryThatSavesFarMoreTakesTheRoomOfTheCheapest) {
   policy.kept(id_of(1), 1000, 1.0);
   policy.kept(id_of(2), 1000, 0.001);
   policy.kept(id_of(3), 1000, 0.002);
-  const auto victims = policy.exchange(id_of(500), 1500, 0.1);
+  const auto victims = policy.exchange(1500, 0.1);
   ASSERT_TRUE(victims);
   EXPECT_EQ(*victims, (std::vector<Hash128>{id_of(2), id_of(3)}));
 }
@@ -27,29 +27,14 @@ TEST(KeepPolicy, AnEntryThatSavesFarMoreTakesTheRoomOfTheCheapest) {
 TEST(KeepPolicy, RoomThatCannotBeMadeIsNotBegunWith) {
   KeepPolicy policy;
   policy.kept(id_of(1), 1000, 0.001);
-  EXPECT_FALSE(policy.exchange(id_of(2), 5000, 100));
-}
-
-TEST(KeepPolicy, WhatIsNeverUsedAgainGoesFirstWhereTheNextUseIsKnown) {
-  KeepPolicy policy([](const Hash128& id) -> std::optional<double> {
-    if (id == id_of(1)) return std::nullopt;
-    return id == id_of(2) ? 1000.0 : 1.0;
-  });
-  for (uint64_t i = 1; i <= 3; ++i) policy.kept(id_of(i), 1000, 0.010);
-  const auto one = policy.exchange(id_of(4), 1000, 0.010);
-  ASSERT_TRUE(one);
-  EXPECT_EQ(*one, std::vector<Hash128>{id_of(1)});
-  const auto two = policy.exchange(id_of(4), 2000, 0.010);
-  ASSERT_TRUE(two);
-  EXPECT_EQ(*two, (std::vector<Hash128>{id_of(1), id_of(2)}));
-  EXPECT_FALSE(policy.exchange(id_of(4), 3000, 0.010));
+  EXPECT_FALSE(policy.exchange(5000, 100));
 }
 
 TEST(KeepPolicy, WhatIsGoneIsNoVictim) {
   KeepPolicy policy;
   policy.kept(id_of(1), 1000, 0.001);
   policy.gone(id_of(1));
-  EXPECT_FALSE(policy.exchange(id_of(2), 1000, 100));
+  EXPECT_FALSE(policy.exchange(1000, 100));
 }
 
 }  // namespace

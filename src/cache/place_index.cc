@@ -9,7 +9,7 @@
 namespace forebay {
 
 namespace {
-constexpr uint64_t kRowsAtOnce = 16384;
+constexpr uint64_t kRowsInOneRead = 16384;
 }  // namespace
 
 std::optional<PlaceIndex::Location> PlaceIndex::find(const Hash128& id) const {
@@ -63,7 +63,7 @@ void PlaceIndex::read_segment(const CacheFolder& place, uint32_t number, Segment
     segment.read_to = kSegmentRowBytes;
   }
   if (segment.read_to >= end || !place.stat(segment_file(number, kDataEnding), &data)) return;
-  std::vector<SegmentRow> rows(std::min((end - segment.read_to) / kSegmentRowBytes, kRowsAtOnce));
+  std::vector<SegmentRow> rows(std::min((end - segment.read_to) / kSegmentRowBytes, kRowsInOneRead));
   while (segment.read_to < end) {
     const uint64_t bytes = std::min(end - segment.read_to, rows.size() * kSegmentRowBytes);
     if (!read_all(segment.index.get(), rows.data(), bytes, segment.read_to)) return;

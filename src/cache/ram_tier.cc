@@ -51,7 +51,7 @@ bool RamTier::put(const Hash128& id, std::shared_ptr<const Columns> columns, uin
   if (entries_.contains(id)) return true;
   const uint64_t free = budget_bytes_ - std::min(used_bytes_, budget_bytes_);
   if (bytes > free && bytes <= budget_bytes_) {
-    const auto victims = policy_.exchange(id, bytes - free, saved);
+    const auto victims = policy_.exchange(bytes - free, saved);
     for (const Hash128& victim : victims.value_or(std::vector<Hash128>())) drop(victim);
   }
   if (bytes > budget_bytes_ || used_bytes_ > budget_bytes_ - bytes) {

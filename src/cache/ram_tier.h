@@ -15,8 +15,7 @@ namespace forebay {
 /// Entries in memory, within a budget that counts what keeping them costs too. May be used from any thread.
 class RamTier {
  public:
-  RamTier(uint64_t budget_bytes, KeepPolicy::NextUse next_use)
-      : budget_bytes_(budget_bytes), policy_(std::move(next_use)) {}
+  explicit RamTier(uint64_t budget_bytes) : budget_bytes_(budget_bytes) {}
 
   std::shared_ptr<const Columns> find(const Hash128& id);
   bool has(const Hash128& id) const;

@@ -11,7 +11,7 @@ constexpr uint64_t kEntry = 10'000;
 uint64_t room_of_entries(uint64_t count) { return count * (kEntry + RamTier::overhead_bytes(columns_of_seed(1, 10))); }
 
 TEST(RamTier, KeepsUpToItsBudgetAndThenKeepsWhatItHas) {
-  RamTier ram(room_of_entries(3), nullptr);
+  RamTier ram(room_of_entries(3));
   for (uint64_t i = 0; i < 10; ++i) EXPECT_EQ(ram.put(id_of(i), shared_columns(i, 10), kEntry, 0.01, false), i < 3);
   for (uint64_t i = 0; i < 10; ++i) EXPECT_EQ(ram.find(id_of(i)) != nullptr, i < 3);
   const TierStats stats = ram.stats();
@@ -23,7 +23,7 @@ TEST(RamTier, KeepsUpToItsBudgetAndThenKeepsWhatItHas) {
 }
 
 TEST(RamTier, WhatIsOnDiskTooGivesWayToWhatIsNot) {
-  RamTier ram(room_of_entries(2), nullptr);
+  RamTier ram(room_of_entries(2));
   EXPECT_TRUE(ram.put(id_of(1), shared_columns(1, 10), kEntry, 0.01, true));
   EXPECT_TRUE(ram.put(id_of(2), shared_columns(2, 10), kEntry, 0.01, true));
   EXPECT_FALSE(ram.free_for(kEntry));
@@ -37,7 +37,7 @@ TEST(RamTier, WhatIsOnDiskTooGivesWayToWhatIsNot) {
 }
 
 TEST(RamTier, AnEntryGivenAwayLivesAsLongAsItsReaders) {
-  RamTier ram(room_of_entries(1), nullptr);
+  RamTier ram(room_of_entries(1));
   EXPECT_TRUE(ram.put(id_of(1), shared_columns(1, 10), kEntry, 0.01, true));
   const auto held = ram.find(id_of(1));
   EXPECT_TRUE(ram.put(id_of(2), shared_columns(2, 10), kEntry, 10, false));
@@ -46,7 +46,7 @@ TEST(RamTier, AnEntryGivenAwayLivesAsLongAsItsReaders) {
 }
 
 TEST(RamTier, ATierWithoutABudgetKeepsNothing) {
-  RamTier ram(0, nullptr);
+  RamTier ram(0);
   EXPECT_FALSE(ram.put(id_of(1), shared_columns(1, 10), kEntry, 1, false));
   EXPECT_FALSE(ram.fits(1));
 }

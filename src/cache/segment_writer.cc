@@ -14,14 +14,12 @@ namespace forebay {
 namespace {
 
 constexpr uint32_t kMostSegments = 4096;  // more than there are ever writers at once
-constexpr size_t kRowsAtOnce = 4096;
+constexpr size_t kRowsAtATime = 4096;
 
 uint64_t size_of(int fd) {
   struct ::stat info;
   return ::fstat(fd, &info) == 0 ? static_cast<uint64_t>(info.st_size) : 0;
 }
-
-uint64_t rounded(uint64_t bytes) { return (bytes + kEntryAlignment - 1) / kEntryAlignment * kEntryAlignment; }
 
 }  // namespace
 
@@ -46,14 +44,14 @@ bool SegmentWriter::take_over() {
   const uint64_t data_bytes = size_of(data_.get());
   if (known) {
     index_end_ = std::max(whole_rows(size_of(index_.get())), kSegmentRowBytes);
-    std::vector<SegmentRow> rows(kRowsAtOnce);
+    std::vector<SegmentRow> rows(kRowsAtATime);
     for (uint64_t at = kSegmentRowBytes; at < index_end_;) {
       const uint64_t bytes = std::min(index_end_ - at, rows.size() * kSegmentRowBytes);
       if (!read_all(index_.get(), rows.data(), bytes, at)) return false;
       for (uint64_t i = 0; i < bytes / kSegmentRowBytes; ++i) {
         const SegmentRow& row = rows[i];
         if (row.valid() && row.offset + row.bytes <= data_bytes) {
-          data_end_ = std::max(data_end_, rounded(row.offset + row.bytes));
+          data_end_ = std::max(data_end_, to_entry_alignment(row.offset + row.bytes));
         } else if (!row.dead()) {
           // It names bytes that are not there; what is written there next is another entry.
           const SegmentRow dead{};
@@ -93,7 +91,7 @@ bool SegmentWriter::grow(uint64_t data_bytes, uint64_t index_bytes) {
 
 uint64_t SegmentWriter::take_place(uint64_t bytes) {
   const uint64_t offset = data_end_;
-  data_end_ += rounded(bytes);
+  data_end_ += to_entry_alignment(bytes);
   return offset;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/byte_size.h"
 #include "base/suggest.h"
+#include "cli/whole_number.h"
 
 namespace forebay {
 
@@ -13,6 +14,29 @@ CommandLine::CommandLine(std::string_view verb, std::string_view help)
     : verb_(verb), app_(std::string(help), fmt::format("forebay {}", verb)) {
   app_.set_help_flag("-h,--help", "this text");
   app_.add_flag("--json", json_, "print the result as JSON, keys sorted");
+}
+
+CLI::Option* CommandLine::add_int64(const std::string& name, std::function<void(int64_t)> set, int64_t low,
+                                    int64_t high, const std::string& help) {
+  const auto parse = [name, set = std::move(set), low, high](const std::string& text) {
+    const std::optional<int64_t> value = whole_number<int64_t>(text);
+    if (!value || *value < low || *value > high)
+      throw CLI::ValidationError(name, fmt::format("'{}' is no whole number from {} to {}", text, low, high));
+    set(*value);
+  };
+  return app_.add_option_function<std::string>(name, parse, help)->type_name("N");
+}
+
+CLI::Option* CommandLine::add_seed(uint64_t& seed, const std::string& help) {
+  const auto parse = [&seed](const std::string& text) {
+    const std::optional<uint64_t> value = whole_number<uint64_t>(text);
+    if (!value)
+      throw CLI::ValidationError("--seed", fmt::format("'{}' is no whole number from 0 to {}", text, UINT64_MAX));
+    seed = *value;
+  };
+  return app_.add_option_function<std::string>("--seed", parse, help)
+      ->type_name("N")
+      ->default_str(fmt::format("{}", seed));
 }
 
 CLI::Option* CommandLine::add_bytes(const std::string& name, std::optional<uint64_t>& value, const std::string& help) {

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include <CLI/CLI.hpp>
 
@@ -16,12 +18,16 @@ class CommandLine {
   CommandLine(std::string_view verb, std::string_view help);
 
   CLI::App& app() { return app_; }
-  /// A whole number from `low` to `high`.
+  /// A whole number from `low` to `high`, in decimal. T is an integer that holds both, or an optional one.
   template <typename T>
   CLI::Option* add_number(const std::string& name, T& value, int64_t low, int64_t high, const std::string& help) {
-    // Without its description, which would stand in the help beside the type's name.
-    return app_.add_option(name, value, help)->type_name("N")->check(CLI::Range(low, high).description(""));
+    CLI::Option* option =
+        add_int64(name, [&value](int64_t given) { value = static_cast<ValueOf<T>>(given); }, low, high, help);
+    if constexpr (std::is_integral_v<T>) option->default_function([&value] { return std::to_string(value); });
+    return option;
   }
+  /// --seed: 0 to 2^64 - 1.
+  CLI::Option* add_seed(uint64_t& seed, const std::string& help);
   /// An option that takes a number of bytes: "2GiB".
   CLI::Option* add_bytes(const std::string& name, std::optional<uint64_t>& value, const std::string& help);
 
@@ -34,6 +40,19 @@ class CommandLine {
   int misuse(std::string_view what, const Console& console) const;
 
  private:
+  template <typename T>
+  struct Inner {
+    using type = T;
+  };
+  template <typename T>
+  struct Inner<std::optional<T>> {
+    using type = T;
+  };
+  template <typename T>
+  using ValueOf = typename Inner<T>::type;
+
+  CLI::Option* add_int64(const std::string& name, std::function<void(int64_t)> set, int64_t low, int64_t high,
+                         const std::string& help);
   std::string unknown_option(const Arguments& arguments) const;
 
   std::string verb_;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "cli/files.h"
+
 namespace forebay {
 namespace {
 
@@ -29,14 +31,14 @@ int report_failure(const Status& status, bool json, const Console& console) {
   return interrupted ? kInterrupted : kFailed;
 }
 
-int report_problems(const std::vector<Problem>& problems, bool json, const Console& console) {
+int report_problems(const std::string& file, const std::vector<Problem>& problems, bool json, const Console& console) {
   if (json) {
     SortedJson list = SortedJson::array();
     for (const Problem& p : problems)
       list.push_back({{"operator", p.op}, {"message", p.message}, {"remedy", p.remedy}});
     print_json({{"error", {{"code", code_name(Code::kInvalidArgument)}, {"problems", list}}}}, console);
   }
-  fmt::print(console.err, "forebay: the pipeline has {} problem{}:\n", problems.size(),
+  fmt::print(console.err, "forebay: {}: the pipeline has {} problem{}:\n", file_name(file), problems.size(),
              problems.size() == 1 ? "" : "s");
   for (const Problem& p : problems) fmt::print(console.err, "  {}: {}; {}\n", p.op, p.message, p.remedy);
   return kFailed;

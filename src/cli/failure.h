@@ -20,8 +20,8 @@ void print_json(const SortedJson& json, const Console& console);
 /// kInterrupted for Cancelled, else kFailed.
 int report_failure(const Status& status, bool json, const Console& console);
 
-/// The same for a pipeline that check() found wanting; all problems, each with its remedy.
-int report_problems(const std::vector<Problem>& problems, bool json, const Console& console);
+/// The same for the pipeline of a file that check() found wanting; all problems, each with its remedy.
+int report_problems(const std::string& file, const std::vector<Problem>& problems, bool json, const Console& console);
 
 SortedJson errors_to_json(const std::vector<ErrorEntry>& errors);
 /// The first few, one line each, and how many more.

@@ -21,7 +21,7 @@ using File = std::unique_ptr<FILE, CloseFile>;
 
 Status file_failed(const std::string& path, const char* what) {
   const Code code = errno == ENOENT ? Code::kNotFound : Code::kUnavailable;
-  return Status(code, fmt::format("cannot {}: {}", what, std::strerror(errno))).with_key(path);
+  return Status(code, fmt::format("cannot {}: {}", what, std::strerror(errno))).with_key(file_name(path));
 }
 
 }  // namespace
@@ -35,10 +35,18 @@ Result<std::string> read_text(const std::string& path) {
   while ((got = std::fread(block, 1, sizeof block, file.get())) > 0) {
     text.append(block, got);
     if (text.size() > kTextLimit)
-      return invalid_argument("is larger than 64 MiB, so it is no pipeline or state").with_key(path);
+      return invalid_argument("is larger than 64 MiB, so it is no pipeline or state").with_key(file_name(path));
   }
   if (std::ferror(file.get())) return file_failed(path, "read it");
   return text;
+}
+
+std::string file_name(const std::string& path) { return path == "-" ? "standard input" : path; }
+
+Result<Pipeline> read_pipeline(const std::string& path, std::string_view text) {
+  Result<Pipeline> pipeline = Pipeline::from_json(text);
+  if (!pipeline.ok()) return Status(pipeline.status()).with_key(file_name(path));
+  return pipeline;
 }
 
 Status write_file(const std::string& path, std::string_view bytes) {

@@ -1,6 +1,11 @@
 #include "cli/loader_flags.h"
 
+#include <charconv>
 #include <map>
+
+#include <fmt/format.h>
+
+#include "cli/whole_number.h"
 
 namespace forebay {
 namespace {
@@ -8,11 +13,23 @@ namespace {
 const std::map<std::string, OnError> kOnError = {
     {"raise", OnError::kRaise}, {"skip", OnError::kSkip}, {"replace", OnError::kReplace}};
 
+// What has a point is a share, as a float is in Python.
+ErrorLimit error_limit_of(const std::string& text) {
+  if (const std::optional<int64_t> count = whole_number<int64_t>(text); count && *count >= 0) return *count;
+  double share = 0;
+  const char* const end = text.data() + text.size();
+  const auto [parsed, error] = std::from_chars(text.data(), end, share);
+  if (text.find('.') != std::string::npos && error == std::errc() && parsed == end && share >= 0 && share <= 1)
+    return share;
+  throw CLI::ValidationError(
+      "--max-errors", fmt::format("'{}' is neither a count, as in 10, nor a share of the data set, as in 0.01", text));
+}
+
 }  // namespace
 
 LoaderFlags::LoaderFlags(CommandLine& line, Which which) {
   CLI::App& app = line.app();
-  app.add_option("--seed", options_.seed, "of the order and of all random numbers")->type_name("N")->default_str("0");
+  line.add_seed(options_.seed, "of the order and of all random numbers");
   line.add_number("--epochs", options_.epochs, 1, int64_t{1} << 40, "how many")->default_str("1");
   line.add_number("--threads", options_.threads, 1, 4096, "compute threads; they change speed, never content");
   if (which == Which::kBasic) return;
@@ -22,9 +39,11 @@ LoaderFlags::LoaderFlags(CommandLine& line, Which which) {
       ->type_name("raise|skip|replace")
       ->check(CLI::IsMember({"raise", "skip", "replace"}).description(""))
       ->default_str(on_error_);
-  app.add_option("--max-errors", options_.max_errors, "bad records that are borne: a count, or a share below 1")
-      ->type_name("N")
-      ->check(CLI::Range(0.0, 1e18).description(""));
+  const auto set_limit = [this](const std::string& text) { options_.max_errors = error_limit_of(text); };
+  app.add_option_function<std::string>(
+         "--max-errors", set_limit,
+         "different bad records of an epoch that are borne: a count, or a share from 0.0 to 1.0")
+      ->type_name("N");
   storage_.emplace(line);
 }
 

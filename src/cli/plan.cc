@@ -99,7 +99,7 @@ int plan_verb(const Arguments& arguments, const Console& console) {
   line.add_number("--epoch", options.plan.epoch, 0, kMany, "which epoch")->capture_default_str();
   line.add_number("--rank", options.plan.rank, 0, kMany, "which rank")->capture_default_str();
   line.add_number("--world", options.plan.world_size, 1, 1 << 30, "how many ranks there are")->capture_default_str();
-  app.add_option("--seed", options.plan.seed, "as for run")->type_name("N")->capture_default_str();
+  line.add_seed(options.plan.seed, "as for run");
   line.add_number("--size", options.size, 0, kMany, "samples in the data set; else its listing is read");
   line.add_number("--steps", options.plan.max_steps, 0, kMany, "only the first so many steps");
   app.add_flag("--mixing", options.mixing, "for tables: how well blocks of row groups mix, beside a flat shuffle");
@@ -115,10 +115,10 @@ int plan_verb(const Arguments& arguments, const Console& console) {
 
   const Result<std::string> text = read_text(options.pipeline);
   if (!text.ok()) return report_failure(text.status(), options.json, console);
-  const Result<Pipeline> pipeline = Pipeline::from_json(*text);
+  const Result<Pipeline> pipeline = read_pipeline(options.pipeline, *text);
   if (!pipeline.ok()) return report_failure(pipeline.status(), options.json, console);
   if (const auto problems = pipeline->check(); !problems.empty())
-    return report_problems(problems, options.json, console);
+    return report_problems(options.pipeline, problems, options.json, console);
 
   const Interrupt interrupt;
   if (options.mixing) return report_mixing(*pipeline, options, interrupt.token(), console);

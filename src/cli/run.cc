@@ -24,7 +24,7 @@ struct RunOptions {
   LoaderOptions loader;
 };
 
-struct CloseFile {
+struct CloseIds {
   void operator()(FILE* file) const { std::fclose(file); }
 };
 
@@ -37,7 +37,8 @@ class Run {
     FOREBAY_ASSIGN(ranks_, Ranks::open(pipeline, options_.loader, options_.ranks, stop));
     if (!options_.resume.empty()) {
       FOREBAY_ASSIGN(const std::string state, read_text(options_.resume));
-      FOREBAY_RETURN_IF_ERROR(ranks_->load_state(state));
+      if (Status loaded = ranks_->load_state(state); !loaded.ok())
+        return std::move(loaded).with_key(file_name(options_.resume));
     }
     if (!options_.ids.empty()) {
       ids_.reset(std::fopen(options_.ids.c_str(), "w"));
@@ -136,7 +137,7 @@ class Run {
 
   const RunOptions& options_;
   const Console& console_;
-  std::unique_ptr<FILE, CloseFile> ids_;
+  std::unique_ptr<FILE, CloseIds> ids_;
   std::unique_ptr<Ranks> ranks_;
   std::vector<EpochResult> epochs_;
 };
@@ -164,10 +165,10 @@ int run_verb(const Arguments& arguments, const Console& console) {
 
   const Result<std::string> text = read_text(options.pipeline);
   if (!text.ok()) return report_failure(text.status(), options.json, console);
-  const Result<Pipeline> pipeline = Pipeline::from_json(*text);
+  const Result<Pipeline> pipeline = read_pipeline(options.pipeline, *text);
   if (!pipeline.ok()) return report_failure(pipeline.status(), options.json, console);
   if (const auto problems = pipeline->check(); !problems.empty())
-    return report_problems(problems, options.json, console);
+    return report_problems(options.pipeline, problems, options.json, console);
 
   const Interrupt interrupt;
   Run run(options, console);

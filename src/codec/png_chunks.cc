@@ -7,7 +7,7 @@
 namespace forebay {
 namespace {
 
-uint32_t u32(Bytes bytes, size_t at) {
+uint32_t big_u32(Bytes bytes, size_t at) {
   return uint32_t{bytes[at]} << 24 | uint32_t{bytes[at + 1]} << 16 | uint32_t{bytes[at + 2]} << 8 | bytes[at + 3];
 }
 
@@ -25,14 +25,14 @@ bool is_allowed(PngColor color, int bits) {
 }  // namespace
 
 bool PngChunk::crc_is_right() const {
-  return crc32(whole.subspan(4, 4 + payload.size())) == u32(whole, 8 + payload.size());
+  return crc32(whole.subspan(4, 4 + payload.size())) == big_u32(whole, 8 + payload.size());
 }
 
 Result<PngChunk> PngChunks::next() {
   constexpr size_t kAround = 12;  // length, type, CRC
   const size_t left = bytes_.size() - std::min(position_, bytes_.size());
   if (left < kAround) return corrupt("PNG ends early, no IEND chunk");
-  const size_t length = u32(bytes_, position_);
+  const size_t length = big_u32(bytes_, position_);
   if (length > left - kAround) return corrupt("PNG ends early, inside a chunk");
   const Bytes whole = bytes_.subspan(position_, length + kAround);
   position_ += whole.size();
@@ -54,8 +54,8 @@ Result<PngHeader> read_png_header(Bytes bytes) {
   if (chunk.type != "IHDR" || data.size() != 13) return corrupt("PNG without a header chunk");
   if (!chunk.crc_is_right()) return corrupt("PNG header chunk has a wrong CRC");
   PngHeader header;
-  header.width = u32(data, 0);
-  header.height = u32(data, 4);
+  header.width = big_u32(data, 0);
+  header.height = big_u32(data, 4);
   header.bits = data[8];
   header.color = static_cast<PngColor>(data[9]);
   header.interlaced = data[12] == 1;

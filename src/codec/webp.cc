@@ -14,10 +14,10 @@
 namespace forebay {
 namespace {
 
-uint32_t u24(Bytes bytes, size_t at) {
+uint32_t little_u24(Bytes bytes, size_t at) {
   return uint32_t{bytes[at]} | uint32_t{bytes[at + 1]} << 8 | uint32_t{bytes[at + 2]} << 16;
 }
-uint32_t u32(Bytes bytes, size_t at) { return u24(bytes, at) | uint32_t{bytes[at + 3]} << 24; }
+uint32_t little_u32(Bytes bytes, size_t at) { return little_u24(bytes, at) | uint32_t{bytes[at + 3]} << 24; }
 
 struct RiffChunk {
   std::string_view type;
@@ -28,7 +28,7 @@ struct RiffChunk {
 Result<RiffChunk> take_chunk(Bytes& rest) {
   constexpr size_t kHeader = 8;
   if (rest.size() < kHeader) return corrupt("WebP ends early");
-  const size_t length = u32(rest, 4);
+  const size_t length = little_u32(rest, 4);
   if (length > rest.size() - kHeader) return corrupt("WebP ends early, inside a chunk");
   const RiffChunk chunk{{reinterpret_cast<const char*>(rest.data()), 4}, rest.subspan(kHeader, length)};
   rest = rest.subspan(std::min(rest.size(), kHeader + length + length % 2));
@@ -54,8 +54,8 @@ bool take_pixels(const RiffChunk& chunk, Picture& picture) {
 Status take_first_frame(Bytes payload, Picture& picture) {
   constexpr size_t kHeader = 16;
   if (payload.size() < kHeader) return corrupt("WebP animation frame is too short");
-  picture.frame = {int64_t{u24(payload, 0)} * 2, int64_t{u24(payload, 3)} * 2, int64_t{u24(payload, 6)} + 1,
-                   int64_t{u24(payload, 9)} + 1};
+  picture.frame = {int64_t{little_u24(payload, 0)} * 2, int64_t{little_u24(payload, 3)} * 2,
+                   int64_t{little_u24(payload, 6)} + 1, int64_t{little_u24(payload, 9)} + 1};
   for (Bytes rest = payload.subspan(kHeader); !rest.empty();) {
     FOREBAY_ASSIGN(const RiffChunk chunk, take_chunk(rest));
     if (take_pixels(chunk, picture)) return {};
@@ -68,8 +68,8 @@ Status read_chunks(Bytes rest, Picture& picture) {
   while (rest.size() >= 8) {
     FOREBAY_ASSIGN(const RiffChunk chunk, take_chunk(rest));
     if (chunk.type == "VP8X" && chunk.payload.size() >= 10) {
-      picture.canvas_width = int64_t{u24(chunk.payload, 4)} + 1;
-      picture.canvas_height = int64_t{u24(chunk.payload, 7)} + 1;
+      picture.canvas_width = int64_t{little_u24(chunk.payload, 4)} + 1;
+      picture.canvas_height = int64_t{little_u24(chunk.payload, 7)} + 1;
     } else if (chunk.type == "ANMF" && picture.data.empty()) {
       FOREBAY_RETURN_IF_ERROR(take_first_frame(chunk.payload, picture));
     } else if (chunk.type == "EXIF") {
@@ -88,7 +88,7 @@ Status read_chunks(Bytes rest, Picture& picture) {
 /// Finds the picture and checks that the sizes agree.
 Result<Picture> find_picture(Bytes bytes) {
   if (bytes.size() < 12) return corrupt("WebP ends early");
-  const size_t size = u32(bytes, 4);
+  const size_t size = little_u32(bytes, 4);
   if (size < 4 || size > bytes.size() - 8) return corrupt("WebP ends early");
   Picture picture;
   FOREBAY_RETURN_IF_ERROR(read_chunks(bytes.subspan(12, size - 4), picture));

@@ -26,20 +26,20 @@ Blob encode_webp(int width, int height, bool lossless, bool alpha = false, uint3
   return bytes;
 }
 
-void put_le(Blob& to, uint64_t value, int count) {
+void put_little_endian(Blob& to, uint64_t value, int count) {
   for (int i = 0; i < count; ++i) to.push_back(static_cast<uint8_t>(value >> (8 * i)));
 }
 
 void put_riff_chunk(Blob& to, const std::string& type, const Blob& payload) {
   to.insert(to.end(), type.begin(), type.end());
-  put_le(to, static_cast<uint32_t>(payload.size()), 4);
+  put_little_endian(to, static_cast<uint32_t>(payload.size()), 4);
   to.insert(to.end(), payload.begin(), payload.end());
   if (payload.size() % 2 == 1) to.push_back(0);
 }
 
 Blob riff(const Blob& chunks) {
   Blob out = {'R', 'I', 'F', 'F'};
-  put_le(out, static_cast<uint32_t>(chunks.size() + 4), 4);
+  put_little_endian(out, static_cast<uint32_t>(chunks.size() + 4), 4);
   out.insert(out.end(), {'W', 'E', 'B', 'P'});
   out.insert(out.end(), chunks.begin(), chunks.end());
   return out;
@@ -47,8 +47,8 @@ Blob riff(const Blob& chunks) {
 
 Blob extended_header(int width, int height, uint8_t flags) {
   Blob payload = {flags, 0, 0, 0};
-  put_le(payload, static_cast<uint32_t>(width - 1), 3);
-  put_le(payload, static_cast<uint32_t>(height - 1), 3);
+  put_little_endian(payload, static_cast<uint32_t>(width - 1), 3);
+  put_little_endian(payload, static_cast<uint32_t>(height - 1), 3);
   return payload;
 }
 
@@ -86,7 +86,7 @@ TEST(webp, first_frame_of_an_animation_is_seen_on_its_canvas) {
   const Blob still = encode_webp(8, 6, true);
   Blob frame;
   for (const uint32_t value : {1u, 2u, 7u, 5u, 100u})
-    put_le(frame, value, 3);  // x / 2, y / 2, width - 1, height - 1, ms
+    put_little_endian(frame, value, 3);  // x / 2, y / 2, width - 1, height - 1, ms
   frame.push_back(0);
   frame.insert(frame.end(), still.begin() + 12, still.end());
   Blob chunks;

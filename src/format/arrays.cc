@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "format/npy_file.h"
-#include "format/open_store.h"
+#include "format/objects/open_store.h"
 
 namespace forebay {
 

@@ -1,9 +1,11 @@
 #include "format/column.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -25,6 +27,12 @@ std::optional<T> parse_number(std::string_view cell) {
   const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
   if (error != std::errc() || end != cell.data() + cell.size() || cell.empty()) return std::nullopt;
   return value;
+}
+
+bool is_whole(std::string_view cell) {
+  cell = trimmed(cell);
+  if (cell.starts_with('+') || cell.starts_with('-')) cell.remove_prefix(1);
+  return !cell.empty() && cell.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
 std::optional<uint8_t> parse_bool(std::string_view cell) {
@@ -96,17 +104,38 @@ Status ColumnBuilder::add(bool value, uint64_t line) {
   return {};
 }
 
+Status ColumnBuilder::mixed_signs(uint64_t line) const {
+  return corrupt(fmt::format(
+      "line {}: '{}' has numbers below 0 and others from 2^63 on, and no type of 64 bits holds both; write them as "
+      "text, or as 1.0 if rounded ones will do",
+      line, name_));
+}
+
 Status ColumnBuilder::add(int64_t value, uint64_t line) {
   if (type_ == Type::kFloat) return add(static_cast<double>(value), line);
   FOREBAY_RETURN_IF_ERROR(expect(Type::kInt, line));
+  negative_ |= value < 0;
+  if (negative_ && beyond_int64_) return mixed_signs(line);
   ints_.push_back(value);
+  ++count_;
+  return {};
+}
+
+Status ColumnBuilder::add(uint64_t value, uint64_t line) {
+  if (std::in_range<int64_t>(value)) return add(static_cast<int64_t>(value), line);
+  if (type_ == Type::kFloat) return add(static_cast<double>(value), line);
+  FOREBAY_RETURN_IF_ERROR(expect(Type::kInt, line));
+  beyond_int64_ = true;
+  if (negative_) return mixed_signs(line);
+  ints_.push_back(std::bit_cast<int64_t>(value));
   ++count_;
   return {};
 }
 
 Status ColumnBuilder::add(double value, uint64_t line) {
   if (type_ == Type::kInt) {
-    floats_.assign(ints_.begin(), ints_.end());
+    for (const int64_t one : ints_)
+      floats_.push_back(beyond_int64_ ? static_cast<double>(std::bit_cast<uint64_t>(one)) : static_cast<double>(one));
     ints_ = {};
     type_ = Type::kFloat;
   }
@@ -153,11 +182,20 @@ bool ColumnBuilder::try_parse(DType dtype, Parse&& parse, Column* column) const 
   return true;
 }
 
+bool ColumnBuilder::all_whole() const {
+  for (int64_t i = 0; i < count_; ++i) {
+    if (!text(i).empty() && !is_whole(text(i))) return false;
+  }
+  return true;
+}
+
 Result<Column> ColumnBuilder::finish_cells() {
   Column column;
-  const bool typed = empty_cells_ < count_ && (try_parse<int64_t>(DType::kInt64, parse_number<int64_t>, &column) ||
-                                               try_parse<double>(DType::kFloat64, parse_number<double>, &column) ||
-                                               try_parse<uint8_t>(DType::kBool, parse_bool, &column));
+  const bool typed =
+      empty_cells_ < count_ && (try_parse<int64_t>(DType::kInt64, parse_number<int64_t>, &column) ||
+                                try_parse<uint64_t>(DType::kUint64, parse_number<uint64_t>, &column) ||
+                                (!all_whole() && try_parse<double>(DType::kFloat64, parse_number<double>, &column)) ||
+                                try_parse<uint8_t>(DType::kBool, parse_bool, &column));
   if (!typed) {
     type_ = Type::kText;
     return std::move(*this).finish();
@@ -176,7 +214,7 @@ Result<Column> ColumnBuilder::finish() && {
       column.data_ = buffer_of(bools_);
       return column;
     case Type::kInt:
-      column = make(FieldKind::kTensor, DType::kInt64);
+      column = make(FieldKind::kTensor, beyond_int64_ ? DType::kUint64 : DType::kInt64);
       column.data_ = buffer_of(ints_);
       return column;
     case Type::kFloat:

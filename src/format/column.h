@@ -8,7 +8,7 @@
 
 #include "base/hash.h"
 #include "base/record.h"
-#include "format/key_table.h"
+#include "format/objects/key_table.h"
 
 namespace forebay {
 
@@ -36,7 +36,8 @@ class Column {
 
 /// Gathers a column and finds its type. A column is read either from cells of text (CSV), whose type is the narrowest
 /// that fits all of them, or from typed values (JSON), which must agree, except that integers become floats beside
-/// floats.
+/// floats. Whole numbers are int64, or uint64 where some are 2^63 or more; they are never rounded for want of a type: cells that
+/// neither type holds stay text, and typed values of that kind are Corrupt.
 class ColumnBuilder {
  public:
   explicit ColumnBuilder(std::string name) : name_(std::move(name)) {}
@@ -46,6 +47,7 @@ class ColumnBuilder {
   void add_cell(std::string_view cell, uint64_t line);
   Status add(bool value, uint64_t line);
   Status add(int64_t value, uint64_t line);
+  Status add(uint64_t value, uint64_t line);
   Status add(double value, uint64_t line);
   Status add(std::string_view text, uint64_t line);
 
@@ -57,7 +59,9 @@ class ColumnBuilder {
  private:
   enum class Type : uint8_t { kNone, kCells, kBool, kInt, kFloat, kText };
   Status expect(Type type, uint64_t line);
+  Status mixed_signs(uint64_t line) const;
   void append_text(std::string_view text);
+  bool all_whole() const;
   Result<Column> finish_cells();
   Column make(FieldKind kind, DType dtype) const;
   template <typename T, typename Parse>
@@ -70,7 +74,8 @@ class ColumnBuilder {
   int64_t empty_cells_ = 0;
   std::string arena_;
   std::vector<uint64_t> ends_;
-  std::vector<int64_t> ints_;
+  std::vector<int64_t> ints_;  ///< or uint64, bit by bit
+  bool negative_ = false, beyond_int64_ = false;
   std::vector<double> floats_;
   std::vector<uint8_t> bools_;
 };

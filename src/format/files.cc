@@ -6,12 +6,12 @@
 
 #include <fmt/format.h>
 
-#include "format/braces.h"
-#include "format/glob.h"
 #include "format/object_source.h"
-#include "format/open_store.h"
-#include "format/stat_all.h"
-#include "format/walk.h"
+#include "format/objects/braces.h"
+#include "format/objects/glob.h"
+#include "format/objects/open_store.h"
+#include "format/objects/stat_all.h"
+#include "format/objects/walk.h"
 #include "store/http/http_url.h"
 
 namespace forebay {

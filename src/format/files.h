@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/source.h"
-#include "format/open_store.h"
+#include "format/objects/open_store.h"
 
 namespace forebay {
 

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "format/open_store.h"
+#include "format/objects/open_store.h"
 #include "store/local/local_store.h"
 #include "store/memory/memory_store.h"
 #include "store/scratch_folder.h"
@@ -15,7 +15,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-std::shared_ptr<MemoryStore> with(const Names& keys) {
+std::shared_ptr<MemoryStore> store_of(const Names& keys) {
   auto store = memory_store();
   for (const auto& key : keys) store->put(key, std::string_view(key));
   return store;
@@ -32,7 +32,7 @@ Names keys_of(const Source& source) {
 }
 
 Names found(const Names& keys, const std::string& pattern) {
-  const auto source = open_files(with(keys), pattern, {});
+  const auto source = open_files(store_of(keys), pattern, {});
   EXPECT_TRUE(source.ok()) << source.status().to_string();
   return source.ok() ? keys_of(**source) : Names();
 }
@@ -52,7 +52,7 @@ TEST(Files, KeysAreBelowTheFirstSpecialCharacterInByteOrder) {
 }
 
 TEST(Files, FetchNamesTheObject) {
-  const auto store = with({"d/s-000.tar", "d/s-001.tar"});
+  const auto store = store_of({"d/s-000.tar", "d/s-001.tar"});
   const auto source = open_files(store, "d/s-{000..001}.tar", {}).value();
   EXPECT_EQ(source->schema().names(), "bytes, key");
   const auto fetch = source->fetch(1);
@@ -63,7 +63,7 @@ TEST(Files, FetchNamesTheObject) {
 
 TEST(Files, NothingFoundNamesThePatternAndTheNearestFolder) {
   const auto expect = [](const Names& keys, const std::string& pattern, Code code, const Names& parts) {
-    const Status status = open_files(with(keys), pattern, {}).status();
+    const Status status = open_files(store_of(keys), pattern, {}).status();
     EXPECT_EQ(status.code(), code) << status.to_string();
     for (const auto& part : parts) EXPECT_NE(status.message().find(part), std::string::npos) << status.message();
   };
@@ -82,7 +82,7 @@ TEST(Files, NothingFoundNamesThePatternAndTheNearestFolder) {
 }
 
 TEST(Files, AListKeepsItsOrderAndItsNames) {
-  const auto store = with({"b", "a*", "x/y"});
+  const auto store = store_of({"b", "a*", "x/y"});
   const auto source = open_file_list({store, "", ""}, {"x/y", "a*", "gone", "b", "b"}, {}).value();
   EXPECT_EQ(keys_of(*source), (Names{"x/y", "a*", "gone", "b", "b"}));
   EXPECT_EQ(source->fetch(0).size, 3u);

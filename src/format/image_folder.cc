@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "format/walk.h"
+#include "format/objects/walk.h"
 
 namespace forebay {
 
@@ -49,8 +49,6 @@ std::string describe_extensions(const std::map<std::string, uint64_t>& extension
 }
 
 }  // namespace
-
-bool has_image_extension(std::string_view key) { return is_image_extension(extension_of(key)); }
 
 /// Walks the folders and makes the source; lives as long as the opening.
 class ImageFolderOpener {

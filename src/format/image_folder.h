@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/source.h"
-#include "format/key_table.h"
+#include "format/objects/key_table.h"
 #include "store/store.h"
 
 namespace forebay {
@@ -30,9 +30,6 @@ struct ImageFolderReport {
   std::map<std::string, uint64_t> extensions;  ///< of what is not an image, lower case, "" without; at most 100 kinds
   std::vector<std::string> empty_classes;      ///< folders without a picture; they keep their label
 };
-
-/// True for the endings jpg jpeg jpe jfif png webp bmp, in any case.
-bool has_image_extension(std::string_view key);
 
 /// Pictures in folders, as `fb.images` describes it: fields `image` (encoded), `label` (int64: the rank of the class
 /// folder in byte order), `key` (path below the root). The id is the rank of the key in byte order.

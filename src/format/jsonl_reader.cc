@@ -20,9 +20,15 @@ class ObjectHandler final : public nlohmann::json_sax<nlohmann::json> {
   bool boolean(bool value) override { return scalar(value); }
   bool number_integer(number_integer_t value) override { return scalar(int64_t{value}); }
   bool number_unsigned(number_unsigned_t value) override {
-    return value <= INT64_MAX ? scalar(static_cast<int64_t>(value)) : scalar(static_cast<double>(value));
+    return value <= INT64_MAX ? scalar(static_cast<int64_t>(value)) : scalar(uint64_t{value});
   }
-  bool number_float(number_float_t value, const string_t&) override { return scalar(double{value}); }
+  bool number_float(number_float_t value, const string_t& written) override {
+    if (written.find_first_not_of("-0123456789") != std::string::npos || !inside_) return scalar(double{value});
+    return fail(
+        Code::kCorrupt,
+        fmt::format("'{}' is {}, and 64 bits do not hold it; write it as text, or with .0 if a rounded number will do",
+                    name_, written));
+  }
   bool string(string_t& value) override { return scalar(std::string_view(value)); }
   bool binary(binary_t&) override { return false; }
   bool start_object(size_t) override {

@@ -15,13 +15,16 @@ class JsonlSink {
   virtual ~JsonlSink() = default;
   virtual Status value(std::string_view name, bool value, uint64_t line) = 0;
   virtual Status value(std::string_view name, int64_t value, uint64_t line) = 0;
+  /// 2^63 or more.
+  virtual Status value(std::string_view name, uint64_t value, uint64_t line) = 0;
   virtual Status value(std::string_view name, double value, uint64_t line) = 0;
   virtual Status value(std::string_view name, std::string_view text, uint64_t line) = 0;
   virtual Status end_of_object(uint64_t line) = 0;
 };
 
 /// Reads JSONL that comes in pieces: one flat object a line, empty lines passed over, lines capped in bytes. Lists,
-/// objects and null inside an object are errors that name the line; no tree is ever built.
+/// objects and null inside an object are errors that name the line, and so are whole numbers that 64 bits do not hold; no tree
+/// is ever built.
 class JsonlReader {
  public:
   static constexpr size_t kMaxLineBytes = 16 << 20;

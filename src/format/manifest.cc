@@ -6,10 +6,10 @@
 #include <fmt/format.h>
 
 #include "format/object_source.h"
-#include "format/open_store.h"
-#include "format/stat_all.h"
+#include "format/objects/open_store.h"
+#include "format/objects/stat_all.h"
 #include "format/table/load_codecs.h"
-#include "format/table/table_manifest.h"
+#include "format/table_manifest.h"
 #include "store/http/http_url.h"
 
 namespace forebay {

@@ -11,7 +11,7 @@
 
 #include "base/source.h"
 #include "format/column.h"
-#include "format/open_store.h"
+#include "format/objects/open_store.h"
 
 namespace forebay {
 

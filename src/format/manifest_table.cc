@@ -29,6 +29,7 @@ class TableBuilder final : public JsonlSink {
 
   Status value(std::string_view name, bool v, uint64_t line) override { return add(name, v, line); }
   Status value(std::string_view name, int64_t v, uint64_t line) override { return add(name, v, line); }
+  Status value(std::string_view name, uint64_t v, uint64_t line) override { return add(name, v, line); }
   Status value(std::string_view name, double v, uint64_t line) override { return add(name, v, line); }
   Status value(std::string_view name, std::string_view text, uint64_t line) override {
     if (name == path_column_ && text.empty()) return corrupt(fmt::format("line {}: '{}' is empty", line, path_column_));

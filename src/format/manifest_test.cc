@@ -43,7 +43,7 @@ std::string text_at(const Column& column, int64_t id) {
   return {reinterpret_cast<const char*>(value.bytes.data()), value.bytes.size()};
 }
 template <typename T>
-T at(const Column& column, int64_t id) {
+T cell(const Column& column, int64_t id) {
   return *column.value(id).tensor.data<T>();
 }
 
@@ -77,12 +77,12 @@ TEST(ManifestCsv, TypesAreTheNarrowestThatFit) {
   const auto table = csv("path,i,f,b,t,mixed\na.jpg,1,1.5,true,x,1\nb.jpg,-2,3,False,,y\n").value();
   EXPECT_EQ(paths(table), (Names{"a.jpg", "b.jpg"}));
   ASSERT_EQ(table.columns.size(), 5u);
-  EXPECT_EQ(at<int64_t>(table.columns[0], 1), -2);
-  EXPECT_EQ(at<double>(table.columns[1], 0), 1.5);
-  EXPECT_EQ(at<double>(table.columns[1], 1), 3.0);
+  EXPECT_EQ(cell<int64_t>(table.columns[0], 1), -2);
+  EXPECT_EQ(cell<double>(table.columns[1], 0), 1.5);
+  EXPECT_EQ(cell<double>(table.columns[1], 1), 3.0);
   EXPECT_EQ(table.columns[2].field().dtype, DType::kBool);
-  EXPECT_EQ(at<uint8_t>(table.columns[2], 0), 1);
-  EXPECT_EQ(at<uint8_t>(table.columns[2], 1), 0);
+  EXPECT_EQ(cell<uint8_t>(table.columns[2], 0), 1);
+  EXPECT_EQ(cell<uint8_t>(table.columns[2], 1), 0);
   EXPECT_EQ(text_at(table.columns[3], 1), "");
   EXPECT_EQ(text_at(table.columns[4], 0), "1");
   EXPECT_EQ(table.columns[4].field().kind, FieldKind::kText);
@@ -127,9 +127,9 @@ TEST(ManifestJsonl, KeepsTheTypesOfJson) {
                          "{\"t\": \"\\u00e9\", \"b\": false, \"f\": 2.5, \"i\": -9, \"path\": \"b\"}")
                          .value();
   EXPECT_EQ(paths(table), (Names{"a", "b"}));
-  EXPECT_EQ(at<int64_t>(table.columns[0], 1), -9);
-  EXPECT_EQ(at<double>(table.columns[1], 0), 1.0);
-  EXPECT_EQ(at<double>(table.columns[1], 1), 2.5);
+  EXPECT_EQ(cell<int64_t>(table.columns[0], 1), -9);
+  EXPECT_EQ(cell<double>(table.columns[1], 0), 1.0);
+  EXPECT_EQ(cell<double>(table.columns[1], 1), 2.5);
   EXPECT_EQ(table.columns[2].field().dtype, DType::kBool);
   EXPECT_EQ(text_at(table.columns[3], 1), "\xc3\xa9");
 }

@@ -20,7 +20,7 @@ namespace forebay {
 
 namespace {
 
-constexpr std::string_view kMagic("\x93NUMPY", 6);
+constexpr std::string_view kNpyMagic("\x93NUMPY", 6);
 constexpr size_t kMaxHeaderBytes = 1 << 20;
 
 /// The Python dictionary of the header: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }.
@@ -160,7 +160,7 @@ uint32_t little_endian(std::span<const uint8_t> bytes) {
 
 Result<NpyHeader> parse_npy_header(std::span<const uint8_t> head, uint64_t file_bytes) {
   static_assert(std::endian::native == std::endian::little);
-  if (head.size() < 10 || std::memcmp(head.data(), kMagic.data(), kMagic.size()) != 0) {
+  if (head.size() < 10 || std::memcmp(head.data(), kNpyMagic.data(), kNpyMagic.size()) != 0) {
     return corrupt("is no .npy file: it does not begin with \\x93NUMPY");
   }
   const int major = head[6];

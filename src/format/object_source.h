@@ -8,7 +8,7 @@
 
 #include "base/source.h"
 #include "format/column.h"
-#include "format/key_table.h"
+#include "format/objects/key_table.h"
 #include "store/store.h"
 
 namespace forebay {

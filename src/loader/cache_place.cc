@@ -14,7 +14,7 @@ namespace forebay {
 namespace {
 
 /// Raised when an operator gives other bytes than before within one version of the library.
-constexpr uint64_t kResults = 1;
+constexpr uint64_t kResults = 2;
 /// These decide which samples there are and in which order, not what is in them.
 constexpr std::array<std::string_view, 5> kNotContent = {"shuffle", "take", "filter", "batch", "cache"};
 /// The same of a source: the key and version of each object is part of its entry's own identity.

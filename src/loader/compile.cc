@@ -1,131 +1,20 @@
 #include "loader/compile.h"
 
 #include <algorithm>
-#include <set>
 
 #include <fmt/format.h>
 
 #include "base/unit_source.h"
 #include "loader/cache_place.h"
-#include "loader/table_args.h"
+#include "loader/check.h"
+#include "loader/needed_steps.h"
+#include "loader/step_bytes.h"
 #include "loader/user_code.h"
-#include "ops/registry.h"
+#include "pipeline/cache_rules.h"
 
 namespace forebay {
 
 namespace {
-
-// Steps that the loader deals with itself: they change which samples come, not what is in them.
-bool is_about_samples(const std::string& name) {
-  return name == "shuffle" || name == "take" || name == "filter" || name == "batch";
-}
-
-std::vector<std::string> fields_of(const OpSpec& op) {
-  const OpDef* def = catalog().find(op.name);
-  std::vector<std::string> names;
-  for (const ArgDef& arg : def->args) {
-    if (arg.name != "field" && arg.name != "fields") continue;
-    const Json& value = op.args.contains(arg.name) ? op.args[arg.name] : arg.default_value;
-    for (std::string& name : field_list(value)) names.push_back(std::move(name));
-  }
-  return names;
-}
-
-// Walks from the end to the source with the set of fields that somebody still looks at.
-class Demand {
- public:
-  explicit Demand(const Schema& wanted) {
-    for (const Field& field : wanted) names_.insert(field.name);
-    all_ = wanted.open_ended;
-  }
-  explicit Demand(const std::vector<std::string>& wanted)
-      : all_(wanted.empty()), names_(wanted.begin(), wanted.end()) {}
-
-  // Takes the step into account; false where nobody needs it.
-  bool needs(const OpSpec& op, const Schema& before) {
-    if (is_about_samples(op.name)) return false;
-    if (op.name == "select") {
-      if (all_) names_ = set_of(fields_of(op));
-      all_ = false;
-      return true;
-    }
-    if (op.name == "rename") return rename_back(op);
-    if (op.name == "map") return add_all(fields_of(op), fields_of(op).empty());
-    if (op.name == "decode_image") return decode_back(op, before);
-    if (op.name == "cache") return true;
-    if (const OpDef* def = catalog().find(op.name); def->uses) return use_back(def->uses(op));
-    const std::vector<std::string> fields = fields_of(op);
-    const bool wanted =
-        all_ || std::any_of(fields.begin(), fields.end(), [&](auto& name) { return names_.contains(name); });
-    return wanted && add_all(fields, false);
-  }
-
-  bool wants(const std::string& name) const { return all_ || names_.contains(name); }
-
- private:
-  static std::set<std::string> set_of(const std::vector<std::string>& names) { return {names.begin(), names.end()}; }
-
-  bool add_all(const std::vector<std::string>& fields, bool everything) {
-    names_.insert(fields.begin(), fields.end());
-    all_ |= everything;
-    return true;
-  }
-
-  bool use_back(const FieldUse& use) {
-    if (!all_ && std::none_of(use.makes.begin(), use.makes.end(), [&](auto& name) { return names_.contains(name); }))
-      return false;
-    for (const std::string& name : use.makes) names_.erase(name);
-    return add_all(use.reads, false);
-  }
-
-  bool rename_back(const OpSpec& op) {
-    std::set<std::string> before = names_;
-    for (const auto& [from, to] : op.args["names"].items()) {
-      if (to.is_string()) before.erase(to.get<std::string>());
-    }
-    for (const auto& [from, to] : op.args["names"].items()) {
-      if (to.is_string() && names_.contains(to.get<std::string>())) before.insert(from);
-    }
-    names_ = std::move(before);
-    return true;
-  }
-
-  bool decode_back(const OpSpec& op, const Schema& before) {
-    std::vector<std::string> inputs = fields_of(op);
-    std::erase(inputs, "");
-    if (inputs.empty()) {
-      const std::optional<size_t> image = before.find("image");
-      const bool encoded = image && before[*image].kind != FieldKind::kTensor;
-      inputs = {encoded ? "image" : "bytes"};
-      if (!wants("image")) return false;
-    } else if (!wants("image") && std::none_of(inputs.begin(), inputs.end(), [&](auto& name) { return wants(name); })) {
-      return false;
-    }
-    return add_all(inputs, false);
-  }
-
-  bool all_ = false;
-  std::set<std::string> names_;
-};
-
-// A description of only the steps that are needed, and where each came from.
-struct Reduced {
-  Description description;
-  std::vector<size_t> steps;  // index in the user's description
-};
-
-Reduced reduce(const CompileInput& input, const Inference& inference, Demand& demand) {
-  const std::vector<OpSpec>& steps = input.description->steps();
-  std::vector<size_t> kept;
-  for (size_t i = input.end; i-- > 1;) {
-    if (demand.needs(steps[i], inference.schemas[i - 1])) kept.push_back(i);
-  }
-  kept.push_back(0);
-  std::reverse(kept.begin(), kept.end());
-  Reduced reduced{Description(steps[0]), kept};
-  for (size_t i = 1; i < kept.size(); ++i) reduced.description = reduced.description.append(steps[kept[i]]);
-  return reduced;
-}
 
 // Place of each step among the random ones of the user's description.
 std::vector<uint32_t> random_indices(const Description& description) {
@@ -133,12 +22,14 @@ std::vector<uint32_t> random_indices(const Description& description) {
   uint32_t next = 0;
   for (const OpSpec& op : description.steps()) {
     indices.push_back(next);
-    const OpDef* def = catalog().find(op.name);
-    const bool random_map = op.name == "map" && op.args.value("random", Json(false)) == Json(true);
-    if ((def != nullptr && def->random) || random_map) ++next;
+    if (is_random_step(op, catalog())) ++next;
   }
   return indices;
 }
+
+const OpDef& def_of(const OpSpec& op) { return *catalog().find(op.name); }
+
+bool is_python(const OpSpec& op) { return def_of(op).role == OpRole::kFunction && !op.attachment; }
 
 ForeignStage foreign_stage(const OpSpec& op, size_t step, uint32_t random_index, const Schema& before,
                            const Schema& after) {
@@ -147,16 +38,29 @@ ForeignStage foreign_stage(const OpSpec& op, size_t step, uint32_t random_index,
   stage.step = step;
   stage.random_index = random_index;
   stage.counters = std::make_shared<StepCounters>();
-  const std::vector<std::string> fields = step == 0 ? std::vector<std::string>() : fields_of(op);
-  stage.merge = !fields.empty() && op.name == "map";
-  stage.takes_all = fields.empty() && step > 0;
-  for (size_t i = 0; i < before.size() && step > 0; ++i) {
+  stage.output_schema = after;
+  if (step == 0) return stage;
+  const std::vector<std::string> fields = def_of(op).used(op, before).reads;
+  stage.merge = !fields.empty() && def_of(op).role == OpRole::kFunction;
+  stage.takes_all = fields.empty();
+  for (size_t i = 0; i < before.size(); ++i) {
     if (!fields.empty() && std::find(fields.begin(), fields.end(), before[i].name) == fields.end()) continue;
     stage.inputs.push_back(i);
     stage.input_schema.push_back(before[i]);
   }
-  stage.output_schema = after;
   return stage;
+}
+
+// In any order, and without what user code makes anyway where no step of the plan names it.
+bool same_fields(const Schema& a, const Schema& b) {
+  const auto missing = [](const Schema& from, const Schema& in) {
+    return std::any_of(from.begin(), from.end(), [&](const Field& field) {
+      const auto found = in.find(field.name);
+      if (!found) return !in.open_ended || field.kind != FieldKind::kAny;
+      return in[*found].to_string() != field.to_string();
+    });
+  };
+  return a.open_ended == b.open_ended && !missing(a, b) && !missing(b, a);
 }
 
 Schema filter_answer() {
@@ -164,13 +68,6 @@ Schema filter_answer() {
   keep.name = "keep";
   keep.dtype = DType::kBool;
   return Schema({keep});
-}
-
-// Of a row, in fields of known shape.
-uint64_t fixed_bytes(const Schema& schema) {
-  uint64_t bytes = 0;
-  for (const Field& field : schema) bytes += field.fixed_shape() ? row_bytes(field) : 0;
-  return bytes;
 }
 
 int64_t fewest_rows(const UnitSource& source) {
@@ -188,41 +85,34 @@ class Compiler {
 
   Result<std::shared_ptr<const ExecutionPlan>> run() {
     const Inference whole = infer(*input_.description, input_.source->schema(), catalog());
-    const std::vector<OpSpec>& steps = input_.description->steps();
-    const Schema& last = whole.schemas[input_.end - 1];
-    Demand demand = input_.as_filter ? Demand(fields_of(steps[input_.end])) : Demand(last);
-    const Reduced reduced = reduce(input_, whole, demand);
+    if (!whole.problems.empty()) return internal_error(problems_as_status(whole.problems).message());
+    const auto units = std::dynamic_pointer_cast<const UnitSource>(input_.source);
+    reduce(whole, units != nullptr);
     plan_ = std::make_shared<ExecutionPlan>();
     plan_->source = input_.source;
-    const auto units = std::dynamic_pointer_cast<const UnitSource>(input_.source);
     if (units) {
-      FOREBAY_ASSIGN(plan_->source, with_wanted_fields(*units, demand));
+      FOREBAY_ASSIGN(plan_->source, with_wanted_fields(*units, needed_.wanted.front()));
     }
-    const Inference inference = infer(reduced.description, plan_->source->schema(), catalog());
+    inference_ = infer(needed_.description, plan_->source->schema(), catalog(), Rules::kFields);
+    FOREBAY_RETURN_IF_ERROR(check_reduced(whole));
     plan_->selection = input_.selection;
     plan_->seed = input_.seed;
     for (const Field& field : input_.source->schema())
-      plan_->fetches |= !units && field.fetched && demand.wants(field.name);
-    if (steps[0].name == "dataset") {
-      plan_->stages.push_back(foreign_stage(steps[0], 0, 0, {}, inference.schemas[0]));
+      plan_->fetches |= !units && field.fetched && needed_.wanted.front().contains(field.name);
+    if (step_at(0).name == "dataset") {
+      plan_->stages.push_back(foreign_stage(step_at(0), 0, 0, {}, inference_.schemas[0]));
     }
     size_t begin = 1;
     if (units) {
-      FOREBAY_ASSIGN(begin, add_unit_ops(reduced, inference));
+      FOREBAY_ASSIGN(begin, add_unit_ops());
     }
-    for (size_t i = begin; i < reduced.steps.size(); ++i) {
-      if (steps[reduced.steps[i]].name == "cache") {
-        FOREBAY_RETURN_IF_ERROR(add_cache(reduced, inference, i));
-        continue;
-      }
-      FOREBAY_RETURN_IF_ERROR(add_step(reduced.steps[i], inference.schemas[i - 1], inference.schemas[i]));
-    }
-    kept_ = reduced.steps;
-    Schema output = inference.schemas.back();
+    for (size_t i = begin; i < needed_.steps.size(); ++i) FOREBAY_RETURN_IF_ERROR(add_step(i));
+    Schema output = inference_.schemas.back();
     if (input_.as_filter) {
-      FOREBAY_RETURN_IF_ERROR(add_filter(steps[input_.end], output));
+      FOREBAY_RETURN_IF_ERROR(add_filter(input_.description->steps()[input_.end], output));
       output = filter_answer();
     }
+    note_names_of_user_code();
     set_outputs(output);
     if (units_) {
       units_->gathers_rows = plan_->stages.empty() && !output.open_ended;
@@ -232,99 +122,210 @@ class Compiler {
   }
 
  private:
-  Status add_step(size_t step, const Schema& before, const Schema& after) {
-    const OpSpec& op = input_.description->steps()[step];
-    if (op.name == "map") {
-      if (!op.attachment) {
-        plan_->stages.push_back(foreign_stage(op, step, indices_[step], before, after));
-        return {};
-      }
-      add_native(op.name, native_map(std::static_pointer_cast<const MapAttachment>(op.attachment), before, after,
-                                     fields_of(op)));
+  const OpSpec& step_at(size_t i) const { return needed_.description.steps()[i]; }
+
+  void reduce(const Inference& whole, bool units) {
+    const Description& description = *input_.description;
+    Wanted wanted(whole.schemas[input_.end - 1]);
+    std::vector<std::string> asked;
+    if (input_.as_filter) {
+      const OpSpec& filter = description.steps()[input_.end];
+      asked = def_of(filter).used(filter, whole.schemas[input_.end - 1]).reads;
+      if (!asked.empty()) wanted = Wanted(asked);
+    }
+    const Schema& all = whole.schemas[0];
+    needed_ = needed_steps(description, input_.end, whole, wanted, catalog(),
+                           [&](const Wanted& first) { return units ? read_of_units(all, first) : all; });
+    if (asked.empty()) return;
+    // So that user code before it is asked for these fields.
+    OpSpec select;
+    select.name = "select";
+    select.args["fields"] = asked;
+    needed_.description = needed_.description.append(std::move(select));
+    needed_.steps.push_back(input_.end);
+    needed_.wanted.push_back(std::move(wanted));
+  }
+
+  // A plan with another meaning than the description must never run.
+  Status check_reduced(const Inference& whole) const {
+    std::string wrong;
+    if (!inference_.problems.empty()) wrong = problems_as_status(inference_.problems).message();
+    const Schema& made = inference_.schemas.back();
+    const Schema& promised = whole.schemas[input_.end - 1];
+    if (wrong.empty() && !input_.as_filter && !same_fields(made, promised))
+      wrong = fmt::format("it gives ({}) in place of ({})", made.to_string(), promised.to_string());
+    if (wrong.empty()) return {};
+    return internal_error(fmt::format("the plan of a pipeline is wrong: {}\nthe pipeline:\n{}\nits plan:\n{}", wrong,
+                                      input_.description->to_string(), needed_.description.to_string()));
+  }
+
+  Status add_step(size_t i) {
+    const OpSpec& op = step_at(i);
+    const OpDef& def = def_of(op);
+    const size_t step = needed_.steps[i];
+    const Schema &before = inference_.schemas[i - 1], &after = inference_.schemas[i];
+    if (def.role == OpRole::kKeep) return add_cache(i);
+    if (def.role == OpRole::kBatch) return {};
+    if (is_python(op)) {
+      plan_->stages.push_back(foreign_stage(op, step, indices_[step], before, after));
+      forget_unnamed();
       return {};
     }
-    const OpDef* def = catalog().find(op.name);
-    FOREBAY_ASSIGN(std::unique_ptr<RecordOp> compiled, def->compile(op, before, indices_[step]));
-    if (compiled) add_native(op.name, std::move(compiled));
+    if (def.role == OpRole::kFunction) {
+      add_native(op.name, native_map(std::static_pointer_cast<const MapAttachment>(op.attachment), before, after,
+                                     def.used(op, before).reads));
+      return {};
+    }
+    chosen_ |= def.role == OpRole::kChoice;
+    FOREBAY_ASSIGN(std::unique_ptr<RecordOp> compiled, def.compile(op, before, indices_[step]));
+    if (!compiled) return {};
+    add_native(op.name, std::move(compiled));
+    plan_->working_bytes += working_bytes(def.used(op, before), before, after);
     return {};
+  }
+
+  // Behind a choice of fields, what user code made before it and nobody named is gone.
+  void forget_unnamed() {
+    if (!std::exchange(chosen_, false)) return;
+    if (auto* foreign = std::get_if<ForeignStage>(&plan_->stages.back())) foreign->forgets_extras = true;
+    if (auto* cache = std::get_if<CacheStage>(&plan_->stages.back())) cache->forgets_extras = true;
+  }
+
+  // Of a renaming only what somebody looks at is left.
+  bool renamed_away(size_t i, const std::string& name) const {
+    const OpSpec& said = input_.description->steps()[needed_.steps[i]];
+    const std::vector<std::string> olds = def_of(said).used(said, inference_.schemas[i - 1]).reads;
+    return def_of(said).role == OpRole::kNames && std::find(olds.begin(), olds.end(), name) != olds.end();
+  }
+
+  // What user code gives in place of another field. Fields that it makes unasked must not have the name of one that a later step makes.
+  void note_names_of_user_code() {
+    for (Stage& stage : plan_->stages) {
+      auto* foreign = std::get_if<ForeignStage>(&stage);
+      if (foreign == nullptr) continue;
+      size_t i = 1;
+      while (i < needed_.steps.size() && needed_.steps[i] <= foreign->step) ++i;
+      for (; i < needed_.steps.size(); ++i) {
+        const OpSpec& op = step_at(i);
+        const OpRole role = def_of(op).role;
+        if (role == OpRole::kChoice || role == OpRole::kFunction) break;
+        if (role != OpRole::kNames && role != OpRole::kValues) continue;
+        const FieldUse use = def_of(op).used(op, inference_.schemas[i - 1]);
+        if (!use.or_else.empty()) foreign->stand_ins.emplace_back(use.reads.front(), use.or_else);
+        for (const std::string& name : use.makes) {
+          const bool in_place = std::find(use.reads.begin(), use.reads.end(), name) != use.reads.end();
+          if (!in_place && !foreign->output_schema.find(name) && !renamed_away(i, name))
+            foreign->later_names.emplace_back(name, op.name);
+        }
+      }
+    }
   }
 
   Status add_filter(const OpSpec& op, const Schema& before) {
     if (op.attachment) {
-      add_native(op.name,
-                 native_filter(std::static_pointer_cast<const FilterAttachment>(op.attachment), before, fields_of(op)));
+      add_native(op.name, native_filter(std::static_pointer_cast<const FilterAttachment>(op.attachment), before,
+                                        def_of(op).used(op, before).reads));
     } else {
       plan_->stages.push_back(foreign_stage(op, input_.end, indices_[input_.end], before, filter_answer()));
+      forget_unnamed();
     }
     return {};
   }
 
-  static Result<std::shared_ptr<const UnitSource>> with_wanted_fields(const UnitSource& source, const Demand& demand) {
-    std::vector<std::string> names;
-    for (const Field& field : source.schema()) {
-      if (demand.wants(field.name)) names.push_back(field.name);
+  // At least one: rows are counted by it.
+  static Schema read_of_units(const Schema& all, const Wanted& wanted) {
+    std::vector<Field> read;
+    for (const Field& field : all) {
+      if (wanted.contains(field.name)) read.push_back(field);
     }
-    if (names.empty() && source.schema().size() > 0) names.push_back(source.schema()[0].name);
+    if (read.empty() && all.size() > 0) read.push_back(all[0]);
+    return Schema(std::move(read));
+  }
+
+  static Result<std::shared_ptr<const UnitSource>> with_wanted_fields(const UnitSource& source, const Wanted& wanted) {
+    std::vector<std::string> names;
+    for (const Field& field : read_of_units(source.schema(), wanted)) names.push_back(field.name);
     return source.with_fields(names);
   }
 
   // The steps that can be done to whole units, up to the first that looks at single samples: where the others begin.
-  Result<size_t> add_unit_ops(const Reduced& reduced, const Inference& inference) {
-    const std::vector<OpSpec>& steps = input_.description->steps();
+  Result<size_t> add_unit_ops() {
     units_ = std::make_shared<UnitPlan>();
     units_->source = std::static_pointer_cast<const UnitSource>(plan_->source);
     size_t i = 1;
-    for (; i < reduced.steps.size(); ++i) {
-      const OpSpec& op = steps[reduced.steps[i]];
-      const OpDef* def = catalog().find(op.name);
-      if (op.name == "cache") {
-        if (!input_.open_cache) continue;
+    std::optional<size_t> cache;
+    for (; i < needed_.steps.size(); ++i) {
+      const OpSpec& op = step_at(i);
+      const OpDef& def = def_of(op);
+      if (def.role == OpRole::kKeep) {
+        cache = i;
         units_->cached_after = units_->ops.size();
-        units_->cache_place = place_of(reduced, inference, i);
-        const uint64_t least = fixed_bytes(inference.schemas[i]) * static_cast<uint64_t>(fewest_rows(*units_->source));
-        FOREBAY_ASSIGN(units_->cache, input_.open_cache(reduced.steps[i], units_->cache_place, least));
         continue;
       }
-      if (def == nullptr || !def->compile_columns) break;
-      FOREBAY_ASSIGN(std::unique_ptr<ColumnOp> compiled, def->compile_columns(op, inference.schemas[i - 1]));
+      if (!def.compile_columns) break;
+      FOREBAY_ASSIGN(std::unique_ptr<ColumnOp> compiled, def.compile_columns(op, inference_.schemas[i - 1]));
       if (!compiled) break;
       units_->ops.push_back({op.name, std::move(compiled), std::make_shared<StepCounters>()});
+      set_made_bytes(units_->ops.back(), def.used(op, inference_.schemas[i - 1]), inference_.schemas[i - 1],
+                     inference_.schemas[i]);
     }
-    if (!units_->cache) units_->cached_after = units_->ops.size();
-    units_->packed = PackedRows(inference.schemas[i - 1]);
+    if (!cache || !input_.open_cache) units_->cached_after = units_->ops.size();
+    units_->packed = PackedRows(inference_.schemas[i - 1]);
+    if (cache && input_.open_cache) FOREBAY_RETURN_IF_ERROR(open_unit_cache(*cache));
     return i;
   }
 
-  Status add_cache(const Reduced& reduced, const Inference& inference, size_t step) {
-    if (!input_.open_cache) return {};
-    CacheStage stage;
-    stage.schema = inference.schemas[step];
-    stage.place = place_of(reduced, inference, step);
-    for (const Field& field : stage.schema) stage.from_source.push_back(untouched_field(field.name, reduced, step));
-    Schema kept;  // what the source knows without reading is not
-    for (size_t i = 0; i < stage.schema.size(); ++i) {
-      if (!stage.from_source[i]) kept.push_back(stage.schema[i]);
-    }
-    FOREBAY_ASSIGN(stage.cache, input_.open_cache(reduced.steps[step], stage.place, fixed_bytes(kept)));
-    plan_->cache_stage = plan_->stages.size();
-    plan_->stages.emplace_back(std::move(stage));
+  // Packed rows and columns are kept at one place of their own each: which it is depends on the steps behind the cache.
+  Status open_unit_cache(size_t i) {
+    const Schema& kept = inference_.schemas[i];
+    Hasher hasher;
+    const Hash128 place = place_of(i, kept);
+    hasher.update_value(place.high);
+    hasher.update_value(place.low);
+    hasher.update(units_->caches_packed() ? "packed" : "columns");
+    units_->cache_place = hasher.digest();
+    const uint64_t least = fixed_bytes(kept) * static_cast<uint64_t>(fewest_rows(*units_->source));
+    FOREBAY_ASSIGN(units_->cache, input_.open_cache(needed_.steps[i], units_->cache_place, least));
     return {};
   }
 
-  // The field of the source that `name` is before a step, where nothing has changed its values and it is known without reading.
-  std::optional<size_t> untouched_field(std::string name, const Reduced& reduced, size_t step) const {
+  // Fields that nobody looks at are not kept: their values may never have been made.
+  Status add_cache(size_t i) {
+    if (!input_.open_cache) return {};
+    CacheStage stage;
+    stage.schema = inference_.schemas[i];
+    Schema kept;
+    for (const Field& field : stage.schema) {
+      const bool wanted = needed_.wanted[i].contains(field.name);
+      stage.from_source.push_back(wanted ? untouched_field(field.name, i) : std::nullopt);
+      stage.kept.push_back(wanted && !stage.from_source.back());
+      if (stage.kept.back()) kept.push_back(field);
+    }
+    if (kept.size() == 0 && !stage.schema.open_ended) return {};
+    stage.place = place_of(i, kept);
+    FOREBAY_ASSIGN(stage.cache, input_.open_cache(needed_.steps[i], stage.place, fixed_bytes(kept)));
+    plan_->cache_stage = plan_->stages.size();
+    plan_->stages.emplace_back(std::move(stage));
+    forget_unnamed();
+    return {};
+  }
+
+  // The field of the source that `name` is at a step, where nothing has changed its values and it is known without reading.
+  // Rows of units are known only once their unit is decoded, so their entries hold all fields.
+  std::optional<size_t> untouched_field(std::string name, size_t step) const {
+    if (units_) return std::nullopt;
     for (size_t i = step; i-- > 1;) {
-      const OpSpec& op = input_.description->steps()[reduced.steps[i]];
-      if (op.name == "rename") {
+      const OpSpec& op = step_at(i);
+      const OpDef& def = def_of(op);
+      if (def.role == OpRole::kNames) {
         name = name_before(op, name);
         continue;
       }
-      if (op.name == "select") continue;
-      const std::vector<std::string> fields = fields_of(op);
-      const bool makes = op.args.value("name", Json()) == Json(name) || (op.name == "decode_image" && name == "image");
-      if (makes || (fields.empty() && op.name == "map") ||
-          std::find(fields.begin(), fields.end(), name) != fields.end())
-        return std::nullopt;
+      if (def.role == OpRole::kChoice) continue;
+      const FieldUse use = def.used(op, inference_.schemas[i - 1]);
+      // A Python function may give back any field.
+      const bool any = is_python(op) || (def.role == OpRole::kFunction && use.reads.empty());
+      if (any || std::find(use.makes.begin(), use.makes.end(), name) != use.makes.end()) return std::nullopt;
     }
     const std::optional<size_t> field = input_.source->schema().find(name);
     return field && !input_.source->schema()[*field].fetched ? field : std::nullopt;
@@ -337,17 +338,14 @@ class Compiler {
     return name;
   }
 
-  // What an entry holds: the steps that were carried out, and the fields that came of them.
-  Hash128 place_of(const Reduced& reduced, const Inference& inference, size_t cache) const {
+  // What an entry holds: the steps that were carried out, and those of the fields that came of them that are `kept`.
+  Hash128 place_of(size_t cache, const Schema& kept) const {
     Hasher hasher;
-    const Hash128 prefix = place_identity(*input_.description, reduced.steps[cache]);
+    const Hash128 prefix = place_identity(*input_.description, needed_.steps[cache]);
     hasher.update_value(prefix.high);
     hasher.update_value(prefix.low);
-    for (size_t i = 1; i < cache; ++i) {
-      const OpSpec& op = input_.description->steps()[reduced.steps[i]];
-      hasher.update(op.name + op.args.dump() + ";");
-    }
-    for (const Field& field : inference.schemas[cache]) hasher.update(field.to_string() + ";");
+    for (size_t i = 1; i < cache; ++i) hasher.update(step_at(i).name + step_at(i).args.dump() + ";");
+    for (const Field& field : kept) hasher.update(field.to_string() + ";");
     hasher.update_value(kPackedForm);
     return hasher.digest();
   }
@@ -360,18 +358,19 @@ class Compiler {
 
   // Where the source has an output field whose values only went through steps that choose or name fields.
   std::optional<size_t> source_field(std::string name) const {
-    const std::vector<OpSpec>& steps = input_.description->steps();
-    for (size_t i = kept_.size(); i-- > 1;) {
-      const OpSpec& op = steps[kept_[i]];
-      if (op.name == "select") continue;
-      if (op.name != "rename") return std::nullopt;
-      name = name_before(op, name);
+    for (size_t i = needed_.steps.size(); i-- > 1;) {
+      const OpRole role = def_of(step_at(i)).role;
+      if (role == OpRole::kChoice || role == OpRole::kBatch) continue;
+      if (role != OpRole::kNames) return std::nullopt;
+      name = name_before(step_at(i), name);
     }
     return input_.as_filter ? std::nullopt : input_.source->schema().find(name);
   }
 
   void set_outputs(const Schema& schema) {
     plan_->output_schema = schema;
+    bool any_may_differ = false;
+    for (size_t i = 1; i < needed_.steps.size(); ++i) any_may_differ |= is_python(step_at(i));
     for (const Field& field : schema) {
       OutputField output;
       output.field = field;
@@ -382,103 +381,21 @@ class Compiler {
       const std::optional<size_t> from = source_field(field.name);
       output.gathered = output.row_bytes && from && input_.source->gathers(*from);
       output.source_field = from.value_or(0);
+      output.may_differ = any_may_differ && output.row_bytes && !output.gathered;
       plan_->outputs.push_back(std::move(output));
     }
   }
 
   const CompileInput& input_;
   const std::vector<uint32_t> indices_;
-  std::vector<size_t> kept_;  // steps that take part
+  NeededSteps needed_;
+  Inference inference_;  // of these
+  bool chosen_ = false;  // a choice of fields stands behind the latest stage of user code or cache
   std::shared_ptr<ExecutionPlan> plan_;
   std::shared_ptr<UnitPlan> units_;
 };
 
-Field any_field(std::string name) {
-  Field field;
-  field.name = std::move(name);
-  field.kind = FieldKind::kAny;
-  return field;
-}
-
-Field fetched_bytes(std::string name) {
-  Field field;
-  field.name = std::move(name);
-  field.kind = FieldKind::kBytes;
-  field.fetched = true;
-  return field;
-}
-
-Field text_field(std::string name) {
-  Field field;
-  field.name = std::move(name);
-  field.kind = FieldKind::kText;
-  return field;
-}
-
-std::vector<Problem> check_source(const OpSpec& source) {
-  static const std::set<std::string> kSources = {"images",  "files",   "manifest", "arrays",
-                                                 "dataset", "parquet", "arrow"};
-  if (kSources.contains(source.name)) return check_table(source);
-  return {{fmt::format("0: {}", source.name), fmt::format("there is no source '{}'", source.name),
-           "a pipeline begins with images, files, manifest, arrays, parquet, arrow or a Dataset"}};
-}
-
 }  // namespace
-
-const Catalog& catalog() {
-  static const Catalog instance = [] {
-    std::vector<OpDef> ops = all_ops();
-    ops.push_back(map_op());
-    ops.push_back(filter_op());
-    return Catalog(std::move(ops));
-  }();
-  return instance;
-}
-
-Schema announced_schema(const OpSpec& source) {
-  Schema schema;
-  if (source.name == "images") {
-    Field image = fetched_bytes("image");
-    image.image = true;
-    schema.push_back(std::move(image));
-    if (source.args.value("split_by", Json("folder")) == Json("folder")) {
-      Field label;
-      label.name = "label";
-      label.dtype = DType::kInt64;
-      schema.push_back(std::move(label));
-    }
-    schema.push_back(text_field("key"));
-  } else if (source.name == "files" || source.name == "manifest") {
-    schema.push_back(fetched_bytes("bytes"));
-    schema.push_back(text_field("key"));
-    schema.open_ended = source.name == "manifest";
-  } else if (source.name == "arrays") {
-    for (const std::string& name : field_list(source.args.value("fields", Json()))) schema.push_back(any_field(name));
-  } else {
-    schema.open_ended = true;
-  }
-  return schema;
-}
-
-std::vector<Problem> check(const Description& description, const Schema& source) {
-  std::vector<Problem> problems = description.steps().empty()
-                                      ? std::vector<Problem>{{"", "the pipeline is empty", "begin with a source"}}
-                                      : check_source(description.steps().front());
-  if (!problems.empty()) return problems;
-  return infer(description, source, catalog()).problems;
-}
-
-std::vector<Problem> check(const Description& description) {
-  return check(description, description.steps().empty() ? Schema() : announced_schema(description.steps().front()));
-}
-
-Status problems_as_status(const std::vector<Problem>& problems) {
-  std::string text = problems.size() == 1 ? "the pipeline has a problem:"
-                                          : fmt::format("the pipeline has {} problems:", problems.size());
-  for (const Problem& problem : problems)
-    text += fmt::format("\n  {}: {}; {}", problem.op, problem.message, problem.remedy);
-  return invalid_argument(std::move(text));
-}
 
 Result<std::shared_ptr<const ExecutionPlan>> compile(const CompileInput& input) { return Compiler(input).run(); }
 

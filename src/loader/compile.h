@@ -4,23 +4,10 @@
 #include <memory>
 #include <vector>
 
-#include "pipeline/catalog.h"
+#include "pipeline/description.h"
 #include "pipeline/execution_plan.h"
 
 namespace forebay {
-
-/// All operators Forebay has.
-const Catalog& catalog();
-
-/// What the source of a description gives, without touching storage. A source that cannot be judged without (arrays in files,
-/// manifests) is open-ended; so is user code.
-Schema announced_schema(const OpSpec& source);
-/// The description's problems, with those of its source.
-std::vector<Problem> check(const Description& description);
-/// The same with the schema that the opened source really has.
-std::vector<Problem> check(const Description& description, const Schema& source);
-/// InvalidArgument that lists them.
-Status problems_as_status(const std::vector<Problem>& problems);
 
 struct CompileInput {
   const Description* description = nullptr;
@@ -36,8 +23,9 @@ struct CompileInput {
       open_cache = {};
 };
 
-/// From what the user said to what the runner runs. Steps whose results nobody looks at are left out, and with them the reads
-/// they would need; random numbers of the others do not change by that.
+/// From what the user said, which check() found nothing wrong with, to what the runner runs. Steps whose results nobody looks at are
+/// left out, and with them the reads they would need; random numbers of the others do not change by that. What is left is checked
+/// again: Internal, with both descriptions, where it is not right in itself or gives other fields.
 Result<std::shared_ptr<const ExecutionPlan>> compile(const CompileInput& input);
 
 }  // namespace forebay

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "forebay/forebay.h"
+#include "loader/check.h"
 #include "loader/open_source.h"
 #include "loader/selection.h"
 #include "store/scratch_folder.h"

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "telemetry/log.h"
+
 namespace forebay {
 
 namespace {
@@ -19,11 +21,59 @@ constexpr Launcher kLaunchers[] = {
     {"PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"},
 };
 
-std::optional<int> number(const Environment& environment, const char* name) {
-  const std::optional<std::string> text = environment(name);
+// Its value without the blanks around; nothing where it is not set, or empty.
+std::optional<std::string> value_of(const Environment& environment, const char* name) {
+  constexpr const char* kBlanks = " \t\r\n";
+  std::optional<std::string> text = environment(name);
+  if (!text) return std::nullopt;
+  const size_t begin = text->find_first_not_of(kBlanks);
+  if (begin == std::string::npos) return std::nullopt;
+  return text->substr(begin, text->find_last_not_of(kBlanks) - begin + 1);
+}
+
+std::optional<int> parse(const std::string& text) {
   int value = 0;
-  if (!text || std::from_chars(text->data(), text->data() + text->size(), value).ec != std::errc()) return std::nullopt;
-  return value;
+  const char* const end = text.data() + text.size();
+  const auto [parsed, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc() && parsed == end ? std::optional(value) : std::nullopt;
+}
+
+Result<int> number(const char* name, const std::string& text) {
+  if (const std::optional<int> value = parse(text)) return *value;
+  return invalid_argument(fmt::format(
+      "the environment variable {} is '{}', which is no number that a rank or a size can be; set it right, unset it, "
+      "or give rank= and world_size=",
+      name, text));
+}
+
+Result<Place> read_place(const Launcher& launcher, const Environment& environment) {
+  Place place;
+  FOREBAY_ASSIGN(place.rank, number(launcher.rank, *value_of(environment, launcher.rank)));
+  FOREBAY_ASSIGN(place.world_size, number(launcher.world_size, *value_of(environment, launcher.world_size)));
+  if (const auto local = value_of(environment, launcher.local_ranks)) {
+    FOREBAY_ASSIGN(place.local_ranks, number(launcher.local_ranks, *local));
+  }
+  return place;
+}
+
+void tell_of_half(const Environment& environment) {
+  const auto rank = value_of(environment, "RANK"), size = value_of(environment, "WORLD_SIZE");
+  if (rank && !size && *rank != "0") {
+    log_warning(fmt::format("RANK is '{}' but WORLD_SIZE is not set: this is taken for the only rank", *rank));
+  } else if (size && !rank && *size != "1") {
+    log_warning(fmt::format("WORLD_SIZE is '{}' but RANK is not set: this is taken for the only rank", *size));
+  }
+}
+
+// Where the launcher says that this process is. With `given`, rank and size are known otherwise, and nothing here is in the way.
+Result<Place> launched_place(const Environment& environment, bool given) {
+  for (const Launcher& launcher : kLaunchers) {
+    if (!value_of(environment, launcher.rank) || !value_of(environment, launcher.world_size)) continue;
+    Result<Place> place = read_place(launcher, environment);
+    return place.ok() || !given ? place : Place();
+  }
+  if (!given) tell_of_half(environment);
+  return Place();
 }
 
 }  // namespace
@@ -36,14 +86,7 @@ Environment process_environment() {
 }
 
 Result<Place> find_place(std::optional<int> rank, std::optional<int> world_size, const Environment& environment) {
-  Place place;
-  for (const Launcher& launcher : kLaunchers) {
-    const std::optional<int> found_rank = number(environment, launcher.rank);
-    const std::optional<int> found_size = number(environment, launcher.world_size);
-    if (!found_rank || !found_size) continue;
-    place = {*found_rank, *found_size, number(environment, launcher.local_ranks).value_or(1)};
-    break;
-  }
+  FOREBAY_ASSIGN(Place place, launched_place(environment, rank && world_size));
   if (world_size && !rank && *world_size != place.world_size) {
     if (*world_size != 1) return invalid_argument(fmt::format("world_size={} needs rank= too", *world_size));
     place.rank = 0;

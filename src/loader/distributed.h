@@ -20,7 +20,11 @@ using Environment = std::function<std::optional<std::string>(const char* name)>;
 Environment process_environment();
 
 /// What is given counts; the rest comes from torchrun (RANK, WORLD_SIZE), Slurm (SLURM_PROCID, SLURM_NTASKS), Open MPI
-/// (OMPI_COMM_WORLD_*) or other MPIs (PMI_*), in this order; else one rank. InvalidArgument where rank and size contradict.
+/// (OMPI_COMM_WORLD_*) or other MPIs (PMI_*): the first pair of which both are set and not empty; else one rank, with a warning
+/// where RANK or WORLD_SIZE stands alone and says otherwise. Variables hold decimal whole numbers, with nothing but blanks around.
+///
+/// InvalidArgument where rank and size contradict, and, unless both are given, for a variable of that pair (or its number of ranks
+/// on a host) that is no number: a rank that took itself for the only one would train on everything.
 Result<Place> find_place(std::optional<int> rank, std::optional<int> world_size, const Environment& environment);
 
 }  // namespace forebay

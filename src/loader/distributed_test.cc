@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <map>
+#include <vector>
 
 namespace forebay {
 namespace {
@@ -39,7 +41,36 @@ TEST(Distributed, torchrun_inside_slurm_counts) {
 
 TEST(Distributed, half_a_launcher_is_none) {
   expect_place(find_place({}, {}, with({{"RANK", "3"}})), 0, 1, 1);
-  expect_place(find_place({}, {}, with({{"RANK", "x"}, {"WORLD_SIZE", "4"}})), 0, 1, 1);
+  expect_place(find_place({}, {}, with({{"RANK", "3"}, {"WORLD_SIZE", ""}})), 0, 1, 1);
+  expect_place(find_place({}, {}, with({{"WORLD_SIZE", "3"}, {"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "2"}})), 1, 2, 1);
+}
+
+// Each variable of each launcher, with all that is no number, beside others that are right.
+TEST(Distributed, a_variable_that_is_no_number_is_named) {
+  const std::vector<std::array<std::string, 3>> launchers = {
+      {"RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"},
+      {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_NTASKS_PER_NODE"},
+      {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"},
+      {"PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"}};
+  for (const auto& names : launchers) {
+    for (const std::string& bad : names) {
+      for (const char* text : {"x", "1abc", "1.0", "1e0", "0x1", "+1", "--1", "1 2", "2147483648",
+                               "99999999999999999999", "one", "1,2", "NaN", "\xc2\xb9"}) {
+        std::map<std::string, std::string> variables = {{names[0], "0"}, {names[1], "4"}, {names[2], "1"}};
+        variables[bad] = text;
+        const Result<Place> place = find_place({}, {}, with(variables));
+        EXPECT_EQ(place.status().code(), Code::kInvalidArgument) << bad << "=" << text;
+        EXPECT_NE(place.status().message().find(bad + " is '" + text + "'"), std::string::npos)
+            << place.status().message();
+        EXPECT_FALSE(find_place(1, {}, with(variables)).ok());
+        expect_place(find_place(1, 2, with(variables)), 1, 2, 1);
+      }
+    }
+  }
+}
+
+TEST(Distributed, blanks_around_a_number_do_no_harm) {
+  expect_place(find_place({}, {}, with({{"RANK", " 3\n"}, {"WORLD_SIZE", "8\r\n"}})), 3, 8, 1);
 }
 
 TEST(Distributed, what_is_given_counts) {

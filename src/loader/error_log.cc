@@ -1,12 +1,27 @@
 #include "loader/error_log.h"
 
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
 namespace forebay {
 
-Status ErrorLog::add(const RowError& error) {
+bool SampleSet::add(int64_t id) {
+  std::bitset<kBlock>& block = blocks_[id / kBlock];
+  const auto bit = static_cast<size_t>(id % kBlock);
+  if (block[bit]) return false;
+  block[bit] = true;
+  ++size_;
+  return true;
+}
+
+void SampleSet::clear() {
+  blocks_.clear();
+  size_ = 0;
+}
+
+Status ErrorLog::add(int64_t epoch, const RowError& error) {
   ++total_;
   const auto [found, fresh] = index_.try_emplace({error.id, error.status.op()}, entries_.size());
   if (!fresh) {
@@ -17,19 +32,31 @@ Status ErrorLog::add(const RowError& error) {
   } else {
     index_.erase(found);
   }
-  if (!limit_ || total_ <= *limit_) return {};
+  if (!limit_) return {};
+  if (epoch != std::exchange(epoch_, epoch)) bad_.clear();
+  bad_.add(error.id);
+  if (bad_.size() <= *limit_) return {};
   Status status(error.status.code(),
-                fmt::format("{} (error number {}; max_errors allows {})", error.status.message(), total_, *limit_));
+                fmt::format("{} (bad sample number {} of this {}; max_errors allows {})", error.status.message(),
+                            bad_.size(), epoch == kFilterPass ? "filter" : "epoch", *limit_));
   status = std::move(status).with_key(error.status.key()).with_operator(error.status.op()).with_sample(error.id);
   return error.status.payload() ? std::move(status).with_payload(error.status.payload()) : status;
 }
 
-Result<std::optional<int64_t>> error_limit(std::optional<double> max_errors, int64_t size) {
+Result<std::optional<int64_t>> error_limit(const std::optional<ErrorLimit>& max_errors, int64_t size) {
   if (!max_errors) return std::optional<int64_t>();
-  if (!(*max_errors >= 0))
-    return invalid_argument(fmt::format("max_errors={} is negative; give a count, or a share below 1", *max_errors));
-  const double count = *max_errors < 1 ? *max_errors * static_cast<double>(size) : *max_errors;
-  return std::optional<int64_t>(static_cast<int64_t>(std::floor(std::min(count, 9e18))));
+  const std::optional<double> share = max_errors->share;
+  if (share && !(*share >= 0 && *share <= 1)) {
+    return invalid_argument(
+        fmt::format("max_errors={} is no share of the data set; give 0.0 to 1.0, or a count", *share));
+  }
+  if (!share && max_errors->count < 0)
+    return invalid_argument(
+        fmt::format("max_errors={} is negative; give a count, or a share (0.0 to 1.0)", max_errors->count));
+  if (!share) return max_errors->count < size ? std::optional<int64_t>(max_errors->count) : std::nullopt;
+  const double product = *share * static_cast<double>(size);
+  const double count = std::floor(product + product * 0x1p-51);  // 0.29 of 100 are 29
+  return count < static_cast<double>(size) ? std::optional<int64_t>(static_cast<int64_t>(count)) : std::nullopt;
 }
 
 }  // namespace forebay

@@ -7,12 +7,14 @@
 #include <fmt/format.h>
 
 #include "base/unit_source.h"
+#include "loader/check.h"
 #include "loader/checkpoint.h"
 #include "loader/compile.h"
 #include "loader/distributed.h"
 #include "loader/epoch_plan.h"
 #include "loader/error_log.h"
 #include "loader/filter_pass.h"
+#include "loader/loader_stats.h"
 #include "loader/open_source.h"
 #include "loader/open_step_cache.h"
 #include "loader/ordering.h"
@@ -53,24 +55,6 @@ LastPolicy last_policy(const OpSpec* batch) {
 Status forked() {
   return invalid_argument(
       "this loader was made before a fork and its threads live in the parent process; make a new Loader in the child");
-}
-
-CacheTierStats tier_stats(const TierStats& tier) {
-  return {tier.hits, tier.entries, tier.bytes, tier.budget_bytes, tier.declined, tier.damaged, tier.off};
-}
-
-CacheStatsEntry cache_stats(const CacheStats& cache) {
-  return {cache.place,       cache.description, tier_stats(cache.ram), tier_stats(cache.disk), cache.misses,
-          cache.index_bytes, cache.seen_bytes,  cache.hit_ratio,       cache.optimum};
-}
-
-StepStats step_stats(std::string name, const StepCounters& counters) {
-  return {std::move(name),
-          counters.samples,
-          counters.bytes_in,
-          counters.bytes_out,
-          static_cast<double>(counters.busy_ns) * 1e-9,
-          static_cast<double>(counters.waiting_ns) * 1e-9};
 }
 
 }  // namespace
@@ -127,6 +111,11 @@ struct Loader::Impl {
     return runner;
   }
 
+  // An epoch that has no batch (left): all there is to tell of it is its end.
+  bool ends_at(const Cursor& at) const {
+    return itinerary->schedule().steps_left(at.position) == 0 && !(options.epochs && at.epoch >= *options.epochs);
+  }
+
   Status select_samples();
   void tell_of_versions(size_t step) const;
   Status prepare();
@@ -151,7 +140,7 @@ Status Loader::Impl::select_samples() {
                        [this](const RowError& error) {
                          if (bad_sample(options.on_error) == BadSample::kRaise) return error.status;
                          std::lock_guard lock(mutex);
-                         return errors->add(error);
+                         return errors->add(ErrorLog::kFilterPass, error);
                        }));
     const Hash128 version = kept->version();
     hasher.update_value(version.high);
@@ -207,6 +196,10 @@ Status Loader::Impl::prepare() {
   sizing.lanes = lanes_of_rank(ordering, place.world_size);
   FOREBAY_ASSIGN(RunnerOptions runner_options, choose_sizes(*plan, sizing));
   runner_options.bad_sample = bad_sample(options.on_error);
+  if (const OpSpec* batch = find_step(description(), "batch")) {
+    for (std::string& name : field_list(batch->args.value("ragged", Json())))
+      runner_options.ragged.insert(std::move(name));
+  }
   itinerary = std::make_shared<const Itinerary>(std::move(ordering.order), Schedule(schedule, std::move(ordering.deal)),
                                                 options.seed, place.rank, options.epochs);
   FOREBAY_RETURN_IF_ERROR(set_runner(std::make_shared<Runner>(plan, itinerary, runner_options)));
@@ -281,14 +274,18 @@ Result<std::optional<Batch>> Loader::next_for(std::chrono::milliseconds timeout,
     return std::optional<Batch>();
   }
   const std::shared_ptr<Runner> runner = impl_->current();
-  const int64_t epoch = runner->cursor().epoch;
+  const Cursor at = runner->cursor();
+  if (impl_->ends_at(at)) {
+    runner->seek({at.epoch + 1, 0, 0});
+    return std::optional<Batch>();
+  }
   Result<Runner::Delivery> delivery = runner->next_for(timeout);
   // An error may stand in the place of an epoch's last batch, too.
-  impl_->epoch_over = runner->cursor().epoch != epoch;
+  impl_->epoch_over = runner->cursor().epoch != at.epoch;
   if (!delivery.ok()) return delivery.status();
   *timed_out = delivery->timed_out;
   std::lock_guard lock(impl_->mutex);
-  for (const RowError& error : delivery->errors) FOREBAY_RETURN_IF_ERROR(impl_->errors->add(error));
+  for (const RowError& error : delivery->errors) FOREBAY_RETURN_IF_ERROR(impl_->errors->add(at.epoch, error));
   return std::move(delivery->batch);
 }
 
@@ -308,14 +305,22 @@ Result<EpochPlan> Loader::plan(int64_t epoch, int64_t rank, int64_t world_size, 
   return plan_epoch(ordering, *impl_->selection, schedule, epoch, rank, max_steps);
 }
 
+Pipeline Loader::opened() const {
+  OpSpec step = impl_->description().steps().front();
+  step.opened = impl_->source;
+  return Pipeline(std::make_shared<const Description>(std::move(step)));
+}
+
 std::vector<FieldDescription> Loader::source_fields() const {
   std::vector<FieldDescription> fields;
+  const auto* units = dynamic_cast<const UnitSource*>(impl_->source.get());
   for (const Field& field : impl_->source->schema()) {
     const bool tensor = field.kind == FieldKind::kTensor;
     const char* const word = field.kind == FieldKind::kText    ? "text"
                              : field.kind == FieldKind::kBytes ? "bytes"
                                                                : "any";
-    fields.push_back({field.name, tensor ? std::string(dtype_name(field.dtype)) : word, {}});
+    const std::string time = units != nullptr ? units->time_name(fields.size()) : "";
+    fields.push_back({field.name, tensor ? std::string(dtype_name(field.dtype)) : word, {}, time});
     if (tensor) fields.back().shape.assign(field.shape.begin(), field.shape.end());
   }
   return fields;
@@ -335,7 +340,10 @@ int64_t Loader::epoch() const {
 
 bool Loader::finished() const {
   const std::shared_ptr<Runner> runner = impl_->current();
-  return impl_->prepared && runner && impl_->itinerary->finished(runner->cursor());
+  if (!impl_->prepared || !runner) return false;
+  const Cursor at = runner->cursor();
+  if (impl_->options.epochs && impl_->itinerary->schedule().steps() == 0) return at.epoch >= *impl_->options.epochs;
+  return impl_->itinerary->finished(at);
 }
 
 Status Loader::set_epoch(int64_t epoch) {
@@ -376,58 +384,13 @@ LoaderStats Loader::stats() const {
   LoaderStats stats;
   if (impl_->in_child() || !impl_->prepared) return stats;
   const ExecutionPlan& plan = *impl_->plan;
-  if (plan.units) {
-    stats.steps.push_back(step_stats("fetch", *plan.fetch_counters));
-    stats.steps.push_back(step_stats("decode", *plan.units->decode_counters));
-    for (const UnitOp& op : plan.units->ops) stats.steps.push_back(step_stats(op.name, *op.counters));
-  }
-  if (plan.fetches) stats.steps.push_back(step_stats("fetch", *plan.fetch_counters));
-  for (const Stage& stage : plan.stages) {
-    if (const auto* foreign = std::get_if<ForeignStage>(&stage)) {
-      stats.steps.push_back(step_stats(foreign->name, *foreign->counters));
-    } else if (const auto* cache = std::get_if<CacheStage>(&stage)) {
-      stats.steps.push_back(step_stats("cache", *cache->counters));
-    } else {
-      for (const NativeOp& op : std::get<NativeStage>(stage).ops)
-        stats.steps.push_back(step_stats(op.name, *op.counters));
-    }
-  }
-  stats.steps.push_back(step_stats("batch", *plan.write_counters));
-  if (const Store* used = plan.store()) {
-    const StoreStats store = used->stats();
-    stats.stores.push_back({.name = "store",
-                            .requests = store.requests,
-                            .bytes = store.bytes,
-                            .errors = store.errors,
-                            .in_flight = store.in_flight,
-                            .attempts = store.attempts,
-                            .retries = store.retries,
-                            .throttled = store.throttled,
-                            .timeouts = store.timeouts,
-                            .hedges = store.hedges,
-                            .hedges_won = store.hedges_won,
-                            .seconds = store.seconds});
-  }
-  for (const auto& cache : impl_->caches) stats.caches.push_back(cache_stats(cache->stats()));
+  stats.steps = stats_of_steps(plan);
+  if (const Store* used = plan.store()) stats.stores.push_back(stats_of(*used));
+  for (const auto& cache : impl_->caches) stats.caches.push_back(stats_of(cache->stats()));
   stats.index_bytes = impl_->source->index_bytes();
   const std::shared_ptr<Runner> runner = impl_->current();
   if (!runner) return stats;
-  const Runner::Stats run = runner->stats();
-  stats.memory_budget = run.memory.capacity;
-  stats.memory_used = run.memory.used;
-  stats.memory_peak = run.memory.peak;
-  stats.memory_batches = run.memory.by_use[static_cast<size_t>(Use::kBatches)];
-  stats.memory_fetched = run.memory.by_use[static_cast<size_t>(Use::kFetched)];
-  stats.memory_working = run.memory.by_use[static_cast<size_t>(Use::kWorking)];
-  stats.memory_units = run.memory.by_use[static_cast<size_t>(Use::kUnits)];
-  stats.units = runner->decodes();
-  stats.memory_pool = run.memory.by_use[static_cast<size_t>(Use::kPool)];
-  stats.threads = runner->options().threads;
-  stats.requests = runner->request_limit();
-  stats.batches = run.batches;
-  stats.samples = run.samples;
-  stats.retracted = run.retracted;
-  stats.consumer_wait_seconds = run.consumer_wait_seconds;
+  add_run(*runner, stats);
   std::lock_guard lock(impl_->mutex);
   stats.errors = impl_->errors->total();
   return stats;

@@ -140,6 +140,22 @@ TEST(Loader, map_may_change_shapes_and_add_fields) {
   EXPECT_EQ(batch.find("y")->values.data<double>()[3], 1.5);
 }
 
+TEST(Loader, rows_that_a_map_makes_are_ragged_where_batch_names_them) {
+  const auto pipeline = arrays({{"x", counting(4)}})
+                            .map(
+                                [](Sample& sample) -> Status {
+                                  sample["row"] = Tensor::allocate(DType::kFloat32, {2});
+                                  return {};
+                                },
+                                {.adds = {"row"}});
+  const auto form = [&](const BatchOptions& options) {
+    const auto loader = opened(pipeline.batch(4, options));
+    return std::move(**loader->next()).find("row")->kind;
+  };
+  EXPECT_EQ(form({}), BatchField::Kind::kDense);
+  EXPECT_EQ(form({.ragged = {"row"}}), BatchField::Kind::kRagged);
+}
+
 TEST(Loader, a_map_that_gives_more_than_it_holds_is_refused) {
   const auto loader = opened(arrays({{"x", counting(10, 2)}})
                                  .map([](Sample& sample) -> Status {

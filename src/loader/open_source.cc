@@ -4,13 +4,14 @@
 
 #include "forebay/pipeline.h"
 #include "format/arrays.h"
-#include "format/braces.h"
 #include "format/files.h"
 #include "format/image_folder.h"
-#include "format/imitate_link.h"
 #include "format/manifest.h"
-#include "format/open_store.h"
-#include "loader/compile.h"
+#include "format/objects/braces.h"
+#include "format/objects/imitate_link.h"
+#include "format/objects/open_store.h"
+#include "loader/check.h"
+#include "loader/source_args.h"
 #include "loader/table_args.h"
 
 namespace forebay {
@@ -88,14 +89,15 @@ Result<std::unique_ptr<Source>> open_manifest_of(const OpSpec& source, const Ope
 }
 
 Result<std::shared_ptr<const Source>> open_array_fields(const OpSpec& source) {
-  if (!source.attachment)
-    return invalid_argument("arrays: the arrays themselves are missing; a pipeline read from JSON has none");
-  const auto& given = *std::static_pointer_cast<const std::vector<Array>>(source.attachment);
-  const std::vector<std::string> names = field_list(source.args.value("fields", Json()));
+  const std::vector<NamedArray> names = named_arrays(source);
   std::vector<ArrayField> fields;
+  for (size_t i = 0; i < names.size() && !source.attachment; ++i)
+    fields.push_back({.name = names[i].name, .array = {}, .path = names[i].path});
+  const std::vector<Array> none;
+  const auto& given = source.attachment ? *std::static_pointer_cast<const std::vector<Array>>(source.attachment) : none;
   for (size_t i = 0; i < given.size() && i < names.size(); ++i) {
     ArrayField field;
-    field.name = names[i];
+    field.name = names[i].name;
     field.path = given[i].path;
     field.array = {given[i].values.dtype,
                    given[i].values.shape,
@@ -138,6 +140,7 @@ Result<std::shared_ptr<const Source>> shared(Result<std::unique_ptr<T>> opened) 
 }  // namespace
 
 Result<std::shared_ptr<const Source>> open_source(const OpSpec& source, const OpenSourceOptions& options) {
+  if (source.opened) return source.opened;
   if (source.name == "images") return shared(open_images(source, options));
   if (source.name == "files") return shared(open_files_of(source, options));
   if (source.name == "manifest") return shared(open_manifest_of(source, options));

@@ -17,7 +17,8 @@ struct OpenSourceOptions {
   bool keep_versions = false;  ///< of objects, for Source::identity()
 };
 
-/// Opens what step 0 of a description names: reads the listing or the manifest, maps the arrays.
+/// Opens what step 0 of a description names: reads the listing or the manifest, maps the arrays. What it carries opened is given as
+/// it is.
 Result<std::shared_ptr<const Source>> open_source(const OpSpec& source, const OpenSourceOptions& options);
 
 /// The class names of `images`; InvalidArgument for other sources.

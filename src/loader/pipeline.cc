@@ -5,8 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "loader/compile.h"
+#include "loader/check.h"
 #include "loader/open_source.h"
+#include "loader/source_args.h"
 #include "loader/table_args.h"
 #include "loader/user_code.h"
 #include "pipeline/description.h"
@@ -46,6 +47,15 @@ Json value_json(const TableValue& value) {
   return std::visit([](const auto& one) { return Json(one); }, value);
 }
 
+// The same for numbers anywhere in an argument, but finite ones stay as they are.
+Json with_words(Json value) {
+  if (value.is_number_float() && !std::isfinite(value.get<double>())) return number_json(value.get<double>());
+  if (value.is_structured()) {
+    for (Json& one : value) one = with_words(std::move(one));
+  }
+  return value;
+}
+
 // Arguments that say nothing are left out, so that a description reads like what was typed.
 Json object(std::initializer_list<std::pair<const char*, Json>> args) {
   Json result = Json::object();
@@ -63,7 +73,7 @@ Pipeline source(std::string name, Json args, std::shared_ptr<void> attachment = 
 
 Pipeline then(const Pipeline& pipeline, std::string name, Json args, std::shared_ptr<void> attachment = nullptr,
               std::string attachment_name = "") {
-  OpSpec op{std::move(name), std::move(args), std::move(attachment), std::move(attachment_name)};
+  OpSpec op{std::move(name), with_words(std::move(args)), std::move(attachment), std::move(attachment_name)};
   return Pipeline(std::make_shared<const Description>(pipeline.description().append(std::move(op))));
 }
 
@@ -86,6 +96,12 @@ Pipeline manifest(std::string url, ManifestOptions options) {
 }
 
 Pipeline arrays(std::map<std::string, Array> fields) {
+  std::vector<NamedArray> files;
+  for (const auto& [name, array] : fields) {
+    if (!array.path.empty()) files.push_back({name, array.path});
+  }
+  if (!files.empty() && files.size() == fields.size())
+    return Pipeline(std::make_shared<const Description>(npy_arrays_step(files)));
   auto data = std::make_shared<std::vector<Array>>();
   Json names = Json::array();
   std::string text;
@@ -234,7 +250,8 @@ Pipeline Pipeline::cache(CacheStepOptions options) const {
                       {"compression", options.compression.empty() ? Json() : Json(options.compression)}}));
 }
 Pipeline Pipeline::batch(int64_t n, BatchOptions options) const {
-  return then(*this, "batch", {{"n", n}, {"last", std::move(options.last)}});
+  return then(*this, "batch",
+              object({{"n", n}, {"last", std::move(options.last)}, {"ragged", field_json(options.ragged)}}));
 }
 
 std::vector<Problem> Pipeline::check() const { return forebay::check(*description_); }

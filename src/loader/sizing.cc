@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "base/byte_size.h"
+#include "loader/memory_bound.h"
 #include "runtime/host.h"
 #include "store/concurrency_control.h"
 
@@ -13,7 +15,6 @@ namespace {
 
 constexpr int kMaxThreads = 1024, kMaxRequests = 65'536;
 constexpr int kLocalRequests = 16;
-constexpr uint64_t kMiB = uint64_t{1} << 20;
 
 struct ObjectSizes {
   uint64_t mean = 0, largest = 0;  // of a sample of the data set
@@ -131,19 +132,24 @@ Result<RunnerOptions> size_units(const ExecutionPlan& plan, const SizingInput& i
   const uint64_t limit = usable_memory() / 4 / static_cast<uint64_t>(input.local_ranks);
   const uint64_t wanted = needed + busy + (needed + busy < kModest ? std::min(second, kModest - needed - busy) : 0);
   options.memory = input.memory.value_or(std::max(std::min(wanted, limit), std::min(needed, limit)));
+  // Nobody asked for less, and rows of one batch may all be longer than they are on average.
+  if (!input.memory) options.memory_most = std::max(options.memory, limit);
   // What is fetched ahead leaves the room in which it is decoded ahead: stored bytes alone would keep nobody from waiting.
   const uint64_t held = mixed + options.window_bytes;
   const uint64_t beside = options.memory > held ? options.memory - held : 0;
   const uint64_t to_decode = second + threads * largest;
   options.ahead_bytes = std::max(beside > to_decode ? beside - to_decode : 0, beside / 3);
   if (options.memory >= needed) return options;
+  const uint64_t enough = std::max(needed, options.memory_bound());
   return out_of_budget(
-      fmt::format("memory={} is too little to mix block={} row groups in {} lane{}: {} bytes are needed ({} for {} row "
-                  "groups, the rest to decode one and for a batch); raise memory= to {} or more, or {}",
-                  options.memory, input.block, input.lanes, input.lanes == 1 ? "" : "s", needed, mixed,
-                  std::min<int64_t>(units_mixed(input), static_cast<int64_t>(sizes.decoded.size())), needed,
-                  what_fits(sizes, input, options.memory > once ? options.memory - once : 0)),
-      needed);
+      fmt::format(
+          "memory={} is too little to mix block={} row groups in {} lane{}: {} bytes are needed at least ({} for "
+          "{} row groups, the rest to decode one and for a batch), and {} are enough for any batch; raise memory= "
+          "to that, or {}",
+          options.memory, input.block, input.lanes, input.lanes == 1 ? "" : "s", needed, mixed,
+          std::min<int64_t>(units_mixed(input), static_cast<int64_t>(sizes.decoded.size())), enough,
+          what_fits(sizes, input, options.memory > once ? options.memory - once : 0)),
+      enough);
 }
 
 }  // namespace
@@ -165,6 +171,7 @@ Result<RunnerOptions> choose_sizes(const ExecutionPlan& plan, const SizingInput&
   const ConcurrencyLimits remote;
   options.requests = input.requests.value_or(local ? kLocalRequests : remote.start);
   options.find_requests = !input.requests;
+  options.memory_bound = [&plan, input, threads = options.threads] { return memory_bound(plan, input, threads); };
   if (plan.units) return size_units(plan, input, options);
   const int most_requests = input.requests.value_or(local ? kLocalRequests : remote.most);
   const uint64_t batch_bytes = expected_batch_bytes(plan, sizes, input.batch_size);
@@ -182,11 +189,13 @@ Result<RunnerOptions> choose_sizes(const ExecutionPlan& plan, const SizingInput&
   // Nobody asked for less, and what a decoder will need of a rare sample is not known before.
   if (!input.memory) options.memory_most = std::max(options.memory, limit);
   if (options.memory < least) {
+    const uint64_t enough = std::max(least, options.memory_bound());
     return out_of_budget(
-        fmt::format("memory={} cannot hold one batch: {} samples need {} bytes; raise memory= to {} or more, or make "
-                    "the batch smaller",
-                    options.memory, input.batch_size, least, wanted),
-        least);
+        fmt::format(
+            "memory={} cannot hold one batch: {} samples need {} bytes at least, and {} are enough for any batch; "
+            "raise memory= to that, or make the batch smaller",
+            options.memory, input.batch_size, least, enough),
+        enough);
   }
   // What little is left beside a batch goes to data first: working memory can be asked for when it is needed.
   const uint64_t with_largest = plan.batch_bytes(input.batch_size) + std::max<uint64_t>(sizes.largest, 1);

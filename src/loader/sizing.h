@@ -16,8 +16,8 @@ struct SizingInput {
   int64_t block = 1, lanes = 1;  ///< for units of many rows: mixed at once, and spans that this rank reads from
 };
 
-/// Threads, request slots, window and memory for a plan. InvalidArgument for nonsense; OutOfBudget, with the figure, where the
-/// memory given cannot hold one batch.
+/// Threads, request slots, window and memory for a plan, which has to last as long as what comes back. InvalidArgument for
+/// nonsense; OutOfBudget where the memory given cannot hold one batch, with a figure that is enough for every batch.
 Result<RunnerOptions> choose_sizes(const ExecutionPlan& plan, const SizingInput& input);
 
 }  // namespace forebay

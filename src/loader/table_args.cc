@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <limits>
 
@@ -17,33 +18,61 @@ namespace {
 
 constexpr std::string_view kFilterForm = "[(\"price\", \">=\", 3.5), (\"day\", \"in\", [1, 2])]";
 
-std::string shown(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string as_text(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-Json value_json(const TableValue& value) {
+bool is_json_text(const std::string& text) {
+  return Json(text).dump(-1, ' ', false, Json::error_handler_t::ignore) == as_text(Json(text));
+}
+
+std::string hex_of(const std::string& bytes) {
+  std::string digits;
+  for (const char byte : bytes) digits += fmt::format("{:02x}", static_cast<uint8_t>(byte));
+  return digits;
+}
+
+Json table_value_json(const TableValue& value) {
   if (const auto* number = std::get_if<double>(&value); number != nullptr && !std::isfinite(*number))
     return {{"float", std::isnan(*number) ? "nan" : *number > 0 ? "inf" : "-inf"}};
+  const auto* text = std::get_if<std::string>(&value);
+  if (text != nullptr && !is_json_text(*text)) return {{"bytes", hex_of(*text)}};
   return std::visit([](const auto& each) { return Json(each); }, value);
+}
+
+/// Of an even number of hexadecimal digits.
+std::optional<std::string> from_hex(const std::string& digits) {
+  std::string bytes(digits.size() / 2, '\0');
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    uint8_t byte = 0;
+    const char* const pair = digits.data() + 2 * i;
+    if (std::from_chars(pair, pair + 2, byte, 16).ptr != pair + 2) return std::nullopt;
+    bytes[i] = static_cast<char>(byte);
+  }
+  return digits.size() % 2 == 0 ? std::optional(bytes) : std::nullopt;
 }
 
 Result<TableValue> parse_value(const Json& json) {
   if (json.is_boolean()) return TableValue(json.get<bool>());
   if (json.is_number_unsigned() && json.get<uint64_t>() > uint64_t{std::numeric_limits<int64_t>::max()})
-    return invalid_argument(fmt::format("{} does not fit into 64 bits with a sign", shown(json)));
+    return invalid_argument(fmt::format("{} does not fit into 64 bits with a sign", as_text(json)));
   if (json.is_number_integer()) return TableValue(json.get<int64_t>());
   if (json.is_number_float()) return TableValue(json.get<double>());
   if (json.is_string()) return TableValue(json.get<std::string>());
+  if (const Json bytes = json.is_object() ? json.value("bytes", Json()) : Json(); bytes.is_string()) {
+    if (auto value = from_hex(bytes.get<std::string>())) return TableValue(std::move(*value));
+    return invalid_argument(fmt::format("{} is no even number of hexadecimal digits", as_text(bytes)));
+  }
   const Json special = json.is_object() ? json.value("float", Json()) : Json();
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (special == "nan") return TableValue(std::numeric_limits<double>::quiet_NaN());
   if (special == "inf" || special == "-inf") return TableValue(special == "inf" ? kInfinity : -kInfinity);
-  return invalid_argument(fmt::format("{} is no bool, number or text", shown(json)));
+  return invalid_argument(fmt::format("{} is no bool, number or text", as_text(json)));
 }
 
 Result<RowCondition> parse_condition(const Json& json) {
   if (!json.is_array() || json.size() != 3 || !json[0].is_string() || !json[1].is_string()) {
     return invalid_argument(
         fmt::format("filter: {} is no condition (column, op, value); a filter is a list of them, such as {}",
-                    shown(json), kFilterForm));
+                    as_text(json), kFilterForm));
   }
   RowCondition condition;
   condition.column = json[0].get<std::string>();
@@ -58,7 +87,7 @@ Result<RowCondition> parse_condition(const Json& json) {
   const bool several = *known == CompareOp::kIn || *known == CompareOp::kNotIn;
   if (several != json[2].is_array()) {
     return invalid_argument(fmt::format("filter: '{}' on '{}' needs {}, not {}", op, condition.column,
-                                        several ? "a list of values" : "one value", shown(json[2])));
+                                        several ? "a list of values" : "one value", as_text(json[2])));
   }
   for (const Json& each : several ? json[2] : Json::array({json[2]})) {
     Result<TableValue> value = parse_value(each);
@@ -86,13 +115,13 @@ Result<RowFilter> parse_filter(const Json& json) {
   if (json.is_null()) return filter;
   if (!json.is_array()) {
     return invalid_argument(
-        fmt::format("filter: {} is no list of conditions (column, op, value), such as {}", shown(json), kFilterForm));
+        fmt::format("filter: {} is no list of conditions (column, op, value), such as {}", as_text(json), kFilterForm));
   }
   if (json.empty()) return filter;
   const bool nested = json[0].is_array() && !json[0].empty() && json[0][0].is_array();
   for (const Json& all : nested ? json : Json::array({json})) {
     if (!all.is_array() || all.empty())
-      return invalid_argument(fmt::format("filter: {} is no list of conditions", shown(all)));
+      return invalid_argument(fmt::format("filter: {} is no list of conditions", as_text(all)));
     FOREBAY_ASSIGN(std::vector<RowCondition> conditions, parse_conditions(all));
     filter.push_back(std::move(conditions));
   }
@@ -105,7 +134,7 @@ NullPolicy::Value null_value_of(const TableValue& value) {
 
 Status bad_null(const Json& json) {
   return invalid_argument(
-      fmt::format("null: {} is not \"error\", a value to put there, values by column, or fb.NULL_MASK", shown(json)));
+      fmt::format("null: {} is not \"error\", a value to put there, values by column, or fb.NULL_MASK", as_text(json)));
 }
 
 Result<NullPolicy> parse_nulls(const Json& json) {
@@ -116,7 +145,7 @@ Result<NullPolicy> parse_nulls(const Json& json) {
     return nulls;
   }
   nulls.kind = NullPolicy::Kind::kValue;
-  const bool detailed = json.is_object() && !json.contains("float");
+  const bool detailed = json.is_object() && !json.contains("float") && !json.contains("bytes");
   if (!detailed || json.contains("value")) {
     const Result<TableValue> value = parse_value(detailed ? json["value"] : json);
     if (!value.ok()) return bad_null(json);
@@ -137,7 +166,7 @@ Result<std::vector<std::string>> parse_names(const char* arg, const Json& json) 
   std::vector<std::string> names;
   const bool list = json.is_array();
   for (const Json& each : list ? json : Json::array({json})) {
-    if (!each.is_string()) return invalid_argument(fmt::format("{}: {} is no name", arg, shown(each)));
+    if (!each.is_string()) return invalid_argument(fmt::format("{}: {} is no name", arg, as_text(each)));
     names.push_back(each.get<std::string>());
   }
   return names;
@@ -202,7 +231,7 @@ Json table_args(const TableOptions& options) {
     for (const Condition& condition : all) {
       const std::optional<CompareOp> op = compare_op(condition.op);
       Json values = Json::array();
-      for (const TableValue& value : condition.values) values.push_back(value_json(value));
+      for (const TableValue& value : condition.values) values.push_back(table_value_json(value));
       if (op != CompareOp::kIn && op != CompareOp::kNotIn && values.size() == 1) values = Json(values[0]);
       conditions.push_back(Json::array({condition.column, condition.op, std::move(values)}));
     }
@@ -212,8 +241,8 @@ Json table_args(const TableOptions& options) {
   if (null.mask) {
     args["null"] = {{"mask", true}};
   } else if (null.value || !null.by_column.empty()) {
-    if (null.value) args["null"]["value"] = value_json(*null.value);
-    for (const auto& [column, value] : null.by_column) args["null"]["by_column"][column] = value_json(value);
+    if (null.value) args["null"]["value"] = table_value_json(*null.value);
+    for (const auto& [column, value] : null.by_column) args["null"]["by_column"][column] = table_value_json(value);
   }
   return args;
 }

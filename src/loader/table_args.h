@@ -7,7 +7,7 @@
 
 #include "base/unit_source.h"
 #include "forebay/pipeline.h"
-#include "format/open_store.h"
+#include "format/objects/open_store.h"
 #include "pipeline/description.h"
 
 namespace forebay {
@@ -21,7 +21,7 @@ namespace forebay {
 /// | `filter`  | `[[column, op, value], …]`: all of them; or a list of such lists: one of them                   |
 /// | `null`    | "error", a value, `{"mask": true}`, `{"value": …}` or `{"by_column": {column: value}}`          |
 ///
-/// A float that JSON does not know is `{"float": "nan"}`, "inf" or "-inf".
+/// A float that JSON does not know is `{"float": "nan"}`, "inf" or "-inf"; bytes are `{"bytes": "00ff"}`.
 Json table_args(const TableOptions& options);
 
 bool is_table(const OpSpec& source);

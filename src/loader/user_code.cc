@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "ops/definition/args.h"
 #include "pipeline/catalog.h"
 
 namespace forebay {
@@ -43,7 +44,8 @@ Status make_own(Sample& sample, WorkMemory& memory) {
 
 // Bytes and text stay what they were, as long as they look like it.
 Result<Value> value_of(const std::string& name, Tensor tensor, FieldKind before) {
-  const bool possible = std::all_of(tensor.shape.begin(), tensor.shape.end(), [](int64_t dim) { return dim >= 0; });
+  const bool possible = tensor.shape.rank() < Shape::kMaxRank &&
+                        std::all_of(tensor.shape.begin(), tensor.shape.end(), [](int64_t dim) { return dim >= 0; });
   if (!possible || tensor.buffer.size() < tensor.nbytes()) {
     return invalid_argument(fmt::format("the function gave '{}' as {} {} in {} bytes of memory", name,
                                         dtype_name(tensor.dtype), tensor.shape.to_string(), tensor.buffer.size()));
@@ -138,6 +140,14 @@ void check_fields(const OpSpec& op, const Schema& schema, std::vector<Problem>& 
   }
 }
 
+// Whoever has a function says its name, also where another language holds it.
+void check_function(const OpSpec& op, Problems& problems) {
+  if (op.attachment || !op.attachment_name.empty()) return;
+  problems.add(
+      "its function is missing; a pipeline read from JSON has none",
+      fmt::format("take the step out, and put .{}(function) behind Pipeline.from_json(...) in your program", op.name));
+}
+
 Schema without_types(const Schema& schema, const std::vector<std::string>& fields) {
   Schema result;
   for (const Field& field : schema) {
@@ -147,10 +157,27 @@ Schema without_types(const Schema& schema, const std::vector<std::string>& field
       Field any;
       any.name = field.name;
       any.kind = FieldKind::kAny;
+      any.pad_value = field.pad_value;
+      any.pad_length = field.pad_length;
       result.push_back(std::move(any));
     }
   }
   result.open_ended = true;
+  return result;
+}
+
+// What a function that may change everything leaves: nothing is known of it but how fields are to be padded.
+Schema only_padding(const Schema& schema) {
+  Schema result;
+  for (const Field& field : schema) {
+    if (!field.pad_value) continue;
+    Field padded;
+    padded.name = field.name;
+    padded.kind = FieldKind::kAny;
+    padded.pad_value = field.pad_value;
+    padded.pad_length = field.pad_length;
+    result.push_back(std::move(padded));
+  }
   return result;
 }
 
@@ -165,10 +192,19 @@ OpDef map_op() {
               {"random", ArgType::kBool, false, false, "called with a random generator made for the sample"},
               {"workers", ArgType::kText, false, "threads", "where it runs"},
               {"version", ArgType::kText, false, nullptr, "changes when the function does; needed by caches"}};
-  def.infer = [](const OpSpec& op, Schema& schema, std::vector<Problem>& problems) {
-    check_fields(op, schema, problems);
-    const std::vector<std::string> fields =
-        op.args.contains("fields") ? field_list(op.args["fields"]) : std::vector<std::string>();
+  def.role = OpRole::kFunction;
+  def.uses = [](const OpSpec& op, const Schema&) {
+    FieldUse use;
+    use.reads = use.makes = field_list(op.args.value("fields", Json()));
+    for (std::string& name : field_list(op.args.value("adds", Json()))) use.makes.push_back(std::move(name));
+    return use;
+  };
+  def.infer = [args = def.args](const OpSpec& op, Schema& schema, std::vector<Problem>& found) {
+    Problems problems(found);
+    check_args(op.args, args, problems);
+    check_function(op, problems);
+    check_fields(op, schema, found);
+    const std::vector<std::string> fields = field_list(op.args.value("fields", Json()));
     if (op.attachment) {
       // A C++ function works on the sample in place and says what it adds.
       std::vector<std::string> changed = fields;
@@ -184,7 +220,7 @@ OpDef map_op() {
       }
       schema.open_ended = false;
     } else {
-      schema = fields.empty() ? Schema() : without_types(schema, fields);
+      schema = fields.empty() ? only_padding(schema) : without_types(schema, fields);
       schema.open_ended = true;
     }
   };
@@ -196,8 +232,13 @@ OpDef filter_op() {
   def.name = "filter";
   def.help = "keeps the samples for which a function is true; decided once over the data set";
   def.args = {{"fields", ArgType::kFields, false, nullptr, "the fields it gets; all by default"}};
-  def.infer = [](const OpSpec& op, Schema& schema, std::vector<Problem>& problems) {
-    check_fields(op, schema, problems);
+  def.role = OpRole::kSamples;
+  def.uses = [](const OpSpec& op, const Schema&) { return FieldUse{field_list(op.args.value("fields", Json())), {}}; };
+  def.infer = [args = def.args](const OpSpec& op, Schema& schema, std::vector<Problem>& found) {
+    Problems problems(found);
+    check_args(op.args, args, problems);
+    check_function(op, problems);
+    check_fields(op, schema, found);
   };
   return def;
 }

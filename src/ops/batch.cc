@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "ops/args.h"
-#include "ops/registry.h"
+#include "ops/definition/args.h"
+#include "ops/definition/registry.h"
 
 namespace forebay {
 namespace {
@@ -13,7 +13,7 @@ bool stacks(const Field& field) {
   return field.kind != FieldKind::kTensor || field.shape.fully_known() || field.shape.rank() == 1;
 }
 
-void infer(const Args& args, Schema& schema, Problems& problems) {
+void infer_batch(const Args& args, Schema& schema, Problems& problems) {
   const int64_t n = args.integer("n");
   if (n < 1) problems.add(fmt::format("n is {}", n), "give at least 1");
   const std::string last = args.text("last");
@@ -27,7 +27,22 @@ void infer(const Args& args, Schema& schema, Problems& problems) {
                  field.image ? "put .resize(size), .center_crop or .random_resized_crop before .batch"
                              : "give it one shape in .map, or use .batch(1)");
   }
-  schema.batched = true;
+  for (const std::string& name : args.has("ragged") ? args.names("ragged") : std::vector<std::string>()) {
+    const auto index = schema.find(name);
+    if (!index && !schema.open_ended) {
+      problems.add(fmt::format("ragged: there is no field '{}'", name),
+                   fmt::format("the fields here are: {}", schema.names()));
+    } else if (index && schema[*index].kind != FieldKind::kAny) {
+      problems.add(fmt::format("ragged: of the field {} it is known how its rows lie", schema[*index].to_string()),
+                   "name fields that user code makes");
+    }
+  }
+}
+
+FieldUse batch_uses(const OpSpec& spec, const Schema&) {
+  FieldUse use;
+  if (const auto ragged = spec.args.find("ragged"); ragged != spec.args.end()) use.optional = field_list(*ragged);
+  return use;
 }
 
 }  // namespace
@@ -37,10 +52,13 @@ OpDef batch_op() {
                   .help = "n samples per rank and step.",
                   .args = {{"n", ArgType::kInt, true, nullptr, "samples per rank"},
                            {"last", ArgType::kText, false, "partial",
-                            "what becomes of the tail: \"partial\", \"drop\" or \"pad\""}},
+                            "what becomes of the tail: \"partial\", \"drop\" or \"pad\""},
+                           {"ragged", ArgType::kFields, false, nullptr,
+                            "fields of user code whose rows differ in length: (values, offsets) in every batch"}},
                   .random = false,
-                  .infer = infer,
-                  .compile = nullptr});
+                  .infer = infer_batch,
+                  .role = OpRole::kBatch,
+                  .uses = batch_uses});
 }
 
 }  // namespace forebay

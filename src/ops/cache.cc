@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
-#include "ops/args.h"
-#include "ops/registry.h"
+#include "ops/definition/args.h"
+#include "ops/definition/registry.h"
 
 namespace forebay {
 namespace {
 
-void infer(const Args& args, Schema&, Problems& problems) {
+void infer_cache(const Args& args, Schema&, Problems& problems) {
   if (args.bytes("ram") == 0 && args.bytes("disk") == 0)
     problems.add("ram and disk are both 0, so nothing is kept", "give one of them, or leave .cache() out");
   const std::string compression = args.has("compression") ? args.text("compression") : "";
@@ -25,8 +25,8 @@ OpDef cache_op() {
                             "the folder on disk; else FOREBAY_CACHE_DIR, else ~/.cache/forebay"},
                            {"compression", ArgType::kText, false, nullptr, "\"zstd\" or \"lz4\", on disk"}},
                   .random = false,
-                  .infer = infer,
-                  .compile = nullptr});
+                  .infer = infer_cache,
+                  .role = OpRole::kKeep});
 }
 
 }  // namespace forebay

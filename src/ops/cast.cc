@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
-#include "ops/args.h"
 #include "ops/column/cast_columns.h"
+#include "ops/definition/args.h"
+#include "ops/definition/registry.h"
 #include "ops/image/cast_elements.h"
 #include "ops/image/lazy_image.h"
 #include "ops/picture_fields.h"
-#include "ops/registry.h"
 
 namespace forebay {
 namespace {
@@ -62,7 +62,7 @@ class Cast final : public RecordOp {
   DType dtype_;
 };
 
-void infer(const Args& args, Schema& schema, Problems& problems) {
+void infer_cast(const Args& args, Schema& schema, Problems& problems) {
   const DType dtype = args.dtype("dtype");
   for (const size_t index : check_fields(args.names("field"), schema, problems)) {
     Field& field = schema[index];
@@ -80,7 +80,7 @@ void infer(const Args& args, Schema& schema, Problems& problems) {
 
 bool is_picture(const Field& field) { return field.image && field.kind == FieldKind::kTensor; }
 
-Result<std::unique_ptr<RecordOp>> compile(const Args& args, const Schema& before, uint32_t) {
+Result<std::unique_ptr<RecordOp>> compile_cast(const Args& args, const Schema& before, uint32_t) {
   std::vector<CastField> fields;
   for (const std::string& name : args.names("field")) {
     const size_t index = *before.find(name);
@@ -89,7 +89,7 @@ Result<std::unique_ptr<RecordOp>> compile(const Args& args, const Schema& before
   return std::unique_ptr<RecordOp>(std::make_unique<Cast>(std::move(fields), args.dtype("dtype")));
 }
 
-Result<std::unique_ptr<ColumnOp>> compile_columns(const Args& args, const Schema& before) {
+Result<std::unique_ptr<ColumnOp>> compile_cast_columns(const Args& args, const Schema& before) {
   for (const std::string& name : args.names("field")) {
     if (is_picture(before[*before.find(name)])) return std::unique_ptr<ColumnOp>();
   }
@@ -105,9 +105,10 @@ OpDef cast_op() {
                           "fit becomes the nearest end of the type, NaN 0.",
                   .args = {{"dtype", ArgType::kDType, true, nullptr, "\"uint8\", \"float16\", ..."}, field_arg()},
                   .random = false,
-                  .infer = infer,
-                  .compile = compile,
-                  .compile_columns = compile_columns});
+                  .infer = infer_cast,
+                  .compile = compile_cast,
+                  .compile_columns = compile_cast_columns,
+                  .each = true});
 }
 
 }  // namespace forebay

@@ -1,8 +1,8 @@
 #include <cmath>
 
-#include "ops/args.h"
+#include "ops/definition/args.h"
+#include "ops/definition/registry.h"
 #include "ops/picture_fields.h"
-#include "ops/registry.h"
 
 namespace forebay {
 namespace {
@@ -33,13 +33,13 @@ class CenterCrop final : public RecordOp {
   Size size_;
 };
 
-void infer(const Args& args, Schema& schema, Problems& problems) {
+void infer_center_crop(const Args& args, Schema& schema, Problems& problems) {
   const std::vector<size_t> fields = check_pictures(args, PixelNeed::kAny, "center_crop", schema, problems);
   check_size(args, "n", problems);
   set_size(schema, fields, args.size("n"));
 }
 
-Result<std::unique_ptr<RecordOp>> compile(const Args& args, const Schema& before, uint32_t) {
+Result<std::unique_ptr<RecordOp>> compile_center_crop(const Args& args, const Schema& before, uint32_t) {
   return std::unique_ptr<RecordOp>(std::make_unique<CenterCrop>(picture_fields(args, before), args.size("n")));
 }
 
@@ -50,8 +50,8 @@ OpDef center_crop_op() {
                   .help = "The middle of pictures; where they are smaller, zeros around them.",
                   .args = {crop_size_arg(), field_arg()},
                   .random = false,
-                  .infer = infer,
-                  .compile = compile});
+                  .infer = infer_center_crop,
+                  .compile = compile_center_crop});
 }
 
 }  // namespace forebay

@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
-#include "ops/args.h"
+#include "ops/definition/args.h"
+#include "ops/definition/registry.h"
 #include "ops/image/color.h"
 #include "ops/picture_fields.h"
-#include "ops/registry.h"
 
 namespace forebay {
 namespace {
@@ -91,7 +91,7 @@ void check_range(const Args& args, Adjustment what, Problems& problems) {
                    : "give a number of at least 0, or [low, high] with 0 <= low <= high");
 }
 
-void infer(const Args& args, Schema& schema, Problems& problems) {
+void infer_color_jitter(const Args& args, Schema& schema, Problems& problems) {
   for (const size_t index : check_pictures(args, PixelNeed::kEightBits, "color_jitter", schema, problems)) {
     const Field& field = schema[index];
     if (field.kind != FieldKind::kTensor || field.shape.rank() != 3) continue;
@@ -108,7 +108,7 @@ void infer(const Args& args, Schema& schema, Problems& problems) {
   if (!any) problems.add("nothing to change is given", "give at least one of brightness, contrast, saturation and hue");
 }
 
-Result<std::unique_ptr<RecordOp>> compile(const Args& args, const Schema& before, uint32_t random_index) {
+Result<std::unique_ptr<RecordOp>> compile_color_jitter(const Args& args, const Schema& before, uint32_t random_index) {
   std::array<Range, 4> ranges;
   for (const Adjustment what : {kBrightness, kContrast, kSaturation, kHue}) ranges[what] = range_of(args, what);
   return std::unique_ptr<RecordOp>(std::make_unique<ColorJitter>(picture_fields(args, before), ranges, random_index));
@@ -128,8 +128,8 @@ OpDef color_jitter_op() {
                 range_arg(kContrast, "the same"), range_arg(kSaturation, "the same"),
                 range_arg(kHue, "x for shifts from -x to x of the colour circle, or [low, high]"), field_arg()},
        .random = true,
-       .infer = infer,
-       .compile = compile});
+       .infer = infer_color_jitter,
+       .compile = compile_color_jitter});
 }
 
 }  // namespace forebay

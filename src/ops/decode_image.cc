@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "ops/args.h"
+#include "ops/definition/args.h"
+#include "ops/definition/registry.h"
 #include "ops/image/lazy_image.h"
-#include "ops/registry.h"
 
 namespace forebay {
 namespace {
@@ -107,7 +107,7 @@ class DecodeImage final : public RecordOp {
 
 ColorMode color_mode(const Args& args) { return args.text("mode") == "gray" ? ColorMode::kGray : ColorMode::kRgb; }
 
-void infer(const Args& args, Schema& schema, Problems& problems) {
+void infer_decode_image(const Args& args, Schema& schema, Problems& problems) {
   const std::string mode = args.text("mode");
   if (mode != "rgb" && mode != "gray") problems.add(fmt::format("unknown mode '{}'", mode), "give \"rgb\" or \"gray\"");
   if (args.integer("max_pixels") < 1)
@@ -117,7 +117,26 @@ void infer(const Args& args, Schema& schema, Problems& problems) {
   for (const std::string& name : names) decode_field(name, color_mode(args), schema, problems);
 }
 
-Result<std::unique_ptr<RecordOp>> compile(const Args& args, const Schema& before, uint32_t) {
+// Where user code makes the fields it is the one that a sample has.
+FieldUse decode_image_uses(const OpSpec& spec, const Schema& before) {
+  std::vector<std::string> names;
+  if (const auto field = spec.args.find("field"); field != spec.args.end()) names = field_list(*field);
+  const bool by_default = names.empty();
+  for (size_t i = 0; names.empty() && i < std::size(kDefaults); ++i) {
+    const auto index = before.find(kDefaults[i]);
+    if (index && holds_bytes(before[*index])) names.emplace_back(kDefaults[i]);
+  }
+  if (names.empty()) names.emplace_back(kDefaults[0]);
+  const auto there = before.find(names.front());
+  FieldUse use{names, names};
+  if (by_default && (!there || before[*there].has_stand_in)) use.or_else = kDefaults[1];
+  for (std::string& name : use.makes) {
+    if (name == "bytes") name = "image";
+  }
+  return use;
+}
+
+Result<std::unique_ptr<RecordOp>> compile_decode_image(const Args& args, const Schema& before, uint32_t) {
   std::vector<size_t> fields;
   for (const std::string& name : wanted_fields(args, before)) fields.push_back(*before.find(name));
   return std::unique_ptr<RecordOp>(
@@ -134,8 +153,9 @@ OpDef decode_image_op() {
                            {"mode", ArgType::kText, false, "rgb", "\"rgb\" or \"gray\""},
                            {"max_pixels", ArgType::kInt, false, 100'000'000, "larger pictures are Unsupported"}},
                   .random = false,
-                  .infer = infer,
-                  .compile = compile});
+                  .infer = infer_decode_image,
+                  .compile = compile_decode_image,
+                  .uses = decode_image_uses});
 }
 
 }  // namespace forebay

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
-#include "ops/args.h"
+#include "ops/definition/args.h"
+#include "ops/definition/registry.h"
 #include "ops/picture_fields.h"
-#include "ops/registry.h"
 
 namespace forebay {
 namespace {
@@ -38,7 +38,7 @@ void set_layout(Field& field, bool channels_first) {
   field.layout_chosen = true;
 }
 
-void infer(const Args& args, Schema& schema, Problems& problems) {
+void infer_layout(const Args& args, Schema& schema, Problems& problems) {
   const std::string order = args.text("order");
   if (order != "chw" && order != "hwc") {
     problems.add(fmt::format("unknown layout '{}'", order), "give \"chw\" (channels first) or \"hwc\"");
@@ -48,7 +48,7 @@ void infer(const Args& args, Schema& schema, Problems& problems) {
   }
 }
 
-Result<std::unique_ptr<RecordOp>> compile(const Args& args, const Schema& before, uint32_t) {
+Result<std::unique_ptr<RecordOp>> compile_layout(const Args& args, const Schema& before, uint32_t) {
   return std::unique_ptr<RecordOp>(std::make_unique<Layout>(picture_fields(args, before), args.text("order") == "chw"));
 }
 
@@ -60,8 +60,8 @@ OpDef layout_op() {
        .help = "The order of a picture's axes.",
        .args = {{"order", ArgType::kText, true, nullptr, "\"chw\" (channels first) or \"hwc\""}, field_arg()},
        .random = false,
-       .infer = infer,
-       .compile = compile});
+       .infer = infer_layout,
+       .compile = compile_layout});
 }
 
 }  // namespace forebay

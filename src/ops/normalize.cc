@@ -4,12 +4,12 @@
 
 #include <fmt/format.h>
 
-#include "ops/args.h"
 #include "ops/column/column.h"
 #include "ops/column/normalize_columns.h"
-#include "ops/column/record_of_columns.h"
+#include "ops/definition/args.h"
+#include "ops/definition/record_of_columns.h"
+#include "ops/definition/registry.h"
 #include "ops/picture_fields.h"
-#include "ops/registry.h"
 
 namespace forebay {
 namespace {
@@ -136,7 +136,7 @@ void set_normalized(Field& field) {
   field.normalized = field.kind == FieldKind::kTensor;
 }
 
-void infer(const Args& args, Schema& schema, Problems& problems) {
+void infer_normalize(const Args& args, Schema& schema, Problems& problems) {
   check_numbers(args, problems);
   const std::vector<std::string> names = args.names("field");
   const bool numbers = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
@@ -174,7 +174,7 @@ std::unique_ptr<RecordOp> normalize_numbers(const Args& args, const Schema& befo
                            args.names("field"), before, before);
 }
 
-Result<std::unique_ptr<RecordOp>> compile(const Args& args, const Schema& before, uint32_t) {
+Result<std::unique_ptr<RecordOp>> compile_normalize(const Args& args, const Schema& before, uint32_t) {
   std::vector<size_t> fields;
   for (const std::string& name : args.names("field")) fields.push_back(*before.find(name));
   const auto is = [&](auto test) {
@@ -187,7 +187,7 @@ Result<std::unique_ptr<RecordOp>> compile(const Args& args, const Schema& before
       std::make_unique<NormalizeEither>(fields, normalize_pictures(args, before), normalize_numbers(args, before)));
 }
 
-Result<std::unique_ptr<ColumnOp>> compile_columns(const Args& args, const Schema& before) {
+Result<std::unique_ptr<ColumnOp>> compile_normalize_columns(const Args& args, const Schema& before) {
   for (const std::string& name : args.names("field")) {
     if (!is_numbers(before[*before.find(name)])) return std::unique_ptr<ColumnOp>();
   }
@@ -205,9 +205,9 @@ OpDef normalize_op() {
                 {"std", ArgType::kFloats, true, nullptr, "one number, or one for each channel or column"},
                 field_arg()},
        .random = false,
-       .infer = infer,
-       .compile = compile,
-       .compile_columns = compile_columns});
+       .infer = infer_normalize,
+       .compile = compile_normalize,
+       .compile_columns = compile_normalize_columns});
 }
 
 }  // namespace forebay

@@ -14,8 +14,8 @@
 
 #include <gtest/gtest.h>
 
+#include "ops/definition/registry.h"
 #include "ops/image/simd_level.h"
-#include "ops/registry.h"
 
 namespace forebay::ops_test {
 

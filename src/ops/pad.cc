@@ -1,10 +1,13 @@
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include <fmt/format.h>
 
-#include "ops/args.h"
-#include "ops/registry.h"
+#include "base/convert.h"
+#include "ops/definition/args.h"
+#include "ops/definition/number_or_word.h"
+#include "ops/definition/registry.h"
 
 namespace forebay {
 namespace {
@@ -15,15 +18,36 @@ Status too_long(const std::string& name, int64_t length, int64_t allowed) {
                   length, allowed));
 }
 
+bool holds(DType dtype, double value) {
+  switch (dtype) {
+    case DType::kFloat16:
+    case DType::kFloat32:
+    case DType::kFloat64: return true;
+    case DType::kBool: return value == 0 || value == 1;
+    default: break;
+  }
+  const int bits = static_cast<int>(dtype_size(dtype)) * 8;
+  const bool is_signed =
+      dtype == DType::kInt8 || dtype == DType::kInt16 || dtype == DType::kInt32 || dtype == DType::kInt64;
+  const double above = std::ldexp(1.0, is_signed ? bits - 1 : bits);
+  return value == std::floor(value) && value < above && value >= (is_signed ? -above : 0.0);
+}
+
 // The batch does the padding, since only it knows the longest row; here a row that does not fit is noticed.
 class Pad final : public RecordOp {
  public:
-  Pad(size_t field, std::string name, int64_t length) : field_(field), name_(std::move(name)), length_(length) {}
+  Pad(size_t field, std::string name, double value, int64_t length)
+      : field_(field), name_(std::move(name)), value_(value), length_(length) {}
 
   Status apply(Record& record, const SampleContext&) const override {
     const Value& value = record[field_];
     const bool row = value.kind == FieldKind::kTensor && value.shape().rank() == 1;
     if (!row) return unsupported(fmt::format("the field '{}' is not a row of numbers", name_));
+    if (!holds(value.dtype(), value_))
+      return invalid_argument(
+          fmt::format("the field '{}' is {}, which cannot hold the value {}; give another value, or "
+                      ".cast before",
+                      name_, dtype_name(value.dtype()), value_));
     const int64_t length = value.shape()[0];
     if (length_ == 0 || length <= length_) return {};
     return too_long(name_, length, length_);
@@ -32,6 +56,38 @@ class Pad final : public RecordOp {
  private:
   size_t field_;
   std::string name_;
+  double value_;
+  int64_t length_;
+};
+
+// Rows of one known length are filled up at once: they have a known length again.
+void fill_rows(const uint8_t* from, int64_t rows, int64_t had, int64_t length, DType dtype, double value, uint8_t* to) {
+  const size_t item = dtype_size(dtype), bytes = static_cast<size_t>(had) * item;
+  for (int64_t row = 0; row < rows; ++row, from += bytes, to += static_cast<size_t>(length) * item) {
+    if (bytes > 0) std::memcpy(to, from, bytes);
+    fill(dtype, value, to + bytes, static_cast<size_t>(length - had));
+  }
+}
+
+class PadKnown final : public RecordOp {
+ public:
+  PadKnown(size_t field, double value, int64_t length) : field_(field), value_(value), length_(length) {}
+
+  Status apply(Record& record, const SampleContext& context) const override {
+    Value& value = record[field_];
+    if (length_ <= value.shape()[0]) return {};
+    FOREBAY_RETURN_IF_ERROR(value.materialize(*context.memory));
+    const DType dtype = value.dtype();
+    FOREBAY_RETURN_IF_ERROR(context.memory->reserve(static_cast<uint64_t>(length_) * dtype_size(dtype)));
+    Tensor made = Tensor::allocate(dtype, Shape{length_});
+    fill_rows(value.tensor.buffer.data(), 1, value.shape()[0], length_, dtype, value_, made.buffer.data());
+    value = Value::of(std::move(made));
+    return {};
+  }
+
+ private:
+  size_t field_;
+  double value_;
   int64_t length_;
 };
 
@@ -39,10 +95,11 @@ class PadColumns final : public ColumnOp {
  public:
   PadColumns(std::string name, double value, int64_t length) : name_(std::move(name)), value_(value), length_(length) {}
 
-  Status apply(Columns& columns, WorkMemory&) const override {
+  Status apply(Columns& columns, WorkMemory& memory) const override {
     const auto index = columns.schema.find(name_);
     if (!index) return unsupported(fmt::format("there is no field '{}' here", name_));
     Field& field = columns.schema[*index];
+    if (field.fixed_shape()) return fill_up(columns, *index, memory);
     if (length_ > 0) mark_longer(columns, field, columns.values[*index]);
     field.pad_value = value_;
     field.pad_length = length_;
@@ -50,6 +107,19 @@ class PadColumns final : public ColumnOp {
   }
 
  private:
+  Status fill_up(Columns& columns, size_t index, WorkMemory& memory) const {
+    Field& field = columns.schema[index];
+    if (length_ <= field.shape[0]) return {};
+    const uint64_t bytes = static_cast<uint64_t>(columns.rows * length_) * dtype_size(field.dtype);
+    FOREBAY_RETURN_IF_ERROR(memory.reserve(bytes));
+    ColumnValues made{Buffer::allocate(bytes), {}};
+    fill_rows(columns.values[index].values.data(), columns.rows, field.shape[0], length_, field.dtype, value_,
+              made.values.data());
+    columns.values[index] = std::move(made);
+    field.shape = Shape{length_};
+    return {};
+  }
+
   void mark_longer(Columns& columns, const Field& field, const ColumnValues& column) const {
     if (!is_ragged(field)) return;
     std::map<int64_t, Status> bad;
@@ -69,22 +139,7 @@ class PadColumns final : public ColumnOp {
   int64_t length_;
 };
 
-bool holds(DType dtype, double value) {
-  switch (dtype) {
-    case DType::kFloat16:
-    case DType::kFloat32:
-    case DType::kFloat64: return true;
-    case DType::kBool: return value == 0 || value == 1;
-    default: break;
-  }
-  const int bits = static_cast<int>(dtype_size(dtype)) * 8;
-  const bool is_signed =
-      dtype == DType::kInt8 || dtype == DType::kInt16 || dtype == DType::kInt32 || dtype == DType::kInt64;
-  const double above = std::ldexp(1.0, is_signed ? bits - 1 : bits);
-  return value == std::floor(value) && value < above && value >= (is_signed ? -above : 0.0);
-}
-
-void infer(const Args& args, Schema& schema, Problems& problems) {
+void infer_pad(const Args& args, Schema& schema, Problems& problems) {
   const std::vector<std::string> names = args.names("field");
   const std::vector<size_t> found = check_fields(names, schema, problems);
   const int64_t length = args.has("length") ? args.integer("length") : 0;
@@ -97,7 +152,9 @@ void infer(const Args& args, Schema& schema, Problems& problems) {
     return problems.add(fmt::format("the field is no row of numbers: {}", field.to_string()),
                         "pad fields with one axis");
   }
-  const double value = args.number("value");
+  const std::optional<double> given = number_or_word(args.json("value"));
+  if (!given) return problems.add(fmt::format("value is {}", args.json("value").dump()), "give a number");
+  const double value = *given;
   if (field.kind == FieldKind::kTensor && !holds(field.dtype, value)) {
     problems.add(fmt::format("a {} cannot hold the value {}", dtype_name(field.dtype), value),
                  "give another value, or .cast before");
@@ -106,18 +163,26 @@ void infer(const Args& args, Schema& schema, Problems& problems) {
     problems.add(fmt::format("the field '{}' has {} elements, more than length={}", field.name, field.shape[0], length),
                  "give a longer length");
   }
+  if (field.fixed_shape()) {  // rows of one length: nothing is left for the batch to do
+    field.shape[0] = std::max(field.shape[0], length);
+    return;
+  }
   field.pad_value = value;
   field.pad_length = std::max<int64_t>(length, 0);
 }
 
-Result<std::unique_ptr<RecordOp>> compile(const Args& args, const Schema& before, uint32_t) {
+Result<std::unique_ptr<RecordOp>> compile_pad(const Args& args, const Schema& before, uint32_t) {
   const std::string name = args.text("field");
-  return std::unique_ptr<RecordOp>(
-      std::make_unique<Pad>(*before.find(name), name, args.has("length") ? args.integer("length") : 0));
+  const size_t field = *before.find(name);
+  const double value = number_or_word(args.json("value")).value_or(0);
+  const int64_t length = args.has("length") ? args.integer("length") : 0;
+  if (before[field].fixed_shape()) return std::unique_ptr<RecordOp>(std::make_unique<PadKnown>(field, value, length));
+  return std::unique_ptr<RecordOp>(std::make_unique<Pad>(field, name, value, length));
 }
 
-Result<std::unique_ptr<ColumnOp>> compile_columns(const Args& args, const Schema&) {
-  return std::unique_ptr<ColumnOp>(std::make_unique<PadColumns>(args.text("field"), args.number("value"),
+Result<std::unique_ptr<ColumnOp>> compile_pad_columns(const Args& args, const Schema&) {
+  return std::unique_ptr<ColumnOp>(std::make_unique<PadColumns>(args.text("field"),
+                                                                number_or_word(args.json("value")).value_or(0),
                                                                 args.has("length") ? args.integer("length") : 0));
 }
 
@@ -127,13 +192,14 @@ OpDef pad_op() {
   return make_op({.name = "pad",
                   .help = "Fills rows of different lengths up, so that a batch of them has one shape.",
                   .args = {{"field", ArgType::kText, true, nullptr, "a field with one axis"},
-                           {"value", ArgType::kFloat, true, nullptr, "what to fill up with"},
+                           {"value", ArgType::kJson, true, nullptr, "what to fill up with"},
                            {"length", ArgType::kInt, false, nullptr,
-                            "the length to reach; the longest of the batch if not given"}},
+                            "the length to reach; the longest of the batch if not given, and the filling is then no "
+                            "part of the digest"}},
                   .random = false,
-                  .infer = infer,
-                  .compile = compile,
-                  .compile_columns = compile_columns});
+                  .infer = infer_pad,
+                  .compile = compile_pad,
+                  .compile_columns = compile_pad_columns});
 }
 
 }  // namespace forebay

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ops/args.h"
+#include "ops/definition/args.h"
 #include "ops/image/lazy_image.h"
 
 // What all image operators share: the argument `field`, one name or a list of names that share one draw.

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
-#include "ops/args.h"
+#include "ops/definition/args.h"
+#include "ops/definition/registry.h"
 #include "ops/picture_fields.h"
-#include "ops/registry.h"
 
 namespace forebay {
 namespace {
@@ -34,13 +34,13 @@ class RandomCrop final : public RecordOp {
   uint32_t operation_;
 };
 
-void infer(const Args& args, Schema& schema, Problems& problems) {
+void infer_random_crop(const Args& args, Schema& schema, Problems& problems) {
   const std::vector<size_t> fields = check_pictures(args, PixelNeed::kAny, "random_crop", schema, problems);
   check_size(args, "n", problems);
   set_size(schema, fields, args.size("n"));
 }
 
-Result<std::unique_ptr<RecordOp>> compile(const Args& args, const Schema& before, uint32_t random_index) {
+Result<std::unique_ptr<RecordOp>> compile_random_crop(const Args& args, const Schema& before, uint32_t random_index) {
   return std::unique_ptr<RecordOp>(
       std::make_unique<RandomCrop>(picture_fields(args, before), args.size("n"), random_index));
 }
@@ -52,8 +52,8 @@ OpDef random_crop_op() {
                   .help = "A part of pictures, at a random place.",
                   .args = {crop_size_arg(), field_arg()},
                   .random = true,
-                  .infer = infer,
-                  .compile = compile});
+                  .infer = infer_random_crop,
+                  .compile = compile_random_crop});
 }
 
 }  // namespace forebay

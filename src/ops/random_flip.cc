@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
-#include "ops/args.h"
+#include "ops/definition/args.h"
+#include "ops/definition/registry.h"
 #include "ops/picture_fields.h"
-#include "ops/registry.h"
 
 namespace forebay {
 namespace {
@@ -25,13 +25,13 @@ class RandomFlip final : public RecordOp {
   uint32_t operation_;
 };
 
-void infer(const Args& args, Schema& schema, Problems& problems) {
+void infer_random_flip(const Args& args, Schema& schema, Problems& problems) {
   check_pictures(args, PixelNeed::kAny, "random_flip", schema, problems);
   const double p = args.number("p");
   if (!(p >= 0 && p <= 1)) problems.add(fmt::format("p is {}", p), "give a probability from 0 to 1");
 }
 
-Result<std::unique_ptr<RecordOp>> compile(const Args& args, const Schema& before, uint32_t random_index) {
+Result<std::unique_ptr<RecordOp>> compile_random_flip(const Args& args, const Schema& before, uint32_t random_index) {
   return std::unique_ptr<RecordOp>(
       std::make_unique<RandomFlip>(picture_fields(args, before), args.number("p"), random_index));
 }
@@ -43,8 +43,8 @@ OpDef random_flip_op() {
                   .help = "Mirrors pictures, left to right, with probability p.",
                   .args = {{"p", ArgType::kFloat, false, 0.5, "probability"}, field_arg()},
                   .random = true,
-                  .infer = infer,
-                  .compile = compile});
+                  .infer = infer_random_flip,
+                  .compile = compile_random_flip});
 }
 
 }  // namespace forebay

@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
-#include "ops/args.h"
+#include "ops/definition/args.h"
+#include "ops/definition/registry.h"
 #include "ops/picture_fields.h"
 #include "ops/portable_math.h"
-#include "ops/registry.h"
 
 namespace forebay {
 namespace {
@@ -55,7 +55,7 @@ void check_range(const Args& args, std::string_view name, double highest, Proble
                fmt::format("give [low, high] with 0 < low <= high{}", highest <= 1 ? " <= 1" : ""));
 }
 
-void infer(const Args& args, Schema& schema, Problems& problems) {
+void infer_random_resized_crop(const Args& args, Schema& schema, Problems& problems) {
   const std::vector<size_t> fields = check_pictures(args, PixelNeed::kAny, "random_resized_crop", schema, problems);
   check_interpolation(args, fields, schema, problems);
   check_size(args, "n", problems);
@@ -64,7 +64,8 @@ void infer(const Args& args, Schema& schema, Problems& problems) {
   set_size(schema, fields, args.size("n"));
 }
 
-Result<std::unique_ptr<RecordOp>> compile(const Args& args, const Schema& before, uint32_t random_index) {
+Result<std::unique_ptr<RecordOp>> compile_random_resized_crop(const Args& args, const Schema& before,
+                                                              uint32_t random_index) {
   const std::vector<double> scale = args.numbers("scale"), ratio = args.numbers("ratio");
   return std::unique_ptr<RecordOp>(std::make_unique<RandomResizedCrop>(
       picture_fields(args, before), args.size("n"), CropRanges{scale[0], scale[1], ratio[0], ratio[1]}, random_index));
@@ -96,8 +97,8 @@ OpDef random_resized_crop_op() {
                            interpolation_arg(),
                            field_arg()},
                   .random = true,
-                  .infer = infer,
-                  .compile = compile});
+                  .infer = infer_random_resized_crop,
+                  .compile = compile_random_resized_crop});
 }
 
 }  // namespace forebay

@@ -1,4 +1,4 @@
-#include "ops/registry.h"
+#include "ops/definition/registry.h"
 
 namespace forebay {
 

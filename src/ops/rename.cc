@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "ops/args.h"
-#include "ops/registry.h"
+#include "ops/definition/args.h"
+#include "ops/definition/registry.h"
 
 namespace forebay {
 namespace {
@@ -14,7 +14,7 @@ bool are_names(const Json& names) {
 }
 
 // All at once, so that two fields can change places.
-void infer(const Args& args, Schema& schema, Problems& problems) {
+void infer_rename(const Args& args, Schema& schema, Problems& problems) {
   const Json& names = args.json("names");
   if (!are_names(names)) {
     return problems.add(fmt::format("names is {}", names.dump()), "give {\"old name\": \"new name\"}");
@@ -52,12 +52,23 @@ class RenameRecord final : public RecordOp {
   Status apply(Record&, const SampleContext&) const override { return {}; }
 };
 
-Result<std::unique_ptr<RecordOp>> compile(const Args&, const Schema&, uint32_t) {
+Result<std::unique_ptr<RecordOp>> compile_rename(const Args&, const Schema&, uint32_t) {
   return std::unique_ptr<RecordOp>(std::make_unique<RenameRecord>());
 }
 
-Result<std::unique_ptr<ColumnOp>> compile_columns(const Args& args, const Schema&) {
+Result<std::unique_ptr<ColumnOp>> compile_rename_columns(const Args& args, const Schema&) {
   return std::unique_ptr<ColumnOp>(std::make_unique<RenameColumns>(args.json("names")));
+}
+
+FieldUse rename_uses(const OpSpec& spec, const Schema&) {
+  FieldUse use;
+  if (const auto names = spec.args.find("names"); names != spec.args.end() && are_names(*names)) {
+    for (const auto& [old_name, new_name] : names->items()) {
+      use.reads.push_back(old_name);
+      use.makes.push_back(new_name.get<std::string>());
+    }
+  }
+  return use;
 }
 
 }  // namespace
@@ -67,9 +78,11 @@ OpDef rename_op() {
                   .help = "Gives fields other names.",
                   .args = {{"names", ArgType::kJson, true, nullptr, "old name to new name"}},
                   .random = false,
-                  .infer = infer,
-                  .compile = compile,
-                  .compile_columns = compile_columns});
+                  .infer = infer_rename,
+                  .compile = compile_rename,
+                  .compile_columns = compile_rename_columns,
+                  .role = OpRole::kNames,
+                  .uses = rename_uses});
 }
 
 }  // namespace forebay

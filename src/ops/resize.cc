@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "ops/args.h"
+#include "ops/definition/args.h"
+#include "ops/definition/registry.h"
 #include "ops/picture_fields.h"
-#include "ops/registry.h"
 
 namespace forebay {
 namespace {
@@ -55,14 +55,14 @@ void check_sides(const Args& args, Problems& problems) {
   }
 }
 
-void infer(const Args& args, Schema& schema, Problems& problems) {
+void infer_resize(const Args& args, Schema& schema, Problems& problems) {
   const std::vector<size_t> fields = check_pictures(args, PixelNeed::kAny, "resize", schema, problems);
   check_interpolation(args, fields, schema, problems);
   check_sides(args, problems);
   set_size(schema, fields, args.has("size") ? args.size("size") : Size{Shape::kUnknown, Shape::kUnknown});
 }
 
-Result<std::unique_ptr<RecordOp>> compile(const Args& args, const Schema& before, uint32_t) {
+Result<std::unique_ptr<RecordOp>> compile_resize(const Args& args, const Schema& before, uint32_t) {
   std::optional<Size> size;
   if (args.has("size")) size = args.size("size");
   return std::unique_ptr<RecordOp>(
@@ -80,8 +80,8 @@ OpDef resize_op() {
                 interpolation_arg(),
                 field_arg()},
        .random = false,
-       .infer = infer,
-       .compile = compile});
+       .infer = infer_resize,
+       .compile = compile_resize});
 }
 
 }  // namespace forebay

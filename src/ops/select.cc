@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "ops/args.h"
-#include "ops/registry.h"
+#include "ops/definition/args.h"
+#include "ops/definition/registry.h"
 
 namespace forebay {
 namespace {
@@ -53,20 +53,19 @@ std::vector<size_t> kept_fields(const Args& args, const Schema& schema) {
   return kept;
 }
 
-void infer(const Args& args, Schema& schema, Problems& problems) {
+void infer_select(const Args& args, Schema& schema, Problems& problems) {
   check_fields(args.names("fields"), schema, problems);
   Schema after;
   for (const size_t i : kept_fields(args, schema)) after.push_back(schema[i]);
-  after.batched = schema.batched;
   // After a mistyped name the others would only be reported as missing further on.
   if (!problems.any()) schema = std::move(after);
 }
 
-Result<std::unique_ptr<RecordOp>> compile(const Args& args, const Schema& before, uint32_t) {
+Result<std::unique_ptr<RecordOp>> compile_select(const Args& args, const Schema& before, uint32_t) {
   return std::unique_ptr<RecordOp>(std::make_unique<Select>(kept_fields(args, before)));
 }
 
-Result<std::unique_ptr<ColumnOp>> compile_columns(const Args& args, const Schema&) {
+Result<std::unique_ptr<ColumnOp>> compile_select_columns(const Args& args, const Schema&) {
   return std::unique_ptr<ColumnOp>(std::make_unique<SelectColumns>(args.names("fields")));
 }
 
@@ -77,9 +76,10 @@ OpDef select_op() {
                   .help = "Keeps only these fields, in the order they had.",
                   .args = {{"fields", ArgType::kFields, true, nullptr, "names of the fields to keep"}},
                   .random = false,
-                  .infer = infer,
-                  .compile = compile,
-                  .compile_columns = compile_columns});
+                  .infer = infer_select,
+                  .compile = compile_select,
+                  .compile_columns = compile_select_columns,
+                  .role = OpRole::kChoice});
 }
 
 }  // namespace forebay

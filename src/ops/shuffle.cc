@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
-#include "ops/args.h"
-#include "ops/registry.h"
+#include "ops/definition/args.h"
+#include "ops/definition/registry.h"
 
 namespace forebay {
 namespace {
 
-void infer(const Args& args, Schema&, Problems& problems) {
+void infer_shuffle(const Args& args, Schema&, Problems& problems) {
   for (const std::string_view name : {"block", "lanes"}) {
     if (args.has(name) && args.integer(name) < 1) {
       problems.add(fmt::format("{} is {}", name, args.integer(name)), "give at least 1");
@@ -23,8 +23,8 @@ OpDef shuffle_op() {
        .args = {{"block", ArgType::kInt, false, nullptr, "chunks mixed together, for chunked data (8 if not given)"},
                 {"lanes", ArgType::kInt, false, nullptr, "spans that hosts own, for chunked data (1 if not given)"}},
        .random = false,
-       .infer = infer,
-       .compile = nullptr});
+       .infer = infer_shuffle,
+       .role = OpRole::kOrder});
 }
 
 }  // namespace forebay

@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
-#include "ops/args.h"
-#include "ops/registry.h"
+#include "ops/definition/args.h"
+#include "ops/definition/registry.h"
 
 namespace forebay {
 namespace {
 
-void infer(const Args& args, Schema&, Problems& problems) {
+void infer_take(const Args& args, Schema&, Problems& problems) {
   if (args.integer("n") < 1) problems.add(fmt::format("n is {}", args.integer("n")), "give at least 1");
 }
 
@@ -17,8 +17,8 @@ OpDef take_op() {
                   .help = "The first n ids of the data set.",
                   .args = {{"n", ArgType::kInt, true, nullptr, "how many samples"}},
                   .random = false,
-                  .infer = infer,
-                  .compile = nullptr});
+                  .infer = infer_take,
+                  .role = OpRole::kSamples});
 }
 
 }  // namespace forebay

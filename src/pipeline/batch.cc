@@ -14,7 +14,9 @@ std::span<const uint8_t> BatchField::row(int64_t i) const {
   if (kind == Kind::kDense) {
     const int64_t rows = values.shape[0];
     const size_t bytes = rows > 0 ? values.nbytes() / static_cast<size_t>(rows) : 0;
-    return {data + bytes * static_cast<size_t>(i), bytes};
+    const size_t own =
+        lengths.empty() ? bytes : static_cast<size_t>(lengths[static_cast<size_t>(i)]) * dtype_size(values.dtype);
+    return {data + bytes * static_cast<size_t>(i), own};
   }
   const auto* at = offsets.data<int64_t>();
   const size_t item = dtype_size(values.dtype);

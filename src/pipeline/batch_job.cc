@@ -10,6 +10,21 @@
 
 namespace forebay {
 
+namespace {
+
+std::string described(const Value& value, const std::string& name) {
+  Field field;
+  field.name = name;
+  field.kind = value.kind;
+  if (value.kind == FieldKind::kTensor) {
+    field.dtype = value.dtype();
+    field.shape = value.shape();
+  }
+  return field.to_string();
+}
+
+}  // namespace
+
 BatchJob::BatchJob(const ExecutionPlan& plan, const Itinerary& itinerary, StepPlan step)
     : plan_(plan), step_(std::move(step)), slots_(plan.outputs.size()), loose_(plan.outputs.size()),
       lists_(plan.outputs.size()) {
@@ -26,7 +41,7 @@ BatchJob::BatchJob(const ExecutionPlan& plan, const Itinerary& itinerary, StepPl
   plan.selection->ids_at(ids);
   for (size_t i = 0; i < n; ++i) rows_[i].id = ids[i];
   for (size_t i = 0; i < plan.outputs.size(); ++i) {
-    if (plan.outputs[i].row_bytes) continue;
+    if (plan.outputs[i].row_bytes && !plan.outputs[i].may_differ) continue;
     unsized_.push_back(i);
     if (plan.units && plan.units->gathers_rows) {
       lists_[i].resize(n);
@@ -133,7 +148,7 @@ std::vector<BatchJob::LooseField> BatchJob::loose_fields() const {
   }
   for (size_t i = 0; i < loose_.size(); ++i) {
     if (loose_[i].empty()) continue;
-    LooseField field{plan_.outputs[i].field, {}};
+    LooseField field{announced(i), {}};
     for (size_t row : kept) field.values.push_back(&loose_[i][row]);
     fields.push_back(std::move(field));
   }
@@ -209,7 +224,8 @@ Result<Batch> BatchJob::build(BufferPool& pool) {
     const OutputField& output = plan_.outputs[i];
     BatchField field;
     field.name = output.field.name;
-    if (output.row_bytes) {
+    FOREBAY_ASSIGN(const bool differs, all_differ(i));
+    if (output.row_bytes && !differs) {
       field.values.dtype = output.field.dtype;
       field.values.shape.push_back(batch.size());
       for (int64_t dim : output.field.shape) field.values.shape.push_back(dim);
@@ -221,7 +237,7 @@ Result<Batch> BatchJob::build(BufferPool& pool) {
       for (size_t row = 0; row < rows_.size(); ++row) {
         if (!rows_[row].skipped) values.push_back(&loose_[i][row]);
       }
-      FOREBAY_RETURN_IF_ERROR(collect(output.field.name, output.field, values, pool, field));
+      FOREBAY_RETURN_IF_ERROR(collect(output.field.name, announced(i), values, pool, field));
     }
     batch.fields.push_back(std::move(field));
   }
@@ -229,9 +245,43 @@ Result<Batch> BatchJob::build(BufferPool& pool) {
   return batch;
 }
 
+Field BatchJob::announced(size_t output) const {
+  Field field = plan_.outputs[output].field;
+  if (plan_.outputs[output].may_differ) field.kind = FieldKind::kAny;
+  return field;
+}
+
+Result<bool> BatchJob::all_differ(size_t output) const {
+  const std::vector<Value>& kept = loose_[output];
+  if (!plan_.outputs[output].may_differ || kept.empty()) return false;
+  const auto differs = [&](size_t row) { return kept[row].kind != FieldKind::kAny; };
+  std::optional<size_t> first;
+  for (size_t row = 0; row < rows_.size(); ++row) {
+    if (rows_[row].skipped) continue;
+    if (!first) first = row;
+    if (differs(row) == differs(*first)) continue;
+    const size_t odd = differs(row) ? row : *first;
+    return invalid_argument(fmt::format("the user's function gave {} for some samples of a batch, and the field is {}; "
+                                        "give one type and shape for all",
+                                        described(kept[odd], plan_.outputs[output].field.name),
+                                        plan_.outputs[output].field.to_string()))
+        .with_sample(rows_[odd].id)
+        .with_key(plan_.source->key(rows_[odd].id));
+  }
+  return first && differs(*first);
+}
+
+SampleName BatchJob::name_of_kept(size_t index) const {
+  for (const RowJob& row : rows_) {
+    if (!row.skipped && index-- == 0) return {row.id, plan_.source->key(row.id)};
+  }
+  return {};
+}
+
 Status BatchJob::collect(const std::string& name, const Field& announced, const std::vector<const Value*>& values,
                          BufferPool& pool, BatchField& out) {
-  FOREBAY_ASSIGN(Collation layout, plan_collation(name, announced, values));
+  const auto sample_of = [this](size_t i) { return name_of_kept(i); };
+  FOREBAY_ASSIGN(Collation layout, plan_collation(name, announced, values, sample_of));
   FOREBAY_ASSIGN(Buffer memory, acquire(pool, layout.value_bytes));
   Buffer offsets;
   if (layout.kind != BatchField::Kind::kDense) {
@@ -246,7 +296,8 @@ Status BatchJob::collect_lists(size_t output, BufferPool& pool, BatchField& out)
   const Field& field = plan_.outputs[output].field;
   std::vector<RowBytes> kept;
   const std::span<const RowBytes> rows = kept_lists(output, kept);
-  FOREBAY_ASSIGN(const Collation layout, plan_collation(field, rows));
+  const auto sample_of = [this](size_t i) { return name_of_kept(i); };
+  FOREBAY_ASSIGN(const Collation layout, plan_collation(field, rows, sample_of));
   FOREBAY_ASSIGN(Buffer memory, acquire(pool, layout.value_bytes));
   Buffer offsets;
   if (layout.kind != BatchField::Kind::kDense) {
@@ -256,6 +307,16 @@ Status BatchJob::collect_lists(size_t output, BufferPool& pool, BatchField& out)
   out.name = field.name;
   return {};
 }
+
+namespace {
+// A field that the one has and the other has not.
+std::string only_in(const Extras& one, const Extras& other) {
+  for (const auto& [name, value] : one) {
+    if (std::none_of(other.begin(), other.end(), [&](const auto& entry) { return entry.first == name; })) return name;
+  }
+  return "";
+}
+}  // namespace
 
 Status BatchJob::add_extras(BufferPool& pool, Batch& batch) {
   std::vector<const Extras*> rows;
@@ -268,10 +329,14 @@ Status BatchJob::add_extras(BufferPool& pool, Batch& batch) {
     for (const Extras* extras : rows) {
       auto found = std::find_if(extras->begin(), extras->end(), [&](const auto& entry) { return entry.first == name; });
       if (found == extras->end() || extras->size() != rows.front()->size()) {
-        return invalid_argument(
-            fmt::format("the user's function gave the field '{}' for some samples of a batch and not for "
-                        "others; give the same fields for every sample",
-                        name));
+        const SampleName before = name_of_kept(0), here = name_of_kept(values.size());
+        return invalid_argument(fmt::format("the user's function gave other fields here than for sample {} ('{}') of "
+                                            "the same batch: '{}' is "
+                                            "in one of them only; give the same fields for every sample",
+                                            before.id, before.key,
+                                            found == extras->end() ? name : only_in(*extras, *rows.front())))
+            .with_key(here.key)
+            .with_sample(here.id);
       }
       values.push_back(&found->second);
     }

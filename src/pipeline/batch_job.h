@@ -93,9 +93,15 @@ class BatchJob {
     std::vector<const Value*> values;
   };
   void forget_all_values();
+  /// What is known of an output's loose values before they are seen.
+  Field announced(size_t output) const;
+  /// Whether the output's rows came out of another type or shape than was known; an error where only some did.
+  Result<bool> all_differ(size_t output) const;
   std::vector<LooseField> loose_fields() const;
   Result<Batch> build(BufferPool& pool);
   void close_up();
+  /// The sample of the index-th row that was not skipped.
+  SampleName name_of_kept(size_t index) const;
   Status collect(const std::string& name, const Field& field, const std::vector<const Value*>& values, BufferPool& pool,
                  BatchField& out);
   Result<Buffer> acquire(BufferPool& pool, size_t bytes);

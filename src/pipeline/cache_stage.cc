@@ -19,16 +19,16 @@ std::optional<Hash128> CacheStage::entry(const Source& source, int64_t id) const
 }
 
 void CacheStage::keep(const Hash128& entry, const Record& record, const Extras& extras, double seconds) const {
-  Schema kept;
+  Schema fields;
   Record values;
   uint64_t bytes = 0;
   const auto add = [&](Field field, const Value& value) {
-    kept.push_back(std::move(field));
+    fields.push_back(std::move(field));
     values.push_back(value.copy());
     bytes += value.nbytes();
   };
   for (size_t i = 0; i < schema.size(); ++i) {
-    if (!from_source[i]) add(schema[i], record[i]);
+    if (kept[i]) add(schema[i], record[i]);
   }
   for (const auto& [name, value] : extras) {
     Field field;
@@ -37,13 +37,13 @@ void CacheStage::keep(const Hash128& entry, const Record& record, const Extras& 
     add(std::move(field), value);
   }
   if (!cache->admits(bytes)) return;
-  Result<Columns> columns = columns_of(kept, values);
+  Result<Columns> columns = columns_of(fields, values);
   if (!columns.ok()) return;  // no form that could be kept, such as a value that user code left out
   cache->put(entry, std::make_shared<const Columns>(std::move(*columns)), seconds);
   counters->add(1, bytes, bytes, 0);
 }
 
-Status CacheStage::restore(const Columns& kept, const Source& source, int64_t id, Record& record,
+Status CacheStage::restore(const Columns& entry, const Source& source, int64_t id, Record& record,
                            Extras& extras) const {
   Record known;
   for (const auto& field : from_source) {
@@ -51,15 +51,19 @@ Status CacheStage::restore(const Columns& kept, const Source& source, int64_t id
     FOREBAY_RETURN_IF_ERROR(source.load(id, Buffer(), known));
     break;
   }
-  Record values = kept.row(0);
+  Record values = entry.row(0);
   record.clear();
   size_t next = 0;
-  for (const auto& field : from_source) {
-    if (!field && next >= values.size()) return corrupt("an entry of the cache has fewer fields than its place");
-    record.push_back(field ? std::move(known[*field]) : std::move(values[next++]));
+  for (size_t i = 0; i < schema.size(); ++i) {
+    if (kept[i] && next >= values.size()) return corrupt("an entry of the cache has fewer fields than its place");
+    if (kept[i]) {
+      record.push_back(std::move(values[next++]));
+    } else {
+      record.push_back(from_source[i] ? std::move(known[*from_source[i]]) : Value());
+    }
   }
   extras.clear();
-  for (; next < values.size(); ++next) extras.emplace_back(kept.schema[next].name, std::move(values[next]));
+  for (; next < values.size(); ++next) extras.emplace_back(entry.schema[next].name, std::move(values[next]));
   return {};
 }
 

@@ -26,6 +26,8 @@ struct CacheStage {
   Schema schema;  ///< of the record at this place
   /// For each field, the field of the source that is it, untouched and known without reading; nothing: it is in the entry.
   std::vector<std::optional<size_t>> from_source;
+  std::vector<bool> kept;       ///< of each field, whether it is in the entry; one that is neither is wanted by nobody
+  bool forgets_extras = false;  ///< a choice of fields stands between here and the user code before
   std::shared_ptr<StepCounters> counters = std::make_shared<StepCounters>();
 
   /// Nothing where the source knows no version of the sample's object.
@@ -33,7 +35,7 @@ struct CacheStage {
   /// Keeps a sample, if there is room. Values must have been computed; `seconds`: what making it cost.
   void keep(const Hash128& entry, const Record& record, const Extras& extras, double seconds) const;
   /// The record as it left the steps before.
-  Status restore(const Columns& kept, const Source& source, int64_t id, Record& record, Extras& extras) const;
+  Status restore(const Columns& entry, const Source& source, int64_t id, Record& record, Extras& extras) const;
 };
 
 }  // namespace forebay

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -29,10 +30,13 @@ struct Inference {
   std::vector<Problem> problems;
 };
 
-/// Follows the schema through the operators. Goes on after a problem, so that all are found at once.
-Inference infer(const Description& description, const Schema& source, const Catalog& catalog);
+enum class Rules : uint8_t {
+  kAll,
+  kFields,  ///< not those on which steps may stand beside which: for a part of a description that was found right
+};
 
-/// "image" → {"image"}, ["a", "b"] → {"a", "b"}, nothing or null → {}.
-std::vector<std::string> field_list(const Json& value);
+/// Follows the schema through the operators. Goes on after a problem, so that all are found at once.
+Inference infer(const Description& description, const Schema& source, const Catalog& catalog,
+                Rules rules = Rules::kAll);
 
 }  // namespace forebay

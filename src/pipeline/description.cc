@@ -1,5 +1,7 @@
 #include "pipeline/description.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace forebay {
@@ -22,6 +24,19 @@ std::string print_args(const OpSpec& op) {
   return text;
 }
 
+Result<Json> parse_json(std::string_view text) {
+  try {
+    return Json::parse(text);
+  } catch (const Json::parse_error& error) {
+    const size_t at = std::min(error.byte > 0 ? error.byte - 1 : 0, text.size());
+    const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+    return invalid_argument(at == text.size() ? fmt::format("this is not JSON: it breaks off in line {}", line)
+                                              : fmt::format("this is not JSON: something is wrong in line {}", line));
+  } catch (const Json::exception&) {  // a number that no double holds
+    return invalid_argument("this is not JSON: a number in it is out of range");
+  }
+}
+
 Result<OpSpec> parse_step(const Json& json, size_t index) {
   if (!json.is_object() || !json.contains("op") || !json["op"].is_string()) {
     return invalid_argument(fmt::format("step {} of the pipeline is not of the form {{\"op\": name, …}}", index));
@@ -34,6 +49,17 @@ Result<OpSpec> parse_step(const Json& json, size_t index) {
 }
 
 }  // namespace
+
+std::vector<std::string> field_list(const Json& value) {
+  if (value.is_string()) return {value.get<std::string>()};
+  std::vector<std::string> names;
+  if (value.is_array()) {
+    for (const Json& name : value) {
+      if (name.is_string()) names.push_back(name.get<std::string>());
+    }
+  }
+  return names;
+}
 
 Description::Description(OpSpec source) : steps_(std::make_shared<std::vector<OpSpec>>(1, std::move(source))) {}
 
@@ -78,8 +104,7 @@ Result<std::string> Description::to_json() const {
 
 Result<Description> Description::from_json(std::string_view text) {
   if (text.size() > kMaxJsonBytes) return invalid_argument("this pipeline is larger than 64 MiB of JSON");
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (json.is_discarded()) return invalid_argument("this is not JSON");
+  FOREBAY_ASSIGN(const Json json, parse_json(text));
   if (!json.is_object() || !json.contains("forebay_pipeline") || !json.contains("steps") || !json["steps"].is_array()) {
     return invalid_argument("this JSON is not a pipeline: it has no \"forebay_pipeline\" and \"steps\"");
   }

@@ -14,6 +14,7 @@
 namespace forebay {
 
 using Json = nlohmann::ordered_json;
+class Source;
 
 /// One step of a description: a name and its arguments. What cannot be written as JSON (a Python function, an array in
 /// memory) rides along as an attachment.
@@ -23,7 +24,12 @@ struct OpSpec {
   std::shared_ptr<void> attachment;
   /// How a state or a message names the attachment ("<function augment>"); part of the fingerprint.
   std::string attachment_name;
+  /// Of a source that somebody has opened already: itself. No part of what the user said.
+  std::shared_ptr<const Source> opened = nullptr;
 };
+
+/// "image" → {"image"}, ["a", "b"] → {"a", "b"}, nothing or null → {}.
+std::vector<std::string> field_list(const Json& value);
 
 /// What the user said: a source and the operators after it. Immutable; append() gives a new one. Touches no storage.
 class Description {

@@ -84,5 +84,12 @@ TEST(Description, fingerprint_is_of_all_but_batch_caches_and_place) {
                example().append({"map", Json::object(), nullptr, "<g>"}).fingerprint());
 }
 
+TEST(Description, field_lists) {
+  EXPECT_EQ(field_list("image"), std::vector<std::string>{"image"});
+  EXPECT_EQ(field_list(Json({"a", "b"})), (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(field_list(nullptr), std::vector<std::string>());
+  EXPECT_EQ(field_list(3), std::vector<std::string>());
+}
+
 }  // namespace
 }  // namespace forebay

@@ -33,8 +33,13 @@ struct ForeignStage {
   std::string name;
   size_t step = 0;  ///< index in the description
   uint32_t random_index = 0;
-  bool merge = false;          ///< what comes out is added to the record; otherwise it replaces it
-  bool takes_all = false;      ///< what earlier user code made and nobody named goes in, too
+  bool merge = false;           ///< what comes out is added to the record; otherwise it replaces it
+  bool takes_all = false;       ///< what earlier user code made and nobody named goes in, too
+  bool forgets_extras = false;  ///< but not here: a choice of fields stands between
+  /// Where it does not give the first of these fields, the second is taken for it.
+  std::vector<std::pair<std::string, std::string>> stand_ins;
+  /// Names that steps behind it give to other fields, and these steps: it must not make such fields unasked.
+  std::vector<std::pair<std::string, std::string>> later_names;
   std::vector<size_t> inputs;  ///< fields of the record that go in
   Schema input_schema;         ///< of those fields
   Schema output_schema;        ///< of the record afterwards; kAny fields are looked up by name in what came out
@@ -51,6 +56,8 @@ struct OutputField {
   /// The source copies rows of this field itself, straight from its field `source_field`.
   bool gathered = false;
   size_t source_field = 0;
+  /// User code may have put another type or shape in its place, alike in all rows of a batch.
+  bool may_differ = false;
 };
 
 /// Which samples of the source take part, and under which number the order knows them. Immutable.
@@ -79,6 +86,8 @@ struct ExecutionPlan {
   /// Some wanted field needs the stored object's bytes.
   bool fetches = false;
   std::vector<Stage> stages;
+  /// What the operators of `stages` take at most to compute one sample, as far as shapes are known before.
+  uint64_t working_bytes = 0;
   Schema output_schema;
   std::vector<OutputField> outputs;
   std::shared_ptr<StepCounters> fetch_counters = std::make_shared<StepCounters>();

@@ -25,8 +25,7 @@ std::optional<StepPlan> Itinerary::step(const Cursor& requested) const {
 }
 
 int64_t Itinerary::stand_in(int64_t epoch, int64_t position, int64_t attempt) const {
-  const Order::Range near = order_->read_together(epoch, position);
-  return index_at(epoch, stand_in_position(seed_, epoch, position, attempt - 1, near));
+  return index_at(epoch, stand_in_position(seed_, epoch, position, attempt - 1, *order_));
 }
 
 }  // namespace forebay

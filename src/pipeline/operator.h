@@ -43,8 +43,23 @@ class ColumnOp {
 
 /// Fields that an operator works with.
 struct FieldUse {
-  std::vector<std::string> reads;  ///< looked at, where they are there
-  std::vector<std::string> makes;  ///< are there afterwards, changed or new
+  std::vector<std::string> reads;          ///< must be there
+  std::vector<std::string> makes;          ///< are there afterwards, changed or new
+  std::vector<std::string> optional = {};  ///< looked at where they are there
+  bool each = false;         ///< each of them, all named by `field`, is changed without regard to the others
+  std::string or_else = {};  ///< read in place of the one in `reads` where user code makes this one only
+};
+
+/// What an operator is to those who compose a plan.
+enum class OpRole : uint8_t {
+  kValues,  ///< changes or makes fields
+  kChoice,  ///< keeps the fields it reads, and no others
+  kNames,   ///< gives fields other names: `names`, old to new
+  kFunction,  ///< the user's own; gets the fields it reads, or all where it names none. A Python one may give back any field
+  kSamples,  ///< decides which samples there are or how they come, not what is in them: the loader's own work
+  kOrder,    ///< puts the samples in another order
+  kBatch,    ///< puts samples together: nothing may follow
+  kKeep,     ///< keeps what the steps before it made
 };
 
 enum class ArgType : uint8_t { kInt, kFloat, kBool, kText, kSize, kFloats, kFields, kDType, kBytes, kJson };
@@ -73,8 +88,11 @@ struct OpDef {
   /// The same for many rows at once. Empty, or null where it answers so for these arguments and this schema, where the
   /// operator knows single samples only.
   std::function<Result<std::unique_ptr<ColumnOp>>(const OpSpec&, const Schema& before)> compile_columns = {};
-  /// Empty where the operator reads and changes the fields that its arguments `field` and `fields` name, and no others.
-  std::function<FieldUse(const OpSpec&)> uses = {};
+  OpRole role = OpRole::kValues;
+  /// The fields it works with, where `before` enters it. For arguments that nobody has checked. Empty: none.
+  std::function<FieldUse(const OpSpec&, const Schema& before)> uses = {};
+
+  FieldUse used(const OpSpec& op, const Schema& before) const { return uses ? uses(op, before) : FieldUse(); }
 };
 
 }  // namespace forebay

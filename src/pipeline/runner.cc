@@ -16,7 +16,8 @@ constexpr int64_t kGatheredRows = 2048;
 
 // Samples that need no fetching are dealt with so many at a time that a task is worth a thread's while.
 int64_t rows_per_task(const ExecutionPlan& plan) {
-  if (plan.fetches || plan.has_foreign()) return 1;
+  // What a cache has is looked up sample by sample.
+  if (plan.fetches || plan.has_foreign() || plan.cache_stage) return 1;
   if (plan.units) return plan.units->gathers_rows ? kGatheredRows : 1;
   uint64_t row_bytes = 0;
   for (const OutputField& output : plan.outputs) {
@@ -48,7 +49,8 @@ Runner::Runner(std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<const 
       pool_(std::make_shared<BufferPool>(budget_, idle_buffers(*plan_, options))),
       unit_pool_(std::make_shared<BufferPool>(budget_, kIdleUnits, Use::kUnits)), generation_(process_generation()),
       rows_per_task_hint_(rows_per_task(*plan_)), store_reads_now_(plan_->store() && plan_->store()->reads_now()),
-      share_(share_of(plan_->store(), options)), request_limit_(options.requests) {
+      share_(share_of(plan_->store(), options)),
+      forms_(*plan_, itinerary_->schedule().options().batch_size, options.ragged), request_limit_(options.requests) {
   if (plan_->units) {
     const UnitSource& source = *plan_->units->source;
     std::vector<int64_t> begins;
@@ -119,8 +121,8 @@ Result<Runner::Delivery> Runner::deliver(Lock& lock) {
   batch.drop_slots();
   auto raised =
       std::find_if(batch.errors.begin(), batch.errors.end(), [](const RowError& error) { return error.raise; });
-  if (raised != batch.errors.end()) {
-    Status status = raised->status;
+  Status status = raised != batch.errors.end() ? raised->status : forms_.settle(*job->made);
+  if (!status.ok()) {
     run_actions(lock);
     return status;
   }
@@ -149,7 +151,7 @@ Cursor Runner::cursor() const {
 
 void Runner::seek(const Cursor& at) {
   Lock lock(mutex_);
-  cursor_ = itinerary_->normalized(at);
+  cursor_ = at;
   waited_ns_ = 0;
   long_wait_told_ = false;
   drop_window();
@@ -224,7 +226,7 @@ std::string Runner::what_is_awaited() const {
   const JobPtr& job = window_.front();
   for (const Task& task : job->tasks) {
     if (task.state == TaskState::kDone) continue;
-    if (units_ && block_waits(*job, task)) return what_unit_is_awaited(*job->blocks[task.block]);
+    if (units_ && block_waits(*job, task)) return what_unit_is_awaited(*job->block_of(task));
     const RowJob& row = job->batch.rows()[static_cast<size_t>(task.begin)];
     // The id belongs to the compute thread while one is at work.
     const bool busy = task.state == TaskState::kQueued;

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "forebay/batch.h"
 #include "pipeline/batch_job.h"
 #include "pipeline/execution_plan.h"
+#include "pipeline/field_forms.h"
 #include "pipeline/foreign.h"
 #include "pipeline/itinerary.h"
 #include "pipeline/unit_table.h"
@@ -37,10 +39,12 @@ struct RunnerOptions {
   int64_t window_batches = 3;  ///< batches worked on at once
   uint64_t memory = 0;         ///< bytes for everything between storage and the user
   uint64_t memory_most = 0;    ///< if more: where `memory` cannot hold a sample, it is raised as far as this
-  uint64_t window_bytes = 0;   ///< what the batches of the window take: units of later ones leave so much alone
-  uint64_t ahead_bytes = 0;    ///< of these, for what is fetched ahead of the window
+  std::function<uint64_t()> memory_bound = {};  ///< what is enough for every batch, where that can be known: for errors
+  uint64_t window_bytes = 0;  ///< what the batches of the window take: units of later ones leave so much alone
+  uint64_t ahead_bytes = 0;   ///< of these, for what is fetched ahead of the window
   uint64_t working_bytes_per_thread = 0;  ///< of these, kept for each compute thread
   BadSample bad_sample = BadSample::kRaise;
+  std::set<std::string> ragged = {};            ///< fields of user code that are (values, offsets) in every batch
   std::chrono::milliseconds long_wait{30'000};  ///< a wait of the consumer that is worth a line in the log
   std::chrono::milliseconds patience{5'000};    ///< of close() with a function of the user that does not return
 };
@@ -69,7 +73,7 @@ class Runner : public std::enable_shared_from_this<Runner> {
   /// any other error leaves the cursor where it is, so that the batch can be asked for again.
   Result<Delivery> next_for(std::chrono::milliseconds timeout);
 
-  /// Where the next batch begins.
+  /// Where the next batch begins; after a seek() to where an epoch has none left, that place.
   Cursor cursor() const;
   /// Goes on somewhere else; work that does not fit there is thrown away.
   void seek(const Cursor& at);
@@ -120,10 +124,11 @@ class Runner : public std::enable_shared_from_this<Runner> {
     Record record;                         // between stages
     Extras extras;
     // Where rows come from units:
-    size_t block = 0;   // in Job::blocks
-    bool uses = false;  // counted in UnitBlock::users
-    bool pins = false;  // and in UnitBlock::pins
-    Buffer copied;      // lists that were taken out of their units, because the job outlasts these
+    size_t block = 0;    // in Job::blocks
+    UnitBlockPtr wider;  // in its place, where stand-ins come from elsewhere
+    bool uses = false;   // counted in UnitBlock::users
+    bool pins = false;   // and in UnitBlock::pins
+    Buffer copied;       // lists that were taken out of their units, because the job outlasts these
   };
   struct Job {
     Job(const ExecutionPlan& plan, const Itinerary& itinerary, StepPlan step)
@@ -145,6 +150,8 @@ class Runner : public std::enable_shared_from_this<Runner> {
     bool assembling = false;
     bool complete = false;
     std::optional<Batch> made;
+
+    const UnitBlockPtr& block_of(const Task& task) const { return task.wider ? task.wider : blocks[task.block]; }
   };
   using JobPtr = std::shared_ptr<Job>;
   using Lock = std::unique_lock<std::mutex>;
@@ -155,11 +162,12 @@ class Runner : public std::enable_shared_from_this<Runner> {
     std::vector<RowError> errors;
     Status fatal;
     uint64_t needs_bytes = 0;
-    bool cold = false;     // not in the page cache: read it asynchronously
-    bool warm = false;     // was in the page cache
-    bool again = false;    // a stand-in has to be fetched, or an object whose entry in the cache was damaged
-    bool foreign = false;  // user code is next
-    Buffer copied;         // becomes Task::copied
+    bool cold = false;               // not in the page cache: read it asynchronously
+    bool warm = false;               // was in the page cache
+    bool again = false;              // a stand-in has to be fetched, or an object whose entry in the cache was damaged
+    bool foreign = false;            // user code is next
+    Buffer copied;                   // becomes Task::copied
+    std::vector<int64_t> elsewhere;  // stand-ins that are in none of the task's units
   };
   class Call;
 
@@ -175,13 +183,14 @@ class Runner : public std::enable_shared_from_this<Runner> {
   // Large batches are planned by a compute thread: thousands of ids take longer than the consumer, or the lock, should be held up.
   bool plans_elsewhere() const { return itinerary_->schedule().options().batch_size >= 1024; }
   int64_t batches_ahead() const;
+  bool move_oldest(Actions& actions);
   Step start(const JobPtr& job, Task& task, Actions& actions);
   bool fetch_ahead(const JobPtr& job, Actions& actions);
   Step compute(const JobPtr& job, Task& task, Actions& actions);
   bool reserve_slots(const JobPtr& job, const Task& task);
   bool finish_job(const JobPtr& job, Actions& actions);
   void take_batch(const JobPtr& job, Result<Batch> batch);
-  bool make_room(const JobPtr& job, const Task* task, uint64_t unit_bytes = 0);
+  bool make_room(const JobPtr& job, const Task* task, uint64_t bytes);
   void retract(const JobPtr& job);
   void settle(const JobPtr& job);
   void reset_task(Job& job, Task& task);
@@ -197,8 +206,9 @@ class Runner : public std::enable_shared_from_this<Runner> {
   bool reads_on_compute_threads() const { return !plan_->fetches || (store_reads_now_ && !cold_); }
   bool starts_with_user_code() const;
   static uint64_t priority(const Job& job, size_t task) { return job.sequence << 24 | task; }
-  Status never_fits(const JobPtr& job, const Task* task, uint64_t unit_bytes) const;
-  Status units_never_fit(const JobPtr& job, const Task& task, uint64_t unit_bytes) const;
+  Status never_fits(const JobPtr& job, const Task* task, uint64_t bytes, uint64_t least) const;
+  Status units_never_fit(const JobPtr& job, const Task& task, uint64_t unit_bytes, uint64_t least) const;
+  Status with_enough(Status status) const;
   void run_actions(Lock& lock, Actions actions = {});
 
   // runner_work.cc: what compute threads do.
@@ -230,7 +240,7 @@ class Runner : public std::enable_shared_from_this<Runner> {
 
   // runner_units.cc: sources whose rows come many at a time.
   void plan_units(Job& job);
-  void pump_units(Actions& actions);
+  bool pump_units(Actions& actions);
   bool pump_block(const UnitBlock& block, const JobPtr& job, uint64_t order, Actions& actions);
   void pump_ahead(Actions& actions);
   void look_up_unit(Unit& unit);
@@ -254,8 +264,12 @@ class Runner : public std::enable_shared_from_this<Runner> {
   void free_units(UnitTable::Freed& freed);
   void use_block(Job& job, Task& task);
   void pin_block(Job& job, Task& task);
+  void unpin_block(Job& job, Task& task);
   void leave_block(Job& job, Task& task);
   void leave_blocks(Job& job);
+  void widen_block(Job& job, Task& task, const std::vector<int64_t>& ids);
+  void forget_wider(Job& job, Task& task);
+  bool is_elsewhere(const Job& job, const Task& task, const RowJob& row) const;
   bool block_waits(const Job& job, const Task& task) const;
   // runner_gather.cc: rows out of them.
   struct TaskRows {
@@ -295,10 +309,11 @@ class Runner : public std::enable_shared_from_this<Runner> {
   std::unique_ptr<UnitTable> units_;  // null where rows are read one by one
   std::vector<uint32_t> decoded_;     // how often each unit was
   int decoding_ = 0;                  // units that compute threads work on, or will
-  Cursor cursor_;                     // of the next batch to deliver
-  Cursor planned_;                    // of the next batch to begin
-  uint64_t plans_dropped_ = 0;        // what was being planned before is not wanted
-  bool planning_ = false;             // a compute thread plans
+  FieldForms forms_;
+  Cursor cursor_;               // of the next batch to deliver
+  Cursor planned_;              // of the next batch to begin
+  uint64_t plans_dropped_ = 0;  // what was being planned before is not wanted
+  bool planning_ = false;       // a compute thread plans
   uint64_t sequence_ = 0;
   int request_limit_ = 0;  // as of the last pump()
   int reads_in_flight_ = 0;

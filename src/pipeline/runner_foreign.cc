@@ -6,6 +6,29 @@
 
 namespace forebay {
 
+namespace {
+
+Extras::iterator find_extra(Extras& extras, const std::string& name) {
+  return std::find_if(extras.begin(), extras.end(), [&](const auto& extra) { return extra.first == name; });
+}
+
+std::optional<Value> take_extra(Extras& extras, const std::string& name) {
+  const auto found = find_extra(extras, name);
+  if (name.empty() || found == extras.end()) return std::nullopt;
+  std::optional<Value> value = std::move(found->second);
+  extras.erase(found);
+  return value;
+}
+
+std::optional<Value> take_stand_in(const ForeignStage& stage, Extras& extras, const std::string& name) {
+  for (const auto& [missing, other] : stage.stand_ins) {
+    if (missing == name) return take_extra(extras, other);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 /// One sample on its way through user code.
 class Runner::Call final : public ForeignCall {
  public:
@@ -65,6 +88,7 @@ void Runner::queue_call(const JobPtr& job, Task& task) {
     inputs.push_back({value.kind, value.tensor, value.bytes, nullptr});
   }
   Schema schema = stage.input_schema;
+  if (stage.forgets_extras) task.extras.clear();
   // What user code made before and nobody has named since is part of the sample too.
   for (size_t i = 0; stage.takes_all && i < task.extras.size(); ++i) {
     const auto& [name, value] = task.extras[i];
@@ -125,25 +149,32 @@ void Runner::on_answer(const JobPtr& job, size_t index, uint64_t ticket, Status 
 // What came out of user code becomes the task's record, in the order that the next operators expect.
 Status Runner::accept_answer(Task& task, const Schema& schema, Record answer) const {
   const auto& stage = std::get<ForeignStage>(plan_->stages[task.stage]);
-  Record record(stage.output_schema.size());
-  std::vector<bool> used(answer.size());
-  for (size_t i = 0; i < record.size(); ++i) {
-    const std::string& name = stage.output_schema[i].name;
-    if (std::optional<size_t> found = schema.find(name)) {
-      record[i] = std::move(answer[*found]);
-      used[*found] = true;
-    } else if (stage.merge && i < task.record.size()) {
-      record[i] = std::move(task.record[i]);
-    } else {
-      return Status(Code::kUnsupported, fmt::format("a later step needs the field '{}', but the function gave only: {}",
-                                                    name, schema.names()));
-    }
-  }
   if (!stage.merge) task.extras.clear();
   for (size_t i = 0; i < answer.size(); ++i) {
-    if (used[i]) continue;
     std::erase_if(task.extras, [&](const auto& extra) { return extra.first == schema[i].name; });
     task.extras.emplace_back(schema[i].name, std::move(answer[i]));
+  }
+  Record record;
+  for (size_t i = 0; i < stage.output_schema.size(); ++i) {
+    const Field& field = stage.output_schema[i];
+    if (std::optional<Value> made = take_extra(task.extras, field.name)) {
+      record.push_back(std::move(*made));
+    } else if (stage.merge && i < task.record.size()) {
+      record.push_back(std::move(task.record[i]));
+    } else if (std::optional<Value> other = take_stand_in(stage, task.extras, field.name)) {
+      record.push_back(std::move(*other));
+    } else if (field.optional) {
+      record.emplace_back();
+    } else {
+      return Status(Code::kUnsupported, fmt::format("a later step needs the field '{}', but the function gave only: {}",
+                                                    field.name, schema.names()));
+    }
+  }
+  for (const auto& [name, maker] : stage.later_names) {
+    if (find_extra(task.extras, name) == task.extras.end()) continue;
+    return invalid_argument(fmt::format(
+        "there would be two fields '{}': the function gives one, and .{} makes another; give one of them another name",
+        name, maker));
   }
   std::sort(task.extras.begin(), task.extras.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   task.record = std::move(record);

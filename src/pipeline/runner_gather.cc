@@ -27,6 +27,10 @@ Status row_status(const Unit& unit, int64_t row) {
 std::optional<RowPlace> Runner::locate_row(BatchJob& batch, const UnitBlock& block, int64_t row, Outcome& outcome) {
   RowJob& job = batch.rows()[static_cast<size_t>(row)];
   while (!job.skipped && outcome.fatal.ok()) {
+    if (job.attempt > 0 && !units_->holds(block, job.id)) {
+      outcome.elsewhere.push_back(job.id);
+      return std::nullopt;
+    }
     const RowPlace place = UnitTable::place(block, job.id);
     Status status = row_status(*block.units[place.unit], place.row);
     if (status.ok()) return place;
@@ -41,7 +45,7 @@ std::optional<RowPlace> Runner::locate_row(BatchJob& batch, const UnitBlock& blo
 // Where the rows of a task are, in the order of its places. With bad rows in the block each is looked at by itself, as that may
 // have consequences; without, nothing can come of it.
 Runner::TaskRows Runner::locate_rows(Job& job, const Task& task, Outcome& outcome) {
-  const UnitBlock& block = *job.blocks[task.block];
+  const UnitBlock& block = *job.block_of(task);
   TaskRows rows;
   rows.places.reserve(static_cast<size_t>(task.end - task.begin));
   if (!block.has_bad_rows()) {
@@ -70,7 +74,7 @@ Runner::Outcome Runner::gather_rows(Job& job, Task& task, WorkMemory& memory) {
   const int64_t begun = thread_cpu_ns();
   const PackedRows& packed = plan_->units->packed;
   const TaskRows rows = locate_rows(job, task, outcome);
-  if (!outcome.fatal.ok()) return outcome;
+  if (!outcome.fatal.ok() || !outcome.elsewhere.empty()) return outcome;
   gather_packed(job, task, rows);
   point_to_lists(job, task, rows);
   if (job.straddles) {
@@ -91,7 +95,7 @@ void Runner::gather_packed(Job& job, const Task& task, const TaskRows& rows) {
   const PackedRows& packed = plan_->units->packed;
   if (packed.parts().empty()) return;
   std::vector<const uint8_t*> firsts, pointers;
-  for (const auto& unit : job.blocks[task.block]->units)
+  for (const auto& unit : job.block_of(task)->units)
     firsts.push_back(unit->rows ? unit->rows->values.front().values.data() : nullptr);
   pointers.reserve(rows.places.size());
   for (const RowPlace& place : rows.places)
@@ -116,7 +120,7 @@ void Runner::point_to_lists(Job& job, const Task& task, const TaskRows& rows) {
     const Field& field = packed.schema()[apart.column];
     const size_t size = field.kind == FieldKind::kTensor ? dtype_size(field.dtype) : 1;
     lists.clear();
-    for (const auto& unit : job.blocks[task.block]->units) {
+    for (const auto& unit : job.block_of(task)->units) {
       const ColumnValues* column = unit->rows ? &unit->rows->values[apart.column] : nullptr;
       lists.push_back(column ? Lists{column->values.data(), column->offset()} : Lists{});
     }
@@ -155,7 +159,7 @@ Status Runner::copy_lists(Job& job, const Task& task, WorkMemory& memory, Buffer
 }
 
 Result<Record> Runner::record_of_unit(const Job& job, const Task& task, int64_t id) const {
-  const UnitBlock& block = *job.blocks[task.block];
+  const UnitBlock& block = *job.block_of(task);
   const RowPlace place = UnitTable::place(block, id);
   const Unit& unit = *block.units[place.unit];
   FOREBAY_RETURN_IF_ERROR(row_status(unit, place.row));

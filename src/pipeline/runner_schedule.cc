@@ -18,7 +18,7 @@ void Runner::pump(Actions& actions) {
   if (closed_) return;
   request_limit_ = request_limit();
   extend_window(actions);
-  if (units_) pump_units(actions);
+  if (units_ && !(move_oldest(actions) && pump_units(actions))) return;
   bool may_start = true;
   for (size_t i = 0; i < window_.size(); ++i) {
     const JobPtr job = window_[i];
@@ -52,6 +52,21 @@ void Runner::pump(Actions& actions) {
       if (index == job->pending_from && task.state != TaskState::kPending) ++job->pending_from;
     }
   }
+}
+
+// Where rows come from units: the oldest task, before any unit takes bytes that it needs. False where bytes are lacking.
+bool Runner::move_oldest(Actions& actions) {
+  const auto at = std::find_if(window_.begin(), window_.end(), [](const JobPtr& job) { return !job->complete; });
+  if (at == window_.end() || at - window_.begin() >= options_.window_batches) return true;
+  if ((*at)->retracting || (*at)->assembling) return true;
+  const JobPtr job = *at;
+  if (job->done == job->tasks.size()) return finish_job(job, actions);
+  while (job->tasks[job->first].state == TaskState::kDone) ++job->first;
+  Task& task = job->tasks[job->first];
+  if (block_waits(*job, task)) return true;
+  Step step = task.state == TaskState::kPending ? start(job, task, actions) : Step::kMoved;
+  if (task.state == TaskState::kReady) step = compute(job, task, actions);
+  return step != Step::kNoBytes;
 }
 
 // A quarter more than are in flight, so that one slow answer does not stop the others. More only took memory.
@@ -142,7 +157,7 @@ Runner::Step Runner::start(const JobPtr& job, Task& task, Actions& actions) {
   // The batch's memory first: a fetched row that has no place to go would only be fetched again.
   if (!reserve_slots(job, task)) return Step::kNoBytes;
   while (!budget_->try_charge(Use::kFetched, fetch.size)) {
-    if (!make_room(job, &task)) return Step::kNoBytes;
+    if (!make_room(job, &task, fetch.size)) return Step::kNoBytes;
   }
   task.charged = fetch.size;
   if (synchronous) {
@@ -160,7 +175,7 @@ Runner::Step Runner::compute(const JobPtr& job, Task& task, Actions& actions) {
     const uint64_t more = task.needs - task.granted;
     if (budget_->try_charge(Use::kWorking, more)) {
       task.granted = task.needs;
-    } else if (!make_room(job, &task)) {
+    } else if (!make_room(job, &task, more)) {
       return Step::kNoBytes;
     }
   }
@@ -200,8 +215,9 @@ bool Runner::fetch_ahead(const JobPtr& job, Actions& actions) {
 }
 
 bool Runner::reserve_slots(const JobPtr& job, const Task& task) {
+  const uint64_t bytes = plan_->batch_bytes(static_cast<int64_t>(job->batch.rows().size()));
   while (!job->batch.has_slots() && !job->batch.acquire_slots(*pool_)) {
-    if (!make_room(job, &task)) return false;
+    if (!make_room(job, &task, bytes - job->batch.charged_bytes())) return false;
   }
   return true;
 }
@@ -216,7 +232,7 @@ bool Runner::finish_job(const JobPtr& job, Actions& actions) {
     return true;
   }
   while (!job->batch.reserve_assembly(*pool_, needed)) {
-    if (!make_room(job, nullptr)) return false;
+    if (!make_room(job, nullptr, needed)) return false;
   }
   job->assembling = true;
   ++queued_;
@@ -258,10 +274,10 @@ bool Runner::is_oldest(const JobPtr& job, const Task* task) const {
 
 bool Runner::anything_running() const { return queued_ > 0 || reads_in_flight_ > 0; }
 
-// Takes bytes away from whoever is younger than `task` (null: than the whole job). True when trying again makes sense now;
+// For `bytes` that the budget does not have: takes them away from whoever is younger than `task` (null: than the whole job). True when trying again makes sense now;
 // otherwise the caller waits: what is running gives its bytes back when it is done. Marks the job as failed when even
 // everything together would not be enough.
-bool Runner::make_room(const JobPtr& job, const Task* task, uint64_t unit_bytes) {
+bool Runner::make_room(const JobPtr& job, const Task* task, uint64_t bytes) {
   if (pool_->trim() || unit_pool_->trim()) return true;
   if (!is_oldest(job, task)) return false;
   const uint64_t before = budget_->snapshot().used;
@@ -275,29 +291,40 @@ bool Runner::make_room(const JobPtr& job, const Task* task, uint64_t unit_bytes)
     }
   }
   if (units_ && budget_->snapshot().used >= before)
-    drop_other_units(job->done == job->tasks.size() ? nullptr : job->blocks[job->tasks[job->first].block].get());
+    drop_other_units(job->done == job->tasks.size() ? nullptr : job->block_of(job->tasks[job->first]).get());
   pool_->trim();  // what was just given back lies idle there
   unit_pool_->trim();
   if (budget_->snapshot().used < before) return true;
   if (anything_running()) return false;
-  Status status = never_fits(job, task, unit_bytes);
+  Status status = never_fits(job, task, bytes, budget_->snapshot().used + bytes);
   if (status.bytes_needed() > budget_->capacity() && status.bytes_needed() <= options_.memory_most) {
     budget_->raise_capacity(status.bytes_needed());
     return true;
   }
-  job->batch.fatal = std::move(status);
+  job->batch.fatal = with_enough(std::move(status));
   job->complete = true;
   delivered_.notify_all();
   return false;
 }
 
-Status Runner::never_fits(const JobPtr& job, const Task* task, uint64_t unit_bytes) const {
-  if (task != nullptr && units_) return units_never_fit(job, *task, unit_bytes);
+// What this batch needs is not enough for every batch.
+Status Runner::with_enough(Status status) const {
+  const uint64_t enough = options_.memory_bound ? options_.memory_bound() : 0;
+  if (enough <= status.bytes_needed()) return status;
+  Status told = out_of_budget(fmt::format("{} (with {} every batch fits)", status.message(), enough), enough);
+  if (!status.key().empty()) told = std::move(told).with_key(status.key());
+  return status.sample() ? std::move(told).with_sample(*status.sample()) : told;
+}
+
+// `least`: what is held and what is asked for, where nobody else holds anything.
+Status Runner::never_fits(const JobPtr& job, const Task* task, uint64_t bytes, uint64_t least) const {
+  if (task != nullptr && units_) return units_never_fit(job, *task, bytes, least);
   uint64_t needed = options_.working_bytes_per_thread * static_cast<uint64_t>(options_.threads);
   needed += plan_->batch_bytes(static_cast<int64_t>(job->batch.rows().size()));
   if (task == nullptr) {
     needed += job->batch.assembly_bytes();
     for (const Task& other : job->tasks) needed += other.charged;
+    needed = std::max(needed, least);
     return out_of_budget(
         fmt::format("one batch needs {} bytes, the memory budget is {}; raise memory= or make the batch smaller",
                     needed, budget_->capacity()),
@@ -307,7 +334,7 @@ Status Runner::never_fits(const JobPtr& job, const Task* task, uint64_t unit_byt
   const uint64_t size = plan_->fetches ? fetch_of(*job, *task).size : 0;
   uint64_t held = size;
   for (const Task& other : job->tasks) held += &other == task ? 0 : other.charged;
-  needed += std::max(held, joined_bytes(*job)) + task->needs;
+  needed = std::max(needed + std::max(held, joined_bytes(*job)) + task->needs, least);
   Status status = out_of_budget(fmt::format("this sample needs {} bytes of memory ({} stored, {} to work in, the rest "
                                             "for its batch), the budget is {}; raise "
                                             "memory= to {} or more",
@@ -372,7 +399,10 @@ void Runner::retract(const JobPtr& job) {
 // The second half of retract(), once no compute thread works for the job.
 void Runner::settle(const JobPtr& job) {
   if (!job->retracting || job->queued > 0 || job->assembling) return;
-  for (Task& task : job->tasks) reset_task(*job, task);
+  for (Task& task : job->tasks) {
+    forget_wider(*job, task);
+    reset_task(*job, task);
+  }
   for (size_t i = 0; i < job->batch.rows().size(); ++i) {
     RowJob& row = job->batch.rows()[i];
     if (row.attempt == 0) continue;

@@ -104,22 +104,26 @@ void Runner::plan_units(Job& job) {
 }
 
 void Runner::use_block(Job& job, Task& task) {
-  UnitBlock& block = *job.blocks[task.block];
-  if (std::exchange(task.pins, false)) --block.pins;
-  if (!std::exchange(task.uses, true)) units_->add_user(job.blocks[task.block]);
+  unpin_block(job, task);
+  if (!std::exchange(task.uses, true)) units_->add_user(job.block_of(task));
 }
 
 void Runner::pin_block(Job& job, Task& task) {
   use_block(job, task);
   task.pins = true;
-  ++job.blocks[task.block]->pins;
+  for (const auto& unit : job.block_of(task)->units) ++unit->pins;
+}
+
+void Runner::unpin_block(Job& job, Task& task) {
+  if (!std::exchange(task.pins, false)) return;
+  for (const auto& unit : job.block_of(task)->units) --unit->pins;
 }
 
 void Runner::leave_block(Job& job, Task& task) {
-  if (std::exchange(task.pins, false)) --job.blocks[task.block]->pins;
+  unpin_block(job, task);
   if (!std::exchange(task.uses, false)) return;
   UnitTable::Freed freed;
-  units_->remove_user(job.blocks[task.block], freed);
+  units_->remove_user(job.block_of(task), freed);
   free_units(freed);
 }
 
@@ -130,8 +134,28 @@ void Runner::leave_blocks(Job& job) {
   }
 }
 
+// Stand-ins come from elsewhere, where nothing of the task's own block will do.
+void Runner::widen_block(Job& job, Task& task, const std::vector<int64_t>& ids) {
+  reset_task(job, task);
+  const UnitBlockPtr wider = units_->widened(*job.block_of(task), ids);
+  units_->add_user(wider);  // before the narrower one goes, so that its units stay
+  leave_block(job, task);
+  task.wider = wider;
+  task.uses = true;
+}
+
+void Runner::forget_wider(Job& job, Task& task) {
+  if (!task.wider) return;
+  leave_block(job, task);
+  task.wider.reset();
+}
+
+bool Runner::is_elsewhere(const Job& job, const Task& task, const RowJob& row) const {
+  return units_ && row.attempt > 0 && !in_cache(task) && !units_->holds(*job.block_of(task), row.id);
+}
+
 bool Runner::block_waits(const Job& job, const Task& task) const {
-  return !in_cache(task) && !job.blocks[task.block]->ready();
+  return !in_cache(task) && !job.block_of(task)->ready();
 }
 
 void Runner::free_units(UnitTable::Freed& freed) {
@@ -162,19 +186,27 @@ void Runner::drop_unit(Unit& unit) {
 
 // ---- who gets bytes, threads and requests
 
-void Runner::pump_units(Actions& actions) {
+// False where the oldest task lacks bytes for its block: then nothing younger may take any.
+bool Runner::pump_units(Actions& actions) {
   UnitTable::Freed freed;
   units_->close_before(planned_.epoch, planned_.position);
   units_->sweep(freed);
   free_units(freed);
+  bool oldest = true;
   for (const JobPtr& job : window_) {
     if (job->retracting || job->complete || job->assembling || job->done == job->tasks.size()) continue;
     while (job->tasks[job->first].state == TaskState::kDone) ++job->first;
+    const auto moves = [&](const UnitBlockPtr& block) {
+      return block->users == 0 || block->ready() || pump_block(*block, job, priority(*job, 0), actions);
+    };
+    if (!moves(job->block_of(job->tasks[job->first]))) return !oldest;
+    oldest = false;
     for (const UnitBlockPtr& block : job->blocks) {
-      if (block->users > 0 && !block->ready() && !pump_block(*block, job, priority(*job, 0), actions)) return;
+      if (!moves(block)) return true;
     }
   }
   pump_ahead(actions);
+  return true;
 }
 
 // Moves on every unit of a block that can be. False where bytes are lacking, so that nothing younger may take any.
@@ -230,7 +262,7 @@ bool Runner::may_fetch_ahead(uint64_t bytes) const {
 }
 
 bool Runner::may_take_from_others(const JobPtr& job, const UnitBlock& block) const {
-  return job->blocks[job->tasks[job->first].block].get() == &block;
+  return job->block_of(job->tasks[job->first]).get() == &block;
 }
 
 bool Runner::charge_for_unit(Use use, uint64_t bytes, const JobPtr& job, const UnitBlock& block) {
@@ -241,12 +273,13 @@ bool Runner::charge_for_unit(Use use, uint64_t bytes, const JobPtr& job, const U
   return true;
 }
 
-Status Runner::units_never_fit(const JobPtr& job, const Task& task, uint64_t unit_bytes) const {
-  const UnitBlock& block = *job->blocks[task.block];
+Status Runner::units_never_fit(const JobPtr& job, const Task& task, uint64_t unit_bytes, uint64_t least) const {
+  const UnitBlock& block = *job->block_of(task);
   uint64_t needed =
       options_.working_bytes_per_thread * static_cast<uint64_t>(options_.threads) + task.needs + unit_bytes;
   needed += plan_->batch_bytes(static_cast<int64_t>(job->batch.rows().size()));
   for (const auto& unit : block.units) needed += unit->row_bytes + unit->stored_bytes;
+  needed = std::max(needed, least);
   return out_of_budget(fmt::format("the rows of {} row groups are mixed, which needs {} bytes of memory with one "
                                    "batch; the budget is {}: "
                                    "raise memory=, give .shuffle() a smaller block=, or write smaller row groups",
@@ -255,17 +288,14 @@ Status Runner::units_never_fit(const JobPtr& job, const Task& task, uint64_t uni
       .with_key(plan_->units->source->unit_name(block.units.front()->number));
 }
 
-// Everything that can be read or decoded again, but for what `needed` holds and what compute threads look into.
+// Everything that can be read or decoded again, but for what `needed` holds and what compute threads look into. A unit with
+// reads in flight gives nothing back before they end; one that waits for a request slot between two of them does.
 bool Runner::drop_other_units(const UnitBlock* needed) {
-  std::vector<const Unit*> kept;
-  for (const auto& [key, block] : units_->blocks()) {
-    if (block.get() != needed && block->pins == 0) continue;
-    for (const auto& unit : block->units) kept.push_back(unit.get());
-  }
   bool dropped = false;
   for (const auto& [number, unit] : units_->units()) {
-    if (std::find(kept.begin(), kept.end(), unit.get()) != kept.end()) continue;
-    if (unit->state != Unit::State::kFetched && unit->state != Unit::State::kReady) continue;
+    if (unit->pins > 0 || (needed != nullptr && needed->has(*unit))) continue;
+    const bool waits = unit->state == Unit::State::kFetching && unit->reads->awaited == 0;
+    if (!waits && unit->state != Unit::State::kFetched && unit->state != Unit::State::kReady) continue;
     drop_unit(*unit);
     dropped = true;
   }

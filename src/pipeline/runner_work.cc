@@ -154,6 +154,10 @@ Runner::Outcome Runner::run_task(Job& job, Task& task, WorkMemory& memory) {
       ++row;
       continue;
     }
+    if (is_elsewhere(job, task, sample)) {
+      outcome.elsewhere.push_back(sample.id);
+      return outcome;
+    }
     if ((plan_->fetches || task.kept_at) && !task.kept && !task.fetched_all && task.stage == 0) {
       const Source::Fetch fetch = fetch_of(job, task);
       const int64_t begun = thread_cpu_ns();
@@ -178,6 +182,7 @@ Runner::Outcome Runner::run_task(Job& job, Task& task, WorkMemory& memory) {
       if (outcome.again) return outcome;
       task.kept = std::move(*kept);
     }
+    const uint64_t before = memory.reserved();
     Status status = run_row(job, task, row, memory, &outcome.foreign);
     if (status.code() == Code::kOutOfBudget && status.bytes_needed() > memory.grant()) {
       outcome.needs_bytes = status.bytes_needed();
@@ -188,9 +193,13 @@ Runner::Outcome Runner::run_task(Job& job, Task& task, WorkMemory& memory) {
       if (!outcome.fatal.ok()) return outcome;
       if (outcome.again && !plan_->fetches && !starts_with_user_code() && task.stage == 0) {
         outcome.again = false;
+        memory.release(memory.reserved() - before);
         continue;  // the stand-in is at hand
       }
     }
+    // What its operators made on the way is gone, but for the values that wait for the batch.
+    const uint64_t made = memory.reserved() - before;
+    if (!outcome.foreign) memory.release(made - std::min(made, batch.loose_bytes(row)));
     ++row;
   }
   return outcome;
@@ -222,6 +231,7 @@ Status Runner::run_row(Job& job, Task& task, int64_t row, WorkMemory& memory, bo
       return {};
     }
     if (const auto* cache = std::get_if<CacheStage>(&plan_->stages[stage])) {
+      if (cache->forgets_extras) task.extras.clear();
       FOREBAY_RETURN_IF_ERROR(keep_row(*cache, job, task, row, record, memory, begun));
       continue;
     }
@@ -262,6 +272,12 @@ Status Runner::write_row(Job& job, int64_t row, Record& record, WorkMemory& memo
     }
     if (value.kind != FieldKind::kTensor || value.dtype() != output.field.dtype ||
         !(value.shape() == output.field.shape)) {
+      if (output.may_differ && value.kind != FieldKind::kAny) {
+        FOREBAY_RETURN_IF_ERROR(value.materialize(memory));
+        bytes += value.nbytes();
+        job.batch.keep(i, row, std::move(value));
+        continue;
+      }
       return Status(Code::kUnsupported, fmt::format("the field {} came out as {} {}", output.field.to_string(),
                                                     dtype_name(value.dtype()), value.shape().to_string()));
     }
@@ -315,8 +331,8 @@ void Runner::take_error(BatchJob& batch, int64_t row, Status status, Outcome& ou
 void Runner::after_work(const JobPtr& job, Task& task, Outcome outcome, Actions& actions) {
   --job->queued;
   --queued_;
-  const bool done =
-      !job->retracting && !closed_ && outcome.needs_bytes == 0 && !outcome.cold && !outcome.again && !outcome.foreign;
+  const bool done = !job->retracting && !closed_ && outcome.needs_bytes == 0 && !outcome.cold && !outcome.again &&
+                    !outcome.foreign && outcome.elsewhere.empty();
   task.copied = std::move(outcome.copied);
   if (done && !hold_values(*job, task, &outcome.needs_bytes)) outcome.errors.clear();
   if (units_ && job->straddles && done && outcome.needs_bytes == 0) leave_block(*job, task);
@@ -334,6 +350,7 @@ void Runner::after_work(const JobPtr& job, Task& task, Outcome outcome, Actions&
     return;
   }
   task.needs = 0;
+  if (outcome.fatal.ok() && !outcome.elsewhere.empty()) return widen_block(*job, task, outcome.elsewhere);
   if (outcome.cold || outcome.again) {
     cold_ |= outcome.cold;
     // It keeps the bytes it was given: were it to ask anew, younger ones might have taken them.

@@ -17,6 +17,8 @@ struct UnitOp {
   std::string name;
   std::unique_ptr<ColumnOp> op;
   std::shared_ptr<StepCounters> counters;
+  /// What it makes at most beside what it was given: of a row in fields of known shape, and of lists as a multiple of the unit's.
+  uint64_t made_row_bytes = 0, list_growth = 0;
 };
 
 /// What is done with the units of a source of many rows before single rows are taken out of them. Immutable.

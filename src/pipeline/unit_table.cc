@@ -1,6 +1,7 @@
 #include "pipeline/unit_table.h"
 
 #include <algorithm>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -15,6 +16,10 @@ bool UnitBlock::ready() const {
 bool UnitBlock::has_bad_rows() const {
   return std::any_of(units.begin(), units.end(),
                      [](const auto& unit) { return unit->state == Unit::State::kBad || unit->rows->bad_rows; });
+}
+
+bool UnitBlock::has(const Unit& unit) const {
+  return std::any_of(units.begin(), units.end(), [&](const auto& own) { return own.get() == &unit; });
 }
 
 UnitTable::UnitTable(std::shared_ptr<const Order> order, std::vector<int64_t> begins)
@@ -46,6 +51,35 @@ UnitBlockPtr UnitTable::block_after(const UnitBlock& block) {
   const int64_t next = block.range.first + block.range.step * block.range.count;
   if (next < order_->size()) return block_at(block.epoch, next);
   return block_at(block.epoch + 1, block.range.first % block.range.step);
+}
+
+int64_t UnitTable::unit_of(int64_t id) const {
+  return std::upper_bound(begins_.begin(), begins_.end(), id) - begins_.begin() - 1;
+}
+
+bool UnitTable::holds(const UnitBlock& block, int64_t id) const {
+  const int64_t number = unit_of(id);
+  return std::any_of(block.units.begin(), block.units.end(), [&](const auto& unit) { return unit->number == number; });
+}
+
+UnitBlockPtr UnitTable::widened(const UnitBlock& block, const std::vector<int64_t>& ids) {
+  auto wider = std::make_shared<UnitBlock>();
+  wider->epoch = block.epoch;
+  wider->range = block.range;
+  wider->open = false;
+  std::set<int64_t> numbers;
+  for (const auto& unit : block.units) numbers.insert(unit->number);
+  for (const int64_t id : ids) numbers.insert(unit_of(id));
+  for (const int64_t number : numbers) {
+    auto& unit = units_[number];
+    if (!unit) {
+      unit = std::make_shared<Unit>();
+      unit->number = number;
+    }
+    wider->units.push_back(unit);
+    wider->begins.push_back(begins_[static_cast<size_t>(number)]);
+  }
+  return wider;
 }
 
 void UnitTable::hold(UnitBlock& block) {

@@ -28,6 +28,7 @@ struct Unit {
   int64_t number = 0;
   State state = State::kAbsent;
   int wanted = 0;           ///< blocks that hold it
+  int64_t pins = 0;         ///< tasks that look into its memory
   bool given_up = false;    ///< kDecoding: what comes of it is not wanted
   bool read_later = false;  ///< kFetched: the compute thread reads it, from memory or the page cache
   bool looked_up = false;   ///< `store` and `requests` say where its bytes are
@@ -61,11 +62,11 @@ struct UnitBlock {
   bool open = true;                          ///< rows of it are still to be planned
   bool held = false;                         ///< its units are wanted
   int64_t users = 0;                         ///< tasks that will need it, or do
-  int64_t pins = 0;                          ///< of these, tasks that look into the units' memory
 
   int64_t last_position() const { return range.first + range.step * (range.count - 1); }
   bool ready() const;
   bool has_bad_rows() const;  ///< once it is ready
+  bool has(const Unit& unit) const;
 };
 using UnitBlockPtr = std::shared_ptr<UnitBlock>;
 
@@ -91,6 +92,10 @@ class UnitTable {
   /// Units that nobody needs any more are appended to `freed`: the owner gives back what was charged for them.
   using Freed = std::vector<std::shared_ptr<Unit>>;
   void remove_user(const UnitBlockPtr& block, Freed& freed);
+  /// The same block with the units of some other rows beside its own: for stand-ins that come from elsewhere.
+  UnitBlockPtr widened(const UnitBlock& block, const std::vector<int64_t>& ids);
+  /// Whether row `id` is in one of the block's units.
+  bool holds(const UnitBlock& block, int64_t id) const;
   /// Collects what close_before() left without users.
   void sweep(Freed& freed);
   /// Forgets blocks that nobody uses, open or not.
@@ -101,6 +106,7 @@ class UnitTable {
   const std::unordered_map<int64_t, std::shared_ptr<Unit>>& units() const { return units_; }
 
  private:
+  int64_t unit_of(int64_t id) const;
   void hold(UnitBlock& block);
   void let_go(UnitBlock& block, Freed& freed);
 

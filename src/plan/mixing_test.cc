@@ -7,7 +7,7 @@
 namespace forebay {
 namespace {
 
-Mixing blockwise(const MixingOptions& options, int64_t block, int64_t lanes = 1) {
+Mixing mixing_of(const MixingOptions& options, int64_t block, int64_t lanes = 1) {
   auto order = blockwise_order({options.chunk_rows, block, lanes, /*seed=*/7});
   EXPECT_TRUE(order.ok());
   return measure_mixing(**order, options);
@@ -33,7 +33,7 @@ TEST(mixing, grows_with_the_block_as_the_share_of_the_rows_that_it_holds) {
   const MixingOptions options{.chunk_rows = std::vector<int64_t>(64, 500), .batch = 256};
   double before = 0;
   for (const int64_t block : {1, 2, 4, 8, 16, 32, 64}) {
-    const Mixing mixing = blockwise(options, block);
+    const Mixing mixing = mixing_of(options, block);
     // Pairs inside a chunk, all but one in 500, are a third of their block apart.
     EXPECT_NEAR(mixing.distance, static_cast<double>(block) / 64, 0.03 + 0.05 * static_cast<double>(block) / 64);
     EXPECT_GT(mixing.distance, before);
@@ -46,19 +46,19 @@ TEST(mixing, grows_with_the_block_as_the_share_of_the_rows_that_it_holds) {
 
 TEST(mixing, lanes_put_several_blocks_into_a_batch) {
   const MixingOptions options{.chunk_rows = std::vector<int64_t>(64, 500), .batch = 256};
-  EXPECT_GT(blockwise(options, 2, 8).chunks, 3 * blockwise(options, 2, 1).chunks);
+  EXPECT_GT(mixing_of(options, 2, 8).chunks, 3 * mixing_of(options, 2, 1).chunks);
 }
 
 TEST(mixing, takes_chunks_of_any_size_and_data_sets_of_any) {
   const MixingOptions uneven{.chunk_rows = {1, 0, 5000, 3, 0, 70, 1}, .batch = 100};
-  EXPECT_GT(blockwise(uneven, 3).distance, 0.5);
+  EXPECT_GT(mixing_of(uneven, 3).distance, 0.5);
   for (const std::vector<int64_t>& chunks : {std::vector<int64_t>{}, {1}, {2}, {1, 1}}) {
-    const Mixing mixing = blockwise({.chunk_rows = chunks, .batch = 8}, 2);
+    const Mixing mixing = mixing_of({.chunk_rows = chunks, .batch = 8}, 2);
     EXPECT_LE(mixing.chunks, 2);
   }
   // 10^15 rows: the sample is as large as ever.
   const MixingOptions huge{.chunk_rows = std::vector<int64_t>(1000, 1'000'000'000'000), .batch = int64_t{1} << 40};
-  const Mixing mixing = blockwise(huge, 100);
+  const Mixing mixing = mixing_of(huge, 100);
   EXPECT_NEAR(mixing.distance, 0.1, 0.02);
 }
 

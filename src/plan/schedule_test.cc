@@ -65,7 +65,7 @@ void expect_last_step(const Schedule& s, const Step& step, int64_t left) {
   }
   // Repeats take positions from the beginning in turn, and count how often each was used.
   for (int64_t i = 0; i < repeats; ++i) {
-    const Row want{i % epoch_size, 1 + i / epoch_size, true};
+    const Row want{i % epoch_size, static_cast<int32_t>(1 + i / epoch_size), true};
     if (step.repeats[static_cast<size_t>(i)] != want) FAIL() << "repeat " << i;
   }
 }
@@ -286,6 +286,41 @@ TEST(StandInTest, of_chunked_data_comes_from_what_is_read_together) {
       ASSERT_EQ(order->read_together(1, other).first, range.first);
     }
   }
+}
+
+TEST(StandInTest, comes_from_elsewhere_where_nothing_that_is_read_together_will_do) {
+  std::vector<std::unique_ptr<Order>> orders;
+  orders.push_back(sequential_chunks_order({3, 0, 80, 1, 1, 20}));
+  orders.push_back(blockwise_order({{3, 80, 1, 1, 20}, 1, 1, 7}).value());
+  orders.push_back(blockwise_order({{3, 80, 1, 1, 20}, 2, 3, 7}).value());
+  orders.push_back(blockwise_order({{1, 1}, 1, 5, 7}).value());
+  for (const auto& order : orders) {
+    for (int64_t position = 0; position < order->size(); ++position) {
+      const Order::Range own = order->read_together(1, position);
+      const int64_t near = std::min<int64_t>(own.count - 1, 50);
+      std::set<int64_t> blocks, tried;
+      for (int64_t attempt = 0; attempt < 100; ++attempt) {
+        const int64_t other = stand_in_position(7, 1, position, attempt, *order);
+        ASSERT_TRUE(other >= 0 && other < order->size());
+        ASSERT_NE(other, position);
+        ASSERT_EQ(order->read_together(1, other).first == own.first, attempt < near) << position << " " << attempt;
+        blocks.insert(order->read_together(1, other).first);
+        if (attempt < near) {
+          ASSERT_TRUE(tried.insert(other).second);
+        }
+      }
+      std::set<int64_t> all;
+      for (int64_t i = 0; i < order->size(); ++i) all.insert(order->read_together(1, i).first);
+      if (near < 1) all.erase(own.first);
+      EXPECT_EQ(blocks, all) << "all blocks have their turn";
+    }
+  }
+}
+
+TEST(StandInTest, of_one_chunk_alone_there_is_no_elsewhere) {
+  const auto order = sequential_chunks_order({60});
+  for (int64_t attempt = 0; attempt < 59; ++attempt)
+    EXPECT_EQ(stand_in_position(7, 1, 3, attempt, *order), stand_in_position(7, 1, 3, attempt, 60));
 }
 
 }  // namespace

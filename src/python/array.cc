@@ -7,15 +7,15 @@ namespace forebay::python {
 
 namespace {
 
-using Code = nb::dlpack::dtype_code;
+using DlpackCode = nb::dlpack::dtype_code;
 
-constexpr nb::dlpack::dtype make(Code code, uint8_t bits) { return {static_cast<uint8_t>(code), bits, 1}; }
+constexpr nb::dlpack::dtype make(DlpackCode code, uint8_t bits) { return {static_cast<uint8_t>(code), bits, 1}; }
 
 // In the order of DType.
 constexpr std::array<nb::dlpack::dtype, 12> kTypes = {
-    make(Code::Bool, 8), make(Code::UInt, 8),   make(Code::Int, 8),    make(Code::UInt, 16),
-    make(Code::Int, 16), make(Code::UInt, 32),  make(Code::Int, 32),   make(Code::UInt, 64),
-    make(Code::Int, 64), make(Code::Float, 16), make(Code::Float, 32), make(Code::Float, 64)};
+    make(DlpackCode::Bool, 8), make(DlpackCode::UInt, 8),   make(DlpackCode::Int, 8),    make(DlpackCode::UInt, 16),
+    make(DlpackCode::Int, 16), make(DlpackCode::UInt, 32),  make(DlpackCode::Int, 32),   make(DlpackCode::UInt, 64),
+    make(DlpackCode::Int, 64), make(DlpackCode::Float, 16), make(DlpackCode::Float, 32), make(DlpackCode::Float, 64)};
 static_assert(static_cast<size_t>(DType::kFloat64) + 1 == kTypes.size());
 
 std::optional<DType> dtype_of(nb::dlpack::dtype type) {

@@ -23,10 +23,16 @@ OnError on_error_of(const std::string& name) {
   raise(invalid_argument("on_error is '" + name + "'; it can be 'raise', 'skip' or 'replace'"));
 }
 
+std::optional<ErrorLimit> error_limit_of(nb::handle value) {
+  if (value.is_none()) return std::nullopt;
+  if (PyFloat_Check(value.ptr())) return ErrorLimit(PyFloat_AS_DOUBLE(value.ptr()));
+  return ErrorLimit(nb::cast<int64_t>(value));
+}
+
 void open(PyLoader* self, const PyDescription& description, uint64_t seed, std::optional<int64_t> epochs,
           std::optional<int> rank, std::optional<int> world_size, std::optional<int> threads,
           std::optional<int> requests, std::optional<uint64_t> memory, const std::string& on_error,
-          std::optional<double> max_errors, std::map<std::string, std::string> storage_options, nb::object convert) {
+          nb::object max_errors, std::map<std::string, std::string> storage_options, nb::object convert) {
   LoaderOptions options;
   options.seed = seed;
   options.epochs = epochs;
@@ -36,7 +42,7 @@ void open(PyLoader* self, const PyDescription& description, uint64_t seed, std::
   options.requests = requests;
   options.memory = memory;
   options.on_error = on_error_of(on_error);
-  options.max_errors = max_errors;
+  options.max_errors = error_limit_of(max_errors);
   options.storage_options = std::move(storage_options);
   new (self) PyLoader(description, std::move(options), std::move(convert));
 }
@@ -66,10 +72,11 @@ void bind_loader(nb::module_& module) {
           [](PyLoader& self) {
             nb::list fields;
             for (const FieldDescription& field : self.loader().source_fields())
-              fields.append(nb::make_tuple(to_text(field.name), field.type, field.shape));
+              fields.append(nb::make_tuple(to_text(field.name), field.type, field.shape, field.time));
             return fields;
           },
-          nb::sig("def source_fields(self) -> list[tuple[str, str, list[int]]]"))
+          nb::sig("def source_fields(self) -> list[tuple[str, str, list[int], str]]"))
+      .def("opened", &PyLoader::opened, "The source alone, as this loader opened it.")
       .def("epoch", &PyLoader::epoch)
       .def("set_epoch", &PyLoader::set_epoch, arg("epoch"))
       .def("finished", [](PyLoader& self) { return self.loader().finished(); })

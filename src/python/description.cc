@@ -1,5 +1,6 @@
 #include "python/description.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
@@ -10,6 +11,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "loader/source_args.h"
 #include "loader/table_args.h"
 #include "python/array.h"
 #include "python/raise.h"
@@ -28,9 +30,11 @@ PyDescription source(nb::str name, nb::dict args, nb::str label) {
   return {Description(spec(std::move(name), std::move(args), std::move(label)))};
 }
 
+bool is_file(nb::handle value) { return PyUnicode_Check(value.ptr()); }
+
 Array read_array(nb::handle value) {
   Array field;
-  if (PyUnicode_Check(value.ptr())) {
+  if (is_file(value)) {
     field.path = from_text(value);
   } else {
     field.values = view_of(nb::cast<InputArray>(value));
@@ -49,7 +53,14 @@ std::string arrays_label(const std::map<std::string, Array>& fields) {
   return text;
 }
 
+PyDescription npy_arrays(const std::vector<std::string>& names, const nb::list& paths) {
+  std::vector<NamedArray> arrays;
+  for (size_t i = 0; i < names.size(); ++i) arrays.push_back({names[i], from_text(paths[i])});
+  return {Description(npy_arrays_step(arrays))};
+}
+
 PyDescription arrays(const std::vector<std::string>& names, nb::list values) {
+  if (!names.empty() && std::all_of(values.begin(), values.end(), is_file)) return npy_arrays(names, values);
   auto fields = std::make_shared<std::vector<Array>>();
   std::map<std::string, Array> by_name;
   for (size_t i = 0; i < names.size(); ++i) {

@@ -72,6 +72,10 @@ Value to_value(nb::handle object) {
         std::string_view{PyBytes_AS_STRING(object.ptr()), static_cast<size_t>(PyBytes_GET_SIZE(object.ptr()))}));
   }
   const auto array = nb::cast<InputArray>(object);
+  if (array.ndim() >= Shape::kMaxRank) {  // a batch adds one
+    PyErr_Format(PyExc_TypeError, "a field has %zu axes; %zu are the most", array.ndim(), Shape::kMaxRank - 1);
+    throw nb::python_error();
+  }
   const Tensor view = view_of(array);
   nb::gil_scoped_release unlocked;
   return Value::of(copy_of(view));

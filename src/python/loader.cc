@@ -156,6 +156,8 @@ void PyLoader::load_state(nb::str json, bool strict) {
   check(in_turn([&](Loader& target) { return target.load_state(text, strict); }));
 }
 
+PyDescription PyLoader::opened() const { return {loader().opened().description(), keep_}; }
+
 nb::dict PyLoader::stats() {
   Loader& target = loader();
   LoaderStats stats;

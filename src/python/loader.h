@@ -38,6 +38,7 @@ class PyLoader {
   void set_epoch(int64_t epoch);
   nb::object state();
   void load_state(nb::str json, bool strict);
+  PyDescription opened() const;
   nb::dict stats();
   nb::list errors();
   void close();

@@ -1,5 +1,10 @@
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
+#include "base/byte_size.h"
+#include "base/suggest.h"
 #include "python/batch.h"
 #include "python/description.h"
 #include "python/foreign_call.h"
@@ -8,6 +13,17 @@
 NB_MODULE(_core, module) {
   module.doc() = "The native half of the package forebay. Not for direct use.";
   module.attr("__version__") = FOREBAY_VERSION;
+  module.def(
+      "parse_bytes", [](const std::string& text) { return forebay::parse_byte_size(text); }, nanobind::arg("text"),
+      "Bytes of \"2GiB\", \"512MB\", \"4096\"; None where the text is no size. The parser of all faces.");
+  module.def(
+      "suggest",
+      [](const std::string& typed, const std::vector<std::string>& known) { return forebay::suggest(typed, known); },
+      nanobind::arg("typed"), nanobind::arg("known"), "The word that was probably meant, or an empty text.");
+  module.def(
+      "be_quiet_at_exit", [] { nanobind::set_leak_warnings(false); },
+      "For the child of a fork: frames of threads that it does not have keep objects alive, and nothing can free "
+      "them.");
   forebay::python::bind_description(module);
   forebay::python::bind_batch(module);
   forebay::python::bind_foreign_call(module);

@@ -1,6 +1,6 @@
 #include "python/text.h"
 
-#include <limits>
+#include <cmath>
 
 namespace forebay::python {
 
@@ -28,6 +28,13 @@ Json integer(nb::handle value) {
   return Json(static_cast<int64_t>(number));
 }
 
+// JSON has no words of its own for what is not finite: null would stand for all three.
+Json number(double value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  return value;
+}
+
 Json object(nb::handle value) {
   Json json = Json::object();
   for (auto [name, item] : nb::borrow<nb::dict>(value)) json[from_text(name)] = to_json(item);
@@ -46,7 +53,7 @@ Json to_json(nb::handle value) {
   if (value.is_none()) return nullptr;
   if (PyBool_Check(value.ptr())) return value.ptr() == Py_True;
   if (PyLong_Check(value.ptr())) return integer(value);
-  if (PyFloat_Check(value.ptr())) return PyFloat_AS_DOUBLE(value.ptr());
+  if (PyFloat_Check(value.ptr())) return number(PyFloat_AS_DOUBLE(value.ptr()));
   if (PyUnicode_Check(value.ptr())) return from_text(value);
   if (PyDict_Check(value.ptr())) return object(value);
   if (PyList_Check(value.ptr()) || PyTuple_Check(value.ptr())) return array(value);

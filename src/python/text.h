@@ -16,7 +16,8 @@ nb::object to_text(std::string_view bytes);
 /// The way back.
 std::string from_text(nb::handle text);
 
-/// None, bool, int, float, str, list, tuple and dict, as JSON. TypeError for anything else.
+/// None, bool, int, float, str, list, tuple and dict, as JSON; floats that are not finite as "nan", "inf" and "-inf". TypeError for
+/// anything else, OverflowError for integers of more than 64 bits.
 Json to_json(nb::handle value);
 
 }  // namespace forebay::python

@@ -24,7 +24,7 @@ constexpr double kRecovery = 1.0 / 16;  // growth a round after the store asked 
 constexpr double kSmoothing = 0.3;
 constexpr int64_t kRoundSamples = 256;
 
-double seconds(int64_t ns) { return static_cast<double>(std::max<int64_t>(ns, 1)) * 1e-9; }
+double seconds_of(int64_t ns) { return static_cast<double>(std::max<int64_t>(ns, 1)) * 1e-9; }
 
 }  // namespace
 
@@ -39,7 +39,7 @@ void ConcurrencyControl::ended(const Sent& sent, int64_t now_ns, bool ok) {
   if (!ok) return;
   ++completed_;
   if (!sent.full) return;
-  const double away = seconds(now_ns - sent.at_ns);
+  const double away = seconds_of(now_ns - sent.at_ns);
   ++round_.samples;
   round_.rates += static_cast<double>(completed_ - sent.completed) / away;
   round_.latencies += away;

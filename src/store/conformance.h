@@ -35,42 +35,49 @@ struct Driver {
 };
 inline void PrintTo(const Driver& driver, std::ostream* out) { *out << driver.name; }
 
-/// Counts answers and keeps the last; what tests wait with. Ten seconds without an answer is a hang.
+/// Counts answers and keeps the last; what tests wait with. A minute without an answer is a hang. What arrives after a test
+/// has given up and gone is still taken: the answers hold the place where they are kept.
 template <typename T>
 class Answers {
  public:
   std::function<void(Result<T>)> take() {
-    return [this](Result<T> result) {
-      const std::lock_guard lock(mutex_);
-      ++count_;
-      codes_.push_back(result.status().code());
-      last_.emplace(std::move(result));
-      arrived_.notify_all();
+    return [kept = kept_](Result<T> result) {
+      const std::lock_guard lock(kept->mutex);
+      kept->codes.push_back(result.status().code());
+      kept->last.emplace(std::move(result));
+      kept->arrived.notify_all();
     };
   }
   bool wait_for_count(size_t count) {
-    std::unique_lock lock(mutex_);
-    return arrived_.wait_for(lock, std::chrono::seconds(10), [&] { return count_ >= count; });
+    std::unique_lock lock(kept_->mutex);
+    while (kept_->codes.size() < count) {
+      const size_t before = kept_->codes.size();
+      if (!kept_->arrived.wait_for(lock, std::chrono::minutes(1), [&] { return kept_->codes.size() > before; }))
+        return false;
+    }
+    return true;
   }
   size_t count() {
-    const std::lock_guard lock(mutex_);
-    return count_;
+    const std::lock_guard lock(kept_->mutex);
+    return kept_->codes.size();
   }
   std::vector<Code> codes() {
-    const std::lock_guard lock(mutex_);
-    return codes_;
+    const std::lock_guard lock(kept_->mutex);
+    return kept_->codes;
   }
   Result<T> last() {
-    const std::lock_guard lock(mutex_);
-    return *last_;
+    const std::lock_guard lock(kept_->mutex);
+    return *kept_->last;
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable arrived_;
-  size_t count_ = 0;
-  std::vector<Code> codes_;
-  std::optional<Result<T>> last_;
+  struct Kept {
+    std::mutex mutex;
+    std::condition_variable arrived;
+    std::vector<Code> codes;
+    std::optional<Result<T>> last;
+  };
+  std::shared_ptr<Kept> kept_ = std::make_shared<Kept>();
 };
 
 inline std::string text_of(const Buffer& buffer) {

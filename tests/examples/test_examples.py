@@ -15,12 +15,12 @@ def photos(tmp_path_factory):
 
 def python(name, photos):
     path = ROOT / "examples" / f"{name}.py"
-    return run(sys.executable, path, *([photos] if "FOLDER" in path.read_text() else []), timeout_s=60)
+    return run(sys.executable, path, *([photos] if "FOLDER" in path.read_text() else []), timeout_s=300)
 
 
 def cpp(name, photos):
     text = (ROOT / "examples" / f"{name}.cc").read_text()
-    return run(BUILD / "examples" / name, *([photos] if "FOLDER" in text else []), timeout_s=60)
+    return run(BUILD / "examples" / name, *([photos] if "FOLDER" in text else []), timeout_s=300)
 
 
 def test_there_is_one_in_each_language():

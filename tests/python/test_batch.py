@@ -1,5 +1,6 @@
 """A batch: arrays that share its memory, lists built when first looked at, and helpful words where a name is wrong."""
 import gc
+import statistics
 import time
 
 import numpy as np
@@ -113,11 +114,14 @@ def test_the_python_side_of_a_small_batch_costs_little():
     pipeline = fb.arrays(x=np.zeros((256 * 400, 16), np.float32)).batch(256)
     with fb.Loader(pipeline) as loader:
         list(loader)
+        seconds = []
         began = time.perf_counter()
         for batch in loader:
             batch["x"]
-        seconds = (time.perf_counter() - began) / 400
-    assert seconds < 500e-6  # ten times what it takes here: catches a copy or a wait, not a slow machine
+            seconds.append(time.perf_counter() - began)
+            began = time.perf_counter()
+    # Ten times what it takes here, in most batches: catches a copy or a wait, not a slow machine.
+    assert statistics.median(seconds) < 500e-6
 
 
 def test_torch_tensors_share_the_memory():

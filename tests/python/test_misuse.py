@@ -119,7 +119,7 @@ def test_too_little_memory_says_how_much_would_do(photos):
 
 
 @pytest.mark.parametrize("text, value", [("2GiB", 2 << 30), ("512MB", 512_000_000), ("1.5 GiB", 3 << 29), ("1000", 1000),
-                                         (12345678, 12345678), ("64M", 64 << 20), ("64mib", None)])
+                                         (12345678, 12345678), ("64M", 64_000_000), ("64mib", 64 << 20), ("64 megs", None)])
 def test_sizes_are_numbers_or_text(text, value):
     from forebay.loader import _bytes
 

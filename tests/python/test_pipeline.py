@@ -52,7 +52,7 @@ def test_documented_defaults_are_in_the_signatures():
     assert defaults(fb.Pipeline.random_resized_crop)["scale"] == (0.08, 1.0)
     assert defaults(fb.Pipeline.random_resized_crop)["ratio"] == (3 / 4, 4 / 3)
     assert defaults(fb.Pipeline.random_flip) == {"p": 0.5, "field": "image"}
-    assert defaults(fb.Pipeline.batch) == {"last": "partial"}
+    assert defaults(fb.Pipeline.batch) == {"last": "partial", "ragged": None}
     assert defaults(fb.Loader) == {
         "seed": 0, "epochs": None, "rank": None, "world_size": None, "threads": "auto", "requests": "auto", "memory": "auto",
         "on_error": "raise", "max_errors": None, "output": "numpy", "storage_options": None}

@@ -111,7 +111,7 @@ PRINTS = "[6765, 6768, 6771]\nTrue True True True\nOdd 13\n"
 
 
 def run(*command, **options):
-    done = subprocess.run([sys.executable, *map(str, command)], capture_output=True, text=True, timeout=60, **options)
+    done = subprocess.run([sys.executable, *map(str, command)], capture_output=True, text=True, timeout=300, **options)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from loading import descriptors, epoch_ids, interrupted_script, script, threads
+from loading import descriptors, epoch_ids, interrupted_script, script, soon, threads
 
 import forebay as fb
 
@@ -67,10 +67,9 @@ STAGES = {
 def test_ctrl_c(stage, photos):
     # A function that never returns would hold up an orderly exit for its 5 s.
     leave = "os._exit" if "forever" in STAGES[stage] or "Stuck" in STAGES[stage] else "sys.exit"
-    outcome = interrupted_script(START.replace("LEAVE", leave) + "\n    " + STAGES[stage].strip(), photos)
+    outcome = interrupted_script(START.replace("LEAVE", leave) + "\n    " + STAGES[stage].strip(), photos, within_s=1)
     assert outcome.out == "interrupted\n", outcome.err
     assert outcome.code == 7, outcome.err
-    assert outcome.seconds < 1
 
 
 def test_after_ctrl_c_the_loader_is_usable_and_closes():
@@ -145,7 +144,7 @@ def test_closing_while_another_thread_waits():
     release = threading.Event()
 
     def wait(sample):
-        release.wait(20)
+        release.wait(60)
         return sample
 
     loader = fb.Loader(fb.arrays(x=np.arange(9)).map(wait).batch(4))
@@ -161,33 +160,35 @@ def test_closing_while_another_thread_waits():
     consumer.start()
     time.sleep(0.3)
     closer = threading.Thread(target=loader.close)
-    began = time.monotonic()
     closer.start()
-    consumer.join(5)
-    assert not consumer.is_alive() and time.monotonic() - began < 2
+    consumer.join(20)
+    assert not consumer.is_alive()
     release.set()
     closer.join(10)
     assert isinstance(caught[0], fb.Cancelled)
 
 
 def test_closing_while_storage_is_slow(photos):
-    pipeline = fb.images(photos).decode_image().resize(16).batch(4)
-    loader = fb.Loader(pipeline, storage_options={"imitate_latency_ms": 3000})
-    consumer = threading.Thread(target=lambda: pytest.raises(fb.Cancelled, list, loader))
-    consumer.start()
-    time.sleep(0.3)
-    began = time.monotonic()
-    loader.close()
-    consumer.join(5)
-    assert not consumer.is_alive()
-    assert time.monotonic() - began < 1.5  # a read would take 3 s
+    def close():
+        loader = fb.Loader(fb.images(photos).decode_image().resize(16).batch(4), storage_options={"imitate_latency_ms": 3000})
+        consumer = threading.Thread(target=lambda: pytest.raises(fb.Cancelled, list, loader))
+        consumer.start()
+        time.sleep(0.3)
+        began = time.monotonic()
+        loader.close()
+        consumer.join(60)
+        assert not consumer.is_alive()
+        return time.monotonic() - began
+
+    # A read would take 3 s. Other work of the machine only ever makes it longer: one try of four is enough.
+    assert any(close() < 1.5 for _ in range(4))
 
 
 def test_user_code_that_does_not_return_is_left_and_named():
     release = threading.Event()
 
     def stubborn(sample):
-        release.wait(30)
+        release.wait(60)
         return sample
 
     loader = fb.Loader(fb.arrays(x=np.arange(4)).map(stubborn).batch(4), threads=1)
@@ -197,18 +198,19 @@ def test_user_code_that_does_not_return_is_left_and_named():
     began = time.monotonic()
     with pytest.warns(RuntimeWarning, match="stubborn"):
         loader.close()
-    assert 4 < time.monotonic() - began < 7
+    assert 4 < time.monotonic() - began < 30  # it would return after a minute
     release.set()
 
 
 def test_del_closes():
+    gc.collect()  # loaders of other tests, which an exception may have kept
     before = threads()
     loader = fb.Loader(numbers())
     next(iter(loader))
     assert threads() > before
     del loader
     gc.collect()
-    assert threads() <= before
+    assert soon(threads, before)
 
 
 def test_del_closes_a_loader_with_user_code():
@@ -217,10 +219,7 @@ def test_del_closes_a_loader_with_user_code():
     next(iter(loader))
     del loader
     gc.collect()
-    deadline = time.monotonic() + 5
-    while threads() > before and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert threads() <= before
+    assert soon(threads, before)
 
 
 def test_1000_loaders_in_a_row_leave_nothing(photos):
@@ -235,8 +234,7 @@ def test_1000_loaders_in_a_row_leave_nothing(photos):
         if i % 2:
             next(iter(loader))
         loader.close()
-    now = settled()
-    assert now[0] <= before[0] and now[1] <= before[1]
+    assert soon(threads, before[0]) and soon(descriptors, before[1])
 
 
 def settled():
@@ -271,7 +269,7 @@ def test_the_interpreter_exits_with_a_live_loader(source, how, photos):
     """, photos)
     assert outcome.code == 0, outcome.err
     assert outcome.err == ""
-    assert outcome.seconds < 10
+    assert outcome.seconds < 60
 
 
 def test_fork_after_import_gives_a_fresh_start():
@@ -319,7 +317,7 @@ def test_fork_with_a_live_loader_is_an_error_in_the_child_and_nothing_in_the_par
         assert os.waitpid(child, 0)[1] == 0
         rows = sum(len(batch) for batch in loader)
         print(rows)
-    """, photos, timeout_s=30)
+    """, photos)
     assert outcome.code == 0, outcome.err
     assert int(outcome.out) > 0
 
@@ -342,7 +340,7 @@ def test_multiprocessing_fork_of_a_program_that_is_loading():
             for process in processes:
                 process.start()
             for process in processes:
-                process.join(20)
+                process.join(120)
                 assert process.exitcode == 0, process.exitcode
             print([queue.get() for _ in processes])
     """)
@@ -357,7 +355,7 @@ def test_close_costs_little_and_says_nothing():
         next(iter(loader))
         began = time.monotonic()
         loader.close()
-        assert time.monotonic() - began < 1
+        assert time.monotonic() - began < 4  # an orderly end that fails takes 5 s
 
 
 def test_with_epochs_the_loader_ends():

@@ -66,6 +66,7 @@ def test_three_epochs_through_503s_cuts_and_an_outage_equal_the_local_files(obje
             found.append(result.hexdigest())
         store = loader.stats()["stores"][0]
     assert found == expected
+    assert store["name"] == f"s3://{BUCKET}/"
     assert sorted(ids) == sorted(3 * list(range(OBJECTS))), "each once an epoch"
     counts = faults.status()["counts"]
     assert counts["fault_503_retry"] > 50 and counts["fault_closed"] > 20 and counts["fault_truncated"] > 20
@@ -162,9 +163,8 @@ STOPPED = """
 
 def test_ctrl_c_with_a_thousand_requests_in_flight_that_nobody_answers(objects, faults):
     _, options = objects
-    ended = interrupted_script(STOPPED, f"s3://{BUCKET}", *options.values(), "started", faults.url, after_s=2)
+    ended = interrupted_script(STOPPED, f"s3://{BUCKET}", *options.values(), "started", faults.url, after_s=2, within_s=1)
     assert ended.out == "stopped\n" and ended.code == 0, ended.err
-    assert ended.seconds < 1
     assert faults.status()["counts"]["peak_in_flight"] >= 900
 
 
@@ -183,9 +183,8 @@ OPENING = """
 def test_ctrl_c_while_a_listing_is_not_answered(objects, faults):
     _, options = objects
     faults.set(share_never=1)
-    ended = interrupted_script(OPENING, f"s3://{BUCKET}", *options.values())
+    ended = interrupted_script(OPENING, f"s3://{BUCKET}", *options.values(), within_s=1)
     assert ended.out == "stopped\n" and ended.code == 0, ended.err
-    assert ended.seconds < 1
 
 
 def test_a_full_proxy_and_other_refusals_are_told_as_they_are(objects, faults):

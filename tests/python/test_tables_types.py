@@ -135,4 +135,4 @@ with fb.Loader(fb.parquet({path!r}).batch(3), epochs=1) as loader:
 import pyarrow.parquet
 assert pyarrow.parquet.read_table({path!r}).num_rows == 3
 """
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=300)

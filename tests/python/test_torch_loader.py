@@ -1,5 +1,9 @@
-"""forebay.torch.DataLoader on threads: many calls at once, worker info, exceptions, time-outs, endings; and over pipelines."""
+"""forebay.torch.DataLoader on threads (`thread_safe=True`): many calls at once, worker info, exceptions, time-outs, endings; what
+its processes leave behind; and over pipelines."""
+import functools
 import gc
+import multiprocessing
+import os
 import threading
 import time
 import traceback
@@ -15,6 +19,8 @@ from loading import script  # noqa: E402
 
 import forebay as fb  # noqa: E402
 from forebay.torch import DataLoader  # noqa: E402
+
+Threads = functools.partial(DataLoader, thread_safe=True)
 
 
 class Rows(Dataset):
@@ -48,42 +54,49 @@ class Meeting(Rows):
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_64_calls_are_in_flight_at_once(workers):
-    loader = DataLoader(Meeting(64), batch_size=64, num_workers=workers)
+    loader = Threads(Meeting(64), batch_size=64, num_workers=workers)
     assert torch.cat(list(loader)).tolist() == list(range(256))
 
 
 def test_what_was_learned_stays_for_the_next_pass():
-    loader = DataLoader(Meeting(64), batch_size=64, num_workers=2)
+    loader = Threads(Meeting(64), batch_size=64, num_workers=2)
     list(loader)
     iterator = iter(loader)
     next(iterator)
     assert sum(name.startswith("forebay-worker") for name in ours()) >= 64
 
 
-class Handle(Rows):
-    """A handle that is opened when first needed, inside of a data set that another wraps."""
-
-    handle = None
+class Seen(Rows):
+    def __init__(self):
+        super().__init__()
+        self.by = set()
 
     def __getitem__(self, i):
-        if self.handle is None:
-            self.handle = threading.get_ident()
-        return int(self.handle == threading.get_ident())
+        self.by.add(threading.current_thread().name)
+        return i
 
 
 @pytest.mark.parametrize("wrap", [lambda rows: rows, lambda rows: Subset(rows, range(40)),
                                   lambda rows: torch.utils.data.ConcatDataset([rows, Rows(0)])])
-def test_each_thread_has_its_own_copy_also_of_data_sets_inside(wrap):
-    rows = Handle()
-    assert all(batch.all() for batch in DataLoader(wrap(rows), batch_size=4, num_workers=4))
-    assert rows.handle is None
+def test_threads_share_the_one_data_set_that_there_is(wrap):
+    rows = Seen()
+    assert torch.cat(list(Threads(wrap(rows), batch_size=4, num_workers=4))).tolist() == list(range(40))
+    assert rows.by and all(name.startswith("forebay-worker") for name in rows.by)
 
 
+def test_without_thread_safe_there_are_processes_and_no_threads():
+    rows = Seen()
+    iterator = iter(DataLoader(rows, batch_size=4, num_workers=2))
+    next(iterator)
+    assert not ours() and len(multiprocessing.active_children()) == 2 and not rows.by
+
+
+@pytest.mark.parametrize("safe", [False, True])
 @pytest.mark.parametrize("persistent", [False, True])
-def test_nothing_is_left_after_a_loader(persistent):
+def test_nothing_is_left_after_a_loader(persistent, safe):
     rows = Rows()
     alive = weakref.ref(rows)
-    loader = DataLoader(rows, batch_size=4, num_workers=3, persistent_workers=persistent)
+    loader = DataLoader(rows, batch_size=4, num_workers=2, persistent_workers=persistent, thread_safe=safe)
     for _ in loader:
         break
     for _ in loader:
@@ -91,24 +104,36 @@ def test_nothing_is_left_after_a_loader(persistent):
     gc.disable()
     try:
         del loader, rows, _
-        assert not ours()
+        assert not ours() and not multiprocessing.active_children()
         assert alive() is None  # without the garbage collector: no reference cycles
     finally:
         gc.enable()
 
 
-def test_nothing_is_left_after_an_exception():
-    class Bad(Rows):
-        def __getitem__(self, i):
-            raise LookupError(i)
+class Bad(Rows):
+    def __getitem__(self, i):
+        raise LookupError(i)
 
+
+@pytest.mark.parametrize("safe", [False, True])
+def test_nothing_is_left_after_an_exception(safe):
     rows = Bad()
     alive = weakref.ref(rows)
     with pytest.raises(LookupError):
-        list(DataLoader(rows, num_workers=2))
+        list(DataLoader(rows, num_workers=2, thread_safe=safe))
     del rows
     gc.collect()
-    assert not ours() and alive() is None
+    assert not ours() and not multiprocessing.active_children() and alive() is None
+
+
+@pytest.mark.parametrize("safe", [False, True])
+def test_a_kept_traceback_does_not_keep_the_workers(safe):
+    iterator = iter(DataLoader(Bad(), num_workers=2, thread_safe=safe, persistent_workers=True))
+    with pytest.raises(LookupError) as caught:
+        next(iterator)
+    del iterator
+    assert not ours() and not multiprocessing.active_children()
+    assert "LookupError" in repr(caught.value) and caught.value.__traceback__ is not None
 
 
 def test_batches_are_made_on_the_worker_threads_and_share_no_memory_with_other_processes():
@@ -123,20 +148,20 @@ def test_batches_are_made_on_the_worker_threads_and_share_no_memory_with_other_p
         return torch.utils.data.default_collate(samples)
 
     for collate_fn in (None, collate):
-        for batch in DataLoader(Tensors(), batch_size=4, num_workers=2, collate_fn=collate_fn):
+        for batch in Threads(Tensors(), batch_size=4, num_workers=2, collate_fn=collate_fn):
             assert not batch.is_shared()
     assert names and all(name.startswith("forebay-worker") for name in names)
 
 
 def test_pytorch_computes_on_one_thread_there_and_on_as_many_as_before_elsewhere():
-    class Threads(Rows):
+    class Counts(Rows):
         def __getitem__(self, i):
             return torch.get_num_threads()
 
     before = torch.get_num_threads()
     torch.set_num_threads(3)
     try:
-        assert {int(one) for batch in DataLoader(Threads(), num_workers=3) for one in batch} == {1}
+        assert {int(one) for batch in Threads(Counts(), num_workers=3) for one in batch} == {1}
         seen = [torch.get_num_threads()]
         thread = threading.Thread(target=lambda: seen.append(torch.get_num_threads()))
         thread.start()
@@ -158,7 +183,7 @@ class Info(Rows):
 def test_worker_info_is_there_inside_of_user_code_and_nowhere_else():
     seeds = set()
     for _ in range(2):
-        for number, batch in enumerate(DataLoader(Info(), batch_size=4, num_workers=3)):
+        for number, batch in enumerate(Threads(Info(), batch_size=4, num_workers=3)):
             assert get_worker_info() is None
             i, worker, workers, seed, own, method, rng = batch
             assert worker.tolist() == [number % 3] * 4 and workers.tolist() == [3] * 4
@@ -167,35 +192,15 @@ def test_worker_info_is_there_inside_of_user_code_and_nowhere_else():
     assert len(seeds) == 2  # one base seed a pass
 
 
-def test_worker_init_fn_runs_once_on_each_thread_with_its_copy():
-    calls = []
-
-    def init(worker_id):
-        info = get_worker_info()
-        assert info.id == worker_id
-        info.dataset.opened = threading.get_ident()
-        calls.append((worker_id, threading.get_ident()))
-
-    class Opened(Rows):
-        def __getitem__(self, i):
-            return int(self.opened == threading.get_ident())
-
-    rows = Opened()
-    assert all(batch.all() for batch in DataLoader(rows, batch_size=4, num_workers=2, worker_init_fn=init))
-    assert len(calls) == len(set(calls)) and {worker for worker, _ in calls} <= {0, 1}
-    assert not hasattr(rows, "opened")
-
-
-def test_an_exception_in_worker_init_fn_arrives():
-    def init(worker_id):
-        raise ConnectionError(f"no database for {worker_id}")
-
-    with pytest.raises(ConnectionError, match="no database"):
-        list(DataLoader(Rows(), num_workers=2, worker_init_fn=init))
+@pytest.mark.parametrize("options", [{"worker_init_fn": print}, {"multiprocessing_context": "fork"}], ids=str)
+def test_what_is_about_processes_is_refused_for_threads_with_the_way_out(options):
+    (name,) = options
+    with pytest.raises(ValueError, match=f"{name}= is about worker processes.*thread_safe"):
+        Threads(Rows(), num_workers=2, **options)
 
 
 def test_pytorchs_own_loader_still_works_beside_it():
-    list(DataLoader(Rows(), num_workers=2))
+    list(Threads(Rows(), num_workers=2))
     theirs = torch.utils.data.DataLoader(Numbered(), num_workers=2)
     assert [int(batch) for batch in theirs] == [i % 2 for i in range(6)]
 
@@ -223,7 +228,7 @@ def test_an_exception_keeps_type_and_traceback_and_says_where(batch_size):
                 raise Odd(1, 2) from KeyError("cause")
             return i
 
-    iterator = iter(DataLoader(Bad(), batch_size=batch_size, num_workers=2))
+    iterator = iter(Threads(Bad(), batch_size=batch_size, num_workers=2))
     good = [next(iterator) for _ in range(9 // (batch_size or 1))]
     with pytest.raises(Odd) as caught:
         next(iterator)
@@ -244,7 +249,7 @@ def test_of_several_failures_in_a_batch_the_first_one_is_raised():
             raise LookupError(i)
 
     with pytest.raises(LookupError, match="^0"):
-        next(iter(DataLoader(Bad(), batch_size=40, num_workers=4)))
+        next(iter(Threads(Bad(), batch_size=40, num_workers=4)))
 
 
 def test_a_sampler_that_fails_does_so_in_its_place():
@@ -256,7 +261,7 @@ def test_a_sampler_that_fails_does_so_in_its_place():
         def __iter__(self):
             return indices()
 
-    iterator = iter(DataLoader(Rows(), batch_size=2, sampler=Sampler(), num_workers=2))
+    iterator = iter(Threads(Rows(), batch_size=2, sampler=Sampler(), num_workers=2))
     assert [next(iterator).tolist() for _ in range(5)] == [[0, 1], [2, 3], [4, 5], [6, 7], [8, 9]]
     with pytest.raises(LookupError, match="no more"):
         next(iterator)
@@ -272,9 +277,9 @@ def test_a_time_out_names_what_was_awaited_and_the_loader_goes_on():
                 go_on.wait(60)
             return i
 
-    iterator = iter(DataLoader(Slow(), batch_size=4, num_workers=2, timeout=0.3))
+    iterator = iter(Threads(Slow(), batch_size=4, num_workers=2, timeout=2.5))
     assert next(iterator).tolist() == [0, 1, 2, 3]
-    with pytest.raises(RuntimeError, match=r"timed out after 0.3 seconds: batch 1 waits for .*Slow, at index 5 for .*timeout="):
+    with pytest.raises(RuntimeError, match=r"timed out after 2.5 seconds: batch 1 waits for .*Slow, at index 5 for .*timeout="):
         next(iterator)
     go_on.set()
     assert next(iterator).tolist() == [4, 5, 6, 7]
@@ -284,14 +289,15 @@ def test_a_fork_is_told_that_its_iterator_stayed_behind():
     outcome = script("""
         import os, sys
         from forebay.torch import DataLoader
-        iterator = iter(DataLoader(list(range(100)), num_workers=2))
+        iterator = iter(DataLoader(list(range(100)), num_workers=2, thread_safe=True))
         next(iterator)
         if os.fork() == 0:
             try:
                 next(iterator)
             except RuntimeError as error:
                 print(error, flush=True)
-            print(len(list(DataLoader(list(range(100)), num_workers=2))), flush=True)
+            del iterator  # whatever its threads held when the fork came
+            print(len(list(DataLoader(list(range(100)), num_workers=2, thread_safe=True))), flush=True)
             os._exit(0)
         os.wait()
         print(len(list(iterator)))
@@ -300,8 +306,9 @@ def test_a_fork_is_told_that_its_iterator_stayed_behind():
     assert "belongs to the process that made it" in outcome.out and outcome.out.split()[-2:] == ["100", "99"]
 
 
+@pytest.mark.parametrize("safe", [False, True])
 @pytest.mark.parametrize("how", ["pass", "keep = iterator", "raise SystemExit(0)"])
-def test_the_interpreter_exits_with_a_live_iterator(how):
+def test_the_interpreter_exits_with_a_live_iterator(how, safe):
     outcome = script(f"""
         import time
         import torch
@@ -312,7 +319,7 @@ def test_the_interpreter_exits_with_a_live_iterator(how):
             def __getitem__(self, i):
                 time.sleep(0.01)
                 return torch.zeros(1000)
-        loader = DataLoader(Rows(), batch_size=8, num_workers=4, persistent_workers=True)
+        loader = DataLoader(Rows(), batch_size=8, num_workers=2, persistent_workers=True, thread_safe={safe})
         iterator = iter(loader)
         next(iterator)
         {how}
@@ -328,7 +335,7 @@ def test_user_code_that_does_not_return_is_left_and_named():
             release.wait(60)
             return i
 
-    iterator = iter(DataLoader(Stubborn(), num_workers=1))
+    iterator = iter(Threads(Stubborn(), num_workers=1))
     while not any(name.startswith("forebay-worker") for name in ours()):
         pass
     time.sleep(0.2)
@@ -342,64 +349,37 @@ def test_user_code_that_does_not_return_is_left_and_named():
 
 class Stream(IterableDataset):
     def __iter__(self):
-        import os
-
         info = get_worker_info()
         return iter([(info.id, info.num_workers, os.getpid(), int(info.worker_method == "multiprocessing"))] * 4)
 
 
-def test_iterable_data_sets_run_in_processes():
-    import os
-
-    seen = [tuple(map(int, item)) for item in DataLoader(Stream(), batch_size=None, num_workers=2)]
+@pytest.mark.parametrize("safe", [False, True])
+def test_iterable_data_sets_run_in_processes(safe):
+    seen = [tuple(map(int, item)) for item in DataLoader(Stream(), batch_size=None, num_workers=2, thread_safe=safe)]
     assert [item[0] for item in seen] == [0, 1] * 4 and len({item[2] for item in seen} | {os.getpid()}) == 3
     assert all(item[3] for item in seen)
 
 
-class Unpicklable(IterableDataset):
-    def __init__(self):
-        self.lock = threading.Lock()
-
-    def __copy__(self):
-        return self
-
-    def __iter__(self):
-        info = get_worker_info()
-        return iter(range(info.id, 10, info.num_workers))
-
-
-def test_an_iterable_data_set_that_cannot_leave_the_process_runs_on_threads_with_a_warning():
-    with pytest.warns(RuntimeWarning, match="works on threads, not in processes, because .*lock"):
-        assert [int(i) for i in DataLoader(Unpicklable(), batch_size=None, num_workers=2)] == list(range(10))
-
-
 class Pid(Rows):
     def __getitem__(self, i):
-        import os
-
         return i, os.getpid(), get_worker_info().id
 
 
-def test_forkserver_puts_any_data_set_into_processes():
-    loader = DataLoader(Pid(), batch_size=4, shuffle=True, num_workers=2, multiprocessing_context="forkserver")
+@pytest.mark.parametrize("context", ["fork", "spawn", "forkserver", torch.multiprocessing.get_context("fork")], ids=str)
+def test_processes_come_from_the_context_that_is_given(context):
+    loader = DataLoader(Pid(), batch_size=4, shuffle=True, num_workers=2, multiprocessing_context=context)
     seen = list(loader)
     assert sorted(torch.cat([batch[0] for batch in seen]).tolist()) == list(range(40))
-    assert len({int(pid) for batch in seen for pid in batch[1]}) == 2
+    assert len({int(pid) for batch in seen for pid in batch[1]} | {os.getpid()}) == 3
     assert [int(batch[2][0]) for batch in seen] == [number % 2 for number in range(10)]
-
-
-@pytest.mark.parametrize("context", ["fork", "spawn", torch.multiprocessing.get_context("fork")])
-def test_other_contexts_are_refused_with_the_way_out(context):
-    with pytest.raises(ValueError, match="works with threads and needs no context.*forkserver"):
-        DataLoader(Rows(), num_workers=2, multiprocessing_context=context)
 
 
 def test_pin_memory_without_an_accelerator_warns_as_pytorch_does():
     if torch.accelerator.is_available():
-        assert all(batch.is_pinned() for batch in DataLoader(Rows(), num_workers=2, pin_memory=True))
+        assert all(batch.is_pinned() for batch in Threads(Rows(), num_workers=2, pin_memory=True))
         return
     with pytest.warns(UserWarning, match="no accelerator is found"):
-        assert len(list(DataLoader(Rows(), num_workers=2, pin_memory=True))) == 40
+        assert len(list(Threads(Rows(), num_workers=2, pin_memory=True))) == 40
 
 
 # Pipelines

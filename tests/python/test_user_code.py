@@ -124,7 +124,7 @@ def test_forgetting_to_return_is_told():
 
 
 def test_functions_run_on_threads_of_pythons_several_at_a_time():
-    names, barrier = set(), threading.Barrier(2, timeout=10)
+    names, barrier = set(), threading.Barrier(2, timeout=60)
 
     def meet(sample):
         names.add(threading.current_thread().name)

@@ -6,17 +6,13 @@
 
 #include <fmt/format.h>
 
-#include "format/open_store.h"
+#include "format/objects/open_store.h"
+#include "servers/variable.h"
 #include "store/conformance.h"
 #include "store/s3/s3_store.h"
 
 namespace forebay::conformance {
 namespace {
-
-std::string variable(const std::string& name) {
-  const char* value = std::getenv(name.c_str());
-  return value == nullptr ? "" : value;
-}
 
 /// Where a server is and how it is asked; empty where it is not running.
 StorageOptions server_options(const std::string& endpoint, const std::string& credentials) {

@@ -73,6 +73,14 @@ def test_cycles_between_files_are_found_behind_pragma_once(tree):
     assert "src/plan/a.h -> src/plan/b.h -> src/plan/c.h -> src/plan/a.h" in output
 
 
+def test_cycles_between_folders_of_a_module_are_found_but_for_tests(tree):
+    files = {"src/store/http/a.h": '#include "store/s3/b.h"\n', "src/store/s3/b.h": "", "src/store/http/d.h": ""}
+    code, output = tree({**files, "src/store/s3/c.cc": '#include "store/http/d.h"\n'})
+    assert code == 1
+    assert "store/http -> store/s3 -> store/http" in output
+    assert tree({**files, "src/store/s3/c.cc": "", "src/store/s3/c_test.cc": '#include "store/http/d.h"\n'})[0] == 0
+
+
 def test_cycles_between_folders_are_found(tree):
     code, output = tree({
         "src/store/a.h": '#include "plan/b.h"\n',

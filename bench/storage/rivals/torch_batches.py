@@ -1,5 +1,7 @@
 """A DataLoader over a data set of (number, bytes), the same for all rivals that need one."""
 
+import functools
+
 import torch
 
 
@@ -7,11 +9,16 @@ def identity(samples):
     return samples
 
 
+def dropin(job):
+    return getattr(job, "dropin", False)
+
+
 def loader_class(job):
-    if getattr(job, "dropin", False):
-        from forebay.torch import DataLoader
-        return DataLoader
-    return torch.utils.data.DataLoader
+    if not dropin(job):
+        return torch.utils.data.DataLoader
+    from forebay.torch import DataLoader
+
+    return functools.partial(DataLoader, thread_safe=job.workers > 0)
 
 
 def epochs(job, dataset):
@@ -24,5 +31,5 @@ def epochs(job, dataset):
 
 
 def settings(job):
-    kind = "Forebay's DataLoader" if getattr(job, "dropin", False) else "worker processes, persistent, prefetch_factor 2"
+    kind = "Forebay's DataLoader, thread_safe=True" if dropin(job) else "worker processes, persistent, prefetch_factor 2"
     return {"loader": kind, "workers": job.workers}

@@ -1,9 +1,10 @@
 """torch's DataLoader over a user's data set that reads with boto3: object by object, or a batch at once on threads.
 
-With `dropin` the one changed import of Forebay's own DataLoader; the data set is the same.
+With `dropin` Forebay's own DataLoader, told that the data set may be called from many threads at once.
 """
 
 import concurrent.futures
+import threading
 
 import boto3
 import torch
@@ -32,6 +33,26 @@ class Photographs(torch.utils.data.Dataset):
         return number, answer["Body"].read()
 
 
+class PhotographsOnThreads(Photographs):
+    """The same, each thread with a client of its own. boto3 makes clients one at a time."""
+
+    def __init__(self, job):
+        self.own, self.making = threading.local(), threading.Lock()
+        super().__init__(job)
+
+    @property
+    def client(self):
+        return getattr(self.own, "client", None)
+
+    @client.setter
+    def client(self, client):
+        self.own.client = client
+
+    def open(self, connections=10):
+        with self.making:
+            super().open(connections)
+
+
 class PhotographsByBatch(Photographs):
     pool = None
 
@@ -43,7 +64,7 @@ class PhotographsByBatch(Photographs):
 
 
 def epochs(job):
-    kind = PhotographsByBatch if job.within == "threads" else Photographs
+    kind = PhotographsByBatch if job.within == "threads" else PhotographsOnThreads if torch_batches.dropin(job) else Photographs
     return torch_batches.epochs(job, kind(job))
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pickle
 import traceback
-from typing import Any, NamedTuple
+from typing import Any, Callable, NamedTuple
 
+from .._user_exceptions import text_of, with_note
 from ..errors import InvalidArgument
 
 _OWN_FOLDER = __file__.rpartition("/")[0]
@@ -15,12 +16,17 @@ class ExceptionInWorker(Exception):
     """Stands for an exception whose own type cannot leave its process. Its text names that type."""
 
 
+class ExitInWorker(BaseException):
+    """The same for what is no `Exception`, as SystemExit is none: no error policy may take it for a bad sample."""
+
+
 class _Link(NamedTuple):
     pickled: tuple[bytes, bytes]  # the exception; its type, args and attributes
     text: str
     cause: int | None  # number in the chain
     context: int | None
     suppress_context: bool
+    ordinary: bool  # an `Exception`
 
 
 class Failure(NamedTuple):
@@ -42,9 +48,7 @@ class Failure(NamedTuple):
             error.__cause__ = None if link.cause is None else errors[link.cause]
             error.__context__ = None if link.context is None else errors[link.context]
             error.__suppress_context__ = link.suppress_context
-        if hasattr(errors[0], "add_note"):
-            errors[0].add_note(f"{where}:\n{self.traceback}")
-        return errors[0]
+        return with_note(errors[0], f"{where}:\n{self.traceback}")
 
 
 def not_sendable(value: Any, error: BaseException) -> InvalidArgument:
@@ -66,15 +70,17 @@ def _link(error: BaseException, chain: list[BaseException]) -> _Link:
     def number(other: BaseException | None) -> int | None:
         return next((i for i, one in enumerate(chain) if one is other), None)
 
-    pickled = _dumps(error), _dumps((type(error), error.args, error.__dict__))
-    text = "".join(traceback.format_exception_only(type(error), error)).strip()
-    return _Link(pickled, text, number(error.__cause__), number(error.__context__), error.__suppress_context__)
+    pickled = _dumps(lambda: error), _dumps(lambda: (type(error), error.args, error.__dict__))
+    ordinary = issubclass(type(error), Exception)
+    return _Link(
+        pickled, text_of(error), number(error.__cause__), number(error.__context__), error.__suppress_context__, ordinary
+    )
 
 
-def _dumps(value: Any) -> bytes:
+def _dumps(value: Callable[[], Any]) -> bytes:
     try:
-        return pickle.dumps(value)
-    except Exception:
+        return pickle.dumps(value())
+    except BaseException:
         return b""
 
 
@@ -82,11 +88,11 @@ def _restore(link: _Link) -> BaseException:
     for restore in (pickle.loads, _without_init):
         try:
             error = restore(link.pickled[restore is _without_init])
-        except Exception:
+        except BaseException:
             continue
-        if isinstance(error, BaseException):
+        if issubclass(type(error), BaseException):
             return error
-    return ExceptionInWorker(link.text)
+    return ExceptionInWorker(link.text) if link.ordinary else ExitInWorker(link.text)
 
 
 def _without_init(pickled: bytes) -> BaseException:
@@ -102,5 +108,8 @@ def _text(error: BaseException) -> str:
     shown = error.__traceback__
     while shown is not None and shown.tb_frame.f_code.co_filename.startswith(_OWN_FOLDER):
         shown = shown.tb_next  # begins with the user's own code
-    trace = traceback.TracebackException(type(error), error, shown)
-    return "".join(trace.format()).rstrip()
+    try:
+        trace = traceback.TracebackException(type(error), error, shown)
+        return "".join(trace.format()).rstrip()
+    except BaseException:  # the exception does not let itself be looked at
+        return "".join([*traceback.format_tb(shown), text_of(error)])

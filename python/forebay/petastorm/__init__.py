@@ -7,7 +7,8 @@
             step(group.price, group.label)
 
 What is different, and meant: the same seed gives the same order whatever the threads, every epoch has another one, every row comes once in
-every epoch, shards have equally many rows (to one), and `filters` act on rows. Times come as integers, as from `fb.parquet`.
+every epoch, shards have equally many rows (to one), and `filters` act on rows. Dates are datetime64, too, and columns that petastorm
+leaves out are there: structs as one field a member (`point.x` is the field `point_x`), and times of day (timedelta64).
 """
 
 from __future__ import annotations
@@ -54,12 +55,14 @@ def make_batch_reader(
     """A reader whose items are namedtuples of arrays, a row group each.
 
     A field of numbers is an array of its type, (rows,) or (rows, *shape); text is an array of `str`, bytes one of objects; lists are
-    (rows, length), or where lengths differ an array of arrays. Where values are null, integers become float64 with NaN, floats
-    have NaN, and the others are arrays of objects with None.
+    (rows, length), or where lengths differ an array of arrays. Dates and timestamps are datetime64 in the column's own unit (dates:
+    "D"), in UTC. Where values are null, integers become float64 with NaN, floats have NaN, dates and times NaT, and the others are
+    arrays of objects with None.
 
     Args:
         dataset_url_or_urls: a folder or a list of files: paths, `file://`, `s3://`, `http://` or `https://`.
-        schema_fields: regular expressions; a column is read whose whole name one of them matches.
+        schema_fields: regular expressions; a column is read whose whole name one of them matches (of a struct's member: `point.x` or
+            `point_x`).
         reader_pool_type: "thread", "process" or "dummy"; all three are the engine's threads here ("dummy": one).
         workers_count: threads that decode, at most; more than there are cores are not used.
         results_queue_size: has no effect: what is prefetched is bounded in bytes, by `memory`.
@@ -80,8 +83,10 @@ def make_batch_reader(
         cache_extra_settings: None or empty.
         hdfs_driver: has no effect: HDFS is not read.
         transform_spec: petastorm's TransformSpec, or the one of this module. Its function gets a pandas.DataFrame of a row group
-            and returns one; it runs on the thread that iterates.
-        filters: [(column, op, value), ...], all of which must hold, or a list of such lists, one of which must. For every row.
+            and returns one; it runs on the thread that iterates. Members of structs and lists of lists are then read only where
+            `schema_fields`, `selected_fields` or `edit_fields` names them.
+        filters: [(column, op, value), ...], all of which must hold, or a list of such lists, one of which must. For every row. A
+            member of a struct is called `point.x` here.
         storage_options: of the loader, or s3fs's `key`, `secret`, `token`, `anon`, `endpoint_url`.
         zmq_copy_buffers: has no effect: there is no ZeroMQ.
         filesystem: None, nothing else.

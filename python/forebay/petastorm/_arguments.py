@@ -94,12 +94,12 @@ def loader_options(pool: Any, workers: Any, seed: int | None, storage: dict[str,
     }
 
 
-def source(urls: Any, filters: Any) -> Callable[[Sequence[str] | None], Pipeline]:
-    """The data set, for these columns or (None) all."""
+def source(urls: Any, filters: Any) -> Pipeline:
+    """The data set with all its columns."""
     several = not isinstance(urls, (str, os.PathLike))
     paths = [_path(url) for url in urls] if several else _path(urls)
     conditions = None if filters is None else _conditions(filters)
-    return lambda columns: parquet(paths, columns=columns, filter=conditions, null=NULL_MASK)
+    return parquet(paths, filter=conditions, null=NULL_MASK)
 
 
 def _path(url: Any) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 import warnings
 from dataclasses import dataclass
-from typing import Any, Callable, Iterator, Sequence
+from typing import Any, Iterator
 
 import numpy as np
 
 from ..errors import InvalidArgument
 from ..loader import Loader
 from ..pipeline import Pipeline
-from ._values import Schema, SchemaField, array_of, finished, frame_of, in_rows, join, masks_of, numpy_type, take
+from ._values import Column, Schema, SchemaField, array_of, finished, frame_of, in_rows, join, masks_of, numpy_type, python_names, take
 
 _MOST_ROWS = 65_536  # of a batch; larger row groups are put together from several
 
@@ -45,20 +45,22 @@ class Reader:
     is_batched_reader = True
     ngram = None
 
-    def __init__(self, source: Callable[[Sequence[str] | None], Pipeline], schema_fields: Any, settings: Settings) -> None:
+    def __init__(self, source: Pipeline, schema_fields: Any, settings: Settings) -> None:
         self.num_epochs = settings.num_epochs
         self.last_row_consumed = False
         self.stopped = False
         self._settings = settings
-        # A look at the files' indexes: which columns there are and where row groups begin.
-        with Loader(source(None), **_of_one(settings.options)) as look:
+        # A look at the files' indexes: which columns there are and where row groups begin. What it opened is read from.
+        with Loader(source, **_of_one(settings.options)) as look:
             found, self._begins = look._core.source_fields(), np.array(look._core.row_groups(), dtype=np.int64)
-        self._fields, self._masks = _chosen(found, schema_fields)
+            opened = Pipeline(look._core.opened())
+        self._fields, self._columns = _chosen(found, schema_fields, settings.transform_spec)
         self.schema = _transformed(self._fields, settings.transform_spec)
         if settings.predicate is not None:
             _check_predicate(settings.predicate, self._fields)
-        names = [field.name for field in self._fields] + [mask for field in self._fields for mask in self._masks[field.name]]
-        self._pipeline = self._steps(source(None).select(*names))
+        columns = self._columns.values()
+        names = [column.source for column in columns] + [mask for column in columns for mask in column.masks]
+        self._pipeline = self._steps(opened.select(*names))
         self._open()
 
     def _open(self) -> None:
@@ -140,8 +142,9 @@ class Reader:
             columns = {name: take(values, order) for name, values in columns.items()}
         made = {}
         for field in self._fields:
-            rows, items = (columns.get(mask) for mask in masks_of(field.name))
-            made[field.name] = finished(columns[field.name], rows, items, field.numpy_dtype)
+            column = self._columns[field.name]
+            rows, items = (columns.get(mask) for mask in masks_of(column.source))
+            made[field.name] = finished(columns[column.source], rows, items, field.numpy_dtype, column.time)
         if self._settings.predicate is not None:
             wanted = sorted(self._settings.predicate.get_fields())
             keep = np.asarray(self._settings.predicate.do_include(frame_of({name: made[name] for name in wanted})), dtype=bool)
@@ -163,7 +166,10 @@ class Reader:
         if have != need:
             raise ValueError(f"transform_spec: the function gave the fields {sorted(have)}, and by edit_fields and removed_fields "
                              f"they are {sorted(need)}")
-        return {name: array_of(frame[name], field.shape, field.numpy_dtype) for name, field in self.schema.fields.items()}
+        edited = {name for name, *_ in spec.edit_fields}
+        times = {name: column.time for name, column in self._columns.items() if name not in edited}
+        return {name: array_of(frame[name], field.shape, field.numpy_dtype, times.get(name, ""))
+                for name, field in self.schema.fields.items()}
 
     # Ending
 
@@ -210,22 +216,39 @@ def _joined(pieces: list[tuple[np.ndarray, dict[str, Any]]]) -> tuple[np.ndarray
     return ids, {name: join([columns[name] for _, columns in pieces]) for name in pieces[0][1]}
 
 
-def _chosen(found: list[tuple[str, str, list[int]]], patterns: Any) -> tuple[list[SchemaField], dict[str, list[str]]]:
-    """The fields that match, and the masks that each has."""
-    names = {name for name, _, _ in found}
-    masks = {name: [mask for mask in masks_of(name) if mask in names] for name in names}
+def _chosen(found: list[tuple[str, str, list[int], str]], patterns: Any, spec: Any) -> tuple[list[SchemaField], dict[str, Column]]:
+    """The fields that match, and how each is read."""
+    sources = {source for source, *_ in found}
+    masks = {source: tuple(mask for mask in masks_of(source) if mask in sources) for source in sources}
     hidden = {mask for several in masks.values() for mask in several}
-    fields = [SchemaField(name, numpy_type(word), tuple(None if n < 0 else n for n in shape), None, bool(masks[name]))
-              for name, word, shape in found if name not in hidden]
-    if patterns is None:
-        return fields, masks
-    if isinstance(patterns, str) or not all(isinstance(one, str) for one in patterns):
+    names = python_names([source for source, *_ in found if source not in hidden])
+    columns = {names[source]: Column(source, masks[source], time) for source, _, _, time in found if source in names}
+    fields = [SchemaField(names[source], numpy_type(word, time), tuple(None if n < 0 else n for n in shape), None, bool(masks[source]))
+              for source, word, shape, time in found if source in names]
+    if patterns is not None and (isinstance(patterns, str) or not all(isinstance(one, str) for one in patterns)):
         raise InvalidArgument(f"make_batch_reader: schema_fields={patterns!r} cannot be honoured; give a list of regular expressions")
-    chosen = [field for field in fields if any(re.fullmatch(pattern, field.name) for pattern in patterns)]
+    if patterns is not None:
+        chosen = [field for field in fields if any(_matches(pattern, field.name, columns) for pattern in patterns)]
+    else:
+        unknown = _nested(sources) if spec is not None else set()
+        chosen = [field for field in fields if columns[field.name].source not in unknown or _is_named(field.name, spec)]
     if not chosen:
-        raise RuntimeError(f"No fields matching the criteria {list(patterns)!r} were found; there are "
+        raise RuntimeError(f"No fields matching the criteria {list(patterns or [])!r} were found; there are "
                            f"{', '.join(field.name for field in fields)}")
-    return chosen, masks
+    return chosen, {field.name: columns[field.name] for field in chosen}
+
+
+def _matches(pattern: str, name: str, columns: dict[str, Column]) -> bool:
+    return bool(re.fullmatch(pattern, name) or re.fullmatch(pattern, columns[name].source))
+
+
+def _nested(sources: set[str]) -> set[str]:
+    """What comes of structs and of lists of lists. petastorm leaves such columns out, so functions written for it do not know them."""
+    return {source for source in sources if "." in source or f"{source}.lengths" in sources}
+
+
+def _is_named(name: str, spec: Any) -> bool:
+    return name in (spec.selected_fields or ()) or any(name == edited for edited, *_ in spec.edit_fields)
 
 
 def _transformed(fields: list[SchemaField], spec: Any) -> Schema:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict, namedtuple
+import re
+from collections import Counter, OrderedDict, namedtuple
 from typing import Any, Mapping, NamedTuple, Sequence
 
 import numpy as np
@@ -16,6 +17,14 @@ class SchemaField(NamedTuple):
     shape: tuple[int | None, ...]
     codec: None = None
     nullable: bool = True
+
+
+class Column(NamedTuple):
+    """How a field is read: its name in the table, the masks that say where it is null, and the NumPy type of times."""
+
+    source: str
+    masks: tuple[str, ...] = ()
+    time: str = ""
 
 
 class Schema:
@@ -40,8 +49,15 @@ class Schema:
         return f"Schema({list(self.fields.values())})"
 
 
-def numpy_type(word: str) -> Any:
-    return {"text": np.str_, "bytes": np.bytes_}.get(word) or np.dtype(word).type
+def numpy_type(word: str, time: str) -> Any:
+    return {"text": np.str_, "bytes": np.bytes_}.get(word) or np.dtype(time or word).type
+
+
+def python_names(columns: Sequence[str]) -> dict[str, str]:
+    """Names that a namedtuple can have, by column: `point.x` is `point_x`, unless another column is called so."""
+    made = {column: re.sub(r"\W", "_", column) for column in columns}
+    several = {name for name, count in Counter(made.values()).items() if count > 1}
+    return {column: column if name in several else name for column, name in made.items()}
 
 
 def in_rows(values: Any) -> Any:
@@ -64,8 +80,10 @@ def masks_of(field: str) -> tuple[str, str]:
     return f"{field}_valid", f"{field}_items_valid"
 
 
-def finished(values: Any, rows: Any, items: Any, dtype: Any) -> np.ndarray:
+def finished(values: Any, rows: Any, items: Any, dtype: Any, time: str) -> np.ndarray:
     """The array that a user gets. `rows`, `items`: which are there; None where all are."""
+    if time:
+        values = values.view(time) if isinstance(values, np.ndarray) else [row.view(time) for row in values]
     if items is not None:
         values = _holes(values, items)
     if rows is not None and not np.all(rows):
@@ -88,13 +106,13 @@ def _holes(values: Any, items: Any) -> Any:
 
 
 def _nan(values: np.ndarray, there: np.ndarray) -> np.ndarray:
-    made = values.astype(values.dtype if values.dtype.kind == "f" else np.float64)
-    made[~there] = np.nan
+    made = values.astype(values.dtype if values.dtype.kind in "fmM" else np.float64)
+    made[~there] = "NaT" if made.dtype.kind in "mM" else np.nan
     return made
 
 
 def _with_nulls(values: Any, rows: np.ndarray) -> np.ndarray:
-    if isinstance(values, np.ndarray) and values.dtype.kind in "iuf":
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iufmM":
         return _nan(values, rows)
     return _objects([value if there else None for value, there in zip(values, rows)])
 
@@ -123,9 +141,12 @@ def frame_of(fields: Mapping[str, np.ndarray]) -> Any:
     return pandas.DataFrame({name: list(values) if values.ndim > 1 else values for name, values in fields.items()})
 
 
-def array_of(column: Any, shape: tuple[int | None, ...], dtype: Any) -> np.ndarray:
-    """A column of a DataFrame as what its field of the schema says."""
+def array_of(column: Any, shape: tuple[int | None, ...], dtype: Any, time: str) -> np.ndarray:
+    """A column of a DataFrame as what its field of the schema says; `time`: the type of one that was there before."""
     values = column.to_numpy()
+    if not shape and np.dtype(dtype).kind in "mM":
+        exact = time or ("datetime64[ns]" if values.dtype.kind == "O" else values.dtype)
+        return column.to_numpy(dtype=exact)  # of times in a zone: UTC
     if shape:
         stacked = np.stack([np.asarray(row) for row in values]) if len(values) else np.empty((0,) + tuple(n or 0 for n in shape))
         fixed = None not in shape

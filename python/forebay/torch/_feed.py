@@ -5,28 +5,26 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from typing import Any, Callable
+from typing import Any, Callable, Iterable
 
 from .._growth import Growth
 from .._pool import Slot, log
 from .._workers import function_name
-from ._workers import Ended, Recipe
+from ._workers import Recipe, ThreadWorker
 
 _PIECE_S = 0.001  # items that take less are fetched several at a time
 _LONG_WAIT_S = 30.0
 
 
 class Task:
-    """One batch on its way. `result`, `error` and `ended` are for the consumer, once `done`."""
+    """One batch on its way. `result` and `error` are for the consumer, once `done`."""
 
-    __slots__ = ("number", "worker", "epoch", "shared_seed", "index", "pieces", "next", "left", "values", "failed_at", "error",
-                 "result", "ended", "done", "dropped", "running")
+    __slots__ = ("number", "worker", "index", "pieces", "next", "left", "values", "failed_at", "error", "result", "done",
+                 "dropped", "running")
 
-    def __init__(self, number: int, worker: int, epoch: int, shared_seed: int | None, index: Any, by_item: bool) -> None:
+    def __init__(self, number: int, worker: int, index: Any, by_item: bool) -> None:
         self.number = number
         self.worker = worker
-        self.epoch = epoch
-        self.shared_seed = shared_seed
         self.index = list(index) if by_item else index
         self.pieces = len(self.index) if by_item else -1  # -1: fetched in one call
         self.next = 0
@@ -35,7 +33,7 @@ class Task:
         self.failed_at = self.left
         self.error: BaseException | None = None
         self.result: Any = None
-        self.ended = self.done = self.dropped = False
+        self.done = self.dropped = False
         self.running: dict[int, float] = {}  # first item of a piece → since when
 
     def fail(self, at: int, error: BaseException) -> None:
@@ -48,66 +46,62 @@ class Task:
 
 
 class Feed:
-    """What the threads of one iterator share with it.
+    """What the threads of one iterator share with it. Any thread takes any item, the oldest batch's first."""
 
-    Any thread takes any item, the oldest batch's first; with `own_batches`, thread w takes whole batches of worker w only.
-    """
-
-    def __init__(self, recipe: Recipe, growth: Growth, make_worker: Callable[[int], Any], own_batches: bool,
-                 pin: Callable[[Any], Any] | None) -> None:
+    def __init__(self, recipe: Recipe, growth: Growth, pin: Callable[[Any], Any] | None) -> None:
         self.closed = False
         self._recipe = recipe
         self._name = function_name(type(recipe.dataset))
-        self._lanes = recipe.num_workers if own_batches else 1
         self._growth = growth
-        self._make_worker = make_worker
         self._pin = pin
         self._lock = threading.Lock()
-        self._ready = [threading.Condition(self._lock) for _ in range(self._lanes)]
+        self._ready = threading.Condition(self._lock)
         self._arrived = threading.Condition(self._lock)
-        self._queues: list[deque[Task]] = [deque() for _ in range(self._lanes)]
+        self._queue: deque[Task] = deque()
         self._item_s = 1.0
 
     # The consumer
 
     def add(self, task: Task) -> None:
         with self._lock:
-            lane = task.worker % self._lanes
-            self._queues[lane].append(task)
-            self._ready[lane].notify(task.left)
+            self._queue.append(task)
+            self._ready.notify(task.left)
 
     def drop_all(self) -> None:
         """Forgets what nobody has begun; what is running ends unheard."""
         with self._lock:
-            for queue in self._queues:
-                for task in queue:
-                    task.dropped = True
-                queue.clear()
+            for task in self._queue:
+                task.dropped = True
+            self._queue.clear()
 
     def close(self) -> None:
         with self._lock:
             self.closed = True
-            for queue in self._queues:
-                queue.clear()
-            for condition in (*self._ready, self._arrived):
+            self._queue.clear()
+            for condition in (self._ready, self._arrived):
                 condition.notify_all()
 
-    def wait(self, task: Task, timeout_s: float) -> None:
-        """Until the task is done. RuntimeError after `timeout_s` (0: never), or if the iterator is closed meanwhile."""
+    def wait(self, oldest: Task, any_of: Iterable[Task], timeout_s: float) -> Task:
+        """The first of `any_of` that is done, or the oldest once it is. RuntimeError after `timeout_s` (0: never), or if the
+        iterator is closed meanwhile."""
         began_s, told = time.monotonic(), False
         with self._lock:
-            while not task.done:
+            while not oldest.done:
+                done = next((task for task in any_of if task.done), None)
+                if done is not None:
+                    return done
                 if self.closed:
                     raise RuntimeError("this DataLoader iterator was closed while it was waited for; make a new one")
                 waited_s = time.monotonic() - began_s
                 if timeout_s > 0 and waited_s >= timeout_s:
-                    raise RuntimeError(f"DataLoader timed out after {timeout_s} seconds: {self._awaited(task)}; "
+                    raise RuntimeError(f"DataLoader timed out after {timeout_s} seconds: {self._awaited(oldest)}; "
                                        "give a larger timeout=, or 0 to wait as long as it takes")
                 if not told and waited_s >= _LONG_WAIT_S:
                     told = True
-                    log.warning("waiting for %.0f s: %s", waited_s, self._awaited(task))
+                    log.warning("waiting for %.0f s: %s", waited_s, self._awaited(oldest))
                 next_s = timeout_s - waited_s if timeout_s > 0 else _LONG_WAIT_S
                 self._arrived.wait(next_s if told else min(next_s, max(0.01, _LONG_WAIT_S - waited_s)))
+        return oldest
 
     def _awaited(self, task: Task) -> str:
         running = sorted(task.running.items(), key=lambda one: one[1])[:1]
@@ -119,18 +113,16 @@ class Feed:
     # The threads
 
     def take(self, slot: Slot, timeout_s: float) -> Callable[[], None] | None:
-        lane = slot.index % self._lanes
-        queue = self._queues[lane]
         with self._lock:
-            if not queue and not self.closed:
-                self._ready[lane].wait(timeout_s)
-            if not queue or self.closed:
+            if not self._queue and not self.closed:
+                self._ready.wait(timeout_s)
+            if not self._queue or self.closed:
                 return None
-            task = queue[0]
+            task = self._queue[0]
             first, count = task.next, self._share(task)
             task.next += count
             if task.next >= task.pieces:
-                queue.popleft()
+                self._queue.popleft()
         slot.what = lambda: f"{self._name} has been working on {task.where(first)}"
         return lambda: self._run(slot, task, first, count)
 
@@ -148,8 +140,8 @@ class Feed:
         try:
             worker = slot.own.get("worker")
             if worker is None:
-                worker = slot.own["worker"] = self._make_worker(slot.index)
-            worker.begin(task)
+                worker = slot.own["worker"] = ThreadWorker(self._recipe, slot.index)
+            worker.begin(task.worker)
             if task.values is None:
                 task.result = worker.fetch(task.index)
             else:
@@ -158,8 +150,6 @@ class Feed:
                     if item > task.failed_at:
                         break
                     values[item] = dataset[index[item]]
-        except Ended:
-            task.ended = True
         except BaseException as error:  # SystemExit too: it is the training loop that should see it
             self._note(error, task, item)
             with self._lock:
@@ -175,7 +165,7 @@ class Feed:
 
     def _finish(self, task: Task) -> None:
         try:
-            if task.error is None and not task.ended:
+            if task.error is None:
                 if task.values is not None:
                     task.result = self._recipe.collate_fn(task.values)
                 if self._pin is not None:

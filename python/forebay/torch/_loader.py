@@ -4,71 +4,64 @@ from __future__ import annotations
 
 import atexit
 import functools
-import multiprocessing
-import warnings
-from typing import Any, Callable, Iterable, Iterator, Mapping
+from typing import Any, Callable, Generic, Iterable, Iterator, Mapping, TypeVar
 
 import torch
 import torch.utils.data
-from torch.utils.data import _DatasetKind
+from torch.utils.data import IterDataPipe, MapDataPipe, _DatasetKind
 
 from .._growth import Growth
 from .._pool import log
 from .._workers import function_name
-from ..errors import Error
 from ..pipeline import Pipeline
-from ._iterators import MainThreadIterator, WorkersIterator, close_all, make_processes
+from ._main_thread import MainThreadIterator
+from ._pipeline import OverPipeline
+from ._processes import ProcessesIterator
 from ._progress import Progress, checked
-from ._workers import Recipe, ThreadWorker
+from ._threads import ThreadsIterator, close_all
 
 __all__ = ["DataLoader"]
 
+T_co = TypeVar("T_co", covariant=True)
 
-class DataLoader(torch.utils.data.DataLoader):
-    """`torch.utils.data.DataLoader`, argument for argument, with threads in place of processes.
+
+class DataLoader(torch.utils.data.DataLoader[T_co], Generic[T_co]):
+    """`torch.utils.data.DataLoader`, argument for argument, whose position can be saved, and whose workers can be threads.
 
         from forebay.torch import DataLoader
 
-    Batches and their order equal PyTorch's for the same samplers and generators, which are drawn from at the same moments.
-    The items of a batch are fetched at once, and while the data set waits for something outside (object storage, a
-    database), the threads become more, up to 256, as long as that brings more items a second. Each thread works on its own
-    `copy.copy` of the data set. Batches are made on the worker threads, by `collate_fn` or PyTorch's default.
+    Batches and their order equal PyTorch's for the same samplers and generators, which are drawn from at the same moments, and
+    so do the random numbers in workers. With `num_workers` > 0 the workers are PyTorch's: processes, each with a copy of the
+    data set and seeded generators of its own.
+
+    With `thread_safe=True` they are threads of this process instead, for a data set that waits (for object storage, a
+    database): the items of a batch are fetched at once, and the threads become more, up to 256, as long as that brings more
+    items a second.
 
     Args:
         dataset: with `__getitem__` and `__len__`, or an `IterableDataset`; `__getitems__` is used where there is one. Or a
-            `forebay.Pipeline`: then batches are those of `forebay.Loader(pipeline, output="torch")`; see `PipelineLoader`.
-        batch_size, shuffle, sampler, batch_sampler, collate_fn, drop_last, generator: as in PyTorch.
-        num_workers: 0: the caller's thread does the work, as in PyTorch. Else the threads at first; an iterable data set gets
-            that many worker processes (threads where it cannot be pickled, with a warning).
-        pin_memory: done on the worker threads, where there is an accelerator.
-        timeout: seconds to wait for a batch; RuntimeError says what was awaited. 0: as long as it takes.
-        worker_init_fn: called on each thread before its first item, with the thread's number modulo `num_workers`.
-            `get_worker_info()` answers inside of it and of the data set, with the thread's copy as `dataset`; in the data set
-            its `id` is that of the worker to which PyTorch would have given the batch.
-        multiprocessing_context: "forkserver" puts the workers into processes, for data sets that compute while they hold
-            Python's lock. Other contexts are refused: a fork of a program with threads can hang.
-        prefetch_factor: batches ahead per worker; 2 by default.
-        persistent_workers: threads and processes stay between passes.
-        pin_memory_device: ignored with a warning, as in PyTorch.
-        in_order: batches come in order, also with False.
+            `forebay.Pipeline`: then batches are those of `forebay.Loader(pipeline, output="torch")`; see `OverPipeline`.
+        batch_size, shuffle, sampler, batch_sampler, num_workers, collate_fn, pin_memory, drop_last, timeout, worker_init_fn,
+            multiprocessing_context, generator, prefetch_factor, persistent_workers, pin_memory_device, in_order: as in PyTorch.
+        thread_safe: True says that `dataset[i]` and `collate_fn` may be called from many threads at once, on the one data set
+            that there is: no scratch buffer, no shared file position, no draw from `random`'s, NumPy's or PyTorch's global
+            generator. (`get_worker_info().rng` has generators of the thread's own.) False, the default, says nothing, and then the
+            workers are processes. An iterable data set always gets processes.
+        snapshot_every_n_steps: as in torchdata's StatefulDataLoader: how often a worker process sends the state of a data set that has
+            `state_dict`; 0 or None: never. `state_dict()` is exact in any case: what came since is read again on resume.
 
-    What differs:
-        - An exception of the data set arrives in its batch's place as it was raised, with its own traceback and a note on
-          where it happened, not as a copy of its text; the next batch can be asked for afterwards.
-        - Threads share Python's, NumPy's and PyTorch's global random state, which no worker seeds: what user code draws from
-          it depends on timing. `get_worker_info().rng` has generators of this thread's own, seeded as PyTorch seeds workers.
-          Worker processes are seeded as PyTorch's are.
-        - Several items of a data set are fetched at a time, so it must not depend on being called one by one.
+    With `thread_safe=True`, in addition:
+        - An exception of the data set arrives as it was raised, with its own traceback and a note on where it happened, not as a
+          copy of its text.
+        - `pin_memory` is done on the worker threads; batches are not in shared memory.
+        - `get_worker_info().id` is that of the worker to which PyTorch would have given the batch.
+        - `worker_init_fn` and `multiprocessing_context` are refused: they are about processes.
 
-    Errors: those of PyTorch's constructor, with its sentences; ValueError for a refused `multiprocessing_context`.
+    Errors: those of PyTorch's constructor, with its sentences; ValueError for what `thread_safe=True` excludes.
     """
 
     def __new__(cls, dataset: Any = None, *args: Any, **kwargs: Any) -> DataLoader:
-        if cls is DataLoader and isinstance(dataset, Pipeline):
-            from ._pipeline import PipelineLoader
-
-            return object.__new__(PipelineLoader)
-        return object.__new__(cls)
+        return object.__new__(_PipelineLoader if cls is DataLoader and isinstance(dataset, Pipeline) else cls)
 
     def __init__(
         self,
@@ -90,81 +83,104 @@ class DataLoader(torch.utils.data.DataLoader):
         persistent_workers: bool = False,
         pin_memory_device: str = "",
         in_order: bool = True,
+        thread_safe: bool = False,
+        snapshot_every_n_steps: int | None = 1,
     ) -> None:
         if isinstance(dataset, Pipeline):
             raise TypeError(f"{type(self).__name__} is a subclass of forebay.torch.DataLoader, which takes data sets; for a "
                             "pipeline use forebay.torch.DataLoader itself, or forebay.Loader")
-        if multiprocessing_context is not None and num_workers > 0:
-            _check_context(multiprocessing_context)
+        self.thread_safe = thread_safe
+        self.snapshot_every_n_steps = snapshot_every_n_steps
         super().__init__(
             dataset, batch_size, shuffle, sampler, batch_sampler, num_workers, collate_fn, pin_memory, drop_last, timeout,
             worker_init_fn, multiprocessing_context, generator, prefetch_factor=prefetch_factor,
             persistent_workers=persistent_workers, pin_memory_device=pin_memory_device, in_order=in_order,
         )  # fmt: skip
-        processes = multiprocessing_context is not None or self._dataset_kind == _DatasetKind.Iterable
-        self._worker_kind = "processes" if processes else "threads"
-        self._growth = Growth(max(1, num_workers))  # of the latest pass: the next one begins with it
+        if thread_safe:
+            _check_threads(worker_init_fn, multiprocessing_context)
+        self._growth = Growth(max(1, num_workers))  # of the latest pass on threads: the next one begins with it
         self._hint = functools.partial(_hint, function_name(type(dataset)))
         self._progress: Progress | None = None
-        self._resume: dict[str, Any] | None = None
+        self._saved: dict[str, Any] | None = None
+        self._begun: Any = None  # an iterator that state_dict() has made
 
     def __iter__(self) -> Iterator[Any]:
-        state, self._resume = self._resume, None
-        self._progress = Progress(self, state)
-        with self._progress.replaying():
+        if self._begun is not None:
+            begun, self._begun = self._begun, None
+            return begun
+        saved, self._saved = self._saved, None
+        return self._begin(saved)
+
+    def _begin(self, saved: Mapping[str, Any] | None) -> Any:
+        before, self._progress = self._progress, Progress(self, saved)
+        try:
+            self._progress.prepare(self)
             return super().__iter__()
+        except BaseException:
+            self._progress.order.settle()
+            self._progress = before
+            raise
 
     def _get_iterator(self) -> Any:
-        return MainThreadIterator(self) if self.num_workers == 0 else WorkersIterator(self)
+        if self.num_workers == 0:
+            return MainThreadIterator(self)
+        return ThreadsIterator(self) if self._uses_threads else ProcessesIterator(self)
+
+    @property
+    def _uses_threads(self) -> bool:
+        special = self._dataset_kind == _DatasetKind.Iterable or isinstance(self.dataset, (IterDataPipe, MapDataPipe))
+        return self.thread_safe and not special
 
     def check_worker_number_rationality(self) -> None:
-        """Threads may be more than cores: PyTorch's warning is about processes."""
+        """PyTorch's warning about more processes than cores; threads may be more."""
+        if not self.thread_safe:
+            super().check_worker_number_rationality()
 
     def state_dict(self) -> dict[str, Any]:
-        """Where the latest pass stands, as a small plain dict; valid between any two batches.
+        """Where the latest pass stands; valid between any two batches, also after the last one, and before the first.
 
-        Position in batches, and the states of the generators at the beginning of the epoch. After the last batch it is the
-        state of the next epoch's beginning; what comes of later epochs without `generator=` follows from PyTorch's default
-        generator, whose state is the program's to save (`torch.get_rng_state()`). A sampler, or with `num_workers=0` an
-        iterable data set, that has `state_dict` and `load_state_dict` saves its own position.
+        Position in batches, and the states of the generators at the beginning of the epoch. A data set, an iterator that an
+        iterable data set returns, a sampler or a sampler's iterator that has `state_dict` and `load_state_dict` is asked for
+        its own; those of data sets come from the workers. The rest is plain, and small. Before the first `iter()` it begins the
+        pass, which that `iter()` then returns. Behind the last batch, but before StopIteration, nothing is left of the epoch;
+        after it the state is that of the next epoch's beginning.
+
+        Not in it: random numbers that a data set with `__getitem__` draws. PyTorch's default generator is the program's to save;
+        while the order is found again, a copy of its state at that time is used.
         """
-        if self._resume is not None:
-            return dict(self._resume)
-        return (self._progress or Progress(self, None)).state(self)
+        if self._saved is not None:
+            return dict(self._saved)
+        if self._progress is None:
+            self._begun = self._begin(None)
+        assert self._progress is not None
+        return self._progress.state(self)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Makes the next pass go on where `state_dict()` was called.
 
         The sampler is gone through again without loading anything, and must give the same indices. An iterable data set without
-        a state of its own is read again up to there. StateMismatch is raised here, or by the next `iter()`, where the state
-        belongs to other data, another sampler or another batch size.
+        a state of its own is read again up to there, by the worker that had read it, and must give the same items. StateMismatch is
+        raised here, by the next `iter()`, or in place of its first batch, where the state belongs to other data, another
+        sampler, another batch size, or for data sets that are shared among workers another number of them.
         """
-        self._resume = checked(state, self)
-
-    def _make_workers(self, recipe: Recipe) -> tuple[Any, Callable[[int], Any]]:
-        """A pool of processes or None, and what makes a thread's worker."""
-        if self._worker_kind == "processes":
-            self._growth = Growth(self.num_workers, self.num_workers)  # a thread per process
-            try:
-                return make_processes(recipe, f"DataLoader({function_name(type(self.dataset))})")
-            except Error as error:
-                if self.multiprocessing_context is not None:
-                    raise
-                warnings.warn(f"the iterable data set works on threads, not in processes, because {error}", RuntimeWarning,
-                              stacklevel=4)
-        elif recipe.kind == _DatasetKind.Iterable:
-            self._growth = Growth(self.num_workers, self.num_workers)
-        return None, functools.partial(ThreadWorker, recipe)
+        saved = checked(state, self)
+        self._saved, self._begun, self._iterator = saved, None, None
+        if saved is None:
+            self._progress = None
 
 
-def _check_context(context: Any) -> None:
-    name = context if isinstance(context, str) else getattr(context, "_name", None)
-    if isinstance(context, multiprocessing.context.BaseContext) and name is None:
-        name = context.get_start_method()
-    if name in ("fork", "spawn"):
-        raise ValueError(
-            f"multiprocessing_context={name!r}: forebay.torch.DataLoader works with threads and needs no context; for a data set "
-            "that computes while it holds Python's lock give multiprocessing_context='forkserver'")
+class _PipelineLoader(OverPipeline, DataLoader):
+    """`DataLoader(pipeline)`."""
+
+
+def _check_threads(init_fn: Any, context: Any) -> None:
+    for name, given, instead in (
+        ("worker_init_fn", init_fn, "prepare the data set in its constructor, or where it first needs something"),
+        ("multiprocessing_context", context, "leave it out"),
+    ):
+        if given is not None:
+            raise ValueError(f"DataLoader: {name}= is about worker processes, and with thread_safe=True there are none; {instead}, or "
+                             "leave thread_safe= out")
 
 
 _hinted: set[str] = set()
@@ -173,8 +189,8 @@ _hinted: set[str] = set()
 def _hint(name: str) -> None:
     if name not in _hinted:
         _hinted.add(name)
-        log.warning("%s: computes while it holds Python's lock, so threads take turns and other cores idle; "
-                    "multiprocessing_context='forkserver' puts the workers of a DataLoader into processes", name)
+        log.warning("%s: computes while it holds Python's lock, so threads take turns and other cores idle; without "
+                    "thread_safe=True the workers of a DataLoader are processes", name)
 
 
 atexit.register(close_all)

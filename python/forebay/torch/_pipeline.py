@@ -12,7 +12,6 @@ from torch.utils.data._utils.pin_memory import pin_memory as pin
 from ..errors import InvalidArgument
 from ..loader import Loader
 from ..pipeline import Pipeline
-from ._loader import DataLoader
 
 # What a pipeline has its own way of saying.
 _INSTEAD = {
@@ -26,8 +25,10 @@ _INSTEAD = {
 }
 
 
-class PipelineLoader(DataLoader):
-    """What `forebay.Loader(pipeline, output="torch")` gives, with the constructor of PyTorch's DataLoader.
+class OverPipeline:
+    """What a `DataLoader` does over a pipeline, in place of what it does over a data set.
+
+    It gives what `forebay.Loader(pipeline, output="torch")` gives, with the constructor of PyTorch's DataLoader.
 
     Args:
         dataset: the pipeline. One that ends in `.batch(n)` keeps that, and `batch_size` is left out.
@@ -37,7 +38,7 @@ class PipelineLoader(DataLoader):
         drop_last: leaves an incomplete last batch out; else it is dealt out over the ranks.
         generator: its `initial_seed()` is the seed, which must be the same on all ranks; 0 without one.
         pin_memory: copies the fields into pinned memory where there is an accelerator; a batch is then a dict of tensors.
-        persistent_workers, in_order: always so. pin_memory_device: as in PyTorch.
+        persistent_workers, in_order, thread_safe: always so. pin_memory_device: as in PyTorch.
 
     All other arguments are refused with a sentence that says what to use instead. `close()` ends the engine, and so does the
     last reference to the loader.
@@ -47,7 +48,7 @@ class PipelineLoader(DataLoader):
 
     def __init__(self, dataset: Pipeline, batch_size: int | None = 1, shuffle: bool | None = None, *args: Any,
                  **kwargs: Any) -> None:
-        given = inspect.signature(DataLoader.__init__).bind(self, dataset, batch_size, shuffle, *args, **kwargs)
+        given = inspect.signature(super().__init__).bind(dataset, batch_size, shuffle, *args, **kwargs)
         given.apply_defaults()
         options = given.arguments
         for name, instead in _INSTEAD.items():
@@ -57,6 +58,7 @@ class PipelineLoader(DataLoader):
         generator, workers = options["generator"], options["num_workers"]
         self._loader = Loader(pipeline, seed=generator.initial_seed() % 2**64 if generator is not None else 0,
                               threads=workers or "auto", output="torch")
+        self.thread_safe = True
         torch.utils.data.DataLoader.__init__(
             self, dataset, batch_size, sampler=_EngineOrder(self._loader), num_workers=workers,
             pin_memory=options["pin_memory"], drop_last=options["drop_last"] and batch_size is not None, generator=generator,

@@ -71,6 +71,9 @@ class FakeTableFile final : public TableFile {
   int64_t groups() const override { return static_cast<int64_t>(index_["groups"].size()); }
   int64_t rows(int64_t group) const override { return index_["groups"][at(group)]["rows"]; }
   uint64_t index_bytes() const override { return 1000; }
+  Result<std::shared_ptr<const TableFile>> with_nulls(const NullPolicy& nulls) const override {
+    return std::shared_ptr<const TableFile>(std::make_shared<FakeTableFile>(index_, nulls, counts_));
+  }
   std::optional<TimeType> time_type(size_t field) const override {
     const int64_t ticks = index_["columns"][places_[field].first]["ticks"];
     return ticks == 0 || places_[field].second ? std::nullopt : std::optional(TimeType{ticks, true});
@@ -286,7 +289,6 @@ class FakeCodecs final : public TableCodecs {
     return std::shared_ptr<const TableFile>(std::make_shared<FakeTableFile>(std::move(index), nulls, &counts));
   }
   std::string version() const override { return "fake 1"; }
-  void keep_idle(uint64_t) const override {}
   uint64_t idle_bytes() const override { return 0; }
 
   mutable FakeCounts counts;

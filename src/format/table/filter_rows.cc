@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
+#include <mutex>
 
 #include <fmt/format.h>
 
@@ -110,6 +112,12 @@ class FilterPass {
   const TableFile& file_of(size_t unit) const { return *masked_[data_.units[unit].part]; }
   UnitCost cost(size_t unit) const { return file_of(unit).cost(data_.units[unit].group, fields(unit)); }
 
+  static std::map<int64_t, Status> bad_rows(const Columns& columns) {
+    std::map<int64_t, Status> bad = columns.bad_rows ? *columns.bad_rows : std::map<int64_t, Status>();
+    std::erase_if(bad, [&](const auto& each) { return each.first < 0 || each.first >= columns.rows; });
+    return bad;
+  }
+
   /// One byte a row.
   std::vector<uint8_t> match(size_t unit, const Columns& columns, std::span<const size_t> fields) const {
     const auto rows = static_cast<size_t>(columns.rows);
@@ -119,11 +127,7 @@ class FilterPass {
       for (const RowCondition& condition : all) apply(condition, unit, columns, fields, every);
       for (size_t i = 0; i < rows; ++i) any[i] |= every[i];
     }
-    if (columns.bad_rows) {
-      for (const auto& [row, status] : *columns.bad_rows) {
-        if (row >= 0 && row < columns.rows) any[static_cast<size_t>(row)] = 1;
-      }
-    }
+    for (const auto& [row, status] : bad_rows(columns)) any[static_cast<size_t>(row)] = 1;
     return any;
   }
 
@@ -167,10 +171,18 @@ class FilterPass {
   RowFilter filter_;
 };
 
+/// What the jobs found, and what they could not decide.
+struct Findings {
+  explicit Findings(int64_t rows) : kept(rows) {}
+  KeptBits kept;
+  std::mutex mutex;
+  UndecidedRows undecided;
+};
+
 class FilterJob final : public ReadingJob {
  public:
-  FilterJob(const TableData& data, const FilterPass& pass, size_t unit, KeptBits& kept)
-      : data_(data), pass_(pass), unit_(unit), kept_(kept), fields_(pass.fields(unit)) {
+  FilterJob(const TableData& data, const FilterPass& pass, size_t unit, Findings& found)
+      : data_(data), pass_(pass), unit_(unit), found_(found), fields_(pass.fields(unit)) {
     const TablePart& part = data.parts[data.units[unit].part];
     if (data.store)
       reads_ = joined_reads(part.key, part.size, pass.file_of(unit).ranges(data.units[unit].group, fields_));
@@ -187,19 +199,29 @@ class FilterJob final : public ReadingJob {
     if (columns->rows != data_.rows(unit_) || columns->values.size() != fields_.size())
       return told(corrupt(fmt::format("holds {} rows where the file's index says {}; restore the file", columns->rows,
                                       data_.rows(unit_))));
-    kept_.keep_some(data_.begins[unit_], pass_.match(unit_, *columns, fields_));
+    const int64_t begin = data_.begins[unit_];
+    found_.kept.keep_some(begin, pass_.match(unit_, *columns, fields_));
+    if (!columns->bad_rows) return JobWish();
+    const std::lock_guard lock(found_.mutex);
+    for (const auto& [row, status] : pass_.bad_rows(*columns)) found_.undecided.rows.emplace(begin + row, status);
     return JobWish();
   }
 
  private:
-  Status told(Status status) const {
-    return std::move(status).with_key(data_.unit_name(unit_)).with_operator("filter");
+  /// Rows that damage keeps from being decided are in the data set, as bad ones: what becomes of them is for the loader to say.
+  Result<JobWish> told(const Status& status) const {
+    Status named = Status(status).with_key(data_.unit_name(unit_)).with_operator("filter");
+    if (!is_data_error(status.code())) return named;
+    found_.kept.keep_all(data_.begins[unit_], data_.begins[unit_ + 1]);
+    const std::lock_guard lock(found_.mutex);
+    found_.undecided.units.emplace(unit_, std::move(named));
+    return JobWish();
   }
 
   const TableData& data_;
   const FilterPass& pass_;
   const size_t unit_;
-  KeptBits& kept_;
+  Findings& found_;
   const std::vector<size_t> fields_;
   std::vector<ReadRequest> reads_;
 };
@@ -216,21 +238,20 @@ class NoStore final : public Store {
 
 }  // namespace
 
-Result<std::vector<uint64_t>> filter_rows(const TableData& data,
-                                          std::span<const std::shared_ptr<const TableFile>> masked, RowFilter filter,
-                                          std::stop_token stop) {
+Result<FilteredRows> filter_rows(const TableData& data, std::span<const std::shared_ptr<const TableFile>> masked,
+                                 RowFilter filter, std::stop_token stop) {
   if (data.begins.back() > kMostRows) {
     return out_of_budget(fmt::format("filter: {} rows are more than a filter keeps account of", data.begins.back()),
                          static_cast<uint64_t>(data.begins.back()) / 8);
   }
   FilterPass pass(data, masked, std::move(filter));
   FOREBAY_RETURN_IF_ERROR(pass.prepare_conditions());
-  KeptBits kept(data.begins.back());
+  Findings found(data.begins.back());
   std::vector<size_t> open;
   std::vector<uint64_t> bytes;
   for (size_t unit = 0; unit < data.units.size(); ++unit) {
     const Matches matches = pass.decide(unit);
-    if (matches == Matches::kAll) kept.keep_all(data.begins[unit], data.begins[unit + 1]);
+    if (matches == Matches::kAll) found.kept.keep_all(data.begins[unit], data.begins[unit + 1]);
     if (matches != Matches::kSome) continue;
     const UnitCost cost = pass.cost(unit);
     const auto rows = static_cast<uint64_t>(data.rows(unit));
@@ -247,8 +268,8 @@ Result<std::vector<uint64_t>> filter_rows(const TableData& data,
   const ReadingJobsOptions jobs{64, kPassBytes, [&](size_t job) { return bytes[job]; }};
   FOREBAY_RETURN_IF_ERROR(run_reading_jobs(
       data.store ? *data.store : none, open.size(),
-      [&](size_t job) { return std::make_unique<FilterJob>(data, pass, open[job], kept); }, jobs, std::move(stop)));
-  return std::move(kept).take();
+      [&](size_t job) { return std::make_unique<FilterJob>(data, pass, open[job], found); }, jobs, std::move(stop)));
+  return FilteredRows{std::move(found.kept).take(), std::move(found.undecided)};
 }
 
 }  // namespace forebay

@@ -131,7 +131,9 @@ Result<std::shared_ptr<TableData>> build(std::shared_ptr<TableData> data, const 
     data->partition_nulls.push_back(std::move(instead));
   }
   if (!selection.filter.empty()) {
-    FOREBAY_ASSIGN(data->kept, filter_rows(*data, masked, selection.filter, std::move(stop)));
+    FOREBAY_ASSIGN(FilteredRows rows, filter_rows(*data, masked, selection.filter, std::move(stop)));
+    data->kept = std::move(rows.kept);
+    data->undecided = std::move(rows.undecided);
   }
   FOREBAY_RETURN_IF_ERROR(check_partition_nulls(*data));
   return data;

@@ -9,7 +9,7 @@
 
 #include "base/table_codec.h"
 #include "base/unit_source.h"
-#include "format/open_store.h"
+#include "format/objects/open_store.h"
 #include "format/table/row_filter.h"
 #include "format/table/table_files.h"
 

@@ -209,9 +209,42 @@ TEST(OpenTable, a_damaged_row_group_is_told_with_its_place) {
   const auto rows = rows_of(*must(at.open("x.parquet")));
   ASSERT_EQ(rows.size(), 3u);
   EXPECT_EQ(rows[2], "Corrupt: memory:x.parquet, row group 1: column 'a' is damaged");
-  const RowFilter filter = {{{"a", CompareOp::kEqual, {int64_t{2}}}}};
-  expect_error(at.open("x.parquet", {.columns = {}, .filter = filter}).status(), Code::kCorrupt,
-               {"memory:x.parquet, row group 1", "filter"});
+}
+
+TEST(OpenTable, what_damage_keeps_a_filter_from_deciding_is_kept_and_bad) {
+  Opening at;
+  FakeTable file = table(0, {2, 2});
+  file.columns.erase(file.columns.begin() + 1, file.columns.end());
+  for (auto& group : file.groups)
+    for (auto& row : group) row.resize(1);
+  std::string bytes = file.to_bytes();
+  bytes.replace(18 + 12, 6, "BROKEN");  // the end of the second group's only chunk
+  at.store->put("x.parquet", std::string_view(bytes));
+  const RowFilter filter = {{{"a", CompareOp::kGreaterEqual, {int64_t{1}}}, {"a", CompareOp::kNotEqual, {int64_t{3}}}}};
+  const auto source = must(at.open("x.parquet", {.columns = {}, .filter = filter}));
+  EXPECT_EQ(kept_of(*source), (std::vector<int64_t>{1, 2, 3}));
+  const auto rows = rows_of(*source);
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_NE(rows[2].find("filter"), std::string::npos) << rows[2];
+  EXPECT_NE(rows[2].find("memory:x.parquet, row group 1"), std::string::npos) << rows[2];
+
+  // Where files have versions a cache keeps row groups, but not what only this filter finds bad.
+  const ScratchFolder folder;
+  folder.write("x.parquet", bytes);
+  TableRequest request;
+  request.selection.filter = filter;
+  const auto versioned = must(open_table({local_store(folder.path()), "x.parquet", ""}, request, at.codecs, {}));
+  EXPECT_TRUE(versioned->unit_identity(0));
+  EXPECT_FALSE(versioned->unit_identity(1));
+}
+
+TEST(OpenTable, a_filter_opens_no_index_again) {
+  Opening at;
+  at.put("d/a.parquet", table(0, {2, 2}));
+  at.put("d/b.parquet", table(4, {2}));
+  const RowFilter filter = {{{"a", CompareOp::kGreater, {int64_t{1}}}}};
+  must(at.open("d", {.columns = {}, .filter = filter}));
+  EXPECT_EQ(at.codecs.counts.opened, 2);
 }
 
 TEST(OpenTable, chunks_near_each_other_are_read_together) {

@@ -8,7 +8,7 @@ namespace forebay {
 
 namespace {
 
-constexpr int64_t kMostRows = int64_t{1} << 56;  // their sum cannot overflow before it is noticed
+constexpr int64_t kMostRowsOfAPart = int64_t{1} << 56;  // their sum cannot overflow before it is noticed
 constexpr int64_t kMostGroups = int64_t{1} << 26;
 
 std::string value_text(const NullPolicy::Value& value) {
@@ -44,7 +44,7 @@ Status TableData::find_units() {
     }
     for (int64_t group = 0; group < groups; ++group) {
       const int64_t count = file.rows(group);
-      if (count < 0 || count > kMostRows || begins.back() > kMostRows) {
+      if (count < 0 || count > kMostRowsOfAPart || begins.back() > kMostRowsOfAPart) {
         return corrupt(fmt::format("{} {} claims {} rows; restore the file, or leave it out", group_word, group, count))
             .with_key(part_name(part));
       }

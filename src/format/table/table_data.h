@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -38,6 +39,12 @@ struct PartitionNull {
   std::string text;
 };
 
+/// Rows of which a filter knows nothing, because what it looks at is damaged: they are bad.
+struct UndecidedRows {
+  std::map<size_t, Status> units;  ///< all rows of these
+  std::map<int64_t, Status> rows;  ///< by id
+};
+
 /// A table whose indices have been read: files, and the units of their rows. Immutable once made; shared by the sources that give
 /// different fields of it.
 struct TableData {
@@ -53,6 +60,7 @@ struct TableData {
   std::vector<int64_t> begins;                ///< of the units' ids; one more than units
   std::vector<int64_t> part_begins;           ///< id of each part's first row
   std::optional<std::vector<uint64_t>> kept;  ///< UnitSource::kept_rows()
+  UndecidedRows undecided;                    ///< of the filter
   std::string decoded_by;                     ///< codec and way of treating nulls
   Hash128 version;
 

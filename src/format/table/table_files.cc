@@ -5,17 +5,17 @@
 
 #include <fmt/format.h>
 
-#include "format/braces.h"
-#include "format/glob.h"
-#include "format/stat_all.h"
-#include "format/walk.h"
+#include "format/objects/braces.h"
+#include "format/objects/glob.h"
+#include "format/objects/stat_all.h"
+#include "format/objects/walk.h"
 #include "store/http/http_url.h"
 
 namespace forebay {
 
 namespace {
 
-using Found = std::map<std::string, TableFileEntry>;
+using FoundFiles = std::map<std::string, TableFileEntry>;
 
 TableFileEntry entry_of(const ObjectInfo& info, std::string key) { return {std::move(key), info.size, info.version}; }
 
@@ -48,7 +48,7 @@ Status is_delta_table(Store& store, const std::string& folder, const TablePlace&
 
 /// Everything below `folder`.
 Status search_folder(Store& store, const std::string& folder, const TablePlace& place, std::stop_token stop,
-                     Found& found) {
+                     FoundFiles& found) {
   bool delta = false;
   const Status walked = walk(store, folder, std::move(stop), [&](const std::string& in, ListPage& page) {
     for (ObjectInfo& object : page.objects) {
@@ -64,7 +64,7 @@ Status search_folder(Store& store, const std::string& folder, const TablePlace& 
   return walked.code() == Code::kNotFound ? Status() : walked;
 }
 
-Status search_pattern(Store& store, const std::string& pattern, std::stop_token stop, Found& found) {
+Status search_pattern(Store& store, const std::string& pattern, std::stop_token stop, FoundFiles& found) {
   const Glob glob(pattern);
   const std::string& base = glob.base();
   const bool takes_aside = is_aside(last_name(pattern));
@@ -89,7 +89,7 @@ Status nothing_there(Store& store, const std::string& name, const std::string& s
 
 /// A name in which nothing is special: a file, or else a folder.
 Status look_up(Store& store, const std::string& name, const TablePlace& place, std::stop_token stop, std::string& base,
-               Found& found) {
+               FoundFiles& found) {
   const bool folder_said = name.empty() || name.ends_with('/');
   if (!folder_said) {
     const Result<ObjectInfo> info = stat_wait(store, name, stop);
@@ -117,7 +117,7 @@ Status look_up(Store& store, const std::string& name, const TablePlace& place, s
 Result<TableFiles> find_pattern(StoreAndPath at, const TablePlace& place, std::stop_token stop) {
   FOREBAY_ASSIGN(const std::vector<std::string> alternatives, expand_braces(at.path));
   TableFiles result{at.store, "", {}};
-  Found found;
+  FoundFiles found;
   for (const std::string& alternative : alternatives) {
     if (Glob::has_wildcards(alternative)) {
       FOREBAY_RETURN_IF_ERROR(search_pattern(*at.store, alternative, stop, found));
@@ -141,7 +141,7 @@ std::string common_folders(std::string_view a, std::string_view b) {
 }
 
 Result<TableFiles> find_list(StoreAndPath at, const std::vector<std::string>& names) {
-  Found found;
+  FoundFiles found;
   for (const std::string& name : names) {
     FOREBAY_ASSIGN(UrlPlace file, parse_url(name));
     if (file.store != at.name) {

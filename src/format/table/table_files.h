@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "format/open_store.h"
+#include "format/objects/open_store.h"
 
 namespace forebay {
 

@@ -92,20 +92,23 @@ class IndexJob final : public ReadingJob {
     std::vector<TableFile::Piece> pieces;
     for (size_t i = 0; i < buffers.size(); ++i) pieces.push_back({more_[i].range->offset, std::move(buffers[i])});
     const auto index = std::make_shared<const StoredIndex>(tail_, pieces, *entry_.size);
+    auto open = run_.options.codec->open(tail_, *entry_.size, run_.shelf.nulls, pieces);
+    if (!open.ok()) return refuse(open.status());
     OpenedTable& opened = run_.opened[file_];
-    FOREBAY_RETURN_IF_ERROR(put_away(index, pieces, run_.shelf, {}, opened.file));
     const std::vector<std::string>& filtered = run_.options.filter_columns;
-    if (!filtered.empty() && opened.file)
-      FOREBAY_RETURN_IF_ERROR(put_away(index, pieces, run_.masked_shelf, filtered, opened.masked));
+    const bool masked = run_.shelf.nulls.kind == NullPolicy::Kind::kMask;  // as the filter wants it
+    opened.file = put_on_shelf(run_.shelf.tables, index, *open, masked ? filtered : std::vector<std::string>());
+    if (filtered.empty()) return JobWish();
+    if (masked) {
+      opened.masked = opened.file;
+      return JobWish();
+    }
+    auto again = (*open)->with_nulls(run_.masked_shelf.nulls);
+    if (again.ok() && *again == nullptr)
+      again = run_.options.codec->open(tail_, *entry_.size, run_.masked_shelf.nulls, pieces);
+    if (!again.ok()) return refuse(again.status());
+    opened.masked = put_on_shelf(run_.masked_shelf.tables, index, std::move(*again), filtered);
     return JobWish();
-  }
-
-  Status put_away(const std::shared_ptr<const StoredIndex>& index, std::span<const TableFile::Piece> pieces,
-                  const Shelf& shelf, std::span<const std::string> bounded, std::shared_ptr<const TableFile>& file) {
-    auto open = run_.options.codec->open(tail_, *entry_.size, shelf.nulls, pieces);
-    if (!open.ok()) return refuse(open.status()).status();
-    file = put_on_shelf(shelf.tables, index, std::move(*open), bounded);
-    return {};
   }
 
   /// What is wrong with this file ends nothing yet: all such files are told together.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -37,6 +38,18 @@ ColumnValues repeated(const std::string& text, int64_t rows) {
     if (row < rows && !text.empty()) std::memcpy(column.values.data() + offsets[row], text.data(), text.size());
   }
   return column;
+}
+
+std::string numpy_name(const TableFile::TimeType& time) {
+  constexpr int64_t kSeconds = 86'400;
+  static const std::map<int64_t, std::string_view> kUnits = {{1, "D"},
+                                                             {kSeconds, "s"},
+                                                             {kSeconds * 1'000, "ms"},
+                                                             {kSeconds * 1'000'000, "us"},
+                                                             {kSeconds * 1'000'000'000, "ns"}};
+  const auto unit = kUnits.find(time.ticks_per_day);
+  if (unit == kUnits.end()) return {};
+  return fmt::format("{}[{}]", time.since_1970 ? "datetime64" : "timedelta64", unit->second);
 }
 
 }  // namespace
@@ -139,6 +152,9 @@ ColumnValues TableSource::constant(const TableColumn& column, size_t part, int64
 }
 
 Result<Columns> TableSource::decode(int64_t unit, std::vector<Buffer> fetched, WorkMemory& memory) const {
+  if (const auto damaged = data_->undecided.units.find(static_cast<size_t>(unit));
+      damaged != data_->undecided.units.end())
+    return damaged->second;
   const Wanted need = wanted(unit);
   const size_t part = data_->units[static_cast<size_t>(unit)].part;
   Columns result;
@@ -158,12 +174,39 @@ Result<Columns> TableSource::decode(int64_t unit, std::vector<Buffer> fetched, W
   for (size_t i = 0; i < columns_.size(); ++i) {
     if (!filled[i]) result.values[i] = constant(data_->schema.columns[columns_[i]], part, result.rows);
   }
+  if (has_undecided(unit)) note_undecided(unit, result);
   return result;
+}
+
+void TableSource::note_undecided(int64_t unit, Columns& columns) const {
+  auto bad = columns.bad_rows ? *columns.bad_rows : std::map<int64_t, Status>();
+  const int64_t begin = unit_begin(unit), end = unit_begin(unit + 1);
+  const auto& rows = data_->undecided.rows;
+  for (auto row = rows.lower_bound(begin); row != rows.end() && row->first < end; ++row)
+    bad.emplace(row->first - begin, row->second);
+  columns.bad_rows = std::make_shared<const std::map<int64_t, Status>>(std::move(bad));
+}
+
+bool TableSource::has_undecided(int64_t unit) const {
+  if (data_->undecided.units.contains(static_cast<size_t>(unit))) return true;
+  const auto row = data_->undecided.rows.lower_bound(unit_begin(unit));
+  return row != data_->undecided.rows.end() && row->first < unit_begin(unit + 1);
+}
+
+std::string TableSource::time_name(size_t field) const {
+  for (size_t part = 0; part < data_->parts.size(); ++part) {
+    const size_t at = data_->schema.layouts[data_->schema.layout_of[part]][columns_[field]];
+    if (at == kNowhere) continue;
+    const std::optional<TableFile::TimeType> time = data_->parts[part].file->time_type(at);
+    return time ? numpy_name(*time) : "";
+  }
+  return {};
 }
 
 std::optional<Hash128> TableSource::unit_identity(int64_t unit) const {
   const TablePart& part = part_of(unit);
-  if (!data_->store || part.version == 0) return std::nullopt;
+  // What a filter could not decide is bad here, and not in other loaders' entries.
+  if (!data_->store || part.version == 0 || has_undecided(unit)) return std::nullopt;
   Hasher hasher;
   hasher.update(fmt::format("{}\n{} {} {}\n{}\n", data_->store->display_name(part.key), part.size, part.version,
                             data_->units[static_cast<size_t>(unit)].group, data_->decoded_by));

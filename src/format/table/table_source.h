@@ -32,6 +32,7 @@ class TableSource final : public UnitSource {
   UnitFetch unit_fetch(int64_t unit) const override;
   Result<Columns> decode(int64_t unit, std::vector<Buffer> fetched, WorkMemory& memory) const override;
   std::optional<Hash128> unit_identity(int64_t unit) const override;
+  std::string time_name(size_t field) const override;
   const std::vector<uint64_t>* kept_rows() const override { return data_->kept ? &*data_->kept : nullptr; }
   Result<std::shared_ptr<const UnitSource>> with_fields(std::span<const std::string> names) const override;
 
@@ -45,6 +46,9 @@ class TableSource final : public UnitSource {
   std::vector<ReadRequest> reads(int64_t unit, const Wanted& wanted) const;
   Result<Columns> decode_file(int64_t unit, const Wanted& wanted, std::vector<Buffer> fetched,
                               WorkMemory& memory) const;
+  /// Adds to `columns` the rows of the unit that the filter could not decide.
+  void note_undecided(int64_t unit, Columns& columns) const;
+  bool has_undecided(int64_t unit) const;
   ColumnValues constant(const TableColumn& column, size_t part, int64_t rows) const;
   uint64_t constant_bytes(int64_t unit) const;
 

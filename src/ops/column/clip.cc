@@ -5,7 +5,7 @@
 
 #include "ops/column/column.h"
 #include "ops/column/number.h"
-#include "ops/registry.h"
+#include "ops/definition/registry.h"
 
 namespace forebay {
 namespace {
@@ -50,6 +50,17 @@ std::optional<T> bound_of(const Json& bound, bool upper) {
   return std::nullopt;
 }
 
+// What is wrong with a bound for such a field, and what to do about it.
+std::optional<std::pair<std::string, std::string>> misfit(const char* name, const Json& bound, const Field& field) {
+  const bool fits = bound.is_null() || with_element(field.dtype, [&](auto type) {
+                      return bound_of<decltype(type)>(bound, name == std::string_view("max")).has_value();
+                    });
+  if (fits) return std::nullopt;
+  return std::pair(
+      fmt::format("{} is {}, and the field '{}' is {}", name, bound.dump(), field.name, dtype_name(field.dtype)),
+      fmt::format("give a number that it can hold, or put .cast(\"float32\", field=\"{}\") before .clip", field.name));
+}
+
 class Clip final : public ElementwiseOp {
  public:
   Clip(std::vector<std::string> fields, Json min, Json max)
@@ -57,6 +68,13 @@ class Clip final : public ElementwiseOp {
 
  private:
   std::optional<DType> made_of(const Field& field) const override { return field.dtype; }
+  Status suits(const Field& field) const override {
+    for (const auto& [name, bound] : {std::pair("min", &min_), std::pair("max", &max_)}) {
+      if (const auto wrong = misfit(name, *bound, field))
+        return invalid_argument(fmt::format("{}; {}", wrong->first, wrong->second));
+    }
+    return {};
+  }
   void make(size_t, const Columns& columns, size_t field, uint8_t* out) const override {
     with_element(columns.schema[field].dtype, [&](auto type) {
       using T = decltype(type);
@@ -75,18 +93,12 @@ class Clip final : public ElementwiseOp {
   Json min_, max_;
 };
 
-void check_bound(const Args& args, std::string_view name, const Field& field, Problems& problems) {
+void check_bound(const Args& args, const char* name, const Field& field, Problems& problems) {
   if (field.kind != FieldKind::kTensor || !args.has(name)) return;
-  const bool fits = with_element(
-      field.dtype, [&](auto type) { return bound_of<decltype(type)>(args.json(name), name == "max").has_value(); });
-  if (fits) return;
-  problems.add(
-      fmt::format("{} is {}, and the field '{}' is {}", name, args.json(name).dump(), field.name,
-                  dtype_name(field.dtype)),
-      fmt::format("give a number that it can hold, or put .cast(\"float32\", field=\"{}\") before .clip", field.name));
+  if (const auto wrong = misfit(name, args.json(name), field)) problems.add(wrong->first, wrong->second);
 }
 
-void infer(const Args& args, Schema& schema, Problems& problems) {
+void infer_clip(const Args& args, Schema& schema, Problems& problems) {
   for (const char* name : {"min", "max"}) {
     if (args.has(name) && std::isnan(args.number(name)))
       return problems.add(fmt::format("{} is NaN", name), "give a number");
@@ -102,7 +114,7 @@ void infer(const Args& args, Schema& schema, Problems& problems) {
   }
 }
 
-Result<std::unique_ptr<ColumnOp>> compile(const Args& args, const Schema&) {
+Result<std::unique_ptr<ColumnOp>> compile_clip(const Args& args, const Schema&) {
   return std::unique_ptr<ColumnOp>(std::make_unique<Clip>(args.names("field"), args.json("min"), args.json("max")));
 }
 
@@ -115,8 +127,9 @@ OpDef clip_op() {
        .args = {{"min", ArgType::kFloat, false, nullptr, "the smallest that comes out; no limit if not given"},
                 {"max", ArgType::kFloat, false, nullptr, "the largest that comes out; no limit if not given"},
                 column_arg("columns of numbers; lists and tensors element by element")},
-       .infer = infer,
-       .compile_columns = compile});
+       .infer = infer_clip,
+       .compile_columns = compile_clip,
+       .each = true});
 }
 
 }  // namespace forebay

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "ops/element_types.h"
+#include "ops/definition/element_types.h"
 
 namespace forebay {
 namespace {
@@ -118,6 +118,7 @@ Status ElementwiseOp::apply(Columns& columns, WorkMemory& memory) const {
   for (const std::string& name : fields_) {
     FOREBAY_ASSIGN(const size_t field, find_column(columns, name, need_));
     found.push_back(field);
+    FOREBAY_RETURN_IF_ERROR(suits(columns.schema[field]));
     if (const auto dtype = made_of(columns.schema[field])) bytes += new_column_bytes(columns, field, *dtype);
   }
   FOREBAY_RETURN_IF_ERROR(memory.reserve(bytes));

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ops/args.h"
+#include "ops/definition/args.h"
 
 // What column operators share.
 
@@ -54,6 +54,8 @@ class ElementwiseOp : public ColumnOp {
  protected:
   /// The type of what is made of this field, or nothing where the field stays as it is.
   virtual std::optional<DType> made_of(const Field& field) const = 0;
+  /// What infer() says of the operator's arguments and such a field: asked again for fields whose type was not known then.
+  virtual Status suits(const Field& /*field*/) const { return {}; }
   /// Writes them. `place` counts the fields given.
   virtual void make(size_t place, const Columns& columns, size_t field, uint8_t* out) const = 0;
 

@@ -6,7 +6,7 @@
 
 #include "ops/column/column.h"
 #include "ops/column/number.h"
-#include "ops/registry.h"
+#include "ops/definition/registry.h"
 #include "pipeline/catalog.h"
 
 namespace forebay {
@@ -182,15 +182,16 @@ void infer_fill_null(const Args& args, Schema& schema, Problems& problems) {
   }
 }
 
-Result<std::unique_ptr<ColumnOp>> compile(const Args& args, const Schema&) {
+Result<std::unique_ptr<ColumnOp>> compile_fill_null(const Args& args, const Schema&) {
   return std::unique_ptr<ColumnOp>(std::make_unique<FillNull>(args.names("field"), args.json("value")));
 }
 
-FieldUse uses(const OpSpec& spec) {
+FieldUse fill_null_uses(const OpSpec& spec, const Schema&) {
   FieldUse use;
   if (const auto field = spec.args.find("field"); field != spec.args.end()) use.makes = field_list(*field);
+  use.reads = use.makes;
   for (const std::string& name : use.makes) {
-    for (const std::string& field : {name, row_mask(name), item_mask(name)}) use.reads.push_back(field);
+    for (const std::string& mask : {row_mask(name), item_mask(name)}) use.optional.push_back(mask);
   }
   return use;
 }
@@ -204,8 +205,8 @@ OpDef fill_null_op() {
        .args = {{"value", ArgType::kJson, true, nullptr, "a number, true or false, or a text"},
                 column_arg("columns that came with masks")},
        .infer = infer_fill_null,
-       .compile_columns = compile,
-       .uses = uses});
+       .compile_columns = compile_fill_null,
+       .uses = fill_null_uses});
 }
 
 }  // namespace forebay

@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "ops/column/column.h"
-#include "ops/element_types.h"
-#include "ops/registry.h"
+#include "ops/definition/element_types.h"
+#include "ops/definition/registry.h"
 
 namespace forebay {
 namespace {
@@ -57,19 +57,22 @@ class HashBucket final : public ElementwiseOp {
   uint64_t buckets_, salt_;
 };
 
-void infer(const Args& args, Schema& schema, Problems& problems) {
+void infer_hash_bucket(const Args& args, Schema& schema, Problems& problems) {
   if (const int64_t buckets = args.integer("buckets"); buckets < 1)
     problems.add(fmt::format("buckets is {}", buckets), "give at least 1");
   for (const size_t index : check_columns(args.names("field"), ColumnNeed::kKeys, "hash_bucket", schema, problems)) {
     Field& field = schema[index];
     if (field.kind == FieldKind::kAny) continue;
-    if (field.kind != FieldKind::kTensor) field.shape = Shape{};
+    if (field.kind != FieldKind::kTensor) {
+      field.shape = Shape{};
+      field.image = false;  // encoded pictures are no pictures any more
+    }
     field.kind = FieldKind::kTensor;
     field.dtype = DType::kInt64;
   }
 }
 
-Result<std::unique_ptr<ColumnOp>> compile(const Args& args, const Schema&) {
+Result<std::unique_ptr<ColumnOp>> compile_hash_bucket(const Args& args, const Schema&) {
   return std::unique_ptr<ColumnOp>(
       std::make_unique<HashBucket>(args.names("field"), args.integer("buckets"), args.integer("salt")));
 }
@@ -82,8 +85,9 @@ OpDef hash_bucket_op() {
                   .args = {{"buckets", ArgType::kInt, true, nullptr, "how many, at least 1"},
                            column_arg("columns of text, bytes or integers; lists and tensors element by element"),
                            {"salt", ArgType::kInt, false, 0, "the seed of xxh3; another one, other collisions"}},
-                  .infer = infer,
-                  .compile_columns = compile});
+                  .infer = infer_hash_bucket,
+                  .compile_columns = compile_hash_bucket,
+                  .each = true});
 }
 
 }  // namespace forebay

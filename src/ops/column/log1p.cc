@@ -2,7 +2,7 @@
 
 #include "ops/column/column.h"
 #include "ops/column/log1p_values.h"
-#include "ops/registry.h"
+#include "ops/definition/registry.h"
 
 namespace forebay {
 namespace {
@@ -21,12 +21,12 @@ class Log1p final : public ElementwiseOp {
   }
 };
 
-void infer(const Args& args, Schema& schema, Problems& problems) {
+void infer_log1p(const Args& args, Schema& schema, Problems& problems) {
   for (const size_t index : check_columns(args.names("field"), ColumnNeed::kNumbers, "log1p", schema, problems))
     schema[index].dtype = made_dtype(schema[index].dtype);
 }
 
-Result<std::unique_ptr<ColumnOp>> compile(const Args& args, const Schema&) {
+Result<std::unique_ptr<ColumnOp>> compile_log1p(const Args& args, const Schema&) {
   return std::unique_ptr<ColumnOp>(std::make_unique<Log1p>(args.names("field")));
 }
 
@@ -36,8 +36,9 @@ OpDef log1p_op() {
   return make_op({.name = "log1p",
                   .help = "ln(1 + x), the same bits on every machine: float64 of float64, else float32.",
                   .args = {column_arg("columns of numbers; lists and tensors element by element")},
-                  .infer = infer,
-                  .compile_columns = compile});
+                  .infer = infer_log1p,
+                  .compile_columns = compile_log1p,
+                  .each = true});
 }
 
 }  // namespace forebay

@@ -3,7 +3,7 @@
 #include <bit>
 #include <limits>
 
-#include "ops/element_types.h"
+#include "ops/definition/element_types.h"
 
 namespace forebay {
 namespace {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "ops/column/column.h"
-#include "ops/element_types.h"
+#include "ops/definition/element_types.h"
 
 namespace forebay {
 namespace {

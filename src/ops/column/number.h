@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "ops/element_types.h"
+#include "ops/definition/element_types.h"
 #include "ops/image/cast_elements.h"
 #include "pipeline/description.h"
 

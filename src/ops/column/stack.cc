@@ -5,11 +5,13 @@
 
 #include "ops/column/column.h"
 #include "ops/column/interleave.h"
-#include "ops/registry.h"
+#include "ops/definition/registry.h"
 #include "pipeline/catalog.h"
 
 namespace forebay {
 namespace {
+
+constexpr size_t kMostAxes = Shape::kMaxRank - 1;  // a batch adds one
 
 std::string described(const Field& field) {
   if (!field.shape.rank()) return fmt::format("'{}' is {}", field.name, dtype_name(field.dtype));
@@ -51,7 +53,7 @@ class Stack final : public ColumnOp {
     for (const std::string& name : fields_) {
       FOREBAY_ASSIGN(const size_t place, find_column(columns, name, ColumnNeed::kNumbersAndBool));
       const Field& field = columns.schema[place];
-      if (!field.fixed_shape() || field.shape.rank() == Shape::kMaxRank)
+      if (!field.fixed_shape() || field.shape.rank() >= kMostAxes)
         return unsupported(fmt::format("the field {} cannot be stacked", field.to_string()));
       if (!places.empty() && !alike(columns.schema[places[0]], field)) {
         return unsupported(fmt::format("{} and {}; what is stacked has one type and one shape",
@@ -105,8 +107,8 @@ void check_shapes(const Schema& schema, const std::vector<size_t>& fields, Probl
     if (!field.shape.fully_known()) {
       problems.add(fmt::format("the field {} differs in shape from row to row", field.to_string()),
                    "stack columns of one shape; lists go into a batch by themselves");
-    } else if (field.shape.rank() == Shape::kMaxRank) {
-      problems.add(fmt::format("the field '{}' has {} axes already", field.name, Shape::kMaxRank), "leave it out");
+    } else if (field.shape.rank() >= kMostAxes) {
+      problems.add(fmt::format("the field '{}' has {} axes already", field.name, field.shape.rank()), "leave it out");
     }
   }
 }
@@ -132,11 +134,11 @@ void infer_stack(const Args& args, Schema& schema, Problems& problems) {
   if (!schema.find(name)) schema.push_back(std::move(field));
 }
 
-Result<std::unique_ptr<ColumnOp>> compile(const Args& args, const Schema&) {
+Result<std::unique_ptr<ColumnOp>> compile_stack(const Args& args, const Schema&) {
   return std::unique_ptr<ColumnOp>(std::make_unique<Stack>(args.names("fields"), args.text("name")));
 }
 
-FieldUse uses(const OpSpec& spec) {
+FieldUse stack_uses(const OpSpec& spec, const Schema&) {
   const auto fields = spec.args.find("fields"), name = spec.args.find("name");
   return {fields == spec.args.end() ? std::vector<std::string>() : field_list(*fields),
           name == spec.args.end() ? std::vector<std::string>() : field_list(*name)};
@@ -150,8 +152,8 @@ OpDef stack_op() {
                   .args = {{"fields", ArgType::kFields, true, nullptr, "the columns, in the order they shall have"},
                            {"name", ArgType::kText, true, nullptr, "the new field"}},
                   .infer = infer_stack,
-                  .compile_columns = compile,
-                  .uses = uses});
+                  .compile_columns = compile_stack,
+                  .uses = stack_uses});
 }
 
 }  // namespace forebay

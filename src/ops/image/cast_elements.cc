@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "ops/element_types.h"
+#include "ops/definition/element_types.h"
 
 namespace forebay {
 namespace {

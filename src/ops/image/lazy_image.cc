@@ -101,10 +101,10 @@ Status LazyImage::crop(const Rect& part, WorkMemory& memory) {
 void LazyImage::flip() { flip_after_ = !flip_after_; }
 
 Status LazyImage::need_eight_bits(std::string_view what, WorkMemory& memory) {
-  if (dtype_ != DType::kUint8 || scaled_) {
+  if (dtype_ != DType::kUint8) {
     return invalid_argument(fmt::format("{} works on 8-bit pixels and this picture is {}", what, dtype_name(dtype_)));
   }
-  return source_.dtype() == DType::kUint8 ? Status() : settle(memory);
+  return source_.dtype() == DType::kUint8 && !scaled_ ? Status() : settle(memory);
 }
 
 Status LazyImage::resize(int64_t height, int64_t width, Interpolation interpolation, WorkMemory& memory) {
@@ -159,6 +159,8 @@ LazyImage::Work LazyImage::work() const {
   const Rect inside = intersection(window_, resized());
   const Interpolation interpolation = resize_ ? resize_->interpolation : Interpolation::kNearest;
   Work work;
+  work.blank = inside.width <= 0 || inside.height <= 0;
+  if (work.blank) return work;
   ResampleSpec& spec = work.resample;
   spec.horizontal = {crop_.width, resized().width, inside.x, inside.width, interpolation, flip_before_, flip_after_};
   spec.vertical = {crop_.height, resized().height, inside.y, inside.height, interpolation, false, false};
@@ -180,7 +182,12 @@ uint64_t LazyImage::bytes_of(const Work& work) const {
     return static_cast<uint64_t>(width() + height()) * sizeof(int64_t) +
            (dtype_ == source_.dtype() ? 0 : elements * dtype_size(source_.dtype()));
   }
+  if (work.blank) return blank_row_bytes();
   return source_.working_bytes(work.part) + (work.copies ? 0 : work.resample.working_bytes());
+}
+
+uint64_t LazyImage::blank_row_bytes() const {
+  return static_cast<uint64_t>(width() * pixel_pitch(channels()) + kRowSlack);
 }
 
 uint64_t LazyImage::working_bytes() const { return bytes_of(work()); }
@@ -203,7 +210,19 @@ PixelFormat LazyImage::format() const {
   return {width(), height(), channels(), channels_first_, dtype_, scaled_, pointwise_};
 }
 
+void LazyImage::write_blank(std::span<uint8_t> out, WorkMemory& memory) const {
+  const std::span<uint8_t> row = memory.scratch(kResamplerSlot, blank_row_bytes());
+  std::fill(row.begin(), row.end(), uint8_t{0});
+  const PixelFormat pixel_format = format();
+  RowWriter writer(pixel_format, image_kernels(simd_level()), out);
+  for (int64_t y = 0; y < height(); ++y) writer.write(y, row.data());
+}
+
 Status LazyImage::write_pixels(const Work& work, std::span<uint8_t> out, WorkMemory& memory) const {
+  if (work.blank) {
+    write_blank(out, memory);
+    return {};
+  }
   if (work.copies) {
     CopyRows copy(out.data(), width() * channels());
     return source_.read(work.part, copy, memory, kSourceSlot);
@@ -225,8 +244,12 @@ void LazyImage::write_elements(const Work& work, std::span<uint8_t> out, WorkMem
       memory.scratch(kResamplerSlot, static_cast<size_t>(width() + height()) * sizeof(int64_t));
   const std::span<int64_t> indices(reinterpret_cast<int64_t*>(scratch.data()), static_cast<size_t>(width() + height()));
   const std::span<int64_t> columns = indices.first(width()), rows = indices.subspan(width());
-  fill_indices(work.resample.horizontal, crop_.x, work.resample.left, columns);
-  fill_indices(work.resample.vertical, crop_.y, work.resample.top, rows);
+  if (work.blank) {
+    std::fill(indices.begin(), indices.end(), int64_t{-1});  // zeros
+  } else {
+    fill_indices(work.resample.horizontal, crop_.x, work.resample.left, columns);
+    fill_indices(work.resample.vertical, crop_.y, work.resample.top, rows);
+  }
   const TensorPixels& pixels = *source_.pixels();
   const DType from = source_.dtype();
   if (dtype_ == from) return gather_elements(pixels, rows, columns, channels_first_, out.data());

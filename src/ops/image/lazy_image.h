@@ -34,7 +34,7 @@ class LazyImage final : public Deferred {
   int64_t height() const { return window_.height; }
   int64_t channels() const { return source_.channels(); }
 
-  /// The part of the picture; where it reaches over the edge the pixels are 0. It overlaps the picture.
+  /// The part of the picture; where it reaches over the edge the pixels are 0. It may lie wholly in what an earlier crop added.
   Status crop(const Rect& part, WorkMemory& memory);
   /// Left becomes right.
   void flip();
@@ -64,6 +64,7 @@ class LazyImage final : public Deferred {
     ResampleSpec resample;
     Rect part;            // of the source
     bool copies = false;  // the rows of the source are the rows of the result
+    bool blank = false;   // the window lies beside the picture: nothing of the source is in it
   };
 
   explicit LazyImage(PixelSource source);
@@ -74,7 +75,9 @@ class LazyImage final : public Deferred {
   PixelFormat format() const;
   Work work() const;
   uint64_t bytes_of(const Work& work) const;
+  uint64_t blank_row_bytes() const;
   Status write_pixels(const Work& work, std::span<uint8_t> out, WorkMemory& memory) const;
+  void write_blank(std::span<uint8_t> out, WorkMemory& memory) const;
   void write_elements(const Work& work, std::span<uint8_t> out, WorkMemory& memory) const;
   Status settle(WorkMemory& memory);
 

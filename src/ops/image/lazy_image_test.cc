@@ -38,6 +38,12 @@ std::vector<std::vector<OpSpec>> chains() {
        normalize},
       {step("resize", {{"size", 19}, {"interpolation", "nearest"}}), flip, normalize},
       {normalize, step("resize", {{"size", 19}, {"interpolation", "nearest"}}), flip},
+      {normalize, step("cast", {{"dtype", "uint8"}}), step("resize", {{"size", 20}})},
+      // Parts that lie wholly in what an enlarging crop added.
+      {step("center_crop", {{"n", 400}}), step("random_crop", {{"n", 3}}), normalize},
+      {step("center_crop", {{"n", 400}}), normalize, step("random_crop", {{"n", 3}}), flip},
+      {step("cast", {{"dtype", "int16"}}), step("center_crop", {{"n", {400, 61}}}),
+       step("random_crop", {{"n", {3, 50}}})},
   };
 }
 
@@ -54,6 +60,55 @@ TEST(lazy_image, fused_equals_unfused) {
       ASSERT_EQ(fused.dtype, unfused.dtype) << names;
       EXPECT_EQ(blob(fused), blob(unfused)) << names;
     }
+  }
+}
+
+// Random compositions of everything that moves or crops, each also with a picture made after every operator.
+std::vector<OpSpec> random_chain(std::mt19937& random) {
+  const auto pick = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
+  const auto size = [&] { return Json{pick(1, 40), pick(1, 40)}; };
+  std::vector<OpSpec> chain;
+  bool bytes = true;  // only 8-bit pixels can be interpolated
+  for (int left = pick(1, 6); left > 0; --left) {
+    switch (pick(0, 7)) {
+      case 0:
+      case 1: chain.push_back(step("center_crop", {{"n", size()}})); break;
+      case 2: chain.push_back(step("random_crop", {{"n", {pick(1, 4), pick(1, 4)}}})); break;
+      case 3: chain.push_back(step("random_flip", {{"p", 0.5}})); break;
+      case 4:
+        chain.push_back(step("resize", {{"size", size()}, {"interpolation", bytes ? "bilinear" : "nearest"}}));
+        break;
+      case 5: chain.push_back(step("layout", {{"order", pick(0, 1) == 0 ? "chw" : "hwc"}})); break;
+      case 6:
+        chain.push_back(step("cast", {{"dtype", pick(0, 1) == 0 ? "int16" : "float32"}}));
+        bytes = false;
+        break;
+      default:
+        if (!bytes) break;
+        chain.push_back(step("normalize", {{"mean", kMean}, {"std", kStd}}));
+        bytes = false;
+    }
+  }
+  return chain;
+}
+
+TEST(lazy_image, random_chains_equal_their_steps_one_by_one) {
+  std::mt19937 random(5);
+  for (int i = 0; i < 3000; ++i) {
+    const std::vector<OpSpec> chain = random_chain(random);
+    std::string names = std::to_string(i) + ": ";
+    for (const OpSpec& spec : chain) names += spec.name + spec.args.dump() + " ";
+    SCOPED_TRACE(names);
+    const Tensor source = picture(1 + i % 9, 1 + i % 7, 3);
+    Record fused = record_of(source), unfused = record_of(source);
+    const Schema schema({picture_field()});
+    const RunOptions options = {.key = {.id = i}};
+    const Status status = run(schema, chain, fused, options);
+    ASSERT_EQ(status.to_string(),
+              run(schema, chain, unfused, {.key = {.id = i}, .materialize_each = true}).to_string());
+    if (!status.ok()) continue;
+    ASSERT_EQ(fused[0].tensor.shape, unfused[0].tensor.shape);
+    ASSERT_EQ(blob(fused[0].tensor), blob(unfused[0].tensor));
   }
 }
 

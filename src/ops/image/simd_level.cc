@@ -8,7 +8,7 @@
 namespace forebay {
 namespace {
 
-constexpr std::array<std::string_view, 4> kNames = {"scalar", "sse4", "avx2", "avx512"};
+constexpr std::array<std::string_view, 4> kLevelNames = {"scalar", "sse4", "avx2", "avx512"};
 
 SimdLevel initial_level() {
   const char* asked = std::getenv("FOREBAY_SIMD");
@@ -23,12 +23,12 @@ std::atomic<SimdLevel>& current_level() {
 
 }  // namespace
 
-std::string_view simd_level_name(SimdLevel level) { return kNames[static_cast<size_t>(level)]; }
+std::string_view simd_level_name(SimdLevel level) { return kLevelNames[static_cast<size_t>(level)]; }
 
 std::optional<SimdLevel> simd_level_from_name(std::string_view name) {
-  const auto found = std::find(kNames.begin(), kNames.end(), name);
-  if (found == kNames.end()) return std::nullopt;
-  return static_cast<SimdLevel>(found - kNames.begin());
+  const auto found = std::find(kLevelNames.begin(), kLevelNames.end(), name);
+  if (found == kLevelNames.end()) return std::nullopt;
+  return static_cast<SimdLevel>(found - kLevelNames.begin());
 }
 
 SimdLevel best_simd_level() {

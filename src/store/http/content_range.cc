@@ -32,4 +32,9 @@ Status check_part(const ByteRange& range, std::string_view content_range, uint64
   return right ? Status() : unavailable("the server answered with another part than it was asked for");
 }
 
+bool sayable(const ByteRange& range) {
+  constexpr uint64_t kMost = uint64_t{1} << 62;
+  return range.length > 0 && range.offset < kMost && range.length < kMost;
+}
+
 }  // namespace forebay

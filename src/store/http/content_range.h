@@ -23,4 +23,7 @@ Status check_part(const ByteRange& range, std::string_view content_range, uint64
 /// A whole text of decimal digits.
 std::optional<uint64_t> parse_count(std::string_view text);
 
+/// A range that a Range header can say: something, and not beyond what servers count to.
+bool sayable(const ByteRange& range);
+
 }  // namespace forebay

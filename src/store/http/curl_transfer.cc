@@ -37,7 +37,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-double seconds(int ms) { return ms / 1000.0; }
+double in_seconds(int ms) { return ms / 1000.0; }
 
 bool is_folder(const std::string& path) {
   std::error_code ignored;
@@ -320,7 +320,7 @@ Result<HttpResponse> CurlTransfer::result(CURLcode code) {
 Status CurlTransfer::no_connection() const {
   int limit_ms = options_->connect_timeout_ms;
   if (request_.first_byte_within_ms > 0) limit_ms = std::min(limit_ms, request_.first_byte_within_ms);
-  return unavailable(fmt::format("no connection to {} within {} s", origin_, seconds(limit_ms)));
+  return unavailable(fmt::format("no connection to {} within {} s", origin_, in_seconds(limit_ms)));
 }
 
 Status CurlTransfer::check_deadlines(Clock::time_point now) const {
@@ -330,7 +330,7 @@ Status CurlTransfer::check_deadlines(Clock::time_point now) const {
   if (last_byte_ != Clock::time_point{}) {
     if (!over(last_byte_, options_->stall_timeout_ms)) return {};
     return unavailable(fmt::format("no byte came from {} for {} s: stalled after {} bytes", origin_,
-                                   seconds(options_->stall_timeout_ms), received_));
+                                   in_seconds(options_->stall_timeout_ms), received_));
   }
   const int within = request_.first_byte_within_ms;
   // A body that is still going out is no silence.
@@ -342,9 +342,9 @@ Status CurlTransfer::check_deadlines(Clock::time_point now) const {
     return no_connection();
   }
   if (!late && !over(connected_, options_->first_byte_timeout_ms)) return {};
-  return unavailable(
-      fmt::format("{} was connected, but did not answer within {} s", origin_,
-                  seconds(late ? std::min(within, options_->first_byte_timeout_ms) : options_->first_byte_timeout_ms)));
+  return unavailable(fmt::format(
+      "{} was connected, but did not answer within {} s", origin_,
+      in_seconds(late ? std::min(within, options_->first_byte_timeout_ms) : options_->first_byte_timeout_ms)));
 }
 
 }  // namespace forebay

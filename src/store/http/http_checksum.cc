@@ -8,7 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "store/s3/s3_checksum.h"
+#include "store/base64.h"
+#include "store/http/amz_checksum.h"
 
 namespace forebay {
 
@@ -50,7 +51,7 @@ Status compare(const HttpResponse& response, std::string_view given, const EVP_M
 }  // namespace
 
 Status check_http_checksum(const HttpResponse& response) {
-  FOREBAY_RETURN_IF_ERROR(check_s3_checksum(response));
+  FOREBAY_RETURN_IF_ERROR(check_amz_checksum(response));
   FOREBAY_RETURN_IF_ERROR(compare(response, response.header("content-md5"), EVP_md5(), "Content-MD5"));
   for (const std::string_view header : {"repr-digest", "digest"}) {
     const std::string_view list = response.header(header);

@@ -86,8 +86,6 @@ bool set(const std::string& name, const std::string& value, Parsed* out, Problem
 
 }  // namespace
 
-std::span<const std::string_view> http_option_names() { return kNames; }
-
 Result<HttpOptions> parse_http_options(const std::map<std::string, std::string>& options,
                                        std::span<const std::string_view> other_names) {
   Parsed parsed;

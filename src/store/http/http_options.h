@@ -19,10 +19,7 @@ struct HttpOptions {
   CallerOptions caller;
 };
 
-/// timeout_s, connect_timeout_s, ca_file, verify, proxy, retries, and header_<Name>.
-std::span<const std::string_view> http_option_names();
-
-/// InvalidArgument that lists everything that is wrong at once: values, and names that are neither these nor in `other_names`
+/// timeout_s, connect_timeout_s, ca_file, verify, proxy, retries, and header_<Name>. InvalidArgument that lists everything that is wrong at once: values, and names that are neither these nor in `other_names`
 /// (which are left to whoever knows them). Warns where `verify` is off.
 Result<HttpOptions> parse_http_options(const std::map<std::string, std::string>& options,
                                        std::span<const std::string_view> other_names = {});

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "store/http/http_date.h"
 #include "store/http/http_url.h"
-#include "store/s3/http_date.h"
 
 namespace forebay {
 

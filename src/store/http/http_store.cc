@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "runtime/fork_guard.h"
+#include "store/base64.h"
 #include "store/calls.h"
 #include "store/http/content_range.h"
 #include "store/http/curl_transport.h"
@@ -14,10 +15,9 @@
 #include "store/http/http_status.h"
 #include "store/http/http_url.h"
 #include "store/object_pins.h"
+#include "store/percent.h"
 #include "store/range.h"
 #include "store/request_slots.h"
-#include "store/s3/percent.h"
-#include "store/s3/s3_checksum.h"
 
 namespace forebay {
 
@@ -33,11 +33,6 @@ constexpr uint64_t kWholeForPart = uint64_t{64} << 20;  // what is fetched whole
 bool is_redirect(const HttpResponse& response) {
   const int s = response.status;
   return (s == 301 || s == 302 || s == 303 || s == 307 || s == 308) && !response.header("location").empty();
-}
-
-bool sayable(const ByteRange& range) {
-  constexpr uint64_t kMost = uint64_t{1} << 62;
-  return range.length > 0 && range.offset < kMost && range.length < kMost;
 }
 
 /// What a fetch is after, besides its URL.

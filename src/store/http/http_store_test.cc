@@ -4,12 +4,12 @@
 #include <sys/wait.h>
 
 #include "store/conformance.h"
+#include "store/http/amz_checksum.h"
 #include "store/http/curl_transport.h"
 #include "store/http/http_url.h"
 #include "store/http/keys_below_url.h"
 #include "store/http/test_server.h"
-#include "store/s3/percent.h"
-#include "store/s3/s3_checksum.h"
+#include "store/percent.h"
 #include "telemetry/log.h"
 
 namespace forebay::conformance {

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "store/s3/percent.h"
+#include "store/percent.h"
 #include "store/store.h"
 
 namespace forebay::conformance {

@@ -58,9 +58,9 @@ struct State {
 };
 
 /// What callbacks use; they hold no caller, so none ends on a thread of its own.
-class Core : public std::enable_shared_from_this<Core> {
+class CallerCore : public std::enable_shared_from_this<CallerCore> {
  public:
-  Core(std::shared_ptr<HttpTransport> transport, CallerOptions options)
+  CallerCore(std::shared_ptr<HttpTransport> transport, CallerOptions options)
       : options_(std::move(options)), random_(options_.random ? options_.random : own_random()),
         transport_(std::move(transport)), retry_budget_(options_.retry_share, options_.retry_tokens),
         hedge_budget_(options_.hedge_share, options_.hedge_tokens), latencies_(options_.hedge_quantile),
@@ -78,13 +78,13 @@ class Core : public std::enable_shared_from_this<Core> {
   /// One attempt of a call, as the transport sees it.
   class Attempt final : public HttpObserver {
    public:
-    Attempt(std::shared_ptr<Core> core, std::shared_ptr<State> state, bool hedge)
+    Attempt(std::shared_ptr<CallerCore> core, std::shared_ptr<State> state, bool hedge)
         : core_(std::move(core)), state_(std::move(state)), is_hedge(hedge), sent(core_->timer_.now()) {}
     void on_started() override { core_->attempt_started(state_, *this); }
     void on_timeout() override { core_->counters_.timeouts.fetch_add(1, std::memory_order_relaxed); }
 
    private:
-    const std::shared_ptr<Core> core_;
+    const std::shared_ptr<CallerCore> core_;
     const std::shared_ptr<State> state_;
 
    public:
@@ -122,7 +122,7 @@ class Core : public std::enable_shared_from_this<Core> {
   Timer timer_;
 };
 
-void Core::call(HttpCall call, std::stop_token stop, HttpCaller::Done done) {
+void CallerCore::call(HttpCall call, std::stop_token stop, HttpCaller::Done done) {
   auto state = std::make_shared<State>();
   state->call = std::move(call);
   state->first_start = timer_.now();
@@ -139,12 +139,12 @@ void Core::call(HttpCall call, std::stop_token stop, HttpCaller::Done done) {
 }
 
 /// After the answer: what else is under way is of no use.
-void Core::end_call(State& state) {
+void CallerCore::end_call(State& state) {
   forget_hedge(state);
   state.transfers.request_stop();
 }
 
-void Core::start_attempt(const std::shared_ptr<State>& state, bool hedge) {
+void CallerCore::start_attempt(const std::shared_ptr<State>& state, bool hedge) {
   if (state->entry->answered()) return;
   int number = 0;
   {
@@ -159,8 +159,8 @@ void Core::start_attempt(const std::shared_ptr<State>& state, bool hedge) {
   });
 }
 
-void Core::send(const std::shared_ptr<State>& state, const std::shared_ptr<Attempt>& attempt,
-                Result<HttpRequest> request) {
+void CallerCore::send(const std::shared_ptr<State>& state, const std::shared_ptr<Attempt>& attempt,
+                      Result<HttpRequest> request) {
   if (!request.ok()) return attempt_ended(state, *attempt, request.status());
   const Time now = timer_.now();
   attempt->sent = now;
@@ -179,7 +179,7 @@ void Core::send(const std::shared_ptr<State>& state, const std::shared_ptr<Attem
                    });
 }
 
-void Core::attempt_started(const std::shared_ptr<State>& state, Attempt& attempt) {
+void CallerCore::attempt_started(const std::shared_ptr<State>& state, Attempt& attempt) {
   const Time now = timer_.now();
   attempt.sent = now;
   {
@@ -190,7 +190,8 @@ void Core::attempt_started(const std::shared_ptr<State>& state, Attempt& attempt
   if (!attempt.is_hedge && state->call.hedge && options_.hedge) plan_hedge(state, attempt.expected_bytes);
 }
 
-void Core::attempt_ended(const std::shared_ptr<State>& state, const Attempt& attempt, Result<HttpResponse> result) {
+void CallerCore::attempt_ended(const std::shared_ptr<State>& state, const Attempt& attempt,
+                               Result<HttpResponse> result) {
   if (result.ok()) ever_answered_.store(true, std::memory_order_relaxed);
   Status error = result.status();
   const bool answered = state->entry->answered();
@@ -219,7 +220,7 @@ void Core::attempt_ended(const std::shared_ptr<State>& state, const Attempt& att
   }
 }
 
-void Core::succeeded(State& state, const Attempt& attempt, HttpResponse response) {
+void CallerCore::succeeded(State& state, const Attempt& attempt, HttpResponse response) {
   if (attempt.is_hedge) counters_.hedges_won.fetch_add(1, std::memory_order_relaxed);
   counters_.bytes.fetch_add(response.body.size(), std::memory_order_relaxed);
   latencies_.add(attempt.expected_bytes, timer_.now() - attempt.sent);
@@ -232,7 +233,7 @@ void Core::succeeded(State& state, const Attempt& attempt, HttpResponse response
   state.entry->answer(std::move(response));
 }
 
-std::optional<std::string> Core::reason_to_give_up(State& state, Time elapsed, Time wait) {
+std::optional<std::string> CallerCore::reason_to_give_up(State& state, Time elapsed, Time wait) {
   const int attempts = state.attempts;
   const double seconds = std::chrono::duration<double>(elapsed).count();
   if (elapsed + wait >= options_.deadline) return fmt::format("{} attempts in {:.1f} s", attempts, seconds);
@@ -252,8 +253,8 @@ std::optional<std::string> Core::reason_to_give_up(State& state, Time elapsed, T
   return std::nullopt;
 }
 
-void Core::failed(const std::shared_ptr<State>& state, Status error, std::optional<Time> asked_to_wait,
-                  bool connection) {
+void CallerCore::failed(const std::shared_ptr<State>& state, Status error, std::optional<Time> asked_to_wait,
+                        bool connection) {
   const Time now = timer_.now();
   std::optional<std::string> give_up;
   Time wait{0};
@@ -279,7 +280,7 @@ void Core::failed(const std::shared_ptr<State>& state, Status error, std::option
         unavailable("no thread could be started; raise the limit of processes (ulimit -u)").with_key(state->call.name));
 }
 
-void Core::plan_hedge(const std::shared_ptr<State>& state, uint64_t expected_bytes) {
+void CallerCore::plan_hedge(const std::shared_ptr<State>& state, uint64_t expected_bytes) {
   const auto recent = latencies_.recent(expected_bytes);
   if (!recent) return;
   // Where all take about the same time none is slow, and a second request only costs.
@@ -292,12 +293,12 @@ void Core::plan_hedge(const std::shared_ptr<State>& state, uint64_t expected_byt
   arm_hedges(Time(0));
 }
 
-void Core::forget_hedge(State& state) {
+void CallerCore::forget_hedge(State& state) {
   const std::lock_guard lock(hedge_mutex_);
   if (state.hedge_place) hedge_queue_.erase(*std::exchange(state.hedge_place, std::nullopt));
 }
 
-void Core::arm_hedges(Time at_least) {
+void CallerCore::arm_hedges(Time at_least) {
   const std::lock_guard lock(hedge_mutex_);
   if (hedges_armed_ || hedge_queue_.empty()) return;
   const Time when = std::max(hedge_queue_.begin()->first, at_least);
@@ -306,7 +307,7 @@ void Core::arm_hedges(Time at_least) {
   });
 }
 
-void Core::send_hedges() {
+void CallerCore::send_hedges() {
   const Time now = timer_.now();
   std::vector<std::shared_ptr<State>> slow;
   {
@@ -328,7 +329,7 @@ void Core::send_hedges() {
   arm_hedges(now + kHedgeTick);
 }
 
-bool Core::may_hedge(State& state) {
+bool CallerCore::may_hedge(State& state) {
   const std::lock_guard lock(state.mutex);
   if (state.hedged || state.in_flight != 1 || state.throttled || state.entry->answered()) return false;
   if (retry_budget_.empty() || !hedge_budget_.take()) return false;
@@ -336,7 +337,7 @@ bool Core::may_hedge(State& state) {
   return true;
 }
 
-CallerStats Core::stats() const {
+CallerStats CallerCore::stats() const {
   const auto get = [](const std::atomic<uint64_t>& counter) { return counter.load(std::memory_order_relaxed); };
   const StoreStats calls = calls_.stats();
   CallerStats stats;
@@ -358,11 +359,11 @@ CallerStats Core::stats() const {
 class Caller final : public RetryingCaller {
  public:
   Caller(std::shared_ptr<HttpTransport> transport, CallerOptions options)
-      : core_(std::make_shared<Core>(std::move(transport), std::move(options))) {}
+      : core_(std::make_shared<CallerCore>(std::move(transport), std::move(options))) {}
 
   ~Caller() override {
     if (process_generation() != generation_) {  // a fork: the timer's thread is not here
-      new std::shared_ptr<Core>(std::move(core_));
+      new std::shared_ptr<CallerCore>(std::move(core_));
       return;
     }
     core_->close();
@@ -389,7 +390,7 @@ class Caller final : public RetryingCaller {
 
  private:
   const uint64_t generation_ = process_generation();
-  std::shared_ptr<Core> core_;
+  std::shared_ptr<CallerCore> core_;
 };
 
 }  // namespace

@@ -8,7 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <iterator>
+#include <thread>
 
 #include "store/conformance.h"
 #include "store/scratch_folder.h"
@@ -189,6 +191,8 @@ TEST(LocalStore, LeavesNoDescriptorAndNoThread) {
     (void)stat_wait(*store, "x", {});
   }
   EXPECT_EQ(open_descriptors(), descriptors);
+  // A joined thread is counted by the kernel for a moment longer.
+  for (int i = 0; i < 6000 && own_threads() != threads; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   EXPECT_EQ(own_threads(), threads);
 }
 

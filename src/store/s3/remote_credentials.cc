@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "store/s3/http_date.h"
+#include "store/http/http_date.h"
 #include "store/s3/refreshed_credentials.h"
 #include "store/s3/s3_answers.h"
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "store/s3/percent.h"
+#include "store/percent.h"
 
 namespace forebay {
 
@@ -18,7 +18,7 @@ bool is_aws(std::string_view host) {
 }
 
 /// Without the port that the scheme implies, which clients do not send either.
-std::string host_of(std::string_view origin) {
+std::string host_and_port_of(std::string_view origin) {
   const bool plain = origin.starts_with("http://");
   std::string_view host = origin.substr(plain ? 7 : 8);
   const std::string_view implied = plain ? ":80" : ":443";
@@ -45,7 +45,7 @@ S3Address s3_address(const S3Options& options, const std::string& region, std::s
     if (!key.empty()) address.path += '/';
   }
   address.path += percent_encode(key, true);
-  address.host = host_of(address.origin);
+  address.host = host_and_port_of(address.origin);
   return address;
 }
 

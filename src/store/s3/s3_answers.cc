@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "store/s3/percent.h"
+#include "store/percent.h"
 #include "store/s3/xml.h"
 
 namespace forebay {

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "store/s3/http_date.h"
+#include "store/http/http_date.h"
 #include "store/s3/s3_address.h"
 
 namespace forebay {

@@ -11,7 +11,7 @@ namespace forebay {
 
 namespace {
 
-constexpr std::array<std::string_view, 10> kNames = {
+constexpr std::array<std::string_view, 10> kS3OptionNames = {
     "access_key_id", "addressing_style", "anonymous",         "endpoint",      "listing_cache",
     "profile",       "region",           "secret_access_key", "session_token", "verify_checksums"};
 
@@ -90,7 +90,7 @@ Status check_credentials(const S3Options& options) {
 
 }  // namespace
 
-std::span<const std::string_view> s3_option_names() { return kNames; }
+std::span<const std::string_view> s3_option_names() { return kS3OptionNames; }
 
 Result<S3Options> parse_s3_options(const std::string& bucket, const Options& options,
                                    const AwsEnvironment& environment) {

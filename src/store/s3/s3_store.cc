@@ -7,10 +7,10 @@
 
 #include "runtime/fork_guard.h"
 #include "store/calls.h"
+#include "store/http/amz_checksum.h"
 #include "store/http/content_range.h"
 #include "store/range.h"
 #include "store/s3/s3_answers.h"
-#include "store/s3/s3_checksum.h"
 
 namespace forebay {
 
@@ -19,25 +19,19 @@ namespace {
 constexpr size_t kMaxKeyBytes = 1024;
 constexpr uint32_t kMaxPage = 1000;
 constexpr size_t kListingsInFlight = 384;  // 1.28 M names in four rounds
-constexpr uint64_t kMaxUnknownBytes = uint64_t{4} << 30;
-constexpr uint64_t kSpareBytes = 1 << 20;  // an object that has grown is told from its size, if it is not far larger
+constexpr uint64_t kMostUnknownBytes = uint64_t{4} << 30;
+constexpr uint64_t kGrownBytes = 1 << 20;  // an object that has grown is told from its size, if it is not far larger
 
 /// No server has such a key, and some answer strangely to them.
 bool possible(std::string_view key) {
   return !key.empty() && key.size() <= kMaxKeyBytes && key.find('\0') == std::string_view::npos;
 }
 
-/// A range that a Range header can say: something, and not beyond what servers count to.
-bool sayable(const ByteRange& range) {
-  constexpr uint64_t kMost = uint64_t{1} << 62;
-  return range.length > 0 && range.offset < kMost && range.length < kMost;
-}
-
 /// Retried, since the way may be at fault, but not for ever, since the object may be.
 std::function<Status(const HttpResponse&)> checksum_check() {
   constexpr int kTries = 3;
   return [mismatches = std::make_shared<std::atomic<int>>(0)](const HttpResponse& response) {
-    Status checked = check_s3_checksum(response);
+    Status checked = check_amz_checksum(response);
     if (checked.ok() || ++*mismatches < kTries) return checked;
     return corrupt(checked.message());
   };
@@ -52,7 +46,7 @@ S3Request get_request(const ReadRequest& request, bool verify) {
     const ByteRange range = *request.range;
     get.headers.push_back({"range", fmt::format("bytes={}-{}", range.offset, range.offset + range.length - 1)});
     get.expected_body_bytes = range.length;
-    get.max_body_bytes = std::max(range.length, request.expected_size.value_or(0)) + kSpareBytes;
+    get.max_body_bytes = std::max(range.length, request.expected_size.value_or(0)) + kGrownBytes;
     get.check = [range](const HttpResponse& response) {
       if (response.status != 206) return Status();
       return check_part(range, response.header("content-range"), response.body.size());
@@ -64,8 +58,8 @@ S3Request get_request(const ReadRequest& request, bool verify) {
     get.check = checksum_check();
   }
   get.expected_body_bytes = request.expected_size.value_or(0);
-  get.max_body_bytes =
-      request.expected_size ? *request.expected_size + kSpareBytes : request.set_aside_bytes.value_or(kMaxUnknownBytes);
+  get.max_body_bytes = request.expected_size ? *request.expected_size + kGrownBytes
+                                             : request.set_aside_bytes.value_or(kMostUnknownBytes);
   return get;
 }
 

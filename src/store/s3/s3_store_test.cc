@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "store/s3/s3_checksum.h"
+#include "store/http/amz_checksum.h"
 #include "store/s3/s3_test_support.h"
 
 namespace forebay {
@@ -84,7 +84,7 @@ TEST_F(S3StoreTest, AChecksumThatDiffersIsTriedAgainAndThenCorrupt) {
 
 TEST_F(S3StoreTest, EveryKindOfChecksumIsKnown) {
   const auto checked = [](const char* header, const char* value) {
-    return check_s3_checksum(answer(200, "123456789", {{header, value}})).code();
+    return check_amz_checksum(answer(200, "123456789", {{header, value}})).code();
   };
   EXPECT_EQ(checked("x-amz-checksum-crc32", "y/Q5Jg=="), Code::kOk);
   EXPECT_EQ(checked("x-amz-checksum-crc32c", "4waSgw=="), Code::kOk);

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "store/s3/percent.h"
+#include "store/percent.h"
 
 namespace forebay {
 
@@ -22,14 +22,14 @@ std::string basic_time(WallTime time) {
                      parts.tm_hour, parts.tm_min, parts.tm_sec);
 }
 
-std::string lower(std::string_view text) {
+std::string in_lower_case(std::string_view text) {
   std::string out(text);
   for (char& c : out) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
   return out;
 }
 
 /// Without spaces around it, and with one for each run inside.
-std::string trimmed(std::string_view value) {
+std::string with_single_spaces(std::string_view value) {
   std::string out;
   for (const char c : value) {
     const bool space = c == ' ' || c == '\t';
@@ -58,7 +58,7 @@ std::string canonical_query(const QueryParameters& query) {
 
 std::string Signer::canonical_request(const ToSign& request, std::vector<HttpHeader> headers,
                                       std::string* signed_headers) {
-  for (HttpHeader& header : headers) header = {lower(header.name), trimmed(header.value)};
+  for (HttpHeader& header : headers) header = {in_lower_case(header.name), with_single_spaces(header.value)};
   std::ranges::stable_sort(headers, {}, &HttpHeader::name);
   std::string lines;
   for (size_t i = 0; i < headers.size(); ++i) {

@@ -9,7 +9,7 @@
 
 #include "store/http/http_transport.h"
 #include "store/s3/credentials.h"
-#include "store/s3/sha256.h"
+#include "store/sha256.h"
 
 namespace forebay {
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "store/s3/percent.h"
+#include "store/percent.h"
 #include "store/s3/s3_answers.h"
 
 namespace forebay {

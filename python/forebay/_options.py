@@ -1,0 +1,69 @@
+"""The options of a loader, as users write them and as the engine takes them. InvalidArgument names the option and what it can be."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from . import _core
+from ._user_exceptions import encodable
+from .errors import InvalidArgument
+
+
+def _integer(name: str, value: Any) -> int:
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        return operator.index(value)
+    except TypeError:
+        raise InvalidArgument(f"{name} is {value!r}; it must be an integer") from None
+
+
+def _seed(seed: Any) -> int:
+    number = _integer("seed", seed)
+    if not 0 <= number < 2**64:
+        raise InvalidArgument(f"seed is {number}; it must lie between 0 and 2**64 - 1")
+    return number
+
+
+def _count(name: str, value: Any, least: int = 0) -> int | None:
+    if value is None:
+        return None
+    number = _integer(name, value)
+    if not least <= number < 2**31:
+        raise InvalidArgument(f"{name} is {number}; it must lie between {least} and 2**31 - 1")
+    return number
+
+
+def _count_or_auto(name: str, value: Any) -> int | None:
+    if isinstance(value, str) and value != "auto":
+        raise InvalidArgument(f"{name} is {value!r}; it must be a number or 'auto'")
+    return None if value == "auto" else _count(name, value, least=1)
+
+
+def _on_error(value: Any) -> str:
+    if not isinstance(value, str) or value not in ("raise", "skip", "replace"):
+        raise InvalidArgument(f"on_error is {value!r}; it can be 'raise', 'skip' or 'replace'")
+    return value
+
+
+def _max_errors(value: Any) -> int | float | None:
+    value = value.item() if getattr(value, "shape", None) == () else value  # NumPy's numbers
+    if value is None:
+        return None
+    count = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    if not count and not (isinstance(value, float) and 0 <= value <= 1):
+        raise InvalidArgument(f"max_errors is {value!r}; it must be a count (an integer) or a share (a float, 0.0 to 1.0)")
+    return min(value, 2**63 - 1)
+
+
+def _bytes(name: str, value: Any) -> int:
+    if isinstance(value, str):
+        number = _core.parse_bytes(encodable(value))
+        if number is None:
+            raise InvalidArgument(f"{name} is {value!r}; it must be a number of bytes, or text such as '512MB' or '2GiB'")
+        return number
+    number = _integer(name, value)
+    if not 0 <= number < 2**63:
+        raise InvalidArgument(f"{name} is {number}; it must be a number of bytes from 0 to 2**63 - 1, or text such as '2GiB'")
+    return number

@@ -1,0 +1,278 @@
+"""The indices of one pass: drawn when PyTorch draws them, and drawn again by the loader that resumes."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import types
+import zlib
+from typing import Any, Iterator, Mapping
+
+import torch
+from torch.utils.data import (
+    BatchSampler,
+    DistributedSampler,
+    RandomSampler,
+    SequentialSampler,
+    SubsetRandomSampler,
+    WeightedRandomSampler,
+    _DatasetKind,
+)
+
+from ..errors import StateMismatch
+from . import _generators
+
+
+class Order:
+    """What a sampler gives in one pass, and how another pass gets the same.
+
+    Generators are remembered where PyTorch is about to draw from them: before it asks the sampler for an iterator, and before
+    the first index. To resume, they are set back there, the indices of delivered batches are drawn without loading anything,
+    and a checksum shows that they are the same. A sampler (or its iterator) with `state_dict` and `load_state_dict` is asked
+    instead. PyTorch's default generator is the program's: it is set back only for as long as that takes.
+    """
+
+    def __init__(self, loader: Any, saved: Mapping[str, Any] | None) -> None:
+        self.iterable = loader._dataset_kind == _DatasetKind.Iterable
+        self.position = 0  # batches delivered without a gap
+        self.ahead: set[int] = set()  # numbers of those delivered before an earlier one
+        self.numbers_drawn = 0
+        self._saved = saved
+        self._batches = loader._index_sampler if type(loader._index_sampler) is BatchSampler else None
+        self._sampler = loader.sampler
+        self._stateful = _stateful_sampler(loader)
+        self._generators = _generators.of_loader(loader)
+        self._default_matters = loader.generator is None or not (self.iterable or _draws_elsewhere(loader))
+        self._now: torch.Tensor | None = None  # the default generator's state, to be put back
+        self._source: Any = None  # the sampler's iterator
+        self._indices: Iterator[Any] | None = None  # the same, or with one index that was drawn before
+        self._begin: dict[str, Any] | None = None
+        self._first: dict[str, Any] | None = None
+        self._places: dict[int, dict[str, Any]] = {}  # batches delivered → what the state needs then
+        self._checksum = 0
+
+    # Called by iterators, in this order
+
+    def before_iterator(self) -> None:
+        """Before the workers' seed is drawn: from there on a state of an epoch's end counts that holds no seed."""
+        if self._saved is not None and self._counts_from_seed():
+            self._go_to(self._saved)
+
+    def begin(self) -> None:
+        """Before the sampler is asked for its iterator."""
+        if self._saved is not None and not self._counts_from_seed():
+            self._go_to(self._saved)
+        self._begin = self._generator_states()
+        self._places[0] = self._place()
+
+    def attach(self, indices: Iterator[Any]) -> None:
+        """Takes the sampler's iterator. One that resumes goes on behind what was delivered, at once."""
+        if self._indices is not None:
+            return
+        lazy = isinstance(indices, types.GeneratorType)
+        self._source = self._indices = _Batches(self._batches) if self._batches is not None else indices
+        if lazy:
+            self._begin = None  # nothing is drawn before the first index
+        if self._saved is not None:
+            self._first_index()
+
+    def next(self) -> Any:
+        """The next index of a batch that was not delivered. StopIteration as from the sampler."""
+        assert self._indices is not None
+        if self._first is None:
+            self._first = self._generator_states()
+        while True:
+            index = next(self._indices)
+            self._count(index)
+            if self.numbers_drawn - 1 not in self.ahead:
+                return index
+
+    def delivered(self, number: int) -> None:
+        self.ahead.add(number)
+        while self.position in self.ahead:
+            self.ahead.discard(self.position)
+            self._places.pop(self.position, None)
+            self.position += 1
+
+    def settle(self) -> None:
+        """The program's generator stands again where it stood."""
+        if self._now is not None:
+            torch.set_rng_state(self._now)
+            self._now = None
+
+    # The state
+
+    def state(self) -> dict[str, Any]:
+        """In the middle of a pass."""
+        if self._first is None:
+            self._first_index()
+        assert self._first is not None
+        state: dict[str, Any] = {"position": self.position, **self._epoch()}
+        if self.ahead:
+            state["ahead"] = sorted(self.ahead)
+        if self._begin is not None:
+            state["begin"] = _as_text(self._begin)
+        state["first"] = _as_text(self._first)
+        if not self.iterable:
+            state.update(copy.deepcopy(self._places[self.position]))
+        return state
+
+    def state_at_end(self) -> dict[str, Any]:
+        """Behind the last index: of the next epoch's beginning."""
+        state: dict[str, Any] = {"position": 0, **self._epoch(), "begin": _as_text(self._generator_states())}
+        if self._stateful is not None:
+            state["sampler"] = copy.deepcopy(self._stateful.state_dict())
+        return state
+
+    def _epoch(self) -> dict[str, int]:
+        epoch = getattr(self._sampler, "epoch", None)
+        return {"sampler_epoch": epoch} if isinstance(epoch, int) and hasattr(self._sampler, "set_epoch") else {}
+
+    def _place(self) -> dict[str, Any]:
+        place: dict[str, Any] = {"order": self._checksum}
+        if self._stateful is not None:
+            place["sampler"] = copy.deepcopy(self._stateful.state_dict())
+        inner = self._inner()
+        if has_state(inner):
+            place["sampler_iterator"] = copy.deepcopy(inner.state_dict())
+        if getattr(self._source, "ended", False):
+            place["sampler_ended"] = True
+        return place
+
+    def _inner(self) -> Any:
+        return self._source.inner if isinstance(self._source, _Batches) else self._source
+
+    def _generator_states(self) -> dict[str, Any]:
+        states = {name: generator.get_state() for name, generator in self._generators.items()}
+        if self._default_matters:
+            states["default"] = torch.get_rng_state()
+        return states
+
+    # Going on
+
+    def _counts_from_seed(self) -> bool:
+        assert self._saved is not None
+        return bool(self._saved["finished"]) and "seed" not in self._saved
+
+    def _go_to(self, saved: Mapping[str, Any]) -> None:
+        self._set_generators(saved.get("begin", {}))
+        if "sampler_epoch" in saved and hasattr(self._sampler, "set_epoch"):
+            self._sampler.set_epoch(saved["sampler_epoch"])
+        if "sampler" in saved:
+            if self._stateful is None:
+                raise StateMismatch("the state is of a sampler with load_state_dict(), and this DataLoader's has none")
+            self._stateful.load_state_dict(copy.deepcopy(saved["sampler"]))
+
+    def _first_index(self) -> None:
+        """Draws it, and holds it until it is asked for; behind the batches that were delivered before."""
+        saved = self._saved or {}
+        self._set_generators(saved.get("first", {}))
+        self._first = self._generator_states()
+        if self.iterable:
+            self.position = saved.get("position", 0)
+        else:
+            assert self._indices is not None
+            if saved and not saved["finished"]:
+                self._skip(saved)
+            first = list(itertools.islice(self._indices, 1))  # samplers draw their seed with it
+            self._indices = itertools.chain(first, self._indices)
+        self.settle()
+
+    def _set_generators(self, texts: Mapping[str, str]) -> None:
+        for name, text in texts.items():
+            if name == "default":
+                self._borrow_default(_generators.decoded(text))
+            elif name not in self._generators:
+                raise StateMismatch(f"the state holds a generator of the {name}, and this DataLoader has none there")
+            else:
+                self._generators[name].set_state(_generators.decoded(text))
+
+    def _borrow_default(self, state: torch.Tensor) -> None:
+        now = torch.get_rng_state()
+        if torch.equal(now, state):
+            return  # the program has restored it: then it moves on as it did before
+        if self._now is None:
+            self._now = now
+        torch.set_rng_state(state)
+
+    def _skip(self, saved: Mapping[str, Any]) -> None:
+        position = self.position = saved["position"]
+        self.ahead = set(saved.get("ahead", ()))
+        if isinstance(self._source, _Batches):
+            self._source.start("sampler" in saved and bool(saved.get("sampler_ended")))
+        if "sampler" in saved or ("sampler_iterator" in saved and has_state(self._inner())):
+            if "sampler_iterator" in saved and has_state(self._inner()):
+                self._inner().load_state_dict(copy.deepcopy(saved["sampler_iterator"]))
+            self.numbers_drawn, self._checksum = position, saved["order"]
+        else:
+            self._draw_again(position, saved["order"])
+        self._places = {position: self._place()}
+        self._places[position].update({name: saved[name] for name in ("sampler", "sampler_iterator") if name in saved})
+
+    def _draw_again(self, position: int, expected: int) -> None:
+        assert self._indices is not None
+        for done in range(position):
+            try:
+                self._count(next(self._indices))
+            except StopIteration:
+                raise StateMismatch(f"the state is behind batch {position}, and the sampler gives {done}") from None
+        if self._checksum != expected:
+            raise StateMismatch(
+                "the sampler gives other indices than before the state was saved, so going on would repeat some samples and "
+                "leave out others; give it a torch.Generator that the DataLoader can see (generator=), or state_dict() and "
+                "load_state_dict()")
+
+    def _count(self, index: Any) -> None:
+        self._checksum = zlib.crc32(repr(index).encode(), self._checksum)
+        self.numbers_drawn += 1
+        self._places[self.numbers_drawn] = self._place()
+
+
+class _Batches:
+    """What PyTorch's BatchSampler gives, with the sampler's own iterator within reach."""
+
+    def __init__(self, sampler: BatchSampler) -> None:
+        self.inner: Iterator[Any] | None = None
+        self.ended = False  # the iterator is through, with an incomplete last batch
+        self._sampler = sampler
+
+    def start(self, ended: bool) -> None:
+        self.ended = ended
+        self.inner = iter(()) if ended else iter(self._sampler.sampler)
+
+    def __iter__(self) -> _Batches:
+        return self
+
+    def __next__(self) -> list[Any]:
+        if self.inner is None:
+            self.start(False)
+        assert self.inner is not None
+        batch = list(itertools.islice(self.inner, self._sampler.batch_size))
+        self.ended = len(batch) < self._sampler.batch_size
+        if not batch or (self._sampler.drop_last and self.ended):
+            raise StopIteration
+        return batch
+
+
+def has_state(thing: Any) -> bool:
+    return hasattr(thing, "state_dict") and hasattr(thing, "load_state_dict")
+
+
+def _stateful_sampler(loader: Any) -> Any:
+    """The sampler that can save its own position, if there is one."""
+    candidates = (loader.batch_sampler, loader.sampler)
+    return next((one for one in candidates if one is not None and has_state(one)), None)
+
+
+def _draws_elsewhere(loader: Any) -> bool:
+    """Whether the order is known not to come from PyTorch's default generator."""
+    if loader.batch_sampler is not None and type(loader.batch_sampler) is not BatchSampler:
+        return False
+    sampler = loader.sampler
+    if type(sampler) in (SequentialSampler, DistributedSampler):
+        return True
+    return type(sampler) in (RandomSampler, SubsetRandomSampler, WeightedRandomSampler) and sampler.generator is not None
+
+
+def _as_text(states: Mapping[str, torch.Tensor]) -> dict[str, str]:
+    return {name: _generators.encoded(state) for name, state in states.items()}

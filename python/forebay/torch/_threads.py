@@ -1,0 +1,142 @@
+"""A pass over a data set that may be called from many threads at once."""
+
+from __future__ import annotations
+
+import functools
+import os
+import warnings
+import weakref
+from collections import deque
+from typing import Any
+
+import torch
+from torch.utils.data.dataloader import _BaseDataLoaderIter
+
+from .._pool import STUCK_AFTER_S, Pool
+from . import _worker_info
+from ._feed import Feed, Task
+from ._tracebacks import RaisesFree
+from ._workers import Recipe, pinned
+
+_live: weakref.WeakSet[ThreadsIterator] = weakref.WeakSet()
+
+
+class ThreadsIterator(RaisesFree, _BaseDataLoaderIter):
+    """`thread_safe=True`. Draws from the sampler and the generator when PyTorch's own does, so that both stay in step:
+    `prefetch_factor * num_workers` batches ahead, one more for each that is delivered."""
+
+    def __init__(self, loader: Any) -> None:
+        if loader.prefetch_factor <= 0:
+            raise AssertionError(f"prefetch_factor is {loader.prefetch_factor}; it must be at least 1")
+        super().__init__(loader)
+        _worker_info.install()
+        self._ahead = loader.prefetch_factor * loader.num_workers
+        self._in_order = loader.in_order
+        self._process = os.getpid()
+        self._shut_down = False
+        self._tasks: deque[Task] = deque()
+        recipe = Recipe(self._dataset, self._auto_collation, self._collate_fn, loader.num_workers, self._base_seed)
+        self._by_item = loader._auto_collation and not getattr(self._dataset, "__getitems__", None)
+        pin = functools.partial(pinned, device=self._pin_memory_device) if self._pin_memory else None
+        growth = loader._growth = loader._growth.again()  # of its own: several iterators may run at once
+        self._feed = Feed(recipe, growth, pin)
+        self._pool = Pool(self._feed, growth, loader._hint, "forebay-worker", self._thread_begin())
+        _live.add(self)
+        self._reset(loader, first_iter=True)
+
+    def _thread_begin(self) -> Any:
+        if not self._pin_memory:
+            return _worker_info.one_torch_thread
+        device = torch.accelerator.current_device_index()
+
+        def begin() -> None:
+            _worker_info.one_torch_thread()
+            torch.accelerator.set_device_index(device)
+
+        return begin
+
+    def _reset(self, loader: Any, first_iter: bool = False) -> None:
+        self._check_process()
+        self._progress = progress = loader._progress
+        progress.order.begin()
+        super()._reset(loader, first_iter)
+        progress.order.attach(self._sampler_iter)
+        self._feed.drop_all()
+        self._tasks.clear()
+        for _ in range(self._ahead):
+            self._put()
+        self._pool.start()
+
+    def _next_index(self) -> Any:
+        return self._progress.order.next()
+
+    def _check_process(self) -> None:
+        if os.getpid() != self._process:
+            raise RuntimeError("this DataLoader iterator belongs to the process that made it, and its threads did not come along "
+                               "through fork(); iterate over the DataLoader anew in each process")
+
+    def _put(self) -> None:
+        error = None
+        index = None
+        order = self._progress.order
+        try:
+            index = self._next_index()
+        except StopIteration:
+            return
+        except Exception as raised:  # arrives in its place, after the batches before it
+            error = raised
+        number = order.numbers_drawn - 1 if error is None else -1
+        task = Task(number, max(number, 0) % self._num_workers, index, self._by_item and error is None)
+        self._tasks.append(task)
+        if error is not None:
+            task.error, task.done = error, True
+        else:
+            self._feed.add(task)
+
+    def _next_data(self) -> Any:
+        self._check_process()
+        if not self._tasks:
+            self._progress.finished = True
+            if not self._persistent_workers:
+                self._close()
+            raise StopIteration
+        task = self._feed.wait(self._tasks[0], () if self._in_order else self._tasks, self._timeout)
+        self._tasks.remove(task)
+        self._put()
+        if task.number >= 0:
+            self._progress.order.delivered(task.number)
+        if task.error is None:
+            return task.result
+        error, task.error = task.error, None
+        try:
+            raise error
+        finally:
+            del error, task  # or the traceback would hold itself
+
+    @staticmethod
+    def _freed(error: BaseException) -> BaseException:
+        traceback = error.__traceback__
+        while traceback is not None and traceback.tb_frame.f_code.co_name in ("__next__", "_next_data"):
+            traceback = traceback.tb_next
+        return error.with_traceback(traceback)
+
+    def _close(self) -> None:
+        if self._shut_down or os.getpid() != self._process:  # after a fork the threads, and what they hold, are not here
+            return
+        self._shut_down = True
+        self._tasks.clear()
+        self._feed.close()
+        for stuck in self._pool.stop():
+            warnings.warn(f"left running: {stuck} and did not return within {STUCK_AFTER_S:.0f} s", RuntimeWarning, stacklevel=3)
+
+    _shutdown_workers = _close  # what PyTorch calls it, and some frameworks with it
+
+    def __del__(self) -> None:
+        if hasattr(self, "_pool"):
+            self._close()
+
+
+def close_all() -> None:
+    """Before the interpreter goes: threads must not come back to it later."""
+    for iterator in list(_live):
+        iterator._close()

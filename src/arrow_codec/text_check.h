@@ -1,0 +1,13 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace forebay {
+
+bool is_utf8(std::span<const uint8_t> bytes);
+
+/// Whether each of the strings that lie end to end in `bytes` is UTF-8; `offsets`: where they begin, and the end.
+bool all_utf8(std::span<const uint8_t> bytes, std::span<const int64_t> offsets);
+
+}  // namespace forebay

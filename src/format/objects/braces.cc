@@ -1,0 +1,109 @@
+#include "format/objects/braces.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <optional>
+
+#include <fmt/format.h>
+
+namespace forebay {
+
+namespace {
+
+constexpr size_t kMaxNames = 1'000'000;
+constexpr size_t kMaxNameBytes = 256 << 20;
+
+struct Braces {
+  size_t open, close;
+  std::vector<std::string_view> choices;  ///< separated by commas, outside inner braces
+};
+
+/// The first pair of braces that means something.
+std::optional<Braces> find_braces(std::string_view text, size_t from) {
+  for (size_t open = text.find('{', from); open != std::string_view::npos; open = text.find('{', open + 1)) {
+    Braces found{open, 0, {}};
+    int depth = 0;
+    size_t begin = open + 1;
+    for (size_t i = open; i < text.size(); ++i) {
+      if (text[i] == '{') ++depth;
+      if ((text[i] == ',' && depth == 1) || (text[i] == '}' && depth == 1)) {
+        found.choices.push_back(text.substr(begin, i - begin));
+        begin = i + 1;
+      }
+      if (text[i] == '}' && --depth == 0) {
+        found.close = i;
+        break;
+      }
+    }
+    const bool whole = found.close != 0;
+    if (whole && (found.choices.size() > 1 || found.choices[0].find("..") != std::string_view::npos)) return found;
+  }
+  return std::nullopt;
+}
+
+std::optional<int64_t> number(std::string_view text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
+  return value;
+}
+
+/// "000..099" to its numbers; nothing where it is no range.
+std::optional<std::vector<std::string>> expand_range(std::string_view choice) {
+  const size_t dots = choice.find("..");
+  if (dots == std::string_view::npos) return std::nullopt;
+  const std::string_view from = choice.substr(0, dots), to = choice.substr(dots + 2);
+  const auto first = number(from), last = number(to);
+  if (!first || !last) return std::nullopt;
+  const bool padded = (from.size() > 1 && from[0] == '0') || (to.size() > 1 && to[0] == '0');
+  const size_t width = padded ? std::max(from.size(), to.size()) : 0;
+  const int64_t step = *first <= *last ? 1 : -1;
+  if (static_cast<uint64_t>((*last - *first) * step) >= kMaxNames) return std::vector<std::string>(kMaxNames + 1);
+  std::vector<std::string> names;
+  for (int64_t i = *first;; i += step) {
+    names.push_back(fmt::format("{:0{}}", i, width));
+    if (i == *last) return names;
+  }
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> expand_braces(std::string_view pattern) {
+  std::vector<std::string> done;
+  // Depth first, so that names come in the order written: the last entry is expanded next.
+  std::vector<std::pair<std::string, size_t>> open{{std::string(pattern), 0}};
+  size_t bytes = 0;
+  while (!open.empty()) {
+    auto [text, from] = std::move(open.back());
+    open.pop_back();
+    const auto braces = find_braces(text, from);
+    if (!braces) {
+      bytes += text.size();
+      done.push_back(std::move(text));
+    } else {
+      std::vector<std::string> choices(braces->choices.begin(), braces->choices.end());
+      bool is_text = false;
+      if (choices.size() == 1) {
+        auto range = expand_range(choices[0]);
+        is_text = !range.has_value();
+        if (range) choices = std::move(*range);
+      }
+      if (is_text) {
+        open.emplace_back(std::move(text), braces->close + 1);
+        continue;
+      }
+      const std::string head = text.substr(0, braces->open), tail = text.substr(braces->close + 1);
+      if (open.size() + done.size() + choices.size() > kMaxNames)
+        bytes = kMaxNameBytes + 1;
+      else
+        for (size_t i = choices.size(); i-- > 0;) open.emplace_back(head + choices[i] + tail, head.size());
+    }
+    if (bytes > kMaxNameBytes) {
+      return invalid_argument(fmt::format("'{}' stands for more than {} names", pattern, kMaxNames));
+    }
+  }
+  return done;
+}
+
+}  // namespace forebay

@@ -1,0 +1,61 @@
+#include "format/objects/stat_all.h"
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+
+namespace forebay {
+
+namespace {
+constexpr int64_t kInFlight = 64;
+
+struct Progress {
+  std::mutex mutex;
+  std::condition_variable answered;
+  int64_t in_flight = 0;
+  Status error;
+};
+}  // namespace
+
+Status stat_all(Store& store, int64_t count, const std::function<std::string(int64_t)>& key, std::stop_token stop,
+                const std::function<void(int64_t, const ObjectInfo*)>& on_info) {
+  const auto progress = std::make_shared<Progress>();
+  std::unique_lock lock(progress->mutex);
+  for (int64_t i = 0; i < count && progress->error.ok(); ++i) {
+    progress->answered.wait(lock, [&] { return progress->in_flight < kInFlight; });
+    ++progress->in_flight;
+    lock.unlock();
+    store.stat(key(i), stop, [progress, i, &on_info](Result<ObjectInfo> info) {
+      const std::lock_guard in_answer(progress->mutex);
+      if (info.ok())
+        on_info(i, &*info);
+      else if (info.status().code() == Code::kNotFound)
+        on_info(i, nullptr);
+      else if (progress->error.ok())
+        progress->error = info.status();
+      --progress->in_flight;
+      progress->answered.notify_all();
+    });
+    lock.lock();
+  }
+  progress->answered.wait(lock, [&] { return progress->in_flight == 0; });
+  return progress->error;
+}
+
+std::string nearest_folder(Store& store, const std::string& key) {
+  std::string folder = key;
+  while (true) {
+    while (folder.ends_with('/')) folder.pop_back();
+    const size_t slash = folder.rfind('/');
+    folder.resize(slash == std::string::npos ? 0 : slash + 1);
+    ListRequest request;
+    request.prefix = folder;
+    request.max_keys = 1;
+    if (folder.empty() || folder == "/" || list_wait(store, request, {}).ok()) {
+      const std::string shown = store.display_name(folder);
+      return shown.empty() ? "." : shown;
+    }
+  }
+}
+
+}  // namespace forebay

@@ -1,0 +1,95 @@
+#include "loader/loader_stats.h"
+
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace forebay {
+
+namespace {
+
+StepStats step_stats(std::string name, const StepCounters& counters) {
+  return {std::move(name),
+          counters.samples,
+          counters.bytes_in,
+          counters.bytes_out,
+          static_cast<double>(counters.busy_ns) * 1e-9,
+          static_cast<double>(counters.waiting_ns) * 1e-9};
+}
+
+CacheTierStats tier_stats(const TierStats& tier) {
+  return {tier.hits, tier.entries, tier.bytes, tier.budget_bytes, tier.declined, tier.damaged, tier.off};
+}
+
+std::string place_of(const Store& store) {
+  std::string place = store.display_name("");
+  return !place.empty() ? place : store.remote() ? "http" : "files";
+}
+
+void add_stage(const Stage& stage, std::vector<StepStats>& steps) {
+  if (const auto* foreign = std::get_if<ForeignStage>(&stage)) {
+    steps.push_back(step_stats(foreign->name, *foreign->counters));
+  } else if (const auto* cache = std::get_if<CacheStage>(&stage)) {
+    steps.push_back(step_stats("cache", *cache->counters));
+  } else {
+    for (const NativeOp& op : std::get<NativeStage>(stage).ops) steps.push_back(step_stats(op.name, *op.counters));
+  }
+}
+
+}  // namespace
+
+std::vector<StepStats> stats_of_steps(const ExecutionPlan& plan) {
+  std::vector<StepStats> steps;
+  if (plan.units) {
+    steps.push_back(step_stats("fetch", *plan.fetch_counters));
+    steps.push_back(step_stats("decode", *plan.units->decode_counters));
+    for (const UnitOp& op : plan.units->ops) steps.push_back(step_stats(op.name, *op.counters));
+  }
+  if (plan.fetches) steps.push_back(step_stats("fetch", *plan.fetch_counters));
+  for (const Stage& stage : plan.stages) add_stage(stage, steps);
+  steps.push_back(step_stats("batch", *plan.write_counters));
+  return steps;
+}
+
+StoreStatsEntry stats_of(const Store& store) {
+  const StoreStats stats = store.stats();
+  return {.name = place_of(store),
+          .requests = stats.requests,
+          .bytes = stats.bytes,
+          .errors = stats.errors,
+          .in_flight = stats.in_flight,
+          .attempts = stats.attempts,
+          .retries = stats.retries,
+          .throttled = stats.throttled,
+          .timeouts = stats.timeouts,
+          .hedges = stats.hedges,
+          .hedges_won = stats.hedges_won,
+          .seconds = stats.seconds};
+}
+
+CacheStatsEntry stats_of(const CacheStats& cache) {
+  return {cache.place,       cache.description, tier_stats(cache.ram), tier_stats(cache.disk), cache.misses,
+          cache.index_bytes, cache.seen_bytes,  cache.hit_ratio,       cache.optimum};
+}
+
+void add_run(const Runner& runner, LoaderStats& stats) {
+  const Runner::Stats run = runner.stats();
+  const auto used = [&](Use use) { return run.memory.by_use[static_cast<size_t>(use)]; };
+  stats.memory_budget = run.memory.capacity;
+  stats.memory_used = run.memory.used;
+  stats.memory_peak = run.memory.peak;
+  stats.memory_batches = used(Use::kBatches);
+  stats.memory_fetched = used(Use::kFetched);
+  stats.memory_working = used(Use::kWorking);
+  stats.memory_units = used(Use::kUnits);
+  stats.memory_pool = used(Use::kPool);
+  stats.units = runner.decodes();
+  stats.threads = runner.options().threads;
+  stats.requests = runner.request_limit();
+  stats.batches = run.batches;
+  stats.samples = run.samples;
+  stats.retracted = run.retracted;
+  stats.consumer_wait_seconds = run.consumer_wait_seconds;
+}
+
+}  // namespace forebay

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "forebay/pipeline.h"
+#include "pipeline/description.h"
+
+namespace forebay {
+
+/// Everything wrong with the arguments of a source that is no table (see check_table), as far as can be said without touching
+/// storage: unknown or missing ones, wrong types, and a data set or arrays that are not there, as in a pipeline from JSON.
+std::vector<Problem> check_source_args(const OpSpec& source);
+
+/// A field of `arrays`: in memory, as an attachment of the step, or a .npy file where `path` is not empty.
+struct NamedArray {
+  std::string name, path;
+};
+/// In the order of the fields. `fields` is a list of names where there is an attachment, else an object from name to path.
+std::vector<NamedArray> named_arrays(const OpSpec& source);
+
+/// The step for arrays all of which are .npy files, which JSON can hold.
+OpSpec npy_arrays_step(const std::vector<NamedArray>& arrays);
+
+}  // namespace forebay

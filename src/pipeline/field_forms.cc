@@ -1,0 +1,89 @@
+#include "pipeline/field_forms.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace forebay {
+
+namespace {
+
+void make_ragged(BatchField& field, int64_t rows) {
+  const int64_t length = field.values.shape[1];
+  field.kind = BatchField::Kind::kRagged;
+  field.values.shape = Shape{rows * length};
+  field.offsets = Tensor::allocate(DType::kInt64, Shape{rows + 1});
+  for (int64_t row = 0; row <= rows; ++row) field.offsets.data<int64_t>()[row] = row * length;
+}
+
+Shape without_first(const Shape& shape) {
+  Shape row;
+  for (size_t axis = 1; axis < shape.rank(); ++axis) row.push_back(shape[axis]);
+  return row;
+}
+
+}  // namespace
+
+FieldForms::FieldForms(const ExecutionPlan& plan, int64_t batch_size, std::set<std::string> ragged)
+    : batch_size_(batch_size), ragged_(std::move(ragged)) {
+  for (const OutputField& output : plan.outputs) {
+    if (output.field.kind != FieldKind::kAny) known_.insert(output.field.name);
+    if (output.field.ragged) ragged_.insert(output.field.name);
+    if (output.field.pad_value) padded_.insert(output.field.name);
+  }
+}
+
+Status FieldForms::settle(Batch& batch) {
+  if (batch.size() == 0) {
+    add_empty(batch);
+    return {};
+  }
+  for (BatchField& field : batch.fields) {
+    if (!by_user(field.name)) continue;
+    FOREBAY_RETURN_IF_ERROR(settle_rows(field, batch.size()));
+    const bool rows = field.kind == BatchField::Kind::kDense;
+    forms_.try_emplace(field.name,
+                       Form{field.kind, field.values.dtype, rows ? without_first(field.values.shape) : Shape{}});
+  }
+  return {};
+}
+
+Status FieldForms::settle_rows(BatchField& field, int64_t rows) {
+  const bool row =
+      field.kind == BatchField::Kind::kDense && field.values.shape.rank() == 2 && !padded_.contains(field.name);
+  const bool ragged = field.kind == BatchField::Kind::kRagged;
+  const auto form = forms_.find(field.name);
+  if (row && (ragged_.contains(field.name) || (form != forms_.end() && form->second.kind == BatchField::Kind::kRagged)))
+    make_ragged(field, rows);
+  if ((!row && !ragged) || batch_size_ == 1 || form == forms_.end()) return {};
+  const bool was_row = form->second.kind == BatchField::Kind::kDense && form->second.row.rank() == 1;
+  if (!was_row || (field.kind == BatchField::Kind::kDense && form->second.row[0] == field.values.shape[1])) return {};
+  return invalid_argument(
+      fmt::format("all rows of the field '{0}' had {1} values so far, and now some have not: its batches would turn "
+                  "from arrays into "
+                  "(values, offsets); put .pad(\"{0}\", value) before .batch, or give .batch(ragged=\"{0}\")",
+                  field.name, form->second.row[0]));
+}
+
+// Every row was skipped: fields that are only known by their rows are those of the batches before, without any.
+void FieldForms::add_empty(Batch& batch) const {
+  for (const auto& [name, form] : forms_) {
+    auto field =
+        std::find_if(batch.fields.begin(), batch.fields.end(), [&](const auto& other) { return other.name == name; });
+    if (field == batch.fields.end()) field = batch.fields.insert(field, BatchField());
+    field->name = name;
+    field->kind = form.kind;
+    Shape shape{0};
+    if (form.kind == BatchField::Kind::kDense) {
+      for (const int64_t dim : form.row) shape.push_back(padded_.contains(name) ? 0 : dim);
+    } else {
+      field->offsets = Tensor::allocate(DType::kInt64, Shape{1});
+      *field->offsets.data<int64_t>() = 0;
+    }
+    field->values = Tensor::allocate(form.dtype, shape);
+    field->lengths.clear();
+  }
+}
+
+}  // namespace forebay

@@ -1,0 +1,51 @@
+#include "store/http/amz_checksum.h"
+
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "store/base64.h"
+#include "store/crc.h"
+#include "store/sha256.h"
+
+namespace forebay {
+
+namespace {
+
+std::string big_endian_base64(std::unsigned_integral auto value) {
+  std::array<uint8_t, sizeof value> bytes;
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(value >> 8 * (bytes.size() - 1 - i));
+  return base64(bytes);
+}
+
+struct Algorithm {
+  std::string_view header;
+  std::string (*sum)(std::span<const uint8_t>);
+};
+
+constexpr std::array<Algorithm, 4> kAlgorithms = {{
+    {"x-amz-checksum-crc32c", [](std::span<const uint8_t> bytes) { return big_endian_base64(crc32c(bytes)); }},
+    {"x-amz-checksum-crc64nvme", [](std::span<const uint8_t> bytes) { return big_endian_base64(crc64_nvme(bytes)); }},
+    {"x-amz-checksum-crc32", [](std::span<const uint8_t> bytes) { return big_endian_base64(crc32_iso(bytes)); }},
+    {"x-amz-checksum-sha256", [](std::span<const uint8_t> bytes) { return base64(sha256(bytes)); }},
+}};
+
+}  // namespace
+
+Status check_amz_checksum(const HttpResponse& response) {
+  for (const Algorithm& algorithm : kAlgorithms) {
+    const std::string_view given = response.header(algorithm.header);
+    if (given.empty() || given.find('-') != std::string_view::npos) continue;  // "-3": of three parts' checksums
+    if (algorithm.sum(response.body.span()) == given) return {};
+    return unavailable(fmt::format("the bytes that arrived do not have the checksum that the server gives ({})",
+                                   algorithm.header.substr(6)));
+  }
+  return {};
+}
+
+}  // namespace forebay

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "store/http/http_transport.h"
+
+namespace forebay {
+
+/// Compares a whole body with the x-amz-checksum-* that came with it: kUnavailable where they differ (another attempt may
+/// bring better bytes), OK where there is none or only one made of parts.
+Status check_amz_checksum(const HttpResponse& response);
+
+}  // namespace forebay

@@ -1,0 +1,57 @@
+#include "store/sha256.h"
+
+#include <openssl/sha.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace forebay {
+
+namespace {
+constexpr size_t kBlockBytes = 64;
+
+std::span<const uint8_t> bytes_of(std::string_view text) {
+  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+}
+}  // namespace
+
+Sha256 sha256(std::span<const uint8_t> bytes) {
+  Sha256 digest;
+  SHA256(bytes.data(), bytes.size(), digest.data());
+  return digest;
+}
+
+Sha256 sha256(std::string_view text) { return sha256(bytes_of(text)); }
+
+// RFC 2104.
+Sha256 hmac_sha256(std::span<const uint8_t> key, std::string_view text) {
+  std::array<uint8_t, kBlockBytes> padded{};
+  if (key.size() > kBlockBytes) {
+    const Sha256 shorter = sha256(key);
+    std::ranges::copy(shorter, padded.begin());
+  } else {
+    std::ranges::copy(key, padded.begin());
+  }
+  std::string inner(kBlockBytes, '\0'), outer(kBlockBytes, '\0');
+  for (size_t i = 0; i < kBlockBytes; ++i) {
+    inner[i] = static_cast<char>(padded[i] ^ 0x36);
+    outer[i] = static_cast<char>(padded[i] ^ 0x5c);
+  }
+  inner += text;
+  const Sha256 digest = sha256(inner);
+  outer.append(reinterpret_cast<const char*>(digest.data()), digest.size());
+  return sha256(outer);
+}
+
+std::string hex(std::span<const uint8_t> bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  text.reserve(bytes.size() * 2);
+  for (const uint8_t byte : bytes) {
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15];
+  }
+  return text;
+}
+
+}  // namespace forebay

@@ -1,0 +1,1 @@
+"""Random legal pipelines, run in random ways and compared with a plain model. See README.md."""
