@@ -120,6 +120,8 @@ struct FieldDescription {
   std::vector<int64_t> shape;
   /// What NumPy calls integers that are dates or times, "datetime64[us]" or "timedelta64[s]"; empty for all others.
   std::string time = {};
+  /// Of a table: whether it stands in the names of folders, so that all rows of a row group have one value.
+  bool of_folder = false;
 };
 
 /// One step of one rank.

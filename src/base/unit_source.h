@@ -45,6 +45,8 @@ class UnitSource : public Source {
   virtual const std::vector<uint64_t>* kept_rows() const { return nullptr; }
   /// What NumPy calls a field of integers that are dates or times: "datetime64[us]", "timedelta64[s]". Empty for all others.
   virtual std::string time_name(size_t /*field*/) const { return {}; }
+  /// Whether a field stands in the names of folders ("date=2026-01-01/"), so that all rows of a unit have one value.
+  virtual bool is_of_folder(size_t /*field*/) const { return false; }
   /// The same rows with only these fields, in this order; fewer bytes are read.
   virtual Result<std::shared_ptr<const UnitSource>> with_fields(std::span<const std::string> names) const = 0;
 

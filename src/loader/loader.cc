@@ -320,7 +320,8 @@ std::vector<FieldDescription> Loader::source_fields() const {
                              : field.kind == FieldKind::kBytes ? "bytes"
                                                                : "any";
     const std::string time = units != nullptr ? units->time_name(fields.size()) : "";
-    fields.push_back({field.name, tensor ? std::string(dtype_name(field.dtype)) : word, {}, time});
+    const bool of_folder = units != nullptr && units->is_of_folder(fields.size());
+    fields.push_back({field.name, tensor ? std::string(dtype_name(field.dtype)) : word, {}, time, of_folder});
     if (tensor) fields.back().shape.assign(field.shape.begin(), field.shape.end());
   }
   return fields;

@@ -72,10 +72,10 @@ void bind_loader(nb::module_& module) {
           [](PyLoader& self) {
             nb::list fields;
             for (const FieldDescription& field : self.loader().source_fields())
-              fields.append(nb::make_tuple(to_text(field.name), field.type, field.shape, field.time));
+              fields.append(nb::make_tuple(to_text(field.name), field.type, field.shape, field.time, field.of_folder));
             return fields;
           },
-          nb::sig("def source_fields(self) -> list[tuple[str, str, list[int], str]]"))
+          nb::sig("def source_fields(self) -> list[tuple[str, str, list[int], str, bool]]"))
       .def("opened", &PyLoader::opened, "The source alone, as this loader opened it.")
       .def("epoch", &PyLoader::epoch)
       .def("set_epoch", &PyLoader::set_epoch, arg("epoch"))

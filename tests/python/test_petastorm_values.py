@@ -192,3 +192,41 @@ def test_a_data_set_is_opened_once(tmp_path):
     np.testing.assert_array_equal(read_again, noise[100:])
     index = [one for one in server.asked if one == "size" or one[1] == last]
     assert len(index) == len(set(index)), index  # the size and the footer, each once
+
+
+class Keeps:
+    """A predicate of one function, which remembers what it got."""
+
+    def __init__(self, fields, keep):
+        self.fields, self.keep, self.got = fields, keep, []
+
+    def get_fields(self):
+        return self.fields
+
+    def do_include(self, values):
+        self.got.append(values)
+        return self.keep(values)
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    """Two row groups of three rows in each of shard=a, shard=b and shard=c."""
+    root = tmp_path_factory.mktemp("folders")
+    for at, name in enumerate("abc"):
+        (root / f"shard={name}").mkdir()
+        pq.write_table(pa.table({"id": pa.array(range(6 * at, 6 * at + 6))}), root / f"shard={name}" / "0.parquet", row_group_size=3)
+    return root
+
+
+def test_a_predicate_on_partition_folders_gets_single_values_once_a_row_group(folders):
+    only = Keeps({"shard"}, lambda values: values["shard"] in ("a", "c"))  # the `in` of a Series means something else
+    found = read(folders, predicate=only)
+    assert [item.id.tolist() for item in found] == [[0, 1, 2], [3, 4, 5], [12, 13, 14], [15, 16, 17]]
+    assert [item.shard.tolist() for item in found] == [["a"] * 3] * 2 + [["c"] * 3] * 2
+    assert only.got == [{"shard": name} for name in "aabbcc"] and isinstance(only.got[0]["shard"], str)
+
+
+def test_a_predicate_on_folders_and_columns_gets_a_frame(folders):
+    pytest.importorskip("pandas")
+    both = Keeps({"shard", "id"}, lambda frame: (frame["shard"] == "b") & (frame["id"] % 2 == 0))
+    assert [item.id.tolist() for item in read(folders, predicate=both)] == [[6, 8], [10]]

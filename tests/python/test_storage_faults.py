@@ -79,7 +79,8 @@ def test_three_epochs_through_503s_cuts_and_an_outage_equal_the_local_files(obje
 def test_one_kind_of_fault_loses_nothing(objects, faults, fault):
     folder, options = objects
     faults.set(**fault)
-    options = options | {"timeout_s": "2"}
+    if "share_stalled" in fault:  # the others answer; a busy machine may take seconds to
+        options = options | {"timeout_s": "5"}
     assert digests(f"s3://{BUCKET}", 1, storage_options=options)[0] == digests(str(folder), 1)[0]
 
 

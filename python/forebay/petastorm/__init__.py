@@ -71,7 +71,8 @@ def make_batch_reader(
         shuffle_row_groups: mixes the row groups, anew in every epoch.
         shuffle_row_drop_partitions: 1, nothing else.
         predicate: an object with `get_fields()` and `do_include(frame)`, which gets a pandas.DataFrame of these fields and returns
-            which rows to keep.
+            which rows to keep. Where all these fields are partition folders it gets a dict of single values instead, once for each
+            row group, and returns whether to keep that.
         rowgroup_selector: None, nothing else; `filters` leave out row groups by their statistics.
         num_epochs: how often all rows come; None: for ever.
         cur_shard, shard_count: which of how many readers this is. With `shuffle_row_groups` a shard has row groups of its own,

@@ -146,14 +146,21 @@ class Reader:
             rows, items = (columns.get(mask) for mask in masks_of(column.source))
             made[field.name] = finished(columns[column.source], rows, items, field.numpy_dtype, column.time)
         if self._settings.predicate is not None:
-            wanted = sorted(self._settings.predicate.get_fields())
-            keep = np.asarray(self._settings.predicate.do_include(frame_of({name: made[name] for name in wanted})), dtype=bool)
+            keep = self._kept({name: made[name] for name in sorted(self._settings.predicate.get_fields())})
             if not keep.any():
                 return None
             made = {name: values[keep] for name, values in made.items()}
         if self._settings.transform_spec is not None:
             made = self._transform(made)
         return self.schema.make_namedtuple(**made)
+
+    def _kept(self, fields: dict[str, np.ndarray]) -> np.ndarray:
+        """Which rows the predicate keeps. As in petastorm one that looks at nothing but partition folders gets single values."""
+        predicate = self._settings.predicate
+        if not all(self._columns[name].of_folder for name in fields):
+            return np.asarray(predicate.do_include(frame_of(fields)), dtype=bool)
+        rows = min(map(len, fields.values()), default=0)
+        return np.full(rows, bool(predicate.do_include({name: values[0] for name, values in fields.items()})))
 
     def _transform(self, fields: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         spec = self._settings.transform_spec
@@ -216,15 +223,15 @@ def _joined(pieces: list[tuple[np.ndarray, dict[str, Any]]]) -> tuple[np.ndarray
     return ids, {name: join([columns[name] for _, columns in pieces]) for name in pieces[0][1]}
 
 
-def _chosen(found: list[tuple[str, str, list[int], str]], patterns: Any, spec: Any) -> tuple[list[SchemaField], dict[str, Column]]:
+def _chosen(found: list[tuple[str, str, list[int], str, bool]], patterns: Any, spec: Any) -> tuple[list[SchemaField], dict[str, Column]]:
     """The fields that match, and how each is read."""
     sources = {source for source, *_ in found}
     masks = {source: tuple(mask for mask in masks_of(source) if mask in sources) for source in sources}
     hidden = {mask for several in masks.values() for mask in several}
     names = python_names([source for source, *_ in found if source not in hidden])
-    columns = {names[source]: Column(source, masks[source], time) for source, _, _, time in found if source in names}
+    columns = {names[source]: Column(source, masks[source], time, of_folder) for source, _, _, time, of_folder in found if source in names}
     fields = [SchemaField(names[source], numpy_type(word, time), tuple(None if n < 0 else n for n in shape), None, bool(masks[source]))
-              for source, word, shape, time in found if source in names]
+              for source, word, shape, time, _ in found if source in names]
     if patterns is not None and (isinstance(patterns, str) or not all(isinstance(one, str) for one in patterns)):
         raise InvalidArgument(f"make_batch_reader: schema_fields={patterns!r} cannot be honoured; give a list of regular expressions")
     if patterns is not None:

@@ -20,11 +20,13 @@ class SchemaField(NamedTuple):
 
 
 class Column(NamedTuple):
-    """How a field is read: its name in the table, the masks that say where it is null, and the NumPy type of times."""
+    """How a field is read: its name in the table, the masks that say where it is null, the NumPy type of times, and whether the names
+    of folders hold it."""
 
     source: str
     masks: tuple[str, ...] = ()
     time: str = ""
+    of_folder: bool = False
 
 
 class Schema:

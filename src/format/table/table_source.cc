@@ -203,6 +203,10 @@ std::string TableSource::time_name(size_t field) const {
   return {};
 }
 
+bool TableSource::is_of_folder(size_t field) const {
+  return data_->schema.columns[columns_[field]].from != TableColumn::From::kFile;
+}
+
 std::optional<Hash128> TableSource::unit_identity(int64_t unit) const {
   const TablePart& part = part_of(unit);
   // What a filter could not decide is bad here, and not in other loaders' entries.
