@@ -166,8 +166,14 @@ class Even:
 def test_predicate_gets_a_frame_and_keeps_rows(store):
     pytest.importorskip("pandas")
     assert groups(store, predicate=Even(), shuffle_row_groups=False) == [[i for i in rows if i % 2 == 0] for rows in IN_ORDER]
-    with pytest.raises(ValueError, match="predicate: id are no fields"):
-        make_batch_reader(url(store), schema_fields=["x"], predicate=Even())
+
+
+def test_an_unknown_field_of_a_predicate_is_told_at_the_first_item(store):
+    with make_batch_reader(url(store), schema_fields=["x"], predicate=Even()) as reader:
+        for _ in range(2):
+            with pytest.raises(ValueError, match="predicate: id are no fields"):
+                next(reader)
+        assert not reader.last_row_consumed
 
 
 def test_transform_spec_edits_and_removes_fields(store):

@@ -57,7 +57,7 @@ class Reader:
         self._fields, self._columns = _chosen(found, schema_fields, settings.transform_spec)
         self.schema = _transformed(self._fields, settings.transform_spec)
         if settings.predicate is not None:
-            _check_predicate(settings.predicate, self._fields)
+            _check_predicate(settings.predicate)
         columns = self._columns.values()
         names = [column.source for column in columns] + [mask for column in columns for mask in column.masks]
         self._pipeline = self._steps(opened.select(*names))
@@ -66,6 +66,7 @@ class Reader:
     def _open(self) -> None:
         self._loader = Loader(self._pipeline, epochs=self.num_epochs, **self._settings.options)
         self._groups = self._all()
+        self._failed: Exception | None = None
 
     def _steps(self, pipeline: Pipeline) -> Pipeline:
         kind, location, limit = self._settings.cache
@@ -89,10 +90,15 @@ class Reader:
     def __next__(self) -> Any:
         if self.stopped:
             raise RuntimeError("the reader has been stopped: its `with` block or its stop() lies behind; make another one")
+        if self._failed is not None:  # a generator that has raised would only say that it is at its end
+            raise self._failed
         try:
             return next(self._groups)
         except StopIteration:
             self.last_row_consumed = True
+            raise
+        except Exception as error:
+            self._failed = error
             raise
 
     def next(self) -> Any:
@@ -100,6 +106,8 @@ class Reader:
         return self.__next__()
 
     def _all(self) -> Iterator[Any]:
+        if self._settings.predicate is not None:
+            _check_names(self._settings.predicate, self._fields)
         epoch = 0
         while self.num_epochs is None or epoch < self.num_epochs:
             for group, ids, columns in self._row_groups():
@@ -273,9 +281,13 @@ def _transformed(fields: list[SchemaField], spec: Any) -> Schema:
     return Schema(made)
 
 
-def _check_predicate(predicate: Any, fields: list[SchemaField]) -> None:
+def _check_predicate(predicate: Any) -> None:
     if not callable(getattr(predicate, "get_fields", None)) or not callable(getattr(predicate, "do_include", None)):
         raise ValueError(f"predicate is {predicate!r}; it needs get_fields() and do_include(frame)")
+
+
+def _check_names(predicate: Any, fields: list[SchemaField]) -> None:
+    """When the first item is asked for, as in petastorm: programs expect the error there."""
     unknown = set(predicate.get_fields()) - {field.name for field in fields}
     if unknown:
         raise ValueError(f"predicate: {', '.join(sorted(unknown))} are no fields of the reader; "
