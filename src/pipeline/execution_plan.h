@@ -111,6 +111,11 @@ struct ExecutionPlan {
     }
     return false;
   }
+  /// A data set of the user's own: its function makes the samples.
+  bool starts_with_user_code() const {
+    const auto* first = stages.empty() ? nullptr : std::get_if<ForeignStage>(&stages.front());
+    return first != nullptr && first->step == 0;
+  }
   /// Nothing but copying: rows of all fields are gathered by the source.
   bool gathers_only() const {
     if (units) return false;

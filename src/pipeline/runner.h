@@ -20,6 +20,7 @@
 #include "pipeline/field_forms.h"
 #include "pipeline/foreign.h"
 #include "pipeline/itinerary.h"
+#include "pipeline/row_work.h"
 #include "pipeline/unit_table.h"
 #include "runtime/buffer_pool.h"
 #include "runtime/byte_budget.h"
@@ -28,9 +29,6 @@
 #include "store/store.h"
 
 namespace forebay {
-
-/// What becomes of samples that are bad in themselves (is_data_error).
-enum class BadSample : uint8_t { kRaise, kSkip, kReplace };
 
 struct RunnerOptions {
   int threads = 1;
@@ -106,23 +104,12 @@ class Runner : public std::enable_shared_from_this<Runner> {
     kForeign,   // with user code
     kDone,
   };
-  struct Task {
-    int64_t begin = 0, end = 0;  // rows
+  struct Task : RowInput {
     TaskState state = TaskState::kPending;
-    uint64_t ticket = 0;  // what comes back with another ticket is stale
-    size_t stage = 0;     // next stage to run
-    bool fetched_all = false;
-    Buffer fetched;
-    // Where single samples are kept in a cache:
-    bool looked_up = false;                // the next two say what it has
-    std::shared_ptr<const Columns> kept;   // in memory
-    std::optional<Source::Fetch> kept_at;  // on disk: fetched in place of the object
-    uint64_t charged = 0;                  // bytes of Use::kFetched
-    uint64_t size = 0;                     // of the object, where a first read found it larger than guessed
-    uint64_t needs = 0;                    // working memory beyond the thread's own that it asked for
-    uint64_t granted = 0;                  // bytes of Use::kWorking it holds
-    Record record;                         // between stages
-    Extras extras;
+    uint64_t ticket = 0;   // what comes back with another ticket is stale
+    uint64_t charged = 0;  // bytes of Use::kFetched
+    uint64_t needs = 0;    // working memory beyond the thread's own that it asked for
+    uint64_t granted = 0;  // bytes of Use::kWorking it holds
     // Where rows come from units:
     size_t block = 0;    // in Job::blocks
     UnitBlockPtr wider;  // in its place, where stand-ins come from elsewhere
@@ -152,23 +139,14 @@ class Runner : public std::enable_shared_from_this<Runner> {
     std::optional<Batch> made;
 
     const UnitBlockPtr& block_of(const Task& task) const { return task.wider ? task.wider : blocks[task.block]; }
+    RowPlacement placement(const Task& task) const {
+      return {blocks.empty() ? nullptr : block_of(task).get(), rows_by_block, straddles};
+    }
   };
   using JobPtr = std::shared_ptr<Job>;
   using Lock = std::unique_lock<std::mutex>;
   /// What has to happen outside the lock.
   using Actions = std::vector<std::function<void()>>;
-  /// What a compute thread found out about a task.
-  struct Outcome {
-    std::vector<RowError> errors;
-    Status fatal;
-    uint64_t needs_bytes = 0;
-    bool cold = false;               // not in the page cache: read it asynchronously
-    bool warm = false;               // was in the page cache
-    bool again = false;              // a stand-in has to be fetched, or an object whose entry in the cache was damaged
-    bool foreign = false;            // user code is next
-    Buffer copied;                   // becomes Task::copied
-    std::vector<int64_t> elsewhere;  // stand-ins that are in none of the task's units
-  };
   class Call;
 
   /// What became of a task that could perhaps be moved on.
@@ -204,32 +182,21 @@ class Runner : public std::enable_shared_from_this<Runner> {
   bool threads_full() const { return queued_ >= 2 * options_.threads + 2; }
   // Nothing waits for storage by itself: what is fetched is in the page cache, or nothing is fetched.
   bool reads_on_compute_threads() const { return !plan_->fetches || (store_reads_now_ && !cold_); }
-  bool starts_with_user_code() const;
   static uint64_t priority(const Job& job, size_t task) { return job.sequence << 24 | task; }
   Status never_fits(const JobPtr& job, const Task* task, uint64_t bytes, uint64_t least) const;
   Status units_never_fit(const JobPtr& job, const Task& task, uint64_t unit_bytes, uint64_t least) const;
   Status with_enough(Status status) const;
   void run_actions(Lock& lock, Actions actions = {});
 
-  // runner_work.cc: what compute threads do.
-  Source::Fetch fetch_of(const Job& job, const Task& task) const;
-  void look_up(const Job& job, Task& task);
-  static bool in_cache(const Task& task) { return task.kept || task.kept_at; }
-  Status keep_row(const CacheStage& stage, const Job& job, const Task& task, int64_t row, Record& record,
-                  WorkMemory& memory, int64_t begun);
+  // runner_tasks.cc: a task's reads, its turn on a compute thread, and what comes after that.
   void issue_read(const JobPtr& job, Task& task, Actions& actions);
   void on_read(const JobPtr& job, size_t task, uint64_t ticket, uint64_t bytes, Result<Buffer> result);
   bool charge_actual(Task& task, const Result<Buffer>& result);
   void work(const JobPtr& job, size_t task, WorkMemory& memory);
-  Outcome run_task(Job& job, Task& task, WorkMemory& memory);
-  Outcome run_gather(BatchJob& batch, Task& task);
-  Status run_row(Job& job, Task& task, int64_t row, WorkMemory& memory, bool* foreign);
-  Status write_row(Job& job, int64_t row, Record& record, WorkMemory& memory);
-  void take_error(BatchJob& batch, int64_t row, Status status, Outcome& outcome);
-  void after_work(const JobPtr& job, Task& task, Outcome outcome, Actions& actions);
+  void sample_failed(const JobPtr& job, Task& task, Status status, Actions& actions);
+  void after_work(const JobPtr& job, Task& task, RowResult result, Actions& actions);
   bool hold_values(Job& job, Task& task, uint64_t* needs_bytes);
   void finish_task(const JobPtr& job, Task& task);
-  Status locate(Status status, int64_t id) const;
 
   // runner_foreign.cc: user code.
   void queue_call(const JobPtr& job, Task& task);
@@ -269,21 +236,7 @@ class Runner : public std::enable_shared_from_this<Runner> {
   void leave_blocks(Job& job);
   void widen_block(Job& job, Task& task, const std::vector<int64_t>& ids);
   void forget_wider(Job& job, Task& task);
-  bool is_elsewhere(const Job& job, const Task& task, const RowJob& row) const;
   bool block_waits(const Job& job, const Task& task) const;
-  // runner_gather.cc: rows out of them.
-  struct TaskRows {
-    std::vector<RowPlace> places;
-    std::vector<uint32_t> numbers;  // of the rows in the batch; empty: the task's, from the first on
-  };
-  Outcome gather_rows(Job& job, Task& task, WorkMemory& memory);
-  TaskRows locate_rows(Job& job, const Task& task, Outcome& outcome);
-  void gather_packed(Job& job, const Task& task, const TaskRows& rows);
-  void point_to_lists(Job& job, const Task& task, const TaskRows& rows);
-  int64_t row_of(const Job& job, int64_t index) const;
-  std::optional<RowPlace> locate_row(BatchJob& batch, const UnitBlock& block, int64_t row, Outcome& outcome);
-  Result<Record> record_of_unit(const Job& job, const Task& task, int64_t id) const;
-  Status copy_lists(Job& job, const Task& task, WorkMemory& memory, Buffer* copied);
 
   std::string what_is_awaited() const;
   std::string what_unit_is_awaited(const UnitBlock& block) const;
@@ -293,6 +246,7 @@ class Runner : public std::enable_shared_from_this<Runner> {
   const std::shared_ptr<const ExecutionPlan> plan_;
   const std::shared_ptr<const Itinerary> itinerary_;
   const RunnerOptions options_;
+  const RowWork row_work_;
   const std::shared_ptr<ByteBudget> budget_;
   const std::shared_ptr<BufferPool> pool_, unit_pool_;
   const uint64_t generation_;

@@ -75,11 +75,6 @@ class Runner::Call final : public ForeignCall {
   bool answered_ = false;
 };
 
-bool Runner::starts_with_user_code() const {
-  return !plan_->stages.empty() && std::holds_alternative<ForeignStage>(plan_->stages.front()) &&
-         std::get<ForeignStage>(plan_->stages.front()).step == 0;
-}
-
 void Runner::queue_call(const JobPtr& job, Task& task) {
   const auto& stage = std::get<ForeignStage>(plan_->stages[task.stage]);
   Record inputs;
@@ -138,10 +133,7 @@ void Runner::on_answer(const JobPtr& job, size_t index, uint64_t ticket, Status 
     ++task.stage;
     task.state = TaskState::kReady;
   } else {
-    Outcome outcome;
-    take_error(job->batch, task.begin, std::move(status), outcome);
-    ++job->queued, ++queued_;  // after_work() takes them back
-    after_work(job, task, std::move(outcome), actions);
+    sample_failed(job, task, std::move(status), actions);
   }
   run_actions(lock, std::move(actions));
 }

@@ -71,8 +71,8 @@ bool Runner::move_oldest(Actions& actions) {
 
 // A quarter more than are in flight, so that one slow answer does not stop the others. More only took memory.
 int64_t Runner::batches_ahead() const {
-  const int64_t rows = starts_with_user_code() ? kCallsAhead : request_limit_ + request_limit_ / 4;
-  if (reads_on_compute_threads() && !starts_with_user_code()) return 0;
+  const int64_t rows = plan_->starts_with_user_code() ? kCallsAhead : request_limit_ + request_limit_ / 4;
+  if (reads_on_compute_threads() && !plan_->starts_with_user_code()) return 0;
   const int64_t batch = window_.empty() ? rows : static_cast<int64_t>(window_.back()->batch.rows().size());
   return std::min((rows + batch - 1) / std::max<int64_t>(batch, 1), kMostBatchesAhead);
 }
@@ -138,17 +138,17 @@ Runner::JobPtr Runner::make_job(StepPlan step) {
 }
 
 Runner::Step Runner::start(const JobPtr& job, Task& task, Actions& actions) {
-  look_up(*job, task);
+  row_work_.look_up(task, job->batch);
   if (!plan_->fetches || task.kept) {
     task.state = TaskState::kReady;
-    if (!starts_with_user_code() || task.kept) return Step::kMoved;
+    if (!plan_->starts_with_user_code() || task.kept) return Step::kMoved;
     task.state = TaskState::kPending;
     const ByteBudget::Snapshot bytes = budget_->snapshot();
     if (bytes.used >= bytes.capacity && !is_oldest(job, &task)) return Step::kNoBytes;
     queue_call(job, task);
     return Step::kMoved;
   }
-  const Source::Fetch fetch = fetch_of(*job, task);
+  const Source::Fetch fetch = row_work_.fetch_of(task, job->batch);
   // Reading on the compute thread saves a hand-over, as long as it does not wait; now and then it is tried again. An object of
   // unknown size may turn out to need more bytes than it has been given, so it is not read there.
   const bool near = fetch.request.expected_size && fetch.store->reads_now();
@@ -179,7 +179,7 @@ Runner::Step Runner::compute(const JobPtr& job, Task& task, Actions& actions) {
       return Step::kNoBytes;
     }
   }
-  if (units_ && !in_cache(task)) pin_block(*job, task);
+  if (units_ && !task.in_cache()) pin_block(*job, task);
   task.state = TaskState::kQueued;
   ++job->queued;
   ++queued_;
@@ -196,12 +196,12 @@ bool Runner::fetch_ahead(const JobPtr& job, Actions& actions) {
   for (size_t index = job->pending_from; index < job->tasks.size(); ++index) {
     Task& task = job->tasks[index];
     if (task.state == TaskState::kPending) {
-      look_up(*job, task);
-      if (starts_with_user_code()) {
+      row_work_.look_up(task, job->batch);
+      if (plan_->starts_with_user_code()) {
         if (start(job, task, actions) != Step::kMoved) return false;
       } else if (!task.kept) {
         if (reads_in_flight_ >= request_limit_) return false;
-        const uint64_t size = fetch_of(*job, task).size;
+        const uint64_t size = row_work_.fetch_of(task, job->batch).size;
         const uint64_t fetched = budget_->snapshot().by_use[static_cast<size_t>(Use::kFetched)];
         if (fetched + size > options_.ahead_bytes || !budget_->try_charge(Use::kFetched, size)) return false;
         task.charged = size;
@@ -331,7 +331,7 @@ Status Runner::never_fits(const JobPtr& job, const Task* task, uint64_t bytes, u
         needed);
   }
   const int64_t id = job->batch.rows()[static_cast<size_t>(task->begin)].id;
-  const uint64_t size = plan_->fetches ? fetch_of(*job, *task).size : 0;
+  const uint64_t size = plan_->fetches ? row_work_.fetch_of(*task, job->batch).size : 0;
   uint64_t held = size;
   for (const Task& other : job->tasks) held += &other == task ? 0 : other.charged;
   needed = std::max(needed + std::max(held, joined_bytes(*job)) + task->needs, least);
@@ -340,7 +340,7 @@ Status Runner::never_fits(const JobPtr& job, const Task* task, uint64_t bytes, u
                                             "memory= to {} or more",
                                             needed, size, task->needs, budget_->capacity(), needed),
                                 needed);
-  return locate(std::move(status), id);
+  return row_work_.locate(std::move(status), id);
 }
 
 // What a batch takes whose rows keep their stored bytes as they are: all of them until the last is there, and once more for the

@@ -104,7 +104,7 @@ inline Does::Function summary(std::set<int64_t> bad = {}, uint64_t working_bytes
   };
 }
 
-/// What a test runs; run() makes the runner.
+/// What a test runs; run() makes the runner, plan() and itinerary() what it runs.
 struct Rig {
   std::shared_ptr<Store> store;
   std::vector<uint64_t> sizes = std::vector<uint64_t>(50, 1000);
@@ -120,7 +120,7 @@ struct Rig {
   /// Last word on the plan.
   std::function<void(ExecutionPlan&)> change_plan;
 
-  std::shared_ptr<Runner> run() {
+  std::shared_ptr<ExecutionPlan> plan() {
     if (!store) store = Objects::store_of(sizes);
     auto plan = std::make_shared<ExecutionPlan>();
     plan->source = std::make_shared<Objects>(store, sizes, guessed_size);
@@ -144,13 +144,16 @@ struct Rig {
       plan->outputs.push_back(std::move(output));
     }
     if (change_plan) change_plan(*plan);
-    const int64_t n = plan->source->size();
-    std::shared_ptr<const Order> order = shuffled ? shuffled_order(n, 5) : sequential_order(n);
-    auto itinerary = std::make_shared<Itinerary>(
-        std::move(order), Schedule({.epoch_size = n, .batch_size = batch, .world_size = 1, .last = last}), 5, 0,
-        epochs);
-    return std::make_shared<Runner>(plan, itinerary, options);
+    return plan;
   }
+  std::shared_ptr<const Itinerary> itinerary() const {
+    const auto n = static_cast<int64_t>(sizes.size());
+    std::shared_ptr<const Order> order = shuffled ? shuffled_order(n, 5) : sequential_order(n);
+    return std::make_shared<Itinerary>(std::move(order),
+                                       Schedule({.epoch_size = n, .batch_size = batch, .world_size = 1, .last = last}),
+                                       5, 0, epochs);
+  }
+  std::shared_ptr<Runner> run() { return std::make_shared<Runner>(plan(), itinerary(), options); }
 };
 
 /// What came of a whole run: bytes, ids and errors, batch by batch; an error in a batch's place counts, too.

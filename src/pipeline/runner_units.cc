@@ -98,8 +98,8 @@ void Runner::plan_units(Job& job) {
     }
   }
   for (Task& task : job.tasks) {
-    look_up(job, task);
-    if (!in_cache(task)) use_block(job, task);
+    row_work_.look_up(task, job.batch);
+    if (!task.in_cache()) use_block(job, task);
   }
 }
 
@@ -150,12 +150,8 @@ void Runner::forget_wider(Job& job, Task& task) {
   task.wider.reset();
 }
 
-bool Runner::is_elsewhere(const Job& job, const Task& task, const RowJob& row) const {
-  return units_ && row.attempt > 0 && !in_cache(task) && !units_->holds(*job.block_of(task), row.id);
-}
-
 bool Runner::block_waits(const Job& job, const Task& task) const {
-  return !in_cache(task) && !job.block_of(task)->ready();
+  return !task.in_cache() && !job.block_of(task)->ready();
 }
 
 void Runner::free_units(UnitTable::Freed& freed) {

@@ -22,6 +22,22 @@ bool UnitBlock::has(const Unit& unit) const {
   return std::any_of(units.begin(), units.end(), [&](const auto& own) { return own.get() == &unit; });
 }
 
+RowPlace UnitBlock::place(int64_t id) const {
+  const size_t index = part_holding(std::span<const int64_t>(begins), id, [](int64_t begin) { return begin; });
+  return {index, id - begins[index]};
+}
+
+bool UnitBlock::holds(int64_t id) const {
+  if (units.empty() || id < begins.front()) return false;
+  return id < ends[place(id).unit];
+}
+
+void UnitBlock::add(std::shared_ptr<Unit> unit, int64_t begin, int64_t end) {
+  units.push_back(std::move(unit));
+  begins.push_back(begin);
+  ends.push_back(end);
+}
+
 UnitTable::UnitTable(std::shared_ptr<const Order> order, std::vector<int64_t> begins)
     : order_(std::move(order)), begins_(std::move(begins)) {}
 
@@ -34,15 +50,7 @@ UnitBlockPtr UnitTable::block_at(int64_t epoch, int64_t position) {
   block->range = range;
   std::vector<int64_t> numbers = order_->chunks_together(epoch, position);
   std::sort(numbers.begin(), numbers.end());
-  for (int64_t number : numbers) {
-    auto& unit = units_[number];
-    if (!unit) {
-      unit = std::make_shared<Unit>();
-      unit->number = number;
-    }
-    block->units.push_back(unit);
-    block->begins.push_back(begins_[static_cast<size_t>(number)]);
-  }
+  for (const int64_t number : numbers) add_unit(*block, number);
   hold(*block);
   return block;
 }
@@ -57,9 +65,13 @@ int64_t UnitTable::unit_of(int64_t id) const {
   return std::upper_bound(begins_.begin(), begins_.end(), id) - begins_.begin() - 1;
 }
 
-bool UnitTable::holds(const UnitBlock& block, int64_t id) const {
-  const int64_t number = unit_of(id);
-  return std::any_of(block.units.begin(), block.units.end(), [&](const auto& unit) { return unit->number == number; });
+void UnitTable::add_unit(UnitBlock& block, int64_t number) {
+  auto& unit = units_[number];
+  if (!unit) {
+    unit = std::make_shared<Unit>();
+    unit->number = number;
+  }
+  block.add(unit, begins_[static_cast<size_t>(number)], begins_[static_cast<size_t>(number) + 1]);
 }
 
 UnitBlockPtr UnitTable::widened(const UnitBlock& block, const std::vector<int64_t>& ids) {
@@ -70,15 +82,7 @@ UnitBlockPtr UnitTable::widened(const UnitBlock& block, const std::vector<int64_
   std::set<int64_t> numbers;
   for (const auto& unit : block.units) numbers.insert(unit->number);
   for (const int64_t id : ids) numbers.insert(unit_of(id));
-  for (const int64_t number : numbers) {
-    auto& unit = units_[number];
-    if (!unit) {
-      unit = std::make_shared<Unit>();
-      unit->number = number;
-    }
-    wider->units.push_back(unit);
-    wider->begins.push_back(begins_[static_cast<size_t>(number)]);
-  }
+  for (const int64_t number : numbers) add_unit(*wider, number);
   return wider;
 }
 
@@ -137,11 +141,6 @@ void UnitTable::sweep(Freed& freed) {
 void UnitTable::clear(Freed& freed) {
   for (const auto& [key, block] : blocks_) block->open = false;
   sweep(freed);
-}
-
-RowPlace UnitTable::place(const UnitBlock& block, int64_t id) {
-  const size_t index = part_holding(std::span<const int64_t>(block.begins), id, [](int64_t begin) { return begin; });
-  return {index, id - block.begins[index]};
 }
 
 }  // namespace forebay

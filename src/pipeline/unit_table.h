@@ -53,12 +53,18 @@ struct Unit {
   bool ready() const { return state == State::kReady || state == State::kBad; }
 };
 
+/// Where a row is: which of its block's units, and row inside that.
+struct RowPlace {
+  size_t unit = 0;
+  int64_t row = 0;
+};
+
 /// Units whose rows are mixed: a row of one of them may be the next at any time until the last position is behind.
 struct UnitBlock {
   int64_t epoch = 0;
   Order::Range range;
   std::vector<std::shared_ptr<Unit>> units;  ///< by number
-  std::vector<int64_t> begins;               ///< first id of each
+  std::vector<int64_t> begins, ends;         ///< first id of each, and the one behind its last
   bool open = true;                          ///< rows of it are still to be planned
   bool held = false;                         ///< its units are wanted
   int64_t users = 0;                         ///< tasks that will need it, or do
@@ -67,14 +73,12 @@ struct UnitBlock {
   bool ready() const;
   bool has_bad_rows() const;  ///< once it is ready
   bool has(const Unit& unit) const;
+  /// Whether row `id` is in one of its units; and where, if it is.
+  bool holds(int64_t id) const;
+  RowPlace place(int64_t id) const;
+  void add(std::shared_ptr<Unit> unit, int64_t begin, int64_t end);
 };
 using UnitBlockPtr = std::shared_ptr<UnitBlock>;
-
-/// Where a row is: which of its block's units, and row inside that.
-struct RowPlace {
-  size_t unit = 0;
-  int64_t row = 0;
-};
 
 /// Which units are needed by whom. Guarded by its owner's lock.
 class UnitTable {
@@ -94,19 +98,17 @@ class UnitTable {
   void remove_user(const UnitBlockPtr& block, Freed& freed);
   /// The same block with the units of some other rows beside its own: for stand-ins that come from elsewhere.
   UnitBlockPtr widened(const UnitBlock& block, const std::vector<int64_t>& ids);
-  /// Whether row `id` is in one of the block's units.
-  bool holds(const UnitBlock& block, int64_t id) const;
   /// Collects what close_before() left without users.
   void sweep(Freed& freed);
   /// Forgets blocks that nobody uses, open or not.
   void clear(Freed& freed);
 
-  static RowPlace place(const UnitBlock& block, int64_t id);
   const std::map<std::pair<int64_t, int64_t>, UnitBlockPtr>& blocks() const { return blocks_; }
   const std::unordered_map<int64_t, std::shared_ptr<Unit>>& units() const { return units_; }
 
  private:
   int64_t unit_of(int64_t id) const;
+  void add_unit(UnitBlock& block, int64_t number);
   void hold(UnitBlock& block);
   void let_go(UnitBlock& block, Freed& freed);
 

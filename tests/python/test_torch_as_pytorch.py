@@ -21,16 +21,14 @@ class Rows(data.Dataset):
 
 
 class Waits(Rows):
-    """Its first item comes when another worker has given one."""
+    """Its first item comes when the program has got another one."""
 
     def __init__(self):
-        self.gone = torch.multiprocessing.Event()
+        self.got_one = torch.multiprocessing.Event()
 
     def __getitem__(self, i):
         if i == 0:
-            assert self.gone.wait(60)
-        elif i > 2:
-            self.gone.set()
+            assert self.got_one.wait(60)
         return i
 
 
@@ -68,14 +66,22 @@ def test_row_9_workers_of_iterables_are_forked_and_persistent_ones_stay(cls, kep
     assert (epochs[0] == epochs[1]) == kept
 
 
+def seen_out_of_order(cls, **options):
+    rows, seen = Waits(), []
+    for batch in cls(rows, num_workers=2, in_order=False, **options):
+        seen.append(int(batch))
+        rows.got_one.set()
+    return seen
+
+
 @both
 def test_row_11_batches_that_are_ready_come_first(cls):
-    seen = [int(batch) for batch in cls(Waits(), num_workers=2, in_order=False)]
+    seen = seen_out_of_order(cls)
     assert sorted(seen) == list(range(12)) and seen[0] != 0
 
 
 def test_row_11_batches_that_are_ready_come_first_from_threads():
-    seen = [int(batch) for batch in DataLoader(Waits(), num_workers=2, in_order=False, thread_safe=True)]
+    seen = seen_out_of_order(DataLoader, thread_safe=True)
     assert sorted(seen) == list(range(12)) and seen[0] != 0
 
 

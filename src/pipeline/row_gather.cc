@@ -1,0 +1,140 @@
+#include "pipeline/row_gather.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace forebay {
+
+Status unit_row_status(const Unit& unit, int64_t row) {
+  if (!unit.status.ok() || !unit.rows->bad_rows) return unit.status;
+  const auto bad = unit.rows->bad_rows->find(row);
+  return bad == unit.rows->bad_rows->end() ? Status() : bad->second;
+}
+
+RowResult RowGather::run(WorkMemory& memory) && {
+  const int64_t begun = thread_cpu_ns();
+  locate();
+  if (!result_.elsewhere.empty() && result_.verdict != Verdict::kFatal) result_.verdict = Verdict::kElsewhere;
+  if (result_.verdict != Verdict::kDone) return std::move(result_);
+  copy_packed();
+  point_to_lists();
+  if (Status status = at_.outlasts_units ? copy_lists(memory) : Status(); !status.ok()) {
+    const bool again = status.code() == Code::kOutOfBudget && status.bytes_needed() > memory.grant();
+    result_.verdict = again ? Verdict::kNeedsBytes : Verdict::kFatal;
+    result_.needs_bytes = again ? status.bytes_needed() : 0;
+    if (!again) result_.fatal = std::move(status);
+  }
+  const uint64_t bytes = plan_.units->packed.stride() * static_cast<uint64_t>(count());
+  plan_.write_counters->add(count(), bytes, bytes, thread_cpu_ns() - begun);
+  return std::move(result_);
+}
+
+// In the order of their places. With bad rows in the block each is looked at by itself, as that may have consequences; without,
+// nothing can come of it.
+void RowGather::locate() {
+  const UnitBlock& block = *at_.block;
+  places_.reserve(static_cast<size_t>(count()));
+  if (!block.has_bad_rows()) {
+    for (int64_t i = rows_.begin; i < rows_.end; ++i)
+      places_.push_back(block.place(batch_.rows()[static_cast<size_t>(at_.row(i))].id));
+    if (!at_.rows_by_block.empty())
+      numbers_.assign(at_.rows_by_block.begin() + rows_.begin, at_.rows_by_block.begin() + rows_.end);
+    return;
+  }
+  for (int64_t i = rows_.begin; i < rows_.end && result_.verdict != Verdict::kFatal; ++i) {
+    const int64_t row = at_.row(i);
+    const std::optional<RowPlace> place = locate_row(row);
+    if (!place) continue;
+    places_.push_back(*place);
+    numbers_.push_back(static_cast<uint32_t>(row));
+  }
+  if (places_.size() == static_cast<size_t>(count()) && at_.rows_by_block.empty()) numbers_.clear();
+}
+
+// Where the row's sample is, or that of its stand-in. Nothing: the row is left out.
+std::optional<RowPlace> RowGather::locate_row(int64_t row) {
+  RowJob& job = batch_.rows()[static_cast<size_t>(row)];
+  while (!job.skipped && result_.verdict != Verdict::kFatal) {
+    if (job.attempt > 0 && !at_.block->holds(job.id)) {
+      result_.elsewhere.push_back(job.id);
+      return std::nullopt;
+    }
+    const RowPlace place = at_.block->place(job.id);
+    Status status = unit_row_status(*at_.block->units[place.unit], place.row);
+    if (status.ok()) return place;
+    const int64_t attempt = job.attempt;
+    work_.fail(batch_, row, std::move(status), result_);
+    if (result_.verdict == Verdict::kAgain) result_.verdict = Verdict::kDone;  // the stand-in is at hand
+    if (job.attempt == attempt) break;
+  }
+  return std::nullopt;
+}
+
+void RowGather::copy_packed() {
+  const PackedRows& packed = plan_.units->packed;
+  if (packed.parts().empty()) return;
+  std::vector<const uint8_t*> firsts, pointers;
+  for (const auto& unit : at_.block->units)
+    firsts.push_back(unit->rows ? unit->rows->values.front().values.data() : nullptr);
+  pointers.reserve(places_.size());
+  for (const RowPlace& place : places_)
+    pointers.push_back(firsts[place.unit] + packed.stride() * static_cast<size_t>(place.row));
+  std::vector<uint8_t*> slots;
+  slots.reserve(packed.parts().size());
+  for (const PackedRows::Part& part : packed.parts())
+    slots.push_back(batch_.slot(part.field, numbers_.empty() ? rows_.begin : 0));
+  packed.gather(pointers, slots, numbers_);
+}
+
+// Lists, bytes and texts stay where they are until the batch is put together.
+void RowGather::point_to_lists() {
+  constexpr size_t kAhead = 16;  // rows whose ends are on their way from memory
+  const PackedRows& packed = plan_.units->packed;
+  struct Lists {
+    const uint8_t* values;
+    const int64_t* ends;
+  };
+  std::vector<Lists> lists;
+  for (const PackedRows::Apart& apart : packed.apart()) {
+    const Field& field = packed.schema()[apart.column];
+    const size_t size = field.kind == FieldKind::kTensor ? dtype_size(field.dtype) : 1;
+    lists.clear();
+    for (const auto& unit : at_.block->units) {
+      const ColumnValues* column = unit->rows ? &unit->rows->values[apart.column] : nullptr;
+      lists.push_back(column ? Lists{column->values.data(), column->offset()} : Lists{});
+    }
+    for (size_t i = 0; i < places_.size(); ++i) {
+      const RowPlace& place = places_[i];
+      const RowPlace& later = places_[std::min(i + kAhead, places_.size() - 1)];
+      __builtin_prefetch(lists[later.unit].ends + later.row, 0, 2);
+      const int64_t row = numbers_.empty() ? rows_.begin + static_cast<int64_t>(i) : numbers_[i];
+      const auto [values, ends] = lists[place.unit];
+      const auto begin = static_cast<size_t>(ends[place.row]), end = static_cast<size_t>(ends[place.row + 1]);
+      batch_.point_to(apart.field, row, {values + begin * size, (end - begin) * size});
+    }
+  }
+}
+
+// The units of an older block are let go of before the batch is put together.
+Status RowGather::copy_lists(WorkMemory& memory) {
+  size_t bytes = 0;
+  const auto each = [&](auto&& visit) {
+    for (const PackedRows::Apart& apart : plan_.units->packed.apart()) {
+      for (int64_t i = rows_.begin; i < rows_.end; ++i) visit(apart.field, at_.row(i));
+    }
+  };
+  each([&](size_t output, int64_t row) { bytes += batch_.pointed_to(output, row).size(); });
+  if (bytes == 0) return {};
+  FOREBAY_RETURN_IF_ERROR(memory.reserve(bytes));
+  result_.copied = Buffer::allocate(bytes);
+  uint8_t* to = result_.copied.data();
+  each([&](size_t output, int64_t row) {
+    const RowBytes from = batch_.pointed_to(output, row);
+    if (!from.empty()) std::memcpy(to, from.data(), from.size());
+    batch_.point_to(output, row, {to, from.size()});
+    to += from.size();
+  });
+  return {};
+}
+
+}  // namespace forebay

@@ -1,0 +1,299 @@
+#include "pipeline/row_work.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "pipeline/row_gather.h"
+#include "store/store.h"
+
+namespace forebay {
+
+namespace {
+
+// So many bad stand-ins in a row say that the data set as a whole is broken.
+constexpr int64_t kMaxStandIns = 100;
+
+bool asks_for_more(const Status& status, const WorkMemory& memory) {
+  return status.code() == Code::kOutOfBudget && status.bytes_needed() > memory.grant();
+}
+
+// A value that shares a unit's memory would keep all of the unit.
+void own_memory(Value& value) {
+  Buffer& shared = value.kind == FieldKind::kTensor ? value.tensor.buffer : value.bytes;
+  Buffer own = Buffer::allocate(shared.size());
+  if (!shared.empty()) std::memcpy(own.data(), shared.data(), shared.size());
+  shared = std::move(own);
+}
+
+Status run_ops(const NativeStage& stage, Record& record, const SampleContext& context) {
+  for (const NativeOp& op : stage.ops) {
+    const int64_t begun = monotonic_ns();  // the CPU clock would cost more than many an operator
+    Status status = op.op->apply(record, context);
+    if (!status.ok()) return std::move(status).with_operator(op.name);
+    op.counters->add(1, 0, 0, monotonic_ns() - begun);
+  }
+  return {};
+}
+
+}  // namespace
+
+RowWork::RowWork(std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<const Itinerary> itinerary,
+                 BadSample policy)
+    : plan_(std::move(plan)), itinerary_(std::move(itinerary)), policy_(policy) {}
+
+RowResult RowWork::run(RowInput& input, BatchJob& batch, const RowPlacement& at, WorkMemory& memory) const {
+  RowResult failed;
+  try {
+    if (plan_->gathers_only()) return gather(batch, input);
+    if (plan_->units && plan_->units->gathers_rows) return RowGather(*this, *plan_, batch, input, at).run(memory);
+    return run_stages(input, batch, at, memory);
+  } catch (const std::bad_alloc&) {
+    failed.fatal = out_of_budget("the system has no memory left, although the budget allows it; lower memory=", 0);
+  } catch (const std::exception& error) {
+    failed.fatal = locate(internal_error(error.what()), batch.rows()[static_cast<size_t>(input.begin)].id);
+  }
+  failed.verdict = Verdict::kFatal;
+  return failed;
+}
+
+// Where the source copies rows of all fields itself.
+RowResult RowWork::gather(BatchJob& batch, const RowInput& input) const {
+  RowResult result;
+  const int64_t begun = thread_cpu_ns();
+  const auto rows = static_cast<size_t>(input.end - input.begin);
+  std::vector<int64_t> ids(rows);
+  for (size_t i = 0; i < rows; ++i) ids[i] = batch.rows()[static_cast<size_t>(input.begin) + i].id;
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < plan_->outputs.size(); ++i) {
+    Status status = plan_->source->gather(plan_->outputs[i].source_field, ids, batch.slot(i, input.begin));
+    if (!status.ok()) {
+      result.fatal = locate(std::move(status), ids.front());
+      result.verdict = Verdict::kFatal;
+      return result;
+    }
+    bytes += *plan_->outputs[i].row_bytes * rows;
+  }
+  plan_->write_counters->add(static_cast<int64_t>(rows), bytes, bytes, thread_cpu_ns() - begun);
+  return result;
+}
+
+RowResult RowWork::run_stages(RowInput& input, BatchJob& batch, const RowPlacement& at, WorkMemory& memory) const {
+  RowResult result;
+  for (int64_t row = input.begin; row < input.end;) {
+    const RowJob& sample = batch.rows()[static_cast<size_t>(row)];
+    if (sample.skipped) {  // found bad before a later row asked for more memory
+      ++row;
+      continue;
+    }
+    if (at.block != nullptr && sample.attempt > 0 && !input.in_cache() && !at.block->holds(sample.id)) {
+      result.elsewhere.push_back(sample.id);
+      result.verdict = Verdict::kElsewhere;
+      return result;
+    }
+    if (!read(input, batch, result)) return result;
+    if (!open_kept(input, sample.id)) {
+      result.verdict = Verdict::kAgain;
+      return result;
+    }
+    const uint64_t before = memory.reserved();
+    Status status = run_row(input, batch, at, row, memory, result);
+    if (asks_for_more(status, memory)) {
+      result.needs_bytes = status.bytes_needed();
+      result.verdict = Verdict::kNeedsBytes;
+      return result;
+    }
+    if (!status.ok()) {
+      fail(batch, row, std::move(status), result);
+      if (result.verdict == Verdict::kFatal) return result;
+      const bool at_hand = !plan_->fetches && !input.in_cache() && !plan_->starts_with_user_code() && input.stage == 0;
+      if (result.verdict == Verdict::kAgain && at_hand) {
+        result.verdict = Verdict::kDone;
+        memory.release(memory.reserved() - before);
+        continue;
+      }
+    }
+    // What its operators made on the way is gone, but for the values that wait for the batch.
+    const uint64_t made = memory.reserved() - before;
+    if (result.verdict != Verdict::kForeign) memory.release(made - std::min(made, batch.loose_bytes(row)));
+    ++row;
+  }
+  return result;
+}
+
+// The bytes of the object, if they are not there and it takes no waiting. False where the rows can go no further.
+bool RowWork::read(RowInput& input, BatchJob& batch, RowResult& result) const {
+  if (!plan_->fetches && !input.kept_at) return true;
+  if (input.kept || input.fetched_all || input.stage > 0) return true;
+  const Source::Fetch fetch = fetch_of(input, batch);
+  const int64_t begun = thread_cpu_ns();
+  std::optional<Result<Buffer>> read = fetch.store->read_now(fetch.request);
+  if (!read) {
+    result.verdict = Verdict::kCold;
+    return false;
+  }
+  if (!read->ok()) {
+    fail(batch, input.begin, read->status(), result);
+    return false;
+  }
+  result.warm = true;
+  input.fetched = std::move(**read);
+  input.fetched_all = true;
+  plan_->fetch_counters->add(1, input.fetched.size(), input.fetched.size(), thread_cpu_ns() - begun);
+  return true;
+}
+
+// What the cache keeps on disk. False where that is damaged: the cache has dropped it, and the object itself is to be fetched.
+bool RowWork::open_kept(RowInput& input, int64_t id) const {
+  if (!input.kept_at || input.kept || input.stage > 0) return true;
+  const CacheStage& stage = *plan_->cached();
+  Result<std::shared_ptr<const Columns>> kept = stage.cache->open(*stage.entry(*plan_->source, id), input.fetched);
+  if (kept.ok()) input.kept = std::move(*kept);
+  return kept.ok();
+}
+
+// From the source or from where user code left off, through the operators, into the batch (or up to the next user code).
+Status RowWork::run_row(RowInput& input, BatchJob& batch, const RowPlacement& at, int64_t row, WorkMemory& memory,
+                        RowResult& result) const {
+  const int64_t id = batch.rows()[static_cast<size_t>(row)].id;
+  const SampleContext context{batch.key(row), &memory};
+  const int64_t begun = thread_cpu_ns();
+  FOREBAY_ASSIGN(Record record, begin_row(input, at, id));
+  size_t stage = input.stage == 0 && input.kept ? *plan_->cache_stage + 1 : input.stage;
+  for (; stage < plan_->stages.size(); ++stage) {
+    if (const auto* next = std::get_if<ForeignStage>(&plan_->stages[stage])) {
+      for (size_t field : next->inputs) FOREBAY_RETURN_IF_ERROR(record[field].materialize(memory));
+      input.record = std::move(record);
+      input.stage = stage;
+      result.verdict = Verdict::kForeign;
+      return {};
+    }
+    if (const auto* cache = std::get_if<CacheStage>(&plan_->stages[stage])) {
+      if (cache->forgets_extras) input.extras.clear();
+      FOREBAY_RETURN_IF_ERROR(keep_row(*cache, input, id, record, memory, begun));
+      continue;
+    }
+    FOREBAY_RETURN_IF_ERROR(run_ops(std::get<NativeStage>(plan_->stages[stage]), record, context));
+  }
+  FOREBAY_RETURN_IF_ERROR(write_row(batch, at, row, record, memory));
+  if (plan_->output_schema.open_ended) batch.keep_extras(row, std::move(input.extras));
+  return {};
+}
+
+Result<Record> RowWork::begin_row(RowInput& input, const RowPlacement& at, int64_t id) const {
+  Record record;
+  if (input.stage > 0) {
+    // Operators change the record, and rows that ask for more memory run again: so what user code left stays as it is.
+    for (const Value& value : input.record) record.push_back(value.copy());
+    return record;
+  }
+  if (input.kept) {
+    FOREBAY_RETURN_IF_ERROR(plan_->cached()->restore(*input.kept, *plan_->source, id, record, input.extras));
+  } else if (plan_->units) {
+    const RowPlace place = at.block->place(id);
+    const Unit& unit = *at.block->units[place.unit];
+    FOREBAY_RETURN_IF_ERROR(unit_row_status(unit, place.row));
+    return plan_->units->packed.row(*unit.rows, place.row);
+  } else {
+    FOREBAY_RETURN_IF_ERROR(plan_->source->load(id, input.fetched, record));
+  }
+  return record;
+}
+
+Status RowWork::write_row(BatchJob& batch, const RowPlacement& at, int64_t row, Record& record,
+                          WorkMemory& memory) const {
+  const int64_t begun = thread_cpu_ns();
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < plan_->outputs.size(); ++i) {
+    const OutputField& output = plan_->outputs[i];
+    Value& value = record[i];
+    if (!output.row_bytes) {
+      FOREBAY_RETURN_IF_ERROR(value.materialize(memory));
+      bytes += value.nbytes();
+      if (at.outlasts_units) own_memory(value);
+      batch.keep(i, row, std::move(value));
+      continue;
+    }
+    if (value.kind != FieldKind::kTensor || value.dtype() != output.field.dtype ||
+        !(value.shape() == output.field.shape)) {
+      if (output.may_differ && value.kind != FieldKind::kAny) {
+        FOREBAY_RETURN_IF_ERROR(value.materialize(memory));
+        bytes += value.nbytes();
+        batch.keep(i, row, std::move(value));
+        continue;
+      }
+      return Status(Code::kUnsupported, fmt::format("the field {} came out as {} {}", output.field.to_string(),
+                                                    dtype_name(value.dtype()), value.shape().to_string()));
+    }
+    FOREBAY_RETURN_IF_ERROR(value.write({batch.slot(i, row), *output.row_bytes}, memory));
+    bytes += *output.row_bytes;
+  }
+  plan_->write_counters->add(1, 0, bytes, thread_cpu_ns() - begun);
+  return {};
+}
+
+Status RowWork::keep_row(const CacheStage& stage, const RowInput& input, int64_t id, Record& record, WorkMemory& memory,
+                         int64_t begun) const {
+  const std::optional<Hash128> entry = stage.entry(*plan_->source, id);
+  if (!entry) return {};
+  for (Value& value : record) FOREBAY_RETURN_IF_ERROR(value.materialize(memory));
+  stage.keep(*entry, record, input.extras, static_cast<double>(thread_cpu_ns() - begun) * 1e-9);
+  return {};
+}
+
+void RowWork::fail(BatchJob& batch, int64_t row, Status status, RowResult& result) const {
+  RowJob& job = batch.rows()[static_cast<size_t>(row)];
+  batch.forget_values(row);
+  status = locate(std::move(status), job.id);
+  if (!is_data_error(status.code())) {
+    result.fatal = std::move(status);
+    result.verdict = Verdict::kFatal;
+    return;
+  }
+  RowError error{row, job.id, std::move(status), /*raise=*/false};
+  switch (policy_) {
+    case BadSample::kRaise: error.raise = true; break;
+    case BadSample::kSkip: job.skipped = true; break;
+    case BadSample::kReplace:
+      if (job.attempt >= std::min(kMaxStandIns, itinerary_->order().size() - 1)) {
+        error.raise = true;  // the last one tried stands for all of them
+        break;
+      }
+      ++job.attempt;
+      job.id = plan_->selection->id_at(itinerary_->stand_in(batch.step().at.epoch, batch.position(row), job.attempt));
+      result.verdict = Verdict::kAgain;
+      break;
+  }
+  result.errors.push_back(std::move(error));
+}
+
+void RowWork::look_up(RowInput& input, const BatchJob& batch) const {
+  const CacheStage* stage = plan_->cached();
+  if (stage == nullptr || std::exchange(input.looked_up, true)) return;
+  const std::optional<Hash128> entry = stage->entry(*plan_->source, batch.rows()[static_cast<size_t>(input.begin)].id);
+  std::optional<EntryCache::Found> found = entry ? stage->cache->find(*entry) : std::nullopt;
+  if (!found) return;
+  input.kept = std::move(found->columns);
+  if (input.kept) return;
+  const uint64_t size = found->request.range ? found->request.range->length : found->request.expected_size.value_or(0);
+  input.kept_at = Source::Fetch{found->store, std::move(found->request), size};
+}
+
+Source::Fetch RowWork::fetch_of(const RowInput& input, const BatchJob& batch) const {
+  if (input.kept_at) return *input.kept_at;
+  Source::Fetch fetch = plan_->source->fetch(batch.rows()[static_cast<size_t>(input.begin)].id);
+  if (fetch.request.expected_size) return fetch;
+  fetch.size = std::max(fetch.size, input.size);
+  fetch.request.set_aside_bytes = fetch.size;
+  return fetch;
+}
+
+Status RowWork::locate(Status status, int64_t id) const {
+  return std::move(status).with_key(plan_->source->key(id)).with_sample(id);
+}
+
+}  // namespace forebay

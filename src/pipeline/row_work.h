@@ -1,0 +1,110 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/columns.h"
+#include "base/record.h"
+#include "base/source.h"
+#include "pipeline/batch_job.h"
+#include "pipeline/cache_stage.h"
+#include "pipeline/execution_plan.h"
+#include "pipeline/itinerary.h"
+#include "pipeline/unit_table.h"
+
+namespace forebay {
+
+/// What becomes of samples that are bad in themselves (is_data_error).
+enum class BadSample : uint8_t { kRaise, kSkip, kReplace };
+
+/// Rows of a batch that are worked on together, and what is at hand of their samples. Belongs to the thread that works on it.
+struct RowInput {
+  int64_t begin = 0, end = 0;  ///< rows
+  size_t stage = 0;            ///< next stage to run
+  bool fetched_all = false;
+  Buffer fetched;
+  uint64_t size = 0;  ///< of the object, where a first read found it larger than guessed
+  // Where single samples are kept in a cache:
+  bool looked_up = false;                ///< the next two say what it has
+  std::shared_ptr<const Columns> kept;   ///< in memory
+  std::optional<Source::Fetch> kept_at;  ///< on disk: fetched in place of the object
+  Record record;                         ///< between stages
+  Extras extras;
+
+  bool in_cache() const { return kept || kept_at; }
+};
+
+/// What rows stand in.
+struct RowPlacement {
+  const UnitBlock* block = nullptr;  ///< of units that are there; null where rows are read one by one
+  std::span<const uint32_t>
+      rows_by_block{};          ///< what `begin` to `end` are numbers in; empty: they are the batch's rows
+  bool outlasts_units = false;  ///< the batch will be put together when the units may be gone
+
+  int64_t row(int64_t index) const { return rows_by_block.empty() ? index : rows_by_block[static_cast<size_t>(index)]; }
+};
+
+/// What comes next for rows that were worked on.
+enum class Verdict : uint8_t {
+  kDone,        ///< they are in their places in the batch, or left out
+  kNeedsBytes,  ///< of working memory: again, with RowResult::needs_bytes
+  kElsewhere,   ///< stand-ins are in none of the block's units: RowResult::elsewhere
+  kCold,        ///< the object is not in the page cache: it has to be read without a thread that waits
+  kAgain,       ///< a stand-in has to be fetched, or an object whose entry in the cache was damaged
+  kForeign,     ///< user code is next
+  kFatal,       ///< RowResult::fatal, of machine or weather: the batch cannot be
+};
+
+struct RowResult {
+  Verdict verdict = Verdict::kDone;
+  std::vector<RowError> errors;  ///< samples that are bad in themselves, by policy
+  Status fatal;
+  uint64_t needs_bytes = 0;
+  bool warm = false;               ///< read from the page cache
+  Buffer copied;                   ///< lists that were taken out of their units
+  std::vector<int64_t> elsewhere;  ///< ids
+};
+
+/// What compute threads do with rows: read them (if that takes no waiting), run the stages, write them into the batch. Knows no
+/// schedule and takes no lock: any number of threads may run different rows, of one batch or several.
+class RowWork {
+ public:
+  RowWork(std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<const Itinerary> itinerary, BadSample policy);
+
+  /// Never throws. Rows that ask for more memory than `memory` grants have to run again from the start, and so are not changed
+  /// but for samples that were found bad.
+  RowResult run(RowInput& input, BatchJob& batch, const RowPlacement& at, WorkMemory& memory) const;
+
+  /// What a failure of a row's sample means, for the sample or for the batch.
+  void fail(BatchJob& batch, int64_t row, Status status, RowResult& result) const;
+  /// Asks the cache, once, what it has of the sample.
+  void look_up(RowInput& input, const BatchJob& batch) const;
+  /// What has to be read: the object, or the entry in the cache.
+  Source::Fetch fetch_of(const RowInput& input, const BatchJob& batch) const;
+  /// The status with the sample's name.
+  Status locate(Status status, int64_t id) const;
+
+ private:
+  RowResult gather(BatchJob& batch, const RowInput& input) const;
+  RowResult run_stages(RowInput& input, BatchJob& batch, const RowPlacement& at, WorkMemory& memory) const;
+  bool read(RowInput& input, BatchJob& batch, RowResult& result) const;
+  bool open_kept(RowInput& input, int64_t id) const;
+  Status run_row(RowInput& input, BatchJob& batch, const RowPlacement& at, int64_t row, WorkMemory& memory,
+                 RowResult& result) const;
+  Result<Record> begin_row(RowInput& input, const RowPlacement& at, int64_t id) const;
+  Status write_row(BatchJob& batch, const RowPlacement& at, int64_t row, Record& record, WorkMemory& memory) const;
+  Status keep_row(const CacheStage& stage, const RowInput& input, int64_t id, Record& record, WorkMemory& memory,
+                  int64_t begun) const;
+
+  const std::shared_ptr<const ExecutionPlan> plan_;
+  const std::shared_ptr<const Itinerary> itinerary_;
+  const BadSample policy_;
+};
+
+/// What is wrong with a row of a unit that is there.
+Status unit_row_status(const Unit& unit, int64_t row);
+
+}  // namespace forebay
