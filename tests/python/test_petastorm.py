@@ -168,6 +168,20 @@ def test_predicate_gets_a_frame_and_keeps_rows(store):
     assert groups(store, predicate=Even(), shuffle_row_groups=False) == [[i for i in rows if i % 2 == 0] for rows in IN_ORDER]
 
 
+def test_shards_that_are_told_no_seed_share_one_order(store):
+    shards = [groups(store, cur_shard=shard, shard_count=3) for shard in range(3)]
+    assert sorted(i for shard in shards for rows in shard for i in rows) == list(range(ROWS))
+
+
+def test_a_predicate_that_names_no_field_is_an_error(store):
+    class OfNothing(Even):
+        def get_fields(self):
+            return set()
+
+    with make_batch_reader(url(store), predicate=OfNothing()) as reader, pytest.raises(ValueError, match="names no field"):
+        next(reader)
+
+
 def test_an_unknown_field_of_a_predicate_is_told_at_the_first_item(store):
     with make_batch_reader(url(store), schema_fields=["x"], predicate=Even()) as reader:
         for _ in range(2):
@@ -211,7 +225,7 @@ def test_the_cache_changes_nothing(store, tmp_path):
 @pytest.mark.parametrize("options, instead", [
     ({"shuffle_row_drop_partitions": 2}, r"shuffle\(block=8\)"), ({"rowgroup_selector": object()}, "filters="), ({"shard_seed": 3}, "seed="),
     ({"cache_extra_settings": {"shards": 3}}, "nothing else"), ({"filesystem": object()}, "storage_options="),
-    ({"cur_shard": 0, "shard_count": 2}, "same seed="), ({"schema_fields": "id"}, "list of regular expressions"),
+    ({"schema_fields": "id"}, "list of regular expressions"),
     ({"dataset_url_or_urls": "hdfs://cluster/store"}, "file://"), ({"filters": "id > 3"}, "list of such lists")])
 def test_what_cannot_be_honoured_says_what_to_use(store, options, instead):
     with pytest.raises(fb.InvalidArgument, match=f"(?s)make_batch_reader.*{instead}"):

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import Any, Sequence
 
-from ._arguments import TransformSpec, check_unused, loader_options, sharding, source
+from ._arguments import TransformSpec, check_unused, loader_options, order_seed, sharding, source
 from ._reader import Reader, Settings
 
 __all__ = ["Reader", "TransformSpec", "make_batch_reader"]
@@ -66,7 +66,7 @@ def make_batch_reader(
         reader_pool_type: "thread", "process" or "dummy"; all three are the engine's threads here ("dummy": one).
         workers_count: threads that decode, at most; more than there are cores are not used.
         results_queue_size: has no effect: what is prefetched is bounded in bytes, by `memory`.
-        seed: of the order. None: another one each time.
+        seed: of the order. None: another one each time, but for shards, which must agree on an order: 0.
         shuffle_rows: mixes the rows of a row group. To mix several row groups use `fb.parquet(...).shuffle(block=8)`.
         shuffle_row_groups: mixes the row groups, anew in every epoch.
         shuffle_row_drop_partitions: 1, nothing else.
@@ -76,7 +76,7 @@ def make_batch_reader(
         rowgroup_selector: None, nothing else; `filters` leave out row groups by their statistics.
         num_epochs: how often all rows come; None: for ever.
         cur_shard, shard_count: which of how many readers this is. With `shuffle_row_groups` a shard has row groups of its own,
-            but for those at its two ends; it needs a `seed` that all shards give.
+            but for those at its two ends. All shards have to be told the same `seed`, or none.
         shard_seed: None, nothing else: `seed` decides.
         cache_type: "null" or None; "local-disk" keeps decoded row groups in `cache_location` (shared by all that read with
             Forebay), `cache_size_limit` bytes in all.
@@ -106,7 +106,7 @@ def make_batch_reader(
         results_queue_size=results_queue_size,
         num_epochs=num_epochs,
     )
-    rank, world_size = sharding(cur_shard, shard_count, seed, shuffle_row_groups)
+    rank, world_size = sharding(cur_shard, shard_count)
     settings = Settings(
         shuffle_row_groups=bool(shuffle_row_groups),
         shuffle_rows=bool(shuffle_rows),
@@ -114,7 +114,7 @@ def make_batch_reader(
         predicate=predicate,
         transform_spec=transform_spec,
         cache=(cache_type, cache_location, cache_size_limit),
-        options=loader_options(reader_pool_type, workers_count, seed, storage_options)
+        options=loader_options(reader_pool_type, workers_count, order_seed(seed, world_size), storage_options)
         | {"rank": rank, "world_size": world_size, "memory": memory},
     )
     return Reader(source(dataset_url_or_urls, filters), schema_fields, settings)

@@ -71,24 +71,28 @@ def check_unused(
         raise ValueError(f"num_epochs is {num_epochs!r}; it must be a positive integer, or None for no end")
 
 
-def sharding(cur_shard: Any, shard_count: Any, seed: Any, shuffled: bool) -> tuple[int, int]:
+def sharding(cur_shard: Any, shard_count: Any) -> tuple[int, int]:
     if cur_shard is None and shard_count is None:
         return 0, 1
     if not isinstance(cur_shard, int) or not isinstance(shard_count, int) or not 0 <= cur_shard < shard_count:
         raise ValueError(f"cur_shard={cur_shard!r} and shard_count={shard_count!r}: give both as integers, the first below the second")
-    if shuffled and seed is None and shard_count > 1:
-        raise InvalidArgument("make_batch_reader: shards share one order, so all of them need the same seed=; "
-                              "give one, or shuffle_row_groups=False")
     return cur_shard, shard_count
 
 
-def loader_options(pool: Any, workers: Any, seed: int | None, storage: dict[str, Any] | None) -> dict[str, Any]:
+def order_seed(seed: int | None, shard_count: int) -> int:
+    """Shards that are told no seed must all the same agree on one order, or they would share rows."""
+    if seed is not None:
+        return seed
+    return secrets.randbits(63) if shard_count == 1 else 0
+
+
+def loader_options(pool: Any, workers: Any, seed: int, storage: dict[str, Any] | None) -> dict[str, Any]:
     if pool not in ("thread", "process", "dummy"):
         raise ValueError(f"Unknown reader_pool_type: {pool}; it can be 'thread', 'process' or 'dummy'")
     if not isinstance(workers, int) or workers < 1:
         raise ValueError(f"workers_count is {workers!r}; it must be a positive integer")
     return {
-        "seed": secrets.randbits(63) if seed is None else seed,
+        "seed": seed,
         "threads": 1 if pool == "dummy" else min(workers, len(os.sched_getaffinity(0))),
         "storage_options": {_S3FS.get(name, name): value for name, value in (storage or {}).items()},
     }

@@ -288,7 +288,10 @@ def _check_predicate(predicate: Any) -> None:
 
 def _check_names(predicate: Any, fields: list[SchemaField]) -> None:
     """When the first item is asked for, as in petastorm: programs expect the error there."""
-    unknown = set(predicate.get_fields()) - {field.name for field in fields}
+    wanted = set(predicate.get_fields())
+    if not wanted:
+        raise ValueError("predicate: get_fields() names no field; it must name those that do_include() looks at")
+    unknown = wanted - {field.name for field in fields}
     if unknown:
         raise ValueError(f"predicate: {', '.join(sorted(unknown))} are no fields of the reader; "
                          f"those are {', '.join(field.name for field in fields)}")
