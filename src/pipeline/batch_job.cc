@@ -55,10 +55,10 @@ BatchJob::BatchJob(const ExecutionPlan& plan, const Itinerary& itinerary, StepPl
 bool BatchJob::acquire_slots(BufferPool& pool) {
   for (size_t i = 0; i < slots_.size(); ++i) {
     if (!plan_.outputs[i].row_bytes || slots_[i].owner()) continue;
-    std::optional<Buffer> memory = pool.acquire(*plan_.outputs[i].row_bytes * rows_.size());
-    if (!memory) return false;  // what is held already stays charged: the next try goes on from here
-    charged_ += memory->size();
-    slots_[i] = std::move(*memory);
+    std::optional<BufferPool::Lent> memory = pool.acquire(*plan_.outputs[i].row_bytes * rows_.size());
+    if (!memory) return false;  // what is held already stays: the next try goes on from here
+    claim_.merge(std::move(memory->claim));
+    slots_[i] = std::move(memory->buffer);
   }
   has_slots_ = true;
   return true;
@@ -104,9 +104,9 @@ Status BatchJob::spoiled() const {
 }
 
 void BatchJob::drop_slots() {
+  claim_.give_back();  // first, so that the pool has room for what comes back
   for (Buffer& slot : slots_) slot = Buffer();
   has_slots_ = false;
-  charged_ = 0;
 }
 
 uint64_t BatchJob::assembly_bytes() const {
@@ -168,16 +168,16 @@ std::vector<BatchJob::LooseField> BatchJob::loose_fields() const {
 }
 
 bool BatchJob::reserve_assembly(BufferPool& pool, uint64_t bytes) {
-  if (!pool.reserve(bytes)) return false;
-  reserved_ = bytes;
-  return true;
+  std::optional<Claim> claim = pool.reserve(bytes);
+  if (claim) reserved_ = std::move(*claim);
+  return claim.has_value();
 }
 
 Result<Buffer> BatchJob::acquire(BufferPool& pool, size_t bytes) {
-  if (bytes > reserved_) return internal_error("a batch takes more memory than was reckoned");
-  reserved_ -= bytes;
-  charged_ += bytes;
-  return pool.take_reserved(bytes);
+  if (bytes > reserved_.bytes()) return internal_error("a batch takes more memory than was reckoned");
+  BufferPool::Lent memory = pool.take_reserved(reserved_, bytes);
+  claim_.merge(std::move(memory.claim));
+  return std::move(memory.buffer);
 }
 
 // Moves the rows that were not skipped to the front of every slot.
@@ -193,17 +193,16 @@ void BatchJob::close_up() {
 }
 
 Result<Batch> BatchJob::assemble(BufferPool& pool) {
-  const uint64_t before = charged_;
+  const uint64_t before = claim_.bytes();
   Result<Batch> batch = build(pool);
   if (batch.ok()) {
     close_up();
     // They are in the batch now; keeping them would hold their bytes twice.
     forget_all_values();
   } else {
-    pool.release_charge(charged_ - before);
-    charged_ = before;
+    claim_.shrink_to(before);
   }
-  if (reserved_ > 0) pool.release_charge(std::exchange(reserved_, 0));
+  reserved_.give_back();
   return batch;
 }
 

@@ -79,8 +79,8 @@ class BatchJob {
   /// together; then nothing has changed.
   Result<Batch> assemble(BufferPool& pool);
   /// Bytes of the pool that this job (or the batch it made) holds.
-  uint64_t charged_bytes() const { return charged_; }
-  /// Lets go of the slots; the caller has released the charge.
+  uint64_t claimed_bytes() const { return claim_.bytes(); }
+  /// Lets go of the slots, and of the claim: what a batch holds that was made is its reader's from here on.
   void drop_slots();
 
   std::vector<RowError> errors;  ///< of data; dealt with when the batch is delivered
@@ -118,8 +118,8 @@ class BatchJob {
   std::vector<size_t> unsized_;               // the outputs that have either
   std::vector<Extras> extras_;                // per row
   bool has_slots_ = false;
-  uint64_t charged_ = 0;
-  uint64_t reserved_ = 0;  // for assemble(), not taken yet
+  Claim claim_;
+  Claim reserved_;  // for assemble(), not taken yet
 };
 
 }  // namespace forebay

@@ -140,7 +140,7 @@ bool RowWork::read(RowInput& input, BatchJob& batch, RowResult& result) const {
     fail(batch, input.begin, read->status(), result);
     return false;
   }
-  result.warm = true;
+  result.warm = fetch.store;
   input.fetched = std::move(**read);
   input.fetched_all = true;
   plan_->fetch_counters->add(1, input.fetched.size(), input.fetched.size(), thread_cpu_ns() - begun);

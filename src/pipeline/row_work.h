@@ -63,7 +63,7 @@ struct RowResult {
   std::vector<RowError> errors;  ///< samples that are bad in themselves, by policy
   Status fatal;
   uint64_t needs_bytes = 0;
-  bool warm = false;               ///< read from the page cache
+  Store* warm = nullptr;           ///< where bytes were read from without waiting
   Buffer copied;                   ///< lists that were taken out of their units
   std::vector<int64_t> elsewhere;  ///< ids
 };

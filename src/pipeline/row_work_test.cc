@@ -54,7 +54,7 @@ TEST(RowWork, a_row_that_is_at_hand_is_done) {
   RowInput input = bench.task(3);
   const RowResult result = bench.run(input);
   EXPECT_EQ(result.verdict, Verdict::kDone);
-  EXPECT_TRUE(result.warm) << "it was read on this thread";
+  EXPECT_EQ(result.warm, bench.plan->store()) << "it was read on this thread";
   EXPECT_TRUE(result.errors.empty());
   EXPECT_EQ(bench.label(3), 30);
 }

@@ -35,11 +35,6 @@ size_t idle_buffers(const ExecutionPlan& plan, const RunnerOptions& options) {
 
 constexpr size_t kIdleUnits = 64;
 
-std::unique_ptr<RequestSlots::Share> share_of(Store* store, const RunnerOptions& options) {
-  const std::shared_ptr<RequestSlots> slots = store && options.find_requests ? store->slots() : nullptr;
-  return slots ? std::make_unique<RequestSlots::Share>(slots) : nullptr;
-}
-
 }  // namespace
 
 Runner::Runner(std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<const Itinerary> itinerary,
@@ -48,9 +43,12 @@ Runner::Runner(std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<const 
       row_work_(plan_, itinerary_, options.bad_sample), budget_(std::make_shared<ByteBudget>(options.memory)),
       pool_(std::make_shared<BufferPool>(budget_, idle_buffers(*plan_, options))),
       unit_pool_(std::make_shared<BufferPool>(budget_, kIdleUnits, Use::kUnits)), generation_(process_generation()),
-      rows_per_task_hint_(rows_per_task(*plan_)), store_reads_now_(plan_->store() && plan_->store()->reads_now()),
-      share_(share_of(plan_->store(), options)),
-      forms_(*plan_, itinerary_->schedule().options().batch_size, options.ragged), request_limit_(options.requests) {
+      rows_per_task_hint_(rows_per_task(*plan_)),
+      thread_memory_(Claim::of_existing(budget_, Use::kWorking,
+                                        options.working_bytes_per_thread * static_cast<uint64_t>(options.threads))),
+      fetcher_({options.requests, options.find_requests}, *plan_->fetch_counters),
+      line_(plan_->store() ? &fetcher_.line(*plan_->store()) : nullptr),
+      forms_(*plan_, itinerary_->schedule().options().batch_size, options.ragged) {
   if (plan_->units) {
     const UnitSource& source = *plan_->units->source;
     std::vector<int64_t> begins;
@@ -58,7 +56,6 @@ Runner::Runner(std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<const 
     units_ = std::make_unique<UnitTable>(itinerary_->order_ptr(), std::move(begins));
     decoded_.resize(static_cast<size_t>(source.units()));
   }
-  budget_->charge_existing(Use::kWorking, options_.working_bytes_per_thread * static_cast<uint64_t>(options_.threads));
 }
 
 Runner::~Runner() {
@@ -117,7 +114,6 @@ Result<Runner::Delivery> Runner::deliver(Lock& lock) {
   leave_blocks(*job);
   cursor_ = batch.step().after;
   // From here on the batch's memory is the user's; it is counted again when it comes back.
-  if (batch.charged_bytes() > 0) budget_->release(Use::kBatches, batch.charged_bytes());
   batch.drop_slots();
   auto raised =
       std::find_if(batch.errors.begin(), batch.errors.end(), [](const RowError& error) { return error.raise; });
@@ -172,10 +168,10 @@ void Runner::close() {
     delivered_.notify_all();
     called_.notify_all();
     lock.unlock();
-    stop_.request_stop();  // stores may answer from inside, and the answer takes the lock
+    fetcher_.stop();  // stores may answer from inside, and the answer takes the lock
     lock.lock();
     const bool ended = delivered_.wait_for(lock, abandoned_ ? std::chrono::milliseconds(0) : options_.patience,
-                                           [&] { return queued_ == 0 && reads_in_flight_ == 0; });
+                                           [&] { return queued_ == 0 && fetcher_.in_flight() == 0; });
     if (queued_ > 0 && !abandoned_) abandon_threads();
     if (!abandoned_) executor = std::move(executor_);
     if (!ended) return;  // what is in flight holds this runner

@@ -10,10 +10,10 @@
 #include <mutex>
 #include <optional>
 #include <set>
-#include <stop_token>
 #include <string>
 #include <vector>
 
+#include "engine/fetcher.h"
 #include "forebay/batch.h"
 #include "pipeline/batch_job.h"
 #include "pipeline/execution_plan.h"
@@ -25,8 +25,6 @@
 #include "runtime/buffer_pool.h"
 #include "runtime/byte_budget.h"
 #include "runtime/executor.h"
-#include "store/request_slots.h"
-#include "store/store.h"
 
 namespace forebay {
 
@@ -93,7 +91,7 @@ class Runner : public std::enable_shared_from_this<Runner> {
   std::vector<uint32_t> decodes() const;
   const RunnerOptions& options() const { return options_; }
   /// Reads that may be in flight now.
-  int request_limit() const { return share_ ? share_->limit() : options_.requests; }
+  int request_limit() const { return line_ ? line_->most() : options_.requests; }
 
  private:
   enum class TaskState : uint8_t {
@@ -106,16 +104,19 @@ class Runner : public std::enable_shared_from_this<Runner> {
   };
   struct Task : RowInput {
     TaskState state = TaskState::kPending;
-    uint64_t ticket = 0;   // what comes back with another ticket is stale
-    uint64_t charged = 0;  // bytes of Use::kFetched
-    uint64_t needs = 0;    // working memory beyond the thread's own that it asked for
-    uint64_t granted = 0;  // bytes of Use::kWorking it holds
+    uint64_t ticket = 0;             // a call of user code that comes back with another one is stale
+    const Flight* flight = nullptr;  // the read whose answer is wanted
+    Claim claim;                     // of what was fetched, and of values that wait for the batch
+    uint64_t needs = 0;              // working memory beyond the thread's own that it asked for
+    Claim grant;                     // of that
     // Where rows come from units:
     size_t block = 0;    // in Job::blocks
     UnitBlockPtr wider;  // in its place, where stand-ins come from elsewhere
     bool uses = false;   // counted in UnitBlock::users
     bool pins = false;   // and in UnitBlock::pins
     Buffer copied;       // lists that were taken out of their units, because the job outlasts these
+
+    uint64_t held_bytes() const { return claim.bytes() + (flight != nullptr ? flight->claim.bytes() : 0); }
   };
   struct Job {
     Job(const ExecutionPlan& plan, const Itinerary& itinerary, StepPlan step)
@@ -146,7 +147,14 @@ class Runner : public std::enable_shared_from_this<Runner> {
   using JobPtr = std::shared_ptr<Job>;
   using Lock = std::unique_lock<std::mutex>;
   /// What has to happen outside the lock.
-  using Actions = std::vector<std::function<void()>>;
+  struct Actions {
+    std::vector<std::function<void()>> posts;
+    std::vector<FlightPtr> flights;
+
+    bool empty() const { return posts.empty() && flights.empty(); }
+  };
+  class RowFlight;
+  class UnitFlight;
   class Call;
 
   /// What became of a task that could perhaps be moved on.
@@ -181,7 +189,8 @@ class Runner : public std::enable_shared_from_this<Runner> {
   // A short queue is enough to keep the threads busy, and leaves memory to those who are older.
   bool threads_full() const { return queued_ >= 2 * options_.threads + 2; }
   // Nothing waits for storage by itself: what is fetched is in the page cache, or nothing is fetched.
-  bool reads_on_compute_threads() const { return !plan_->fetches || (store_reads_now_ && !cold_); }
+  bool reads_on_compute_threads() const { return !plan_->fetches || (line_ && line_->reads_now()); }
+  int read_limit() const { return line_ ? line_->limit() : options_.requests; }
   static uint64_t priority(const Job& job, size_t task) { return job.sequence << 24 | task; }
   Status never_fits(const JobPtr& job, const Task* task, uint64_t bytes, uint64_t least) const;
   Status units_never_fit(const JobPtr& job, const Task& task, uint64_t unit_bytes, uint64_t least) const;
@@ -190,8 +199,8 @@ class Runner : public std::enable_shared_from_this<Runner> {
 
   // runner_tasks.cc: a task's reads, its turn on a compute thread, and what comes after that.
   void issue_read(const JobPtr& job, Task& task, Actions& actions);
-  void on_read(const JobPtr& job, size_t task, uint64_t ticket, uint64_t bytes, Result<Buffer> result);
-  bool charge_actual(Task& task, const Result<Buffer>& result);
+  void on_read(RowFlight& flight, Result<Buffer> result);
+  bool claim_actual(Task& task, Claim claim, const Result<Buffer>& result);
   void work(const JobPtr& job, size_t task, WorkMemory& memory);
   void sample_failed(const JobPtr& job, Task& task, Status status, Actions& actions);
   void after_work(const JobPtr& job, Task& task, RowResult result, Actions& actions);
@@ -214,9 +223,8 @@ class Runner : public std::enable_shared_from_this<Runner> {
   Step start_unit(const std::shared_ptr<Unit>& unit, const JobPtr& job, const UnitBlock& block, Actions& actions);
   Step decode_unit(const std::shared_ptr<Unit>& unit, const JobPtr& job, const UnitBlock& block, uint64_t order,
                    Actions& actions);
-  void on_unit_read(const std::shared_ptr<Unit>& unit, const std::shared_ptr<Unit::Reads>& reads, size_t piece,
-                    Result<Buffer> result);
-  void work_on_unit(const std::shared_ptr<Unit>& unit, uint64_t granted, WorkMemory& memory);
+  void on_unit_read(UnitFlight& flight, Result<Buffer> result);
+  void work_on_unit(const std::shared_ptr<Unit>& unit, WorkMemory& memory);
   uint64_t needs_beyond_thread(const Status& status) const;
   Result<std::shared_ptr<const Columns>> make_unit(const Unit& unit, WorkMemory& memory, bool* cold);
   void after_decoding(Unit& unit, Result<std::shared_ptr<const Columns>> made, bool cold);
@@ -225,7 +233,7 @@ class Runner : public std::enable_shared_from_this<Runner> {
   bool leaves_room(uint64_t bytes) const;
   bool may_fetch_ahead(uint64_t bytes) const;
   bool may_take_from_others(const JobPtr& job, const UnitBlock& block) const;
-  bool charge_for_unit(Use use, uint64_t bytes, const JobPtr& job, const UnitBlock& block);
+  std::optional<Claim> claim_for_unit(Use use, uint64_t bytes, const JobPtr& job, const UnitBlock& block);
   bool drop_other_units(const UnitBlock* needed);
   void drop_unit(Unit& unit);
   void free_units(UnitTable::Freed& freed);
@@ -251,13 +259,13 @@ class Runner : public std::enable_shared_from_this<Runner> {
   const std::shared_ptr<BufferPool> pool_, unit_pool_;
   const uint64_t generation_;
   const int64_t rows_per_task_hint_;
-  const bool store_reads_now_;
-  const std::unique_ptr<RequestSlots::Share> share_;  // null: options_.requests
+  Claim thread_memory_;
 
   mutable std::mutex mutex_;
   std::condition_variable delivered_;  // something changed for the consumer, or for close()
   std::condition_variable called_;     // a call waits for user code
-  std::stop_source stop_;
+  Fetcher fetcher_;
+  StoreLine* const line_;  // to the data set; null where nothing is fetched
   std::unique_ptr<Executor> executor_;
   std::deque<JobPtr> window_;
   std::unique_ptr<UnitTable> units_;  // null where rows are read one by one
@@ -269,11 +277,7 @@ class Runner : public std::enable_shared_from_this<Runner> {
   uint64_t plans_dropped_ = 0;  // what was being planned before is not wanted
   bool planning_ = false;       // a compute thread plans
   uint64_t sequence_ = 0;
-  int request_limit_ = 0;  // as of the last pump()
-  int reads_in_flight_ = 0;
-  int queued_ = 0;     // tasks posted and not finished
-  bool cold_ = false;  // the last synchronous read would have waited
-  uint64_t probe_ = 0;
+  int queued_ = 0;  // tasks posted and not finished
   bool closed_ = false;
   bool abandoned_ = false;                           // a compute thread did not come back
   std::map<uint64_t, std::shared_ptr<Call>> calls_;  // by priority

@@ -16,7 +16,7 @@ constexpr int64_t kMostBatchesAhead = 4096;  // batches may be of one row
 // one takes what an older one needs; one that waits for a thread or a request slot lets others go on that need none.
 void Runner::pump(Actions& actions) {
   if (closed_) return;
-  request_limit_ = request_limit();
+  fetcher_.refresh();
   extend_window(actions);
   if (units_ && !(move_oldest(actions) && pump_units(actions))) return;
   bool may_start = true;
@@ -35,7 +35,7 @@ void Runner::pump(Actions& actions) {
     for (size_t index = job->first; index < job->tasks.size() && (may_start || index < job->untouched); ++index) {
       if (threads_full()) {
         // Most of the time all threads have enough to do, and looking further would be for nothing.
-        if (reads_on_compute_threads() || reads_in_flight_ >= request_limit_) return;
+        if (reads_on_compute_threads() || !line_->has_slot()) return;
         index = std::max(index, job->pending_from);
         if (index >= (may_start ? job->tasks.size() : job->untouched)) break;
       }
@@ -71,7 +71,7 @@ bool Runner::move_oldest(Actions& actions) {
 
 // A quarter more than are in flight, so that one slow answer does not stop the others. More only took memory.
 int64_t Runner::batches_ahead() const {
-  const int64_t rows = plan_->starts_with_user_code() ? kCallsAhead : request_limit_ + request_limit_ / 4;
+  const int64_t rows = plan_->starts_with_user_code() ? kCallsAhead : read_limit() + read_limit() / 4;
   if (reads_on_compute_threads() && !plan_->starts_with_user_code()) return 0;
   const int64_t batch = window_.empty() ? rows : static_cast<int64_t>(window_.back()->batch.rows().size());
   return std::min((rows + batch - 1) / std::max<int64_t>(batch, 1), kMostBatchesAhead);
@@ -98,7 +98,7 @@ void Runner::extend_window(Actions& actions) {
   if (planning_ || itinerary_->finished(planned_)) return;
   planning_ = true;
   ++queued_;
-  actions.push_back(
+  actions.posts.push_back(
       [self = shared_from_this()] { self->executor_->post(0, [self](WorkMemory&) { self->plan_batches(); }); });
 }
 
@@ -151,15 +151,16 @@ Runner::Step Runner::start(const JobPtr& job, Task& task, Actions& actions) {
   const Source::Fetch fetch = row_work_.fetch_of(task, job->batch);
   // Reading on the compute thread saves a hand-over, as long as it does not wait; now and then it is tried again. An object of
   // unknown size may turn out to need more bytes than it has been given, so it is not read there.
-  const bool near = fetch.request.expected_size && fetch.store->reads_now();
-  const bool synchronous = near && (!cold_ || ++probe_ % 64 == 0);
-  if (synchronous ? threads_full() : reads_in_flight_ >= request_limit_) return Step::kNoSlot;
+  StoreLine& line = fetcher_.line(*fetch.store);
+  const bool synchronous = fetch.request.expected_size && line.try_now();
+  if (synchronous ? threads_full() : !line.has_slot()) return Step::kNoSlot;
   // The batch's memory first: a fetched row that has no place to go would only be fetched again.
   if (!reserve_slots(job, task)) return Step::kNoBytes;
-  while (!budget_->try_charge(Use::kFetched, fetch.size)) {
+  std::optional<Claim> claim;
+  while (!(claim = Claim::take(budget_, Use::kFetched, fetch.size))) {
     if (!make_room(job, &task, fetch.size)) return Step::kNoBytes;
   }
-  task.charged = fetch.size;
+  task.claim = std::move(*claim);
   if (synchronous) {
     task.state = TaskState::kReady;
   } else {
@@ -171,10 +172,10 @@ Runner::Step Runner::start(const JobPtr& job, Task& task, Actions& actions) {
 Runner::Step Runner::compute(const JobPtr& job, Task& task, Actions& actions) {
   if (threads_full()) return Step::kNoSlot;
   if (!reserve_slots(job, task)) return Step::kNoBytes;
-  while (task.needs > task.granted) {
-    const uint64_t more = task.needs - task.granted;
-    if (budget_->try_charge(Use::kWorking, more)) {
-      task.granted = task.needs;
+  while (task.needs > task.grant.bytes()) {
+    const uint64_t more = task.needs - task.grant.bytes();
+    if (std::optional<Claim> claim = Claim::take(budget_, Use::kWorking, more)) {
+      task.grant.merge(std::move(*claim));
     } else if (!make_room(job, &task, more)) {
       return Step::kNoBytes;
     }
@@ -184,7 +185,7 @@ Runner::Step Runner::compute(const JobPtr& job, Task& task, Actions& actions) {
   ++job->queued;
   ++queued_;
   const auto index = static_cast<size_t>(&task - job->tasks.data());
-  actions.push_back([self = shared_from_this(), job, index] {
+  actions.posts.push_back([self = shared_from_this(), job, index] {
     self->executor_->post(priority(*job, index),
                           [self, job, index](WorkMemory& memory) { self->work(job, index, memory); });
   });
@@ -200,11 +201,13 @@ bool Runner::fetch_ahead(const JobPtr& job, Actions& actions) {
       if (plan_->starts_with_user_code()) {
         if (start(job, task, actions) != Step::kMoved) return false;
       } else if (!task.kept) {
-        if (reads_in_flight_ >= request_limit_) return false;
-        const uint64_t size = row_work_.fetch_of(task, job->batch).size;
+        const Source::Fetch fetch = row_work_.fetch_of(task, job->batch);
+        if (!fetcher_.line(*fetch.store).has_slot()) return false;
         const uint64_t fetched = budget_->snapshot().by_use[static_cast<size_t>(Use::kFetched)];
-        if (fetched + size > options_.ahead_bytes || !budget_->try_charge(Use::kFetched, size)) return false;
-        task.charged = size;
+        if (fetched + fetch.size > options_.ahead_bytes) return false;
+        std::optional<Claim> claim = Claim::take(budget_, Use::kFetched, fetch.size);
+        if (!claim) return false;
+        task.claim = std::move(*claim);
         issue_read(job, task, actions);
       }
       job->untouched = std::max(job->untouched, index + 1);
@@ -217,7 +220,7 @@ bool Runner::fetch_ahead(const JobPtr& job, Actions& actions) {
 bool Runner::reserve_slots(const JobPtr& job, const Task& task) {
   const uint64_t bytes = plan_->batch_bytes(static_cast<int64_t>(job->batch.rows().size()));
   while (!job->batch.has_slots() && !job->batch.acquire_slots(*pool_)) {
-    if (!make_room(job, &task, bytes - job->batch.charged_bytes())) return false;
+    if (!make_room(job, &task, bytes - job->batch.claimed_bytes())) return false;
   }
   return true;
 }
@@ -236,7 +239,7 @@ bool Runner::finish_job(const JobPtr& job, Actions& actions) {
   }
   job->assembling = true;
   ++queued_;
-  actions.push_back([self = shared_from_this(), job] {
+  actions.posts.push_back([self = shared_from_this(), job] {
     self->executor_->post(priority(*job, job->tasks.size()), [self, job](WorkMemory&) {
       Result<Batch> batch = job->batch.assemble(*self->pool_);
       Lock lock(self->mutex_);
@@ -272,7 +275,7 @@ bool Runner::is_oldest(const JobPtr& job, const Task* task) const {
   return task == nullptr;
 }
 
-bool Runner::anything_running() const { return queued_ > 0 || reads_in_flight_ > 0; }
+bool Runner::anything_running() const { return queued_ > 0 || fetcher_.in_flight() > 0; }
 
 // For `bytes` that the budget does not have: takes them away from whoever is younger than `task` (null: than the whole job). True when trying again makes sense now;
 // otherwise the caller waits: what is running gives its bytes back when it is done. Marks the job as failed when even
@@ -323,7 +326,7 @@ Status Runner::never_fits(const JobPtr& job, const Task* task, uint64_t bytes, u
   needed += plan_->batch_bytes(static_cast<int64_t>(job->batch.rows().size()));
   if (task == nullptr) {
     needed += job->batch.assembly_bytes();
-    for (const Task& other : job->tasks) needed += other.charged;
+    for (const Task& other : job->tasks) needed += other.held_bytes();
     needed = std::max(needed, least);
     return out_of_budget(
         fmt::format("one batch needs {} bytes, the memory budget is {}; raise memory= or make the batch smaller",
@@ -333,7 +336,7 @@ Status Runner::never_fits(const JobPtr& job, const Task* task, uint64_t bytes, u
   const int64_t id = job->batch.rows()[static_cast<size_t>(task->begin)].id;
   const uint64_t size = plan_->fetches ? row_work_.fetch_of(*task, job->batch).size : 0;
   uint64_t held = size;
-  for (const Task& other : job->tasks) held += &other == task ? 0 : other.charged;
+  for (const Task& other : job->tasks) held += &other == task ? 0 : other.held_bytes();
   needed = std::max(needed + std::max(held, joined_bytes(*job)) + task->needs, least);
   Status status = out_of_budget(fmt::format("this sample needs {} bytes of memory ({} stored, {} to work in, the rest "
                                             "for its batch), the budget is {}; raise "
@@ -359,9 +362,8 @@ uint64_t Runner::joined_bytes(const Job& job) const {
 }
 
 void Runner::drop_bytes(Task& task) {
-  if (task.charged > 0) budget_->release(Use::kFetched, task.charged);
-  if (task.granted > 0) budget_->release(Use::kWorking, task.granted);
-  task.charged = task.granted = 0;
+  task.claim.give_back();
+  task.grant.give_back();
   task.fetched = Buffer();
   task.fetched_all = false;
   task.looked_up = false;
@@ -374,8 +376,7 @@ void Runner::drop_bytes(Task& task) {
 
 void Runner::reset_task(Job& job, Task& task) {
   job.pending_from = std::min(job.pending_from, static_cast<size_t>(&task - job.tasks.data()));
-  // A read in flight keeps its charge until it comes back (see on_read); its answer is not wanted any more.
-  if (task.state == TaskState::kFetching) task.charged = 0;
+  task.flight = nullptr;  // a read in flight keeps its claim until it lands; its answer is not wanted any more
   ++task.ticket;
   drop_bytes(task);
   if (units_) use_block(job, task);
@@ -388,7 +389,7 @@ void Runner::retract(const JobPtr& job) {
   if (job->retracting) return;
   job->retracting = true;
   for (Task& task : job->tasks) {
-    if (task.state == TaskState::kQueued) continue;
+    if (job->assembling || task.state == TaskState::kQueued) continue;  // a thread looks into what they hold
     if (task.state != TaskState::kPending) ++stats_.retracted;
     forget_call(priority(*job, static_cast<size_t>(&task - job->tasks.data())));
     reset_task(*job, task);
@@ -411,9 +412,8 @@ void Runner::settle(const JobPtr& job) {
     row.id = plan_->selection->id_at(itinerary_->index_at(job->batch.step().at.epoch, position));
   }
   job->batch.clear_values();
-  if (job->batch.charged_bytes() > 0) budget_->release(Use::kBatches, job->batch.charged_bytes());
-  job->made.reset();
   job->batch.drop_slots();
+  job->made.reset();
   job->done = job->first = 0;
   job->complete = false;
   job->retracting = false;
@@ -441,9 +441,10 @@ void Runner::run_actions(Lock& lock, Actions actions) {
   thread_local const Runner* acting = nullptr;
   if (acting == this && actions.empty()) return;
   const Runner* const outer = std::exchange(acting, this);
-  for (pump(actions); !actions.empty(); actions.clear(), pump(actions)) {
+  for (pump(actions); !actions.empty(); actions = Actions(), pump(actions)) {
     lock.unlock();
-    for (auto& action : actions) action();
+    for (const auto& post : actions.posts) post();
+    for (const FlightPtr& flight : actions.flights) fetcher_.send(flight);
     lock.lock();
   }
   acting = outer;

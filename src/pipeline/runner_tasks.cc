@@ -5,62 +5,73 @@
 
 namespace forebay {
 
+/// The read of one task's object, or of its entry in a cache.
+class Runner::RowFlight final : public Flight {
+ public:
+  RowFlight(std::shared_ptr<Runner> runner, JobPtr of, size_t index, StoreLine& line, ReadRequest request, Claim bytes)
+      : Flight(line, std::move(request), std::move(bytes)), job(std::move(of)), task(index),
+        runner_(std::move(runner)) {}
+
+  const JobPtr job;
+  const size_t task;
+
+ private:
+  void landed(Result<Buffer> result) override { runner_->on_read(*this, std::move(result)); }
+
+  const std::shared_ptr<Runner> runner_;
+};
+
 void Runner::issue_read(const JobPtr& job, Task& task, Actions& actions) {
   Source::Fetch fetch = row_work_.fetch_of(task, job->batch);
-  if (!fetch.request.expected_size) fetch.request.set_aside_bytes = task.charged;
-  task.state = TaskState::kFetching;
-  ++reads_in_flight_;
+  if (!fetch.request.expected_size) fetch.request.set_aside_bytes = task.claim.bytes();
   const auto index = static_cast<size_t>(&task - job->tasks.data());
-  const uint64_t ticket = task.ticket, bytes = task.charged;
-  actions.push_back([self = shared_from_this(), job, index, ticket, bytes, fetch, begun = monotonic_ns()] {
-    const auto sent = self->share_ ? self->share_->sent() : ConcurrencyControl::Sent{};
-    fetch.store->read(
-        fetch.request, self->stop_.get_token(), [self, job, index, ticket, bytes, begun, sent](Result<Buffer> result) {
-          if (self->share_) self->share_->ended(sent, result.ok());
-          self->plan_->fetch_counters->waiting_ns.fetch_add(monotonic_ns() - begun, std::memory_order_relaxed);
-          self->on_read(job, index, ticket, bytes, std::move(result));
-        });
-  });
+  const auto flight = std::make_shared<RowFlight>(shared_from_this(), job, index, fetcher_.line(*fetch.store),
+                                                  std::move(fetch.request), std::move(task.claim));
+  fetcher_.begin(*flight);
+  task.flight = flight.get();
+  task.state = TaskState::kFetching;
+  actions.flights.push_back(flight);
 }
 
-void Runner::on_read(const JobPtr& job, size_t index, uint64_t ticket, uint64_t bytes, Result<Buffer> result) {
+void Runner::on_read(RowFlight& flight, Result<Buffer> result) {
   Lock lock(mutex_);
   Actions actions;
-  --reads_in_flight_;
-  Task& task = job->tasks[index];
-  if (task.ticket != ticket) {
-    budget_->release(Use::kFetched, bytes);
-  } else if (!charge_actual(task, result)) {
-    reset_task(*job, task);
-  } else if (result.status().code() == Code::kUnavailable && !is_front(job)) {
-    // Storage may be back by the time this batch is due.
-    task.state = TaskState::kReady;  // nothing is in flight any more: reset_task() gives the charge back
-    reset_task(*job, task);
-  } else if (result.ok()) {
-    plan_->fetch_counters->add(1, result->size(), result->size(), 0);
-    task.fetched = std::move(*result);
-    task.fetched_all = true;
-    task.state = TaskState::kReady;
+  fetcher_.end(flight);
+  const JobPtr& job = flight.job;
+  Task& task = job->tasks[flight.task];
+  if (task.flight != &flight) {
+    flight.claim.give_back();
   } else {
-    sample_failed(job, task, result.status(), actions);
+    task.flight = nullptr;
+    task.state = TaskState::kReady;
+    if (!claim_actual(task, std::move(flight.claim), result)) {
+      reset_task(*job, task);
+    } else if (result.status().code() == Code::kUnavailable && !is_front(job)) {
+      reset_task(*job, task);  // storage may be back by the time this batch is due
+    } else if (result.ok()) {
+      plan_->fetch_counters->add(1, result->size(), result->size(), 0);
+      task.fetched = std::move(*result);
+      task.fetched_all = true;
+    } else {
+      sample_failed(job, task, result.status(), actions);
+    }
   }
   run_actions(lock, std::move(actions));
   if (closed_) delivered_.notify_all();
 }
 
-// The size of what was read may have been a guess. False where more bytes are needed than the task has: it is fetched again once it
-// has them.
-bool Runner::charge_actual(Task& task, const Result<Buffer>& result) {
+// The size of what was read may have been a guess. False where more bytes are needed than were claimed: it is fetched again once
+// the task has them.
+bool Runner::claim_actual(Task& task, Claim claim, const Result<Buffer>& result) {
   const uint64_t size = result.ok() ? result->size() : result.status().bytes_needed();
-  if (!result.ok() && (result.status().code() != Code::kOutOfBudget || size <= task.charged)) return true;
-  if (result.ok() && size <= task.charged) {
-    budget_->release(Use::kFetched, task.charged - size);
-  } else if (!result.ok() || !budget_->try_charge(Use::kFetched, size - task.charged)) {
+  const bool too_large =
+      result.ok() ? size > claim.bytes() : result.status().code() == Code::kOutOfBudget && size > claim.bytes();
+  if (too_large && (!result.ok() || !claim.try_grow(size - claim.bytes()))) {
     task.size = size;
-    task.state = TaskState::kReady;  // nothing is in flight any more: reset_task() gives the charge back
     return false;
   }
-  task.charged = size;
+  if (result.ok()) claim.shrink_to(size);
+  task.claim = std::move(claim);
   return true;
 }
 
@@ -68,7 +79,7 @@ void Runner::work(const JobPtr& job, size_t index, WorkMemory& memory) {
   Task& task = job->tasks[index];
   Lock lock(mutex_);
   const bool wanted = !closed_ && !job->retracting;
-  const uint64_t granted = task.granted;
+  const uint64_t granted = task.grant.bytes();
   const RowPlacement at = job->placement(task);
   lock.unlock();
   RowResult result;
@@ -104,8 +115,7 @@ void Runner::after_work(const JobPtr& job, Task& task, RowResult result, Actions
   } else if (wanted && over && units_ && job->straddles) {
     leave_block(*job, task);
   }
-  if (task.granted > 0) budget_->release(Use::kWorking, task.granted);
-  task.granted = 0;
+  task.grant.give_back();
   if (!wanted) {
     task.state = TaskState::kPending;
     settle(job);
@@ -116,11 +126,12 @@ void Runner::after_work(const JobPtr& job, Task& task, RowResult result, Actions
   switch (result.verdict) {
     case Verdict::kNeedsBytes: task.state = TaskState::kReady; return;
     case Verdict::kElsewhere: return widen_block(*job, task, result.elsewhere);
-    case Verdict::kCold:
-      cold_ = true;
+    case Verdict::kCold: {
+      StoreLine& line = fetcher_.line(*row_work_.fetch_of(task, job->batch).store);
+      line.found(/*cold=*/true);
       // It keeps the bytes it was given: were it to ask anew, younger ones might have taken them.
-      if (reads_in_flight_ < request_limit_) return issue_read(job, task, actions);
-      return reset_task(*job, task);
+      return line.has_slot() ? issue_read(job, task, actions) : reset_task(*job, task);
+    }
     case Verdict::kAgain: return reset_task(*job, task);
     case Verdict::kForeign: return queue_call(job, task);
     case Verdict::kFatal:  // the rest of the batch is not waited for
@@ -130,7 +141,7 @@ void Runner::after_work(const JobPtr& job, Task& task, RowResult result, Actions
       break;
     case Verdict::kDone: break;
   }
-  if (result.warm) cold_ = false;
+  if (result.warm != nullptr) fetcher_.line(*result.warm).found(/*cold=*/false);
   finish_task(job, task);
 }
 
@@ -142,21 +153,24 @@ bool Runner::hold_values(Job& job, Task& task, uint64_t* needs_bytes) {
   const RowPlacement at = job.placement(task);
   for (int64_t i = task.begin; batch.keeps_values() && i < task.end; ++i) kept += batch.loose_bytes(at.row(i));
   kept += task.copied.size();
-  if (kept > task.charged) {
-    const uint64_t more = kept - task.charged, granted = std::min(more, task.granted);
-    if (task.stage > 0) {  // made by user code, which is not called again
-      budget_->charge_existing(Use::kFetched, more - granted);
-    } else if (!budget_->try_charge(Use::kFetched, more - granted)) {
-      for (int64_t i = task.begin; i < task.end; ++i) batch.forget_values(at.row(i));
-      *needs_bytes = options_.working_bytes_per_thread + more;
-      return false;
-    }
-    budget_->move(Use::kWorking, Use::kFetched, granted);
-    task.granted -= granted;
-  } else {
-    budget_->release(Use::kFetched, task.charged - kept);
+  if (kept <= task.claim.bytes()) {
+    task.claim.shrink_to(kept);
+    return true;
   }
-  task.charged = kept;
+  const uint64_t more = kept - task.claim.bytes();
+  Claim values = task.grant.split(std::min(more, task.grant.bytes()));
+  const uint64_t lacking = more - values.bytes();
+  if (task.stage > 0) {  // made by user code, which is not called again
+    values.merge(Claim::of_existing(budget_, Use::kFetched, lacking));
+  } else if (std::optional<Claim> rest = Claim::take(budget_, Use::kFetched, lacking)) {
+    values.merge(std::move(*rest));
+  } else {
+    for (int64_t i = task.begin; i < task.end; ++i) batch.forget_values(at.row(i));
+    *needs_bytes = options_.working_bytes_per_thread + more;
+    return false;
+  }
+  values.move_to(Use::kFetched);
+  task.claim.merge(std::move(values));
   return true;
 }
 

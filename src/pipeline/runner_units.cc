@@ -164,11 +164,12 @@ void Runner::drop_unit(Unit& unit) {
     unit.given_up = true;
     return;
   }
-  const bool reading = unit.state == Unit::State::kFetching && unit.reads->awaited > 0;
-  if (reading) unit.reads->stale = true;
-  if (unit.stored_bytes > 0 && !reading) budget_->release(Use::kFetched, unit.stored_bytes);
-  if (unit.row_bytes > 0) budget_->release(Use::kUnits, unit.row_bytes);
-  unit.stored_bytes = unit.row_bytes = 0;
+  // Reads in flight keep their claim until the last has landed.
+  if (unit.reads) {
+    unit.reads->stale = unit.reads->awaited > 0;
+    if (!unit.reads->stale) unit.reads->claim.give_back();
+  }
+  unit.row_claim.give_back();
   unit.looked_up = false;
   unit.store = nullptr;
   unit.stored.clear();
@@ -235,8 +236,9 @@ bool Runner::unit_memory(Unit& unit, uint64_t bytes, const JobPtr& job, const Un
     // What lies there in other sizes would lie there until somebody is in need.
     if (!job && !leaves_room(bytes) && !unit_pool_->has_idle(bytes) && !(unit_pool_->trim() && leaves_room(bytes)))
       return false;
-    if (std::optional<Buffer> memory = unit_pool_->acquire(bytes)) {
-      unit.memory = std::move(*memory);
+    if (std::optional<BufferPool::Lent> lent = unit_pool_->acquire(bytes)) {
+      unit.memory = std::move(lent->buffer);
+      unit.row_claim = std::move(lent->claim);
     } else if (!job || !may_take_from_others(job, block) || !make_room(job, &job->tasks[job->first], bytes)) {
       return false;
     }
@@ -261,12 +263,13 @@ bool Runner::may_take_from_others(const JobPtr& job, const UnitBlock& block) con
   return job->block_of(job->tasks[job->first]).get() == &block;
 }
 
-bool Runner::charge_for_unit(Use use, uint64_t bytes, const JobPtr& job, const UnitBlock& block) {
-  if (!job) return leaves_room(bytes) && budget_->try_charge(use, bytes);
-  while (!budget_->try_charge(use, bytes)) {
-    if (!may_take_from_others(job, block) || !make_room(job, &job->tasks[job->first], bytes)) return false;
+std::optional<Claim> Runner::claim_for_unit(Use use, uint64_t bytes, const JobPtr& job, const UnitBlock& block) {
+  if (!job) return leaves_room(bytes) ? Claim::take(budget_, use, bytes) : std::nullopt;
+  std::optional<Claim> claim;
+  while (!(claim = Claim::take(budget_, use, bytes))) {
+    if (!may_take_from_others(job, block) || !make_room(job, &job->tasks[job->first], bytes)) return std::nullopt;
   }
-  return true;
+  return claim;
 }
 
 Status Runner::units_never_fit(const JobPtr& job, const Task& task, uint64_t unit_bytes, uint64_t least) const {
@@ -274,7 +277,7 @@ Status Runner::units_never_fit(const JobPtr& job, const Task& task, uint64_t uni
   uint64_t needed =
       options_.working_bytes_per_thread * static_cast<uint64_t>(options_.threads) + task.needs + unit_bytes;
   needed += plan_->batch_bytes(static_cast<int64_t>(job->batch.rows().size()));
-  for (const auto& unit : block.units) needed += unit->row_bytes + unit->stored_bytes;
+  for (const auto& unit : block.units) needed += unit->claimed_bytes();
   needed = std::max(needed, least);
   return out_of_budget(fmt::format("the rows of {} row groups are mixed, which needs {} bytes of memory with one "
                                    "batch; the budget is {}: "
@@ -320,6 +323,23 @@ void Runner::look_up_unit(Unit& unit) {
   unit.asked = 0;
 }
 
+/// One of a unit's reads.
+class Runner::UnitFlight final : public Flight {
+ public:
+  UnitFlight(std::shared_ptr<Runner> runner, std::shared_ptr<Unit> of, StoreLine& line)
+      : Flight(line, of->requests[of->asked], Claim()), unit(std::move(of)), reads(unit->reads), piece(unit->asked),
+        runner_(std::move(runner)) {}
+
+  const std::shared_ptr<Unit> unit;
+  const std::shared_ptr<Unit::Reads> reads;  // those it belongs to; the unit may have others by now
+  const size_t piece;
+
+ private:
+  void landed(Result<Buffer> result) override { runner_->on_unit_read(*this, std::move(result)); }
+
+  const std::shared_ptr<Runner> runner_;
+};
+
 // Asks for the unit's stored bytes.
 Runner::Step Runner::start_unit(const std::shared_ptr<Unit>& unit, const JobPtr& job, const UnitBlock& block,
                                 Actions& actions) {
@@ -331,51 +351,44 @@ Runner::Step Runner::start_unit(const std::shared_ptr<Unit>& unit, const JobPtr&
       unit->state = Unit::State::kReady;
       return Step::kMoved;
     }
-    if (unit->requests.empty() || (unit->store->reads_now() && (!cold_ || ++probe_ % 64 == 0))) {
+    if (unit->requests.empty() || fetcher_.line(*unit->store).try_now()) {
       unit->read_later = !unit->requests.empty();
       unit->state = Unit::State::kFetched;
       return Step::kMoved;
     }
-    if (reads_in_flight_ >= request_limit_) return Step::kNoSlot;
-    const uint64_t bytes = bytes_of(unit->requests);
-    if (!charge_for_unit(Use::kFetched, bytes, job, block)) return Step::kNoBytes;
-    unit->stored_bytes = bytes;
-    unit->reads = std::make_shared<Unit::Reads>(Unit::Reads{0, bytes, false});
+    if (!fetcher_.line(*unit->store).has_slot()) return Step::kNoSlot;
+    std::optional<Claim> claim = claim_for_unit(Use::kFetched, bytes_of(unit->requests), job, block);
+    if (!claim) return Step::kNoBytes;
+    unit->reads = std::make_shared<Unit::Reads>(Unit::Reads{std::move(*claim)});
     unit->state = Unit::State::kFetching;
   }
+  StoreLine& line = fetcher_.line(*unit->store);
   for (; unit->asked < unit->requests.size(); ++unit->asked) {
-    if (reads_in_flight_ >= request_limit_) return Step::kNoSlot;
-    ++reads_in_flight_;
+    if (!line.has_slot()) return Step::kNoSlot;
+    actions.flights.push_back(std::make_shared<UnitFlight>(shared_from_this(), unit, line));
+    fetcher_.begin(*actions.flights.back());
     ++unit->reads->awaited;
-    actions.push_back([self = shared_from_this(), unit, reads = unit->reads, piece = unit->asked,
-                       request = unit->requests[unit->asked], store = unit->store, begun = monotonic_ns()] {
-      const auto sent = self->share_ ? self->share_->sent() : ConcurrencyControl::Sent{};
-      store->read(request, self->stop_.get_token(), [self, unit, reads, piece, begun, sent](Result<Buffer> result) {
-        if (self->share_) self->share_->ended(sent, result.ok());
-        self->plan_->fetch_counters->waiting_ns.fetch_add(monotonic_ns() - begun, std::memory_order_relaxed);
-        self->on_unit_read(unit, reads, piece, std::move(result));
-      });
-    });
   }
   return Step::kMoved;
 }
 
-void Runner::on_unit_read(const std::shared_ptr<Unit>& unit, const std::shared_ptr<Unit::Reads>& reads, size_t piece,
-                          Result<Buffer> result) {
+void Runner::on_unit_read(UnitFlight& flight, Result<Buffer> result) {
   Lock lock(mutex_);
-  --reads_in_flight_;
-  --reads->awaited;
-  if (reads->stale) {
-    if (reads->awaited == 0) budget_->release(Use::kFetched, reads->bytes);
+  fetcher_.end(flight);
+  Unit::Reads& reads = *flight.reads;
+  --reads.awaited;
+  if (reads.stale) {
+    if (reads.awaited == 0) reads.claim.give_back();
   } else {
+    const auto& unit = flight.unit;
     if (result.ok()) {
       plan_->fetch_counters->add(0, result->size(), result->size(), 0);
-      unit->stored[piece] = std::move(*result);
+      unit->stored[flight.piece] = std::move(*result);
     } else if (unit->status.ok()) {
       unit->status = result.status();
       unit->asked = unit->requests.size();  // the rest is not asked for
     }
-    if (reads->awaited == 0 && unit->asked == unit->requests.size()) {
+    if (reads.awaited == 0 && unit->asked == unit->requests.size()) {
       unit->state = Unit::State::kFetched;
       if (!unit->status.ok()) unit_failed(*unit, std::exchange(unit->status, Status()));
     }
@@ -416,32 +429,30 @@ Runner::Step Runner::decode_unit(const std::shared_ptr<Unit>& unit, const JobPtr
   const uint64_t packed = together == 0 ? 0 : sizes_differ ? widely_rounded(together) : rounded(together);
   const uint64_t apart = decoded - std::min(decoded, together);
   if (!unit_memory(*unit, packed, job, block)) return Step::kNoBytes;
-  bool charged = charge_for_unit(Use::kUnits, apart, job, block);
-  if (charged && !charge_for_unit(Use::kWorking, working, job, block)) {
-    budget_->release(Use::kUnits, apart);
-    charged = false;
-  }
-  if (!charged) {
-    if (packed > 0) budget_->release(Use::kUnits, packed);
+  std::optional<Claim> beside = claim_for_unit(Use::kUnits, apart, job, block);
+  std::optional<Claim> thread = beside ? claim_for_unit(Use::kWorking, working, job, block) : std::nullopt;
+  if (!thread) {
+    unit->row_claim.give_back();
     unit->memory = Buffer();
     return Step::kNoBytes;
   }
-  unit->row_bytes = packed + apart;
+  unit->row_claim.merge(std::move(*beside));
+  unit->working = std::move(*thread);
   unit->state = Unit::State::kDecoding;
   ++decoding_;
   ++queued_;
-  actions.push_back([self = shared_from_this(), unit, working, order] {
-    self->executor_->post(order,
-                          [self, unit, working](WorkMemory& memory) { self->work_on_unit(unit, working, memory); });
+  actions.posts.push_back([self = shared_from_this(), unit, order] {
+    self->executor_->post(order, [self, unit](WorkMemory& memory) { self->work_on_unit(unit, memory); });
   });
   return Step::kMoved;
 }
 
 // ---- what compute threads do
 
-void Runner::work_on_unit(const std::shared_ptr<Unit>& unit, uint64_t granted, WorkMemory& memory) {
+void Runner::work_on_unit(const std::shared_ptr<Unit>& unit, WorkMemory& memory) {
   Lock lock(mutex_);
   const bool wanted = !closed_ && !unit->given_up;
+  const uint64_t granted = unit->working.bytes();
   lock.unlock();
   Result<std::shared_ptr<const Columns>> made = cancelled("not wanted any more");
   bool cold = false;
@@ -458,7 +469,7 @@ void Runner::work_on_unit(const std::shared_ptr<Unit>& unit, uint64_t granted, W
   lock.lock();
   --queued_;
   --decoding_;
-  budget_->release(Use::kWorking, granted);
+  unit->working.give_back();
   after_decoding(*unit, std::move(made), cold);
   run_actions(lock);
   if (closed_) delivered_.notify_all();
@@ -488,9 +499,9 @@ Result<std::shared_ptr<const Columns>> Runner::make_unit(const Unit& unit, WorkM
 
 void Runner::after_decoding(Unit& unit, Result<std::shared_ptr<const Columns>> made, bool cold) {
   const bool wanted = !std::exchange(unit.given_up, false) && !closed_;
-  cold_ = unit.read_later && cold;
+  if (unit.read_later) fetcher_.line(*unit.store).found(cold);
   unit.state = Unit::State::kReady;
-  if (unit.stored_bytes > 0) budget_->release(Use::kFetched, std::exchange(unit.stored_bytes, 0));
+  if (unit.reads) unit.reads->claim.give_back();
   if (!made.ok() || !wanted) {
     const Status status = made.status();
     const bool damaged_entry = unit.cached && status.code() == Code::kCorrupt;
@@ -505,9 +516,11 @@ void Runner::after_decoding(Unit& unit, Result<std::shared_ptr<const Columns>> m
   if (!unit.cached) ++decoded_[static_cast<size_t>(unit.number)];
   const uint64_t bytes = held_bytes(**made, unit.memory);
   unit.memory = Buffer();
-  if (bytes > unit.row_bytes) budget_->charge_existing(Use::kUnits, bytes - unit.row_bytes);
-  if (bytes < unit.row_bytes) budget_->release(Use::kUnits, unit.row_bytes - bytes);
-  unit.row_bytes = bytes;
+  if (bytes > unit.row_claim.bytes()) {
+    unit.row_claim.merge(Claim::of_existing(budget_, Use::kUnits, bytes - unit.row_claim.bytes()));
+  } else {
+    unit.row_claim.shrink_to(bytes);
+  }
   unit.stored.clear();
   unit.requests.clear();
   unit.reads.reset();

@@ -377,6 +377,20 @@ TEST(RunnerUnits, going_on_in_the_middle_gives_the_same_rows) {
   }
 }
 
+// Under a sanitizer: what a thread puts together stays until it has done so.
+TEST(RunnerUnits, going_elsewhere_again_and_again_while_batches_are_put_together) {
+  UnitRig rig;
+  const std::vector<std::string> whole = expected(rig);
+  const auto runner = rig.make();
+  for (int64_t i = 0; i < 200; ++i) {
+    const int64_t position = 16 * (i % 8);
+    runner->seek({0, position, position / 16});
+    ASSERT_TRUE(runner->next_for(std::chrono::seconds(60)).ok());
+  }
+  runner->seek({0, 64, 4});
+  EXPECT_EQ(run_all(runner).lines, std::vector<std::string>(whole.begin() + 64, whole.end()));
+}
+
 TEST(RunnerUnits, closing_in_the_middle_leaves_nothing_behind) {
   for (int batches = 0; batches < 6; ++batches) {
     UnitRig rig;

@@ -10,6 +10,7 @@
 #include "base/columns.h"
 #include "base/read_request.h"
 #include "plan/order.h"
+#include "runtime/claim.h"
 
 namespace forebay {
 
@@ -36,21 +37,23 @@ struct Unit {
   Store* store = nullptr;
   std::vector<ReadRequest> requests;
   size_t asked = 0;  ///< of the requests
-  /// Reads in flight, and what was charged for all of them. Reads of a unit that was given up give the bytes back themselves.
+  /// Reads in flight, and the claim for all that they bring. Those of a unit that was given up keep theirs until the last has landed.
   struct Reads {
+    Claim claim;
     size_t awaited = 0;
-    uint64_t bytes = 0;
     bool stale = false;
   };
   std::shared_ptr<Reads> reads;
-  std::vector<Buffer> stored;                ///< what they gave
-  uint64_t stored_bytes = 0, row_bytes = 0;  ///< charged for it
-  uint64_t needs = 0;                        ///< working memory that decoding asked for beyond what it was given
-  Buffer memory;                             ///< kDecoding: for the packed rows, or to read an entry to
+  std::vector<Buffer> stored;  ///< what they gave
+  uint64_t needs = 0;          ///< working memory that decoding asked for beyond what it was given
+  Buffer memory;               ///< kDecoding: for the packed rows, or to read an entry to
   std::shared_ptr<const Columns> rows;
+  Claim row_claim;  ///< of `memory` or `rows`; goes first, so that there is room for what comes back to the pool
+  Claim working;    ///< kDecoding: what the thread was given
   Status status;
 
   bool ready() const { return state == State::kReady || state == State::kBad; }
+  uint64_t claimed_bytes() const { return row_claim.bytes() + (reads ? reads->claim.bytes() : 0); }
 };
 
 /// Where a row is: which of its block's units, and row inside that.

@@ -32,21 +32,24 @@ std::optional<BufferPool::Block> BufferPool::take_idle(size_t size) {
   return block;
 }
 
-std::optional<Buffer> BufferPool::acquire(size_t size) {
+std::optional<BufferPool::Lent> BufferPool::acquire(size_t size) {
   if (const std::optional<Block> idle = take_idle(size)) {
-    budget_->move(Use::kPool, use_, size);
-    return wrap(*idle);
+    Claim claim = Claim::of_charged(budget_, Use::kPool, size);
+    claim.move_to(use_);
+    return Lent{wrap(*idle), std::move(claim)};
   }
-  if (!budget_->try_charge(use_, size)) return std::nullopt;
-  return wrap({new_block(size), size});
+  std::optional<Claim> claim = Claim::take(budget_, use_, size);
+  if (!claim) return std::nullopt;
+  return Lent{wrap({new_block(size), size}), std::move(*claim)};
 }
 
-Buffer BufferPool::take_reserved(size_t size) {
+BufferPool::Lent BufferPool::take_reserved(Claim& reserved, size_t size) {
+  Claim claim = reserved.split(size);
   if (const std::optional<Block> idle = take_idle(size)) {
     budget_->release(Use::kPool, size);
-    return wrap(*idle);
+    return {wrap(*idle), std::move(claim)};
   }
-  return wrap({new_block(size), size});
+  return {wrap({new_block(size), size}), std::move(claim)};
 }
 
 bool BufferPool::has_idle(size_t size) const {

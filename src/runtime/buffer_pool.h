@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "forebay/buffer.h"
-#include "runtime/byte_budget.h"
+#include "runtime/claim.h"
 
 namespace forebay {
 
 /// Memory of batches. A buffer comes back when its last reader lets go, and is used again instead of fresh pages (which cost
 /// more than filling them).
 ///
-/// acquire() charges them to a use; the owner releases that charge when it hands the buffer to the user or drops it. Idle
+/// A buffer comes with a claim of its bytes, which its owner gives up when it hands the buffer to the user or drops it. Idle
 /// buffers are charged to Use::kPool, so the sum in the budget is what is really held. Always made as a shared_ptr: buffers
 /// keep their pool alive.
 class BufferPool : public std::enable_shared_from_this<BufferPool> {
@@ -23,13 +23,15 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
   BufferPool(std::shared_ptr<ByteBudget> budget, size_t max_idle, Use use = Use::kBatches);
   ~BufferPool();
 
+  struct Lent {
+    Buffer buffer;
+    Claim claim;  ///< goes first, so that there is room for the buffer when it comes back
+  };
   /// Nothing where the budget does not allow it now.
-  std::optional<Buffer> acquire(size_t size);
-  /// Charges bytes that take_reserved() will then give without fail.
-  bool reserve(uint64_t bytes) { return budget_->try_charge(use_, bytes); }
-  Buffer take_reserved(size_t size);
-  /// Takes back the charge of acquired bytes that their owner has dropped.
-  void release_charge(uint64_t bytes) { budget_->release(use_, bytes); }
+  std::optional<Lent> acquire(size_t size);
+  /// Bytes that take_reserved() will then give without fail.
+  std::optional<Claim> reserve(uint64_t bytes) { return Claim::take(budget_, use_, bytes); }
+  Lent take_reserved(Claim& reserved, size_t size);
   /// acquire() of that size would charge nothing new.
   bool has_idle(size_t size) const;
   /// Gives idle memory back to the system. True if there was any.

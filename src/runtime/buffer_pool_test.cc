@@ -15,11 +15,7 @@ struct Fixture {
       : budget(std::make_shared<ByteBudget>(capacity)), pool(std::make_shared<BufferPool>(budget, max_idle)) {}
   uint64_t used(Use use) const { return budget->snapshot().by_use[static_cast<size_t>(use)]; }
   // As the runner does when a batch goes to the user.
-  Buffer hand_over(size_t size) {
-    Buffer buffer = *pool->acquire(size);
-    pool->release_charge(size);
-    return buffer;
-  }
+  Buffer hand_over(size_t size) { return std::move(pool->acquire(size)->buffer); }
   std::shared_ptr<ByteBudget> budget;
   std::shared_ptr<BufferPool> pool;
 };
@@ -35,20 +31,20 @@ TEST(BufferPool, memory_is_used_again_when_the_last_reader_lets_go) {
     EXPECT_EQ(f.used(Use::kPool), 0u) << "a reader is left";
     second = Buffer();
     EXPECT_EQ(f.used(Use::kPool), size);
-    const Buffer again = *f.pool->acquire(size);
-    EXPECT_EQ(again.data(), place);
+    const std::optional<BufferPool::Lent> again = f.pool->acquire(size);
+    EXPECT_EQ(again->buffer.data(), place);
+    EXPECT_EQ(again->claim.bytes(), size);
     EXPECT_EQ(f.used(Use::kPool), 0u);
     EXPECT_EQ(f.used(Use::kBatches), size);
-    f.pool->release_charge(size);
   }
 }
 
 TEST(BufferPool, nothing_beyond_the_budget) {
   Fixture f(1000);
-  Buffer first = *f.pool->acquire(600);
+  std::optional<BufferPool::Lent> first = f.pool->acquire(600);
   EXPECT_FALSE(f.pool->acquire(600));
-  f.pool->release_charge(600);
-  first = Buffer();
+  first.reset();
+  EXPECT_EQ(f.used(Use::kPool), 600u);
   EXPECT_FALSE(f.pool->acquire(700)) << "idle memory of another size is in the way";
   EXPECT_TRUE(f.pool->trim());
   EXPECT_FALSE(f.pool->trim()) << "nothing is left to give back";
@@ -59,19 +55,20 @@ TEST(BufferPool, what_was_reserved_is_given_whatever_others_take) {
   Fixture f(1000);
   Buffer idle = f.hand_over(300);
   idle = Buffer();
-  ASSERT_TRUE(f.pool->reserve(700));
+  std::optional<Claim> reserved = f.pool->reserve(700);
+  ASSERT_TRUE(reserved);
   EXPECT_FALSE(f.pool->reserve(1));
   EXPECT_FALSE(f.pool->acquire(200));
-  const Buffer first = f.pool->take_reserved(300), second = f.pool->take_reserved(400);
+  const BufferPool::Lent first = f.pool->take_reserved(*reserved, 300), second = f.pool->take_reserved(*reserved, 400);
   EXPECT_EQ(f.used(Use::kPool), 0u) << "the idle one was used";
   EXPECT_EQ(f.used(Use::kBatches), 700u);
-  f.pool->release_charge(700);
+  EXPECT_EQ(reserved->bytes(), 0u);
 }
 
 TEST(BufferPool, memory_that_finds_no_room_when_it_comes_back_is_freed) {
   Fixture f(1000);
   Buffer users = f.hand_over(800);
-  const Buffer next = *f.pool->acquire(800);  // the user's does not count
+  const std::optional<BufferPool::Lent> next = f.pool->acquire(800);  // the user's does not count
   users = Buffer();
   EXPECT_EQ(f.used(Use::kPool), 0u);
   EXPECT_LE(f.budget->snapshot().peak, 1000u);
@@ -100,17 +97,16 @@ TEST(BufferPool, after_close_nothing_is_kept_and_readers_stay_valid) {
 
 TEST(BufferPool, an_empty_buffer_is_a_buffer) {
   Fixture f(10);
-  const std::optional<Buffer> buffer = f.pool->acquire(0);
-  ASSERT_TRUE(buffer);
-  EXPECT_TRUE(buffer->empty());
-  EXPECT_TRUE(buffer->owner());
+  const std::optional<BufferPool::Lent> lent = f.pool->acquire(0);
+  ASSERT_TRUE(lent);
+  EXPECT_TRUE(lent->buffer.empty());
+  EXPECT_TRUE(lent->buffer.owner());
 }
 
 TEST(BufferPool, is_aligned_for_simd) {
   Fixture f(10 * kLarge);
   for (const size_t size : {size_t{1}, size_t{63}, size_t{4097}, kLarge}) {
-    EXPECT_EQ(reinterpret_cast<uintptr_t>(f.pool->acquire(size)->data()) % 64, 0u) << size;
-    f.pool->release_charge(size);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(f.pool->acquire(size)->buffer.data()) % 64, 0u) << size;
   }
 }
 
@@ -121,10 +117,10 @@ TEST(BufferPool, many_threads_take_and_give) {
     threads.emplace_back([&, t] {
       for (int i = 0; i < 2000; ++i) {
         const auto size = static_cast<size_t>(1000 + (i + t) % 3);
-        std::optional<Buffer> buffer = f.pool->acquire(size);
-        if (!buffer) continue;
-        buffer->data()[size - 1] = 1;
-        f.pool->release_charge(size);
+        std::optional<BufferPool::Lent> lent = f.pool->acquire(size);
+        if (!lent) continue;
+        lent->buffer.data()[size - 1] = 1;
+        lent.reset();
         if (i % 100 == 0) f.pool->trim();
       }
     });

@@ -32,6 +32,8 @@ void ByteBudget::charge_existing(Use use, uint64_t bytes) {
 }
 
 void ByteBudget::release(Use use, uint64_t bytes) {
+  // In the child of a fork the lock may be held by a thread that does not exist here.
+  if (process_generation() != generation_) return;
   std::lock_guard lock(mutex_);
   assert(by_use_[static_cast<size_t>(use)] >= bytes);
   used_ -= bytes;

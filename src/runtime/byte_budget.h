@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <mutex>
 
+#include "runtime/fork_guard.h"
+
 namespace forebay {
 
 /// What memory is used for.
@@ -18,7 +20,7 @@ class ByteBudget {
     std::array<uint64_t, kUses> by_use{};
   };
 
-  explicit ByteBudget(uint64_t capacity) : capacity_(capacity) {}
+  explicit ByteBudget(uint64_t capacity) : generation_(process_generation()), capacity_(capacity) {}
 
   uint64_t capacity() const;
   /// Never less than it was.
@@ -33,6 +35,7 @@ class ByteBudget {
   Snapshot snapshot() const;
 
  private:
+  const uint64_t generation_;
   mutable std::mutex mutex_;
   uint64_t capacity_;
   uint64_t used_ = 0, peak_ = 0;

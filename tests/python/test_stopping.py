@@ -204,7 +204,7 @@ def test_user_code_that_does_not_return_is_left_and_named():
 
 def test_del_closes():
     gc.collect()  # loaders of other tests, which an exception may have kept
-    before = threads()
+    before = settled()[0]
     loader = fb.Loader(numbers())
     next(iter(loader))
     assert threads() > before
@@ -214,7 +214,7 @@ def test_del_closes():
 
 
 def test_del_closes_a_loader_with_user_code():
-    before = threads()
+    before = settled()[0]
     loader = fb.Loader(fb.arrays(x=np.arange(100)).map(lambda sample: sample).batch(4))
     next(iter(loader))
     del loader

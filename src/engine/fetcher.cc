@@ -1,0 +1,53 @@
+#include "engine/fetcher.h"
+
+#include <utility>
+
+namespace forebay {
+
+namespace {
+
+std::unique_ptr<RequestSlots::Share> share_of(Store& store, const FetcherOptions& options) {
+  const std::shared_ptr<RequestSlots> slots = options.find_requests ? store.slots() : nullptr;
+  return slots ? std::make_unique<RequestSlots::Share>(slots) : nullptr;
+}
+
+}  // namespace
+
+StoreLine::StoreLine(Store& store, const FetcherOptions& options)
+    : store_(store), near_(store.reads_now()), requests_(options.requests), share_(share_of(store, options)),
+      limit_(most()) {}
+
+// There are two at most: where the data set lies, and a cache's disk.
+StoreLine& Fetcher::line(Store& store) {
+  for (const auto& line : lines_) {
+    if (&line->store_ == &store) return *line;
+  }
+  return *lines_.emplace_back(std::make_unique<StoreLine>(store, options_));
+}
+
+void Fetcher::refresh() {
+  for (const auto& line : lines_) line->refresh();
+}
+
+void Fetcher::begin(const Flight& flight) {
+  ++flight.line_.in_flight_;
+  ++in_flight_;
+}
+
+void Fetcher::send(const FlightPtr& flight) {
+  StoreLine& line = flight->line_;
+  flight->begun_ns_ = monotonic_ns();
+  if (line.share_) flight->sent_ = line.share_->sent();
+  line.store_.read(flight->request_, stop_.get_token(), [flight, &counters = counters_](Result<Buffer> result) {
+    if (flight->line_.share_) flight->line_.share_->ended(flight->sent_, result.ok());
+    counters.waiting_ns.fetch_add(monotonic_ns() - flight->begun_ns_, std::memory_order_relaxed);
+    flight->landed(std::move(result));
+  });
+}
+
+void Fetcher::end(const Flight& flight) {
+  --flight.line_.in_flight_;
+  --in_flight_;
+}
+
+}  // namespace forebay

@@ -1,0 +1,113 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+#include <vector>
+
+#include "base/read_request.h"
+#include "forebay/buffer.h"
+#include "forebay/result.h"
+#include "runtime/claim.h"
+#include "store/request_slots.h"
+#include "store/store.h"
+#include "telemetry/step_counters.h"
+
+namespace forebay {
+
+struct FetcherOptions {
+  int requests = 16;           ///< reads in flight, of each store
+  bool find_requests = false;  ///< instead as many as a store serves best (Store::slots()), if it can tell
+};
+
+/// One store as those see it who read from it. Guarded by the fetcher's owner, but for most().
+class StoreLine {
+ public:
+  StoreLine(Store& store, const FetcherOptions& options);
+
+  Store& store() const { return store_; }
+  /// Reads that may be in flight, as of the last refresh().
+  int limit() const { return limit_; }
+  bool has_slot() const { return in_flight_ < limit_; }
+  void refresh() { limit_ = most(); }
+  /// Reads that may be in flight now. From any thread.
+  int most() const { return share_ ? share_->limit() : requests_; }
+
+  /// Bytes were at hand when they were asked for last (page cache, memory): the thread that needs them reads them itself.
+  bool reads_now() const { return near_ && !cold_; }
+  /// Whether to try that for the next read: now and then even where it failed before.
+  bool try_now() { return near_ && (!cold_ || ++tries_ % kTry == 0); }
+  /// What became of such a try.
+  void found(bool cold) { cold_ = cold; }
+
+ private:
+  friend class Fetcher;
+  static constexpr uint64_t kTry = 64;
+
+  Store& store_;
+  const bool near_;
+  const int requests_;
+  const std::unique_ptr<RequestSlots::Share> share_;  // null: requests_
+  int limit_ = 0;
+  int in_flight_ = 0;
+  bool cold_ = false;
+  uint64_t tries_ = 0;
+};
+
+/// One read on its way. Made by whoever wants the bytes, as a shared_ptr; lives until it has landed.
+class Flight {
+ public:
+  Flight(StoreLine& line, ReadRequest request, Claim bytes)
+      : claim(std::move(bytes)), line_(line), request_(std::move(request)) {}
+  virtual ~Flight() = default;
+  Flight(const Flight&) = delete;
+  Flight& operator=(const Flight&) = delete;
+
+  StoreLine& line() const { return line_; }
+  Claim claim;  ///< of the bytes that come; belongs to the fetcher's owner, as the flight itself
+
+ private:
+  friend class Fetcher;
+  /// The answer; called once, on any thread, without a lock. Has to lead to Fetcher::end().
+  virtual void landed(Result<Buffer> result) = 0;
+
+  StoreLine& line_;
+  const ReadRequest request_;
+  int64_t begun_ns_ = 0;
+  ConcurrencyControl::Sent sent_;
+};
+using FlightPtr = std::shared_ptr<Flight>;
+
+/// The one way to storage while batches are made. Guarded by its owner's lock, but for send() and stop(), which lead to stores and
+/// so to answers. It outlives its flights: whoever makes them sees to that.
+class Fetcher {
+ public:
+  /// `counters`: of the step that reads; waiting time is added there. They outlive the fetcher.
+  Fetcher(FetcherOptions options, StepCounters& counters) : options_(options), counters_(counters) {}
+
+  /// The line of that store; the same for as long as the fetcher lives.
+  StoreLine& line(Store& store);
+  /// Asks all stores how many reads they serve best.
+  void refresh();
+  /// Reads in flight, of all stores.
+  int in_flight() const { return in_flight_; }
+
+  /// Takes a slot of the flight's line; send() follows.
+  void begin(const Flight& flight);
+  /// Asks the store. Without a lock: the answer may come from inside.
+  void send(const FlightPtr& flight);
+  /// Gives the slot back.
+  void end(const Flight& flight);
+  /// What is in flight answers soon, with Cancelled if it is not there. Without a lock.
+  void stop() { stop_.request_stop(); }
+
+ private:
+  const FetcherOptions options_;
+  StepCounters& counters_;
+  std::vector<std::unique_ptr<StoreLine>> lines_;
+  int in_flight_ = 0;
+  std::stop_source stop_;
+};
+
+}  // namespace forebay

@@ -1,0 +1,151 @@
+#include "engine/fetcher.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "store/memory/memory_store.h"
+#include "store/slow/slow_store.h"
+
+namespace forebay {
+namespace {
+
+/// A store far away that says how many requests it serves best, and answers when it is told to.
+class Remote final : public Store {
+ public:
+  void read(const ReadRequest& request, std::stop_token, ReadDone done) override {
+    waiting.emplace(request.key, std::move(done));
+  }
+  void list(const ListRequest&, std::stop_token, ListDone) override {}
+  void stat(const std::string&, std::stop_token, StatDone) override {}
+  std::shared_ptr<RequestSlots> slots() override { return slots_; }
+  std::string display_name(const std::string& key) const override { return key; }
+  StoreStats stats() const override { return {}; }
+
+  void answer(const std::string& key) {
+    const auto found = waiting.find(key);
+    ReadDone done = std::move(found->second);
+    waiting.erase(found);
+    done(Buffer::allocate(10));
+  }
+
+  std::multimap<std::string, ReadDone> waiting;
+
+ private:
+  const std::shared_ptr<RequestSlots> slots_ = std::make_shared<RequestSlots>(ConcurrencyLimits{3, 1, 8});
+};
+
+/// The owner of a fetcher, and what landed.
+struct Owner {
+  class Read final : public Flight {
+   public:
+    Read(Owner& owner, StoreLine& line, const std::string& key, Claim bytes = {})
+        : Flight(line, {key, {}, {}}, std::move(bytes)), key_(key), owner_(owner) {}
+
+   private:
+    void landed(Result<Buffer> result) override {
+      owner_.fetcher.end(*this);
+      owner_.landed[key_] = result.ok() ? "ok" : std::string(code_name(result.status().code()));
+    }
+    const std::string key_;
+    Owner& owner_;
+  };
+
+  explicit Owner(FetcherOptions options = {}) : fetcher(options, counters) {}
+  std::shared_ptr<Flight> read(Store& store, const std::string& key, Claim bytes = {}) {
+    const auto flight = std::make_shared<Read>(*this, fetcher.line(store), key, std::move(bytes));
+    fetcher.begin(*flight);
+    fetcher.send(flight);
+    return flight;
+  }
+
+  StepCounters counters;
+  Fetcher fetcher;
+  std::map<std::string, std::string> landed;
+};
+
+TEST(Fetcher, slots_are_counted_store_by_store) {
+  Owner owner({.requests = 2});
+  Remote far, other;
+  owner.read(far, "a");
+  owner.read(far, "b");
+  EXPECT_FALSE(owner.fetcher.line(far).has_slot());
+  EXPECT_TRUE(owner.fetcher.line(other).has_slot()) << "one store that is slow does not hold up another";
+  EXPECT_EQ(owner.fetcher.in_flight(), 2);
+  far.answer("a");
+  EXPECT_TRUE(owner.fetcher.line(far).has_slot());
+  EXPECT_EQ(owner.fetcher.in_flight(), 1);
+  far.answer("b");
+  EXPECT_EQ(owner.landed, (std::map<std::string, std::string>{{"a", "ok"}, {"b", "ok"}}));
+}
+
+TEST(Fetcher, asks_the_store_how_many_reads_it_serves_best) {
+  Remote far;
+  Owner found({.requests = 16, .find_requests = true}), fixed({.requests = 16});
+  EXPECT_EQ(found.fetcher.line(far).limit(), 3);
+  EXPECT_EQ(fixed.fetcher.line(far).limit(), 16);
+  const RequestSlots::Share another(far.slots());
+  EXPECT_EQ(found.fetcher.line(far).limit(), 3) << "as of the last refresh";
+  found.fetcher.refresh();
+  EXPECT_LT(found.fetcher.line(far).limit(), 3) << "shared with the other user";
+}
+
+// What a near disk answers in microseconds would say that the far store wants more and more requests.
+TEST(Fetcher, reads_of_a_caches_disk_do_not_feed_the_remote_stores_control) {
+  Owner owner({.find_requests = true});
+  Remote far;
+  const auto disk = memory_store();
+  disk->put("entry", "bytes");
+  RequestSlots::Share probe(far.slots());
+  (void)owner.fetcher.line(far);
+  for (int i = 0; i < 20; ++i) owner.read(*disk, "entry");
+  EXPECT_EQ(owner.landed["entry"], "ok");
+  EXPECT_EQ(probe.sent().completed, 0);
+  owner.read(far, "object");
+  far.answer("object");
+  EXPECT_EQ(probe.sent().completed, 1);
+}
+
+TEST(Fetcher, cold_and_warm_are_known_of_each_store) {
+  Owner owner;
+  const auto one = memory_store(), two = memory_store();
+  const auto far = slow_store(memory_store(), {.latency_ms = 1});
+  StoreLine &first = owner.fetcher.line(*one), &second = owner.fetcher.line(*two);
+  EXPECT_TRUE(first.reads_now() && first.try_now());
+  EXPECT_FALSE(owner.fetcher.line(*far).try_now()) << "nothing there is near";
+  first.found(/*cold=*/true);
+  EXPECT_FALSE(first.reads_now());
+  EXPECT_TRUE(second.reads_now()) << "that one was not looked at";
+  int tries = 0;
+  for (int i = 0; i < 640; ++i) tries += first.try_now() ? 1 : 0;
+  EXPECT_EQ(tries, 10) << "now and then";
+  first.found(/*cold=*/false);
+  EXPECT_TRUE(first.try_now());
+}
+
+TEST(Fetcher, a_flight_holds_its_bytes_until_it_lands) {
+  const auto budget = std::make_shared<ByteBudget>(100);
+  Owner owner;
+  Remote far;
+  (void)owner.read(far, "unwanted", *Claim::take(budget, Use::kFetched, 70));  // nobody keeps it
+  EXPECT_EQ(budget->snapshot().used, 70u) << "the bytes are still on their way";
+  far.answer("unwanted");
+  EXPECT_EQ(budget->snapshot().used, 0u);
+}
+
+TEST(Fetcher, a_stop_ends_what_is_in_flight) {
+  Owner owner;
+  const auto store = memory_store();
+  store->put("key", "bytes");
+  const auto slow = slow_store(store, {.latency_ms = 1e6, .manual_clock = true});
+  owner.read(*slow, "key");
+  EXPECT_TRUE(owner.landed.empty());
+  owner.fetcher.stop();
+  EXPECT_EQ(owner.landed["key"], "Cancelled");
+  EXPECT_EQ(owner.fetcher.in_flight(), 0);
+  EXPECT_GT(owner.counters.waiting_ns.load(), 0);
+}
+
+}  // namespace
+}  // namespace forebay
