@@ -129,6 +129,7 @@ Runner::JobPtr Runner::make_job(StepPlan step) {
   auto job = std::make_shared<Job>(*plan_, *itinerary_, std::move(step));
   const auto rows = static_cast<int64_t>(job->batch.rows().size());
   const int64_t per_task = std::clamp<int64_t>(rows_per_task_hint_, 1, std::max<int64_t>(rows, 1));
+  job->tasks.reserve(static_cast<size_t>((rows + per_task - 1) / per_task));
   for (int64_t begin = 0; begin < rows; begin += per_task) {
     job->tasks.emplace_back();
     job->tasks.back().begin = begin;
