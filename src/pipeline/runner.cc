@@ -166,7 +166,7 @@ void Runner::close() {
     closed_ = true;
     drop_window();
     delivered_.notify_all();
-    called_.notify_all();
+    calls_.close();
     lock.unlock();
     fetcher_.stop();  // stores may answer from inside, and the answer takes the lock
     lock.lock();

@@ -18,7 +18,7 @@
 #include "pipeline/batch_job.h"
 #include "pipeline/execution_plan.h"
 #include "pipeline/field_forms.h"
-#include "pipeline/foreign.h"
+#include "pipeline/foreign_calls.h"
 #include "pipeline/itinerary.h"
 #include "pipeline/row_work.h"
 #include "pipeline/unit_table.h"
@@ -79,7 +79,7 @@ class Runner : public std::enable_shared_from_this<Runner> {
   bool closed() const;
 
   /// Waits for a call of user code. Null on time-out and after close().
-  std::shared_ptr<ForeignCall> take_call(std::chrono::milliseconds timeout);
+  std::shared_ptr<ForeignCall> take_call(std::chrono::milliseconds timeout) { return calls_.take(timeout); }
 
   struct Stats {
     ByteBudget::Snapshot memory;
@@ -210,9 +210,6 @@ class Runner : public std::enable_shared_from_this<Runner> {
   // runner_foreign.cc: user code.
   void queue_call(const JobPtr& job, Task& task);
   void on_answer(const JobPtr& job, size_t task, uint64_t ticket, Status status, const Schema& schema, Record record);
-  void forget_calls();
-  void forget_call(uint64_t call);
-  Status accept_answer(Task& task, const Schema& schema, Record record) const;
 
   // runner_units.cc: sources whose rows come many at a time.
   void plan_units(Job& job);
@@ -263,7 +260,6 @@ class Runner : public std::enable_shared_from_this<Runner> {
 
   mutable std::mutex mutex_;
   std::condition_variable delivered_;  // something changed for the consumer, or for close()
-  std::condition_variable called_;     // a call waits for user code
   Fetcher fetcher_;
   StoreLine* const line_;  // to the data set; null where nothing is fetched
   std::unique_ptr<Executor> executor_;
@@ -279,8 +275,8 @@ class Runner : public std::enable_shared_from_this<Runner> {
   uint64_t sequence_ = 0;
   int queued_ = 0;  // tasks posted and not finished
   bool closed_ = false;
-  bool abandoned_ = false;                           // a compute thread did not come back
-  std::map<uint64_t, std::shared_ptr<Call>> calls_;  // by priority
+  bool abandoned_ = false;  // a compute thread did not come back
+  ForeignCalls calls_;      // by priority
   Stats stats_;
   int64_t waited_ns_ = 0;  // by the consumer, for the batch at cursor_
   bool long_wait_told_ = false;

@@ -1,36 +1,9 @@
-#include <algorithm>
-
-#include <fmt/format.h>
-
 #include "pipeline/runner.h"
 
 namespace forebay {
 
-namespace {
-
-Extras::iterator find_extra(Extras& extras, const std::string& name) {
-  return std::find_if(extras.begin(), extras.end(), [&](const auto& extra) { return extra.first == name; });
-}
-
-std::optional<Value> take_extra(Extras& extras, const std::string& name) {
-  const auto found = find_extra(extras, name);
-  if (name.empty() || found == extras.end()) return std::nullopt;
-  std::optional<Value> value = std::move(found->second);
-  extras.erase(found);
-  return value;
-}
-
-std::optional<Value> take_stand_in(const ForeignStage& stage, Extras& extras, const std::string& name) {
-  for (const auto& [missing, other] : stage.stand_ins) {
-    if (missing == name) return take_extra(extras, other);
-  }
-  return std::nullopt;
-}
-
-}  // namespace
-
 /// One sample on its way through user code.
-class Runner::Call final : public ForeignCall {
+class Runner::Call final : public PendingCall {
  public:
   Call(std::shared_ptr<Runner> runner, JobPtr job, size_t task, uint64_t ticket, const ForeignStage& stage,
        SampleKey key, Schema schema, Record record)
@@ -50,8 +23,7 @@ class Runner::Call final : public ForeignCall {
   void finish(Schema schema, Record record) override { answer({}, schema, std::move(record)); }
   void fail(Status status) override { answer(std::move(status), {}, {}); }
 
-  /// Nobody waits for it any more.
-  void forget() { answered_ = true; }
+  void forget() override { answered_ = true; }
 
  private:
   void answer(Status status, const Schema& schema, Record record) {
@@ -77,49 +49,12 @@ class Runner::Call final : public ForeignCall {
 
 void Runner::queue_call(const JobPtr& job, Task& task) {
   const auto& stage = std::get<ForeignStage>(plan_->stages[task.stage]);
-  Record inputs;
-  for (size_t field : stage.inputs) {
-    const Value& value = task.record[field];
-    inputs.push_back({value.kind, value.tensor, value.bytes, nullptr});
-  }
-  Schema schema = stage.input_schema;
-  if (stage.forgets_extras) task.extras.clear();
-  // What user code made before and nobody has named since is part of the sample too.
-  for (size_t i = 0; stage.takes_all && i < task.extras.size(); ++i) {
-    const auto& [name, value] = task.extras[i];
-    Field field;
-    field.name = name;
-    field.kind = value.kind;
-    schema.push_back(std::move(field));
-    inputs.push_back({value.kind, value.tensor, value.bytes, nullptr});
-  }
+  ForeignInput input = foreign_input(stage, task);
   task.state = TaskState::kForeign;
   const auto index = static_cast<size_t>(&task - job->tasks.data());
-  const SampleKey key = job->batch.key(task.begin);
-  calls_[priority(*job, index)] = std::make_shared<Call>(shared_from_this(), job, index, task.ticket, stage, key,
-                                                         std::move(schema), std::move(inputs));
-  called_.notify_one();
-}
-
-std::shared_ptr<ForeignCall> Runner::take_call(std::chrono::milliseconds timeout) {
-  Lock lock(mutex_);
-  called_.wait_for(lock, timeout, [&] { return closed_ || !calls_.empty(); });
-  if (closed_ || calls_.empty()) return nullptr;
-  std::shared_ptr<ForeignCall> call = std::move(calls_.begin()->second);
-  calls_.erase(calls_.begin());
-  return call;
-}
-
-// Calls that nobody has taken yet must not answer when they die: their answer would want the lock that is held here.
-void Runner::forget_call(uint64_t key) {
-  auto found = calls_.find(key);
-  if (found == calls_.end()) return;
-  found->second->forget();
-  calls_.erase(found);
-}
-
-void Runner::forget_calls() {
-  while (!calls_.empty()) forget_call(calls_.begin()->first);
+  calls_.put(priority(*job, index),
+             std::make_shared<Call>(shared_from_this(), job, index, task.ticket, stage, job->batch.key(task.begin),
+                                    std::move(input.schema), std::move(input.record)));
 }
 
 void Runner::on_answer(const JobPtr& job, size_t index, uint64_t ticket, Status status, const Schema& schema,
@@ -127,7 +62,10 @@ void Runner::on_answer(const JobPtr& job, size_t index, uint64_t ticket, Status 
   Lock lock(mutex_);
   Task& task = job->tasks[index];
   if (closed_ || task.ticket != ticket) return;
-  if (status.ok()) status = accept_answer(task, schema, std::move(record));
+  if (status.ok()) {
+    const auto& stage = std::get<ForeignStage>(plan_->stages[task.stage]);
+    status = accept_answer(stage, schema, std::move(record), task);
+  }
   Actions actions;
   if (status.ok()) {
     ++task.stage;
@@ -136,41 +74,6 @@ void Runner::on_answer(const JobPtr& job, size_t index, uint64_t ticket, Status 
     sample_failed(job, task, std::move(status), actions);
   }
   run_actions(lock, std::move(actions));
-}
-
-// What came out of user code becomes the task's record, in the order that the next operators expect.
-Status Runner::accept_answer(Task& task, const Schema& schema, Record answer) const {
-  const auto& stage = std::get<ForeignStage>(plan_->stages[task.stage]);
-  if (!stage.merge) task.extras.clear();
-  for (size_t i = 0; i < answer.size(); ++i) {
-    std::erase_if(task.extras, [&](const auto& extra) { return extra.first == schema[i].name; });
-    task.extras.emplace_back(schema[i].name, std::move(answer[i]));
-  }
-  Record record;
-  for (size_t i = 0; i < stage.output_schema.size(); ++i) {
-    const Field& field = stage.output_schema[i];
-    if (std::optional<Value> made = take_extra(task.extras, field.name)) {
-      record.push_back(std::move(*made));
-    } else if (stage.merge && i < task.record.size()) {
-      record.push_back(std::move(task.record[i]));
-    } else if (std::optional<Value> other = take_stand_in(stage, task.extras, field.name)) {
-      record.push_back(std::move(*other));
-    } else if (field.optional) {
-      record.emplace_back();
-    } else {
-      return Status(Code::kUnsupported, fmt::format("a later step needs the field '{}', but the function gave only: {}",
-                                                    field.name, schema.names()));
-    }
-  }
-  for (const auto& [name, maker] : stage.later_names) {
-    if (find_extra(task.extras, name) == task.extras.end()) continue;
-    return invalid_argument(fmt::format(
-        "there would be two fields '{}': the function gives one, and .{} makes another; give one of them another name",
-        name, maker));
-  }
-  std::sort(task.extras.begin(), task.extras.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  task.record = std::move(record);
-  return {};
 }
 
 }  // namespace forebay

@@ -289,7 +289,7 @@ bool Runner::make_room(const JobPtr& job, const Task* task, uint64_t bytes) {
   for (size_t i = job->tasks.size(); i-- > 0 && task != nullptr && &job->tasks[i] != task;) {
     Task& other = job->tasks[i];
     if (other.state == TaskState::kFetching || other.state == TaskState::kReady || other.state == TaskState::kForeign) {
-      forget_call(priority(*job, i));
+      calls_.forget(priority(*job, i));
       reset_task(*job, other);
       ++stats_.retracted;
     }
@@ -392,7 +392,7 @@ void Runner::retract(const JobPtr& job) {
   for (Task& task : job->tasks) {
     if (job->assembling || task.state == TaskState::kQueued) continue;  // a thread looks into what they hold
     if (task.state != TaskState::kPending) ++stats_.retracted;
-    forget_call(priority(*job, static_cast<size_t>(&task - job->tasks.data())));
+    calls_.forget(priority(*job, static_cast<size_t>(&task - job->tasks.data())));
     reset_task(*job, task);
   }
   settle(job);
@@ -427,7 +427,7 @@ void Runner::drop_window() {
     retract(job);
   }
   window_.clear();
-  forget_calls();
+  calls_.forget_all();
   planned_ = cursor_;
   ++plans_dropped_;
   if (!units_) return;

@@ -1,0 +1,124 @@
+#include "pipeline/foreign_calls.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace forebay {
+
+namespace {
+
+Extras::iterator find_extra(Extras& extras, const std::string& name) {
+  return std::find_if(extras.begin(), extras.end(), [&](const auto& extra) { return extra.first == name; });
+}
+
+std::optional<Value> take_extra(Extras& extras, const std::string& name) {
+  const auto found = find_extra(extras, name);
+  if (name.empty() || found == extras.end()) return std::nullopt;
+  std::optional<Value> value = std::move(found->second);
+  extras.erase(found);
+  return value;
+}
+
+std::optional<Value> take_stand_in(const ForeignStage& stage, Extras& extras, const std::string& name) {
+  for (const auto& [missing, other] : stage.stand_ins) {
+    if (missing == name) return take_extra(extras, other);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void ForeignCalls::put(uint64_t order, std::shared_ptr<PendingCall> call) {
+  {
+    const std::lock_guard lock(mutex_);
+    calls_[order] = std::move(call);
+  }
+  changed_.notify_one();
+}
+
+std::shared_ptr<ForeignCall> ForeignCalls::take(std::chrono::milliseconds timeout) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, timeout, [&] { return closed_ || !calls_.empty(); });
+  if (closed_ || calls_.empty()) return nullptr;
+  std::shared_ptr<ForeignCall> call = std::move(calls_.begin()->second);
+  calls_.erase(calls_.begin());
+  return call;
+}
+
+void ForeignCalls::forget(uint64_t order) {
+  const std::lock_guard lock(mutex_);
+  const auto found = calls_.find(order);
+  if (found == calls_.end()) return;
+  found->second->forget();
+  calls_.erase(found);
+}
+
+void ForeignCalls::forget_all() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [order, call] : calls_) call->forget();
+  calls_.clear();
+}
+
+void ForeignCalls::close() {
+  {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+  }
+  changed_.notify_all();
+}
+
+ForeignInput foreign_input(const ForeignStage& stage, RowInput& row) {
+  ForeignInput input{stage.input_schema, {}};
+  for (size_t field : stage.inputs) {
+    const Value& value = row.record[field];
+    input.record.push_back({value.kind, value.tensor, value.bytes, nullptr});
+  }
+  if (stage.forgets_extras) row.extras.clear();
+  if (!stage.takes_all) return input;
+  for (const auto& [name, value] : row.extras) {
+    Field field;
+    field.name = name;
+    field.kind = value.kind;
+    input.schema.push_back(std::move(field));
+    input.record.push_back({value.kind, value.tensor, value.bytes, nullptr});
+  }
+  return input;
+}
+
+Status accept_answer(const ForeignStage& stage, const Schema& schema, Record answer, RowInput& row) {
+  if (!stage.merge) row.extras.clear();
+  for (size_t i = 0; i < answer.size(); ++i) {
+    std::erase_if(row.extras, [&](const auto& extra) { return extra.first == schema[i].name; });
+    row.extras.emplace_back(schema[i].name, std::move(answer[i]));
+  }
+  Record record;
+  for (size_t i = 0; i < stage.output_schema.size(); ++i) {
+    const Field& field = stage.output_schema[i];
+    if (std::optional<Value> made = take_extra(row.extras, field.name)) {
+      record.push_back(std::move(*made));
+    } else if (stage.merge && i < row.record.size()) {
+      record.push_back(std::move(row.record[i]));
+    } else if (std::optional<Value> other = take_stand_in(stage, row.extras, field.name)) {
+      record.push_back(std::move(*other));
+    } else if (field.optional) {
+      record.emplace_back();
+    } else {
+      return Status(Code::kUnsupported, fmt::format("a later step needs the field '{}', but the function gave only: {}",
+                                                    field.name, schema.names()));
+    }
+  }
+  for (const auto& [name, maker] : stage.later_names) {
+    if (find_extra(row.extras, name) == row.extras.end()) continue;
+    return invalid_argument(fmt::format(
+        "there would be two fields '{}': the function gives one, and .{} makes another; give one of them another name",
+        name, maker));
+  }
+  std::sort(row.extras.begin(), row.extras.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  row.record = std::move(record);
+  return {};
+}
+
+}  // namespace forebay
