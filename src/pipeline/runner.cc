@@ -40,7 +40,8 @@ constexpr size_t kIdleUnits = 64;
 Runner::Runner(std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<const Itinerary> itinerary,
                RunnerOptions options)
     : plan_(std::move(plan)), itinerary_(std::move(itinerary)), options_(options),
-      row_work_(plan_, itinerary_, options.bad_sample), budget_(std::make_shared<ByteBudget>(options.memory)),
+      row_work_(plan_, itinerary_, options.bad_sample), unit_work_(plan_),
+      budget_(std::make_shared<ByteBudget>(options.memory)),
       pool_(std::make_shared<BufferPool>(budget_, idle_buffers(*plan_, options))),
       unit_pool_(std::make_shared<BufferPool>(budget_, kIdleUnits, Use::kUnits)), generation_(process_generation()),
       rows_per_task_hint_(rows_per_task(*plan_)),

@@ -22,6 +22,7 @@
 #include "pipeline/itinerary.h"
 #include "pipeline/row_work.h"
 #include "pipeline/unit_table.h"
+#include "pipeline/unit_work.h"
 #include "runtime/buffer_pool.h"
 #include "runtime/byte_budget.h"
 #include "runtime/executor.h"
@@ -176,13 +177,6 @@ class Runner : public std::enable_shared_from_this<Runner> {
   bool reserve_slots(const JobPtr& job, const Task& task);
   bool finish_job(const JobPtr& job, Actions& actions);
   void take_batch(const JobPtr& job, Result<Batch> batch);
-  bool make_room(const JobPtr& job, const Task* task, uint64_t bytes);
-  void retract(const JobPtr& job);
-  void settle(const JobPtr& job);
-  void reset_task(Job& job, Task& task);
-  uint64_t joined_bytes(const Job& job) const;
-  void drop_bytes(Task& task);
-  void drop_window();
   bool is_oldest(const JobPtr& job, const Task* task) const;
   bool is_front(const JobPtr& job) const { return !window_.empty() && window_.front() == job; }
   bool anything_running() const;
@@ -192,10 +186,19 @@ class Runner : public std::enable_shared_from_this<Runner> {
   bool reads_on_compute_threads() const { return !plan_->fetches || (line_ && line_->reads_now()); }
   int read_limit() const { return line_ ? line_->limit() : options_.requests; }
   static uint64_t priority(const Job& job, size_t task) { return job.sequence << 24 | task; }
+  void run_actions(Lock& lock, Actions actions = {});
+
+  // runner_memory.cc: who gives bytes back for whom. All with the lock held.
+  bool make_room(const JobPtr& job, const Task* task, uint64_t bytes);
+  void retract(const JobPtr& job);
+  void settle(const JobPtr& job);
+  void reset_task(Job& job, Task& task);
+  uint64_t joined_bytes(const Job& job) const;
+  void drop_bytes(Task& task);
+  void drop_window();
   Status never_fits(const JobPtr& job, const Task* task, uint64_t bytes, uint64_t least) const;
   Status units_never_fit(const JobPtr& job, const Task& task, uint64_t unit_bytes, uint64_t least) const;
   Status with_enough(Status status) const;
-  void run_actions(Lock& lock, Actions actions = {});
 
   // runner_tasks.cc: a task's reads, its turn on a compute thread, and what comes after that.
   void issue_read(const JobPtr& job, Task& task, Actions& actions);
@@ -211,19 +214,27 @@ class Runner : public std::enable_shared_from_this<Runner> {
   void queue_call(const JobPtr& job, Task& task);
   void on_answer(const JobPtr& job, size_t task, uint64_t ticket, Status status, const Schema& schema, Record record);
 
-  // runner_units.cc: sources whose rows come many at a time.
+  // runner_blocks.cc: which blocks of units a batch needs, and for how long.
   void plan_units(Job& job);
+  void use_block(Job& job, Task& task);
+  void pin_block(Job& job, Task& task);
+  void unpin_block(Job& job, Task& task);
+  void leave_block(Job& job, Task& task);
+  void leave_blocks(Job& job);
+  void widen_block(Job& job, Task& task, const std::vector<int64_t>& ids);
+  void forget_wider(Job& job, Task& task);
+  bool block_waits(const Job& job, const Task& task) const;
+
+  // runner_units.cc: fetching and decoding them.
   bool pump_units(Actions& actions);
   bool pump_block(const UnitBlock& block, const JobPtr& job, uint64_t order, Actions& actions);
   void pump_ahead(Actions& actions);
-  void look_up_unit(Unit& unit);
   Step start_unit(const std::shared_ptr<Unit>& unit, const JobPtr& job, const UnitBlock& block, Actions& actions);
   Step decode_unit(const std::shared_ptr<Unit>& unit, const JobPtr& job, const UnitBlock& block, uint64_t order,
                    Actions& actions);
   void on_unit_read(UnitFlight& flight, Result<Buffer> result);
   void work_on_unit(const std::shared_ptr<Unit>& unit, WorkMemory& memory);
   uint64_t needs_beyond_thread(const Status& status) const;
-  Result<std::shared_ptr<const Columns>> make_unit(const Unit& unit, WorkMemory& memory, bool* cold);
   void after_decoding(Unit& unit, Result<std::shared_ptr<const Columns>> made, bool cold);
   void unit_failed(Unit& unit, Status status);
   bool unit_memory(Unit& unit, uint64_t bytes, const JobPtr& job, const UnitBlock& block);
@@ -234,14 +245,6 @@ class Runner : public std::enable_shared_from_this<Runner> {
   bool drop_other_units(const UnitBlock* needed);
   void drop_unit(Unit& unit);
   void free_units(UnitTable::Freed& freed);
-  void use_block(Job& job, Task& task);
-  void pin_block(Job& job, Task& task);
-  void unpin_block(Job& job, Task& task);
-  void leave_block(Job& job, Task& task);
-  void leave_blocks(Job& job);
-  void widen_block(Job& job, Task& task, const std::vector<int64_t>& ids);
-  void forget_wider(Job& job, Task& task);
-  bool block_waits(const Job& job, const Task& task) const;
 
   std::string what_is_awaited() const;
   std::string what_unit_is_awaited(const UnitBlock& block) const;
@@ -252,6 +255,7 @@ class Runner : public std::enable_shared_from_this<Runner> {
   const std::shared_ptr<const Itinerary> itinerary_;
   const RunnerOptions options_;
   const RowWork row_work_;
+  const UnitWork unit_work_;
   const std::shared_ptr<ByteBudget> budget_;
   const std::shared_ptr<BufferPool> pool_, unit_pool_;
   const uint64_t generation_;

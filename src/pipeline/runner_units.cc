@@ -1,7 +1,4 @@
 #include <algorithm>
-#include <bit>
-#include <new>
-#include <numeric>
 
 #include <fmt/format.h>
 
@@ -13,146 +10,7 @@ namespace {
 
 constexpr uint64_t kAheadPriority = uint64_t{1} << 62;  // behind every batch
 
-// So that memory of one unit fits another whose rows are a few more or less.
-uint64_t rounded(uint64_t bytes) {
-  const uint64_t step = bytes < (uint64_t{1} << 20) ? 64 : 64 * 1024;
-  return (bytes + step - 1) / step * step;
-}
-
-// The same where lists and texts make each unit another size: an eighth more at most.
-uint64_t widely_rounded(uint64_t bytes) {
-  const uint64_t step = std::max<uint64_t>(std::bit_floor(bytes) / 8, 64);
-  return (bytes + step - 1) / step * step;
-}
-
-// Of the rows, and of all of `memory` if any of them lie there.
-uint64_t held_bytes(const Columns& rows, const Buffer& memory) {
-  uint64_t apart = 0;
-  bool shared = false;
-  for (const ColumnValues& column : rows.values) {
-    for (const Buffer* part : {&column.values, &column.offsets}) {
-      const bool there = memory.owner() && part->owner() == memory.owner();
-      shared |= there;
-      if (!there) apart += part->size();
-    }
-  }
-  return apart + (shared ? memory.size() : 0);
-}
-
-uint64_t bytes_of(const std::vector<ReadRequest>& requests) {
-  uint64_t bytes = 0;
-  for (const ReadRequest& request : requests)
-    bytes += request.range ? request.range->length : request.expected_size.value_or(0);
-  return bytes;
-}
-
 }  // namespace
-
-// ---- which blocks a batch needs
-
-// Tasks are made anew: each has rows of one block. With several lanes the rows of a block do not stand together in the batch.
-void Runner::plan_units(Job& job) {
-  const int64_t epoch = job.batch.step().at.epoch;
-  constexpr uint32_t kNone = UINT32_MAX;
-  std::vector<uint32_t> in_lane, block_of;  // the block last met in a lane; that of a row
-  block_of.reserve(job.batch.rows().size());
-  int64_t lanes = 1;
-  for (const Row& row : job.batch.step().rows) {
-    const int64_t position = row.position;
-    const auto lane = static_cast<size_t>(lanes == 1 ? 0 : position % lanes);
-    uint32_t known = lane < in_lane.size() ? in_lane[lane] : kNone;
-    if (known == kNone || position < job.blocks[known]->range.first || position > job.blocks[known]->last_position()) {
-      const UnitBlockPtr block = units_->block_at(epoch, position);
-      lanes = block->range.step;
-      in_lane.resize(static_cast<size_t>(lanes), kNone);
-      auto at = std::find(job.blocks.begin(), job.blocks.end(), block);
-      if (at == job.blocks.end()) at = job.blocks.insert(at, block);
-      job.straddles |= known != kNone;
-      known = static_cast<uint32_t>(at - job.blocks.begin());
-      in_lane[static_cast<size_t>(position % lanes)] = known;
-    }
-    block_of.push_back(known);
-  }
-  const bool sorted = std::is_sorted(block_of.begin(), block_of.end());
-  if (!plan_->units->gathers_rows) {  // a task a row
-    for (Task& task : job.tasks) task.block = block_of[static_cast<size_t>(task.begin)];
-  } else {
-    std::vector<uint32_t> rows(block_of.size());
-    std::iota(rows.begin(), rows.end(), 0u);
-    if (!sorted) {
-      std::stable_sort(rows.begin(), rows.end(), [&](uint32_t a, uint32_t b) { return block_of[a] < block_of[b]; });
-      job.rows_by_block = rows;
-    }
-    job.tasks.clear();
-    const auto count = static_cast<int64_t>(rows.size());
-    for (int64_t begin = 0; begin < count;) {
-      const uint32_t block = block_of[rows[static_cast<size_t>(begin)]];
-      int64_t end = begin;
-      while (end < count && end - begin < rows_per_task_hint_ && block_of[rows[static_cast<size_t>(end)]] == block)
-        ++end;
-      job.tasks.emplace_back();
-      job.tasks.back().begin = begin;
-      job.tasks.back().end = end;
-      job.tasks.back().block = block;
-      begin = end;
-    }
-  }
-  for (Task& task : job.tasks) {
-    row_work_.look_up(task, job.batch);
-    if (!task.in_cache()) use_block(job, task);
-  }
-}
-
-void Runner::use_block(Job& job, Task& task) {
-  unpin_block(job, task);
-  if (!std::exchange(task.uses, true)) units_->add_user(job.block_of(task));
-}
-
-void Runner::pin_block(Job& job, Task& task) {
-  use_block(job, task);
-  task.pins = true;
-  for (const auto& unit : job.block_of(task)->units) ++unit->pins;
-}
-
-void Runner::unpin_block(Job& job, Task& task) {
-  if (!std::exchange(task.pins, false)) return;
-  for (const auto& unit : job.block_of(task)->units) --unit->pins;
-}
-
-void Runner::leave_block(Job& job, Task& task) {
-  unpin_block(job, task);
-  if (!std::exchange(task.uses, false)) return;
-  UnitTable::Freed freed;
-  units_->remove_user(job.block_of(task), freed);
-  free_units(freed);
-}
-
-void Runner::leave_blocks(Job& job) {
-  if (!units_) return;
-  for (Task& task : job.tasks) {
-    if (task.state != TaskState::kQueued) leave_block(job, task);
-  }
-}
-
-// Stand-ins come from elsewhere, where nothing of the task's own block will do.
-void Runner::widen_block(Job& job, Task& task, const std::vector<int64_t>& ids) {
-  reset_task(job, task);
-  const UnitBlockPtr wider = units_->widened(*job.block_of(task), ids);
-  units_->add_user(wider);  // before the narrower one goes, so that its units stay
-  leave_block(job, task);
-  task.wider = wider;
-  task.uses = true;
-}
-
-void Runner::forget_wider(Job& job, Task& task) {
-  if (!task.wider) return;
-  leave_block(job, task);
-  task.wider.reset();
-}
-
-bool Runner::block_waits(const Job& job, const Task& task) const {
-  return !task.in_cache() && !job.block_of(task)->ready();
-}
 
 void Runner::free_units(UnitTable::Freed& freed) {
   for (const auto& unit : freed) drop_unit(*unit);
@@ -301,28 +159,6 @@ bool Runner::drop_other_units(const UnitBlock* needed) {
   return dropped;
 }
 
-// Where its bytes are: in the cache, or else at the source. Once, however often it has to wait for a slot afterwards: a cache
-// counts how often it is asked.
-void Runner::look_up_unit(Unit& unit) {
-  if (std::exchange(unit.looked_up, true)) return;
-  const UnitPlan& plan = *plan_->units;
-  const std::optional<Hash128> entry = plan.entry(unit.number);
-  std::optional<EntryCache::Found> found = entry ? plan.cache->find(*entry) : std::nullopt;
-  unit.cached = found.has_value();
-  unit.read_later = false;
-  if (found) {
-    unit.rows = std::move(found->columns);
-    unit.store = found->store;
-    if (!unit.rows) unit.requests = {std::move(found->request)};
-  } else {
-    UnitSource::UnitFetch fetch = plan.source->unit_fetch(unit.number);
-    unit.store = fetch.store;
-    unit.requests = std::move(fetch.requests);
-  }
-  unit.stored.assign(unit.requests.size(), Buffer());
-  unit.asked = 0;
-}
-
 /// One of a unit's reads.
 class Runner::UnitFlight final : public Flight {
  public:
@@ -346,7 +182,7 @@ Runner::Step Runner::start_unit(const std::shared_ptr<Unit>& unit, const JobPtr&
   const UnitPlan& plan = *plan_->units;
   if (unit->state == Unit::State::kAbsent) {
     if (!job && !may_fetch_ahead(plan.source->unit_cost(unit->number).fetched_bytes)) return Step::kNoSlot;
-    look_up_unit(*unit);
+    unit_work_.look_up(*unit);
     if (unit->rows && plan.caches_packed()) {
       unit->state = Unit::State::kReady;
       return Step::kMoved;
@@ -413,24 +249,10 @@ void Runner::unit_failed(Unit& unit, Status status) {
 Runner::Step Runner::decode_unit(const std::shared_ptr<Unit>& unit, const JobPtr& job, const UnitBlock& block,
                                  uint64_t order, Actions& actions) {
   if (decoding_ >= options_.threads) return Step::kNoSlot;
-  const UnitPlan& plan = *plan_->units;
-  const UnitSource& source = *plan.source;
-  const uint64_t decoded = source.unit_cost(unit->number).decoded_bytes;
-  const size_t side_by_side =
-      plan.packed.packed_bytes(source.unit_begin(unit->number + 1) - source.unit_begin(unit->number));
-  // An entry of the cache is used as it was read (unless it was compressed, and so is smaller than its rows); otherwise columns
-  // are decoded and then packed, so they exist twice.
-  const bool as_it_is = unit->cached && plan.caches_packed();
-  const uint64_t stored = unit->read_later ? bytes_of(unit->requests) : 0;
-  const uint64_t working = std::max(as_it_is ? 0 : decoded + stored, unit->needs);
-  const uint64_t entry = stored >= side_by_side ? stored : 0;
-  const uint64_t together = as_it_is ? entry : side_by_side;  // in the unit's own memory
-  const bool sizes_differ = as_it_is && !plan.packed.apart().empty();
-  const uint64_t packed = together == 0 ? 0 : sizes_differ ? widely_rounded(together) : rounded(together);
-  const uint64_t apart = decoded - std::min(decoded, together);
-  if (!unit_memory(*unit, packed, job, block)) return Step::kNoBytes;
-  std::optional<Claim> beside = claim_for_unit(Use::kUnits, apart, job, block);
-  std::optional<Claim> thread = beside ? claim_for_unit(Use::kWorking, working, job, block) : std::nullopt;
+  const UnitNeeds needs = unit_work_.needs(*unit);
+  if (!unit_memory(*unit, needs.together, job, block)) return Step::kNoBytes;
+  std::optional<Claim> beside = claim_for_unit(Use::kUnits, needs.apart, job, block);
+  std::optional<Claim> thread = beside ? claim_for_unit(Use::kWorking, needs.working, job, block) : std::nullopt;
   if (!thread) {
     unit->row_claim.give_back();
     unit->memory = Buffer();
@@ -454,47 +276,18 @@ void Runner::work_on_unit(const std::shared_ptr<Unit>& unit, WorkMemory& memory)
   const bool wanted = !closed_ && !unit->given_up;
   const uint64_t granted = unit->working.bytes();
   lock.unlock();
-  Result<std::shared_ptr<const Columns>> made = cancelled("not wanted any more");
-  bool cold = false;
+  UnitWork::Made made{cancelled("not wanted any more")};
   if (wanted) {
     memory.begin_task(options_.working_bytes_per_thread + granted, options_.working_bytes_per_thread);
-    try {
-      made = make_unit(*unit, memory, &cold);
-    } catch (const std::bad_alloc&) {
-      made = out_of_budget("the system has no memory left, although the budget allows it; lower memory=", 0);
-    } catch (const std::exception& error) {
-      made = internal_error(error.what()).with_key(plan_->units->source->unit_name(unit->number));
-    }
+    made = unit_work_.make(*unit, memory);
   }
   lock.lock();
   --queued_;
   --decoding_;
   unit->working.give_back();
-  after_decoding(*unit, std::move(made), cold);
+  after_decoding(*unit, std::move(made.rows), made.cold);
   run_actions(lock);
   if (closed_) delivered_.notify_all();
-}
-
-Result<std::shared_ptr<const Columns>> Runner::make_unit(const Unit& unit, WorkMemory& memory, bool* cold) {
-  const UnitPlan& plan = *plan_->units;
-  std::vector<Buffer> stored = unit.stored;
-  for (size_t i = 0; i < unit.requests.size() && unit.read_later; ++i) {
-    const int64_t begun = thread_cpu_ns();
-    ReadRequest request = unit.requests[i];
-    if (unit.cached && plan.caches_packed()) request.into = unit.memory;
-    std::optional<Result<Buffer>> read = unit.store->read_now(request);
-    *cold = !read;
-    if (!read) return cancelled("not in the page cache");
-    if (!read->ok()) return read->status();
-    stored[i] = std::move(**read);
-    plan_->fetch_counters->add(0, stored[i].size(), stored[i].size(), thread_cpu_ns() - begun);
-  }
-  if (!unit.cached) return plan.make(unit.number, std::move(stored), unit.memory, memory);
-  std::shared_ptr<const Columns> entry = unit.rows;
-  if (!entry) {
-    FOREBAY_ASSIGN(entry, plan.cache->open(*plan.entry(unit.number), std::move(stored.front())));
-  }
-  return plan.finish(std::move(entry), unit.memory, memory);
 }
 
 void Runner::after_decoding(Unit& unit, Result<std::shared_ptr<const Columns>> made, bool cold) {
