@@ -156,6 +156,37 @@ struct Rig {
   std::shared_ptr<Runner> run() { return std::make_shared<Runner>(plan(), itinerary(), options); }
 };
 
+inline std::vector<uint64_t> mixed_sizes(int64_t n) {
+  std::vector<uint64_t> sizes;
+  for (int64_t i = 0; i < n; ++i) sizes.push_back(static_cast<uint64_t>(100 + i * 37 % 5000));
+  return sizes;
+}
+
+inline std::shared_ptr<SlowStore> jittery(const std::vector<uint64_t>& sizes, uint64_t seed = 1) {
+  return slow_store(Objects::store_of(sizes), {.seed = seed, .latency_ms = 0.1, .jitter_ms = 2});
+}
+
+/// One row of 10,000 numbers makes every row of its batch that long.
+inline Rig padded(uint64_t memory) {
+  Rig setup;
+  setup.sizes.assign(16, 10);
+  setup.batch = 16;
+  setup.shuffled = false;
+  setup.ops = {{"rows", [](Record& record, const SampleContext& context) -> Status {
+                  Tensor row = Tensor::allocate(DType::kUint8, {context.key.id == 5 ? 10'000 : 1});
+                  std::memset(row.buffer.data(), 3, row.nbytes());
+                  record[0] = Value::of(std::move(row));
+                  return {};
+                }}};
+  setup.made = {{DType::kUint8, Shape{Shape::kUnknown}}};
+  setup.change_plan = [](ExecutionPlan& plan) {
+    plan.output_schema[0].pad_value = 9;
+    plan.outputs[0].field.pad_value = 9;
+  };
+  setup.options.memory = memory;
+  return setup;
+}
+
 /// What came of a whole run: bytes, ids and errors, batch by batch; an error in a batch's place counts, too.
 struct Outcome {
   std::string digest;
