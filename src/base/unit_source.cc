@@ -1,6 +1,14 @@
 #include "base/unit_source.h"
 
+#include <algorithm>
+
 namespace forebay {
+
+int64_t UnitSource::fewest_rows() const {
+  int64_t fewest = size();
+  for (int64_t unit = 0; unit < units(); ++unit) fewest = std::min(fewest, unit_begin(unit + 1) - unit_begin(unit));
+  return fewest;
+}
 
 std::optional<Hash128> UnitSource::identity(int64_t id) const {
   int64_t unit = 0, end = units();

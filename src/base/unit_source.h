@@ -25,6 +25,8 @@ class UnitSource : public Source {
   virtual int64_t units() const = 0;
   /// Ids of unit u are [unit_begin(u), unit_begin(u + 1)); unit_begin(units()) is size().
   virtual int64_t unit_begin(int64_t unit) const = 0;
+  /// Rows of the unit that has the fewest.
+  int64_t fewest_rows() const;
   /// "train/part-3.parquet, row group 5", for messages.
   virtual std::string unit_name(int64_t unit) const = 0;
   virtual UnitCost unit_cost(int64_t unit) const = 0;

@@ -70,13 +70,6 @@ Schema filter_answer() {
   return Schema({keep});
 }
 
-int64_t fewest_rows(const UnitSource& source) {
-  int64_t fewest = source.size();
-  for (int64_t unit = 0; unit < source.units(); ++unit)
-    fewest = std::min(fewest, source.unit_begin(unit + 1) - source.unit_begin(unit));
-  return fewest;
-}
-
 constexpr uint32_t kPackedForm = 1;  // counts changes of how entries of tables are laid out
 
 class Compiler {
@@ -284,7 +277,7 @@ class Compiler {
     hasher.update_value(place.low);
     hasher.update(units_->caches_packed() ? "packed" : "columns");
     units_->cache_place = hasher.digest();
-    const uint64_t least = fixed_bytes(kept) * static_cast<uint64_t>(fewest_rows(*units_->source));
+    const uint64_t least = fixed_bytes(kept) * static_cast<uint64_t>(units_->source->fewest_rows());
     FOREBAY_ASSIGN(units_->cache, input_.open_cache(needed_.steps[i], units_->cache_place, least));
     return {};
   }

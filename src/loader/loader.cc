@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "base/unit_source.h"
 #include "loader/check.h"
 #include "loader/checkpoint.h"
 #include "loader/compile.h"
@@ -20,6 +19,8 @@
 #include "loader/ordering.h"
 #include "loader/selection.h"
 #include "loader/sizing.h"
+#include "loader/source_description.h"
+#include "loader/step_arguments.h"
 #include "pipeline/runner.h"
 #include "runtime/fork_guard.h"
 #include "telemetry/log.h"
@@ -31,25 +32,6 @@ namespace {
 BadSample bad_sample(OnError policy) {
   if (policy == OnError::kSkip) return BadSample::kSkip;
   return policy == OnError::kReplace ? BadSample::kReplace : BadSample::kRaise;
-}
-
-const OpSpec* find_step(const Description& description, std::string_view name) {
-  for (const OpSpec& op : description.steps()) {
-    if (op.name == name) return &op;
-  }
-  return nullptr;
-}
-
-int64_t int_arg(const OpSpec* op, const char* name, int64_t otherwise) {
-  if (op == nullptr) return otherwise;
-  const Json value = op->args.value(name, Json());
-  return value.is_number_integer() ? value.get<int64_t>() : otherwise;
-}
-
-LastPolicy last_policy(const OpSpec* batch) {
-  const Json last = batch ? batch->args.value("last", Json("partial")) : Json("partial");
-  if (last == Json("drop")) return LastPolicy::kDrop;
-  return last == Json("pad") ? LastPolicy::kPad : LastPolicy::kPartial;
 }
 
 Status forked() {
@@ -311,27 +293,8 @@ Pipeline Loader::opened() const {
   return Pipeline(std::make_shared<const Description>(std::move(step)));
 }
 
-std::vector<FieldDescription> Loader::source_fields() const {
-  std::vector<FieldDescription> fields;
-  const auto* units = dynamic_cast<const UnitSource*>(impl_->source.get());
-  for (const Field& field : impl_->source->schema()) {
-    const bool tensor = field.kind == FieldKind::kTensor;
-    const char* const word = field.kind == FieldKind::kText    ? "text"
-                             : field.kind == FieldKind::kBytes ? "bytes"
-                                                               : "any";
-    const std::string time = units != nullptr ? units->time_name(fields.size()) : "";
-    const bool of_folder = units != nullptr && units->is_of_folder(fields.size());
-    fields.push_back({field.name, tensor ? std::string(dtype_name(field.dtype)) : word, {}, time, of_folder});
-    if (tensor) fields.back().shape.assign(field.shape.begin(), field.shape.end());
-  }
-  return fields;
-}
-std::vector<int64_t> Loader::row_groups() const {
-  std::vector<int64_t> begins;
-  const auto* units = dynamic_cast<const UnitSource*>(impl_->source.get());
-  for (int64_t unit = 0; units != nullptr && unit <= units->units(); ++unit) begins.push_back(units->unit_begin(unit));
-  return begins;
-}
+std::vector<FieldDescription> Loader::source_fields() const { return describe_fields(*impl_->source); }
+std::vector<int64_t> Loader::row_groups() const { return row_group_begins(*impl_->source); }
 int64_t Loader::size() const { return impl_->prepared ? impl_->selection->size() : 0; }
 
 int64_t Loader::epoch() const {

@@ -1,0 +1,45 @@
+#include "loader/source_description.h"
+
+#include <string>
+
+#include "base/unit_source.h"
+
+namespace forebay {
+
+namespace {
+
+std::string type_word(const Field& field) {
+  switch (field.kind) {
+    case FieldKind::kTensor: return std::string(dtype_name(field.dtype));
+    case FieldKind::kText: return "text";
+    case FieldKind::kBytes: return "bytes";
+    default: return "any";
+  }
+}
+
+}  // namespace
+
+std::vector<FieldDescription> describe_fields(const Source& source) {
+  std::vector<FieldDescription> fields;
+  const auto* units = dynamic_cast<const UnitSource*>(&source);
+  for (const Field& field : source.schema()) {
+    const size_t index = fields.size();
+    FieldDescription described{field.name, type_word(field), {}};
+    if (field.kind == FieldKind::kTensor) described.shape.assign(field.shape.begin(), field.shape.end());
+    if (units != nullptr) {
+      described.time = units->time_name(index);
+      described.of_folder = units->is_of_folder(index);
+    }
+    fields.push_back(std::move(described));
+  }
+  return fields;
+}
+
+std::vector<int64_t> row_group_begins(const Source& source) {
+  std::vector<int64_t> begins;
+  const auto* units = dynamic_cast<const UnitSource*>(&source);
+  for (int64_t unit = 0; units != nullptr && unit <= units->units(); ++unit) begins.push_back(units->unit_begin(unit));
+  return begins;
+}
+
+}  // namespace forebay

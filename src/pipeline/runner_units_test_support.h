@@ -1,0 +1,210 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <set>
+
+#include "pipeline/runner_test_support.h"
+
+namespace forebay::runner_test {
+
+// Units of so many rows each. Fields: id, half (id / 2 as float32), list (id % 4 times id), name ("row id"). A unit's stored bytes
+// are its number, so that what was read can be told apart.
+class Units final : public UnitSource {
+ public:
+  Units(std::shared_ptr<Store> store, std::vector<int64_t> rows) : store_(std::move(store)) {
+    for (int64_t count : rows) begins_.push_back(begins_.back() + count);
+    Field id, half, list, name;
+    id.name = "id", id.dtype = DType::kInt64;
+    half.name = "half", half.dtype = DType::kFloat32;
+    list.name = "list", list.dtype = DType::kInt32, list.shape = Shape{Shape::kUnknown};
+    name.name = "name", name.kind = FieldKind::kText;
+    schema_ = Schema({half, id, list, name});
+  }
+  static std::shared_ptr<MemoryStore> store_of(size_t units) {
+    auto store = memory_store();
+    for (size_t unit = 0; unit < units; ++unit) store->put(key_of(static_cast<int64_t>(unit)), bytes_of(unit));
+    return store;
+  }
+  static std::string key_of(int64_t unit) { return "unit " + std::to_string(unit); }
+  static std::string bytes_of(size_t unit) { return std::string(1000, static_cast<char>('a' + unit % 26)); }
+
+  const Schema& schema() const override { return schema_; }
+  int64_t size() const override { return begins_.back(); }
+  Hash128 version() const override { return {}; }
+  uint64_t index_bytes() const override { return 0; }
+  std::string key(int64_t id) const override { return "row " + std::to_string(id); }
+  int64_t units() const override { return static_cast<int64_t>(begins_.size()) - 1; }
+  int64_t unit_begin(int64_t unit) const override { return begins_[static_cast<size_t>(unit)]; }
+  std::string unit_name(int64_t unit) const override { return key_of(unit); }
+  UnitCost unit_cost(int64_t unit) const override {
+    const auto rows = static_cast<uint64_t>(unit_begin(unit + 1) - unit_begin(unit));
+    return {1000, rows * 64 + 64};
+  }
+  UnitFetch unit_fetch(int64_t unit) const override {
+    return {store_.get(), {{key_of(unit), ByteRange{0, 400}, 1000}, {key_of(unit), ByteRange{400, 600}, 1000}}};
+  }
+  Result<Columns> decode(int64_t unit, std::vector<Buffer> fetched, WorkMemory& memory) const override {
+    std::string bytes;
+    for (const Buffer& piece : fetched) bytes.append(reinterpret_cast<const char*>(piece.data()), piece.size());
+    if (bytes != bytes_of(static_cast<size_t>(unit)) || bad_units.contains(unit)) return corrupt("made to fail");
+    FOREBAY_RETURN_IF_ERROR(memory.reserve(working_bytes));
+    Columns columns;
+    columns.schema = schema_;
+    columns.rows = unit_begin(unit + 1) - unit_begin(unit);
+    const auto rows = static_cast<size_t>(columns.rows);
+    Buffer half = Buffer::allocate(4 * rows), id = Buffer::allocate(8 * rows), ends = Buffer::allocate(8 * (rows + 1)),
+           text_ends = Buffer::allocate(8 * (rows + 1));
+    std::vector<int32_t> list;
+    std::string text;
+    for (size_t row = 0; row < rows; ++row) {
+      const int64_t number = unit_begin(unit) + static_cast<int64_t>(row);
+      reinterpret_cast<float*>(half.data())[row] = static_cast<float>(number) / 2;
+      reinterpret_cast<int64_t*>(id.data())[row] = number;
+      reinterpret_cast<int64_t*>(ends.data())[row] = static_cast<int64_t>(list.size());
+      reinterpret_cast<int64_t*>(text_ends.data())[row] = static_cast<int64_t>(text.size());
+      list.insert(list.end(), static_cast<size_t>(number % 4), static_cast<int32_t>(number));
+      text += key(number);
+    }
+    reinterpret_cast<int64_t*>(ends.data())[rows] = static_cast<int64_t>(list.size());
+    reinterpret_cast<int64_t*>(text_ends.data())[rows] = static_cast<int64_t>(text.size());
+    Buffer values = Buffer::allocate(4 * list.size()), chars = Buffer::allocate(text.size());
+    if (!list.empty()) std::memcpy(values.data(), list.data(), 4 * list.size());
+    std::memcpy(chars.data(), text.data(), text.size());
+    columns.values = {{half, {}}, {id, {}}, {values, ends}, {chars, text_ends}};
+    std::map<int64_t, Status> bad;
+    for (int64_t row : bad_rows) {
+      if (row >= unit_begin(unit) && row < unit_begin(unit + 1)) bad[row - unit_begin(unit)] = corrupt("a null");
+    }
+    if (!bad.empty()) columns.bad_rows = std::make_shared<const std::map<int64_t, Status>>(std::move(bad));
+    return columns;
+  }
+  std::optional<Hash128> unit_identity(int64_t) const override { return std::nullopt; }
+  Result<std::shared_ptr<const UnitSource>> with_fields(std::span<const std::string>) const override {
+    return internal_error("not asked for here");
+  }
+
+  std::set<int64_t> bad_units, bad_rows;
+  uint64_t working_bytes = 0;
+
+ private:
+  const std::shared_ptr<Store> store_;
+  std::vector<int64_t> begins_ = {0};
+  Schema schema_;
+};
+
+struct UnitRig {
+  std::vector<int64_t> rows = {7, 30, 1, 12, 25, 25, 3, 40, 9, 18};
+  std::shared_ptr<Store> store;
+  std::set<int64_t> bad_units = {}, bad_rows = {};
+  uint64_t working_bytes = 0;
+  int64_t block = 3, lanes = 1, batch = 16, rank = 0, world = 1;
+  std::optional<int64_t> epochs = 2;
+  bool single_rows = false;  // an operator looks at each
+  RunnerOptions options = {.threads = 2, .requests = 4, .window_batches = 3, .memory = uint64_t{16} << 20};
+
+  std::shared_ptr<Runner> make() {
+    if (!store) store = Units::store_of(rows.size());
+    auto source = std::make_shared<Units>(store, rows);
+    source->bad_units = bad_units;
+    source->bad_rows = bad_rows;
+    source->working_bytes = working_bytes;
+    auto units = std::make_shared<UnitPlan>();
+    units->source = source;
+    units->packed = PackedRows(source->schema());
+    units->gathers_rows = !single_rows;
+    auto plan = std::make_shared<ExecutionPlan>();
+    plan->source = source;
+    plan->selection = std::make_shared<All>(source->size());
+    plan->seed = 5;
+    plan->units = units;
+    plan->output_schema = source->schema();
+    for (const Field& field : source->schema()) {
+      OutputField output;
+      output.field = field;
+      if (field.fixed_shape()) output.row_bytes = row_bytes(field);
+      plan->outputs.push_back(std::move(output));
+    }
+    if (single_rows) {
+      NativeStage stage;
+      stage.ops.push_back({"look", std::make_unique<Does>([](Record&, const SampleContext&) { return Status(); }),
+                           std::make_shared<StepCounters>()});
+      plan->stages.emplace_back(std::move(stage));
+    }
+    std::shared_ptr<const Order> order =
+        blockwise_order({.chunk_rows = rows, .block = block, .lanes = lanes, .seed = 11}).value();
+    const Schedule schedule({.epoch_size = source->size(), .batch_size = batch, .world_size = world},
+                            lanes > 1 ? deal_by_lane(lanes) : deal_by_count());
+    auto itinerary = std::make_shared<const Itinerary>(order, schedule, 5, rank, epochs);
+    return std::make_shared<Runner>(plan, itinerary, options);
+  }
+};
+
+// What a run delivers, row by row: "epoch:position:id|half|list|name".
+inline std::vector<std::string> lines_of(const Batch& batch) {
+  std::vector<std::string> lines;
+  const int64_t* ends = batch.find("list")->offsets.data<int64_t>();
+  for (int64_t row = 0; row < batch.size() - batch.padding; ++row) {
+    const auto at = static_cast<size_t>(row);
+    std::string line = std::to_string(batch.epoch) + ":" + std::to_string(batch.positions[at]) + ":" +
+                       std::to_string(batch.find("id")->values.data<int64_t>()[row]) + "|" +
+                       std::to_string(batch.find("half")->values.data<float>()[row]) + "|";
+    for (int64_t i = ends[row]; i < ends[row + 1]; ++i)
+      line += std::to_string(batch.find("list")->values.data<int32_t>()[i]) + ",";
+    const auto name = batch.find("name")->row(row);
+    line += "|" + std::string(name.begin(), name.end());
+    EXPECT_EQ(batch.ids[at], batch.find("id")->values.data<int64_t>()[row]);
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+struct Ran {
+  std::vector<std::string> lines;
+  std::vector<RowError> errors;
+  std::vector<uint32_t> decodes;
+  uint64_t peak = 0, used = 0;
+  Status status;
+};
+
+inline Ran run_all(const std::shared_ptr<Runner>& runner) {
+  Ran ran;
+  for (;;) {
+    Result<Runner::Delivery> delivery = runner->next_for(std::chrono::seconds(30));
+    if (!delivery.ok()) {
+      ran.status = delivery.status();
+      if (!is_data_error(ran.status.code())) break;
+      continue;
+    }
+    EXPECT_FALSE(delivery->timed_out);
+    ran.errors.insert(ran.errors.end(), delivery->errors.begin(), delivery->errors.end());
+    if (!delivery->batch) break;
+    const std::vector<std::string> lines = lines_of(*delivery->batch);
+    ran.lines.insert(ran.lines.end(), lines.begin(), lines.end());
+  }
+  ran.decodes = runner->decodes();
+  ran.peak = runner->stats().memory.peak;
+  runner->close();
+  return ran;
+}
+
+inline std::vector<std::string> expected(const UnitRig& rig) {
+  int64_t size = 0;
+  for (int64_t rows : rig.rows) size += rows;
+  const auto order =
+      blockwise_order({.chunk_rows = rig.rows, .block = rig.block, .lanes = rig.lanes, .seed = 11}).value();
+  std::vector<std::string> lines;
+  for (int64_t epoch = 0; epoch < *rig.epochs; ++epoch) {
+    for (int64_t position = 0; position < size; ++position) {
+      const int64_t id = order->id_at(epoch, position);
+      std::string line = std::to_string(epoch) + ":" + std::to_string(position) + ":" + std::to_string(id) + "|" +
+                         std::to_string(static_cast<float>(id) / 2) + "|";
+      for (int64_t i = 0; i < id % 4; ++i) line += std::to_string(id) + ",";
+      lines.push_back(line + "|row " + std::to_string(id));
+    }
+  }
+  return lines;
+}
+
+}  // namespace forebay::runner_test
