@@ -13,6 +13,7 @@
 #include "runtime/fork_guard.h"
 #include "store/calls.h"
 #include "store/http/call_budget.h"
+#include "store/http/caller_counters.h"
 #include "store/http/http_status.h"
 #include "store/http/latency_window.h"
 #include "store/timer.h"
@@ -34,11 +35,6 @@ std::function<double()> own_random() {
     return std::uniform_real_distribution<double>(0, 1)(*generator);
   };
 }
-
-struct Counters {
-  std::atomic<uint64_t> attempts{0}, bytes{0}, retries_connection{0}, retries_status{0}, throttled{0}, timeouts{0},
-      hedges{0}, hedges_won{0}, over_budget{0};
-};
 
 struct State;
 using HedgeQueue = std::multimap<Time, std::weak_ptr<State>>;
@@ -114,7 +110,7 @@ class CallerCore : public std::enable_shared_from_this<CallerCore> {
   const std::shared_ptr<HttpTransport> transport_;
   CallBudget retry_budget_, hedge_budget_;
   LatencyWindow latencies_;
-  Counters counters_;
+  CallerCounters counters_;
   std::atomic<bool> ever_answered_{false};
   std::mutex hedge_mutex_;
   HedgeQueue hedge_queue_;
@@ -338,21 +334,10 @@ bool CallerCore::may_hedge(State& state) {
 }
 
 CallerStats CallerCore::stats() const {
-  const auto get = [](const std::atomic<uint64_t>& counter) { return counter.load(std::memory_order_relaxed); };
+  CallerStats stats = counters_.snapshot();
   const StoreStats calls = calls_.stats();
-  CallerStats stats;
   stats.calls = calls.requests;
   stats.seconds = calls.seconds;
-  stats.attempts = get(counters_.attempts);
-  stats.bytes = get(counters_.bytes);
-  stats.retries_connection = get(counters_.retries_connection);
-  stats.retries_status = get(counters_.retries_status);
-  stats.retries = stats.retries_connection + stats.retries_status;
-  stats.throttled = get(counters_.throttled);
-  stats.timeouts = get(counters_.timeouts);
-  stats.hedges = get(counters_.hedges);
-  stats.hedges_won = get(counters_.hedges_won);
-  stats.over_budget = get(counters_.over_budget);
   return stats;
 }
 
