@@ -217,10 +217,11 @@ Result<std::unique_ptr<Loader>> Loader::open(const Pipeline& pipeline, LoaderOpt
   FOREBAY_ASSIGN(impl->place, find_place(options.rank, options.world_size, process_environment()));
   if (options.epochs && *options.epochs < 0)
     return invalid_argument(fmt::format("epochs={} is negative", *options.epochs));
-  FOREBAY_ASSIGN(impl->source, open_source(description.steps().front(),
-                                           {.storage_options = options.storage_options,
-                                            .stop = options.stop,
-                                            .keep_versions = find_step(description, "cache") != nullptr}));
+  FOREBAY_ASSIGN(impl->source,
+                 open_source(description.steps().front(), {.storage_options = options.storage_options,
+                                                           .stop = options.stop,
+                                                           .keep_versions = find_step(description, "cache") != nullptr,
+                                                           .requests = options.requests}));
   // Now that the data set's fields are known, what was taken on trust is checked.
   if (std::vector<Problem> problems = check(description, impl->source->schema()); !problems.empty())
     return problems_as_status(problems);

@@ -26,7 +26,7 @@ std::string text_arg(const OpSpec& source, const char* name, const std::string& 
 Result<std::unique_ptr<ImageFolder>> open_images(const OpSpec& source, const OpenSourceOptions& options) {
   const std::string root = text_arg(source, "root");
   if (root.empty()) return invalid_argument("images: the root is empty; give the folder that holds the class folders");
-  FOREBAY_ASSIGN(StoreAndPath place, open_store(root, options.storage_options));
+  FOREBAY_ASSIGN(StoreAndPath place, open_store(root, options.storage_options, options.requests));
   return open_image_folder(std::move(place.store), place.path,
                            {.split_by = text_arg(source, "split_by", "folder"), .keep_versions = options.keep_versions},
                            options.stop);
@@ -50,7 +50,7 @@ Result<std::unique_ptr<Source>> open_files_of(const OpSpec& source, const OpenSo
   const std::vector<std::string> names = field_list(given);
   if (names.empty())
     return invalid_argument("files: nothing is given; give a pattern such as 'photos/**/*.jpg', or a list of files");
-  FOREBAY_ASSIGN(StoreAndPath place, open_store(names.front(), options.storage_options));
+  FOREBAY_ASSIGN(StoreAndPath place, open_store(names.front(), options.storage_options, options.requests));
   if (given.is_string() && place.name == "http") return open_urls(std::move(place), names.front(), options);
   if (given.is_string()) return open_files(std::move(place.store), place.path, options.stop, options.keep_versions);
   return open_file_list(std::move(place), names, options.stop, options.keep_versions);
@@ -69,16 +69,16 @@ StorageOptions link_options(StorageOptions options) {
 Result<std::unique_ptr<Source>> open_manifest_of(const OpSpec& source, const OpenSourceOptions& options) {
   const std::string url = text_arg(source, "url");
   if (url.empty()) return invalid_argument("manifest: the URL is empty; give a CSV, JSONL or Parquet file");
-  Result<StoreAndPath> place = open_store(url, options.storage_options);
+  Result<StoreAndPath> place = open_store(url, options.storage_options, options.requests);
   // The options may be meant for the store of the objects that a local manifest lists.
   const Status refused = place.ok() || !is_local(url) ? Status() : place.status();
-  if (!refused.ok()) place = open_store(url, link_options(options.storage_options));
+  if (!refused.ok()) place = open_store(url, link_options(options.storage_options), options.requests);
   if (!place.ok()) return place.status();
   bool elsewhere = false;
   OpenManifestOptions how;
   how.open_elsewhere = [&](const std::string& other) {
     elsewhere = true;
-    return open_store(other, options.storage_options);
+    return open_store(other, options.storage_options, options.requests);
   };
   how.keep_versions = options.keep_versions;
   how.path_column = text_arg(source, "path", "path");
@@ -154,7 +154,7 @@ Result<std::shared_ptr<const Source>> open_source(const OpSpec& source, const Op
   }
   if (is_table(source)) {
     FOREBAY_ASSIGN(std::shared_ptr<const Source> opened,
-                   open_table_source(source, options.storage_options, options.stop));
+                   open_table_source(source, options.storage_options, options.requests, options.stop));
     return opened;
   }
   return problems_as_status(check(Description(source)));

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -14,7 +15,8 @@ namespace forebay {
 struct OpenSourceOptions {
   std::map<std::string, std::string> storage_options;
   std::stop_token stop;
-  bool keep_versions = false;  ///< of objects, for Source::identity()
+  bool keep_versions = false;        ///< of objects, for Source::identity()
+  std::optional<int> requests = {};  ///< of a remote store at a time, listings and indexes included
 };
 
 /// Opens what step 0 of a description names: reads the listing or the manifest, maps the arrays. What it carries opened is given as

@@ -279,12 +279,12 @@ Result<OpSpec> arrow_streams_step(std::span<void* const> streams, Json args) {
 }
 
 Result<std::shared_ptr<const UnitSource>> open_table_source(const OpSpec& source, const StorageOptions& storage,
-                                                            std::stop_token stop) {
+                                                            std::optional<int> requests, std::stop_token stop) {
   FOREBAY_RETURN_IF_ERROR(check_names(source));
   FOREBAY_ASSIGN(const TableRequest request, parse_request(source));
   FOREBAY_ASSIGN(const TableCodecs* codecs, load_table_codecs());
   if (!source.attachment) {
-    FOREBAY_ASSIGN(StoreAndPath at, open_store(request.names.front(), storage));
+    FOREBAY_ASSIGN(StoreAndPath at, open_store(request.names.front(), storage, requests));
     return open_table(std::move(at), request, *codecs, std::move(stop));
   }
   const auto memory = std::static_pointer_cast<const MemoryTables>(source.attachment);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <vector>
@@ -33,6 +34,6 @@ std::vector<Problem> check_table(const OpSpec& source);
 Result<OpSpec> arrow_streams_step(std::span<void* const> streams, Json args);
 
 Result<std::shared_ptr<const UnitSource>> open_table_source(const OpSpec& source, const StorageOptions& storage,
-                                                            std::stop_token stop);
+                                                            std::optional<int> requests, std::stop_token stop);
 
 }  // namespace forebay

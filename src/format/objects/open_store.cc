@@ -8,6 +8,7 @@
 
 #include "format/objects/imitate_link.h"
 #include "format/objects/remote_stores.h"
+#include "store/bounded/bounded_store.h"
 #include "store/local/local_store.h"
 #include "store/s3/s3_options.h"
 
@@ -94,7 +95,7 @@ Result<UrlPlace> parse_url(std::string_view url) {
       "'{}': no storage is called '{}'; known are plain paths, file://, s3://, http:// and https://", url, scheme));
 }
 
-Result<StoreAndPath> open_store(std::string_view url, const StorageOptions& options) {
+Result<StoreAndPath> open_store(std::string_view url, const StorageOptions& options, std::optional<int> most) {
   FOREBAY_ASSIGN(UrlPlace place, parse_url(url));
   StorageOptions own = options, link;
   for (auto at = own.begin(); at != own.end();) {
@@ -105,6 +106,7 @@ Result<StoreAndPath> open_store(std::string_view url, const StorageOptions& opti
   }
   FOREBAY_ASSIGN(std::shared_ptr<Store> store, store_of(place, own));
   FOREBAY_ASSIGN(store, imitate_link(std::move(store), link));
+  if (most && *most > 0 && store->remote()) store = bounded_store(std::move(store), *most);
   return StoreAndPath{std::move(store), std::move(place.path), std::move(place.store)};
 }
 

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -28,8 +29,8 @@ struct StoreAndPath {
 
 /// The one place that knows URL schemes. Options are checked: a name that the scheme does not know is InvalidArgument with
 /// those it knows. Stores of the same place and options are shared by all who use them at the same time. Does not ask the server
-/// for anything.
-Result<StoreAndPath> open_store(std::string_view url, const StorageOptions& options = {});
+/// for anything. `most`: through this one a server gets at most so many calls at a time, whatever they are for.
+Result<StoreAndPath> open_store(std::string_view url, const StorageOptions& options = {}, std::optional<int> most = {});
 
 /// "s3" of "s3://bucket/x"; empty for a plain path.
 std::string_view url_scheme(std::string_view url);
