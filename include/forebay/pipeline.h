@@ -125,6 +125,8 @@ struct LayoutOptions {
 };
 struct CastOptions {
   Fields field = {"image"};
+  std::string errors =
+      "raise";  ///< what an integer type cannot hold makes its sample bad; "saturate": becomes the nearest end
 };
 struct HashBucketOptions {
   Fields field = {};

@@ -208,18 +208,19 @@ class Pipeline:
 
     # Fields
 
-    def cast(self, dtype: Any, *, field: str | Sequence[str] = "image") -> Pipeline:
+    def cast(self, dtype: Any, *, field: str | Sequence[str] = "image", errors: str = "raise") -> Pipeline:
         """Changes the element type of pictures, numbers, tensors and lists.
 
         As NumPy's `astype` converts: to floats the nearest value, to integers toward zero (pictures: rounded half to even), to bool
-        what is not 0. What NumPy leaves to the processor, or lets wrap around, is the same everywhere: values that an integer type cannot
-        hold become the nearest that it can, NaN becomes 0.
+        what is not 0. What NumPy leaves to the processor, or lets wrap around, makes the sample bad: a value that an integer type cannot
+        hold, and NaN. `on_error=` of the Loader says what becomes of it. A float type holds every number, the largest as infinity.
 
         Args:
             dtype: "float32", "uint8", ..., or a NumPy type.
             field: a field or a list of fields.
+            errors: "raise", or "saturate": what an integer type cannot hold becomes the nearest that it can, and NaN 0.
         """
-        return self._then("cast", dtype=_dtype_name(dtype), field=_one_or_list(field))
+        return self._then("cast", dtype=_dtype_name(dtype), field=_one_or_list(field), errors=errors)
 
     def clip(
         self,

@@ -194,7 +194,9 @@ Pipeline Pipeline::layout(std::string_view order, LayoutOptions options) const {
   return then(*this, "layout", object({{"order", std::string(order)}, {"field", field_json(options.field)}}));
 }
 Pipeline Pipeline::cast(std::string_view dtype, CastOptions options) const {
-  return then(*this, "cast", object({{"dtype", std::string(dtype)}, {"field", field_json(options.field)}}));
+  return then(
+      *this, "cast",
+      object({{"dtype", std::string(dtype)}, {"field", field_json(options.field)}, {"errors", options.errors}}));
 }
 Pipeline Pipeline::map(MapFunction function, MapOptions options) const {
   auto attachment = std::make_shared<MapAttachment>(MapAttachment{std::move(function)});

@@ -5,6 +5,7 @@
 #include "ops/definition/registry.h"
 #include "ops/image/cast_elements.h"
 #include "ops/image/lazy_image.h"
+#include "ops/image/unfit_elements.h"
 #include "ops/picture_fields.h"
 
 namespace forebay {
@@ -35,7 +36,8 @@ struct CastField {
 
 class Cast final : public RecordOp {
  public:
-  Cast(std::vector<CastField> fields, DType dtype) : fields_(std::move(fields)), dtype_(dtype) {}
+  Cast(std::vector<CastField> fields, DType dtype, bool saturates)
+      : fields_(std::move(fields)), dtype_(dtype), saturates_(saturates) {}
 
   Status apply(Record& record, const SampleContext& context) const override {
     for (const CastField& field : fields_) FOREBAY_RETURN_IF_ERROR(cast(record, field, *context.memory));
@@ -50,20 +52,43 @@ class Cast final : public RecordOp {
     if (field.image || dynamic_cast<LazyImage*>(value.deferred.get()) != nullptr) {
       const PictureField picture = {field.index, field.name, field.channels_first, {}};
       FOREBAY_ASSIGN(const auto images, pictures(record, std::span(&picture, 1), memory));
-      return images[0]->cast(dtype_, memory);
+      return cast_picture(*images[0], field.name, memory);
     }
     FOREBAY_RETURN_IF_ERROR(value.materialize(memory));
     if (value.tensor.dtype == dtype_) return {};
+    FOREBAY_RETURN_IF_ERROR(check(value.tensor, field.name, Rounding::kTowardZero));
     value = Value::of(std::make_unique<CastTensor>(std::move(value.tensor), dtype_));
     return {};
   }
 
+  // All of the picture is looked at, as it stands here: what does not fit does not depend on what is cut away later.
+  Status cast_picture(LazyImage& image, const std::string& name, WorkMemory& memory) const {
+    if (!saturates_ && !always_fits(image.dtype(), dtype_)) {
+      FOREBAY_ASSIGN(const Tensor* const pixels, image.pixels(memory));
+      FOREBAY_RETURN_IF_ERROR(check(*pixels, name, Rounding::kHalfToEven));
+    }
+    return image.cast(dtype_, memory);
+  }
+
+  Status check(const Tensor& tensor, const std::string& name, Rounding rounding) const {
+    if (saturates_) return {};
+    const int64_t count = tensor.shape.elements();
+    const auto place = first_unfit(tensor.dtype, tensor.buffer.data(), dtype_, count, rounding);
+    if (!place) return {};
+    return does_not_fit(name, unfit_text(tensor.dtype, tensor.buffer.data(), dtype_, *place, tensor.shape.rank() == 0));
+  }
+
   std::vector<CastField> fields_;
   DType dtype_;
+  bool saturates_;
 };
+
+bool saturates(const Args& args) { return args.text("errors") == "saturate"; }
 
 void infer_cast(const Args& args, Schema& schema, Problems& problems) {
   const DType dtype = args.dtype("dtype");
+  if (const std::string errors = args.text("errors"); errors != "raise" && errors != "saturate")
+    problems.add(fmt::format("unknown errors \"{}\"", errors), "give \"raise\" or \"saturate\"");
   for (const size_t index : check_fields(args.names("field"), schema, problems)) {
     Field& field = schema[index];
     if (field.kind == FieldKind::kAny) continue;
@@ -86,14 +111,14 @@ Result<std::unique_ptr<RecordOp>> compile_cast(const Args& args, const Schema& b
     const size_t index = *before.find(name);
     fields.push_back({index, name, is_picture(before[index]), before[index].channels_first});
   }
-  return std::unique_ptr<RecordOp>(std::make_unique<Cast>(std::move(fields), args.dtype("dtype")));
+  return std::unique_ptr<RecordOp>(std::make_unique<Cast>(std::move(fields), args.dtype("dtype"), saturates(args)));
 }
 
 Result<std::unique_ptr<ColumnOp>> compile_cast_columns(const Args& args, const Schema& before) {
   for (const std::string& name : args.names("field")) {
     if (is_picture(before[*before.find(name)])) return std::unique_ptr<ColumnOp>();
   }
-  return cast_columns(args.names("field"), args.dtype("dtype"));
+  return cast_columns(args.names("field"), args.dtype("dtype"), saturates(args));
 }
 
 }  // namespace
@@ -101,9 +126,12 @@ Result<std::unique_ptr<ColumnOp>> compile_cast_columns(const Args& args, const S
 OpDef cast_op() {
   return make_op({.name = "cast",
                   .help = "Another type of numbers, as NumPy converts: to integers toward zero (pictures: rounded half "
-                          "to even). What does not "
-                          "fit becomes the nearest end of the type, NaN 0.",
-                  .args = {{"dtype", ArgType::kDType, true, nullptr, "\"uint8\", \"float16\", ..."}, field_arg()},
+                          "to even).",
+                  .args = {{"dtype", ArgType::kDType, true, nullptr, "\"uint8\", \"float16\", ..."},
+                           field_arg(),
+                           {"errors", ArgType::kText, false, "raise",
+                            "what an integer type cannot hold: \"raise\" makes its sample bad, \"saturate\" gives the "
+                            "nearest end of the type, and 0 for NaN"}},
                   .random = false,
                   .infer = infer_cast,
                   .compile = compile_cast,

@@ -113,11 +113,41 @@ TEST(cast, works_on_any_field) {
   *label.data<int64_t>() = 300;
   Record record = record_of(label);
   const Schema schema({tensor_field("label", DType::kInt64, {})});
-  ASSERT_TRUE(run(schema, {step("cast", {{"dtype", "uint8"}, {"field", "label"}})}, record).ok());
+  Record bad = record_of(label);
+  const Status status = run(schema, {step("cast", {{"dtype", "uint8"}, {"field", "label"}})}, bad);
+  EXPECT_EQ(status.code(), Code::kUnsupported);
+  EXPECT_EQ(status.message().find("the field 'label' has 300, and uint8 goes from 0 to 255; cast to"), 0u)
+      << status.message();
+  const Json saturate = {{"dtype", "uint8"}, {"field", "label"}, {"errors", "saturate"}};
+  ASSERT_TRUE(run(schema, {step("cast", saturate)}, record).ok());
   EXPECT_EQ(record[0].tensor.dtype, DType::kUint8);
   EXPECT_EQ(record[0].tensor.data<uint8_t>()[0], 255);
   EXPECT_TRUE(tells(kPhotos, {step("cast", {{"dtype", "float23"}})}, "dtype is \"float23\""));
   EXPECT_TRUE(tells(kPhotos, {step("cast", {{"dtype", "uint8"}})}, "put .decode_image() before .cast"));
+  EXPECT_TRUE(tells(schema, {step("cast", {{"dtype", "uint8"}, {"field", "label"}, {"errors", "ignore"}})},
+                    "give \"raise\" or \"saturate\""));
+}
+
+// Whatever is cut away behind it, or made of it by steps before that are not carried out yet.
+TEST(cast, of_a_picture_looks_at_all_of_it) {
+  Tensor pixels = picture(4, 5, 3);
+  std::fill_n(pixels.data<uint8_t>(), pixels.nbytes(), uint8_t{127});
+  const Schema schema({picture_field()});
+  const OpSpec crop = step("center_crop", {{"n", {2, 1}}});
+  const auto outcome = [&](std::vector<OpSpec> steps) {
+    Record record = record_of(pixels);
+    return run(schema, steps, record).message().substr(0, 40);
+  };
+  const OpSpec to_int8 = step("cast", {{"dtype", "int8"}});
+  EXPECT_EQ(outcome({to_int8, crop}), "");
+  pixels.data<uint8_t>()[0] = 128;
+  EXPECT_EQ(outcome({to_int8, crop}), "the field 'image' has 128 at element 0, ");
+  EXPECT_EQ(outcome({crop, to_int8}), "");
+  EXPECT_EQ(outcome({step("cast", {{"dtype", "int8"}, {"errors", "saturate"}})}), "");
+  EXPECT_EQ(outcome({step("normalize", {{"mean", 0.498}, {"std", 0.00784}}), step("cast", {{"dtype", "uint8"}})}), "");
+  EXPECT_EQ(outcome({step("normalize", {{"mean", 0.6}, {"std", 0.001}}), step("cast", {{"dtype", "uint8"}})})
+                .find("the field 'image' has -"),
+            0u);
 }
 
 TEST(select, keeps_fields_in_their_order) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/convert.h"
+#include "ops/column/column.h"
 #include "ops/definition/args.h"
 #include "ops/definition/number_or_word.h"
 #include "ops/definition/registry.h"
@@ -122,16 +123,12 @@ class PadColumns final : public ColumnOp {
 
   void mark_longer(Columns& columns, const Field& field, const ColumnValues& column) const {
     if (!is_ragged(field)) return;
-    std::map<int64_t, Status> bad;
+    BadRows bad;
     for (int64_t row = 0; row < columns.rows; ++row) {
       const int64_t length = column.offset()[row + 1] - column.offset()[row];
       if (length > length_) bad.emplace(row, too_long(name_, length, length_).with_operator("pad"));
     }
-    if (bad.empty()) return;
-    // What was wrong before stays what is told.
-    auto all = columns.bad_rows ? *columns.bad_rows : std::map<int64_t, Status>();
-    all.merge(bad);
-    columns.bad_rows = std::make_shared<const std::map<int64_t, Status>>(std::move(all));
+    mark_bad(columns, std::move(bad));
   }
 
   std::string name_;

@@ -46,7 +46,9 @@ OpSpec random_step(Choices& choose) {
     case 4:
       return step("resize", {{"size", size()}, {"interpolation", choose.pick(0, 1) == 0 ? "bilinear" : "nearest"}});
     case 5: return step("layout", {{"order", choose.pick(0, 1) == 0 ? "chw" : "hwc"}});
-    case 6: return step("cast", {{"dtype", kTypes[choose.pick(0, 3)]}});
+    case 6:
+      return step("cast",
+                  {{"dtype", kTypes[choose.pick(0, 3)]}, {"errors", choose.pick(0, 1) == 0 ? "raise" : "saturate"}});
     case 7: return step("color_jitter", {{"brightness", 0.4}, {"hue", 0.1}});
     default: return step("normalize", {{"mean", 0.5}, {"std", 0.25}});
   }

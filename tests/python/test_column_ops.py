@@ -68,7 +68,7 @@ def same_both_ways(tmp_path, columns, steps, expected):
 
 @pytest.mark.parametrize("before", NUMBERS)
 @pytest.mark.parametrize("after", ["bool", *NUMBERS])
-def test_cast_is_astype_where_the_value_fits(tmp_path, before, after):
+def test_cast_that_saturates_is_astype_where_the_value_fits(tmp_path, before, after):
     x = numbers(before)
     with np.errstate(all="ignore"):
         if np.dtype(after).kind in "iu":
@@ -77,14 +77,88 @@ def test_cast_is_astype_where_the_value_fits(tmp_path, before, after):
             expected = wide.astype(after)
         else:
             expected = x.astype(after)
-    same_both_ways(tmp_path, {"x": x}, lambda p: p.cast(after, field="x"), {"x": expected})
+    same_both_ways(tmp_path, {"x": x}, lambda p: p.cast(after, field="x", errors="saturate"), {"x": expected})
+
+
+def fits(value, dtype):
+    if np.dtype(dtype).kind not in "iu":
+        return True
+    return math.isfinite(value) and np.iinfo(dtype).min <= int(value) <= np.iinfo(dtype).max
+
+
+@pytest.mark.parametrize("before", NUMBERS)
+@pytest.mark.parametrize("after", ["bool", *NUMBERS])
+def test_cast_skips_rows_that_the_type_cannot_hold(tmp_path, before, after):
+    x = numbers(before)
+    if np.dtype(before).kind == "f":
+        x[-3:] = np.nan, np.inf, -np.inf
+    good = [i for i, value in enumerate(x.tolist()) if fits(value, after)]
+    with np.errstate(all="ignore"):
+        expected = x[good].astype(after)
+    for source in (fb.arrays(x=x), table_of(tmp_path / "table", {"x": x})):
+        with fb.Loader(source.cast(after, field="x").batch(16), epochs=1, on_error="skip") as loader:
+            got = np.concatenate([np.empty(0, after), *(batch["x"] for batch in loader)])
+            bad = sorted(error["sample"] for error in loader.errors())
+        assert got.dtype == expected.dtype and got.tobytes() == expected.tobytes()
+        assert bad == sorted(set(range(ROWS)) - set(good))
+
+
+def test_cast_names_row_and_column_and_the_ways_out(tmp_path):
+    x = np.arange(20) * 100
+    for source in (fb.arrays(x=x), table_of(tmp_path / "table", {"x": x}), fb.arrays(x=x).map(lambda sample: sample)):
+        with pytest.raises(fb.Unsupported, match=r"'x' has 300, and uint8 goes from 0 to 255.*errors=\"saturate\"") as told:
+            delivered(source.cast("uint8", field="x"), "x")
+        assert told.value.sample == 3 and told.value.operator == "cast"
+
+
+def test_a_list_with_one_element_that_does_not_fit_is_a_bad_row(tmp_path):
+    lists = pa.array([[1, 2], [], [3, -1, 4], [255], [256]], pa.list_(pa.int64()))
+    pq.write_table(pa.table({"l": lists, "i": pa.array(range(5))}), tmp_path / "t.parquet")
+    source = fb.parquet(tmp_path / "t.parquet")
+
+    def rows(pipeline, **how):
+        with fb.Loader(pipeline.batch(2), epochs=1, **how) as loader:
+            batches = list(loader)
+            told = {error["sample"]: error["message"].split(",")[0] for error in loader.errors()}
+        return sum((batch["i"].tolist() for batch in batches), []), told
+
+    ids, told = rows(source.cast("uint8", field="l"), on_error="skip")
+    assert ids == [0, 1, 3] and told == {2: "the field 'l' has -1 at element 1", 4: "the field 'l' has 256 at element 0"}
+    ids, told = rows(source.cast("uint8", field="l"), on_error="replace")
+    assert len(ids) == 5 and {2, 4}.isdisjoint(ids) and set(told) == {2, 4}
+    assert [row.tolist() for row in delivered(source.cast("uint8", field="l", errors="saturate"), "l")] == [
+        [1, 2], [], [3, 0, 4], [255], [255]]
+
+
+def test_casts_that_differ_in_what_becomes_of_errors_are_kept_apart(tmp_path):
+    source = table_of(tmp_path / "table", {"x": np.array([1, 300, -7, 4])})
+
+    def through_the_cache(errors, **how):
+        pipeline = source.cast("uint8", field="x", errors=errors).cache(ram=0, disk="8MB", dir=str(tmp_path / "cache"))
+        with fb.Loader(pipeline.batch(4), epochs=1, **how) as loader:
+            return [batch["x"].tolist() for batch in loader]
+
+    for _ in range(2):
+        assert through_the_cache("saturate") == [[1, 255, 0, 4]]
+        assert through_the_cache("raise", on_error="skip") == [[1, 4]]
+    pipeline = source.cast("uint8", field="x")
+    assert pipeline.fingerprint == source.cast("uint8", field="x", errors="raise").fingerprint
+    assert pipeline.fingerprint != source.cast("uint8", field="x", errors="saturate").fingerprint
+    saturating = fb.Pipeline.from_json(source.cast("uint8", field="x", errors="saturate").to_json())
+    assert delivered(saturating, "x").tolist() == [1, 255, 0, 4]
+
+
+def test_an_unknown_word_for_errors_is_told():
+    (problem,) = fb.arrays(x=np.arange(3)).cast("int8", field="x", errors="ignore").check()
+    assert problem.operator == "1: cast" and '"saturate"' in problem.remedy
 
 
 def test_cast_of_what_numpy_leaves_open_is_the_same_everywhere(tmp_path):
     x = np.array([np.nan, np.inf, -np.inf, 1e30, -1e30, 255.9, -0.9], dtype="float64")
-    same_both_ways(tmp_path, {"x": x}, lambda p: p.cast("uint8", field="x"), {"x": np.array([0, 255, 0, 255, 0, 255, 0], "uint8")})
+    same_both_ways(tmp_path, {"x": x}, lambda p: p.cast("uint8", field="x", errors="saturate"),
+                   {"x": np.array([0, 255, 0, 255, 0, 255, 0], "uint8")})
     big = np.iinfo("int64")
-    same_both_ways(tmp_path, {"x": x}, lambda p: p.cast("int64", field="x"),
+    same_both_ways(tmp_path, {"x": x}, lambda p: p.cast("int64", field="x", errors="saturate"),
                    {"x": np.array([0, big.max, big.min, big.max, big.min, 255, 0], "int64")})
 
 

@@ -16,6 +16,7 @@ OPERATORS = {
     "log1p": lambda p: p.log1p(field="x"),
     "cast to float32": lambda p: p.cast("float32", field="x"),
     "cast to int8": lambda p: p.cast("int8", field="x"),
+    "cast to int8 that saturates": lambda p: p.cast("int8", field="x", errors="saturate"),
     "cast to bool": lambda p: p.cast("bool", field="x"),
     "normalize": lambda p: p.normalize(2.0, 3.0, field="x"),
     "hash_bucket": lambda p: p.hash_bucket(1000, field="x"),

@@ -1,17 +1,43 @@
 #include "ops/column/cast_columns.h"
 
+#include <algorithm>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "ops/column/column.h"
 #include "ops/image/cast_elements.h"
+#include "ops/image/unfit_elements.h"
 
 namespace forebay {
 namespace {
 
+/// Where the elements of rows lie, counted from the column's first.
+class RowElements {
+ public:
+  RowElements(const Columns& columns, size_t field) : rows_(columns.rows) {
+    const Field& is = columns.schema[field];
+    if (is.fixed_shape()) {
+      each_ = is.shape.elements();
+    } else {
+      offsets_ = columns.values[field].offset();
+    }
+  }
+  int64_t begin(int64_t row) const { return offsets_ == nullptr ? row * each_ : offsets_[row] - offsets_[0]; }
+  int64_t row_of(int64_t element) const {
+    if (offsets_ == nullptr) return element / each_;
+    return std::upper_bound(offsets_, offsets_ + rows_ + 1, offsets_[0] + element) - offsets_ - 1;
+  }
+
+ private:
+  int64_t rows_, each_ = 0;
+  const int64_t* offsets_ = nullptr;
+};
+
 class CastColumns final : public ElementwiseOp {
  public:
-  CastColumns(std::vector<std::string> fields, DType dtype)
-      : ElementwiseOp(std::move(fields), ColumnNeed::kNumbersAndBool), dtype_(dtype) {}
+  CastColumns(std::vector<std::string> fields, DType dtype, bool saturates)
+      : ElementwiseOp(std::move(fields), ColumnNeed::kNumbersAndBool), dtype_(dtype), saturates_(saturates) {}
 
  private:
   std::optional<DType> made_of(const Field& field) const override {
@@ -21,14 +47,40 @@ class CastColumns final : public ElementwiseOp {
     const Elements in = elements(columns, field);
     cast_elements(columns.schema[field].dtype, in.data, dtype_, out, in.count, Rounding::kTowardZero);
   }
+  BadRows bad_rows(const Columns& columns, size_t field) const override {
+    BadRows bad;
+    if (saturates_) return bad;
+    const Field& is = columns.schema[field];
+    const Elements in = elements(columns, field);
+    const RowElements rows(columns, field);
+    for (int64_t begin = 0; begin < in.count;) {
+      const uint8_t* rest = in.data + begin * static_cast<int64_t>(dtype_size(is.dtype));
+      const auto place = first_unfit(is.dtype, rest, dtype_, in.count - begin, Rounding::kTowardZero);
+      if (!place) break;
+      const int64_t row = rows.row_of(begin + *place), first = rows.begin(row);
+      const uint8_t* of_row = in.data + first * static_cast<int64_t>(dtype_size(is.dtype));
+      const std::string what = unfit_text(is.dtype, of_row, dtype_, begin + *place - first, is.shape.rank() == 0);
+      bad.emplace(row, does_not_fit(is.name, what).with_operator("cast"));
+      begin = rows.begin(row + 1);
+    }
+    return bad;
+  }
 
   DType dtype_;
+  bool saturates_;
 };
 
 }  // namespace
 
-std::unique_ptr<ColumnOp> cast_columns(std::vector<std::string> fields, DType dtype) {
-  return std::make_unique<CastColumns>(std::move(fields), dtype);
+std::unique_ptr<ColumnOp> cast_columns(std::vector<std::string> fields, DType dtype, bool saturates) {
+  return std::make_unique<CastColumns>(std::move(fields), dtype, saturates);
+}
+
+Status does_not_fit(std::string_view field, std::string_view what) {
+  return unsupported(
+      fmt::format("the field '{}' has {}; cast to a type that holds it, put .clip before, or give .cast "
+                  "errors=\"saturate\"",
+                  field, what));
 }
 
 }  // namespace forebay

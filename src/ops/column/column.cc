@@ -112,6 +112,13 @@ void replace_column(Columns& columns, size_t field, ColumnValues made, DType dty
   columns.values[field] = std::move(made);
 }
 
+void mark_bad(Columns& columns, BadRows bad) {
+  if (bad.empty()) return;
+  BadRows all = columns.bad_rows ? *columns.bad_rows : BadRows();
+  all.merge(std::move(bad));
+  columns.bad_rows = std::make_shared<const BadRows>(std::move(all));
+}
+
 Status ElementwiseOp::apply(Columns& columns, WorkMemory& memory) const {
   std::vector<size_t> found;
   uint64_t bytes = 0;
@@ -128,6 +135,7 @@ Status ElementwiseOp::apply(Columns& columns, WorkMemory& memory) const {
     if (!dtype) continue;
     ColumnValues made = new_column(columns, field, *dtype);
     make(place, columns, field, made.values.data());
+    mark_bad(columns, bad_rows(columns, field));
     replace_column(columns, field, std::move(made), *dtype);
   }
   return {};

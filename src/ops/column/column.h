@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -45,6 +46,11 @@ ColumnValues new_column(const Columns& columns, size_t field, DType dtype);
 /// Puts such a column in the place of the field.
 void replace_column(Columns& columns, size_t field, ColumnValues made, DType dtype);
 
+/// Rows that are bad in themselves, and what is wrong with each.
+using BadRows = std::map<int64_t, Status>;
+/// Adds to Columns::bad_rows. What was wrong before stays what is told.
+void mark_bad(Columns& columns, BadRows bad);
+
 /// Makes each element of some columns anew.
 class ElementwiseOp : public ColumnOp {
  public:
@@ -58,6 +64,8 @@ class ElementwiseOp : public ColumnOp {
   virtual Status suits(const Field& /*field*/) const { return {}; }
   /// Writes them. `place` counts the fields given.
   virtual void make(size_t place, const Columns& columns, size_t field, uint8_t* out) const = 0;
+  /// Rows whose elements it cannot make anew. make() writes something for them too.
+  virtual BadRows bad_rows(const Columns& /*columns*/, size_t /*field*/) const { return {}; }
 
  private:
   std::vector<std::string> fields_;

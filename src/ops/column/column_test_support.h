@@ -98,9 +98,12 @@ inline Columns run_columns(const Columns& given, const std::vector<OpSpec>& step
   for (size_t i = 0; i < std::min(announced.size(), columns.schema.size()); ++i)
     EXPECT_EQ(announced[i].to_string(), columns.schema[i].to_string());
   for (int64_t row = 0; row < given.rows; ++row) {
-    if (columns.bad_rows && columns.bad_rows->contains(row)) continue;
     Record record = given.row(row), expected = columns.row(row);
     const Status status = run(given.schema, steps, record);
+    if (columns.bad_rows && columns.bad_rows->contains(row)) {
+      EXPECT_EQ(status.message(), columns.bad_rows->at(row).message());
+      continue;
+    }
     EXPECT_TRUE(status.ok()) << status.to_string();
     if (record.size() != expected.size()) {
       ADD_FAILURE() << record.size() << " fields, not " << expected.size();

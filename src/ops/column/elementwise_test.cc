@@ -26,7 +26,7 @@ TEST(cast, of_columns_goes_toward_zero_and_ends_at_the_type) {
   Table table(8);
   table.add<float>("x", DType::kFloat32, {2.7f, -2.7f, 0.5f, 1e10f, -1e10f, kNaN, kInf, -kInf});
   const auto to = [&](const char* dtype) {
-    return run_columns(table.columns(), {step("cast", {{"dtype", dtype}, {"field", "x"}})});
+    return run_columns(table.columns(), {step("cast", {{"dtype", dtype}, {"field", "x"}, {"errors", "saturate"}})});
   };
   constexpr int32_t kMax = std::numeric_limits<int32_t>::max(), kMin = std::numeric_limits<int32_t>::min();
   EXPECT_EQ(values_of<int32_t>(to("int32"), "x"), (std::vector<int32_t>{2, -2, 0, kMax, kMin, 0, kMax, kMin}));
@@ -35,11 +35,58 @@ TEST(cast, of_columns_goes_toward_zero_and_ends_at_the_type) {
   EXPECT_EQ(values_of<uint8_t>(to("bool"), "x"), (std::vector<uint8_t>{1, 1, 1, 1, 1, 1, 1, 1}));
 }
 
+std::map<int64_t, std::string> bad_rows(const Columns& columns) {
+  std::map<int64_t, std::string> texts;
+  if (!columns.bad_rows) return texts;
+  for (const auto& [row, status] : *columns.bad_rows) {
+    EXPECT_EQ(status.code(), Code::kUnsupported);
+    EXPECT_EQ(status.op(), "cast");
+    texts[row] = status.message().substr(0, status.message().find(';'));
+  }
+  return texts;
+}
+
+TEST(cast, of_columns_makes_rows_bad_that_the_type_cannot_hold) {
+  Table table(8);
+  table.add<float>("x", DType::kFloat32, {2.7f, -2.7f, 255.9f, 256, kNaN, kInf, -0.9f, 7})
+      .add<int16_t>("t", DType::kInt16, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, -1, 300}, {2})
+      .add_lists<int64_t>("l", DType::kInt64, {{1, 2, 256}, {}, {-5}, {}, {255, -1, 999}, {}, {0}, {}}, 4);
+  const auto to_uint8 = [&](const char* field) {
+    return run_columns(table.columns(), {step("cast", {{"dtype", "uint8"}, {"field", field}})});
+  };
+  using Bad = std::map<int64_t, std::string>;
+  const std::string end = ", and uint8 goes from 0 to 255";
+  EXPECT_EQ(bad_rows(to_uint8("x")), (Bad{{1, "the field 'x' has -2.7" + end},
+                                          {3, "the field 'x' has 256" + end},
+                                          {4, "the field 'x' has nan" + end},
+                                          {5, "the field 'x' has inf" + end}}));
+  EXPECT_EQ(values_of<uint8_t>(to_uint8("x"), "x")[2], 255);
+  EXPECT_EQ(bad_rows(to_uint8("t")), (Bad{{7, "the field 't' has -1 at element 0" + end}}));
+  EXPECT_EQ(bad_rows(to_uint8("l")), (Bad{{0, "the field 'l' has 256 at element 2" + end},
+                                          {2, "the field 'l' has -5 at element 0" + end},
+                                          {4, "the field 'l' has -1 at element 1" + end}}));
+}
+
+TEST(cast, of_columns_leaves_what_was_bad_before) {
+  Table table(2);
+  table.add<int64_t>("x", DType::kInt64, {300, 300});
+  Columns columns = table.columns();
+  columns.bad_rows = std::make_shared<const std::map<int64_t, Status>>(
+      std::map<int64_t, Status>{{1, Status(Code::kCorrupt, "broken before")}});
+  WorkMemory memory;
+  const OpSpec spec = step("cast", {{"dtype", "int8"}, {"field", "x"}});
+  ASSERT_TRUE((*op("cast").compile_columns(spec, columns.schema))->apply(columns, memory).ok());
+  ASSERT_EQ(columns.bad_rows->size(), 2u);
+  EXPECT_EQ(columns.bad_rows->at(0).code(), Code::kUnsupported);
+  EXPECT_EQ(columns.bad_rows->at(1).message(), "broken before");
+}
+
 TEST(cast, takes_lists_and_tensors_and_leaves_the_type_alone_where_it_is_the_same) {
   Table table(3);
   table.add_lists<int64_t>("l", DType::kInt64, {{1, 300}, {}, {-5}}, 4)
       .add<int16_t>("t", DType::kInt16, {1, 2, 3, 4, 5, 6}, {2});
-  const Columns made = run_columns(table.columns(), {step("cast", {{"dtype", "uint8"}, {"field", {"l", "t"}}})});
+  const Columns made =
+      run_columns(table.columns(), {step("cast", {{"dtype", "uint8"}, {"field", {"l", "t"}}, {"errors", "saturate"}})});
   EXPECT_EQ(values_of<uint8_t>(made, "l"), (std::vector<uint8_t>{1, 255, 0}));
   EXPECT_EQ(offsets_of(made, "l"), (std::vector<int64_t>{0, 2, 2, 3}));
   EXPECT_EQ(values_of<uint8_t>(made, "t"), (std::vector<uint8_t>{1, 2, 3, 4, 5, 6}));

@@ -147,6 +147,11 @@ Status LazyImage::settle(WorkMemory& memory) {
   return {};
 }
 
+Result<const Tensor*> LazyImage::pixels(WorkMemory& memory) {
+  FOREBAY_RETURN_IF_ERROR(settle(memory));
+  return &source_.pixels()->tensor;
+}
+
 Result<Tensor*> LazyImage::edit(WorkMemory& memory) {
   FOREBAY_RETURN_IF_ERROR(need_eight_bits("this operator", memory));
   const bool channels_first = std::exchange(channels_first_, false);

@@ -43,7 +43,10 @@ class LazyImage final : public Deferred {
   /// Makes it float32: x × scale + bias, one of each per channel. InvalidArgument for anything but 8-bit pixels.
   Status normalize(std::span<const float> scale, std::span<const float> bias, WorkMemory& memory);
   void set_layout(bool channels_first);
+  /// Saturates where an integer type cannot hold a value.
   Status cast(DType dtype, WorkMemory& memory);
+  /// Computes the pixels as they stand and gives them.
+  Result<const Tensor*> pixels(WorkMemory& memory);
   /// Computes the pixels as they stand and gives them, 8 bits, height × width × channels, to be changed in place.
   Result<Tensor*> edit(WorkMemory& memory);
 

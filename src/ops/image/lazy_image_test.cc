@@ -16,6 +16,7 @@ std::vector<std::vector<OpSpec>> chains() {
   const OpSpec normalize = step("normalize", {{"mean", kMean}, {"std", kStd}});
   const OpSpec flip = step("random_flip", {{"p", 1.0}}), maybe_flip = step("random_flip");
   const OpSpec resized_crop = step("random_resized_crop", {{"n", 24}});
+  const auto saturate = [](const char* dtype) { return step("cast", {{"dtype", dtype}, {"errors", "saturate"}}); };
   return {
       {resized_crop, maybe_flip, normalize},
       {step("resize", {{"short_side", 40}}), step("center_crop", {{"n", 32}}), normalize},
@@ -33,12 +34,13 @@ std::vector<std::vector<OpSpec>> chains() {
       {step("layout", {{"order", "chw"}}), resized_crop, flip, step("random_crop", {{"n", 20}})},
       {resized_crop, step("color_jitter", {{"brightness", 0.4}, {"hue", 0.1}}), flip, step("center_crop", {{"n", 20}}),
        normalize},
-      {step("cast", {{"dtype", "int8"}}), step("cast", {{"dtype", "float32"}}), flip, step("center_crop", {{"n", 70}})},
+      {saturate("int8"), step("cast", {{"dtype", "float32"}}), flip, step("center_crop", {{"n", 70}})},
       {step("cast", {{"dtype", "float64"}}), step("cast", {{"dtype", "uint8"}}), step("resize", {{"size", 20}}),
        normalize},
       {step("resize", {{"size", 19}, {"interpolation", "nearest"}}), flip, normalize},
       {normalize, step("resize", {{"size", 19}, {"interpolation", "nearest"}}), flip},
-      {normalize, step("cast", {{"dtype", "uint8"}}), step("resize", {{"size", 20}})},
+      {normalize, saturate("uint8"), step("resize", {{"size", 20}})},
+      {normalize, flip, saturate("int16"), step("center_crop", {{"n", {80, 20}}})},
       // Parts that lie wholly in what an enlarging crop added.
       {step("center_crop", {{"n", 400}}), step("random_crop", {{"n", 3}}), normalize},
       {step("center_crop", {{"n", 400}}), normalize, step("random_crop", {{"n", 3}}), flip},

@@ -4,10 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 INTEGERS = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
 FLOATS = ["float16", "float32", "float64"]
 NUMBERS = INTEGERS + FLOATS
 DTYPES = ["bool", *NUMBERS]
+
+
+def always_fits(before: str, after: str) -> bool:
+    """Whether a cast can fail, by the types alone."""
+    if after not in INTEGERS or before == "bool":
+        return True
+    if before in FLOATS:
+        return False
+    given, holds = np.iinfo(before), np.iinfo(after)
+    return holds.min <= given.min and given.max <= holds.max
 
 
 class Illegal(Exception):

@@ -121,7 +121,8 @@ def _numbers(draw, schema, test=lambda it: True, several=True):
 
 def _cast(draw, schema, chunked, rows):
     field = _numbers(draw, schema)
-    return None if field is None else Step("cast", _with_field({"dtype": draw.choice(DTYPES)}, field))
+    errors = draw.choice([{"errors": "saturate"}, {"errors": "saturate"}, {"errors": "raise"}, {}])
+    return None if field is None else Step("cast", _with_field({"dtype": draw.choice(DTYPES), **errors}, field))
 
 
 def _clip(draw, schema, chunked, rows):

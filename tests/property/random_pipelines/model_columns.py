@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from .fields import FLOATS, INTEGERS, names_of
+from .fields import FLOATS, INTEGERS, always_fits, names_of
 from .values import Bad, Known
 from .xxh3 import xxh3_64
 
@@ -37,9 +37,29 @@ def to_integers(value: np.ndarray, dtype: str, half_to_even: bool = False) -> np
     return np.array(flat, dtype=dtype).reshape(value.shape)
 
 
-def cast(row, dtype, field="image"):
+def _fits(it: Known, dtype: str) -> bool | None:
+    """Whether an integer type holds all elements; None where nobody knows. Pictures and other numbers are rounded differently."""
+    ends, sure = np.iinfo(dtype), True
+    for x in it.value.reshape(-1).tolist():
+        slack = 0 if it.exact else it.tolerance * builtin_max(1, abs(x))
+        if not math.isfinite(x):
+            if it.exact:
+                return False
+            sure = None
+        elif x <= ends.min - 1 - slack or x >= ends.max + 1 + slack:
+            return False
+        elif not ends.min + slack <= x <= ends.max - slack:
+            sure = None
+    return sure
+
+
+def cast(row, dtype, field="image", errors="raise"):
     for name, it in _each(row, field):
         before = it.value.dtype.name
+        fits = True if errors == "saturate" or always_fits(before, dtype) else _fits(it, dtype)
+        if not fits:
+            row.fields[name] = Bad(frozenset({"Unsupported"}), sure=fits is not None)
+            continue
         with np.errstate(all="ignore"):
             made = to_integers(it.value, dtype) if dtype in INTEGERS and before != "bool" else it.value.astype(dtype)
         tolerance = it.tolerance

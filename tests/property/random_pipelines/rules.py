@@ -9,7 +9,7 @@ import numpy as np
 
 from . import picture_rules, user_rules
 from .case import Step
-from .fields import FLOATS, Schema, chosen, names_of, need, numbers
+from .fields import FLOATS, Schema, always_fits, chosen, names_of, need, numbers
 
 
 def after(schema: Schema, step: Step, before: list[Step] = ()) -> Schema:
@@ -57,7 +57,8 @@ def _cast(schema, args, before):
     for name in _number_columns(schema, args, allow_bool=True):
         it = schema[name]
         doubtful = args["dtype"] not in FLOATS and it.dtype in FLOATS and (it.picture or not it.told)
-        schema[name] = replace(it, dtype=args["dtype"], exact=it.exact and not doubtful)
+        fits = always_fits(it.dtype, args["dtype"]) or args.get("errors") == "saturate"
+        schema[name] = replace(it, dtype=args["dtype"], exact=it.exact and not doubtful, safe=it.safe and fits)
     return schema
 
 

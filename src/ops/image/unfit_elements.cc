@@ -1,0 +1,138 @@
+#include "ops/image/unfit_elements.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "ops/definition/element_types.h"
+
+namespace forebay {
+namespace {
+
+template <typename T>
+constexpr bool kIsFloat = std::is_floating_point_v<T> || std::is_same_v<T, Half>;
+
+template <typename From, typename To>
+constexpr bool kAlwaysFits = [] {
+  if constexpr (kIsFloat<To> || std::is_same_v<To, bool> || std::is_same_v<From, bool>) {
+    return true;
+  } else if constexpr (kIsFloat<From>) {
+    return false;
+  } else {
+    return std::in_range<To>(std::numeric_limits<From>::min()) && std::in_range<To>(std::numeric_limits<From>::max());
+  }
+}();
+
+/// What To holds of a floating type: low <= x < high, or low < x < high.
+template <typename To, typename From>
+struct FloatEnds {
+  // 2^digits is exact in every floating type, the type's largest value may not be.
+  explicit FloatEnds(Rounding rounding) : high(std::ldexp(From{1}, std::numeric_limits<To>::digits)) {
+    const auto least = static_cast<From>(std::numeric_limits<To>::min());
+    if (rounding == Rounding::kHalfToEven) {  // the least value is even, and the largest odd
+      low = least - From{0.5};
+      high -= From{0.5};
+    } else {
+      // Toward zero all above `least - 1` is in; where that is no number of its own, nothing lies between.
+      const From below = least - 1;
+      low = std::nextafter(below, From{0});
+      if (below == least) low = least;
+    }
+  }
+  // As wide as the elements, so that vectors need no other width.
+  using Mark = std::conditional_t<sizeof(From) == 8, uint64_t, uint32_t>;
+  Mark mark(From x) const { return (x >= low ? Mark{0} : Mark{1}) | (x < high ? Mark{0} : Mark{1}); }
+  bool hold(Mark marks) const { return marks == 0; }
+  From low, high;
+};
+
+/// What To holds of an integer type. From low to high it is always a power of two of numbers, so that the bits above tell: vectors of
+/// 64 bits compare slowly where they compare at all.
+template <typename To, typename From>
+struct IntegerEnds {
+  explicit IntegerEnds(Rounding) {}
+  using Mark = std::make_unsigned_t<From>;
+  Mark mark(From x) const { return static_cast<Mark>(static_cast<Mark>(x) - static_cast<Mark>(low)); }
+  bool hold(Mark marks) const { return (marks & ~static_cast<Mark>(high - low)) == 0; }
+  From low = std::cmp_less(std::numeric_limits<From>::min(), std::numeric_limits<To>::min())
+                 ? static_cast<From>(std::numeric_limits<To>::min())
+                 : std::numeric_limits<From>::min();
+  From high = std::cmp_greater(std::numeric_limits<From>::max(), std::numeric_limits<To>::max())
+                  ? static_cast<From>(std::numeric_limits<To>::max())
+                  : std::numeric_limits<From>::max();
+};
+
+template <typename From, typename Ends>
+bool all_fit(const From* in, int64_t n, const Ends& ends) {
+  typename Ends::Mark marks = 0;
+  for (int64_t i = 0; i < n; ++i) marks |= ends.mark(widen(in[i]));
+  return ends.hold(marks);
+}
+
+template <typename From, typename Ends>
+std::optional<int64_t> find_unfit(const uint8_t* in, int64_t n, const Ends& ends) {
+  constexpr int64_t kBlock = 256;
+  std::array<From, kBlock> copy;
+  for (int64_t begin = 0; begin < n; begin += kBlock) {
+    const int64_t count = std::min(kBlock, n - begin);
+    const uint8_t* at = in + begin * static_cast<int64_t>(sizeof(From));
+    const auto* block = reinterpret_cast<const From*>(at);
+    if (!is_aligned<From>(at)) {
+      std::memcpy(copy.data(), at, static_cast<size_t>(count) * sizeof(From));
+      block = copy.data();
+    }
+    if (all_fit(block, count, ends)) continue;
+    const From* found = std::find_if_not(block, block + count, [&](From x) { return ends.hold(ends.mark(widen(x))); });
+    return begin + (found - block);
+  }
+  return std::nullopt;
+}
+
+template <typename To>
+std::string ends_text() {
+  return fmt::format("{} to {}", std::numeric_limits<To>::min(), std::numeric_limits<To>::max());
+}
+
+}  // namespace
+
+bool always_fits(DType from, DType to) {
+  return with_element(
+      from, [&](auto a) { return with_element(to, [&](auto b) { return kAlwaysFits<decltype(a), decltype(b)>; }); });
+}
+
+std::optional<int64_t> first_unfit(DType from, const uint8_t* in, DType to, int64_t n, Rounding rounding) {
+  return with_element(from, [&](auto a) {
+    return with_element(to, [&](auto b) -> std::optional<int64_t> {
+      using From = decltype(a);
+      using To = decltype(b);
+      if constexpr (kAlwaysFits<From, To>) {
+        return std::nullopt;
+      } else {
+        using Number = decltype(widen(a));
+        using Ends = std::conditional_t<kIsFloat<From>, FloatEnds<To, Number>, IntegerEnds<To, Number>>;
+        return find_unfit<From>(in, n, Ends(rounding));
+      }
+    });
+  });
+}
+
+std::string unfit_text(DType from, const uint8_t* in, DType to, int64_t place, bool alone) {
+  const std::string value =
+      with_element(from, [&](auto a) { return fmt::format("{}", widen(load_element<decltype(a)>(in, place))); });
+  const std::string ends = with_element(to, [](auto b) {
+    if constexpr (kIsFloat<decltype(b)>) {
+      return std::string();
+    } else {
+      return ends_text<decltype(b)>();
+    }
+  });
+  return fmt::format("{}{}, and {} goes from {}", value, alone ? "" : fmt::format(" at element {}", place),
+                     dtype_name(to), ends);
+}
+
+}  // namespace forebay
