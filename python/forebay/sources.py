@@ -71,7 +71,7 @@ def arrays(**fields: np.ndarray | str | os.PathLike[str]) -> Pipeline:
     Fields: one per argument, of shape `array.shape[1:]`, which may have seven axes. A sample's id is its index.
 
     Arrays are read where they are, so they must not change while a loader runs; those that are not C-contiguous are copied
-    once, here.
+    once, here. A file that becomes shorter meanwhile is an `Unavailable` that names it.
     """
     values = [_array(name, value) for name, value in fields.items()]
     return Pipeline(_core.Description.arrays(list(fields), values))

@@ -49,6 +49,9 @@ class Source {
   /// Copies one fixed-shape field of many samples to consecutive places at `out`. Only where `gathers(field)`.
   virtual bool gathers(size_t /*field*/) const { return false; }
   virtual Status gather(size_t /*field*/, std::span<const int64_t> /*ids*/, uint8_t* /*out*/) const { return {}; }
+  /// Asked when values of load() and gather() have been used, once for many samples: an error where they may be wrong, because what they
+  /// refer to has changed meanwhile.
+  virtual Status check_intact() const { return {}; }
 };
 
 }  // namespace forebay

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "format/mapped_file.h"
 #include "format/npy_file.h"
 #include "format/objects/open_store.h"
 
@@ -20,6 +21,26 @@ constexpr size_t kSampledRowBytes = 4096;
 constexpr size_t kPrefetchAhead = 8;
 constexpr size_t kPrefetchBytes = 1024;  // longer rows are found by the hardware's own prefetcher
 constexpr size_t kCacheLine = 64;
+
+/// A row of a file, which is copied where it is used: to the place that it is for, if nothing is done to it.
+class MappedRow final : public Deferred {
+ public:
+  MappedRow(std::shared_ptr<const MappedFile> file, DType dtype, const Shape& shape, const uint8_t* data)
+      : file_(std::move(file)), dtype_(dtype), shape_(shape), data_(data) {}
+  DType dtype() const override { return dtype_; }
+  Shape shape() const override { return shape_; }
+  Status write(std::span<uint8_t> out, WorkMemory&) override {
+    if (out.empty()) return {};
+    return file_->read([&] { std::memcpy(out.data(), data_, out.size()); });
+  }
+  std::unique_ptr<Deferred> clone() const override { return std::make_unique<MappedRow>(*this); }
+
+ private:
+  std::shared_ptr<const MappedFile> file_;
+  DType dtype_;
+  Shape shape_;
+  const uint8_t* data_;
+};
 
 /// One array, as rows of equal size.
 class Rows {
@@ -46,6 +67,7 @@ class Rows {
   const uint8_t* row(int64_t i) const { return view_.data + i * row_stride_; }
 
   Value value(int64_t i) const {
+    if (view_.file) return Value::of(std::make_unique<MappedRow>(view_.file, view_.dtype, row_shape_, row(i)));
     Buffer bytes(const_cast<uint8_t*>(row(i)), row_bytes_, view_.owner);
     if (!dense_rows_) {
       bytes = Buffer::allocate(row_bytes_);
@@ -72,7 +94,17 @@ class Rows {
     }
   }
 
-  void gather(std::span<const int64_t> ids, uint8_t* out) const {
+  Status gather(std::span<const int64_t> ids, uint8_t* out) const {
+    if (view_.file) return view_.file->read([&] { gather_all(ids, out); });
+    gather_all(ids, out);
+    return {};
+  }
+  Status check_length() const { return view_.file ? view_.file->check_length() : Status(); }
+
+  Status hash_sample(Hasher& hasher) const;
+
+ private:
+  void gather_all(std::span<const int64_t> ids, uint8_t* out) const {
     if (!dense_rows_) {
       for (size_t i = 0; i < ids.size(); ++i) copy(ids[i], 0, row_bytes_, out + i * row_bytes_);
       return;
@@ -86,10 +118,6 @@ class Rows {
       default: return gather_rows(ids, out);
     }
   }
-
-  void hash_sample(Hasher& hasher) const;
-
- private:
   void prefetch(std::span<const int64_t> ids, size_t i) const {
     if (i + kPrefetchAhead >= ids.size()) return;
     const uint8_t* next = row(ids[i + kPrefetchAhead]);
@@ -119,7 +147,7 @@ class Rows {
 };
 
 /// Rows spread over the whole array, and of each a window whose place differs from row to row.
-void Rows::hash_sample(Hasher& hasher) const {
+Status Rows::hash_sample(Hasher& hasher) const {
   const size_t item = dtype_size(view_.dtype);
   const size_t window = std::min(row_bytes_, kSampledRowBytes / item * item);
   uint8_t bytes[kSampledRowBytes];
@@ -128,26 +156,23 @@ void Rows::hash_sample(Hasher& hasher) const {
     const int64_t i = rows == 1 ? 0 : static_cast<int64_t>(static_cast<__int128>(count() - 1) * k / (rows - 1));
     const size_t places = (row_bytes_ - window) / item + 1;
     const size_t begin = static_cast<size_t>(static_cast<uint64_t>(k) * 0x9E3779B97F4A7C15u % places) * item;
-    copy(i, begin, window, bytes);
+    const auto take = [&] { copy(i, begin, window, bytes); };
+    if (view_.file) {
+      FOREBAY_RETURN_IF_ERROR(view_.file->read(take));
+    } else {
+      take();
+    }
     hasher.update(bytes, window);
   }
+  return check_length();
 }
 
 class Arrays final : public Source {
  public:
-  explicit Arrays(std::vector<Rows> rows) : rows_(std::move(rows)) {
-    Hasher hasher;
-    for (const Rows& field : rows_) {
-      Field description;
-      description.name = field.name();
-      description.dtype = field.dtype();
-      description.shape = field.row_shape();
-      schema_.push_back(description);
-      hasher.update(fmt::format("{}\n{}\n{}{}\n", field.name(), dtype_name(field.dtype()), field.count(),
-                                field.row_shape().to_string()));
-      field.hash_sample(hasher);
-    }
-    version_ = hasher.digest();
+  static Result<std::unique_ptr<Source>> open(std::vector<Rows> rows) {
+    std::unique_ptr<Arrays> source(new Arrays(std::move(rows)));
+    FOREBAY_RETURN_IF_ERROR(source->describe());
+    return std::unique_ptr<Source>(std::move(source));
   }
 
   const Schema& schema() const override { return schema_; }
@@ -165,11 +190,32 @@ class Arrays final : public Source {
 
   bool gathers(size_t) const override { return true; }
   Status gather(size_t field, std::span<const int64_t> ids, uint8_t* out) const override {
-    rows_[field].gather(ids, out);
+    return rows_[field].gather(ids, out);
+  }
+  Status check_intact() const override {
+    for (const Rows& field : rows_) FOREBAY_RETURN_IF_ERROR(field.check_length());
     return {};
   }
 
  private:
+  explicit Arrays(std::vector<Rows> rows) : rows_(std::move(rows)) {}
+
+  Status describe() {
+    Hasher hasher;
+    for (const Rows& field : rows_) {
+      Field description;
+      description.name = field.name();
+      description.dtype = field.dtype();
+      description.shape = field.row_shape();
+      schema_.push_back(description);
+      hasher.update(fmt::format("{}\n{}\n{}{}\n", field.name(), dtype_name(field.dtype()), field.count(),
+                                field.row_shape().to_string()));
+      FOREBAY_RETURN_IF_ERROR(field.hash_sample(hasher));
+    }
+    version_ = hasher.digest();
+    return {};
+  }
+
   std::vector<Rows> rows_;
   Schema schema_;
   Hash128 version_;
@@ -232,7 +278,7 @@ Result<std::unique_ptr<Source>> open_arrays(std::vector<ArrayField> fields) {
   FOREBAY_RETURN_IF_ERROR(check_first_axes(fields));
   std::vector<Rows> rows;
   for (ArrayField& field : fields) rows.emplace_back(std::move(field.name), std::move(field.array));
-  return std::unique_ptr<Source>(std::make_unique<Arrays>(std::move(rows)));
+  return Arrays::open(std::move(rows));
 }
 
 }  // namespace forebay

@@ -1,11 +1,7 @@
 #include "format/npy_file.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <bit>
-#include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <map>
@@ -14,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include "store/local/local_file.h"
+#include "format/mapped_file.h"
 
 namespace forebay {
 
@@ -195,18 +191,14 @@ Result<NpyHeader> parse_npy_header(std::span<const uint8_t> head, uint64_t file_
 }
 
 Result<ArrayView> map_npy_file(const std::string& path) {
-  uint64_t size = 0;
-  auto file = open_regular(path, &size);
-  if (!file.ok()) return file.status().with_key(path);
-  if (size == 0) return corrupt("is empty").with_key(path);
-  void* memory = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file->get(), 0);
-  if (memory == MAP_FAILED) return status_of_errno(errno).with_key(path);
-  std::shared_ptr<void> owner(memory, [size](void* mapped) { ::munmap(mapped, size); });
-  const auto* bytes = static_cast<const uint8_t*>(memory);
-  const size_t head = std::min<uint64_t>(size, kMaxHeaderBytes + 16);
-  auto header = parse_npy_header({bytes, head}, size);
+  FOREBAY_ASSIGN(std::shared_ptr<const MappedFile> file, MappedFile::open(path));
+  std::vector<uint8_t> head(std::min<uint64_t>(file->size(), kMaxHeaderBytes + 16));
+  FOREBAY_RETURN_IF_ERROR(file->read([&] { std::memcpy(head.data(), file->data(), head.size()); }));
+  auto header = parse_npy_header(head, file->size());
   if (!header.ok()) return header.status().with_key(path);
-  return ArrayView{header->dtype, header->shape, bytes + header->data_offset, std::move(owner), {}};
+  ArrayView view{header->dtype, header->shape, file->data() + header->data_offset, nullptr, {}};
+  view.file = std::move(file);
+  return view;
 }
 
 }  // namespace forebay

@@ -20,7 +20,7 @@ struct NpyHeader {
 /// complex numbers, foreign byte order and Fortran order.
 Result<NpyHeader> parse_npy_header(std::span<const uint8_t> head, uint64_t file_bytes);
 
-/// A .npy file mapped into memory, read-only. The file must not be made shorter while it is in use.
+/// A .npy file mapped into memory, read-only.
 Result<ArrayView> map_npy_file(const std::string& path);
 
 }  // namespace forebay

@@ -1,9 +1,12 @@
 #include "format/npy_file.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -102,6 +105,8 @@ TEST(NpyFile, MapsFiles) {
   const auto source = open_arrays({{"x", {}, folder.path("x.npy")}}).value();
   Record record;
   ASSERT_TRUE(source->load(1, {}, record).ok());
+  WorkMemory memory;
+  ASSERT_TRUE(record[0].materialize(memory).ok());
   EXPECT_EQ(std::string(record[0].tensor.data<char>(), 3), "def");
   EXPECT_EQ(open_arrays({{"x", {}, "file://" + folder.path("x.npy")}}).value()->version(), source->version());
   EXPECT_EQ(map_npy_file(folder.path("none.npy")).status().code(), Code::kNotFound);
@@ -111,6 +116,70 @@ TEST(NpyFile, MapsFiles) {
   EXPECT_EQ(empty.code(), Code::kCorrupt);
   EXPECT_EQ(empty.key(), folder.path("empty.npy"));
   EXPECT_EQ(open_arrays({{"x", {}, "s3://bucket/x.npy"}}).status().code(), Code::kUnsupported);
+}
+
+// Rows of a page each; the file is cut in the midst of row 2 while a source is open.
+TEST(NpyFile, AFileThatBecomesShorterIsAnErrorAndNoSignal) {
+  constexpr size_t kRow = 4096;
+  ScratchFolder folder;
+  const std::string head = npy(describe("'|u1'", "(5, 4096)"), "");
+  folder.write("x.npy", head + std::string(5 * kRow, 'x'));
+  const auto source = open_arrays({{"x", {}, folder.path("x.npy")}}).value();
+  EXPECT_TRUE(source->check_intact().ok());
+  std::filesystem::resize_file(folder.path("x.npy"), head.size() + 2 * kRow + 100);
+
+  std::vector<uint8_t> rows(2 * kRow);
+  const std::vector<int64_t> there = {0, 1}, gone = {0, 4};
+  for (int round = 0; round < 2; ++round) {  // the signal is not blocked after the first
+    EXPECT_TRUE(source->gather(0, there, rows.data()).ok());
+    const Status status = source->gather(0, gone, rows.data());
+    EXPECT_EQ(status.code(), Code::kUnavailable);
+    EXPECT_EQ(status.key(), folder.path("x.npy"));
+    EXPECT_NE(status.message().find("became shorter"), std::string::npos) << status.message();
+  }
+  WorkMemory memory;
+  Record record;
+  ASSERT_TRUE(source->load(4, {}, record).ok());
+  EXPECT_EQ(record[0].copy().materialize(memory).code(), Code::kUnavailable);
+  EXPECT_EQ(record[0].write({rows.data(), kRow}, memory).code(), Code::kUnavailable);
+  EXPECT_EQ(source->check_intact().code(), Code::kUnavailable);
+  EXPECT_EQ(open_arrays({{"x", {}, folder.path("x.npy")}}).status().code(), Code::kCorrupt);
+}
+
+// Within its last page the kernel gives zeros and no signal.
+TEST(NpyFile, AFileThatBecomesShorterByLessThanAPageIsNoticed) {
+  ScratchFolder folder;
+  folder.write("x.npy", npy(describe("'|u1'", "(2, 3)"), "abcdef"));
+  const auto source = open_arrays({{"x", {}, folder.path("x.npy")}}).value();
+  std::filesystem::resize_file(folder.path("x.npy"), std::filesystem::file_size(folder.path("x.npy")) - 1);
+  EXPECT_EQ(source->check_intact().code(), Code::kUnavailable);
+}
+
+// Threads, since each has a guard of its own.
+TEST(NpyFile, ManyThreadsMayFindAFileShorter) {
+  constexpr size_t kBytes = size_t{1} << 20;
+  ScratchFolder folder;
+  const std::string head = npy(describe("'|u1'", "(1048576,)"), "");
+  folder.write("x.npy", head + std::string(kBytes, 'x'));
+  const auto source = open_arrays({{"x", {}, folder.path("x.npy")}}).value();
+  std::vector<std::thread> threads;
+  std::atomic<int> failed{0}, ready{0};
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      sigset_t all;  // as on the engine's threads
+      sigfillset(&all);
+      pthread_sigmask(SIG_BLOCK, &all, nullptr);
+      std::vector<int64_t> ids(1000);
+      std::vector<uint8_t> out(ids.size());
+      for (int64_t i = 0; i < 1000; ++i) ids[static_cast<size_t>(i)] = i * 1000;
+      for (bool whole = true; whole; ready = ready + 1) whole = source->gather(0, ids, out.data()).ok();
+      ++failed;
+    });
+  }
+  while (ready == 0) std::this_thread::yield();
+  std::filesystem::resize_file(folder.path("x.npy"), 4096);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(failed, 4);
 }
 
 TEST(NpyFile, ReadsFilesOfOthers) {

@@ -91,8 +91,12 @@ Result<std::unique_ptr<Source>> open_manifest_of(const OpSpec& source, const Ope
 Result<std::shared_ptr<const Source>> open_array_fields(const OpSpec& source) {
   const std::vector<NamedArray> names = named_arrays(source);
   std::vector<ArrayField> fields;
-  for (size_t i = 0; i < names.size() && !source.attachment; ++i)
-    fields.push_back({.name = names[i].name, .array = {}, .path = names[i].path});
+  for (size_t i = 0; i < names.size() && !source.attachment; ++i) {
+    ArrayField field;
+    field.name = names[i].name;
+    field.path = names[i].path;
+    fields.push_back(std::move(field));
+  }
   const std::vector<Array> none;
   const auto& given = source.attachment ? *std::static_pointer_cast<const std::vector<Array>>(source.attachment) : none;
   for (size_t i = 0; i < given.size() && i < names.size(); ++i) {

@@ -49,9 +49,13 @@ RowWork::RowWork(std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<cons
 RowResult RowWork::run(RowInput& input, BatchJob& batch, const RowPlacement& at, WorkMemory& memory) const {
   RowResult failed;
   try {
-    if (plan_->gathers_only()) return gather(batch, input);
     if (plan_->units && plan_->units->gathers_rows) return RowGather(*this, *plan_, batch, input, at).run(memory);
-    return run_stages(input, batch, at, memory);
+    RowResult result = plan_->gathers_only() ? gather(batch, input) : run_stages(input, batch, at, memory);
+    if (Status status = plan_->source->check_intact(); !status.ok() && result.verdict != Verdict::kFatal) {
+      result.fatal = std::move(status);
+      result.verdict = Verdict::kFatal;
+    }
+    return result;
   } catch (const std::bad_alloc&) {
     failed.fatal = out_of_budget("the system has no memory left, although the budget allows it; lower memory=", 0);
   } catch (const std::exception& error) {
