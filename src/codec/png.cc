@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -10,6 +12,7 @@
 #include "codec/pixels.h"
 #include "codec/png_chunks.h"
 #include "codec/png_pixels.h"
+#include "codec/png_text.h"
 
 namespace forebay {
 namespace {
@@ -198,15 +201,24 @@ Result<ImageInfo> probe_png(Bytes bytes) {
   FOREBAY_ASSIGN(const PngHeader header, read_png_header(bytes));
   PngChunks chunks(bytes);
   OrientationFinder finder;
+  bool has_exif = false;
+  std::optional<std::vector<uint8_t>> exif_as_text;
   uint64_t data_bytes = 0;
   for (;;) {
     FOREBAY_ASSIGN(const PngChunk chunk, chunks.next());
     if (chunk.type == "IDAT") data_bytes += chunk.payload.size();
-    if (chunk.type == "eXIf") finder.add_exif(chunk.payload);
+    if (chunk.type == "eXIf") {
+      finder.add_exif(chunk.payload);
+      has_exif = true;
+    } else if (auto found = exif_in_text(chunk)) {
+      exif_as_text = std::move(found);
+    }
     if (chunk.type == "iTXt") finder.add_xmp(xmp_packet(chunk.payload));
     if (chunk.type == "IEND") break;
   }
   FOREBAY_RETURN_IF_ERROR(check_data_size(header, data_bytes));
+  // As Pillow reads it: where there is a chunk of its own, the text says nothing.
+  if (!has_exif && exif_as_text) finder.add_exif(*exif_as_text);
   ImageInfo info;
   info.format = ImageFormat::kPng;
   info.stored_width = header.width;

@@ -1,3 +1,7 @@
+#include <optional>
+#include <string>
+#include <string_view>
+
 #include <fmt/format.h>
 
 #include "codec/png_test_encoder.h"
@@ -120,6 +124,58 @@ TEST(png, orientation_is_found_before_and_after_the_data) {
     EXPECT_EQ(info->width(), 2);
     EXPECT_TRUE(decode_all(bytes).status.ok());
   }
+}
+
+std::string raw_profile(const Blob& tiff, std::string_view prefix = "") {
+  std::string text = fmt::format("\nexif\n{:8}\n", tiff.size());
+  Blob all(prefix.begin(), prefix.end());
+  all.insert(all.end(), tiff.begin(), tiff.end());
+  for (size_t i = 0; i < all.size(); ++i) text += fmt::format("{:02x}{}", all[i], i % 36 == 35 ? "\n" : "");
+  return text + "\n";
+}
+
+Blob text_chunk(std::string_view type, const std::string& text, std::string_view keyword = "Raw profile type exif") {
+  Blob payload(keyword.begin(), keyword.end()), body(text.begin(), text.end()), chunk;
+  payload.push_back(0);
+  if (type == "zTXt") payload.push_back(0);
+  if (type == "zTXt") body = zlib_stored(body);
+  if (type == "iTXt") payload.insert(payload.end(), 4, 0);  // not packed, method, no language, no translated keyword
+  payload.insert(payload.end(), body.begin(), body.end());
+  put_chunk(chunk, type, payload);
+  return chunk;
+}
+
+TEST(png, orientation_is_found_in_text_as_imagemagick_writes_it) {
+  using namespace std::string_view_literals;
+  const PngSamples picture = random_samples({4, 2, 8, PngColor::kRgb, false}, 1);
+  const auto oriented = [](uint8_t orientation) {
+    return Blob{'M', 'M', 0, 42, 0, 0, 0, 8, 0, 1, 0x01, 0x12, 0, 3, 0, 0, 0, 1, 0, orientation, 0, 0, 0, 0, 0, 0};
+  };
+  const auto found = [&](const Blob& before, const Blob& after = {}) {
+    const Blob bytes = encode_png(picture, 256, before, after);
+    EXPECT_TRUE(decode_all(bytes).status.ok());
+    return probe_image(bytes)->orientation;
+  };
+  const std::string text = raw_profile(oriented(6));
+  for (const char* type : {"tEXt", "zTXt", "iTXt"}) {
+    EXPECT_EQ(found(text_chunk(type, text)), 6) << type;
+    EXPECT_EQ(found({}, text_chunk(type, text)), 6) << type;
+  }
+  EXPECT_EQ(found(text_chunk("zTXt", raw_profile(oriented(8), "Exif\0\0"sv))), 8);
+  EXPECT_EQ(found(text_chunk("zTXt", raw_profile(oriented(8), "Exif\0\0Exif\0\0"sv))), 8);
+  EXPECT_EQ(found(text_chunk("tEXt", text), text_chunk("tEXt", raw_profile(oriented(3)))), 3) << "the last one";
+  Blob exif;
+  put_chunk(exif, "eXIf", oriented(5));
+  EXPECT_EQ(found(exif, text_chunk("tEXt", text)), 5) << "a chunk of its own goes before";
+  EXPECT_EQ(found(text_chunk("tEXt", text, "Raw profile type iptc")), 1);
+  EXPECT_EQ(found(text_chunk("tEXt", "Comment")), 1);
+  EXPECT_EQ(found(text_chunk("tEXt", text.substr(0, text.size() - 2))), 1) << "half a byte";
+  EXPECT_EQ(found(text_chunk("tEXt", "\nexif\n 26\nnonsense\n")), 1);
+  EXPECT_EQ(found(text_chunk("zTXt", text + std::string(3 << 20, ' '))), 1) << "no text is unpacked beyond its limit";
+  Blob damaged = text_chunk("zTXt", text);
+  damaged[8 + 30] ^= 0xff;
+  const Blob bytes = encode_png(picture, 256, damaged);
+  EXPECT_EQ(probe_image(bytes)->orientation, 1);
 }
 
 TEST(png, unknown_chunks_are_passed_over_unless_critical) {

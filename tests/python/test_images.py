@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 from loading import pillow
-from PIL import Image
+from PIL import Image, PngImagePlugin
 
 import forebay as fb
 
@@ -95,6 +95,24 @@ def test_exif_orientation_is_applied(orientation, tmp_path):
     mine = decoded(path)
     assert mine.shape == theirs.shape
     assert np.abs(mine.astype(int) - theirs).max() <= 1
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["tEXt", "zTXt"])
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_exif_in_a_text_chunk_is_applied(orientation, packed, tmp_path):
+    """As ImageMagick writes it into PNG files."""
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    data = exif.tobytes()
+    digits = "\n".join(data.hex()[i : i + 72] for i in range(0, len(data.hex()), 72))
+    chunks = PngImagePlugin.PngInfo()
+    chunks.add_text("Raw profile type exif", f"\nexif\n{len(data):8}\n{digits}\n", zip=packed)
+    pixels = np.random.default_rng(0).integers(0, 256, (5, 8, 3), dtype=np.uint8)
+    Image.fromarray(pixels).save(tmp_path / "x.png", pnginfo=chunks)
+    assert b"zTXt" in (tmp_path / "x.png").read_bytes() or not packed
+    mine, theirs = decoded(tmp_path / "x.png"), pillow(tmp_path / "x.png")
+    assert mine.shape == theirs.shape == ((8, 5, 3) if orientation > 4 else (5, 8, 3))
+    assert (mine == theirs).all() and ((mine == pixels).all() if orientation == 1 else mine.tobytes() != pixels.tobytes())
 
 
 def test_real_pictures_equal_pillow(shared):

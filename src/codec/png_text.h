@@ -1,0 +1,15 @@
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "codec/png_chunks.h"
+
+namespace forebay {
+
+/// The EXIF block (a TIFF structure) in a text chunk as ImageMagick writes it: keyword "Raw profile type exif", and hexadecimal digits below three
+/// lines. Nothing for other chunks, for what is damaged, and for more than 1 MiB of text.
+std::optional<std::vector<uint8_t>> exif_in_text(const PngChunk& chunk);
+
+}  // namespace forebay
