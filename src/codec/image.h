@@ -29,6 +29,7 @@ struct ImageInfo {
   int orientation = 1;
   int components = 3;
   int bits = 8;
+  bool lossless = false;     ///< a JPEG made by process 14
   bool progressive = false;  ///< or interlaced, or run-length coded: rows do not come from top to bottom
   /// What must be held of the whole picture at once: the coefficients of a JPEG in several scans, the pixels of a lossless
   /// WebP. 0: decoded row by row.

@@ -69,6 +69,15 @@ bool columns_are_local(const jpeg_decompress_struct* library) {
   return true;
 }
 
+/// The library leaves out neither rows nor columns of lossless pictures.
+void pass_over_rows(jpeg_decompress_struct* library, Task& task) {
+  if (task.info->lossless) {
+    for (int64_t y = 0; y < task.crop.y; ++y) jpeg_read_scanlines(library, &task.decoded, 1);
+  } else if (task.crop.y > 0) {
+    jpeg_skip_scanlines(library, static_cast<JDIMENSION>(task.crop.y));
+  }
+}
+
 /// Leaves out the columns that the crop does not need; answers where the crop begins in the rows that come.
 int64_t crop_columns(jpeg_decompress_struct* library, const Rect& crop) {
   // Smooth upsampling takes the outermost column of what is decoded for the edge of the picture, so one more is decoded.
@@ -95,9 +104,9 @@ void decode_steps(jpeg_decompress_struct* library, void* context) {
   if (!task.same_header) return;
   set_colors(library);
   jpeg_start_decompress(library);
-  const int64_t first = crop_columns(library, task.crop);
+  const int64_t first = task.info->lossless ? task.crop.x : crop_columns(library, task.crop);
   const int64_t pixel_bytes = library->output_components;
-  if (task.crop.y > 0) jpeg_skip_scanlines(library, static_cast<JDIMENSION>(task.crop.y));
+  pass_over_rows(library, task);
   for (int64_t y = 0; y < task.crop.height; ++y) {
     jpeg_read_scanlines(library, &task.decoded, 1);
     give_row(task, task.decoded + first * pixel_bytes);

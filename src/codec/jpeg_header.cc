@@ -60,11 +60,14 @@ Result<ImageInfo> read_frame(const JpegSegment& segment) {
     case JpegMarker::kSof0:
     case JpegMarker::kSof1:
     case JpegMarker::kSof2:
+    case JpegMarker::kSof3:
     case JpegMarker::kSof9:
     case JpegMarker::kSof10: break;
     default:
-      return unsupported(fmt::format("JPEG of kind SOF{} (lossless, hierarchical or differential)",
-                                     static_cast<int>(segment.marker) - static_cast<int>(JpegMarker::kSof0)));
+      return unsupported(fmt::format(
+          "JPEG of kind SOF{} ({}), which no libjpeg decodes; save it again as PNG",
+          static_cast<int>(segment.marker) - static_cast<int>(JpegMarker::kSof0),
+          segment.marker == JpegMarker::kSof11 ? "lossless with arithmetic coding" : "hierarchical or differential"));
   }
   if (data.size() < 6) return corrupt("JPEG frame header is too short");
   ImageInfo info;
@@ -73,6 +76,7 @@ Result<ImageInfo> read_frame(const JpegSegment& segment) {
   info.stored_height = data[1] << 8 | data[2];
   info.stored_width = data[3] << 8 | data[4];
   info.components = data[5];
+  info.lossless = segment.marker == JpegMarker::kSof3;
   info.progressive = segment.marker == JpegMarker::kSof2 || segment.marker == JpegMarker::kSof10;
   if (info.bits != 8) return unsupported(fmt::format("JPEG of {} bits a sample; 8 are decoded", info.bits));
   if (info.components != 1 && info.components != 3 && info.components != 4) {
@@ -85,11 +89,14 @@ Result<ImageInfo> read_frame(const JpegSegment& segment) {
   return info;
 }
 
-/// Without progression and arithmetic coding a block takes two bits at least: a file that is shorter cannot be whole.
+/// Without progression and arithmetic coding a block takes two bits at least, and a lossless sample one: a file that is shorter cannot be
+/// whole.
 Status check_data_size(const ImageInfo& info, JpegMarker frame, size_t file_bytes) {
   constexpr uint64_t kBlockBytes = 64 * 2, kMinBits = 2;
-  if (frame != JpegMarker::kSof0 && frame != JpegMarker::kSof1) return {};
-  if (info.frame_bytes / kBlockBytes * kMinBits <= uint64_t{file_bytes} * 8) return {};
+  if (frame != JpegMarker::kSof0 && frame != JpegMarker::kSof1 && !info.lossless) return {};
+  const uint64_t bits =
+      info.lossless ? static_cast<uint64_t>(info.pixels()) : info.frame_bytes / kBlockBytes * kMinBits;
+  if (bits <= uint64_t{file_bytes} * 8) return {};
   return corrupt(fmt::format("JPEG of {} × {} pixels in {} bytes: the data cannot be there", info.stored_width,
                              info.stored_height, file_bytes));
 }

@@ -77,6 +77,12 @@ void JpegLibrary::prepare(Bytes bytes) {
 
 Status JpegLibrary::error_status() {
   if (errors_.ended_early) return corrupt("JPEG ends early");
+  constexpr int kLossless = 0xC3;
+  if (errors_.base.msg_code == JERR_SOF_UNSUPPORTED && errors_.base.msg_parm.i[0] == kLossless) {
+    return unsupported(
+        "JPEG of kind SOF3 (lossless, process 14): decoding it takes a build with libjpeg-turbo 3.0 or newer; "
+        "or save it again as PNG");
+  }
   char text[JMSG_LENGTH_MAX] = {};
   errors_.base.format_message(reinterpret_cast<j_common_ptr>(&library_), text);
   return Status(code_of(errors_.base.msg_code), fmt::format("JPEG: {}", text));

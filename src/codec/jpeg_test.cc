@@ -146,6 +146,113 @@ TEST(jpeg, progressive_bomb_is_refused) {
   EXPECT_EQ(decode(with_size(bytes, 7000, 7000), *info, {0, 0, 8, 8}).status.code(), Code::kUnsupported);
 }
 
+void put_marker(Blob& to, uint8_t code, const Blob& payload) {
+  const size_t length = payload.size() + 2;
+  to.insert(to.end(), {0xFF, code, static_cast<uint8_t>(length >> 8), static_cast<uint8_t>(length)});
+  to.insert(to.end(), payload.begin(), payload.end());
+}
+
+/// Entropy-coded data: bits from the highest, 0xFF stuffed.
+class JpegBits {
+ public:
+  void put(uint32_t bits, int count) {
+    for (int i = count - 1; i >= 0; --i) {
+      byte_ = static_cast<uint8_t>(byte_ << 1 | (bits >> i & 1));
+      if (++filled_ == 8) flush();
+    }
+  }
+  Blob finish() {
+    while (filled_ != 0) put(1, 1);
+    return bytes_;
+  }
+
+ private:
+  void flush() {
+    bytes_.push_back(byte_);
+    if (byte_ == 0xFF) bytes_.push_back(0);
+    filled_ = 0;
+  }
+  Blob bytes_;
+  uint8_t byte_ = 0;
+  int filled_ = 0;
+};
+
+/// Process 14 with the first predictor (the sample on the left): each difference as its number of bits, in 4 bits, and those bits.
+Blob encode_lossless_jpeg(const Blob& pixels, int width, int height, int channels) {
+  Blob file = {0xFF, 0xD8};
+  Blob frame = {8, 0, static_cast<uint8_t>(height), 0, static_cast<uint8_t>(width), static_cast<uint8_t>(channels)};
+  Blob scan = {static_cast<uint8_t>(channels)};
+  for (int c = 0; c < channels; ++c) {
+    const auto id = static_cast<uint8_t>(channels == 3 ? "RGB"[c] : 1);
+    frame.insert(frame.end(), {id, 0x11, 0});
+    scan.insert(scan.end(), {id, 0});
+  }
+  scan.insert(scan.end(), {1, 0, 0});  // predictor, unused, point transform
+  Blob table = {0, 0, 0, 0, 9};        // nine codes of four bits
+  table.resize(1 + 16);
+  for (uint8_t size = 0; size < 9; ++size) table.push_back(size);
+  put_marker(file, 0xC3, frame);
+  put_marker(file, 0xC4, table);
+  put_marker(file, 0xDA, scan);
+  JpegBits bits;
+  const auto at = [&](int x, int y, int c) { return int{pixels[static_cast<size_t>((y * width + x) * channels + c)]}; };
+  for (int y = 0; y < height; ++y) {
+    for (int x = 0; x < width; ++x) {
+      for (int c = 0; c < channels; ++c) {
+        const int before = x > 0 ? at(x - 1, y, c) : y > 0 ? at(x, y - 1, c) : 128;
+        const int difference = at(x, y, c) - before;
+        int size = 0;
+        while (std::abs(difference) >> size != 0) ++size;
+        bits.put(static_cast<uint32_t>(size), 4);
+        bits.put(static_cast<uint32_t>(difference < 0 ? difference + (1 << size) - 1 : difference), size);
+      }
+    }
+  }
+  const Blob data = bits.finish();
+  file.insert(file.end(), data.begin(), data.end());
+  file.insert(file.end(), {0xFF, 0xD9});
+  return file;
+}
+
+// Debian 12 has libjpeg-turbo 2.1, which does not decode them.
+TEST(jpeg, lossless_pictures_are_decoded_or_the_library_that_could_is_named) {
+  constexpr int kWidth = 90, kHeight = 31;
+  for (const int channels : {1, 3}) {
+    const Blob pixels = test_pixels(kWidth, kHeight, channels, 5);
+    const Blob bytes = encode_lossless_jpeg(pixels, kWidth, kHeight, channels);
+    const auto info = probe_image(bytes);
+    ASSERT_TRUE(info.ok()) << info.status().to_string();
+    EXPECT_TRUE(info->lossless);
+    const ColorMode mode = channels == 1 ? ColorMode::kGray : ColorMode::kRgb;
+    const Decoded whole = decode(bytes, *info, {0, 0, kWidth, kHeight}, mode);
+    if (!whole.status.ok()) {
+      EXPECT_EQ(whole.status.code(), Code::kUnsupported);
+      EXPECT_NE(whole.status.message().find("libjpeg-turbo 3.0 or newer"), std::string::npos)
+          << whole.status.to_string();
+      continue;
+    }
+    EXPECT_EQ(whole.pixels, pixels);
+    const Decoded part = decode(bytes, *info, {70, 9, 11, 3}, mode);
+    ASSERT_TRUE(part.status.ok()) << part.status.to_string();
+    for (int y = 0; y < 3; ++y) {
+      const auto from = pixels.begin() + ((9 + y) * kWidth + 70) * channels;
+      EXPECT_TRUE(std::equal(from, from + 11 * channels, part.pixels.begin() + y * 11 * channels));
+    }
+    EXPECT_FALSE(decode_all(Blob(bytes.begin(), bytes.end() - 40)).status.ok());
+  }
+}
+
+TEST(jpeg, other_processes_are_named) {
+  Blob bytes = encode_lossless_jpeg(test_pixels(8, 8, 1, 1), 8, 8, 1);
+  for (const auto& [marker, word] :
+       {std::pair{0xC5, "SOF5 (hierarchical"}, std::pair{0xCB, "SOF11 (lossless with arith"}}) {
+    bytes[3] = static_cast<uint8_t>(marker);
+    const Status status = probe_image(bytes).status();
+    EXPECT_EQ(status.code(), Code::kUnsupported);
+    EXPECT_NE(status.message().find(word), std::string::npos) << status.message();
+  }
+}
+
 TEST(jpeg, stray_bytes_before_a_marker_are_passed_over) {
   const Blob bytes = encode_jpeg(64, 48, {});
   Blob stray = bytes;
