@@ -30,6 +30,8 @@ struct Problem {
 struct Array {
   Tensor values;     ///< first axis is the sample
   std::string path;  ///< a .npy file, memory-mapped; used when not empty
+  /// `values` are texts: (samples, characters), filled up with zeros, of UTF-8 (uint8) or of code points (uint32).
+  bool text = false;
 };
 
 /// One sample as user code sees it: field name → tensor. Bytes and text are uint8 tensors of rank 1.

@@ -68,7 +68,8 @@ def manifest(
 def arrays(**fields: np.ndarray | str | os.PathLike[str]) -> Pipeline:
     """Arrays in memory, or `.npy` files, which are memory-mapped. The first axis is the sample.
 
-    Fields: one per argument, of shape `array.shape[1:]`, which may have seven axes. A sample's id is its index.
+    Fields: one per argument, of shape `array.shape[1:]`, which may have seven axes; text (dtypes `U` and `S`) as lists of str, one a
+    sample. A sample's id is its index.
 
     Arrays are read where they are, so they must not change while a loader runs; those that are not C-contiguous are copied
     once, here. A file that becomes shorter meanwhile is an `Unavailable` that names it.
@@ -161,12 +162,34 @@ def _source(name: str, **args: Any) -> Pipeline:
     return Pipeline(_core.Description.source(name, plain_args(name, args)))
 
 
-def _array(name: str, value: Any) -> np.ndarray | str:
+def _characters(name: str, array: np.ndarray) -> tuple[np.ndarray]:
+    """A text a sample, as numbers: (samples, characters)."""
+    if array.ndim != 1:
+        raise InvalidArgument(f"arrays: '{name}' is text of {array.ndim} axes; one text a sample is needed: give each column by itself")
+    if array.dtype.kind == "T":
+        array = np.array(array.tolist(), "U")
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    kind = "uint8" if array.dtype.kind == "S" else "uint32"
+    characters = array.dtype.itemsize // np.dtype(kind).itemsize
+    if characters == 0 or len(array) == 0:
+        return (np.zeros((len(array), characters), kind),)
+    return (array.view(kind).reshape(len(array), characters),)
+
+
+def _array(name: str, value: Any) -> np.ndarray | tuple[np.ndarray] | str:
     if isinstance(value, (str, os.PathLike)):
         return os.fspath(value)
     array = np.asarray(value, order="C")
+    if array.dtype.kind == "c":
+        raise InvalidArgument(
+            f"arrays: '{name}' has elements of type {array.dtype}; give real and imaginary part side by side: "
+            f"a.view('float{4 * array.dtype.itemsize}').reshape(*a.shape, 2)"
+        )
+    if array.dtype.kind in "SUT":
+        return _characters(name, array)
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
-        raise InvalidArgument(f"arrays: '{name}' has elements of type {array.dtype}; numbers of at most 64 bits are needed")
+        raise InvalidArgument(f"arrays: '{name}' has elements of type {array.dtype}; numbers of at most 64 bits, or text, are needed")
     if array.ndim > MOST_AXES + 1:
         raise InvalidArgument(
             f"arrays: '{name}' has {array.ndim} axes; it may have {MOST_AXES + 1}, of which the first is the sample: reshape it"

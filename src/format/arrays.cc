@@ -11,6 +11,7 @@
 #include "format/mapped_file.h"
 #include "format/npy_file.h"
 #include "format/objects/open_store.h"
+#include "format/text_rows.h"
 
 namespace forebay {
 
@@ -61,12 +62,14 @@ class Rows {
   const std::string& name() const { return name_; }
   DType dtype() const { return view_.dtype; }
   const Shape& row_shape() const { return row_shape_; }
+  bool text() const { return view_.text; }
   size_t row_bytes() const { return row_bytes_; }
   bool dense_rows() const { return dense_rows_; }
   int64_t count() const { return view_.shape[0]; }
   const uint8_t* row(int64_t i) const { return view_.data + i * row_stride_; }
 
-  Value value(int64_t i) const {
+  Result<Value> value(int64_t i) const {
+    if (view_.text) return text_value(i);
     if (view_.file) return Value::of(std::make_unique<MappedRow>(view_.file, view_.dtype, row_shape_, row(i)));
     Buffer bytes(const_cast<uint8_t*>(row(i)), row_bytes_, view_.owner);
     if (!dense_rows_) {
@@ -74,6 +77,19 @@ class Rows {
       copy(i, 0, row_bytes_, bytes.data());
     }
     return Value::of(Tensor{view_.dtype, row_shape_, std::move(bytes)});
+  }
+
+  Result<Value> text_value(int64_t i) const {
+    Buffer characters = Buffer::allocate(row_bytes_);
+    if (view_.file) {
+      FOREBAY_RETURN_IF_ERROR(view_.file->read([&] { copy(i, 0, row_bytes_, characters.data()); }));
+    } else {
+      copy(i, 0, row_bytes_, characters.data());
+    }
+    Result<Buffer> text = text_of_row(characters.span(), view_.dtype);
+    if (!text.ok())
+      return Status(text.status().code(), fmt::format("the field '{}': {}", name_, text.status().message()));
+    return Value::of_text(std::move(*text));
   }
 
   /// Part of row `i` as it would be in C order; `begin` and `size` are whole elements.
@@ -184,11 +200,14 @@ class Arrays final : public Source {
 
   Status load(int64_t id, Buffer, Record& record) const override {
     record.clear();
-    for (const Rows& field : rows_) record.push_back(field.value(id));
+    for (const Rows& field : rows_) {
+      FOREBAY_ASSIGN(Value value, field.value(id));
+      record.push_back(std::move(value));
+    }
     return {};
   }
 
-  bool gathers(size_t) const override { return true; }
+  bool gathers(size_t field) const override { return !rows_[field].text(); }
   Status gather(size_t field, std::span<const int64_t> ids, uint8_t* out) const override {
     return rows_[field].gather(ids, out);
   }
@@ -205,11 +224,12 @@ class Arrays final : public Source {
     for (const Rows& field : rows_) {
       Field description;
       description.name = field.name();
+      description.kind = field.text() ? FieldKind::kText : FieldKind::kTensor;
       description.dtype = field.dtype();
-      description.shape = field.row_shape();
+      description.shape = field.text() ? Shape() : field.row_shape();
       schema_.push_back(description);
-      hasher.update(fmt::format("{}\n{}\n{}{}\n", field.name(), dtype_name(field.dtype()), field.count(),
-                                field.row_shape().to_string()));
+      hasher.update(fmt::format("{}\n{}{}\n{}{}\n", field.name(), field.text() ? "text of " : "",
+                                dtype_name(field.dtype()), field.count(), field.row_shape().to_string()));
       FOREBAY_RETURN_IF_ERROR(field.hash_sample(hasher));
     }
     version_ = hasher.digest();
@@ -226,6 +246,11 @@ Status check_view(const ArrayField& field) {
   if (view.shape.rank() == 0) {
     return invalid_argument(
         fmt::format("array '{}' is a single number; its first axis must count the samples", field.name));
+  }
+  if (view.text && (view.shape.rank() != 2 || (view.dtype != DType::kUint8 && view.dtype != DType::kUint32))) {
+    return invalid_argument(
+        fmt::format("array '{}' of text is {} {}; a text a sample is needed: (samples, characters) of uint8 or uint32",
+                    field.name, dtype_name(view.dtype), view.shape.to_string()));
   }
   for (const int64_t dim : view.shape) {
     if (dim < 0) return invalid_argument(fmt::format("array '{}' has a negative dimension", field.name));

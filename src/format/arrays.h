@@ -19,6 +19,8 @@ struct ArrayView {
   std::shared_ptr<void> owner;
   /// In bytes, one per axis; empty for a C-contiguous array.
   std::vector<int64_t> strides;
+  /// Rows of characters filled up with zeros (see text_of_row), each one text. The shape is (samples, characters).
+  bool text = false;
   /// What `data` lies in and may be touched by alone, where that is a file.
   std::shared_ptr<const MappedFile> file = {};
 };

@@ -110,7 +110,24 @@ class HeaderText {
   std::string_view rest_;
 };
 
-Result<DType> dtype_of(const std::string& descr) {
+struct ElementType {
+  DType dtype = DType::kUint8;
+  std::optional<uint64_t> characters = std::nullopt;  ///< of a text
+};
+
+/// "<U12", "|S5": text of so many characters.
+Result<ElementType> text_type(char order, std::string_view type) {
+  const bool bytes = type[0] != 'U';
+  uint64_t characters = 0;
+  const auto [end, error] = std::from_chars(type.data() + 1, type.data() + type.size(), characters);
+  if (error != std::errc() || end != type.data() + type.size()) return corrupt("has text of no length");
+  if (order == '>' && !bytes) {
+    return unsupported("is big-endian; save it again with a.astype(a.dtype.newbyteorder('='))");
+  }
+  return ElementType{bytes ? DType::kUint8 : DType::kUint32, characters};
+}
+
+Result<ElementType> dtype_of(const std::string& descr) {
   static const std::map<std::string_view, DType> kKnown = {
       {"b1", DType::kBool},  {"u1", DType::kUint8},   {"i1", DType::kInt8},    {"u2", DType::kUint16},
       {"i2", DType::kInt16}, {"u4", DType::kUint32},  {"i4", DType::kInt32},   {"u8", DType::kUint64},
@@ -124,14 +141,18 @@ Result<DType> dtype_of(const std::string& descr) {
   }
   if (const auto found = kKnown.find(type); found != kKnown.end()) {
     const bool one_byte = dtype_size(found->second) == 1;
-    if (order == '<' || order == '=' || order == '|' || one_byte) return found->second;
+    if (order == '<' || order == '=' || order == '|' || one_byte) return ElementType{found->second};
     if (order == '>') {
       return unsupported("is big-endian; save it again with a.astype(a.dtype.newbyteorder('='))");
     }
   }
-  if (kind == "U" || kind == "S" || kind == "a") return unsupported("holds text; put the text into a manifest");
+  if (kind == "U" || kind == "S" || kind == "a") return text_type(order, type);
   if (kind == "M" || kind == "m") return unsupported("holds dates or durations; save it with a.astype('int64')");
-  if (kind == "c") return unsupported("holds complex numbers; save real and imaginary part as two arrays");
+  if (kind == "c") {
+    return unsupported(
+        "holds complex numbers; save real and imaginary part side by side: a.view('float32').reshape(*a.shape, 2), "
+        "with 'float64' for complex128");
+  }
   return unsupported(fmt::format("dtype '{}' is not handled; save it as a bool, integer or float array", descr));
 }
 
@@ -173,7 +194,14 @@ Result<NpyHeader> parse_npy_header(std::span<const uint8_t> head, uint64_t file_
   HeaderText header{std::string_view(text, text_bytes)};
   if (!header.parse()) return corrupt("the header is not the dictionary that NumPy writes");
   NpyHeader result;
-  FOREBAY_ASSIGN(result.dtype, dtype_of(header.descr));
+  FOREBAY_ASSIGN(const ElementType element, dtype_of(header.descr));
+  result.dtype = element.dtype;
+  result.text = element.characters.has_value();
+  if (result.text) {
+    if (header.shape.size() > 1)
+      return unsupported("holds several texts a sample; save each column as an array of its own");
+    header.shape.push_back(*element.characters);
+  }
   if (header.fortran_order && header.shape.size() > 1) {
     return unsupported("is stored in Fortran order; save it again with np.ascontiguousarray(a)");
   }
@@ -197,6 +225,7 @@ Result<ArrayView> map_npy_file(const std::string& path) {
   auto header = parse_npy_header(head, file->size());
   if (!header.ok()) return header.status().with_key(path);
   ArrayView view{header->dtype, header->shape, file->data() + header->data_offset, nullptr, {}};
+  view.text = header->text;
   view.file = std::move(file);
   return view;
 }

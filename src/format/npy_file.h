@@ -12,11 +12,12 @@ namespace forebay {
 struct NpyHeader {
   DType dtype = DType::kUint8;
   Shape shape;
+  bool text = false;  ///< ArrayView::text: the last axis counts the characters
   size_t data_offset = 0;
 };
 
 /// Reads the header at the begin of a file of `file_bytes` bytes. Everything in it is checked: Corrupt where the file
-/// is damaged or too short for its shape, Unsupported (with the way out) for Python objects, records, text, dates,
+/// is damaged or too short for its shape, Unsupported (with the way out) for Python objects, records, dates,
 /// complex numbers, foreign byte order and Fortran order.
 Result<NpyHeader> parse_npy_header(std::span<const uint8_t> head, uint64_t file_bytes);
 

@@ -67,10 +67,10 @@ TEST(NpyFile, WhatIsNotHandledNamesTheWayOut) {
   unsupported_with(describe("[('x', '<f4'), ('y', '<i4')]", "(3,)"), "each field");
   unsupported_with(describe("'>f4'", "(3,)"), "newbyteorder");
   unsupported_with(describe("'<f4'", "(3, 2)", "True"), "ascontiguousarray");
-  unsupported_with(describe("'<U5'", "(3,)"), "manifest");
-  unsupported_with(describe("'|S5'", "(3,)"), "manifest");
+  unsupported_with(describe("'>U5'", "(3,)"), "newbyteorder");
+  unsupported_with(describe("'|S5'", "(3, 2)"), "each column");
   unsupported_with(describe("'<M8[ns]'", "(3,)"), "int64");
-  unsupported_with(describe("'<c8'", "(3,)"), "two arrays");
+  unsupported_with(describe("'<c8'", "(3,)"), "side by side");
   unsupported_with(describe("'<f16'", "(3,)"), "float array");
   unsupported_with(describe("'|u1'", "(1,1,1,1,1,1,1,1,1)"), "9 dimensions");
   EXPECT_EQ(parse(npy(describe("'<f4'", "(1,)"), "1234", 4)).status().code(), Code::kUnsupported);
@@ -88,6 +88,11 @@ TEST(NpyFile, LiesOfTheHeaderAreCorrupt) {
   corrupt_file(npy(describe("'<f4'", "(18446744073709551616,)"), "short"));
   corrupt_file(npy(describe("'<f4'", "(-1,)"), "short"));
   corrupt_file(npy(describe("'<f4'", "3"), "short"));
+  corrupt_file(npy(describe("'<U3'", "(3,)"), std::string(35, 'x')));
+  corrupt_file(npy(describe("'<U'", "(3,)"), std::string(36, 'x')));
+  corrupt_file(npy(describe("'<U-1'", "(3,)"), std::string(36, 'x')));
+  corrupt_file(npy(describe("'<U4611686018427387904'", "(3,)"), std::string(36, 'x')));
+  corrupt_file(npy(describe("'<U99999999999999999999'", "(3,)"), std::string(36, 'x')));
   corrupt_file(npy("{'descr': '<f4', 'shape': (1,)}", "1234"));
   corrupt_file(npy("{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (1,)}", "1234"));
   corrupt_file(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1,)} + x", "1234"));
@@ -180,6 +185,23 @@ TEST(NpyFile, ManyThreadsMayFindAFileShorter) {
   std::filesystem::resize_file(folder.path("x.npy"), 4096);
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(failed, 4);
+}
+
+TEST(NpyFile, TextIsOneTextASample) {
+  ScratchFolder folder;
+  folder.write("s.npy", npy(describe("'|S3'", "(3,)"), std::string("ab\0xyz\0\0\0", 9)));
+  const auto source = open_arrays({{"s", {}, folder.path("s.npy")}}).value();
+  EXPECT_EQ(source->schema()[0].kind, FieldKind::kText);
+  EXPECT_FALSE(source->gathers(0));
+  std::vector<std::string> texts;
+  for (int64_t id = 0; id < 3; ++id) {
+    Record record;
+    ASSERT_TRUE(source->load(id, {}, record).ok());
+    texts.emplace_back(reinterpret_cast<const char*>(record[0].bytes.data()), record[0].bytes.size());
+  }
+  EXPECT_EQ(texts, (std::vector<std::string>{"ab", "xyz", ""}));
+  folder.write("u.npy", npy(describe("'|u1'", "(3, 3)"), std::string("ab\0xyz\0\0\0", 9)));
+  EXPECT_NE(open_arrays({{"s", {}, folder.path("u.npy")}}).value()->version(), source->version());
 }
 
 TEST(NpyFile, ReadsFilesOfOthers) {

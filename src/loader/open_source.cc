@@ -108,6 +108,7 @@ Result<std::shared_ptr<const Source>> open_array_fields(const OpSpec& source) {
                    given[i].values.buffer.data(),
                    given[i].values.buffer.owner(),
                    {}};
+    field.array.text = given[i].text;
     fields.push_back(std::move(field));
   }
   FOREBAY_ASSIGN(std::unique_ptr<Source> opened, open_arrays(std::move(fields)));

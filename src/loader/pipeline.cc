@@ -107,7 +107,8 @@ Pipeline arrays(std::map<std::string, Array> fields) {
   std::string text;
   for (auto& [name, array] : fields) {
     text += (text.empty() ? "" : ", ") + name + "=" +
-            (array.path.empty() ? fmt::format("<{} {}>", dtype_name(array.values.dtype), array.values.shape.to_string())
+            (array.path.empty() ? fmt::format("<{}{} {}>", array.text ? "text of " : "", dtype_name(array.values.dtype),
+                                              array.values.shape.to_string())
                                 : array.path);
     names.push_back(name);
     data->push_back(std::move(array));

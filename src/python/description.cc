@@ -37,7 +37,8 @@ Array read_array(nb::handle value) {
   if (is_file(value)) {
     field.path = from_text(value);
   } else {
-    field.values = view_of(nb::cast<InputArray>(value));
+    field.text = PyTuple_Check(value.ptr());
+    field.values = view_of(nb::cast<InputArray>(field.text ? nb::object(value[0]) : nb::borrow(value)));
   }
   return field;
 }
@@ -47,7 +48,8 @@ std::string arrays_label(const std::map<std::string, Array>& fields) {
   std::string text;
   for (const auto& [name, array] : fields) {
     text += (text.empty() ? "" : ", ") + name + "=";
-    text += array.path.empty() ? fmt::format("<{} {}>", dtype_name(array.values.dtype), array.values.shape.to_string())
+    text += array.path.empty() ? fmt::format("<{}{} {}>", array.text ? "text of " : "", dtype_name(array.values.dtype),
+                                             array.values.shape.to_string())
                                : array.path;
   }
   return text;
@@ -117,7 +119,8 @@ void bind_description(nb::module_& module) {
       .def_static("source", &source, nb::arg("name"), nb::arg("args"), nb::arg("label") = "",
                   "A description of nothing but a source.")
       .def_static("arrays", &arrays, nb::arg("names"), nb::arg("values"),
-                  "The source `arrays`: C-contiguous arrays, or paths of .npy files.")
+                  "The source `arrays`: C-contiguous arrays, or paths of .npy files; texts as a tuple of one array, of "
+                  "their characters.")
       .def_static("arrow_streams", &arrow_streams, nb::arg("capsules"), nb::arg("args"),
                   "The source `arrow` over capsules called arrow_array_stream, which are read here.")
       .def(

@@ -48,7 +48,7 @@ def test_npy_files_are_read_where_they_are(tmp_path):
 
 
 @pytest.mark.parametrize("data, word", [
-    ({"x": np.arange(3), "y": np.arange(4)}, "y"), ({"x": np.float64(3)}, "x"), ({"x": np.array(["a"])}, "x"),
+    ({"x": np.arange(3), "y": np.arange(4)}, "y"), ({"x": np.float64(3)}, "x"), ({"x": np.array([["a"]])}, "x"),
     ({"x": np.array([None])}, "x"), ({"x": np.zeros(3, complex)}, "x"), ({}, "arrays")])
 def test_arrays_that_make_no_sense(data, word):
     with pytest.raises(fb.Error, match=word):
