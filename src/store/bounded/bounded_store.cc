@@ -120,7 +120,8 @@ class Bounded final : public Store {
     }
     const auto call = core_->calls.begin<T>(inner_->display_name(key), stop, std::move(done));
     if (call->answered()) return;
-    core_->gate.enter([core = core_, call, stop, ask] {
+    const auto keep = core_;  // an answer may be this store's end
+    keep->gate.enter([core = keep, call, stop, ask] {
       if (call->answered()) return core->gate.leave();  // it was stopped while it waited
       ask(stop, [core, call](Result<T> result) {
         core->gate.leave();
