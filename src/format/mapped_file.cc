@@ -57,10 +57,8 @@ void install_handler() {
   ::sigaction(SIGBUS, &ours, nullptr);
 }
 
-// The kernel asks no handler where the signal is blocked, as all are on the engine's threads. Once a thread.
+// The kernel asks no handler where the signal is blocked, as all are on the engine's threads.
 void unblock_signal() {
-  static thread_local bool done = false;
-  if (std::exchange(done, true)) return;
   sigset_t bus_error;
   sigemptyset(&bus_error);
   sigaddset(&bus_error, SIGBUS);
@@ -98,11 +96,14 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
 MappedFile::~MappedFile() { ::munmap(const_cast<uint8_t*>(data_), size_); }
 
 Status MappedFile::read_with(void (*touch)(void*), void* given) const {
-  unblock_signal();
+  static thread_local bool unblocked = false;
+  if (!std::exchange(unblocked, true)) unblock_signal();
   Escape escape;
   escape.begin = data_;
   escape.end = data_ + size_;
-  return touched_all(escape, touch, given) ? Status() : became_shorter();
+  if (touched_all(escape, touch, given)) return {};
+  unblock_signal();  // who wraps handlers, as ThreadSanitizer does, may have blocked more than was asked for
+  return became_shorter();
 }
 
 Status MappedFile::check_length() const {
