@@ -38,7 +38,8 @@ class Loader:
         rank, world_size: which of how many processes this is; by default from torchrun, Slurm or MPI variables, else 0 of 1.
         threads: compute threads; "auto" counts what affinity and cgroup give, divided by the ranks on this host.
         requests: storage requests in flight; "auto" finds, store by store and while it runs, how many serve best. Loaders of a
-            process that read from one store share them.
+            process that read from one store share them. A number bounds all that a remote store is asked for at a time, listings
+            and indexes of the opening included.
         memory: bytes for everything between storage and the user ("2GiB" or a number), not counting batches that the user
             holds; "auto" takes what three batches and the window need, at most a quarter of the host's memory.
         on_error: what a bad sample (Corrupt, Unsupported, NotFound, an exception of the user's function) does. "raise"; "skip":

@@ -17,7 +17,7 @@ StoreLine::StoreLine(Store& store, const FetcherOptions& options)
     : store_(store), near_(store.reads_now()), requests_(options.requests), share_(share_of(store, options)),
       limit_(most()) {}
 
-// There are two at most: where the data set lies, and a cache's disk.
+// There are few: where the data set lies (a manifest may name several stores), and a cache's disk.
 StoreLine& Fetcher::line(Store& store) {
   for (const auto& line : lines_) {
     if (&line->store_ == &store) return *line;

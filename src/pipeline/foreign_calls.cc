@@ -34,6 +34,7 @@ std::optional<Value> take_stand_in(const ForeignStage& stage, Extras& extras, co
 void ForeignCalls::put(uint64_t order, std::shared_ptr<PendingCall> call) {
   {
     const std::lock_guard lock(mutex_);
+    if (closed_) return call->forget();
     calls_[order] = std::move(call);
   }
   changed_.notify_one();

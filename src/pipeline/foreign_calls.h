@@ -23,7 +23,7 @@ class PendingCall : public ForeignCall {
 /// Calls of user code that nobody has taken yet, the oldest samples first. May be used from any thread.
 class ForeignCalls {
  public:
-  /// `order` says which goes first, and which one forget() means.
+  /// `order` says which goes first, and which one forget() means. After close() it is let go of.
   void put(uint64_t order, std::shared_ptr<PendingCall> call);
   /// Waits for one. Null on time-out and after close().
   std::shared_ptr<ForeignCall> take(std::chrono::milliseconds timeout);

@@ -70,6 +70,7 @@ TEST(ForeignCalls, close_wakes_who_waits_for_good) {
   EXPECT_FALSE(got);
   c.put(1);
   EXPECT_FALSE(c.calls.take(0ms));
+  EXPECT_TRUE(c.dropped.empty()) << "it was let go of";
 }
 
 Field field(const std::string& name, bool optional = false) {

@@ -35,7 +35,7 @@ void Runner::pump(Actions& actions) {
     for (size_t index = job->first; index < job->tasks.size() && (may_start || index < job->untouched); ++index) {
       if (threads_full()) {
         // Most of the time all threads have enough to do, and looking further would be for nothing.
-        if (reads_on_compute_threads() || !line_->has_slot()) return;
+        if (reads_on_compute_threads() || line_ == nullptr || !line_->has_slot()) return;
         index = std::max(index, job->pending_from);
         if (index >= (may_start ? job->tasks.size() : job->untouched)) break;
       }
