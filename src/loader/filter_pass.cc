@@ -26,7 +26,7 @@ Result<std::shared_ptr<const KeptSamples>> run_filter(const CompileInput& input,
   const Schedule schedule(
       {.epoch_size = n, .batch_size = sizes.batch_size, .world_size = 1, .last = LastPolicy::kPartial});
   auto itinerary = std::make_shared<const Itinerary>(std::move(ordering.order), schedule, input.seed, 0, 1);
-  auto runner = std::make_shared<Runner>(plan, itinerary, options);
+  auto runner = std::make_shared<Runner>(Engine::shared(), plan, itinerary, options);
   Status status = running(runner);
   for (bool over = false; status.ok() && !over;) {
     Result<Runner::Delivery> delivery = runner->next_for(std::chrono::seconds(1));

@@ -184,7 +184,7 @@ Status Loader::Impl::prepare() {
   }
   itinerary = std::make_shared<const Itinerary>(std::move(ordering.order), Schedule(schedule, std::move(ordering.deal)),
                                                 options.seed, place.rank, options.epochs);
-  FOREBAY_RETURN_IF_ERROR(set_runner(std::make_shared<Runner>(plan, itinerary, runner_options)));
+  FOREBAY_RETURN_IF_ERROR(set_runner(std::make_shared<Runner>(Engine::shared(), plan, itinerary, runner_options)));
   prepared = true;
   return {};
 }

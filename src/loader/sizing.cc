@@ -133,7 +133,8 @@ Result<RunnerOptions> size_units(const ExecutionPlan& plan, const SizingInput& i
   const uint64_t wanted = needed + busy + (needed + busy < kModest ? std::min(second, kModest - needed - busy) : 0);
   options.memory = input.memory.value_or(std::max(std::min(wanted, limit), std::min(needed, limit)));
   // Nobody asked for less, and rows of one batch may all be longer than they are on average.
-  if (!input.memory) options.memory_most = std::max(options.memory, limit);
+  if (!input.memory) options.memory_together = std::max(options.memory, limit);
+  options.memory_least = std::min(needed, options.memory);
   // What is fetched ahead leaves the room in which it is decoded ahead: stored bytes alone would keep nobody from waiting.
   const uint64_t held = mixed + options.window_bytes;
   const uint64_t beside = options.memory > held ? options.memory - held : 0;
@@ -169,6 +170,7 @@ Result<RunnerOptions> choose_sizes(const ExecutionPlan& plan, const SizingInput&
   const Store* const store = plan.store();
   const bool local = store != nullptr && store->reads_now();
   const ConcurrencyLimits remote;
+  options.own_threads = input.threads.has_value();
   options.requests = input.requests.value_or(local ? kLocalRequests : remote.start);
   options.find_requests = !input.requests;
   options.memory_bound = [&plan, input, threads = options.threads] { return memory_bound(plan, input, threads); };
@@ -187,7 +189,8 @@ Result<RunnerOptions> choose_sizes(const ExecutionPlan& plan, const SizingInput&
   const uint64_t limit = usable_memory() / 4 / static_cast<uint64_t>(input.local_ranks);
   options.memory = input.memory.value_or(std::max(std::min(wanted, limit), least + threads * working));
   // Nobody asked for less, and what a decoder will need of a rare sample is not known before.
-  if (!input.memory) options.memory_most = std::max(options.memory, limit);
+  if (!input.memory) options.memory_together = std::max(options.memory, limit);
+  options.memory_least = std::min(least + threads * working, options.memory);
   if (options.memory < least) {
     const uint64_t enough = std::max(least, options.memory_bound());
     return out_of_budget(

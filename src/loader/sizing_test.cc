@@ -41,7 +41,7 @@ TEST(Sizing, chooses_what_is_not_fixed) {
   EXPECT_LE(options->window_batches, 256);
   EXPECT_GE(options->memory, 3 * 3200u);
   EXPECT_LE(options->memory, usable_memory() / 4);
-  EXPECT_GE(options->memory_most, options->memory) << "a rare large sample may raise it";
+  EXPECT_GE(options->memory_together, options->memory) << "a rare large sample may raise it";
 }
 
 TEST(Sizing, what_is_fixed_stays) {
@@ -51,7 +51,7 @@ TEST(Sizing, what_is_fixed_stays) {
   EXPECT_EQ(options->threads, 3);
   EXPECT_EQ(options->requests, 5);
   EXPECT_EQ(options->memory, uint64_t{1} << 20);
-  EXPECT_EQ(options->memory_most, 0u) << "what is given is never exceeded";
+  EXPECT_EQ(options->memory_together, 0u) << "what is given is never exceeded";
   EXPECT_LE(options->working_bytes_per_thread * 3 + 3200, options->memory);
 }
 

@@ -37,12 +37,12 @@ constexpr size_t kIdleUnits = 64;
 
 }  // namespace
 
-Runner::Runner(std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<const Itinerary> itinerary,
-               RunnerOptions options)
+Runner::Runner(std::shared_ptr<Engine> engine, std::shared_ptr<const ExecutionPlan> plan,
+               std::shared_ptr<const Itinerary> itinerary, RunnerOptions options)
     : plan_(std::move(plan)), itinerary_(std::move(itinerary)), options_(options),
-      row_work_(plan_, itinerary_, options.bad_sample), unit_work_(plan_),
-      budget_(std::make_shared<ByteBudget>(options.memory)),
-      pool_(std::make_shared<BufferPool>(budget_, idle_buffers(*plan_, options))),
+      row_work_(plan_, itinerary_, options.bad_sample), unit_work_(plan_), engine_(std::move(engine)),
+      account_(engine_->memory->open({options.memory, options.memory_least, options.memory_together})),
+      budget_(account_->budget()), pool_(std::make_shared<BufferPool>(budget_, idle_buffers(*plan_, options))),
       unit_pool_(std::make_shared<BufferPool>(budget_, kIdleUnits, Use::kUnits)), generation_(process_generation()),
       rows_per_task_hint_(rows_per_task(*plan_)),
       thread_memory_(Claim::of_existing(budget_, Use::kWorking,
@@ -63,7 +63,7 @@ Runner::~Runner() {
   if (process_generation() == generation_) {
     close();
   } else {
-    (void)executor_.release();  // its threads did not survive the fork; joining them would wait for ever
+    (void)new auto(std::move(engine_));  // its threads did not survive the fork
   }
 }
 
@@ -71,9 +71,9 @@ Result<Runner::Delivery> Runner::next_for(std::chrono::milliseconds timeout) {
   Lock lock(mutex_);
   if (closed_) return cancelled("the loader is closed");
   if (itinerary_->finished(cursor_)) return Delivery{};
-  if (!executor_) {
+  if (!queue_) {
     try {
-      executor_ = std::make_unique<Executor>(options_.threads);
+      queue_ = engine_->executor->open(options_.threads, options_.own_threads);
     } catch (const std::system_error&) {
       return unavailable(fmt::format("the system gives no {} threads; lower threads=, or raise the limit (ulimit -u)",
                                      options_.threads));
@@ -133,10 +133,13 @@ Result<Runner::Delivery> Runner::deliver(Lock& lock) {
     return delivery;
   }
   // What comes next, and taking apart thousands of rows, is no work for the consumer.
-  executor_->post(0, [self = shared_from_this(), job = std::move(job)](WorkMemory&) mutable {
+  ++queued_;
+  queue_->post(0, [self = shared_from_this(), job = std::move(job)](WorkMemory&) mutable {
     job.reset();
     Lock relock(self->mutex_);
+    --self->queued_;
     self->run_actions(relock);
+    if (self->closed_) self->delivered_.notify_all();
   });
   return delivery;
 }
@@ -161,7 +164,10 @@ bool Runner::closed() const {
 
 void Runner::close() {
   if (process_generation() != generation_) return;
-  std::unique_ptr<Executor> executor;
+  std::shared_ptr<Engine> engine;
+  std::unique_ptr<Executor::Queue> queue;
+  std::unique_ptr<Memory::Account> account;
+  bool ended;
   {
     Lock lock(mutex_);
     closed_ = true;
@@ -171,13 +177,17 @@ void Runner::close() {
     lock.unlock();
     fetcher_.stop();  // stores may answer from inside, and the answer takes the lock
     lock.lock();
-    const bool ended = delivered_.wait_for(lock, abandoned_ ? std::chrono::milliseconds(0) : options_.patience,
-                                           [&] { return queued_ == 0 && fetcher_.in_flight() == 0; });
+    ended = delivered_.wait_for(lock, abandoned_ ? std::chrono::milliseconds(0) : options_.patience,
+                                [&] { return queued_ == 0 && fetcher_.in_flight() == 0; });
     if (queued_ > 0 && !abandoned_) abandon_threads();
-    if (!abandoned_) executor = std::move(executor_);
-    if (!ended) return;  // what is in flight holds this runner
+    queue = std::move(queue_);
+    account = std::move(account_);
+    engine = std::move(engine_);
   }
-  executor.reset();
+  queue.reset();  // without the lock: its last tasks take it
+  account.reset();
+  engine.reset();
+  if (!ended) return;  // what is in flight holds this runner
   pool_->close();
   unit_pool_->close();
 }
@@ -204,7 +214,7 @@ void Runner::abandon_threads() {
   log_warning(
       fmt::format("closed while a function had not returned for {:.0f} s; its thread is left behind. It is one of: {}",
                   static_cast<double>(options_.patience.count()) * 1e-3, steps));
-  executor_->abandon();
+  queue_->abandon();
   abandoned_ = true;
 }
 

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/engine.h"
 #include "engine/fetcher.h"
 #include "forebay/batch.h"
 #include "pipeline/batch_job.h"
@@ -31,11 +32,15 @@ namespace forebay {
 
 struct RunnerOptions {
   int threads = 1;
+  bool own_threads = false;    ///< beside those that loaders share whose users gave no number
   int requests = 16;           ///< reads in flight
   bool find_requests = false;  ///< instead as many as the store serves best (Store::slots()), if it can tell
   int64_t window_batches = 3;  ///< batches worked on at once
   uint64_t memory = 0;         ///< bytes for everything between storage and the user
-  uint64_t memory_most = 0;    ///< if more: where `memory` cannot hold a sample, it is raised as far as this
+  uint64_t memory_least = 0;   ///< of these, without which no batch is made
+  /// Of what all loaders have together whose users gave no memory: theirs is divided, and where it cannot hold a sample it is
+  /// raised as far as this. 0: `memory` is what the user gave.
+  uint64_t memory_together = 0;
   std::function<uint64_t()> memory_bound = {};  ///< what is enough for every batch, where that can be known: for errors
   uint64_t window_bytes = 0;  ///< what the batches of the window take: units of later ones leave so much alone
   uint64_t ahead_bytes = 0;   ///< of these, for what is fetched ahead of the window
@@ -58,7 +63,9 @@ struct RunnerOptions {
 /// Always made as a shared_ptr: reads in flight keep it alive.
 class Runner : public std::enable_shared_from_this<Runner> {
  public:
-  Runner(std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<const Itinerary> itinerary, RunnerOptions options);
+  /// Threads and memory are those of `engine`, which it shares with others until it is closed.
+  Runner(std::shared_ptr<Engine> engine, std::shared_ptr<const ExecutionPlan> plan,
+         std::shared_ptr<const Itinerary> itinerary, RunnerOptions options);
   ~Runner();
 
   struct Delivery {
@@ -256,6 +263,8 @@ class Runner : public std::enable_shared_from_this<Runner> {
   const RunnerOptions options_;
   const RowWork row_work_;
   const UnitWork unit_work_;
+  std::shared_ptr<Engine> engine_;  // null once it is closed
+  std::unique_ptr<Memory::Account> account_;
   const std::shared_ptr<ByteBudget> budget_;
   const std::shared_ptr<BufferPool> pool_, unit_pool_;
   const uint64_t generation_;
@@ -266,7 +275,8 @@ class Runner : public std::enable_shared_from_this<Runner> {
   std::condition_variable delivered_;  // something changed for the consumer, or for close()
   Fetcher fetcher_;
   StoreLine* const line_;  // to the data set; null where nothing is fetched
-  std::unique_ptr<Executor> executor_;
+  std::unique_ptr<Executor::Queue>
+      queue_;  // of the compute threads; null before the first batch is asked for, and once it is closed
   std::deque<JobPtr> window_;
   std::unique_ptr<UnitTable> units_;  // null where rows are read one by one
   std::vector<uint32_t> decoded_;     // how often each unit was

@@ -32,10 +32,7 @@ bool Runner::make_room(const JobPtr& job, const Task* task, uint64_t bytes) {
   if (budget_->snapshot().used < before) return true;
   if (anything_running()) return false;
   Status status = never_fits(job, task, bytes, budget_->snapshot().used + bytes);
-  if (status.bytes_needed() > budget_->capacity() && status.bytes_needed() <= options_.memory_most) {
-    budget_->raise_capacity(status.bytes_needed());
-    return true;
-  }
+  if (status.bytes_needed() > budget_->capacity() && account_->raise(status.bytes_needed())) return true;
   job->batch.fatal = with_enough(std::move(status));
   job->complete = true;
   delivered_.notify_all();

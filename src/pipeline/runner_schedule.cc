@@ -99,7 +99,7 @@ void Runner::extend_window(Actions& actions) {
   planning_ = true;
   ++queued_;
   actions.posts.push_back(
-      [self = shared_from_this()] { self->executor_->post(0, [self](WorkMemory&) { self->plan_batches(); }); });
+      [self = shared_from_this()] { self->queue_->post(0, [self](WorkMemory&) { self->plan_batches(); }); });
 }
 
 void Runner::plan_batches() {
@@ -187,8 +187,8 @@ Runner::Step Runner::compute(const JobPtr& job, Task& task, Actions& actions) {
   ++queued_;
   const auto index = static_cast<size_t>(&task - job->tasks.data());
   actions.posts.push_back([self = shared_from_this(), job, index] {
-    self->executor_->post(priority(*job, index),
-                          [self, job, index](WorkMemory& memory) { self->work(job, index, memory); });
+    self->queue_->post(priority(*job, index),
+                       [self, job, index](WorkMemory& memory) { self->work(job, index, memory); });
   });
   return Step::kMoved;
 }
@@ -241,7 +241,7 @@ bool Runner::finish_job(const JobPtr& job, Actions& actions) {
   job->assembling = true;
   ++queued_;
   actions.posts.push_back([self = shared_from_this(), job] {
-    self->executor_->post(priority(*job, job->tasks.size()), [self, job](WorkMemory&) {
+    self->queue_->post(priority(*job, job->tasks.size()), [self, job](WorkMemory&) {
       Result<Batch> batch = job->batch.assemble(*self->pool_);
       Lock lock(self->mutex_);
       job->assembling = false;

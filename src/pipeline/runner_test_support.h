@@ -116,6 +116,7 @@ struct Rig {
   LastPolicy last = LastPolicy::kPartial;
   std::optional<int64_t> epochs = 1;
   bool shuffled = true;
+  std::shared_ptr<Engine> engine = std::make_shared<Engine>(1);
   RunnerOptions options = {.threads = 2, .requests = 4, .window_batches = 3, .memory = uint64_t{64} << 20};
   /// Last word on the plan.
   std::function<void(ExecutionPlan&)> change_plan;
@@ -153,7 +154,7 @@ struct Rig {
                                        Schedule({.epoch_size = n, .batch_size = batch, .world_size = 1, .last = last}),
                                        5, 0, epochs);
   }
-  std::shared_ptr<Runner> run() { return std::make_shared<Runner>(plan(), itinerary(), options); }
+  std::shared_ptr<Runner> run() { return std::make_shared<Runner>(engine, plan(), itinerary(), options); }
 };
 
 inline std::vector<uint64_t> mixed_sizes(int64_t n) {

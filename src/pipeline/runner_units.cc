@@ -264,7 +264,7 @@ Runner::Step Runner::decode_unit(const std::shared_ptr<Unit>& unit, const JobPtr
   ++decoding_;
   ++queued_;
   actions.posts.push_back([self = shared_from_this(), unit, order] {
-    self->executor_->post(order, [self, unit](WorkMemory& memory) { self->work_on_unit(unit, memory); });
+    self->queue_->post(order, [self, unit](WorkMemory& memory) { self->work_on_unit(unit, memory); });
   });
   return Step::kMoved;
 }

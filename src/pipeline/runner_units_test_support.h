@@ -102,6 +102,7 @@ struct UnitRig {
   int64_t block = 3, lanes = 1, batch = 16, rank = 0, world = 1;
   std::optional<int64_t> epochs = 2;
   bool single_rows = false;  // an operator looks at each
+  std::shared_ptr<Engine> engine = std::make_shared<Engine>(1);
   RunnerOptions options = {.threads = 2, .requests = 4, .window_batches = 3, .memory = uint64_t{16} << 20};
 
   std::shared_ptr<Runner> make() {
@@ -137,7 +138,7 @@ struct UnitRig {
     const Schedule schedule({.epoch_size = source->size(), .batch_size = batch, .world_size = world},
                             lanes > 1 ? deal_by_lane(lanes) : deal_by_count());
     auto itinerary = std::make_shared<const Itinerary>(order, schedule, 5, rank, epochs);
-    return std::make_shared<Runner>(plan, itinerary, options);
+    return std::make_shared<Runner>(engine, plan, itinerary, options);
   }
 };
 

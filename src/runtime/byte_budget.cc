@@ -10,9 +10,9 @@ uint64_t ByteBudget::capacity() const {
   return capacity_;
 }
 
-void ByteBudget::raise_capacity(uint64_t capacity) {
+void ByteBudget::set_capacity(uint64_t capacity) {
   std::lock_guard lock(mutex_);
-  capacity_ = std::max(capacity_, capacity);
+  capacity_ = capacity;
 }
 
 bool ByteBudget::try_charge(Use use, uint64_t bytes) {

@@ -23,8 +23,8 @@ class ByteBudget {
   explicit ByteBudget(uint64_t capacity) : generation_(process_generation()), capacity_(capacity) {}
 
   uint64_t capacity() const;
-  /// Never less than it was.
-  void raise_capacity(uint64_t capacity);
+  /// Where more is held than that, nothing new fits before so much has been given back.
+  void set_capacity(uint64_t capacity);
   /// False, and nothing taken, where it does not fit.
   bool try_charge(Use use, uint64_t bytes);
   /// Counts bytes that exist already (made by user code); may go beyond the capacity, and then nothing else fits.

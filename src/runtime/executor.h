@@ -1,64 +1,84 @@
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <queue>
 #include <thread>
 #include <vector>
 
 #include "base/work_memory.h"
+#include "telemetry/step_counters.h"
 
 namespace forebay {
 
-/// The compute threads of one engine. Tasks with the smallest priority number run first (the oldest element), equal ones in
-/// the order they came. Tasks must not wait for storage or for each other.
+/// The compute threads of a process, and who may use them when.
 ///
-/// post() may be called from any thread, also from a task. stop() runs what has been posted (owners make their tasks cheap
-/// when they stop), then joins. An executor may end on one of its own threads: that one then ends after its task.
-class Executor {
+/// Everybody who has work opens a queue. A thread that is free takes from the queue of which the fewest tasks run; of several
+/// such queues, from the one that has had the least time so far (one that comes later, or had nothing to do, begins level with
+/// the others). So each gets its share of the threads, and nobody's old debts make a newcomer wait. A queue whose tasks take long
+/// leaves a thread free for those that had work lately and have none just now: they would wait for the end of such a task. Within a queue the smallest priority number goes first (the oldest element), equal ones in the order they came.
+///
+/// Tasks must not wait for storage or for each other. All methods may be called from any thread, also from a task. An executor
+/// may end on one of its own threads: that one then ends after its task.
+class Executor : public std::enable_shared_from_this<Executor> {
  public:
-  /// `memory` belongs to the thread that runs the task.
+  /// `memory` belongs to the task while it runs. It is one of its queue's, of which there are as many as tasks may run at once.
   using Task = std::function<void(WorkMemory& memory)>;
+  class Queue;
+  using Clock = int64_t (*)();  ///< nanoseconds since some moment
 
-  /// Throws std::system_error where the system gives no more threads.
-  explicit Executor(int threads);
+  /// No threads yet: they come with the queues. `cores`: see open(). Always made as a shared_ptr.
+  explicit Executor(int cores, Clock clock = monotonic_ns);
   ~Executor();
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
+  /// `limit`: tasks of this queue that may run at once, at least 1. `own`: threads that it has beside those that others share
+  /// (somebody said how many); the others together run as many as the one that allows most. All together run no more than there
+  /// are cores, unless a single queue alone allows more. Throws std::system_error where the system gives no more threads.
+  std::unique_ptr<Queue> open(int limit, bool own = false);
+  /// Threads there are; they stay until the executor ends.
+  int threads() const;
+
+ private:
+  struct Line;
+  struct Worker;
+  struct State;
+  static void run(State& state, Worker& worker);
+  void add_threads(int wanted);
+  void leave_behind(Line& line);
+  void close(Line& line);
+  bool foreign() const;  // in the child of a fork
+
+  const uint64_t generation_;
+  const std::shared_ptr<State> state_;  // what the threads use: it lasts as long as the last of them
+  mutable std::mutex workers_mutex_;    // taken before the state's
+  std::vector<std::shared_ptr<Worker>> workers_;
+};
+
+/// The tasks of one owner.
+class Executor::Queue {
+ public:
+  /// Runs what has been posted (owners make their tasks cheap before), and waits for the last of them, unless this is it.
+  ~Queue();
+  Queue(const Queue&) = delete;
+  Queue& operator=(const Queue&) = delete;
+
   void post(uint64_t priority, Task task);
-  int threads() const { return thread_count_; }
-  void stop();
-  /// For tasks that do not return: the threads go on without an owner and end when they can.
+  /// For tasks that do not return: their threads go on without an owner, and end when they can. Others come in their place, as
+  /// far as the system gives any. The destructor then waits no more.
   void abandon();
 
  private:
-  struct Entry {
-    uint64_t priority;
-    uint64_t order;
-    // Moving out of a priority queue's top is only possible through a mutable member.
-    mutable Task task;
-    bool operator<(const Entry& other) const {
-      return priority != other.priority ? priority > other.priority : order > other.order;
-    }
-  };
-  /// What the threads use: it lasts as long as the last of them.
-  struct State {
-    std::mutex mutex;
-    std::condition_variable wake;
-    std::priority_queue<Entry> queue;
-    uint64_t posted = 0;
-    int idle = 0;
-    bool stopping = false;
-  };
-  static void run(const std::shared_ptr<State>& state);
+  friend class Executor;
+  Queue(std::shared_ptr<Executor> executor, std::shared_ptr<Line> line)
+      : executor_(std::move(executor)), line_(std::move(line)) {}
 
-  const int thread_count_;
-  const std::shared_ptr<State> state_ = std::make_shared<State>();
-  std::vector<std::thread> threads_;
+  const std::shared_ptr<Executor> executor_;
+  const std::shared_ptr<Line> line_;
 };
 
 }  // namespace forebay

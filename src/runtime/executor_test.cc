@@ -2,15 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <future>
 #include <set>
+#include <string>
 
 namespace forebay {
 namespace {
 
-// Holds the only thread until told, so that what is posted meanwhile waits in the queue.
+// A task that holds its thread until told.
 class Gate {
  public:
   Executor::Task task() {
@@ -27,48 +28,52 @@ class Gate {
 };
 
 TEST(Executor, the_oldest_element_goes_first_and_equals_keep_their_order) {
-  Executor executor(1);
+  const auto executor = std::make_shared<Executor>(1);
+  auto queue = executor->open(1);
   Gate gate;
-  executor.post(0, gate.task());
+  queue->post(0, gate.task());
   gate.wait_until_entered();
   std::vector<int> ran;
   const std::vector<std::pair<uint64_t, int>> posted = {{5, 0}, {1, 1}, {9, 2}, {1, 3}, {0, 4}, {5, 5}};
-  for (auto [priority, name] : posted)
-    executor.post(priority, [&ran, name = name](WorkMemory&) { ran.push_back(name); });
+  for (auto [priority, name] : posted) queue->post(priority, [&ran, name = name](WorkMemory&) { ran.push_back(name); });
   gate.open();
-  executor.stop();
+  queue.reset();
   EXPECT_EQ(ran, (std::vector<int>{4, 1, 3, 0, 5, 2}));
 }
 
-TEST(Executor, stop_runs_what_was_posted_and_may_be_called_twice) {
+TEST(Executor, the_end_of_a_queue_runs_what_was_posted) {
   std::atomic<int> ran = 0;
-  Executor executor(3);
-  for (int i = 0; i < 1000; ++i) executor.post(static_cast<uint64_t>(i), [&](WorkMemory&) { ++ran; });
-  executor.stop();
+  const auto executor = std::make_shared<Executor>(3);
+  auto queue = executor->open(3);
+  for (int i = 0; i < 1000; ++i) queue->post(static_cast<uint64_t>(i), [&](WorkMemory&) { ++ran; });
+  queue.reset();
   EXPECT_EQ(ran, 1000);
-  executor.stop();
 }
 
 TEST(Executor, tasks_may_post) {
   std::atomic<int> ran = 0;
-  Executor executor(2);
+  const auto executor = std::make_shared<Executor>(2);
+  auto queue = executor->open(2);
   std::function<void(int)> chain = [&](int left) {
     ++ran;
-    if (left > 0) executor.post(0, [&chain, left](WorkMemory&) { chain(left - 1); });
+    if (left > 0) queue->post(0, [&chain, left](WorkMemory&) { chain(left - 1); });
   };
-  executor.post(0, [&](WorkMemory&) { chain(99); });
-  executor.stop();
+  std::promise<void> begun;
+  queue->post(0, [&](WorkMemory&) { chain(99); });
+  while (ran < 100) std::this_thread::yield();
+  queue.reset();
   EXPECT_EQ(ran, 100);
 }
 
-TEST(Executor, threads_share_the_work_and_keep_their_own_memory) {
+TEST(Executor, threads_share_the_work_and_each_task_has_memory_of_its_own) {
   constexpr int kThreads = 4;
   std::mutex mutex;
   std::set<WorkMemory*> memories;
   std::atomic<int> waiting = 0;
-  Executor executor(kThreads);
+  const auto executor = std::make_shared<Executor>(kThreads);
+  auto queue = executor->open(kThreads);
   for (int i = 0; i < kThreads; ++i) {
-    executor.post(0, [&](WorkMemory& memory) {
+    queue->post(0, [&](WorkMemory& memory) {
       {
         std::lock_guard lock(mutex);
         memories.insert(&memory);
@@ -77,19 +82,149 @@ TEST(Executor, threads_share_the_work_and_keep_their_own_memory) {
       while (waiting < kThreads) std::this_thread::yield();  // ends only when all run at once
     });
   }
-  executor.stop();
+  queue.reset();
   EXPECT_EQ(memories.size(), size_t{kThreads});
 }
 
 TEST(Executor, may_end_as_soon_as_its_last_task_has_run) {
   for (int round = 0; round < 200; ++round) {
-    auto executor = std::make_unique<Executor>(1);
-    std::promise<void> ran;
-    std::thread poster([&] { executor->post(0, [&](WorkMemory&) { ran.set_value(); }); });
-    ran.get_future().wait();
+    auto executor = std::make_shared<Executor>(1);
+    auto queue = executor->open(1);
     executor.reset();
+    std::promise<void> ran;
+    std::thread poster([&] { queue->post(0, [&](WorkMemory&) { ran.set_value(); }); });
+    ran.get_future().wait();
     poster.join();
+    queue.reset();
   }
+}
+
+TEST(Executor, may_end_on_a_thread_of_its_own) {
+  for (int round = 0; round < 200; ++round) {
+    auto executor = std::make_shared<Executor>(2);
+    auto queue = std::make_shared<std::unique_ptr<Executor::Queue>>(executor->open(2));
+    executor.reset();
+    Executor::Queue& last = **queue;
+    std::promise<void> ended;
+    auto told = ended.get_future();
+    last.post(0, [queue = std::move(queue), &ended](WorkMemory&) mutable {
+      queue.reset();
+      ended.set_value();
+    });
+    told.wait();
+  }
+}
+
+TEST(Executor, queues_together_have_as_many_threads_as_there_are_cores) {
+  const auto executor = std::make_shared<Executor>(4);
+  const auto one = executor->open(4), two = executor->open(4);
+  EXPECT_EQ(executor->threads(), 4);
+}
+
+TEST(Executor, a_queue_that_asks_for_more_gets_them) {
+  const auto executor = std::make_shared<Executor>(2);
+  const auto one = executor->open(2);
+  const auto many = executor->open(7, /*own=*/true);
+  EXPECT_EQ(executor->threads(), 7);
+}
+
+TEST(Executor, threads_of_ones_own_are_beside_those_that_are_shared) {
+  const auto executor = std::make_shared<Executor>(8);
+  const auto shared = executor->open(2), shared_too = executor->open(2);
+  EXPECT_EQ(executor->threads(), 2);
+  const auto own = executor->open(3, /*own=*/true);
+  EXPECT_EQ(executor->threads(), 5);
+}
+
+TEST(Executor, no_more_tasks_of_a_queue_run_at_once_than_it_allows) {
+  const auto executor = std::make_shared<Executor>(4);
+  const auto others = executor->open(4);
+  auto queue = executor->open(2);
+  std::atomic<int> running = 0, most = 0;
+  for (int i = 0; i < 200; ++i) {
+    queue->post(0, [&](WorkMemory&) {
+      const int now = ++running;
+      int known = most;
+      while (now > known && !most.compare_exchange_weak(known, now)) {
+      }
+      std::this_thread::yield();
+      --running;
+    });
+  }
+  queue.reset();
+  EXPECT_LE(most, 2);
+  EXPECT_GE(most, 1);
+}
+
+std::atomic<int64_t> now_ns{0};  // of tests that say what time it is
+
+// Two threads, both in long tasks of one queue: the first that comes free goes to the other queue, and stays at its disposal even
+// while that has nothing to do for a moment.
+TEST(Executor, long_tasks_of_one_queue_do_not_hold_up_another_one) {
+  const auto executor = std::make_shared<Executor>(2, [] { return now_ns.load(); });
+  auto slow = executor->open(2), quick = executor->open(2);
+  std::vector<std::unique_ptr<Gate>> gates;
+  for (int i = 0; i < 4; ++i) gates.push_back(std::make_unique<Gate>());
+  for (uint64_t i = 0; i < 4; ++i) slow->post(i, gates[i]->task());
+  gates[0]->wait_until_entered();
+  gates[1]->wait_until_entered();
+  now_ns += 100'000'000;
+  for (int i = 0; i < 100;
+       ++i) {  // one after the other, while gate 1 is closed, and gates 2 and 3 are before their turn
+    std::promise<void> done;
+    quick->post(0, [&](WorkMemory&) { done.set_value(); });
+    if (i == 0) gates[0]->open();
+    done.get_future().wait();
+  }
+  for (int i = 1; i < 4; ++i) gates[static_cast<size_t>(i)]->open();
+}
+
+TEST(Executor, queues_get_the_same_time_and_a_newcomer_is_level_with_the_others) {
+  const auto executor = std::make_shared<Executor>(1, [] { return now_ns.load(); });
+  auto old = executor->open(1);
+  std::string order;
+  const auto takes = [&order](char name, int64_t ns) {
+    return [&order, name, ns](WorkMemory&) {
+      order += name;
+      now_ns += ns;
+    };
+  };
+  for (int i = 0; i < 1000; ++i) old->post(0, takes('.', 1000));
+  Gate gate;
+  old->post(1, gate.task());
+  gate.wait_until_entered();
+  auto fresh = executor->open(1);
+  for (int i = 0; i < 6; ++i) old->post(2, takes('o', 200));
+  for (int i = 0; i < 12; ++i) fresh->post(2, takes('f', 100));
+  gate.open();
+  old.reset();
+  fresh.reset();
+  order.erase(0, 1000);
+  // Two of the newcomer's tasks take as long as one of the other's; neither makes up for the time before.
+  EXPECT_EQ(order.size(), 18u);
+  for (size_t done = 3; done <= order.size(); done += 3) {
+    const auto mine = static_cast<int>(std::count(order.begin(), order.begin() + static_cast<ptrdiff_t>(done), 'f'));
+    EXPECT_NEAR(mine, 2 * static_cast<int>(done) / 3, 1) << order;
+  }
+}
+
+TEST(Executor, threads_whose_task_does_not_return_are_left_behind_and_others_come_in_their_place) {
+  const auto stuck = std::make_shared<Gate>();  // the thread that is left behind uses it when all else is gone
+  std::atomic<int> ran = 0;
+  {
+    const auto executor = std::make_shared<Executor>(1);
+    auto bad = executor->open(1), good = executor->open(1);
+    bad->post(0, [stuck](WorkMemory& memory) { stuck->task()(memory); });
+    stuck->wait_until_entered();
+    bad->post(0, [&](WorkMemory&) { ++ran; });
+    good->post(0, [&](WorkMemory&) { ++ran; });
+    bad->abandon();
+    bad.reset();
+    good.reset();
+    EXPECT_EQ(executor->threads(), 1);
+  }
+  EXPECT_EQ(ran, 2);
+  stuck->open();
 }
 
 }  // namespace

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <memory>
+
+#include "runtime/executor.h"
+#include "runtime/memory.h"
+
+namespace forebay {
+
+/// What all loaders of a process use together: compute threads and memory. It lasts as long as somebody holds it; its threads end
+/// with the last one who does.
+struct Engine {
+  /// As many compute threads as `cores`, unless somebody asks for more.
+  explicit Engine(int cores, Executor::Clock clock = monotonic_ns)
+      : executor(std::make_shared<Executor>(cores, clock)), memory(Memory::make()) {}
+
+  /// That of this process, with all cores it may use; made where nobody holds one. A fork's child has one of its own. From any thread.
+  static std::shared_ptr<Engine> shared();
+
+  const std::shared_ptr<Executor> executor;
+  const std::shared_ptr<Memory> memory;
+};
+
+}  // namespace forebay

@@ -1,0 +1,74 @@
+#include "runtime/memory.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace forebay {
+
+namespace {
+
+uint64_t part(const Memory::Demand& demand, uint64_t level) {
+  return std::max(std::min(level, demand.wanted), demand.least);
+}
+
+// The most that all may have alike so that their parts are within `bytes` together.
+uint64_t level_of(const std::vector<Memory::Demand>& demands, uint64_t bytes) {
+  uint64_t low = 0, high = 0;
+  for (const Memory::Demand& demand : demands) high = std::max(high, demand.wanted);
+  const auto fits = [&](uint64_t level) {
+    uint64_t sum = 0;
+    for (const Memory::Demand& demand : demands) sum += part(demand, level);
+    return sum <= bytes;
+  };
+  if (fits(high)) return high;
+  while (high - low > 1) {
+    const uint64_t middle = low + (high - low) / 2;
+    (fits(middle) ? low : high) = middle;
+  }
+  return low;
+}
+
+}  // namespace
+
+std::unique_ptr<Memory::Account> Memory::open(const Demand& demand) {
+  std::unique_ptr<Account> account(new Account(shared_from_this(), demand));
+  const std::lock_guard lock(mutex_);
+  accounts_.push_back(account.get());
+  divide();
+  return account;
+}
+
+void Memory::divide() {
+  uint64_t bytes = UINT64_MAX, fixed = 0;
+  std::vector<Demand> demands;
+  for (const Account* account : accounts_) {
+    if (account->fixed()) {
+      fixed += account->demand_.wanted;
+    } else {
+      bytes = std::min(bytes, account->demand_.together);
+      demands.push_back(account->demand_);
+    }
+  }
+  const uint64_t level = level_of(demands, bytes > fixed ? bytes - fixed : 0);
+  for (const Account* account : accounts_) {
+    if (!account->fixed()) account->budget_->set_capacity(part(account->demand_, level));
+  }
+}
+
+Memory::Account::~Account() {
+  if (process_generation() != generation_) return;  // the lock may be held by a thread that is not here
+  const std::lock_guard lock(memory_->mutex_);
+  std::erase(memory_->accounts_, this);
+  memory_->divide();
+}
+
+bool Memory::Account::raise(uint64_t least) {
+  const std::lock_guard lock(memory_->mutex_);
+  if (fixed() || least > demand_.together) return false;
+  demand_.least = std::max(demand_.least, least);
+  demand_.wanted = std::max(demand_.wanted, least);
+  memory_->divide();
+  return true;
+}
+
+}  // namespace forebay
