@@ -2,23 +2,25 @@
 
 #include <memory>
 
+#include "engine/shared_units.h"
 #include "runtime/executor.h"
 #include "runtime/memory.h"
 
 namespace forebay {
 
-/// What all loaders of a process use together: compute threads and memory. It lasts as long as somebody holds it; its threads end
+/// What all loaders of a process use together: compute threads, memory, and the row groups that any of them holds. It lasts as long as somebody holds it; its threads end
 /// with the last one who does.
 struct Engine {
   /// As many compute threads as `cores`, unless somebody asks for more.
   explicit Engine(int cores, Executor::Clock clock = monotonic_ns)
-      : executor(std::make_shared<Executor>(cores, clock)), memory(Memory::make()) {}
+      : executor(std::make_shared<Executor>(cores, clock)), memory(Memory::make()), units(SharedUnits::make()) {}
 
   /// That of this process, with all cores it may use; made where nobody holds one. A fork's child has one of its own. From any thread.
   static std::shared_ptr<Engine> shared();
 
   const std::shared_ptr<Executor> executor;
   const std::shared_ptr<Memory> memory;
+  const std::shared_ptr<SharedUnits> units;
 };
 
 }  // namespace forebay

@@ -264,6 +264,7 @@ class Compiler {
     }
     if (!cache || !input_.open_cache) units_->cached_after = units_->ops.size();
     units_->packed = PackedRows(inference_.schemas[i - 1]);
+    units_->place = place_of(i, inference_.schemas[i - 1]);
     if (cache && input_.open_cache) FOREBAY_RETURN_IF_ERROR(open_unit_cache(*cache));
     return i;
   }
@@ -331,10 +332,12 @@ class Compiler {
     return name;
   }
 
-  // What an entry holds: the steps that were carried out, and those of the fields that came of them that are `kept`.
+  // What there is in front of a step (of all that are needed): the steps that were carried out, and those of the fields that came
+  // of them that are `kept`.
   Hash128 place_of(size_t cache, const Schema& kept) const {
     Hasher hasher;
-    const Hash128 prefix = place_identity(*input_.description, needed_.steps[cache]);
+    const size_t step = cache < needed_.steps.size() ? needed_.steps[cache] : input_.description->steps().size();
+    const Hash128 prefix = place_identity(*input_.description, step);
     hasher.update_value(prefix.high);
     hasher.update_value(prefix.low);
     for (size_t i = 1; i < cache; ++i) hasher.update(step_at(i).name + step_at(i).args.dump() + ";");

@@ -41,6 +41,7 @@ Runner::Runner(std::shared_ptr<Engine> engine, std::shared_ptr<const ExecutionPl
                std::shared_ptr<const Itinerary> itinerary, RunnerOptions options)
     : plan_(std::move(plan)), itinerary_(std::move(itinerary)), options_(options),
       row_work_(plan_, itinerary_, options.bad_sample), unit_work_(plan_), engine_(std::move(engine)),
+      shared_units_(engine_->units),
       account_(engine_->memory->open({options.memory, options.memory_least, options.memory_together})),
       budget_(account_->budget()), pool_(std::make_shared<BufferPool>(budget_, idle_buffers(*plan_, options))),
       unit_pool_(std::make_shared<BufferPool>(budget_, kIdleUnits, Use::kUnits)), generation_(process_generation()),

@@ -232,6 +232,11 @@ class Runner : public std::enable_shared_from_this<Runner> {
   void forget_wider(Job& job, Task& task);
   bool block_waits(const Job& job, const Task& task) const;
 
+  // runner_shared_units.cc: units that other runs have, or are at work on.
+  bool others_have(const std::shared_ptr<Unit>& unit, const JobPtr& job, const UnitBlock& block, Step* step);
+  std::unique_ptr<SharedUnits::Work> at_work(const Unit& unit) const;
+  void told(const std::shared_ptr<Unit>& unit);
+
   // runner_units.cc: fetching and decoding them.
   bool pump_units(Actions& actions);
   bool pump_block(const UnitBlock& block, const JobPtr& job, uint64_t order, Actions& actions);
@@ -264,6 +269,7 @@ class Runner : public std::enable_shared_from_this<Runner> {
   const RowWork row_work_;
   const UnitWork unit_work_;
   std::shared_ptr<Engine> engine_;  // null once it is closed
+  const std::shared_ptr<SharedUnits> shared_units_;
   std::unique_ptr<Memory::Account> account_;
   const std::shared_ptr<ByteBudget> budget_;
   const std::shared_ptr<BufferPool> pool_, unit_pool_;

@@ -284,10 +284,12 @@ void Runner::run_actions(Lock& lock, Actions actions) {
   thread_local const Runner* acting = nullptr;
   if (acting == this && actions.empty()) return;
   const Runner* const outer = std::exchange(acting, this);
-  for (pump(actions); !actions.empty(); actions = Actions(), pump(actions)) {
+  for (pump(actions); !actions.empty(); pump(actions)) {
+    Actions begun = std::exchange(actions, Actions());
     lock.unlock();
-    for (const auto& post : actions.posts) post();
-    for (const FlightPtr& flight : actions.flights) fetcher_.send(flight);
+    for (const auto& post : begun.posts) post();
+    for (const FlightPtr& flight : begun.flights) fetcher_.send(flight);
+    begun = Actions();  // what ends with them tells others, who have locks of their own
     lock.lock();
   }
   acting = outer;

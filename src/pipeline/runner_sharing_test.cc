@@ -5,7 +5,7 @@
 #include <string>
 #include <thread>
 
-#include "pipeline/runner_test_support.h"
+#include "pipeline/runner_units_test_support.h"
 
 // Several runs on one engine.
 
@@ -114,6 +114,86 @@ TEST(RunnerSharing, a_run_that_is_closed_leaves_no_thread_behind_if_it_was_the_l
   EXPECT_FALSE(known.expired());
   runner->close();
   EXPECT_TRUE(known.expired());
+}
+
+// Sums over units of how often each was decoded.
+int64_t decodes_of(const Runner& runner) {
+  int64_t sum = 0;
+  for (uint32_t each : runner.decodes()) sum += each;
+  return sum;
+}
+
+UnitRig units_on(const std::shared_ptr<Engine>& engine, uint64_t identity) {
+  UnitRig rig;
+  rig.engine = engine;
+  rig.identity = identity;
+  rig.block = 1;
+  return rig;
+}
+
+// Batch by batch in turn, as two models do that are trained side by side.
+TEST(RunnerSharing, runs_over_the_same_table_decode_a_unit_once) {
+  const auto engine = std::make_shared<Engine>(2);
+  UnitRig rig = units_on(engine, 7);
+  const std::shared_ptr<Runner> one = rig.make(), two = rig.make();
+  for (;;) {
+    Result<Runner::Delivery> first = one->next_for(seconds(120)), second = two->next_for(seconds(120));
+    ASSERT_TRUE(first.ok() && second.ok() && !first->timed_out && !second->timed_out);
+    ASSERT_EQ(first->batch.has_value(), second->batch.has_value());
+    if (!first->batch) break;
+    EXPECT_EQ(lines_of(*first->batch), lines_of(*second->batch));
+  }
+  const auto units = static_cast<int64_t>(rig.rows.size());
+  const int64_t together = decodes_of(*one) + decodes_of(*two);
+  EXPECT_LE(together, 3 * units) << "about once in each of two epochs, not by each run";
+}
+
+TEST(RunnerSharing, runs_over_other_data_share_no_unit) {
+  const auto engine = std::make_shared<Engine>(2);
+  const std::shared_ptr<Runner> one = units_on(engine, 7).make(), two = units_on(engine, 8).make();
+  EXPECT_EQ(digest_of(*one), digest_of(*two));
+  // Each decodes all of its own, in two epochs; a unit may be there still when the second begins.
+  const auto units = static_cast<int64_t>(UnitRig().rows.size());
+  EXPECT_GE(decodes_of(*one), 2 * units - 1);
+  EXPECT_GE(decodes_of(*two), 2 * units - 1);
+}
+
+// Whoever waits for another run's work goes on when that one is closed, is slow, or lacks memory.
+TEST(RunnerSharing, a_run_that_is_not_asked_for_anything_holds_up_no_other) {
+  const auto engine = std::make_shared<Engine>(2);
+  const std::string expected = digest_of(*units_on(std::make_shared<Engine>(2), 0).make());
+  for (int64_t begun = 0; begun < 6; ++begun) {
+    UnitRig rig = units_on(engine, 7);
+    rig.options.memory = uint64_t{24} << 10;  // hardly enough for itself
+    const std::shared_ptr<Runner> idle = rig.make();
+    for (int64_t i = 0; i < begun; ++i) ASSERT_TRUE(idle->next_for(seconds(120)).ok());
+    EXPECT_EQ(digest_of(*units_on(engine, 7).make()), expected) << begun;
+  }
+}
+
+TEST(RunnerSharing, runs_over_one_table_come_and_go_while_others_wait_for_their_units) {
+  const auto engine = std::make_shared<Engine>(2);
+  const std::string expected = digest_of(*units_on(std::make_shared<Engine>(2), 0).make());
+  std::vector<std::future<int>> others;
+  for (int i = 0; i < 3; ++i) {
+    others.push_back(std::async(std::launch::async, [&, i] {
+      int right = 0;
+      for (int round = 0; round < 10; ++round) {
+        UnitRig rig = units_on(engine, 7);
+        rig.options.memory = uint64_t{1} << (round % 2 == 0 ? 24 : 20);
+        const std::shared_ptr<Runner> runner = rig.make();
+        if ((round + i) % 3 == 0) {
+          (void)runner->next_for(seconds(120));
+          runner->close();
+          ++right;
+        } else {
+          right += digest_of(*runner) == expected;
+        }
+      }
+      return right;
+    }));
+  }
+  for (auto& each : others) EXPECT_EQ(each.get(), 10);
 }
 
 }  // namespace

@@ -164,7 +164,7 @@ class Runner::UnitFlight final : public Flight {
  public:
   UnitFlight(std::shared_ptr<Runner> runner, std::shared_ptr<Unit> of, StoreLine& line)
       : Flight(line, of->requests[of->asked], Claim()), unit(std::move(of)), reads(unit->reads), piece(unit->asked),
-        runner_(std::move(runner)) {}
+        runner_(std::move(runner)), work_(runner_->at_work(*unit)) {}
 
   const std::shared_ptr<Unit> unit;
   const std::shared_ptr<Unit::Reads> reads;  // those it belongs to; the unit may have others by now
@@ -174,6 +174,7 @@ class Runner::UnitFlight final : public Flight {
   void landed(Result<Buffer> result) override { runner_->on_unit_read(*this, std::move(result)); }
 
   const std::shared_ptr<Runner> runner_;
+  const std::unique_ptr<SharedUnits::Work> work_;  // ends when decoding has begun, or waits for its turn
 };
 
 // Asks for the unit's stored bytes.
@@ -181,6 +182,7 @@ Runner::Step Runner::start_unit(const std::shared_ptr<Unit>& unit, const JobPtr&
                                 Actions& actions) {
   const UnitPlan& plan = *plan_->units;
   if (unit->state == Unit::State::kAbsent) {
+    if (Step step; others_have(unit, job, block, &step)) return step;
     if (!job && !may_fetch_ahead(plan.source->unit_cost(unit->number).fetched_bytes)) return Step::kNoSlot;
     unit_work_.look_up(*unit);
     if (unit->rows && plan.caches_packed()) {
@@ -248,6 +250,7 @@ void Runner::unit_failed(Unit& unit, Status status) {
 
 Runner::Step Runner::decode_unit(const std::shared_ptr<Unit>& unit, const JobPtr& job, const UnitBlock& block,
                                  uint64_t order, Actions& actions) {
+  if (Step step; others_have(unit, job, block, &step)) return step;
   if (decoding_ >= options_.threads) return Step::kNoSlot;
   const UnitNeeds needs = unit_work_.needs(*unit);
   if (!unit_memory(*unit, needs.together, job, block)) return Step::kNoBytes;
@@ -263,8 +266,10 @@ Runner::Step Runner::decode_unit(const std::shared_ptr<Unit>& unit, const JobPtr
   unit->state = Unit::State::kDecoding;
   ++decoding_;
   ++queued_;
-  actions.posts.push_back([self = shared_from_this(), unit, order] {
-    self->queue_->post(order, [self, unit](WorkMemory& memory) { self->work_on_unit(unit, memory); });
+  // It lasts until the task is gone, which is behind the lock.
+  const std::shared_ptr<SharedUnits::Work> work = at_work(*unit);
+  actions.posts.push_back([self = shared_from_this(), unit, order, work] {
+    self->queue_->post(order, [self, unit, work](WorkMemory& memory) { self->work_on_unit(unit, memory); });
   });
   return Step::kMoved;
 }
@@ -319,6 +324,7 @@ void Runner::after_decoding(Unit& unit, Result<std::shared_ptr<const Columns>> m
   unit.reads.reset();
   unit.needs = 0;
   unit.rows = std::move(*made);
+  if (unit.identity) shared_units_->offer(*unit.identity, unit.rows);
 }
 
 uint64_t Runner::needs_beyond_thread(const Status& status) const {

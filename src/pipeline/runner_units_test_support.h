@@ -80,13 +80,15 @@ class Units final : public UnitSource {
     if (!bad.empty()) columns.bad_rows = std::make_shared<const std::map<int64_t, Status>>(std::move(bad));
     return columns;
   }
-  std::optional<Hash128> unit_identity(int64_t) const override { return std::nullopt; }
+  std::optional<Hash128> unit_identity(int64_t unit) const override {
+    return Hash128{identity, static_cast<uint64_t>(unit)};
+  }
   Result<std::shared_ptr<const UnitSource>> with_fields(std::span<const std::string>) const override {
     return internal_error("not asked for here");
   }
 
   std::set<int64_t> bad_units, bad_rows;
-  uint64_t working_bytes = 0;
+  uint64_t working_bytes = 0, identity = 0;
 
  private:
   const std::shared_ptr<Store> store_;
@@ -99,6 +101,7 @@ struct UnitRig {
   std::shared_ptr<Store> store;
   std::set<int64_t> bad_units = {}, bad_rows = {};
   uint64_t working_bytes = 0;
+  uint64_t identity = 0;  // of the stored data, for other runs on the same engine; 0: not to be shared
   int64_t block = 3, lanes = 1, batch = 16, rank = 0, world = 1;
   std::optional<int64_t> epochs = 2;
   bool single_rows = false;  // an operator looks at each
@@ -111,10 +114,12 @@ struct UnitRig {
     source->bad_units = bad_units;
     source->bad_rows = bad_rows;
     source->working_bytes = working_bytes;
+    source->identity = identity;
     auto units = std::make_shared<UnitPlan>();
     units->source = source;
     units->packed = PackedRows(source->schema());
     units->gathers_rows = !single_rows;
+    if (identity != 0) units->place = Hash128{1, 1};
     auto plan = std::make_shared<ExecutionPlan>();
     plan->source = source;
     plan->selection = std::make_shared<All>(source->size());

@@ -11,6 +11,11 @@ std::optional<Hash128> UnitPlan::entry(int64_t unit) const {
   return entry_key(cache_place, *identity);
 }
 
+std::optional<Hash128> UnitPlan::identity(int64_t unit) const {
+  const std::optional<Hash128> stored = place ? source->unit_identity(unit) : std::nullopt;
+  return stored ? std::optional(entry_key(*place, *stored)) : std::nullopt;
+}
+
 Status UnitPlan::run(size_t begin, size_t end, Columns& columns, WorkMemory& memory) const {
   for (size_t i = begin; i < end; ++i) {
     const int64_t begun = thread_cpu_ns();

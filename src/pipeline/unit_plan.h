@@ -32,11 +32,16 @@ struct UnitPlan {
   PackedRows packed{Schema()};  ///< how the rows lie in memory after the last operator
   /// Rows go straight from units into batches: no operator looks at single rows.
   bool gathers_rows = false;
+  /// What the rows are, whatever unit they are of: with the unit's own identity, what others in the process can have them by.
+  /// Nothing where they are not to be shared.
+  std::optional<Hash128> place = {};
   std::shared_ptr<StepCounters> decode_counters = std::make_shared<StepCounters>();
 
   /// The packed form itself is what is cached.
   bool caches_packed() const { return cached_after == ops.size(); }
   std::optional<Hash128> entry(int64_t unit) const;
+  /// Of the unit's rows as they come out at the end.
+  std::optional<Hash128> identity(int64_t unit) const;
   /// Stored bytes → rows, packed into `rows` (at least packed.packed_bytes()).
   Result<std::shared_ptr<const Columns>> make(int64_t unit, std::vector<Buffer> stored, Buffer rows,
                                               WorkMemory& memory) const;

@@ -3,11 +3,13 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "base/columns.h"
+#include "base/hash.h"
 #include "base/read_request.h"
 #include "plan/order.h"
 #include "runtime/claim.h"
@@ -28,12 +30,15 @@ struct Unit {
   };
   int64_t number = 0;
   State state = State::kAbsent;
-  int wanted = 0;           ///< blocks that hold it
-  int64_t pins = 0;         ///< tasks that look into its memory
-  bool given_up = false;    ///< kDecoding: what comes of it is not wanted
-  bool read_later = false;  ///< kFetched: the compute thread reads it, from memory or the page cache
-  bool looked_up = false;   ///< `store` and `requests` say where its bytes are
-  bool cached = false;      ///< they are those of an entry of the cache
+  int wanted = 0;                   ///< blocks that hold it
+  int64_t pins = 0;                 ///< tasks that look into its memory
+  bool given_up = false;            ///< kDecoding: what comes of it is not wanted
+  bool read_later = false;          ///< kFetched: the compute thread reads it, from memory or the page cache
+  bool looked_up = false;           ///< `store` and `requests` say where its bytes are
+  bool cached = false;              ///< they are those of an entry of the cache
+  bool awaits = false;              ///< another run is at work on the same, and tells when it is through
+  bool identified = false;          ///< `identity` is known
+  std::optional<Hash128> identity;  ///< of its rows, for other runs; nothing: not to be shared
   Store* store = nullptr;
   std::vector<ReadRequest> requests;
   size_t asked = 0;  ///< of the requests

@@ -14,21 +14,28 @@ int64_t now_ns() {
 
 }  // namespace
 
+RequestSlots::Share::Share(std::shared_ptr<RequestSlots> slots) : slots_(std::move(slots)) {
+  const std::lock_guard lock(slots_->mutex_);
+  ++slots_->users_;
+}
+
+RequestSlots::Share::~Share() {
+  const std::lock_guard lock(slots_->mutex_);
+  --slots_->users_;
+}
+
 int RequestSlots::Share::limit() const {
   const std::lock_guard lock(slots_->mutex_);
-  const int others = slots_->active_ - (in_flight_ > 0 ? 1 : 0);
-  return std::max(1, slots_->control_.limit() / (others + 1));
+  return std::max(1, slots_->control_.limit() / slots_->users_);
 }
 
 ConcurrencyControl::Sent RequestSlots::Share::sent() {
   const std::lock_guard lock(slots_->mutex_);
-  if (in_flight_++ == 0) ++slots_->active_;
   return slots_->control_.sent(now_ns());
 }
 
 void RequestSlots::Share::ended(const ConcurrencyControl::Sent& sent, bool ok) {
   const std::lock_guard lock(slots_->mutex_);
-  if (--in_flight_ == 0) --slots_->active_;
   slots_->control_.ended(sent, now_ns(), ok);
 }
 

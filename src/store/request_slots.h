@@ -4,14 +4,13 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <utility>
 
 #include "store/concurrency_control.h"
 
 namespace forebay {
 
 /// How many requests the users of one store have in flight, together. Shared by all loaders of the process that read from that
-/// store: those that have requests in flight just now divide it evenly. May be used from any thread.
+/// store, which divide it evenly. May be used from any thread.
 class RequestSlots {
  public:
   explicit RequestSlots(ConcurrencyLimits limits = {}) : control_(limits) {}
@@ -19,7 +18,8 @@ class RequestSlots {
   /// One user's share, for as long as it lives.
   class Share {
    public:
-    explicit Share(std::shared_ptr<RequestSlots> slots) : slots_(std::move(slots)) {}
+    explicit Share(std::shared_ptr<RequestSlots> slots);
+    ~Share();
     Share(const Share&) = delete;
     Share& operator=(const Share&) = delete;
 
@@ -32,7 +32,6 @@ class RequestSlots {
 
    private:
     const std::shared_ptr<RequestSlots> slots_;
-    int in_flight_ = 0;  // guarded by the slots' lock
   };
 
   /// The store said that it gets too many requests (503, 429).
@@ -42,7 +41,7 @@ class RequestSlots {
  private:
   mutable std::mutex mutex_;
   ConcurrencyControl control_;
-  int active_ = 0;  // users with requests in flight
+  int users_ = 0;
 };
 
 }  // namespace forebay

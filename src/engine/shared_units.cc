@@ -1,0 +1,57 @@
+#include "engine/shared_units.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace forebay {
+
+SharedUnits::Rows SharedUnits::find(const Hash128& key) {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(key);
+  return found != entries_.end() ? found->second.rows.lock() : nullptr;
+}
+
+void SharedUnits::offer(const Hash128& key, const Rows& rows) {
+  const std::lock_guard lock(mutex_);
+  entries_[key].rows = rows;
+  if (entries_.size() > sweep_at_) sweep();
+}
+
+std::unique_ptr<SharedUnits::Work> SharedUnits::begin(const Hash128& key) {
+  const std::lock_guard lock(mutex_);
+  ++entries_[key].working;
+  return std::unique_ptr<Work>(new Work(shared_from_this(), key));
+}
+
+bool SharedUnits::wait(const Hash128& key, std::function<void()> told) {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(key);
+  if (found == entries_.end() || found->second.working == 0) return false;
+  found->second.waiting.push_back(std::move(told));
+  return true;
+}
+
+void SharedUnits::end(const Hash128& key) {
+  std::vector<std::function<void()>> told;
+  {
+    const std::lock_guard lock(mutex_);
+    Entry& entry = entries_[key];
+    if (--entry.working > 0) return;
+    told.swap(entry.waiting);
+    if (entry.rows.expired()) entries_.erase(key);
+  }
+  for (const auto& tell : told) tell();
+}
+
+size_t SharedUnits::size() const {
+  const std::lock_guard lock(mutex_);
+  return entries_.size();
+}
+
+// Entries whose rows are gone; now and then, so that it costs little for each.
+void SharedUnits::sweep() {
+  std::erase_if(entries_, [](const auto& each) { return each.second.working == 0 && each.second.rows.expired(); });
+  sweep_at_ = std::max<size_t>(64, 2 * entries_.size());
+}
+
+}  // namespace forebay
