@@ -6,10 +6,10 @@ import random
 import numpy as np
 import PIL
 import torch
-from PIL import Image
 
 import torch_batches
-from recipe import FLIP, MEAN, SIZE, STD, random_crop
+from pillow_image import crop_of
+from recipe import MEAN, STD
 
 SHIFT = np.float32(MEAN).reshape(3, 1, 1)
 SCALE = np.float32(STD).reshape(3, 1, 1)
@@ -23,12 +23,7 @@ class Photographs(torch.utils.data.Dataset):
         return len(self.paths)
 
     def __getitem__(self, number):
-        with Image.open(self.paths[number]) as file:
-            image = file.convert("RGB")
-        left, top, width, height = random_crop(*image.size, random)
-        image = image.crop((left, top, left + width, top + height)).resize((SIZE, SIZE), Image.Resampling.BILINEAR)
-        if random.random() < FLIP:
-            image = image.transpose(Image.Transpose.FLIP_LEFT_RIGHT)
+        image = crop_of(self.paths[number], random)
         return number, (np.asarray(image, np.float32).transpose(2, 0, 1) / 255 - SHIFT) / SCALE
 
 
