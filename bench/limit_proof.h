@@ -30,7 +30,7 @@ struct LoopBatch {
   std::atomic<int64_t> left{0};
 };
 
-/// What bench/one_run.py notes of other loaders: which photographs, and statistics of their pixels.
+/// What bench/photos_run.py notes of other loaders: which photographs, and statistics of their pixels.
 class Proof {
  public:
   /// `stride` 32 touches about as little as proves delivery; 1 reads everything.

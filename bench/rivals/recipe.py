@@ -9,7 +9,7 @@ FLIP = 0.5
 MEAN = (0.485, 0.456, 0.406)
 STD = (0.229, 0.224, 0.225)
 
-ANTIALIASED = "bilinear, anti-aliased"  # loaders that say this of themselves must agree in detail, see report.py
+ANTIALIASED = "bilinear, anti-aliased"  # loaders that say this of themselves must agree in detail, see photos_report.py
 
 
 def random_crop(width, height, random):

@@ -8,7 +8,7 @@ import zlib
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path += [os.path.dirname(HERE), os.path.join(HERE, "..", "..", "tests")]
 
-import photo_set  # noqa: E402
+from data_sets import photo_set  # noqa: E402
 from servers import Servers  # noqa: E402
 from servers.faults import Control  # noqa: E402
 from servers.s3 import Client  # noqa: E402

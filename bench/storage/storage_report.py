@@ -2,7 +2,8 @@
 
 import statistics
 
-from report import NOISE, spread
+from harness import equality, report, summary
+from harness.summary import spread
 
 BASE = "forebay"
 SHARDS = ("webdataset", "streaming")  # they read other objects: their requests are not counted against samples
@@ -27,10 +28,8 @@ def where(record):
 def record_problems(record):
     """What is wrong with one run by itself."""
     if "error" in record:
-        return [record["error"]]
-    found = list(record["problems"])
-    if record["exit_code"] != 0:
-        found.append(f"delivered everything, then exited with {record['exit_code']}")
+        return equality.process_failures(record)
+    found = record["problems"] + equality.process_failures(record)
     reads_here = record["loader"] not in (*SHARDS, *LOCAL) and "pillow" not in record["loader"]
     ahead = 0.5 * record["samples"] + 4 * record["batch"]  # fetched before the timed part began, at most
     if reads_here and record["server"]["requests"] < record["samples"] - max(ahead, 1024):
@@ -38,8 +37,13 @@ def record_problems(record):
     return found
 
 
+def failures(records):
+    """Every failed check (see harness.equality)."""
+    return equality.failures(records, record_problems)
+
+
 def problems(records):
-    return [f"{where(record)}: {text}" for record in records for text in record_problems(record)]
+    return equality.lines(failures(records), where)
 
 
 def one_line(record):
@@ -47,47 +51,33 @@ def one_line(record):
         return f"{where(record)}: FAILED: {record['error']}"
     peak = record["server"]["peak_in_flight"]
     return (f"{where(record)}: {rate(record):7.0f} samples/s  {1000 * record['cpu_s'] / record['samples']:6.3f} CPU s per "
-            f"1,000  {record.get('peak_bytes', 0) / 1e6:5.0f} MB  first {1000 * record.get('first_batch_s', 0):6.0f} ms  "
+            f"1,000  {record.get('peak_bytes', 0) / 1e6:5.0f} MB  first {1000 * record.get('first_batch_from_loader_s', 0):6.0f} ms  "
             f"peak in flight {peak}"
             + (f"  WRONG: {'; '.join(record['problems'])}" if record["problems"] else ""))
 
 
-def grouped(records):
-    """{row: its good records}, in the order of their first run."""
-    groups = {}
-    for record in records:
-        if "error" not in record:
-            groups.setdefault(row_of(record), []).append(record)
-    return groups
-
-
 def ratios(mine, base):
     """Base's samples/s over these, round by round."""
-    rates = {record["round"]: rate(record) for record in base}
-    return [rates[record["round"]] / rate(record) for record in mine if record["round"] in rates]
+    return summary.ratios(base, mine, rate)
 
 
-HEADER = ("| loader | ms | requests | faults | samples/s | Forebay ÷ it | CPU s per 1,000 | servers' CPU s per 1,000 | peak memory, MB "
-          "| first batch, ms | in latencies | listing, ms | peak in flight | requests seen ÷ samples |\n" + "|---" * 14 + "|")
+HEADER = ("loader", "ms", "requests", "faults", "samples/s", "Forebay ÷ it", "CPU s per 1,000", "servers' CPU s per 1,000",
+          "peak memory, MB", "first batch, ms", "in latencies", "listing, ms", "peak in flight", "requests seen ÷ samples")
 
 
-def table_row(row, mine, groups):
+def table_row(row, mine, groups, refused):
     loader, latency, requests, faults = row
-    base = groups.get((BASE, latency, "auto", faults))
-    ratio = ratios(mine, base) if base and loader != BASE else []
-    firsts = [1000 * record["first_batch_s"] for record in mine if "first_batch_s" in record]
-    listings = [1000 * record["listing_s"] for record in mine if "listing_s" in record]
-    memory = [record["peak_bytes"] / 1e6 for record in mine if "peak_bytes" in record]
+    base = groups.get((BASE, latency, "auto", faults), []) if loader != BASE else []
     servers = [1000 * sum(record["server_cpu_s"].values()) / record["samples"] for record in mine if "server_cpu_s" in record]
-    cells = [mine[0]["name"] + f" ({loader})", str(latency), requests, faults or "–", spread([rate(record) for record in mine], 0),
-             spread(ratio, 2) if ratio else "–", spread([1000 * record["cpu_s"] / record["samples"] for record in mine], 3),
-             spread(servers, 2) if servers else "–", spread(memory, 0) if memory else "–",
-             spread(firsts, 0) if firsts else "–",
-             spread([first / latency for first in firsts], 1) if firsts and latency else "–",
-             spread(listings, 0) if listings else "–",
-             spread([record["server"]["peak_in_flight"] for record in mine], 0),
-             spread([record["server"]["requests"] / record["samples"] for record in mine], 2)]
-    return "| " + " | ".join(cells) + " |"
+    return report.row([
+        mine[0]["name"] + f" ({loader})", str(latency), requests, faults or "–", spread([rate(record) for record in mine], 0),
+        report.ratio_cell(base, mine, rate, is_refused=row in refused),
+        spread([1000 * record["cpu_s"] / record["samples"] for record in mine], 3), spread(servers, 2),
+        summary.column(mine, "peak_bytes", 1e-6, 0), summary.column(mine, "first_batch_from_loader_s", 1000, 0),
+        summary.column(mine, "first_batch_from_loader_s", 1000 / latency, 1) if latency else "–",
+        summary.column(mine, "listing_s", 1000, 0),
+        spread([record["server"]["peak_in_flight"] for record in mine], 0),
+        spread([record["server"]["requests"] / record["samples"] for record in mine], 2)])
 
 
 def median_rate(records):
@@ -155,30 +145,19 @@ def fault_lines(groups):
             yield f"- {loader}, {latency} ms, {faults}: {spread([100 * value for value in kept], 0)} % of its fault-free speed."
 
 
+def body(records, refused):
+    groups, one = summary.grouped(records, row_of), records[0]
+    yield report.introduction(records, f"{one['what']}: {one['photos']} photographs of {one['mean_bytes'] / 1000:.0f} kB, "
+                                       f"batch {one['batch']}, {one['threads']} threads or workers")
+    yield from ("", *report.header(HEADER), *(table_row(row, mine, groups, refused) for row, mine in groups.items()), "")
+    notes = [*sweep_lines(groups), *decode_lines(groups), *fault_lines(groups)]
+    notes += [f"- The stand's ceiling at {latency} ms: {best:,.0f}/s." for latency, best in ceilings(groups).items()]
+    yield from [*notes, ""] if notes else []
+    yield from report.settings_lines(records)
+
+
 def table(records):
     """The whole report as Markdown."""
-    wrong, groups = problems(records), grouped(records)
-    lines = ["# Photographs behind a slow gateway: the table", ""]
-    if groups:
-        one = next(iter(groups.values()))[0]
-        lines += [f"{one['what']}: {one['photos']} photographs of {one['mean_bytes'] / 1000:.0f} kB, batch {one['batch']}, "
-                  f"{one['threads']} threads or workers, {len({record['round'] for record in records})} interleaved rounds; "
-                  f"median (min–max). {one['machine']}.", "", HEADER, *[table_row(row, mine, groups) for row, mine in groups.items()], ""]
-        notes = [*sweep_lines(groups), *decode_lines(groups), *fault_lines(groups)]
-        notes += [f"- The stand's ceiling at {latency} ms: {best:,.0f}/s." for latency, best in ceilings(groups).items()]
-        lines += [*notes, ""] if notes else []
-        lines += [*settings_lines(groups), ""]
-        noisy = [where(record) for mine in groups.values() for record in mine if record["foreign_share"] > NOISE]
-        if noisy:
-            lines += [f"NOISY (other programs took over {100 * NOISE:.0f} % of the CPU time): " + "; ".join(noisy), ""]
-    lines += ["CHECKS FAILED:", "", *[f"- {text}" for text in wrong]] if wrong else ["Checks: all passed."]
-    return "\n".join(lines) + "\n"
-
-
-def settings_lines(groups):
-    seen = {}
-    for (loader, _, _, _), mine in groups.items():
-        seen.setdefault(loader, mine[0])
-    for loader, record in seen.items():
-        settings = "; ".join(f"{key}: {value}" for key, value in record["settings"].items())
-        yield f"- **{record['name']}** ({loader}), {record['version']}: {settings}"
+    failed = failures(records)
+    return report.document("Photographs behind a slow gateway: the table", records,
+                           lambda good: body(good, equality.refused(failed, row_of)), equality.lines(failed, where), where)

@@ -6,7 +6,7 @@ import zlib
 
 sys.path += [os.path.dirname(os.path.dirname(os.path.abspath(__file__)))]
 
-import run_rival  # noqa: E402
+import storage_run  # noqa: E402
 import storage_report  # noqa: E402
 
 OBJECTS = {f"kind/{number}.jpg": bytes([number]) * (100 + number) for number in range(4)}
@@ -18,7 +18,7 @@ def rows():
 
 def delivered(numbers=(2, 0, 3, 1), change=lambda number, data: data, whole=True):
     """The problems of one epoch with these numbers, its bytes changed."""
-    check = run_rival.Check(rows(), images=False)
+    check = storage_run.Check(rows(), images=False)
     payloads = list(OBJECTS.values())
     check.batch(numbers, [change(number, payloads[number]) for number in numbers], whole)
     check.end_epoch()
@@ -39,7 +39,7 @@ def test_each_kind_of_wrong_delivery_is_told():
 
 
 def test_two_epochs_in_the_same_order_are_told():
-    check = run_rival.Check(rows(), images=False)
+    check = storage_run.Check(rows(), images=False)
     for _ in range(2):
         check.batch((0, 1, 2, 3), list(OBJECTS.values()), whole=True)
         check.end_epoch()
@@ -50,7 +50,7 @@ def record(loader, seconds=2.0, **changes):
     return {"what": "sweep", "loader": loader, "round": 0, "latency_ms": 20, "requests": "auto", "faults": {}, "photos": 2000,
             "batch": 64, "threads": 2, "cores": 2, "machine": "test", "mean_bytes": 1e5, "name": loader, "version": "1",
             "settings": {}, "seconds": seconds, "samples": 2000, "bytes": 2 * 10**8, "cpu_s": 0.5, "problems": [], "exit_code": 0,
-            "server": {"requests": 2000, "peak_in_flight": 64}, "foreign_share": 0.0, "peak_bytes": 10**8, "first_batch_s": 0.05,
+            "server": {"requests": 2000, "peak_in_flight": 64}, "foreign_share": 0.0, "peak_bytes": 10**8, "first_batch_from_loader_s": 0.05,
             "listing_s": 0.1, "server_cpu_s": {"gateway": 1.0}} | changes
 
 

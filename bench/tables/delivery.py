@@ -4,7 +4,7 @@ import hashlib
 
 import numpy as np
 
-import table_values
+from data_sets import table_values
 
 DTYPES = {"key": "int64", "integer": "int64", "category": "int64", "normal": "float32", "count": "float32"}
 LOOKED_AT = 20  # batches of an epoch whose row groups are counted

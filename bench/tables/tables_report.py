@@ -2,8 +2,8 @@
 
 import statistics
 
-from plans import BASES, STEP_MS
-from report import NOISE, spread
+from harness import equality, report, summary
+from tables_plans import BASES, STEP_MS
 
 MIXED = 4            # row groups that a batch of mixed rows comes from, at least, where the table has as many
 IN_SEQUENCE = 0.05   # share of rows that may follow their neighbour in the file, where rows are mixed
@@ -35,16 +35,14 @@ def epoch_problems(record, epoch, before):
 def record_problems(record):
     """What is wrong with one run by itself."""
     if "error" in record:
-        return [record["error"]]
+        return equality.process_failures(record)
     epochs = record["delivery"]["epochs"]
     found = list(record["delivery"]["problems"])
     for epoch, before in zip(epochs, [None, *epochs]):
         found += epoch_problems(record, epoch, before)
     if record.get("proof") is not None and not record["proof"]["rows"]:
         found.append("nothing of it was proven")
-    if record["exit_code"] != 0:
-        found.append(f"delivered everything, then exited with {record['exit_code']}")
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(found + equality.process_failures(record)))
 
 
 def is_known(record, text):
@@ -59,14 +57,18 @@ def repeat_problems(records):
             orders = {record["delivery"]["epochs"][number]["order"] for record in mine
                       if len(record["delivery"]["epochs"]) > number}
             if len(orders) > 1:
-                yield f"forebay, {table}: epoch {number} came in {len(orders)} orders with one seed"
+                yield None, f"forebay, {table}: epoch {number} came in {len(orders)} orders with one seed"
+
+
+def failures(records):
+    """Every failed check (see harness.equality), but those that are known of a rival."""
+    return equality.failures(records, lambda record: [text for text in record_problems(record) if not is_known(record, text)],
+                             repeat_problems)
 
 
 def problems(records):
     """Every failed check as 'loader, table, round: what', but those that are known of a rival."""
-    good = [record for record in records if "error" not in record]
-    return [f"{where(record)}: {text}" for record in records for text in record_problems(record)
-            if not is_known(record, text)] + list(repeat_problems(good))
+    return equality.lines(failures(records), where)
 
 
 def findings(records):
@@ -89,19 +91,8 @@ def one_line(record):
     return text + (f"  WRONG: {'; '.join(wrong)}" if wrong else "")
 
 
-def ratios(mine, base):
-    """Base's rows/s over these, round by round."""
-    rates = {record["round"]: rate(record) for record in base}
-    return [rates[record["round"]] / rate(record) for record in mine if record["round"] in rates]
-
-
-def some(records, key, scale, digits):
-    found = [record[key] * scale for record in records if record.get(key) is not None]
-    return spread(found, digits) if found else "–"
-
-
-HEADER = ("| loader | gives | rows/s | {bases} | CPU s per 1 M rows | peak memory, MB | first batch, ms "
-          "| from process start, ms | next(), µs of CPU | looking at all columns, µs | row groups a batch |")
+HEADER = ("CPU s per 1 M rows", "peak memory, MB", "first batch, ms", "from process start, ms", "next(), µs of CPU",
+          "looking at all columns, µs", "row groups a batch")
 
 
 def gives(record):
@@ -109,81 +100,58 @@ def gives(record):
     return order + (", exact batches" if record["claims"]["partial"] is not None else "")
 
 
-def table_row(loader, groups, bases):
+def table_row(loader, groups, bases, refused):
     mine = groups[loader]
-    cells = [mine[0]["name"] + f" ({loader})", gives(mine[0]), spread([rate(record) for record in mine], 0)]
-    for base in bases:
-        ratio = ratios(mine, groups[base]) if base in groups and base != loader else []
-        cells.append(spread(ratio, 2) if ratio else "–")
+    cells = [mine[0]["name"] + f" ({loader})", gives(mine[0]), summary.spread([rate(record) for record in mine], 0)]
+    cells += [report.ratio_cell(groups.get(base, []) if base != loader else [], mine, rate,
+                                is_refused=(loader, mine[0]["table"]) in refused) for base in bases]
     epochs = [epoch["groups_a_batch"] for record in mine for epoch in record["delivery"]["epochs"]]
-    cells += [spread([1e6 * record["cpu_s"] / record["rows"] for record in mine], 2), some(mine, "peak_bytes", 1e-6, 0),
-              some(mine, "first_batch_s", 1000, 0), some(mine, "first_batch_from_process_s", 1000, 0),
-              some(mine, "next_us", 1, 0),
-              some(mine, "touch_us", 1, 0), f"{statistics.median(epochs):.0f}" if epochs else "–"]
-    return "| " + " | ".join(cells) + " |"
+    cells += [summary.spread([1e6 * record["cpu_s"] / record["rows"] for record in mine], 2),
+              summary.column(mine, "peak_bytes", 1e-6, 0), summary.column(mine, "first_batch_from_loader_s", 1000, 0),
+              summary.column(mine, "first_batch_from_process_s", 1000, 0), summary.column(mine, "next_us", 1, 0),
+              summary.column(mine, "touch_us", 1, 0), f"{statistics.median(epochs):.0f}" if epochs else "–"]
+    return report.row(cells)
 
 
-def speed_table(records, what):
+def speed_table(records, what, refused):
     """One table of rows/s for each data set."""
     bases = BASES[what] or ("forebay",)
-    for table in dict.fromkeys(record["table"] for record in records):
-        groups = {}
-        for record in records:
-            if record["table"] == table and not record["trains"]:
-                groups.setdefault(record["loader"], []).append(record)
-        if not groups:
-            continue
-        one = next(iter(groups.values()))[0]
-        head = HEADER.format(bases=" | ".join(f"{base} ÷ it" for base in bases))
-        yield from (f"## {table}: {one['table_rows']:,} rows, {one['bytes'] / 1e6:,.0f} MB, {one['groups']} row groups",
-                    "", head,
-                    "|---" * (head.count("|") - 1) + "|", *(table_row(loader, groups, bases) for loader in groups), "")
+    speeds = [record for record in records if not record["trains"]]
+    for table, mine in summary.grouped(speeds, lambda record: record["table"]).items():
+        groups, one = summary.grouped(mine, lambda record: record["loader"]), mine[0]
+        yield from (f"## {table}: {one['table_rows']:,} rows, {one['bytes'] / 1e6:,.0f} MB, {one['groups']} row groups", "",
+                    *report.header(("loader", "gives", "rows/s", *(f"{base} ÷ it" for base in bases), *HEADER)),
+                    *(table_row(loader, groups, bases, refused) for loader in groups), "")
+
+
+TRAINER_HEADER = ("table", "rows a step", "loader", "busy, %", "after the first batch, %", "first batch, ms", "steps/s", "CPU s")
 
 
 def trainer_lines(records):
     """How busy the emulated trainer was."""
-    trained = [record for record in records if record["trains"]]
+    trained = summary.grouped([record for record in records if record["trains"]],
+                              lambda record: (record["table"], record["loader"]))
     if trained:
-        yield from (f"## A trainer of {STEP_MS} ms a step", "",
-                    "| table | rows a step | loader | busy, % | after the first batch, % | first batch, ms | steps/s "
-                    "| CPU s |",
-                    "|---|---|---|---|---|---|---|---|")
-    for key in dict.fromkeys((record["table"], record["loader"]) for record in trained):
-        mine = [record for record in trained if (record["table"], record["loader"]) == key]
-        steps = [record["steps"] / record["seconds"] for record in mine]
-        cells = [key[0], spread([record["batch"] for record in mine], 0), f"{mine[0]['name']} ({key[1]})",
-                 some(mine, "busy", 100, 1),
-                 some(mine, "busy_after_first", 100, 1), some(mine, "first_batch_s", 1000, 0), spread(steps, 1),
-                 some(mine, "cpu_s", 1, 1)]
-        yield "| " + " | ".join(cells) + " |"
+        yield from (f"## A trainer of {STEP_MS} ms a step", "", *report.header(TRAINER_HEADER))
+    for (table, loader), mine in trained.items():
+        yield report.row([table, summary.column(mine, "batch", 1, 0), f"{mine[0]['name']} ({loader})",
+                          summary.column(mine, "busy", 100, 1), summary.column(mine, "busy_after_first", 100, 1),
+                          summary.column(mine, "first_batch_from_loader_s", 1000, 0),
+                          summary.spread([record["steps"] / record["seconds"] for record in mine], 1),
+                          summary.column(mine, "cpu_s", 1, 1)])
 
 
-def settings_lines(records):
-    seen = {}
-    for record in records:
-        seen.setdefault(record["loader"], record)
-    for loader, record in seen.items():
-        settings = "; ".join(f"{key}: {value}" for key, value in record["settings"].items())
-        yield f"- **{record['name']}** ({loader}), {record['version']}: {settings}"
-
-
-def noisy(records):
-    return [where(record) for record in records if record["others_cpu_s"] > NOISE * record["seconds"] * record["cores"]]
+def body(records, refused, told):
+    one = records[0]
+    yield report.introduction(records, f"{one['what']}: batches of {one['batch']:,}, {one['threads']} threads or workers")
+    yield from ("", *speed_table(records, one["what"], refused), *trainer_lines(records), "", *report.settings_lines(records))
+    if told:
+        yield from ("", "Known of rivals:", "", *[f"- {text}" for text in told])
 
 
 def table(records):
     """The whole report as Markdown."""
-    good, wrong, told = [record for record in records if "error" not in record], problems(records), findings(records)
-    lines = ["# Tables to batches", ""]
-    if good:
-        one = good[0]
-        lines += [f"{one['what']}: batches of {one['batch']:,}, {one['threads']} threads or workers, "
-                  f"{len({record['round'] for record in records})} interleaved rounds; median (min–max). "
-                  f"{one['machine']}.", "",
-                  *speed_table(good, one["what"]), *trainer_lines(good), "", *settings_lines(good), ""]
-        if loud := noisy(good):
-            lines += [f"NOISY (other programs took over {100 * NOISE:.0f} % of the CPU time): " + "; ".join(loud), ""]
-    if told:
-        lines += ["Known of rivals:", "", *[f"- {text}" for text in told], ""]
-    lines += ["CHECKS FAILED:", "", *[f"- {text}" for text in wrong]] if wrong else ["Checks: all passed."]
-    return "\n".join(lines) + "\n"
+    failed = failures(records)
+    refused = equality.refused(failed, lambda record: (record["loader"], record["table"]))
+    return report.document("Tables to batches", records, lambda good: body(good, refused, findings(records)),
+                           equality.lines(failed, where), where)

@@ -11,8 +11,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path += [HERE, os.path.dirname(HERE)]
 
 import delivery  # noqa: E402
-import table_values  # noqa: E402
 import tables_report  # noqa: E402
+from data_sets import table_values  # noqa: E402
+from harness import summary  # noqa: E402
 
 ROWS, BATCH, GROUP = 4000, 256, 100
 
@@ -29,7 +30,7 @@ def record(loader="rival", epochs=None, **changes):
             "batch": BATCH, "threads": 2,
             "groups": 40, "known": [], "cannot": False, "bytes": 1, "machine": "test", "cores": 2, "rows": ROWS,
             "seconds": 2.0,
-            "cpu_s": 3.0, "others_cpu_s": 0.0, "peak_bytes": 10**8, "exit_code": 0, "first_batch_s": 0.1,
+            "cpu_s": 3.0, "foreign_share": 0.0, "peak_bytes": 10**8, "exit_code": 0, "first_batch_from_loader_s": 0.1,
             "first_batch_from_process_s": 0.2, "next_us": 10.0, "touch_us": 20.0, "proof": {"rows": ROWS},
             "delivery": {"epochs": epochs or [epoch(), epoch(order="def")], "problems": []}} | changes
 
@@ -73,7 +74,7 @@ def test_forebay_must_repeat_itself_with_and_without_a_cache():
 def test_ratios_are_taken_round_by_round():
     runs = [record("forebay", seconds=2.0), record(seconds=4.0), record("forebay", round=1, seconds=4.0),
             record(round=1, seconds=12.0)]
-    assert tables_report.ratios([runs[1], runs[3]], [runs[0], runs[2]]) == [2.0, 3.0]
+    assert summary.ratios([runs[0], runs[2]], [runs[1], runs[3]], tables_report.rate) == [2.0, 3.0]
     assert "2.50 (2.00–3.00)" in tables_report.table(runs)
 
 
@@ -158,3 +159,8 @@ def test_another_dtype_is_told():
         batches[1]["f00"] = batches[1]["f00"].astype(np.float64)
     _, result = delivered(SHUFFLED, change)
     assert any("f00 as float64" in text for text in result["problems"])
+
+
+def test_who_did_other_work_gets_no_ratio():
+    text = tables_report.table([record("forebay"), record(epochs=[epoch(), epoch(order="def", lost=3)])])
+    assert "| rival (rival) | rows mixed, exact batches | 2,000 | refused |" in text

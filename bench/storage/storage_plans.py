@@ -2,12 +2,12 @@
 
 import dataclasses
 
+from harness import contestants
+from harness.contestants import Contestant
+
 
 @dataclasses.dataclass(frozen=True)
-class Loader:
-    module: str                 # in rivals/
-    folder: str | None          # environment below --rivals; None: Forebay's Python
-    extra: tuple = ()           # more entries of the job
+class Loader(Contestant):
     prepare: str | None = None  # files of its own: rivals/write_NAME.py makes them
 
 
@@ -31,8 +31,15 @@ class Plan:
     reads: int = 0
 
 
+def dropin(module, *extra):
+    """In Forebay's Python, with all that the data set needs."""
+    return Loader(module, extra=(*extra, ("dropin", True)),
+                  needs=("forebay", "torch", "boto3" if module == "torch_boto3" else "PIL"))
+
+
 LOADERS = {
-    "forebay": Loader("forebay_s3", None),
+    "ceiling": Loader(program="ceiling"),
+    "forebay": Loader("forebay_s3"),
     "torch_boto3": Loader("torch_boto3", "s3_torch", (("within", "none"),)),
     "torch_threads": Loader("torch_boto3", "s3_torch", (("within", "threads"),)),
     "torch_asyncio": Loader("torch_asyncio", "s3_torch"),
@@ -42,14 +49,14 @@ LOADERS = {
     "s3fs": Loader("torch_s3fs", "s3_torch"),
     "webdataset": Loader("webdataset_tar", "s3_torch", prepare="shards"),
     "streaming": Loader("streaming_mds", "streaming", (("workers", 1),), prepare="mds"),
-    "forebay_local": Loader("forebay_s3", None, (("local", True),)),
-    "forebay_decode": Loader("forebay_s3", None, (("decode", True),)),
-    "forebay_decode_local": Loader("forebay_s3", None, (("decode", True), ("local", True))),
-    "dropin_boto3": Loader("torch_boto3", None, (("within", "none"), ("dropin", True))),
+    "forebay_local": Loader("forebay_s3", extra=(("local", True),)),
+    "forebay_decode": Loader("forebay_s3", extra=(("decode", True),)),
+    "forebay_decode_local": Loader("forebay_s3", extra=(("decode", True), ("local", True))),
+    "dropin_boto3": dropin("torch_boto3", ("within", "none")),
     "torch_pillow_local_0": Loader("torch_pillow_local", "s3_torch", (("workers", 0), ("decode", True))),
     "torch_pillow_local_2": Loader("torch_pillow_local", "s3_torch", (("workers", 2), ("decode", True))),
-    "dropin_pillow_local_0": Loader("torch_pillow_local", None, (("workers", 0), ("decode", True), ("dropin", True))),
-    "dropin_pillow_local_2": Loader("torch_pillow_local", None, (("workers", 2), ("decode", True), ("dropin", True))),
+    "dropin_pillow_local_0": dropin("torch_pillow_local", ("workers", 0), ("decode", True)),
+    "dropin_pillow_local_2": dropin("torch_pillow_local", ("workers", 2), ("decode", True)),
 }
 RIVALS = ("torch_boto3", "torch_threads", "torch_asyncio", "litdata", "s3torchconnector", "spdl", "s3fs", "webdataset",
           "streaming")
@@ -92,10 +99,9 @@ PLANS = {
 
 
 def runs(options):
-    """The runs of one round, in the order in which they are made."""
+    """The runs of one round, in the order in which they are made, but for loaders that are missing here."""
     plan = PLANS[options.what]
     made = plan.make(options, plan)
-    unknown = sorted({run.loader for run in made if run.loader != "ceiling" and run.loader not in LOADERS})
-    if unknown:
-        raise SystemExit(f"no such loader: {', '.join(unknown)} (there are: ceiling, {', '.join(LOADERS)})")
-    return made
+    names = contestants.known(dict.fromkeys(run.loader for run in made), LOADERS)
+    present = contestants.present(names, LOADERS, options)
+    return [run for run in made if run.loader in present]

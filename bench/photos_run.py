@@ -1,26 +1,21 @@
-"""Runs one loader in this process and writes what happened as JSON.
-
-    one_run.py CONFIG RESULT        (photos.py starts it, with the loader's own Python)
+"""Runs one loader in this process (see harness/measured.py; photos.py starts it, with the loader's own Python).
 
 The first epoch warms up, the second is timed; their consumer only touches what it gets, so a loader that prefetches
 over the end of an epoch has as much done beforehand when the timed epoch begins as it has done for the next when it
-ends. A third epoch, if CONFIG asks for it, is read to the last pixel. RESULT.measuring appears when the second begins,
-RESULT.measured when it is over.
+ends. A third epoch, if the job asks for it, is read to the last pixel.
 """
 
+from harness import measured  # first: it notes the time
+
+import hashlib
+import importlib
+import os
+import sys
 import time
 
-entered_ns = time.monotonic_ns()
+import numpy as np
 
-import hashlib  # noqa: E402
-import importlib  # noqa: E402
-import json  # noqa: E402
-import os  # noqa: E402
-import sys  # noqa: E402
-
-import numpy as np  # noqa: E402
-
-import process_tree  # noqa: E402
+from data_sets import photo_set
 
 STRIDE = 32  # the consumer reads one pixel in STRIDE x STRIDE
 
@@ -80,56 +75,44 @@ class Proof:
                 "problems": sorted(set(self.problems))}
 
 
-def measured(stream, proof, result):
-    """Runs the timed epoch; the counters are read at its two ends."""
-    me = os.getpid()
-    open(result + ".measuring", "w").close()
-    machine, cpu = process_tree.machine_cpu_seconds(), process_tree.cpu_seconds(me)
-    begun, consumer = time.monotonic(), 0.0
-    for images, labels in next(stream):
+def timed_epoch(epoch, proof, result):
+    """Runs the timed epoch: its figures, and the CPU seconds of the consumer in them."""
+    part, consumer_s = measured.TimedPart(result), 0.0
+    part.begin()
+    for images, labels in epoch:
         before = time.thread_time()
         proof.touch(np.asarray(images), np.asarray(labels))
-        consumer += time.thread_time() - before
-    seconds = time.monotonic() - begun
-    cpu = process_tree.cpu_seconds(me) - cpu
-    others = process_tree.machine_cpu_seconds() - machine - cpu
-    open(result + ".measured", "w").close()
-    return {"seconds": seconds, "cpu_s": cpu, "consumer_cpu_s": consumer, "others_cpu_s": max(0.0, others)}
+        consumer_s += time.thread_time() - before
+    return part.end() | {"consumer_cpu_s": consumer_s}
 
 
-def main():
-    with open(sys.argv[1]) as file:
-        config = json.load(file)
-    started_ns = int(os.environ.get("BENCH_STARTED_NS", entered_ns))
-    with open(config["list"]) as lines:
-        paths = [line.split("\t")[0] for line in lines]
+def measure(job, result):
+    """The record of a run."""
+    paths = photo_set.read_list(job.list)
     sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "rivals"))
-    loader = importlib.import_module(config["module"])
+    loader = importlib.import_module(job.module)
     contiguous = getattr(loader, "CONTIGUOUS", True)
     warm_up, timed, proof = (Proof(contiguous) for _ in range(3))
 
     constructed_ns = time.monotonic_ns()
-    stream = loader.epochs(paths, list(range(len(paths))), config["batch"], config["threads"], config["seed"])
+    stream = loader.epochs(paths, list(range(len(paths))), job.batch, job.threads, job.seed)
     first_ns = 0
     for images, labels in next(stream):
         first_ns = first_ns or time.monotonic_ns()
         warm_up.touch(np.asarray(images), np.asarray(labels))
-    result = {"name": loader.name(), "version": loader.version(), "settings": loader.settings(),
-              "batch": config["batch"], "threads": config["threads"], "seed": config["seed"],
-              "first_batch_from_loader_s": (first_ns - constructed_ns) / 1e9,
-              "first_batch_from_process_s": (first_ns - started_ns) / 1e9}
-    result |= measured(stream, timed, sys.argv[2])
-    result |= {"timed": timed.result(paths)}
-    if warm_up.result(paths)["order"] == result["timed"]["order"]:
-        result["timed"]["problems"].append("two epochs have the same order")
-    if config["proof"]:
+    record = {"name": loader.name(), "version": loader.version(), "settings": loader.settings(),
+              "batch": job.batch, "threads": job.threads, "seed": job.seed,
+              **measured.first_batch(constructed_ns, first_ns), **timed_epoch(next(stream), timed, result)}
+    record["timed"] = timed.result(paths)
+    if warm_up.result(paths)["order"] == record["timed"]["order"]:
+        record["timed"]["problems"].append("two epochs have the same order")
+    if job.proof:
         for images, labels in next(stream):
             proof.read(np.asarray(images), np.asarray(labels))
-        result |= {"proof": proof.result(paths)}
-    with open(sys.argv[2], "w") as file:
-        json.dump(result, file)
+        record["proof"] = proof.result(paths)
     stream.close()
+    return record
 
 
 if __name__ == "__main__":
-    main()
+    measured.main(measure)

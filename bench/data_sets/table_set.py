@@ -1,6 +1,6 @@
-"""Writes the tables: table_set.py FOLDER TABLE ROWS (a Python with PyArrow and NumPy).
+"""Writes the tables: python -m data_sets.table_set FOLDER TABLE ROWS, in bench/ (a Python with PyArrow and NumPy).
 
-What is in them is in table_values.py. FOLDER/FILES-ROWS/part-00.parquet … part-19.parquet, zstd, two row groups a file;
+It prints what a reader needs to know, as JSON. What is in the tables is in table_values.py. FOLDER/FILES-ROWS/part-00.parquet … part-19.parquet, zstd, two row groups a file;
 _sums.json beside them has each column's checksum.
 """
 
@@ -11,7 +11,7 @@ import sys
 
 import numpy as np
 
-import table_values
+from data_sets import table_values
 
 FILES, GROUPS = 20, 2
 
@@ -67,5 +67,14 @@ def write(work, name, rows):
     return folder
 
 
+def facts(work, name, rows):
+    """What a reader needs to know of the table, which is made if it is not there."""
+    table, folder = table_values.TABLES[name], write(work, name, rows)
+    with open(os.path.join(folder, "_sums.json")) as file:
+        sums = json.load(file)
+    return {"table": name, "rows": rows, "folder": folder, "columns": [column.name for column in table.read],
+            "key": table.key, "group_rows": group_rows(rows), "sums": sums}
+
+
 if __name__ == "__main__":
-    print(write(sys.argv[1], sys.argv[2], int(sys.argv[3])))
+    print(json.dumps(facts(sys.argv[1], sys.argv[2], int(sys.argv[3]))))

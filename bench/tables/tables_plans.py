@@ -2,17 +2,17 @@
 
 import dataclasses
 
+from harness import contestants
+from harness.contestants import Contestant
+
 STEP_MS = 20        # of the emulated trainer
 DEMAND = 0.7        # of the capacity that was measured before
 LATENCY_MS = 20
 
 
 @dataclasses.dataclass(frozen=True)
-class Loader:
-    module: str               # in rivals/; empty: the bare loop, with `flags`
-    folder: str | None = None  # environment below --rivals; None: Forebay's Python
-    extra: tuple = ()         # more entries of the job
-    flags: tuple = ()
+class Loader(Contestant):
+    flags: tuple = ()         # of a program
     cannot: tuple = ()        # tables that it fails on, which is a finding: tried once
     known: tuple = ()         # texts of checks that it is known to fail: told, and no reason for exit code 1
 
@@ -31,15 +31,26 @@ TEXT = ("criteo_hex",)        # and torch has no strings
 ONE_ORDER = ("same order",)
 EARLY = (("early", True),)
 CACHED = (("cache", {"disk": True}),)
+NEEDS = ("forebay", "numpy", "pyarrow")
+
+
+def bare(*flags):
+    return Loader(program="limit_program", flags=flags, cannot=NULLS)
+
+
+def forebay(*extra, needs=NEEDS):
+    return Loader("forebay_table", extra=extra, needs=needs)
+
+
 LOADERS = {
-    "limit": Loader("", cannot=NULLS),
-    "limit_decode": Loader("", flags=("--no-gather",), cannot=NULLS),
-    "gather": Loader("", flags=("--gather-only",), cannot=NULLS),
-    "gather_checksum": Loader("", flags=("--gather-only", "--checksum"), cannot=NULLS),
-    "forebay": Loader("forebay_table"),
-    "forebay_torch": Loader("forebay_table", extra=(("output", "torch"),)),
-    "forebay_disk": Loader("forebay_table", extra=(("cache", {"ram": 0, "disk": "8GiB"}),)),
-    "forebay_ram": Loader("forebay_table", extra=(("cache", {"ram": "4GiB", "disk": 0}),)),
+    "limit": bare(),
+    "limit_decode": bare("--no-gather"),
+    "gather": bare("--gather-only"),
+    "gather_checksum": bare("--gather-only", "--checksum"),
+    "forebay": forebay(),
+    "forebay_torch": forebay(("output", "torch"), needs=(*NEEDS, "torch")),
+    "forebay_disk": forebay(("cache", {"ram": 0, "disk": "8GiB"})),
+    "forebay_ram": forebay(("cache", {"ram": "4GiB", "disk": 0})),
     "petastorm_batched": Loader("petastorm_batched", "petastorm", EARLY, cannot=RAGGED + TEXT, known=ONE_ORDER),
     "petastorm_raw": Loader("petastorm_raw", "petastorm", cannot=RAGGED, known=ONE_ORDER),
     "petastorm_raw_early": Loader("petastorm_raw", "petastorm", EARLY, cannot=RAGGED, known=ONE_ORDER),
@@ -66,20 +77,18 @@ BASES = {"epoch": ("forebay",), "cache": ("forebay_disk", "forebay_ram"), "train
 
 
 def names(options):
-    chosen = options.loaders.split(",") if options.loaders else PLANS[options.what]
-    unknown = sorted(set(chosen) - set(LOADERS))
-    if unknown:
-        raise SystemExit(f"no such loader: {', '.join(unknown)} (there are: {', '.join(LOADERS)})")
-    return list(chosen)
+    return contestants.known(options.loaders.split(",") if options.loaders else PLANS[options.what], LOADERS)
 
 
-def runs(options, number, installed):
+def all_tables(options):
+    return options.tables.split(",") if options.tables else TABLES
+
+
+def runs(options, number, present):
     """The runs of one round, in the order in which they are made."""
-    tables = options.tables.split(",") if options.tables else TABLES
     made = []
-    for table in tables:
-        mine = [name for name in names(options) if name in installed
-                and (number == 0 or table not in LOADERS[name].cannot)]
+    for table in all_tables(options):
+        mine = [name for name in present if number == 0 or table not in LOADERS[name].cannot]
         if options.what == "trainer":
             made.append(Run("forebay", table, latency_ms=LATENCY_MS))
             made += [Run(name, table, trains=True, latency_ms=LATENCY_MS) for name in mine]

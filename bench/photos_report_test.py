@@ -1,8 +1,8 @@
-"""The checks must fail when a loader does other work than the rest: pytest bench/report_test.py."""
+"""The checks must fail when a loader does other work than the rest: pytest bench/photos_report_test.py."""
 
 import copy
 
-import report
+import photos_report as report
 
 PHOTOS = 2100
 PER_CLASS = {"daisy": 1050, "roses": 1050}
