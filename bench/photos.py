@@ -44,7 +44,7 @@ def run(name, options, sets, proof):
     """One run: its record, or a record with `error`."""
     files = files_of(name, sets)
     facts = {"loader": name, "photos": len(files["paths"]), "expected_per_class": files["per_class"],
-             "kilobytes_each": files["bytes"] / len(files["paths"]) / 1000, "settings": {}, "foreign_share": 0.0}
+             "kilobytes_each": files["bytes"] / len(files["paths"]) / 1000, "settings": {}}
     if loader_of(name).program:
         return facts | runs.run_program(shlex.split(options.limit) + [
             "--list", files["list"], "--batch", str(options.batch), "--threads", str(options.threads),

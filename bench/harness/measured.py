@@ -16,17 +16,18 @@ from harness import noise, process_tree  # noqa: E402
 
 
 class TimedPart:
-    """Between begin() and end() counts seconds, CPU seconds, and what others had of the machine.
+    """Between begin() and end() counts seconds, CPU seconds of this process tree, and what others had of the machine.
 
-    RESULT.measuring and RESULT.measured mark it for the memory sampler outside. `servers` ({name: pid}) work for the
-    measured process: their CPU seconds are counted apart, and are nobody's noise.
+    RESULT.measuring and RESULT.measured mark it for the memory sampler outside, if there is one. `servers` ({name: pid})
+    work for the measured process: their CPU seconds are counted apart, and are nobody's noise.
     """
 
-    def __init__(self, result, servers=None):
+    def __init__(self, result=None, servers=None):
         self.result, self.servers = result, servers or {}
 
     def _mark(self, name):
-        open(f"{self.result}.{name}", "w").close()
+        if self.result:
+            open(f"{self.result}.{name}", "w").close()
 
     def begin(self):
         self._mark("measuring")

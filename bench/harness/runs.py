@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 import time
 
+from harness.measured import TimedPart
 from harness.memory_sampler import MemorySampler
 
 RUN_LIMIT_S = 900
@@ -90,12 +91,20 @@ def run_job(python, script, job, work, name, env=None, limit_s=RUN_LIMIT_S):
         return ended.failure()
 
 
-def run_program(command, env=None, limit_s=RUN_LIMIT_S):
-    """A program that prints its record: the last line of its standard output that is JSON; or a record with `error`."""
+def run_program(command, env=None, servers=None, limit_s=RUN_LIMIT_S):
+    """A program that prints its record: the last line of its standard output that is JSON; or a record with `error`.
+
+    What others had of the machine is of its whole life, since from outside nobody knows what part of it is timed; `servers`
+    ({name: pid}) are no others.
+    """
+    whole = TimedPart(servers=servers)
+    whole.begin()
     ended = run_process(command, environment() if env is None else env, limit_s=limit_s)
+    figures = whole.end()
+    noise = {key: figures[key] for key in ("others_cpu_s", "foreign_share", "others")}
     lines = [line for line in ended.out.splitlines() if line.startswith("{")]
     try:
-        return json.loads(lines[-1]) | ended.facts()
+        return json.loads(lines[-1]) | noise | ended.facts()
     except (IndexError, ValueError):
         return ended.failure()
 

@@ -38,11 +38,11 @@ def run_ceiling(run, options, stand):
     """The bare requests: samples, seconds and CPU seconds as a loader's record has them."""
     stand.set(run.latency_ms, {})
     found = runs.run_program([*shlex.split(options.ceiling), stand.urls, str(run.requests), str(run.reads or len(stand.keys)),
-                              str(options.limit)], runs.environment(**stand.environment()))
+                              str(options.limit)], runs.environment(**stand.environment()), stand.servers.processes)
     if "error" in found:
         return found
     return found | {"name": "the stand's ceiling", "version": found["version"].split()[0], "settings": {},
-                    "samples": found["reads"], "problems": [], "server": stand.control.status()["counts"], "foreign_share": 0.0}
+                    "samples": found["reads"], "problems": [], "server": stand.control.status()["counts"]}
 
 
 def prepare(loader, options, stand):

@@ -35,7 +35,7 @@ def run_limit(run, facts, options):
     if "error" in record:
         return record
     wrong = [name for name, value in record.pop("sums").items() if value != facts["sums"][name]]
-    return record | {"foreign_share": 0.0, "claims": {"order": "rows", "partial": None},
+    return record | {"claims": {"order": "rows", "partial": None},
                      "delivery": {"epochs": [], "problems": [f"wrong values of {', '.join(wrong)}"] if wrong else []}}
 
 

@@ -173,7 +173,8 @@ def is_alive(pid):
 
 def test_a_program_prints_its_record_behind_anything_else():
     script = "print('warming up'); print('{\"samples\": 5}')"
-    assert runs.run_program([sys.executable, "-c", script])["samples"] == 5
+    made = runs.run_program([sys.executable, "-c", script])
+    assert made["samples"] == 5 and made["exit_code"] == 0 and {"foreign_share", "others", "peak_bytes"} <= set(made)
     assert "no such folder" in runs.run_program([sys.executable, "-c", "raise SystemExit('no such folder')"])["error"]
 
 
