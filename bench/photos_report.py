@@ -80,9 +80,9 @@ def outliers(values, part, what, key, relative):
 def repeat_problems(records):
     """Forebay promises the same bytes for the same seed: every round must have delivered one order and one content."""
     for loader in sorted({record["loader"] for record in records if record["loader"].startswith(BASE)}):
-        proofs = [record["timed"] for record in records if record["loader"] == loader]
-        if len({(proof["order"], tuple(proof["mean"])) for proof in proofs}) > 1:
-            yield None, f"{loader}: rounds with one seed delivered different orders or pixels"
+        mine = of_loader(records, loader)
+        if len({(record["timed"]["order"], tuple(record["timed"]["mean"])) for record in mine}) > 1:
+            yield mine[0], "rounds with one seed delivered different orders or pixels"
 
 
 def rate(record):
@@ -116,12 +116,12 @@ HEADER = ("loader", "samples/s", "Forebay ÷ it", "CPU s per 1,000", "peak memor
 def loader_row(records, loader, refused):
     mine = of_loader(records, loader)
     suffix = loader.partition("@")[2]
-    base = of_loader(records, f"{BASE}@{suffix}" if suffix else BASE)
+    base = f"{BASE}@{suffix}" if suffix else BASE
     pixels = next((record["proof"] for record in mine if record.get("proof")), mine[0]["timed"])
     return report.row([
         mine[0]["name"] + (f" [{suffix}]" if suffix else ""),
         summary.spread([rate(record) for record in mine], 0),
-        report.ratio_cell(base, mine, rate, is_refused=loader in refused),
+        report.ratio_cell(of_loader(records, base), mine, rate, is_refused=not refused.isdisjoint((loader, base))),
         summary.spread([cpu_s_per_1000(record) for record in mine], 2),
         summary.column(mine, "peak_bytes", 1e-6, 0),
         f"{statistics.median(record['peak_file_bytes'] for record in mine) / 1e6:,.0f}",
@@ -140,7 +140,7 @@ def across_lines(records, refused):
     """For loaders with files of their own: Forebay on the originals against them."""
     for loader in loaders_in(records):
         values = ratios(records, loader, BASE) if "@" in loader and not loader.startswith(BASE) else []
-        if values and loader not in refused:
+        if values and refused.isdisjoint((loader, BASE)):
             yield f"Forebay on the originals ÷ {loader}: {summary.spread(values, 2)}."
 
 

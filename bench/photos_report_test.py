@@ -51,6 +51,12 @@ def test_forebay_must_repeat_itself():
     assert any("one seed" in text for text in report.problems(runs))
 
 
+def test_who_did_other_work_gets_no_ratio_and_nobody_one_of_it():
+    assert "| odd | 525 | refused |" in report.table(records(samples=2099))
+    runs = [record("forebay", timed=proof(samples=2099)), record("rival", seconds=4.0)]
+    assert "| rival | 525 | refused |" in report.table(runs)
+
+
 def test_ratio_is_taken_round_by_round():
     runs = [record("forebay", 0, 2.0), record("rival", 0, 4.0), record("forebay", 1, 4.0), record("rival", 1, 12.0)]
     assert report.ratios(runs, "rival", "forebay") == [2.0, 3.0]

@@ -35,15 +35,15 @@ def differing(records, keys):
 
 
 def failures(records, of_record, across=lambda good: ()):
-    """All failed checks: of_record(record) gives texts; across(good records) gives pairs, or (None, text) of no one run."""
+    """All failed checks: of_record(record) gives texts; across(good records) gives pairs."""
     return [(record, text) for record in records for text in of_record(record)] + list(across(good(records)))
 
 
 def lines(failed, where):
     """'where: what' of each; where(record) names a run."""
-    return [f"{where(record)}: {text}" if record else text for record, text in failed]
+    return [f"{where(record)}: {text}" for record, text in failed]
 
 
 def refused(failed, key=lambda record: record["loader"]):
-    """Of whom no ratio counts."""
-    return {key(record) for record, _ in failed if record}
+    """Of whom no ratio counts, neither its own nor one that is taken of it."""
+    return {key(record) for record, _ in failed}

@@ -67,11 +67,12 @@ HEADER = ("loader", "ms", "requests", "faults", "samples/s", "Forebay ÷ it", "C
 
 def table_row(row, mine, groups, refused):
     loader, latency, requests, faults = row
-    base = groups.get((BASE, latency, "auto", faults), []) if loader != BASE else []
+    base = (BASE, latency, "auto", faults)
     servers = [1000 * sum(record["server_cpu_s"].values()) / record["samples"] for record in mine if "server_cpu_s" in record]
     return report.row([
         mine[0]["name"] + f" ({loader})", str(latency), requests, faults or "–", spread([rate(record) for record in mine], 0),
-        report.ratio_cell(base, mine, rate, is_refused=row in refused),
+        report.ratio_cell(groups.get(base, []) if loader != BASE else [], mine, rate,
+                          is_refused=not refused.isdisjoint((row, base))),
         spread([1000 * record["cpu_s"] / record["samples"] for record in mine], 3), spread(servers, 2),
         summary.column(mine, "peak_bytes", 1e-6, 0), summary.column(mine, "first_batch_from_loader_s", 1000, 0),
         summary.column(mine, "first_batch_from_loader_s", 1000 / latency, 1) if latency else "–",

@@ -56,8 +56,8 @@ def repeat_problems(records):
         for number in range(2):
             orders = {record["delivery"]["epochs"][number]["order"] for record in mine
                       if len(record["delivery"]["epochs"]) > number}
-            if len(orders) > 1:
-                yield None, f"forebay, {table}: epoch {number} came in {len(orders)} orders with one seed"
+            for one in summary.grouped(mine if len(orders) > 1 else [], lambda record: record["loader"]).values():
+                yield one[0], f"epoch {number} came in {len(orders)} orders with one seed"
 
 
 def failures(records):
@@ -104,7 +104,8 @@ def table_row(loader, groups, bases, refused):
     mine = groups[loader]
     cells = [mine[0]["name"] + f" ({loader})", gives(mine[0]), summary.spread([rate(record) for record in mine], 0)]
     cells += [report.ratio_cell(groups.get(base, []) if base != loader else [], mine, rate,
-                                is_refused=(loader, mine[0]["table"]) in refused) for base in bases]
+                                is_refused=not refused.isdisjoint({(name, mine[0]["table"]) for name in (loader, base)}))
+              for base in bases]
     epochs = [epoch["groups_a_batch"] for record in mine for epoch in record["delivery"]["epochs"]]
     cells += [summary.spread([1e6 * record["cpu_s"] / record["rows"] for record in mine], 2),
               summary.column(mine, "peak_bytes", 1e-6, 0), summary.column(mine, "first_batch_from_loader_s", 1000, 0),
