@@ -62,7 +62,8 @@ struct StepStats {
   std::string name;
   int64_t samples = 0;
   uint64_t bytes_in = 0, bytes_out = 0;
-  double busy_seconds = 0;     ///< on compute threads (CPU)
+  /// CPU time on compute threads. Exact in sum; how it is divided among operators is sampled (one row in eight).
+  double busy_seconds = 0;
   double waiting_seconds = 0;  ///< for storage or user code
 };
 

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "forebay/status.h"
+#include "telemetry/step_meter.h"
 
 namespace forebay {
 
@@ -34,6 +35,9 @@ class WorkMemory {
   /// same slot may move it. The bytes must have been reserved.
   std::span<uint8_t> scratch(int slot, size_t size);
 
+  /// For whom the thread works just now.
+  StepMeter& meter() { return meter_; }
+
  private:
   struct Slot {
     std::unique_ptr<uint8_t, void (*)(void*)> memory{nullptr, nullptr};
@@ -42,6 +46,7 @@ class WorkMemory {
   uint64_t grant_;
   uint64_t reserved_ = 0;
   Slot slots_[kSlots];
+  StepMeter meter_;
 };
 
 }  // namespace forebay

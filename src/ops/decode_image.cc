@@ -74,13 +74,14 @@ class DecodeImage final : public RecordOp {
   DecodeImage(std::vector<size_t> fields, ColorMode mode, int64_t max_pixels)
       : fields_(std::move(fields)), mode_(mode), max_pixels_(max_pixels) {}
 
-  Status apply(Record& record, const SampleContext&) const override {
-    for (const size_t field : fields_) FOREBAY_RETURN_IF_ERROR(decode(record[field]));
+  Status apply(Record& record, const SampleContext& context) const override {
+    const int step = context.memory->meter().current();
+    for (const size_t field : fields_) FOREBAY_RETURN_IF_ERROR(decode(record[field], step));
     return {};
   }
 
  private:
-  Status decode(Value& value) const {
+  Status decode(Value& value, int step) const {
     Buffer bytes = value.kind == FieldKind::kTensor ? value.tensor.buffer : value.bytes;
     const bool encoded =
         value.kind == FieldKind::kBytes || (value.kind == FieldKind::kTensor && !value.deferred &&
@@ -96,7 +97,7 @@ class DecodeImage final : public RecordOp {
       return unsupported(fmt::format("{} × {} pixels are more than max_pixels={}; raise max_pixels to decode it",
                                      info.stored_width, info.stored_height, max_pixels_));
     }
-    value = Value::of(std::unique_ptr<Deferred>(LazyImage::of_encoded(std::move(bytes), info, mode_)));
+    value = Value::of(std::unique_ptr<Deferred>(LazyImage::of_encoded(std::move(bytes), info, mode_, step)));
     return {};
   }
 

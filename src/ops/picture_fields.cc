@@ -64,11 +64,16 @@ bool check_bits(const Field& field, PixelNeed need, std::string_view op, Problem
 }
 
 Result<LazyImage*> picture(Value& value, const PictureField& field, WorkMemory& memory) {
-  if (auto* lazy = dynamic_cast<LazyImage*>(value.deferred.get())) return lazy;
+  const int step = memory.meter().current();
+  if (auto* lazy = dynamic_cast<LazyImage*>(value.deferred.get())) {
+    lazy->set_step(step);
+    return lazy;
+  }
   if (value.kind != FieldKind::kTensor) return unsupported(fmt::format("the field '{}' holds no picture", field.name));
   FOREBAY_RETURN_IF_ERROR(value.materialize(memory));
   FOREBAY_ASSIGN(auto made, LazyImage::of_pixels(std::move(value.tensor), field.channels_first));
   LazyImage* const image = made.get();
+  image->set_step(step);
   value = Value::of(std::unique_ptr<Deferred>(std::move(made)));
   return image;
 }

@@ -30,21 +30,59 @@ void own_memory(Value& value) {
   shared = std::move(own);
 }
 
-Status run_ops(const NativeStage& stage, Record& record, const SampleContext& context) {
+uint64_t bytes_of(const Record& record) {
+  uint64_t bytes = 0;
+  for (const Value& value : record) bytes += value.nbytes();
+  return bytes;
+}
+
+// `step`: the first operator's.
+Status run_ops(const NativeStage& stage, int step, Record& record, const SampleContext& context) {
+  uint64_t bytes = bytes_of(record);
   for (const NativeOp& op : stage.ops) {
-    const int64_t begun = monotonic_ns();  // the CPU clock would cost more than many an operator
+    const StepSpan span(context.memory->meter(), step++);
     Status status = op.op->apply(record, context);
     if (!status.ok()) return std::move(status).with_operator(op.name);
-    op.counters->add(1, 0, 0, monotonic_ns() - begun);
+    const uint64_t made = bytes_of(record);
+    op.counters->add(1, bytes, made, 0);
+    bytes = made;
   }
   return {};
 }
+
+// The CPU time of a row, divided among the steps when it is done, however that ends.
+class RowTime {
+ public:
+  RowTime(StepMeter& meter, const std::vector<StepCounters*>& counters) : meter_(meter), counters_(counters) {
+    meter_.begin();
+  }
+  ~RowTime() {
+    meter_.end([this](int step, int64_t ns) {
+      const size_t known = std::min(static_cast<size_t>(step), counters_.size() - 1);
+      counters_[known]->busy_ns.fetch_add(ns, std::memory_order_relaxed);
+    });
+  }
+  RowTime(const RowTime&) = delete;
+  RowTime& operator=(const RowTime&) = delete;
+
+ private:
+  StepMeter& meter_;
+  const std::vector<StepCounters*>& counters_;
+};
 
 }  // namespace
 
 RowWork::RowWork(std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<const Itinerary> itinerary,
                  BadSample policy)
-    : plan_(std::move(plan)), itinerary_(std::move(itinerary)), policy_(policy) {}
+    : plan_(std::move(plan)), itinerary_(std::move(itinerary)), policy_(policy),
+      counters_{plan_->write_counters.get()} {
+  for (const Stage& stage : plan_->stages) {
+    first_step_.push_back(static_cast<int>(counters_.size()));
+    const auto* native = std::get_if<NativeStage>(&stage);
+    for (size_t i = 0; native != nullptr && i < native->ops.size(); ++i)
+      counters_.push_back(native->ops[i].counters.get());
+  }
+}
 
 RowResult RowWork::run(RowInput& input, BatchJob& batch, const RowPlacement& at, WorkMemory& memory) const {
   RowResult failed;
@@ -165,7 +203,7 @@ Status RowWork::run_row(RowInput& input, BatchJob& batch, const RowPlacement& at
                         RowResult& result) const {
   const int64_t id = batch.rows()[static_cast<size_t>(row)].id;
   const SampleContext context{batch.key(row), &memory};
-  const int64_t begun = thread_cpu_ns();
+  const RowTime time(memory.meter(), counters_);
   FOREBAY_ASSIGN(Record record, begin_row(input, at, id));
   size_t stage = input.stage == 0 && input.kept ? *plan_->cache_stage + 1 : input.stage;
   for (; stage < plan_->stages.size(); ++stage) {
@@ -178,10 +216,10 @@ Status RowWork::run_row(RowInput& input, BatchJob& batch, const RowPlacement& at
     }
     if (const auto* cache = std::get_if<CacheStage>(&plan_->stages[stage])) {
       if (cache->forgets_extras) input.extras.clear();
-      FOREBAY_RETURN_IF_ERROR(keep_row(*cache, input, id, record, memory, begun));
+      FOREBAY_RETURN_IF_ERROR(keep_row(*cache, input, id, record, memory));
       continue;
     }
-    FOREBAY_RETURN_IF_ERROR(run_ops(std::get<NativeStage>(plan_->stages[stage]), record, context));
+    FOREBAY_RETURN_IF_ERROR(run_ops(std::get<NativeStage>(plan_->stages[stage]), first_step_[stage], record, context));
   }
   FOREBAY_RETURN_IF_ERROR(write_row(batch, at, row, record, memory));
   if (plan_->output_schema.open_ended) batch.keep_extras(row, std::move(input.extras));
@@ -210,7 +248,7 @@ Result<Record> RowWork::begin_row(RowInput& input, const RowPlacement& at, int64
 
 Status RowWork::write_row(BatchJob& batch, const RowPlacement& at, int64_t row, Record& record,
                           WorkMemory& memory) const {
-  const int64_t begun = thread_cpu_ns();
+  const uint64_t read = bytes_of(record);
   uint64_t bytes = 0;
   for (size_t i = 0; i < plan_->outputs.size(); ++i) {
     const OutputField& output = plan_->outputs[i];
@@ -236,16 +274,16 @@ Status RowWork::write_row(BatchJob& batch, const RowPlacement& at, int64_t row, 
     FOREBAY_RETURN_IF_ERROR(value.write({batch.slot(i, row), *output.row_bytes}, memory));
     bytes += *output.row_bytes;
   }
-  plan_->write_counters->add(1, 0, bytes, thread_cpu_ns() - begun);
+  plan_->write_counters->add(1, read, bytes, 0);
   return {};
 }
 
-Status RowWork::keep_row(const CacheStage& stage, const RowInput& input, int64_t id, Record& record, WorkMemory& memory,
-                         int64_t begun) const {
+Status RowWork::keep_row(const CacheStage& stage, const RowInput& input, int64_t id, Record& record,
+                         WorkMemory& memory) const {
   const std::optional<Hash128> entry = stage.entry(*plan_->source, id);
   if (!entry) return {};
   for (Value& value : record) FOREBAY_RETURN_IF_ERROR(value.materialize(memory));
-  stage.keep(*entry, record, input.extras, static_cast<double>(thread_cpu_ns() - begun) * 1e-9);
+  stage.keep(*entry, record, input.extras, static_cast<double>(memory.meter().cpu_ns()) * 1e-9);
   return {};
 }
 

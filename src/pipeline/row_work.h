@@ -96,12 +96,13 @@ class RowWork {
                  RowResult& result) const;
   Result<Record> begin_row(RowInput& input, const RowPlacement& at, int64_t id) const;
   Status write_row(BatchJob& batch, const RowPlacement& at, int64_t row, Record& record, WorkMemory& memory) const;
-  Status keep_row(const CacheStage& stage, const RowInput& input, int64_t id, Record& record, WorkMemory& memory,
-                  int64_t begun) const;
+  Status keep_row(const CacheStage& stage, const RowInput& input, int64_t id, Record& record, WorkMemory& memory) const;
 
   const std::shared_ptr<const ExecutionPlan> plan_;
   const std::shared_ptr<const Itinerary> itinerary_;
   const BadSample policy_;
+  std::vector<StepCounters*> counters_;  // by the numbers that StepMeter knows steps by; 0 is what writes the batch
+  std::vector<int> first_step_;          // of each stage
 };
 
 /// What is wrong with a row of a unit that is there.

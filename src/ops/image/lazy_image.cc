@@ -54,6 +54,21 @@ Status check_pixels(const Tensor& tensor, bool channels_first) {
   return {};
 }
 
+// What is done with each row is another step's work than making it.
+class BookedRows final : public RowSink {
+ public:
+  BookedRows(RowSink& sink, StepMeter& meter, int step) : sink_(sink), meter_(meter), step_(step) {}
+  void row(const uint8_t* row) override {
+    const StepSpan span(meter_, step_);
+    sink_.row(row);
+  }
+
+ private:
+  RowSink& sink_;
+  StepMeter& meter_;
+  const int step_;
+};
+
 }  // namespace
 
 LazyImage::LazyImage(PixelSource source) : source_(std::move(source)) { begin(std::move(source_)); }
@@ -64,10 +79,13 @@ void LazyImage::begin(PixelSource source) {
   flip_before_ = flip_after_ = scaled_ = false;
   resize_.reset();
   dtype_ = source_.dtype();
+  decoded_by_ = placed_by_ = finished_by_ = step_;
 }
 
-std::unique_ptr<LazyImage> LazyImage::of_encoded(Buffer bytes, const ImageInfo& info, ColorMode mode) {
-  return std::unique_ptr<LazyImage>(new LazyImage(PixelSource(EncodedPixels{std::move(bytes), info, mode})));
+std::unique_ptr<LazyImage> LazyImage::of_encoded(Buffer bytes, const ImageInfo& info, ColorMode mode, int step) {
+  std::unique_ptr<LazyImage> image(new LazyImage(PixelSource(EncodedPixels{std::move(bytes), info, mode})));
+  image->decoded_by_ = step;
+  return image;
 }
 
 Result<std::unique_ptr<LazyImage>> LazyImage::of_pixels(Tensor pixels, bool channels_first) {
@@ -95,10 +113,14 @@ Status LazyImage::crop(const Rect& part, WorkMemory& memory) {
   if (reaches_over(part) && (scaled_ || window_ != resized())) FOREBAY_RETURN_IF_ERROR(settle(memory));
   const int64_t x = flip_after_ ? window_.width - part.x - part.width : part.x;
   window_ = {window_.x + x, window_.y + part.y, part.width, part.height};
+  if (!resize_) placed_by_ = step_;
   return {};
 }
 
-void LazyImage::flip() { flip_after_ = !flip_after_; }
+void LazyImage::flip() {
+  flip_after_ = !flip_after_;
+  if (!resize_) placed_by_ = step_;
+}
 
 Status LazyImage::need_eight_bits(std::string_view what, WorkMemory& memory) {
   if (dtype_ != DType::kUint8) {
@@ -115,6 +137,7 @@ Status LazyImage::resize(int64_t height, int64_t width, Interpolation interpolat
   flip_before_ = std::exchange(flip_after_, false);
   resize_ = Resize{height, width, interpolation};
   window_ = resized();
+  placed_by_ = step_;
   return {};
 }
 
@@ -123,6 +146,7 @@ Status LazyImage::normalize(std::span<const float> scale, std::span<const float>
   std::copy(scale.begin(), scale.end(), pointwise_.scale.begin());
   std::copy(bias.begin(), bias.end(), pointwise_.bias.begin());
   scaled_ = true;
+  finished_by_ = step_;
   dtype_ = DType::kFloat32;
   return {};
 }
@@ -130,12 +154,14 @@ Status LazyImage::normalize(std::span<const float> scale, std::span<const float>
 void LazyImage::set_layout(bool channels_first) {
   channels_first_ = channels_first;
   channel_axis_ = true;
+  if (!scaled_) finished_by_ = step_;
 }
 
 Status LazyImage::cast(DType dtype, WorkMemory& memory) {
   // One conversion is part of the description; the result of a second depends on what the first did to the values.
   const DType made = scaled_ ? DType::kFloat32 : source_.dtype();
   if (dtype != dtype_ && dtype_ != made) FOREBAY_RETURN_IF_ERROR(settle(memory));
+  if (!scaled_) finished_by_ = step_;
   dtype_ = dtype;
   return {};
 }
@@ -203,8 +229,10 @@ Status LazyImage::write(std::span<uint8_t> out, WorkMemory& memory) {
   FOREBAY_RETURN_IF_ERROR(memory.reserve(bytes));
   Status status;
   if (source_.dtype() == DType::kUint8) {
+    const StepSpan span(memory.meter(), decoded_by_);
     status = write_pixels(work, out, memory);
   } else {
+    const StepSpan span(memory.meter(), placed_by_);
     write_elements(work, out, memory);
   }
   memory.release(bytes);
@@ -235,8 +263,11 @@ Status LazyImage::write_pixels(const Work& work, std::span<uint8_t> out, WorkMem
   const PixelFormat pixel_format = format();
   const ImageKernels& kernels = image_kernels(simd_level());
   RowWriter writer(pixel_format, kernels, out);
+  if (memory.meter().looks()) writer.book(memory.meter(), finished_by_);
   Resampler resampler(work.resample, kernels, writer, memory, kResamplerSlot);
-  FOREBAY_RETURN_IF_ERROR(source_.read(work.part, resampler, memory, kSourceSlot));
+  BookedRows booked(resampler, memory.meter(), placed_by_);
+  RowSink& sink = memory.meter().looks() ? static_cast<RowSink&>(booked) : resampler;
+  FOREBAY_RETURN_IF_ERROR(source_.read(work.part, sink, memory, kSourceSlot));
   for (int64_t y = 0; y < height(); ++y) {
     const bool made = y >= work.resample.top && y < work.resample.top + work.resample.vertical.count;
     if (!made) writer.write(y, resampler.blank_row());

@@ -23,11 +23,14 @@ namespace forebay {
 /// values) is computed where it comes up and starts a new description; the bytes are the same either way.
 class LazyImage final : public Deferred {
  public:
-  /// `info` is what probe_image() said of `bytes`.
-  static std::unique_ptr<LazyImage> of_encoded(Buffer bytes, const ImageInfo& info, ColorMode mode);
+  /// `info` is what probe_image() said of `bytes`; `step` is the one that decodes, for StepMeter.
+  static std::unique_ptr<LazyImage> of_encoded(Buffer bytes, const ImageInfo& info, ColorMode mode, int step = 0);
   /// Unsupported unless it is (h, w), (h, w, c) or, channels first, (c, h, w), with at least one pixel and 1 to 4
   /// channels.
   static Result<std::unique_ptr<LazyImage>> of_pixels(Tensor pixels, bool channels_first);
+
+  /// What is asked for from here on is asked by that step: the time it takes when it is done will be booked to it.
+  void set_step(int step) { step_ = step; }
 
   /// The picture as it stands.
   int64_t width() const { return window_.width; }
@@ -95,6 +98,9 @@ class LazyImage final : public Deferred {
   bool channel_axis_ = true;  // false: two axes, as the tensor it came from
   bool channels_first_ = false;
   DType dtype_ = DType::kUint8;
+  // Steps: who asks now, and who asked for pixels, for where they go (the resize, or else the last crop or flip), and for what they
+  // become (normalize, or else the last cast or change of layout).
+  int step_ = 0, decoded_by_ = 0, placed_by_ = 0, finished_by_ = 0;
 };
 
 }  // namespace forebay

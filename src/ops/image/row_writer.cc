@@ -44,6 +44,12 @@ void RowWriter::write_by_table(int64_t y, const uint8_t* pixels) {
 }
 
 void RowWriter::write(int64_t y, const uint8_t* pixels) {
+  if (meter_ == nullptr) return put(y, pixels);
+  const StepSpan span(*meter_, step_);
+  put(y, pixels);
+}
+
+void RowWriter::put(int64_t y, const uint8_t* pixels) {
   const int64_t width = format_.width;
   if (planar_float_) {
     static constexpr float kOnes[3] = {1, 1, 1}, kZeros[3] = {};

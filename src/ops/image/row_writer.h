@@ -6,6 +6,7 @@
 
 #include "forebay/dtype.h"
 #include "ops/image/kernels.h"
+#include "telemetry/step_meter.h"
 
 namespace forebay {
 
@@ -33,8 +34,11 @@ class RowWriter {
  public:
   RowWriter(const PixelFormat& format, const ImageKernels& kernels, std::span<uint8_t> out);
   void write(int64_t y, const uint8_t* pixels);
+  /// The time it takes is that step's.
+  void book(StepMeter& meter, int step) { meter_ = &meter, step_ = step; }
 
  private:
+  void put(int64_t y, const uint8_t* pixels);
   template <typename T>
   void write_by_table(int64_t y, const uint8_t* pixels);
   void fill_table();
@@ -43,6 +47,8 @@ class RowWriter {
   const ImageKernels& kernels_;
   uint8_t* out_;
   bool planar_float_, packed_bytes_;
+  StepMeter* meter_ = nullptr;
+  int step_ = 0;
   // An 8-bit pixel has 256 values, so any other format is a look-up.
   alignas(8) std::array<uint8_t, kMaxChannels * 256 * 8> table_;
 };
