@@ -36,12 +36,14 @@ class Loader:
         seed: 0 to 2**64 - 1; of the order and of all random operators.
         epochs: how many there will be; nothing is fetched past the last one. None: no end.
         rank, world_size: which of how many processes this is; by default from torchrun, Slurm or MPI variables, else 0 of 1.
-        threads: compute threads; "auto" counts what affinity and cgroup give, divided by the ranks on this host.
+        threads: compute threads; "auto" counts what affinity and cgroup give, divided by the ranks on this host. Loaders of a
+            process share them; a number is what this one may have busy at once.
         requests: storage requests in flight; "auto" finds, store by store and while it runs, how many serve best. Loaders of a
             process that read from one store share them. A number bounds all that a remote store is asked for at a time, listings
             and indexes of the opening included.
         memory: bytes for everything between storage and the user ("2GiB" or a number), not counting batches that the user
-            holds; "auto" takes what three batches and the window need, at most a quarter of the host's memory.
+            holds; "auto" takes what three batches and the window need; all such loaders of a process together at most a quarter
+            of the host's memory.
         on_error: what a bad sample (Corrupt, Unsupported, NotFound, an exception of the user's function) does. "raise"; "skip":
             the batch is shorter; "replace": another sample stands in, the same on every run, and for a row of a table one of
             its own block; where 50 of these will not do, as in a damaged row group, one of the row groups read next. What is

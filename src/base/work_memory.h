@@ -4,8 +4,8 @@
 #include <memory>
 #include <span>
 
+#include "base/step_meter.h"
 #include "forebay/status.h"
-#include "telemetry/step_meter.h"
 
 namespace forebay {
 

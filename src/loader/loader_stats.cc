@@ -8,13 +8,22 @@ namespace forebay {
 
 namespace {
 
-StepStats step_stats(std::string name, const StepCounters& counters) {
-  return {std::move(name),
-          counters.samples,
-          counters.bytes_in,
-          counters.bytes_out,
-          static_cast<double>(counters.busy_ns) * 1e-9,
-          static_cast<double>(counters.waiting_ns) * 1e-9};
+// `rows`: of the CPU time that all steps together took of rows, for each nanosecond of those that were looked at.
+StepStats step_stats(std::string name, const StepCounters& counters, double rows = 0) {
+  const double busy_ns = static_cast<double>(counters.busy_ns) + rows * static_cast<double>(counters.looked_at_ns);
+  return {std::move(name),    counters.samples, counters.bytes_in,
+          counters.bytes_out, busy_ns * 1e-9,   static_cast<double>(counters.waiting_ns) * 1e-9};
+}
+
+// What a nanosecond of the rows that were looked at stands for.
+double weight_of_rows(const ExecutionPlan& plan) {
+  int64_t looked_at = plan.write_counters->looked_at_ns;
+  for (const Stage& stage : plan.stages) {
+    const auto* native = std::get_if<NativeStage>(&stage);
+    for (size_t i = 0; native != nullptr && i < native->ops.size(); ++i)
+      looked_at += native->ops[i].counters->looked_at_ns;
+  }
+  return looked_at > 0 ? static_cast<double>(*plan.rows_cpu_ns) / static_cast<double>(looked_at) : 0;
 }
 
 CacheTierStats tier_stats(const TierStats& tier) {
@@ -26,13 +35,14 @@ std::string place_of(const Store& store) {
   return !place.empty() ? place : store.remote() ? "http" : "files";
 }
 
-void add_stage(const Stage& stage, std::vector<StepStats>& steps) {
+void add_stage(const Stage& stage, double rows, std::vector<StepStats>& steps) {
   if (const auto* foreign = std::get_if<ForeignStage>(&stage)) {
     steps.push_back(step_stats(foreign->name, *foreign->counters));
   } else if (const auto* cache = std::get_if<CacheStage>(&stage)) {
     steps.push_back(step_stats("cache", *cache->counters));
   } else {
-    for (const NativeOp& op : std::get<NativeStage>(stage).ops) steps.push_back(step_stats(op.name, *op.counters));
+    for (const NativeOp& op : std::get<NativeStage>(stage).ops)
+      steps.push_back(step_stats(op.name, *op.counters, rows));
   }
 }
 
@@ -46,8 +56,9 @@ std::vector<StepStats> stats_of_steps(const ExecutionPlan& plan) {
     for (const UnitOp& op : plan.units->ops) steps.push_back(step_stats(op.name, *op.counters));
   }
   if (plan.fetches) steps.push_back(step_stats("fetch", *plan.fetch_counters));
-  for (const Stage& stage : plan.stages) add_stage(stage, steps);
-  steps.push_back(step_stats("batch", *plan.write_counters));
+  const double rows = weight_of_rows(plan);
+  for (const Stage& stage : plan.stages) add_stage(stage, rows, steps);
+  steps.push_back(step_stats("batch", *plan.write_counters, rows));
   return steps;
 }
 

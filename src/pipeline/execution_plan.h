@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -93,6 +94,8 @@ struct ExecutionPlan {
   std::shared_ptr<StepCounters> fetch_counters = std::make_shared<StepCounters>();
   /// The last step: rows written into the batch. Deferred work (decode, resize, …) is done, and counted, there.
   std::shared_ptr<StepCounters> write_counters = std::make_shared<StepCounters>();
+  /// CPU time of rows in `stages` and in writing; which step had what part of it: StepCounters::looked_at_ns.
+  std::shared_ptr<std::atomic<int64_t>> rows_cpu_ns = std::make_shared<std::atomic<int64_t>>(0);
 
   /// Bytes of one batch of `rows` rows in its fixed-shape fields.
   uint64_t batch_bytes(int64_t rows) const {

@@ -50,17 +50,19 @@ Status run_ops(const NativeStage& stage, int step, Record& record, const SampleC
   return {};
 }
 
-// The CPU time of a row, divided among the steps when it is done, however that ends.
+// The CPU time of a row, however that ends.
 class RowTime {
  public:
-  RowTime(StepMeter& meter, const std::vector<StepCounters*>& counters) : meter_(meter), counters_(counters) {
+  RowTime(StepMeter& meter, const std::vector<StepCounters*>& counters, std::atomic<int64_t>& all)
+      : meter_(meter), counters_(counters), all_(all) {
     meter_.begin();
   }
   ~RowTime() {
-    meter_.end([this](int step, int64_t ns) {
+    const int64_t cpu_ns = meter_.end([this](int step, int64_t ns) {
       const size_t known = std::min(static_cast<size_t>(step), counters_.size() - 1);
-      counters_[known]->busy_ns.fetch_add(ns, std::memory_order_relaxed);
+      counters_[known]->looked_at_ns.fetch_add(ns, std::memory_order_relaxed);
     });
+    all_.fetch_add(cpu_ns, std::memory_order_relaxed);
   }
   RowTime(const RowTime&) = delete;
   RowTime& operator=(const RowTime&) = delete;
@@ -68,6 +70,7 @@ class RowTime {
  private:
   StepMeter& meter_;
   const std::vector<StepCounters*>& counters_;
+  std::atomic<int64_t>& all_;
 };
 
 }  // namespace
@@ -203,7 +206,7 @@ Status RowWork::run_row(RowInput& input, BatchJob& batch, const RowPlacement& at
                         RowResult& result) const {
   const int64_t id = batch.rows()[static_cast<size_t>(row)].id;
   const SampleContext context{batch.key(row), &memory};
-  const RowTime time(memory.meter(), counters_);
+  const RowTime time(memory.meter(), counters_, *plan_->rows_cpu_ns);
   FOREBAY_ASSIGN(Record record, begin_row(input, at, id));
   size_t stage = input.stage == 0 && input.kept ? *plan_->cache_stage + 1 : input.stage;
   for (; stage < plan_->stages.size(); ++stage) {

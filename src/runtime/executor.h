@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/work_memory.h"
-#include "telemetry/step_counters.h"
 
 namespace forebay {
 

@@ -2,7 +2,8 @@
 
 #include <atomic>
 #include <cstdint>
-#include <ctime>
+
+#include "base/clock.h"
 
 namespace forebay {
 
@@ -11,6 +12,8 @@ struct StepCounters {
   std::atomic<int64_t> samples{0};
   std::atomic<uint64_t> bytes_in{0}, bytes_out{0};
   std::atomic<int64_t> busy_ns{0}, waiting_ns{0};
+  std::atomic<int64_t> looked_at_ns{
+      0};  ///< CPU time in the rows that a StepMeter looked at: its share of what all rows took
 
   void add(int64_t sample_count, uint64_t in, uint64_t out, int64_t cpu_ns) {
     samples.fetch_add(sample_count, std::memory_order_relaxed);
@@ -19,18 +22,5 @@ struct StepCounters {
     busy_ns.fetch_add(cpu_ns, std::memory_order_relaxed);
   }
 };
-
-/// CPU time of the calling thread.
-inline int64_t thread_cpu_ns() {
-  timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
-}
-
-inline int64_t monotonic_ns() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
-}
 
 }  // namespace forebay

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <span>
 
+#include "base/step_meter.h"
 #include "forebay/dtype.h"
 #include "ops/image/kernels.h"
-#include "telemetry/step_meter.h"
 
 namespace forebay {
 

@@ -3,16 +3,16 @@
 #include <array>
 #include <cstdint>
 
-#include "telemetry/step_counters.h"
+#include "base/clock.h"
 
 namespace forebay {
 
 /// For which step a thread spends its time, where the work of several is done in one go (a picture is decoded, cropped, resized and
 /// normalised while it is written to its batch). Steps are numbers; what is nobody's is that of step 0.
 ///
-/// Looking at the clock at every change costs as much as some of the work, so it looks closely at one piece of work in kEvery: what
-/// the others take is divided as the next one that is looked at. CPU time is exact in sum, and sampled in its parts: with n pieces
-/// looked at, whose shares differ by s, to about s / √n. Used by one thread at a time.
+/// Looking at the clock at every change costs as much as some of the work, so it looks closely at one piece of work in kEvery, in an
+/// order that has no period. The CPU time of all pieces is exact; the shares of the steps are those of the pieces that were looked
+/// at: with n of them, whose shares differ by s, right to about s / √n. Used by one thread at a time.
 class StepMeter {
  public:
   static constexpr int kSteps = 64;  ///< those with larger numbers are booked to the last
@@ -21,7 +21,7 @@ class StepMeter {
   /// A piece of work begins (a row); end() ends it.
   void begin() {
     begun_ns_ = thread_cpu_ns();
-    looks_ = pieces_++ % kEvery == 0;
+    looks_ = pieces_++ * 0x9e3779b97f4a7c15 >> 61 == 0;  // multiples of the golden ratio, and the first
     current_ = 0;
     if (looks_) since_ns_ = monotonic_ns();
   }
@@ -41,12 +41,12 @@ class StepMeter {
   int current() const { return current_; }
   /// CPU time of the piece so far.
   int64_t cpu_ns() const { return thread_cpu_ns() - begun_ns_; }
-  /// The piece is done. Where it was looked at, `book(step, ns)` is called for each step that took CPU time, in this piece and those
-  /// before that were not looked at.
+  /// The piece is done. Gives its CPU time in ns. Where it was looked at, `book(step, ns)` is called for each step that had part in
+  /// that.
   template <typename Book>
-  void end(const Book& book) {
-    waiting_ns_ += cpu_ns();
-    if (!looks_) return;
+  int64_t end(const Book& book) {
+    const int64_t cpu = cpu_ns();
+    if (!looks_) return cpu;
     enter(0);
     looks_ = false;
     int64_t whole = 0;
@@ -54,16 +54,15 @@ class StepMeter {
     for (size_t step = 0; step < spent_ns_.size(); ++step) {
       if (spent_ns_[step] == 0) continue;
       const double share = static_cast<double>(spent_ns_[step]) / static_cast<double>(whole);
-      book(static_cast<int>(step), static_cast<int64_t>(share * static_cast<double>(waiting_ns_)));
+      book(static_cast<int>(step), static_cast<int64_t>(share * static_cast<double>(cpu)));
       spent_ns_[step] = 0;
     }
-    waiting_ns_ = 0;
+    return cpu;
   }
 
  private:
   std::array<int64_t, kSteps> spent_ns_{};  // of the piece that is looked at, by the clock on the wall
   int64_t begun_ns_ = 0, since_ns_ = 0;
-  int64_t waiting_ns_ = 0;  // CPU time that nobody was told of
   uint64_t pieces_ = 0;
   int current_ = 0;
   bool looks_ = false;

@@ -1,4 +1,4 @@
-#include "telemetry/step_meter.h"
+#include "base/step_meter.h"
 
 #include <gtest/gtest.h>
 
@@ -16,9 +16,8 @@ void work_for_us(int64_t us) {
 
 struct Booked {
   std::map<int, int64_t> ns;
-  int times = 0;
   auto book() {
-    return [this](int step, int64_t spent) { ns[step] += spent, ++times; };
+    return [this](int step, int64_t spent) { ns[step] += spent; };
   }
   int64_t sum() const {
     int64_t sum = 0;
@@ -27,12 +26,13 @@ struct Booked {
   }
 };
 
-TEST(StepMeter, parts_add_up_to_the_cpu_time_of_the_whole) {
+TEST(StepMeter, the_parts_of_a_piece_add_up_to_its_cpu_time) {
   StepMeter meter;
-  Booked booked;
-  const int64_t begun = thread_cpu_ns();
-  for (int piece = 0; piece < 4 * StepMeter::kEvery + 1; ++piece) {  // the last one is looked at, so nothing waits
+  int looked = 0;
+  for (int piece = 0; piece < 50; ++piece) {
+    Booked booked;
     meter.begin();
+    const bool looks = meter.looks();
     work_for_us(20);
     {
       const StepSpan decode(meter, 1);
@@ -40,29 +40,30 @@ TEST(StepMeter, parts_add_up_to_the_cpu_time_of_the_whole) {
       const StepSpan resize(meter, 2);
       work_for_us(20);
     }
-    meter.end(booked.book());
+    const int64_t cpu = meter.end(booked.book());
+    EXPECT_LE(cpu, thread_cpu_ns());
+    if (!looks) {
+      EXPECT_TRUE(booked.ns.empty());
+      continue;
+    }
+    ++looked;
+    EXPECT_NEAR(static_cast<double>(booked.sum()), static_cast<double>(cpu), 10);
   }
-  const int64_t cpu = thread_cpu_ns() - begun;
-  EXPECT_LE(booked.sum(), cpu);
-  EXPECT_GE(booked.sum(), cpu * 9 / 10);
-  EXPECT_GT(booked.ns[1], booked.ns[0]) << "60 µs against 20, whatever else the machine does";
-  EXPECT_GT(booked.ns[1], booked.ns[2]);
+  EXPECT_GE(looked, 5);
 }
 
-TEST(StepMeter, one_piece_in_eight_is_looked_at_and_stands_for_those_before_it) {
-  StepMeter meter;
-  Booked booked;
-  int looked = 0;
-  for (int piece = 0; piece < 10 * StepMeter::kEvery; ++piece) {
-    meter.begin();
-    looked += meter.looks();
-    {
-      const StepSpan span(meter, 3);
+TEST(StepMeter, one_piece_in_eight_is_looked_at_whatever_period_the_work_has) {
+  constexpr int kPieces = 8000;
+  for (int period : {1, 2, 3, 4, 8, 16}) {
+    StepMeter meter;
+    std::map<int, int> looked;
+    for (int piece = 0; piece < kPieces; ++piece) {
+      meter.begin();
+      looked[piece % period] += meter.looks();
+      (void)meter.end([](int, int64_t) {});
     }
-    meter.end(booked.book());
+    for (const auto& [kind, times] : looked) EXPECT_NEAR(times, kPieces / period / StepMeter::kEvery, 10) << period;
   }
-  EXPECT_EQ(looked, 10);
-  EXPECT_LE(booked.times, 20) << "two steps at each";
 }
 
 TEST(StepMeter, spans_lie_inside_each_other) {
