@@ -27,6 +27,7 @@ LAYER_OF = {module: layer for layer, modules in enumerate(LAYERS) for module in 
 # Who a public header belongs to: that module, and the layers above it, may include it.
 PUBLIC_HEADERS = {
     "status.h": "base", "result.h": "base", "dtype.h": "base", "buffer.h": "base", "tensor.h": "base",
+    "string_list.h": "base",
     "pipeline.h": "pipeline", "batch.h": "pipeline",
     "loader.h": "loader", "forebay.h": "loader",
 }

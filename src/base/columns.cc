@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "forebay/string_list.h"
+
 namespace forebay {
 
 namespace {
@@ -14,8 +16,7 @@ Value row_of(const Field& field, const ColumnValues& column, int64_t row) {
     return Value::of({field.dtype, field.shape, column.values.slice(static_cast<size_t>(row) * bytes, bytes)});
   }
   const auto begin = static_cast<size_t>(column.offset()[row]), end = static_cast<size_t>(column.offset()[row + 1]);
-  if (field.kind == FieldKind::kBytes) return Value::of_bytes(column.values.slice(begin, end - begin));
-  if (field.kind == FieldKind::kText) return Value::of_text(column.values.slice(begin, end - begin));
+  if (field.kind != FieldKind::kTensor) return {field.kind, {}, column.values.slice(begin, end - begin), nullptr};
   const size_t size = dtype_size(field.dtype);
   return Value::of(
       {field.dtype, Shape{static_cast<int64_t>(end - begin)}, column.values.slice(begin * size, (end - begin) * size)});
@@ -23,6 +24,15 @@ Value row_of(const Field& field, const ColumnValues& column, int64_t row) {
 
 Status wrong(const Field& field, const std::string& what) {
   return internal_error(fmt::format("the column '{}' {}", field.name, what));
+}
+
+Status check_lists(const Field& field, const ColumnValues& column, int64_t rows) {
+  for (int64_t row = 0; row < rows; ++row) {
+    const auto begin = static_cast<size_t>(column.offset()[row]), end = static_cast<size_t>(column.offset()[row + 1]);
+    if (!StringList::is_valid(column.values.span().subspan(begin, end - begin)))
+      return wrong(field, fmt::format("has a row that is no list of strings: {}", row));
+  }
+  return {};
 }
 
 Status check_column(const Field& field, const ColumnValues& column, int64_t rows) {
@@ -44,7 +54,7 @@ Status check_column(const Field& field, const ColumnValues& column, int64_t rows
     before = offset;
   }
   if (static_cast<uint64_t>(before) > column.values.size() / each) return wrong(field, "has offsets behind its values");
-  return {};
+  return field.string_list() ? check_lists(field, column, rows) : Status();
 }
 
 }  // namespace

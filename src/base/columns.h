@@ -22,6 +22,7 @@ namespace forebay {
 /// | tensor of known shape                      | rows × row bytes                 | none                             |
 /// | tensor of rank 1 and unknown length (list) | elements of all rows end to end  | int64 (rows + 1), in elements    |
 /// | bytes, text                                | all strings end to end           | int64 (rows + 1), in bytes       |
+/// | lists of bytes or text                     | each row's StringList, end to end | int64 (rows + 1), in bytes      |
 ///
 /// Offsets begin at any number, never fall, and end within `values`.
 struct ColumnValues {
@@ -34,7 +35,7 @@ struct ColumnValues {
 /// Many rows of a schema, column by column: what a unit of a table is decoded to, what caches keep, and what operators change in
 /// bulk. Shared by threads once made; the columns' memory may be shared with others, so whoever changes values makes new memory.
 struct Columns {
-  Schema schema;  ///< fields of kinds kTensor (known shape, or rank 1 of unknown length), kBytes and kText
+  Schema schema;  ///< fields of any kind but kAny; tensors of known shape, or of rank 1 and unknown length
   int64_t rows = 0;
   std::vector<ColumnValues> values;  ///< one for each field of the schema
   /// Rows that are bad in themselves (a null where none is allowed, …): row → what is wrong. Their values are there, and mean

@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "forebay/string_list.h"
+
 namespace forebay {
 namespace {
 
@@ -44,6 +46,43 @@ TEST(Columns, a_row_is_a_record_that_shares_their_memory) {
   EXPECT_EQ(last[1].tensor.data<float>()[0], 7);
   EXPECT_EQ(last[2].bytes.size(), 1u);
   EXPECT_EQ(columns.row(1)[1].tensor.shape, Shape({0}));
+}
+
+Columns with_lists(std::vector<std::vector<std::string_view>> rows) {
+  Columns columns;
+  Field tags = field("tags", DType::kUint8);
+  tags.kind = FieldKind::kTextList;
+  columns.schema = Schema({tags});
+  columns.rows = static_cast<int64_t>(rows.size());
+  std::vector<uint8_t> values;
+  std::vector<int64_t> offsets = {0};
+  for (const auto& strings : rows) {
+    const Tensor run = StringList::pack(strings).value();
+    values.insert(values.end(), run.buffer.data(), run.buffer.data() + run.nbytes());
+    offsets.push_back(static_cast<int64_t>(values.size()));
+  }
+  columns.values = {{buffer(values), buffer(offsets)}};
+  return columns;
+}
+
+TEST(Columns, a_row_of_a_list_of_strings_is_its_run) {
+  const Columns columns = with_lists({{"a", "bc"}, {}, {""}});
+  ASSERT_TRUE(columns.check().ok()) << columns.check().to_string();
+  const Value first = std::move(columns.row(0)[0]);
+  EXPECT_EQ(first.kind, FieldKind::kTextList);
+  EXPECT_EQ(StringList(first.bytes.span()).text(1), "bc");
+  EXPECT_EQ(StringList(columns.row(1)[0].bytes.span()).size(), 0u);
+  EXPECT_EQ(columns.schema.to_string(), "tags: lists of text");
+  const Columns one = columns_of(columns.schema, columns.row(2)).value();
+  ASSERT_TRUE(one.check().ok());
+  EXPECT_EQ(StringList(one.row(0)[0].bytes.span()).length(0), 0u);
+}
+
+TEST(Columns, a_list_of_strings_that_is_none_is_found) {
+  Columns columns = with_lists({{"a"}, {"b"}});
+  columns.values[0].values.data()[4] = 200;  // where the first string ends
+  EXPECT_EQ(columns.check().code(), Code::kInternal);
+  EXPECT_NE(columns.check().message().find("'tags'"), std::string::npos);
 }
 
 TEST(Columns, a_record_becomes_one_row_and_comes_back) {

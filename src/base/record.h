@@ -29,12 +29,14 @@ class Deferred {
 struct Value {
   FieldKind kind = FieldKind::kAny;    ///< kAny: empty
   Tensor tensor;                       ///< kTensor, unless deferred
-  Buffer bytes;                        ///< kBytes and kText
+  Buffer bytes;                        ///< kBytes and kText; kBytesList and kTextList: as a StringList
   std::unique_ptr<Deferred> deferred;  ///< kTensor: computed when written
 
   static Value of(Tensor tensor) { return {FieldKind::kTensor, std::move(tensor), {}, nullptr}; }
   static Value of_bytes(Buffer bytes) { return {FieldKind::kBytes, {}, std::move(bytes), nullptr}; }
   static Value of_text(Buffer bytes) { return {FieldKind::kText, {}, std::move(bytes), nullptr}; }
+  /// `run`: a StringList.
+  static Value of_list(FieldKind kind, Buffer run) { return {kind, {}, std::move(run), nullptr}; }
   static Value of(std::unique_ptr<Deferred> deferred) { return {FieldKind::kTensor, {}, {}, std::move(deferred)}; }
 
   DType dtype() const { return deferred ? deferred->dtype() : tensor.dtype; }

@@ -4,14 +4,21 @@
 
 namespace forebay {
 
-std::string Field::to_string() const {
+std::string_view Field::type_word() const {
   switch (kind) {
-    case FieldKind::kTensor: return fmt::format("{}: {} {}", name, dtype_name(dtype), shape.to_string());
-    case FieldKind::kBytes: return name + ": bytes";
-    case FieldKind::kText: return name + ": text";
-    case FieldKind::kAny: return name + ": any";
+    case FieldKind::kTensor: return dtype_name(dtype);
+    case FieldKind::kBytes: return "bytes";
+    case FieldKind::kText: return "text";
+    case FieldKind::kBytesList: return "lists of bytes";
+    case FieldKind::kTextList: return "lists of text";
+    case FieldKind::kAny: return "any";
   }
-  return name;
+  return "";
+}
+
+std::string Field::to_string() const {
+  if (kind != FieldKind::kTensor) return fmt::format("{}: {}", name, type_word());
+  return fmt::format("{}: {} {}", name, type_word(), shape.to_string());
 }
 
 std::optional<size_t> Schema::find(std::string_view name) const {

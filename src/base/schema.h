@@ -10,10 +10,12 @@
 namespace forebay {
 
 enum class FieldKind : uint8_t {
-  kTensor,  ///< a dense array; a dimension may be unknown until the sample is seen
-  kBytes,   ///< one string of bytes, e.g. an encoded image
-  kText,    ///< one string of UTF-8 (file names may hold other bytes)
-  kAny,     ///< made by user code; known when the sample is seen
+  kTensor,     ///< a dense array; a dimension may be unknown until the sample is seen
+  kBytes,      ///< one string of bytes, e.g. an encoded image
+  kText,       ///< one string of UTF-8 (file names may hold other bytes)
+  kBytesList,  ///< any number of strings of bytes
+  kTextList,   ///< any number of strings of UTF-8
+  kAny,        ///< made by user code; known when the sample is seen
 };
 
 /// What one field of every sample looks like.
@@ -37,6 +39,10 @@ struct Field {
   std::optional<double> pad_value;
   int64_t pad_length = 0;
   bool fixed_shape() const { return kind == FieldKind::kTensor && shape.fully_known(); }
+  /// Any number of strings in each row.
+  bool string_list() const { return kind == FieldKind::kBytesList || kind == FieldKind::kTextList; }
+  /// "uint8", "text", "lists of text": the kind, and of tensors the dtype, for messages.
+  std::string_view type_word() const;
   /// "image: uint8 (?, ?, 3)".
   std::string to_string() const;
 };
