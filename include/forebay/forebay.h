@@ -6,3 +6,4 @@
 #include "forebay/pipeline.h"
 #include "forebay/result.h"
 #include "forebay/status.h"
+#include "forebay/string_list.h"

@@ -114,7 +114,8 @@ struct LoaderStats {
   double consumer_wait_seconds = 0;
 };
 
-/// One field of a data set: "float32", "bytes", "text", …, and the shape in one sample, -1 where it differs between samples.
+/// One field of a data set: "float32", "bytes", "text", …, and the shape in one sample, -1 where it differs between samples:
+/// lists of text are "text" of the shape {-1}.
 struct FieldDescription {
   std::string name;
   std::string type;

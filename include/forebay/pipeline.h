@@ -34,7 +34,8 @@ struct Array {
   bool text = false;
 };
 
-/// One sample as user code sees it: field name → tensor. Bytes and text are uint8 tensors of rank 1.
+/// One sample as user code sees it: field name → tensor. Bytes and text are uint8 tensors of rank 1, and so are lists of them: see
+/// StringList (string_list.h).
 using Sample = std::map<std::string, Tensor>;
 using MapFunction = std::function<Status(Sample&)>;
 /// True for samples to keep.

@@ -294,8 +294,8 @@ class Pipeline:
     ) -> Pipeline:
         """Your own Python: `fn(sample)` gets a dict of fields and returns one.
 
-        A field is a NumPy array (a copy, yours to write to), str or bytes; returned values may also be numbers or torch
-        tensors. `fn` runs several times at once. Its exceptions keep type and traceback and gain the
+        A field is a NumPy array (a copy, yours to write to), str or bytes, or a list of str or of bytes; returned values may also
+        be numbers or torch tensors. `fn` runs several times at once. Its exceptions keep type and traceback and gain the
         sample's key as a note; a StopIteration becomes a RuntimeError, as one that leaves a generator does, since it would end
         the loop over the loader.
 
@@ -379,7 +379,7 @@ class Pipeline:
         """`n` samples make a batch on each rank; the last operator.
 
         Every rank takes the same number of steps. Fixed shapes stack to (n, ...); ragged fields become `(values, offsets)`;
-        bytes and text become lists.
+        bytes and text become lists, lists of them lists of lists.
 
         Of rows that a Dataset or `.map` makes, nothing is known before the first batch of a loader, which decides for all: rows
         of one length make an array, and one of another length later is an error; rows of different lengths make

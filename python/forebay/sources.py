@@ -108,9 +108,9 @@ def parquet(
 ) -> Pipeline:
     """Parquet files as one table.
 
-    Fields: one per column; the members of a struct by dotted names (`user.age`), lists as ragged fields. Folders called
-    `name=value` below the folder given, or below the first wildcard, are columns too: int64 where all values are integers,
-    else str. A sample's id is the number of its row over all files in byte order of their keys, whatever the filter.
+    Fields: one per column; the members of a struct by dotted names (`user.age`), lists as ragged fields, lists of strings as
+    lists of lists of str or bytes. Folders called `name=value` below the folder given, or below the first wildcard, are columns
+    too: int64 where all values are integers, else str. A sample's id is the number of its row over all files in byte order of their keys, whatever the filter.
 
     Args:
         pattern: a folder (the *.parquet files below it), a file, or a pattern, which may hold `*`, `?`, `[a-z]`, `**` and

@@ -122,6 +122,16 @@ std::string joined(const std::vector<std::string>& parts) {
   for (const std::string& part : parts) all += part;
   return all;
 }
+/// n + 1 offsets, the strings.
+std::string as_list(const std::vector<std::string>& strings) {
+  std::string offsets;
+  auto at = static_cast<uint32_t>((strings.size() + 1) * sizeof(uint32_t));
+  for (const std::string& string : strings) {
+    offsets += bytes_of(at);
+    at += static_cast<uint32_t>(string.size());
+  }
+  return offsets + bytes_of(at) + joined(strings);
+}
 std::string as_bytes(const std::vector<int>& lengths) {
   std::string all;
   for (const int length : lengths) all += bytes_of(int32_t{length});
@@ -147,14 +157,14 @@ void expect_column(const Columns& columns, const Leaf& leaf, const arrow::Chunke
       if (row_of(columns, *place, row) == bytes) return;  // gtest's own comparison takes its time
       FAIL() << "field " << name << ", row " << first + row << ": " << (*scalar)->ToString();
     };
-    expect(leaf.name, joined(cell.elements));
+    expect(leaf.name, leaf.string_lists() ? as_list(cell.elements) : joined(cell.elements));
     if (leaf.nullable[0]) expect(leaf.name + "_valid", as_bytes(cell.valid[0]));
-    for (size_t level = 1; level < static_cast<size_t>(leaf.lists); ++level) {
+    for (size_t level = 1; level + (leaf.strings() ? 1 : 0) < static_cast<size_t>(leaf.lists); ++level) {
       const std::string name = leaf.name + ".lengths" + (level == 1 ? "" : fmt::format("_{}", level));
       expect(name, as_bytes(cell.lengths[level]));
       if (leaf.nullable[level]) expect(name + "_items_valid", as_bytes(cell.valid[level]));
     }
-    if (!leaf.strings() && leaf.nullable.size() > 1 && leaf.nullable.back())
+    if (leaf.nullable.size() > 1 && leaf.nullable.back())
       expect(leaf.name + "_items_valid", as_bytes(cell.valid.back()));
     if (::testing::Test::HasFatalFailure()) return;
   }

@@ -8,6 +8,7 @@
 #include "arrow_codec/flat_leaf.h"
 #include "arrow_codec/recycling_pool.h"
 #include "arrow_codec/text_check.h"
+#include "forebay/string_list.h"
 
 namespace forebay {
 
@@ -54,6 +55,45 @@ Result<Buffer> validity(const FlatLeaf& flat, int level) {
   return out;
 }
 
+/// Where the row of each place begins as a StringList, and where the last ends: int64, rows + 1.
+Result<Buffer> list_offsets(const FlatLeaf& flat, const int64_t* strings, const int64_t* bytes) {
+  const auto rows = static_cast<size_t>(flat.rows());
+  FOREBAY_ASSIGN(Buffer out, take_memory((rows + 1) * sizeof(int64_t)));
+  auto* to = reinterpret_cast<int64_t*>(out.data());
+  to[0] = 0;
+  for (size_t row = 0; row < rows; ++row) {
+    const auto count = static_cast<uint64_t>(strings[row + 1] - strings[row]);
+    const auto size = static_cast<uint64_t>(bytes[strings[row + 1]] - bytes[strings[row]]);
+    const uint64_t run = StringList::run_bytes(count, size);
+    if (run > std::numeric_limits<uint32_t>::max()) return unsupported("the strings of a row have 4 GiB or more");
+    to[row + 1] = to[row] + static_cast<int64_t>(run);
+  }
+  return out;
+}
+
+/// Each row's strings as a StringList.
+Result<ColumnValues> string_lists(const FlatLeaf& flat, int level) {
+  FOREBAY_ASSIGN(const Buffer rows, row_offsets(flat, level));
+  const auto* strings = reinterpret_cast<const int64_t*>(rows.data());
+  const int64_t* bytes = flat.offset(static_cast<size_t>(level));
+  ColumnValues out;
+  FOREBAY_ASSIGN(out.offsets, list_offsets(flat, strings, bytes));
+  FOREBAY_ASSIGN(out.values, take_memory(static_cast<size_t>(out.offset()[flat.rows()])));
+  uint8_t* to = out.values.data();
+  for (int64_t row = 0; row < flat.rows(); ++row) {
+    const int64_t begin = strings[row], end = strings[row + 1];
+    const int64_t head = static_cast<int64_t>(StringList::run_bytes(static_cast<uint64_t>(end - begin), 0));
+    for (int64_t slot = begin; slot <= end; ++slot, to += sizeof(uint32_t)) {
+      const auto offset = static_cast<uint32_t>(head + bytes[slot] - bytes[begin]);
+      std::memcpy(to, &offset, sizeof offset);
+    }
+    const auto size = static_cast<size_t>(bytes[end] - bytes[begin]);
+    if (size > 0) std::memcpy(to, flat.values.data() + bytes[begin], size);
+    to += size;
+  }
+  return out;
+}
+
 /// Rows with a null among their slots of `level`, rising; a row may be told more than once.
 template <typename Visit>
 Status each_null_row(const FlatLeaf& flat, const Leaf& leaf, size_t level, Visit visit) {
@@ -81,6 +121,7 @@ Result<ColumnValues> output_values(const FlatLeaf& flat, const Leaf& leaf, const
   ColumnValues out;
   switch (output.role) {
     case Output::Role::kValues:
+      if (leaf.string_lists()) return string_lists(flat, leaf.lists - 1);
       out.values = flat.values;
       if (leaf.lists > 0) {
         FOREBAY_ASSIGN(out.offsets, row_offsets(flat, leaf.lists));

@@ -4,6 +4,7 @@
 #include "arrow_codec/codecs.h"
 #include "arrow_codec/made_tables.h"
 #include "arrow_codec/table_test_support.h"
+#include "forebay/string_list.h"
 
 namespace forebay {
 namespace {
@@ -22,6 +23,17 @@ std::vector<T> values(const Columns& columns, const std::string& name) {
   const ColumnValues& column = columns.values[columns.schema.find(name).value()];
   const auto* begin = reinterpret_cast<const T*>(column.values.data());
   return std::vector<T>(begin, begin + column.values.size() / sizeof(T));
+}
+
+std::vector<std::vector<std::string>> strings(const Columns& columns, const std::string& name) {
+  std::vector<std::vector<std::string>> rows;
+  for (int64_t row = 0; row < columns.rows; ++row) {
+    const Value value = std::move(columns.row(row)[columns.schema.find(name).value()]);
+    const StringList list(value.bytes.span());
+    rows.emplace_back();
+    for (size_t i = 0; i < list.size(); ++i) rows.back().emplace_back(list.text(i));
+  }
+  return rows;
 }
 
 std::vector<int64_t> bad(const Columns& columns) {
@@ -81,14 +93,16 @@ TEST(Nulls, OfAnotherKindThanTheGeneralValueStayErrors) {
 
 TEST(Nulls, OfAColumnGetTheColumnsOwnValueFirst) {
   NullPolicy nulls = null_value(int64_t{0});
-  nulls.by_column = {{"t", std::string("none")}, {"i", int64_t{-1}}};
+  nulls.by_column = {{"t", std::string("none")}, {"s", std::string("many")}, {"i", int64_t{-1}}};
   const auto columns = through_parquet({{"t", from_json(arrow::utf8(), R"(["a", null])")},
+                                        {"s", from_json(arrow::list(arrow::utf8()), R"([["b", null], null])")},
                                         {"i", from_json(arrow::int32(), "[null, 2]")},
                                         {"j", from_json(arrow::int32(), "[null, 2]")}},
                                        nulls);
   ASSERT_TRUE(columns.ok()) << columns.status().to_string();
   EXPECT_EQ(bad(*columns), std::vector<int64_t>());
   EXPECT_EQ(values<char>(*columns, "t"), (std::vector<char>{'a', 'n', 'o', 'n', 'e'}));
+  EXPECT_EQ(strings(*columns, "s"), (std::vector<std::vector<std::string>>{{"b", "many"}, {}}));
   EXPECT_EQ(values<int32_t>(*columns, "i"), (std::vector<int32_t>{-1, 2}));
   EXPECT_EQ(values<int32_t>(*columns, "j"), (std::vector<int32_t>{0, 2}));
 }
@@ -136,14 +150,13 @@ TEST(Nulls, AreZeroUnderAMaskAndTheMaskSaysWhichTheyAre) {
                                         {"t", from_json(arrow::list(arrow::utf8()), R"([["a", null], null, []])")}},
                                        mask_nulls());
   ASSERT_TRUE(columns.ok()) << columns.status().to_string();
-  EXPECT_EQ(columns->schema.names(),
-            "i, i_valid, l, l_valid, l_items_valid, t, t_valid, t.lengths, t.lengths_items_valid");
+  EXPECT_EQ(columns->schema.names(), "i, i_valid, l, l_valid, l_items_valid, t, t_valid, t_items_valid");
   EXPECT_EQ(values<int32_t>(*columns, "i"), (std::vector<int32_t>{1, 0, 3}));
   EXPECT_EQ(values<uint8_t>(*columns, "i_valid"), (std::vector<uint8_t>{1, 0, 1}));
   EXPECT_EQ(values<uint8_t>(*columns, "l_valid"), (std::vector<uint8_t>{1, 0, 1}));
   EXPECT_EQ(values<uint8_t>(*columns, "l_items_valid"), (std::vector<uint8_t>{1, 0}));
-  EXPECT_EQ(values<int32_t>(*columns, "t.lengths"), (std::vector<int32_t>{1, 0}));
-  EXPECT_EQ(values<uint8_t>(*columns, "t.lengths_items_valid"), (std::vector<uint8_t>{1, 0}));
+  EXPECT_EQ(strings(*columns, "t"), (std::vector<std::vector<std::string>>{{"a", ""}, {}, {}}));
+  EXPECT_EQ(values<uint8_t>(*columns, "t_items_valid"), (std::vector<uint8_t>{1, 0}));
 }
 
 }  // namespace

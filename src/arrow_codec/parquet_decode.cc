@@ -69,6 +69,8 @@ uint64_t ParquetTable::transient_bytes(const Group& group, std::span<const size_
     // Levels are two numbers of 16 bits a value; of strings and bools Arrow makes another form first.
     uint64_t bytes = std::min(chunk.stored_bytes, kPageBytes) + (levels ? 4 : 2) * chunk.values + chunk.values / 4;
     if (leaf.strings()) bytes += chunk.values * 8;
+    if (leaf.string_lists())  // they are put together row by row
+      bytes = chunk.string_bytes > UINT64_MAX - bytes ? UINT64_MAX : bytes + chunk.string_bytes;
     most = std::max(most, bytes);
   }
   return most;

@@ -145,6 +145,10 @@ uint64_t ParquetTable::decoded_bytes(const Group& group, size_t field) const {
   const uint64_t offsets = saturating_times(rows + 1, sizeof(int64_t));
   switch (output.role) {
     case Output::Role::kValues:
+      if (leaf.string_lists()) {
+        const uint64_t strings = saturating_times(saturating_plus(chunk.values, rows), sizeof(uint32_t));
+        return saturating_plus(saturating_plus(chunk.string_bytes, strings), offsets);
+      }
       if (leaf.strings()) return saturating_plus(chunk.string_bytes, offsets);
       if (leaf.lists == 0)
         return saturating_times(saturating_times(rows, static_cast<uint64_t>(leaf.elements())), dtype_size(leaf.dtype));

@@ -189,23 +189,23 @@ class FieldWriter {
 
   Status add(size_t leaf) {
     const Leaf& from = plan_.leaves[leaf];
-    const bool ragged = from.lists > (from.strings() ? 1 : 0);
-    const bool joined = from.strings() && ragged;  // there are no lists of strings in a batch
+    const int outer_lists = from.lists - (from.strings() ? 1 : 0);
     Field field;
     field.fetched = true;
     field.name = from.name;
-    field.kind = joined ? FieldKind::kBytes : from.kind;
+    field.kind = from.kind;
+    if (from.string_lists()) field.kind = from.kind == FieldKind::kText ? FieldKind::kTextList : FieldKind::kBytesList;
     field.dtype = from.dtype;
-    field.shape = ragged && !from.strings() ? Shape{Shape::kUnknown} : from.shape;
+    field.shape = outer_lists > 0 && !from.strings() ? Shape{Shape::kUnknown} : from.shape;
     if (field.kind != FieldKind::kTensor) field.dtype = DType::kUint8;
-    const Field values = field;
+    const Shape elements = outer_lists > 0 ? Shape{Shape::kUnknown} : from.shape;
     FOREBAY_RETURN_IF_ERROR(put(std::move(field), {leaf, Output::Role::kValues, 0}, from));
     const bool mask = from.nulls.kind == NullPolicy::Kind::kMask;
     if (mask && from.nullable[0]) FOREBAY_RETURN_IF_ERROR(put_valid(leaf, from.name + "_valid", {}, 0));
-    if (mask && !from.strings() && from.nullable.size() > 1 && from.nullable.back())
+    if (mask && from.nullable.size() > 1 && from.nullable.back())
       FOREBAY_RETURN_IF_ERROR(
-          put_valid(leaf, from.name + "_items_valid", values.shape, static_cast<int>(from.nullable.size()) - 1));
-    for (int level = 1; level < from.lists; ++level) FOREBAY_RETURN_IF_ERROR(put_lengths(leaf, level, mask));
+          put_valid(leaf, from.name + "_items_valid", elements, static_cast<int>(from.nullable.size()) - 1));
+    for (int level = 1; level < outer_lists; ++level) FOREBAY_RETURN_IF_ERROR(put_lengths(leaf, level, mask));
     return {};
   }
 

@@ -50,6 +50,8 @@ struct Leaf {
   Status status;  ///< the value for nulls of all columns does not fit this one, which matters if somebody wants it
 
   bool strings() const { return kind != FieldKind::kTensor; }
+  /// Rows hold any number of strings.
+  bool string_lists() const { return strings() && lists > 1; }
   int64_t elements() const { return shape.elements(); }
 };
 

@@ -40,7 +40,7 @@ Result<Field> take_field(ByteReader& in) {
   field.name = in.take_text();
   const auto kind = in.take<uint8_t>(), dtype = in.take<uint8_t>(), flags = in.take<uint8_t>(),
              rank = in.take<uint8_t>();
-  if (kind > static_cast<uint8_t>(FieldKind::kText) || dtype > static_cast<uint8_t>(DType::kFloat64) ||
+  if (kind > static_cast<uint8_t>(FieldKind::kTextList) || dtype > static_cast<uint8_t>(DType::kFloat64) ||
       rank > Shape::kMaxRank) {
     return bad("has a field of no known type");
   }

@@ -3,9 +3,27 @@
 #include <random>
 
 #include "cache/cache_test_support.h"
+#include "forebay/string_list.h"
 
 namespace forebay {
 namespace {
+
+/// With a column of lists of strings behind the others.
+Columns columns_with_tags(uint64_t seed, int64_t rows) {
+  Columns columns = columns_of_seed(seed, rows);
+  std::string runs;
+  std::vector<int64_t> ends = {0};
+  for (int64_t row = 0; row < rows; ++row) {
+    const std::string text = "tag " + std::to_string(seed * 1000 + static_cast<uint64_t>(row));
+    const std::vector<std::string_view> tags(static_cast<size_t>(row % 3), text);
+    const Tensor run = StringList::pack(tags).value();
+    runs.append(reinterpret_cast<const char*>(run.buffer.data()), run.nbytes());
+    ends.push_back(static_cast<int64_t>(runs.size()));
+  }
+  columns.schema.push_back(field_of("tags", FieldKind::kTextList));
+  columns.values.push_back({buffer_of(runs), buffer_of(ends)});
+  return columns;
+}
 
 class EveryCompression : public testing::TestWithParam<Compression> {};
 INSTANTIATE_TEST_SUITE_P(EntryForm, EveryCompression,
@@ -13,7 +31,7 @@ INSTANTIATE_TEST_SUITE_P(EntryForm, EveryCompression,
 
 TEST_P(EveryCompression, WhatIsReadBackIsWhatWasKept) {
   for (const int64_t rows : {0, 1, 2, 77, 5000}) {
-    const Columns columns = columns_of_seed(3, rows);
+    const Columns columns = columns_with_tags(3, rows);
     const auto entry = encode_entry(id_of(1), columns, GetParam());
     ASSERT_TRUE(entry.ok()) << entry.status().to_string();
     const auto back = decode_entry(id_of(1), *entry);
@@ -53,7 +71,7 @@ TEST_P(EveryCompression, AnEntryThatIsCutShortOrTooLongIsFound) {
 }
 
 TEST_P(EveryCompression, LiesBehindRightChecksumsAreFoundOrHarmless) {
-  const Buffer entry = *encode_entry(id_of(1), columns_of_seed(3, 200), GetParam());
+  const Buffer entry = *encode_entry(id_of(1), columns_with_tags(3, 200), GetParam());
   std::mt19937_64 random(7);
   for (int i = 0; i < 20'000; ++i) {
     Buffer changed = Buffer::allocate(entry.size());
@@ -67,6 +85,18 @@ TEST_P(EveryCompression, LiesBehindRightChecksumsAreFoundOrHarmless) {
     ASSERT_TRUE(back->check().ok());
     for (int64_t row = 0; row < std::min<int64_t>(back->rows, 200); ++row) (void)back->row(row);
   }
+}
+
+TEST(EntryForm, AListOfStringsThatReachesBeyondItsRowIsFound) {
+  Buffer entry = *encode_entry(id_of(1), columns_with_tags(3, 20), Compression::kNone);
+  const Columns columns = *decode_entry(id_of(1), entry);
+  Buffer runs = columns.values[3].values;             // a part of the entry
+  runs.data()[columns.values[3].offset()[1]] = 0xf0;  // where the first string of the row begins
+  reseal_entry(entry);
+  const auto back = decode_entry(id_of(1), entry);
+  ASSERT_FALSE(back.ok());
+  EXPECT_EQ(back.status().code(), Code::kCorrupt);
+  EXPECT_NE(back.status().message().find("'tags'"), std::string::npos) << back.status().message();
 }
 
 TEST(EntryForm, AnEntryUnderAnotherNameIsFound) {

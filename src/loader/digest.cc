@@ -25,6 +25,13 @@ std::vector<const BatchField*> sorted_fields(const Batch& batch) {
   return fields;
 }
 
+// Where one string ends and the next begins is content too.
+void add_lengths(Hasher& hasher, const BatchField& field, int64_t row) {
+  const auto* strings = field.offsets.data<int64_t>();
+  for (int64_t i = strings[row]; i < strings[row + 1]; ++i)
+    hasher.update_value(static_cast<uint32_t>(field.string(i).size()));
+}
+
 struct PlacedRow {
   int64_t position = 0;
   size_t batch = 0;
@@ -48,6 +55,7 @@ void EpochDigest::add(std::span<const Batch* const> step) {
     for (const BatchField* field : fields[row.batch]) {
       const std::span<const uint8_t> bytes = field->row(row.row);
       impl_->hasher.update(bytes.data(), bytes.size());
+      if (field->string_list()) add_lengths(impl_->hasher, *field, row.row);
     }
   }
   impl_->samples += static_cast<int64_t>(rows.size());

@@ -34,8 +34,19 @@ uint64_t appearances(const ExecutionPlan& plan, const SizingInput& input) {
 
 uint64_t offset_bytes(const ExecutionPlan& plan, int64_t rows) {
   uint64_t bytes = 0;
-  for (const OutputField& output : plan.outputs) bytes += output.row_bytes ? 0 : (whole(rows) + 1) * sizeof(int64_t);
+  for (const OutputField& output : plan.outputs) {
+    bytes += output.row_bytes ? 0 : (whole(rows) + 1) * sizeof(int64_t);
+    bytes += output.field.string_list() ? sizeof(int64_t) : 0;
+  }
   return bytes;
+}
+
+// How often the values of lists and strings are there while a batch is put together: in rows, and in the batch, where what says
+// how long a string is takes twice as much.
+uint64_t times_held(const ExecutionPlan& plan) {
+  const bool strings =
+      std::any_of(plan.outputs.begin(), plan.outputs.end(), [](const auto& one) { return one.field.string_list(); });
+  return strings ? 3 : 2;
 }
 
 // Rows that are filled up, beyond the values that they have.
@@ -124,7 +135,7 @@ uint64_t units_bound(const ExecutionPlan& plan, const SizingInput& input, int th
              : 0;
   uint64_t bytes = times(kTableThread, static_cast<uint64_t>(threads));
   for (const uint64_t part :
-       {plan.batch_bytes(input.batch_size), largest_together(held, blocks), decode, times(values, 2),
+       {plan.batch_bytes(input.batch_size), largest_together(held, blocks), decode, times(values, times_held(plan)),
         2 * offset_bytes(plan, input.batch_size), padding_bytes(plan, input.batch_size, longest), plan.working_bytes,
         plan.stages.empty() ? 0 : longest})
     bytes = plus(bytes, part);
@@ -177,7 +188,7 @@ uint64_t samples_bound(const ExecutionPlan& plan, const SizingInput& input, int 
   }
   const uint64_t entry = plan.cached() != nullptr ? plus(plan.working_bytes, 4 * kKiB) : 0;
   uint64_t bytes = plus(plus(samples.largest, entry), working);
-  bytes = plus(bytes, times(loose, 2));
+  bytes = plus(bytes, times(loose, times_held(plan)));
   bytes = plus(bytes, plus(2 * offset_bytes(plan, input.batch_size), padding_bytes(plan, input.batch_size, 0)));
   // A quarter of what a batch leaves may be kept for the threads.
   const uint64_t kept = times(decodes ? kPictureThread : kTableThread, static_cast<uint64_t>(threads));

@@ -8,13 +8,11 @@ namespace forebay {
 
 namespace {
 
-std::string type_word(const Field& field) {
-  switch (field.kind) {
-    case FieldKind::kTensor: return std::string(dtype_name(field.dtype));
-    case FieldKind::kText: return "text";
-    case FieldKind::kBytes: return "bytes";
-    default: return "any";
-  }
+// What a row's elements are; how many there are is the shape's to say.
+std::string element_word(const Field& field) {
+  if (field.kind == FieldKind::kTextList) return "text";
+  if (field.kind == FieldKind::kBytesList) return "bytes";
+  return std::string(field.type_word());
 }
 
 }  // namespace
@@ -24,8 +22,9 @@ std::vector<FieldDescription> describe_fields(const Source& source) {
   const auto* units = dynamic_cast<const UnitSource*>(&source);
   for (const Field& field : source.schema()) {
     const size_t index = fields.size();
-    FieldDescription described{field.name, type_word(field), {}};
+    FieldDescription described{field.name, element_word(field), {}};
     if (field.kind == FieldKind::kTensor) described.shape.assign(field.shape.begin(), field.shape.end());
+    if (field.string_list()) described.shape = {Shape::kUnknown};
     if (units != nullptr) {
       described.time = units->time_name(index);
       described.of_folder = units->is_of_folder(index);

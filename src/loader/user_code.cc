@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "forebay/string_list.h"
 #include "ops/definition/args.h"
 #include "pipeline/catalog.h"
 
@@ -42,7 +43,7 @@ Status make_own(Sample& sample, WorkMemory& memory) {
   return {};
 }
 
-// Bytes and text stay what they were, as long as they look like it.
+// Bytes, text and lists of them stay what they were, as long as they look like it.
 Result<Value> value_of(const std::string& name, Tensor tensor, FieldKind before) {
   const bool possible = tensor.shape.rank() < Shape::kMaxRank &&
                         std::all_of(tensor.shape.begin(), tensor.shape.end(), [](int64_t dim) { return dim >= 0; });
@@ -51,9 +52,15 @@ Result<Value> value_of(const std::string& name, Tensor tensor, FieldKind before)
                                         dtype_name(tensor.dtype), tensor.shape.to_string(), tensor.buffer.size()));
   }
   const bool string = tensor.dtype == DType::kUint8 && tensor.shape.rank() == 1;
-  if (!string || (before != FieldKind::kBytes && before != FieldKind::kText)) return Value::of(std::move(tensor));
+  if (!string || before == FieldKind::kTensor || before == FieldKind::kAny) return Value::of(std::move(tensor));
   Buffer bytes = tensor.buffer.slice(0, tensor.nbytes());
-  return before == FieldKind::kText ? Value::of_text(std::move(bytes)) : Value::of_bytes(std::move(bytes));
+  if (before == FieldKind::kBytes) return Value::of_bytes(std::move(bytes));
+  if (before == FieldKind::kText) return Value::of_text(std::move(bytes));
+  if (StringList::is_valid(bytes.span())) return Value::of_list(before, std::move(bytes));
+  return invalid_argument(
+      fmt::format("the function gave '{}' as bytes that are no list of strings; make them with StringList::pack, or "
+                  "give another name to what they are",
+                  name));
 }
 
 // What the user's function throws is a failure of the sample; memory that ran out is one of the machine.

@@ -93,10 +93,10 @@ void infer_cast(const Args& args, Schema& schema, Problems& problems) {
     Field& field = schema[index];
     if (field.kind == FieldKind::kAny) continue;
     if (field.kind != FieldKind::kTensor) {
-      problems.add(fmt::format("the field '{}' is {}, not numbers", field.name,
-                               field.kind == FieldKind::kText ? "text" : "bytes"),
-                   field.name == "image" || field.name == "bytes" ? "put .decode_image() before .cast"
-                                                                  : "name a field of numbers");
+      problems.add(fmt::format("the field '{}' is {}, not numbers", field.name, field.type_word()),
+                   field.string_list()                              ? way_out_of_strings(field, "cast")
+                   : field.name == "image" || field.name == "bytes" ? "put .decode_image() before .cast"
+                                                                    : "name a field of numbers");
       continue;
     }
     field.dtype = dtype;

@@ -52,7 +52,7 @@ void decode_field(const std::string& name, ColorMode mode, Schema& schema, Probl
   if (!holds_bytes(field)) {
     const bool decoded = field.kind == FieldKind::kTensor;
     return problems.add(decoded ? fmt::format("the field '{}' is decoded already: {}", name, field.to_string())
-                                : fmt::format("the field '{}' is text", name),
+                                : fmt::format("the field '{}' is {}", name, field.type_word()),
                         decoded ? "take this .decode_image() out" : "name a field of encoded pictures");
   }
   if (name == "bytes") {

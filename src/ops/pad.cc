@@ -147,7 +147,7 @@ void infer_pad(const Args& args, Schema& schema, Problems& problems) {
   const bool row = field.kind == FieldKind::kAny || (field.kind == FieldKind::kTensor && field.shape.rank() == 1);
   if (!row) {
     return problems.add(fmt::format("the field is no row of numbers: {}", field.to_string()),
-                        "pad fields with one axis");
+                        field.string_list() ? way_out_of_strings(field, "pad") : "pad fields with one axis");
   }
   const std::optional<double> given = number_or_word(args.json("value"));
   if (!given) return problems.add(fmt::format("value is {}", args.json("value").dump()), "give a number");

@@ -43,7 +43,9 @@ bool check_kind(const Field& field, std::string_view op, Problems& problems) {
                       op));
       return false;
     case FieldKind::kText:
-      problems.add(fmt::format("the field '{}' is text, not a picture", field.name),
+    case FieldKind::kBytesList:
+    case FieldKind::kTextList:
+      problems.add(fmt::format("the field '{}' is {}, not a picture", field.name, field.type_word()),
                    "name a field that holds a picture");
       return false;
     case FieldKind::kTensor: break;

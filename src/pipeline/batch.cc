@@ -19,8 +19,17 @@ std::span<const uint8_t> BatchField::row(int64_t i) const {
     return {data + bytes * static_cast<size_t>(i), own};
   }
   const auto* at = offsets.data<int64_t>();
+  if (string_list()) {
+    const auto* bytes = string_offsets.data<int64_t>();
+    return {data + bytes[at[i]], static_cast<size_t>(bytes[at[i + 1]] - bytes[at[i]])};
+  }
   const size_t item = dtype_size(values.dtype);
   return {data + static_cast<size_t>(at[i]) * item, static_cast<size_t>(at[i + 1] - at[i]) * item};
+}
+
+std::span<const uint8_t> BatchField::string(int64_t number) const {
+  const auto* at = string_offsets.data<int64_t>() + number;
+  return {values.buffer.data() + at[0], static_cast<size_t>(at[1] - at[0])};
 }
 
 }  // namespace forebay

@@ -114,18 +114,14 @@ uint64_t BatchJob::assembly_bytes() const {
   for (const LooseField& field : loose_fields()) {
     // Values that do not go together take nothing: assemble() says what is wrong with them.
     const Result<Collation> layout = plan_collation(field.announced.name, field.announced, field.values);
-    if (!layout.ok()) continue;
-    bytes += layout->value_bytes;
-    if (layout->kind != BatchField::Kind::kDense) bytes += (field.values.size() + 1) * sizeof(int64_t);
+    if (layout.ok()) bytes += layout->nbytes(field.values.size());
   }
   std::vector<RowBytes> kept;
   for (size_t i = 0; i < lists_.size(); ++i) {
     if (lists_[i].empty()) continue;
     const std::span<const RowBytes> rows = kept_lists(i, kept);
     const Result<Collation> layout = plan_collation(plan_.outputs[i].field, rows);
-    if (!layout.ok()) continue;
-    bytes += layout->value_bytes;
-    if (layout->kind != BatchField::Kind::kDense) bytes += (rows.size() + 1) * sizeof(int64_t);
+    if (layout.ok()) bytes += layout->nbytes(rows.size());
   }
   return bytes;
 }
@@ -178,6 +174,18 @@ Result<Buffer> BatchJob::acquire(BufferPool& pool, size_t bytes) {
   BufferPool::Lent memory = pool.take_reserved(reserved_, bytes);
   claim_.merge(std::move(memory.claim));
   return std::move(memory.buffer);
+}
+
+Result<CollationMemory> BatchJob::acquire(BufferPool& pool, const Collation& layout, size_t rows) {
+  CollationMemory memory;
+  FOREBAY_ASSIGN(memory.values, acquire(pool, layout.value_bytes));
+  if (const size_t bytes = layout.offset_bytes(rows); bytes > 0) {
+    FOREBAY_ASSIGN(memory.offsets, acquire(pool, bytes));
+  }
+  if (const size_t bytes = layout.string_offset_bytes(); bytes > 0) {
+    FOREBAY_ASSIGN(memory.string_offsets, acquire(pool, bytes));
+  }
+  return memory;
 }
 
 // Moves the rows that were not skipped to the front of every slot.
@@ -281,12 +289,8 @@ Status BatchJob::collect(const std::string& name, const Field& announced, const 
                          BufferPool& pool, BatchField& out) {
   const auto sample_of = [this](size_t i) { return name_of_kept(i); };
   FOREBAY_ASSIGN(Collation layout, plan_collation(name, announced, values, sample_of));
-  FOREBAY_ASSIGN(Buffer memory, acquire(pool, layout.value_bytes));
-  Buffer offsets;
-  if (layout.kind != BatchField::Kind::kDense) {
-    FOREBAY_ASSIGN(offsets, acquire(pool, (values.size() + 1) * sizeof(int64_t)));
-  }
-  out = collate(layout, values, std::move(memory), std::move(offsets));
+  FOREBAY_ASSIGN(CollationMemory memory, acquire(pool, layout, values.size()));
+  out = collate(layout, values, std::move(memory));
   out.name = name;
   return {};
 }
@@ -297,12 +301,8 @@ Status BatchJob::collect_lists(size_t output, BufferPool& pool, BatchField& out)
   const std::span<const RowBytes> rows = kept_lists(output, kept);
   const auto sample_of = [this](size_t i) { return name_of_kept(i); };
   FOREBAY_ASSIGN(const Collation layout, plan_collation(field, rows, sample_of));
-  FOREBAY_ASSIGN(Buffer memory, acquire(pool, layout.value_bytes));
-  Buffer offsets;
-  if (layout.kind != BatchField::Kind::kDense) {
-    FOREBAY_ASSIGN(offsets, acquire(pool, (rows.size() + 1) * sizeof(int64_t)));
-  }
-  out = collate(layout, rows, std::move(memory), std::move(offsets));
+  FOREBAY_ASSIGN(CollationMemory memory, acquire(pool, layout, rows.size()));
+  out = collate(layout, rows, std::move(memory));
   out.name = field.name;
   return {};
 }

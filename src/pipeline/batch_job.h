@@ -105,6 +105,7 @@ class BatchJob {
   Status collect(const std::string& name, const Field& field, const std::vector<const Value*>& values, BufferPool& pool,
                  BatchField& out);
   Result<Buffer> acquire(BufferPool& pool, size_t bytes);
+  Result<CollationMemory> acquire(BufferPool& pool, const Collation& layout, size_t rows);
   Status collect_lists(size_t output, BufferPool& pool, BatchField& out);
   std::span<const RowBytes> kept_lists(size_t output, std::vector<RowBytes>& kept) const;
   Status add_extras(BufferPool& pool, Batch& batch);

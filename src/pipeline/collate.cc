@@ -6,16 +6,34 @@
 #include <fmt/format.h>
 
 #include "base/convert.h"
+#include "forebay/string_list.h"
 
 namespace forebay {
 
 namespace {
 
-bool is_text(FieldKind kind) { return kind == FieldKind::kText || kind == FieldKind::kBytes; }
+BatchField::Kind kind_of_strings(FieldKind kind) {
+  switch (kind) {
+    case FieldKind::kBytes: return BatchField::Kind::kBytes;
+    case FieldKind::kText: return BatchField::Kind::kText;
+    case FieldKind::kBytesList: return BatchField::Kind::kBytesList;
+    case FieldKind::kTextList: return BatchField::Kind::kTextList;
+    default: return BatchField::Kind::kRagged;
+  }
+}
+
+bool is_string_list(FieldKind kind) { return kind == FieldKind::kBytesList || kind == FieldKind::kTextList; }
+
+// What user code gives for a list without elements says nothing of their type.
+bool is_empty_row(const Value& value) {
+  return value.kind == FieldKind::kTensor && value.shape().rank() == 1 && value.shape()[0] == 0;
+}
 
 std::string describe(const Value& value) {
   if (value.kind == FieldKind::kBytes) return "bytes";
   if (value.kind == FieldKind::kText) return "text";
+  if (value.kind == FieldKind::kBytesList) return "a list of bytes";
+  if (value.kind == FieldKind::kTextList) return "a list of text";
   if (value.kind == FieldKind::kAny) return "missing";
   return fmt::format("{} {}", dtype_name(value.dtype()), value.shape().to_string());
 }
@@ -49,6 +67,11 @@ Result<Shape> padded_shape(const std::string& name, const Field& field, int64_t 
                      sample_of, at);
   }
   return Shape{field.pad_length > 0 ? field.pad_length : longest};
+}
+
+void add_strings(Collation& plan, RowBytes row) {
+  if (plan.string_list()) plan.strings += StringList(row).size();
+  plan.value_bytes += plan.string_list() ? StringList(row).bytes().size() : row.size();
 }
 
 Result<Collation> plan_tensors(const std::string& name, const Field& field, const std::vector<const Value*>& values,
@@ -92,47 +115,79 @@ Result<Collation> plan_tensors(const std::string& name, const Field& field, cons
   return plan;
 }
 
+constexpr size_t kAhead = 16;  // rows of a table lie anywhere in memory
+
+// Of each row the offsets of its strings, then the strings, as they lie in its run.
+BatchField collate_lists(const Collation& plan, std::span<const RowBytes> rows, CollationMemory memory) {
+  BatchField out;
+  out.kind = plan.kind;
+  out.values = {DType::kUint8, Shape{static_cast<int64_t>(plan.value_bytes)}, memory.values};
+  out.offsets = {DType::kInt64, Shape{static_cast<int64_t>(rows.size()) + 1}, memory.offsets};
+  out.string_offsets = {DType::kInt64, Shape{static_cast<int64_t>(plan.strings) + 1}, memory.string_offsets};
+  uint8_t* to = memory.values.data();
+  auto *offset = out.offsets.data<int64_t>(), *string_offset = out.string_offsets.data<int64_t>();
+  int64_t strings = 0, bytes = 0;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    __builtin_prefetch(rows[std::min(i + kAhead, rows.size() - 1)].data(), 0, 2);
+    const StringList list(rows[i]);
+    const std::span<const uint8_t> joined = list.bytes();
+    *offset++ = strings;
+    strings += static_cast<int64_t>(list.size());
+    for (size_t s = 0; s < list.size(); ++s) {
+      *string_offset++ = bytes;
+      bytes += static_cast<int64_t>(list.length(s));
+    }
+    if (!joined.empty()) std::memcpy(to, joined.data(), joined.size());
+    to += joined.size();
+  }
+  *offset = strings;
+  *string_offset = bytes;
+  return out;
+}
+
 }  // namespace
 
 Result<Collation> plan_collation(const std::string& name, const Field& field, const std::vector<const Value*>& values,
                                  const SampleOf& sample_of) {
   Collation plan;
   if (values.empty()) {  // every row was skipped
-    plan.kind = field.kind == FieldKind::kBytes  ? BatchField::Kind::kBytes
-                : field.kind == FieldKind::kText ? BatchField::Kind::kText
-                : field.kind == FieldKind::kTensor && field.shape.rank() == 1 && !field.pad_value
-                    ? BatchField::Kind::kRagged
-                    : BatchField::Kind::kDense;
+    const bool ragged = field.kind == FieldKind::kTensor && field.shape.rank() == 1 && !field.pad_value;
+    const bool numbers = field.kind == FieldKind::kTensor || field.kind == FieldKind::kAny;
+    plan.kind = numbers && !ragged ? BatchField::Kind::kDense : kind_of_strings(field.kind);
     plan.dtype = field.dtype;
     plan.row_shape = plan.kind == BatchField::Kind::kDense ? field.shape : Shape{};
     for (size_t i = 0; i < plan.row_shape.rank(); ++i) plan.row_shape[i] = std::max<int64_t>(plan.row_shape[i], 0);
     return plan;
   }
-  const FieldKind kind = values.front()->kind;
+  const auto list = std::find_if(values.begin(), values.end(), [](auto* value) { return is_string_list(value->kind); });
+  const FieldKind kind = list != values.end() && is_empty_row(*values.front()) ? (*list)->kind : values.front()->kind;
   if (kind == FieldKind::kAny) {
     return of_sample(invalid_argument(fmt::format("the user's function did not give the field '{}'", name)), sample_of,
                      0);
   }
-  if (!is_text(kind)) return plan_tensors(name, field, values, sample_of);
-  plan.kind = kind == FieldKind::kText ? BatchField::Kind::kText : BatchField::Kind::kBytes;
+  if (kind == FieldKind::kTensor) return plan_tensors(name, field, values, sample_of);
+  plan.kind = kind_of_strings(kind);
   for (size_t i = 0; i < values.size(); ++i) {
+    if (plan.string_list() && is_empty_row(*values[i])) continue;
     if (values[i]->kind != kind) return mixed(name, values, i, sample_of);
-    plan.value_bytes += values[i]->bytes.size();
+    add_strings(plan, values[i]->bytes.span());
   }
   return plan;
 }
 
 Result<Collation> plan_collation(const Field& field, std::span<const RowBytes> rows, const SampleOf& sample_of) {
   Collation plan;
+  plan.kind = kind_of_strings(field.kind);
+  if (plan.string_list()) {
+    for (const RowBytes row : rows) add_strings(plan, row);
+    return plan;
+  }
   size_t total = 0, longest = 0, longest_at = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
     if (rows[i].size() > longest) longest_at = i;
     total += rows[i].size();
     longest = std::max(longest, rows[i].size());
   }
-  plan.kind = field.kind == FieldKind::kText    ? BatchField::Kind::kText
-              : field.kind == FieldKind::kBytes ? BatchField::Kind::kBytes
-                                                : BatchField::Kind::kRagged;
   plan.value_bytes = total;
   if (field.kind != FieldKind::kTensor) return plan;
   plan.dtype = field.dtype;
@@ -148,21 +203,22 @@ Result<Collation> plan_collation(const Field& field, std::span<const RowBytes> r
   return plan;
 }
 
-BatchField collate(const Collation& plan, const std::vector<const Value*>& values, Buffer memory, Buffer offsets) {
+BatchField collate(const Collation& plan, const std::vector<const Value*>& values, CollationMemory memory) {
   std::vector<RowBytes> rows;
   rows.reserve(values.size());
   for (const Value* value : values) {
     const Buffer& from = value->kind == FieldKind::kTensor ? value->tensor.buffer : value->bytes;
     rows.emplace_back(from.data(), value->nbytes());
   }
-  return collate(plan, rows, std::move(memory), std::move(offsets));
+  return collate(plan, rows, std::move(memory));
 }
 
-BatchField collate(const Collation& plan, std::span<const RowBytes> rows, Buffer memory, Buffer offsets) {
+BatchField collate(const Collation& plan, std::span<const RowBytes> rows, CollationMemory memory) {
+  if (plan.string_list()) return collate_lists(plan, rows, std::move(memory));
   BatchField out;
   out.kind = plan.kind;
   out.values.dtype = plan.dtype;
-  out.values.buffer = memory;
+  out.values.buffer = memory.values;
   const size_t item = dtype_size(plan.dtype);
   const auto count = static_cast<int64_t>(rows.size());
   if (plan.kind == BatchField::Kind::kDense) {
@@ -170,11 +226,10 @@ BatchField collate(const Collation& plan, std::span<const RowBytes> rows, Buffer
     for (int64_t dim : plan.row_shape) out.values.shape.push_back(dim);
   } else {
     out.values.shape.push_back(static_cast<int64_t>(plan.value_bytes / item));
-    out.offsets = {DType::kInt64, Shape{count + 1}, offsets};
+    out.offsets = {DType::kInt64, Shape{count + 1}, memory.offsets};
   }
-  uint8_t* to = memory.data();
+  uint8_t* to = memory.values.data();
   int64_t* offset = plan.kind == BatchField::Kind::kDense ? nullptr : out.offsets.data<int64_t>();
-  constexpr size_t kAhead = 16;  // rows of a table lie anywhere in memory
   for (size_t i = 0; i < rows.size(); ++i) {
     const RowBytes row = rows[i];
     __builtin_prefetch(rows[std::min(i + kAhead, rows.size() - 1)].data(), 0, 2);
@@ -184,7 +239,7 @@ BatchField collate(const Collation& plan, std::span<const RowBytes> rows, Buffer
       to += plan.row_bytes;
       if (plan.pads_to_longest) out.lengths.push_back(static_cast<int64_t>(row.size() / item));
     } else {
-      *offset++ = static_cast<int64_t>(static_cast<size_t>(to - memory.data()) / item);
+      *offset++ = static_cast<int64_t>(static_cast<size_t>(to - memory.values.data()) / item);
       to += row.size();
     }
   }

@@ -18,9 +18,23 @@ struct Collation {
   DType dtype = DType::kUint8;
   Shape row_shape;            ///< kDense: of a row; kRagged: without the first axis
   size_t value_bytes = 0;     ///< of `values`
+  size_t strings = 0;         ///< lists of strings: in all rows
   size_t row_bytes = 0;       ///< kDense and padded: of a row
   std::optional<double> pad;  ///< rows are filled up to row_shape with this value
   bool pads_to_longest = false;
+
+  bool string_list() const { return kind == BatchField::Kind::kBytesList || kind == BatchField::Kind::kTextList; }
+  /// Of `offsets` and `string_offsets`; 0 where there are none.
+  size_t offset_bytes(size_t rows) const { return kind == BatchField::Kind::kDense ? 0 : (rows + 1) * sizeof(int64_t); }
+  size_t string_offset_bytes() const { return string_list() ? (strings + 1) * sizeof(int64_t) : 0; }
+  uint64_t nbytes(size_t rows) const { return value_bytes + offset_bytes(rows) + string_offset_bytes(); }
+};
+
+/// Where a field of a batch is put together: as many bytes as its Collation says.
+struct CollationMemory {
+  Buffer values;
+  Buffer offsets = {};
+  Buffer string_offsets = {};
 };
 
 /// Says which sample the i-th value is of.
@@ -31,18 +45,18 @@ struct SampleName {
 using SampleOf = std::function<SampleName(size_t)>;
 
 /// Looks at all values of a field. Fixed shapes stack; rank-1 tensors of different lengths become ragged, unless the field is
-/// padded; bytes and text are joined. InvalidArgument, naming the field, the two shapes and the two samples, where they do not go
+/// padded; bytes, text and lists of them are joined. InvalidArgument, naming the field, the two shapes and the two samples, where they do not go
 /// together.
 Result<Collation> plan_collation(const std::string& name, const Field& field, const std::vector<const Value*>& values,
                                  const SampleOf& sample_of = {});
 
 /// The bytes of one row of a field, wherever they lie.
 using RowBytes = std::span<const uint8_t>;
-/// The same for rows that come from columns: lists, bytes and text.
+/// The same for rows that come from columns: lists, bytes, text, and lists of strings (each a StringList).
 Result<Collation> plan_collation(const Field& field, std::span<const RowBytes> rows, const SampleOf& sample_of = {});
 
-/// Copies the values into `memory` (value_bytes) and `offsets` ((rows + 1) × int64; empty for kDense).
-BatchField collate(const Collation& plan, const std::vector<const Value*>& values, Buffer memory, Buffer offsets);
-BatchField collate(const Collation& plan, std::span<const RowBytes> rows, Buffer memory, Buffer offsets);
+/// Copies the values into `memory`.
+BatchField collate(const Collation& plan, const std::vector<const Value*>& values, CollationMemory memory);
+BatchField collate(const Collation& plan, std::span<const RowBytes> rows, CollationMemory memory);
 
 }  // namespace forebay

@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "forebay/string_list.h"
+
 namespace forebay {
 namespace {
 
@@ -20,6 +22,9 @@ Value text(std::string_view words) {
   Buffer buffer = Buffer::allocate(words.size());
   std::memcpy(buffer.data(), words.data(), words.size());
   return Value::of_text(std::move(buffer));
+}
+Value texts(const std::vector<std::string_view>& strings, FieldKind kind = FieldKind::kTextList) {
+  return Value::of_list(kind, StringList::pack(strings).value().buffer);
 }
 Field field_of(FieldKind kind, Shape shape = {}) {
   Field field;
@@ -43,15 +48,18 @@ struct Collated {
   }
 };
 
+CollationMemory memory_for(const Collation& plan, size_t rows) {
+  return {Buffer::allocate(plan.value_bytes), Buffer::allocate(plan.offset_bytes(rows)),
+          Buffer::allocate(plan.string_offset_bytes())};
+}
+
 Collated collate_all(const Field& field, const std::vector<Value>& rows) {
   std::vector<const Value*> pointers;
   for (const Value& value : rows) pointers.push_back(&value);
   Collated result;
   result.plan = plan_collation("x", field, pointers);
   if (!result.plan.ok()) return result;
-  Buffer offsets;
-  if (result.plan->kind != BatchField::Kind::kDense) offsets = Buffer::allocate((rows.size() + 1) * sizeof(int64_t));
-  result.field = collate(*result.plan, pointers, Buffer::allocate(result.plan->value_bytes), offsets);
+  result.field = collate(*result.plan, pointers, memory_for(*result.plan, rows.size()));
   return result;
 }
 
@@ -111,6 +119,51 @@ TEST(Collate, text_is_joined) {
   EXPECT_EQ(std::string(reinterpret_cast<const char*>(made.field.values.buffer.data()), 8), "straßeb");
 }
 
+std::vector<std::vector<std::string>> lists_of(const BatchField& field) {
+  std::vector<std::vector<std::string>> lists;
+  for (int64_t row = 0; row + 1 < field.offsets.shape[0]; ++row) {
+    lists.emplace_back();
+    for (int64_t i = field.offsets.data<int64_t>()[row]; i < field.offsets.data<int64_t>()[row + 1]; ++i) {
+      const auto string = field.string(i);
+      lists.back().emplace_back(reinterpret_cast<const char*>(string.data()), string.size());
+    }
+  }
+  return lists;
+}
+
+TEST(Collate, lists_of_text_become_bytes_and_both_offsets) {
+  const Collated made =
+      collate_all(field_of(FieldKind::kTextList), list(texts({"straße", ""}), texts({}), texts({"b", "cd", "e"})));
+  EXPECT_EQ(made.field.kind, BatchField::Kind::kTextList);
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(made.field.values.buffer.data()), 11), "straßebcde");
+  EXPECT_EQ(made.offsets(), (std::vector<int64_t>{0, 2, 2, 5}));
+  const auto* ends = made.field.string_offsets.data<int64_t>();
+  EXPECT_EQ((std::vector<int64_t>{ends, ends + made.field.string_offsets.shape[0]}),
+            (std::vector<int64_t>{0, 7, 7, 8, 10, 11}));
+  EXPECT_EQ(lists_of(made.field), (std::vector<std::vector<std::string>>{{"straße", ""}, {}, {"b", "cd", "e"}}));
+  EXPECT_EQ(made.field.row(2).size(), 4u);
+  EXPECT_EQ(made.plan->nbytes(3), 11 + 4 * 8 + 6 * 8u);
+}
+
+TEST(Collate, rows_of_columns_give_the_same_lists) {
+  const std::vector<Value> rows = list(texts({"a"}), texts({}), texts({"", "bc"}));
+  std::vector<RowBytes> bytes;
+  for (const Value& row : rows) bytes.push_back(row.bytes.span());
+  bytes.push_back({});  // no bytes at all are a list without elements
+  const Collation plan = plan_collation(field_of(FieldKind::kTextList), bytes).value();
+  EXPECT_EQ(lists_of(collate(plan, bytes, memory_for(plan, bytes.size()))),
+            (std::vector<std::vector<std::string>>{{"a"}, {}, {"", "bc"}, {}}));
+}
+
+TEST(Collate, a_row_without_elements_goes_with_lists_of_any_kind) {
+  const Value nothing = Value::of(Tensor::allocate(DType::kFloat64, {0}));
+  EXPECT_EQ(lists_of(collate_all(kAny, list(nothing.copy(), texts({"a"}), nothing.copy())).field),
+            (std::vector<std::vector<std::string>>{{}, {"a"}, {}}));
+  const Collated bytes =
+      collate_all(kAny, list(texts({"\xff"}, FieldKind::kBytesList), nothing.copy(), nothing.copy()));
+  EXPECT_EQ(bytes.field.kind, BatchField::Kind::kBytesList);
+}
+
 TEST(Collate, what_does_not_go_together_is_named) {
   const auto refused = [](const Field& field, std::vector<Value> values) {
     return collate_all(field, values).plan.status();
@@ -124,6 +177,9 @@ TEST(Collate, what_does_not_go_together_is_named) {
   EXPECT_FALSE(refused(kAny, list(row({1}), Value::of(Tensor::allocate(DType::kInt64, {1})), row({1}))).ok());
   EXPECT_FALSE(refused(kAny, list(row({1}), text("a"), row({1}))).ok());
   EXPECT_FALSE(refused(kAny, list(text("a"), Value::of_bytes(Buffer::allocate(1)), text("a"))).ok());
+  EXPECT_FALSE(refused(kAny, list(texts({"a"}), text("a"), texts({}))).ok());
+  EXPECT_FALSE(refused(kAny, list(texts({"a"}), row({1}), texts({}))).ok());
+  EXPECT_FALSE(refused(kAny, list(texts({"a"}), texts({"a"}, FieldKind::kBytesList), texts({}))).ok());
   EXPECT_FALSE(refused(kAny, list(row({1}), Value(), row({1}))).ok());
   EXPECT_FALSE(refused(kAny, list(Value(), Value(), Value())).ok());
 }
@@ -135,6 +191,10 @@ TEST(Collate, no_rows_keep_kind_and_shape) {
   EXPECT_EQ(ragged.field.kind, BatchField::Kind::kRagged);
   EXPECT_EQ(ragged.offsets(), std::vector<int64_t>{0});
   EXPECT_EQ(collate_all(field_of(FieldKind::kText), {}).field.kind, BatchField::Kind::kText);
+  const Collated lists = collate_all(field_of(FieldKind::kTextList), {});
+  EXPECT_EQ(lists.field.kind, BatchField::Kind::kTextList);
+  EXPECT_EQ(lists.offsets(), std::vector<int64_t>{0});
+  EXPECT_EQ(lists.field.string_offsets.data<int64_t>()[0], 0);
 }
 
 }  // namespace

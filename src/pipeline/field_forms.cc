@@ -17,6 +17,29 @@ void make_ragged(BatchField& field, int64_t rows) {
   for (int64_t row = 0; row <= rows; ++row) field.offsets.data<int64_t>()[row] = row * length;
 }
 
+bool holds_strings(BatchField::Kind kind) {
+  return kind == BatchField::Kind::kBytesList || kind == BatchField::Kind::kTextList;
+}
+
+Tensor zeros(int64_t count) {
+  Tensor made = Tensor::allocate(DType::kInt64, Shape{count});
+  std::fill_n(made.data<int64_t>(), count, 0);
+  return made;
+}
+
+// Lists without an element say nothing of what they would be lists of.
+bool all_lists_empty(const BatchField& field) {
+  if (field.kind == BatchField::Kind::kRagged) return field.values.shape[0] == 0;
+  return field.kind == BatchField::Kind::kDense && field.values.shape.rank() == 2 && field.values.shape[1] == 0;
+}
+
+void make_empty_lists(BatchField& field, BatchField::Kind kind, int64_t rows) {
+  field.kind = kind;
+  field.values = Tensor::allocate(DType::kUint8, Shape{0});
+  field.offsets = zeros(rows + 1);
+  field.string_offsets = zeros(1);
+}
+
 Shape without_first(const Shape& shape) {
   Shape row;
   for (size_t axis = 1; axis < shape.rank(); ++axis) row.push_back(shape[axis]);
@@ -54,6 +77,10 @@ Status FieldForms::settle_rows(BatchField& field, int64_t rows) {
       field.kind == BatchField::Kind::kDense && field.values.shape.rank() == 2 && !padded_.contains(field.name);
   const bool ragged = field.kind == BatchField::Kind::kRagged;
   const auto form = forms_.find(field.name);
+  if (form != forms_.end() && holds_strings(form->second.kind) && all_lists_empty(field)) {
+    make_empty_lists(field, form->second.kind, rows);
+    return {};
+  }
   if (row && (ragged_.contains(field.name) || (form != forms_.end() && form->second.kind == BatchField::Kind::kRagged)))
     make_ragged(field, rows);
   if ((!row && !ragged) || batch_size_ == 1 || form == forms_.end()) return {};
@@ -74,12 +101,15 @@ void FieldForms::add_empty(Batch& batch) const {
     if (field == batch.fields.end()) field = batch.fields.insert(field, BatchField());
     field->name = name;
     field->kind = form.kind;
+    if (holds_strings(form.kind)) {
+      make_empty_lists(*field, form.kind, 0);
+      continue;
+    }
     Shape shape{0};
     if (form.kind == BatchField::Kind::kDense) {
       for (const int64_t dim : form.row) shape.push_back(padded_.contains(name) ? 0 : dim);
     } else {
-      field->offsets = Tensor::allocate(DType::kInt64, Shape{1});
-      *field->offsets.data<int64_t>() = 0;
+      field->offsets = zeros(1);
     }
     field->values = Tensor::allocate(form.dtype, shape);
     field->lengths.clear();

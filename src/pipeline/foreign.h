@@ -26,7 +26,7 @@ class ForeignCall {
   virtual const Schema& schema() const = 0;
   virtual const Record& record() const = 0;
 
-  /// The fields that came out, with their names (kTensor, kBytes or kText values that own their memory).
+  /// The fields that came out, with their names (tensors, bytes, text and lists of them, that own their memory).
   virtual void finish(Schema schema, Record record) = 0;
   virtual void fail(Status status) = 0;
 };

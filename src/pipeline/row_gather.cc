@@ -86,7 +86,7 @@ void RowGather::copy_packed() {
   packed.gather(pointers, slots, numbers_);
 }
 
-// Lists, bytes and texts stay where they are until the batch is put together.
+// Lists, bytes, texts and lists of them stay where they are until the batch is put together.
 void RowGather::point_to_lists() {
   constexpr size_t kAhead = 16;  // rows whose ends are on their way from memory
   const PackedRows& packed = plan_.units->packed;

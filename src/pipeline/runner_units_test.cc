@@ -24,6 +24,39 @@ TEST(RunnerUnits, rows_come_in_the_order_of_the_plan_whatever_threads_blocks_and
   }
 }
 
+TEST(RunnerUnits, lists_of_strings_come_with_both_offsets_whatever_threads_blocks_lanes_and_memory) {
+  for (bool single_rows : {false, true}) {
+    for (int64_t batch : {1, 16, 200}) {
+      for (int64_t lanes : {1, 3}) {
+        UnitRig rig;
+        rig.tags = true;
+        rig.single_rows = single_rows;
+        rig.batch = batch;
+        rig.lanes = lanes;
+        if (lanes > 1) rig.options.memory = 100'000;
+        const Ran ran = run_all(rig.make());
+        EXPECT_TRUE(ran.status.ok()) << ran.status.to_string();
+        EXPECT_EQ(ran.lines, expected(rig)) << "batch " << batch << ", lanes " << lanes;
+        EXPECT_LE(ran.peak, rig.options.memory);
+      }
+    }
+  }
+}
+
+TEST(RunnerUnits, bad_rows_leave_no_gap_in_lists_of_strings) {
+  UnitRig rig;
+  rig.tags = true;
+  rig.bad_rows = {4, 5, 6, 7, 60};
+  rig.options.bad_sample = BadSample::kSkip;
+  std::vector<std::string> lines;
+  for (const std::string& line : expected(rig)) {
+    bool bad = false;
+    for (const int64_t row : rig.bad_rows) bad |= line.find(":" + std::to_string(row) + "|") != std::string::npos;
+    if (!bad) lines.push_back(line);
+  }
+  EXPECT_EQ(run_all(rig.make()).lines, lines);
+}
+
 TEST(RunnerUnits, each_unit_is_decoded_once_an_epoch) {
   UnitRig rig;
   rig.batch = 5;

@@ -5,15 +5,23 @@
 #include <cstring>
 #include <set>
 
+#include "forebay/string_list.h"
 #include "pipeline/runner_test_support.h"
 
 namespace forebay::runner_test {
 
-// Units of so many rows each. Fields: id, half (id / 2 as float32), list (id % 4 times id), name ("row id"). A unit's stored bytes
-// are its number, so that what was read can be told apart.
+// What the field `tags` holds of a row: id % 3 strings, the second of them empty.
+inline std::vector<std::string> tags_of(int64_t id) {
+  std::vector<std::string> tags = {"tag " + std::to_string(id), ""};
+  tags.resize(static_cast<size_t>(id % 3));
+  return tags;
+}
+
+// Units of so many rows each. Fields: id, half (id / 2 as float32), list (id % 4 times id), name ("row id"), and where it is wanted
+// tags (lists of text). A unit's stored bytes are its number, so that what was read can be told apart.
 class Units final : public UnitSource {
  public:
-  Units(std::shared_ptr<Store> store, std::vector<int64_t> rows) : store_(std::move(store)) {
+  Units(std::shared_ptr<Store> store, std::vector<int64_t> rows, bool with_tags = false) : store_(std::move(store)) {
     for (int64_t count : rows) begins_.push_back(begins_.back() + count);
     Field id, half, list, name;
     id.name = "id", id.dtype = DType::kInt64;
@@ -21,6 +29,10 @@ class Units final : public UnitSource {
     list.name = "list", list.dtype = DType::kInt32, list.shape = Shape{Shape::kUnknown};
     name.name = "name", name.kind = FieldKind::kText;
     schema_ = Schema({half, id, list, name});
+    if (!with_tags) return;
+    Field tags;
+    tags.name = "tags", tags.kind = FieldKind::kTextList;
+    schema_.push_back(std::move(tags));
   }
   static std::shared_ptr<MemoryStore> store_of(size_t units) {
     auto store = memory_store();
@@ -40,7 +52,7 @@ class Units final : public UnitSource {
   std::string unit_name(int64_t unit) const override { return key_of(unit); }
   UnitCost unit_cost(int64_t unit) const override {
     const auto rows = static_cast<uint64_t>(unit_begin(unit + 1) - unit_begin(unit));
-    return {1000, rows * 64 + 64};
+    return {1000, rows * (schema_.size() > 4 ? 112 : 64) + 64};
   }
   UnitFetch unit_fetch(int64_t unit) const override {
     return {store_.get(), {{key_of(unit), ByteRange{0, 400}, 1000}, {key_of(unit), ByteRange{400, 600}, 1000}}};
@@ -73,6 +85,7 @@ class Units final : public UnitSource {
     if (!list.empty()) std::memcpy(values.data(), list.data(), 4 * list.size());
     std::memcpy(chars.data(), text.data(), text.size());
     columns.values = {{half, {}}, {id, {}}, {values, ends}, {chars, text_ends}};
+    if (schema_.size() > 4) columns.values.push_back(tags(unit));
     std::map<int64_t, Status> bad;
     for (int64_t row : bad_rows) {
       if (row >= unit_begin(unit) && row < unit_begin(unit + 1)) bad[row - unit_begin(unit)] = corrupt("a null");
@@ -91,6 +104,21 @@ class Units final : public UnitSource {
   uint64_t working_bytes = 0, identity = 0;
 
  private:
+  ColumnValues tags(int64_t unit) const {
+    std::string runs;
+    std::vector<int64_t> ends = {0};
+    for (int64_t id = unit_begin(unit); id < unit_begin(unit + 1); ++id) {
+      const std::vector<std::string> strings = tags_of(id);
+      const Tensor run = StringList::pack(std::vector<std::string_view>(strings.begin(), strings.end())).value();
+      runs.append(reinterpret_cast<const char*>(run.buffer.data()), run.nbytes());
+      ends.push_back(static_cast<int64_t>(runs.size()));
+    }
+    ColumnValues made{Buffer::allocate(runs.size()), Buffer::allocate(ends.size() * sizeof(int64_t))};
+    std::memcpy(made.values.data(), runs.data(), runs.size());
+    std::memcpy(made.offsets.data(), ends.data(), made.offsets.size());
+    return made;
+  }
+
   const std::shared_ptr<Store> store_;
   std::vector<int64_t> begins_ = {0};
   Schema schema_;
@@ -106,11 +134,12 @@ struct UnitRig {
   std::optional<int64_t> epochs = 2;
   bool single_rows = false;  // an operator looks at each
   std::shared_ptr<Engine> engine = std::make_shared<Engine>(1);
+  bool tags = false;
   RunnerOptions options = {.threads = 2, .requests = 4, .window_batches = 3, .memory = uint64_t{16} << 20};
 
   std::shared_ptr<Runner> make() {
     if (!store) store = Units::store_of(rows.size());
-    auto source = std::make_shared<Units>(store, rows);
+    auto source = std::make_shared<Units>(store, rows, tags);
     source->bad_units = bad_units;
     source->bad_rows = bad_rows;
     source->working_bytes = working_bytes;
@@ -147,7 +176,22 @@ struct UnitRig {
   }
 };
 
-// What a run delivers, row by row: "epoch:position:id|half|list|name".
+inline std::string tags_text(const std::vector<std::string>& tags) {
+  std::string text;
+  for (const std::string& tag : tags) text += "'" + tag + "'";
+  return text;
+}
+
+inline std::string tags_text(const BatchField& field, int64_t row) {
+  std::vector<std::string> tags;
+  const auto* strings = field.offsets.data<int64_t>();
+  const auto* bytes = field.string_offsets.data<int64_t>();
+  const auto* values = field.values.data<char>();
+  for (int64_t i = strings[row]; i < strings[row + 1]; ++i) tags.emplace_back(values + bytes[i], values + bytes[i + 1]);
+  return tags_text(tags);
+}
+
+// What a run delivers, row by row: "epoch:position:id|half|list|name", and "|tags" where there are some.
 inline std::vector<std::string> lines_of(const Batch& batch) {
   std::vector<std::string> lines;
   const int64_t* ends = batch.find("list")->offsets.data<int64_t>();
@@ -160,6 +204,7 @@ inline std::vector<std::string> lines_of(const Batch& batch) {
       line += std::to_string(batch.find("list")->values.data<int32_t>()[i]) + ",";
     const auto name = batch.find("name")->row(row);
     line += "|" + std::string(name.begin(), name.end());
+    if (const BatchField* tags = batch.find("tags")) line += "|" + tags_text(*tags, row);
     EXPECT_EQ(batch.ids[at], batch.find("id")->values.data<int64_t>()[row]);
     lines.push_back(std::move(line));
   }
@@ -207,7 +252,8 @@ inline std::vector<std::string> expected(const UnitRig& rig) {
       std::string line = std::to_string(epoch) + ":" + std::to_string(position) + ":" + std::to_string(id) + "|" +
                          std::to_string(static_cast<float>(id) / 2) + "|";
       for (int64_t i = 0; i < id % 4; ++i) line += std::to_string(id) + ",";
-      lines.push_back(line + "|row " + std::to_string(id));
+      line += "|row " + std::to_string(id);
+      lines.push_back(rig.tags ? line + "|" + tags_text(tags_of(id)) : line);
     }
   }
   return lines;

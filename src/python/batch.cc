@@ -31,18 +31,28 @@ nb::object int64_array(const std::vector<int64_t>& values) {
   return to_numpy(std::move(tensor));
 }
 
+nb::object string_of(std::span<const uint8_t> bytes, bool text) {
+  const auto* data = reinterpret_cast<const char*>(bytes.data());
+  if (text) return to_text({data, bytes.size()});
+  return nb::bytes(data, bytes.size());
+}
+
 nb::object strings(const BatchField& field, int64_t rows) {
   nb::list list;
-  for (int64_t i = 0; i < rows; ++i) {
-    const std::span<const uint8_t> row = field.row(i);
-    const auto* data = reinterpret_cast<const char*>(row.data());
-    if (field.kind == BatchField::Kind::kText) {
-      list.append(to_text({data, row.size()}));
-    } else {
-      list.append(nb::bytes(data, row.size()));
-    }
-  }
+  for (int64_t i = 0; i < rows; ++i) list.append(string_of(field.row(i), field.kind == BatchField::Kind::kText));
   return list;
+}
+
+nb::object string_lists(const BatchField& field, int64_t rows) {
+  const auto* offsets = field.offsets.data<int64_t>();
+  nb::list lists;
+  for (int64_t i = 0; i < rows; ++i) {
+    nb::list list;
+    for (int64_t s = offsets[i]; s < offsets[i + 1]; ++s)
+      list.append(string_of(field.string(s), field.kind == BatchField::Kind::kTextList));
+    lists.append(std::move(list));
+  }
+  return lists;
 }
 
 std::string describe(const BatchField& field) {
@@ -52,6 +62,8 @@ std::string describe(const BatchField& field) {
     case BatchField::Kind::kRagged: return fmt::format("ragged {}", dtype_name(field.values.dtype));
     case BatchField::Kind::kBytes: return "bytes";
     case BatchField::Kind::kText: return "str";
+    case BatchField::Kind::kBytesList: return "list[bytes]";
+    case BatchField::Kind::kTextList: return "list[str]";
   }
   return {};
 }
@@ -70,8 +82,18 @@ nb::object PyBatch::make(const BatchField& field) const {
   switch (field.kind) {
     case BatchField::Kind::kDense: return array(field.values);
     case BatchField::Kind::kRagged: return nb::make_tuple(array(field.values), array(field.offsets));
+    case BatchField::Kind::kBytesList:
+    case BatchField::Kind::kTextList: return string_lists(field, batch_.size());
     default: return strings(field, batch_.size());
   }
+}
+
+nb::tuple PyBatch::buffers(const std::string& name) const {
+  const BatchField* field = batch_.find(name);
+  if (field == nullptr) raise_no_field(batch_, name);
+  if (field->kind == BatchField::Kind::kDense) return nb::make_tuple(array(field->values));
+  if (!field->string_list()) return nb::make_tuple(array(field->values), array(field->offsets));
+  return nb::make_tuple(array(field->values), array(field->offsets), array(field->string_offsets));
 }
 
 nb::object PyBatch::field(const std::string& name) {
@@ -118,8 +140,9 @@ void bind_batch(nb::module_& module) {
       module, "Batch",
       "What one step of training gets on one rank: named fields of equal length.\n\n"
       "batch[name] is an array of shape (rows, ...) that shares the batch's memory and keeps it alive; for\n"
-      "ragged fields a tuple (values, offsets) with rows + 1 offsets; for bytes and text a list, built when\n"
-      "first looked at. len(batch) is the number of rows; iterating gives the names of the fields.")
+      "ragged fields a tuple (values, offsets) with rows + 1 offsets; for bytes and text a list, for lists of\n"
+      "them a list of lists, built when first looked at. len(batch) is the number of rows; iterating gives the names "
+      "of the fields.")
       .def("__getitem__", &PyBatch::field, nb::arg("name"), nb::sig("def __getitem__(self, name: str) -> typing.Any"))
       .def(
           "__contains__",
@@ -134,6 +157,12 @@ void bind_batch(nb::module_& module) {
       .def("keys", &PyBatch::names, nb::sig("def keys(self) -> list[str]"), "Names of the fields.")
       .def("items", &PyBatch::items, nb::sig("def items(self) -> list[tuple[str, typing.Any]]"),
            "(name, value) of each field.")
+      .def("buffers", &PyBatch::buffers, nb::arg("name"),
+           nb::sig("def buffers(self, name: str) -> tuple[typing.Any, ...]"),
+           "The arrays that a field lies in, sharing the batch's memory: (values,); for ragged fields, bytes and\n"
+           "text (values, offsets), where values of bytes and text are uint8; for lists of bytes and of text\n"
+           "(values, offsets, string_offsets): row i has the strings offsets[i] to offsets[i + 1], and string s\n"
+           "the bytes string_offsets[s] to string_offsets[s + 1].")
       .def_prop_ro("ids", &PyBatch::ids, nb::sig("def ids(self) -> numpy.typing.NDArray[numpy.int64]"),
                    "int64 (rows,): the samples' ids in the data set, repeats included.")
       .def_prop_ro("positions", &PyBatch::positions,

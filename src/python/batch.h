@@ -11,7 +11,7 @@ namespace forebay::python {
 
 namespace nb = nanobind;
 
-/// A batch as Python sees it: fields become arrays, or lists of bytes and text, when first looked at, and are kept then.
+/// A batch as Python sees it: fields become arrays, or lists of bytes and text or of lists of them, when first looked at, and are kept then.
 /// Arrays share the batch's memory and keep it alive by themselves, so nothing here points back at the batch.
 class PyBatch {
  public:
@@ -20,6 +20,8 @@ class PyBatch {
 
   const Batch& batch() const { return batch_; }
   nb::object field(const std::string& name);
+  /// The arrays that the field lies in: values, offsets, offsets of strings, as far as it has them.
+  nb::tuple buffers(const std::string& name) const;
   nb::object ids();
   nb::object positions();
   nb::list names() const;

@@ -8,6 +8,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "forebay/string_list.h"
 #include "pipeline/foreign.h"
 #include "python/array.h"
 #include "python/text.h"
@@ -34,11 +35,23 @@ Tensor copy_of(const Tensor& tensor) {
   return copy;
 }
 
+nb::list strings_of(const Value& value) {
+  const StringList strings(value.bytes.span());
+  nb::list list;
+  for (size_t i = 0; i < strings.size(); ++i) {
+    const std::string_view string = strings.text(i);
+    list.append(value.kind == FieldKind::kTextList ? to_text(string) : nb::bytes(string.data(), string.size()));
+  }
+  return list;
+}
+
 nb::object to_python(const Value& value, Tensor copy) {
   const std::string_view bytes{reinterpret_cast<const char*>(value.bytes.data()), value.bytes.size()};
   switch (value.kind) {
     case FieldKind::kText: return to_text(bytes);
     case FieldKind::kBytes: return nb::bytes(bytes.data(), bytes.size());
+    case FieldKind::kTextList:
+    case FieldKind::kBytesList: return strings_of(value);
     default: return to_numpy(std::move(copy));
   }
 }
@@ -65,7 +78,39 @@ Buffer copy_of(std::string_view bytes) {
   return buffer;
 }
 
-Value to_value(nb::handle object) {
+FieldKind kind_of(const ForeignCall& call, const std::string& name) {
+  const auto before = call.schema().find(name);
+  return before ? call.record()[*before].kind : FieldKind::kAny;
+}
+
+// A list without elements is of strings where the function got such a list under that name; else NumPy makes numbers of it.
+Value value_of(nb::list items, FieldKind before) {
+  const bool known = before == FieldKind::kTextList || before == FieldKind::kBytesList;
+  if (items.size() == 0 && !known) return Value::of(Tensor::allocate(DType::kFloat64, Shape{0}));
+  const bool text = items.size() > 0 ? PyUnicode_Check(nb::handle(items[0]).ptr()) : before == FieldKind::kTextList;
+  std::vector<std::string> strings;
+  for (nb::handle item : items) {
+    if (text != static_cast<bool>(PyUnicode_Check(item.ptr())) || (!text && !PyBytes_Check(item.ptr()))) {
+      PyErr_SetString(PyExc_TypeError, "a list of strings holds str alone, or bytes alone");
+      throw nb::python_error();
+    }
+    if (text) {
+      strings.push_back(from_text(item));
+    } else {
+      strings.emplace_back(PyBytes_AS_STRING(item.ptr()), static_cast<size_t>(PyBytes_GET_SIZE(item.ptr())));
+    }
+  }
+  const std::vector<std::string_view> views(strings.begin(), strings.end());
+  Result<Tensor> run = StringList::pack(views);
+  if (!run.ok()) {
+    PyErr_SetString(PyExc_ValueError, run.status().message().c_str());
+    throw nb::python_error();
+  }
+  return Value::of_list(text ? FieldKind::kTextList : FieldKind::kBytesList, std::move(run->buffer));
+}
+
+Value to_value(nb::handle object, FieldKind before) {
+  if (PyList_Check(object.ptr())) return value_of(nb::borrow<nb::list>(object), before);
   if (PyUnicode_Check(object.ptr())) return Value::of_text(copy_of(from_text(object)));
   if (PyBytes_Check(object.ptr())) {
     return Value::of_bytes(copy_of(
@@ -101,8 +146,9 @@ void finish(ForeignCall& call, const nb::dict& fields) {
   Schema schema;
   Record record;
   for (auto [name, object] : fields) {
-    Value value = to_value(object);
-    schema.push_back(describe(call, from_text(name), value));
+    const std::string field = from_text(name);
+    Value value = to_value(object, kind_of(call, field));
+    schema.push_back(describe(call, field, value));
     record.push_back(std::move(value));
   }
   nb::gil_scoped_release unlocked;
@@ -138,9 +184,9 @@ void bind_foreign_call(nb::module_& module) {
           "name", [](const ForeignCall& call) { return to_text(call.sample_name()); }, nb::sig("def name(self) -> str"),
           "What messages call the sample.")
       .def("sample", &sample, nb::sig("def sample(self) -> dict[str, object]"),
-           "Copies of the fields: arrays, str and bytes.")
+           "Copies of the fields: arrays, str, bytes, and lists of str or bytes.")
       .def("finish", &finish, nb::arg("fields"),
-           "Answers with fields: C-contiguous arrays, str or bytes. They are copied.")
+           "Answers with fields: C-contiguous arrays, str, bytes, or lists of str or of bytes. They are copied.")
       .def("fail", &fail, nb::arg("message"), nb::arg("token"), nb::arg("failures"), nb::arg("of_sample") = true,
            "Answers with an exception, which stays in Python under `token`. `of_sample`: it says something about the "
            "sample, so "

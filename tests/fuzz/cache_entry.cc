@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "cache/entry_form.h"
+#include "forebay/string_list.h"
 
 using namespace forebay;
 
@@ -21,6 +22,11 @@ static void walk_over(const Columns& columns) {
   for (int64_t row = 0; row < std::min<int64_t>(columns.rows, 1000); ++row) {
     for (const Value& value : columns.row(row)) {
       for (const uint8_t byte : value.bytes.span()) sum += byte;
+      const bool list = value.kind == FieldKind::kBytesList || value.kind == FieldKind::kTextList;
+      const StringList strings(list ? value.bytes.span() : std::span<const uint8_t>());
+      for (size_t i = 0; i < strings.size(); ++i) {
+        for (const uint8_t byte : strings[i]) sum += byte;
+      }
       for (const uint8_t byte : value.tensor.buffer.span()) sum += byte;
     }
   }

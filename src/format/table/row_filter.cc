@@ -200,7 +200,8 @@ std::string_view op_name(CompareOp op) {
 }
 
 Status prepare(RowCondition& condition, const Field& field, std::optional<int64_t> ticks_per_day) {
-  if (field.kind == FieldKind::kAny || (field.kind == FieldKind::kTensor && field.shape.rank() > 0)) {
+  if (field.kind == FieldKind::kAny || field.string_list() ||
+      (field.kind == FieldKind::kTensor && field.shape.rank() > 0)) {
     return invalid_argument(
         fmt::format("filter: the column {} holds several values a row; a condition compares one", field.to_string()));
   }

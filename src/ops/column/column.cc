@@ -22,11 +22,6 @@ bool passes(const Field& field, ColumnNeed need) {
   return true;
 }
 
-std::string_view type_word(const Field& field) {
-  if (field.kind == FieldKind::kText) return "text";
-  return field.kind == FieldKind::kBytes ? "bytes" : dtype_name(field.dtype);
-}
-
 std::string_view need_words(ColumnNeed need) {
   return need == ColumnNeed::kKeys ? "integers, bytes or text" : "numbers";
 }
@@ -36,6 +31,7 @@ std::string remedy(const Field& field, ColumnNeed need, std::string_view op) {
     return fmt::format("put .cast(\"{}\", field=\"{}\") before .{}", need == ColumnNeed::kKeys ? "int64" : "uint8",
                        field.name, op);
   }
+  if (field.string_list()) return way_out_of_strings(field, op);
   if (field.kind == FieldKind::kBytes && (field.image || field.name == "image" || field.name == "bytes"))
     return fmt::format("put .decode_image() before .{}", op);
   return "name a column of numbers; .hash_bucket makes numbers of text and bytes";
@@ -55,7 +51,7 @@ std::vector<size_t> check_columns(const std::vector<std::string>& names, ColumnN
       problems.add(fmt::format("the field '{}' is named twice", field.name), "name it once");
     } else if (field.kind != FieldKind::kAny && !passes(field, need)) {
       problems.add(
-          fmt::format("the field '{}' is {}, and .{} works on {}", field.name, type_word(field), op, need_words(need)),
+          fmt::format("the field '{}' is {}, and .{} works on {}", field.name, field.type_word(), op, need_words(need)),
           remedy(field, need, op));
     } else {
       fields.push_back(index);
@@ -69,7 +65,7 @@ Result<size_t> find_column(const Columns& columns, const std::string& name, Colu
   if (!index) return unsupported(fmt::format("there is no field '{}' here", name));
   const Field& field = columns.schema[*index];
   if (!passes(field, need))
-    return unsupported(fmt::format("the field '{}' is {}; {} are needed", name, type_word(field), need_words(need)));
+    return unsupported(fmt::format("the field '{}' is {}; {} are needed", name, field.type_word(), need_words(need)));
   return *index;
 }
 

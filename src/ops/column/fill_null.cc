@@ -16,6 +16,11 @@ namespace {
 std::string row_mask(const std::string& field) { return field + "_valid"; }
 std::string item_mask(const std::string& field) { return field + "_items_valid"; }
 
+std::string lists_stay(const Field& field) {
+  return fmt::format("the field '{}' is {}, which .fill_null leaves as they are", field.name, field.type_word());
+}
+constexpr const char* kFillBefore = "give its source null= the text that is to stand there, or fill it in .map";
+
 // JSON has no words for these.
 Json number_of(const Json& value) {
   if (value == "nan") return std::numeric_limits<double>::quiet_NaN();
@@ -72,6 +77,7 @@ class FillNull final : public ColumnOp {
  private:
   // infer() has seen them, unless user code made them.
   Status check(const Schema& schema, const Field& field) const {
+    if (field.string_list()) return unsupported(fmt::format("{}; {}", lists_stay(field), kFillBefore));
     const auto rows = schema.find(row_mask(field.name)), items = schema.find(item_mask(field.name));
     if (!rows && !items) return unsupported(fmt::format("there is no field '{}' here", row_mask(field.name)));
     if ((rows && !marks_rows(schema[*rows])) || (items && !marks_items(schema[*items], field)))
@@ -146,11 +152,9 @@ class FillNull final : public ColumnOp {
 void check_value(const Args& args, const Field& field, Problems& problems) {
   if (field.kind == FieldKind::kAny || holds(field, args.json("value"))) return;
   const bool tensor = field.kind == FieldKind::kTensor;
-  problems.add(fmt::format("value is {}, and the field '{}' is {}", args.json("value").dump(), field.name,
-                           tensor                           ? dtype_name(field.dtype)
-                           : field.kind == FieldKind::kText ? "text"
-                                                            : "bytes"),
-               tensor ? fmt::format("give a value that it can hold, or put .cast before .fill_null") : "give a text");
+  problems.add(
+      fmt::format("value is {}, and the field '{}' is {}", args.json("value").dump(), field.name, field.type_word()),
+      tensor ? fmt::format("give a value that it can hold, or put .cast before .fill_null") : "give a text");
 }
 
 void check_masks(const Schema& schema, const Field& field, Problems& problems) {
@@ -172,6 +176,10 @@ void infer_fill_null(const Args& args, Schema& schema, Problems& problems) {
   const std::vector<std::string> names = args.names("field");
   if (names.empty()) problems.add("no field is named", "name a column, or a list of them");
   for (const size_t index : check_fields(names, schema, problems)) {
+    if (schema[index].string_list()) {
+      problems.add(lists_stay(schema[index]), kFillBefore);
+      continue;
+    }
     check_value(args, schema[index], problems);
     check_masks(schema, schema[index], problems);
   }

@@ -186,6 +186,10 @@ std::vector<size_t> check_fields(std::span<const std::string> names, const Schem
   return found;
 }
 
+std::string way_out_of_strings(const Field& field, std::string_view op) {
+  return fmt::format("make numbers of it in .map(function, fields=[\"{}\"]) before .{}", field.name, op);
+}
+
 std::string quoted_list(std::span<const std::string> names) {
   std::string text;
   for (const std::string& name : names) text += fmt::format("{}'{}'", text.empty() ? "" : ", ", name);

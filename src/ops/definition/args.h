@@ -62,6 +62,9 @@ void check_args(const Json& given, std::span<const ArgDef> defs, Problems& probl
 /// The places of the named fields in the schema, and a problem for each that is not there.
 std::vector<size_t> check_fields(std::span<const std::string> names, const Schema& schema, Problems& problems);
 
+/// What to do about lists of strings where an operator takes numbers.
+std::string way_out_of_strings(const Field& field, std::string_view op);
+
 /// "'a', 'b'".
 std::string quoted_list(std::span<const std::string> names);
 
