@@ -95,6 +95,57 @@ def test_members_of_structs_have_names(store):
     assert not any(re.match(r"_\d", name) for name in first._fields)
 
 
+WORDS = [["a"], ["b", "ü", ""], None, ["c", None], [], ["d", "e"]]
+PAIRS = [["a", "b"], ["", "c"], ["d", None], ["e", "f"], ["g", "h"], ["i", "j"]]
+
+
+@pytest.fixture(scope="module", params=[pa.string(), pa.binary()], ids=str)
+def words(tmp_path_factory, request):
+    """Three row groups of two rows."""
+    folder = tmp_path_factory.mktemp("words")
+    made = {name: pa.array(as_strings(rows, request.param), pa.list_(request.param)) for name, rows in (("words", WORDS), ("pair", PAIRS))}
+    pq.write_table(pa.table({"id": range(6), **made}), folder / "a.parquet", row_group_size=2)
+    return folder, request.param
+
+
+def as_strings(rows, kind):
+    return [row and [text.encode() if kind == pa.binary() and text is not None else text for text in row] for row in rows]
+
+
+def test_lists_of_strings_are_arrays_of_objects(words):
+    folder, kind = words
+    for shuffle in (False, True):
+        found = read(folder, shuffle_rows=shuffle, seed=3)
+        for item in found:
+            assert item.words.dtype == object and item.words.shape == (2,)
+            assert item.pair.dtype == object and item.pair.shape == (2, 2), "of one length: a matrix, as petastorm makes it"
+            assert all(row is None or (type(row) is np.ndarray and row.dtype == object) for row in item.words)
+            for place, number in enumerate(item.id):
+                expected = as_strings(WORDS, kind)[number]
+                assert (item.words[place] is None) if expected is None else item.words[place].tolist() == expected
+                assert item.pair[place].tolist() == as_strings(PAIRS, kind)[number]
+    assert found[0]._fields == ("id", "words", "pair"), "there is no field of lengths or masks"
+    with make_batch_reader(url(folder)) as reader:
+        assert reader.schema.words.shape == (None,)
+        assert reader.schema.words.numpy_dtype is (np.str_ if kind == pa.string() else np.bytes_)
+
+
+def test_functions_written_for_petastorm_get_lists_of_strings(words):
+    pytest.importorskip("pandas")
+    folder, kind = words
+    seen = []
+
+    def count(frame):
+        seen.extend(list(row) for row in frame["pair"])
+        frame["words"] = [-1 if row is None else len(row) for row in frame["words"]]
+        return frame
+
+    found = read(folder, transform_spec=TransformSpec(count, edit_fields=[("words", np.int64, (), False)]))
+    assert [item.words.tolist() for item in found] == [[1, 3], [-1, 2], [0, 2]]
+    assert seen == as_strings(PAIRS, kind)
+    assert sum((item.pair.tolist() for item in found), []) == as_strings(PAIRS, kind)
+
+
 def test_names_that_would_meet_stay_apart(tmp_path):
     pq.write_table(pa.table({"a": [{"b": 1}], "a_b": [2], "c d": [3]}), tmp_path / "a.parquet")
     with make_batch_reader(url(tmp_path)) as reader:

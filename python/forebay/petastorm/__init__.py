@@ -55,7 +55,8 @@ def make_batch_reader(
     """A reader whose items are namedtuples of arrays, a row group each.
 
     A field of numbers is an array of its type, (rows,) or (rows, *shape); text is an array of `str`, bytes one of objects; lists are
-    (rows, length), or where lengths differ an array of arrays. Dates and timestamps are datetime64 in the column's own unit (dates:
+    (rows, length), or where lengths differ an array of arrays; of lists of text and bytes these hold objects, with None where a string
+    is null. Dates and timestamps are datetime64 in the column's own unit (dates:
     "D"), in UTC. Where values are null, integers become float64 with NaN, floats have NaN, dates and times NaT, and the others are
     arrays of objects with None.
 

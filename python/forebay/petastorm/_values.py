@@ -63,7 +63,10 @@ def python_names(columns: Sequence[str]) -> dict[str, str]:
 
 
 def in_rows(values: Any) -> Any:
-    """A field of a batch as something that rows can be taken out of: an array, an array of arrays, a list of str or bytes."""
+    """A field of a batch as something that rows can be taken out of: an array, a list of arrays, a list of str or bytes. Lists of
+    strings are arrays of objects."""
+    if isinstance(values, list) and values and isinstance(values[0], list):
+        return [_objects(row) for row in values]
     if not isinstance(values, tuple):
         return values
     flat, offsets = values
@@ -92,7 +95,7 @@ def finished(values: Any, rows: Any, items: Any, dtype: Any, time: str) -> np.nd
         return _with_nulls(values, np.asarray(rows))
     if isinstance(values, np.ndarray):
         return values
-    if dtype is np.str_:
+    if dtype is np.str_ and not (values and isinstance(values[0], np.ndarray)):
         return np.array(values, dtype=np.str_)
     if values and isinstance(values[0], np.ndarray) and len({len(row) for row in values}) == 1:
         return np.stack(values)
@@ -108,8 +111,8 @@ def _holes(values: Any, items: Any) -> Any:
 
 
 def _nan(values: np.ndarray, there: np.ndarray) -> np.ndarray:
-    made = values.astype(values.dtype if values.dtype.kind in "fmM" else np.float64)
-    made[~there] = "NaT" if made.dtype.kind in "mM" else np.nan
+    made = values.astype(values.dtype if values.dtype.kind in "fmMO" else np.float64)
+    made[~there] = {"m": "NaT", "M": "NaT", "O": None}.get(made.dtype.kind, np.nan)
     return made
 
 
@@ -152,7 +155,8 @@ def array_of(column: Any, shape: tuple[int | None, ...], dtype: Any, time: str) 
     if shape:
         stacked = np.stack([np.asarray(row) for row in values]) if len(values) else np.empty((0,) + tuple(n or 0 for n in shape))
         fixed = None not in shape
-        return (stacked.reshape((len(values), *shape)) if fixed else stacked).astype(dtype, copy=False)
+        stacked = stacked.reshape((len(values), *shape)) if fixed else stacked
+        return stacked if issubclass(np.dtype(dtype).type, np.character) else stacked.astype(dtype, copy=False)
     if issubclass(np.dtype(dtype).type, np.str_):
         return values.astype(np.str_)
     return values
