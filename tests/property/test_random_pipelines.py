@@ -64,7 +64,9 @@ def _agree(seed, name, it, value):
     if isinstance(value, Bad):
         assert not it.safe, (seed, name)
     elif it.kind != "numbers":
-        assert isinstance(value.value, str if it.kind == "text" else bytes), (seed, name)
+        kind = str if it.kind in ("text", "texts") else bytes
+        assert isinstance(value.value, list) == it.listed, (seed, name)
+        assert all(isinstance(one, kind) for one in (value.value if it.listed else [value.value])), (seed, name)
     else:
         shape = value.value.shape
         assert value.value.dtype == it.dtype and len(shape) == len(it.shape), (seed, name)

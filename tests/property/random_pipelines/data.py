@@ -26,13 +26,18 @@ def numbers(seed, rows, dtype, shape=()):
 
 
 def column(kind, seed, rows, nulls=False):
-    """A list of Python values: a dtype, "text", "bytes", "row:<dtype>" (lists), "fixed:<dtype>:<length>", "picture"."""
+    """A list of Python values: a dtype, "text", "bytes", "texts" and "blobs" (lists of them; "texts+", "blobs+": never empty),
+    "row:<dtype>" (lists), "fixed:<dtype>:<length>", "picture"."""
     draw = np.random.default_rng(seed)
     if kind == "text":
         values = [["", "a", "Zürich", f"user{n}", "long " * 5 + str(n), f"a much longer one {n} " * 9][n % 6]
                   for n in draw.integers(0, 99, rows).tolist()]
     elif kind == "bytes":
         values = [draw.bytes(n) for n in draw.integers(0, 30, rows).tolist()]
+    elif kind.rstrip("+") in ("texts", "blobs"):
+        words = ["", "a", "Zürich", "日本", "long " * 9] if kind[0] == "t" else [b"", b"\xff", b"\0x", b"long " * 9]
+        pick = lambda: None if nulls and draw.random() < 0.1 else words[draw.integers(len(words))]  # noqa: E731
+        values = [[pick() for _ in range(n)] for n in draw.integers(kind.endswith("+"), 5, rows).tolist()]
     elif kind == "picture":
         values = [encoded_picture(seed + i, *draw.integers(3, 24, 2).tolist()) for i in range(rows)]
     elif kind.startswith("row:"):
@@ -48,6 +53,8 @@ def column(kind, seed, rows, nulls=False):
 def arrow_array(kind, values):
     if kind in ("text", "bytes", "picture"):
         return pa.array(values, pa.string() if kind == "text" else pa.binary())
+    if kind in ("texts", "blobs"):
+        return pa.array(values, pa.list_(pa.string() if kind == "texts" else pa.binary()))
     plain = [None if value is None else value.tolist() for value in values]
     if kind.startswith("row:"):
         return pa.array(plain, pa.list_(pa.from_numpy_dtype(kind[4:])))

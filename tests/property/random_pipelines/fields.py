@@ -28,7 +28,7 @@ class Illegal(Exception):
 
 @dataclass(frozen=True)
 class Type:
-    kind: str  # "numbers", "text" or "bytes"
+    kind: str  # "numbers", "text", "bytes", or of lists of them "texts" and "blobs"
     dtype: str = ""
     shape: tuple[int | None, ...] = ()  # None: differs from row to row
     told: bool = True  # false: made by user code, so the engine learns it from the sample
@@ -40,6 +40,11 @@ class Type:
     safe: bool = True  # false: some rows may be bad
     padded: bool = False
     encoded: bool = False  # bytes that are a picture
+
+    @property
+    def listed(self) -> bool:
+        """Lists of strings."""
+        return self.kind in ("texts", "blobs")
 
     @property
     def ragged(self) -> bool:

@@ -9,7 +9,7 @@ def same(sample):
 
 def add_sum(sample, of, name):
     value = sample[of]
-    total = len(value) if isinstance(value, (str, bytes)) else np.abs(np.asarray(value)).astype("float64").sum()
+    total = len(value) if isinstance(value, (str, bytes, list)) else np.abs(np.asarray(value)).astype("float64").sum()
     return {**sample, name: np.float64(total)}
 
 
@@ -24,7 +24,7 @@ def add_bytes(sample, of, name):
 
 
 def add_row(sample, of, name):
-    size = len(sample[of]) if isinstance(sample[of], (str, bytes)) else int(np.asarray(sample[of]).size)
+    size = len(sample[of]) if isinstance(sample[of], (str, bytes, list)) else int(np.asarray(sample[of]).size)
     return {**sample, name: np.arange(size % 4, dtype="int32")}
 
 
@@ -61,7 +61,7 @@ def keep_only(sample, names):
 
 def fail_at(sample, of, every):
     value = sample[of]
-    size = len(value) if isinstance(value, (str, bytes)) else int(np.abs(np.nan_to_num(np.asarray(value, "float64"))).sum() % 1000)
+    size = len(value) if isinstance(value, (str, bytes, list)) else int(np.abs(np.nan_to_num(np.asarray(value, "float64"))).sum() % 1000)
     if size % every == 0:
         raise ValueError("a bad one")
     return sample
@@ -78,14 +78,14 @@ def draw_onto(sample, rng, of):
 
 def keep_odd(sample, of):
     value = sample[of]
-    if isinstance(value, (str, bytes)):
+    if isinstance(value, (str, bytes, list)):
         return len(value) % 2 == 1
     return int(np.abs(np.nan_to_num(np.asarray(value, "float64"), posinf=1, neginf=1)).sum() % 1000) % 2 == 1
 
 
 def keep_some(sample, of, every):
     value = sample[of]
-    size = len(value) if isinstance(value, (str, bytes)) else int(np.abs(np.nan_to_num(np.asarray(value, "float64"), posinf=1, neginf=1)).sum() % 1000)
+    size = len(value) if isinstance(value, (str, bytes, list)) else int(np.abs(np.nan_to_num(np.asarray(value, "float64"), posinf=1, neginf=1)).sum() % 1000)
     return size % every != 0
 
 

@@ -76,15 +76,20 @@ def _manifest(draw) -> dict:
 
 def _column_kind(draw, pictures=True) -> str:
     kinds = ["text", "bytes", f"row:{draw.choice(NUMBERS[:-3] + ['float32'])}", f"fixed:{draw.choice(['int32', 'float32', 'uint8'])}:{draw.randrange(1, 5)}"]
+    kinds += ["texts", "blobs"]
     kinds += ["picture"] if pictures else []
     return draw.choice([*kinds, *[dtype for dtype in DTYPES if dtype != "float16"]])
 
 
 def _dataset(draw) -> dict:
     form = draw.choice(["dict", "dict", "tuple", "single"])
+    some = {"texts": "texts+", "blobs": "blobs+"}  # of an empty list of a data set nobody knows what it would hold
     names = draw.sample(_NAMES, draw.randrange(1, 5))
     fields = [{"name": name, "type": "picture" if name == "image" and draw.random() < 0.6 else _column_kind(draw),
                "seed": _seed(draw)} for name in names]
+    fields = [{**field, "type": some.get(field["type"], field["type"])} for field in fields]
+    if form == "single" and fields[0]["type"] in some.values():  # a list by itself is a sample of several fields
+        form = "tuple"
     rows = _rows(draw)
     fails = sorted(draw.sample(range(rows), min(rows, 2))) if draw.random() < 0.15 else []
     return {"rows": rows, "fields": fields[:1] if form == "single" else fields, "form": form, "fails": fails,
@@ -114,7 +119,7 @@ def _add_nulls(draw, it) -> None:
         if column["type"] == "picture" or draw.random() < 0.5 or not (flat or it["null"] == "mask"):
             continue
         column["nulls"] = True
-        values[column["name"]] = "none" if column["type"] in ("text", "bytes") else 1
+        values[column["name"]] = "none" if column["type"] in ("text", "bytes", "texts", "blobs") else 1
     if it["null"] == "values":
         it["null"] = values
 

@@ -140,13 +140,13 @@ def _log1p(draw, schema, chunked, rows):
 
 
 def _hash(draw, schema, chunked, rows):
-    name = _pick(draw, schema, lambda it: it.kind != "numbers" or it.dtype not in FLOATS)
+    name = _pick(draw, schema, lambda it: not it.listed and (it.kind != "numbers" or it.dtype not in FLOATS))
     salt = {"salt": draw.randrange(-5, 99)} if draw.random() < 0.3 else {}
     return None if name is None else Step("hash_bucket", {"buckets": draw.choice([1, 7, 1000]), "field": name, **salt})
 
 
 def _fill(draw, schema, chunked, rows):
-    names = [n for n in schema if f"{n}_valid" in schema or f"{n}_items_valid" in schema]
+    names = [n for n in schema if not schema[n].listed and (f"{n}_valid" in schema or f"{n}_items_valid" in schema)]
     if not names:
         return None
     name = draw.choice(names)

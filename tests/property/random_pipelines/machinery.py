@@ -17,6 +17,7 @@ from . import rules
 from .build import pipeline
 from .case import Case, Run
 from .sources import open_source
+from .values import is_strings
 
 Place = tuple[int, int]  # epoch, position
 
@@ -186,7 +187,7 @@ def _rows_of(out: Outcome, batch, name: str) -> list:
         form = f"{values.dtype} with {values.ndim} axes"
     if form and len(batch):
         out.forms.setdefault(name, set()).add(form)
-    return [x if isinstance(x, (str, bytes)) else np.array(x) for x in values]
+    return [x if is_strings(x) else np.array(x) for x in values]
 
 
 def _program() -> str | None:

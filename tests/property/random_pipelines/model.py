@@ -11,7 +11,7 @@ from . import functions, model_columns, model_images
 from .case import Case, Step
 from .fields import Illegal, names_of
 from .sources import USER_ERROR, Source
-from .values import Bad, Known, Row, errors_of, opaque
+from .values import Bad, Known, Row, errors_of, is_strings, opaque
 
 
 class Failed(Exception):
@@ -95,8 +95,8 @@ def _map(row, fn, fields=None, random=False, workers=None, version=None, **more)
     changed = {how.get("name"), how.get("of")} if random else ()
     back = {}
     for name, value in made.items():
-        array = value if isinstance(value, (str, bytes)) else np.asarray(value)
-        if name in changed and not isinstance(array, (str, bytes)):
+        array = value if is_strings(value) else np.asarray(value)
+        if name in changed and not is_strings(array):
             back[name] = opaque(array.dtype.name, array.shape)
         else:
             back[name] = _as_known(array, None if name == how.get("name") else given.get(name))
@@ -110,5 +110,5 @@ def _as_known(value, before: Known | None) -> Known:
     if before is None or before.exact:
         return Known(value)
     same = type(value) is type(before.value) and (
-        value == before.value if isinstance(value, (str, bytes)) else np.array_equal(value, before.value, equal_nan=value.dtype.kind == "f"))
+        value == before.value if is_strings(value) else np.array_equal(value, before.value, equal_nan=value.dtype.kind == "f"))
     return Known(value, before.tolerance if same else math.inf)

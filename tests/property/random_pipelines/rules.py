@@ -94,6 +94,7 @@ def _log1p(schema, args, before):
 def _hash_bucket(schema, args, before):
     for name in chosen(schema, args["field"]):
         it = schema[name]
+        need(not it.listed, "no lists of strings")
         need(it.kind != "numbers" or (it.dtype not in FLOATS and not it.padded), "integers, bytes or text")
         shape = it.shape if it.kind == "numbers" else ()
         schema[name] = replace(it, kind="numbers", dtype="int64", shape=shape, encoded=False,
@@ -104,6 +105,7 @@ def _hash_bucket(schema, args, before):
 def _fill_null(schema, args, before):
     for name in chosen(schema, args["field"]):
         it, rows, items = schema[name], schema.get(f"{name}_valid"), schema.get(f"{name}_items_valid")
+        need(not it.listed, "no lists of strings")
         need(rows is not None or items is not None, "a mask")
         for mask in (rows, items):
             need(mask is None or mask.dtype == "bool", "masks are bool")

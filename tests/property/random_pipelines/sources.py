@@ -11,7 +11,7 @@ from PIL import Image, ImageOps
 
 from . import data
 from .fields import Illegal, Schema, Type, numbers
-from .values import Bad, Known, Row
+from .values import Bad, Known, Row, is_strings
 
 USER_ERROR = Bad(frozenset({"ValueError"}))
 
@@ -34,6 +34,8 @@ def open_source(source: dict, folder: str) -> Source:
 
 def type_of(kind: str, **more) -> Type:
     """Of a kind of data.column."""
+    if kind.rstrip("+") in ("texts", "blobs"):
+        return Type(kind.rstrip("+"), **more)
     if kind in ("text", "bytes", "picture"):
         return Type("text" if kind == "text" else "bytes", encoded=kind == "picture", **more)
     parts = kind.split(":")
@@ -174,7 +176,7 @@ def _dataset(source, folder):
 
 
 def _as_array(value):
-    if isinstance(value, Bad) or isinstance(value.value, (str, bytes)):
+    if isinstance(value, Bad) or is_strings(value.value):
         return value
     return Known(np.asarray(value.value))
 

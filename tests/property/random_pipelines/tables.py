@@ -34,19 +34,22 @@ def open_table(source: dict, folder: str):
 def _put(rows, schema, name, type_, values, nulls, null):
     masks = null == "mask"
     schema[name] = type_
-    ragged = type_.ragged
     by_column = null.get(name) if isinstance(null, dict) else None
     if nulls and not masks and by_column is None:
         schema[name] = replace(type_, safe=False)
+    shape = (None,) if type_.listed else type_.shape
     if masks:
         schema[f"{name}_valid"] = numbers("bool")
-        if len(type_.shape) > 0:
-            schema[f"{name}_items_valid"] = numbers("bool", type_.shape)
+        if len(shape) > 0:
+            schema[f"{name}_items_valid"] = numbers("bool", shape)
     for row, value in zip(rows, values):
+        if type_.listed:
+            _put_list(row, name, type_, value, masks, by_column)
+            continue
         stands = value if value is not None else by_column if by_column is not None else _zero(type_)
         if type_.kind == "numbers":
             stands = np.asarray(stands, type_.dtype)
-            if value is None and not ragged:
+            if value is None and not type_.ragged:
                 stands = np.broadcast_to(stands, type_.shape).copy()
         elif isinstance(stands, str) and type_.kind == "bytes":
             stands = stands.encode()
@@ -55,8 +58,20 @@ def _put(rows, schema, name, type_, values, nulls, null):
             row.fields[name] = Bad()
         if masks:
             row.fields[f"{name}_valid"] = Known(np.array(value is not None))
-            if len(type_.shape) > 0:
+            if len(shape) > 0:
                 row.fields[f"{name}_items_valid"] = Known(np.full(stands.shape, value is not None))
+
+
+def _put_list(row, name, type_, value, masks, by_column):
+    """A list that is null is empty; a null in it is what stands for nulls."""
+    fill = by_column or ""
+    blank = fill if type_.kind == "texts" else fill.encode()
+    row.fields[name] = Known([blank if string is None else string for string in value or []])
+    if (value is None or None in value) and not masks and by_column is None:
+        row.fields[name] = Bad()
+    if masks:
+        row.fields[f"{name}_valid"] = Known(np.array(value is not None))
+        row.fields[f"{name}_items_valid"] = Known(np.array([string is not None for string in value or []], bool))
 
 
 def _zero(type_):

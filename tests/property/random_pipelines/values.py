@@ -12,9 +12,16 @@ DATA_ERRORS = frozenset({"Corrupt", "Unsupported", "NotFound"})
 """What may be wrong with a sample, beside the user's own exceptions."""
 
 
+def is_strings(value: Any) -> bool:
+    """str, bytes, or a list of such."""
+    if isinstance(value, list):
+        return all(isinstance(item, (str, bytes)) for item in value)
+    return isinstance(value, (str, bytes))
+
+
 @dataclass(frozen=True)
 class Known:
-    """An array, a str or bytes; elements of an array within `tolerance`, infinite where only type and shape are known."""
+    """An array, a str, bytes or a list of these two; elements of an array within `tolerance`, infinite where only type and shape are known."""
 
     value: Any
     tolerance: float = 0.0
@@ -22,7 +29,7 @@ class Known:
     laid_out: bool = False  # by .layout
 
     def __post_init__(self) -> None:
-        if not isinstance(self.value, (str, bytes)):  # NumPy makes scalars of arrays without axes
+        if not is_strings(self.value):  # NumPy makes scalars of arrays without axes
             object.__setattr__(self, "value", np.asarray(self.value))
 
     def of(self, value: Any, tolerance: float | None = None) -> Known:
@@ -75,7 +82,7 @@ def opaque(dtype: str, shape: tuple) -> Known:
 def differs(expected: Known, got: Any) -> str | None:
     """What is wrong with a delivered value."""
     want = expected.value
-    if isinstance(want, (str, bytes)):
+    if is_strings(want):
         if type(got) is not type(want):
             return f"a {type(got).__name__}, not a {type(want).__name__}"
         return None if got == want or not expected.exact else f"{got!r}, not {want!r}"
