@@ -32,6 +32,8 @@ class StringList {
   std::span<const uint8_t> operator[](size_t i) const { return run_.subspan(offset(i), length(i)); }
   std::string_view text(size_t i) const { return {reinterpret_cast<const char*>(run_.data()) + offset(i), length(i)}; }
   size_t length(size_t i) const { return offset(i + 1) - offset(i); }
+  /// Where string i begins among all strings end to end; with i = size(), where the last ends.
+  size_t begin_of(size_t i) const { return offset(i) - offset(0); }
   /// All strings end to end.
   std::span<const uint8_t> bytes() const { return run_.empty() ? run_ : run_.subspan(offset(0)); }
 

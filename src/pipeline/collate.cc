@@ -131,14 +131,13 @@ BatchField collate_lists(const Collation& plan, std::span<const RowBytes> rows, 
     __builtin_prefetch(rows[std::min(i + kAhead, rows.size() - 1)].data(), 0, 2);
     const StringList list(rows[i]);
     const std::span<const uint8_t> joined = list.bytes();
+    const size_t count = list.size();
     *offset++ = strings;
-    strings += static_cast<int64_t>(list.size());
-    for (size_t s = 0; s < list.size(); ++s) {
-      *string_offset++ = bytes;
-      bytes += static_cast<int64_t>(list.length(s));
-    }
+    for (size_t s = 0; s < count; ++s) *string_offset++ = bytes + static_cast<int64_t>(list.begin_of(s));
     if (!joined.empty()) std::memcpy(to, joined.data(), joined.size());
     to += joined.size();
+    strings += static_cast<int64_t>(count);
+    bytes += static_cast<int64_t>(joined.size());
   }
   *offset = strings;
   *string_offset = bytes;

@@ -55,6 +55,13 @@ def test_rows_far_longer_than_the_others(tmp_path):
     memory_that_is_enough(one_row_groups(tmp_path, text=texts).shuffle(block=1, lanes=3).batch(10), threads=2)
 
 
+def test_lists_of_strings_whose_offsets_are_most_of_what_there_is(tmp_path):
+    tags = [["", "x"] * (2_000 if i % 20 == 7 else i % 3) for i in range(60)]
+    pipeline = one_row_groups(tmp_path, tags=tags)
+    for steps in (pipeline.shuffle(block=1, lanes=3), pipeline.shuffle(block=4).map(lambda sample: sample)):
+        memory_that_is_enough(steps.batch(10), threads=2)
+
+
 def test_pictures_that_are_made_on_the_way():
     pixels = np.random.default_rng(0).integers(0, 255, (3, 10, 9, 4), "u1")
     for batch in (1, 2, 64):
