@@ -210,7 +210,7 @@ class Loader {
 };
 
 /// Streaming digest of an epoch: xxh3-128 over (id, then the bytes of each field, fields by name), sample by sample, padding
-/// left out. Give it the steps in order, each with the batches of all ranks.
+/// left out; of a list of strings all strings, then the length of each (uint32). Give it the steps in order, each with the batches of all ranks.
 class EpochDigest {
  public:
   EpochDigest();

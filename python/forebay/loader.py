@@ -267,7 +267,8 @@ def digest(*loaders: Loader) -> str:
     """Runs the rest of the current epoch and returns its digest, 32 hexadecimal digits.
 
     xxh3-128 over (id, then the bytes of each field, fields by name), sample by sample in global order, padding left out: the
-    same for any number of ranks, threads and batch sizes.
+    same for any number of ranks, threads and batch sizes. Of a list of strings these are all strings, then the length of each
+    (uint32).
 
     Args:
         loaders: those of all ranks, each once, at the same place of the same epoch; InvalidArgument otherwise, before anything
