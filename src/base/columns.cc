@@ -57,6 +57,19 @@ Status check_column(const Field& field, const ColumnValues& column, int64_t rows
   return field.string_list() ? check_lists(field, column, rows) : Status();
 }
 
+void hash_column(Hasher& hasher, const Field& field, const ColumnValues& column, int64_t rows) {
+  const std::string type = field.to_string();
+  hasher.update_value(static_cast<uint64_t>(type.size()));
+  hasher.update(type);
+  if (field.fixed_shape()) return hasher.update(column.values.data(), static_cast<size_t>(rows) * row_bytes(field));
+  const size_t each = field.kind == FieldKind::kTensor ? dtype_size(field.dtype) : 1;
+  const int64_t* const offset = column.offset();
+  for (int64_t row = 0; row < rows; ++row) hasher.update_value(offset[row + 1] - offset[row]);
+  if (rows == 0) return;
+  hasher.update(column.values.data() + static_cast<size_t>(offset[0]) * each,
+                static_cast<size_t>(offset[rows] - offset[0]) * each);
+}
+
 }  // namespace
 
 uint64_t Columns::nbytes() const {
@@ -77,6 +90,19 @@ Status Columns::check() const {
   if (values.size() != schema.size()) return internal_error("columns that do not go with their schema");
   for (size_t i = 0; i < values.size(); ++i) FOREBAY_RETURN_IF_ERROR(check_column(schema[i], values[i], rows));
   return {};
+}
+
+Hash128 content_hash(const Columns& columns) {
+  Hasher hasher;
+  hasher.update_value(columns.rows);
+  hasher.update_value(static_cast<uint64_t>(columns.values.size()));
+  for (size_t i = 0; i < columns.values.size(); ++i)
+    hash_column(hasher, columns.schema[i], columns.values[i], columns.rows);
+  for (const auto& [row, status] : columns.bad_rows ? *columns.bad_rows : std::map<int64_t, Status>()) {
+    hasher.update_value(row);
+    hasher.update(status.to_string());
+  }
+  return hasher.digest();
 }
 
 Result<Columns> columns_of(const Schema& schema, const Record& record) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/hash.h"
 #include "base/record.h"
 #include "base/schema.h"
 #include "forebay/buffer.h"
@@ -58,6 +59,10 @@ inline size_t row_bytes(const Field& field) {
 inline bool is_ragged(const Field& field) {
   return field.kind == FieldKind::kTensor && field.shape.rank() == 1 && field.shape[0] == Shape::kUnknown;
 }
+
+/// Of fields with their types, of all values row by row, and of what is wrong with rows: equal rows hash alike wherever their
+/// offsets begin.
+Hash128 content_hash(const Columns& columns);
 
 /// A record as one row. Deferred values must have been computed. InvalidArgument for values that a column cannot hold.
 Result<Columns> columns_of(const Schema& schema, const Record& record);

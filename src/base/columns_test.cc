@@ -100,6 +100,26 @@ TEST(Columns, a_record_becomes_one_row_and_comes_back) {
   }
 }
 
+TEST(Columns, equal_content_hashes_alike_wherever_offsets_begin) {
+  const Columns columns = three_rows();
+  EXPECT_EQ(content_hash(columns), content_hash(three_rows()));
+  Columns shifted = columns;
+  shifted.values[1] = {buffer<float>({0, 9, 8, 7, 0}), buffer<int64_t>({1, 3, 3, 4})};
+  EXPECT_EQ(content_hash(shifted), content_hash(columns));
+  Columns moved = columns;
+  moved.values[1].offsets = buffer<int64_t>({0, 1, 2, 3});
+  EXPECT_NE(content_hash(moved), content_hash(columns)) << "the same values in other rows";
+  Columns renamed = columns;
+  renamed.schema[0].name = "m";
+  EXPECT_NE(content_hash(renamed), content_hash(columns));
+  Columns typed = columns;
+  typed.schema[0].dtype = DType::kUint16;
+  EXPECT_NE(content_hash(typed), content_hash(columns));
+  Columns bad = columns;
+  bad.bad_rows = std::make_shared<const std::map<int64_t, Status>>(std::map<int64_t, Status>{{1, corrupt("null")}});
+  EXPECT_NE(content_hash(bad), content_hash(columns));
+}
+
 TEST(Columns, a_value_that_user_code_left_out_cannot_be_kept) {
   Schema schema({field("n", DType::kInt16)});
   schema[0].kind = FieldKind::kAny;

@@ -30,7 +30,7 @@ class Source {
   /// What messages call sample `id`: its key, or "sample 17 of x.npy".
   virtual std::string key(int64_t id) const = 0;
   /// What identifies the content of sample `id` whatever else is in the data set: its object with its version (ETag; or times of
-  /// change and inode), and what the index says of it. Nothing where no version is known: then nothing made of it can be
+  /// change and inode), and what the index says of it; or the content itself. Never waits for storage. Nothing where no version is known: then nothing made of it can be
   /// kept for later.
   virtual std::optional<Hash128> identity(int64_t /*id*/) const { return std::nullopt; }
 

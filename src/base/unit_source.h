@@ -40,7 +40,7 @@ class UnitSource : public Source {
   /// Checks sizes before it takes memory: never more than `memory` allows (WorkMemory::reserve) beyond UnitCost::decoded_bytes.
   virtual Result<Columns> decode(int64_t unit, std::vector<Buffer> fetched, WorkMemory& memory) const = 0;
   /// What identifies the stored data of the unit whatever else is in the data set: object, its version (ETag; or size, time of
-  /// change and inode) and place in it, columns, and how nulls are treated. Nothing where no version is known.
+  /// change and inode) and place in it, columns, and how nulls are treated; or the rows themselves, which takes the time of reading them in memory, once. Nothing where no version is known.
   virtual std::optional<Hash128> unit_identity(int64_t unit) const = 0;
   /// The rows that the source itself keeps (`filter=`): bit id % 64 of word id / 64. Null where it keeps all. The ids of the others
   /// stay theirs, so that a filter changes no id.

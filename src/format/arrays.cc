@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/remembered_hashes.h"
 #include "format/mapped_file.h"
 #include "format/npy_file.h"
 #include "format/objects/open_store.h"
@@ -22,6 +23,7 @@ constexpr size_t kSampledRowBytes = 4096;
 constexpr size_t kPrefetchAhead = 8;
 constexpr size_t kPrefetchBytes = 1024;  // longer rows are found by the hardware's own prefetcher
 constexpr size_t kCacheLine = 64;
+constexpr size_t kRememberedBytes = 256;
 
 /// A row of a file, which is copied where it is used: to the place that it is for, if nothing is done to it.
 class MappedRow final : public Deferred {
@@ -118,6 +120,7 @@ class Rows {
   Status check_length() const { return view_.file ? view_.file->check_length() : Status(); }
 
   Status hash_sample(Hasher& hasher) const;
+  void hash_row(int64_t i, Hasher& hasher) const;
 
  private:
   void gather_all(std::span<const int64_t> ids, uint8_t* out) const {
@@ -183,6 +186,23 @@ Status Rows::hash_sample(Hasher& hasher) const {
   return check_length();
 }
 
+/// What tells row `i` from others: where it stands in which version of a file, whose bytes may have to be waited for; or else its bytes.
+void Rows::hash_row(int64_t i, Hasher& hasher) const {
+  if (view_.file) {
+    hasher.update_value(view_.file->version());
+    hasher.update_value(view_.file->size());
+    return hasher.update_value(i);
+  }
+  if (dense_rows_) return hasher.update(row(i), row_bytes_);
+  const size_t most = kSampledRowBytes / dtype_size(view_.dtype) * dtype_size(view_.dtype);
+  uint8_t bytes[kSampledRowBytes];
+  for (size_t begin = 0; begin < row_bytes_; begin += most) {
+    const size_t piece = std::min(most, row_bytes_ - begin);
+    copy(i, begin, piece, bytes);
+    hasher.update(bytes, piece);
+  }
+}
+
 class Arrays final : public Source {
  public:
   static Result<std::unique_ptr<Source>> open(std::vector<Rows> rows) {
@@ -194,8 +214,18 @@ class Arrays final : public Source {
   const Schema& schema() const override { return schema_; }
   int64_t size() const override { return rows_[0].count(); }
   Hash128 version() const override { return version_; }
-  uint64_t index_bytes() const override { return 0; }
+  uint64_t index_bytes() const override { return hashes_.bytes(); }
   std::string key(int64_t id) const override { return fmt::format("row {}", id); }
+  std::optional<Hash128> identity(int64_t id) const override {
+    if (const std::optional<Hash128> known = hashes_.find(id)) return known;
+    Hasher hasher;
+    hasher.update_value(types_.high);
+    hasher.update_value(types_.low);
+    for (const Rows& field : rows_) field.hash_row(id, hasher);
+    const Hash128 identity = hasher.digest();
+    if (remembers_) hashes_.keep(id, identity);
+    return identity;
+  }
   Fetch fetch(int64_t) const override { return {}; }
 
   Status load(int64_t id, Buffer, Record& record) const override {
@@ -217,10 +247,12 @@ class Arrays final : public Source {
   }
 
  private:
-  explicit Arrays(std::vector<Rows> rows) : rows_(std::move(rows)) {}
+  explicit Arrays(std::vector<Rows> rows) : rows_(std::move(rows)), hashes_(rows_[0].count()) {
+    for (const Rows& field : rows_) remembers_ = remembers_ || field.row_bytes() >= kRememberedBytes;
+  }
 
   Status describe() {
-    Hasher hasher;
+    Hasher hasher, types;
     for (const Rows& field : rows_) {
       Field description;
       description.name = field.name();
@@ -228,17 +260,22 @@ class Arrays final : public Source {
       description.dtype = field.dtype();
       description.shape = field.text() ? Shape() : field.row_shape();
       schema_.push_back(description);
+      types.update(fmt::format("{}\n{}\n{}{}\n", field.name().size(), description.to_string(),
+                               dtype_name(field.dtype()), field.row_shape().to_string()));
       hasher.update(fmt::format("{}\n{}{}\n{}{}\n", field.name(), field.text() ? "text of " : "",
                                 dtype_name(field.dtype()), field.count(), field.row_shape().to_string()));
       FOREBAY_RETURN_IF_ERROR(field.hash_sample(hasher));
     }
     version_ = hasher.digest();
+    types_ = types.digest();
     return {};
   }
 
   std::vector<Rows> rows_;
   Schema schema_;
-  Hash128 version_;
+  Hash128 version_, types_;
+  bool remembers_ = false;
+  mutable RememberedHashes hashes_;  // of rows, where computing them again would take longer than finding them
 };
 
 Status check_view(const ArrayField& field) {

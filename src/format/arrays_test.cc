@@ -126,6 +126,44 @@ TEST(Arrays, AStridedViewHasTheVersionOfItsCopy) {
   EXPECT_EQ(open_arrays({transposed}).value()->version(), open_arrays({copy}).value()->version());
 }
 
+TEST(Arrays, ARowIsKnownByItsContent) {
+  const auto opened = [](std::string name, DType dtype, Shape shape, std::vector<float> values) {
+    return open_arrays({field<float>(std::move(name), dtype, shape, std::move(values))}).value();
+  };
+  const auto source = opened("x", DType::kFloat32, {3, 2}, {1, 2, 3, 4, 1, 2});
+  ASSERT_TRUE(source->identity(0));
+  EXPECT_EQ(source->identity(0), source->identity(2)) << "equal rows";
+  EXPECT_NE(source->identity(0), source->identity(1));
+  EXPECT_EQ(source->identity(1), opened("x", DType::kFloat32, {1, 2}, {3, 4})->identity(0)) << "wherever it stands";
+  EXPECT_NE(source->identity(0), opened("y", DType::kFloat32, {1, 2}, {1, 2})->identity(0));
+  EXPECT_NE(source->identity(0), opened("x", DType::kInt32, {1, 2}, {1, 2})->identity(0)) << "the same bytes";
+  EXPECT_NE(source->identity(0), opened("x", DType::kFloat32, {1, 2, 1}, {1, 2})->identity(0));
+  const auto two = open_arrays(
+      {field<float>("x", DType::kFloat32, {2, 2}, {1, 2, 1, 2}), field<uint8_t>("z", DType::kUint8, {2}, {0, 1})});
+  EXPECT_NE((*two)->identity(0), (*two)->identity(1)) << "all fields count";
+  EXPECT_EQ(source->index_bytes(), 0u) << "hashing short rows again takes less than remembering them";
+}
+
+TEST(Arrays, HashesOfLongRowsAreRememberedAndCounted) {
+  const auto source = open_arrays({field<float>("x", DType::kFloat32, {2, 100}, counted(200))}).value();
+  const auto first = source->identity(0);
+  EXPECT_EQ(source->identity(0), first);
+  EXPECT_EQ(source->index_bytes(), 32u);
+}
+
+TEST(Arrays, AStridedRowHasTheIdentityOfItsCopy) {
+  constexpr int64_t kRows = 2000;  // longer than what is copied at a time
+  ArrayField transposed = field<float>("x", DType::kFloat32, {2, kRows}, counted(2 * kRows));
+  transposed.array.strides = {sizeof(float), 2 * sizeof(float)};
+  std::vector<float> copied;
+  for (size_t column = 0; column < 2; ++column) {
+    for (size_t i = 0; i < kRows; ++i) copied.push_back(static_cast<float>(2 * i + column));
+  }
+  const auto copy = open_arrays({field<float>("x", DType::kFloat32, {2, kRows}, copied)}).value();
+  const auto strided = open_arrays({transposed}).value();
+  for (const int64_t id : {0, 1}) EXPECT_EQ(strided->identity(id), copy->identity(id));
+}
+
 TEST(Arrays, EmptyArraysAreArrays) {
   EXPECT_EQ(open_arrays({field<float>("x", DType::kFloat32, {0, 3}, {})}).value()->size(), 0);
   const auto no_columns = open_arrays({field<float>("x", DType::kFloat32, {3, 0}, {})}).value();

@@ -86,11 +86,13 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
   auto file = open_regular(path, &size);
   if (!file.ok()) return file.status().with_key(path);
   if (size == 0) return corrupt("is empty").with_key(path);
+  struct ::stat info;
+  if (::fstat(file->get(), &info) != 0) return status_of_errno(errno).with_key(path);
   void* memory = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file->get(), 0);
   if (memory == MAP_FAILED) return status_of_errno(errno).with_key(path);
   install_handler();
   return std::shared_ptr<const MappedFile>(
-      new MappedFile(path, std::move(*file), static_cast<const uint8_t*>(memory), size));
+      new MappedFile(path, std::move(*file), static_cast<const uint8_t*>(memory), size, version_of_file(info)));
 }
 
 MappedFile::~MappedFile() { ::munmap(const_cast<uint8_t*>(data_), size_); }

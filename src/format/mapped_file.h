@@ -22,6 +22,8 @@ class MappedFile {
 
   const uint8_t* data() const { return data_; }
   uint64_t size() const { return size_; }
+  /// Of the file as it was when it was opened (version_of_file).
+  uint64_t version() const { return version_; }
 
   /// Calls `touch`, which is left in its midst where the file has no such page any more: nothing in it may need a destructor.
   /// What stood in the last page behind the new end reads as zeros; only check_length() notices that.
@@ -33,8 +35,8 @@ class MappedFile {
   Status check_length() const;
 
  private:
-  MappedFile(std::string path, FileDescriptor file, const uint8_t* data, uint64_t size)
-      : path_(std::move(path)), file_(std::move(file)), data_(data), size_(size) {}
+  MappedFile(std::string path, FileDescriptor file, const uint8_t* data, uint64_t size, uint64_t version)
+      : path_(std::move(path)), file_(std::move(file)), data_(data), size_(size), version_(version) {}
   Status read_with(void (*touch)(void*), void* given) const;
   Status became_shorter() const;
 
@@ -42,6 +44,7 @@ class MappedFile {
   FileDescriptor file_;
   const uint8_t* data_;
   uint64_t size_;
+  uint64_t version_;
 };
 
 }  // namespace forebay

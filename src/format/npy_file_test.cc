@@ -123,6 +123,19 @@ TEST(NpyFile, MapsFiles) {
   EXPECT_EQ(open_arrays({{"x", {}, "s3://bucket/x.npy"}}).status().code(), Code::kUnsupported);
 }
 
+TEST(NpyFile, RowsAreKnownByTheirFileWithoutReadingThem) {
+  ScratchFolder folder;
+  folder.write("x.npy", npy(describe("'|u1'", "(2, 3)"), "abcabc"));
+  const auto opened = [&] { return open_arrays({{"x", {}, folder.path("x.npy")}}).value(); };
+  const auto source = opened();
+  ASSERT_TRUE(source->identity(0));
+  EXPECT_NE(source->identity(0), source->identity(1)) << "which row it is, whatever is in it";
+  EXPECT_EQ(source->identity(0), opened()->identity(0));
+  folder.write("y.npy", npy(describe("'|u1'", "(2, 3)"), "abcabc"));
+  std::filesystem::rename(folder.path("y.npy"), folder.path("x.npy"));
+  EXPECT_NE(source->identity(0), opened()->identity(0)) << "another file of the same name";
+}
+
 // Rows of a page each; the file is cut in the midst of row 2 while a source is open.
 TEST(NpyFile, AFileThatBecomesShorterIsAnErrorAndNoSignal) {
   constexpr size_t kRow = 4096;

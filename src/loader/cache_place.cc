@@ -59,8 +59,7 @@ Hash128 place_identity(const Description& description, size_t step) {
     const std::string name = i > 0 ? op.attachment_name : "";
     hasher.update(fmt::format("{}({}){}\n", op.name, dumped(content_args(op, i == 0)), name));
     // Functions of one name may differ. Whoever keeps the results also keeps the description, so nobody else gets its address.
-    if ((function && !has_version(op)) || (i == 0 && op.attachment))
-      hasher.update_value(reinterpret_cast<uintptr_t>(steps.data()));
+    if (function && !has_version(op)) hasher.update_value(reinterpret_cast<uintptr_t>(steps.data()));
   }
   return hasher.digest();
 }

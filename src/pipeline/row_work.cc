@@ -141,7 +141,7 @@ RowResult RowWork::run_stages(RowInput& input, BatchJob& batch, const RowPlaceme
       return result;
     }
     if (!read(input, batch, result)) return result;
-    if (!open_kept(input, sample.id)) {
+    if (!open_kept(input)) {
       result.verdict = Verdict::kAgain;
       return result;
     }
@@ -193,10 +193,10 @@ bool RowWork::read(RowInput& input, BatchJob& batch, RowResult& result) const {
 }
 
 // What the cache keeps on disk. False where that is damaged: the cache has dropped it, and the object itself is to be fetched.
-bool RowWork::open_kept(RowInput& input, int64_t id) const {
+bool RowWork::open_kept(RowInput& input) const {
   if (!input.kept_at || input.kept || input.stage > 0) return true;
   const CacheStage& stage = *plan_->cached();
-  Result<std::shared_ptr<const Columns>> kept = stage.cache->open(*stage.entry(*plan_->source, id), input.fetched);
+  Result<std::shared_ptr<const Columns>> kept = stage.cache->open(*input.entry, input.fetched);
   if (kept.ok()) input.kept = std::move(*kept);
   return kept.ok();
 }
@@ -283,7 +283,8 @@ Status RowWork::write_row(BatchJob& batch, const RowPlacement& at, int64_t row, 
 
 Status RowWork::keep_row(const CacheStage& stage, const RowInput& input, int64_t id, Record& record,
                          WorkMemory& memory) const {
-  const std::optional<Hash128> entry = stage.entry(*plan_->source, id);
+  // A stand-in may have come in the place of what was looked up.
+  const std::optional<Hash128> entry = input.entry_id == id ? input.entry : stage.entry(*plan_->source, id);
   if (!entry) return {};
   for (Value& value : record) FOREBAY_RETURN_IF_ERROR(value.materialize(memory));
   stage.keep(*entry, record, input.extras, static_cast<double>(memory.meter().cpu_ns()) * 1e-9);
@@ -319,8 +320,9 @@ void RowWork::fail(BatchJob& batch, int64_t row, Status status, RowResult& resul
 void RowWork::look_up(RowInput& input, const BatchJob& batch) const {
   const CacheStage* stage = plan_->cached();
   if (stage == nullptr || std::exchange(input.looked_up, true)) return;
-  const std::optional<Hash128> entry = stage->entry(*plan_->source, batch.rows()[static_cast<size_t>(input.begin)].id);
-  std::optional<EntryCache::Found> found = entry ? stage->cache->find(*entry) : std::nullopt;
+  input.entry_id = batch.rows()[static_cast<size_t>(input.begin)].id;
+  input.entry = stage->entry(*plan_->source, input.entry_id);
+  std::optional<EntryCache::Found> found = input.entry ? stage->cache->find(*input.entry) : std::nullopt;
   if (!found) return;
   input.kept = std::move(found->columns);
   if (input.kept) return;

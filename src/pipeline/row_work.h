@@ -28,7 +28,9 @@ struct RowInput {
   Buffer fetched;
   uint64_t size = 0;  ///< of the object, where a first read found it larger than guessed
   // Where single samples are kept in a cache:
-  bool looked_up = false;                ///< the next two say what it has
+  bool looked_up = false;                ///< the next four say what it has
+  int64_t entry_id = -1;                 ///< the sample that was looked up,
+  std::optional<Hash128> entry;          ///< and what the cache knows it by
   std::shared_ptr<const Columns> kept;   ///< in memory
   std::optional<Source::Fetch> kept_at;  ///< on disk: fetched in place of the object
   Record record;                         ///< between stages
@@ -91,7 +93,7 @@ class RowWork {
   RowResult gather(BatchJob& batch, const RowInput& input) const;
   RowResult run_stages(RowInput& input, BatchJob& batch, const RowPlacement& at, WorkMemory& memory) const;
   bool read(RowInput& input, BatchJob& batch, RowResult& result) const;
-  bool open_kept(RowInput& input, int64_t id) const;
+  bool open_kept(RowInput& input) const;
   Status run_row(RowInput& input, BatchJob& batch, const RowPlacement& at, int64_t row, WorkMemory& memory,
                  RowResult& result) const;
   Result<Record> begin_row(RowInput& input, const RowPlacement& at, int64_t id) const;

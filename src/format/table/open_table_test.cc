@@ -301,7 +301,10 @@ TEST(OpenTable, tables_in_memory_are_one_after_the_other) {
   EXPECT_EQ(source->key(3), "table 1 in memory row 0");
   EXPECT_TRUE(source->unit_fetch(0).requests.empty());
   EXPECT_EQ(rows_of(*source).back(), "3|1.5|row 3");
-  EXPECT_FALSE(source->unit_identity(0));
+  ASSERT_TRUE(source->unit_identity(0));
+  EXPECT_EQ(source->unit_identity(2), must(open_memory_tables({take(second)}, {}, codecs, {}))->unit_identity(0))
+      << "known by their content, wherever they stand";
+  EXPECT_NE(source->unit_identity(0), source->unit_identity(1));
   EXPECT_EQ(source->version(), must(open_memory_tables({take(first), take(second)}, {}, codecs, {}))->version());
   FakeTable other = table(9, {1});
   EXPECT_NE(source->version(), must(open_memory_tables({take(first), take(other)}, {}, codecs, {}))->version());

@@ -57,7 +57,8 @@ std::string numpy_name(const TableFile::TimeType& time) {
 TableSource::TableSource(std::shared_ptr<const TableData> data) : TableSource(data, all_of(*data)) {}
 
 TableSource::TableSource(std::shared_ptr<const TableData> data, std::vector<size_t> columns)
-    : data_(std::move(data)), columns_(std::move(columns)) {
+    : data_(std::move(data)), columns_(std::move(columns)),
+      contents_(static_cast<int64_t>(data_->units.size()), INT64_MAX) {
   for (size_t column : columns_) schema_.push_back(data_->schema.columns[column].field);
 }
 
@@ -210,12 +211,24 @@ bool TableSource::is_of_folder(size_t field) const {
 std::optional<Hash128> TableSource::unit_identity(int64_t unit) const {
   const TablePart& part = part_of(unit);
   // What a filter could not decide is bad here, and not in other loaders' entries.
-  if (!data_->store || part.version == 0 || has_undecided(unit)) return std::nullopt;
+  if (has_undecided(unit)) return std::nullopt;
+  if (!data_->store) return content_identity(unit);
+  if (part.version == 0) return std::nullopt;
   Hasher hasher;
   hasher.update(fmt::format("{}\n{} {} {}\n{}\n", data_->store->display_name(part.key), part.size, part.version,
                             data_->units[static_cast<size_t>(unit)].group, data_->decoded_by));
   for (const Field& field : schema_) hasher.update(fmt::format("{}:{}\n", field.name.size(), field.to_string()));
   return hasher.digest();
+}
+
+std::optional<Hash128> TableSource::content_identity(int64_t unit) const {
+  if (const std::optional<Hash128> known = contents_.find(unit)) return known;
+  WorkMemory memory;
+  const Result<Columns> columns = decode(unit, {}, memory);
+  if (!columns.ok()) return std::nullopt;
+  const Hash128 content = content_hash(*columns);
+  contents_.keep(unit, content);
+  return content;
 }
 
 Result<std::shared_ptr<const UnitSource>> TableSource::with_fields(std::span<const std::string> names) const {

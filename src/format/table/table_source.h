@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/remembered_hashes.h"
 #include "base/unit_source.h"
 #include "format/table/table_data.h"
 
@@ -21,7 +22,7 @@ class TableSource final : public UnitSource {
   const Schema& schema() const override { return schema_; }
   int64_t size() const override { return data_->begins.back(); }
   Hash128 version() const override { return data_->version; }
-  uint64_t index_bytes() const override { return data_->index_bytes(); }
+  uint64_t index_bytes() const override { return data_->index_bytes() + contents_.bytes(); }
   /// "train/part-3.parquet row 17".
   std::string key(int64_t id) const override;
 
@@ -50,12 +51,15 @@ class TableSource final : public UnitSource {
   /// Adds to `columns` the rows of the unit that the filter could not decide.
   void note_undecided(int64_t unit, Columns& columns) const;
   bool has_undecided(int64_t unit) const;
+  /// Of a table in memory: of its rows, as they are. The first time it decodes the unit.
+  std::optional<Hash128> content_identity(int64_t unit) const;
   ColumnValues constant(const TableColumn& column, size_t part, int64_t rows) const;
   uint64_t constant_bytes(int64_t unit) const;
 
   const std::shared_ptr<const TableData> data_;
   const std::vector<size_t> columns_;
   Schema schema_;
+  mutable RememberedHashes contents_;
 };
 
 }  // namespace forebay

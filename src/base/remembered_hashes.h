@@ -1,0 +1,37 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "base/hash.h"
+
+namespace forebay {
+
+/// Hashes that take time to compute, remembered by number: sixteen bytes each once the first is kept, of `most` at most; where
+/// there are more, none is. May be used from any thread.
+class RememberedHashes {
+ public:
+  static constexpr int64_t kMost = int64_t{1} << 20;
+  explicit RememberedHashes(int64_t count, int64_t most = kMost) : count_(count <= most ? count : 0) {}
+
+  std::optional<Hash128> find(int64_t i) const;
+  /// Whoever keeps one twice keeps the same.
+  void keep(int64_t i, const Hash128& hash);
+  uint64_t bytes() const { return table() != nullptr ? static_cast<uint64_t>(count_) * sizeof(Place) : 0; }
+
+ private:
+  struct Place {
+    std::atomic<uint64_t> high{0}, low{0};  ///< 0: not there (or, once in 2^63, computed again)
+  };
+  const Place* table() const { return shown_.load(std::memory_order_acquire); }
+
+  const int64_t count_;
+  std::once_flag once_;
+  std::unique_ptr<Place[]> places_;
+  std::atomic<Place*> shown_{nullptr};
+};
+
+}  // namespace forebay
