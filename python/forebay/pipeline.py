@@ -359,7 +359,8 @@ class Pipeline:
 
         Changes speed, never content. (Of a damaged picture all is decoded that is kept, so that a crop no longer gets by with the
         part that is whole.) An entry is known by its object's name and version and by all steps before it, so what has changed is
-        made anew. Behind a random step it is refused: the results would be frozen; behind `.map` a disk tier needs `version=`.
+        made anew. Behind a random step it is refused: the results would be frozen; behind `.map` a disk tier needs `version=`. Of an
+        `fb.Dataset` without `version=` nothing is kept on disk, and a warning says so.
 
         Args:
             ram: bytes of memory of this process, as a number or "2GiB"; 0 for none.

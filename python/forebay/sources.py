@@ -78,7 +78,7 @@ def arrays(**fields: np.ndarray | str | os.PathLike[str]) -> Pipeline:
     return Pipeline(_core.Description.arrays(list(fields), values))
 
 
-def Dataset(dataset: Any, workers: str = "threads") -> Pipeline:
+def Dataset(dataset: Any, workers: str = "threads", version: str | None = None) -> Pipeline:
     """Any Python object with `__len__` and `__getitem__`, such as a `torch.utils.data.Dataset`.
 
     `dataset[i]` may return a dict of fields, a tuple or list (fields "0", "1", ...) or a single value (field "0"). A field
@@ -89,6 +89,9 @@ def Dataset(dataset: Any, workers: str = "threads") -> Pipeline:
         workers: "threads": on threads of Python's, for data sets that wait for files or compute in NumPy, Pillow or torch.
             "processes": in worker processes, as many as the loader's `threads`, for code that holds the interpreter lock. Each
             has the object as it was when the loader was opened; InvalidArgument there if it cannot be pickled.
+        version: names what the data set gives: say another one whenever that changes, and for each data set of its type another. Part
+            of the pipeline's fingerprint. With it a `.cache()` keeps samples on disk, too, for later runs; without it in memory, for as
+            long as the loader lives.
     """
     items = run_by(workers, "Dataset", DatasetItems(dataset))
     try:
@@ -97,7 +100,8 @@ def Dataset(dataset: Any, workers: str = "threads") -> Pipeline:
         raise InvalidArgument(f"Dataset: {type(dataset).__name__} has no length; __len__ and __getitem__ are needed") from None
     if not hasattr(dataset, "__getitem__"):
         raise InvalidArgument(f"Dataset: {type(dataset).__name__} has no __getitem__")
-    return Pipeline(_core.Description.source("dataset", {"size": size}, function_name(type(dataset))), {0: items})
+    args = plain_args("Dataset", {"size": size, "version": version})
+    return Pipeline(_core.Description.source("dataset", args, function_name(type(dataset))), {0: items})
 
 
 def parquet(

@@ -15,6 +15,17 @@ namespace forebay {
 
 class Store;
 
+/// What a cache knows the content of a sample by.
+struct Identity {
+  Identity(const Hash128& of, bool lasts = true) : hash(of), lasting(lasts) {}
+
+  Hash128 hash;
+  /// Whether it says the same in other processes and in later runs. If not, it holds for this source while it lives: nothing that is made of
+  /// the sample may be found by others.
+  bool lasting;
+  friend bool operator==(const Identity&, const Identity&) = default;
+};
+
 /// An indexed data set: how many samples, what is in them, and how sample `id` is read. Immutable once opened; every method
 /// may be called from any thread.
 class Source {
@@ -32,7 +43,7 @@ class Source {
   /// What identifies the content of sample `id` whatever else is in the data set: its object with its version (ETag; or times of
   /// change and inode), and what the index says of it; or the content itself. Never waits for storage. Nothing where no version is known: then nothing made of it can be
   /// kept for later.
-  virtual std::optional<Hash128> identity(int64_t /*id*/) const { return std::nullopt; }
+  virtual std::optional<Identity> identity(int64_t /*id*/) const { return std::nullopt; }
 
   /// What must be read before load(id). `store` is null where nothing is fetched (arrays).
   struct Fetch {

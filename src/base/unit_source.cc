@@ -10,7 +10,7 @@ int64_t UnitSource::fewest_rows() const {
   return fewest;
 }
 
-std::optional<Hash128> UnitSource::identity(int64_t id) const {
+std::optional<Identity> UnitSource::identity(int64_t id) const {
   int64_t unit = 0, end = units();
   while (unit + 1 < end) {
     const int64_t middle = unit + (end - unit) / 2;

@@ -53,7 +53,7 @@ class UnitSource : public Source {
   virtual Result<std::shared_ptr<const UnitSource>> with_fields(std::span<const std::string> names) const = 0;
 
   /// Of a row: its unit's, and its place there.
-  std::optional<Hash128> identity(int64_t id) const final;
+  std::optional<Identity> identity(int64_t id) const final;
   Fetch fetch(int64_t) const final { return {}; }
   Status load(int64_t, Buffer, Record&) const final {
     return Status(Code::kInternal, "a row of a unit was asked for by itself");

@@ -216,7 +216,7 @@ class Arrays final : public Source {
   Hash128 version() const override { return version_; }
   uint64_t index_bytes() const override { return hashes_.bytes(); }
   std::string key(int64_t id) const override { return fmt::format("row {}", id); }
-  std::optional<Hash128> identity(int64_t id) const override {
+  std::optional<Identity> identity(int64_t id) const override {
     if (const std::optional<Hash128> known = hashes_.find(id)) return known;
     Hasher hasher;
     hasher.update_value(types_.high);

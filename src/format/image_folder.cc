@@ -200,7 +200,7 @@ Source::Fetch ImageFolder::fetch(int64_t id) const {
   return fetch;
 }
 
-std::optional<Hash128> ImageFolder::identity(int64_t id) const {
+std::optional<Identity> ImageFolder::identity(int64_t id) const {
   Hasher hasher;
   if (!hash_object(hasher, key(id), keys_, id)) return std::nullopt;
   // Classes that come or go change the labels of others.

@@ -183,7 +183,7 @@ TEST(ImageFolder, ASampleIsIdentifiedByItsFileAndItsLabel) {
   scratch.write("b/2.jpg", "two");
   const auto identities = [&](bool keep_versions) {
     const auto folder = open(local_store(scratch.path()), "", {.keep_versions = keep_versions}).value();
-    std::map<std::string, std::optional<Hash128>> found;
+    std::map<std::string, std::optional<Identity>> found;
     for (int64_t id = 0; id < folder->size(); ++id) found[folder->key(id)] = folder->identity(id);
     return found;
   };

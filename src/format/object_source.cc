@@ -39,7 +39,7 @@ uint64_t ObjectSource::index_bytes() const {
   return bytes;
 }
 
-std::optional<Hash128> ObjectSource::identity(int64_t id) const {
+std::optional<Identity> ObjectSource::identity(int64_t id) const {
   Hasher hasher;
   if (!hash_object(hasher, key(id), keys_, id)) return std::nullopt;
   for (const Column& column : columns_) {

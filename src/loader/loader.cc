@@ -99,7 +99,6 @@ struct Loader::Impl {
   }
 
   Status select_samples();
-  void tell_of_versions(size_t step) const;
   Status prepare();
   Checkpoint checkpoint() const;
 };
@@ -133,15 +132,6 @@ Status Loader::Impl::select_samples() {
   return {};
 }
 
-// What has no version could never be found again: the cache at `step` stays empty, and without a word nobody would know why.
-void Loader::Impl::tell_of_versions(size_t step) const {
-  if (selection->size() == 0 || source->identity(selection->id_at(0))) return;
-  log_warning(fmt::format(
-      "{}: cache keeps nothing: '{}' has no version by which it could be told from other data; the run goes "
-      "on without it",
-      step, source->key(selection->id_at(0))));
-}
-
 Status Loader::Impl::prepare() {
   if (prepared) return {};
   FOREBAY_RETURN_IF_ERROR(usable());
@@ -159,8 +149,7 @@ Status Loader::Impl::prepare() {
   CompileInput input{&description(), description().steps().size(), false, source, selection, options.seed};
   input.open_cache = [this](size_t step, const Hash128& cached,
                             uint64_t least_bytes) -> Result<std::shared_ptr<EntryCache>> {
-    tell_of_versions(step);
-    FOREBAY_ASSIGN(auto cache, open_step_cache(description(), step, cached, least_bytes));
+    FOREBAY_ASSIGN(auto cache, open_step_cache(description(), step, cached, least_bytes, *source, *selection));
     caches.push_back(cache);
     return std::shared_ptr<EntryCache>(std::move(cache));
   };

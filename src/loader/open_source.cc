@@ -1,5 +1,7 @@
 #include "loader/open_source.h"
 
+#include <atomic>
+
 #include <fmt/format.h>
 
 #include "forebay/pipeline.h"
@@ -115,13 +117,32 @@ Result<std::shared_ptr<const Source>> open_array_fields(const OpSpec& source) {
   return std::shared_ptr<const Source>(std::move(opened));
 }
 
-// User code that gives samples by index: all that is known is how many there are.
+// So that no two sources of data sets without a version know a sample by the same.
+uint64_t next_number() {
+  static std::atomic<uint64_t> last{0};
+  return ++last;
+}
+
+// User code that gives samples by index: all that is known is how many there are, and which version its author says it is.
 class DatasetSource final : public Source {
  public:
-  DatasetSource(std::string name, int64_t size) : name_(std::move(name)), size_(size) { schema_.open_ended = true; }
+  DatasetSource(std::string name, int64_t size, std::string version)
+      : name_(std::move(name)), size_(size), lasting_(!version.empty()) {
+    schema_.open_ended = true;
+    const std::string said = fmt::format("{} {}", name_, size_);
+    version_ = hash128(lasting_ ? fmt::format("{}\nversion {}", said, version) : said);
+    known_as_ = lasting_ ? version_ : hash128(fmt::format("{}\nnumber {}", said, next_number()));
+  }
   const Schema& schema() const override { return schema_; }
   int64_t size() const override { return size_; }
-  Hash128 version() const override { return hash128(fmt::format("{} {}", name_, size_)); }
+  Hash128 version() const override { return version_; }
+  std::optional<Identity> identity(int64_t id) const override {
+    Hasher hasher;
+    hasher.update_value(known_as_.high);
+    hasher.update_value(known_as_.low);
+    hasher.update_value(id);
+    return Identity(hasher.digest(), lasting_);
+  }
   uint64_t index_bytes() const override { return 0; }
   std::string key(int64_t id) const override { return fmt::format("{}[{}]", name_, id); }
   Fetch fetch(int64_t) const override { return {}; }
@@ -133,6 +154,8 @@ class DatasetSource final : public Source {
  private:
   const std::string name_;
   const int64_t size_;
+  const bool lasting_;
+  Hash128 version_, known_as_;
   Schema schema_;
 };
 
@@ -155,7 +178,8 @@ Result<std::shared_ptr<const Source>> open_source(const OpSpec& source, const Op
     if (!size.is_number_integer() || size.get<int64_t>() < 0)
       return invalid_argument("dataset: its length is missing or negative");
     const std::string& name = source.attachment_name.empty() ? source.name : source.attachment_name;
-    return std::shared_ptr<const Source>(std::make_shared<DatasetSource>(name, size.get<int64_t>()));
+    return std::shared_ptr<const Source>(
+        std::make_shared<DatasetSource>(name, size.get<int64_t>(), text_arg(source, "version")));
   }
   if (is_table(source)) {
     FOREBAY_ASSIGN(std::shared_ptr<const Source> opened,

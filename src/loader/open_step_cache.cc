@@ -1,7 +1,11 @@
 #include "loader/open_step_cache.h"
 
+#include <fmt/format.h>
+
 #include "base/byte_size.h"
 #include "loader/cache_place.h"
+#include "pipeline/cache_stage.h"
+#include "telemetry/log.h"
 
 namespace forebay {
 
@@ -19,19 +23,48 @@ std::string text_of(const OpSpec& op, const char* name) {
   return value.is_string() ? value.get<std::string>() : "";
 }
 
+// What has no version could never be found again: the cache at `step` stays empty, and without a word nobody would know why.
+void tell_of_no_version(size_t step, const std::string& sample) {
+  log_warning(fmt::format(
+      "{}: cache keeps nothing: '{}' has no version by which it could be told from other data; the run goes "
+      "on without it",
+      step, sample));
+}
+
+void tell_of_memory_only(size_t step, bool in_memory) {
+  log_warning(
+      fmt::format("{}: cache keeps {}: a later run could not tell whether the data set has changed; give fb.Dataset(…, "
+                  "version=\"1\") and change that with the data{}",
+                  step, in_memory ? "nothing on disk" : "nothing",
+                  in_memory ? ", or use .cache(disk=0)" : ", or give ram= a size"));
+}
+
 }  // namespace
 
 Result<std::shared_ptr<TieredCache>> open_step_cache(const Description& description, size_t step, const Hash128& place,
-                                                     uint64_t least_bytes) {
+                                                     uint64_t least_bytes, const Source& source,
+                                                     const Selection& selection) {
   const OpSpec& op = description.steps()[step];
   const Compression compression = compression_from_name(text_of(op, "compression")).value_or(Compression::kNone);
-  return open_cache({.ram_bytes = bytes_of(op, "ram", "2GiB"),
-                     .disk_bytes = bytes_of(op, "disk", "50GiB"),
-                     .dir = text_of(op, "dir"),
-                     .place = place,
-                     .description = place_description(description, step),
-                     .compression = compression,
-                     .entry_bytes = compression == Compression::kNone ? least_bytes : 0});
+  CacheOptions options{.ram_bytes = bytes_of(op, "ram", "2GiB"),
+                       .disk_bytes = bytes_of(op, "disk", "50GiB"),
+                       .dir = text_of(op, "dir"),
+                       .place = place,
+                       .description = place_description(description, step),
+                       .compression = compression,
+                       .entry_bytes = compression == Compression::kNone ? least_bytes : 0};
+  if (selection.size() == 0) return open_cache(options);
+  const int64_t first = selection.id_at(0);
+  const std::optional<Identity> identity = source.identity(first);
+  if (!identity) {
+    tell_of_no_version(step, source.key(first));
+  } else if (!identity->lasting) {
+    if (options.disk_bytes > 0) tell_of_memory_only(step, options.ram_bytes > 0);
+    options.disk_bytes = 0;
+    // Entries of sources that are gone would keep a shared one full.
+    options.place = entry_key(place, identity->hash);
+  }
+  return open_cache(options);
 }
 
 }  // namespace forebay

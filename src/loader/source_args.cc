@@ -23,7 +23,8 @@ std::vector<ArgDef> args_of(const std::string& source) {
             {"path", ArgType::kText, false, "path", "the column that holds the paths"}};
   }
   if (source == "arrays") return {{"fields", ArgType::kJson, true, nullptr, "the arrays by name"}};
-  return {{"size", ArgType::kInt, true, nullptr, "how many samples there are"}};
+  return {{"size", ArgType::kInt, true, nullptr, "how many samples there are"},
+          {"version", ArgType::kText, false, nullptr, "changed with what the data set gives"}};
 }
 
 bool is_text(const Json& value) { return value.is_string(); }
@@ -48,6 +49,9 @@ void check_arrays(const OpSpec& source, Problems& problems) {
 }
 
 void check_dataset(const OpSpec& source, Problems& problems) {
+  if (source.args.value("version", Json()) == Json(""))
+    problems.add("its version is empty",
+                 "give version=\"1\", and another one when the data set changes, or leave it out");
   // Whoever has an object says its type, also where another language holds it.
   if (source.attachment_name.empty()) {
     problems.add(

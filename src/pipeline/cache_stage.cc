@@ -13,9 +13,9 @@ Hash128 entry_key(const Hash128& place, const Hash128& identity) {
 
 std::optional<Hash128> CacheStage::entry(const Source& source, int64_t id) const {
   if (!cache) return std::nullopt;
-  const std::optional<Hash128> identity = source.identity(id);
+  const std::optional<Identity> identity = source.identity(id);
   if (!identity) return std::nullopt;
-  return entry_key(place, *identity);
+  return entry_key(place, identity->hash);
 }
 
 void CacheStage::keep(const Hash128& entry, const Record& record, const Extras& extras, double seconds) const {

@@ -142,7 +142,7 @@ Runner::Step Runner::start(const JobPtr& job, Task& task, Actions& actions) {
   row_work_.look_up(task, job->batch);
   if (!plan_->fetches || task.kept) {
     task.state = TaskState::kReady;
-    if (!plan_->starts_with_user_code() || task.kept) return Step::kMoved;
+    if (!plan_->starts_with_user_code() || task.in_cache()) return Step::kMoved;
     task.state = TaskState::kPending;
     const ByteBudget::Snapshot bytes = budget_->snapshot();
     if (bytes.used >= bytes.capacity && !is_oldest(job, &task)) return Step::kNoBytes;
