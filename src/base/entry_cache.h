@@ -12,10 +12,13 @@ namespace forebay {
 
 class Store;
 
+/// Where an entry may be kept: what only this process can know to be right is nothing for a disk.
+enum class KeepIn : uint8_t { kAnyTier, kMemory };
+
 /// Where the engine keeps what the steps before a `.cache()` made: an entry is the columns of one unit, or of one sample (one
 /// row). Made for one place of one pipeline; what it holds may be shared with other loaders and processes.
 ///
-/// Every method may be called from any thread. find() and admits() never wait; put() may write.
+/// Every method may be called from any thread. find(), has() and admits() never wait; put() may write.
 class EntryCache {
  public:
   struct Found {
@@ -26,6 +29,8 @@ class EntryCache {
 
   virtual ~EntryCache() = default;
   virtual std::optional<Found> find(const Hash128& entry) = 0;
+  /// Whether it is there, as far as is known already; no use of it.
+  virtual bool has(const Hash128& entry) const = 0;
   /// The entry whose bytes find()'s request gave, checked (length, checksum); it may move to a faster tier. Corrupt where it is
   /// damaged: the entry is gone then, and the caller makes it anew. Reads of that store that fail give no bytes instead of an
   /// error, and an entry without bytes is a damaged one.
@@ -34,7 +39,8 @@ class EntryCache {
   virtual bool admits(uint64_t bytes) const = 0;
   /// Keeps the entry if there is room. Trouble with the disk switches that tier off (one warning) and is no error.
   /// `seconds`: what it cost to make.
-  virtual void put(const Hash128& entry, std::shared_ptr<const Columns> columns, double seconds) = 0;
+  virtual void put(const Hash128& entry, std::shared_ptr<const Columns> columns, double seconds,
+                   KeepIn where = KeepIn::kAnyTier) = 0;
 };
 
 }  // namespace forebay

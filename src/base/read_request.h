@@ -1,6 +1,8 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -21,6 +23,12 @@ struct ReadRequest {
   std::optional<uint64_t> set_aside_bytes = {};
   /// Memory to read to, where the caller has some of its own: what comes back is its beginning. A store may as well ignore it.
   Buffer into = {};
+  /// Where the reader wants to know which version of the object it gets: set before the answer to a number that changes when the
+  /// object does, not 0 (of its ETag, or else of Last-Modified and size). Left alone where the store does not tell.
+  std::shared_ptr<std::atomic<uint64_t>> version = {};
+  /// Only that is wanted: no bytes come. What is wrong with the object is no error then but a version that is not told: whoever reads it will hear
+  /// of it. Only for stores that are remote().
+  bool version_only = false;
 };
 
 }  // namespace forebay

@@ -26,6 +26,8 @@ struct Identity {
   friend bool operator==(const Identity&, const Identity&) = default;
 };
 
+class LearnedVersions;
+
 /// An indexed data set: how many samples, what is in them, and how sample `id` is read. Immutable once opened; every method
 /// may be called from any thread.
 class Source {
@@ -45,6 +47,9 @@ class Source {
   /// kept for later.
   virtual std::optional<Identity> identity(int64_t /*id*/) const { return std::nullopt; }
 
+  /// Where no listing tells the versions of objects: identity() knows those of which it was said here. Null elsewhere.
+  virtual const LearnedVersions* learned_versions() const { return nullptr; }
+
   /// What must be read before load(id). `store` is null where nothing is fetched (arrays).
   struct Fetch {
     Store* store = nullptr;
@@ -63,6 +68,22 @@ class Source {
   /// Asked when values of load() and gather() have been used, once for many samples: an error where they may be wrong, because what they
   /// refer to has changed meanwhile.
   virtual Status check_intact() const { return {}; }
+};
+
+/// What a source of objects without a listing knows of their versions: what answers of their store said, for as long as the source
+/// lives. Every method may be called from any thread, and none waits.
+class LearnedVersions {
+ public:
+  virtual ~LearnedVersions() = default;
+  /// What the sample is called, whatever version its object has: a sign that something was made of it once.
+  virtual Hash128 name(int64_t id) const = 0;
+  /// Asks for the version alone (ReadRequest::version_only). Nothing where that was learned, or was asked in vain.
+  virtual std::optional<Source::Fetch> ask(int64_t id) const = 0;
+  /// What such an answer said; 0: nothing, so the object has to be read.
+  virtual void answered(int64_t id, uint64_t version) const = 0;
+  /// What the sample is known by that was made of bytes of that version; identity(id) from here on. 0: the store does not tell versions, so that it
+  /// does not last, and a warning says so once.
+  virtual Identity learn(int64_t id, uint64_t version) const = 0;
 };
 
 }  // namespace forebay

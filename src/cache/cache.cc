@@ -43,6 +43,10 @@ class Tiers final : public TieredCache {
     return std::nullopt;
   }
 
+  bool has(const Hash128& entry) const override {
+    return !foreign() && (ram_->has(entry) || (disk_ && disk_->has(entry)));
+  }
+
   Result<std::shared_ptr<const Columns>> open(const Hash128& entry, Buffer stored) override {
     if (foreign() || !disk_) return corrupt("there is no such entry");
     count_size(stored.size());
@@ -74,11 +78,11 @@ class Tiers final : public TieredCache {
     return ram_->fits(bytes) || (disk_ && disk_->admits(bytes));
   }
 
-  void put(const Hash128& entry, std::shared_ptr<const Columns> columns, double seconds) override {
+  void put(const Hash128& entry, std::shared_ptr<const Columns> columns, double seconds, KeepIn where) override {
     if (foreign() || !columns) return;
     Result<Buffer> plain = encode_entry(entry, *columns, Compression::kNone);
     if (!plain.ok()) return;  // a row's error that cannot be kept: the unit is made again each time
-    const bool on_disk = disk_ && put_on_disk(entry, *columns, *plain, seconds);
+    const bool on_disk = disk_ && where == KeepIn::kAnyTier && put_on_disk(entry, *columns, *plain, seconds);
     if (!ram_->fits(plain->size())) return;
     const uint64_t bytes = plain->size();
     Result<Columns> own = decode_entry(entry, std::move(*plain));

@@ -56,6 +56,20 @@ TEST_F(Caches, AnEntryIsFoundInMemoryAfterItWasPut) {
   EXPECT_EQ(stats.place, id_of(1).to_string());
 }
 
+TEST_F(Caches, WhatIsForMemoryAloneIsNotOnDisk) {
+  {
+    const auto cache = open(kMiB, kMiB);
+    cache->put(id_of(1), shared_columns(1, 100), 0.01, KeepIn::kMemory);
+    cache->put(id_of(2), shared_columns(2, 100), 0.01);
+    EXPECT_TRUE(cache->has(id_of(1)) && cache->has(id_of(2)) && !cache->has(id_of(3)));
+    EXPECT_EQ(cache->stats().disk.entries, 1u);
+    EXPECT_EQ(cache->stats().misses + cache->stats().ram.hits, 0u) << "has() is no use";
+  }
+  const auto again = open(kMiB, kMiB);
+  EXPECT_FALSE(again->has(id_of(1)));
+  EXPECT_TRUE(again->has(id_of(2)));
+}
+
 TEST_F(Caches, MemoryHoldsNothingOfTheBuffersThatWerePut) {
   const auto cache = open(kMiB, 0);
   const auto mine = shared_columns(1, 100);

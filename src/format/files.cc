@@ -21,10 +21,10 @@ namespace {
 using Found = std::map<std::string, ObjectInfo>;  // alternatives of a pattern may overlap
 
 std::unique_ptr<Source> make_source(std::shared_ptr<Store> store, std::string base, KeyTable keys,
-                                    SizesAre sizes = SizesAre::kKnown) {
+                                    SizesAre sizes = SizesAre::kKnown, bool learns_versions = false) {
   return std::make_unique<ObjectSource>(
       std::move(store), [base = std::move(base)](std::string_view key) { return base + std::string(key); },
-      std::move(keys), std::vector<Column>(), sizes);
+      std::move(keys), std::vector<Column>(), sizes, learns_versions);
 }
 
 Status nothing_matches(Store& store, const std::string& pattern, const std::string& name) {
@@ -114,7 +114,8 @@ Result<std::unique_ptr<Source>> open_file_list(StoreAndPath place, std::vector<s
     name = std::move(file.path);
     keys.add(name, 0);
   }
-  if (store.remote()) return make_source(place.store, "", std::move(keys).in_order(), SizesAre::kUnknown);
+  if (store.remote())
+    return make_source(place.store, "", std::move(keys).in_order(), SizesAre::kUnknown, keep_versions);
   int64_t found = 0;
   FOREBAY_RETURN_IF_ERROR(stat_all(
       store, static_cast<int64_t>(names.size()), [&](int64_t i) { return names[static_cast<size_t>(i)]; },

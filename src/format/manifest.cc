@@ -224,8 +224,10 @@ Result<std::unique_ptr<Source>> open(const StoreAndPath& place, const OpenManife
   } else {
     FOREBAY_RETURN_IF_ERROR(ask_sizes(*objects.store, table.paths, objects.rule, keys, stop));
   }
-  return std::unique_ptr<Source>(std::make_unique<ObjectSource>(
-      std::move(objects.store), std::move(objects.rule), std::move(keys).in_order(), std::move(table.columns), sizes));
+  const bool learns = options.keep_versions && objects.store->remote();
+  return std::unique_ptr<Source>(std::make_unique<ObjectSource>(std::move(objects.store), std::move(objects.rule),
+                                                                std::move(keys).in_order(), std::move(table.columns),
+                                                                sizes, learns));
 }
 
 }  // namespace

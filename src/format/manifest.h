@@ -38,7 +38,7 @@ struct OpenManifestOptions {
   /// manifest's own folder and may be absolute, or URLs that all lead to one store.
   std::optional<std::string> root;
   std::string path_column = "path";
-  /// For Source::identity(): eight bytes a sample, where the store is asked for each object.
+  /// For Source::identity(): eight bytes a sample.
   bool keep_versions = false;
   /// Opens the store of the objects where it is not the manifest's own.
   std::function<Result<StoreAndPath>(const std::string& url)> open_elsewhere = {};

@@ -10,9 +10,9 @@ constexpr uint64_t kFirstGuessBytes = 256 << 10;
 }  // namespace
 
 ObjectSource::ObjectSource(std::shared_ptr<Store> store, std::function<std::string(std::string_view)> store_key,
-                           KeyTable keys, std::vector<Column> columns, SizesAre sizes)
+                           KeyTable keys, std::vector<Column> columns, SizesAre sizes, bool learns_versions)
     : store_(std::move(store)), store_key_(std::move(store_key)), keys_(std::move(keys)), columns_(std::move(columns)),
-      sizes_(sizes) {
+      sizes_(sizes), seen_(learns_versions ? std::make_unique<SeenVersions>(keys_.size()) : nullptr) {
   Field bytes, key;
   bytes.name = "bytes";
   bytes.kind = FieldKind::kBytes;
@@ -36,12 +36,11 @@ ObjectSource::ObjectSource(std::shared_ptr<Store> store, std::function<std::stri
 uint64_t ObjectSource::index_bytes() const {
   uint64_t bytes = keys_.index_bytes();
   for (const Column& column : columns_) bytes += column.bytes();
+  if (seen_) bytes += seen_->bytes();
   return bytes;
 }
 
-std::optional<Identity> ObjectSource::identity(int64_t id) const {
-  Hasher hasher;
-  if (!hash_object(hasher, key(id), keys_, id)) return std::nullopt;
+void ObjectSource::hash_columns(int64_t id, Hasher& hasher) const {
   for (const Column& column : columns_) {
     const Value value = column.value(id);
     const Buffer& bytes = value.kind == FieldKind::kTensor ? value.tensor.buffer : value.bytes;
@@ -49,7 +48,53 @@ std::optional<Identity> ObjectSource::identity(int64_t id) const {
     hasher.update_value(static_cast<uint64_t>(bytes.size()));
     hasher.update(bytes.data(), bytes.size());
   }
+}
+
+std::optional<Identity> ObjectSource::identity(int64_t id) const {
+  if (seen_) {
+    const std::optional<uint64_t> version = seen_->find(id);
+    return version ? std::optional<Identity>(seen_as(id, *version)) : std::nullopt;
+  }
+  Hasher hasher;
+  if (!hash_object(hasher, key(id), keys_, id)) return std::nullopt;
+  hash_columns(id, hasher);
   return hasher.digest();
+}
+
+Identity ObjectSource::seen_as(int64_t id, uint64_t version) const {
+  Hasher hasher;
+  hash_object(hasher, key(id), keys_, id, version);
+  hash_columns(id, hasher);
+  if (version != 0) return hasher.digest();
+  hasher.update_value(seen_->number());
+  return Identity(hasher.digest(), /*lasts=*/false);
+}
+
+Hash128 ObjectSource::name(int64_t id) const {
+  Hasher hasher;
+  hash_object(hasher, key(id), keys_, id, 0);
+  hash_columns(id, hasher);
+  return hasher.digest();
+}
+
+std::optional<Source::Fetch> ObjectSource::ask(int64_t id) const {
+  if (!seen_->unheard(id)) return std::nullopt;
+  Fetch fetch;
+  fetch.store = store_.get();
+  fetch.request.key = store_key_(keys_.key(id));
+  fetch.request.version_only = true;
+  return fetch;
+}
+
+void ObjectSource::answered(int64_t id, uint64_t version) const {
+  if (version == 0) return seen_->set_in_vain(id);
+  seen_->set(id, version);
+}
+
+Identity ObjectSource::learn(int64_t id, uint64_t version) const {
+  seen_->set(id, version);
+  if (version == 0) seen_->tell_of_none(key(id));
+  return seen_as(id, version);
 }
 
 Source::Fetch ObjectSource::fetch(int64_t id) const {

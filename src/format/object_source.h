@@ -9,6 +9,7 @@
 #include "base/source.h"
 #include "format/column.h"
 #include "format/objects/key_table.h"
+#include "format/seen_versions.h"
 #include "store/store.h"
 
 namespace forebay {
@@ -20,11 +21,12 @@ enum class SizesAre : uint8_t {
 
 /// Objects of a store, one a sample: fields `bytes` and `key`, then what the index knows besides. The id is the place
 /// in the key table. Where sizes are not known fetch() estimates them: the mean of what was read so far.
-class ObjectSource final : public Source {
+class ObjectSource final : public Source, private LearnedVersions {
  public:
-  /// `store_key` makes the store's key of a sample's.
+  /// `store_key` makes the store's key of a sample's. `learns_versions`: of a remote store whose objects' versions the table does not have;
+  /// eight bytes a sample.
   ObjectSource(std::shared_ptr<Store> store, std::function<std::string(std::string_view)> store_key, KeyTable keys,
-               std::vector<Column> columns, SizesAre sizes = SizesAre::kKnown);
+               std::vector<Column> columns, SizesAre sizes = SizesAre::kKnown, bool learns_versions = false);
 
   const Schema& schema() const override { return schema_; }
   int64_t size() const override { return keys_.size(); }
@@ -32,6 +34,7 @@ class ObjectSource final : public Source {
   uint64_t index_bytes() const override;
   std::string key(int64_t id) const override { return store_->display_name(store_key_(keys_.key(id))); }
   std::optional<Identity> identity(int64_t id) const override;
+  const LearnedVersions* learned_versions() const override { return seen_ ? this : nullptr; }
   Fetch fetch(int64_t id) const override;
   Status load(int64_t id, Buffer fetched, Record& record) const override;
   bool gathers(size_t field) const override {
@@ -40,6 +43,13 @@ class ObjectSource final : public Source {
   Status gather(size_t field, std::span<const int64_t> ids, uint8_t* out) const override;
 
  private:
+  Hash128 name(int64_t id) const override;
+  std::optional<Fetch> ask(int64_t id) const override;
+  void answered(int64_t id, uint64_t version) const override;
+  Identity learn(int64_t id, uint64_t version) const override;
+  Identity seen_as(int64_t id, uint64_t version) const;
+  void hash_columns(int64_t id, Hasher& hasher) const;
+
   static constexpr size_t kFirstColumn = 2;
   const std::shared_ptr<Store> store_;
   const std::function<std::string(std::string_view)> store_key_;
@@ -47,6 +57,7 @@ class ObjectSource final : public Source {
   const std::vector<Column> columns_;
   const SizesAre sizes_;
   mutable std::atomic<uint64_t> seen_objects_{0}, seen_bytes_{0}, largest_seen_{0};
+  const std::unique_ptr<SeenVersions> seen_;  ///< null where the table has the versions, or nobody wants them
   Schema schema_;
   Hash128 version_;
 };

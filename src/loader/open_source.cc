@@ -44,7 +44,7 @@ Result<std::unique_ptr<Source>> open_urls(StoreAndPath place, const std::string&
         "list, or "
         "use fb.manifest");
   }
-  return open_file_list(std::move(place), std::move(urls), options.stop);
+  return open_file_list(std::move(place), std::move(urls), options.stop, options.keep_versions);
 }
 
 Result<std::unique_ptr<Source>> open_files_of(const OpSpec& source, const OpenSourceOptions& options) {

@@ -56,9 +56,8 @@ Result<std::shared_ptr<TieredCache>> open_step_cache(const Description& descript
   if (selection.size() == 0) return open_cache(options);
   const int64_t first = selection.id_at(0);
   const std::optional<Identity> identity = source.identity(first);
-  if (!identity) {
-    tell_of_no_version(step, source.key(first));
-  } else if (!identity->lasting) {
+  if (!identity && source.learned_versions() == nullptr) tell_of_no_version(step, source.key(first));
+  if (identity && !identity->lasting) {
     if (options.disk_bytes > 0) tell_of_memory_only(step, options.ram_bytes > 0);
     options.disk_bytes = 0;
     // Entries of sources that are gone would keep a shared one full.

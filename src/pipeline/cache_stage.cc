@@ -11,14 +11,48 @@ Hash128 entry_key(const Hash128& place, const Hash128& identity) {
   return hasher.digest();
 }
 
-std::optional<Hash128> CacheStage::entry(const Source& source, int64_t id) const {
+namespace {
+
+/// An entry that only has to be there.
+std::shared_ptr<const Columns> made_sign() {
+  Field field;
+  field.name = "made";
+  auto columns = std::make_shared<Columns>();
+  columns->schema = Schema({field});
+  columns->rows = 1;
+  columns->values = {{Buffer::allocate(1), {}}};
+  columns->values[0].values.data()[0] = 1;
+  return columns;
+}
+
+}  // namespace
+
+std::optional<Identity> CacheStage::entry(const Source& source, int64_t id) const {
   if (!cache) return std::nullopt;
   const std::optional<Identity> identity = source.identity(id);
   if (!identity) return std::nullopt;
-  return entry_key(place, identity->hash);
+  return Identity(entry_key(place, identity->hash), identity->lasting);
 }
 
-void CacheStage::keep(const Hash128& entry, const Record& record, const Extras& extras, double seconds) const {
+Identity CacheStage::entry_of(const Source& source, int64_t id, uint64_t version) const {
+  const Identity identity = source.learned_versions()->learn(id, version);
+  return {entry_key(place, identity.hash), identity.lasting};
+}
+
+Identity CacheStage::entry_of_unread(const LearnedVersions& versions, int64_t id) const {
+  return entry_key(entry_key(place, versions.name(id)), hash128("unread"));
+}
+
+bool CacheStage::made_before(const LearnedVersions& versions, int64_t id) const {
+  return cache && cache->has(entry_key(place, versions.name(id)));
+}
+
+void CacheStage::note_made(const LearnedVersions& versions, int64_t id, const Identity& entry) const {
+  const Hash128 name = entry_key(place, versions.name(id));
+  if (entry.lasting && cache->has(entry.hash) && !cache->has(name)) cache->put(name, made_sign(), 0);
+}
+
+void CacheStage::keep(const Identity& entry, const Record& record, const Extras& extras, double seconds) const {
   Schema fields;
   Record values;
   uint64_t bytes = 0;
@@ -39,7 +73,8 @@ void CacheStage::keep(const Hash128& entry, const Record& record, const Extras& 
   if (!cache->admits(bytes)) return;
   Result<Columns> columns = columns_of(fields, values);
   if (!columns.ok()) return;  // no form that could be kept, such as a value that user code left out
-  cache->put(entry, std::make_shared<const Columns>(std::move(*columns)), seconds);
+  cache->put(entry.hash, std::make_shared<const Columns>(std::move(*columns)), seconds,
+             entry.lasting ? KeepIn::kAnyTier : KeepIn::kMemory);
   counters->add(1, bytes, bytes, 0);
 }
 

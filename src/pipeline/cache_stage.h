@@ -30,10 +30,18 @@ struct CacheStage {
   bool forgets_extras = false;  ///< a choice of fields stands between here and the user code before
   std::shared_ptr<StepCounters> counters = std::make_shared<StepCounters>();
 
-  /// Nothing where the source knows no version of the sample's object.
-  std::optional<Hash128> entry(const Source& source, int64_t id) const;
+  /// What the cache knows the sample by. Nothing where the source knows no version of its object (yet).
+  std::optional<Identity> entry(const Source& source, int64_t id) const;
+  /// The same of one that was made of an object of that version (LearnedVersions::learn).
+  Identity entry_of(const Source& source, int64_t id, uint64_t version) const;
+  /// The same of one of whose object nothing is read.
+  Identity entry_of_unread(const LearnedVersions& versions, int64_t id) const;
+  /// Whether something was made of the sample's object before, perhaps of another version.
+  bool made_before(const LearnedVersions& versions, int64_t id) const;
+  /// So that it will be known.
+  void note_made(const LearnedVersions& versions, int64_t id, const Identity& entry) const;
   /// Keeps a sample, if there is room. Values must have been computed; `seconds`: what making it cost.
-  void keep(const Hash128& entry, const Record& record, const Extras& extras, double seconds) const;
+  void keep(const Identity& entry, const Record& record, const Extras& extras, double seconds) const;
   /// The record as it left the steps before.
   Status restore(const Columns& entry, const Source& source, int64_t id, Record& record, Extras& extras) const;
 };

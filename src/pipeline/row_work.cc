@@ -173,6 +173,12 @@ RowResult RowWork::run_stages(RowInput& input, BatchJob& batch, const RowPlaceme
 // The bytes of the object, if they are not there and it takes no waiting. False where the rows can go no further.
 bool RowWork::read(RowInput& input, BatchJob& batch, RowResult& result) const {
   if (!plan_->fetches && !input.kept_at) return true;
+  if (input.asks && input.fetched_all) {
+    const uint64_t version = input.version->load(std::memory_order_relaxed);
+    plan_->source->learned_versions()->answered(input.entry_id, version);
+    result.verdict = Verdict::kAgain;
+    return false;
+  }
   if (input.kept || input.fetched_all || input.stage > 0) return true;
   const Source::Fetch fetch = fetch_of(input, batch);
   const int64_t begun = thread_cpu_ns();
@@ -196,7 +202,7 @@ bool RowWork::read(RowInput& input, BatchJob& batch, RowResult& result) const {
 bool RowWork::open_kept(RowInput& input) const {
   if (!input.kept_at || input.kept || input.stage > 0) return true;
   const CacheStage& stage = *plan_->cached();
-  Result<std::shared_ptr<const Columns>> kept = stage.cache->open(*input.entry, input.fetched);
+  Result<std::shared_ptr<const Columns>> kept = stage.cache->open(input.entry->hash, input.fetched);
   if (kept.ok()) input.kept = std::move(*kept);
   return kept.ok();
 }
@@ -284,10 +290,13 @@ Status RowWork::write_row(BatchJob& batch, const RowPlacement& at, int64_t row, 
 Status RowWork::keep_row(const CacheStage& stage, const RowInput& input, int64_t id, Record& record,
                          WorkMemory& memory) const {
   // A stand-in may have come in the place of what was looked up.
-  const std::optional<Hash128> entry = input.entry_id == id ? input.entry : stage.entry(*plan_->source, id);
+  std::optional<Identity> entry = input.entry_id == id ? input.entry : stage.entry(*plan_->source, id);
+  if (input.version && stage.cache)
+    entry = stage.entry_of(*plan_->source, id, input.version->load(std::memory_order_relaxed));
   if (!entry) return {};
   for (Value& value : record) FOREBAY_RETURN_IF_ERROR(value.materialize(memory));
   stage.keep(*entry, record, input.extras, static_cast<double>(memory.meter().cpu_ns()) * 1e-9);
+  if (input.version) stage.note_made(*plan_->source->learned_versions(), id, *entry);
   return {};
 }
 
@@ -322,17 +331,34 @@ void RowWork::look_up(RowInput& input, const BatchJob& batch) const {
   if (stage == nullptr || std::exchange(input.looked_up, true)) return;
   input.entry_id = batch.rows()[static_cast<size_t>(input.begin)].id;
   input.entry = stage->entry(*plan_->source, input.entry_id);
-  std::optional<EntryCache::Found> found = input.entry ? stage->cache->find(*input.entry) : std::nullopt;
-  if (!found) return;
+  input.asks = false;
+  input.version.reset();
+  const LearnedVersions* const versions = plan_->source->learned_versions();
+  if (versions != nullptr && !plan_->fetches && stage->cache)
+    input.entry = stage->entry_of_unread(*versions, input.entry_id);
+  std::optional<EntryCache::Found> found = input.entry ? stage->cache->find(input.entry->hash) : std::nullopt;
+  if (!found) return ask_version(input);
   input.kept = std::move(found->columns);
   if (input.kept) return;
   const uint64_t size = found->request.range ? found->request.range->length : found->request.expected_size.value_or(0);
   input.kept_at = Source::Fetch{found->store, std::move(found->request), size};
 }
 
+// The sample is not at hand. What was made of it by an earlier run may be used if its object is still the same.
+void RowWork::ask_version(RowInput& input) const {
+  const LearnedVersions* const versions = plan_->source->learned_versions();
+  if (versions == nullptr || !plan_->fetches) return;
+  input.version = std::make_shared<std::atomic<uint64_t>>(0);
+  input.asks = !input.entry && versions->ask(input.entry_id) && plan_->cached()->made_before(*versions, input.entry_id);
+}
+
 Source::Fetch RowWork::fetch_of(const RowInput& input, const BatchJob& batch) const {
   if (input.kept_at) return *input.kept_at;
-  Source::Fetch fetch = plan_->source->fetch(batch.rows()[static_cast<size_t>(input.begin)].id);
+  const int64_t id = batch.rows()[static_cast<size_t>(input.begin)].id;
+  std::optional<Source::Fetch> asked = input.asks ? plan_->source->learned_versions()->ask(id) : std::nullopt;
+  Source::Fetch fetch = asked ? std::move(*asked) : plan_->source->fetch(id);
+  fetch.request.version = input.version;
+  if (asked) return fetch;
   if (fetch.request.expected_size) return fetch;
   fetch.size = std::max(fetch.size, input.size);
   fetch.request.set_aside_bytes = fetch.size;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -30,10 +31,13 @@ struct RowInput {
   // Where single samples are kept in a cache:
   bool looked_up = false;                ///< the next four say what it has
   int64_t entry_id = -1;                 ///< the sample that was looked up,
-  std::optional<Hash128> entry;          ///< and what the cache knows it by
+  std::optional<Identity> entry;         ///< and what the cache knows it by
   std::shared_ptr<const Columns> kept;   ///< in memory
   std::optional<Source::Fetch> kept_at;  ///< on disk: fetched in place of the object
-  Record record;                         ///< between stages
+  // Where versions of objects are learned from answers:
+  bool asks = false;                               ///< what is fetched is not the object, but whether it has changed
+  std::shared_ptr<std::atomic<uint64_t>> version;  ///< of what was fetched; 0: not told
+  Record record;                                   ///< between stages
   Extras extras;
 
   bool in_cache() const { return kept || kept_at; }
@@ -55,9 +59,9 @@ enum class Verdict : uint8_t {
   kNeedsBytes,  ///< of working memory: again, with RowResult::needs_bytes
   kElsewhere,   ///< stand-ins are in none of the block's units: RowResult::elsewhere
   kCold,        ///< the object is not in the page cache: it has to be read without a thread that waits
-  kAgain,       ///< a stand-in has to be fetched, or an object whose entry in the cache was damaged
-  kForeign,     ///< user code is next
-  kFatal,       ///< RowResult::fatal, of machine or weather: the batch cannot be
+  kAgain,  ///< to be looked up and fetched anew: a stand-in, what was damaged in the cache, what is known by its version now
+  kForeign,  ///< user code is next
+  kFatal,    ///< RowResult::fatal, of machine or weather: the batch cannot be
 };
 
 struct RowResult {
@@ -93,6 +97,7 @@ class RowWork {
   RowResult gather(BatchJob& batch, const RowInput& input) const;
   RowResult run_stages(RowInput& input, BatchJob& batch, const RowPlacement& at, WorkMemory& memory) const;
   bool read(RowInput& input, BatchJob& batch, RowResult& result) const;
+  void ask_version(RowInput& input) const;
   bool open_kept(RowInput& input) const;
   Status run_row(RowInput& input, BatchJob& batch, const RowPlacement& at, int64_t row, WorkMemory& memory,
                  RowResult& result) const;

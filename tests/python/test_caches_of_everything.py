@@ -1,4 +1,11 @@
 """`.cache()` over every kind of source: the same batches as without it, nothing done twice, and nothing kept that has changed."""
+import collections
+import email.utils
+import http.server
+import itertools
+import threading
+import zlib
+
 import numpy as np
 import pytest
 from loading import script
@@ -286,3 +293,249 @@ def test_a_damaged_entry_of_a_data_set_is_asked_of_it_again(tmp_path):
         segment.write_bytes(content)
     assert twice(cached) == expected
     assert kept.calls > ROWS
+
+
+# Objects of web servers, which nobody lists
+
+
+class Server(http.server.ThreadingHTTPServer):
+    request_queue_size = 256
+    daemon_threads = True
+
+
+class Web:
+    """A web server that counts what it is asked, and whose objects may change, be gone, or have no version."""
+
+    def __init__(self):
+        self.objects, self.asked, self.mode, self.broken = {}, [], "etag", {}
+        web = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def answer(self, body):
+                web.asked.append((self.command, self.path))
+                status = web.broken.get(self.path, 200)
+                content = web.objects.get(self.path, b"")
+                if status == 200 and self.path not in web.objects:
+                    status = 404
+                if web.no_head and self.command == "HEAD":
+                    status = 405
+                self.send_response(status)
+                if status == 200:
+                    for name, value in web.signs(content):
+                        self.send_header(name, value)
+                self.send_header("Content-Length", str(len(content) if status == 200 else 0))
+                self.end_headers()
+                if body and status == 200:
+                    self.wfile.write(content)
+
+            def do_HEAD(self):
+                self.answer(False)
+
+            def do_GET(self):
+                self.answer(True)
+
+            def log_message(self, *_):
+                pass
+
+        self.no_head = False
+        self.server = Server(("127.0.0.1", 0), Handler)
+        self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.01})
+        self.thread.start()
+
+    def signs(self, content):
+        number = zlib.crc32(content)
+        if self.mode == "etag":
+            return [("ETag", f'"{number}"')]
+        if self.mode == "weak":
+            return [("ETag", f'W/"{number}"')]
+        if self.mode == "date":
+            return [("Last-Modified", email.utils.formatdate(number % 10**9, usegmt=True))]
+        if self.mode == "now":
+            return [("Last-Modified", email.utils.formatdate(usegmt=True))]
+        return []
+
+    def url(self, path):
+        return f"http://127.0.0.1:{self.server.server_port}{path}"
+
+    def urls(self):
+        return [self.url(path) for path in sorted(self.objects)]
+
+    def counts(self):
+        """(GETs, HEADs) since this was asked last."""
+        asked, self.asked = self.asked, []
+        return tuple(sum(method == one for one, _ in asked) for method in ("GET", "HEAD"))
+
+    def close(self):
+        self.server.shutdown()
+        self.thread.join()
+        self.server.server_close()
+
+
+@pytest.fixture
+def web():
+    server = Web()
+    for i in range(ROWS):
+        server.objects[f"/{i:03}.bin"] = bytes([i]) * (100 + i)
+    yield server
+    server.close()
+
+
+def runs(pipeline, between=lambda: None, **options):
+    """`twice` with a store of its own: one that was used just now remembers its objects as they were."""
+    return twice(pipeline, between, storage_options={"header_run": str(next(NUMBERS))}, **options)
+
+
+NUMBERS = itertools.count()
+
+
+def shouted(sample):
+    return {"bytes": sample["bytes"][::-1] + b"!"}
+
+
+def made(source):
+    return source.shuffle().map(shouted, fields="bytes", version="1")
+
+
+def manifest_of(web, tmp_path, base=""):
+    listed = tmp_path / "list.csv"
+    listed.write_text("path,label\n" + "".join(f"{base or web.url('')}{path},{i}\n" for i, path in enumerate(sorted(web.objects))))
+    return fb.manifest(listed)
+
+
+KINDS = {"list": lambda web, tmp_path: fb.files(web.urls()), "manifest": manifest_of,
+         "braces": lambda web, tmp_path: fb.files(web.url("/{000..%03d}.bin" % (ROWS - 1)))}
+
+
+@pytest.mark.parametrize("mode", ["etag", "weak", "date"])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("tiers", TIERS)
+def test_remote_objects_are_read_once_and_then_only_asked_whether_they_changed(web, tmp_path, kind, mode, tiers, capfd):
+    web.mode = mode
+    source = KINDS[kind](web, tmp_path)
+    expected = runs(made(source).batch(8))
+    web.counts()
+    cached = made(source).cache(dir=tmp_path / "cache", **tiers).batch(8)
+    asked = []
+    assert runs(cached, between=lambda: asked.append(web.counts())) == expected
+    assert asked == [(ROWS, 0)], "the first epoch"
+    assert web.counts() == (0, 0), "the second"
+    assert runs(cached, between=lambda: asked.append(web.counts())) == expected
+    assert asked[1] == ((0, ROWS) if tiers["disk"] else (ROWS, 0)), "another run"
+    assert web.counts() == (0, 0)
+    assert "cache" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("mode", ["etag", "weak", "date"])
+def test_an_object_that_changed_between_runs_is_seen_and_read_again(web, tmp_path, mode):
+    web.mode = mode
+    cached = made(fb.files(web.urls())).cache(dir=tmp_path, ram=0).batch(8)
+    before = runs(cached)
+    web.counts()
+    web.objects["/007.bin"] = b"x" * len(web.objects["/007.bin"])
+    expected = runs(made(fb.files(web.urls())).batch(8))
+    web.counts()
+    assert expected != before
+    assert runs(cached) == expected
+    assert web.counts() == (1, ROWS)
+    assert runs(cached) == expected
+    assert web.counts() == (0, ROWS)
+
+
+def test_an_object_that_is_gone_is_missed_although_the_cache_has_what_was_made_of_it(web, tmp_path):
+    cached = made(fb.files(web.urls())).cache(dir=tmp_path, ram=0).batch(8)
+    runs(cached)
+    gone = web.objects.pop("/007.bin")
+    with pytest.raises(fb.NotFound, match="007.bin"):
+        runs(cached)
+    with fb.Loader(cached, epochs=1, on_error="skip") as loader:
+        assert sum(len(batch.ids) for batch in loader) == ROWS - 1
+    web.objects["/007.bin"] = gone
+    web.counts()
+    runs(cached)
+    assert web.counts() == (0, ROWS)
+
+
+def test_a_server_that_is_away_for_a_moment_is_waited_for(web, tmp_path):
+    cached = made(fb.files(web.urls())).cache(dir=tmp_path, ram=0).batch(8)
+    expected = runs(cached)
+    tries = collections.Counter()
+
+    class Shaky(dict):
+        def get(self, path, otherwise):
+            tries[path] += 1
+            return 503 if tries[path] == 1 and path.endswith("0.bin") else otherwise
+
+    web.broken = Shaky()
+    web.counts()
+    assert runs(cached) == expected
+    assert web.counts()[0] == 0
+
+
+def test_where_a_server_knows_no_head_a_byte_is_asked_for(web, tmp_path):
+    cached = made(fb.files(web.urls())).cache(dir=tmp_path, ram=0).batch(8)
+    expected = runs(cached)
+    web.no_head = True
+    assert runs(cached) == expected
+
+
+@pytest.mark.parametrize("mode", ["none", "now"])
+def test_objects_without_a_version_are_kept_for_the_run_and_that_is_told_once(web, tmp_path, mode, capfd):
+    web.mode = mode
+    cached = made(fb.files(web.urls())).cache(dir=tmp_path, ram="8MB").batch(8)
+    asked = []
+    first = runs(cached, between=lambda: asked.append(web.counts()))
+    assert first[0] == first[1]
+    assert [asked, web.counts()] == [[(ROWS, 0)], (0, 0)]
+    told = [line for line in capfd.readouterr().err.splitlines() if "cache" in line]
+    assert len(told) == 1 and "no version of 'http://127.0.0.1" in told[0] and "memory only" in told[0]
+    web.objects["/007.bin"] = b"x" * len(web.objects["/007.bin"])
+    second = runs(cached)
+    assert web.counts() == (ROWS, 0)
+    assert second == runs(made(fb.files(web.urls())).batch(8)) != first
+
+
+def test_loaders_that_share_a_tier_ask_before_they_believe(web, tmp_path):
+    cached = made(fb.files(web.urls())).cache(ram="8MB", disk=0).batch(8)
+    with fb.Loader(cached, seed=3, epochs=1) as loader:
+        first = fb.digest(loader)
+        web.counts()
+        assert runs(cached)[0] == first
+        assert web.counts() == (0, ROWS)
+
+
+def test_many_are_asked_at_once_within_requests(web, tmp_path):
+    cached = made(fb.files(web.urls())).cache(dir=tmp_path, ram=0).batch(8)
+    runs(cached)
+    lock, now, most = threading.Lock(), [0], [0]
+    gate = threading.Semaphore(0)
+
+    class Slow(dict):
+        def get(self, path, otherwise):
+            with lock:
+                now[0] += 1
+                most[0] = max(most[0], now[0])
+                if now[0] == 5:
+                    for _ in range(10 * ROWS):
+                        gate.release()
+            gate.acquire(timeout=20)  # nobody is answered before five have asked
+            with lock:
+                now[0] -= 1
+            return otherwise
+
+    web.broken = Slow()
+    runs(cached, requests=5)
+    assert most[0] == 5
+
+
+def test_what_needs_no_bytes_is_kept_without_asking(web, tmp_path):
+    def doubled(sample):
+        doubled.calls += 1
+        return {"label": sample["label"] * 2}
+
+    doubled.calls = 0
+    labels = manifest_of(web, tmp_path).map(doubled, fields="label", version="1").cache(dir=tmp_path / "cache", ram=0)
+    pipeline = labels.select("label").batch(8)
+    assert runs(pipeline)[0] == runs(pipeline)[1]
+    assert doubled.calls == ROWS and web.counts() == (0, 0)

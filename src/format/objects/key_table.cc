@@ -44,13 +44,17 @@ Hash128 KeyTable::version() const {
 
 bool hash_object(Hasher& hasher, std::string_view display_name, const KeyTable& keys, int64_t id) {
   if (keys.object_version(id) == 0) return false;
+  hash_object(hasher, display_name, keys, id, keys.object_version(id));
+  return true;
+}
+
+void hash_object(Hasher& hasher, std::string_view display_name, const KeyTable& keys, int64_t id, uint64_t version) {
   for (const std::string_view text : {display_name, keys.key(id)}) {
     hasher.update_value(static_cast<uint64_t>(text.size()));
     hasher.update(text);
   }
   hasher.update_value(keys.object_bytes(id));
-  hasher.update_value(keys.object_version(id));
-  return true;
+  hasher.update_value(version);
 }
 
 int64_t KeyTable::lower_bound(std::string_view wanted) const {

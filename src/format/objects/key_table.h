@@ -68,6 +68,8 @@ class KeyTable {
 /// What identifies an object as Source::identity() needs it: what messages call it, its key, size and version. False where
 /// the version is not known.
 bool hash_object(Hasher& hasher, std::string_view display_name, const KeyTable& keys, int64_t id);
+/// The same with a version that the table does not have.
+void hash_object(Hasher& hasher, std::string_view display_name, const KeyTable& keys, int64_t id, uint64_t version);
 
 /// Gathers keys in any order. One thread at a time.
 class KeyTableBuilder {

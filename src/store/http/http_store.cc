@@ -9,6 +9,7 @@
 #include "runtime/fork_guard.h"
 #include "store/base64.h"
 #include "store/calls.h"
+#include "store/http/answered_version.h"
 #include "store/http/content_range.h"
 #include "store/http/curl_transport.h"
 #include "store/http/http_checksum.h"
@@ -83,7 +84,13 @@ class Core : public std::enable_shared_from_this<Core> {
 
  private:
   using Fetched = std::function<void(Result<HttpResponse>)>;
-  using Answer = std::function<void(Result<ObjectInfo>)>;
+  /// What is known of an object without its bytes.
+  struct Known {
+    uint64_t size = 0;
+    std::string etag;
+    uint64_t version = 0;  ///< answered_version()
+  };
+  using Answer = std::function<void(Result<Known>)>;
 
   void fetch(const std::string& name, const HttpUrl& url, const Wanted& wanted, bool same_host, int redirects,
              std::stop_token stop, Fetched done);
@@ -93,6 +100,7 @@ class Core : public std::enable_shared_from_this<Core> {
   void size_by_get(const std::string& name, const HttpUrl& url, std::stop_token stop, Answer done);
   Result<Buffer> bytes_of(const ReadRequest& request, const HttpUrl& url, const HttpResponse& response);
   Status pin(const HttpUrl& url, const HttpResponse& response, uint64_t size);
+  Result<Known> known(const HttpUrl& url, const HttpResponse& response, uint64_t size);
 
   static HttpOptions listening(HttpOptions options, std::shared_ptr<RequestSlots> slots) {
     options.caller.on_throttled = [slots = std::move(slots)] { slots->throttled(); };
@@ -189,6 +197,15 @@ Status Core::pin(const HttpUrl& url, const HttpResponse& response, uint64_t size
                                            strong ? "ETag" : "size"));
 }
 
+uint64_t version_now(const HttpResponse& response, uint64_t size) {
+  return answered_version(response, size, std::chrono::system_clock::now());
+}
+
+Result<Core::Known> Core::known(const HttpUrl& url, const HttpResponse& response, uint64_t size) {
+  FOREBAY_RETURN_IF_ERROR(pin(url, response, size));
+  return Known{size, std::string(response.header("etag")), version_now(response, size)};
+}
+
 Result<Buffer> Core::bytes_of(const ReadRequest& request, const HttpUrl& url, const HttpResponse& response) {
   const bool part = response.status == 206;
   uint64_t size = response.body.size();
@@ -201,6 +218,7 @@ Result<Buffer> Core::bytes_of(const ReadRequest& request, const HttpUrl& url, co
   }
   FOREBAY_ASSIGN(const ByteRange range, resolve_range(request, size));
   FOREBAY_RETURN_IF_ERROR(pin(url, response, size));
+  tell_version(request, version_now(response, size));
   if (!part) return response.body.slice(range.offset, range.length);
   return response.body;
 }
@@ -214,9 +232,15 @@ void Core::read(const ReadRequest& request, std::stop_token stop, Store::ReadDon
   };
   const auto url = url_of(request.key);
   if (!url.ok()) return answer(url.status());
+  if (request.version_only) {
+    return size_of(name, *url, stop, [request, answer](Result<Known> found) {
+      if (found.ok()) tell_version(request, found->version);
+      answer(found.ok() ? Result<Buffer>(Buffer()) : version_failure(found.status()));
+    });
+  }
   if (request.range && !sayable(*request.range)) {
-    return size_of(name, *url, stop, [request, answer](Result<ObjectInfo> info) {
-      const Status status = info.ok() ? resolve_range(request, info->size).status() : info.status();
+    return size_of(name, *url, stop, [request, answer](Result<Known> found) {
+      const Status status = found.ok() ? resolve_range(request, found->size).status() : found.status();
       answer(status.ok() ? Result<Buffer>(Buffer()) : Result<Buffer>(status));
     });
   }
@@ -238,11 +262,11 @@ void Core::stat(const std::string& key, std::stop_token stop, Store::StatDone do
   const std::string name = url_for_messages(key);
   const auto call = calls_.begin<ObjectInfo>(name, stop, std::move(done));
   if (call->answered()) return;
-  const auto answer = [call, name, key](Result<ObjectInfo> info) {
-    if (!info.ok()) {
-      call->answer(info.status().with_key(name));
+  const auto answer = [call, name, key](Result<Known> found) {
+    if (!found.ok()) {
+      call->answer(found.status().with_key(name));
     } else {
-      call->answer(ObjectInfo{key, info->size, info->version});
+      call->answer(ObjectInfo{key, found->size, version_of_etag(found->etag)});
     }
   };
   const auto url = url_of(key);
@@ -263,9 +287,7 @@ void Core::size_of(const std::string& name, const HttpUrl& url, std::stop_token 
           }
           const auto size = parse_count(response->header("content-length"));
           if (!size) return self->size_by_get(name, url, stop, done);
-          const Status pinned = self->pin(url, *response, *size);
-          const ObjectInfo info{name, *size, version_of_etag(response->header("etag"))};
-          done(pinned.ok() ? Result<ObjectInfo>(info) : Result<ObjectInfo>(pinned));
+          done(self->known(url, *response, *size));
         });
 }
 
@@ -282,9 +304,7 @@ void Core::size_by_get(const std::string& name, const HttpUrl& url, std::stop_to
                   "the server does not tell how large the object is; name its size in the manifest or download it"));
             size = *given->total;
           }
-          const Status pinned = self->pin(url, *response, size);
-          const ObjectInfo info{url.text(), size, version_of_etag(response->header("etag"))};
-          done(pinned.ok() ? Result<ObjectInfo>(info) : Result<ObjectInfo>(pinned));
+          done(self->known(url, *response, size));
         });
 }
 

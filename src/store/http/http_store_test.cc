@@ -86,6 +86,35 @@ TEST(HttpStore, WithoutAnETagTheSizeTells) {
   expect_error(read(*store, server.url("/")).status(), Code::kCorrupt, "changed while it was read");
 }
 
+TEST(HttpStore, TellsWhichVersionItGaveToWhoAsks) {
+  ObjectServer server(Targets{{"/x", "0123456789"}});
+  const auto version_of = [&](ReadRequest request) {
+    request.version = std::make_shared<std::atomic<uint64_t>>(0);
+    const auto answer = read_wait(*http_store(once()), request, {});
+    EXPECT_TRUE(answer.ok()) << answer.status().to_string();
+    if (request.version_only) EXPECT_EQ(answer->size(), 0u);
+    return request.version->load();
+  };
+  ReadRequest alone = whole(server.url("/x"));
+  alone.version_only = true;
+  const uint64_t version = version_of(whole(server.url("/x")));
+  EXPECT_NE(version, 0u);
+  EXPECT_EQ(version_of(part(server.url("/x"), 2, 3)), version);
+  EXPECT_EQ(version_of(alone), version);
+  EXPECT_EQ(stat_wait(*http_store(), server.url("/x"), {}).value().version, version) << "as listings would have it";
+  server.set("/x", "abcdefghij");
+  EXPECT_NE(version_of(alone), version);
+  alone.key = server.url("/none");
+  EXPECT_EQ(version_of(alone), 0u) << "that there is none is for whoever reads it to hear";
+}
+
+TEST(HttpStore, AServerThatIsAwayTellsNoVersionAndThatIsAnError) {
+  TestServer server([](const TestServer::Request&) { return Reply{TestServer::status(503)}; });
+  ReadRequest request = whole(server.url("/x"));
+  request.version_only = true;
+  EXPECT_EQ(read_wait(*http_store(once()), request, {}).status().code(), Code::kUnavailable);
+}
+
 TEST(HttpStore, TakesThePartFromAServerThatKnowsNoRanges) {
   TestServer server([](const TestServer::Request& r) {
     if (r.target == "/huge") return Reply{"HTTP/1.1 200 OK\r\nContent-Length: 900000000\r\n\r\nx", Reply::kHang};

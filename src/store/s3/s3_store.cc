@@ -8,6 +8,7 @@
 #include "runtime/fork_guard.h"
 #include "store/calls.h"
 #include "store/http/amz_checksum.h"
+#include "store/http/answered_version.h"
 #include "store/http/content_range.h"
 #include "store/range.h"
 #include "store/s3/s3_answers.h"
@@ -75,6 +76,7 @@ struct S3Store::Core {
     FOREBAY_ASSIGN(Buffer bytes,
                    request.range && response.status == 206 ? part_of(request, response) : whole_of(request, response));
     FOREBAY_RETURN_IF_ERROR(pins.check(request.key, response.header("etag")));
+    tell_version(request, version_of_etag(response.header("etag")));
     return bytes;
   }
 
@@ -143,6 +145,15 @@ void S3Store::read(const ReadRequest& request, std::stop_token stop, ReadDone do
                            const auto size = parse_count(response->header("content-length"));
                            if (!size) return sized(unavailable("the server does not say how large it is"));
                            sized(ObjectInfo{key, *size});
+                         });
+  }
+  if (request.version_only) {
+    return client_->send({.method = "HEAD", .key = request.key}, any_stop(stop),
+                         [core = core_, request, answer](Result<HttpResponse> head) {
+                           if (!head.ok()) return answer(version_failure(head.status()));
+                           const std::string_view etag = head->header("etag");
+                           if (core->pins.check(request.key, etag).ok()) tell_version(request, version_of_etag(etag));
+                           answer(Buffer());
                          });
   }
   const bool verify = client_->options().verify_checksums;

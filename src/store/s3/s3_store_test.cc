@@ -104,6 +104,24 @@ TEST_F(S3StoreTest, AHeadWithoutReasonIsAskedAgainForOne) {
   EXPECT_EQ(status.key(), "s3://bucket/k");
 }
 
+TEST_F(S3StoreTest, TellsWhichVersionItGaveToWhoAsks) {
+  const auto version_of = [&](bool alone) {
+    ReadRequest request{"k", {}, {}};
+    request.version = std::make_shared<std::atomic<uint64_t>>(0);
+    request.version_only = alone;
+    EXPECT_TRUE(read_wait(*store_, request, {}).ok());
+    return request.version->load();
+  };
+  serve_ = [](const HttpRequest& request) {
+    return answer(200, request.method == "HEAD" ? "" : "one", {{"etag", "\"1\""}, {"content-length", "3"}});
+  };
+  EXPECT_EQ(version_of(true), version_of_etag("\"1\""));
+  EXPECT_EQ(server_->requests.back().method, "HEAD");
+  EXPECT_EQ(version_of(false), version_of_etag("\"1\""));
+  serve_ = [](const HttpRequest&) { return s3_error(404, "NoSuchKey"); };
+  EXPECT_EQ(version_of(true), 0u) << "that there is none is for whoever reads it to hear";
+}
+
 TEST_F(S3StoreTest, ListingsAskForOneLevelAndOddNames) {
   serve_ = [](const HttpRequest&) {
     return answer(

@@ -1,0 +1,39 @@
+#include "store/http/answered_version.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/hash.h"
+#include "store/http/http_date.h"
+#include "store/store.h"
+
+namespace forebay {
+
+namespace {
+
+uint64_t number_of(const std::string& text) { return std::max<uint64_t>(hash128(text).low, 1); }
+
+}  // namespace
+
+uint64_t answered_version(const HttpResponse& response, uint64_t size, std::chrono::system_clock::time_point now) {
+  const std::string etag(response.header("etag"));
+  if (const uint64_t strong = version_of_etag(etag); strong != 0) return strong;
+  if (!etag.empty()) return number_of(fmt::format("ETag {} of {} bytes", etag, size));
+  const auto changed = parse_http_date(response.header("last-modified"));
+  if (!changed) return 0;
+  const auto answered = parse_http_date(response.header("date")).value_or(now);
+  if (answered - *changed < std::chrono::seconds(1)) return 0;
+  return number_of(fmt::format("Last-Modified {} of {} bytes", response.header("last-modified"), size));
+}
+
+void tell_version(const ReadRequest& request, uint64_t version) {
+  if (request.version && version != 0) request.version->store(version, std::memory_order_relaxed);
+}
+
+Result<Buffer> version_failure(const Status& status) {
+  const bool weather = status.code() == Code::kUnavailable || status.code() == Code::kCancelled;
+  return weather ? Result<Buffer>(status) : Result<Buffer>(Buffer());
+}
+
+}  // namespace forebay
