@@ -317,6 +317,8 @@ class Web:
                 web.asked.append((self.command, self.path))
                 status = web.broken.get(self.path, 200)
                 content = web.objects.get(self.path, b"")
+                if not body and self.path in web.after_head:  # before the client can know the answer
+                    web.objects[self.path] = web.after_head.pop(self.path)
                 if status == 200 and self.path not in web.objects:
                     status = 404
                 if web.no_head and self.command == "HEAD":
@@ -339,7 +341,7 @@ class Web:
             def log_message(self, *_):
                 pass
 
-        self.no_head = False
+        self.no_head, self.after_head = False, {}
         self.server = Server(("127.0.0.1", 0), Handler)
         self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.01})
         self.thread.start()
@@ -441,6 +443,50 @@ def test_an_object_that_changed_between_runs_is_seen_and_read_again(web, tmp_pat
     assert web.counts() == (1, ROWS)
     assert runs(cached) == expected
     assert web.counts() == (0, ROWS)
+
+
+@pytest.mark.parametrize("mode", ["etag", "weak", "date"])
+def test_an_object_that_changes_between_the_asking_and_the_reading_is_kept_as_what_was_read(web, tmp_path, mode):
+    web.mode = mode
+    cached = made(fb.files(web.urls())).cache(dir=tmp_path, ram=0).batch(8)
+    runs(cached)
+    web.objects["/007.bin"] = b"second"
+    web.after_head["/007.bin"] = b"third!"
+    if mode == "etag":
+        with pytest.raises(fb.Corrupt, match="007.bin: changed while it was read"):
+            runs(cached)
+    else:
+        runs(cached)
+    assert not web.after_head
+    expected = runs(made(fb.files(web.urls())).batch(8))
+    assert runs(cached) == expected
+    web.counts()
+    web.objects["/007.bin"] = b"second"  # of which nothing was made
+    expected = runs(made(fb.files(web.urls())).batch(8))
+    web.counts()
+    assert runs(cached) == expected
+    assert web.counts() == (1, ROWS)
+
+
+def test_an_address_that_is_listed_twice_is_two_samples_of_one_entry(web, tmp_path):
+    source = fb.files([web.url("/007.bin")] * ROWS)
+    cached = made(source).cache(dir=tmp_path, ram=0).batch(8)
+    assert runs(cached) == runs(made(source).batch(8)) == runs(cached)
+
+
+def test_what_is_stopped_while_it_asks_goes_on_where_it_was(web, tmp_path):
+    cached = made(fb.files(web.urls())).cache(dir=tmp_path, ram=0).batch(8)
+    expected = runs(made(fb.files(web.urls())).batch(8))
+    runs(cached)
+    with fb.Loader(cached, seed=3, epochs=1) as loader:
+        batches = iter(loader)
+        begun = [next(batches).ids.tolist() for _ in range(2)]
+        state = loader.state_dict()
+    with fb.Loader(cached, seed=3, epochs=1) as loader:
+        loader.load_state_dict(state)
+        ids = [batch.ids.tolist() for batch in loader]
+        assert sorted(sum(begun + ids, [])) == list(range(ROWS))
+    assert runs(cached) == expected
 
 
 def test_an_object_that_is_gone_is_missed_although_the_cache_has_what_was_made_of_it(web, tmp_path):

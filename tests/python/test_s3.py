@@ -66,6 +66,30 @@ def test_the_digest_is_that_of_local_files(photos, options, requests):
     assert over_s3 == one_epoch(pipeline(photos), seed=3)
 
 
+def test_a_cache_behind_a_manifest_asks_of_a_later_run_only_whether_objects_changed(photos, ceph, options, tmp_path):
+    client, keys = ceph["client"], ceph["keys"]
+    listed = "path\n" + "".join(f"{key}\n" for key in keys)
+    client.put(BUCKET, "kept/list.csv", listed.encode())
+    client.put_all(BUCKET, {f"kept/{key}": (Path(photos) / key).read_bytes() for key in keys})
+    source = fb.manifest(f"s3://{BUCKET}/kept/list.csv").shuffle().decode_image().resize(32)
+    cached = source.cache(dir=tmp_path / "kept", ram=0).batch(4)
+
+    def read(pipeline, run):
+        """The digest, and the bytes that came from the bucket besides the list. A store of its own knows nothing of earlier objects."""
+        with fb.Loader(pipeline, seed=3, epochs=1, storage_options=options | {"region": f"run-{run}"}) as loader:
+            return fb.digest(loader), loader.stats()["stores"][0]["bytes"] - len(listed)
+
+    first, stored = read(cached, 0)
+    assert stored == sum((Path(photos) / key).stat().st_size for key in keys)
+    assert read(cached, 1) == (first, 0)
+    other = (Path(photos) / keys[1]).read_bytes()
+    client.put(BUCKET, f"kept/{keys[0]}", other)
+    changed = read(source.batch(4), 2)[0]
+    assert changed != first
+    assert read(cached, 3) == (changed, len(other))
+    assert read(cached, 4) == (changed, 0)
+
+
 def test_tls_is_verified_and_gives_the_same(photos, ceph, options):
     options["endpoint"] = ceph["FOREBAY_TEST_S3_TLS"]
     assert "ca_file" in refused(fb.InvalidArgument, f"s3://{BUCKET}/train", options)
