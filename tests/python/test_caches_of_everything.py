@@ -585,3 +585,24 @@ def test_what_needs_no_bytes_is_kept_without_asking(web, tmp_path):
     pipeline = labels.select("label").batch(8)
     assert runs(pipeline)[0] == runs(pipeline)[1]
     assert doubled.calls == ROWS and web.counts() == (0, 0)
+
+
+@pytest.mark.parametrize("mode, kept", [("etag", True), ("weak", False), ("date", False)])
+def test_tables_on_a_web_server_are_kept_where_it_gives_strong_etags(web, tmp_path, table, mode, kept, capfd):
+    pq = pytest.importorskip("pyarrow.parquet")
+    web.mode, web.objects = mode, {}
+    for part in range(3):
+        path = tmp_path / f"{part}.parquet"
+        pq.write_table(table.slice(part * 20, 20), path)
+        web.objects[f"/{part}.parquet"] = path.read_bytes()
+    source = fb.parquet(web.urls(), ["n", "text"]).cast("float32", field="n")
+    cached = source.cache(dir=tmp_path / "cache", ram=0).batch(8)
+    assert runs(cached) == runs(source.batch(8))
+    asked = []
+    opened = "cache keeps nothing" not in capfd.readouterr().err
+    assert opened == kept
+    with fb.Loader(cached, epochs=1) as loader:
+        web.counts()
+        fb.digest(loader)
+        asked = web.counts()
+    assert (asked == (0, 0)) == kept
