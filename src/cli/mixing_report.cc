@@ -8,15 +8,11 @@
 
 #include "base/unit_source.h"
 #include "loader/open_source.h"
+#include "loader/step_arguments.h"
 #include "pipeline/description.h"
 
 namespace forebay {
 namespace {
-
-int64_t number(const OpSpec& op, const char* name, int64_t otherwise) {
-  const Json value = op.args.value(name, Json());
-  return value.is_number_integer() ? value.get<int64_t>() : otherwise;
-}
 
 int64_t kept_between(const std::vector<uint64_t>& kept, int64_t begin, int64_t end) {
   int64_t count = 0;
@@ -30,12 +26,12 @@ int64_t kept_between(const std::vector<uint64_t>& kept, int64_t begin, int64_t e
 }
 
 // Rows of each chunk that take part, as far as that is known without looking at them.
-std::vector<int64_t> chunk_rows(const UnitSource& source, int64_t take) {
+std::vector<int64_t> chunk_rows(const UnitSource& source, std::optional<int64_t> take) {
   std::vector<int64_t> rows;
   for (int64_t unit = 0; unit < source.units(); ++unit) {
     const int64_t begin = source.unit_begin(unit);
     int64_t end = source.unit_begin(unit + 1);
-    if (take >= 0) end = std::clamp(take, begin, end);
+    if (take) end = std::clamp(*take, begin, end);
     rows.push_back(source.kept_rows() != nullptr ? kept_between(*source.kept_rows(), begin, end) : end - begin);
   }
   return rows;
@@ -43,23 +39,23 @@ std::vector<int64_t> chunk_rows(const UnitSource& source, int64_t take) {
 
 }  // namespace
 
-Result<MixingReport> make_mixing_report(const Pipeline& pipeline, const RankPlanOptions& plan,
+Result<MixingReport> make_mixing_report(const Pipeline& pipeline, const PlanRequest& plan,
                                         std::map<std::string, std::string> storage, std::stop_token stop) {
-  const std::vector<OpSpec>& steps = pipeline.description().steps();
-  const auto shuffle = std::find_if(steps.begin(), steps.end(), [](const OpSpec& op) { return op.name == "shuffle"; });
-  if (shuffle == steps.end()) return unsupported("the pipeline has no .shuffle(), so nothing is mixed");
-  FOREBAY_ASSIGN(const auto source,
-                 open_source(steps.front(), {.storage_options = std::move(storage), .stop = std::move(stop)}));
+  const Description& description = pipeline.description();
+  const OpSpec* const shuffle = find_step(description, OpRole::kOrder);
+  if (shuffle == nullptr) return unsupported("the pipeline has no .shuffle(), so nothing is mixed");
+  FOREBAY_ASSIGN(const auto source, open_source(description.steps().front(),
+                                                {.storage_options = std::move(storage), .stop = std::move(stop)}));
   const auto* units = dynamic_cast<const UnitSource*>(source.get());
   if (units == nullptr)
     return unsupported(
         "samples of this source are read one by one, so .shuffle() mixes all of them: there are no blocks");
-  const PlannedPipeline planned = planned_part(pipeline);
   MixingReport report;
-  report.block = number(*shuffle, "block", report.block);
-  report.lanes = number(*shuffle, "lanes", report.lanes);
-  report.batch = planned.batch_size * plan.world_size;
-  MixingOptions options{.chunk_rows = chunk_rows(*units, planned.take), .batch = report.batch, .epoch = plan.epoch};
+  report.block = int_arg(shuffle, "block", report.block);
+  report.lanes = int_arg(shuffle, "lanes", report.lanes);
+  report.batch = batch_size(description) * plan.world_size;
+  MixingOptions options{
+      .chunk_rows = chunk_rows(*units, first_ids(description)), .batch = report.batch, .epoch = plan.epoch};
   std::erase(options.chunk_rows, 0);
   report.chunks = static_cast<int64_t>(options.chunk_rows.size());
   for (const int64_t rows : options.chunk_rows) report.rows += rows;

@@ -8,8 +8,9 @@
 
 #include "cli/command_line.h"
 #include "cli/failure.h"
-#include "cli/rank_plan.h"
 #include "forebay/pipeline.h"
+#include "loader/epoch_plan.h"
+#include "loader/ordering.h"
 #include "plan/mixing.h"
 
 namespace forebay {
@@ -18,13 +19,13 @@ namespace forebay {
 struct MixingReport {
   int64_t rows = 0, chunks = 0;
   int64_t batch = 1;  ///< of all ranks together
-  int64_t block = 8, lanes = 1;
+  int64_t block = kDefaultBlock, lanes = 1;
   std::vector<MixingRow> table;
 };
 
 /// Reads the listing and the files' indexes, no rows. Unsupported, with the reason, where samples are not stored in chunks or
 /// the pipeline does not shuffle.
-Result<MixingReport> make_mixing_report(const Pipeline& pipeline, const RankPlanOptions& plan,
+Result<MixingReport> make_mixing_report(const Pipeline& pipeline, const PlanRequest& plan,
                                         std::map<std::string, std::string> storage, std::stop_token stop);
 
 SortedJson mixing_to_json(const MixingReport& report);

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -6,9 +8,12 @@
 #include "cli/files.h"
 #include "cli/interrupt.h"
 #include "cli/mixing_report.h"
-#include "cli/rank_plan.h"
 #include "cli/storage_flags.h"
 #include "forebay/loader.h"
+#include "loader/epoch_plan.h"
+#include "loader/selection.h"
+#include "loader/sources.h"
+#include "loader/step_arguments.h"
 #include "pipeline/description.h"
 
 namespace forebay {
@@ -18,23 +23,21 @@ struct PlanOptions {
   std::string pipeline;
   std::optional<int64_t> size;
   bool json = false, mixing = false;
-  RankPlanOptions plan;
+  PlanRequest plan;
   std::map<std::string, std::string> storage;
 };
 
-bool is_table(const Pipeline& pipeline) {
-  const std::string& source = pipeline.description().steps().front().name;
-  return source == "parquet" || source == "arrow";
+/// For a data set of so many samples, without looking at it.
+Result<EpochPlan> plan_of_size(const Description& description, int64_t size, const PlanRequest& request) {
+  if (is_source(description.steps().front(), SourceKind::kTable))
+    return invalid_argument("--size says nothing of a table's row groups, which decide its order; leave it out");
+  const auto selection = first_samples(std::min(size, first_ids(description).value_or(size)));
+  return plan_epoch(description, nullptr, *selection, request);
 }
 
 /// Opens the data set, unless its size is given; no object is read, but for the indices of tables.
 Result<EpochPlan> make_plan(const Pipeline& pipeline, PlanOptions& options, std::stop_token stop) {
-  if (options.size && is_table(pipeline))
-    return invalid_argument("--size says nothing of a table's row groups, which decide its order; leave it out");
-  if (options.size) {
-    options.plan.size = *options.size;
-    return plan_rank(planned_part(pipeline), options.plan);
-  }
+  if (options.size) return plan_of_size(pipeline.description(), *options.size, options.plan);
   FOREBAY_ASSIGN(const std::unique_ptr<Loader> loader,
                  Loader::open(pipeline, {.seed = options.plan.seed,
                                          .rank = 0,
@@ -44,7 +47,7 @@ Result<EpochPlan> make_plan(const Pipeline& pipeline, PlanOptions& options, std:
   return loader->plan(options.plan.epoch, options.plan.rank, options.plan.world_size, options.plan.max_steps);
 }
 
-SortedJson plan_to_json(const EpochPlan& plan, const RankPlanOptions& options) {
+SortedJson plan_to_json(const EpochPlan& plan, const PlanRequest& options) {
   SortedJson steps = SortedJson::array();
   for (const PlannedStep& step : plan.first) {
     steps.push_back({{"ids", step.ids},
@@ -58,7 +61,7 @@ SortedJson plan_to_json(const EpochPlan& plan, const RankPlanOptions& options) {
           {"step_count", plan.steps}, {"steps", steps},       {"world", options.world_size}};
 }
 
-void print_plan(const EpochPlan& plan, const RankPlanOptions& options, const Console& console) {
+void print_plan(const EpochPlan& plan, const PlanRequest& options, const Console& console) {
   fmt::print(console.out, "epoch {} of {} samples, seed {}: rank {} of {} takes {} steps\n", options.epoch, plan.size,
              options.seed, options.rank, options.world_size, plan.steps);
   for (size_t i = 0; i < plan.first.size(); ++i) {

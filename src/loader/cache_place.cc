@@ -1,12 +1,12 @@
 #include "loader/cache_place.h"
 
-#include <algorithm>
-#include <array>
-#include <functional>
+#include <span>
 
 #include <fmt/format.h>
 
 #include "codec/versions.h"
+#include "loader/check.h"
+#include "loader/sources.h"
 #include "store/http/http_url.h"
 
 namespace forebay {
@@ -15,26 +15,38 @@ namespace {
 
 /// Raised when an operator gives other bytes than before within one version of the library.
 constexpr uint64_t kResults = 2;
-/// These decide which samples there are and in which order, not what is in them.
-constexpr std::array<std::string_view, 5> kNotContent = {"shuffle", "take", "filter", "batch", "cache"};
-/// The same of a source: the key and version of each object is part of its entry's own identity.
-constexpr std::array<std::string_view, 4> kWhere = {"root", "pattern_or_list", "pattern", "url"};
-
-bool among(const auto& names, std::string_view name) { return std::ranges::find(names, name) != names.end(); }
-
 std::string dumped(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-Json content_args(const OpSpec& op, bool source) {
-  Json args = Json::object();
-  for (const auto& [name, value] : op.args.items()) {
-    if (!value.is_null() && !(source && among(kWhere, name))) args[name] = value;
+std::span<const ArgDef> args_of(const OpSpec& op, bool source) {
+  if (source) {
+    const SourceDef* const def = find_source(op.name);
+    return def == nullptr ? std::span<const ArgDef>() : def->args;
   }
-  return args;
+  const OpDef* const def = catalog().find(op.name);
+  return def == nullptr ? std::span<const ArgDef>() : def->args;
+}
+
+/// Of a source without where it lies: the key and version of each object is part of its entry's own identity.
+Json content_args(const OpSpec& op, bool source) {
+  Json args = op.args;
+  for (const ArgDef& arg : args_of(op, source)) {
+    if (arg.use == ArgUse::kPlace) args.erase(arg.name);
+  }
+  Json given = Json::object();
+  for (const auto& [name, value] : args.items()) {
+    if (!value.is_null()) given[name] = value;
+  }
+  return given;
 }
 
 bool has_version(const OpSpec& op) {
-  const auto found = op.args.find("version");
-  return found != op.args.end() && found->is_string();
+  const OpDef* const def = catalog().find(op.name);
+  return def != nullptr && def->given(op, ArgUse::kVersion).is_string();
+}
+
+bool makes_content(const OpSpec& op) {
+  const OpDef* const def = catalog().find(op.name);
+  return def == nullptr || makes_content(def->role);
 }
 
 /// Passwords and signatures are no part of what people need to know.
@@ -54,7 +66,7 @@ Hash128 place_identity(const Description& description, size_t step) {
   hasher.update(fmt::format("forebay {} results {} {}\n", FOREBAY_VERSION, kResults, codec_versions()));
   for (size_t i = 0; i < step && i < steps.size(); ++i) {
     const OpSpec& op = steps[i];
-    if (among(kNotContent, op.name)) continue;
+    if (i > 0 && !makes_content(op)) continue;
     const bool function = i > 0 && (op.attachment || !op.attachment_name.empty());
     const std::string name = i > 0 ? op.attachment_name : "";
     hasher.update(fmt::format("{}({}){}\n", op.name, dumped(content_args(op, i == 0)), name));
@@ -71,7 +83,7 @@ std::string place_description(const Description& description, size_t step) {
     OpSpec op = steps[i];
     op.attachment = nullptr;
     for (auto& [name, value] : op.args.items()) value = shown(value);
-    if (op.name == "cache" || op.name == "shuffle") continue;
+    if (catalog().has_role(op, OpRole::kKeep) || catalog().has_role(op, OpRole::kOrder)) continue;
     prefix = prefix.append(std::move(op));
   }
   return prefix.to_string();

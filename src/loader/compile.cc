@@ -8,6 +8,7 @@
 #include "loader/cache_place.h"
 #include "loader/check.h"
 #include "loader/needed_steps.h"
+#include "loader/sources.h"
 #include "loader/step_bytes.h"
 #include "loader/user_code.h"
 #include "pipeline/cache_rules.h"
@@ -92,7 +93,7 @@ class Compiler {
     plan_->seed = input_.seed;
     for (const Field& field : input_.source->schema())
       plan_->fetches |= !units && field.fetched && needed_.wanted.front().contains(field.name);
-    if (step_at(0).name == "dataset") {
+    if (is_source(step_at(0), SourceKind::kUserCode)) {
       plan_->stages.push_back(foreign_stage(step_at(0), 0, 0, {}, inference_.schemas[0]));
     }
     size_t begin = 1;

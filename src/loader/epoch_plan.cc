@@ -2,25 +2,31 @@
 
 #include <algorithm>
 
+#include "loader/ordering.h"
+#include "loader/step_arguments.h"
+
 namespace forebay {
 
-Result<EpochPlan> plan_epoch(const Ordering& ordering, const Selection& selection, const ScheduleOptions& options,
-                             int64_t epoch, int64_t rank, int64_t max_steps) {
+Result<EpochPlan> plan_epoch(const Description& description, const UnitSource* units, const Selection& selection,
+                             const PlanRequest& request) {
+  FOREBAY_ASSIGN(const Ordering ordering,
+                 choose_order(find_step(description, OpRole::kOrder), units, selection, request.seed));
+  const ScheduleOptions options = schedule_of(description, selection.size(), request.world_size);
   FOREBAY_RETURN_IF_ERROR(options.check());
   const Schedule schedule(options, ordering.deal);
   EpochPlan plan{.size = options.epoch_size, .steps = schedule.steps(), .first = {}};
   int64_t position = 0;
   std::vector<Row> rows;
-  for (int64_t step = 0; step < std::min(plan.steps, max_steps); ++step) {
+  for (int64_t step = 0; step < std::min(plan.steps, request.max_steps); ++step) {
     PlannedStep& planned = plan.first.emplace_back();
     planned.position = position;
-    schedule.rows(position, rank, &rows);
+    schedule.rows(position, request.rank, &rows);
     for (const Row& row : rows) {
-      planned.ids.push_back(selection.id_at(ordering.order->id_at(epoch, row.position)));
+      planned.ids.push_back(selection.id_at(ordering.order->id_at(request.epoch, row.position)));
       planned.positions.push_back(row.position);
       planned.padding += row.padding ? 1 : 0;
       const int64_t lane = row.position % ordering.lanes;
-      if (!row.padding && owner_of_lane(lane, ordering.lanes, options.world_size) != rank && ordering.lanes > 1)
+      if (!row.padding && owner_of_lane(lane, ordering.lanes, options.world_size) != request.rank && ordering.lanes > 1)
         planned.moved.push_back(row.position);
     }
     position = schedule.next_position(position);

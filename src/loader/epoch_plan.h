@@ -1,13 +1,23 @@
 #pragma once
 
+#include <cstdint>
+
+#include "base/unit_source.h"
 #include "forebay/loader.h"
-#include "loader/ordering.h"
-#include "plan/schedule.h"
+#include "pipeline/description.h"
+#include "pipeline/execution_plan.h"
 
 namespace forebay {
 
-/// What one rank of so many gets in an epoch, from the plan alone.
-Result<EpochPlan> plan_epoch(const Ordering& ordering, const Selection& selection, const ScheduleOptions& schedule,
-                             int64_t epoch, int64_t rank, int64_t max_steps);
+struct PlanRequest {
+  uint64_t seed = 0;
+  int64_t epoch = 0, rank = 0, world_size = 1;
+  int64_t max_steps = INT64_MAX;  ///< only the first so many
+};
+
+/// What one rank of so many gets in an epoch, from the plan alone. `units`: those of the source; null where its samples are read one
+/// by one. `selection`: the samples that take part.
+Result<EpochPlan> plan_epoch(const Description& description, const UnitSource* units, const Selection& selection,
+                             const PlanRequest& request);
 
 }  // namespace forebay

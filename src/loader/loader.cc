@@ -112,8 +112,8 @@ Status Loader::Impl::select_samples() {
     selection = std::make_shared<const KeptSamples>(selection, *units->kept_rows());
   Hasher hasher;
   for (size_t i = 1; i < steps.size(); ++i) {
-    if (steps[i].name == "take") selection = first_of(selection, int_arg(&steps[i], "n", 0));
-    if (steps[i].name != "filter") continue;
+    if (catalog().has_role(steps[i], OpRole::kTake)) selection = first_of(selection, int_arg(&steps[i], "n", 0));
+    if (!catalog().has_role(steps[i], OpRole::kFilter)) continue;
     const CompileInput input{&description(), i, /*as_filter=*/true, source, selection, options.seed};
     FOREBAY_ASSIGN(std::shared_ptr<const KeptSamples> kept,
                    run_filter(
@@ -141,10 +141,7 @@ Status Loader::Impl::prepare() {
     errors.emplace(limit);
   }
   FOREBAY_RETURN_IF_ERROR(select_samples());
-  const ScheduleOptions schedule{.epoch_size = selection->size(),
-                                 .batch_size = sizes.batch_size,
-                                 .world_size = place.world_size,
-                                 .last = last_policy(find_step(description(), "batch"))};
+  const ScheduleOptions schedule = schedule_of(description(), selection->size(), place.world_size);
   FOREBAY_RETURN_IF_ERROR(schedule.check());
   CompileInput input{&description(), description().steps().size(), false, source, selection, options.seed};
   input.open_cache = [this](size_t step, const Hash128& cached,
@@ -155,7 +152,7 @@ Status Loader::Impl::prepare() {
   };
   FOREBAY_ASSIGN(plan, compile(input));
   FOREBAY_ASSIGN(Ordering ordering,
-                 choose_order(find_step(description(), "shuffle"), *source, *selection, options.seed));
+                 choose_order(find_step(description(), OpRole::kOrder), *source, *selection, options.seed));
   if (ordering.block > 1 && ordering.lanes < place.world_size) {
     log_warning(fmt::format(
         "{} ranks share {} lane{} of the table, so each of them decodes row groups that others decode, too; "
@@ -167,7 +164,7 @@ Status Loader::Impl::prepare() {
   sizing.lanes = lanes_of_rank(ordering, place.world_size);
   FOREBAY_ASSIGN(RunnerOptions runner_options, choose_sizes(*plan, sizing));
   runner_options.bad_sample = bad_sample(options.on_error);
-  if (const OpSpec* batch = find_step(description(), "batch")) {
+  if (const OpSpec* batch = find_step(description(), OpRole::kBatch)) {
     for (std::string& name : field_list(batch->args.value("ragged", Json())))
       runner_options.ragged.insert(std::move(name));
   }
@@ -183,7 +180,7 @@ Checkpoint Loader::Impl::checkpoint() const {
   state.cursor = runner->cursor();
   state.samples = selection->size();
   state.dataset = hash128(source->version().to_string() + selection_version).to_string();
-  state.pipeline = description().fingerprint().to_string();
+  state.pipeline = description().fingerprint(catalog()).to_string();
   state.seed = hash128(fmt::format("seed {}", options.seed)).to_string();
   return state;
 }
@@ -206,22 +203,22 @@ Result<std::unique_ptr<Loader>> Loader::open(const Pipeline& pipeline, LoaderOpt
   FOREBAY_ASSIGN(impl->place, find_place(options.rank, options.world_size, process_environment()));
   if (options.epochs && *options.epochs < 0)
     return invalid_argument(fmt::format("epochs={} is negative", *options.epochs));
-  FOREBAY_ASSIGN(impl->source,
-                 open_source(description.steps().front(), {.storage_options = options.storage_options,
-                                                           .stop = options.stop,
-                                                           .keep_versions = find_step(description, "cache") != nullptr,
-                                                           .requests = options.requests}));
+  FOREBAY_ASSIGN(impl->source, open_source(description.steps().front(),
+                                           {.storage_options = options.storage_options,
+                                            .stop = options.stop,
+                                            .keep_versions = find_step(description, OpRole::kKeep) != nullptr,
+                                            .requests = options.requests}));
   // Now that the data set's fields are known, what was taken on trust is checked.
   if (std::vector<Problem> problems = check(description, impl->source->schema()); !problems.empty())
     return problems_as_status(problems);
   impl->sizes = {.threads = options.threads,
                  .requests = options.requests,
                  .memory = options.memory,
-                 .batch_size = int_arg(find_step(description, "batch"), "n", 1),
+                 .batch_size = batch_size(description),
                  .local_ranks = impl->place.local_ranks};
   impl->pipeline = pipeline;
   impl->options = std::move(options);
-  const bool filtered = find_step(description, "filter") != nullptr;
+  const bool filtered = find_step(description, OpRole::kFilter) != nullptr;
   if (!filtered) FOREBAY_RETURN_IF_ERROR(impl->prepare());
   return std::unique_ptr<Loader>(new Loader(std::move(impl)));
 }
@@ -268,13 +265,8 @@ int64_t Loader::batches_per_epoch() const {
 
 Result<EpochPlan> Loader::plan(int64_t epoch, int64_t rank, int64_t world_size, int64_t max_steps) const {
   if (!impl_->prepared) return invalid_argument("plan(): call prepare() first");
-  FOREBAY_ASSIGN(const Ordering ordering, choose_order(find_step(impl_->description(), "shuffle"), *impl_->source,
-                                                       *impl_->selection, impl_->options.seed));
-  const ScheduleOptions schedule{.epoch_size = impl_->selection->size(),
-                                 .batch_size = impl_->sizes.batch_size,
-                                 .world_size = world_size,
-                                 .last = last_policy(find_step(impl_->description(), "batch"))};
-  return plan_epoch(ordering, *impl_->selection, schedule, epoch, rank, max_steps);
+  return plan_epoch(impl_->description(), dynamic_cast<const UnitSource*>(impl_->source.get()), *impl_->selection,
+                    {impl_->options.seed, epoch, rank, world_size, max_steps});
 }
 
 Pipeline Loader::opened() const {

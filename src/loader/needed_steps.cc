@@ -119,7 +119,8 @@ Wanted::Wanted(const Schema& schema) : all_(schema.open_ended) {
 bool Wanted::step_back(const OpSpec& op, const OpDef& def, const Schema& before) {
   const FieldUse use = def.used(op, before);
   switch (def.role) {
-    case OpRole::kSamples:
+    case OpRole::kTake:
+    case OpRole::kFilter:
     case OpRole::kOrder: return false;
     case OpRole::kBatch:  // says of some fields how their rows lie
     case OpRole::kKeep: return true;

@@ -2,26 +2,15 @@
 
 #include <fmt/format.h>
 
-#include "base/byte_size.h"
 #include "loader/cache_place.h"
+#include "loader/check.h"
+#include "ops/definition/args.h"
 #include "pipeline/cache_stage.h"
 #include "telemetry/log.h"
 
 namespace forebay {
 
 namespace {
-
-// check() has found sizes that are none.
-uint64_t bytes_of(const OpSpec& op, const char* name, const char* otherwise) {
-  const Json value = op.args.value(name, Json());
-  if (value.is_number_unsigned() || value.is_number_integer()) return value.get<uint64_t>();
-  return parse_byte_size(value.is_string() ? value.get<std::string>() : otherwise).value_or(0);
-}
-
-std::string text_of(const OpSpec& op, const char* name) {
-  const Json value = op.args.value(name, Json());
-  return value.is_string() ? value.get<std::string>() : "";
-}
 
 // What has no version could never be found again: the cache at `step` stays empty, and without a word nobody would know why.
 void tell_of_no_version(size_t step, const std::string& sample) {
@@ -45,10 +34,12 @@ Result<std::shared_ptr<TieredCache>> open_step_cache(const Description& descript
                                                      uint64_t least_bytes, const Source& source,
                                                      const Selection& selection) {
   const OpSpec& op = description.steps()[step];
-  const Compression compression = compression_from_name(text_of(op, "compression")).value_or(Compression::kNone);
-  CacheOptions options{.ram_bytes = bytes_of(op, "ram", "2GiB"),
-                       .disk_bytes = bytes_of(op, "disk", "50GiB"),
-                       .dir = text_of(op, "dir"),
+  const Args args(op.args, catalog().find(op.name)->args);
+  const auto text = [&](const char* name) { return args.has(name) ? args.text(name) : std::string(); };
+  const Compression compression = compression_from_name(text("compression")).value_or(Compression::kNone);
+  CacheOptions options{.ram_bytes = args.bytes("ram"),
+                       .disk_bytes = args.bytes("disk"),
+                       .dir = text("dir"),
                        .place = place,
                        .description = place_description(description, step),
                        .compression = compression,

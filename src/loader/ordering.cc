@@ -3,17 +3,11 @@
 #include <algorithm>
 
 #include "base/unit_source.h"
+#include "loader/step_arguments.h"
 
 namespace forebay {
 
 namespace {
-
-constexpr int64_t kDefaultBlock = 8;
-
-int64_t number(const OpSpec* op, const char* name, int64_t otherwise) {
-  const Json value = op != nullptr ? op->args.value(name, Json()) : Json();
-  return value.is_number_integer() ? value.get<int64_t>() : otherwise;
-}
 
 // Ids of a selection ascend.
 int64_t selected_before(const Selection& selection, int64_t id) {
@@ -43,9 +37,13 @@ std::vector<int64_t> selected_rows(const UnitSource& source, const Selection& se
 }  // namespace
 
 Result<Ordering> choose_order(const OpSpec* shuffle, const Source& source, const Selection& selection, uint64_t seed) {
+  return choose_order(shuffle, dynamic_cast<const UnitSource*>(&source), selection, seed);
+}
+
+Result<Ordering> choose_order(const OpSpec* shuffle, const UnitSource* units, const Selection& selection,
+                              uint64_t seed) {
   Ordering ordering;
   ordering.deal = deal_by_count();
-  const auto* units = dynamic_cast<const UnitSource*>(&source);
   if (units == nullptr) {
     ordering.order = shuffle != nullptr ? shuffled_order(selection.size(), seed) : sequential_order(selection.size());
     return ordering;
@@ -54,8 +52,8 @@ Result<Ordering> choose_order(const OpSpec* shuffle, const Source& source, const
     ordering.order = sequential_chunks_order(selected_rows(*units, selection));
     return ordering;
   }
-  ordering.block = number(shuffle, "block", kDefaultBlock);
-  ordering.lanes = number(shuffle, "lanes", 1);
+  ordering.block = int_arg(shuffle, "block", kDefaultBlock);
+  ordering.lanes = int_arg(shuffle, "lanes", 1);
   if (ordering.lanes > 1) ordering.deal = deal_by_lane(ordering.lanes);
   FOREBAY_ASSIGN(ordering.order, blockwise_order({.chunk_rows = selected_rows(*units, selection),
                                                   .block = ordering.block,

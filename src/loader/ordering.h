@@ -9,6 +9,11 @@
 
 namespace forebay {
 
+class UnitSource;
+
+/// Units whose rows are mixed where `shuffle` does not say.
+constexpr int64_t kDefaultBlock = 8;
+
 /// In which order the samples of a selection come, and how ranks share them.
 struct Ordering {
   std::shared_ptr<const Order> order;
@@ -19,6 +24,9 @@ struct Ordering {
 
 /// `shuffle`: the step of the description, or null. Sources of many rows a unit are shuffled blockwise, others flat.
 Result<Ordering> choose_order(const OpSpec* shuffle, const Source& source, const Selection& selection, uint64_t seed);
+/// The same where only the units are known; null where samples are read one by one.
+Result<Ordering> choose_order(const OpSpec* shuffle, const UnitSource* units, const Selection& selection,
+                              uint64_t seed);
 
 /// Lanes whose rows a rank gets at most, those included that it shares with a neighbour.
 int64_t lanes_of_rank(const Ordering& ordering, int64_t world_size);

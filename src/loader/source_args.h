@@ -8,9 +8,9 @@
 
 namespace forebay {
 
-/// Everything wrong with the arguments of a source that is no table (see check_table), as far as can be said without touching
-/// storage: unknown or missing ones, wrong types, and a data set or arrays that are not there, as in a pipeline from JSON.
-std::vector<Problem> check_source_args(const OpSpec& source);
+/// Everything wrong with a source, as far as can be said without touching storage: a name that there is not, arguments that are
+/// unknown, missing or of the wrong type, and a data set or arrays that are not there, as in a pipeline from JSON.
+std::vector<Problem> check_source(const OpSpec& source);
 
 /// A field of `arrays`: in memory, as an attachment of the step, or a .npy file where `path` is not empty.
 struct NamedArray {

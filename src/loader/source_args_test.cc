@@ -8,7 +8,7 @@ namespace forebay {
 namespace {
 
 std::vector<Problem> check(std::string name, Json args, std::string attachment_name = "") {
-  return check_source_args({std::move(name), std::move(args), nullptr, std::move(attachment_name)});
+  return check_source({std::move(name), std::move(args), nullptr, std::move(attachment_name)});
 }
 
 bool tells(const std::vector<Problem>& problems, const std::string& word) {
@@ -41,7 +41,7 @@ TEST(SourceArgs, objects_of_a_program_are_missed) {
 
 TEST(SourceArgs, arrays_in_files_are_their_names_and_paths) {
   const OpSpec step = npy_arrays_step({{"b", "1.npy"}, {"a", "2.npy"}});
-  EXPECT_TRUE(check_source_args(step).empty());
+  EXPECT_TRUE(check_source(step).empty());
   const std::vector<NamedArray> arrays = named_arrays(step);
   ASSERT_EQ(arrays.size(), 2u);
   EXPECT_EQ(arrays[0].name, "b");

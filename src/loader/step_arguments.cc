@@ -1,10 +1,26 @@
 #include "loader/step_arguments.h"
 
+#include <algorithm>
+
+#include "loader/check.h"
+#include "ops/definition/args.h"
+
 namespace forebay {
 
-const OpSpec* find_step(const Description& description, std::string_view name) {
-  for (const OpSpec& op : description.steps()) {
-    if (op.name == name) return &op;
+namespace {
+
+LastPolicy last_policy(const OpSpec* batch) {
+  if (batch == nullptr) return LastPolicy::kPartial;
+  const std::string last = Args(batch->args, catalog().find(batch->name)->args).text("last");
+  if (last == "drop") return LastPolicy::kDrop;
+  return last == "pad" ? LastPolicy::kPad : LastPolicy::kPartial;
+}
+
+}  // namespace
+
+const OpSpec* find_step(const Description& description, OpRole role) {
+  for (size_t i = 1; i < description.steps().size(); ++i) {
+    if (catalog().has_role(description.steps()[i], role)) return &description.steps()[i];
   }
   return nullptr;
 }
@@ -15,10 +31,23 @@ int64_t int_arg(const OpSpec* op, const char* name, int64_t otherwise) {
   return value.is_number_integer() ? value.get<int64_t>() : otherwise;
 }
 
-LastPolicy last_policy(const OpSpec* batch) {
-  const Json last = batch ? batch->args.value("last", Json("partial")) : Json("partial");
-  if (last == Json("drop")) return LastPolicy::kDrop;
-  return last == Json("pad") ? LastPolicy::kPad : LastPolicy::kPartial;
+int64_t batch_size(const Description& description) { return int_arg(find_step(description, OpRole::kBatch), "n", 1); }
+
+ScheduleOptions schedule_of(const Description& description, int64_t samples, int64_t world_size) {
+  return {.epoch_size = samples,
+          .batch_size = batch_size(description),
+          .world_size = world_size,
+          .last = last_policy(find_step(description, OpRole::kBatch))};
+}
+
+std::optional<int64_t> first_ids(const Description& description) {
+  std::optional<int64_t> least;
+  for (const OpSpec& step : description.steps()) {
+    if (!catalog().has_role(step, OpRole::kTake)) continue;
+    const int64_t n = int_arg(&step, "n", 0);
+    least = least ? std::min(*least, n) : n;
+  }
+  return least;
 }
 
 }  // namespace forebay

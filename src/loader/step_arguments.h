@@ -1,18 +1,24 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
+#include <optional>
 
 #include "pipeline/description.h"
+#include "pipeline/operator.h"
 #include "plan/schedule.h"
 
 namespace forebay {
 
-/// The first step of that name; null where there is none.
-const OpSpec* find_step(const Description& description, std::string_view name);
+/// The first step of that role; null where there is none.
+const OpSpec* find_step(const Description& description, OpRole role);
 /// An argument of a step that may be missing, as may the argument.
 int64_t int_arg(const OpSpec* op, const char* name, int64_t otherwise);
-/// What the step `batch` says of an epoch's last rows.
-LastPolicy last_policy(const OpSpec* batch);
+
+/// Samples per rank and step; 1 where nothing puts them together.
+int64_t batch_size(const Description& description);
+/// How so many samples become the steps of an epoch.
+ScheduleOptions schedule_of(const Description& description, int64_t samples, int64_t world_size);
+/// So many of the first ids take part; nothing where no step says so.
+std::optional<int64_t> first_ids(const Description& description);
 
 }  // namespace forebay

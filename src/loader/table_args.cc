@@ -1,14 +1,12 @@
 #include "loader/table_args.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <limits>
 
 #include <fmt/format.h>
 
-#include "base/suggest.h"
 #include "format/table/load_codecs.h"
 #include "format/table/open_table.h"
 
@@ -188,7 +186,6 @@ struct MemoryTables {
 
 Result<TableRequest> parse_request(const OpSpec& source) {
   TableRequest request;
-  request.format = source.name == "parquet" ? TableRequest::Format::kParquet : TableRequest::Format::kArrow;
   FOREBAY_ASSIGN(request.selection, parse_selection(source));
   if (source.attachment) return request;
   const Json pattern = source.args.value("pattern", Json());
@@ -199,17 +196,6 @@ Result<TableRequest> parse_request(const OpSpec& source) {
   FOREBAY_ASSIGN(request.names, parse_names("pattern", pattern));
   request.is_list = pattern.is_array();
   return request;
-}
-
-Status check_names(const OpSpec& source) {
-  static const std::array<std::string, 4> kArgs = {"pattern", "columns", "filter", "null"};
-  for (const auto& [name, value] : source.args.items()) {
-    if (std::find(kArgs.begin(), kArgs.end(), name) == kArgs.end()) {
-      return invalid_argument(fmt::format("there is no argument '{}'{}; there are: {}", name,
-                                          suggestion_text(name, kArgs), fmt::join(kArgs, ", ")));
-    }
-  }
-  return {};
 }
 
 /// "table of 1,000 rows": what stands for it in texts.
@@ -247,20 +233,13 @@ Json table_args(const TableOptions& options) {
   return args;
 }
 
-bool is_table(const OpSpec& source) { return source.name == "parquet" || source.name == "arrow"; }
-
-std::vector<Problem> check_table(const OpSpec& source) {
-  if (!is_table(source)) return {};
-  std::vector<Problem> problems;
-  const auto add = [&](const Status& status) {
-    const std::string& text = status.message();
-    const size_t split = std::min(text.find("; "), text.size());
-    const std::string remedy = split < text.size() ? text.substr(split + 2) : "see the documentation of the source";
-    if (!status.ok()) problems.push_back({"0: " + source.name, text.substr(0, split), remedy});
-  };
-  add(check_names(source));
-  add(parse_request(source).status());
-  return problems;
+void check_table(const OpSpec& source, std::vector<Problem>& problems) {
+  const Status status = parse_request(source).status();
+  if (status.ok()) return;
+  const std::string& text = status.message();
+  const size_t split = std::min(text.find("; "), text.size());
+  const std::string remedy = split < text.size() ? text.substr(split + 2) : "see the documentation of the source";
+  problems.push_back({"", text.substr(0, split), remedy});
 }
 
 Result<OpSpec> arrow_streams_step(std::span<void* const> streams, Json args) {
@@ -278,10 +257,11 @@ Result<OpSpec> arrow_streams_step(std::span<void* const> streams, Json args) {
   return step;
 }
 
-Result<std::shared_ptr<const UnitSource>> open_table_source(const OpSpec& source, const StorageOptions& storage,
-                                                            std::optional<int> requests, std::stop_token stop) {
-  FOREBAY_RETURN_IF_ERROR(check_names(source));
-  FOREBAY_ASSIGN(const TableRequest request, parse_request(source));
+Result<std::shared_ptr<const UnitSource>> open_table_source(const OpSpec& source, TableRequest::Format format,
+                                                            const StorageOptions& storage, std::optional<int> requests,
+                                                            std::stop_token stop) {
+  FOREBAY_ASSIGN(TableRequest request, parse_request(source));
+  request.format = format;
   FOREBAY_ASSIGN(const TableCodecs* codecs, load_table_codecs());
   if (!source.attachment) {
     FOREBAY_ASSIGN(StoreAndPath at, open_store(request.names.front(), storage, requests));

@@ -9,6 +9,7 @@
 #include "base/unit_source.h"
 #include "forebay/pipeline.h"
 #include "format/objects/open_store.h"
+#include "format/table/open_table.h"
 #include "pipeline/description.h"
 
 namespace forebay {
@@ -25,15 +26,15 @@ namespace forebay {
 /// A float that JSON does not know is `{"float": "nan"}`, "inf" or "-inf"; bytes are `{"bytes": "00ff"}`.
 Json table_args(const TableOptions& options);
 
-bool is_table(const OpSpec& source);
-/// What is wrong with the arguments in themselves.
-std::vector<Problem> check_table(const OpSpec& source);
+/// What is wrong with the arguments in themselves, beyond their names.
+void check_table(const OpSpec& source, std::vector<Problem>& problems);
 
 /// The source `arrow` over streams of the Arrow C data interface, which are read here, in order. Where one fails, the ones behind it
 /// remain the caller's.
 Result<OpSpec> arrow_streams_step(std::span<void* const> streams, Json args);
 
-Result<std::shared_ptr<const UnitSource>> open_table_source(const OpSpec& source, const StorageOptions& storage,
-                                                            std::optional<int> requests, std::stop_token stop);
+Result<std::shared_ptr<const UnitSource>> open_table_source(const OpSpec& source, TableRequest::Format format,
+                                                            const StorageOptions& storage, std::optional<int> requests,
+                                                            std::stop_token stop);
 
 }  // namespace forebay

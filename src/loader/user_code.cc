@@ -194,11 +194,15 @@ OpDef map_op() {
   OpDef def;
   def.name = "map";
   def.help = "the user's own function, sample by sample";
-  def.args = {{"fields", ArgType::kFields, false, nullptr, "the fields it gets and may change; all by default"},
-              {"adds", ArgType::kFields, false, nullptr, "fields that a C++ function makes"},
-              {"random", ArgType::kBool, false, false, "called with a random generator made for the sample"},
-              {"workers", ArgType::kText, false, "threads", "where it runs"},
-              {"version", ArgType::kText, false, nullptr, "changes when the function does; needed by caches"}};
+  def.args = {
+      {"fields", ArgType::kFields, false, nullptr, "the fields it gets and may change; all by default"},
+      {"adds", ArgType::kFields, false, nullptr, "fields that a C++ function makes", ArgForm::kPlain, ArgUse::kValue,
+       ArgFaces::kCpp},
+      {"random", ArgType::kBool, false, false, "called with a random generator made for the sample", ArgForm::kPlain,
+       ArgUse::kRandom, ArgFaces::kPython},
+      {"workers", ArgType::kText, false, "threads", "where it runs", ArgForm::kPlain, ArgUse::kRun, ArgFaces::kPython},
+      {"version", ArgType::kText, false, nullptr, "changes when the function does; needed by caches", ArgForm::kPlain,
+       ArgUse::kVersion}};
   def.role = OpRole::kFunction;
   def.uses = [](const OpSpec& op, const Schema&) {
     FieldUse use;
@@ -239,7 +243,7 @@ OpDef filter_op() {
   def.name = "filter";
   def.help = "keeps the samples for which a function is true; decided once over the data set";
   def.args = {{"fields", ArgType::kFields, false, nullptr, "the fields it gets; all by default"}};
-  def.role = OpRole::kSamples;
+  def.role = OpRole::kFilter;
   def.uses = [](const OpSpec& op, const Schema&) { return FieldUse{field_list(op.args.value("fields", Json())), {}}; };
   def.infer = [args = def.args](const OpSpec& op, Schema& schema, std::vector<Problem>& found) {
     Problems problems(found);

@@ -48,17 +48,18 @@ FieldUse batch_uses(const OpSpec& spec, const Schema&) {
 }  // namespace
 
 OpDef batch_op() {
-  return make_op({.name = "batch",
-                  .help = "n samples per rank and step.",
-                  .args = {{"n", ArgType::kInt, true, nullptr, "samples per rank"},
-                           {"last", ArgType::kText, false, "partial",
-                            "what becomes of the tail: \"partial\", \"drop\" or \"pad\""},
-                           {"ragged", ArgType::kFields, false, nullptr,
-                            "fields of user code whose rows differ in length: (values, offsets) in every batch"}},
-                  .random = false,
-                  .infer = infer_batch,
-                  .role = OpRole::kBatch,
-                  .uses = batch_uses});
+  return make_op(
+      {.name = "batch",
+       .help = "n samples per rank and step.",
+       .args = {{"n", ArgType::kInt, true, nullptr, "samples per rank"},
+                {"last", ArgType::kText, false, "partial",
+                 "what becomes of the tail: \"partial\", \"drop\" or \"pad\""},
+                {"ragged", ArgType::kFields, false, nullptr,
+                 "fields of user code whose rows differ in length: (values, offsets) in every batch", ArgForm::kNamed}},
+       .random = false,
+       .infer = infer_batch,
+       .role = OpRole::kBatch,
+       .uses = batch_uses});
 }
 
 }  // namespace forebay

@@ -17,16 +17,18 @@ void infer_cache(const Args& args, Schema&, Problems& problems) {
 }  // namespace
 
 OpDef cache_op() {
-  return make_op({.name = "cache",
-                  .help = "Keeps what the steps before it made, in memory and on disk.",
-                  .args = {{"ram", ArgType::kBytes, false, "2GiB", "bytes of memory; 0 for none"},
-                           {"disk", ArgType::kBytes, false, "50GiB", "bytes of the disk; 0 for none"},
-                           {"dir", ArgType::kText, false, nullptr,
-                            "the folder on disk; else FOREBAY_CACHE_DIR, else ~/.cache/forebay"},
-                           {"compression", ArgType::kText, false, nullptr, "\"zstd\" or \"lz4\", on disk"}},
-                  .random = false,
-                  .infer = infer_cache,
-                  .role = OpRole::kKeep});
+  return make_op(
+      {.name = "cache",
+       .help = "Keeps what the steps before it made, in memory and on disk.",
+       .args = {{"ram", ArgType::kBytes, false, "2GiB", "bytes of memory; 0 for none"},
+                {"disk", ArgType::kBytes, false, "50GiB", "bytes of the disk; 0 for none", ArgForm::kPlain,
+                 ArgUse::kDiskBytes},
+                {"dir", ArgType::kText, false, nullptr,
+                 "the folder on disk; else FOREBAY_CACHE_DIR, else ~/.cache/forebay"},
+                {"compression", ArgType::kText, false, nullptr, "\"zstd\" or \"lz4\", on disk", ArgForm::kNamed}},
+       .random = false,
+       .infer = infer_cache,
+       .role = OpRole::kKeep});
 }
 
 }  // namespace forebay

@@ -131,7 +131,8 @@ OpDef cast_op() {
                            field_arg(),
                            {"errors", ArgType::kText, false, "raise",
                             "what an integer type cannot hold: \"raise\" makes its sample bad, \"saturate\" gives the "
-                            "nearest end of the type, and 0 for NaN"}},
+                            "nearest end of the type, and 0 for NaN",
+                            ArgForm::kNamed}},
                   .random = false,
                   .infer = infer_cast,
                   .compile = compile_cast,

@@ -147,16 +147,18 @@ Result<std::unique_ptr<RecordOp>> compile_decode_image(const Args& args, const S
 }  // namespace
 
 OpDef decode_image_op() {
-  return make_op({.name = "decode_image",
-                  .help = "Encoded bytes (JPEG, PNG, WebP, BMP) to 8-bit pixels, upright.",
-                  .args = {{"field", ArgType::kFields, false, Json::array(),
-                            "the encoded fields; 'image' or else 'bytes' where none is named. 'bytes' becomes 'image'"},
-                           {"mode", ArgType::kText, false, "rgb", "\"rgb\" or \"gray\""},
-                           {"max_pixels", ArgType::kInt, false, 100'000'000, "larger pictures are Unsupported"}},
-                  .random = false,
-                  .infer = infer_decode_image,
-                  .compile = compile_decode_image,
-                  .uses = decode_image_uses});
+  return make_op(
+      {.name = "decode_image",
+       .help = "Encoded bytes (JPEG, PNG, WebP, BMP) to 8-bit pixels, upright.",
+       .args = {{"field", ArgType::kFields, false, Json::array(),
+                 "the encoded fields; 'image' or else 'bytes' where none is named. 'bytes' becomes 'image'",
+                 ArgForm::kNamed},
+                {"mode", ArgType::kText, false, "rgb", "\"rgb\" or \"gray\""},
+                {"max_pixels", ArgType::kInt, false, 100'000'000, "larger pictures are Unsupported", ArgForm::kNamed}},
+       .random = false,
+       .infer = infer_decode_image,
+       .compile = compile_decode_image,
+       .uses = decode_image_uses});
 }
 
 }  // namespace forebay

@@ -202,7 +202,8 @@ OpDef normalize_op() {
        .help = "(x - mean) / std as float32. Pictures: (x / 255 - mean) / std, channels first unless .layout() said "
                "otherwise before.",
        .args = {{"mean", ArgType::kFloats, true, nullptr, "one number, or one for each channel or column"},
-                {"std", ArgType::kFloats, true, nullptr, "one number, or one for each channel or column"},
+                {"std", ArgType::kFloats, true, nullptr, "one number, or one for each channel or column",
+                 ArgForm::kPlain, ArgUse::kValue, ArgFaces::kAll, "mean"},
                 field_arg()},
        .random = false,
        .infer = infer_normalize,

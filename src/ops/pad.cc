@@ -189,7 +189,7 @@ OpDef pad_op() {
   return make_op({.name = "pad",
                   .help = "Fills rows of different lengths up, so that a batch of them has one shape.",
                   .args = {{"field", ArgType::kText, true, nullptr, "a field with one axis"},
-                           {"value", ArgType::kJson, true, nullptr, "what to fill up with"},
+                           {"value", ArgType::kNumberOrWord, false, 0.0, "what to fill up with"},
                            {"length", ArgType::kInt, false, nullptr,
                             "the length to reach; the longest of the batch if not given, and the filling is then no "
                             "part of the digest"}},

@@ -83,12 +83,18 @@ Result<LazyImage*> picture(Value& value, const PictureField& field, WorkMemory& 
 }  // namespace
 
 ArgDef field_arg() {
-  return {"field", ArgType::kFields, false, "image", "the picture's field, or a list of fields that share one draw"};
+  return {
+      "field",        ArgType::kFields, false, "image", "the picture's field, or a list of fields that share one draw",
+      ArgForm::kNamed};
 }
 
 ArgDef interpolation_arg() {
-  return {"interpolation", ArgType::kJson, false, "bilinear",
-          "\"bilinear\" (anti-aliased) or \"nearest\", or {field: one of them} where fields differ, e.g. for masks"};
+  return {"interpolation",
+          ArgType::kTextByField,
+          false,
+          "bilinear",
+          "\"bilinear\" (anti-aliased) or \"nearest\", or {field: one of them} where fields differ, e.g. for masks",
+          ArgForm::kNamed};
 }
 
 ArgDef crop_size_arg(bool required) {

@@ -74,7 +74,7 @@ Result<std::unique_ptr<ColumnOp>> compile_select_columns(const Args& args, const
 OpDef select_op() {
   return make_op({.name = "select",
                   .help = "Keeps only these fields, in the order they had.",
-                  .args = {{"fields", ArgType::kFields, true, nullptr, "names of the fields to keep"}},
+                  .args = {{"fields", ArgType::kFields, true, nullptr, "names of the fields to keep", ArgForm::kList}},
                   .random = false,
                   .infer = infer_select,
                   .compile = compile_select,

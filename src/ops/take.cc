@@ -18,7 +18,7 @@ OpDef take_op() {
                   .args = {{"n", ArgType::kInt, true, nullptr, "how many samples"}},
                   .random = false,
                   .infer = infer_take,
-                  .role = OpRole::kSamples});
+                  .role = OpRole::kTake});
 }
 
 }  // namespace forebay

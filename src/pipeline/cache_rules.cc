@@ -8,36 +8,29 @@ namespace forebay {
 
 namespace {
 
-Json arg_of(const OpSpec& op, const char* name) {
-  const auto found = op.args.find(name);
-  return found == op.args.end() ? Json() : *found;
-}
-
 /// Kept on disk unless switched off; wrong sizes are the operator's own problem.
-bool keeps_on_disk(const OpSpec& cache, const Catalog& catalog) {
-  Json disk = arg_of(cache, "disk");
-  const OpDef* def = catalog.find(cache.name);
-  for (const ArgDef& arg : def == nullptr ? std::vector<ArgDef>() : def->args) {
-    if (arg.name == "disk" && disk.is_null()) disk = arg.default_value;
-  }
+bool keeps_on_disk(const OpDef& def, const OpSpec& cache) {
+  const Json disk = def.given(cache, ArgUse::kDiskBytes);
   if (disk.is_string()) return parse_byte_size(disk.get<std::string>()).value_or(1) != 0;
   return !disk.is_number() || disk != 0;
 }
 
-bool unversioned(const OpSpec& op) { return op.name == "map" && !arg_of(op, "version").is_string(); }
+bool unversioned(const OpSpec& op, const Catalog& catalog) {
+  return catalog.has_role(op, OpRole::kFunction) && !catalog.find(op.name)->given(op, ArgUse::kVersion).is_string();
+}
 
 }  // namespace
 
 bool is_random_step(const OpSpec& op, const Catalog& catalog) {
   const OpDef* def = catalog.find(op.name);
-  const Json random = arg_of(op, "random");
-  return (def != nullptr && def->random) || (op.name == "map" && random.is_boolean() && random.get<bool>());
+  return def != nullptr && (def->random || def->given(op, ArgUse::kRandom) == Json(true));
 }
 
 std::vector<Problem> cache_problems(const std::vector<OpSpec>& steps, size_t step, const Catalog& catalog) {
   std::vector<Problem> problems;
-  if (steps[step].name != "cache") return problems;
-  const std::string place = fmt::format("{}: cache", step);
+  const OpDef* const def = catalog.find(steps[step].name);
+  if (def == nullptr || def->role != OpRole::kKeep) return problems;
+  const std::string place = fmt::format("{}: {}", step, def->name);
   for (size_t i = 1; i < step; ++i) {
     if (is_random_step(steps[i], catalog)) {
       problems.push_back({place,
@@ -48,8 +41,8 @@ std::vector<Problem> cache_problems(const std::vector<OpSpec>& steps, size_t ste
       break;
     }
   }
-  for (size_t i = 1; i < step && keeps_on_disk(steps[step], catalog); ++i) {
-    if (unversioned(steps[i])) {
+  for (size_t i = 1; i < step && keeps_on_disk(*def, steps[step]); ++i) {
+    if (unversioned(steps[i], catalog)) {
       problems.push_back({place,
                           fmt::format("a later run cannot tell whether the function of {}: {} is still the same, and "
                                       "would get results of an older one from the disk",
@@ -58,8 +51,8 @@ std::vector<Problem> cache_problems(const std::vector<OpSpec>& steps, size_t ste
                           ".cache() before it"});
     }
   }
-  if (step > 1 && steps[step - 1].name == "cache") {
-    problems.push_back({place, fmt::format("{}: cache keeps the same already", step - 1),
+  if (step > 1 && catalog.has_role(steps[step - 1], OpRole::kKeep)) {
+    problems.push_back({place, fmt::format("{}: {} keeps the same already", step - 1, steps[step - 1].name),
                         "keep one .cache(); it has a tier in memory and one on disk"});
   }
   return problems;

@@ -11,8 +11,12 @@ Catalog catalog() {
   crop.random = true;
   resize.name = "resize";
   map.name = "map";
+  map.role = OpRole::kFunction;
+  map.args = {{"random", ArgType::kBool, false, false, "", ArgForm::kPlain, ArgUse::kRandom},
+              {"version", ArgType::kText, false, nullptr, "", ArgForm::kPlain, ArgUse::kVersion}};
   cache.name = "cache";
-  cache.args = {{"disk", ArgType::kBytes, false, "50GiB", ""}};
+  cache.role = OpRole::kKeep;
+  cache.args = {{"disk", ArgType::kBytes, false, "50GiB", "", ArgForm::kPlain, ArgUse::kDiskBytes}};
   return Catalog({crop, resize, map, cache});
 }
 

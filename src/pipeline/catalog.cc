@@ -10,6 +10,15 @@
 
 namespace forebay {
 
+Json OpDef::given(const OpSpec& op, ArgUse use) const {
+  for (const ArgDef& arg : args) {
+    if (arg.use != use) continue;
+    const auto found = op.args.find(arg.name);
+    return found == op.args.end() || found->is_null() ? arg.default_value : *found;
+  }
+  return nullptr;
+}
+
 Catalog::Catalog(std::vector<OpDef> ops) {
   for (OpDef& op : ops) ops_.emplace(op.name, std::move(op));
 }
@@ -17,6 +26,11 @@ Catalog::Catalog(std::vector<OpDef> ops) {
 const OpDef* Catalog::find(std::string_view name) const {
   auto it = ops_.find(name);
   return it == ops_.end() ? nullptr : &it->second;
+}
+
+bool Catalog::has_role(const OpSpec& op, OpRole role) const {
+  const OpDef* const def = find(op.name);
+  return def != nullptr && def->role == role;
 }
 
 std::string Catalog::nearest(std::string_view name) const {

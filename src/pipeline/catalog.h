@@ -15,6 +15,8 @@ class Catalog {
  public:
   explicit Catalog(std::vector<OpDef> ops);
   const OpDef* find(std::string_view name) const;
+  /// False, too, for what is not among the operators: a source, or a name from a stranger's file.
+  bool has_role(const OpSpec& op, OpRole role) const;
   const std::map<std::string, OpDef, std::less<>>& ops() const { return ops_; }
   /// The known name nearest to a mistyped one; empty when none is near.
   std::string nearest(std::string_view name) const;

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "pipeline/catalog.h"
+
 namespace forebay {
 
 namespace {
@@ -125,10 +127,10 @@ Result<Description> Description::from_json(std::string_view text) {
   return result;
 }
 
-Hash128 Description::fingerprint() const {
+Hash128 Description::fingerprint(const Catalog& catalog) const {
   Hasher hasher;
   for (const OpSpec& op : *steps_) {
-    if (op.name == "batch" || op.name == "cache") continue;
+    if (catalog.has_role(op, OpRole::kBatch) || catalog.has_role(op, OpRole::kKeep)) continue;
     Json args = op.args;
     // Where the data lies is not what it is: the data set's version says that.
     if (&op == &steps_->front()) args = Json::object();

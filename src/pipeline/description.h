@@ -14,6 +14,7 @@
 namespace forebay {
 
 using Json = nlohmann::ordered_json;
+class Catalog;
 class Source;
 
 /// One step of a description: a name and its arguments. What cannot be written as JSON (a Python function, an array in
@@ -46,8 +47,8 @@ class Description {
   /// InvalidArgument, naming the step, when it holds something that JSON cannot.
   Result<std::string> to_json() const;
   static Result<Description> from_json(std::string_view text);
-  /// Of all steps but the batch size and the caches.
-  Hash128 fingerprint() const;
+  /// Of all steps but batches and caches, as the catalog's roles tell.
+  Hash128 fingerprint(const Catalog& catalog) const;
 
  private:
   std::shared_ptr<const std::vector<OpSpec>> steps_ = std::make_shared<std::vector<OpSpec>>();

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "pipeline/catalog.h"
+
 namespace forebay {
 namespace {
 
@@ -10,6 +12,15 @@ Description example() {
       .append({"shuffle", Json::object(), nullptr, ""})
       .append({"random_resized_crop", {{"n", 224}, {"scale", {0.08, 1.0}}}, nullptr, ""})
       .append({"batch", {{"n", 64}, {"last", "drop"}}, nullptr, ""});
+}
+
+Catalog roles() {
+  OpDef batch, cache;
+  batch.name = "batch";
+  batch.role = OpRole::kBatch;
+  cache.name = "cache";
+  cache.role = OpRole::kKeep;
+  return Catalog({batch, cache});
 }
 
 TEST(Description, append_leaves_the_original_alone) {
@@ -31,7 +42,7 @@ TEST(Description, json_goes_both_ways) {
   const Result<Description> read = Description::from_json(*json);
   ASSERT_TRUE(read.ok()) << read.status().to_string();
   EXPECT_EQ(read->to_string(), example().to_string());
-  EXPECT_EQ(read->fingerprint(), example().fingerprint());
+  EXPECT_EQ(read->fingerprint(roles()), example().fingerprint(roles()));
   EXPECT_EQ(*read->to_json(), *json);
 }
 
@@ -62,8 +73,8 @@ TEST(Description, garbage_is_refused) {
 }
 
 TEST(Description, fingerprint_is_of_all_but_batch_caches_and_place) {
-  const Hash128 fingerprint = example().fingerprint();
-  const auto same = [&](const Description& other) { return other.fingerprint() == fingerprint; };
+  const Hash128 fingerprint = example().fingerprint(roles());
+  const auto same = [&](const Description& other) { return other.fingerprint(roles()) == fingerprint; };
   const auto rebuilt = [](size_t changed, OpSpec op) {
     const Description original = example();
     Description result;
@@ -80,8 +91,8 @@ TEST(Description, fingerprint_is_of_all_but_batch_caches_and_place) {
   EXPECT_FALSE(same(rebuilt(1, {"take", {{"n", 5}}, nullptr, ""})));
   EXPECT_FALSE(same(rebuilt(0, {"files", {{"root", "photos/train"}}, nullptr, ""})));
   EXPECT_FALSE(same(example().append({"map", Json::object(), nullptr, "<function f>"})));
-  EXPECT_FALSE(example().append({"map", Json::object(), nullptr, "<f>"}).fingerprint() ==
-               example().append({"map", Json::object(), nullptr, "<g>"}).fingerprint());
+  EXPECT_FALSE(example().append({"map", Json::object(), nullptr, "<f>"}).fingerprint(roles()) ==
+               example().append({"map", Json::object(), nullptr, "<g>"}).fingerprint(roles()));
 }
 
 TEST(Description, field_lists) {

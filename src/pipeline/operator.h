@@ -56,13 +56,54 @@ enum class OpRole : uint8_t {
   kChoice,  ///< keeps the fields it reads, and no others
   kNames,   ///< gives fields other names: `names`, old to new
   kFunction,  ///< the user's own; gets the fields it reads, or all where it names none. A Python one may give back any field
-  kSamples,  ///< decides which samples there are or how they come, not what is in them: the loader's own work
-  kOrder,    ///< puts the samples in another order
-  kBatch,    ///< puts samples together: nothing may follow
-  kKeep,     ///< keeps what the steps before it made
+  kTake,    ///< only the samples with the first `n` ids: the loader's own work
+  kFilter,  ///< only the samples for which the user's function is true: the loader's own work
+  kOrder,   ///< puts the samples in another order
+  kBatch,   ///< puts samples together: nothing may follow
+  kKeep,    ///< keeps what the steps before it made
 };
 
-enum class ArgType : uint8_t { kInt, kFloat, kBool, kText, kSize, kFloats, kFields, kDType, kBytes, kJson };
+/// Whether steps of this role decide what is in samples, and not only which there are and how they come.
+constexpr bool makes_content(OpRole role) { return role < OpRole::kTake; }
+/// Whether such a step holds a function of the user's.
+constexpr bool holds_function(OpRole role) { return role == OpRole::kFunction || role == OpRole::kFilter; }
+
+enum class ArgType : uint8_t {
+  kInt,
+  kFloat,
+  kBool,
+  kText,
+  kSize,
+  kFloats,
+  kFields,
+  kDType,
+  kBytes,
+  kNumberOrWord,
+  kTextByField,
+  kPairs,
+  kJson
+};
+
+/// What an argument is to those who compose a plan.
+enum class ArgUse : uint8_t {
+  kValue,      ///< says what the step does
+  kPlace,      ///< where the data lies, not what is in it
+  kRandom,     ///< a bool: true where the step draws random numbers
+  kRun,        ///< how user code is run, never what comes of it: in no description
+  kVersion,    ///< tells one state of the user's function from another
+  kDiskBytes,  ///< bytes that outlive the process; 0 for none
+};
+
+/// How an argument is given where arguments have places: in Python.
+enum class ArgForm : uint8_t {
+  kPlain,  ///< by its place or its name
+  kNamed,  ///< by its name only
+  kList,   ///< as all that has a place: `select("a", "b")`
+  kPairs,  ///< as all that has a name: `rename(a="b")`
+};
+
+/// Which faces have an argument; JSON has all of them.
+enum class ArgFaces : uint8_t { kAll, kPython, kCpp };
 
 /// An argument of an operator, the same in every face.
 struct ArgDef {
@@ -71,6 +112,10 @@ struct ArgDef {
   bool required = false;
   Json default_value;
   std::string help;
+  ArgForm form = ArgForm::kPlain;
+  ArgUse use = ArgUse::kValue;
+  ArgFaces faces = ArgFaces::kAll;
+  std::string or_within = {};  ///< an argument that may hold this one, too, in Python: a pair that is one thing
 };
 
 /// An operator: its one name in all faces, its arguments, what it does to the schema, and how to make it run.
@@ -78,7 +123,7 @@ struct OpDef {
   std::string name;
   std::string help;
   std::vector<ArgDef> args;
-  /// Draws random numbers. Its place among such operators is part of the random key.
+  /// Draws random numbers, always (see ArgUse::kRandom). Its place among such operators is part of the random key.
   bool random = false;
   /// Changes `schema` to what leaves the operator; adds every problem it finds (leaving op empty: the caller fills it in).
   std::function<void(const OpSpec&, Schema& schema, std::vector<Problem>&)> infer;
@@ -93,6 +138,8 @@ struct OpDef {
   std::function<FieldUse(const OpSpec&, const Schema& before)> uses = {};
 
   FieldUse used(const OpSpec& op, const Schema& before) const { return uses ? uses(op, before) : FieldUse(); }
+  /// The argument of that use, as given or else by default; null where there is none.
+  Json given(const OpSpec& op, ArgUse use) const;
 };
 
 }  // namespace forebay

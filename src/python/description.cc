@@ -11,6 +11,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "loader/check.h"
 #include "loader/source_args.h"
 #include "loader/table_args.h"
 #include "python/array.h"
@@ -146,7 +147,8 @@ void bind_description(nb::module_& module) {
       .def("classes", &classes, nb::sig("def classes(self) -> list[str]"),
            "Class names in label order; reads the listing.")
       .def(
-          "fingerprint", [](const PyDescription& self) { return to_text(self.value.fingerprint().to_string()); },
+          "fingerprint",
+          [](const PyDescription& self) { return to_text(self.value.fingerprint(catalog()).to_string()); },
           nb::sig("def fingerprint(self) -> str"));
 }
 

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "forebay/pipeline.h"
+#include "loader/check.h"
 #include "pipeline/description.h"
 
 static void require(bool holds, const char* what) {
@@ -14,7 +15,7 @@ static void require(bool holds, const char* what) {
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using forebay::Pipeline;
+  using forebay::catalog, forebay::Pipeline;
   const auto read = Pipeline::from_json({reinterpret_cast<const char*>(data), size});
   if (!read.ok()) {
     require(!read.status().message().empty(), "a refusal has a reason");
@@ -29,7 +30,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   require(written.ok(), "what came from JSON can be written as JSON");
   const auto again = Pipeline::from_json(*written);
   require(again.ok(), "what was written can be read");
-  require(again->description().fingerprint() == read->description().fingerprint(),
+  require(again->description().fingerprint(catalog()) == read->description().fingerprint(catalog()),
           "writing and reading keeps the fingerprint");
   return 0;
 }

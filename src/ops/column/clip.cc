@@ -126,7 +126,7 @@ OpDef clip_op() {
        .help = "Numbers below min become min, those above max become max; NaN stays. The type stays.",
        .args = {{"min", ArgType::kFloat, false, nullptr, "the smallest that comes out; no limit if not given"},
                 {"max", ArgType::kFloat, false, nullptr, "the largest that comes out; no limit if not given"},
-                column_arg("columns of numbers; lists and tensors element by element")},
+                column_arg("columns of numbers; lists and tensors element by element", ArgForm::kNamed)},
        .infer = infer_clip,
        .compile_columns = compile_clip,
        .each = true});

@@ -39,7 +39,9 @@ std::string remedy(const Field& field, ColumnNeed need, std::string_view op) {
 
 }  // namespace
 
-ArgDef column_arg(std::string help) { return {"field", ArgType::kFields, true, nullptr, std::move(help)}; }
+ArgDef column_arg(std::string help, ArgForm form) {
+  return {"field", ArgType::kFields, true, nullptr, std::move(help), form};
+}
 
 std::vector<size_t> check_columns(const std::vector<std::string>& names, ColumnNeed need, std::string_view op,
                                   const Schema& schema, Problems& problems) {

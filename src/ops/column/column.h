@@ -14,7 +14,7 @@
 namespace forebay {
 
 /// The argument `field`: a column or a list of them, without a default.
-ArgDef column_arg(std::string help);
+ArgDef column_arg(std::string help, ArgForm form = ArgForm::kPlain);
 
 /// What a column may hold for an operator to work on it.
 enum class ColumnNeed : uint8_t {

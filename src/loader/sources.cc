@@ -1,0 +1,184 @@
+#include "loader/sources.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "loader/open_kinds.h"
+#include "loader/source_args.h"
+#include "loader/table_args.h"
+#include "ops/definition/args.h"
+
+namespace forebay {
+
+namespace {
+
+Field field_of(std::string name, FieldKind kind) {
+  Field field;
+  field.name = std::move(name);
+  field.kind = kind;
+  return field;
+}
+
+Field fetched_bytes(std::string name) {
+  Field field = field_of(std::move(name), FieldKind::kBytes);
+  field.fetched = true;
+  return field;
+}
+
+Schema open_ended(Schema schema = {}) {
+  schema.open_ended = true;
+  return schema;
+}
+
+Schema images_schema(const OpSpec& source) {
+  Schema schema({fetched_bytes("image")});
+  schema[0].image = true;
+  if (source.args.value("split_by", Json("folder")) == Json("folder")) {
+    Field label = field_of("label", FieldKind::kTensor);
+    label.dtype = DType::kInt64;
+    schema.push_back(std::move(label));
+  }
+  schema.push_back(field_of("key", FieldKind::kText));
+  return schema;
+}
+
+Schema files_schema() { return Schema({fetched_bytes("bytes"), field_of("key", FieldKind::kText)}); }
+
+Schema arrays_schema(const OpSpec& source) {
+  Schema schema;
+  for (NamedArray& array : named_arrays(source)) schema.push_back(field_of(std::move(array.name), FieldKind::kAny));
+  return schema;
+}
+
+bool is_text(const Json& value) { return value.is_string(); }
+
+void check_files(const OpSpec& source, std::vector<Problem>& found) {
+  const Json given = source.args.value("pattern_or_list", Json());
+  if (given.is_null() || given.is_string()) return;
+  if (!given.is_array() || !std::all_of(given.begin(), given.end(), is_text))
+    Problems(found).add("pattern_or_list is neither a text nor a list of texts",
+                        "give a pattern such as 'photos/**/*.jpg', or a list of files");
+}
+
+void check_arrays(const OpSpec& source, std::vector<Problem>& found) {
+  const Json given = source.args.value("fields", Json());
+  if (given.is_null() || source.attachment) return;
+  if (given.is_array() && !given.empty()) {
+    Problems(found).add("the arrays themselves are missing; a pipeline read from JSON has none",
+                        "write them to .npy files and give their paths, or begin with fb.arrays(...) in your program");
+  } else if (!given.is_object() || given.empty() || !std::all_of(given.begin(), given.end(), is_text)) {
+    Problems(found).add("fields does not give a .npy file for each name", "write {\"name\": \"path.npy\", …}");
+  }
+}
+
+void check_dataset(const OpSpec& source, std::vector<Problem>& found) {
+  if (source.args.value("version", Json()) == Json(""))
+    Problems(found).add("its version is empty",
+                        "give version=\"1\", and another one when the data set changes, or leave it out");
+  // Whoever has an object says its type, also where another language holds it.
+  if (!source.attachment_name.empty()) return;
+  Problems(found).add(
+      "the data set itself is missing; a pipeline read from JSON has none",
+      "begin with fb.Dataset(...) in your program, or with a source that has a name, such as files or parquet");
+}
+
+ArgDef where(std::string name, ArgType type, bool required, std::string help) {
+  return {std::move(name), type, required, nullptr, std::move(help), ArgForm::kPlain, ArgUse::kPlace};
+}
+
+SourceDef images_source() {
+  return {.name = "images",
+          .help = "A folder of pictures with one sub-folder per class.",
+          .args = {where("root", ArgType::kText, true, "the folder that holds the class folders"),
+                   {"split_by", ArgType::kText, false, "folder", "what makes classes"}},
+          .announced = images_schema,
+          .open = open_images,
+          .classes = class_folders};
+}
+
+SourceDef files_source() {
+  return {.name = "files",
+          .help = "Files as they are.",
+          .args = {where("pattern_or_list", ArgType::kJson, true, "a pattern, or a list of files")},
+          .announced = [](const OpSpec&) { return files_schema(); },
+          .check = check_files,
+          .open = open_files_step};
+}
+
+SourceDef manifest_source() {
+  return {
+      .name = "manifest",
+      .help = "Objects listed in a CSV, JSONL or Parquet file, a row each.",
+      .args = {where("url", ArgType::kText, true, "a CSV, JSONL or Parquet file"),
+               where("root", ArgType::kText, false, "what the paths are relative to; the list's folder if not given"),
+               {"path", ArgType::kText, false, "path", "the column that holds the paths"}},
+      .announced = [](const OpSpec&) { return open_ended(files_schema()); },
+      .open = open_manifest_step};
+}
+
+SourceDef arrays_source() {
+  return {.name = "arrays",
+          .help = "Arrays in memory, or .npy files; the first axis is the sample.",
+          .args = {{"fields", ArgType::kJson, true, nullptr, "the arrays by name", ArgForm::kPairs}},
+          .announced = arrays_schema,
+          .check = check_arrays,
+          .open = open_array_fields};
+}
+
+SourceDef dataset_source() {
+  return {.name = "dataset",
+          .help = "The user's own object, which gives a sample for an index.",
+          .args = {{"size", ArgType::kInt, true, nullptr, "how many samples there are"},
+                   {"version", ArgType::kText, false, nullptr, "changed with what the data set gives", ArgForm::kPlain,
+                    ArgUse::kVersion}},
+          .kind = SourceKind::kUserCode,
+          .announced = [](const OpSpec&) { return open_ended(); },
+          .check = check_dataset,
+          .open = open_dataset};
+}
+
+SourceDef table_source(std::string name, std::string help, TableRequest::Format format) {
+  return {.name = std::move(name),
+          .help = std::move(help),
+          .args = {where("pattern", ArgType::kJson, false, "a folder, a file, a pattern, or a list of files"),
+                   {"columns", ArgType::kJson, false, nullptr, "those to read, in this order; all if not given"},
+                   {"filter", ArgType::kJson, false, nullptr, "conditions (column, op, value) on the rows to keep"},
+                   {"null", ArgType::kJson, false, "error",
+                    "what becomes of nulls: \"error\", a value, values by column, or masks"}},
+          .kind = SourceKind::kTable,
+          .announced = [](const OpSpec&) { return open_ended(); },
+          .check = check_table,
+          .open = [format](const OpSpec& source,
+                           const OpenSourceOptions& options) -> Result<std::shared_ptr<const Source>> {
+            FOREBAY_ASSIGN(std::shared_ptr<const Source> opened,
+                           open_table_source(source, format, options.storage_options, options.requests, options.stop));
+            return opened;
+          }};
+}
+
+}  // namespace
+
+std::span<const SourceDef> sources() {
+  static const std::vector<SourceDef> all = {
+      images_source(),
+      files_source(),
+      manifest_source(),
+      arrays_source(),
+      table_source("parquet", "Parquet files as one table.", TableRequest::Format::kParquet),
+      table_source("arrow", "Arrow files, or tables in memory, as one table.", TableRequest::Format::kArrow),
+      dataset_source()};
+  return all;
+}
+
+const SourceDef* find_source(std::string_view name) {
+  const auto found = std::ranges::find(sources(), name, &SourceDef::name);
+  return found == sources().end() ? nullptr : &*found;
+}
+
+bool is_source(const OpSpec& step, SourceKind kind) {
+  const SourceDef* const def = find_source(step.name);
+  return def != nullptr && def->kind == kind;
+}
+
+}  // namespace forebay
