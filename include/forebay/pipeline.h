@@ -47,6 +47,8 @@ using Fields = std::vector<std::string>;
 using ImageSize = std::vector<int64_t>;
 /// Symmetric around the identity (one number) or {low, high}.
 using JitterRange = std::vector<double>;
+/// One text for all fields, or field → text.
+using TextByField = std::variant<std::string, std::map<std::string, std::string>>;
 
 struct ImagesOptions {
   std::string split_by = "folder";
@@ -99,7 +101,7 @@ struct DecodeImageOptions {
 };
 struct ResizeOptions {
   std::optional<int64_t> short_side = {};
-  std::string interpolation = "bilinear";
+  TextByField interpolation = "bilinear";  ///< "bilinear" or "nearest"
   Fields field = {"image"};
 };
 struct CropOptions {
@@ -108,7 +110,7 @@ struct CropOptions {
 struct RandomResizedCropOptions {
   std::vector<double> scale = {0.08, 1.0};
   std::vector<double> ratio = {3.0 / 4.0, 4.0 / 3.0};
-  std::string interpolation = "bilinear";
+  TextByField interpolation = "bilinear";  ///< "bilinear" or "nearest"
   Fields field = {"image"};
 };
 struct RandomFlipOptions {
@@ -182,15 +184,15 @@ class Pipeline {
   Pipeline decode_image(DecodeImageOptions options = {}) const;
   Pipeline resize(ImageSize size, ResizeOptions options = {}) const;
   Pipeline resize(ResizeOptions options) const;
-  Pipeline center_crop(ImageSize size, CropOptions options = {}) const;
-  Pipeline random_crop(ImageSize size, CropOptions options = {}) const;
-  Pipeline random_resized_crop(ImageSize size, RandomResizedCropOptions options = {}) const;
+  Pipeline center_crop(ImageSize n, CropOptions options = {}) const;
+  Pipeline random_crop(ImageSize n, CropOptions options = {}) const;
+  Pipeline random_resized_crop(ImageSize n, RandomResizedCropOptions options = {}) const;
   Pipeline resize(int64_t size) const { return resize(ImageSize{size}); }
-  Pipeline center_crop(int64_t size) const { return center_crop(ImageSize{size}); }
-  Pipeline random_crop(int64_t size) const { return random_crop(ImageSize{size}); }
-  Pipeline random_resized_crop(int64_t size) const { return random_resized_crop(ImageSize{size}); }
+  Pipeline center_crop(int64_t n) const { return center_crop(ImageSize{n}); }
+  Pipeline random_crop(int64_t n) const { return random_crop(ImageSize{n}); }
+  Pipeline random_resized_crop(int64_t n) const { return random_resized_crop(ImageSize{n}); }
   Pipeline random_flip(RandomFlipOptions options = {}) const;
-  Pipeline color_jitter(ColorJitterOptions options) const;
+  Pipeline color_jitter(ColorJitterOptions options = {}) const;
   Pipeline normalize(NormalizeOptions options) const;
   Pipeline layout(std::string_view order, LayoutOptions options = {}) const;
   Pipeline cast(std::string_view dtype, CastOptions options = {}) const;
@@ -204,7 +206,7 @@ class Pipeline {
   Pipeline log1p(Fields field) const;
   Pipeline fill_null(TableValue value, Fields field) const;  ///< fields that came with masks `<name>_valid`
   Pipeline stack(Fields fields, std::string name) const;
-  Pipeline pad(std::string_view field, double value, PadOptions options = {}) const;
+  Pipeline pad(std::string_view field, double value = 0, PadOptions options = {}) const;
   /// Keeps what the steps before it made: in memory, then on disk.
   Pipeline cache(CacheStepOptions options = {}) const;
   Pipeline batch(int64_t n, BatchOptions options = {}) const;

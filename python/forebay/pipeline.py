@@ -84,7 +84,7 @@ class Pipeline:
         size: int | Sequence[int] | None = None,
         *,
         short_side: int | None = None,
-        interpolation: str = "bilinear",
+        interpolation: str | Mapping[str, str] = "bilinear",
         field: str | Sequence[str] = "image",
     ) -> Pipeline:
         """Changes the size in pixels; `(h, w, c)` in and out.
@@ -92,13 +92,14 @@ class Pipeline:
         Args:
             size: one number for a square, or (height, width).
             short_side: instead of `size`: length of the shorter side; the other becomes `int(short_side * long / short)`.
-            interpolation: "bilinear" (anti-aliased, always) or "nearest".
+            interpolation: "bilinear" (anti-aliased, always) or "nearest"; or {field: one of them} where fields differ, as a mask
+                does from its picture.
         """
         return self._then(
             "resize",
             size=_one_or_list(size),
             short_side=short_side,
-            interpolation=interpolation,
+            interpolation=_by_field(interpolation),
             field=_one_or_list(field),
         )
 
@@ -124,7 +125,7 @@ class Pipeline:
         *,
         scale: tuple[float, float] = (0.08, 1.0),
         ratio: tuple[float, float] = (3 / 4, 4 / 3),
-        interpolation: str = "bilinear",
+        interpolation: str | Mapping[str, str] = "bilinear",
         field: str | Sequence[str] = "image",
     ) -> Pipeline:
         """A random part of a picture, resized, as in torchvision's RandomResizedCrop.
@@ -133,14 +134,14 @@ class Pipeline:
             n: pixels of the result; one number for a square, or (height, width).
             scale: share of the picture's area that the part has.
             ratio: its width over its height.
-            interpolation: "bilinear" (anti-aliased) or "nearest".
+            interpolation: as in `resize`.
         """
         return self._then(
             "random_resized_crop",
             n=_one_or_list(n),
             scale=_floats("scale", scale),
             ratio=_floats("ratio", ratio),
-            interpolation=interpolation,
+            interpolation=_by_field(interpolation),
             field=_one_or_list(field),
         )
 
@@ -498,6 +499,10 @@ def _one_or_list(value: Any) -> Any:
     if isinstance(value, str) or not isinstance(value, Sequence):
         return value
     return value[0] if len(value) == 1 else list(value)
+
+
+def _by_field(value: str | Mapping[str, str]) -> str | dict[str, str]:
+    return dict(sorted(value.items())) if isinstance(value, Mapping) else value
 
 
 def _range(name: str, value: float | tuple[float, float] | None) -> float | list[float] | None:

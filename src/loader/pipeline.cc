@@ -28,6 +28,10 @@ Json range_json(const JitterRange& range) {
   return range.size() == 1 ? Json(range.front()) : Json(range);
 }
 
+Json text_json(const TextByField& text) {
+  return std::visit([](const auto& one) { return Json(one); }, text);
+}
+
 template <typename T>
 Json optional_json(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
@@ -151,27 +155,27 @@ Pipeline Pipeline::resize(ImageSize size, ResizeOptions options) const {
   return then(*this, "resize",
               object({{"size", size_json(size)},
                       {"short_side", optional_json(options.short_side)},
-                      {"interpolation", options.interpolation},
+                      {"interpolation", text_json(options.interpolation)},
                       {"field", field_json(options.field)}}));
 }
 Pipeline Pipeline::resize(ResizeOptions options) const {
   return then(*this, "resize",
               object({{"short_side", optional_json(options.short_side)},
-                      {"interpolation", options.interpolation},
+                      {"interpolation", text_json(options.interpolation)},
                       {"field", field_json(options.field)}}));
 }
-Pipeline Pipeline::center_crop(ImageSize size, CropOptions options) const {
-  return then(*this, "center_crop", object({{"n", size_json(size)}, {"field", field_json(options.field)}}));
+Pipeline Pipeline::center_crop(ImageSize n, CropOptions options) const {
+  return then(*this, "center_crop", object({{"n", size_json(n)}, {"field", field_json(options.field)}}));
 }
-Pipeline Pipeline::random_crop(ImageSize size, CropOptions options) const {
-  return then(*this, "random_crop", object({{"n", size_json(size)}, {"field", field_json(options.field)}}));
+Pipeline Pipeline::random_crop(ImageSize n, CropOptions options) const {
+  return then(*this, "random_crop", object({{"n", size_json(n)}, {"field", field_json(options.field)}}));
 }
-Pipeline Pipeline::random_resized_crop(ImageSize size, RandomResizedCropOptions options) const {
+Pipeline Pipeline::random_resized_crop(ImageSize n, RandomResizedCropOptions options) const {
   return then(*this, "random_resized_crop",
-              object({{"n", size_json(size)},
+              object({{"n", size_json(n)},
                       {"scale", options.scale},
                       {"ratio", options.ratio},
-                      {"interpolation", options.interpolation},
+                      {"interpolation", text_json(options.interpolation)},
                       {"field", field_json(options.field)}}));
 }
 Pipeline Pipeline::random_flip(RandomFlipOptions options) const {

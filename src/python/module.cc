@@ -5,6 +5,7 @@
 
 #include "base/byte_size.h"
 #include "base/suggest.h"
+#include "loader/catalog_json.h"
 #include "python/batch.h"
 #include "python/description.h"
 #include "python/foreign_call.h"
@@ -24,6 +25,9 @@ NB_MODULE(_core, module) {
       "be_quiet_at_exit", [] { nanobind::set_leak_warnings(false); },
       "For the child of a fork: frames of threads that it does not have keep objects alive, and nothing can free "
       "them.");
+  module.def(
+      "catalog", [] { return forebay::describe_catalog().dump(); },
+      "All operators and sources with their arguments, as JSON: what the package and the documents are compared with.");
   forebay::python::bind_description(module);
   forebay::python::bind_batch(module);
   forebay::python::bind_foreign_call(module);

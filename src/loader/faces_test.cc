@@ -1,0 +1,60 @@
+// What the C++ face writes into descriptions: every argument that the catalog says it has, under that name and in that order.
+#include <gtest/gtest.h>
+
+#include "forebay/pipeline.h"
+#include "loader/check.h"
+
+namespace forebay {
+namespace {
+
+/// Each operator once, with everything that can be given.
+Pipeline all_operators() {
+  const Fields two = {"a", "b"};
+  return images("photos")
+      .shuffle({.block = 2, .lanes = 2})
+      .take(5)
+      .decode_image({.field = two})
+      .resize({7}, {.short_side = 9, .field = two})
+      .center_crop({5, 6}, {.field = two})
+      .random_crop({5, 6}, {.field = two})
+      .random_resized_crop({5, 6}, {.interpolation = std::map<std::string, std::string>{{"b", "nearest"}}})
+      .random_flip()
+      .color_jitter({.brightness = {0.1}, .contrast = {0.1}, .saturation = {0.1}, .hue = {0.1}})
+      .normalize(imagenet())
+      .layout("hwc")
+      .cast("uint8", {.errors = "saturate"})
+      .map([](Sample&) { return Status(); }, {.fields = two, .adds = {"c"}, .version = "1"})
+      .filter([](const Sample&) -> Result<bool> { return true; }, {.fields = two})
+      .select(two)
+      .rename({{"a", "d"}})
+      .hash_bucket(9, {.field = two, .salt = 1})
+      .clip({.min = 1, .max = 2, .field = two})
+      .log1p(two)
+      .fill_null(int64_t{0}, two)
+      .stack(two, "e")
+      .pad("a", 1.5, {.length = 4})
+      .cache({.dir = "x", .compression = "lz4"})
+      .batch(4, {.ragged = two});
+}
+
+TEST(CppFace, writes_each_argument_of_each_operator_in_the_catalogs_order) {
+  std::vector<std::string> missing;
+  for (const auto& [name, def] : catalog().ops()) missing.push_back(name);
+  const Pipeline pipeline = all_operators();
+  for (size_t i = 1; i < pipeline.description().steps().size(); ++i) {
+    const OpSpec& step = pipeline.description().steps()[i];
+    std::vector<std::string> said, wanted;
+    for (const auto& [name, value] : step.args.items()) said.push_back(name);
+    const OpDef* const def = catalog().find(step.name);
+    ASSERT_NE(def, nullptr) << step.name;
+    for (const ArgDef& arg : def->args) {
+      if (arg.faces != ArgFaces::kPython) wanted.push_back(arg.name);
+    }
+    EXPECT_EQ(said, wanted) << step.name;
+    std::erase(missing, step.name);
+  }
+  EXPECT_TRUE(missing.empty()) << missing.front();
+}
+
+}  // namespace
+}  // namespace forebay
