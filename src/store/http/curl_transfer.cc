@@ -137,7 +137,9 @@ void CurlTransfer::set_connection_options(const HttpConnectionOptions& options) 
   curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, options.verify ? 1L : 0L);
   curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, options.verify ? 2L : 0L);
   set_authorities(easy, options);
-  if (!options.proxy.empty()) curl_easy_setopt(easy, CURLOPT_PROXY, options.proxy.c_str());
+  // An empty text is no proxy, not even one of the environment.
+  if (options.direct || !options.proxy.empty())
+    curl_easy_setopt(easy, CURLOPT_PROXY, options.direct ? "" : options.proxy.c_str());
 }
 
 void CurlTransfer::set_method() {

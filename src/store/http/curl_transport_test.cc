@@ -310,6 +310,25 @@ TEST(CurlTransport, ProxiesOfTheOptionsAndOfTheEnvironmentAreUsed) {
   ::unsetenv("no_proxy");
 }
 
+TEST(CurlTransport, ADirectRequestGoesPastEveryProxy) {
+  TestServer proxy([](const TestServer::Request&) { return Reply{TestServer::ok("from the proxy")}; });
+  TestServer server([](const TestServer::Request&) { return Reply{TestServer::ok("from the server")}; });
+  const auto transport = curl_transport();
+  auto options = std::make_shared<HttpConnectionOptions>();
+  options->proxy = proxy.url("");
+  HttpRequest request = get(server.url("/"));
+  request.connection = options;
+  EXPECT_EQ(text_of(send_wait(*transport, request)->body), "from the proxy");
+  auto direct = std::make_shared<HttpConnectionOptions>(*options);
+  direct->direct = true;
+  request.connection = direct;
+  for (const char* name : {"http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"})
+    ::setenv(name, proxy.url("").c_str(), 1);
+  EXPECT_EQ(text_of(send_wait(*transport, request)->body), "from the server");
+  for (const char* name : {"http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"}) ::unsetenv(name);
+  EXPECT_EQ(proxy.requests(), 1);
+}
+
 TEST(CurlTransport, AForkIsToldAndDoesNotHang) {
   TestServer server([](const TestServer::Request&) { return Reply{TestServer::ok("x")}; });
   auto transport = shared_http_transport();

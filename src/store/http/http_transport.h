@@ -22,7 +22,8 @@ struct HttpHeader {
 struct HttpConnectionOptions {
   std::string ca_file;  ///< authorities to trust, a file or a folder; empty: SSL_CERT_FILE, SSL_CERT_DIR, the system's
   bool verify = true;   ///< false trusts anybody
-  std::string proxy;    ///< empty: http_proxy, https_proxy, no_proxy
+  std::string proxy;    ///< empty: http_proxy, https_proxy, all_proxy, no_proxy
+  bool direct = false;  ///< no proxy, whatever `proxy` and the environment say
   int connect_timeout_ms = 10'000;     ///< name, connection and TLS together
   int first_byte_timeout_ms = 20'000;  ///< from the end of the request to the answer's first byte
   int stall_timeout_ms = 20'000;       ///< without a byte
