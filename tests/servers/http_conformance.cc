@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <string>
 
 #include <fmt/format.h>
@@ -94,6 +95,61 @@ TEST_F(WebServer, TlsBringsHttp2WhichServesManyRequestsAtOnce) {
     EXPECT_EQ(answers.last()->major_version, 2);
     EXPECT_EQ(answers.last()->body.size(), 100'000u);
   }
+}
+
+/// Connections that requests for this path came by, as the server of that variable counts them.
+size_t connections_to(const std::string& server, const std::string& path) {
+  const std::string url = variable(server.c_str()), port = url.substr(url.rfind(':') + 1);
+  std::ifstream log(variable("FOREBAY_TEST_HTTPS_CONNECTIONS"));
+  std::set<std::string> connections;
+  for (std::string at, connection, asked; log >> at >> connection >> asked;) {
+    if (at == port && asked == '/' + path) connections.insert(connection);
+  }
+  return connections.size();
+}
+
+class Connections : public WebServer {
+ protected:
+  /// `count` requests at once; their answers are whole.
+  void ask(const std::string& server, const std::string& path, int count) {
+    HttpRequest request;
+    request.url = variable(server.c_str()) + '/' + path;
+    request.connection = connection_;
+    Answers<HttpResponse> answers;
+    for (int i = 0; i < count; ++i) transport_->send(request, {}, answers.take());
+    ASSERT_TRUE(answers.wait_for_count(static_cast<size_t>(count)));
+    for (const Code code : answers.codes()) ASSERT_EQ(code, Code::kOk);
+    EXPECT_EQ(answers.last()->body.size(), kBytes);
+  }
+  std::string object() { return write_objects({{"x", std::string(kBytes, 'x')}}) + "x"; }
+
+  static constexpr size_t kBytes = 200'000;
+  const std::shared_ptr<const HttpConnectionOptions> connection_ =
+      parse_http_options({{"ca_file", variable("FOREBAY_TEST_CA")}, {"timeout_s", "120"}, {"connect_timeout_s", "120"}})
+          .value()
+          .connection;
+  const std::shared_ptr<HttpTransport> transport_ = curl_transport();
+};
+
+TEST_F(Connections, ManyRequestsOverHttp2ShareOne) {
+  const std::string path = object();
+  for (int round = 0; round < 3; ++round) ask("FOREBAY_TEST_HTTPS_128_STREAMS", path, 64);
+  EXPECT_EQ(connections_to("FOREBAY_TEST_HTTPS_128_STREAMS", path), 1u);
+}
+
+TEST_F(Connections, AreAsManyAsTheServersLimitOfStreamsMakesNecessary) {
+  const std::string path = object();
+  for (int round = 0; round < 3; ++round) ask("FOREBAY_TEST_HTTPS_10_STREAMS", path, 64);
+  const size_t connections = connections_to("FOREBAY_TEST_HTTPS_10_STREAMS", path);
+  EXPECT_LE(connections, 7u);
+  EXPECT_GT(connections, 1u) << "requests would wait for others";
+}
+
+TEST_F(Connections, OfHttp1AreOneForEachRequest) {
+  const std::string path = object();
+  ask("FOREBAY_TEST_HTTPS_1_STREAM", path, 64);
+  // Who comes first may be through before the last one begins.
+  EXPECT_GT(connections_to("FOREBAY_TEST_HTTPS_1_STREAM", path), 32u);
 }
 
 }  // namespace

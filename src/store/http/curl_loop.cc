@@ -22,7 +22,7 @@ namespace forebay {
 namespace {
 
 constexpr int kDescriptorTries = 200;         // 20 s
-constexpr long kStreamsPerConnection = 32;    // more would share one congestion window
+constexpr long kStreamsPerConnection = 1000;  // the server's limit is the one that counts
 constexpr size_t kDescriptorsLeftAlone = 64;  // for what else the process opens
 
 /// Signals belong to the program's own threads.
@@ -154,6 +154,7 @@ void CurlLoop::run() {
     wait_and_serve();
     serve_timer();
     collect_finished();
+    go_on(openings_.due(Clock::now()));
     check_deadlines();
   }
   clean_up();
@@ -209,7 +210,8 @@ void CurlLoop::start(Transfer transfer) {
 int CurlLoop::wait_ms() {
   std::optional<Clock::time_point> until = timer_;
   const auto earlier = [&until](Clock::time_point when) { until = until ? std::min(*until, when) : when; };
-  if (!active_.empty() || !lookups_.empty()) earlier(next_check_);
+  if (!active_.empty() || !lookups_.empty() || openings_.anybody_waits()) earlier(next_check_);
+  if (const auto due = openings_.next_due()) earlier(*due);
   if (retry_at_) earlier(*retry_at_);
   {
     const std::lock_guard lock(mutex_);
@@ -314,6 +316,7 @@ CurlLoop::Transfer CurlLoop::remove(CurlTransfer* transfer) {
 
 void CurlLoop::finish(Transfer transfer, CURLcode code) {
   if (transfer->waits_for_lookup) return wait_for_lookup(std::move(transfer));
+  if (transfer->waits_for_connection) return wait_for_connection(std::move(transfer));
   if (transfer->lacks_descriptor && code != CURLE_OK && transfer->descriptor_tries < kDescriptorTries) {
     return wait_for_descriptor(std::move(transfer));
   }
@@ -323,6 +326,7 @@ void CurlLoop::finish(Transfer transfer, CURLcode code) {
   const bool not_found = code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_RESOLVE_PROXY;
   idle_handles_.push_back(transfer->take_handle());
   end_lookup(*transfer, not_found ? result.status() : Status());
+  end_opening(*transfer);
   transfer->call().answer(std::move(result));
 }
 
@@ -334,6 +338,7 @@ void CurlLoop::clean_up() {
   active_.clear();
   queue_.clear();
   lookups_.clear();
+  openings_.clear();
   for (const CurlHandle& handle : idle_handles_) curl_easy_cleanup(handle.easy);
   idle_handles_.clear();
   curl_multi_cleanup(multi_);

@@ -51,6 +51,9 @@ class CurlLoop : public std::enable_shared_from_this<CurlLoop> {
   ReadBuffers& buffers() { return *buffers_; }
   bool may_look_up(CurlTransfer* transfer);
   void looked_up(CurlTransfer* transfer);
+  bool may_open(CurlTransfer* transfer);
+  void connected(CurlTransfer* transfer);
+  void answered(CurlTransfer* transfer, int major_version);
 
   Status start_thread();
   Status open_multi();
@@ -67,7 +70,11 @@ class CurlLoop : public std::enable_shared_from_this<CurlLoop> {
   void finish(Transfer transfer, CURLcode code);
   void wait_for_lookup(Transfer transfer);
   void wait_for_descriptor(Transfer transfer);
+  void wait_for_connection(Transfer transfer);
+  ConnectionOpenings::Load load_of(const ConnectionOpenings::Server& server) const;
+  void go_on(std::vector<Transfer> waited);
   void end_lookup(const CurlTransfer& transfer, const Status& failure);
+  void end_opening(const CurlTransfer& transfer);
   void check_deadlines();
   void drop_answered();
   size_t room_for_connections() const;
@@ -99,6 +106,7 @@ class CurlLoop : public std::enable_shared_from_this<CurlLoop> {
   std::deque<Transfer> queue_;
   std::unordered_map<CurlTransfer*, Transfer> active_;
   std::unordered_map<std::string, Lookup> lookups_;
+  ConnectionOpenings openings_;
   std::vector<CurlHandle> idle_handles_;
   std::vector<bool> watched_;  ///< by descriptor
 };

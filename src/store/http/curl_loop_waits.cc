@@ -41,8 +41,51 @@ void CurlLoop::end_lookup(const CurlTransfer& transfer, const Status& failure) {
   }
 }
 
+bool CurlLoop::may_open(CurlTransfer* transfer) {
+  const ConnectionOpenings::Server server = transfer->server();
+  const auto load = openings_.nobody_opens(server) ? load_of(server) : ConnectionOpenings::Load();
+  transfer->waits_for_connection = !openings_.may_open(server, transfer, load, Clock::now());
+  return !transfer->waits_for_connection;
+}
+
+ConnectionOpenings::Load CurlLoop::load_of(const ConnectionOpenings::Server& server) const {
+  std::unordered_map<int, size_t> requests;
+  for (const auto& [transfer, owner] : active_) {
+    if (transfer->connection() != 0 && transfer->server() == server) ++requests[transfer->connection()];
+  }
+  ConnectionOpenings::Load load{.connections = requests.size()};
+  for (const auto& [connection, count] : requests) load.most = std::max(load.most, count);
+  return load;
+}
+
+void CurlLoop::connected(CurlTransfer* transfer) { openings_.connected(transfer->server(), transfer, Clock::now()); }
+
+void CurlLoop::answered(CurlTransfer* transfer, int major_version) {
+  go_on(openings_.answered(transfer->server(), transfer, major_version));
+}
+
+void CurlLoop::wait_for_connection(Transfer transfer) {
+  idle_handles_.push_back(transfer->take_handle());
+  transfer->begin_again(true);
+  const ConnectionOpenings::Server server = transfer->server();
+  if (openings_.nobody_opens(server)) {
+    queue_.push_front(std::move(transfer));
+  } else {
+    openings_.wait(server, std::move(transfer));
+  }
+}
+
+void CurlLoop::go_on(std::vector<Transfer> waited) {
+  for (auto transfer = waited.rbegin(); transfer != waited.rend(); ++transfer) queue_.push_front(std::move(*transfer));
+}
+
+void CurlLoop::end_opening(const CurlTransfer& transfer) {
+  if (transfer.over_tls()) go_on(openings_.ended(transfer.server(), &transfer));
+}
+
 void CurlLoop::wait_for_descriptor(Transfer transfer) {
   end_lookup(*transfer, {});
+  end_opening(*transfer);
   idle_handles_.push_back(transfer->take_handle());
   transfer->begin_again(false);
   ++transfer->descriptor_tries;
@@ -64,15 +107,16 @@ void CurlLoop::check_deadlines() {
     ended.emplace_back(remove(transfer), std::move(status));
     idle_handles_.push_back(transfer->take_handle());
     end_lookup(*transfer, {});
+    end_opening(*transfer);
   }
-  for (auto& [origin, lookup] : lookups_) {
-    std::erase_if(lookup.others, [&](Transfer& other) {
-      Status status = other->check_deadlines(now);
-      if (status.ok()) return false;
-      ended.emplace_back(std::move(other), std::move(status));
-      return true;
-    });
-  }
+  const auto late_too = [&](Transfer& other) {
+    Status status = other->check_deadlines(now);
+    if (status.ok()) return false;
+    ended.emplace_back(std::move(other), std::move(status));
+    return true;
+  };
+  for (auto& [origin, lookup] : lookups_) std::erase_if(lookup.others, late_too);
+  openings_.erase_waiting_if(late_too);
   for (auto& [transfer, status] : ended) {
     if (transfer->request().observer) transfer->request().observer->on_timeout();
     transfer->call().answer(std::move(status));
@@ -90,10 +134,12 @@ void CurlLoop::drop_answered() {
     const Transfer removed = remove(transfer);
     idle_handles_.push_back(removed->take_handle());
     end_lookup(*removed, {});
+    end_opening(*removed);
   }
-  const auto answered = [](const Transfer& transfer) { return transfer->call().answered(); };
-  std::erase_if(queue_, answered);
-  for (auto& [origin, lookup] : lookups_) std::erase_if(lookup.others, answered);
+  const auto is_answered = [](const Transfer& transfer) { return transfer->call().answered(); };
+  std::erase_if(queue_, is_answered);
+  for (auto& [origin, lookup] : lookups_) std::erase_if(lookup.others, is_answered);
+  openings_.erase_waiting_if(is_answered);
 }
 
 }  // namespace forebay

@@ -148,8 +148,6 @@ void CurlTransfer::set_method() {
   curl_easy_setopt(easy, CURLOPT_NOBODY, 0L);
   curl_easy_setopt(easy, CURLOPT_UPLOAD, 0L);
   curl_easy_setopt(easy, CURLOPT_HTTPGET, 1L);
-  // Against an old connection that held HTTP/2, waiting for it to be ready beats a hundred handshakes.
-  curl_easy_setopt(easy, CURLOPT_PIPEWAIT, request_.url.starts_with("https:") ? 1L : 0L);
   if (request_.method == "GET") return;
   if (request_.method == "HEAD") {
     curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
@@ -164,7 +162,8 @@ void CurlTransfer::set_method() {
 
 void CurlTransfer::begin_again(bool keep_clock) {
   if (!keep_clock) started_ = {};
-  waits_for_lookup = lacks_descriptor = false;
+  waits_for_lookup = waits_for_connection = lacks_descriptor = false;
+  connection_ = 0;
   response_ = {};
   announced_ = -1;
   header_bytes_ = received_ = uploaded_ = 0;
@@ -188,6 +187,7 @@ bool CurlTransfer::header_line(std::string_view line) {
     response_ = {};
     announced_ = -1;
     response_.major_version = line.starts_with("HTTP/2") ? 2 : 1;
+    if (over_tls()) loop_.answered(this, response_.major_version);
     const size_t space = line.find(' ');
     if (space != std::string_view::npos)
       std::from_chars(line.data() + space + 1, line.data() + line.size(), response_.status);
@@ -284,8 +284,11 @@ int CurlTransfer::on_seek(void* transfer, curl_off_t offset, int origin) {
   return CURL_SEEKFUNC_OK;
 }
 
-int CurlTransfer::on_connected(void* transfer, char*, char*, int, int) {
-  static_cast<CurlTransfer*>(transfer)->connected_ = Clock::now();
+int CurlTransfer::on_connected(void* transfer, char*, char*, int, int local_port) {
+  auto* const self = static_cast<CurlTransfer*>(transfer);
+  self->connected_ = Clock::now();
+  self->connection_ = local_port;
+  if (self->over_tls()) self->loop_.connected(self);
   return CURL_PREREQFUNC_OK;
 }
 
@@ -297,6 +300,7 @@ int CurlTransfer::on_lookup(void*, void*, void* transfer) {
 curl_socket_t CurlTransfer::on_open_socket(void* transfer, curlsocktype, curl_sockaddr* address) {
   auto* self = static_cast<CurlTransfer*>(transfer);
   self->loop_.looked_up(self);
+  if (self->over_tls() && !self->loop_.may_open(self)) return CURL_SOCKET_BAD;
   const int fd = ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
   if (fd < 0 && (errno == EMFILE || errno == ENFILE)) self->lacks_descriptor = true;
   return fd < 0 ? CURL_SOCKET_BAD : fd;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "store/calls.h"
+#include "store/http/connection_openings.h"
 #include "store/http/http_transport.h"
 #include "store/read_buffers.h"
 
@@ -44,8 +45,14 @@ class CurlTransfer {
   Call<HttpResponse>& call() const { return *call_; }
   const HttpRequest& request() const { return request_; }
   const std::string& origin() const { return origin_; }
-  bool waits_for_lookup = false;  ///< ended because somebody else looks the name up
-  bool lacks_descriptor = false;  ///< ended because the process may not open another socket
+  /// Only TLS tells of HTTP/2.
+  bool over_tls() const { return request_.url.starts_with("https:"); }
+  ConnectionOpenings::Server server() const { return {origin_, options_.get()}; }
+  /// The local port of the connection that carries it; 0 where there is none yet.
+  int connection() const { return connection_; }
+  bool waits_for_lookup = false;      ///< ended because somebody else looks the name up
+  bool waits_for_connection = false;  ///< ended because somebody else opens a connection that may have room for it
+  bool lacks_descriptor = false;      ///< ended because the process may not open another socket
   int descriptor_tries = 0;
 
  private:
@@ -79,6 +86,7 @@ class CurlTransfer {
 
   HttpResponse response_;
   int64_t announced_ = -1;  ///< bytes of the body
+  int connection_ = 0;
   size_t header_bytes_ = 0, received_ = 0, uploaded_ = 0;
   Status failure_;  ///< why a callback ended the transfer
   Clock::time_point started_{}, connected_{}, last_byte_{};

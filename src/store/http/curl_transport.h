@@ -17,8 +17,8 @@ struct CurlTransportOptions {
 };
 
 /// Transfers by libcurl on one thread, which starts with the first request. HTTP/1.1 with connections that are kept, HTTP/2
-/// where TLS agrees on it. Redirects are answers, not followed. Nothing secret of a request gets into a message: of a URL
-/// only host and port.
+/// where TLS agrees on it, with as few connections as the server's limit of streams allows. Redirects are answers, not followed. Nothing
+/// secret of a request gets into a message: of a URL only host and port.
 std::shared_ptr<HttpTransport> curl_transport(CurlTransportOptions options = {});
 
 /// The one of this process, made when it is first asked for and gone with its last user. The child of a fork gets its own.
