@@ -12,7 +12,9 @@ std::optional<Hash128> UnitPlan::entry(int64_t unit) const {
 }
 
 std::optional<Hash128> UnitPlan::identity(int64_t unit) const {
-  const std::optional<Hash128> stored = place ? source->unit_identity(unit) : std::nullopt;
+  // What is in memory is known by its content, and finding that out costs as much as decoding it.
+  if (!place || source->unit_fetch(unit).store == nullptr) return std::nullopt;
+  const std::optional<Hash128> stored = source->unit_identity(unit);
   return stored ? std::optional(entry_key(*place, *stored)) : std::nullopt;
 }
 

@@ -40,7 +40,7 @@ struct UnitPlan {
   /// The packed form itself is what is cached.
   bool caches_packed() const { return cached_after == ops.size(); }
   std::optional<Hash128> entry(int64_t unit) const;
-  /// Of the unit's rows as they come out at the end.
+  /// Of the unit's rows as they come out at the end. Nothing for units that are in memory before.
   std::optional<Hash128> identity(int64_t unit) const;
   /// Stored bytes → rows, packed into `rows` (at least packed.packed_bytes()).
   Result<std::shared_ptr<const Columns>> make(int64_t unit, std::vector<Buffer> stored, Buffer rows,
