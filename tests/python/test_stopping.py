@@ -185,16 +185,17 @@ def test_closing_while_storage_is_slow(photos):
 
 
 def test_user_code_that_does_not_return_is_left_and_named():
-    release = threading.Event()
+    entered, release = threading.Event(), threading.Event()
 
     def stubborn(sample):
+        entered.set()
         release.wait(60)
         return sample
 
     loader = fb.Loader(fb.arrays(x=np.arange(4)).map(stubborn).batch(4), threads=1)
     waiting = threading.Thread(target=lambda: pytest.raises(fb.Error, list, loader), daemon=True)
     waiting.start()
-    time.sleep(0.3)
+    assert entered.wait(60)
     began = time.monotonic()
     with pytest.warns(RuntimeWarning, match="stubborn"):
         loader.close()
