@@ -15,7 +15,7 @@ std::unique_ptr<RequestSlots::Share> share_of(Store& store, const FetcherOptions
 
 StoreLine::StoreLine(Store& store, const FetcherOptions& options)
     : store_(store), near_(store.reads_now()), requests_(options.requests), share_(share_of(store, options)),
-      limit_(most()) {}
+      reading_(store.begin_reading()), limit_(most()) {}
 
 // There are few: where the data set lies (a manifest may name several stores), and a cache's disk.
 StoreLine& Fetcher::line(Store& store) {
@@ -27,6 +27,10 @@ StoreLine& Fetcher::line(Store& store) {
 
 void Fetcher::refresh() {
   for (const auto& line : lines_) line->refresh();
+}
+
+void Fetcher::leave() {
+  for (const auto& line : lines_) line->reading_.reset();
 }
 
 void Fetcher::begin(const Flight& flight) {

@@ -49,6 +49,7 @@ class StoreLine {
   const bool near_;
   const int requests_;
   const std::unique_ptr<RequestSlots::Share> share_;  // null: requests_
+  std::shared_ptr<void> reading_;
   int limit_ = 0;
   int in_flight_ = 0;
   bool cold_ = false;
@@ -99,6 +100,8 @@ class Fetcher {
   void send(const FlightPtr& flight);
   /// Gives the slot back.
   void end(const Flight& flight);
+  /// Nothing is read any more.
+  void leave();
   /// What is in flight answers soon, with Cancelled if it is not there. Without a lock.
   void stop() { stop_.request_stop(); }
 

@@ -49,6 +49,7 @@ struct Loader::Impl {
   Place place;
   SizingInput sizes;
   std::shared_ptr<const Source> source;
+  std::shared_ptr<void> reading;  // of its store; until it is closed
   uint64_t generation = process_generation();
 
   // Set by prepare().
@@ -208,6 +209,7 @@ Result<std::unique_ptr<Loader>> Loader::open(const Pipeline& pipeline, LoaderOpt
                                             .stop = options.stop,
                                             .keep_versions = find_step(description, OpRole::kKeep) != nullptr,
                                             .requests = options.requests}));
+  impl->reading = begin_reading(*impl->source);
   // Now that the data set's fields are known, what was taken on trust is checked.
   if (std::vector<Problem> problems = check(description, impl->source->schema()); !problems.empty())
     return problems_as_status(problems);
@@ -357,6 +359,8 @@ void Loader::close() {
     runner = impl_->runner;
   }
   if (runner) runner->close();
+  std::lock_guard lock(impl_->mutex);
+  impl_->reading.reset();
 }
 
 bool Loader::closed() const {

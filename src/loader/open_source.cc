@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "base/unit_source.h"
 #include "loader/check.h"
 #include "loader/sources.h"
+#include "store/store.h"
 
 namespace forebay {
 
@@ -11,6 +13,13 @@ Result<std::shared_ptr<const Source>> open_source(const OpSpec& source, const Op
   if (source.opened) return source.opened;
   const SourceDef* const def = find_source(source.name);
   return def == nullptr ? problems_as_status(check(Description(source))) : def->open(source, options);
+}
+
+std::shared_ptr<void> begin_reading(const Source& source) {
+  if (source.size() == 0) return nullptr;
+  const auto* units = dynamic_cast<const UnitSource*>(&source);
+  Store* const store = units != nullptr ? units->unit_fetch(0).store : source.fetch(0).store;
+  return store != nullptr ? store->begin_reading() : nullptr;
 }
 
 Result<std::vector<std::string>> class_names(const OpSpec& source, const OpenSourceOptions& options) {

@@ -23,6 +23,10 @@ struct OpenSourceOptions {
 /// it is.
 Result<std::shared_ptr<const Source>> open_source(const OpSpec& source, const OpenSourceOptions& options);
 
+/// Its store is read from here on, for as long as that lives: see Store::begin_reading(). (A manifest may name several; those of other
+/// rows are noted when they are first read.)
+std::shared_ptr<void> begin_reading(const Source& source);
+
 /// The class names of `images`; InvalidArgument for other sources.
 Result<std::vector<std::string>> class_names(const OpSpec& source, const OpenSourceOptions& options);
 

@@ -182,6 +182,7 @@ void Runner::close() {
                                 [&] { return queued_ == 0 && fetcher_.in_flight() == 0; });
     if (queued_ > 0 && !abandoned_) abandon_threads();
     queue = std::move(queue_);
+    fetcher_.leave();
     account = std::move(account_);
     engine = std::move(engine_);
   }

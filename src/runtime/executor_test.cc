@@ -162,9 +162,9 @@ std::atomic<int64_t> now_ns{0};  // of tests that say what time it is
 // while that has nothing to do for a moment.
 TEST(Executor, long_tasks_of_one_queue_do_not_hold_up_another_one) {
   const auto executor = std::make_shared<Executor>(2, [] { return now_ns.load(); });
-  auto slow = executor->open(2), quick = executor->open(2);
-  std::vector<std::unique_ptr<Gate>> gates;
+  std::vector<std::unique_ptr<Gate>> gates;  // they outlive the tasks
   for (int i = 0; i < 4; ++i) gates.push_back(std::make_unique<Gate>());
+  auto slow = executor->open(2), quick = executor->open(2);
   for (uint64_t i = 0; i < 4; ++i) slow->post(i, gates[i]->task());
   gates[0]->wait_until_entered();
   gates[1]->wait_until_entered();

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "base/hash.h"
+#include "runtime/fork_guard.h"
 
 namespace forebay {
 
@@ -57,6 +59,18 @@ Status ObjectPins::check(std::string_view key, std::string_view tag) {
   *place_for(key_hash) = {key_hash, tag_hash};
   ++used_;
   return {};
+}
+
+std::shared_ptr<void> ObjectPins::begin_reading(std::shared_ptr<void> owner) {
+  const std::lock_guard lock(mutex_);
+  ++readers_;
+  return {this, [this, owner = std::move(owner), generation = process_generation()](void*) {
+            if (process_generation() != generation) return;  // the lock may be held by a thread that is not here
+            const std::lock_guard relock(mutex_);
+            if (--readers_ > 0) return;
+            pins_.clear();
+            used_ = 0;
+          }};
 }
 
 void ObjectPins::forget(std::string_view key) {

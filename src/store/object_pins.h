@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,8 @@ class ObjectPins {
   /// Pins the object to `tag` (its ETag, or what else tells its versions apart) the first time; later kCorrupt
   /// ("changed ...") where the tag is another. An empty tag says nothing and pins nothing.
   Status check(std::string_view key, std::string_view tag);
+  /// Somebody reads, for as long as that lives (and the pins with it: `owner` holds them). With the last one all pins are forgotten.
+  std::shared_ptr<void> begin_reading(std::shared_ptr<void> owner);
   /// For an object that was written on purpose.
   void forget(std::string_view key);
 
@@ -40,6 +43,7 @@ class ObjectPins {
   mutable std::mutex mutex_;
   std::vector<Pin> pins_;
   size_t used_ = 0;
+  size_t readers_ = 0;
 };
 
 }  // namespace forebay

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 
 namespace forebay {
@@ -51,6 +52,20 @@ TEST(ObjectPins, MoreObjectsThanPlacesForgetSomeAndAccuseNone) {
   }
   EXPECT_LE(pins.size(), 4096u);
   EXPECT_GT(pins.size(), 2048u);
+}
+
+TEST(ObjectPins, pins_last_as_long_as_somebody_reads) {
+  auto pins = std::make_shared<ObjectPins>();
+  auto one = pins->begin_reading(pins), two = pins->begin_reading(pins);
+  EXPECT_TRUE(pins->check("a", "1").ok());
+  one.reset();
+  EXPECT_EQ(pins->check("a", "2").code(), Code::kCorrupt) << "the other one still reads";
+  two.reset();
+  EXPECT_EQ(pins->size(), 0u);
+  EXPECT_TRUE(pins->check("a", "2").ok());
+  one = pins->begin_reading(pins);
+  pins.reset();
+  one.reset();  // the last that holds them
 }
 
 }  // namespace

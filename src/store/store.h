@@ -99,6 +99,10 @@ class Store {
   /// Finds how many requests this store serves best at once; null where it makes no difference (local files, memory).
   virtual std::shared_ptr<RequestSlots> slots() { return nullptr; }
 
+  /// Somebody reads, for as long as that lives. When the last one has ended, whatever the store has noted of versions, so that an
+  /// object that changes under a run is an error, is forgotten: who begins then may find others. Null where nothing is noted.
+  virtual std::shared_ptr<void> begin_reading() { return nullptr; }
+
   /// How the object is called in messages: "photos/a.jpg", "s3://bucket/a.jpg".
   virtual std::string display_name(const std::string& key) const = 0;
   virtual StoreStats stats() const = 0;

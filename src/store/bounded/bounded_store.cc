@@ -101,6 +101,7 @@ class Bounded final : public Store {
     return traits;
   }
   std::shared_ptr<RequestSlots> slots() override { return inner_->slots(); }
+  std::shared_ptr<void> begin_reading() override { return inner_->begin_reading(); }
   std::string display_name(const std::string& key) const override { return inner_->display_name(key); }
   StoreStats stats() const override { return inner_->stats(); }
 

@@ -69,6 +69,7 @@ std::string lower(std::string text) {
 /// What callbacks use; they hold no store, so none ends on a thread of its own.
 class Core : public std::enable_shared_from_this<Core> {
  public:
+  std::shared_ptr<void> begin_reading(std::shared_ptr<void> owner) { return pins_.begin_reading(std::move(owner)); }
   Core(HttpOptions options, std::string headers_only_to, std::shared_ptr<HttpTransport> transport)
       : options_(listening(std::move(options), slots_)), headers_only_to_(lower(std::move(headers_only_to))),
         caller_(retrying_caller(std::move(transport), options_.caller)) {}
@@ -344,6 +345,7 @@ class HttpStore final : public Store {
     const auto core = core_;
     core->stat(key, std::move(stop), std::move(done));
   }
+  std::shared_ptr<void> begin_reading() override { return core_->begin_reading(core_); }
   bool remote() const override { return true; }
   std::string display_name(const std::string& key) const override { return url_for_messages(key); }
   StoreStats stats() const override { return core_->stats(); }

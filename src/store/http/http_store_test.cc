@@ -92,7 +92,9 @@ TEST(HttpStore, TellsWhichVersionItGaveToWhoAsks) {
     request.version = std::make_shared<std::atomic<uint64_t>>(0);
     const auto answer = read_wait(*http_store(once()), request, {});
     EXPECT_TRUE(answer.ok()) << answer.status().to_string();
-    if (request.version_only) EXPECT_EQ(answer->size(), 0u);
+    if (request.version_only) {
+      EXPECT_EQ(answer->size(), 0u);
+    }
     return request.version->load();
   };
   ReadRequest alone = whole(server.url("/x"));

@@ -108,6 +108,8 @@ S3Store::~S3Store() {
   core_->calls.close();
 }
 
+std::shared_ptr<void> S3Store::begin_reading() { return core_->pins.begin_reading(core_); }
+
 void S3Store::forget(const std::string& key) { core_->pins.forget(key); }
 
 /// Transfers end with whoever asked or, where that one cannot stop, with the store.

@@ -30,6 +30,7 @@ class S3Store final : public Store {
   void stat(const std::string& key, std::stop_token stop, StatDone done) override;
   std::string display_name(const std::string& key) const override;
   StoreStats stats() const override;
+  std::shared_ptr<void> begin_reading() override;
 
   /// Writes an object: in one request up to `part_bytes` (at least 5 MiB on AWS), else in parts, of which nothing is left behind
   /// where one fails.

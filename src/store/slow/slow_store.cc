@@ -43,6 +43,7 @@ class Slow final : public SlowStore {
                       [&](std::stop_token s, StatDone d) { inner_->stat(key, std::move(s), std::move(d)); });
   }
   std::shared_ptr<RequestSlots> slots() override { return slots_; }
+  std::shared_ptr<void> begin_reading() override { return inner_->begin_reading(); }
   bool remote() const override { return inner_->remote(); }
   ListingTraits listing() const override { return inner_->listing(); }
   std::string display_name(const std::string& key) const override { return inner_->display_name(key); }
