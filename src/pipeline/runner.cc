@@ -82,6 +82,7 @@ Result<Runner::Delivery> Runner::next_for(std::chrono::milliseconds timeout) {
   }
   if (window_.empty() || !window_.front()->complete) run_actions(lock);
   const int64_t begun = monotonic_ns();
+  const Executor::Waiting waiting;  // user code on a compute thread may be who asks
   const bool ready =
       delivered_.wait_for(lock, timeout, [&] { return closed_ || (!window_.empty() && window_.front()->complete); });
   const int64_t waited = monotonic_ns() - begun;

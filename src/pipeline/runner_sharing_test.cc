@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <future>
+#include <mutex>
 #include <string>
 #include <thread>
 
@@ -84,6 +85,21 @@ TEST(RunnerSharing, a_run_whose_operator_does_not_return_holds_up_no_other) {
   EXPECT_EQ(entered, 2);
   all.set_value();
   EXPECT_NE(digest_of(*stuck), "");
+}
+
+TEST(RunnerSharing, an_operator_may_take_batches_of_another_run) {
+  const auto engine = std::make_shared<Engine>(1);
+  Rig other = on(engine);
+  other.epochs.reset();
+  const std::shared_ptr<Runner> inner = other.run();
+  std::mutex one_at_a_time;
+  Rig rig = on(engine);
+  rig.ops = {{"takes", [&](Record& record, const SampleContext& context) -> Status {
+                const std::lock_guard lock(one_at_a_time);
+                FOREBAY_RETURN_IF_ERROR(inner->next_for(seconds(120)).status());
+                return summary()(record, context);
+              }}};
+  EXPECT_NE(digest_of(*rig.run()), "");
 }
 
 TEST(RunnerSharing, memory_that_nobody_gave_is_divided_and_comes_back) {

@@ -65,8 +65,9 @@ struct Executor::State {
   std::condition_variable wake;
   std::vector<std::shared_ptr<Line>> open;
   std::vector<std::shared_ptr<Line>> busy;  // those that have tasks waiting
-  int running = 0;
-  int most = 0;  // that may run at once
+  int running = 0;                          // tasks that do not wait
+  int most = 0;                             // that may run at once
+  int waiting = 0;                          // threads whose task waits for others
   int idle = 0;
   int64_t level_ns = 0;  // the time that was had by whoever ran last
   bool stopping = false;
@@ -82,7 +83,8 @@ struct Executor::State {
 
 namespace {
 thread_local const void* running_line = nullptr;  // of the task that this thread runs
-}
+thread_local std::weak_ptr<Executor> running_on;  // gone where the thread was left behind, and the executor ended
+}  // namespace
 
 // Whether a thread is to stay free while this queue runs one task more.
 bool Executor::State::leaves_thread(const Line& line, int64_t now_ns) const {
@@ -198,7 +200,10 @@ int Executor::threads() const {
 void Executor::add_threads(int wanted) {
   while (static_cast<int>(workers_.size()) < wanted) {
     auto worker = std::make_shared<Worker>();
-    worker->thread = std::thread([state = state_, worker] { run(*state, *worker); });
+    worker->thread = std::thread([state = state_, worker, executor = weak_from_this()] {
+      running_on = executor;
+      run(*state, *worker);
+    });
     pthread_setname_np(worker->thread.native_handle(), "forebay-compute");
     workers_.push_back(std::move(worker));
   }
@@ -231,6 +236,37 @@ void Executor::run(State& state, Worker& worker) {
     worker.at = nullptr;
     state.ended(*line, std::move(memory), took);
   }
+}
+
+void Executor::begin_waiting() {
+  std::lock_guard workers_lock(workers_mutex_);
+  int threads;
+  {
+    std::lock_guard lock(state_->mutex);
+    --state_->running;
+    ++state_->waiting;
+    threads = state_->most + state_->waiting;
+    state_->wake.notify_one();
+  }
+  try {
+    add_threads(threads);
+  } catch (const std::system_error&) {
+    // What there are will do, as long as not all of them wait.
+  }
+}
+
+void Executor::end_waiting() {
+  std::lock_guard lock(state_->mutex);
+  ++state_->running;
+  --state_->waiting;
+}
+
+Executor::Waiting::Waiting() : executor_(running_line != nullptr ? running_on.lock() : nullptr) {
+  if (executor_) executor_->begin_waiting();
+}
+
+Executor::Waiting::~Waiting() {
+  if (executor_) executor_->end_waiting();
 }
 
 // Its threads go on without an owner; others come in their place.

@@ -21,13 +21,15 @@ namespace forebay {
 /// the others). So each gets its share of the threads, and nobody's old debts make a newcomer wait. A queue whose tasks take long
 /// leaves a thread free for those that had work lately and have none just now: they would wait for the end of such a task. Within a queue the smallest priority number goes first (the oldest element), equal ones in the order they came.
 ///
-/// Tasks must not wait for storage or for each other. All methods may be called from any thread, also from a task. An executor
+/// Tasks must not wait for storage or for each other; user code that does so all the same (it may take batches of another loader)
+/// says so by a Waiting. All methods may be called from any thread, also from a task. An executor
 /// may end on one of its own threads: that one then ends after its task.
 class Executor : public std::enable_shared_from_this<Executor> {
  public:
   /// `memory` belongs to the task while it runs. It is one of its queue's, of which there are as many as tasks may run at once.
   using Task = std::function<void(WorkMemory& memory)>;
   class Queue;
+  class Waiting;
   using Clock = int64_t (*)();  ///< nanoseconds since some moment
 
   /// No threads yet: they come with the queues. `cores`: see open(). Always made as a shared_ptr.
@@ -48,6 +50,8 @@ class Executor : public std::enable_shared_from_this<Executor> {
   struct Worker;
   struct State;
   static void run(State& state, Worker& worker);
+  void begin_waiting();
+  void end_waiting();
   void add_threads(int wanted);
   void leave_behind(Line& line);
   void close(Line& line);
@@ -57,6 +61,19 @@ class Executor : public std::enable_shared_from_this<Executor> {
   const std::shared_ptr<State> state_;  // what the threads use: it lasts as long as the last of them
   mutable std::mutex workers_mutex_;    // taken before the state's
   std::vector<std::shared_ptr<Worker>> workers_;
+};
+
+/// For as long as it lives the calling thread waits for something that other tasks may have to do: where it runs a task, another one
+/// runs in its place, on a thread more if need be.
+class Executor::Waiting {
+ public:
+  Waiting();
+  ~Waiting();
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+ private:
+  std::shared_ptr<Executor> executor_;  // null where the thread runs no task
 };
 
 /// The tasks of one owner.

@@ -208,6 +208,25 @@ TEST(Executor, queues_get_the_same_time_and_a_newcomer_is_level_with_the_others)
   }
 }
 
+// User code may take batches of another loader: all threads wait for tasks that no thread is left for.
+TEST(Executor, tasks_that_wait_for_other_tasks_let_others_run) {
+  const auto executor = std::make_shared<Executor>(2);
+  auto outer = executor->open(2), inner = executor->open(2);
+  std::atomic<int> ran = 0;
+  for (int i = 0; i < 20; ++i) {
+    outer->post(0, [&](WorkMemory&) {
+      std::promise<void> done;
+      inner->post(0, [&](WorkMemory&) { done.set_value(); });
+      const Executor::Waiting waiting;
+      done.get_future().wait();
+      ++ran;
+    });
+  }
+  outer.reset();
+  EXPECT_EQ(ran, 20);
+  EXPECT_LE(executor->threads(), 4);
+}
+
 TEST(Executor, threads_whose_task_does_not_return_are_left_behind_and_others_come_in_their_place) {
   const auto stuck = std::make_shared<Gate>();  // the thread that is left behind uses it when all else is gone
   std::atomic<int> ran = 0;
