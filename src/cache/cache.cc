@@ -141,22 +141,11 @@ class Tiers final : public TieredCache {
   mutable std::atomic<uint64_t> sizes_{0}, size_bytes_{0};
 };
 
-/// The caches that are open in this process. Made anew behind a fork, for its lock may be held by a thread that is not there.
+/// The caches that are open in this process.
 struct OpenCaches {
-  const uint64_t generation = process_generation();
   std::mutex mutex;
   std::map<std::string, std::weak_ptr<Tiers>> by_name;
 };
-
-OpenCaches& open_caches() {
-  static std::atomic<OpenCaches*> current{nullptr};
-  OpenCaches* caches = current.load();
-  while (caches == nullptr || caches->generation != process_generation()) {
-    auto made = std::make_unique<OpenCaches>();
-    if (current.compare_exchange_strong(caches, made.get())) return *made.release();
-  }
-  return *caches;
-}
 
 Status check_limits(const CacheOptions& options) {
   const bool in_memory = options.ram_bytes > options.disk_bytes;
@@ -197,7 +186,7 @@ Result<std::shared_ptr<TieredCache>> open_cache(const CacheOptions& given) {
   }
   const std::string name = fmt::format("{} {} {}", options.place.to_string(), static_cast<int>(options.compression),
                                        options.disk_bytes > 0 ? dir : "");
-  OpenCaches& caches = open_caches();
+  auto& caches = of_this_process<OpenCaches>();
   const std::lock_guard lock(caches.mutex);
   if (auto known = caches.by_name[name].lock()) {
     known->raise_budgets(options);

@@ -8,8 +8,8 @@
 
 namespace forebay {
 
-/// What all loaders of a process use together: compute threads, memory, and the row groups that any of them holds. It lasts as long as somebody holds it; its threads end
-/// with the last one who does.
+/// What all loaders of a process use together: compute threads, memory, and the row groups that any of them holds. It lasts as long as
+/// somebody holds it; its threads end with the last one who does.
 struct Engine {
   /// As many compute threads as `cores`, unless somebody asks for more.
   explicit Engine(int cores, Executor::Clock clock = monotonic_ns)

@@ -135,14 +135,7 @@ Result<Runner::Delivery> Runner::deliver(Lock& lock) {
     return delivery;
   }
   // What comes next, and taking apart thousands of rows, is no work for the consumer.
-  ++queued_;
-  queue_->post(0, [self = shared_from_this(), job = std::move(job)](WorkMemory&) mutable {
-    job.reset();
-    Lock relock(self->mutex_);
-    --self->queued_;
-    self->run_actions(relock);
-    if (self->closed_) self->delivered_.notify_all();
-  });
+  pump_on_a_thread(std::move(job));
   return delivery;
 }
 

@@ -194,6 +194,7 @@ class Runner : public std::enable_shared_from_this<Runner> {
   int read_limit() const { return line_ ? line_->limit() : options_.requests; }
   static uint64_t priority(const Job& job, size_t task) { return job.sequence << 24 | task; }
   void run_actions(Lock& lock, Actions actions = {});
+  void pump_on_a_thread(JobPtr taken_apart = nullptr);
 
   // runner_memory.cc: who gives bytes back for whom. All with the lock held.
   bool make_room(const JobPtr& job, const Task* task, uint64_t bytes);

@@ -295,4 +295,16 @@ void Runner::run_actions(Lock& lock, Actions actions) {
   acting = outer;
 }
 
+// For those who have no time for it, or run elsewhere; a job that is done is taken apart there as well.
+void Runner::pump_on_a_thread(JobPtr taken_apart) {
+  ++queued_;
+  queue_->post(0, [self = shared_from_this(), taken_apart = std::move(taken_apart)](WorkMemory&) mutable {
+    taken_apart.reset();
+    Lock lock(self->mutex_);
+    --self->queued_;
+    self->run_actions(lock);
+    if (self->closed_) self->delivered_.notify_all();
+  });
+}
+
 }  // namespace forebay

@@ -39,14 +39,7 @@ std::unique_ptr<SharedUnits::Work> Runner::at_work(const Unit& unit) const {
 void Runner::told(const std::shared_ptr<Unit>& unit) {
   Lock lock(mutex_);
   unit->awaits = false;
-  if (closed_) return;
-  ++queued_;
-  queue_->post(0, [self = shared_from_this()](WorkMemory&) {
-    Lock relock(self->mutex_);
-    --self->queued_;
-    self->run_actions(relock);
-    if (self->closed_) self->delivered_.notify_all();
-  });
+  if (!closed_) pump_on_a_thread();
 }
 
 }  // namespace forebay

@@ -26,13 +26,13 @@ namespace forebay {
 
 namespace {
 
-/// Stores that somebody uses, by what they are. Those of another process (before a fork) are nobody's.
+/// Stores that somebody uses, by what they are.
 class Registry {
  public:
   using Make = std::function<Result<std::shared_ptr<Store>>()>;
 
   Result<std::shared_ptr<Store>> get(const std::string& identity, const Make& make) {
-    const std::string name = fmt::format("{} {}", process_generation(), hash128(identity).to_string());
+    const std::string name = hash128(identity).to_string();
     const std::lock_guard lock(mutex_);
     std::erase_if(stores_, [](const auto& entry) { return entry.second.expired(); });
     if (std::shared_ptr<Store> found = stores_[name].lock()) return found;
@@ -46,10 +46,8 @@ class Registry {
   std::map<std::string, std::weak_ptr<Store>> stores_;
 };
 
-Registry& registry() {
-  static auto* const stores = new Registry();  // outlives whoever still reads when the process ends
-  return *stores;
-}
+// It outlives whoever still reads when the process ends.
+Registry& registry() { return of_this_process<Registry>(); }
 
 std::vector<std::string_view> with_link_options(std::span<const std::string_view> names) {
   std::vector<std::string_view> all(names.begin(), names.end());
