@@ -115,10 +115,11 @@ def test_two_models_on_one_table_decode_a_row_group_once(table):
     def decodes(*loaders):
         return sum(loader.stats()["units"]["decoded"] for loader in loaders)
 
-    with fb.Loader(rows(table), seed=3) as alone:
+    with fb.Loader(rows(table), seed=3, epochs=1) as alone:
         assert len([batch for batch in alone]) == ROWS // 100
         once = decodes(alone)
-    with fb.Loader(rows(table), seed=3) as one, fb.Loader(rows(table), seed=3) as two:
+    assert once == ROWS // 4000, "with epochs=1 nothing is decoded ahead of another epoch"
+    with fb.Loader(rows(table), seed=3, epochs=1) as one, fb.Loader(rows(table), seed=3, epochs=1) as two:
         for left, right in zip(one, two, strict=True):
             assert np.array_equal(left["id"], right["id"])
             assert left["text"] == right["text"]
