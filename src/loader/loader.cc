@@ -21,7 +21,7 @@
 #include "loader/sizing.h"
 #include "loader/source_description.h"
 #include "loader/step_arguments.h"
-#include "pipeline/runner.h"
+#include "pipeline/run/runner.h"
 #include "runtime/fork_guard.h"
 #include "telemetry/log.h"
 

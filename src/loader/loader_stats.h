@@ -5,7 +5,7 @@
 #include "cache/tier_stats.h"
 #include "forebay/loader.h"
 #include "pipeline/execution_plan.h"
-#include "pipeline/runner.h"
+#include "pipeline/run/runner.h"
 #include "store/store.h"
 
 namespace forebay {

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "pipeline/execution_plan.h"
-#include "pipeline/runner.h"
+#include "pipeline/run/runner.h"
 
 namespace forebay {
 

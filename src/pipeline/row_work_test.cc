@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-#include "pipeline/runner_test_support.h"
+#include "pipeline/run/runner_test_support.h"
 
 // One task at a time, on this thread: what comes next for rows is a matter of the rows, not of a schedule.
 

@@ -4,8 +4,8 @@
 #include <atomic>
 #include <thread>
 
-#include "pipeline/runner.h"
-#include "pipeline/runner_test_support.h"
+#include "pipeline/run/runner.h"
+#include "pipeline/run/runner_test_support.h"
 
 namespace forebay {
 namespace {

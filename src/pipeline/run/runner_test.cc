@@ -1,4 +1,4 @@
-#include "pipeline/runner.h"
+#include "pipeline/run/runner.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "pipeline/runner_test_support.h"
+#include "pipeline/run/runner_test_support.h"
 #include "telemetry/log.h"
 
 namespace forebay {

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "pipeline/runner_units_test_support.h"
+#include "pipeline/run/runner_units_test_support.h"
 
 namespace forebay::runner_test {
 namespace {

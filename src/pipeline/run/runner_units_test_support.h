@@ -6,7 +6,7 @@
 #include <set>
 
 #include "forebay/string_list.h"
-#include "pipeline/runner_test_support.h"
+#include "pipeline/run/runner_test_support.h"
 
 namespace forebay::runner_test {
 

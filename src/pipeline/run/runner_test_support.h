@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/hash.h"
-#include "pipeline/runner.h"
+#include "pipeline/run/runner.h"
 #include "plan/order.h"
 #include "store/memory/memory_store.h"
 #include "store/slow/slow_store.h"

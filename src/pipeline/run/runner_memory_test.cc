@@ -5,7 +5,7 @@
 #include <numeric>
 #include <thread>
 
-#include "pipeline/runner_test_support.h"
+#include "pipeline/run/runner_test_support.h"
 
 // Who gets bytes, who gives them back, and what is said where they never suffice.
 

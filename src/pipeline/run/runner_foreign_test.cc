@@ -3,7 +3,7 @@
 #include <atomic>
 #include <thread>
 
-#include "pipeline/runner_test_support.h"
+#include "pipeline/run/runner_test_support.h"
 
 namespace forebay {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <thread>
 
-#include "pipeline/runner_units_test_support.h"
+#include "pipeline/run/runner_units_test_support.h"
 
 // Several runs on one engine.
 

@@ -1,0 +1,114 @@
+#include "pipeline/run/block_uses.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace forebay {
+
+void BlockUses::plan(WindowBatch& batch) const {
+  if (units_ == nullptr) return;
+  const std::vector<uint32_t> block_of_row = find_blocks(batch);
+  if (core_.plan->units->gathers_rows) {
+    make_tasks(batch, block_of_row);
+  } else {  // a task a row
+    for (RowTask& task : batch.tasks) task.block = block_of_row[static_cast<size_t>(task.begin)];
+  }
+  for (RowTask& task : batch.tasks) {
+    core_.row_work.look_up(task, batch.job);
+    if (!task.in_cache()) use(batch, task);
+  }
+}
+
+// With several lanes the rows of a block do not stand together in the batch.
+std::vector<uint32_t> BlockUses::find_blocks(WindowBatch& batch) const {
+  const int64_t epoch = batch.job.step().at.epoch;
+  constexpr uint32_t kNone = UINT32_MAX;
+  std::vector<uint32_t> in_lane, block_of_row;  // the block last met in a lane; that of a row
+  block_of_row.reserve(batch.job.rows().size());
+  int64_t lanes = 1;
+  for (const Row& row : batch.job.step().rows) {
+    const int64_t position = row.position;
+    const auto lane = static_cast<size_t>(lanes == 1 ? 0 : position % lanes);
+    uint32_t known = lane < in_lane.size() ? in_lane[lane] : kNone;
+    if (known == kNone || position < batch.blocks[known]->range.first ||
+        position > batch.blocks[known]->last_position()) {
+      const UnitBlockPtr block = units_->table().block_at(epoch, position);
+      lanes = block->range.step;
+      in_lane.resize(static_cast<size_t>(lanes), kNone);
+      auto at = std::find(batch.blocks.begin(), batch.blocks.end(), block);
+      if (at == batch.blocks.end()) at = batch.blocks.insert(at, block);
+      batch.straddles |= known != kNone;
+      known = static_cast<uint32_t>(at - batch.blocks.begin());
+      in_lane[static_cast<size_t>(position % lanes)] = known;
+    }
+    block_of_row.push_back(known);
+  }
+  return block_of_row;
+}
+
+void BlockUses::make_tasks(WindowBatch& batch, const std::vector<uint32_t>& block_of_row) const {
+  std::vector<uint32_t> rows(block_of_row.size());
+  std::iota(rows.begin(), rows.end(), 0u);
+  if (!std::is_sorted(block_of_row.begin(), block_of_row.end())) {
+    std::stable_sort(rows.begin(), rows.end(),
+                     [&](uint32_t a, uint32_t b) { return block_of_row[a] < block_of_row[b]; });
+    batch.rows_by_block = rows;
+  }
+  batch.tasks.clear();
+  const auto block_at = [&](int64_t index) { return block_of_row[rows[static_cast<size_t>(index)]]; };
+  const auto count = static_cast<int64_t>(rows.size());
+  for (int64_t begin = 0, end = 0; begin < count; begin = end) {
+    while (end < count && end - begin < rows_per_task_ && block_at(end) == block_at(begin)) ++end;
+    batch.tasks.emplace_back();
+    batch.tasks.back().begin = begin;
+    batch.tasks.back().end = end;
+    batch.tasks.back().block = block_at(begin);
+  }
+}
+
+void BlockUses::use(const WindowBatch& batch, RowTask& task) const {
+  if (units_ == nullptr) return;
+  unpin(batch, task);
+  if (!std::exchange(task.uses, true)) units_->table().add_user(batch.block_of(task));
+}
+
+void BlockUses::pin(const WindowBatch& batch, RowTask& task) const {
+  if (units_ == nullptr || task.in_cache()) return;
+  use(batch, task);
+  task.pins = true;
+  for (const auto& unit : batch.block_of(task)->units) ++unit->pins;
+}
+
+void BlockUses::unpin(const WindowBatch& batch, RowTask& task) {
+  if (!std::exchange(task.pins, false)) return;
+  for (const auto& unit : batch.block_of(task)->units) --unit->pins;
+}
+
+void BlockUses::leave(const WindowBatch& batch, RowTask& task) const {
+  unpin(batch, task);
+  if (std::exchange(task.uses, false)) units_->remove_user(batch.block_of(task));
+}
+
+void BlockUses::leave_all(WindowBatch& batch) const {
+  if (units_ == nullptr) return;
+  for (RowTask& task : batch.tasks) {
+    if (!task.is<RowTask::Running>()) leave(batch, task);
+  }
+}
+
+void BlockUses::widen(const WindowBatch& batch, RowTask& task, const std::vector<int64_t>& ids) const {
+  const UnitBlockPtr wider = units_->table().widened(*batch.block_of(task), ids);
+  units_->table().add_user(wider);  // before the narrower one goes, so that its units stay
+  leave(batch, task);
+  task.wider = wider;
+  task.uses = true;
+}
+
+void BlockUses::forget_wider(const WindowBatch& batch, RowTask& task) const {
+  if (!task.wider) return;
+  leave(batch, task);
+  task.wider.reset();
+}
+
+}  // namespace forebay

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "pipeline/run/units.h"
+#include "pipeline/run/window_batch.h"
+
+namespace forebay {
+
+/// Which blocks of units the tasks of a batch need, and for how long: a task uses its block until its rows are no longer of
+/// interest, and pins it while somebody looks, or will, into memory of its units. Guarded by the run's lock. Without units nothing
+/// is used, and nothing waits.
+class BlockUses {
+ public:
+  /// `units`: null where rows are read one by one.
+  BlockUses(RunCore& core, Units* units, int64_t rows_per_task)
+      : core_(core), units_(units), rows_per_task_(rows_per_task) {}
+
+  /// Divides a new batch into tasks so that each has rows of one block, and uses these blocks.
+  void plan(WindowBatch& batch) const;
+  /// Uses the task's block and does not pin it.
+  void use(const WindowBatch& batch, RowTask& task) const;
+  void pin(const WindowBatch& batch, RowTask& task) const;
+  void leave(const WindowBatch& batch, RowTask& task) const;
+  /// The same for all tasks but those that run.
+  void leave_all(WindowBatch& batch) const;
+  /// From now on the task's block has the units of some other rows, too: for stand-ins that are in none of its own.
+  void widen(const WindowBatch& batch, RowTask& task, const std::vector<int64_t>& ids) const;
+  /// No more.
+  void forget_wider(const WindowBatch& batch, RowTask& task) const;
+  /// Whether the task's block is not ready.
+  bool waits(const WindowBatch& batch, const RowTask& task) const {
+    return units_ != nullptr && !task.in_cache() && !batch.block_of(task)->ready();
+  }
+
+ private:
+  std::vector<uint32_t> find_blocks(WindowBatch& batch) const;
+  void make_tasks(WindowBatch& batch, const std::vector<uint32_t>& block_of_row) const;
+  static void unpin(const WindowBatch& batch, RowTask& task);
+
+  RunCore& core_;
+  Units* const units_;
+  const int64_t rows_per_task_;
+};
+
+}  // namespace forebay

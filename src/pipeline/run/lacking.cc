@@ -1,0 +1,90 @@
+#include "pipeline/run/lacking.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace forebay {
+
+namespace {
+
+uint64_t thread_bytes(const RunCore& core) {
+  return core.options.working_bytes_per_thread * static_cast<uint64_t>(core.options.threads);
+}
+
+// What a batch takes whose rows keep their stored bytes as they are: all of them until the last is there, and once more for the
+// batch that they are copied into. 0 where no field does that.
+uint64_t joined_bytes(const ExecutionPlan& plan, const WindowBatch& batch) {
+  const bool joined = std::any_of(plan.outputs.begin(), plan.outputs.end(), [](const OutputField& output) {
+    return output.field.fetched && output.field.kind == FieldKind::kBytes;
+  });
+  if (!joined) return 0;
+  uint64_t bytes = 0;
+  for (const RowJob& row : batch.job.rows()) {
+    const uint64_t stored = plan.source->fetch(row.id).size, key = plan.source->key(row.id).size();
+    bytes += 2 * (stored + key + sizeof(int64_t));
+  }
+  return bytes;
+}
+
+Status no_batch_fits(const RunCore& core, const WindowBatch& batch, uint64_t least) {
+  uint64_t needed = thread_bytes(core) + core.plan->batch_bytes(batch.size()) + batch.job.assembly_bytes();
+  for (const RowTask& task : batch.tasks) needed += task.held_bytes();
+  needed = std::max(needed, least);
+  return out_of_budget(
+      fmt::format("one batch needs {} bytes, the memory budget is {}; raise memory= or make the batch smaller", needed,
+                  core.memory.capacity()),
+      needed);
+}
+
+Status no_block_fits(const RunCore& core, const WindowBatch& batch, const RowTask& task, uint64_t bytes,
+                     uint64_t least) {
+  const UnitBlock& block = *batch.block_of(task);
+  uint64_t needed = thread_bytes(core) + task.needs() + bytes + core.plan->batch_bytes(batch.size());
+  for (const auto& unit : block.units) needed += unit->claimed_bytes();
+  needed = std::max(needed, least);
+  return out_of_budget(fmt::format("the rows of {} row groups are mixed, which needs {} bytes of memory with one "
+                                   "batch; the budget is {}: "
+                                   "raise memory=, give .shuffle() a smaller block=, or write smaller row groups",
+                                   block.units.size(), needed, core.memory.capacity()),
+                       needed)
+      .with_key(core.plan->units->source->unit_name(block.units.front()->number));
+}
+
+Status no_sample_fits(const RunCore& core, const WindowBatch& batch, const RowTask& task, uint64_t least) {
+  const int64_t id = batch.job.rows()[static_cast<size_t>(task.begin)].id;
+  const uint64_t size = core.plan->fetches ? core.row_work.fetch_of(task, batch.job).size : 0;
+  uint64_t held = size;
+  for (const RowTask& other : batch.tasks) held += &other == &task ? 0 : other.held_bytes();
+  const uint64_t needed = std::max(thread_bytes(core) + core.plan->batch_bytes(batch.size()) +
+                                       std::max(held, joined_bytes(*core.plan, batch)) + task.needs(),
+                                   least);
+  return core.row_work.locate(
+      out_of_budget(fmt::format("this sample needs {} bytes of memory ({} stored, {} to work in, the rest "
+                                "for its batch), the budget is {}; raise "
+                                "memory= to {} or more",
+                                needed, size, task.needs(), core.memory.capacity(), needed),
+                    needed),
+      id);
+}
+
+}  // namespace
+
+Status lacking(const RunCore& core, const WindowBatch& batch, const RowTask* task, uint64_t bytes) {
+  // What is held and what is asked for, where nobody else holds anything.
+  const uint64_t least = core.memory.used() + bytes;
+  if (task == nullptr) return no_batch_fits(core, batch, least);
+  if (core.plan->units) return no_block_fits(core, batch, *task, bytes, least);
+  return no_sample_fits(core, batch, *task, least);
+}
+
+Status with_enough(const RunCore& core, Status status) {
+  const uint64_t enough = core.options.memory_bound ? core.options.memory_bound() : 0;
+  if (enough <= status.bytes_needed()) return status;
+  Status told = out_of_budget(fmt::format("{} (with {} every batch fits)", status.message(), enough), enough);
+  if (!status.key().empty()) told = std::move(told).with_key(status.key());
+  return status.sample() ? std::move(told).with_sample(*status.sample()) : told;
+}
+
+}  // namespace forebay

@@ -1,0 +1,39 @@
+#include "pipeline/run/room.h"
+
+#include <utility>
+
+#include "pipeline/run/lacking.h"
+
+namespace forebay {
+
+bool Room::make(WindowBatch& batch, const RowTask* task, uint64_t bytes) const {
+  if (core_.memory.trim()) return true;
+  if (!is_oldest(batches_, batch, task)) return false;
+  const uint64_t before = core_.memory.used();
+  yield_to(batch, task);
+  if (units_ != nullptr && core_.memory.used() >= before)
+    units_->drop_others(batch.all_done() ? nullptr : batch.block_of(batch.oldest()).get());
+  core_.memory.trim();  // what was just given back lies idle there
+  if (core_.memory.used() < before) return true;
+  return !core_.anything_running() && raise_or_fail(batch, task, bytes);
+}
+
+void Room::yield_to(WindowBatch& batch, const RowTask* task) const {
+  for (size_t i = batches_.size(); i-- > 1;) taking_back_.retract(*batches_[i]);
+  for (size_t i = batch.tasks.size(); i-- > 0 && task != nullptr && &batch.tasks[i] != task;) {
+    RowTask& other = batch.tasks[i];
+    if (other.is<RowTask::Fetching>() || other.is<RowTask::Ready>() || other.is<RowTask::WithUser>())
+      taking_back_.yield(batch, other);
+  }
+}
+
+bool Room::raise_or_fail(WindowBatch& batch, const RowTask* task, uint64_t bytes) const {
+  Status status = lacking(core_, batch, task, bytes);
+  if (status.bytes_needed() > core_.memory.capacity() && core_.memory.raise(status.bytes_needed())) return true;
+  batch.job.fatal = with_enough(core_, std::move(status));
+  batch.complete = true;
+  core_.changed.notify_all();
+  return false;
+}
+
+}  // namespace forebay

@@ -1,0 +1,120 @@
+#include "pipeline/run/row_tasks.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "pipeline/run/row_tasks_away.h"
+
+// Who gets bytes, threads and requests for a task; row_tasks_back.cc: what comes back.
+
+namespace forebay {
+
+Step RowTasks::start(const WindowBatchPtr& batch, RowTask& task, Actions& actions) {
+  const ExecutionPlan& plan = *core_.plan;
+  core_.row_work.look_up(task, batch->job);
+  if (plan.fetches && !task.kept) return start_fetching(batch, task, actions);
+  if (!plan.starts_with_user_code() || task.in_cache()) {
+    task.at = RowTask::Ready{};
+    return Step::kMoved;
+  }
+  if (core_.memory.full() && !is_oldest(batches_, *batch, &task)) return Step::kNoBytes;
+  call_user(batch, task);
+  return Step::kMoved;
+}
+
+Step RowTasks::start_fetching(const WindowBatchPtr& batch, RowTask& task, Actions& actions) {
+  const Source::Fetch fetch = core_.row_work.fetch_of(task, batch->job);
+  // Reading on the compute thread saves a hand-over, as long as it does not wait; now and then it is tried again. An object of
+  // unknown size may turn out to need more bytes than it has been given, so it is not read there.
+  StoreLine& line = core_.fetcher.line(*fetch.store);
+  const bool synchronous = fetch.request.expected_size && line.try_now();
+  if (synchronous ? core_.threads_full() : !line.has_slot()) return Step::kNoSlot;
+  // The batch's memory first: a fetched row that has no place to go would only be fetched again.
+  if (!reserve_slots(*batch, task)) return Step::kNoBytes;
+  std::optional<Claim> claim;
+  while (!(claim = core_.memory.take(Use::kFetched, fetch.size))) {
+    if (!room_.make(*batch, &task, fetch.size)) return Step::kNoBytes;
+  }
+  task.claim = std::move(*claim);
+  if (synchronous) {
+    task.at = RowTask::Ready{};
+  } else {
+    read(batch, task, actions);
+  }
+  return Step::kMoved;
+}
+
+Step RowTasks::compute(const WindowBatchPtr& batch, RowTask& task, Actions& actions) {
+  if (core_.threads_full()) return Step::kNoSlot;
+  if (!reserve_slots(*batch, task)) return Step::kNoBytes;
+  auto& ready = std::get<RowTask::Ready>(task.at);
+  while (ready.needs > ready.grant.bytes()) {
+    const uint64_t more = ready.needs - ready.grant.bytes();
+    if (std::optional<Claim> claim = core_.memory.take(Use::kWorking, more)) {
+      ready.grant.merge(std::move(*claim));
+    } else if (!room_.make(*batch, &task, more)) {
+      return Step::kNoBytes;
+    }
+  }
+  uses_.pin(*batch, task);
+  task.at = RowTask::Running{std::move(ready.grant)};
+  ++batch->running;
+  const size_t index = batch->index_of(task);
+  core_.post(actions, batch->order(index),
+             [this, alive = core_.alive(), batch, index](WorkMemory& memory) { work(batch, index, memory); });
+  return Step::kMoved;
+}
+
+bool RowTasks::fetch_ahead(const WindowBatchPtr& batch, Actions& actions) {
+  for (size_t index = batch->waiting_from; index < batch->tasks.size(); ++index) {
+    RowTask& task = batch->tasks[index];
+    if (task.is<RowTask::Waiting>()) {
+      if (start_ahead(batch, task, actions) != Step::kMoved) return false;
+      batch->untouched = std::max(batch->untouched, index + 1);
+    }
+    if (index == batch->waiting_from) ++batch->waiting_from;
+  }
+  return true;
+}
+
+Step RowTasks::start_ahead(const WindowBatchPtr& batch, RowTask& task, Actions& actions) {
+  core_.row_work.look_up(task, batch->job);
+  if (core_.plan->starts_with_user_code()) return start(batch, task, actions);
+  if (task.kept) return Step::kMoved;
+  const Source::Fetch fetch = core_.row_work.fetch_of(task, batch->job);
+  if (!core_.fetcher.line(*fetch.store).has_slot()) return Step::kNoSlot;
+  if (!core_.memory.may_fetch_ahead(fetch.size)) return Step::kNoBytes;
+  std::optional<Claim> claim = core_.memory.take(Use::kFetched, fetch.size);
+  if (!claim) return Step::kNoBytes;
+  task.claim = std::move(*claim);
+  read(batch, task, actions);
+  return Step::kMoved;
+}
+
+bool RowTasks::reserve_slots(WindowBatch& batch, const RowTask& task) const {
+  const uint64_t bytes = core_.plan->batch_bytes(batch.size());
+  while (!batch.job.has_slots() && !batch.job.acquire_slots(core_.memory.batches())) {
+    if (!room_.make(batch, &task, bytes - batch.job.claimed_bytes())) return false;
+  }
+  return true;
+}
+
+void RowTasks::read(const WindowBatchPtr& batch, RowTask& task, Actions& actions) {
+  Source::Fetch fetch = core_.row_work.fetch_of(task, batch->job);
+  if (!fetch.request.expected_size) fetch.request.set_aside_bytes = task.claim.bytes();
+  const auto read = std::make_shared<Read>(*this, batch, batch->index_of(task), core_.fetcher.line(*fetch.store),
+                                           std::move(fetch.request), std::move(task.claim));
+  core_.fetcher.begin(*read);
+  task.at = RowTask::Fetching{read.get()};
+  actions.flights.push_back(read);
+}
+
+void RowTasks::call_user(const WindowBatchPtr& batch, RowTask& task) {
+  const auto& stage = std::get<ForeignStage>(core_.plan->stages[task.stage]);
+  const size_t index = batch->index_of(task);
+  auto call = std::make_shared<Call>(*this, batch, index, ++tickets_, stage, foreign_input(stage, task));
+  task.at = RowTask::WithUser{tickets_};
+  core_.calls.put(batch->order(index), std::move(call));
+}
+
+}  // namespace forebay

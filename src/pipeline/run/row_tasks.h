@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+
+#include "pipeline/run/block_uses.h"
+#include "pipeline/run/room.h"
+#include "pipeline/run/run_core.h"
+#include "pipeline/run/taking_back.h"
+#include "pipeline/run/window_batch.h"
+
+namespace forebay {
+
+/// The way of a task: it waits for bytes, is fetched, has its turns on a compute thread or with user code, until its rows are in
+/// their places in the batch. Guarded by the run's lock.
+class RowTasks {
+ public:
+  RowTasks(RunCore& core, const BlockUses& uses, const TakingBack& taking_back, const Room& room,
+           const WindowBatches& batches)
+      : core_(core), uses_(uses), taking_back_(taking_back), room_(room), batches_(batches) {}
+
+  /// Moves on a task that is Waiting: afterwards it is fetched, or Ready where that takes no waiting, or with user code.
+  Step start(const WindowBatchPtr& batch, RowTask& task, Actions& actions);
+  /// Moves on one that is Ready: to a compute thread.
+  Step compute(const WindowBatchPtr& batch, RowTask& task, Actions& actions);
+  /// Moves on the tasks of a batch behind the window: they are read, out of the bytes set aside for that. False where no younger
+  /// batch may do so either.
+  bool fetch_ahead(const WindowBatchPtr& batch, Actions& actions);
+
+ private:
+  class Read;
+  class Call;
+
+  Step start_fetching(const WindowBatchPtr& batch, RowTask& task, Actions& actions);
+  Step start_ahead(const WindowBatchPtr& batch, RowTask& task, Actions& actions);
+  bool reserve_slots(WindowBatch& batch, const RowTask& task) const;
+  void read(const WindowBatchPtr& batch, RowTask& task, Actions& actions);
+  void call_user(const WindowBatchPtr& batch, RowTask& task);
+
+  void on_read(Read& read, Result<Buffer> result);
+  void on_answer(const Call& call, Status status, const Schema& schema, Record record);
+  void work(const WindowBatchPtr& batch, size_t index, WorkMemory& memory);
+  void failed(const WindowBatchPtr& batch, RowTask& task, Status status, Actions& actions);
+  void conclude(const WindowBatchPtr& batch, RowTask& task, RowResult result, Claim grant, Actions& actions);
+  void follow(const WindowBatchPtr& batch, RowTask& task, RowResult& result, Actions& actions);
+  void read_later(const WindowBatchPtr& batch, RowTask& task, Actions& actions);
+  bool claim_actual(RowTask& task, Claim claim, const Result<Buffer>& result) const;
+  bool hold_values(WindowBatch& batch, RowTask& task, Claim& grant, uint64_t* needs_bytes) const;
+  void finish(WindowBatch& batch, RowTask& task) const;
+
+  RunCore& core_;
+  const BlockUses& uses_;
+  const TakingBack& taking_back_;
+  const Room& room_;
+  const WindowBatches& batches_;
+  uint64_t tickets_ = 0;
+};
+
+}  // namespace forebay

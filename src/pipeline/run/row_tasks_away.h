@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "pipeline/run/row_tasks.h"
+
+// What holds the run while a task is with a store, or with user code.
+
+namespace forebay {
+
+/// The read of one task's object, or of its entry in a cache.
+class RowTasks::Read final : public Flight {
+  const std::shared_ptr<void> alive_;  // goes last
+  RowTasks& tasks_;
+
+ public:
+  Read(RowTasks& tasks, WindowBatchPtr of, size_t task, StoreLine& line, ReadRequest request, Claim bytes)
+      : Flight(line, std::move(request), std::move(bytes)), alive_(tasks.core_.alive()), tasks_(tasks),
+        batch(std::move(of)), index(task) {}
+
+  const WindowBatchPtr batch;
+  const size_t index;
+
+ private:
+  void landed(Result<Buffer> result) override { tasks_.on_read(*this, std::move(result)); }
+};
+
+/// One sample on its way through user code.
+class RowTasks::Call final : public PendingCall {
+  const std::shared_ptr<void> alive_;  // goes last
+  RowTasks& tasks_;
+
+ public:
+  Call(RowTasks& tasks, WindowBatchPtr of, size_t task, uint64_t number, const ForeignStage& stage, ForeignInput input)
+      : alive_(tasks.core_.alive()), tasks_(tasks), batch(std::move(of)), index(task), ticket(number), stage_(stage),
+        key_(batch->job.key(batch->tasks[task].begin)), input_(std::move(input)), queued_ns_(monotonic_ns()) {}
+
+  ~Call() override {
+    if (!answered_) answer(internal_error("a call of user code was dropped without an answer"), {}, {});
+  }
+
+  const WindowBatchPtr batch;
+  const size_t index;
+  const uint64_t ticket;
+
+  size_t step() const override { return stage_.step; }
+  const SampleKey& key() const override { return key_; }
+  uint32_t random_index() const override { return stage_.random_index; }
+  std::string sample_name() const override { return tasks_.core_.plan->source->key(key_.id); }
+  const Schema& schema() const override { return input_.schema; }
+  const Record& record() const override { return input_.record; }
+  void finish(Schema schema, Record record) override { answer({}, schema, std::move(record)); }
+  void fail(Status status) override { answer(std::move(status), {}, {}); }
+  void forget() override { answered_ = true; }
+
+ private:
+  void answer(Status status, const Schema& schema, Record record) {
+    if (std::exchange(answered_, true)) return;
+    stage_.counters->samples.fetch_add(1, std::memory_order_relaxed);
+    stage_.counters->waiting_ns.fetch_add(monotonic_ns() - queued_ns_, std::memory_order_relaxed);
+    if (!status.ok()) status = std::move(status).with_operator(stage_.name);
+    tasks_.on_answer(*this, std::move(status), schema, std::move(record));
+  }
+
+  const ForeignStage& stage_;
+  const SampleKey key_;
+  const ForeignInput input_;
+  const int64_t queued_ns_;
+  bool answered_ = false;
+};
+
+}  // namespace forebay

@@ -1,0 +1,183 @@
+#include <algorithm>
+#include <utility>
+
+#include "pipeline/run/row_tasks.h"
+#include "pipeline/run/row_tasks_away.h"
+
+// What comes back for a task: from stores, from compute threads, from user code; and what is next for it.
+
+namespace forebay {
+
+void RowTasks::on_read(Read& read, Result<Buffer> result) {
+  Turn turn(core_);
+  core_.fetcher.end(read);
+  WindowBatch& batch = *read.batch;
+  RowTask& task = batch.tasks[read.index];
+  const auto* wanted = std::get_if<RowTask::Fetching>(&task.at);
+  if (wanted == nullptr || wanted->flight != &read) {
+    read.claim.give_back();
+    return;
+  }
+  task.at = RowTask::Ready{};
+  if (!claim_actual(task, std::move(read.claim), result)) {
+    taking_back_.take_back(batch, task);
+  } else if (result.status().code() == Code::kUnavailable && !is_front(batches_, batch)) {
+    taking_back_.take_back(batch, task);  // storage may be back by the time this batch is due
+  } else if (result.ok()) {
+    core_.plan->fetch_counters->add(1, result->size(), result->size(), 0);
+    task.fetched = std::move(*result);
+    task.fetched_all = true;
+  } else {
+    failed(read.batch, task, result.status(), turn.actions);
+  }
+}
+
+// The size of what was read may have been a guess. False where more bytes are needed than were claimed: it is fetched again once
+// the task has them.
+bool RowTasks::claim_actual(RowTask& task, Claim claim, const Result<Buffer>& result) const {
+  const uint64_t size = result.ok() ? result->size() : result.status().bytes_needed();
+  const bool too_large =
+      result.ok() ? size > claim.bytes() : result.status().code() == Code::kOutOfBudget && size > claim.bytes();
+  if (too_large && (!result.ok() || !claim.try_grow(size - claim.bytes()))) {
+    task.size = size;
+    return false;
+  }
+  if (result.ok()) claim.shrink_to(size);
+  task.claim = std::move(claim);
+  return true;
+}
+
+void RowTasks::on_answer(const Call& call, Status status, const Schema& schema, Record record) {
+  Turn turn(core_);
+  RowTask& task = call.batch->tasks[call.index];
+  const auto* wanted = std::get_if<RowTask::WithUser>(&task.at);
+  if (core_.closed || wanted == nullptr || wanted->ticket != call.ticket) return;
+  if (status.ok()) {
+    const auto& stage = std::get<ForeignStage>(core_.plan->stages[task.stage]);
+    status = accept_answer(stage, schema, std::move(record), task);
+  }
+  task.at = RowTask::Ready{};
+  if (status.ok()) {
+    ++task.stage;
+  } else {
+    failed(call.batch, task, std::move(status), turn.actions);
+  }
+}
+
+void RowTasks::work(const WindowBatchPtr& batch, size_t index, WorkMemory& memory) {
+  const uint64_t own = core_.options.working_bytes_per_thread;
+  RowTask& task = batch->tasks[index];
+  RunCore::Lock lock(core_.mutex);
+  const bool wanted = !core_.closed && !batch->retracting;
+  const uint64_t granted = std::get<RowTask::Running>(task.at).grant.bytes();
+  const RowPlacement at = batch->placement(task);
+  lock.unlock();
+  RowResult result;
+  if (wanted) {
+    memory.begin_task(own + granted, own);
+    result = core_.row_work.run(task, batch->job, at, memory);
+  }
+  Turn turn(core_);
+  core_.ended();
+  --batch->running;
+  conclude(batch, task, std::move(result), std::move(std::get<RowTask::Running>(task.at).grant), turn.actions);
+}
+
+// A read or user code gave an error in place of the task's sample.
+void RowTasks::failed(const WindowBatchPtr& batch, RowTask& task, Status status, Actions& actions) {
+  RowResult result;
+  core_.row_work.fail(batch->job, task.begin, std::move(status), result);
+  conclude(batch, task, std::move(result), Claim(), actions);
+}
+
+// `grant`: working memory that the task was given, which is given back.
+void RowTasks::conclude(const WindowBatchPtr& batch, RowTask& task, RowResult result, Claim grant, Actions& actions) {
+  if (batch->retracting || core_.closed) {
+    task.at = RowTask::Waiting{};
+    grant.give_back();
+    taking_back_.settle(*batch);
+    return;
+  }
+  task.copied = std::move(result.copied);
+  if (result.verdict == Verdict::kDone || result.verdict == Verdict::kFatal) {
+    if (!hold_values(*batch, task, grant, &result.needs_bytes)) {
+      result.verdict = Verdict::kNeedsBytes;
+      result.errors.clear();
+    } else if (batch->straddles) {
+      uses_.leave(*batch, task);
+    }
+  }
+  grant.give_back();
+  for (RowError& error : result.errors) batch->job.errors.push_back(std::move(error));
+  follow(batch, task, result, actions);
+}
+
+void RowTasks::follow(const WindowBatchPtr& batch, RowTask& task, RowResult& result, Actions& actions) {
+  switch (result.verdict) {
+    case Verdict::kNeedsBytes:
+      task.at = RowTask::Ready{.needs = result.needs_bytes - core_.options.working_bytes_per_thread};
+      return;
+    case Verdict::kElsewhere: taking_back_.take_back(*batch, task); return uses_.widen(*batch, task, result.elsewhere);
+    case Verdict::kCold: return read_later(batch, task, actions);
+    case Verdict::kAgain: return taking_back_.take_back(*batch, task);
+    case Verdict::kForeign: return call_user(batch, task);
+    case Verdict::kFatal:  // the rest of the batch is not waited for
+      if (batch->job.fatal.ok()) batch->job.fatal = std::move(result.fatal);
+      batch->complete = true;
+      core_.changed.notify_all();
+      break;
+    case Verdict::kDone: break;
+  }
+  if (result.warm != nullptr) core_.fetcher.line(*result.warm).found(/*cold=*/false);
+  finish(*batch, task);
+}
+
+// The object was not at hand for a compute thread.
+void RowTasks::read_later(const WindowBatchPtr& batch, RowTask& task, Actions& actions) {
+  StoreLine& line = core_.fetcher.line(*core_.row_work.fetch_of(task, batch->job).store);
+  line.found(/*cold=*/true);
+  // It keeps the bytes it was given: were it to ask anew, younger ones might have taken them.
+  if (line.has_slot()) {
+    read(batch, task, actions);
+  } else {
+    taking_back_.take_back(*batch, task);
+  }
+}
+
+// What was fetched goes; what became a value of the batch stays, and is charged: first out of what the task was given to work
+// in. False where memory has no more: the values are dropped, and the task has to run again with `needs_bytes`.
+bool RowTasks::hold_values(WindowBatch& batch, RowTask& task, Claim& grant, uint64_t* needs_bytes) const {
+  BatchJob& job = batch.job;
+  uint64_t kept = 0;
+  const RowPlacement at = batch.placement(task);
+  for (int64_t i = task.begin; job.keeps_values() && i < task.end; ++i) kept += job.loose_bytes(at.row(i));
+  kept += task.copied.size();
+  if (kept <= task.claim.bytes()) {
+    task.claim.shrink_to(kept);
+    return true;
+  }
+  const uint64_t more = kept - task.claim.bytes();
+  Claim values = grant.split(std::min(more, grant.bytes()));
+  const uint64_t lacking = more - values.bytes();
+  if (task.stage > 0) {  // made by user code, which is not called again
+    values.merge(core_.memory.existing(Use::kFetched, lacking));
+  } else if (std::optional<Claim> rest = core_.memory.take(Use::kFetched, lacking)) {
+    values.merge(std::move(*rest));
+  } else {
+    for (int64_t i = task.begin; i < task.end; ++i) job.forget_values(at.row(i));
+    *needs_bytes = core_.options.working_bytes_per_thread + more;
+    return false;
+  }
+  values.move_to(Use::kFetched);
+  task.claim.merge(std::move(values));
+  return true;
+}
+
+void RowTasks::finish(WindowBatch& batch, RowTask& task) const {
+  task.fetched = Buffer();
+  task.record.clear();
+  task.at = RowTask::Done{};
+  ++batch.done;
+}
+
+}  // namespace forebay

@@ -1,0 +1,62 @@
+#include "pipeline/run/run_core.h"
+
+namespace forebay {
+
+namespace {
+
+// As many as the batches of the window have, and some of sizes that come now and then.
+size_t idle_buffers(const ExecutionPlan& plan, const RunnerOptions& options) {
+  return 16 + plan.outputs.size() * static_cast<size_t>(options.window_batches + 2);
+}
+
+}  // namespace
+
+RunCore::RunCore(Engine& engine, std::shared_ptr<const ExecutionPlan> what, std::shared_ptr<const Itinerary> order,
+                 RunnerOptions with)
+    : plan(std::move(what)), itinerary(std::move(order)), options(std::move(with)),
+      row_work(plan, itinerary, options.bad_sample), memory(*engine.memory, options, idle_buffers(*plan, options)),
+      fetcher({options.requests, options.find_requests}, *plan->fetch_counters),
+      line(plan->store() != nullptr ? &fetcher.line(*plan->store()) : nullptr) {}
+
+void RunCore::serve(Advancing& run, std::weak_ptr<void> alive) {
+  run_ = &run;
+  alive_ = std::move(alive);
+}
+
+void RunCore::post(Actions& actions, uint64_t order, Executor::Task task) {
+  ++posted_;
+  actions.posts.push_back({order, std::move(task)});
+}
+
+void RunCore::act(Lock& lock, Actions actions) {
+  // A store that answers at once leads back here from an action. The loop further out then goes on with what became
+  // possible; going on here would nest as deep as there are reads in the window.
+  thread_local const RunCore* acting = nullptr;
+  if (acting == this && actions.empty()) return;
+  const RunCore* const outer = std::exchange(acting, this);
+  for (run_->advance(actions); !actions.empty(); run_->advance(actions)) {
+    Actions begun = std::exchange(actions, Actions());
+    lock.unlock();
+    for (Actions::Post& post : begun.posts) queue->post(post.order, std::move(post.task));
+    for (const FlightPtr& flight : begun.flights) fetcher.send(flight);
+    begun = Actions();  // what ends with them tells others, who have locks of their own
+    lock.lock();
+  }
+  acting = outer;
+}
+
+void RunCore::act_on_a_thread(std::shared_ptr<void> taken_apart) {
+  ++posted_;
+  queue->post(0, [this, held = alive(), taken_apart = std::move(taken_apart)](WorkMemory&) mutable {
+    taken_apart.reset();
+    const Turn turn(*this);
+    ended();
+  });
+}
+
+Turn::~Turn() {
+  core_.act(lock_, std::move(actions));
+  if (core_.closed) core_.changed.notify_all();
+}
+
+}  // namespace forebay

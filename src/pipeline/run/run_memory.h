@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "pipeline/run/runner_options.h"
+#include "runtime/buffer_pool.h"
+#include "runtime/claim.h"
+#include "runtime/memory.h"
+
+namespace forebay {
+
+/// A run's part of the memory of the process, in bytes, and the pools that its batches and units are lent from. From any thread, but
+/// for raise() and leave(), which the run's lock guards.
+class RunMemory {
+ public:
+  /// `idle_buffers`: of batches, that may wait to be used again.
+  RunMemory(Memory& memory, const RunnerOptions& options, size_t idle_buffers);
+
+  /// Nothing where the part does not have so many now.
+  std::optional<Claim> take(Use use, uint64_t bytes) const { return Claim::take(budget_, use, bytes); }
+  /// Of bytes that exist already; may go beyond the part.
+  Claim existing(Use use, uint64_t bytes) const { return Claim::of_existing(budget_, use, bytes); }
+  BufferPool& batches() const { return *batch_pool_; }
+  BufferPool& units() const { return *unit_pool_; }
+  /// Idle memory goes back to the system: of batches, or else of units. True where there was any.
+  bool trim() const;
+
+  uint64_t capacity() const { return budget_->capacity(); }
+  uint64_t used() const { return budget_->snapshot().used; }
+  bool full() const;
+  ByteBudget::Snapshot snapshot() const { return budget_->snapshot(); }
+
+  /// For what the batches of the window do not need yet: whether these get all the same what they need.
+  bool leaves_room(uint64_t bytes) const;
+  /// Whether so much more may be fetched ahead of the window.
+  bool may_fetch_ahead(uint64_t bytes) const;
+  /// Whether anything fetched is held.
+  bool has_fetched() const;
+
+  /// The oldest element needs so many. False where that cannot be.
+  bool raise(uint64_t least) { return account_->raise(least); }
+  /// Others may have this part; what is held still counts. To be destroyed without a lock.
+  std::unique_ptr<Memory::Account> leave() { return std::move(account_); }
+  /// Nothing idles any more, and nothing comes back to idle.
+  void close_pools() const;
+
+ private:
+  const uint64_t window_bytes_, ahead_bytes_;
+  std::unique_ptr<Memory::Account> account_;
+  const std::shared_ptr<ByteBudget> budget_;
+  const std::shared_ptr<BufferPool> batch_pool_, unit_pool_;
+  const Claim thread_memory_;  // what compute threads work in
+};
+
+}  // namespace forebay

@@ -1,0 +1,140 @@
+#include "pipeline/run/runner.h"
+
+#include <string>
+#include <system_error>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "runtime/fork_guard.h"
+#include "telemetry/log.h"
+
+namespace forebay {
+
+Runner::Runner(std::shared_ptr<Engine> engine, std::shared_ptr<const ExecutionPlan> plan,
+               std::shared_ptr<const Itinerary> itinerary, RunnerOptions options)
+    : generation_(process_generation()), engine_(std::move(engine)),
+      window_(Window::make(*engine_, std::move(plan), std::move(itinerary), options)), core_(window_->core()) {}
+
+Runner::~Runner() {
+  if (process_generation() == generation_) {
+    close();
+  } else {
+    (void)new auto(std::move(engine_));  // its threads did not survive the fork
+  }
+}
+
+Result<Delivery> Runner::next_for(std::chrono::milliseconds timeout) {
+  RunCore::Lock lock(core_.mutex);
+  if (core_.closed) return cancelled("the loader is closed");
+  if (window_->finished()) return Delivery{};
+  FOREBAY_RETURN_IF_ERROR(open_threads());
+  if (!window_->ready()) core_.act(lock);
+  const int64_t begun = monotonic_ns();
+  const Executor::Waiting waiting;  // user code on a compute thread may be who asks
+  const bool ready = core_.changed.wait_for(lock, timeout, [&] { return core_.closed || window_->ready(); });
+  const int64_t waited = monotonic_ns() - begun;
+  consumer_wait_seconds_ += static_cast<double>(waited) * 1e-9;
+  if (core_.closed) return cancelled("the loader was closed while a batch was awaited");
+  if (!ready) return nothing_yet(waited);
+  forget_wait();
+  return window_->deliver(lock);
+}
+
+Status Runner::open_threads() {
+  if (core_.queue) return {};
+  try {
+    core_.queue = engine_->executor->open(core_.options.threads, core_.options.own_threads);
+  } catch (const std::system_error&) {
+    return unavailable(fmt::format("the system gives no {} threads; lower threads=, or raise the limit (ulimit -u)",
+                                   core_.options.threads));
+  }
+  return {};
+}
+
+Delivery Runner::nothing_yet(int64_t waited_ns) {
+  waited_ns_ += waited_ns;
+  if (waited_ns_ >= std::chrono::nanoseconds(core_.options.long_wait).count() && !std::exchange(long_wait_told_, true))
+    log_warning(fmt::format("no batch for {:.0f} s; {}", static_cast<double>(waited_ns_) * 1e-9, window_->awaited()));
+  Delivery nothing;
+  nothing.timed_out = true;
+  return nothing;
+}
+
+void Runner::forget_wait() {
+  waited_ns_ = 0;
+  long_wait_told_ = false;
+}
+
+Cursor Runner::cursor() const {
+  const std::lock_guard lock(core_.mutex);
+  return window_->cursor();
+}
+
+void Runner::seek(const Cursor& at) {
+  const std::lock_guard lock(core_.mutex);
+  forget_wait();
+  window_->seek(at);
+}
+
+bool Runner::closed() const {
+  const std::lock_guard lock(core_.mutex);
+  return core_.closed;
+}
+
+void Runner::close() {
+  if (process_generation() != generation_) return;
+  std::shared_ptr<Engine> engine;
+  std::unique_ptr<Executor::Queue> queue;
+  std::unique_ptr<Memory::Account> account;
+  bool ended;
+  {
+    RunCore::Lock lock(core_.mutex);
+    core_.closed = true;
+    window_->drop();
+    core_.changed.notify_all();
+    core_.calls.close();
+    lock.unlock();
+    core_.fetcher.stop();  // stores may answer from inside, and the answer takes the lock
+    lock.lock();
+    ended = core_.changed.wait_for(lock, abandoned_ ? std::chrono::milliseconds(0) : core_.options.patience,
+                                   [&] { return !core_.anything_running(); });
+    if (core_.posted() > 0 && !abandoned_) abandon_threads();
+    queue = std::move(core_.queue);
+    core_.fetcher.leave();
+    account = core_.memory.leave();
+    engine = std::move(engine_);
+  }
+  queue.reset();  // without the lock: its last tasks take it
+  account.reset();
+  engine.reset();
+  if (ended) core_.memory.close_pools();  // otherwise what is in flight holds them
+}
+
+void Runner::abandon_threads() {
+  std::string steps;
+  for (const Stage& stage : core_.plan->stages) {
+    const auto* native = std::get_if<NativeStage>(&stage);
+    for (size_t i = 0; native != nullptr && i < native->ops.size(); ++i)
+      steps += (steps.empty() ? "" : ", ") + native->ops[i].name;
+  }
+  log_warning(
+      fmt::format("closed while a function had not returned for {:.0f} s; its thread is left behind. It is one of: {}",
+                  static_cast<double>(core_.options.patience.count()) * 1e-3, steps));
+  core_.queue->abandon();
+  abandoned_ = true;
+}
+
+std::vector<uint32_t> Runner::decodes() const {
+  const std::lock_guard lock(core_.mutex);
+  return window_->decodes();
+}
+
+Runner::Stats Runner::stats() const {
+  const std::lock_guard lock(core_.mutex);
+  return {core_.memory.snapshot(), window_->stats().batches, window_->stats().samples, core_.retracted,
+          consumer_wait_seconds_};
+}
+
+}  // namespace forebay

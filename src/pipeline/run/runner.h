@@ -1,0 +1,80 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "engine/engine.h"
+#include "pipeline/execution_plan.h"
+#include "pipeline/foreign.h"
+#include "pipeline/itinerary.h"
+#include "pipeline/run/runner_options.h"
+#include "pipeline/run/window.h"
+
+namespace forebay {
+
+/// Makes the batches of an itinerary, in order, working on a bounded window of them at once: what its one consumer sees of a run.
+///
+/// A batch is divided into tasks (usually a row each). A task waits for bytes of the budget, is fetched, goes through the
+/// stages and writes its rows into their places in the batch; it may finish in any order. The oldest unfinished task always
+/// gets its bytes: younger ones give theirs back and are fetched again.
+///
+/// One mutex (RunCore) guards all bookkeeping; reading, decoding and user code run outside it. Compute threads never wait for
+/// storage, user code or memory. next_for() and seek() belong to one thread at a time; everything else may be called from any.
+class Runner {
+ public:
+  /// Threads and memory are those of `engine`, which it shares with others until it is closed.
+  Runner(std::shared_ptr<Engine> engine, std::shared_ptr<const ExecutionPlan> plan,
+         std::shared_ptr<const Itinerary> itinerary, RunnerOptions options);
+  ~Runner();
+  Runner(const Runner&) = delete;
+  Runner& operator=(const Runner&) = delete;
+
+  using Delivery = forebay::Delivery;
+  /// The batch at cursor(). An error of data is delivered in its place in the order, and the batch it spoils is left behind;
+  /// any other error leaves the cursor where it is, so that the batch can be asked for again.
+  Result<Delivery> next_for(std::chrono::milliseconds timeout);
+
+  /// Where the next batch begins; after a seek() to where an epoch has none left, that place.
+  Cursor cursor() const;
+  /// Goes on somewhere else; work that does not fit there is thrown away.
+  void seek(const Cursor& at);
+  /// Stops, and waits until nothing is in flight; what does not end within the patience is left behind on its thread, and
+  /// named in the log.
+  void close();
+  bool closed() const;
+
+  /// Waits for a call of user code. Null on time-out and after close().
+  std::shared_ptr<ForeignCall> take_call(std::chrono::milliseconds timeout) { return core_.calls.take(timeout); }
+
+  struct Stats {
+    ByteBudget::Snapshot memory;
+    int64_t batches = 0, samples = 0, retracted = 0;
+    double consumer_wait_seconds = 0;
+  };
+  Stats stats() const;
+  /// How often each unit of the source was decoded so far; empty where rows are read one by one.
+  std::vector<uint32_t> decodes() const;
+  const RunnerOptions& options() const { return core_.options; }
+  /// Reads that may be in flight now.
+  int request_limit() const { return core_.line != nullptr ? core_.line->most() : core_.options.requests; }
+
+ private:
+  Status open_threads();
+  Delivery nothing_yet(int64_t waited_ns);
+  void forget_wait();
+  void abandon_threads();
+
+  const uint64_t generation_;
+  std::shared_ptr<Engine> engine_;  // null once it is closed
+  const std::shared_ptr<Window> window_;
+  RunCore& core_;
+  // Guarded by the run's lock:
+  double consumer_wait_seconds_ = 0;
+  int64_t waited_ns_ = 0;  // by the consumer, for the batch at cursor()
+  bool long_wait_told_ = false;
+  bool abandoned_ = false;  // a compute thread did not come back
+};
+
+}  // namespace forebay

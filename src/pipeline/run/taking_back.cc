@@ -1,0 +1,70 @@
+#include "pipeline/run/taking_back.h"
+
+#include <algorithm>
+
+namespace forebay {
+
+void TakingBack::drop_bytes(RowTask& task) {
+  task.claim.give_back();
+  if (auto* ready = std::get_if<RowTask::Ready>(&task.at)) ready->grant.give_back();
+  task.fetched = Buffer();
+  task.fetched_all = false;
+  task.looked_up = false;
+  task.kept.reset();
+  task.kept_at.reset();
+  task.copied = Buffer();
+  task.record.clear();
+  task.extras.clear();
+}
+
+void TakingBack::take_back(WindowBatch& batch, RowTask& task) const {
+  batch.waiting_from = std::min(batch.waiting_from, batch.index_of(task));
+  drop_bytes(task);
+  uses_.use(batch, task);
+  task.stage = 0;
+  task.at = RowTask::Waiting{};  // a read in flight keeps its claim until it lands; its answer is not wanted any more
+}
+
+void TakingBack::yield(WindowBatch& batch, RowTask& task) const {
+  if (!task.is<RowTask::Waiting>()) ++core_.retracted;
+  core_.calls.forget(batch.order(batch.index_of(task)));
+  take_back(batch, task);
+}
+
+void TakingBack::retract(WindowBatch& batch) const {
+  if (batch.retracting) return;
+  batch.retracting = true;
+  for (RowTask& task : batch.tasks) {
+    // A thread looks into what they hold.
+    if (!batch.assembling && !task.is<RowTask::Running>()) yield(batch, task);
+  }
+  settle(batch);
+}
+
+void TakingBack::settle(WindowBatch& batch) const {
+  if (!batch.retracting || batch.running > 0 || batch.assembling) return;
+  for (RowTask& task : batch.tasks) {
+    uses_.forget_wider(batch, task);
+    take_back(batch, task);
+  }
+  forget_stand_ins(batch);
+  batch.job.clear_values();
+  batch.job.drop_slots();
+  batch.made.reset();
+  batch.done = batch.first = 0;
+  batch.complete = false;
+  batch.retracting = false;
+  if (batch.dropped) uses_.leave_all(batch);
+}
+
+void TakingBack::forget_stand_ins(WindowBatch& batch) const {
+  for (int64_t i = 0; i < batch.size(); ++i) {
+    RowJob& row = batch.job.rows()[static_cast<size_t>(i)];
+    if (row.attempt == 0) continue;
+    row.attempt = 0;
+    const int64_t index = core_.itinerary->index_at(batch.job.step().at.epoch, batch.job.position(i));
+    row.id = core_.plan->selection->id_at(index);
+  }
+}
+
+}  // namespace forebay

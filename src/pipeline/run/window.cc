@@ -1,0 +1,125 @@
+#include "pipeline/run/window.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace forebay {
+
+namespace {
+
+constexpr int64_t kGatheredRows = 2048;
+
+// Samples that need no fetching are dealt with so many at a time that a task is worth a thread's while.
+int64_t rows_per_task(const ExecutionPlan& plan) {
+  // What a cache has is looked up sample by sample.
+  if (plan.fetches || plan.has_foreign() || plan.cache_stage) return 1;
+  if (plan.units) return plan.units->gathers_rows ? kGatheredRows : 1;
+  uint64_t row_bytes = 0;
+  for (const OutputField& output : plan.outputs) {
+    if (!output.row_bytes) return 1;
+    row_bytes += *output.row_bytes;
+  }
+  constexpr uint64_t kCopied = uint64_t{256} << 10, kComputed = uint64_t{32} << 10;
+  return static_cast<int64_t>((plan.gathers_only() ? kCopied : kComputed) / std::max<uint64_t>(row_bytes, 64)) + 1;
+}
+
+bool has_unit(const WindowBatch& batch, const Unit& unit) {
+  return std::any_of(batch.blocks.begin(), batch.blocks.end(), [&](const auto& block) { return block->has(unit); });
+}
+
+}  // namespace
+
+Window::Window(Engine& engine, std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<const Itinerary> itinerary,
+               const RunnerOptions& options)
+    : core_(engine, std::move(plan), std::move(itinerary), options), rows_per_task_(rows_per_task(*core_.plan)),
+      units_(core_.plan->units
+                 ? std::make_unique<Units>(
+                       core_, engine.units,
+                       [this](const Unit& unit) { return !batches_.empty() && has_unit(*batches_.front(), unit); })
+                 : nullptr),
+      uses_(core_, units_.get(), rows_per_task_), taking_back_(core_, uses_),
+      room_(core_, units_.get(), taking_back_, batches_), tasks_(core_, uses_, taking_back_, room_, batches_),
+      forms_(*core_.plan, core_.itinerary->schedule().options().batch_size, options.ragged) {}
+
+std::shared_ptr<Window> Window::make(Engine& engine, std::shared_ptr<const ExecutionPlan> plan,
+                                     std::shared_ptr<const Itinerary> itinerary, const RunnerOptions& options) {
+  std::shared_ptr<Window> window(new Window(engine, std::move(plan), std::move(itinerary), options));
+  window->core_.serve(*window, window);
+  return window;
+}
+
+Result<Delivery> Window::deliver(RunCore::Lock& lock) {
+  const WindowBatchPtr batch = batches_.front();
+  BatchJob& job = batch->job;
+  if (!job.fatal.ok()) {
+    Status status = job.fatal;
+    drop();
+    return status;
+  }
+  std::stable_sort(job.errors.begin(), job.errors.end(),
+                   [](const RowError& a, const RowError& b) { return a.row < b.row; });
+  batches_.pop_front();
+  uses_.leave_all(*batch);
+  cursor_ = job.step().after;
+  // From here on the batch's memory is the user's; it is counted again when it comes back.
+  job.drop_slots();
+  const auto raised =
+      std::find_if(job.errors.begin(), job.errors.end(), [](const RowError& error) { return error.raise; });
+  Status status = raised != job.errors.end() ? raised->status : forms_.settle(*batch->made);
+  if (!status.ok()) {
+    core_.act(lock);
+    return status;
+  }
+  Delivery delivery;
+  delivery.batch = std::move(batch->made);
+  delivery.errors = std::move(job.errors);
+  ++stats_.batches;
+  stats_.samples += delivery.batch->size() - delivery.batch->padding;
+  if (plans_elsewhere()) {
+    // What comes next, and taking apart thousands of rows, is no work for the consumer.
+    core_.act_on_a_thread(batch);
+  } else {
+    core_.act(lock);
+  }
+  return delivery;
+}
+
+void Window::seek(const Cursor& at) {
+  cursor_ = at;
+  drop();
+}
+
+void Window::drop() {
+  for (const WindowBatchPtr& batch : batches_) {
+    batch->dropped = true;
+    taking_back_.retract(*batch);
+  }
+  batches_.clear();
+  core_.calls.forget_all();
+  planned_ = cursor_;
+  ++plans_dropped_;
+  if (units_) units_->clear();
+}
+
+std::string Window::awaited() const {
+  if (batches_.empty()) return "nothing has been started";
+  const WindowBatch& batch = *batches_.front();
+  const auto task = std::find_if(batch.tasks.begin(), batch.tasks.end(),
+                                 [](const RowTask& each) { return !each.is<RowTask::Done>(); });
+  if (task == batch.tasks.end()) return "the batch is being put together";
+  if (uses_.waits(batch, *task)) return units_->awaited(*batch.block_of(*task));
+  const bool running = task->is<RowTask::Running>();
+  // The id in the row belongs to the compute thread while one is at work.
+  const int64_t index = core_.itinerary->index_at(batch.job.step().at.epoch, batch.job.position(task->begin));
+  const int64_t id =
+      running ? core_.plan->selection->id_at(index) : batch.job.rows()[static_cast<size_t>(task->begin)].id;
+  const std::string key = core_.plan->source->key(id);
+  if (running) return fmt::format("a compute thread is at work on '{}'", key);
+  if (task->is<RowTask::Fetching>()) return fmt::format("waiting for storage to give '{}'", key);
+  if (task->is<RowTask::WithUser>()) return fmt::format("waiting for the user's function on '{}'", key);
+  return fmt::format("'{}' waits for memory or a request slot", key);
+}
+
+}  // namespace forebay

@@ -1,0 +1,150 @@
+#include <algorithm>
+#include <utility>
+
+#include "pipeline/run/window.h"
+
+// Who is moved on, in which order.
+
+namespace forebay {
+
+namespace {
+constexpr uint64_t kAheadOrder = uint64_t{1} << 62;  // behind every batch
+}  // namespace
+
+// Moves everything on that can be moved, oldest first. Stops at the first task that has to wait for bytes, so that no younger
+// one takes what an older one needs; one that waits for a thread or a request slot lets others go on that need none.
+void Window::advance(Actions& actions) {
+  if (core_.closed) return;
+  core_.fetcher.refresh();
+  extend(actions);
+  if (units_ && !(advance_oldest(actions) && advance_units(actions))) return;
+  bool may_start = true;
+  for (size_t i = 0; i < batches_.size(); ++i) {
+    const WindowBatchPtr batch = batches_[i];
+    if (batch->rests()) continue;
+    if (static_cast<int64_t>(i) >= core_.options.window_batches) {
+      if (!may_start || !tasks_.fetch_ahead(batch, actions)) return;
+    } else if (batch->all_done()) {
+      if (!finish(batch, actions)) return;
+    } else if (!advance_batch(batch, &may_start, actions)) {
+      return;
+    }
+  }
+}
+
+// False where nothing younger may be moved on. `may_start`: whether tasks that wait may begin; none may once one found no slot.
+bool Window::advance_batch(const WindowBatchPtr& batch, bool* may_start, Actions& actions) {
+  batch->oldest();
+  const auto end = [&] { return *may_start ? batch->tasks.size() : batch->untouched; };
+  for (size_t index = batch->first; index < end(); ++index) {
+    if (core_.threads_full()) {
+      // Most of the time all threads have enough to do, and looking further would be for nothing.
+      if (core_.reads_on_compute_threads() || core_.line == nullptr || !core_.line->has_slot()) return false;
+      index = std::max(index, batch->waiting_from);
+      if (index >= end()) break;
+    }
+    RowTask& task = batch->tasks[index];
+    if (uses_.waits(*batch, task)) continue;
+    const bool starts = *may_start && task.is<RowTask::Waiting>();
+    const Step step = advance_task(batch, task, *may_start, actions);
+    if (starts && step == Step::kNoSlot && task.is<RowTask::Waiting>()) {
+      *may_start = false;
+    } else if (starts) {
+      batch->untouched = std::max(batch->untouched, index + 1);
+    }
+    if (step == Step::kNoBytes) return false;
+    if (index == batch->waiting_from && !task.is<RowTask::Waiting>()) ++batch->waiting_from;
+  }
+  return true;
+}
+
+Step Window::advance_task(const WindowBatchPtr& batch, RowTask& task, bool may_start, Actions& actions) {
+  Step step = Step::kMoved;
+  if (may_start && task.is<RowTask::Waiting>()) step = tasks_.start(batch, task, actions);
+  if (task.is<RowTask::Ready>()) step = tasks_.compute(batch, task, actions);
+  return step;
+}
+
+// Where rows come from units: the oldest task, before any unit takes bytes that it needs. False where bytes are lacking.
+bool Window::advance_oldest(Actions& actions) {
+  const auto at =
+      std::find_if(batches_.begin(), batches_.end(), [](const WindowBatchPtr& batch) { return !batch->complete; });
+  if (at == batches_.end() || at - batches_.begin() >= core_.options.window_batches || (*at)->rests()) return true;
+  const WindowBatchPtr batch = *at;
+  if (batch->all_done()) return finish(batch, actions);
+  RowTask& task = batch->oldest();
+  return uses_.waits(*batch, task) || advance_task(batch, task, /*may_start=*/true, actions) != Step::kNoBytes;
+}
+
+// False where the oldest task lacks bytes for its block: then nothing younger may take any.
+bool Window::advance_units(Actions& actions) {
+  units_->close_before(planned_);
+  bool oldest = true;
+  for (const WindowBatchPtr& batch : batches_) {
+    if (batch->rests() || batch->all_done()) continue;
+    RoomForBatch room(room_, *batch);
+    const UnitBlock* first = batch->block_of(batch->oldest()).get();
+    const auto moves = [&](const UnitBlock& block) {
+      const Units::Asker asker{.order = batch->order(0), .others = &block == first ? &room : nullptr};
+      return block.users == 0 || block.ready() || units_->move_on(block, asker, actions);
+    };
+    if (!moves(*first)) return !oldest;
+    oldest = false;
+    for (const UnitBlockPtr& block : batch->blocks) {
+      if (!moves(*block)) return true;
+    }
+  }
+  advance_units_ahead(actions);
+  return true;
+}
+
+// The blocks that come next in the lanes of this rank, with what the batches of the window leave.
+void Window::advance_units_ahead(Actions& actions) {
+  if (batches_.empty()) return;
+  const std::vector<UnitBlockPtr> blocks = batches_.back()->blocks;
+  for (const UnitBlockPtr& block : blocks) {
+    if (block->users == 0) continue;  // all of its rows were in the cache
+    const int64_t next = block->range.first + block->range.step * block->range.count;
+    if (next >= core_.itinerary->order().size() && core_.itinerary->finished({block->epoch + 1, 0, 0})) continue;
+    if (!units_->move_on(*units_->table().block_after(*block), {.order = kAheadOrder, .ahead = true}, actions)) return;
+  }
+}
+
+// All rows are there: the batch is put together. Fields of unknown shape need memory and a compute thread for that. False when
+// it has to wait for bytes.
+bool Window::finish(const WindowBatchPtr& batch, Actions& actions) {
+  BufferPool& pool = core_.memory.batches();
+  const Status spoiled = batch->job.spoiled();
+  const uint64_t needed = spoiled.ok() ? batch->job.assembly_bytes() : 0;
+  if (needed == 0) {
+    take(*batch, spoiled.ok() ? batch->job.assemble(pool) : Result<Batch>(spoiled));
+    return true;
+  }
+  while (!batch->job.reserve_assembly(pool, needed)) {
+    if (!room_.make(*batch, nullptr, needed)) return false;
+  }
+  batch->assembling = true;
+  core_.post(actions, batch->order(batch->tasks.size()), [this, alive = core_.alive(), batch](WorkMemory&) {
+    Result<Batch> made = batch->job.assemble(core_.memory.batches());
+    const Turn turn(core_);
+    core_.ended();
+    batch->assembling = false;
+    if (!batch->retracting) take(*batch, std::move(made));
+    taking_back_.settle(*batch);
+  });
+  return true;
+}
+
+void Window::take(WindowBatch& batch, Result<Batch> made) {
+  if (made.ok()) {
+    batch.made = std::move(*made);
+  } else if (batch.job.spoiled().ok()) {
+    batch.job.errors.push_back({0, batch.job.rows().front().id, made.status(), /*raise=*/true});
+  }
+  for (RowTask& task : batch.tasks) TakingBack::drop_bytes(task);
+  uses_.leave_all(batch);
+  batch.complete = true;
+  if (is_front(batches_, batch)) core_.changed.notify_all();
+}
+
+}  // namespace forebay

@@ -1,0 +1,73 @@
+#include <algorithm>
+#include <utility>
+
+#include "pipeline/run/window.h"
+
+// Which batches the window has.
+
+namespace forebay {
+
+namespace {
+constexpr int64_t kCallsAhead = 128;         // rows that wait in user code, beyond the window
+constexpr int64_t kMostBatchesAhead = 4096;  // batches may be of one row
+}  // namespace
+
+// A quarter more than are in flight, so that one slow answer does not stop the others. More only took memory.
+int64_t Window::batches_ahead() const {
+  const bool user_code = core_.plan->starts_with_user_code();
+  if (core_.reads_on_compute_threads() && !user_code) return 0;
+  const int64_t rows = user_code ? kCallsAhead : core_.read_limit() + core_.read_limit() / 4;
+  const int64_t batch = batches_.empty() ? rows : batches_.back()->size();
+  return std::min((rows + batch - 1) / std::max<int64_t>(batch, 1), kMostBatchesAhead);
+}
+
+bool Window::is_short() const {
+  return static_cast<int64_t>(batches_.size()) < core_.options.window_batches + batches_ahead();
+}
+
+void Window::extend(Actions& actions) {
+  if (!plans_elsewhere()) {
+    while (is_short()) {
+      std::optional<StepPlan> step = core_.itinerary->step(planned_);
+      if (!step) return;
+      add(begin(std::move(*step)));
+    }
+    return;
+  }
+  if (planning_ || !is_short() || core_.itinerary->finished(planned_)) return;
+  planning_ = true;
+  core_.post(actions, 0, [this, alive = core_.alive()](WorkMemory&) { plan_batches(); });
+}
+
+void Window::plan_batches() {
+  RunCore::Lock lock(core_.mutex);
+  while (!core_.closed && is_short()) {
+    const Cursor at = planned_;
+    const uint64_t wanted = plans_dropped_;
+    lock.unlock();
+    std::optional<StepPlan> step = core_.itinerary->step(at);
+    const WindowBatchPtr batch = step ? begin(std::move(*step)) : nullptr;
+    lock.lock();
+    if (wanted != plans_dropped_) continue;
+    if (!batch) break;
+    add(batch);
+    core_.act(lock);
+  }
+  lock.unlock();
+  const Turn turn(core_);
+  planning_ = false;
+  core_.ended();
+}
+
+WindowBatchPtr Window::begin(StepPlan step) const {
+  return std::make_shared<WindowBatch>(*core_.plan, *core_.itinerary, std::move(step), rows_per_task_);
+}
+
+void Window::add(const WindowBatchPtr& batch) {
+  planned_ = batch->job.step().after;
+  batch->sequence = sequence_++;
+  uses_.plan(*batch);
+  batches_.push_back(batch);
+}
+
+}  // namespace forebay
