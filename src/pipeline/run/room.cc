@@ -10,21 +10,33 @@ bool Room::make(WindowBatch& batch, const RowTask* task, uint64_t bytes) const {
   if (core_.memory.trim()) return true;
   if (!is_oldest(batches_, batch, task)) return false;
   const uint64_t before = core_.memory.used();
-  yield_to(batch, task);
-  if (units_ != nullptr && core_.memory.used() >= before)
-    units_->drop_others(batch.all_done() ? nullptr : batch.block_of(batch.oldest()).get());
-  core_.memory.trim();  // what was just given back lies idle there
+  yield_to(batch, task, bytes);
   if (core_.memory.used() < before) return true;
   return !core_.anything_running() && raise_or_fail(batch, task, bytes);
 }
 
-void Room::yield_to(WindowBatch& batch, const RowTask* task) const {
-  for (size_t i = batches_.size(); i-- > 1;) taking_back_.retract(*batches_[i]);
+// The youngest first, until it is enough; units only where nothing else has anything.
+void Room::yield_to(WindowBatch& batch, const RowTask* task, uint64_t bytes) const {
+  const uint64_t before = core_.memory.used();
+  for (size_t i = batches_.size(); i-- > 1;) {
+    taking_back_.retract(*batches_[i]);
+    if (is_enough(bytes)) return;
+  }
   for (size_t i = batch.tasks.size(); i-- > 0 && task != nullptr && &batch.tasks[i] != task;) {
     RowTask& other = batch.tasks[i];
-    if (other.is<RowTask::Fetching>() || other.is<RowTask::Ready>() || other.is<RowTask::WithUser>())
-      taking_back_.yield(batch, other);
+    if (!other.is<RowTask::Fetching>() && !other.is<RowTask::Ready>() && !other.is<RowTask::WithUser>()) continue;
+    taking_back_.yield(batch, other);
+    if (is_enough(bytes)) return;
   }
+  if (units_ == nullptr || core_.memory.used() < before) return;
+  units_->drop_others(batch.all_done() ? nullptr : batch.block_of(batch.oldest()).get());
+  core_.memory.trim();  // what was just given back lies idle there
+}
+
+// Also of what was just given back and lies idle in the pools.
+bool Room::is_enough(uint64_t bytes) const {
+  core_.memory.trim();
+  return core_.memory.used() + bytes <= core_.memory.capacity();
 }
 
 bool Room::raise_or_fail(WindowBatch& batch, const RowTask* task, uint64_t bytes) const {

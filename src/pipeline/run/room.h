@@ -17,13 +17,14 @@ class Room {
   Room(RunCore& core, Units* units, const TakingBack& taking_back, WindowBatches& batches)
       : core_(core), units_(units), taking_back_(taking_back), batches_(batches) {}
 
-  /// For `bytes` that memory does not have: takes them away from whoever is younger than `task` (null: than the whole batch). True
-  /// when trying again makes sense now; otherwise what is running gives its bytes back when it is done. Where even everything
+  /// For `bytes` that memory does not have: takes as much away from whoever is younger than `task` (null: than the whole batch), the
+  /// youngest first. True when trying again makes sense now; otherwise what is running gives its bytes back when it is done. Where even everything
   /// together would not be enough, an error stands in the batch's place.
   bool make(WindowBatch& batch, const RowTask* task, uint64_t bytes) const;
 
  private:
-  void yield_to(WindowBatch& batch, const RowTask* task) const;
+  void yield_to(WindowBatch& batch, const RowTask* task, uint64_t bytes) const;
+  bool is_enough(uint64_t bytes) const;
   bool raise_or_fail(WindowBatch& batch, const RowTask* task, uint64_t bytes) const;
 
   RunCore& core_;

@@ -116,7 +116,7 @@ TEST(RunnerUnits, what_can_never_be_had_is_said_with_the_figure) {
 
 TEST(RunnerUnits, reads_that_take_time_change_nothing) {
   UnitRig rig;
-  rig.store = slow_store(Units::store_of(rig.rows.size()), {.seed = 3, .latency_ms = 3, .jitter_ms = 3});
+  rig.store = slow_store(MadeUnits::store_of(rig.rows.size()), {.seed = 3, .latency_ms = 3, .jitter_ms = 3});
   for (int64_t lanes : {1, 2}) {
     for (uint64_t ahead : {0, 2500, 1 << 20}) {
       rig.lanes = lanes;
@@ -226,7 +226,7 @@ TEST(RunnerUnits, going_elsewhere_again_and_again_while_batches_are_put_together
 TEST(RunnerUnits, closing_in_the_middle_leaves_nothing_behind) {
   for (int batches = 0; batches < 6; ++batches) {
     UnitRig rig;
-    rig.store = slow_store(Units::store_of(rig.rows.size()), {.seed = 3, .latency_ms = 5, .jitter_ms = 5});
+    rig.store = slow_store(MadeUnits::store_of(rig.rows.size()), {.seed = 3, .latency_ms = 5, .jitter_ms = 5});
     const auto runner = rig.make();
     for (int i = 0; i < batches; ++i) ASSERT_TRUE(runner->next_for(std::chrono::seconds(30)).ok());
     runner->close();

@@ -19,9 +19,10 @@ inline std::vector<std::string> tags_of(int64_t id) {
 
 // Units of so many rows each. Fields: id, half (id / 2 as float32), list (id % 4 times id), name ("row id"), and where it is wanted
 // tags (lists of text). A unit's stored bytes are its number, so that what was read can be told apart.
-class Units final : public UnitSource {
+class MadeUnits final : public UnitSource {
  public:
-  Units(std::shared_ptr<Store> store, std::vector<int64_t> rows, bool with_tags = false) : store_(std::move(store)) {
+  MadeUnits(std::shared_ptr<Store> store, std::vector<int64_t> rows, bool with_tags = false)
+      : store_(std::move(store)) {
     for (int64_t count : rows) begins_.push_back(begins_.back() + count);
     Field id, half, list, name;
     id.name = "id", id.dtype = DType::kInt64;
@@ -137,9 +138,9 @@ struct UnitRig {
   bool tags = false;
   RunnerOptions options = {.threads = 2, .requests = 4, .window_batches = 3, .memory = uint64_t{16} << 20};
 
-  std::shared_ptr<Runner> make() {
-    if (!store) store = Units::store_of(rows.size());
-    auto source = std::make_shared<Units>(store, rows, tags);
+  std::shared_ptr<ExecutionPlan> plan() {
+    if (!store) store = MadeUnits::store_of(rows.size());
+    auto source = std::make_shared<MadeUnits>(store, rows, tags);
     source->bad_units = bad_units;
     source->bad_rows = bad_rows;
     source->working_bytes = working_bytes;
@@ -167,13 +168,16 @@ struct UnitRig {
                            std::make_shared<StepCounters>()});
       plan->stages.emplace_back(std::move(stage));
     }
-    std::shared_ptr<const Order> order =
-        blockwise_order({.chunk_rows = rows, .block = block, .lanes = lanes, .seed = 11}).value();
-    const Schedule schedule({.epoch_size = source->size(), .batch_size = batch, .world_size = world},
-                            lanes > 1 ? deal_by_lane(lanes) : deal_by_count());
-    auto itinerary = std::make_shared<const Itinerary>(order, schedule, 5, rank, epochs);
-    return std::make_shared<Runner>(engine, plan, itinerary, options);
+    return plan;
   }
+  std::shared_ptr<const Itinerary> itinerary() const {
+    const std::shared_ptr<const Order> order =
+        blockwise_order({.chunk_rows = rows, .block = block, .lanes = lanes, .seed = 11}).value();
+    const Schedule schedule({.epoch_size = order->size(), .batch_size = batch, .world_size = world},
+                            lanes > 1 ? deal_by_lane(lanes) : deal_by_count());
+    return std::make_shared<const Itinerary>(order, schedule, 5, rank, epochs);
+  }
+  std::shared_ptr<Runner> make() { return std::make_shared<Runner>(engine, plan(), itinerary(), options); }
 };
 
 inline std::string tags_text(const std::vector<std::string>& tags) {

@@ -1,0 +1,119 @@
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pipeline/run/block_uses.h"
+#include "pipeline/run/room.h"
+#include "pipeline/run/row_tasks.h"
+#include "pipeline/run/run_core.h"
+#include "pipeline/run/taking_back.h"
+#include "pipeline/run/units.h"
+#include "pipeline/run/window_batch.h"
+
+// The parts of a run, one by one and without threads: what they decide is looked at, and carried out by the test when it wants.
+
+namespace forebay::runner_test {
+
+/// Answers a read when the test says so, with what lies in another store.
+class HeldStore final : public Store {
+ public:
+  explicit HeldStore(std::shared_ptr<Store> store) : store_(std::move(store)) {}
+
+  void read(const ReadRequest& request, std::stop_token, ReadDone done) override {
+    held_.emplace_back(request, std::move(done));
+  }
+  void list(const ListRequest& request, std::stop_token stop, ListDone done) override {
+    store_->list(request, stop, std::move(done));
+  }
+  void stat(const std::string& key, std::stop_token stop, StatDone done) override {
+    store_->stat(key, stop, std::move(done));
+  }
+  std::string display_name(const std::string& key) const override { return store_->display_name(key); }
+  StoreStats stats() const override { return store_->stats(); }
+
+  size_t held() const { return held_.size(); }
+  /// The oldest read that is held gets its bytes.
+  void answer() {
+    auto [request, done] = take();
+    store_->read(request, {}, std::move(done));
+  }
+  void answer(Status status) { take().second(std::move(status)); }
+
+ private:
+  std::pair<ReadRequest, ReadDone> take() {
+    auto first = std::move(held_.front());
+    held_.pop_front();
+    return first;
+  }
+
+  const std::shared_ptr<Store> store_;
+  std::deque<std::pair<ReadRequest, ReadDone>> held_;
+};
+
+/// A run that never advances by itself.
+class StillRun : private Advancing {
+ public:
+  StillRun(std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<const Itinerary> itinerary, RunnerOptions options)
+      : engine(std::make_shared<Engine>(1)), core(*engine, std::move(plan), std::move(itinerary), std::move(options)) {
+    core.serve(*this, alive_);
+  }
+
+  const std::shared_ptr<Engine> engine;
+  RunCore core;
+  int advances = 0;
+
+  /// Sends the reads that were decided, and runs the tasks here, one after another.
+  void carry_out(Actions& actions) {
+    send(actions);
+    for (Actions::Post& post : std::exchange(actions.posts, {})) post.task(memory);
+  }
+  void send(Actions& actions) {
+    for (const FlightPtr& flight : std::exchange(actions.flights, {})) core.fetcher.send(flight);
+  }
+  WorkMemory memory;
+
+ private:
+  void advance(Actions&) override { ++advances; }
+  const std::shared_ptr<void> alive_ = std::make_shared<int>();
+};
+
+/// All parts below the window.
+struct Parts : StillRun {
+  Parts(std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<const Itinerary> itinerary, RunnerOptions options,
+        int64_t rows_per_task = 1)
+      : StillRun(std::move(plan), std::move(itinerary), std::move(options)),
+        units(core.plan->units ? std::make_unique<Units>(core, engine->units, [](const Unit&) { return true; })
+                               : nullptr),
+        uses(core, units.get(), rows_per_task), taking_back(core, uses), room(core, units.get(), taking_back, batches),
+        tasks(core, uses, taking_back, room, batches), rows_per_task_(rows_per_task) {}
+
+  /// The next batch of the itinerary, at the end of the window.
+  WindowBatchPtr begin() {
+    StepPlan step = core.itinerary->step(planned_).value();
+    planned_ = step.after;
+    auto batch = std::make_shared<WindowBatch>(*core.plan, *core.itinerary, std::move(step), rows_per_task_);
+    batch->sequence = sequence_++;
+    uses.plan(*batch);
+    batches.push_back(batch);
+    return batch;
+  }
+  uint64_t held(Use use) const { return core.memory.snapshot().by_use[static_cast<size_t>(use)]; }
+
+  WindowBatches batches;
+  const std::unique_ptr<Units> units;
+  const BlockUses uses;
+  const TakingBack taking_back;
+  const Room room;
+  RowTasks tasks;
+
+ private:
+  const int64_t rows_per_task_;
+  Cursor planned_;
+  uint64_t sequence_ = 0;
+};
+
+}  // namespace forebay::runner_test

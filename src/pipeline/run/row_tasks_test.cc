@@ -1,0 +1,152 @@
+#include <gtest/gtest.h>
+
+#include "pipeline/run/parts_test_support.h"
+#include "pipeline/run/runner_test_support.h"
+
+// The way of a task, step by step.
+
+namespace forebay {
+namespace {
+
+using namespace runner_test;
+
+struct HeldRig : Rig {
+  std::shared_ptr<HeldStore> held = std::make_shared<HeldStore>(Objects::store_of(sizes));
+  HeldRig() {
+    store = held;
+    shuffled = false;
+    batch = 4;
+  }
+  Parts parts() { return Parts(plan(), itinerary(), options); }
+};
+
+TEST(RowTasks, a_task_is_read_computed_and_done) {
+  HeldRig rig;
+  Parts parts = rig.parts();
+  const WindowBatchPtr batch = parts.begin();
+  RowTask& task = batch->tasks[0];
+  Actions actions;
+  EXPECT_EQ(parts.tasks.start(batch, task, actions), Step::kMoved);
+  EXPECT_TRUE(task.is<RowTask::Fetching>());
+  EXPECT_EQ(parts.held(Use::kFetched), 1000u);
+  ASSERT_EQ(actions.flights.size(), 1u);
+  parts.send(actions);
+  EXPECT_TRUE(task.is<RowTask::Fetching>()) << "nothing has come back";
+  rig.held->answer();
+  EXPECT_TRUE(task.is<RowTask::Ready>());
+  EXPECT_EQ(parts.advances, 1) << "what came back lets the run advance";
+  EXPECT_EQ(parts.tasks.compute(batch, task, actions), Step::kMoved);
+  EXPECT_TRUE(task.is<RowTask::Running>());
+  EXPECT_EQ(batch->running, 1u);
+  parts.carry_out(actions);
+  EXPECT_TRUE(task.is<RowTask::Done>());
+  EXPECT_EQ(batch->done, 1u);
+  EXPECT_EQ(batch->running, 0u);
+  EXPECT_EQ(parts.core.posted(), 0);
+  EXPECT_EQ(parts.held(Use::kFetched), 0u) << "what was fetched is in the batch now";
+}
+
+TEST(RowTasks, the_answer_to_a_read_that_was_taken_back_is_not_wanted) {
+  HeldRig rig;
+  Parts parts = rig.parts();
+  const WindowBatchPtr batch = parts.begin();
+  RowTask& task = batch->tasks[0];
+  Actions actions;
+  parts.tasks.start(batch, task, actions);
+  parts.send(actions);
+  parts.taking_back.yield(*batch, task);
+  EXPECT_TRUE(task.is<RowTask::Waiting>());
+  EXPECT_EQ(parts.held(Use::kFetched), 1000u) << "the bytes are on their way all the same";
+  parts.tasks.start(batch, task, actions);  // another read of the same object
+  parts.send(actions);
+  rig.held->answer();
+  EXPECT_TRUE(task.is<RowTask::Fetching>()) << "that was the first one's answer";
+  EXPECT_EQ(parts.held(Use::kFetched), 1000u);
+  rig.held->answer();
+  EXPECT_TRUE(task.is<RowTask::Ready>());
+  EXPECT_EQ(parts.core.retracted, 1);
+}
+
+TEST(RowTasks, storage_that_is_away_matters_only_to_the_batch_in_front) {
+  HeldRig rig;
+  Parts parts = rig.parts();
+  const WindowBatchPtr front = parts.begin(), later = parts.begin();
+  Actions actions;
+  parts.tasks.start(front, front->tasks[0], actions);
+  parts.tasks.start(later, later->tasks[0], actions);
+  parts.send(actions);
+  rig.held->answer(unavailable("the server is away"));
+  EXPECT_TRUE(front->complete);
+  EXPECT_EQ(front->job.fatal.code(), Code::kUnavailable);
+  rig.held->answer(unavailable("the server is away"));
+  EXPECT_TRUE(later->tasks[0].is<RowTask::Waiting>()) << "it is asked for again";
+  EXPECT_TRUE(later->job.fatal.ok());
+}
+
+TEST(RowTasks, no_more_reads_than_request_slots) {
+  HeldRig rig;
+  rig.options.requests = 2;
+  Parts parts = rig.parts();
+  const WindowBatchPtr batch = parts.begin();
+  Actions actions;
+  EXPECT_EQ(parts.tasks.start(batch, batch->tasks[0], actions), Step::kMoved);
+  EXPECT_EQ(parts.tasks.start(batch, batch->tasks[1], actions), Step::kMoved);
+  EXPECT_EQ(parts.tasks.start(batch, batch->tasks[2], actions), Step::kNoSlot);
+  EXPECT_TRUE(batch->tasks[2].is<RowTask::Waiting>());
+}
+
+TEST(RowTasks, ahead_of_the_window_only_the_bytes_set_aside_are_fetched) {
+  HeldRig rig;
+  rig.options.requests = 32;
+  rig.options.ahead_bytes = 2500;
+  Parts parts = rig.parts();
+  const WindowBatchPtr batch = parts.begin();
+  Actions actions;
+  EXPECT_FALSE(parts.tasks.fetch_ahead(batch, actions));
+  EXPECT_EQ(actions.flights.size(), 2u);
+  EXPECT_FALSE(batch->job.has_slots()) << "no memory of the batch itself";
+}
+
+TEST(RowTasks, what_an_operator_asks_for_is_granted_before_it_runs_again) {
+  HeldRig rig;
+  rig.ops = {{"summary", summary({}, /*working_bytes=*/5000)}};
+  Parts parts = rig.parts();
+  const WindowBatchPtr batch = parts.begin();
+  RowTask& task = batch->tasks[0];
+  Actions actions;
+  parts.tasks.start(batch, task, actions);
+  parts.send(actions);
+  rig.held->answer();
+  parts.tasks.compute(batch, task, actions);
+  parts.carry_out(actions);
+  ASSERT_TRUE(task.is<RowTask::Ready>()) << "it has told what it needs";
+  EXPECT_EQ(task.needs(), 5000u);
+  parts.tasks.compute(batch, task, actions);
+  EXPECT_EQ(parts.held(Use::kWorking), 5000u);
+  parts.carry_out(actions);
+  EXPECT_TRUE(task.is<RowTask::Done>());
+  EXPECT_EQ(parts.held(Use::kWorking), 0u);
+}
+
+TEST(RowTasks, a_task_of_a_batch_that_was_taken_back_waits_again_when_its_thread_is_done) {
+  HeldRig rig;
+  Parts parts = rig.parts();
+  const WindowBatchPtr batch = parts.begin();
+  Actions actions;
+  parts.tasks.start(batch, batch->tasks[0], actions);
+  parts.send(actions);
+  rig.held->answer();
+  parts.tasks.compute(batch, batch->tasks[0], actions);
+  parts.taking_back.retract(*batch);
+  EXPECT_TRUE(batch->tasks[0].is<RowTask::Running>()) << "a thread looks into it";
+  EXPECT_TRUE(batch->job.has_slots());
+  parts.carry_out(actions);
+  EXPECT_TRUE(batch->tasks[0].is<RowTask::Waiting>());
+  EXPECT_FALSE(batch->retracting);
+  EXPECT_FALSE(batch->job.has_slots());
+  parts.core.memory.trim();
+  EXPECT_EQ(parts.core.memory.used(), 0u);
+}
+
+}  // namespace
+}  // namespace forebay
