@@ -44,6 +44,7 @@ function(forebay_module name)
     return()
   endif()
   add_library(forebay_${name} STATIC ${sources})
+  set_target_properties(forebay_${name} PROPERTIES UNITY_BUILD_BATCH_SIZE 0)  # all together
   set_property(GLOBAL APPEND PROPERTY FOREBAY_MODULES forebay_${name})
   target_include_directories(forebay_${name} PUBLIC
     "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>" "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>")

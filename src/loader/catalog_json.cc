@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 3> kKinds = {"samples", "table", "user co
 constexpr std::array<std::string_view, 13> kTypes = {"int",           "float",  "bool",  "text",  "size",
                                                      "floats",        "fields", "dtype", "bytes", "number or word",
                                                      "text by field", "pairs",  "json"};
-constexpr std::array<std::string_view, 6> kUses = {"value", "place", "random", "run", "version", "disk bytes"};
+constexpr std::array<std::string_view, 6> kArgUses = {"value", "place", "random", "run", "version", "disk bytes"};
 constexpr std::array<std::string_view, 4> kForms = {"plain", "named", "list", "pairs"};
 constexpr std::array<std::string_view, 3> kFaces = {"all", "python", "c++"};
 
@@ -34,7 +34,7 @@ Json describe(std::span<const ArgDef> args) {
                     {"required", arg.required},
                     {"default", arg.default_value},
                     {"form", word(kForms, arg.form)},
-                    {"use", word(kUses, arg.use)},
+                    {"use", word(kArgUses, arg.use)},
                     {"faces", word(kFaces, arg.faces)},
                     {"or_within", arg.or_within},
                     {"help", arg.help}});
