@@ -47,7 +47,7 @@ std::optional<std::string> number_bytes(DType dtype, const NullPolicy::Value& va
   switch (dtype) {
     case DType::kBool: {
       const auto bit = whole<uint8_t>(value);
-      return bit && (*bit)[0] <= 1 ? bit : std::nullopt;
+      return bit && static_cast<uint8_t>((*bit)[0]) <= 1 ? bit : std::nullopt;  // a char may be signed
     }
     case DType::kUint8: return whole<uint8_t>(value);
     case DType::kInt8: return whole<int8_t>(value);
