@@ -8,6 +8,7 @@
 
 #include "arrow_codec/table_plan.h"
 #include "base/columns.h"
+#include "base/table_codec.h"
 
 namespace forebay::arrow_codec_test {
 
@@ -38,5 +39,8 @@ void expect_column(const Columns& columns, const Leaf& leaf, const arrow::Chunke
 
 /// The same for all columns of a table that Arrow read.
 void expect_table(const Columns& columns, const TablePlan& plan, const arrow::Table& table, int64_t first);
+
+/// The same for all groups of a file, opened with masks for nulls.
+void expect_file(const TableCodec& codec, const std::string& file, const arrow::Table& expected);
 
 }  // namespace forebay::arrow_codec_test

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include "arrow_codec/expected_cells.h"
+#include "arrow_codec/made_tables.h"
+#include "arrow_codec/table_test_support.h"
 
 namespace forebay::arrow_codec_test {
 
@@ -176,6 +178,22 @@ void expect_table(const Columns& columns, const TablePlan& plan, const arrow::Ta
     expect_column(columns, leaf, *table.column(static_cast<int>(leaf.column)), first);
     if (::testing::Test::HasFatalFailure()) return;
   }
+}
+
+void expect_file(const TableCodec& codec, const std::string& file, const arrow::Table& expected) {
+  const auto table = open_table(codec, file, mask_nulls());
+  ASSERT_TRUE(table.ok()) << table.status().to_string();
+  const auto plan = plan_table(*expected.schema(), mask_nulls());
+  int64_t first = 0;
+  for (int64_t group = 0; group < (*table)->groups(); ++group) {
+    const auto columns = decode_group(**table, file, group);
+    ASSERT_TRUE(columns.ok()) << columns.status().to_string();
+    EXPECT_EQ(columns->bad_rows, nullptr);
+    expect_table(*columns, *plan, expected, first);
+    if (::testing::Test::HasFatalFailure()) return;
+    first += columns->rows;
+  }
+  EXPECT_EQ(first, expected.num_rows());
 }
 
 }  // namespace forebay::arrow_codec_test

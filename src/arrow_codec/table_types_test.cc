@@ -106,21 +106,6 @@ std::shared_ptr<arrow::Table> table_of_case(const TypeCase& one) {
   return table_of({{one.name, from_json(one.type, one.json)}});
 }
 
-void expect_file(const TableCodec& codec, const std::string& file, const arrow::Table& expected) {
-  const auto table = open_table(codec, file, mask_nulls());
-  ASSERT_TRUE(table.ok()) << table.status().to_string();
-  const auto plan = plan_table(*expected.schema(), mask_nulls());
-  int64_t first = 0;
-  for (int64_t group = 0; group < (*table)->groups(); ++group) {
-    const auto columns = decode_group(**table, file, group);
-    ASSERT_TRUE(columns.ok()) << columns.status().to_string();
-    EXPECT_EQ(columns->bad_rows, nullptr);
-    expect_table(*columns, *plan, expected, first);
-    first += columns->rows;
-  }
-  EXPECT_EQ(first, expected.num_rows());
-}
-
 TEST(TableTypes, ParquetGivesWhatWasWritten) {
   for (const TypeCase& one : all_cases()) {
     if (!one.parquet) continue;
