@@ -4,8 +4,7 @@
 #include <unistd.h>
 
 #include "cache/cache_test_support.h"
-#include "cli/failure.h"
-#include "cli/verbs.h"
+#include "cli/cli_test_support.h"
 
 namespace forebay {
 namespace {
@@ -26,11 +25,10 @@ class CacheVerb : public testing::Test {
   /// Exit code; what was printed is in out_ and err_.
   int run(Arguments arguments) {
     arguments.insert(arguments.end(), {"--dir", dir()});
-    Console console{std::tmpfile(), std::tmpfile()};
-    const int code = cache_verb(arguments, console);
-    out_ = taken(console.out);
-    err_ = taken(console.err);
-    return code;
+    arguments.insert(arguments.begin(), "cache");
+    const cli_test::Ended ended = cli_test::forebay(arguments);
+    out_ = ended.out, err_ = ended.err;
+    return ended.code;
   }
   SortedJson json(Arguments arguments, int code = kDone) {
     arguments.push_back("--json");
@@ -43,13 +41,6 @@ class CacheVerb : public testing::Test {
   std::string out_, err_;
 
  private:
-  static std::string taken(FILE* file) {
-    std::rewind(file);
-    std::string text;
-    for (int c; (c = std::fgetc(file)) != EOF;) text += static_cast<char>(c);
-    std::fclose(file);
-    return text;
-  }
   ScratchFolder folder_;
 };
 
