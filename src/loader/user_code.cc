@@ -43,11 +43,19 @@ Status make_own(Sample& sample, WorkMemory& memory) {
   return {};
 }
 
+// Whether the memory holds what the shape says. Dimension by dimension: a product of what user code gives may not fit into 64 bits.
+bool holds(const Tensor& tensor) {
+  uint64_t room = tensor.buffer.size() / dtype_size(tensor.dtype);
+  if (std::find(tensor.shape.begin(), tensor.shape.end(), 0) != tensor.shape.end()) return true;
+  for (const int64_t dim : tensor.shape) room /= static_cast<uint64_t>(dim);
+  return room > 0;
+}
+
 // Bytes, text and lists of them stay what they were, as long as they look like it.
 Result<Value> value_of(const std::string& name, Tensor tensor, FieldKind before) {
   const bool possible = tensor.shape.rank() < Shape::kMaxRank &&
                         std::all_of(tensor.shape.begin(), tensor.shape.end(), [](int64_t dim) { return dim >= 0; });
-  if (!possible || tensor.buffer.size() < tensor.nbytes()) {
+  if (!possible || !holds(tensor)) {
     return invalid_argument(fmt::format("the function gave '{}' as {} {} in {} bytes of memory", name,
                                         dtype_name(tensor.dtype), tensor.shape.to_string(), tensor.buffer.size()));
   }
