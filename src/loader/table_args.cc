@@ -150,6 +150,10 @@ Result<NullPolicy> parse_nulls(const Json& json) {
     nulls.value = null_value_of(*value);
   }
   if (!detailed) return nulls;
+  for (const auto& [key, each] : json.items()) {
+    if (key != "value" && key != "by_column")
+      return bad_null(json);  // a mistyped one would leave its columns as they are
+  }
   const Json by_column = json.value("by_column", Json::object());
   if (!by_column.is_object() || (by_column.empty() && !json.contains("value"))) return bad_null(json);
   for (const auto& [column, each] : by_column.items()) {

@@ -58,6 +58,47 @@ TEST(TableArgs, what_is_wrong_is_found_without_touching_storage) {
   has(problem(R"(, "pattern": "x", "filter": [[]])"), "is no");
   has(problem(R"(, "pattern": "x", "null": {"by_column": {}})"), "null: ");
   has(problem(R"(, "pattern": "x", "null": [1])"), "fb.NULL_MASK");
+  has(problem(R"(, "pattern": "x", "null": {"value": 0, "by_colum": {"a": 1}})"), "by_colum");
+  has(problem(R"(, "pattern": "x", "null": {"mask": true, "value": 0})"), "null: ");
+  has(problem(R"(, "pattern": "x", "null": {"mask": false})"), "null: ");
+  has(problem(R"(, "pattern": "x", "null": {"bytes": "0g"})"), "null: ");
+  has(problem(R"(, "pattern": "x", "filter": [["a", "in", 1]])"), "'in' on 'a' needs a list of values, not 1");
+  has(problem(R"(, "pattern": "x", "filter": [["a", "==", [1]]])"), "'==' on 'a' needs one value, not [1]");
+  has(problem(R"(, "pattern": "x", "filter": [["a", "==", {"bytes": "abc"}]])"),
+      "no even number of hexadecimal digits");
+  has(problem(R"(, "pattern": "x", "filter": {"a": 1})"), "is no list of conditions");
+}
+
+TEST(TableArgs, values_of_every_kind_are_the_same_behind_json) {
+  const std::string all_bytes = [] {
+    std::string bytes;
+    for (int byte = 0; byte < 256; ++byte) bytes += static_cast<char>(byte);
+    return bytes;
+  }();
+  for (const TableValue& value :
+       {TableValue(true), TableValue(false), TableValue(int64_t{0}), TableValue(INT64_MIN), TableValue(INT64_MAX),
+        TableValue(0.1), TableValue(-0.0), TableValue(5e-324), TableValue(1.7976931348623157e308), TableValue(1.0),
+        TableValue(std::string()), TableValue(std::string("é \"quoted\" \n")), TableValue(std::string("a\0b", 3)),
+        TableValue(std::string("\xff\xfe")), TableValue(all_bytes), TableValue(std::string("\xc3"))}) {
+    const Pipeline pipeline =
+        parquet("x", {.filter = {{{"a", "==", value}, {"b", "in", {value, value}}}}, .null = null_value(value)});
+    EXPECT_TRUE(pipeline.check().empty()) << pipeline.to_string();
+    const auto text = pipeline.to_json();
+    ASSERT_TRUE(text.ok()) << text.status().to_string();
+    const auto again = Pipeline::from_json(*text);
+    ASSERT_TRUE(again.ok()) << again.status().to_string();
+    EXPECT_TRUE(again->check().empty()) << *text;
+    EXPECT_EQ(again->to_json().value(), *text);
+    EXPECT_EQ(again->to_string(), pipeline.to_string()) << "a float stays one, a bool is no number";
+  }
+}
+
+TEST(TableArgs, streams_that_are_none_are_refused_before_anything_is_taken) {
+  EXPECT_EQ(arrow_streams_step({}, Json::object()).status().code(), Code::kInvalidArgument);
+  void* const one[] = {nullptr};
+  EXPECT_FALSE(arrow_streams_step(one, Json::object()).ok());
+  EXPECT_EQ(arrow_streams_step(one, {{"null", Json::array()}}).status().code(), Code::kInvalidArgument)
+      << "arguments first: a stream that was taken cannot be given back";
 }
 
 }  // namespace forebay
