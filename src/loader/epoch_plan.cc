@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "loader/ordering.h"
 #include "loader/step_arguments.h"
 
@@ -13,6 +15,12 @@ Result<EpochPlan> plan_epoch(const Description& description, const UnitSource* u
                  choose_order(find_step(description, OpRole::kOrder), units, selection, request.seed));
   const ScheduleOptions options = schedule_of(description, selection.size(), request.world_size);
   FOREBAY_RETURN_IF_ERROR(options.check());
+  if (request.epoch < 0)
+    return invalid_argument(fmt::format("epoch {} cannot be planned: epochs are counted from 0", request.epoch));
+  if (request.rank < 0 || request.rank >= request.world_size) {
+    return invalid_argument(fmt::format("rank {} cannot be planned in a world of {}: ranks are 0 to {}", request.rank,
+                                        request.world_size, request.world_size - 1));
+  }
   const Schedule schedule(options, ordering.deal);
   EpochPlan plan{.size = options.epoch_size, .steps = schedule.steps(), .first = {}};
   int64_t position = 0;

@@ -16,7 +16,8 @@ struct PlanRequest {
 };
 
 /// What one rank of so many gets in an epoch, from the plan alone. `units`: those of the source; null where its samples are read one
-/// by one. `selection`: the samples that take part.
+/// by one. `selection`: the samples that take part. InvalidArgument for an epoch, rank or world that cannot be. Takes time and memory
+/// with the rows of the steps that are asked for, never with the epoch.
 Result<EpochPlan> plan_epoch(const Description& description, const UnitSource* units, const Selection& selection,
                              const PlanRequest& request);
 

@@ -28,7 +28,8 @@ Result<Ordering> choose_order(const OpSpec* shuffle, const Source& source, const
 Result<Ordering> choose_order(const OpSpec* shuffle, const UnitSource* units, const Selection& selection,
                               uint64_t seed);
 
-/// Lanes whose rows a rank gets at most, those included that it shares with a neighbour.
+/// Lanes whose rows a rank gets at most, those included that it shares with a neighbour. So where the rows of all ranks' batches are a
+/// multiple of the lanes; elsewhere rows move between ranks (rows_that_move()), and it may meet more.
 int64_t lanes_of_rank(const Ordering& ordering, int64_t world_size);
 
 }  // namespace forebay
