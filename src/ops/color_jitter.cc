@@ -86,7 +86,7 @@ void check_range(const Args& args, Adjustment what, Problems& problems) {
   const bool inside = numbers.size() <= 2 && numbers.front() >= lowest && numbers.back() <= highest &&
                       numbers.front() <= numbers.back();
   if (inside) return;
-  problems.add(fmt::format("{} is {}", kNames[what], args.json(kNames[what]).dump()),
+  problems.add(fmt::format("{} is {}", kNames[what], json_text(args.json(kNames[what]))),
                hue ? "give a number from 0 to 0.5, or [low, high] between -0.5 and 0.5"
                    : "give a number of at least 0, or [low, high] with 0 <= low <= high");
 }

@@ -82,7 +82,7 @@ void check_numbers(const Args& args, Problems& problems) {
   for (const std::string_view name : {"mean", "std"}) {
     const std::vector<double> numbers = args.numbers(name);
     if (numbers.empty() || !std::all_of(numbers.begin(), numbers.end(), [](double x) { return std::isfinite(x); })) {
-      problems.add(fmt::format("{} is {}", name, args.json(name).dump()),
+      problems.add(fmt::format("{} is {}", name, json_text(args.json(name))),
                    "give one number, or one for each channel or column");
     }
   }

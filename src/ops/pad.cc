@@ -150,7 +150,7 @@ void infer_pad(const Args& args, Schema& schema, Problems& problems) {
                         field.string_list() ? way_out_of_strings(field, "pad") : "pad fields with one axis");
   }
   const std::optional<double> given = number_or_word(args.json("value"));
-  if (!given) return problems.add(fmt::format("value is {}", args.json("value").dump()), "give a number");
+  if (!given) return problems.add(fmt::format("value is {}", json_text(args.json("value"))), "give a number");
   const double value = *given;
   if (field.kind == FieldKind::kTensor && !holds(field.dtype, value)) {
     problems.add(fmt::format("a {} cannot hold the value {}", dtype_name(field.dtype), value),

@@ -121,7 +121,7 @@ std::vector<size_t> check_pictures(const Args& args, PixelNeed need, std::string
 void check_size(const Args& args, std::string_view name, Problems& problems) {
   const Size size = args.size(name);
   if (std::min(size.height, size.width) >= 1 && std::max(size.height, size.width) <= kMaxSide) return;
-  problems.add(fmt::format("{} is {}", name, args.json(name).dump()),
+  problems.add(fmt::format("{} is {}", name, json_text(args.json(name))),
                fmt::format("give sides from 1 to {} pixels", kMaxSide));
 }
 
@@ -130,7 +130,7 @@ void check_interpolation(const Args& args, std::span<const size_t> fields, const
   const std::vector<std::string> names = args.names("field");
   auto check_word = [&](const Json& word) {
     if (!interpolation_of(word)) {
-      problems.add(fmt::format("unknown interpolation {}", word.dump()),
+      problems.add(fmt::format("unknown interpolation {}", json_text(word)),
                    "give \"bilinear\" (anti-aliased) or \"nearest\"");
     }
   };

@@ -51,7 +51,7 @@ class RandomResizedCrop final : public RecordOp {
 void check_range(const Args& args, std::string_view name, double highest, Problems& problems) {
   const std::vector<double> range = args.numbers(name);
   if (range.size() == 2 && range[0] > 0 && range[0] <= range[1] && range[1] <= highest) return;
-  problems.add(fmt::format("{} is {}", name, args.json(name).dump()),
+  problems.add(fmt::format("{} is {}", name, json_text(args.json(name))),
                fmt::format("give [low, high] with 0 < low <= high{}", highest <= 1 ? " <= 1" : ""));
 }
 

@@ -17,7 +17,7 @@ bool are_names(const Json& names) {
 void infer_rename(const Args& args, Schema& schema, Problems& problems) {
   const Json& names = args.json("names");
   if (!are_names(names)) {
-    return problems.add(fmt::format("names is {}", names.dump()), "give {\"old name\": \"new name\"}");
+    return problems.add(fmt::format("names is {}", json_text(names)), "give {\"old name\": \"new name\"}");
   }
   std::vector<std::string> olds;
   for (const auto& [old_name, new_name] : names.items()) olds.push_back(old_name);

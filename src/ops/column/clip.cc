@@ -57,7 +57,7 @@ std::optional<std::pair<std::string, std::string>> misfit(const char* name, cons
                     });
   if (fits) return std::nullopt;
   return std::pair(
-      fmt::format("{} is {}, and the field '{}' is {}", name, bound.dump(), field.name, dtype_name(field.dtype)),
+      fmt::format("{} is {}, and the field '{}' is {}", name, json_text(bound), field.name, dtype_name(field.dtype)),
       fmt::format("give a number that it can hold, or put .cast(\"float32\", field=\"{}\") before .clip", field.name));
 }
 
@@ -105,7 +105,7 @@ void infer_clip(const Args& args, Schema& schema, Problems& problems) {
   }
   if (!args.has("min") && !args.has("max")) problems.add("neither min nor max is given", "give one of them, or both");
   if (args.has("min") && args.has("max") && args.number("min") > args.number("max")) {
-    problems.add(fmt::format("min is {} and max is {}", args.json("min").dump(), args.json("max").dump()),
+    problems.add(fmt::format("min is {} and max is {}", json_text(args.json("min")), json_text(args.json("max"))),
                  "give a min that is not above max");
   }
   for (const size_t index : check_columns(args.names("field"), ColumnNeed::kNumbers, "clip", schema, problems)) {

@@ -83,7 +83,7 @@ class FillNull final : public ColumnOp {
     if ((rows && !marks_rows(schema[*rows])) || (items && !marks_items(schema[*items], field)))
       return unsupported(fmt::format("the mask of the field {} is none", field.to_string()));
     if (holds(field, value_)) return {};
-    return unsupported(fmt::format("the field {} cannot hold {}", field.to_string(), value_.dump()));
+    return unsupported(fmt::format("the field {} cannot hold {}", field.to_string(), json_text(value_)));
   }
 
   static void drop(Columns& columns, const std::string& name) {
@@ -152,9 +152,9 @@ class FillNull final : public ColumnOp {
 void check_value(const Args& args, const Field& field, Problems& problems) {
   if (field.kind == FieldKind::kAny || holds(field, args.json("value"))) return;
   const bool tensor = field.kind == FieldKind::kTensor;
-  problems.add(
-      fmt::format("value is {}, and the field '{}' is {}", args.json("value").dump(), field.name, field.type_word()),
-      tensor ? fmt::format("give a value that it can hold, or put .cast before .fill_null") : "give a text");
+  problems.add(fmt::format("value is {}, and the field '{}' is {}", json_text(args.json("value")), field.name,
+                           field.type_word()),
+               tensor ? fmt::format("give a value that it can hold, or put .cast before .fill_null") : "give a text");
 }
 
 void check_masks(const Schema& schema, const Field& field, Problems& problems) {

@@ -165,8 +165,7 @@ void check_args(const Json& given, std::span<const ArgDef> defs, Problems& probl
       problems.add(fmt::format("unknown argument '{}'{}", name, suggestion_text(name, names)),
                    names.empty() ? "it takes no arguments" : "the arguments are " + quoted_list(names));
     } else if (!value.is_null() && value != def->default_value && !has_type(value, def->type)) {
-      problems.add(fmt::format("{} is {}", name, value.dump(-1, ' ', false, Json::error_handler_t::replace)),
-                   fmt::format("give {}", type_words(def->type)));
+      problems.add(fmt::format("{} is {}", name, json_text(value)), fmt::format("give {}", type_words(def->type)));
     }
   }
   for (const ArgDef& def : defs) {
@@ -195,6 +194,8 @@ std::vector<size_t> check_fields(std::span<const std::string> names, const Schem
 std::string way_out_of_strings(const Field& field, std::string_view op) {
   return fmt::format("make numbers of it in .map(function, fields=[\"{}\"]) before .{}", field.name, op);
 }
+
+std::string json_text(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 std::string quoted_list(std::span<const std::string> names) {
   std::string text;

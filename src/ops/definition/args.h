@@ -65,10 +65,14 @@ std::vector<size_t> check_fields(std::span<const std::string> names, const Schem
 /// What to do about lists of strings where an operator takes numbers.
 std::string way_out_of_strings(const Field& field, std::string_view op);
 
+/// A value as messages show it. Texts need not be UTF-8 (C++ callers give any bytes): what is not becomes U+FFFD.
+std::string json_text(const Json& value);
+
 /// "'a', 'b'".
 std::string quoted_list(std::span<const std::string> names);
 
 /// What an operator's file says of it; make_op() adds what all operators share.
+/// What infer() and compile() get was checked by then, so that they need no case for what is missing or of another type.
 struct OpParts {
   std::string name;
   std::string help;
