@@ -27,7 +27,8 @@ void WorkMemory::begin_task(uint64_t grant, uint64_t keep) {
 
 Status WorkMemory::reserve(uint64_t bytes) {
   if (bytes > grant_ - reserved_) {
-    const uint64_t needed = reserved_ + bytes;
+    // Files claim sizes whose sums are UINT64_MAX: a figure that wrapped around would be granted, again and again.
+    const uint64_t needed = bytes > UINT64_MAX - reserved_ ? UINT64_MAX : reserved_ + bytes;
     return out_of_budget(fmt::format("needs {} bytes of working memory", needed), needed);
   }
   reserved_ += bytes;

@@ -54,5 +54,16 @@ TEST(WorkMemory, large_scratch_is_given_back_between_tasks) {
   EXPECT_EQ(memory.scratch(1, 1 << 10).size(), size_t{1} << 10);
 }
 
+TEST(WorkMemory, a_need_beyond_all_numbers_is_never_told_as_a_small_one) {
+  WorkMemory memory(100);
+  ASSERT_TRUE(memory.reserve(60).ok());
+  for (const uint64_t bytes : {UINT64_MAX, UINT64_MAX - 10, UINT64_MAX - 60}) {
+    const Status status = memory.reserve(bytes);
+    EXPECT_EQ(status.code(), Code::kOutOfBudget);
+    EXPECT_GE(status.bytes_needed(), UINT64_MAX - 60) << "a figure that wrapped around would be granted";
+  }
+  EXPECT_EQ(memory.reserved(), 60u);
+}
+
 }  // namespace
 }  // namespace forebay
