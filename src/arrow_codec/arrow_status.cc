@@ -9,8 +9,10 @@ namespace forebay {
 
 Status from_arrow(const arrow::Status& status, std::string_view what) {
   const std::string text = fmt::format("{}: {}", what, status.message());
+  // How much was wanted is known to the Allowance, whose refusal callers ask first; Arrow does not say.
   if (status.IsOutOfMemory()) return out_of_budget(text, 0);
   if (status.IsNotImplemented()) return unsupported(text);
+  // All bytes were at hand when Arrow read them, so whatever else is wrong is wrong with the data, an IOError too.
   return corrupt(text);
 }
 

@@ -29,6 +29,7 @@ Result<Columns> batch_columns(const TablePlan& plan, std::span<const size_t> fie
     const std::shared_ptr<arrow::Array>& array = arrays[plan.leaves[leaf].column];
     const std::string what = fmt::format("the column '{}'", plan.leaves[leaf].name);
     if (array == nullptr) return corrupt(what + " was not read");
+    // In constant time; what takes a look at every value is checked where the values are taken apart.
     if (const auto status = array->Validate(); !status.ok()) return from_arrow(status, what);
     FOREBAY_RETURN_IF_ERROR(writer.add(leaf, {array}, owned));
   }

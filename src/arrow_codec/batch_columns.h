@@ -17,6 +17,8 @@ namespace forebay {
 std::vector<int> columns_of(const TablePlan& plan, std::span<const size_t> fields);
 
 /// These fields of a record batch; `arrays` stand at the places of their columns, others may be null. `owned`: see flatten().
+/// Corrupt, naming the column, for arrays that are missing or do not hold together; OutOfBudget where this thread's Allowance is
+/// spent. Time is linear in the values of these columns.
 Result<Columns> batch_columns(const TablePlan& plan, std::span<const size_t> fields, int64_t rows,
                               const std::vector<std::shared_ptr<arrow::Array>>& arrays, bool owned);
 

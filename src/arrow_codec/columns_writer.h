@@ -13,11 +13,13 @@
 namespace forebay {
 
 /// Makes columns of Arrow's arrays, one leaf after the other.
+/// One thread. `plan` must outlive it. Memory comes from the pool and counts against the thread's Allowance.
 class ColumnsWriter {
  public:
   ColumnsWriter(const TablePlan& plan, std::span<const size_t> fields, int64_t rows);
 
   /// The leaf's column (see flatten()), `rows` rows in all.
+  /// Each leaf once. Corrupt, with the column's name, where the rows are not as many as were announced or the arrays contradict the plan.
   Status add(size_t leaf, const std::vector<std::shared_ptr<arrow::Array>>& chunks, bool owned);
   /// Once all leaves of the fields were added.
   Result<Columns> finish();

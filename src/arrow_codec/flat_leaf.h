@@ -30,9 +30,11 @@ struct FlatLeaf {
 /// `column` is the leaf's whole column: a struct with one member may stand for any member that was asked for. Nulls are filled with
 /// the leaf's NullFill. `owned`: nobody else sees Arrow's buffers, so their memory may be written to. Corrupt where offsets and
 /// indices lead outside of the arrays; those must be valid in themselves (arrow::Array::Validate).
+/// OutOfBudget where this thread's Allowance does not reach; asked for before it is taken.
 Result<FlatLeaf> flatten(const std::shared_ptr<arrow::Array>& column, const Leaf& leaf, bool owned);
 
 /// Rows of the one behind rows of the other.
+/// Copies, unless there is only one.
 Result<FlatLeaf> join(const std::vector<FlatLeaf>& parts);
 
 /// One field of the table.

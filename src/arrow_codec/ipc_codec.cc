@@ -39,6 +39,7 @@ Result<std::vector<ByteRange>> IpcCodec::index_ranges(std::span<const uint8_t> t
   FOREBAY_ASSIGN(const uint64_t bytes, index_bytes(tail, file_size));
   FOREBAY_ASSIGN(const IpcFooter footer, footer_of(tail, file_size, bytes));
   std::vector<ByteRange> ranges;
+  // Of batches the head alone: it has the number of rows, which ids need before anything is read.
   for (const IpcBlock& block : footer.batches) ranges.push_back({block.offset, block.head_bytes});
   for (const IpcBlock& block : footer.dictionaries)
     ranges.push_back({block.offset, block.head_bytes + block.body_bytes});

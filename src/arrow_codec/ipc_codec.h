@@ -5,6 +5,7 @@
 namespace forebay {
 
 /// Arrow IPC files ("Feather 2"). Their index is the footer, the head of each batch, and the dictionaries.
+/// Without state: any thread may use one. Streams, which have no index, are Corrupt.
 class IpcCodec final : public TableCodec {
  public:
   Result<uint64_t> index_bytes(std::span<const uint8_t> tail, uint64_t file_size) const override;

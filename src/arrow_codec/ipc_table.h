@@ -12,6 +12,8 @@
 namespace forebay {
 
 /// An Arrow file whose index has been read; its groups are the file's record batches.
+/// Immutable; any thread may decode. Costs of compressed batches are guesses (four times what is stored), since their heads do not say;
+/// what is missing is asked of WorkMemory. There are no statistics, so bounds() knows nothing.
 class IpcTable final : public TableFile {
  public:
   /// `index`: the footer, the heads of the batches and the dictionaries; kept.

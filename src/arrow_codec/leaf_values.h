@@ -34,6 +34,7 @@ Result<LeafValues> leaf_values(const arrow::Array& array, std::span<const Segmen
 void unpack_bits(const uint8_t* bits, int64_t first, int64_t count, uint8_t* out);
 
 /// All strings of an array without its nulls; those lie in the array's memory. Null strings are empty.
+/// The views take 16 bytes a place, counted against the thread's Allowance, and hold nothing alive: `array` must outlive them.
 class StringViews {
  public:
   /// Corrupt where an offset leads outside.

@@ -42,6 +42,7 @@ Result<std::shared_ptr<const TableFile>> MemoryTable::of_stream(void* stream, co
     FOREBAY_ASSIGN_ARROW(const auto reader, arrow::ImportRecordBatchReader(static_cast<ArrowArrayStream*>(stream)),
                          kTableInMemory);
     FOREBAY_ASSIGN(table->plan_, plan_table(*reader->schema(), nulls));
+    // To its end at once: a stream can be read once, and rows are wanted in any order.
     while (true) {
       FOREBAY_ASSIGN_ARROW(const auto batch, reader->Next(), kTableInMemory);
       if (batch == nullptr) break;

@@ -11,6 +11,7 @@
 namespace forebay {
 
 /// Record batches in memory, cut into groups of a size that loaders like. Columns are views of them where that is possible.
+/// Immutable; any thread may decode, and holds the arrays alive that its columns are views of. No statistics, and nothing to fetch.
 class MemoryTable final : public TableFile {
  public:
   /// `stream` is an ArrowArrayStream*, which is released in every case.

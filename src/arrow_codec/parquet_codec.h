@@ -5,6 +5,7 @@
 namespace forebay {
 
 /// Parquet files. Their index is the footer.
+/// Without state: any thread may use one. Unsupported where the footer is encrypted.
 class ParquetCodec final : public TableCodec {
  public:
   Result<uint64_t> index_bytes(std::span<const uint8_t> tail, uint64_t file_size) const override;

@@ -39,6 +39,7 @@ std::unique_ptr<parquet::ParquetFileReader> open_reader(std::span<const TableFil
 
 Result<std::unique_ptr<parquet::arrow::FileReader>> arrow_reader(std::unique_ptr<parquet::ParquetFileReader> file) {
   parquet::ArrowReaderProperties properties(false);
+  // The pieces are in memory already: joining reads would copy them.
   properties.set_pre_buffer(false);
   FOREBAY_ASSIGN_ARROW(auto reader,
                        parquet::arrow::FileReader::Make(&RecyclingPool::instance(), std::move(file), properties),
@@ -105,6 +106,7 @@ Result<Columns> ParquetTable::decode(int64_t number, std::span<const size_t> fie
   try {
     FOREBAY_RETURN_IF_ERROR(check_pages(group, leaves, pieces));
     FOREBAY_ASSIGN(const auto reader, arrow_reader(open_reader(pieces, file_size_, footer_)));
+    // One leaf after the other, so that two columns are never there in Arrow's form at once.
     for (const size_t leaf : leaves) {
       what = fmt::format("the column '{}'", plan_.leaves[leaf].name);
       auto table = reader->ReadRowGroup(static_cast<int>(number), {plan_.leaves[leaf].number});
@@ -112,6 +114,7 @@ Result<Columns> ParquetTable::decode(int64_t number, std::span<const size_t> fie
       if (!table.ok()) return from_arrow(table.status(), what);
       if ((*table)->num_columns() != 1) return corrupt(what + ": is not one column");
       const auto chunks = (*table)->column(0);
+      // Nobody else holds the arrays from here on, which is what lets nulls be filled in place.
       *table = nullptr;
       FOREBAY_RETURN_IF_ERROR(writer.add(leaf, chunks->chunks(), true));
     }

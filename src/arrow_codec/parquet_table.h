@@ -12,6 +12,8 @@
 namespace forebay {
 
 /// A Parquet file whose footer has been read; its groups are the file's row groups.
+/// Immutable; any thread may decode. A decode reserves what pages and levels take beside the columns, and asks for what the footer did not
+/// tell when it comes. Checksums of pages are verified where there are some.
 class ParquetTable final : public TableFile {
  public:
   /// Checks all that the footer claims against `file_size` and against itself.

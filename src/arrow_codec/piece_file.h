@@ -20,6 +20,8 @@ Buffer forebay_view(std::shared_ptr<arrow::Buffer> bytes);
 
 /// A file of which only some pieces are there. Reading inside one gives a view of it; reading across pieces that touch joins
 /// them; anything else is an error. It has no position: only ReadAt() works.
+/// Bytes that are not there are an IOError that names the first. One thread; views outlive the file. Joining takes memory of the pool,
+/// within the thread's Allowance. A read costs a binary search of the pieces.
 class PieceFile final : public arrow::io::RandomAccessFile {
  public:
   PieceFile(std::span<const TableFile::Piece> pieces, uint64_t file_size);

@@ -69,6 +69,7 @@ struct Output {
 };
 
 /// A table's columns as fields.
+/// Immutable once made. Columns of the file that no leaf comes from are never read.
 struct TablePlan {
   std::vector<Leaf> leaves;
   Schema schema;
@@ -80,6 +81,7 @@ struct TablePlan {
 std::optional<TableFile::TimeType> time_type(const TablePlan& plan, size_t field);
 
 /// InvalidArgument where a column's own value for nulls does not fit it; Unsupported where two columns come to one name.
+/// A column of a type that has no place in a batch is no error here: it is in `unmapped`, with the reason.
 Result<TablePlan> plan_table(const arrow::Schema& schema, const NullPolicy& nulls);
 
 /// How leaves of that type are kept: kind and dtype. Unsupported, with the reason, for those that are not.

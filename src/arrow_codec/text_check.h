@@ -5,6 +5,7 @@
 
 namespace forebay {
 
+/// As RFC 3629 has it: no surrogates, nothing beyond U+10FFFF, no longer form than needed. Linear.
 bool is_utf8(std::span<const uint8_t> bytes);
 
 /// Whether each of the strings that lie end to end in `bytes` is UTF-8; `offsets`: where they begin, and the end.

@@ -7,6 +7,7 @@
 namespace forebay {
 
 /// How many insertions, deletions, replacements and swaps of neighbours turn one word into the other.
+/// Time and memory with the product of the lengths: for words, not for texts.
 int edit_distance(std::string_view a, std::string_view b);
 
 /// The candidate that was probably meant, or nothing: at most a third of the letters may be wrong, or it must begin

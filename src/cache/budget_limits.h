@@ -9,6 +9,7 @@ namespace forebay {
 
 /// The most that caches may take of a folder's disk, however empty it is: all but a reserve for everybody else, a twentieth of it and
 /// at most 1 GiB. UINT64_MAX where the system does not tell.
+/// Bytes, all of them. Asks the file system each time: the answers change under whoever uses the disk.
 uint64_t disk_limit(const CacheFolder& folder);
 /// How much they may take now beside what they have, by the same reserve; UINT64_MAX where the system does not tell.
 uint64_t disk_spare(const CacheFolder& folder);

@@ -28,6 +28,7 @@ class ByteWriter {
 };
 
 /// The other way, over bytes that nobody vouches for: once something does not fit, ok() is false and zeros are read.
+/// Views: what is read must outlive it. Never throws, never takes memory beyond the texts that are really there.
 class ByteReader {
  public:
   explicit ByteReader(std::string_view bytes) : left_(bytes) {}

@@ -68,6 +68,7 @@ class CacheFolder {
 bool try_flock(int fd, int operation);
 
 /// The lock of a whole folder of caches, until destroyed. The kernel gives it back when its holder dies.
+/// Held for as long as something is measured or grown, never while entries are written: other processes wait for it. Does not nest.
 class FolderLock {
  public:
   /// Cancelled where somebody holds it for longer than `patience`; Unavailable where there is no writing here.

@@ -51,6 +51,7 @@ class DiskTier {
   bool has(const Hash128& id) const { return index_.find(id).has_value(); }
   bool admits(uint64_t bytes) const;
   /// `entry`: as encode_entry() made it. Writes; true where the entry is there now.
+  /// Waits for the disk, on the thread that calls. Of several that put the same entry, in any process, one writes.
   bool put(const Hash128& id, std::span<const uint8_t> entry, double seconds);
   /// The entry's bytes were wrong.
   void damaged(const Hash128& id);

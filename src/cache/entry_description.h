@@ -24,6 +24,7 @@ struct StoredColumn {
 };
 
 /// All of an entry but its values.
+/// Sizes are bytes. The error of a bad row is kept with its code and text, without payloads.
 struct EntryDescription {
   Schema schema;
   int64_t rows = 0;

@@ -20,6 +20,7 @@ struct FolderUse {
   uint64_t bytes = 0;
   std::vector<PlaceUse> places;
 };
+/// Looks at every file of the folder: for opening, growing and removing, never for a look-up.
 FolderUse measure_folder(const CacheFolder& folder);
 
 /// Removes what an earlier removal left half done. Under the FolderLock, as the two below.

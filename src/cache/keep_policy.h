@@ -23,6 +23,7 @@ class KeepPolicy {
   void kept(const Hash128& id, uint64_t bytes, double seconds);
   void gone(const Hash128& id);
   /// Entries to let go so that `bytes` become free for one that took `seconds` to make; nothing where that is not worth it.
+  /// Looks at kLookedAt entries at most, the least worthwhile first; changes nothing: gone() says what went.
   std::optional<std::vector<Hash128>> exchange(uint64_t bytes, double seconds) const;
 
  private:

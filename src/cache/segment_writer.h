@@ -10,6 +10,8 @@ namespace forebay {
 
 /// The end of a segment that this process alone appends to. The caller's lock makes calls follow each other, except that
 /// several write_data() may run at once.
+/// False from a call that writes: the disk refused, errno says why, and nothing more should be written. What was written before stays
+/// right.
 class SegmentWriter {
  public:
   /// Goes on with a segment whose writer is gone (what it had not put into the index is cut off), else begins a new one. Under

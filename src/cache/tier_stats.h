@@ -17,6 +17,7 @@ struct TierStats {
 };
 
 /// All that `stats()["caches"]` says of one place.
+/// Counted since the cache was opened by the first of its users in this process.
 struct CacheStats {
   std::string place;        ///< 32 hexadecimal digits
   std::string description;  ///< of the steps whose results are kept

@@ -18,6 +18,7 @@ CommandLine::CommandLine(std::string_view verb, std::string_view help)
 
 CLI::Option* CommandLine::add_int64(const std::string& name, std::function<void(int64_t)> set, int64_t low,
                                     int64_t high, const std::string& help) {
+  // As text: CLI11 itself would take 0x10 and octal numbers, and bend what is out of range.
   const auto parse = [name, set = std::move(set), low, high](const std::string& text) {
     const std::optional<int64_t> value = whole_number<int64_t>(text);
     if (!value || *value < low || *value > high)

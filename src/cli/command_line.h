@@ -13,12 +13,15 @@
 namespace forebay {
 
 /// What one verb accepts. Every verb has --json and --help; the others are added to app() before parse().
+/// Options are bound to variables: what add_...() was given must live, and stay where it is, until parse() has returned. One
+/// thread; made anew for each run of a verb, since parse() is called once.
 class CommandLine {
  public:
   CommandLine(std::string_view verb, std::string_view help);
 
   CLI::App& app() { return app_; }
   /// A whole number from `low` to `high`, in decimal. T is an integer that holds both, or an optional one.
+  /// What is no such number is misuse, told with the range; the variable then keeps what it was.
   template <typename T>
   CLI::Option* add_number(const std::string& name, T& value, int64_t low, int64_t high, const std::string& help) {
     CLI::Option* option =
@@ -29,6 +32,7 @@ class CommandLine {
   /// --seed: 0 to 2^64 - 1.
   CLI::Option* add_seed(uint64_t& seed, const std::string& help);
   /// An option that takes a number of bytes: "2GiB".
+  /// Misuse for what is no size; the units are those of parse_byte_size(), as in every face.
   CLI::Option* add_bytes(const std::string& name, std::optional<uint64_t>& value, const std::string& help);
 
   /// Nothing when the verb may go on, else how the program ends: help was asked for, or something was mistyped (then it

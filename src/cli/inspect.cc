@@ -104,6 +104,7 @@ class Inspection {
 Result<std::unique_ptr<ImageFolder>> open_folder(const StoreAndPath& place, InspectReport& report,
                                                  std::stop_token stop) {
   auto folder = open_image_folder(place.store, place.path, {.split_by = "folder"}, stop);
+  // InvalidArgument is what pictures beside class folders give; any other error would come again without classes.
   if (folder.ok() || folder.status().code() != Code::kInvalidArgument) return folder;
   report.labelled = false;
   report.why_not_labelled = folder.status().message();

@@ -23,6 +23,7 @@ struct Extent {
 
 /// What looking at the pictures of a folder one by one found. Parts that several threads made are merged; the result
 /// does not depend on how the pictures were divided.
+/// One thread at a time: each has its own, and they are merged under a lock. Memory is bounded: formats and the first few errors.
 struct PictureFindings {
   static constexpr size_t kUnreadableKept = 10;
   struct Unreadable {
@@ -45,6 +46,7 @@ struct PictureFindings {
 };
 
 /// Everything that `forebay inspect` says about a folder of pictures.
+/// The two forms say the same; what goes to JSON has no name that depends on the language of people.
 struct InspectReport {
   std::string url;
   bool decoded = false;                    ///< all pixels were decoded, not only the headers read

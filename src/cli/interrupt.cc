@@ -23,6 +23,7 @@ timer_t grace_timer;
 
 void on_interrupt(int) {
   const int saved_errno = errno;
+  // Not exit(): it would wait for threads and locks that may be why the user presses a second time.
   if (seen.exchange(true)) _exit(kInterrupted);
   itimerspec grace{};
   grace.it_value.tv_nsec = kGraceNs;
@@ -60,6 +61,7 @@ struct Interrupt::Watch {
     wake_fd = pipe_fds[1];
     seen = false;
     struct sigaction action{};
+    // System calls elsewhere go on: who waits in one is ended by the token, never by an EINTR that it does not expect.
     action.sa_flags = SA_RESTART;
     action.sa_handler = on_grace_over;
     sigaction(SIGALRM, &action, &old_alarm);

@@ -10,6 +10,7 @@
 namespace forebay {
 
 /// The options of a loader under the names they have in every face: --seed, --threads, --on-error, …
+/// Must not move before parse() has returned: the line writes to it. kBasic are --seed, --epochs and --threads.
 class LoaderFlags {
  public:
   enum class Which { kBasic, kAll };

@@ -56,6 +56,7 @@ Result<MixingReport> make_mixing_report(const Pipeline& pipeline, const PlanRequ
   report.batch = batch_size(description) * plan.world_size;
   MixingOptions options{
       .chunk_rows = chunk_rows(*units, first_ids(description)), .batch = report.batch, .epoch = plan.epoch};
+  // What no row is taken of is not read, so it has no part in a block either.
   std::erase(options.chunk_rows, 0);
   report.chunks = static_cast<int64_t>(options.chunk_rows.size());
   for (const int64_t rows : options.chunk_rows) report.rows += rows;

@@ -16,6 +16,7 @@
 namespace forebay {
 
 /// How well the blocks of a pipeline's .shuffle mix what is stored together, beside other blocks and a flat shuffle.
+/// Rows and chunks are those that take part: behind .take() and filter=, as far as that is known without reading rows.
 struct MixingReport {
   int64_t rows = 0, chunks = 0;
   int64_t batch = 1;  ///< of all ranks together

@@ -13,6 +13,7 @@ namespace forebay {
 using Rgb = std::array<uint8_t, 3>;
 
 /// An 8-bit RGB picture that things are drawn into. What would lie outside is left out.
+/// The origin is the upper left corner, pixels lie row by row without gaps. One thread.
 class Picture {
  public:
   Picture(int width, int height, Rgb background);
@@ -20,6 +21,7 @@ class Picture {
   int width() const { return width_; }
   int height() const { return height_; }
   const std::vector<uint8_t>& pixels() const { return pixels_; }
+  /// Only inside: unlike set(), which leaves out what is not.
   Rgb at(int x, int y) const;
   void set(int x, int y, Rgb color);
 
@@ -36,6 +38,7 @@ class Picture {
 std::string fit_text(std::string_view text, int width, int scale);
 
 /// The file is whole or not there: it is written beside and renamed.
+/// NotFound or Unavailable, with the path, where it cannot be written; nothing is left beside then.
 Status write_png(const std::string& path, const Picture& picture);
 
 }  // namespace forebay

@@ -11,6 +11,8 @@ namespace forebay {
 std::string progress_line(const std::string& what, int64_t done, int64_t total, double per_second, int width);
 
 /// Shows how far a run has come, on `err`: a bar that redraws itself on a terminal, else a plain line for each quarter.
+/// One thread, which calls update() as often as it likes: a terminal is written to ten times a second at most. Units of `done` and `total`
+/// are the caller's; done never falls.
 class Progress {
  public:
   Progress(const Console& console, std::string what, int64_t total, bool quiet);

@@ -43,6 +43,7 @@ Result<bool> Ranks::step(const Observer& observer, Running& running) {
   std::vector<Batch> batches;
   for (size_t rank = 0; rank < loaders_.size(); ++rank) {
     auto next = loaders_[rank]->next();
+    // A closed loader answers in its own way; that somebody asked for it goes before.
     if (stop_.stop_requested()) return cancelled("interrupted");
     FOREBAY_ASSIGN(const std::optional<Batch> batch, std::move(next));
     if (rank == 0) more = batch.has_value();

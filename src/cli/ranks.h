@@ -23,6 +23,8 @@ struct EpochResult {
 
 /// All ranks of a job in this process, each a loader of its own, taken in step: the batches come in global order, rank
 /// by rank within a step. Once a stop is asked for the loaders close and every call answers Cancelled.
+/// All calls come from one thread, but for the stop, whose callback closes the loaders from its own. An error of any loader ends the
+/// epoch for all; they can be asked for stats and errors afterwards.
 class Ranks {
  public:
   /// `options.rank` and `.world_size` are set here.
@@ -35,6 +37,7 @@ class Ranks {
     std::function<Status()> step = [] { return Status(); };
   };
   /// The rest of the current epoch.
+  /// Errors are those of Loader::next(), of the observer, or Cancelled.
   Result<EpochResult> run_epoch(const Observer& observer);
 
   bool finished() const { return first().finished(); }

@@ -35,6 +35,7 @@ class Run {
 
   Status open(const Pipeline& pipeline, std::stop_token stop) {
     FOREBAY_ASSIGN(ranks_, Ranks::open(pipeline, options_.loader, options_.ranks, stop));
+    // The state before the file of ids: one that is refused must not have emptied what an earlier run wrote.
     if (!options_.resume.empty()) {
       FOREBAY_ASSIGN(const std::string state, read_text(options_.resume));
       if (Status loaded = ranks_->load_state(state); !loaded.ok())
@@ -161,6 +162,7 @@ int run_verb(const Arguments& arguments, const Console& console) {
   if (const auto code = line.parse(arguments, console)) return *code;
   options.json = line.json();
   options.loader = flags.options();
+  // A loader without a number goes on for ever, which nobody wants of a command.
   if (!options.loader.epochs) options.loader.epochs = 1;
 
   const Result<std::string> text = read_text(options.pipeline);

@@ -9,6 +9,7 @@
 namespace forebay {
 
 /// `--storage-option KEY=VALUE`, as often as wanted.
+/// Given twice, a key has its last value. Whether a store knows it is the store's to say (open_store()).
 class StorageFlags {
  public:
   explicit StorageFlags(CommandLine& line);

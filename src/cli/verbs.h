@@ -12,6 +12,7 @@ namespace forebay {
 enum ExitCode : int { kDone = 0, kFailed = 1, kMisuse = 2, kInterrupted = 130 };
 
 /// Where a verb prints: results to `out`, progress and complaints to `err`.
+/// The files are the caller's, who closes them; a verb writes from the thread that called it alone, but for warnings of the log.
 struct Console {
   FILE* out = stdout;
   FILE* err = stderr;

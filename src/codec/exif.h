@@ -14,6 +14,7 @@ std::optional<int> exif_orientation(std::span<const uint8_t> tiff);
 std::optional<int> xmp_orientation(std::span<const uint8_t> xmp);
 
 /// Collects what the blocks of one file say: EXIF goes before XMP, the first block before later ones.
+/// One file, one thread.
 class OrientationFinder {
  public:
   void add_exif(std::span<const uint8_t> tiff) {

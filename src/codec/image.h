@@ -45,6 +45,7 @@ struct ImageInfo {
 bool looks_like_image(std::span<const uint8_t> head);
 
 /// Corrupt where the header is damaged, Unsupported where it is another format (named if known) or an unusual kind.
+/// Looks at headers alone, and may be given the beginning of a file; Corrupt then says only that the header is not all there. Any thread.
 Result<ImageInfo> probe_image(std::span<const uint8_t> bytes);
 
 /// Upper bound of the bytes taken while decode_rows() runs: frames, coefficients and the libraries' own memory.
@@ -61,6 +62,8 @@ class RowSink {
 /// Decodes the part `stored_crop` (inside the stored picture, before orientation) and gives its pixels, 8 bits a channel, as
 /// Pillow's `convert("RGB")` or `convert("L")` would: alpha dropped, 16 bits by their upper byte, CMYK as Pillow converts it.
 /// The pixels equal those of a full decode. Corrupt where the data is damaged or ends early.
+/// Any number of threads at once; nothing is kept between calls but a row's memory by thread. On an error some rows may have been given. Takes no
+/// more memory than decode_working_bytes() says, and does not limit pixels: that is for whoever has seen `info`.
 Status decode_rows(std::span<const uint8_t> bytes, const ImageInfo& info, const Rect& stored_crop, ColorMode mode,
                    RowSink& sink);
 

@@ -17,6 +17,7 @@ struct PngChunk {
 };
 
 /// Walks the chunks of a PNG file.
+/// Views of the file, nothing is copied. A CRC is not looked at until somebody asks.
 class PngChunks {
  public:
   /// `bytes` begins with the signature.

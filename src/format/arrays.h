@@ -34,6 +34,8 @@ struct ArrayField {
 
 /// Arrays of one first axis as a source of samples; nothing is fetched, values refer to the arrays' own memory, or are copied from their
 /// file where they are used. The version is a hash of names, types, shapes and a bounded sample of the content.
+/// InvalidArgument where the arrays differ in length or there is none; for files what map_npy_file() says. Nothing is read but headers and
+/// that sample of the content.
 Result<std::unique_ptr<Source>> open_arrays(std::vector<ArrayField> fields);
 
 }  // namespace forebay

@@ -38,6 +38,7 @@ class Column {
 /// that fits all of them, or from typed values (JSON), which must agree, except that integers become floats beside
 /// floats. Whole numbers are int64, or uint64 where some are 2^63 or more; they are never rounded for want of a type: cells that
 /// neither type holds stay text, and typed values of that kind are Corrupt.
+/// One thread. Cells of CSV are held as text until finish() knows their type.
 class ColumnBuilder {
  public:
   explicit ColumnBuilder(std::string name) : name_(std::move(name)) {}

@@ -22,7 +22,9 @@ class CsvReader {
   using OnRow = std::function<Status(const std::vector<std::string_view>& fields, uint64_t line)>;
 
   CsvReader(char separator, OnRow on_row) : separator_(separator), on_row_(std::move(on_row)) {}
+  /// Corrupt, with the line, for text behind a closing quote and for rows beyond the caps; else what OnRow said. After an error no more may come.
   Status feed(std::string_view piece);
+  /// The last row, where no newline ends it. Corrupt where a quote was never closed, with the line that it is on.
   Status finish();
 
  private:

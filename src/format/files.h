@@ -14,6 +14,7 @@ namespace forebay {
 /// below the folders that the pattern begins with before its first wildcard or brace, and the id its rank in byte
 /// order. Hidden files do not match. Every name that braces spell out in full must exist. `keep_versions`: for Source::identity(),
 /// eight bytes a sample.
+/// NotFound where nothing matches, with the nearest folder that exists; InvalidArgument for a pattern that is none. Waits for the listing.
 Result<std::unique_ptr<Source>> open_files(std::shared_ptr<Store> store, const std::string& pattern,
                                            std::stop_token stop, bool keep_versions = false);
 

@@ -75,6 +75,7 @@ class ImageFolder final : public Source {
 };
 
 /// `root` is a key inside the store. Describes what is there instead where it is not a folder of pictures.
+/// InvalidArgument where pictures lie beside the class folders, with the way out; NotFound where there is nothing. Waits for the listing.
 Result<std::unique_ptr<ImageFolder>> open_image_folder(std::shared_ptr<Store> store, const std::string& root,
                                                        const ImageFolderOptions& options, std::stop_token stop);
 

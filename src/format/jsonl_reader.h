@@ -25,6 +25,7 @@ class JsonlSink {
 /// Reads JSONL that comes in pieces: one flat object a line, empty lines passed over, lines capped in bytes. Lists,
 /// objects and null inside an object are errors that name the line, and so are whole numbers that 64 bits do not hold; no tree
 /// is ever built.
+/// One thread. Corrupt, with the line, for what is no JSON; what the sink says ends the reading.
 class JsonlReader {
  public:
   static constexpr size_t kMaxLineBytes = 16 << 20;

@@ -12,6 +12,7 @@ namespace forebay {
 
 /// A file mapped into memory, read-only. Where it becomes shorter meanwhile, read() and check_length() are errors that name it: whoever
 /// touches `data()` outside read() may end the process by SIGBUS. Any number of threads may use it.
+/// A handler of SIGBUS is installed for the process; what is none of ours goes on to the one that was there.
 class MappedFile {
  public:
   /// Corrupt where it is empty.

@@ -22,6 +22,7 @@ struct NpyHeader {
 Result<NpyHeader> parse_npy_header(std::span<const uint8_t> head, uint64_t file_bytes);
 
 /// A .npy file mapped into memory, read-only.
+/// Errors name the file. The view keeps the mapping alive; a file that becomes shorter meanwhile is told by MappedFile::read().
 Result<ArrayView> map_npy_file(const std::string& path);
 
 }  // namespace forebay

@@ -54,6 +54,7 @@ Result<Checkpoint> Checkpoint::from_json(std::string_view text) {
   FOREBAY_ASSIGN(state.dataset, print_of(json, "dataset"));
   FOREBAY_ASSIGN(state.pipeline, print_of(json, "pipeline"));
   FOREBAY_ASSIGN(state.seed, print_of(json, "seed"));
+  // A step gives at least one sample, so this can only be damage.
   if (state.cursor.step > state.cursor.position)
     return invalid_argument("this state has more steps behind it than samples");
   if (state.cursor.position > state.samples)

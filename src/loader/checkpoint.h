@@ -12,6 +12,8 @@ namespace forebay {
 inline constexpr int64_t kMaxEpoch = int64_t{1} << 53;
 
 /// Everything a saved state holds: where, and in what. The same on every rank; under 1 KB as JSON.
+/// Positions count samples of the epoch over all ranks, steps are global batches. No field says how many ranks, threads or rows a batch
+/// there were: any number may go on from it.
 struct Checkpoint {
   Cursor cursor;
   std::string dataset, pipeline, seed;  ///< fingerprints

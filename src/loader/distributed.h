@@ -25,6 +25,7 @@ Environment process_environment();
 ///
 /// InvalidArgument where rank and size contradict, and, unless both are given, for a variable of that pair (or its number of ranks
 /// on a host) that is no number: a rank that took itself for the only one would train on everything.
+/// InvalidArgument, naming the variable, for what is no number; what is given goes before the environment.
 Result<Place> find_place(std::optional<int> rank, std::optional<int> world_size, const Environment& environment);
 
 }  // namespace forebay

@@ -34,6 +34,7 @@ Result<EpochPlan> plan_epoch(const Description& description, const UnitSource* u
       planned.positions.push_back(row.position);
       planned.padding += row.padding ? 1 : 0;
       const int64_t lane = row.position % ordering.lanes;
+      // A repeat belongs to nobody: it fills up what has no sample.
       if (!row.padding && owner_of_lane(lane, ordering.lanes, options.world_size) != request.rank && ordering.lanes > 1)
         planned.moved.push_back(row.position);
     }

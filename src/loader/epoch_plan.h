@@ -9,6 +9,7 @@
 
 namespace forebay {
 
+/// Epochs and ranks count from 0.
 struct PlanRequest {
   uint64_t seed = 0;
   int64_t epoch = 0, rank = 0, world_size = 1;

@@ -64,6 +64,7 @@ Result<Ordering> choose_order(const OpSpec* shuffle, const UnitSource* units, co
 
 int64_t lanes_of_rank(const Ordering& ordering, int64_t world_size) {
   if (ordering.lanes % world_size == 0) return ordering.lanes / world_size;
+  // The cuts on either side may go through a lane.
   return std::min(ordering.lanes, ordering.lanes / world_size + 2);
 }
 

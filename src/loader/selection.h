@@ -30,6 +30,7 @@ class KeptSamples final : public Selection {
 };
 
 /// The first `size` of another selection.
+/// Shares the other; nothing is copied.
 std::shared_ptr<const Selection> first_of(std::shared_ptr<const Selection> from, int64_t size);
 
 }  // namespace forebay

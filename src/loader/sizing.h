@@ -8,6 +8,7 @@
 namespace forebay {
 
 /// What the user fixed; the rest is chosen.
+/// Bytes are of this process alone; `local_ranks` of them share the machine.
 struct SizingInput {
   std::optional<int> threads = {}, requests = {};
   std::optional<uint64_t> memory = {};

@@ -10,6 +10,7 @@ namespace forebay {
 
 /// Everything wrong with a source, as far as can be said without touching storage: a name that there is not, arguments that are
 /// unknown, missing or of the wrong type, and a data set or arrays that are not there, as in a pipeline from JSON.
+/// Touches no storage: that files exist is found when they are opened.
 std::vector<Problem> check_source(const OpSpec& source);
 
 /// A field of `arrays`: in memory, as an attachment of the step, or a .npy file where `path` is not empty.

@@ -21,6 +21,8 @@ OpDef map_op();
 OpDef filter_op();
 
 /// Runs a C++ map function on the named fields (all when empty) of each record.
+/// Runs on compute threads, several at a time: the function must bear that. Whatever it throws is a failure of the sample (kUser, with
+/// the exception as payload); std::bad_alloc passes through.
 std::unique_ptr<RecordOp> native_map(std::shared_ptr<const MapAttachment> attachment, Schema before, Schema after,
                                      std::vector<std::string> fields);
 /// Replaces the record by one bool: the function's answer.

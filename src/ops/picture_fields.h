@@ -17,6 +17,7 @@ constexpr int64_t kMaxSide = 1 << 20;
 /// Most pixels of a picture that an operator makes: as many as decode_image takes by default.
 constexpr int64_t kMaxMadePixels = 100'000'000;
 
+/// "image" by default.
 ArgDef field_arg();
 ArgDef interpolation_arg();
 /// The argument n of the crops.

@@ -43,6 +43,7 @@ class KeyTable {
  public:
   KeyTable() = default;
   int64_t size() const { return static_cast<int64_t>(ends_.size()); }
+  /// In constant time. The view lives as long as the table.
   std::string_view key(int64_t id) const;
   /// The same, sharing the table's memory.
   Buffer key_buffer(int64_t id) const;
@@ -55,6 +56,7 @@ class KeyTable {
   /// Of keys and sizes in id order, whatever the versions of the objects.
   Hash128 version() const;
   /// Number of keys before `key` in byte order. Only for tables that were sorted.
+  /// In logarithmic time.
   int64_t lower_bound(std::string_view key) const;
 
  private:

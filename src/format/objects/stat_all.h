@@ -13,6 +13,7 @@ namespace forebay {
 /// Asks for the sizes and versions of `count` objects, many at a time. `key` is called on this thread; `on_info` one call at a
 /// time, from any thread, in any order, with what the store says, or null where there is no such object. Another error
 /// ends it.
+/// Waits for the last answer, also after an error or a stop: nothing is in flight when it returns.
 Status stat_all(Store& store, int64_t count, const std::function<std::string(int64_t)>& key, std::stop_token stop,
                 const std::function<void(int64_t, const ObjectInfo*)>& on_info);
 

@@ -10,6 +10,7 @@
 
 namespace forebay {
 
+/// A bit a row, whatever was kept.
 struct FilteredRows {
   std::vector<uint64_t> kept;  ///< bit id % 64 of word id / 64 says whether a row is
   UndecidedRows undecided;

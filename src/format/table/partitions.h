@@ -17,6 +17,7 @@ using PartitionValues = std::vector<std::pair<std::string, std::optional<std::st
 PartitionValues partition_values(std::string_view path_below_base);
 
 /// One column that comes from folders: a value for each file.
+/// Values are by file, in the order of the table's files.
 struct PartitionColumn {
   std::string name;
   bool is_integer = false;  ///< all values are integers of 64 bits; else they are texts

@@ -27,6 +27,7 @@ struct JobWish {
 };
 
 /// Work that reads, thinks, and perhaps reads again. Made and stepped on any thread, one step at a time.
+/// Belongs to the runner, which ends it where it is done or something failed; a step must not wait.
 class ReadingJob {
  public:
   virtual ~ReadingJob() = default;

@@ -42,6 +42,7 @@ Status prepare(RowCondition& condition, const Field& field, std::optional<int64_
 Matches match_bounds(const RowCondition& condition, const Field& field, const FieldBounds& bounds, int64_t rows);
 
 /// Clears matches[i] where row i does not match. `valid`: a byte a row, 0 for nulls; empty where there are none.
+/// `matches` and the column have as many rows; what is cleared already stays so. Linear in the rows, logarithmic in the values of `in`.
 void match_rows(const RowCondition& condition, const Field& field, const ColumnValues& column,
                 std::span<const uint8_t> valid, std::span<uint8_t> matches);
 

@@ -12,6 +12,7 @@
 namespace forebay {
 
 /// Some columns of a table, in some order. A unit is a row group; ids count the rows of all files.
+/// Immutable but for remembered hashes; every method from any thread, as Source says. Several share one TableData.
 class TableSource final : public UnitSource {
  public:
   /// All columns.

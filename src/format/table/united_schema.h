@@ -47,6 +47,7 @@ struct UniteInput {
 /// One schema for all files: the columns asked for, in that order (a struct's name stands for its members), or those of the first file
 /// and then the partition columns. Fields stand in files in any order. What differs between files, in columns that somebody looks at, is
 /// InvalidArgument with both files' names, all at once (ten by name); so are names that do not exist (with the nearest that does).
+/// Time goes with files times columns; files with the same layout share one.
 Result<UnitedSchema> unite_schemas(const UniteInput& input);
 
 }  // namespace forebay

@@ -36,6 +36,7 @@ struct Elements {
   const uint8_t* data = nullptr;
   int64_t count = 0;
 };
+/// A view; it lives as long as the column.
 Elements elements(const Columns& columns, size_t field);
 
 /// Bytes that new_column() takes.
@@ -52,6 +53,8 @@ using BadRows = std::map<int64_t, Status>;
 void mark_bad(Columns& columns, BadRows bad);
 
 /// Makes each element of some columns anew.
+/// Immutable: units are computed by many threads at once. Memory for what is made is reserved before any of it is taken, and what comes in is
+/// never written to, since others may share it.
 class ElementwiseOp : public ColumnOp {
  public:
   ElementwiseOp(std::vector<std::string> fields, ColumnNeed need) : fields_(std::move(fields)), need_(need) {}

@@ -15,6 +15,7 @@ struct Half {
 };
 
 /// Calls `visit` with a value of the dtype's C++ type.
+/// One instance of the visitor for each of the twelve types: keep what does not depend on the type outside.
 template <typename Visit>
 decltype(auto) with_element(DType dtype, Visit visit) {
   switch (dtype) {

@@ -30,6 +30,7 @@ struct HorizontalTaps {
 };
 
 /// The inner loops of the image operators, one set per instruction set, all with the same results.
+/// Plain functions without state: any thread may call any of them at any time.
 struct ImageKernels {
   /// One row of packed RGB to `4 × blocks` pixels of four bytes.
   void (*horizontal_rgb)(const HorizontalTaps& taps, const uint8_t* row, uint8_t* out);

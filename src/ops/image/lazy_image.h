@@ -21,6 +21,8 @@ namespace forebay {
 /// Image operators only change this description. write() then does all of it in one pass over the rows that are needed,
 /// from the decoder straight into the place of the result. What does not fit the order (a resize of a resize, new pixel
 /// values) is computed where it comes up and starts a new description; the bytes are the same either way.
+/// Belongs to one sample and one thread at a time. Memory is reserved before it is taken: OutOfBudget says how much write() would need, and
+/// leaves the description as it was.
 class LazyImage final : public Deferred {
  public:
   /// `info` is what probe_image() said of `bytes`; `step` is the one that decodes, for StepMeter.

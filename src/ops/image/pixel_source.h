@@ -35,6 +35,7 @@ struct TensorPixels {
 };
 
 /// Where the pixels of a picture come from, upright.
+/// read() changes nothing in it. Corrupt where encoded bytes are damaged, OutOfBudget where `memory` does not reach.
 class PixelSource {
  public:
   explicit PixelSource(EncodedPixels encoded) : from_(std::move(encoded)) {}

@@ -26,6 +26,7 @@ struct ResampleSpec {
 
 /// Takes the rows of a picture one by one and writes each finished row of the result as soon as the last row it needs
 /// has come. It keeps the few rows that one row of the result is made of, and no picture lies in between.
+/// One thread, one picture. `spec` and `writer` must outlive it, and `memory` may not be given back before.
 class Resampler final : public RowSink {
  public:
   /// Uses scratch `slot` of `memory`, whose bytes (spec.working_bytes()) are reserved.

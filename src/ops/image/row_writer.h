@@ -30,6 +30,7 @@ struct PixelFormat {
 
 /// The last step of the image pass: rows of 8-bit pixels, pixel_pitch(channels) bytes each, to their place in the
 /// output.
+/// One thread; rows in any order, each once. `format` and `kernels` must outlive it; `out` is the caller's, and as long as the format says.
 class RowWriter {
  public:
   RowWriter(const PixelFormat& format, const ImageKernels& kernels, std::span<uint8_t> out);

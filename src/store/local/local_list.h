@@ -11,6 +11,7 @@ namespace forebay {
 ///
 /// Symbolic links are followed. A folder that is one of its own ancestors (by device and inode, from `root` down) is
 /// left out and counted as irregular, and so are links that lead nowhere and whatever is neither file nor folder.
+/// NotFound where there is no such folder; Cancelled after a stop. Waits for the device: not for a compute thread.
 Result<ListPage> list_folder(const std::string& root, const ListRequest& request, std::stop_token stop);
 
 }  // namespace forebay

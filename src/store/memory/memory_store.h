@@ -12,6 +12,7 @@
 namespace forebay {
 
 /// Objects held in memory: key → bytes. Every call answers before it returns.
+/// From any thread. What read() gives shares the object's memory, which nobody changes: put() replaces it.
 class MemoryStore final : public Store {
  public:
   ~MemoryStore() override { calls_->close(); }

@@ -20,6 +20,7 @@ AwsEnvironment process_aws_environment();
 
 /// The sections of an INI file of AWS; indented settings ("s3 =\n  addressing_style = path") are called "s3.addressing_style".
 using AwsSections = std::map<std::string, std::map<std::string, std::string>>;
+/// Never fails: lines that are neither section nor setting are passed over, as AWS' own libraries do.
 AwsSections parse_aws_file(std::string_view text);
 
 /// The settings of one profile, from both files; the credentials file wins.

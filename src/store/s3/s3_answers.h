@@ -24,6 +24,7 @@ struct S3ListPage {
   ListPage page;
   bool found = false;  ///< the page named anything at all
 };
+/// Corrupt where it is no such answer, never more memory than the names in it.
 Result<S3ListPage> parse_s3_list(std::string_view body, std::string_view prefix, std::string_view until);
 
 /// The text of one element below the root, such as UploadId; Corrupt where it is missing.

@@ -31,6 +31,7 @@ struct S3Options {
 std::span<const std::string_view> s3_option_names();
 
 /// Of storage options (names that are not of S3 are ignored), then the environment, then the profile.
+/// InvalidArgument, naming the option and what it may be. Reads files of the profile, so it may wait for a disk; asks no server.
 Result<S3Options> parse_s3_options(const std::string& bucket, const std::map<std::string, std::string>& options,
                                    const AwsEnvironment& environment);
 

@@ -31,6 +31,7 @@ class SlowStore : public Store {
   virtual bool fails(std::string_view key, uint32_t asked) const = 0;
 };
 
+/// Keeps `inner` alive. From any thread, as every store; with a manual clock nothing answers but through advance().
 std::shared_ptr<SlowStore> slow_store(std::shared_ptr<Store> inner, SlowOptions options);
 
 }  // namespace forebay
