@@ -106,24 +106,15 @@ Status BatchJob::spoiled() const {
 void BatchJob::drop_slots() {
   claim_.give_back();  // first, so that the pool has room for what comes back
   for (Buffer& slot : slots_) slot = Buffer();
+  assembly_.reset();
   has_slots_ = false;
 }
 
 uint64_t BatchJob::assembly_bytes() const {
-  uint64_t bytes = 0;
-  for (const LooseField& field : loose_fields()) {
-    // Values that do not go together take nothing: assemble() says what is wrong with them.
-    const Result<Collation> layout = plan_collation(field.announced.name, field.announced, field.values);
-    if (layout.ok()) bytes += layout->nbytes(field.values.size());
-  }
-  std::vector<RowBytes> kept;
-  for (size_t i = 0; i < lists_.size(); ++i) {
-    if (lists_[i].empty()) continue;
-    const std::span<const RowBytes> rows = kept_lists(i, kept);
-    const Result<Collation> layout = plan_collation(plan_.outputs[i].field, rows);
-    if (layout.ok()) bytes += layout->nbytes(rows.size());
-  }
-  return bytes;
+  if (assembly_) return assembly_->nbytes();
+  BatchAssembly assembly;
+  plan_assembly(assembly);
+  return assembly.nbytes();
 }
 
 std::span<const RowBytes> BatchJob::kept_lists(size_t output, std::vector<RowBytes>& kept) const {
@@ -133,34 +124,6 @@ std::span<const RowBytes> BatchJob::kept_lists(size_t output, std::vector<RowByt
     if (!rows_[row].skipped) kept.push_back(lists_[output][row]);
   }
   return kept;
-}
-
-std::vector<BatchJob::LooseField> BatchJob::loose_fields() const {
-  std::vector<LooseField> fields;
-  if (!keeps_values()) return fields;
-  std::vector<size_t> kept;
-  for (size_t row = 0; row < rows_.size(); ++row) {
-    if (!rows_[row].skipped) kept.push_back(row);
-  }
-  for (size_t i = 0; i < loose_.size(); ++i) {
-    if (loose_[i].empty()) continue;
-    LooseField field{announced(i), {}};
-    for (size_t row : kept) field.values.push_back(&loose_[i][row]);
-    fields.push_back(std::move(field));
-  }
-  if (extras_.empty() || kept.empty()) return fields;
-  for (const auto& [name, first] : extras_[kept.front()]) {
-    LooseField field;
-    field.announced.name = name;
-    field.announced.kind = FieldKind::kAny;
-    for (size_t row : kept) {
-      for (const auto& [other, value] : extras_[row]) {
-        if (other == name) field.values.push_back(&value);
-      }
-    }
-    fields.push_back(std::move(field));
-  }
-  return fields;
 }
 
 bool BatchJob::reserve_assembly(BufferPool& pool, uint64_t bytes) {
@@ -200,21 +163,41 @@ void BatchJob::close_up() {
   }
 }
 
-Result<Batch> BatchJob::assemble(BufferPool& pool) {
-  const uint64_t before = claim_.bytes();
-  Result<Batch> batch = build(pool);
-  if (batch.ok()) {
-    close_up();
-    // They are in the batch now; keeping them would hold their bytes twice.
-    forget_all_values();
-  } else {
-    claim_.shrink_to(before);
-  }
-  reserved_.give_back();
-  return batch;
+void BatchJob::reckon() {
+  assembly_ = std::make_unique<BatchAssembly>();
+  plan_assembly(*assembly_);
 }
 
-Result<Batch> BatchJob::build(BufferPool& pool) {
+Status BatchJob::begin_assembly(BufferPool& pool) {
+  const uint64_t before = claim_.bytes();
+  Status status = assembly_->status();
+  for (BatchAssembly::Part& part : assembly_->parts()) {
+    if (status.ok()) status = take_memory(pool, part);
+  }
+  reserved_.give_back();
+  if (!status.ok()) {
+    claim_.shrink_to(before);
+    return status;
+  }
+  assembly_->cut_up();
+  return {};
+}
+
+Status BatchJob::take_memory(BufferPool& pool, BatchAssembly::Part& part) {
+  FOREBAY_ASSIGN(const CollationMemory memory, acquire(pool, part.layout, part.rows.size()));
+  part.field = lay_out(part.layout, part.rows.size(), memory);
+  part.field.name = part.name;
+  return {};
+}
+
+Result<Batch> BatchJob::assemble(BufferPool& pool) {
+  if (!assembly_) reckon();
+  FOREBAY_RETURN_IF_ERROR(begin_assembly(pool));
+  for (size_t piece = 0; piece < pieces(); ++piece) copy_piece(piece);
+  return finish_assembly();
+}
+
+Batch BatchJob::finish_assembly() {
   Batch batch;
   batch.epoch = step_.at.epoch;
   batch.step = step_.at.step;
@@ -226,29 +209,27 @@ Result<Batch> BatchJob::build(BufferPool& pool) {
     batch.positions.push_back(step_.rows[i].position);
     batch.padding += step_.rows[i].padding ? 1 : 0;
   }
+  close_up();
+  std::vector<BatchAssembly::Part>& parts = assembly_->parts();
   batch.fields.reserve(plan_.outputs.size());
+  size_t part = 0;  // fields of unknown shape, in the order of the outputs, then those that nobody knew of
   for (size_t i = 0; i < plan_.outputs.size(); ++i) {
     const OutputField& output = plan_.outputs[i];
+    if (part < parts.size() && parts[part].output == i) {
+      batch.fields.push_back(std::move(parts[part++].field));
+      continue;
+    }
     BatchField field;
     field.name = output.field.name;
-    FOREBAY_ASSIGN(const bool differs, all_differ(i));
-    if (output.row_bytes && !differs) {
-      field.values.dtype = output.field.dtype;
-      field.values.shape.push_back(batch.size());
-      for (int64_t dim : output.field.shape) field.values.shape.push_back(dim);
-      field.values.buffer = slots_[i].slice(0, *output.row_bytes * batch.ids.size());
-    } else if (!lists_[i].empty()) {
-      FOREBAY_RETURN_IF_ERROR(collect_lists(i, pool, field));
-    } else {
-      std::vector<const Value*> values;
-      for (size_t row = 0; row < rows_.size(); ++row) {
-        if (!rows_[row].skipped) values.push_back(&loose_[i][row]);
-      }
-      FOREBAY_RETURN_IF_ERROR(collect(output.field.name, announced(i), values, pool, field));
-    }
+    field.values.dtype = output.field.dtype;
+    field.values.shape.push_back(batch.size());
+    for (int64_t dim : output.field.shape) field.values.shape.push_back(dim);
+    field.values.buffer = slots_[i].slice(0, *output.row_bytes * batch.ids.size());
     batch.fields.push_back(std::move(field));
   }
-  FOREBAY_RETURN_IF_ERROR(add_extras(pool, batch));
+  for (; part < parts.size(); ++part) batch.fields.push_back(std::move(parts[part].field));
+  assembly_.reset();
+  forget_all_values();  // they are in the batch now; keeping them would hold their bytes twice
   return batch;
 }
 
@@ -285,26 +266,44 @@ SampleName BatchJob::name_of_kept(size_t index) const {
   return {};
 }
 
-Status BatchJob::collect(const std::string& name, const Field& announced, const std::vector<const Value*>& values,
-                         BufferPool& pool, BatchField& out) {
-  const auto sample_of = [this](size_t i) { return name_of_kept(i); };
-  FOREBAY_ASSIGN(Collation layout, plan_collation(name, announced, values, sample_of));
-  FOREBAY_ASSIGN(CollationMemory memory, acquire(pool, layout, values.size()));
-  out = collate(layout, values, std::move(memory));
-  out.name = name;
-  return {};
+void BatchJob::plan_assembly(BatchAssembly& assembly) const {
+  for (const size_t output : unsized_) {
+    const Result<bool> differs = all_differ(output);
+    if (!differs.ok()) {
+      assembly.fail(differs.status());
+      continue;
+    }
+    if (plan_.outputs[output].row_bytes && !*differs) continue;
+    Result<BatchAssembly::Part> part = plan_output(output);
+    if (part.ok()) part->output = output;
+    assembly.add(std::move(part));
+  }
+  plan_extras(assembly);
 }
 
-Status BatchJob::collect_lists(size_t output, BufferPool& pool, BatchField& out) {
+Result<BatchAssembly::Part> BatchJob::plan_output(size_t output) const {
+  if (lists_[output].empty()) {
+    std::vector<const Value*> values;
+    for (size_t row = 0; row < rows_.size(); ++row) {
+      if (!rows_[row].skipped) values.push_back(&loose_[output][row]);
+    }
+    return plan_values(announced(output), values);
+  }
   const Field& field = plan_.outputs[output].field;
-  std::vector<RowBytes> kept;
-  const std::span<const RowBytes> rows = kept_lists(output, kept);
-  const auto sample_of = [this](size_t i) { return name_of_kept(i); };
-  FOREBAY_ASSIGN(const Collation layout, plan_collation(field, rows, sample_of));
-  FOREBAY_ASSIGN(CollationMemory memory, acquire(pool, layout, rows.size()));
-  out = collate(layout, rows, std::move(memory));
-  out.name = field.name;
-  return {};
+  BatchAssembly::Part part;
+  part.name = field.name;
+  part.rows = kept_lists(output, part.own_rows);
+  FOREBAY_ASSIGN(part.layout, plan_collation(field, part.rows, [this](size_t i) { return name_of_kept(i); }));
+  return part;
+}
+
+Result<BatchAssembly::Part> BatchJob::plan_values(const Field& field, const std::vector<const Value*>& values) const {
+  BatchAssembly::Part part;
+  part.name = field.name;
+  FOREBAY_ASSIGN(part.layout, plan_collation(field.name, field, values, [this](size_t i) { return name_of_kept(i); }));
+  part.own_rows = rows_of(values);
+  part.rows = part.own_rows;
+  return part;
 }
 
 namespace {
@@ -317,36 +316,34 @@ std::string only_in(const Extras& one, const Extras& other) {
 }
 }  // namespace
 
-Status BatchJob::add_extras(BufferPool& pool, Batch& batch) {
+void BatchJob::plan_extras(BatchAssembly& assembly) const {
   std::vector<const Extras*> rows;
   for (size_t row = 0; row < extras_.size(); ++row) {
     if (!rows_[row].skipped) rows.push_back(&extras_[row]);
   }
-  if (rows.empty()) return {};
+  if (rows.empty()) return;
   for (const auto& [name, first] : *rows.front()) {
     std::vector<const Value*> values;
     for (const Extras* extras : rows) {
       auto found = std::find_if(extras->begin(), extras->end(), [&](const auto& entry) { return entry.first == name; });
       if (found == extras->end() || extras->size() != rows.front()->size()) {
         const SampleName before = name_of_kept(0), here = name_of_kept(values.size());
-        return invalid_argument(fmt::format("the user's function gave other fields here than for sample {} ('{}') of "
-                                            "the same batch: '{}' is "
-                                            "in one of them only; give the same fields for every sample",
-                                            before.id, before.key,
-                                            found == extras->end() ? name : only_in(*extras, *rows.front())))
-            .with_key(here.key)
-            .with_sample(here.id);
+        return assembly.fail(
+            invalid_argument(fmt::format("the user's function gave other fields here than for sample {} ('{}') of "
+                                         "the same batch: '{}' is "
+                                         "in one of them only; give the same fields for every sample",
+                                         before.id, before.key,
+                                         found == extras->end() ? name : only_in(*extras, *rows.front())))
+                .with_key(here.key)
+                .with_sample(here.id));
       }
       values.push_back(&found->second);
     }
     Field any;
     any.name = name;
     any.kind = FieldKind::kAny;
-    BatchField field;
-    FOREBAY_RETURN_IF_ERROR(collect(name, any, values, pool, field));
-    batch.fields.push_back(std::move(field));
+    assembly.add(plan_values(any, values));
   }
-  return {};
 }
 
 }  // namespace forebay

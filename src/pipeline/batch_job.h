@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "forebay/batch.h"
+#include "pipeline/batch_assembly.h"
 #include "pipeline/collate.h"
 #include "pipeline/execution_plan.h"
 #include "pipeline/itinerary.h"
@@ -60,7 +62,10 @@ class BatchJob {
   void point_to(size_t output, int64_t row, RowBytes bytes) { lists_[output][static_cast<size_t>(row)] = bytes; }
   /// Where they were; the caller may copy them elsewhere and point there.
   RowBytes pointed_to(size_t output, int64_t row) const { return lists_[output][static_cast<size_t>(row)]; }
+  /// Whether there is anything to keep or to point to; then assemble() takes memory and time.
   bool keeps_values() const { return !unsized_.empty() || !extras_.empty(); }
+  /// Whether values are kept, row by row.
+  bool keeps_loose_values() const { return !extras_.empty() || (keeps_values() && !loose_[unsized_.front()].empty()); }
   uint64_t loose_bytes(int64_t row) const;
   /// Nothing of this row is kept.
   void forget_values(int64_t row);
@@ -71,12 +76,24 @@ class BatchJob {
   /// Everything but the slots' memory is as it was in the beginning.
   void clear_values();
 
-  /// What assemble() will take from the pool.
+  // Putting the batch together, once all rows are done: what its fields take is reckoned, charged, and then copied in pieces. The
+  // first and the third need no lock: the rows, and what is kept of them, belong to the threads that do it.
+
+  /// Looks at all kept values.
+  void reckon();
+  bool reckoned() const { return assembly_ != nullptr; }
+  /// What assembling will take from the pool; before reckon(), of the rows that are there, which takes time.
   uint64_t assembly_bytes() const;
   /// Charges them. False, and nothing held, where the budget does not have them now.
   bool reserve_assembly(BufferPool& pool, uint64_t bytes);
-  /// Puts the batch together: skipped rows are closed up, loose values become tensors. InvalidArgument where they do not go
-  /// together; then nothing has changed.
+  /// Takes what was reserved. InvalidArgument where the values do not go together; then nothing has changed.
+  Status begin_assembly(BufferPool& pool);
+  size_t pieces() const { return assembly_->pieces(); }
+  /// From any thread, each piece once. True for whoever comes last: the batch can be finished.
+  bool copy_piece(size_t piece) { return assembly_->copy(piece); }
+  /// The batch: skipped rows are closed up, kept values are let go of.
+  Batch finish_assembly();
+  /// All of this one after another.
   Result<Batch> assemble(BufferPool& pool);
   /// Bytes of the pool that this job (or the batch it made) holds.
   uint64_t claimed_bytes() const { return claim_.bytes(); }
@@ -87,28 +104,22 @@ class BatchJob {
   Status fatal;                  ///< of machine or weather: nothing of this batch is delivered
 
  private:
-  /// The kept values of one field, row by row.
-  struct LooseField {
-    Field announced;
-    std::vector<const Value*> values;
-  };
   void forget_all_values();
   /// What is known of an output's loose values before they are seen.
   Field announced(size_t output) const;
   /// Whether the output's rows came out of another type or shape than was known; an error where only some did.
   Result<bool> all_differ(size_t output) const;
-  std::vector<LooseField> loose_fields() const;
-  Result<Batch> build(BufferPool& pool);
+  void plan_assembly(BatchAssembly& assembly) const;
+  Result<BatchAssembly::Part> plan_output(size_t output) const;
+  Result<BatchAssembly::Part> plan_values(const Field& field, const std::vector<const Value*>& values) const;
+  void plan_extras(BatchAssembly& assembly) const;
   void close_up();
   /// The sample of the index-th row that was not skipped.
   SampleName name_of_kept(size_t index) const;
-  Status collect(const std::string& name, const Field& field, const std::vector<const Value*>& values, BufferPool& pool,
-                 BatchField& out);
+  Status take_memory(BufferPool& pool, BatchAssembly::Part& part);
   Result<Buffer> acquire(BufferPool& pool, size_t bytes);
   Result<CollationMemory> acquire(BufferPool& pool, const Collation& layout, size_t rows);
-  Status collect_lists(size_t output, BufferPool& pool, BatchField& out);
   std::span<const RowBytes> kept_lists(size_t output, std::vector<RowBytes>& kept) const;
-  Status add_extras(BufferPool& pool, Batch& batch);
 
   const ExecutionPlan& plan_;
   const StepPlan step_;
@@ -120,7 +131,8 @@ class BatchJob {
   std::vector<Extras> extras_;                // per row
   bool has_slots_ = false;
   Claim claim_;
-  Claim reserved_;  // for assemble(), not taken yet
+  Claim reserved_;  // for assembling, not taken yet
+  std::unique_ptr<BatchAssembly> assembly_;
 };
 
 }  // namespace forebay

@@ -117,18 +117,27 @@ Result<Collation> plan_tensors(const std::string& name, const Field& field, cons
 
 constexpr size_t kAhead = 16;  // rows of a table lie anywhere in memory
 
+void prefetch(std::span<const RowBytes> rows, size_t at) {
+  __builtin_prefetch(rows[std::min(at + kAhead, rows.size() - 1)].data(), 0, 2);
+}
+
+// Bytes of `values` that the row takes.
+size_t value_bytes(const Collation& plan, RowBytes row) {
+  if (plan.kind == BatchField::Kind::kDense) return plan.row_bytes;
+  return plan.string_list() ? StringList(row).bytes().size() : row.size();
+}
+
+// Bytes before a piece, but for the offsets of rows.
+size_t begun(const CollationPiece& piece) { return piece.value_at + piece.strings_at * sizeof(int64_t); }
+
 // Of each row the offsets of its strings, then the strings, as they lie in its run.
-BatchField collate_lists(const Collation& plan, std::span<const RowBytes> rows, CollationMemory memory) {
-  BatchField out;
-  out.kind = plan.kind;
-  out.values = {DType::kUint8, Shape{static_cast<int64_t>(plan.value_bytes)}, memory.values};
-  out.offsets = {DType::kInt64, Shape{static_cast<int64_t>(rows.size()) + 1}, memory.offsets};
-  out.string_offsets = {DType::kInt64, Shape{static_cast<int64_t>(plan.strings) + 1}, memory.string_offsets};
-  uint8_t* to = memory.values.data();
-  auto *offset = out.offsets.data<int64_t>(), *string_offset = out.string_offsets.data<int64_t>();
-  int64_t strings = 0, bytes = 0;
-  for (size_t i = 0; i < rows.size(); ++i) {
-    __builtin_prefetch(rows[std::min(i + kAhead, rows.size() - 1)].data(), 0, 2);
+void collate_lists(std::span<const RowBytes> rows, const CollationPiece& piece, BatchField& out) {
+  uint8_t* to = out.values.buffer.data() + piece.value_at;
+  int64_t* offset = out.offsets.data<int64_t>() + piece.begin;
+  int64_t* string_offset = out.string_offsets.data<int64_t>() + piece.strings_at;
+  auto strings = static_cast<int64_t>(piece.strings_at), bytes = static_cast<int64_t>(piece.value_at);
+  for (size_t i = piece.begin; i < piece.end; ++i) {
+    prefetch(rows, i);
     const StringList list(rows[i]);
     const std::span<const uint8_t> joined = list.bytes();
     const size_t count = list.size();
@@ -139,9 +148,34 @@ BatchField collate_lists(const Collation& plan, std::span<const RowBytes> rows, 
     strings += static_cast<int64_t>(count);
     bytes += static_cast<int64_t>(joined.size());
   }
-  *offset = strings;
-  *string_offset = bytes;
-  return out;
+}
+
+void collate_dense(const Collation& plan, std::span<const RowBytes> rows, const CollationPiece& piece,
+                   BatchField& out) {
+  const size_t item = dtype_size(plan.dtype);
+  uint8_t* to = out.values.buffer.data() + piece.value_at;
+  for (size_t i = piece.begin; i < piece.end; ++i, to += plan.row_bytes) {
+    prefetch(rows, i);
+    const RowBytes row = rows[i];
+    if (!row.empty()) std::memcpy(to, row.data(), row.size());
+    if (plan.pad) fill(plan.dtype, *plan.pad, to + row.size(), (plan.row_bytes - row.size()) / item);
+    if (plan.pads_to_longest) out.lengths[i] = static_cast<int64_t>(row.size() / item);
+  }
+}
+
+void collate_ragged(const Collation& plan, std::span<const RowBytes> rows, const CollationPiece& piece,
+                    BatchField& out) {
+  const size_t item = dtype_size(plan.dtype);
+  uint8_t* const values = out.values.buffer.data();
+  uint8_t* to = values + piece.value_at;
+  int64_t* offset = out.offsets.data<int64_t>() + piece.begin;
+  for (size_t i = piece.begin; i < piece.end; ++i) {
+    prefetch(rows, i);
+    const RowBytes row = rows[i];
+    if (!row.empty()) std::memcpy(to, row.data(), row.size());
+    *offset++ = static_cast<int64_t>(static_cast<size_t>(to - values) / item);
+    to += row.size();
+  }
 }
 
 }  // namespace
@@ -202,47 +236,59 @@ Result<Collation> plan_collation(const Field& field, std::span<const RowBytes> r
   return plan;
 }
 
-BatchField collate(const Collation& plan, const std::vector<const Value*>& values, CollationMemory memory) {
+std::vector<RowBytes> rows_of(const std::vector<const Value*>& values) {
   std::vector<RowBytes> rows;
   rows.reserve(values.size());
   for (const Value* value : values) {
     const Buffer& from = value->kind == FieldKind::kTensor ? value->tensor.buffer : value->bytes;
     rows.emplace_back(from.data(), value->nbytes());
   }
-  return collate(plan, rows, std::move(memory));
+  return rows;
 }
 
-BatchField collate(const Collation& plan, std::span<const RowBytes> rows, CollationMemory memory) {
-  if (plan.string_list()) return collate_lists(plan, rows, std::move(memory));
+std::vector<CollationPiece> cut(const Collation& plan, std::span<const RowBytes> rows, size_t piece_bytes) {
+  if (plan.nbytes(rows.size()) <= piece_bytes) return {{0, rows.size(), 0, 0}};  // without looking at them
+  std::vector<CollationPiece> pieces(1);
+  size_t value_at = 0, strings = 0;  // before the row
+  for (size_t row = 0; row < rows.size(); ++row) {
+    if (begun({0, 0, value_at, strings}) - begun(pieces.back()) >= piece_bytes)
+      pieces.push_back({row, row, value_at, strings});
+    value_at += value_bytes(plan, rows[row]);
+    if (plan.string_list()) strings += StringList(rows[row]).size();
+    pieces.back().end = row + 1;
+  }
+  return pieces;
+}
+
+BatchField lay_out(const Collation& plan, size_t rows, const CollationMemory& memory) {
   BatchField out;
+  const auto count = static_cast<int64_t>(rows);
   out.kind = plan.kind;
-  out.values.dtype = plan.dtype;
-  out.values.buffer = memory.values;
-  const size_t item = dtype_size(plan.dtype);
-  const auto count = static_cast<int64_t>(rows.size());
+  out.values = {plan.dtype, {}, memory.values};
   if (plan.kind == BatchField::Kind::kDense) {
     out.values.shape.push_back(count);
     for (int64_t dim : plan.row_shape) out.values.shape.push_back(dim);
-  } else {
-    out.values.shape.push_back(static_cast<int64_t>(plan.value_bytes / item));
-    out.offsets = {DType::kInt64, Shape{count + 1}, memory.offsets};
+    if (plan.pads_to_longest) out.lengths.resize(rows);
+    return out;
   }
-  uint8_t* to = memory.values.data();
-  int64_t* offset = plan.kind == BatchField::Kind::kDense ? nullptr : out.offsets.data<int64_t>();
-  for (size_t i = 0; i < rows.size(); ++i) {
-    const RowBytes row = rows[i];
-    __builtin_prefetch(rows[std::min(i + kAhead, rows.size() - 1)].data(), 0, 2);
-    if (!row.empty()) std::memcpy(to, row.data(), row.size());
-    if (offset == nullptr) {
-      if (plan.pad) fill(plan.dtype, *plan.pad, to + row.size(), (plan.row_bytes - row.size()) / item);
-      to += plan.row_bytes;
-      if (plan.pads_to_longest) out.lengths.push_back(static_cast<int64_t>(row.size() / item));
-    } else {
-      *offset++ = static_cast<int64_t>(static_cast<size_t>(to - memory.values.data()) / item);
-      to += row.size();
-    }
-  }
-  if (offset != nullptr) *offset = static_cast<int64_t>(plan.value_bytes / item);
+  out.values.shape.push_back(static_cast<int64_t>(plan.value_bytes / dtype_size(plan.dtype)));
+  out.offsets = {DType::kInt64, Shape{count + 1}, memory.offsets};
+  out.offsets.data<int64_t>()[rows] = plan.string_list() ? static_cast<int64_t>(plan.strings) : out.values.shape[0];
+  if (!plan.string_list()) return out;
+  out.string_offsets = {DType::kInt64, Shape{static_cast<int64_t>(plan.strings) + 1}, memory.string_offsets};
+  out.string_offsets.data<int64_t>()[plan.strings] = static_cast<int64_t>(plan.value_bytes);
+  return out;
+}
+
+void collate(const Collation& plan, std::span<const RowBytes> rows, const CollationPiece& piece, BatchField& out) {
+  if (plan.string_list()) return collate_lists(rows, piece, out);
+  if (plan.kind == BatchField::Kind::kDense) return collate_dense(plan, rows, piece, out);
+  collate_ragged(plan, rows, piece, out);
+}
+
+BatchField collate(const Collation& plan, std::span<const RowBytes> rows, const CollationMemory& memory) {
+  BatchField out = lay_out(plan, rows.size(), memory);
+  collate(plan, rows, {0, rows.size(), 0, 0}, out);
   return out;
 }
 

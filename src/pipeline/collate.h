@@ -55,8 +55,23 @@ using RowBytes = std::span<const uint8_t>;
 /// The same for rows that come from columns: lists, bytes, text, and lists of strings (each a StringList).
 Result<Collation> plan_collation(const Field& field, std::span<const RowBytes> rows, const SampleOf& sample_of = {});
 
-/// Copies the values into `memory`.
-BatchField collate(const Collation& plan, const std::vector<const Value*>& values, CollationMemory memory);
-BatchField collate(const Collation& plan, std::span<const RowBytes> rows, CollationMemory memory);
+/// The bytes of each value.
+std::vector<RowBytes> rows_of(const std::vector<const Value*>& values);
+
+/// Rows of a field that are copied together.
+struct CollationPiece {
+  size_t begin = 0, end = 0;  ///< rows
+  size_t value_at = 0;        ///< bytes of `values` before them
+  size_t strings_at = 0;      ///< lists of strings: strings before them
+};
+/// All rows, in pieces of about so many bytes.
+std::vector<CollationPiece> cut(const Collation& plan, std::span<const RowBytes> rows, size_t piece_bytes);
+
+/// The field as it will be, in `memory`, which is not written yet.
+BatchField lay_out(const Collation& plan, size_t rows, const CollationMemory& memory);
+/// Copies a piece of the field's `rows` to its place in `out`, which was laid out. Pieces may be copied by different threads at once.
+void collate(const Collation& plan, std::span<const RowBytes> rows, const CollationPiece& piece, BatchField& out);
+/// The same with all rows.
+BatchField collate(const Collation& plan, std::span<const RowBytes> rows, const CollationMemory& memory);
 
 }  // namespace forebay

@@ -59,7 +59,7 @@ Collated collate_all(const Field& field, const std::vector<Value>& rows) {
   Collated result;
   result.plan = plan_collation("x", field, pointers);
   if (!result.plan.ok()) return result;
-  result.field = collate(*result.plan, pointers, memory_for(*result.plan, rows.size()));
+  result.field = collate(*result.plan, rows_of(pointers), memory_for(*result.plan, rows.size()));
   return result;
 }
 
@@ -153,6 +153,51 @@ TEST(Collate, rows_of_columns_give_the_same_lists) {
   const Collation plan = plan_collation(field_of(FieldKind::kTextList), bytes).value();
   EXPECT_EQ(lists_of(collate(plan, bytes, memory_for(plan, bytes.size()))),
             (std::vector<std::vector<std::string>>{{"a"}, {}, {"", "bc"}, {}}));
+}
+
+// The field's rows in pieces of so many bytes, last piece first.
+BatchField in_pieces(const Collation& plan, const std::vector<RowBytes>& rows, size_t bytes) {
+  BatchField out = lay_out(plan, rows.size(), memory_for(plan, rows.size()));
+  const std::vector<CollationPiece> pieces = cut(plan, rows, bytes);
+  for (size_t i = pieces.size(); i-- > 0;) collate(plan, rows, pieces[i], out);
+  return out;
+}
+
+std::vector<uint8_t> all_bytes(const BatchField& field) {
+  std::vector<uint8_t> bytes;
+  for (const Tensor* tensor : {&field.values, &field.offsets, &field.string_offsets}) {
+    const size_t size = static_cast<size_t>(tensor->shape.elements()) * dtype_size(tensor->dtype);
+    if (tensor->buffer.data() != nullptr)
+      bytes.insert(bytes.end(), tensor->buffer.data(), tensor->buffer.data() + size);
+  }
+  for (const int64_t length : field.lengths) bytes.push_back(static_cast<uint8_t>(length));
+  return bytes;
+}
+
+TEST(Collate, in_whatever_pieces_rows_are_copied_the_field_is_the_same) {
+  std::vector<std::vector<int32_t>> numbers;
+  std::vector<Value> lists;
+  std::vector<RowBytes> number_rows, list_rows;
+  for (int32_t i = 0; i < 200; ++i) {
+    numbers.emplace_back(static_cast<size_t>(i * 7 % 11), i);
+    lists.push_back(i % 5 == 0
+                        ? texts({})
+                        : texts({"a", std::string_view("bbbbbbbbbbbbb").substr(0, static_cast<size_t>(i % 13)), ""}));
+  }
+  for (const auto& row : numbers)
+    number_rows.emplace_back(reinterpret_cast<const uint8_t*>(row.data()), row.size() * sizeof(int32_t));
+  for (const Value& list : lists) list_rows.push_back(list.bytes.span());
+  Field padded = kRows;
+  padded.pad_value = -1;
+  const Field strings = field_of(FieldKind::kTextList);
+  for (const auto& [field, rows] :
+       {std::pair(kRows, &number_rows), std::pair(padded, &number_rows), std::pair(strings, &list_rows)}) {
+    const Collation plan = plan_collation(field, *rows).value();
+    const std::vector<uint8_t> whole = all_bytes(collate(plan, *rows, memory_for(plan, rows->size())));
+    for (const size_t bytes : {1, 100, 1000, 1 << 20}) EXPECT_EQ(all_bytes(in_pieces(plan, *rows, bytes)), whole);
+    EXPECT_EQ(cut(plan, *rows, 1 << 20).size(), 1u);
+    EXPECT_GE(cut(plan, *rows, 400).size(), 4u);
+  }
 }
 
 TEST(Collate, a_row_without_elements_goes_with_lists_of_any_kind) {

@@ -1,0 +1,97 @@
+#include "pipeline/batch_assembly.h"
+
+#include <gtest/gtest.h>
+
+#include <latch>
+#include <thread>
+
+namespace forebay {
+namespace {
+
+// A field of lists of so many bytes each; row i is filled with i.
+class Lists {
+ public:
+  Lists(std::string name, size_t rows, size_t bytes) : name_(std::move(name)) {
+    field_.name = name_;
+    field_.dtype = DType::kUint8;
+    field_.shape = Shape{Shape::kUnknown};
+    for (size_t row = 0; row < rows; ++row) lists_.emplace_back(bytes, static_cast<uint8_t>(row));
+  }
+
+  BatchAssembly::Part part() const {
+    BatchAssembly::Part part;
+    part.name = name_;
+    for (const auto& list : lists_) part.own_rows.emplace_back(list);
+    part.rows = part.own_rows;
+    part.layout = plan_collation(field_, part.rows).value();
+    return part;
+  }
+  bool are_in(const BatchField& field) const {
+    const uint8_t* at = field.values.buffer.data();
+    for (const auto& list : lists_) {
+      if (!std::equal(list.begin(), list.end(), at)) return false;
+      at += list.size();
+    }
+    return field.offsets.data<int64_t>()[lists_.size()] == at - field.values.buffer.data();
+  }
+
+ private:
+  std::string name_;
+  Field field_;
+  std::vector<std::vector<uint8_t>> lists_;
+};
+
+void lay_out_all(BatchAssembly& assembly) {
+  for (BatchAssembly::Part& part : assembly.parts()) {
+    const size_t rows = part.rows.size();
+    part.field = lay_out(part.layout, rows,
+                         {Buffer::allocate(part.layout.value_bytes), Buffer::allocate(part.layout.offset_bytes(rows))});
+  }
+  assembly.cut_up();
+}
+
+TEST(BatchAssembly, a_large_batch_is_put_together_by_several_threads_at_once) {
+  const Lists large("large", 2000, 1000), small("small", 2000, 3);
+  BatchAssembly assembly;
+  assembly.add(large.part());
+  assembly.add(small.part());
+  lay_out_all(assembly);
+  ASSERT_GE(assembly.pieces(), 4u);
+  std::latch both(2);  // neither goes on before the other has begun
+  std::atomic<int> lasts = 0;
+  const auto copy = [&](size_t from) {
+    bool last = assembly.copy(from);
+    both.arrive_and_wait();
+    for (size_t piece = from + 2; piece < assembly.pieces(); piece += 2) last |= assembly.copy(piece);
+    lasts += last ? 1 : 0;
+  };
+  std::thread other(copy, 1);
+  copy(0);
+  other.join();
+  EXPECT_EQ(lasts, 1);
+  EXPECT_TRUE(large.are_in(assembly.parts()[0].field));
+  EXPECT_TRUE(small.are_in(assembly.parts()[1].field));
+}
+
+TEST(BatchAssembly, little_is_copied_in_one_go) {
+  const Lists one("one", 100, 10), other("other", 100, 20);
+  BatchAssembly assembly;
+  assembly.add(one.part());
+  assembly.add(other.part());
+  EXPECT_EQ(assembly.nbytes(), 100 * 30 + 2 * 101 * 8u);
+  lay_out_all(assembly);
+  ASSERT_EQ(assembly.pieces(), 1u);
+  EXPECT_TRUE(assembly.copy(0));
+  EXPECT_TRUE(one.are_in(assembly.parts()[0].field) && other.are_in(assembly.parts()[1].field));
+}
+
+TEST(BatchAssembly, of_fields_that_do_not_go_together_the_first_is_told) {
+  BatchAssembly assembly;
+  assembly.add(Status(Code::kInvalidArgument, "first"));
+  assembly.fail(Status(Code::kInvalidArgument, "second"));
+  EXPECT_EQ(assembly.status().message(), "first");
+  EXPECT_EQ(assembly.nbytes(), 0u);
+}
+
+}  // namespace
+}  // namespace forebay
