@@ -150,7 +150,7 @@ bool RowTasks::hold_values(WindowBatch& batch, RowTask& task, Claim& grant, uint
   BatchJob& job = batch.job;
   uint64_t kept = 0;
   const RowPlacement at = batch.placement(task);
-  for (int64_t i = task.begin; job.keeps_values() && i < task.end; ++i) kept += job.loose_bytes(at.row(i));
+  for (int64_t i = task.begin; job.keeps_loose_values() && i < task.end; ++i) kept += job.loose_bytes(at.row(i));
   kept += task.copied.size();
   if (kept <= task.claim.bytes()) {
     task.claim.shrink_to(kept);

@@ -36,13 +36,13 @@ void TakingBack::retract(WindowBatch& batch) const {
   batch.retracting = true;
   for (RowTask& task : batch.tasks) {
     // A thread looks into what they hold.
-    if (!batch.assembling && !task.is<RowTask::Running>()) yield(batch, task);
+    if (batch.assembling == 0 && !task.is<RowTask::Running>()) yield(batch, task);
   }
   settle(batch);
 }
 
 void TakingBack::settle(WindowBatch& batch) const {
-  if (!batch.retracting || batch.running > 0 || batch.assembling) return;
+  if (!batch.retracting || batch.running > 0 || batch.assembling > 0) return;
   for (RowTask& task : batch.tasks) {
     uses_.forget_wider(batch, task);
     take_back(batch, task);

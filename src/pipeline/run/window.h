@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -73,6 +74,9 @@ class Window final : private Advancing {
   bool advance_units(Actions& actions);
   void advance_units_ahead(Actions& actions);
   bool finish(const WindowBatchPtr& batch, Actions& actions);
+  bool put_together(const WindowBatchPtr& batch, Actions& actions);
+  using AssemblyStep = std::function<std::optional<Batch>(BatchJob&)>;
+  void post_assembly(const WindowBatchPtr& batch, AssemblyStep step, Actions& actions);
   void take(WindowBatch& batch, Result<Batch> made);
 
   // window_plan.cc

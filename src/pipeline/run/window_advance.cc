@@ -110,29 +110,56 @@ void Window::advance_units_ahead(Actions& actions) {
   }
 }
 
-// All rows are there: the batch is put together. Fields of unknown shape need memory and a compute thread for that. False when
-// it has to wait for bytes.
+// All rows are there: the batch is put together. Fields of unknown shape need memory and compute threads for that. False when it has
+// to wait for bytes.
 bool Window::finish(const WindowBatchPtr& batch, Actions& actions) {
-  BufferPool& pool = core_.memory.batches();
-  const Status spoiled = batch->job.spoiled();
-  const uint64_t needed = spoiled.ok() ? batch->job.assembly_bytes() : 0;
-  if (needed == 0) {
-    take(*batch, spoiled.ok() ? batch->job.assemble(pool) : Result<Batch>(spoiled));
+  BatchJob& job = batch->job;
+  const Status spoiled = job.spoiled();
+  if (!spoiled.ok() || !job.keeps_values()) {
+    take(*batch, spoiled.ok() ? job.assemble(core_.memory.batches()) : Result<Batch>(spoiled));
     return true;
   }
-  while (!batch->job.reserve_assembly(pool, needed)) {
+  if (job.reckoned()) return put_together(batch, actions);
+  const auto reckon = [](BatchJob& of) {
+    of.reckon();
+    return std::optional<Batch>();
+  };
+  post_assembly(batch, reckon, actions);
+  return true;
+}
+
+bool Window::put_together(const WindowBatchPtr& batch, Actions& actions) {
+  BatchJob& job = batch->job;
+  BufferPool& pool = core_.memory.batches();
+  const uint64_t needed = job.assembly_bytes();
+  while (!job.reserve_assembly(pool, needed)) {
     if (!room_.make(*batch, nullptr, needed)) return false;
   }
-  batch->assembling = true;
-  core_.post(actions, batch->order(batch->tasks.size()), [this, alive = core_.alive(), batch](WorkMemory&) {
-    Result<Batch> made = batch->job.assemble(core_.memory.batches());
+  if (Status status = job.begin_assembly(pool); !status.ok()) {
+    take(*batch, std::move(status));
+    return true;
+  }
+  for (size_t piece = 0; piece < job.pieces(); ++piece) {
+    const auto copy = [piece](BatchJob& of) {
+      return of.copy_piece(piece) ? std::optional(of.finish_assembly()) : std::nullopt;
+    };
+    post_assembly(batch, copy, actions);
+  }
+  return true;
+}
+
+// The batch is not taken back meanwhile. Whoever does its last step has made it.
+void Window::post_assembly(const WindowBatchPtr& batch, AssemblyStep step, Actions& actions) {
+  ++batch->assembling;
+  const auto work = [this, alive = core_.alive(), batch, step = std::move(step)](WorkMemory&) {
+    std::optional<Batch> made = step(batch->job);
     const Turn turn(core_);
     core_.ended();
-    batch->assembling = false;
-    if (!batch->retracting) take(*batch, std::move(made));
+    --batch->assembling;
+    if (made && !batch->retracting) take(*batch, std::move(*made));
     taking_back_.settle(*batch);
-  });
-  return true;
+  };
+  core_.post(actions, batch->order(batch->tasks.size()), work);
 }
 
 void Window::take(WindowBatch& batch, Result<Batch> made) {

@@ -79,13 +79,13 @@ struct WindowBatch {
   size_t running = 0;       ///< tasks that a compute thread may touch
   bool retracting = false;  ///< gives everything back as soon as no compute thread is in it
   bool dropped = false;     ///< not in the window any more
-  bool assembling = false;
-  bool complete = false;  ///< `made`, or an error stands in its place
+  int assembling = 0;       ///< tasks that put it together
+  bool complete = false;    ///< `made`, or an error stands in its place
   std::optional<Batch> made;
 
   int64_t size() const { return static_cast<int64_t>(job.rows().size()); }
   /// Nothing can be done for it now.
-  bool rests() const { return retracting || complete || assembling; }
+  bool rests() const { return retracting || complete || assembling > 0; }
   bool all_done() const { return done == tasks.size(); }
   /// The oldest task that is not done; only where there is one.
   RowTask& oldest();
