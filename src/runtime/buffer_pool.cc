@@ -16,6 +16,8 @@ uint8_t* new_block(size_t size) {
   return block;
 }
 
+bool serves(size_t block, size_t size) { return block >= size && block - size <= block / 8; }
+
 }  // namespace
 
 BufferPool::BufferPool(std::shared_ptr<ByteBudget> budget, size_t max_idle, Use use)
@@ -25,36 +27,58 @@ BufferPool::~BufferPool() { close(); }
 
 std::optional<BufferPool::Block> BufferPool::take_idle(size_t size) {
   std::lock_guard lock(mutex_);
-  auto fits = std::find_if(idle_.begin(), idle_.end(), [&](const Block& block) { return block.size == size; });
-  if (fits == idle_.end()) return std::nullopt;
-  const Block block = *fits;
-  idle_.erase(fits);
+  auto best = idle_.end();
+  for (auto block = idle_.begin(); block != idle_.end(); ++block) {
+    if (serves(block->size, size) && (best == idle_.end() || block->size < best->size)) best = block;
+  }
+  if (best == idle_.end()) return std::nullopt;
+  const Block block = *best;
+  idle_.erase(best);
   return block;
+}
+
+// The larger one that takes its place would serve all that it could.
+void BufferPool::free_one_outgrown(size_t size) {
+  Block outgrown;
+  {
+    std::lock_guard lock(mutex_);
+    const auto found =
+        std::find_if(idle_.begin(), idle_.end(), [&](const Block& block) { return serves(size, block.size); });
+    if (found == idle_.end()) return;
+    outgrown = *found;
+    idle_.erase(found);
+  }
+  free_block(outgrown.data, outgrown.size);
+  budget_->release(Use::kPool, outgrown.size);
 }
 
 std::optional<BufferPool::Lent> BufferPool::acquire(size_t size) {
   if (const std::optional<Block> idle = take_idle(size)) {
-    Claim claim = Claim::of_charged(budget_, Use::kPool, size);
+    Claim claim = Claim::of_charged(budget_, Use::kPool, idle->size);
     claim.move_to(use_);
-    return Lent{wrap(*idle), std::move(claim)};
+    return Lent{wrap(*idle, size), std::move(claim)};
   }
+  free_one_outgrown(size);
   std::optional<Claim> claim = Claim::take(budget_, use_, size);
   if (!claim) return std::nullopt;
-  return Lent{wrap({new_block(size), size}), std::move(*claim)};
+  return Lent{wrap({new_block(size), size}, size), std::move(*claim)};
 }
 
 BufferPool::Lent BufferPool::take_reserved(Claim& reserved, size_t size) {
   Claim claim = reserved.split(size);
   if (const std::optional<Block> idle = take_idle(size)) {
-    budget_->release(Use::kPool, size);
-    return {wrap(*idle), std::move(claim)};
+    Claim charged = Claim::of_charged(budget_, Use::kPool, idle->size);
+    charged.shrink_to(idle->size - size);  // the rest was reserved
+    claim.merge(std::move(charged));
+    return {wrap(*idle, size), std::move(claim)};
   }
-  return {wrap({new_block(size), size}), std::move(claim)};
+  free_one_outgrown(size);
+  return {wrap({new_block(size), size}, size), std::move(claim)};
 }
 
 bool BufferPool::has_idle(size_t size) const {
   std::lock_guard lock(mutex_);
-  return std::any_of(idle_.begin(), idle_.end(), [&](const Block& block) { return block.size == size; });
+  return std::any_of(idle_.begin(), idle_.end(), [&](const Block& block) { return serves(block.size, size); });
 }
 
 bool BufferPool::trim() {
@@ -78,9 +102,9 @@ void BufferPool::close() {
   trim();
 }
 
-Buffer BufferPool::wrap(Block block) {
+Buffer BufferPool::wrap(Block block, size_t size) {
   std::shared_ptr<void> owner(block.data, [pool = shared_from_this(), block](void*) { pool->give_back(block); });
-  return Buffer(block.data, block.size, std::move(owner));
+  return Buffer(block.data, size, std::move(owner));
 }
 
 void BufferPool::give_back(Block block) {

@@ -14,7 +14,10 @@ namespace forebay {
 /// Memory of batches. A buffer comes back when its last reader lets go, and is used again instead of fresh pages (which cost
 /// more than filling them).
 ///
-/// A buffer comes with a claim of its bytes, which its owner gives up when it hands the buffer to the user or drops it. Idle
+/// Sizes differ from batch to batch where rows do, so an idle buffer also serves a request that is up to an eighth smaller, and one that
+/// is that little too small is given up for the larger one: there are as many as are in use at once, of about the largest size.
+///
+/// A buffer comes with a claim of the bytes that it takes, which its owner gives up when it hands the buffer to the user or drops it. Idle
 /// buffers are charged to Use::kPool, so the sum in the budget is what is really held. Always made as a shared_ptr: buffers
 /// keep their pool alive.
 class BufferPool : public std::enable_shared_from_this<BufferPool> {
@@ -25,7 +28,8 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
 
   struct Lent {
     Buffer buffer;
-    Claim claim;  ///< goes first, so that there is room for the buffer when it comes back
+    Claim
+        claim;  ///< of at least the buffer's size; goes first, so that there is room for the buffer when it comes back
   };
   /// Nothing where the budget does not allow it now.
   std::optional<Lent> acquire(size_t size);
@@ -45,7 +49,8 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
     size_t size = 0;
   };
   std::optional<Block> take_idle(size_t size);
-  Buffer wrap(Block block);
+  void free_one_outgrown(size_t size);
+  Buffer wrap(Block block, size_t size);
   void give_back(Block block);
 
   const std::shared_ptr<ByteBudget> budget_;

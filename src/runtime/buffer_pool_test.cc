@@ -39,6 +39,56 @@ TEST(BufferPool, memory_is_used_again_when_the_last_reader_lets_go) {
   }
 }
 
+TEST(BufferPool, memory_that_is_a_little_larger_is_used_and_counted_whole) {
+  Fixture f(1'000'000);
+  for (const size_t size : {size_t{1000}, size_t{999}, size_t{875}}) {
+    Buffer idle = f.hand_over(1000);
+    const uint8_t* const place = idle.data();
+    idle = Buffer();
+    EXPECT_TRUE(f.pool->has_idle(size));
+    const std::optional<BufferPool::Lent> lent = f.pool->acquire(size);
+    EXPECT_EQ(lent->buffer.data(), place);
+    EXPECT_EQ(lent->buffer.size(), size);
+    EXPECT_EQ(f.used(Use::kBatches), 1000u);
+  }
+  EXPECT_EQ(f.used(Use::kPool), 1000u);
+  EXPECT_FALSE(f.pool->has_idle(874)) << "too much of it would lie idle";
+  EXPECT_FALSE(f.pool->has_idle(1001));
+}
+
+TEST(BufferPool, a_larger_one_counts_once_where_less_was_reserved) {
+  Fixture f(1900);
+  f.hand_over(1000);
+  std::optional<Claim> reserved = f.pool->reserve(900);
+  ASSERT_TRUE(reserved);
+  {
+    const BufferPool::Lent lent = f.pool->take_reserved(*reserved, 900);
+    EXPECT_EQ(lent.claim.bytes(), 1000u);
+    EXPECT_EQ(f.budget->snapshot().used, 1000u);
+  }
+  EXPECT_EQ(f.used(Use::kPool), 1000u);
+}
+
+TEST(BufferPool, of_sizes_that_differ_no_more_are_kept_than_were_in_use_at_once) {
+  Fixture f(1'000'000);
+  uint64_t seed = 1;
+  const auto about_1000 = [&seed] {
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return static_cast<size_t>(940 + (seed >> 33) % 120);
+  };
+  size_t fresh = 0;
+  std::optional<BufferPool::Lent> one, two;
+  for (int i = 0; i < 1000; ++i) {
+    std::optional<BufferPool::Lent>& next = i % 2 == 0 ? one : two;
+    const size_t size = about_1000();
+    next.reset();
+    fresh += f.pool->has_idle(size) ? 0 : 1;
+    next = f.pool->acquire(size);
+    ASSERT_LE(f.budget->snapshot().used, 2u * 1060u);
+  }
+  EXPECT_LT(fresh, 30u);
+}
+
 TEST(BufferPool, nothing_beyond_the_budget) {
   Fixture f(1000);
   std::optional<BufferPool::Lent> first = f.pool->acquire(600);
