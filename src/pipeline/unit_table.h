@@ -33,6 +33,7 @@ struct Unit {
   int wanted = 0;                   ///< blocks that hold it
   int64_t pins = 0;                 ///< tasks that look into its memory
   bool given_up = false;            ///< kDecoding: what comes of it is not wanted
+  bool begun = false;               ///< kDecoding: the thread is at work
   bool read_later = false;          ///< kFetched: the compute thread reads it, from memory or the page cache
   bool looked_up = false;           ///< `store` and `requests` say where its bytes are
   bool cached = false;              ///< they are those of an entry of the cache

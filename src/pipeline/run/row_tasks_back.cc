@@ -69,8 +69,11 @@ void RowTasks::work(const WindowBatchPtr& batch, size_t index, WorkMemory& memor
   RowTask& task = batch->tasks[index];
   RunCore::Lock lock(core_.mutex);
   const bool wanted = !core_.closed && !batch->retracting;
-  const uint64_t granted = std::get<RowTask::Running>(task.at).grant.bytes();
+  auto& running = std::get<RowTask::Running>(task.at);
+  running.begun = true;
+  const uint64_t granted = running.grant.bytes();
   const RowPlacement at = batch->placement(task);
+  core_.settled();
   lock.unlock();
   RowResult result;
   if (wanted) {

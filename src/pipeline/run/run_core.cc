@@ -42,6 +42,7 @@ void RunCore::act(Lock& lock, Actions actions) {
     begun = Actions();  // what ends with them tells others, who have locks of their own
     lock.lock();
   }
+  run_->settled();
   acting = outer;
 }
 

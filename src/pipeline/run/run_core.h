@@ -38,6 +38,8 @@ struct Actions {
 class Advancing {
  public:
   virtual void advance(Actions& actions) = 0;
+  /// Something became different that decides nothing: with the lock held, before it is let go of.
+  virtual void settled() {}
 
  protected:
   ~Advancing() = default;
@@ -90,7 +92,9 @@ class RunCore {
   /// Carries out what was decided, lets the run advance, and so on until there is nothing left to do. The lock is held before and
   /// after, but not meanwhile.
   void act(Lock& lock, Actions actions = {});
-  /// The same on a compute thread, for those who have no time for it, or are elsewhere; what is given is destroyed there.
+  /// For who has changed something that lets nothing advance. With the lock held.
+  void settled() { run_->settled(); }
+  /// The same as act() on a compute thread, for those who have no time for it, or are elsewhere; what is given is destroyed there.
   void act_on_a_thread(std::shared_ptr<void> taken_apart = nullptr);
 
  private:

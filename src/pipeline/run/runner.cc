@@ -31,11 +31,10 @@ Result<Delivery> Runner::next_for(std::chrono::milliseconds timeout) {
   if (window_->finished()) return Delivery{};
   FOREBAY_RETURN_IF_ERROR(open_threads());
   if (!window_->ready()) core_.act(lock);
-  const int64_t begun = monotonic_ns();
+  window_->waits().begin(monotonic_ns(), window_->what_is_awaited());
   const Executor::Waiting waiting;  // user code on a compute thread may be who asks
   const bool ready = core_.changed.wait_for(lock, timeout, [&] { return core_.closed || window_->ready(); });
-  const int64_t waited = monotonic_ns() - begun;
-  consumer_wait_seconds_ += static_cast<double>(waited) * 1e-9;
+  const int64_t waited = window_->waits().end(monotonic_ns());
   if (core_.closed) return cancelled("the loader was closed while a batch was awaited");
   if (!ready) return nothing_yet(waited);
   forget_wait();
@@ -133,8 +132,10 @@ std::vector<uint32_t> Runner::decodes() const {
 
 Runner::Stats Runner::stats() const {
   const std::lock_guard lock(core_.mutex);
-  return {core_.memory.snapshot(), window_->stats().batches, window_->stats().samples, core_.retracted,
-          consumer_wait_seconds_};
+  Stats stats{core_.memory.snapshot(), window_->stats().batches, window_->stats().samples, core_.retracted,
+              window_->waits().parts()};
+  for (const int64_t part : stats.waits_ns) stats.consumer_wait_seconds += static_cast<double>(part) * 1e-9;
+  return stats;
 }
 
 }  // namespace forebay

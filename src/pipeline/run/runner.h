@@ -51,7 +51,8 @@ class Runner {
   struct Stats {
     ByteBudget::Snapshot memory;
     int64_t batches = 0, samples = 0, retracted = 0;
-    double consumer_wait_seconds = 0;
+    Waits::Parts waits_ns{};           ///< of the consumer, by Awaited
+    double consumer_wait_seconds = 0;  ///< their sum
   };
   Stats stats() const;
   /// How often each unit of the source was decoded so far; empty where rows are read one by one.
@@ -71,7 +72,6 @@ class Runner {
   const std::shared_ptr<Window> window_;
   RunCore& core_;
   // Guarded by the run's lock:
-  double consumer_wait_seconds_ = 0;
   int64_t waited_ns_ = 0;  // by the consumer, for the batch at cursor()
   bool long_wait_told_ = false;
   bool abandoned_ = false;  // a compute thread did not come back

@@ -91,10 +91,26 @@ void Units::drop(Unit& unit) const {
   unit.state = Unit::State::kAbsent;
 }
 
+const Unit& Units::first_missing(const UnitBlock& block) {
+  return **std::find_if(block.units.begin(), block.units.end(), [](const auto& one) { return !one->ready(); });
+}
+
+Awaited Units::what_is_awaited(const UnitBlock& block) {
+  const Unit& unit = first_missing(block);
+  if (unit.awaits) return Awaited::kCompute;  // of another run
+  const bool no_slot = unit.store != nullptr && !core_.fetcher.line(*unit.store).has_slot();
+  switch (unit.state) {
+    case Unit::State::kFetching: return unit.reads->awaited == 0 && no_slot ? Awaited::kSlot : Awaited::kStorage;
+    case Unit::State::kFetched: return decoding_ >= core_.options.threads ? Awaited::kThread : Awaited::kMemory;
+    case Unit::State::kDecoding: return unit.begun ? Awaited::kCompute : Awaited::kThread;
+    default: return no_slot ? Awaited::kSlot : Awaited::kMemory;
+  }
+}
+
 std::string Units::awaited(const UnitBlock& block) const {
-  const auto unit = std::find_if(block.units.begin(), block.units.end(), [](const auto& one) { return !one->ready(); });
-  const std::string name = plan_.source->unit_name((*unit)->number);
-  switch ((*unit)->state) {
+  const Unit& unit = first_missing(block);
+  const std::string name = plan_.source->unit_name(unit.number);
+  switch (unit.state) {
     case Unit::State::kFetching: return fmt::format("waiting for storage to give {}", name);
     case Unit::State::kDecoding: return fmt::format("a compute thread decodes {}", name);
     default: return fmt::format("{} waits for memory, a thread or a request slot", name);

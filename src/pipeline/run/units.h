@@ -9,6 +9,7 @@
 
 #include "engine/shared_units.h"
 #include "pipeline/run/run_core.h"
+#include "pipeline/run/waits.h"
 #include "pipeline/unit_table.h"
 #include "pipeline/unit_work.h"
 
@@ -50,7 +51,9 @@ class Units {
   /// Everything goes that can be read or decoded again, but for what `needed` holds and what compute threads look into.
   void drop_others(const UnitBlock* needed);
 
-  /// What a block waits for that is not ready: for the log.
+  /// What a block waits for that is not ready.
+  Awaited what_is_awaited(const UnitBlock& block);
+  /// The same for the log.
   std::string awaited(const UnitBlock& block) const;
   /// How often each unit was decoded so far.
   const std::vector<uint32_t>& decodes() const { return decoded_; }
@@ -65,6 +68,7 @@ class Units {
   std::unique_ptr<SharedUnits::Work> at_work(const Unit& unit) const;
   std::optional<Claim> claim(Use use, uint64_t bytes, const Asker& asker) const;
   bool get_memory(Unit& unit, uint64_t bytes, const Asker& asker) const;
+  static const Unit& first_missing(const UnitBlock& block);
 
   void on_read(Read& read, Result<Buffer> result);
   void work(const std::shared_ptr<Unit>& unit, WorkMemory& memory);

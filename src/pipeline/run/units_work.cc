@@ -43,6 +43,8 @@ void Units::work(const std::shared_ptr<Unit>& unit, WorkMemory& memory) {
   RunCore::Lock lock(core_.mutex);
   const bool wanted = !core_.closed && !unit->given_up;
   const uint64_t granted = unit->working.bytes();
+  unit->begun = true;
+  core_.settled();
   lock.unlock();
   UnitWork::Made made{cancelled("not wanted any more")};
   if (wanted) {
@@ -52,6 +54,7 @@ void Units::work(const std::shared_ptr<Unit>& unit, WorkMemory& memory) {
   const Turn turn(core_);
   core_.ended();
   --decoding_;
+  unit->begun = false;
   unit->working.give_back();
   after_decoding(*unit, std::move(made.rows), made.cold);
 }

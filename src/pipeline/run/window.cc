@@ -103,6 +103,26 @@ void Window::drop() {
   if (units_) units_->clear();
 }
 
+void Window::settled() {
+  if (waits_.waiting()) waits_.change(monotonic_ns(), what_is_awaited());
+}
+
+Awaited Window::what_is_awaited() {
+  if (batches_.empty()) return Awaited::kPlan;
+  WindowBatch& batch = *batches_.front();
+  if (batch.assembling > 0 || batch.complete) return Awaited::kAssembly;
+  if (batch.all_done()) return Awaited::kMemory;
+  const RowTask& task = batch.oldest();
+  if (uses_.waits(batch, task)) return units_->what_is_awaited(*batch.block_of(task));
+  if (const auto* running = std::get_if<RowTask::Running>(&task.at))
+    return running->begun ? Awaited::kCompute : Awaited::kThread;
+  if (task.is<RowTask::Fetching>()) return Awaited::kStorage;
+  if (task.is<RowTask::WithUser>()) return Awaited::kUser;
+  const bool needs_slot = task.is<RowTask::Waiting>() && core_.line != nullptr && !core_.reads_on_compute_threads();
+  if (needs_slot) return core_.line->has_slot() ? Awaited::kMemory : Awaited::kSlot;
+  return core_.threads_full() ? Awaited::kThread : Awaited::kMemory;
+}
+
 std::string Window::awaited() const {
   if (batches_.empty()) return "nothing has been started";
   const WindowBatch& batch = *batches_.front();

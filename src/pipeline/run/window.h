@@ -13,6 +13,7 @@
 #include "pipeline/run/run_core.h"
 #include "pipeline/run/taking_back.h"
 #include "pipeline/run/units.h"
+#include "pipeline/run/waits.h"
 #include "pipeline/run/window_batch.h"
 
 namespace forebay {
@@ -50,6 +51,10 @@ class Window final : private Advancing {
   /// Of the next batch to deliver.
   const Cursor& cursor() const { return cursor_; }
   bool finished() const { return core_.itinerary->finished(cursor_); }
+  /// What the consumer waited for, which says when it begins and ends to wait.
+  Waits& waits() { return waits_; }
+  /// What it waits for, or would.
+  Awaited what_is_awaited();
   /// Whether deliver() has something to give.
   bool ready() const { return !batches_.empty() && batches_.front()->complete; }
   /// The oldest batch leaves the window. An error of data spoils its batch, which is left behind; any other one leaves the cursor
@@ -68,6 +73,7 @@ class Window final : private Advancing {
 
   // window_advance.cc
   void advance(Actions& actions) override;
+  void settled() override;
   bool advance_oldest(Actions& actions);
   bool advance_batch(const WindowBatchPtr& batch, bool* may_start, Actions& actions);
   Step advance_task(const WindowBatchPtr& batch, RowTask& task, bool may_start, Actions& actions);
@@ -104,6 +110,7 @@ class Window final : private Advancing {
   bool planning_ = false;       // a compute thread plans
   uint64_t sequence_ = 0;
   Stats stats_;
+  Waits waits_;
 };
 
 }  // namespace forebay

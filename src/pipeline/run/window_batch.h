@@ -31,6 +31,7 @@ struct RowTask : RowInput {
   /// Posted to the executor, or at work there.
   struct Running {
     Claim grant;
+    bool begun = false;  ///< at work
   };
   struct WithUser {
     uint64_t ticket;  ///< a call that comes back with another one is stale

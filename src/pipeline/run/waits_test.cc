@@ -1,0 +1,84 @@
+#include <gtest/gtest.h>
+
+#include <future>
+#include <numeric>
+
+#include "pipeline/run/parts_test_support.h"
+#include "pipeline/run/runner_test_support.h"
+#include "pipeline/run/waits.h"
+
+// What the consumer waited for.
+
+namespace forebay {
+namespace {
+
+using namespace runner_test;
+using namespace std::chrono_literals;
+
+TEST(Waits, the_parts_are_the_whole) {
+  Waits waits;
+  waits.change(5, Awaited::kUser);  // nobody waits
+  waits.begin(10, Awaited::kSlot);
+  waits.change(13, Awaited::kStorage);
+  waits.change(40, Awaited::kCompute);
+  EXPECT_EQ(waits.end(47), 37);
+  waits.begin(100, Awaited::kStorage);
+  EXPECT_EQ(waits.end(101), 1);
+  EXPECT_EQ(waits.parts(), (Waits::Parts{0, 0, 3, 28, 0, 7, 0, 0}));
+}
+
+int64_t part(const Runner::Stats& stats, Awaited what) { return stats.waits_ns[static_cast<size_t>(what)]; }
+int64_t whole(const Runner::Stats& stats) {
+  return std::accumulate(stats.waits_ns.begin(), stats.waits_ns.end(), int64_t{0});
+}
+
+TEST(Waits, storage_that_does_not_answer_is_what_is_waited_for) {
+  Rig rig;
+  const auto held = std::make_shared<HeldStore>(Objects::store_of(rig.sizes));
+  rig.store = held;
+  const auto runner = rig.run();
+  EXPECT_TRUE(runner->next_for(2ms)->timed_out);
+  EXPECT_TRUE(runner->next_for(2ms)->timed_out);
+  const Runner::Stats stats = runner->stats();
+  EXPECT_GT(part(stats, Awaited::kStorage), 0);
+  EXPECT_EQ(part(stats, Awaited::kStorage), whole(stats));
+  while (held->held() > 0) held->answer(cancelled("the test is over"));
+}
+
+TEST(Waits, a_thread_that_works_and_one_that_is_awaited_are_told_apart) {
+  Rig rig;
+  rig.options.threads = 1;
+  rig.engine = std::make_shared<Engine>(1);
+  std::promise<void> begun, go;
+  std::atomic<bool> first = true;
+  const std::shared_future<void> gone = go.get_future().share();
+  rig.ops = {{"waits", [&](Record& record, const SampleContext& context) {
+                if (first.exchange(false)) begun.set_value(), gone.wait();
+                return summary()(record, context);
+              }}};
+  const auto runner = rig.run();
+  EXPECT_TRUE(runner->next_for(0ms)->timed_out);
+  begun.get_future().wait();
+  const int64_t before = part(runner->stats(), Awaited::kCompute);
+  EXPECT_TRUE(runner->next_for(2ms)->timed_out);
+  const Runner::Stats stats = runner->stats();
+  EXPECT_GT(part(stats, Awaited::kCompute), before);
+  EXPECT_EQ(part(stats, Awaited::kCompute) + part(stats, Awaited::kThread), whole(stats));
+  go.set_value();
+  EXPECT_EQ(drain(*runner).ids.size(), rig.sizes.size());
+}
+
+TEST(Waits, the_sum_is_what_the_consumer_waited) {
+  Rig rig;
+  rig.store = jittery(rig.sizes);
+  rig.epochs = 3;
+  const auto runner = rig.run();
+  drain(*runner);
+  const Runner::Stats stats = runner->stats();
+  EXPECT_GT(stats.consumer_wait_seconds, 0);
+  EXPECT_NEAR(static_cast<double>(whole(stats)) * 1e-9, stats.consumer_wait_seconds, 1e-9);
+  EXPECT_EQ(part(stats, Awaited::kUser), 0);
+}
+
+}  // namespace
+}  // namespace forebay
