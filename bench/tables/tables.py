@@ -43,7 +43,7 @@ def job_of(run, facts, batch, proof, options):
     keep = ("folder", "columns", "group_rows", "table", "rows", "sums")
     job = {"module": plans.LOADERS[run.loader].module, "batch": batch, "threads": options.threads, "seed": options.seed,
            "warm_s": options.limit, "limit_s": options.limit, "proof_s": options.limit, "proof": proof,
-           "latency_ms": run.latency_ms, "cache": None, "early": False, "output": "numpy",
+           "latency_ms": run.latency_ms, "cache": None, "early": False, "ramp": False, "output": "numpy",
            "null": 0 if run.table == "criteo_nulls" else None, "step_ms": plans.STEP_MS if run.trains else 0}
     return job | {key: facts[key] for key in keep} | dict(plans.LOADERS[run.loader].extra)
 

@@ -48,6 +48,7 @@ LOADERS = {
     "gather": bare("--gather-only"),
     "gather_checksum": bare("--gather-only", "--checksum"),
     "forebay": forebay(),
+    "forebay_ramp": forebay(("ramp", True)),
     "forebay_torch": forebay(("output", "torch"), needs=(*NEEDS, "torch")),
     "forebay_disk": forebay(("cache", {"ram": 0, "disk": "8GiB"})),
     "forebay_ram": forebay(("cache", {"ram": "4GiB", "disk": 0})),
@@ -69,7 +70,8 @@ LOADERS = {
 EPOCH = ("limit", "forebay", "petastorm_batched", "petastorm_raw", "petastorm_raw_early", "torch_workers", "torch_main",
          "polars", "duckdb", "pyarrow_1", "pyarrow_2", "pyarrow_views", "hf", "ray", "forebay_torch")
 CACHE = ("gather", "gather_checksum", "forebay_disk", "forebay_ram", "petastorm_cache", "petastorm_cache_early")
-TRAINER = ("forebay", "torch_workers", "petastorm_batched")
+RAMPS = ("forebay_ramp",)  # another order than the others of Forebay
+TRAINER = ("forebay", "forebay_ramp", "torch_workers", "petastorm_batched")
 TABLES = ("wide", "wide_lists", "criteo")
 PLANS = {"epoch": EPOCH, "cache": CACHE, "trainer": TRAINER}
 # The loader that a measurement's ratios are taken of.

@@ -3,7 +3,7 @@
 import statistics
 
 from harness import equality, report, summary
-from tables_plans import BASES, STEP_MS
+from tables_plans import BASES, RAMPS, STEP_MS
 
 MIXED = 4            # row groups that a batch of mixed rows comes from, at least, where the table has as many
 IN_SEQUENCE = 0.05   # share of rows that may follow their neighbour in the file, where rows are mixed
@@ -50,9 +50,10 @@ def is_known(record, text):
 
 
 def repeat_problems(records):
-    """Forebay promises one order for one seed and batch size, whatever the cache, the output or the round."""
-    for table in dict.fromkeys(record["table"] for record in records):
-        mine = [record for record in records if record["table"] == table and record["loader"].startswith("forebay")]
+    """Forebay promises one order for one seed, batch size and shuffle, whatever the cache, the output or the round."""
+    for table, ramp in dict.fromkeys((record["table"], record["loader"] in RAMPS) for record in records):
+        mine = [record for record in records if record["table"] == table and record["loader"].startswith("forebay")
+                and (record["loader"] in RAMPS) == ramp]
         for number in range(2):
             orders = {record["delivery"]["epochs"][number]["order"] for record in mine
                       if len(record["delivery"]["epochs"]) > number}

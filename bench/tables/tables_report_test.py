@@ -71,6 +71,13 @@ def test_forebay_must_repeat_itself_with_and_without_a_cache():
     assert any("in 2 orders with one seed" in text for text in tables_report.problems(runs))
 
 
+def test_a_ramp_has_an_order_of_its_own_which_repeats_itself():
+    other = record("forebay_ramp", epochs=[epoch(order="other"), epoch(order="def")])
+    third = record("forebay_ramp", round=1, epochs=[epoch(order="third"), epoch(order="def")])
+    assert tables_report.problems([record("forebay"), other]) == []
+    assert any("in 2 orders with one seed" in text for text in tables_report.problems([other, third]))
+
+
 def test_ratios_are_taken_round_by_round():
     runs = [record("forebay", seconds=2.0), record(seconds=4.0), record("forebay", round=1, seconds=4.0),
             record(round=1, seconds=12.0)]

@@ -93,6 +93,7 @@ struct TableOptions {
 struct ShuffleOptions {
   std::optional<int64_t> block = {};
   std::optional<int64_t> lanes = {};
+  std::optional<bool> ramp = {};
 };
 struct DecodeImageOptions {
   Fields field = {};

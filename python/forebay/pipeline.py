@@ -47,14 +47,16 @@ class Pipeline:
 
     # Order
 
-    def shuffle(self, block: int | None = None, lanes: int | None = None) -> Pipeline:
+    def shuffle(self, block: int | None = None, lanes: int | None = None, ramp: bool | None = None) -> Pipeline:
         """One global permutation of all samples per epoch, a new one each epoch, from the loader's seed.
 
         Args:
             block: chunks that are mixed together, for sources stored in chunks (8 by default).
             lanes: spans of the data that hosts own, for sources stored in chunks (1 by default).
+            ramp: epoch 0 begins with one chunk, and the number that is mixed grows by and by to `block`, so that the first
+                batch need not wait for `block` chunks. Another order than without, in epoch 0 alone; the seed alone decides it.
         """
-        return self._then("shuffle", block=block, lanes=lanes)
+        return self._then("shuffle", block=block, lanes=lanes, ramp=ramp)
 
     def take(self, n: int) -> Pipeline:
         """Only the samples with the first `n` ids."""

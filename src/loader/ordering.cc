@@ -58,7 +58,8 @@ Result<Ordering> choose_order(const OpSpec* shuffle, const UnitSource* units, co
   FOREBAY_ASSIGN(ordering.order, blockwise_order({.chunk_rows = selected_rows(*units, selection),
                                                   .block = ordering.block,
                                                   .lanes = ordering.lanes,
-                                                  .seed = seed}));
+                                                  .seed = seed,
+                                                  .ramp = bool_arg(*shuffle, "ramp")}));
   return ordering;
 }
 

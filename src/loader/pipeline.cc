@@ -144,7 +144,9 @@ Result<Pipeline> arrow_streams(std::span<void* const> streams, TableOptions opti
 
 Pipeline Pipeline::shuffle(ShuffleOptions options) const {
   return then(*this, "shuffle",
-              object({{"block", optional_json(options.block)}, {"lanes", optional_json(options.lanes)}}));
+              object({{"block", optional_json(options.block)},
+                      {"lanes", optional_json(options.lanes)},
+                      {"ramp", optional_json(options.ramp)}}));
 }
 Pipeline Pipeline::decode_image(DecodeImageOptions options) const {
   return then(

@@ -31,6 +31,11 @@ int64_t int_arg(const OpSpec* op, const char* name, int64_t otherwise) {
   return value.is_number_integer() ? value.get<int64_t>() : otherwise;
 }
 
+bool bool_arg(const OpSpec& op, const char* name) {
+  const Json value = op.args.value(name, Json());
+  return value.is_boolean() && value.get<bool>();
+}
+
 int64_t batch_size(const Description& description) { return int_arg(find_step(description, OpRole::kBatch), "n", 1); }
 
 ScheduleOptions schedule_of(const Description& description, int64_t samples, int64_t world_size) {

@@ -13,6 +13,8 @@ namespace forebay {
 const OpSpec* find_step(const Description& description, OpRole role);
 /// An argument of a step that may be missing, as may the argument.
 int64_t int_arg(const OpSpec* op, const char* name, int64_t otherwise);
+/// False where it is not given.
+bool bool_arg(const OpSpec& op, const char* name);
 
 /// Samples per rank and step; 1 where nothing puts them together.
 int64_t batch_size(const Description& description);

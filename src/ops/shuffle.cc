@@ -21,7 +21,9 @@ OpDef shuffle_op() {
       {.name = "shuffle",
        .help = "Another order of the samples in every epoch.",
        .args = {{"block", ArgType::kInt, false, nullptr, "chunks mixed together, for chunked data (8 if not given)"},
-                {"lanes", ArgType::kInt, false, nullptr, "spans that hosts own, for chunked data (1 if not given)"}},
+                {"lanes", ArgType::kInt, false, nullptr, "spans that hosts own, for chunked data (1 if not given)"},
+                {"ramp", ArgType::kBool, false, nullptr,
+                 "epoch 0 begins with one chunk and comes to `block` by and by, so that the first batch comes early"}},
        .random = false,
        .infer = infer_shuffle,
        .role = OpRole::kOrder});

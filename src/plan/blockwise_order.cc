@@ -68,11 +68,19 @@ struct Block {
   }
 };
 
+// Where each of the blocks begins that are smaller than `block`, in chunks of its lane, and at the end the first one that is not.
+std::vector<int64_t> ramp_begins(int64_t block) {
+  std::vector<int64_t> begins = {0};
+  for (int64_t size = 1; size < block; size = 1 + begins.back() / 3) begins.push_back(begins.back() + size);
+  return begins;
+}
+
 class BlockwiseOrder final : public Order {
  public:
   // `chunks`: under which number the caller knows those that have rows.
   BlockwiseOrder(Starts starts, std::vector<int64_t> chunks, const BlockwiseOptions& options)
       : starts_(std::move(starts)), chunks_(std::move(chunks)), block_(options.block), lanes_(options.lanes),
+        ramp_(ramp_begins(options.ramp ? options.block : 1)),
         chunks_root_(PermutationKey::root(options.seed, PermutationKey::Use::kChunks)),
         blocks_root_(PermutationKey::root(options.seed, PermutationKey::Use::kBlock)) {}
 
@@ -146,15 +154,30 @@ class BlockwiseOrder final : public Order {
     return place < in_longer ? place / (shorter + 1) : longer_lanes + (place - in_longer) / shorter;
   }
 
+  // A block as its lane counts: its number, and its turns from the lane's first on.
+  struct Turns {
+    int64_t number = 0, first = 0, count = 0;
+  };
+  Turns turns_holding(int64_t epoch, int64_t turn) const {
+    const int64_t ramped = epoch == 0 ? ramp_.back() : 0;  // turns
+    if (turn < ramped) {
+      const auto after = std::upper_bound(ramp_.begin(), ramp_.end(), turn);
+      return {after - ramp_.begin() - 1, after[-1], *after - after[-1]};
+    }
+    const int64_t whole = (turn - ramped) / block_;
+    const int64_t small = ramped > 0 ? static_cast<int64_t>(ramp_.size()) - 1 : 0;
+    return {small + whole, ramped + whole * block_, block_};
+  }
+
   Block block_holding(const Line& line, int64_t lane, int64_t place) const {
     const int64_t lane_first = lane_begin(lane), lane_end = lane_begin(lane + 1);
     const int64_t lane_turn = line.turn_holding(lane_first);
-    const int64_t number = (line.turn_holding(place) - lane_turn) / block_;
-    const int64_t first_turn = lane_turn + number * block_;
-    const int64_t last_turn = block_ < line.size() - first_turn ? first_turn + block_ : line.size();
+    const Turns turns = turns_holding(line.epoch, line.turn_holding(place) - lane_turn);
+    const int64_t first_turn = lane_turn + turns.first;
+    const int64_t last_turn = turns.count < line.size() - first_turn ? first_turn + turns.count : line.size();
     const int64_t begin = std::max(lane_first, line[first_turn].begin);
     const int64_t end = std::min(lane_end, line[last_turn].begin);
-    const PermutationKey key = blocks_root_.child(line.epoch).child(lane).child(number);
+    const PermutationKey key = blocks_root_.child(line.epoch).child(lane).child(turns.number);
     return {first_turn, last_turn, begin, end, Permutation(end - begin, key)};
   }
 
@@ -191,6 +214,7 @@ class BlockwiseOrder final : public Order {
   const Starts starts_;
   const std::vector<int64_t> chunks_;
   const int64_t block_, lanes_;
+  const std::vector<int64_t> ramp_;  // of epoch 0
   const PermutationKey chunks_root_, blocks_root_;
   mutable std::mutex mutex_;
   mutable std::array<std::shared_ptr<const Line>, 3> kept_;  // the epoch, the one prefetched, one looked up ahead

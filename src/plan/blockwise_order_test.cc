@@ -59,6 +59,55 @@ TEST(BlockwiseOrderTest, lanes_are_spans_whose_lengths_differ_by_one_row) {
   }
 }
 
+// How many chunks each block of a lane mixes, in order.
+std::vector<size_t> mixed_chunks(const Data& data, int64_t epoch, int64_t lane) {
+  std::vector<size_t> counts;
+  for (int64_t position = lane; position < data.order->size();) {
+    const Order::Range block = data.order->read_together(epoch, position);
+    EXPECT_EQ(block.first, position);
+    counts.push_back(data.order->chunks_together(epoch, position).size());
+    position += block.step * block.count;
+  }
+  return counts;
+}
+
+TEST(BlockwiseOrderTest, a_ramp_begins_with_one_chunk_and_grows_to_whole_blocks_in_epoch_0_alone) {
+  const std::vector<int64_t> chunks(40, 10);
+  const Data plain({chunks, 8, 1, 5}), ramp({chunks, 8, 1, 5, true}), pairs({chunks, 8, 2, 5, true});
+  EXPECT_EQ(mixed_chunks(ramp, 0, 0), (std::vector<size_t>{1, 1, 1, 2, 2, 3, 4, 5, 7, 8, 6}));
+  EXPECT_EQ(mixed_chunks(pairs, 0, 1), (std::vector<size_t>{1, 1, 1, 2, 2, 3, 4, 5, 1}));
+  EXPECT_EQ(mixed_chunks(ramp, 1, 0), (std::vector<size_t>{8, 8, 8, 8, 8}));
+  EXPECT_EQ(mixed_chunks(plain, 0, 0), mixed_chunks(ramp, 1, 0));
+  for (int64_t position = 0; position < 400; ++position)
+    EXPECT_EQ(plain.order->id_at(1, position), ramp.order->id_at(1, position));
+}
+
+// Whoever makes chunks a third faster than they are used has made each block when its turn comes.
+TEST(BlockwiseOrderTest, no_block_of_a_ramp_is_waited_for_where_chunks_are_made_a_third_faster_than_they_are_used) {
+  const Data data({std::vector<int64_t>(400, 3), 64, 1, 5, true});
+  size_t before = 0;
+  for (const size_t mixed : mixed_chunks(data, 0, 0)) {
+    EXPECT_LE(3 * (before + mixed), 3 + 4 * before);
+    before += mixed;
+  }
+}
+
+TEST(BlockwiseOrderTest, with_a_ramp_an_epoch_is_still_every_row_once_and_can_be_looked_up_both_ways) {
+  for (int64_t block : {1, 2, 8, 64}) {
+    for (int64_t lanes : {1, 3}) {
+      const Data data({uneven_chunks(), block, lanes, 11, true});
+      std::vector<int64_t> ids(static_cast<size_t>(data.order->size()));
+      data.order->ids_at(0, 0, ids);
+      for (int64_t position = 0; position < data.order->size(); ++position) {
+        const int64_t id = ids[static_cast<size_t>(position)];
+        EXPECT_EQ(data.order->id_at(0, position), id);
+        EXPECT_EQ(data.order->position_of(0, id), position);
+      }
+      EXPECT_EQ(std::set<int64_t>(ids.begin(), ids.end()).size(), ids.size());
+    }
+  }
+}
+
 // A lane works through its chunks `block` at a time: so many are open at once, and none is opened again.
 TEST(BlockwiseOrderTest, a_lane_reads_each_chunk_once_and_few_at_a_time) {
   for (int64_t block : {1, 2, 5, 8}) {

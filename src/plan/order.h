@@ -61,12 +61,17 @@ struct BlockwiseOptions {
   int64_t block = 8;                ///< chunks mixed together
   int64_t lanes = 1;                ///< spans that hosts own
   uint64_t seed = 0;
+  bool ramp = false;  ///< epoch 0 begins with small blocks
 };
 
 /// For data that is read in chunks. Each epoch permutes the chunks, lays their rows end to end and cuts that line into
 /// `lanes` spans of equal length (the first ones one row longer where it does not divide). Inside a span the rows of
 /// `block` chunks after each other are permuted (a chunk cut by a span's edge counts in both). Position p is row p /
 /// lanes of lane p % lanes, so the longer lanes give the last rows. The order does not depend on who reads which lane.
+///
+/// With `ramp` each lane of epoch 0 begins with blocks of 1, 1, 1, 2, 2, 3, … chunks up to `block`, so that its first rows need one chunk
+/// and not `block` of them. A block has at most one chunk more than a third of all before it: whoever makes chunks a third faster than
+/// they are used has made it when its turn comes. Later epochs are as without.
 ///
 /// Memory: one word per chunk, and two for each of the last three epochs asked for. Refuses (InvalidArgument) negative
 /// rows, more rows than 2^62, and a block or lanes below 1.

@@ -26,7 +26,7 @@ PYTHON_TYPES = {
     "number or word": {"float"}, "text by field": {"str | Mapping[str, str]"}, "pairs": {"str"}, "json": {"bool | float | str | bytes"},
 }
 CPP_TYPES = {
-    "int": {"int64_t"}, "float": {"double"}, "text": {"std::string", "std::string_view"}, "size": {"ImageSize"}, "fields": {"Fields"},
+    "int": {"int64_t"}, "float": {"double"}, "bool": {"bool"}, "text": {"std::string", "std::string_view"}, "size": {"ImageSize"}, "fields": {"Fields"},
     "dtype": {"std::string_view"}, "bytes": {"ByteSize"}, "floats": {"std::vector<double>", "JitterRange"}, "number or word": {"double"},
     "text by field": {"TextByField"}, "pairs": {"std::map<std::string, std::string>"}, "json": {"TableValue"},
 }

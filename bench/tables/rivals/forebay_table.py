@@ -11,7 +11,7 @@ def array(batch, name):
 
 def epochs(job):
     nulls = {} if job.null is None else {"null": job.null}
-    pipeline = fb.parquet(os.path.join(job.folder, "*.parquet"), columns=job.columns, **nulls).shuffle()
+    pipeline = fb.parquet(os.path.join(job.folder, "*.parquet"), columns=job.columns, **nulls).shuffle(ramp=job.ramp)
     if job.cache:
         pipeline = pipeline.cache(dir=os.path.join(job.work, "forebay-cache"), **job.cache)
     options = {"storage_options": {"imitate_latency_ms": str(job.latency_ms)}} if job.latency_ms else {}
@@ -35,7 +35,7 @@ def claims(job):
 
 def name(job):
     kept = ", ".join(f"{tier} {size}" for tier, size in (job.cache or {}).items() if size)
-    return f"Forebay, {job.output}" + (f", cache {kept}" if kept else "")
+    return f"Forebay, {job.output}" + (", ramp" if job.ramp else "") + (f", cache {kept}" if kept else "")
 
 
 def version():
