@@ -8,12 +8,13 @@ namespace forebay {
 
 namespace {
 
-constexpr double kGrowthGain = 1.2;   // a doubling must bring as much
-constexpr int kGrowthPatience = 2;    // rounds without that gain
-constexpr double kTrialGain = 1.02;   // trying more must bring as much
-constexpr double kTrialLoss = 0.985;  // trying less may cost as much
-constexpr double kMoreFactor = 1.25, kLessFactor = 0.8;
-constexpr int kRoundsBetweenTrials = 5;
+constexpr double kGrowthGain = 1.2;  // a doubling must bring as much
+constexpr int kGrowthPatience = 2;   // rounds without that gain
+constexpr double kHeadroom = 1.75;   // of what the link itself holds, at first
+constexpr double kLongStep = 1.5, kShortStep = 1.25;
+constexpr double kGainOfMore = 0.07, kGainOfLess = 0;  // that a trial must bring for twice, or half, as many
+constexpr double kLossOfFew = 0.04;                    // as much more must few requests bring
+constexpr int kRoundsBetweenTrials = 4, kRoundsOfTrial = 2;
 constexpr double kForgetting = 0.005;    // of the shortest latency, a round
 constexpr double kQueueing = 1.5;        // latency over the shortest: from here on requests queue at the server
 constexpr double kLongQueue = 4;         // and from here on more of them can only queue longer
@@ -27,6 +28,9 @@ constexpr int64_t kRoundSamples = 256;
 double seconds_of(int64_t ns) { return static_cast<double>(std::max<int64_t>(ns, 1)) * 1e-9; }
 
 }  // namespace
+
+ConcurrencyControl::ConcurrencyControl(ConcurrencyLimits limits)
+    : limits_(limits), limit_(limits.start), step_(kLongStep) {}
 
 ConcurrencyControl::Sent ConcurrencyControl::sent(int64_t now_ns) {
   ++in_flight_;
@@ -93,7 +97,7 @@ void ConcurrencyControl::grow(double rate, double latency) {
     rounds_without_gain_ = 0;
   } else if (++rounds_without_gain_ >= kGrowthPatience || queueing) {
     // Twice the best was no better, so the knee is near it; what the link itself holds is the least.
-    const int held = static_cast<int>(std::ceil(best_rate_ * shortest_latency_ * kMoreFactor));
+    const int held = static_cast<int>(std::ceil(best_rate_ * shortest_latency_ * kHeadroom));
     hold_limit_ = std::clamp(std::max(held, std::min(best_limit_, limits_.start)), limits_.least, limits_.most);
     hold_rate_ = 0;
     return enter(Phase::kHold, hold_limit_);
@@ -103,22 +107,36 @@ void ConcurrencyControl::grow(double rate, double latency) {
 
 void ConcurrencyControl::hold(double rate, double latency) {
   hold_rate_ = hold_rate_ == 0 ? rate : hold_rate_ + kSmoothing * (rate - hold_rate_);
-  if (++rounds_held_ % kRoundsBetweenTrials != 0) return;
-  // In between servers differ: many gain a little from a queue, since they then do more at a time. Both are tried in turn.
+  if (++rounds_held_ < kRoundsBetweenTrials) return;
+  rounds_held_ = 0;
   const double queue = latency / shortest_latency_;
-  const bool less = queue > kLongQueue || (queue > kQueueing && rounds_held_ / kRoundsBetweenTrials % 2 == 0);
-  const int other = static_cast<int>(std::lround(hold_limit_ * (less ? kLessFactor : kMoreFactor)));
+  const bool less = queue > kLongQueue || (queue > kQueueing && less_next_);
+  const int other = static_cast<int>(std::lround(less ? hold_limit_ / step_ : hold_limit_ * step_));
   const int step = less ? std::min(other, hold_limit_ - 1) : std::max(other, hold_limit_ + 1);
-  if (step >= limits_.least && step <= limits_.most) enter(less ? Phase::kTryLess : Phase::kTryMore, step);
+  if (step < limits_.least || step > limits_.most) {
+    less_next_ = !less;
+    return;
+  }
+  trial_rates_ = 0;
+  trial_rounds_ = 0;
+  enter(less ? Phase::kTryLess : Phase::kTryMore, step);
 }
 
 void ConcurrencyControl::judge_trial(double rate) {
+  trial_rates_ += rate;
+  if (++trial_rounds_ < kRoundsOfTrial) return;
+  const double mean = trial_rates_ / trial_rounds_;
+  const double doublings = std::abs(std::log2(static_cast<double>(limit_) / hold_limit_));
   // A little lost each time would add up, so few requests must be better, not only no worse.
-  const bool must_gain = phase_ == Phase::kTryMore || limit_ < limits_.start;
-  if (rate >= hold_rate_ * (must_gain ? kTrialGain : kTrialLoss)) {
+  const bool more = phase_ == Phase::kTryMore;
+  const double gain = more ? kGainOfMore : limit_ < limits_.start ? kLossOfFew : kGainOfLess;
+  const bool better = mean >= hold_rate_ * (1 + gain * doublings);
+  if (better) {
     hold_limit_ = limit_;
-    hold_rate_ = rate;
+    hold_rate_ = mean;
   }
+  less_next_ = better ? !more : more;
+  step_ = better ? kLongStep : kShortStep;
   enter(Phase::kHold, hold_limit_);
 }
 

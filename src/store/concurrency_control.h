@@ -15,13 +15,14 @@ struct ConcurrencyLimits {
 ///
 /// The throughput that a request saw is (completions while it was away) ÷ (the time it was away), as TCP BBR samples delivery rates (Cardwell et
 /// al., ACM Queue 2016): bursts do not mislead it. From `start` the limit doubles every round trip as long as that raises the throughput by a
-/// fifth and requests do not queue at the server (which shows as latency); it then stays at the knee, and now and then tries somewhat
-/// more or, where requests queue, somewhat less. Where a store
+/// fifth and requests do not queue at the server (which shows as latency); it then holds twice of what the link itself holds, since servers do
+/// more at a time where some requests wait, and now and then tries more or, where requests queue, less: in steps that become smaller where neither
+/// helps, and longer where one did. Where a store
 /// refuses a tenth of what it is asked the limit falls at once and grows back slowly; a refusal now and then is no reason. Samples taken while the user asked
 /// for less than the limit change nothing.
 class ConcurrencyControl {
  public:
-  explicit ConcurrencyControl(ConcurrencyLimits limits = {}) : limits_(limits), limit_(limits.start) {}
+  explicit ConcurrencyControl(ConcurrencyLimits limits = {});
 
   /// What a request must bring back.
   struct Sent {
@@ -69,7 +70,11 @@ class ConcurrencyControl {
   double shortest_latency_ = 0;  // of a round's mean, in seconds; follows slowly where all take longer
   double hold_rate_ = 0;         // mean rate at hold_limit_, smoothed
   int hold_limit_ = 0;           // the knee, as far as known
-  int rounds_held_ = 0;
+  int rounds_held_ = 0;          // since the last trial
+  double step_;                  // of the next trial, as a factor
+  bool less_next_ = false;       // which way, where both are possible
+  double trial_rates_ = 0;       // summed
+  int trial_rounds_ = 0;
   bool warm_ = false;  // the first round of a phase still has requests of the one before
 };
 

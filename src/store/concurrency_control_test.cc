@@ -2,102 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <queue>
-#include <random>
+#include "store/concurrency_simulation.h"
 
 namespace forebay {
 namespace {
-
-// A store on a simulated clock: each request is away for `latency`, and waits for a server that works off so many a second.
-struct Server {
-  double latency_s = 0.1;
-  double per_second = 2700;
-  double jitter = 0.1;            // of the latency, exponential
-  int collapses_above = 1 << 20;  // more in flight make the server slower, in proportion
-  double throttles_above = 1e12;  // requests a second before it says 503
-  double refuses = 0;             // share of requests, whatever the load
-};
-
-struct Speed {
-  double per_second = 0;
-  int limit = 0;
-  int most_in_flight = 0;
-  int64_t throttled = 0;
-};
-
-class Simulation {
- public:
-  explicit Simulation(Server s) : server(s), tokens(s.throttles_above / 10) {}
-
-  /// Keeps as many requests in flight as `control` (or `fixed`) allows until `count` came back; speed of the second half.
-  Speed run(ConcurrencyControl* control, int fixed, int64_t count, double demand_per_second = 1e12) {
-    Speed result;
-    double half_at = 0;
-    int64_t done = 0;
-    while (done < count) {
-      while (in_flight < (control ? control->limit() : fixed) && asked <= demand_per_second * now + 1) send(control);
-      if (away.empty()) {  // the user asks for nothing now
-        now += 1 / demand_per_second;
-        continue;
-      }
-      const Away next = away.top();
-      away.pop();
-      now = next.back_at;
-      --in_flight;
-      if (next.throttled) {
-        ++result.throttled;
-        if (control) control->throttled();
-      }
-      if (control) control->ended(next.sent, ns(), !next.throttled);
-      result.most_in_flight = std::max(result.most_in_flight, in_flight);
-      done += next.throttled ? 0 : 1;
-      if (done == count / 2 && half_at == 0) half_at = now;
-    }
-    result.per_second = static_cast<double>(count - count / 2) / (now - half_at);
-    result.limit = control ? control->limit() : fixed;
-    return result;
-  }
-
-  Server server;
-
- private:
-  struct Away {
-    double back_at;
-    bool throttled;
-    ConcurrencyControl::Sent sent;
-    bool operator<(const Away& other) const { return back_at > other.back_at; }
-  };
-
-  int64_t ns() const { return static_cast<int64_t>(now * 1e9); }
-
-  void send(ConcurrencyControl* control) {
-    ++in_flight, ++asked;
-    Away request{0, false, control ? control->sent(ns()) : ConcurrencyControl::Sent{}};
-    tokens = std::min(tokens + (now - last_sent) * server.throttles_above, server.throttles_above / 10);
-    last_sent = now;
-    request.throttled = tokens < 1 || std::bernoulli_distribution(server.refuses)(random);
-    if (!request.throttled) tokens -= 1;
-    const double slow = std::max(1.0, static_cast<double>(in_flight) / server.collapses_above);
-    if (!request.throttled) free_at = std::max(free_at, now) + slow / server.per_second;
-    std::exponential_distribution<double> jitter(1 / (server.jitter * server.latency_s));
-    request.back_at = std::max(free_at, now) + server.latency_s + jitter(random);
-    away.push(request);
-  }
-
-  std::mt19937_64 random{7};
-  std::priority_queue<Away> away;
-  double now = 0, free_at = 0, last_sent = 0, tokens;
-  int in_flight = 0;
-  int64_t asked = 0;
-};
-
-double best_fixed(const Server& server, int64_t count) {
-  double best = 0;
-  for (int fixed = 1; fixed <= 1024; fixed *= 2)
-    best = std::max(best, Simulation(server).run(nullptr, fixed, count).per_second);
-  return best;
-}
 
 class ConcurrencyControlOn : public testing::TestWithParam<Server> {};
 
