@@ -32,14 +32,15 @@ Sha256 hmac_sha256(std::span<const uint8_t> key, std::string_view text) {
   } else {
     std::ranges::copy(key, padded.begin());
   }
-  std::string inner(kBlockBytes, '\0'), outer(kBlockBytes, '\0');
+  std::string inner;
+  inner.reserve(kBlockBytes + text.size());
+  std::array<uint8_t, kBlockBytes + std::tuple_size_v<Sha256>> outer;
   for (size_t i = 0; i < kBlockBytes; ++i) {
-    inner[i] = static_cast<char>(padded[i] ^ 0x36);
-    outer[i] = static_cast<char>(padded[i] ^ 0x5c);
+    inner += static_cast<char>(padded[i] ^ 0x36);
+    outer[i] = padded[i] ^ 0x5c;
   }
   inner += text;
-  const Sha256 digest = sha256(inner);
-  outer.append(reinterpret_cast<const char*>(digest.data()), digest.size());
+  std::ranges::copy(sha256(inner), outer.begin() + kBlockBytes);
   return sha256(outer);
 }
 

@@ -143,12 +143,7 @@ void CurlLoop::wake() {
 
 void CurlLoop::run() {
   pthread_setname_np(pthread_self(), "forebay-http");
-  while (true) {
-    take_inbox();
-    {
-      const std::lock_guard lock(mutex_);
-      if (closing_) break;
-    }
+  while (take_inbox()) {
     if (some_stopped_.exchange(false)) drop_answered();
     start_waiting();
     wait_and_serve();
@@ -160,15 +155,17 @@ void CurlLoop::run() {
   clean_up();
 }
 
-void CurlLoop::take_inbox() {
-  std::deque<Waiting> arrived;
+bool CurlLoop::take_inbox() {
   {
     const std::lock_guard lock(mutex_);
-    arrived.swap(inbox_);
+    if (closing_) return false;
+    arrived_.swap(inbox_);
   }
-  for (Waiting& next : arrived) {
+  for (Waiting& next : arrived_) {
     queue_.push_back(std::make_unique<CurlTransfer>(std::move(next.request), std::move(next.call), *this));
   }
+  arrived_.clear();
+  return true;
 }
 
 void CurlLoop::start_waiting() {

@@ -59,7 +59,8 @@ class CurlLoop : public std::enable_shared_from_this<CurlLoop> {
   Status open_multi();
   void wake();
   void run();
-  void take_inbox();
+  /// False where the loop is to end.
+  bool take_inbox();
   void start_waiting();
   void start(Transfer transfer);
   void wait_and_serve();
@@ -91,7 +92,7 @@ class CurlLoop : public std::enable_shared_from_this<CurlLoop> {
   const std::shared_ptr<ReadBuffers> buffers_;
 
   std::mutex mutex_;
-  std::deque<Waiting> inbox_;
+  std::vector<Waiting> inbox_;
   bool closing_ = false;
   std::thread thread_;
   std::atomic<bool> some_stopped_{false};
@@ -103,6 +104,7 @@ class CurlLoop : public std::enable_shared_from_this<CurlLoop> {
   size_t max_active_ = 0;
   std::optional<Clock::time_point> timer_, retry_at_;
   Clock::time_point next_check_{};
+  std::vector<Waiting> arrived_;  ///< empty between turns; keeps its memory
   std::deque<Transfer> queue_;
   std::unordered_map<CurlTransfer*, Transfer> active_;
   std::unordered_map<std::string, Lookup> lookups_;

@@ -23,6 +23,7 @@ namespace forebay {
 namespace {
 
 constexpr size_t kMaxHeaderBytes = 256 << 10;
+constexpr size_t kUsualHeaders = 16;          // in an object store's answer
 constexpr uint64_t kTrustedBytes = 64 << 20;  // a server that announces more gets memory as the bytes come
 constexpr long kReceiveBytes = 32 << 10;
 
@@ -35,6 +36,10 @@ std::string_view trimmed(std::string_view text) {
   while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.remove_suffix(1);
   while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front()))) text.remove_prefix(1);
   return text;
+}
+
+bool breaks_line(std::string_view text) {
+  return text.find_first_of(std::string_view("\r\n\0", 3)) != std::string_view::npos;
 }
 
 double in_seconds(int ms) { return ms / 1000.0; }
@@ -95,13 +100,15 @@ Status CurlTransfer::set_up(CurlHandle handle, CURLSH* share) {
     return out_of_budget("no memory for a URL", 0);
 
   header_lines_.clear();
+  header_lines_.reserve(request_.headers.size() + 1);
   for (const HttpHeader& header : request_.headers) {
-    if (header.name.empty() ||
-        (header.name + header.value).find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos) {
+    if (header.name.empty() || breaks_line(header.name) || breaks_line(header.value)) {
       return invalid_argument(fmt::format("the header '{}' holds a line break; take it out",
                                           trimmed(header.name.substr(0, header.name.find_first_of("\r\n")))));
     }
-    header_lines_.push_back(header.value.empty() ? header.name + ';' : header.name + ": " + header.value);
+    std::string& line = header_lines_.emplace_back();
+    line.reserve(header.name.size() + 2 + header.value.size());
+    line.append(header.name).append(header.value.empty() ? ";" : ": ").append(header.value);
   }
   header_lines_.emplace_back("Expect:");
   header_list_.resize(header_lines_.size());
@@ -209,6 +216,7 @@ bool CurlTransfer::header_line(std::string_view line) {
     const auto [end, error] = std::from_chars(header.value.data(), header.value.data() + header.value.size(), length);
     if (error == std::errc() && length >= 0) announced_ = length;
   }
+  if (response_.headers.empty()) response_.headers.reserve(kUsualHeaders);
   response_.headers.push_back(std::move(header));
   return true;
 }

@@ -119,18 +119,20 @@ Result<HttpRequest> S3Client::make(Exchange& exchange, const Credentials& creden
     now += clock_offset_;
   }
   const S3Request& asked = exchange.request;
-  const S3Address address = s3_address(options_, region, asked.key);
+  S3Address address = s3_address(options_, region, asked.key);
   HttpRequest request;
   request.method = asked.method;
   request.url = address.origin + address.path;
   if (!asked.query.empty()) request.url += "?" + canonical_query(asked.query);
+  request.headers.reserve(asked.headers.size() + 4);  // the signature's
   request.headers = asked.headers;
   request.body = asked.body;
   request.expected_body_bytes = asked.expected_body_bytes;
   request.max_body_bytes = asked.max_body_bytes;
   request.connection = connection_;
   if (!credentials.anonymous()) {
-    const ToSign to_sign{asked.method, address.host, address.path, asked.query, asked.headers, exchange.payload_hash};
+    const ToSign to_sign{asked.method, std::move(address.host), std::move(address.path),
+                         asked.query,  asked.headers,           exchange.payload_hash};
     for (HttpHeader& header : signer->sign(to_sign, credentials, now)) request.headers.push_back(std::move(header));
   }
   const std::lock_guard lock(exchange.mutex);

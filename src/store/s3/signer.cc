@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <initializer_list>
 
 #include <fmt/format.h>
 
@@ -22,24 +23,32 @@ std::string basic_time(WallTime time) {
                      parts.tm_hour, parts.tm_min, parts.tm_sec);
 }
 
-std::string in_lower_case(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
-  return out;
+void to_lower_case(std::string& text) {
+  for (char& c : text) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
 }
 
 /// Without spaces around it, and with one for each run inside.
-std::string with_single_spaces(std::string_view value) {
-  std::string out;
+void to_single_spaces(std::string& value) {
+  size_t kept = 0;
   for (const char c : value) {
     const bool space = c == ' ' || c == '\t';
     if (!space)
-      out += c;
-    else if (!out.empty() && out.back() != ' ')
-      out += ' ';
+      value[kept++] = c;
+    else if (kept > 0 && value[kept - 1] != ' ')
+      value[kept++] = ' ';
   }
-  if (out.ends_with(' ')) out.pop_back();
-  return out;
+  if (kept > 0 && value[kept - 1] == ' ') --kept;
+  value.resize(kept);
+}
+
+/// One allocation: this is done for every request.
+std::string joined(std::initializer_list<std::string_view> parts) {
+  size_t size = 0;
+  for (const std::string_view part : parts) size += part.size();
+  std::string text;
+  text.reserve(size);
+  for (const std::string_view part : parts) text += part;
+  return text;
 }
 
 }  // namespace
@@ -58,23 +67,30 @@ std::string canonical_query(const QueryParameters& query) {
 
 std::string Signer::canonical_request(const ToSign& request, std::vector<HttpHeader> headers,
                                       std::string* signed_headers) {
-  for (HttpHeader& header : headers) header = {in_lower_case(header.name), with_single_spaces(header.value)};
+  size_t size = 0;
+  for (HttpHeader& header : headers) {
+    to_lower_case(header.name);
+    to_single_spaces(header.value);
+    size += header.name.size() + header.value.size() + 2;
+  }
   std::ranges::stable_sort(headers, {}, &HttpHeader::name);
   std::string lines;
+  lines.reserve(size);
   for (size_t i = 0; i < headers.size(); ++i) {
     if (i > 0 && headers[i].name == headers[i - 1].name) {
-      lines.insert(lines.size() - 1, "," + headers[i].value);
+      lines.back() = ',';
+      lines.append(headers[i].value).append("\n");
       continue;
     }
-    lines += fmt::format("{}:{}\n", headers[i].name, headers[i].value);
-    *signed_headers += (signed_headers->empty() ? "" : ";") + headers[i].name;
+    lines.append(headers[i].name).append(":").append(headers[i].value).append("\n");
+    signed_headers->append(signed_headers->empty() ? "" : ";").append(headers[i].name);
   }
-  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}", request.method, request.path, canonical_query(request.query), lines,
-                     *signed_headers, request.payload_hash);
+  return joined({request.method, "\n", request.path, "\n", canonical_query(request.query), "\n", lines, "\n",
+                 *signed_headers, "\n", request.payload_hash});
 }
 
 Sha256 Signer::signing_key(const Credentials& credentials, std::string_view day) const {
-  std::string key_of = fmt::format("{} {}", day, credentials.secret_access_key);
+  std::string key_of = joined({day, " ", credentials.secret_access_key});
   const std::lock_guard lock(mutex_);
   if (key_of != key_of_) {
     const std::string start = "AWS4" + credentials.secret_access_key;
@@ -91,21 +107,25 @@ std::vector<HttpHeader> Signer::sign(const ToSign& request, const Credentials& c
   const std::string time = basic_time(now);
   const std::string_view day = std::string_view(time).substr(0, 8);
   std::vector<HttpHeader> added;
+  added.reserve(4);
   added.push_back({"x-amz-date", time});
   if (service_ == "s3") added.push_back({"x-amz-content-sha256", request.payload_hash});
   if (!credentials.session_token.empty()) added.push_back({"x-amz-security-token", credentials.session_token});
 
-  std::vector<HttpHeader> headers = request.headers;
+  std::vector<HttpHeader> headers;
+  headers.reserve(request.headers.size() + 1 + added.size());
+  headers.insert(headers.end(), request.headers.begin(), request.headers.end());
   headers.push_back({"host", request.host});
   headers.insert(headers.end(), added.begin(), added.end());
   std::string signed_headers;
+  signed_headers.reserve(128);
   const std::string canonical = canonical_request(request, std::move(headers), &signed_headers);
 
-  const std::string scope = fmt::format("{}/{}/{}/aws4_request", day, region_, service_);
-  const std::string text = fmt::format("{}\n{}\n{}\n{}", kAlgorithm, time, scope, hex(sha256(canonical)));
+  const std::string scope = joined({day, "/", region_, "/", service_, "/aws4_request"});
+  const std::string text = joined({kAlgorithm, "\n", time, "\n", scope, "\n", hex(sha256(canonical))});
   const std::string signature = hex(hmac_sha256(signing_key(credentials, day), text));
-  added.push_back({"authorization", fmt::format("{} Credential={}/{}, SignedHeaders={}, Signature={}", kAlgorithm,
-                                                credentials.access_key_id, scope, signed_headers, signature)});
+  added.push_back({"authorization", joined({kAlgorithm, " Credential=", credentials.access_key_id, "/", scope,
+                                            ", SignedHeaders=", signed_headers, ", Signature=", signature})});
   return added;
 }
 
