@@ -35,6 +35,19 @@ ObjectSizes sample_sizes(const ExecutionPlan& plan) {
   return sizes;
 }
 
+// Sides, lengths and batches are limited one by one, not their product.
+bool countable_batch(const ExecutionPlan& plan, int64_t rows) {
+  constexpr uint64_t kMost = uint64_t{1} << 56;  // a window of such batches is still a number
+  uint64_t sum = 0;
+  for (const OutputField& output : plan.outputs) {
+    uint64_t bytes = 0;
+    if (__builtin_mul_overflow(output.row_bytes.value_or(0), static_cast<uint64_t>(rows), &bytes) ||
+        __builtin_add_overflow(sum, bytes, &sum) || sum > kMost)
+      return false;
+  }
+  return true;
+}
+
 bool works_on_images(const ExecutionPlan& plan) {
   return !plan.stages.empty() && std::any_of(plan.outputs.begin(), plan.outputs.end(),
                                              [](const OutputField& output) { return output.field.image; });
@@ -163,6 +176,13 @@ Result<RunnerOptions> choose_sizes(const ExecutionPlan& plan, const SizingInput&
   if (input.requests && (*input.requests < 1 || *input.requests > kMaxRequests)) {
     return invalid_argument(
         fmt::format("requests={} is out of range; give 1 to {}, or leave it out", *input.requests, kMaxRequests));
+  }
+  if (!countable_batch(plan, input.batch_size)) {
+    return out_of_budget(
+        fmt::format("one batch of {} samples takes more than 2^56 bytes; make the batch or what is in it "
+                    "smaller",
+                    input.batch_size),
+        UINT64_MAX);
   }
   RunnerOptions options;
   const ObjectSizes sizes = sample_sizes(plan);

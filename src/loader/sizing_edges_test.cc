@@ -93,6 +93,17 @@ TEST(SizingEdges, TheLeastMemoryIsEnoughAndAByteLessIsNot) {
   }
 }
 
+TEST(SizingEdges, ABatchWhoseBytesNoNumberHoldsIsRefusedAndNotTakenForASmallOne) {
+  for (const int64_t batch : {int64_t{1} << 24, int64_t{1} << 30, int64_t{INT32_MAX}}) {
+    const Status refused = choose_sizes(rows_of(size_t{3} << 40), {.batch_size = batch}).status();
+    EXPECT_EQ(refused.code(), Code::kOutOfBudget) << batch;
+    EXPECT_NE(refused.message().find("make the batch"), std::string::npos) << refused.message();
+  }
+  ExecutionPlan several = rows_of(size_t{1} << 33);
+  several.outputs.resize(4, several.outputs.front());
+  EXPECT_EQ(choose_sizes(several, {.batch_size = int64_t{1} << 29}).status().code(), Code::kOutOfBudget);
+}
+
 TEST(SizingEdges, TheLimitsOfThreadsAndRequestsAreTakenAndThoseBeyondAreNot) {
   const ExecutionPlan plan = rows_of(8);
   EXPECT_TRUE(choose_sizes(plan, {.threads = 1}).ok());

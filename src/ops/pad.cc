@@ -13,6 +13,9 @@
 namespace forebay {
 namespace {
 
+// Elements of a row: with any type its bytes are far from 64 bits, and nobody has such rows.
+constexpr int64_t kLongestRow = INT32_MAX;
+
 Status too_long(const std::string& name, int64_t length, int64_t allowed) {
   return unsupported(
       fmt::format("the field '{}' has {} elements, more than length={}; give a longer length, or cut it in .map", name,
@@ -142,6 +145,8 @@ void infer_pad(const Args& args, Schema& schema, Problems& problems) {
   const int64_t length = args.has("length") ? args.integer("length") : 0;
   if (args.has("length") && length < 1)
     problems.add(fmt::format("length is {}", length), "give a length of at least 1");
+  if (length > kLongestRow)
+    return problems.add(fmt::format("length is {}", length), fmt::format("give a length of at most {}", kLongestRow));
   if (found.empty()) return;
   Field& field = schema[found[0]];
   const bool row = field.kind == FieldKind::kAny || (field.kind == FieldKind::kTensor && field.shape.rank() == 1);

@@ -276,6 +276,15 @@ TEST(pad, values_that_a_type_cannot_hold_are_refused_at_both_ends) {
   EXPECT_FALSE(refused(DType::kBool, 1));
 }
 
+TEST(pad, lengths_whose_bytes_no_number_holds_are_refused) {
+  const auto text = [](int64_t length) {
+    return told(Schema({tensor_field("x", DType::kFloat64, {4})}), {step("pad", {{"field", "x"}, {"length", length}})});
+  };
+  EXPECT_EQ(text(INT32_MAX), "");
+  for (const int64_t length : {int64_t{INT32_MAX} + 1, int64_t{1} << 61, int64_t{1} << 62, INT64_MAX})
+    EXPECT_EQ(text(length), "length is " + std::to_string(length) + " | give a length of at most 2147483647\n");
+}
+
 // Memory is asked for before it is taken
 
 TEST(column_ops, ask_for_what_they_make_and_take_nothing_where_they_are_refused) {
