@@ -109,3 +109,11 @@ def test_two_loaders(bench, few_photos):
                              "--table-batch", 64, "--epochs", 1, "--pairs", "table")
     assert PASSED in text and [len(record["loaders"]) for record in records] == [1, 1, 2, 2]
     assert all(record["threads"]["forebay-compute"] >= 1 for record in records)
+
+
+def test_first_batch(few_photos):
+    done = subprocess.run([sys.executable, ROOT / "bench" / "engine" / "first_batch.py", few_photos / "data" / "images" / "flowers",
+                           "--rounds", "1", "--batch", "4"], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    wall, critical = done.stdout.splitlines()
+    assert "wall time" in wall and "critical path" in critical
