@@ -28,6 +28,7 @@ LAYER_OF = {module: layer for layer, modules in enumerate(LAYERS) for module in 
 PUBLIC_HEADERS = {
     "status.h": "base", "result.h": "base", "dtype.h": "base", "buffer.h": "base", "tensor.h": "base",
     "string_list.h": "base",
+    "ledger.h": "telemetry",
     "pipeline.h": "pipeline", "batch.h": "pipeline",
     "loader.h": "loader", "forebay.h": "loader",
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "forebay/batch.h"
+#include "forebay/ledger.h"
 #include "forebay/pipeline.h"
 #include "forebay/result.h"
 
@@ -56,63 +57,6 @@ struct ErrorEntry {
 /// call; a call that is dropped counts as failed.
 class ForeignCall;  // src/pipeline/foreign.h
 class Loader;
-
-/// What one operator did since the loader was opened.
-struct StepStats {
-  std::string name;
-  int64_t samples = 0;
-  uint64_t bytes_in = 0, bytes_out = 0;
-  /// CPU time on compute threads. Exact in sum; how it is divided among operators is sampled (one row in eight).
-  double busy_seconds = 0;
-  double waiting_seconds = 0;  ///< for storage or user code
-};
-
-struct StoreStatsEntry {
-  std::string name;  ///< scheme and place: "s3://bucket/", "photos/"; "http" for a list of addresses
-  uint64_t requests = 0, bytes = 0, errors = 0, in_flight = 0;
-  uint64_t attempts = 0;    ///< requests as they went over the wire
-  uint64_t retries = 0;     ///< attempts after one that failed
-  uint64_t throttled = 0;   ///< answers that asked for fewer requests (503, 429)
-  uint64_t timeouts = 0;    ///< attempts that waited too long
-  uint64_t hedges = 0;      ///< second attempts while the first was slow
-  uint64_t hedges_won = 0;  ///< of these, answered first
-  double seconds = 0;       ///< summed over requests
-};
-
-/// One tier of a cache.
-struct CacheTierStats {
-  uint64_t hits = 0, entries = 0;
-  uint64_t bytes = 0, budget_bytes = 0;  ///< of its entries; 0: the tier is off
-  uint64_t declined = 0;                 ///< entries offered for which there was no room
-  uint64_t damaged = 0;                  ///< entries found damaged; they were made anew
-  std::string off;                       ///< why a tier that was asked for is off
-};
-
-/// A `.cache()` of the pipeline.
-struct CacheStatsEntry {
-  std::string place;        ///< identifies what is kept: 32 hexadecimal digits
-  std::string description;  ///< of the steps whose results are kept
-  CacheTierStats ram, disk;
-  uint64_t misses = 0;
-  uint64_t index_bytes = 0;  ///< memory that knows what is on disk
-  uint64_t seen_bytes = 0;   ///< of all different entries that were asked for
-  double hit_ratio = 0;      ///< since it was opened
-  double optimum = 0;        ///< the best ratio that the budgets allow in a sweep over all entries
-};
-
-struct LoaderStats {
-  std::vector<StepStats> steps;
-  std::vector<StoreStatsEntry> stores;
-  std::vector<CacheStatsEntry> caches;
-  uint64_t memory_budget = 0, memory_used = 0, memory_peak = 0;
-  uint64_t memory_batches = 0, memory_fetched = 0, memory_working = 0, memory_pool = 0, memory_units = 0;
-  std::vector<uint32_t> units;  ///< for tables: how often each row group was decoded so far
-  uint64_t index_bytes = 0;     ///< the data set's index: keys and sizes
-  int threads = 0, requests = 0;
-  int64_t batches = 0, samples = 0, errors = 0;
-  int64_t retracted = 0;  ///< elements that gave their bytes back to an older one and were fetched again
-  double consumer_wait_seconds = 0;
-};
 
 /// One field of a data set: "float32", "bytes", "text", …, and the shape in one sample, -1 where it differs between samples:
 /// lists of text are "text" of the shape {-1}.
@@ -193,7 +137,7 @@ class Loader {
   std::string state() const;
   Status load_state(const std::string& json, bool strict = true);
 
-  LoaderStats stats() const;
+  Ledger stats() const;
   std::vector<ErrorEntry> errors() const;
   /// Bounded time, from any state and thread; idempotent. A next() that waits on another thread returns Cancelled.
   void close();

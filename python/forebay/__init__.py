@@ -31,6 +31,7 @@ from .errors import (
     Unsupported,
 )
 from .loader import Loader, digest
+from .metrics import serve_metrics
 from .pipeline import IMAGENET, Normalization, Pipeline
 from .sources import NULL_MASK, Dataset, arrays, arrow, files, images, manifest, parquet
 
@@ -61,4 +62,5 @@ __all__ = [
     "images",
     "manifest",
     "parquet",
+    "serve_metrics",
 ]

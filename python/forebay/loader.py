@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import itertools
 import operator
 import os
 import warnings
@@ -13,6 +14,7 @@ from . import _core
 from ._options import _bytes, _count, _count_or_auto, _max_errors, _on_error, _seed
 from ._workers import STUCK_AFTER_S, Workers
 from .errors import InvalidArgument, UserFailure, not_yet
+from .metrics import _serve_if_asked
 from .pipeline import Pipeline
 
 __all__ = ["Loader", "digest"]
@@ -98,7 +100,9 @@ class Loader:
         self._workers = Workers(
             self._core, pipeline._functions, options["threads"] or _default_workers(), processes=options["threads"]
         )
+        self._number = next(_numbers)
         _live.add(self)
+        _serve_if_asked()
 
     # Iterating
 
@@ -194,7 +198,7 @@ class Loader:
         return self._core.fingerprint()
 
     def stats(self) -> dict[str, Any]:
-        """Counters since the loader was opened, as a plain dict."""
+        """Counters since the loader was opened, as a plain dict: what stands in it is listed in docs/stats.md."""
         return self._core.stats()
 
     def errors(self) -> list[dict[str, Any]]:
@@ -317,6 +321,7 @@ os.register_at_fork(after_in_child=_core.be_quiet_at_exit)
 
 # Loaders that are alive when the interpreter goes are closed before it: Python's threads must not come back to it later.
 _live: weakref.WeakSet[Loader] = weakref.WeakSet()
+_numbers = itertools.count()  # in the order of opening: how metrics tell them apart
 
 
 @atexit.register

@@ -108,6 +108,8 @@ class Tiers final : public TieredCache {
     return stats;
   }
 
+  const Store* disk() const override { return foreign() || !disk_ ? nullptr : &disk_->store(); }
+
   void raise_budgets(const CacheOptions& options) {
     ram_->raise_budget(options.ram_bytes);
     if (disk_) disk_->raise_budget(options.disk_bytes);

@@ -9,7 +9,7 @@
 #include "base/entry_cache.h"
 #include "cache/compression.h"
 #include "cache/keep_policy.h"
-#include "cache/tier_stats.h"
+#include "forebay/ledger.h"
 
 namespace forebay {
 
@@ -29,6 +29,8 @@ struct CacheOptions {
 class TieredCache : public EntryCache {
  public:
   virtual CacheStats stats() const = 0;
+  /// Where its entries on disk are read from; null without a disk. Lasts as long as the cache.
+  virtual const Store* disk() const = 0;
 };
 
 /// InvalidArgument where a budget is less than one entry takes or the folder is refused, with the numbers and the way out. A budget is

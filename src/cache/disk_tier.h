@@ -14,7 +14,7 @@
 #include "cache/entry_store.h"
 #include "cache/place_index.h"
 #include "cache/segment_writer.h"
-#include "cache/tier_stats.h"
+#include "forebay/ledger.h"
 #include "store/store.h"
 
 namespace forebay {
@@ -60,6 +60,7 @@ class DiskTier {
   void count_hit() { hits_.fetch_add(1, std::memory_order_relaxed); }
   void raise_budget(uint64_t bytes);
   TierStats stats() const;
+  const Store& store() const { return *store_; }
   uint64_t index_bytes() const { return index_.memory_bytes(); }
 
   /// What the folder takes at least: the smallest budget that can keep anything.

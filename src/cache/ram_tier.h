@@ -8,7 +8,7 @@
 #include "base/columns.h"
 #include "cache/hash_map.h"
 #include "cache/keep_policy.h"
-#include "cache/tier_stats.h"
+#include "forebay/ledger.h"
 
 namespace forebay {
 

@@ -94,6 +94,12 @@ uint64_t Ranks::memory_peak() const {
   return bytes;
 }
 
+std::vector<Ledger> Ranks::stats() const {
+  std::vector<Ledger> ledgers;
+  for (const auto& loader : loaders_) ledgers.push_back(loader->stats());
+  return ledgers;
+}
+
 std::vector<ErrorEntry> Ranks::errors() const {
   std::map<std::pair<int64_t, std::string>, ErrorEntry> all;
   for (const auto& loader : loaders_) {

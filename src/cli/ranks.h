@@ -47,6 +47,8 @@ class Ranks {
   /// Summed over the ranks.
   uint64_t memory_budget() const;
   uint64_t memory_peak() const;
+  /// What each rank has counted.
+  std::vector<Ledger> stats() const;
   /// By sample and operator; the counts of the ranks added up.
   std::vector<ErrorEntry> errors() const;
   void close();

@@ -9,6 +9,7 @@
 #include "cli/failure.h"
 #include "cli/files.h"
 #include "cli/interrupt.h"
+#include "cli/ledger_text.h"
 #include "cli/loader_flags.h"
 #include "cli/process_memory.h"
 #include "cli/progress.h"
@@ -20,7 +21,7 @@ namespace {
 struct RunOptions {
   std::string pipeline, state, resume, ids;
   int ranks = 1;
-  bool json = false;
+  bool json = false, stats = false;
   LoaderOptions loader;
 };
 
@@ -64,6 +65,7 @@ class Run {
     fmt::print(console_.out, "peak memory {} (budget {}, of which {} were used), fingerprint {}\n",
                format_byte_size(peak_resident_bytes()), format_byte_size(ranks_->memory_budget()),
                format_byte_size(ranks_->memory_peak()), ranks_->first().fingerprint());
+    for (const Ledger& ledger : stats()) fmt::print(console_.out, "{}", to_text(ledger));
     if (errors.empty()) return;
     fmt::print(console_.err, "{} bad record{}:\n", errors.size(), errors.size() == 1 ? "" : "s");
     print_errors(errors, console_);
@@ -123,18 +125,22 @@ class Run {
                         {"digest", e.digest}});
     }
     const Loader& first = ranks_->first();
-    return {{"epochs", epochs},
-            {"errors", errors_to_json(errors)},
-            {"fingerprint", first.fingerprint()},
-            {"memory",
-             {{"budget_bytes", ranks_->memory_budget()},
-              {"peak_bytes", ranks_->memory_peak()},
-              {"process_peak_bytes", peak_resident_bytes()}}},
-            {"ranks", options_.ranks},
-            {"seed", options_.loader.seed},
-            {"size", first.size()},
-            {"threads", first.stats().threads}};
+    SortedJson json = {{"epochs", epochs},
+                       {"errors", errors_to_json(errors)},
+                       {"fingerprint", first.fingerprint()},
+                       {"memory",
+                        {{"budget_bytes", ranks_->memory_budget()},
+                         {"peak_bytes", ranks_->memory_peak()},
+                         {"process_peak_bytes", peak_resident_bytes()}}},
+                       {"ranks", options_.ranks},
+                       {"seed", options_.loader.seed},
+                       {"size", first.size()},
+                       {"threads", first.stats().threads}};
+    for (const Ledger& ledger : stats()) json["stats"].push_back(SortedJson::parse(forebay::to_json(ledger)));
+    return json;
   }
+
+  std::vector<Ledger> stats() const { return options_.stats ? ranks_->stats() : std::vector<Ledger>(); }
 
   const RunOptions& options_;
   const Console& console_;
@@ -159,6 +165,7 @@ int run_verb(const Arguments& arguments, const Console& console) {
   line.app()
       .add_option("--ids", options.ids, "write the samples' ids here, one a line, in global order")
       ->type_name("FILE");
+  line.app().add_flag("--stats", options.stats, "at the end all that each rank has counted (docs/stats.md)");
   if (const auto code = line.parse(arguments, console)) return *code;
   options.json = line.json();
   options.loader = flags.options();

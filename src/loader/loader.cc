@@ -328,13 +328,16 @@ Status Loader::load_state(const std::string& json, bool strict) {
   return {};
 }
 
-LoaderStats Loader::stats() const {
-  LoaderStats stats;
+Ledger Loader::stats() const {
+  Ledger stats;
   if (impl_->in_child() || !impl_->prepared) return stats;
   const ExecutionPlan& plan = *impl_->plan;
   stats.steps = stats_of_steps(plan);
   if (const Store* used = plan.store()) stats.stores.push_back(stats_of(*used));
-  for (const auto& cache : impl_->caches) stats.caches.push_back(stats_of(cache->stats()));
+  for (const auto& cache : impl_->caches) {
+    stats.caches.push_back(cache->stats());
+    if (const Store* disk = cache->disk()) stats.stores.push_back(stats_of(*disk));
+  }
   stats.index_bytes = impl_->source->index_bytes();
   const std::shared_ptr<Runner> runner = impl_->current();
   if (!runner) return stats;

@@ -26,10 +26,6 @@ double weight_of_rows(const ExecutionPlan& plan) {
   return looked_at > 0 ? static_cast<double>(*plan.rows_cpu_ns) / static_cast<double>(looked_at) : 0;
 }
 
-CacheTierStats tier_stats(const TierStats& tier) {
-  return {tier.hits, tier.entries, tier.bytes, tier.budget_bytes, tier.declined, tier.damaged, tier.off};
-}
-
 std::string place_of(const Store& store) {
   std::string place = store.display_name("");
   return !place.empty() ? place : store.remote() ? "http" : "files";
@@ -62,28 +58,13 @@ std::vector<StepStats> stats_of_steps(const ExecutionPlan& plan) {
   return steps;
 }
 
-StoreStatsEntry stats_of(const Store& store) {
-  const StoreStats stats = store.stats();
-  return {.name = place_of(store),
-          .requests = stats.requests,
-          .bytes = stats.bytes,
-          .errors = stats.errors,
-          .in_flight = stats.in_flight,
-          .attempts = stats.attempts,
-          .retries = stats.retries,
-          .throttled = stats.throttled,
-          .timeouts = stats.timeouts,
-          .hedges = stats.hedges,
-          .hedges_won = stats.hedges_won,
-          .seconds = stats.seconds};
+StoreStats stats_of(const Store& store) {
+  StoreStats stats = store.stats();
+  stats.name = place_of(store);
+  return stats;
 }
 
-CacheStatsEntry stats_of(const CacheStats& cache) {
-  return {cache.place,       cache.description, tier_stats(cache.ram), tier_stats(cache.disk), cache.misses,
-          cache.index_bytes, cache.seen_bytes,  cache.hit_ratio,       cache.optimum};
-}
-
-void add_run(const Runner& runner, LoaderStats& stats) {
+void add_run(const Runner& runner, Ledger& stats) {
   const Runner::Stats run = runner.stats();
   const auto used = [&](Use use) { return run.memory.by_use[static_cast<size_t>(use)]; };
   stats.memory_budget = run.memory.capacity;

@@ -160,7 +160,7 @@ PyDescription PyLoader::opened() const { return {loader().opened().description()
 
 nb::dict PyLoader::stats() {
   Loader& target = loader();
-  LoaderStats stats;
+  Ledger stats;
   {
     nb::gil_scoped_release unlocked;
     stats = target.stats();

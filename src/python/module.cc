@@ -5,6 +5,7 @@
 
 #include "base/byte_size.h"
 #include "base/suggest.h"
+#include "forebay/ledger.h"
 #include "loader/catalog_json.h"
 #include "python/batch.h"
 #include "python/description.h"
@@ -28,6 +29,9 @@ NB_MODULE(_core, module) {
   module.def(
       "catalog", [] { return forebay::describe_catalog().dump(); },
       "All operators and sources with their arguments, as JSON: what the package and the documents are compared with.");
+  module.def(
+      "ledger_schema", [] { return forebay::ledger_schema(); },
+      "What stats() can hold, with kinds, units and help, as JSON: what metrics and the documents are made of.");
   forebay::python::bind_description(module);
   forebay::python::bind_batch(module);
   forebay::python::bind_foreign_call(module);

@@ -7,7 +7,7 @@
 namespace forebay::python {
 
 /// Plain dictionaries of numbers and text, for printing and for json.dumps.
-nanobind::dict to_dict(const LoaderStats& stats);
+nanobind::dict to_dict(const Ledger& ledger);
 nanobind::dict to_dict(const ErrorEntry& entry);
 
 }  // namespace forebay::python

@@ -16,16 +16,18 @@ CallTable::Frame::~Frame() { innermost_frame = outer; }
 bool CallTable::enter(std::shared_ptr<CallBase> call) {
   requests_.fetch_add(1, std::memory_order_relaxed);
   in_flight_.fetch_add(1, std::memory_order_relaxed);
+  if (call->asked_ == Asked::kListing) listings_.fetch_add(1, std::memory_order_release);
+  if (call->asked_ == Asked::kHead) heads_.fetch_add(1, std::memory_order_release);
   const std::lock_guard lock(mutex_);
   CallBase& entered = *call;
   entered.place_ = calls_.insert(calls_.end(), std::move(call));
   return !closed_;
 }
 
-void CallTable::count(const CallBase& call, uint64_t bytes, bool ok) {
+void CallTable::count(const CallBase& call, std::optional<uint64_t> bytes, bool ok) {
   const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - call.begin_;
-  nanoseconds_.fetch_add(static_cast<uint64_t>(took.count()), std::memory_order_relaxed);
-  bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  latencies_.add(static_cast<uint64_t>(took.count()));
+  if (bytes) sizes_.add(*bytes);
   if (!ok) errors_.fetch_add(1, std::memory_order_relaxed);
   in_flight_.fetch_sub(1, std::memory_order_relaxed);
 }
@@ -56,19 +58,26 @@ void CallTable::close() {
 
 void CallTable::count_immediate(uint64_t bytes, bool ok) {
   requests_.fetch_add(1, std::memory_order_relaxed);
-  immediate_.fetch_add(1, std::memory_order_relaxed);
-  bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  immediate_.fetch_add(1, std::memory_order_release);
+  if (ok) sizes_.add(bytes);
   if (!ok) errors_.fetch_add(1, std::memory_order_relaxed);
 }
 
 StoreStats CallTable::stats() const {
   StoreStats stats;
+  // Parts first: each is counted after its request, so that none comes out larger than the whole.
+  stats.immediate = immediate_.load(std::memory_order_acquire);
+  stats.listings = listings_.load(std::memory_order_acquire);
+  stats.heads = heads_.load(std::memory_order_acquire);
   stats.requests = requests_.load(std::memory_order_relaxed);
-  stats.bytes = bytes_.load(std::memory_order_relaxed);
+  stats.waited = stats.requests - stats.immediate - stats.listings - stats.heads;
+  stats.opens = opens_.load(std::memory_order_relaxed);
   stats.errors = errors_.load(std::memory_order_relaxed);
   stats.in_flight = in_flight_.load(std::memory_order_relaxed);
-  stats.immediate = immediate_.load(std::memory_order_relaxed);
-  stats.seconds = static_cast<double>(nanoseconds_.load(std::memory_order_relaxed)) * 1e-9;
+  stats.read_bytes = sizes_.snapshot();
+  stats.latency_seconds = latencies_.snapshot(1e-9);
+  stats.bytes = sizes_.sum();
+  stats.seconds = stats.latency_seconds.sum;
   return stats;
 }
 

@@ -11,12 +11,25 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "forebay/result.h"
 #include "store/store.h"
+#include "telemetry/log_histogram.h"
 
 namespace forebay {
+
+/// What a store is asked for: the bytes of an object, a page of a listing, or what there is to know of an object without its bytes.
+enum class Asked : uint8_t { kRead, kListing, kHead };
+
+template <typename T>
+constexpr Asked asked_for() {
+  if (std::is_same_v<T, ListPage>) return Asked::kListing;
+  return std::is_same_v<T, ObjectInfo> ? Asked::kHead : Asked::kRead;
+}
+
+inline Asked asked_by(const ReadRequest& request) { return request.version_only ? Asked::kHead : Asked::kRead; }
 
 /// An asynchronous call that has not answered yet. Whoever comes first (the work, a stop request, the store's end)
 /// answers; the others change nothing.
@@ -30,6 +43,7 @@ class CallBase {
   friend class CallTable;
   std::atomic<bool> answered_{false};
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  Asked asked_ = Asked::kRead;
   std::list<std::shared_ptr<CallBase>>::iterator place_;
 };
 
@@ -40,9 +54,10 @@ class Call;
 /// store needs in order to keep the promises of Store. May be used from any thread.
 class CallTable {
  public:
-  /// Enters a call. It answers kCancelled at once where `stop` was requested or the table is closed.
+  /// Enters a call. It answers kCancelled at once where `stop` was requested or the table is closed. `asked`: what it counts as.
   template <typename T>
-  std::shared_ptr<Call<T>> begin(std::string name, std::stop_token stop, std::function<void(Result<T>)> done);
+  std::shared_ptr<Call<T>> begin(std::string name, std::stop_token stop, std::function<void(Result<T>)> done,
+                                 Asked asked = asked_for<T>());
 
   /// Every call in flight answers kCancelled, later ones too; returns when no answer is running any more, except those
   /// that this thread is inside of.
@@ -50,6 +65,8 @@ class CallTable {
 
   /// Counts a read that was answered without a call.
   void count_immediate(uint64_t bytes, bool ok);
+  /// Counts a file that was opened, or tried to.
+  void count_open() { opens_.fetch_add(1, std::memory_order_relaxed); }
   StoreStats stats() const;
 
  private:
@@ -64,29 +81,35 @@ class CallTable {
   };
 
   bool enter(std::shared_ptr<CallBase> call);
-  /// Before the answer is given, so that whoever gets it finds it counted.
-  void count(const CallBase& call, uint64_t bytes, bool ok);
+  /// Before the answer is given, so that whoever gets it finds it counted. `bytes`: of a read that brought them.
+  void count(const CallBase& call, std::optional<uint64_t> bytes, bool ok);
   void leave(CallBase& call);
 
   mutable std::mutex mutex_;
   std::condition_variable left_;
   std::list<std::shared_ptr<CallBase>> calls_;
   bool closed_ = false;
-  std::atomic<uint64_t> requests_{0}, in_flight_{0}, immediate_{0}, bytes_{0}, errors_{0}, nanoseconds_{0};
+  std::atomic<uint64_t> requests_{0}, in_flight_{0}, immediate_{0}, errors_{0}, listings_{0}, heads_{0}, opens_{0};
+  SizeHistogram sizes_;
+  LatencyHistogram latencies_;
 };
 
 template <typename T>
 class Call final : public CallBase, public std::enable_shared_from_this<Call<T>> {
  public:
-  Call(CallTable& table, std::string name, std::function<void(Result<T>)> done)
-      : table_(table), name_(std::move(name)), done_(std::move(done)) {}
+  Call(CallTable& table, std::string name, std::function<void(Result<T>)> done, Asked asked)
+      : table_(table), name_(std::move(name)), done_(std::move(done)) {
+    asked_ = asked;
+  }
 
   /// True when this was the answer.
   bool answer(Result<T> result) {
     const auto keep = this->weak_from_this().lock();
     if (!keep || answered_.exchange(true, std::memory_order_acq_rel)) return false;
-    uint64_t bytes = 0;
-    if constexpr (std::is_same_v<T, Buffer>) bytes = result.ok() ? result->size() : 0;
+    std::optional<uint64_t> bytes;
+    if constexpr (std::is_same_v<T, Buffer>) {
+      if (result.ok() && asked_ == Asked::kRead) bytes = result->size();
+    }
     table_.count(*this, bytes, result.ok() || result.status().code() == Code::kCancelled);
     {
       CallTable::Frame frame(&table_);
@@ -114,8 +137,9 @@ class Call final : public CallBase, public std::enable_shared_from_this<Call<T>>
 };
 
 template <typename T>
-std::shared_ptr<Call<T>> CallTable::begin(std::string name, std::stop_token stop, std::function<void(Result<T>)> done) {
-  auto call = std::make_shared<Call<T>>(*this, std::move(name), std::move(done));
+std::shared_ptr<Call<T>> CallTable::begin(std::string name, std::stop_token stop, std::function<void(Result<T>)> done,
+                                          Asked asked) {
+  auto call = std::make_shared<Call<T>>(*this, std::move(name), std::move(done), asked);
   if (!enter(call)) {
     call->cancel("the store was closed");
   } else if (stop.stop_requested()) {

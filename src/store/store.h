@@ -11,6 +11,7 @@
 
 #include "base/read_request.h"
 #include "forebay/buffer.h"
+#include "forebay/ledger.h"
 #include "forebay/result.h"
 
 namespace forebay {
@@ -57,22 +58,6 @@ struct ListPage {
   std::string continuation;  ///< empty on the last page
 };
 
-/// Counters of one store since it was made.
-struct StoreStats {
-  uint64_t requests = 0;
-  uint64_t bytes = 0;
-  uint64_t errors = 0;
-  uint64_t attempts = 0;    ///< requests as they went over the wire, where that is counted apart
-  uint64_t retries = 0;     ///< attempts after one that failed
-  uint64_t throttled = 0;   ///< answers that asked for fewer requests
-  uint64_t timeouts = 0;    ///< attempts that waited too long
-  uint64_t hedges = 0;      ///< second attempts while the first was slow
-  uint64_t hedges_won = 0;  ///< of these, answered first
-  uint64_t in_flight = 0;
-  uint64_t immediate = 0;  ///< reads served without waiting (page cache, memory)
-  double seconds = 0;      ///< summed over requests, from issue to completion
-};
-
 /// Names → bytes. Every method may be called from any thread.
 ///
 /// Asynchronous calls answer exactly once, from any thread (perhaps before the call returns), also after a stop was
@@ -105,6 +90,7 @@ class Store {
 
   /// How the object is called in messages: "photos/a.jpg", "s3://bucket/a.jpg".
   virtual std::string display_name(const std::string& key) const = 0;
+  /// Counters since the store was made; the name is left empty.
   virtual StoreStats stats() const = 0;
 };
 

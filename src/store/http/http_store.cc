@@ -226,7 +226,7 @@ Result<Buffer> Core::bytes_of(const ReadRequest& request, const HttpUrl& url, co
 
 void Core::read(const ReadRequest& request, std::stop_token stop, Store::ReadDone done) {
   const std::string name = url_for_messages(request.key);
-  const auto call = calls_.begin<Buffer>(name, stop, std::move(done));
+  const auto call = calls_.begin<Buffer>(name, stop, std::move(done), asked_by(request));
   if (call->answered()) return;
   const auto answer = [call, name](Result<Buffer> bytes) {
     call->answer(bytes.ok() ? std::move(bytes) : Result<Buffer>(bytes.status().with_key(name)));

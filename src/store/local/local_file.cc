@@ -155,10 +155,11 @@ std::optional<FileDescriptor> CachedReader::open_cached(const std::string& path)
 }
 
 std::optional<Result<Buffer>> CachedReader::read(const std::string& path, const ReadRequest& request,
-                                                 ReadBuffers& buffers) {
+                                                 ReadBuffers& buffers, CallTable& calls) {
   if (!kernel_can_.load(std::memory_order_relaxed) || path.find('\0') != std::string::npos) return std::nullopt;
   const auto file = open_cached(path);
   if (!file) return std::nullopt;
+  calls.count_open();
   if (!file->valid()) return status_of_errno(errno);
   const auto size = regular_size(file->get());
   if (!size.ok()) return size.status();

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "store/calls.h"
 #include "store/read_buffers.h"
 #include "store/store.h"
 
@@ -47,7 +48,9 @@ class CachedReader {
   /// False where a read is known to be in vain: an old kernel, or (for the next thousand reads) a file system without
   /// such reads.
   bool worth_trying();
-  std::optional<Result<Buffer>> read(const std::string& path, const ReadRequest& request, ReadBuffers& buffers);
+  /// `calls`: where files are counted that it opens, or finds that it cannot.
+  std::optional<Result<Buffer>> read(const std::string& path, const ReadRequest& request, ReadBuffers& buffers,
+                                     CallTable& calls);
 
  private:
   std::optional<FileDescriptor> open_cached(const std::string& path);

@@ -32,14 +32,16 @@ class LocalStore final : public Store {
   }
 
   void read(const ReadRequest& request, std::stop_token stop, ReadDone done) override {
-    start<Buffer>(request.key, stop, std::move(done),
-                  [request](Core& core) { return read_file(core.path(request.key), request, *core.buffers); });
+    start<Buffer>(request.key, stop, std::move(done), [request](Core& core) {
+      core.calls.count_open();
+      return read_file(core.path(request.key), request, *core.buffers);
+    });
   }
 
   bool reads_now() const override { return core_->cached.worth_trying(); }
 
   std::optional<Result<Buffer>> read_now(const ReadRequest& request) override {
-    auto result = core_->cached.read(core_->path(request.key), request, *core_->buffers);
+    auto result = core_->cached.read(core_->path(request.key), request, *core_->buffers, core_->calls);
     if (!result) return std::nullopt;
     core_->calls.count_immediate(result->ok() ? (*result)->size() : 0, result->ok());
     if (!result->ok()) return result->status().with_key(display_name(request.key));
@@ -55,6 +57,7 @@ class LocalStore final : public Store {
   void stat(const std::string& key, std::stop_token stop, StatDone done) override {
     start<ObjectInfo>(key, stop, std::move(done), [key](Core& core) -> Result<ObjectInfo> {
       uint64_t size = 0;
+      core.calls.count_open();
       FOREBAY_ASSIGN(const FileDescriptor file, open_regular(core.path(key), &size));
       struct ::stat info;
       if (::fstat(file.get(), &info) != 0) return status_of_errno(errno);

@@ -130,7 +130,7 @@ ListingTraits S3Store::listing() const {
 }
 
 void S3Store::read(const ReadRequest& request, std::stop_token stop, ReadDone done) {
-  const auto call = core_->calls.begin<Buffer>(display_name(request.key), stop, std::move(done));
+  const auto call = core_->calls.begin<Buffer>(display_name(request.key), stop, std::move(done), asked_by(request));
   if (call->answered()) return;
   const auto answer = [core = core_, call, name = display_name(request.key)](Result<Buffer> bytes) {
     call->answer(bytes.ok() ? std::move(bytes) : Result<Buffer>(bytes.status().with_key(name)));

@@ -31,8 +31,9 @@ class Slow final : public SlowStore {
   }
 
   void read(const ReadRequest& request, std::stop_token stop, ReadDone done) override {
-    start<Buffer>(request.key, stop, std::move(done),
-                  [&](std::stop_token s, ReadDone d) { inner_->read(request, std::move(s), std::move(d)); });
+    start<Buffer>(
+        request.key, stop, std::move(done),
+        [&](std::stop_token s, ReadDone d) { inner_->read(request, std::move(s), std::move(d)); }, asked_by(request));
   }
   void list(const ListRequest& request, std::stop_token stop, ListDone done) override {
     start<ListPage>(request.prefix + '\n' + request.continuation + request.after, stop, std::move(done),
@@ -47,7 +48,19 @@ class Slow final : public SlowStore {
   bool remote() const override { return inner_->remote(); }
   ListingTraits listing() const override { return inner_->listing(); }
   std::string display_name(const std::string& key) const override { return inner_->display_name(key); }
-  StoreStats stats() const override { return core_->calls.stats(); }
+  /// Requests as they are over the imitated link; files and attempts as they are behind it.
+  StoreStats stats() const override {
+    StoreStats stats = core_->calls.stats();
+    const StoreStats behind = inner_->stats();
+    stats.opens = behind.opens;
+    stats.attempts = behind.attempts;
+    stats.retries = behind.retries;
+    stats.throttled = behind.throttled;
+    stats.timeouts = behind.timeouts;
+    stats.hedges = behind.hedges;
+    stats.hedges_won = behind.hedges_won;
+    return stats;
+  }
 
   void advance(std::chrono::nanoseconds by) override { core_->timer.advance(by); }
 
@@ -91,7 +104,8 @@ class Slow final : public SlowStore {
   };
 
   template <typename T, typename Ask>
-  void start(const std::string& key, std::stop_token stop, std::function<void(Result<T>)> done, Ask&& ask) {
+  void start(const std::string& key, std::stop_token stop, std::function<void(Result<T>)> done, Ask&& ask,
+             Asked asked_as = asked_for<T>()) {
     if (process_generation() != generation_) {
       done(invalid_argument("this store was made before a fork; open the data again in the new process")
                .with_key(inner_->display_name(key)));
@@ -99,7 +113,7 @@ class Slow final : public SlowStore {
     }
     const uint32_t asked = core_->times_asked(key);
     const auto begin = core_->timer.now();
-    const auto call = core_->calls.begin<T>(inner_->display_name(key), stop, std::move(done));
+    const auto call = core_->calls.begin<T>(inner_->display_name(key), stop, std::move(done), asked_as);
     if (call->answered()) return;
     const std::function<void(Result<T>)> answer_later = [core = core_, call, key, asked, begin](Result<T> result) {
       uint64_t bytes = 0;

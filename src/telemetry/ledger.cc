@@ -1,0 +1,180 @@
+#include "forebay/ledger.h"
+
+#include <numeric>
+
+namespace forebay {
+
+uint64_t Histogram::count() const { return std::accumulate(counts.begin(), counts.end(), uint64_t{0}); }
+
+namespace {
+
+/// Says figures to a visitor: a line each.
+class Teller {
+ public:
+  explicit Teller(LedgerVisitor& to) : to_(to) {}
+
+  void label(std::string_view name, const std::string& value, std::string_view help) {
+    to_.text({name, FigureKind::kLabel, "", help}, value);
+  }
+  void text(std::string_view name, const std::string& value, std::string_view help) {
+    to_.text({name, FigureKind::kText, "", help}, value);
+  }
+  template <typename T>
+  void counter(std::string_view name, T value, std::string_view help, std::string_view unit = "") {
+    number({name, FigureKind::kCounter, unit, help}, value);
+  }
+  template <typename T>
+  void gauge(std::string_view name, T value, std::string_view help, std::string_view unit = "") {
+    number({name, FigureKind::kGauge, unit, help}, value);
+  }
+  void estimate(std::string_view name, double value, std::string_view help, std::string_view unit) {
+    number({name, FigureKind::kEstimate, unit, help}, value);
+  }
+  void tally(std::string_view name, const std::map<uint32_t, int64_t>& value, std::string_view help) {
+    to_.tally({name, FigureKind::kTally, "", help}, value);
+  }
+  void histogram(std::string_view name, const Histogram& value, std::string_view help, std::string_view unit) {
+    to_.histogram({name, FigureKind::kHistogram, unit, help}, value);
+  }
+  template <typename T, typename Tell>
+  void list(const FigureGroup& group, const std::vector<T>& values, Tell tell) {
+    to_.begin(group);
+    for (const T& value : values) {
+      to_.begin_item();
+      tell(*this, value);
+      to_.end_item();
+    }
+    to_.end(group);
+  }
+  template <typename Tell>
+  void group(std::string_view name, std::string_view help, Tell tell) {
+    const FigureGroup group{name, "", help};
+    to_.begin(group);
+    tell();
+    to_.end(group);
+  }
+
+ private:
+  void number(const Figure& figure, uint64_t value) { to_.number(figure, value); }
+  void number(const Figure& figure, int64_t value) { to_.number(figure, value); }
+  void number(const Figure& figure, int value) { to_.number(figure, static_cast<int64_t>(value)); }
+  void number(const Figure& figure, double value) { to_.number(figure, value); }
+
+  LedgerVisitor& to_;
+};
+
+void tell_step(Teller& to, const StepStats& step) {
+  to.label("name", step.name, "the operator; `fetch`, `decode` and `batch` are the engine's own");
+  to.counter("samples", step.samples, "samples that it worked on");
+  to.counter("bytes_in", step.bytes_in, "what it was given", "bytes");
+  to.counter("bytes_out", step.bytes_out, "what it made of that", "bytes");
+  to.estimate("busy_seconds", step.busy_seconds,
+              "CPU time on compute threads; exact in sum, divided among the operators of a row by one row in eight",
+              "seconds");
+  to.counter("waiting_seconds", step.waiting_seconds,
+             "waiting for storage or user code, summed over requests and calls", "seconds");
+}
+
+void tell_requests(Teller& to, const StoreStats& store) {
+  to.counter("requests", store.requests, "what the store was asked: reads, listings and heads");
+  to.counter("warm_reads", store.immediate, "reads that were answered at once, out of memory or the page cache");
+  to.counter("cold_reads", store.waited, "all other reads: somebody waited for them");
+  to.counter("listings", store.listings, "pages of listings");
+  to.counter("heads", store.heads, "questions about one object without its bytes (`HEAD`, `stat`)");
+  to.counter("opens", store.opens, "files opened for reading, or tried to; none where there are no files");
+  to.counter("bytes", store.bytes, "what reads brought", "bytes");
+  to.counter("errors", store.errors, "requests that failed, after all attempts");
+  to.gauge("in_flight", store.in_flight, "requests that wait for their answer");
+}
+
+void tell_attempts(Teller& to, const StoreStats& store) {
+  to.counter("attempts", store.attempts, "requests as they went over the wire; none where there is no wire");
+  to.counter("retries", store.retries, "attempts after one that failed");
+  to.counter("throttled", store.throttled, "answers that asked for fewer requests (503, 429)");
+  to.counter("timeouts", store.timeouts, "attempts that waited too long");
+  to.counter("hedges", store.hedges, "second attempts while the first was slow");
+  to.counter("hedges_won", store.hedges_won, "of these, answered first");
+}
+
+void tell_store(Teller& to, const StoreStats& store) {
+  to.label("name", store.name,
+           "scheme and place: `s3://bucket/`, the folder of a cache; `files` for local paths, `http` for a list of "
+           "addresses");
+  tell_requests(to, store);
+  tell_attempts(to, store);
+  to.counter("seconds", store.seconds, "from asking to the answer, summed over requests that had to wait", "seconds");
+  to.histogram("read_bytes", store.read_bytes, "sizes of reads that brought their bytes", "bytes");
+  to.histogram("latency_seconds", store.latency_seconds, "from asking to the answer, of requests that had to wait",
+               "seconds");
+}
+
+void tell_tier(Teller& to, const TierStats& tier) {
+  to.counter("hits", tier.hits, "entries found");
+  to.gauge("entries", tier.entries, "entries kept");
+  to.gauge("bytes", tier.bytes, "of its entries", "bytes");
+  to.gauge("budget_bytes", tier.budget_bytes, "what its entries may take; 0: the tier is off", "bytes");
+  to.counter("declined", tier.declined, "entries offered for which there was no room");
+  to.counter("damaged", tier.damaged, "entries found damaged; they were made anew");
+  to.text("off", tier.off, "why a tier that was asked for is off");
+}
+
+void tell_cache(Teller& to, const CacheStats& cache) {
+  to.label("place", cache.place, "identifies what is kept: 32 hexadecimal digits");
+  to.text("description", cache.description, "of the steps whose results are kept");
+  to.group("ram", "in memory", [&] { tell_tier(to, cache.ram); });
+  to.group("disk", "on disk", [&] { tell_tier(to, cache.disk); });
+  to.counter("misses", cache.misses, "entries asked for that no tier had");
+  to.gauge("index_bytes", cache.index_bytes, "memory that knows what is on disk", "bytes");
+  to.gauge("seen_bytes", cache.seen_bytes,
+           "all different entries that were asked for (estimated beyond some thousands)", "bytes");
+  to.gauge("hit_ratio", cache.hit_ratio, "hits of all tiers ÷ what was asked for, since it was opened", "ratio");
+  to.gauge("optimum", cache.optimum, "the best ratio that the budgets allow in a sweep over all entries", "ratio");
+}
+
+void tell_memory(Teller& to, const Ledger& ledger) {
+  const auto gauge = [&](std::string_view name, uint64_t value, std::string_view help) {
+    to.gauge(name, value, help, "bytes");
+  };
+  gauge("budget", ledger.memory_budget, "what it may hold now");
+  gauge("used", ledger.memory_used, "what it holds, in all");
+  gauge("peak", ledger.memory_peak, "the most that it held");
+  gauge("batches", ledger.memory_batches, "batches that are being made");
+  gauge("fetched", ledger.memory_fetched, "stored bytes, on their way or not yet decoded");
+  gauge("working", ledger.memory_working, "what operators need while they work");
+  gauge("pool", ledger.memory_pool, "idle memory, to be used again");
+  gauge("units", ledger.memory_units, "decoded row groups");
+}
+
+void tell_units(Teller& to, const std::vector<uint32_t>& units) {
+  std::map<uint32_t, int64_t> times;
+  for (const uint32_t count : units) ++times[count];
+  to.gauge("row_groups", uint64_t{units.size()}, "row groups of the data set");
+  to.counter("decoded", std::accumulate(units.begin(), units.end(), int64_t{0}), "row groups decoded");
+  to.tally("decoded_times", times, "how many row groups were decoded how often");
+}
+
+}  // namespace
+
+void visit(const Ledger& ledger, LedgerVisitor& visitor) {
+  Teller to(visitor);
+  to.gauge("version", kLedgerVersion, "of these names, kinds and units; new ones do not raise it");
+  to.list({"steps", "step", "operators, in the order of the work"}, ledger.steps, tell_step);
+  to.list(
+      {"stores", "store",
+       "first that of the data set, then the disks of caches; each since it was made, for all loaders that share it"},
+      ledger.stores, tell_store);
+  to.list({"caches", "cache", "one for each `.cache()`"}, ledger.caches, tell_cache);
+  to.group("memory_bytes", "between storage and the user", [&] { tell_memory(to, ledger); });
+  if (!ledger.units.empty()) to.group("units", "tables alone", [&] { tell_units(to, ledger.units); });
+  to.gauge("index_bytes", ledger.index_bytes, "the data set's index: keys and sizes", "bytes");
+  to.gauge("threads", ledger.threads, "compute threads that may work for it at once");
+  to.gauge("requests", ledger.requests, "requests that may be in flight now");
+  to.counter("batches", ledger.batches, "batches delivered");
+  to.counter("samples", ledger.samples, "samples delivered");
+  to.counter("errors", ledger.errors, "bad samples that were skipped or replaced");
+  to.counter("retracted", ledger.retracted,
+             "elements that gave their bytes back to an older one and were fetched again");
+  to.counter("consumer_wait_seconds", ledger.consumer_wait_seconds, "that the consumer waited for batches", "seconds");
+}
+
+}  // namespace forebay
