@@ -62,6 +62,11 @@ struct CacheStats {
   double optimum = 0;        ///< the best ratio that the budgets allow in a sweep over all entries
 };
 
+/// Seconds that the consumer waited for a batch, divided without a rest by what its oldest element that was not done waited for, or was at.
+struct WaitStats {
+  double plan = 0, memory = 0, slot = 0, storage = 0, thread = 0, compute = 0, user = 0, assembly = 0;
+};
+
 /// All that a loader has counted. What is in it is said once, in visit(): Python's dict, JSON, text, Prometheus and docs/stats.md are
 /// made by visiting.
 struct Ledger {
@@ -74,8 +79,10 @@ struct Ledger {
   uint64_t index_bytes = 0;     ///< the data set's index: keys and sizes
   int threads = 0, requests = 0;
   int64_t batches = 0, samples = 0, errors = 0;
-  int64_t retracted = 0;  ///< elements that gave their bytes back to an older one and were fetched again
-  double consumer_wait_seconds = 0;
+  int64_t retracted = 0;             ///< elements that gave their bytes back to an older one and were fetched again
+  double consumer_wait_seconds = 0;  ///< the sum of `waits`
+  WaitStats waits;
+  double elapsed_seconds = 0;  ///< since the first batch was asked for; 0: none was
 };
 
 /// Of the names, kinds and units that visit() tells. Raised when one of them goes or means something else; new ones do not raise it.
@@ -126,6 +133,8 @@ class LedgerVisitor {
 /// The one place that says what a ledger holds.
 void visit(const Ledger& ledger, LedgerVisitor& visitor);
 
+/// At most ten lines for people: what the consumer waited for, the busiest steps, the one thing to change and what that could gain at most.
+std::string report(const Ledger& ledger);
 /// A JSON object, with the names and the order of visit(). Bytes that are not UTF-8 become U+FFFD.
 std::string to_json(const Ledger& ledger);
 /// What there can be in a ledger, as JSON: {"version", "figures": [{"name", "kind", "unit", "help"}, or {"name", "one", "help",

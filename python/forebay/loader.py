@@ -201,6 +201,14 @@ class Loader:
         """Counters since the loader was opened, as a plain dict: what stands in it is listed in docs/stats.md."""
         return self._core.stats()
 
+    def report(self) -> str:
+        """What stats() means, in at most ten lines: what you waited for, the busiest steps, the one thing to change.
+
+        Times are since the first batch was asked for. What a change could gain is an upper bound: without that wait, something else
+        may be the slowest part.
+        """
+        return self._core.report()
+
     def errors(self) -> list[dict[str, Any]]:
         """Bad samples that were skipped or replaced on this rank: sample, key, operator, code, message, count."""
         return self._core.errors()

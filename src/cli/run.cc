@@ -65,6 +65,7 @@ class Run {
     fmt::print(console_.out, "peak memory {} (budget {}, of which {} were used), fingerprint {}\n",
                format_byte_size(peak_resident_bytes()), format_byte_size(ranks_->memory_budget()),
                format_byte_size(ranks_->memory_peak()), ranks_->first().fingerprint());
+    if (options_.ranks == 1) fmt::print(console_.out, "{}", report(ranks_->first().stats()));
     for (const Ledger& ledger : stats()) fmt::print(console_.out, "{}", to_text(ledger));
     if (errors.empty()) return;
     fmt::print(console_.err, "{} bad record{}:\n", errors.size(), errors.size() == 1 ? "" : "s");

@@ -11,7 +11,7 @@ namespace {
 Pipeline all_operators() {
   const Fields two = {"a", "b"};
   return images("photos")
-      .shuffle({.block = 2, .lanes = 2})
+      .shuffle({.block = 2, .lanes = 2, .ramp = true})
       .take(5)
       .decode_image({.field = two})
       .resize({7}, {.short_side = 9, .field = two})

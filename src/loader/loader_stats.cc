@@ -42,6 +42,12 @@ void add_stage(const Stage& stage, double rows, std::vector<StepStats>& steps) {
   }
 }
 
+WaitStats waits_of(const Waits::Parts& ns) {
+  const auto seconds = [&](Awaited what) { return static_cast<double>(ns[static_cast<size_t>(what)]) * 1e-9; };
+  return {seconds(Awaited::kPlan),   seconds(Awaited::kMemory),  seconds(Awaited::kSlot), seconds(Awaited::kStorage),
+          seconds(Awaited::kThread), seconds(Awaited::kCompute), seconds(Awaited::kUser), seconds(Awaited::kAssembly)};
+}
+
 }  // namespace
 
 std::vector<StepStats> stats_of_steps(const ExecutionPlan& plan) {
@@ -82,6 +88,8 @@ void add_run(const Runner& runner, Ledger& stats) {
   stats.samples = run.samples;
   stats.retracted = run.retracted;
   stats.consumer_wait_seconds = run.consumer_wait_seconds;
+  stats.waits = waits_of(run.waits_ns);
+  stats.elapsed_seconds = run.elapsed_seconds;
 }
 
 }  // namespace forebay

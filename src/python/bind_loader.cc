@@ -85,6 +85,7 @@ void bind_loader(nb::module_& module) {
       .def("fingerprint", [](PyLoader& self) { return self.loader().fingerprint(); })
       .def("state", &PyLoader::state, nb::sig("def state(self) -> str"))
       .def("load_state", &PyLoader::load_state, arg("json"), arg("strict"))
+      .def("report", &PyLoader::report)
       .def("stats", &PyLoader::stats, nb::sig("def stats(self) -> dict[str, object]"))
       .def("errors", &PyLoader::errors, nb::sig("def errors(self) -> list[dict[str, object]]"))
       .def("close", &PyLoader::close)

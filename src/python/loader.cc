@@ -158,6 +158,12 @@ void PyLoader::load_state(nb::str json, bool strict) {
 
 PyDescription PyLoader::opened() const { return {loader().opened().description(), keep_}; }
 
+std::string PyLoader::report() {
+  Loader& target = loader();
+  const nb::gil_scoped_release released;
+  return forebay::report(target.stats());
+}
+
 nb::dict PyLoader::stats() {
   Loader& target = loader();
   Ledger stats;

@@ -40,6 +40,7 @@ class PyLoader {
   void load_state(nb::str json, bool strict);
   PyDescription opened() const;
   nb::dict stats();
+  std::string report();
   nb::list errors();
   void close();
   bool closed() const { return engine_->loader->closed(); }

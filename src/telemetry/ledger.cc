@@ -145,6 +145,20 @@ void tell_memory(Teller& to, const Ledger& ledger) {
   gauge("units", ledger.memory_units, "decoded row groups");
 }
 
+void tell_waits(Teller& to, const WaitStats& waits) {
+  const auto counter = [&](std::string_view name, double value, std::string_view help) {
+    to.counter(name, value, help, "seconds");
+  };
+  counter("plan", waits.plan, "nothing had been begun");
+  counter("memory", waits.memory, "it needed bytes that others held");
+  counter("slot", waits.slot, "it needed a request slot of its store");
+  counter("storage", waits.storage, "its bytes were on their way");
+  counter("thread", waits.thread, "it needed a compute thread");
+  counter("compute", waits.compute, "a compute thread was at work on it");
+  counter("user", waits.user, "it was with user code");
+  counter("assembly", waits.assembly, "all rows were there: they were put together");
+}
+
 void tell_units(Teller& to, const std::vector<uint32_t>& units) {
   std::map<uint32_t, int64_t> times;
   for (const uint32_t count : units) ++times[count];
@@ -175,6 +189,10 @@ void visit(const Ledger& ledger, LedgerVisitor& visitor) {
   to.counter("retracted", ledger.retracted,
              "elements that gave their bytes back to an older one and were fetched again");
   to.counter("consumer_wait_seconds", ledger.consumer_wait_seconds, "that the consumer waited for batches", "seconds");
+  to.group("wait_seconds",
+           "the same, without a rest, by what the oldest element that was not done waited for or was at",
+           [&] { tell_waits(to, ledger.waits); });
+  to.gauge("elapsed_seconds", ledger.elapsed_seconds, "since the first batch was asked for", "seconds");
 }
 
 }  // namespace forebay

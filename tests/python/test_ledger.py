@@ -3,6 +3,7 @@ import importlib.machinery
 import importlib.util
 import json
 import subprocess
+import threading
 
 import numpy as np
 import pytest
@@ -190,3 +191,24 @@ def test_counters_only_grow(source, folder, table):
                 assert [name for name, _ in now] == [name for name, _ in before]
                 assert not [(new, old) for new, old in zip(now, before) if new[1] < old[1]], (epoch, number)
                 before = now
+
+
+def test_waits_are_divided_without_a_rest_and_the_report_tells_them():
+    """Of a function that is slow: the consumer waits for it, and that is what it is told."""
+    released = threading.Event()
+
+    def slow(sample):
+        released.wait(0.05)
+        return sample
+
+    pipeline = fb.arrays(x=np.arange(8, dtype=np.float32)).map(slow).batch(4)
+    with fb.Loader(pipeline, seed=1, epochs=1) as loader:
+        assert loader.report() == "No batch was asked for yet.\n"
+        for _ in loader:
+            pass
+        stats, text = loader.stats(), loader.report()
+    waits = stats["wait_seconds"]
+    assert sum(waits.values()) == pytest.approx(stats["consumer_wait_seconds"], abs=1e-9)
+    assert 0 < stats["consumer_wait_seconds"] <= stats["elapsed_seconds"]
+    assert waits["user"] == max(waits.values())
+    assert "your own function" in text and "To change: your function" in text

@@ -30,6 +30,7 @@ Result<Delivery> Runner::next_for(std::chrono::milliseconds timeout) {
   if (core_.closed) return cancelled("the loader is closed");
   if (window_->finished()) return Delivery{};
   FOREBAY_RETURN_IF_ERROR(open_threads());
+  if (begun_ns_ == 0) begun_ns_ = monotonic_ns();
   if (!window_->ready()) core_.act(lock);
   window_->waits().begin(monotonic_ns(), window_->what_is_awaited());
   const Executor::Waiting waiting;  // user code on a compute thread may be who asks
@@ -90,7 +91,7 @@ void Runner::close() {
   bool ended;
   {
     RunCore::Lock lock(core_.mutex);
-    core_.closed = true;
+    if (!std::exchange(core_.closed, true)) closed_ns_ = monotonic_ns();
     window_->drop();
     core_.changed.notify_all();
     core_.calls.close();
@@ -134,6 +135,8 @@ Runner::Stats Runner::stats() const {
   const std::lock_guard lock(core_.mutex);
   Stats stats{core_.memory.snapshot(), window_->stats().batches, window_->stats().samples, core_.retracted,
               window_->waits().parts()};
+  const int64_t until = closed_ns_ > 0 ? closed_ns_ : monotonic_ns();
+  if (begun_ns_ > 0) stats.elapsed_seconds = static_cast<double>(until - begun_ns_) * 1e-9;
   for (const int64_t part : stats.waits_ns) stats.consumer_wait_seconds += static_cast<double>(part) * 1e-9;
   return stats;
 }

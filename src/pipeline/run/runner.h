@@ -53,6 +53,7 @@ class Runner {
     int64_t batches = 0, samples = 0, retracted = 0;
     Waits::Parts waits_ns{};           ///< of the consumer, by Awaited
     double consumer_wait_seconds = 0;  ///< their sum
+    double elapsed_seconds = 0;        ///< since the first batch was asked for
   };
   Stats stats() const;
   /// How often each unit of the source was decoded so far; empty where rows are read one by one.
@@ -72,7 +73,8 @@ class Runner {
   const std::shared_ptr<Window> window_;
   RunCore& core_;
   // Guarded by the run's lock:
-  int64_t waited_ns_ = 0;  // by the consumer, for the batch at cursor()
+  int64_t begun_ns_ = 0, closed_ns_ = 0;  // when the first batch was asked for; 0: not yet
+  int64_t waited_ns_ = 0;                 // by the consumer, for the batch at cursor()
   bool long_wait_told_ = false;
   bool abandoned_ = false;  // a compute thread did not come back
 };

@@ -2,12 +2,6 @@
 
 namespace forebay {
 
-std::string_view name_of(Awaited what) {
-  constexpr std::array<std::string_view, kAwaited> kNames = {"plan",   "memory",  "slot", "storage",
-                                                             "thread", "compute", "user", "assembly"};
-  return kNames[static_cast<size_t>(what)];
-}
-
 void Waits::begin(int64_t now_ns, Awaited what) {
   waiting_ = true;
   what_ = what;

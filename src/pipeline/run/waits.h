@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstdint>
-#include <string_view>
 
 namespace forebay {
 
@@ -18,7 +17,6 @@ enum class Awaited : uint8_t {
   kAssembly,  ///< all rows are there: they are put together
 };
 constexpr size_t kAwaited = 8;
-std::string_view name_of(Awaited what);
 
 /// The waits of a consumer, divided without a rest by what was awaited: the parts are the whole to the nanosecond. All times are of
 /// one monotonic clock. Guarded by the run's lock.

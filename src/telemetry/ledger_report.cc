@@ -1,0 +1,150 @@
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/byte_size.h"
+#include "forebay/ledger.h"
+
+// What the figures mean: what the consumer waited for, who was busy, and the one thing to change.
+
+namespace forebay {
+
+namespace {
+
+constexpr double kWorthALine = 0.01, kWorthAChange = 0.05;  // of the time
+
+enum class Cause { kStorage, kSlots, kMemory, kCompute, kUser, kPlan };
+
+struct Part {
+  double seconds;
+  std::string_view phrase;
+  Cause cause;
+};
+
+std::vector<Part> parts_of(const WaitStats& waits) {
+  std::vector<Part> parts = {
+      {waits.storage, "its bytes were on their way from storage", Cause::kStorage},
+      {waits.slot, "it waited for a free request slot", Cause::kSlots},
+      {waits.memory, "it waited for memory", Cause::kMemory},
+      {waits.thread, "it waited for a compute thread", Cause::kCompute},
+      {waits.compute, "a compute thread was at work on it", Cause::kCompute},
+      {waits.assembly, "its rows were put together", Cause::kCompute},
+      {waits.user, "it was with your own function", Cause::kUser},
+      {waits.plan, "nothing had been begun", Cause::kPlan},
+  };
+  std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.seconds > b.seconds; });
+  return parts;
+}
+
+std::vector<const StepStats*> busiest(const Ledger& ledger) {
+  std::vector<const StepStats*> steps;
+  for (const StepStats& step : ledger.steps) steps.push_back(&step);
+  std::stable_sort(steps.begin(), steps.end(),
+                   [](const StepStats* a, const StepStats* b) { return a->busy_seconds > b->busy_seconds; });
+  return steps;
+}
+
+double busy_seconds(const Ledger& ledger) {
+  double sum = 0;
+  for (const StepStats& step : ledger.steps) sum += step.busy_seconds;
+  return sum;
+}
+
+std::string percent(double part, double whole) {
+  return fmt::format("{:3.0f} %", whole > 0 ? 100 * std::min(part / whole, 1.0) : 0);
+}
+
+std::string busy_line(const Ledger& ledger) {
+  const double all = busy_seconds(ledger);
+  if (all <= 0 || ledger.threads <= 0) return "";
+  std::string line = fmt::format("Compute threads ({}) were busy{} of the time:", ledger.threads,
+                                 percent(all, ledger.elapsed_seconds * ledger.threads));
+  const std::vector<const StepStats*> steps = busiest(ledger);
+  for (size_t i = 0; i < std::min<size_t>(steps.size(), 3) && steps[i]->busy_seconds >= kWorthALine * all; ++i)
+    line += fmt::format("{} {}{}", i == 0 ? "" : ",", steps[i]->name, percent(steps[i]->busy_seconds, all));
+  return line + "\n";
+}
+
+// The cause of which the parts take most.
+std::pair<Cause, double> main_cause(const std::vector<Part>& parts) {
+  std::vector<std::pair<Cause, double>> causes;
+  for (const Part& part : parts) {
+    const auto known =
+        std::find_if(causes.begin(), causes.end(), [&](const auto& cause) { return cause.first == part.cause; });
+    if (known == causes.end()) {
+      causes.emplace_back(part.cause, part.seconds);
+    } else {
+      known->second += part.seconds;
+    }
+  }
+  return *std::max_element(causes.begin(), causes.end(),
+                           [](const auto& a, const auto& b) { return a.second < b.second; });
+}
+
+std::string storage_remedy(const Ledger& ledger) {
+  for (const StoreStats& store : ledger.stores) {
+    if (store.throttled > 0)
+      return fmt::format("{} asked {} times for fewer requests: lower requests= (now {}), or spread the data",
+                         store.name, store.throttled, ledger.requests);
+  }
+  for (const CacheStats& cache : ledger.caches) {
+    if (cache.optimum < 0.99)
+      return fmt::format("the cache holds {} of what is asked for: give it more (ram=, disk=)",
+                         percent(cache.optimum, 1));
+  }
+  return ledger.caches.empty() ? "put .cache() behind the source, so that storage is asked once"
+                               : "nothing here: the first epoch fills the cache, later ones do without storage";
+}
+
+std::string remedy(const Ledger& ledger, Cause cause) {
+  switch (cause) {
+    case Cause::kStorage: return storage_remedy(ledger);
+    case Cause::kSlots:
+      return fmt::format(
+          "allow more requests at once (requests= is {}; \"auto\" finds as many as the store serves best)",
+          ledger.requests);
+    case Cause::kMemory:
+      return fmt::format("give it more memory (memory= is {})", format_byte_size(ledger.memory_budget));
+    case Cause::kUser:
+      return "your function is the slowest part: more workers=, or operators of the engine in its place";
+    case Cause::kPlan: return "nothing: this was the beginning; look again after more batches";
+    case Cause::kCompute: break;
+  }
+  const std::vector<const StepStats*> steps = busiest(ledger);
+  const std::string name = steps.empty() || steps[0]->busy_seconds <= 0 ? "the last step" : steps[0]->name;
+  return fmt::format(
+      "there is more work than {} thread{} can do, most of it in {}: raise threads= where cores are free, or "
+      "put .cache() behind it, if nothing before it is random",
+      ledger.threads, ledger.threads == 1 ? "" : "s", name);
+}
+
+}  // namespace
+
+std::string report(const Ledger& ledger) {
+  const double elapsed = ledger.elapsed_seconds, waited = ledger.consumer_wait_seconds;
+  if (elapsed <= 0) return "No batch was asked for yet.\n";
+  std::string text = fmt::format("{} samples in {:.3g} s, {:.0f} a second.\n", ledger.samples, elapsed,
+                                 static_cast<double>(ledger.samples) / elapsed);
+  text += fmt::format("Waiting for batches took {} of the time", percent(waited, elapsed));
+  const std::vector<Part> parts = parts_of(ledger.waits);
+  const bool worth = waited >= kWorthAChange * elapsed;
+  text += worth ? "; meanwhile the oldest sample that was not done:\n" : ".\n";
+  for (const Part& part : parts) {
+    if (worth && part.seconds >= kWorthALine * elapsed)
+      text += fmt::format("  {}  {}\n", percent(part.seconds, elapsed), part.phrase);
+  }
+  text += busy_line(ledger);
+  if (!worth) return text + "To change: nothing here. What uses the batches is slower than what makes them.\n";
+  const auto [cause, seconds] = main_cause(parts);
+  text += fmt::format("To change: {}.\n", remedy(ledger, cause));
+  if (seconds < elapsed * 0.98)
+    text += fmt::format("Without that wait it would be at most {:.1f} times as fast.\n", elapsed / (elapsed - seconds));
+  return text;
+}
+
+}  // namespace forebay

@@ -1,0 +1,83 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "forebay/ledger.h"
+
+// What people are told.
+
+namespace forebay {
+namespace {
+
+Ledger run_of(double elapsed, WaitStats waits) {
+  Ledger ledger;
+  ledger.elapsed_seconds = elapsed;
+  ledger.waits = waits;
+  ledger.consumer_wait_seconds = waits.plan + waits.memory + waits.slot + waits.storage + waits.thread + waits.compute +
+                                 waits.user + waits.assembly;
+  ledger.samples = 1000;
+  ledger.threads = 2;
+  ledger.requests = 16;
+  ledger.memory_budget = uint64_t{1} << 30;
+  return ledger;
+}
+
+std::string line_of(const std::string& text, const std::string& begin) {
+  const size_t at = text.find(begin);
+  return at == std::string::npos ? "" : text.substr(at, text.find('\n', at) - at);
+}
+
+TEST(Report, says_that_nothing_was_asked_for) { EXPECT_EQ(report(Ledger()), "No batch was asked for yet.\n"); }
+
+TEST(Report, has_nothing_to_change_where_the_consumer_hardly_waits) {
+  const std::string text = report(run_of(10, {.storage = 0.2}));
+  EXPECT_NE(text.find("took   2 % of the time.\n"), std::string::npos) << text;
+  EXPECT_NE(line_of(text, "To change:").find("nothing here"), std::string::npos) << text;
+}
+
+TEST(Report, names_the_cause_with_its_remedy_and_what_it_may_gain) {
+  const std::vector<std::pair<WaitStats, std::string>> cases = {
+      {{.storage = 6}, ".cache()"},
+      {{.slot = 6}, "requests= is 16"},
+      {{.memory = 6}, "memory= is 1"},
+      {{.user = 6}, "workers="},
+      {{.thread = 2, .compute = 3, .assembly = 1}, "threads="},
+      {{.storage = 2.5, .thread = 2, .compute = 2}, "threads="},  // together more than the largest part
+  };
+  for (const auto& [waits, remedy] : cases) {
+    const std::string text = report(run_of(12, waits));
+    EXPECT_NE(line_of(text, "To change:").find(remedy), std::string::npos) << text;
+    EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 10) << text;
+  }
+  EXPECT_NE(report(run_of(12, {.storage = 6})).find("at most 2.0 times as fast"), std::string::npos);
+}
+
+TEST(Report, tells_the_largest_parts_first_and_leaves_out_what_is_nothing) {
+  const std::string text = report(run_of(10, {.slot = 0.05, .storage = 1, .compute = 4}));
+  EXPECT_LT(text.find(" 40 %  a compute thread was at work on it"), text.find(" 10 %  its bytes were on their way"));
+  EXPECT_EQ(text.find("request slot"), std::string::npos) << text;
+}
+
+TEST(Report, names_the_busiest_steps_and_a_store_that_asks_for_less) {
+  Ledger ledger = run_of(10, {.storage = 6});
+  for (const auto& [name, busy] :
+       {std::pair("batch", 1.0), {"decode_image", 7.0}, {"normalize", 2.0}, {"flip", 0.001}}) {
+    StepStats step;
+    step.name = name;
+    step.busy_seconds = busy;
+    ledger.steps.push_back(step);
+  }
+  StoreStats store;
+  store.name = "s3://bucket/";
+  store.throttled = 12;
+  ledger.stores.push_back(store);
+  const std::string text = report(ledger);
+  EXPECT_NE(text.find("(2) were busy 50 % of the time: decode_image 70 %, normalize 20 %, batch 10 %\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(line_of(text, "To change:").find("s3://bucket/ asked 12 times for fewer requests"), std::string::npos)
+      << text;
+}
+
+}  // namespace
+}  // namespace forebay
