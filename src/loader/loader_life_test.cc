@@ -222,7 +222,7 @@ TEST(LoaderThreads, StatsStateAndErrorsMayBeAskedWhileBatchesAreMade) {
       int64_t samples = 0;
       size_t errors = 0;
       while (!over) {
-        const LoaderStats stats = loader->stats();
+        const Ledger stats = loader->stats();
         EXPECT_GE(stats.samples, samples) << "counts never fall";
         EXPECT_LE(stats.memory_used, stats.memory_budget);
         const size_t known = loader->errors().size();
