@@ -19,7 +19,7 @@ class ArrowCodecs final : public TableCodecs {
     return MemoryTable::of_stream(stream, nulls);
   }
   std::string version() const override { return "arrow " + arrow::GetBuildInfo().version_string; }
-  uint64_t idle_bytes() const override { return RecyclingPool::instance().idle_bytes(); }
+  KeptBytes& idle_memory() const override { return RecyclingPool::instance(); }
 
  private:
   ParquetCodec parquet_;

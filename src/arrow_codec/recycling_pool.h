@@ -10,6 +10,7 @@
 
 #include <arrow/memory_pool.h>
 
+#include "base/kept_bytes.h"
 #include "base/work_memory.h"
 #include "forebay/buffer.h"
 #include "forebay/result.h"
@@ -18,7 +19,7 @@ namespace forebay {
 
 /// The memory of decoded columns. Large blocks that are freed are kept for the next request of about their size, up to a limit:
 /// fresh pages cost more than decoding into them. From any thread; never waits.
-class RecyclingPool final : public arrow::MemoryPool {
+class RecyclingPool final : public arrow::MemoryPool, public KeptBytes {
  public:
   static RecyclingPool& instance();
 
@@ -34,6 +35,8 @@ class RecyclingPool final : public arrow::MemoryPool {
   int64_t num_allocations() const override { return count_.load(std::memory_order_relaxed); }
   std::string backend_name() const override { return "forebay"; }
 
+  uint64_t bytes() const override { return idle_bytes(); }
+  uint64_t give_back(uint64_t bytes) override;
   uint64_t idle_bytes() const { return idle_.load(std::memory_order_relaxed); }
 
  private:

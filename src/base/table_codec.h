@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/columns.h"
+#include "base/kept_bytes.h"
 #include "base/unit_source.h"
 #include "forebay/result.h"
 #include "forebay/status.h"
@@ -110,8 +111,8 @@ class TableCodecs {
   virtual Result<std::shared_ptr<const TableFile>> take_stream(void* stream, const NullPolicy& nulls) const = 0;
   /// "arrow 26.0.1": part of the identity of what is cached.
   virtual std::string version() const = 0;
-  /// Memory of columns that nobody holds any more is kept for the next ones, up to 32 MiB: so many bytes now.
-  virtual uint64_t idle_bytes() const = 0;
+  /// Memory of columns that nobody holds any more, which is kept for the next ones, up to 32 MiB. Lives as long as the process.
+  virtual KeptBytes& idle_memory() const = 0;
 };
 
 }  // namespace forebay

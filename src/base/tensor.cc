@@ -1,6 +1,7 @@
 #include "forebay/tensor.h"
 
 #include <array>
+#include <cstdint>
 #include <cstdlib>
 #include <new>
 
@@ -68,9 +69,12 @@ Buffer Buffer::allocate(size_t size) {
     if (block == nullptr) throw std::bad_alloc();
     return Buffer(block, size, std::shared_ptr<void>(block, [size](void* p) { free_block(p, size); }));
   }
-  void* memory = std::aligned_alloc(kAlign, (size + kAlign) / kAlign * kAlign);
+  // Aligned here and not by aligned_alloc(): that of glibc before 2.38 never takes a free place of just that size, so the heap of a process
+  // that keeps some buffers and lets others of their size go was twice as large as what was in it.
+  void* memory = size > SIZE_MAX - 2 * kAlign ? nullptr : std::malloc(size + 2 * kAlign);
   if (memory == nullptr) throw std::bad_alloc();
-  return Buffer(static_cast<uint8_t*>(memory), size, std::shared_ptr<void>(memory, std::free));
+  auto* aligned = static_cast<uint8_t*>(memory) + (kAlign - reinterpret_cast<uintptr_t>(memory) % kAlign) % kAlign;
+  return Buffer(aligned, size, std::shared_ptr<void>(memory, std::free));
 }
 
 Tensor Tensor::allocate(DType dtype, const Shape& shape) {

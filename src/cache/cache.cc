@@ -20,16 +20,27 @@ namespace forebay {
 
 namespace {
 
+/// Of a disk tier, if there is one. Nothing of an index can be let go.
+class IndexBytes final : public KeptBytes {
+ public:
+  explicit IndexBytes(std::shared_ptr<const DiskTier> disk) : disk_(std::move(disk)) {}
+  uint64_t bytes() const override { return disk_ ? disk_->index_bytes() : 0; }
+  uint64_t give_back(uint64_t) override { return 0; }
+
+ private:
+  const std::shared_ptr<const DiskTier> disk_;
+};
+
 class Tiers final : public TieredCache {
  public:
   Tiers(const CacheOptions& options, std::unique_ptr<DiskTier> disk, std::string disk_off)
       : place_(options.place.to_string()), description_(options.description), compression_(options.compression),
-        disk_off_(std::move(disk_off)), ram_(std::make_unique<RamTier>(options.ram_bytes)), disk_(std::move(disk)) {}
+        disk_off_(std::move(disk_off)), ram_(std::make_shared<RamTier>(options.ram_bytes)), disk_(std::move(disk)) {}
 
   ~Tiers() override {
     if (!foreign()) return;
-    (void)ram_.release();  // locks may be held by threads that are not in this process
-    (void)disk_.release();
+    new std::shared_ptr<RamTier>(std::move(ram_));  // locks may be held by threads that are not in this process
+    new std::shared_ptr<DiskTier>(std::move(disk_));
   }
 
   std::optional<Found> find(const Hash128& entry) override {
@@ -109,6 +120,8 @@ class Tiers final : public TieredCache {
   }
 
   const Store* disk() const override { return foreign() || !disk_ ? nullptr : &disk_->store(); }
+  std::shared_ptr<KeptBytes> entries() override { return ram_; }
+  std::shared_ptr<KeptBytes> index() override { return std::make_shared<IndexBytes>(disk_); }
 
   void raise_budgets(const CacheOptions& options) {
     ram_->raise_budget(options.ram_bytes);
@@ -136,8 +149,8 @@ class Tiers final : public TieredCache {
   const std::string place_, description_;
   const Compression compression_;
   const std::string disk_off_;
-  std::unique_ptr<RamTier> ram_;
-  std::unique_ptr<DiskTier> disk_;
+  std::shared_ptr<RamTier> ram_;
+  std::shared_ptr<DiskTier> disk_;
   SeenEntries seen_;
   std::atomic<uint64_t> misses_{0};
   mutable std::atomic<uint64_t> sizes_{0}, size_bytes_{0};

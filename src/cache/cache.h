@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/entry_cache.h"
+#include "base/kept_bytes.h"
 #include "cache/compression.h"
 #include "cache/keep_policy.h"
 #include "forebay/ledger.h"
@@ -31,6 +32,9 @@ class TieredCache : public EntryCache {
   virtual CacheStats stats() const = 0;
   /// Where its entries on disk are read from; null without a disk. Lasts as long as the cache.
   virtual const Store* disk() const = 0;
+  /// Its entries in memory, and what knows those on disk: for whoever counts what is in memory.
+  virtual std::shared_ptr<KeptBytes> entries() = 0;
+  virtual std::shared_ptr<KeptBytes> index() = 0;
 };
 
 /// InvalidArgument where a budget is less than one entry takes or the folder is refused, with the numbers and the way out. A budget is

@@ -16,6 +16,10 @@ void KeepPolicy::gone(const Hash128& id) {
   kept_.erase(found);
 }
 
+std::optional<Hash128> KeepPolicy::cheapest() const {
+  return by_worth_.empty() ? std::nullopt : std::optional(by_worth_.begin()->second);
+}
+
 std::optional<std::vector<Hash128>> KeepPolicy::exchange(uint64_t bytes, double seconds) const {
   std::vector<Hash128> victims;
   uint64_t freed = 0;

@@ -25,6 +25,8 @@ class KeepPolicy {
   /// Entries to let go so that `bytes` become free for one that took `seconds` to make; nothing where that is not worth it.
   /// Looks at kLookedAt entries at most, the least worthwhile first; changes nothing: gone() says what went.
   std::optional<std::vector<Hash128>> exchange(uint64_t bytes, double seconds) const;
+  /// The one that saves the fewest seconds per byte of room; nothing where none is kept.
+  std::optional<Hash128> cheapest() const;
 
  private:
   struct Kept {

@@ -81,13 +81,17 @@ uint64_t PlaceIndex::take_rows(uint32_t number, const SegmentRow* rows, uint64_t
   for (uint64_t i = 0; i < count; ++i) {
     const SegmentRow& row = rows[i];
     if (!row.valid()) {
-      if (at_end && i + 1 == count && !row.dead()) return i;
+      if (at_end && i + 1 == count && !row.dead()) {
+        count_memory();
+        return i;
+      }
       continue;
     }
     if (row.offset + row.bytes > data_bytes) continue;
     const Location location{number, at + i * kSegmentRowBytes, row.offset, row.bytes, row.seconds};
     if (entries_.emplace(row.id, location).second) bytes_ += row.bytes;
   }
+  count_memory();
   return count;
 }
 
@@ -100,6 +104,7 @@ void PlaceIndex::remove(const CacheFolder& place, const Hash128& id) {
     location = found->second;
     bytes_ -= location.bytes;
     entries_.erase(found);
+    count_memory();
   }
   const auto file = place.open_file(segment_file(location.segment, kIndexEnding), O_RDWR);
   SegmentRow row;
@@ -118,10 +123,10 @@ uint64_t PlaceIndex::bytes() const {
   return bytes_;
 }
 
-uint64_t PlaceIndex::memory_bytes() const {
-  const std::shared_lock lock(mutex_);
-  return entries_.size() * (sizeof(Hash128) + sizeof(Location) + 2 * sizeof(void*)) +
-         entries_.bucket_count() * sizeof(void*);
+void PlaceIndex::count_memory() {
+  memory_bytes_.store(entries_.size() * (sizeof(Hash128) + sizeof(Location) + 2 * sizeof(void*)) +
+                          entries_.bucket_count() * sizeof(void*),
+                      std::memory_order_relaxed);
 }
 
 }  // namespace forebay

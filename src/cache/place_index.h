@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -35,8 +36,9 @@ class PlaceIndex {
   void remove(const CacheFolder& place, const Hash128& id);
 
   uint64_t entries() const;
-  uint64_t bytes() const;         ///< of entries
-  uint64_t memory_bytes() const;  ///< of the index itself
+  uint64_t bytes() const;  ///< of entries
+  /// Of the index itself; without a lock.
+  uint64_t memory_bytes() const { return memory_bytes_.load(std::memory_order_relaxed); }
 
  private:
   struct Segment {
@@ -48,6 +50,8 @@ class PlaceIndex {
   uint64_t take_rows(uint32_t number, const SegmentRow* rows, uint64_t count, uint64_t at, uint64_t data_bytes,
                      bool at_end);
 
+  void count_memory();  // with the lock held
+
   std::mutex reading_;
   std::map<uint32_t, Segment> segments_;
   int64_t listed_at_ns_ = -1;
@@ -55,6 +59,7 @@ class PlaceIndex {
   mutable std::shared_mutex mutex_;
   std::unordered_map<Hash128, Location, HashOfHash> entries_;
   uint64_t bytes_ = 0;
+  std::atomic<uint64_t> memory_bytes_{0};
 };
 
 }  // namespace forebay

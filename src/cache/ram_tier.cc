@@ -49,7 +49,7 @@ bool RamTier::put(const Hash128& id, std::shared_ptr<const Columns> columns, uin
   const double saved = on_disk ? seconds * kShareOfRead : seconds;
   const std::lock_guard lock(mutex_);
   if (entries_.contains(id)) return true;
-  const uint64_t free = budget_bytes_ - std::min(used_bytes_, budget_bytes_);
+  const uint64_t free = budget_bytes_ - std::min(used_bytes_.load(), budget_bytes_);
   if (bytes > free && bytes <= budget_bytes_) {
     const auto victims = policy_.exchange(bytes - free, saved);
     for (const Hash128& victim : victims.value_or(std::vector<Hash128>())) drop(victim);
@@ -65,12 +65,29 @@ bool RamTier::put(const Hash128& id, std::shared_ptr<const Columns> columns, uin
   return true;
 }
 
-void RamTier::drop(const Hash128& id) {
+// The caller lets the columns go.
+std::shared_ptr<const Columns> RamTier::drop(const Hash128& id) {
   const auto found = entries_.find(id);
+  std::shared_ptr<const Columns> columns = std::move(found->second.columns);
   used_bytes_ -= found->second.bytes;
   on_disk_bytes_ -= found->second.on_disk ? found->second.bytes : 0;
   entries_.erase(found);
   policy_.gone(id);
+  return columns;
+}
+
+uint64_t RamTier::give_back(uint64_t bytes) {
+  uint64_t given = 0;
+  while (given < bytes) {
+    std::shared_ptr<const Columns> columns;  // end behind the lock
+    const std::lock_guard lock(mutex_);
+    const std::optional<Hash128> cheapest = policy_.cheapest();
+    if (!cheapest) break;
+    const uint64_t before = used_bytes_;
+    columns = drop(*cheapest);
+    given += before - used_bytes_;
+  }
+  return given;
 }
 
 void RamTier::raise_budget(uint64_t bytes) {

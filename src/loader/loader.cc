@@ -13,6 +13,7 @@
 #include "loader/epoch_plan.h"
 #include "loader/error_log.h"
 #include "loader/filter_pass.h"
+#include "loader/kept_beside.h"
 #include "loader/loader_stats.h"
 #include "loader/open_source.h"
 #include "loader/open_step_cache.h"
@@ -147,7 +148,8 @@ Status Loader::Impl::prepare() {
   CompileInput input{&description(), description().steps().size(), false, source, selection, options.seed};
   input.open_cache = [this](size_t step, const Hash128& cached,
                             uint64_t least_bytes) -> Result<std::shared_ptr<EntryCache>> {
-    FOREBAY_ASSIGN(auto cache, open_step_cache(description(), step, cached, least_bytes, *source, *selection));
+    FOREBAY_ASSIGN(auto cache,
+                   open_step_cache(description(), step, cached, least_bytes, *source, *selection, sizes.memory));
     caches.push_back(cache);
     return std::shared_ptr<EntryCache>(std::move(cache));
   };
@@ -163,7 +165,9 @@ Status Loader::Impl::prepare() {
   SizingInput sizing = sizes;
   sizing.block = ordering.block;
   sizing.lanes = lanes_of_rank(ordering, place.world_size);
+  sizing.caches = cached_bytes(caches, sizes.memory);
   FOREBAY_ASSIGN(RunnerOptions runner_options, choose_sizes(*plan, sizing));
+  runner_options.beside = kept_beside(*plan, caches, sizes.memory);
   runner_options.bad_sample = bad_sample(options.on_error);
   if (const OpSpec* batch = find_step(description(), OpRole::kBatch)) {
     for (std::string& name : field_list(batch->args.value("ragged", Json())))

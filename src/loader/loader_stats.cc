@@ -81,6 +81,10 @@ void add_run(const Runner& runner, Ledger& stats) {
   stats.memory_working = used(Use::kWorking);
   stats.memory_units = used(Use::kUnits);
   stats.memory_pool = used(Use::kPool);
+  stats.memory_index = used(Use::kIndex);
+  stats.memory_caches = used(Use::kCaches);
+  stats.memory_reads = used(Use::kReads);
+  stats.memory_columns = used(Use::kColumns);
   stats.units = runner.decodes();
   stats.threads = runner.options().threads;
   stats.requests = runner.request_limit();

@@ -61,6 +61,13 @@ uint64_t padding_bytes(const ExecutionPlan& plan, int64_t rows, uint64_t longest
   return bytes;
 }
 
+// What knows of entries on disk, where there is a cache.
+uint64_t cache_index_bytes(const ExecutionPlan& plan) {
+  constexpr uint64_t kEntry = 160;  // with the table of a hash map that has just grown
+  if (plan.units) return plan.units->cache ? times(whole(plan.units->source->units()), kEntry) : 0;
+  return plan.cached() != nullptr ? times(whole(plan.selection->size()), kEntry) : 0;
+}
+
 // ---- sources of many rows a unit
 
 struct UnitBounds {
@@ -198,7 +205,8 @@ uint64_t samples_bound(const ExecutionPlan& plan, const SizingInput& input, int 
 }  // namespace
 
 uint64_t memory_bound(const ExecutionPlan& plan, const SizingInput& input, int threads) {
-  return plan.units ? units_bound(plan, input, threads) : samples_bound(plan, input, threads);
+  const uint64_t bytes = plan.units ? units_bound(plan, input, threads) : samples_bound(plan, input, threads);
+  return plus(bytes, plus(plan.source->index_bytes(), cache_index_bytes(plan)));
 }
 
 }  // namespace forebay

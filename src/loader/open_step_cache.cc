@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/byte_size.h"
 #include "loader/cache_place.h"
 #include "loader/check.h"
 #include "ops/definition/args.h"
@@ -28,11 +29,18 @@ void tell_of_memory_only(size_t step, bool in_memory) {
                   in_memory ? ", or use .cache(disk=0)" : ", or give ram= a size"));
 }
 
+void tell_of_too_little_memory(size_t step, uint64_t ram, uint64_t most, uint64_t memory) {
+  log_warning(fmt::format(
+      "{}: cache: ram={} is more than half of memory={}, which bounds all that a loader holds; {} are used. "
+      "Raise memory= to keep more",
+      step, format_byte_size(ram), format_byte_size(memory), format_byte_size(most)));
+}
+
 }  // namespace
 
 Result<std::shared_ptr<TieredCache>> open_step_cache(const Description& description, size_t step, const Hash128& place,
                                                      uint64_t least_bytes, const Source& source,
-                                                     const Selection& selection) {
+                                                     const Selection& selection, std::optional<uint64_t> memory) {
   const OpSpec& op = description.steps()[step];
   const Args args(op.args, catalog().find(op.name)->args);
   const auto text = [&](const char* name) { return args.has(name) ? args.text(name) : std::string(); };
@@ -44,6 +52,11 @@ Result<std::shared_ptr<TieredCache>> open_step_cache(const Description& descript
                        .description = place_description(description, step),
                        .compression = compression,
                        .entry_bytes = compression == Compression::kNone ? least_bytes : 0};
+  if (const uint64_t most = cached_at_most(memory); options.ram_bytes > most) {
+    tell_of_too_little_memory(step, options.ram_bytes, most, *memory);
+    if (options.ram_bytes >= options.entry_bytes) options.entry_bytes = 0;  // not ram= is what is too little
+    options.ram_bytes = most;
+  }
   if (selection.size() == 0) return open_cache(options);
   const int64_t first = selection.id_at(0);
   const std::optional<Identity> identity = source.identity(first);

@@ -74,8 +74,15 @@ int64_t window(const RunnerOptions& options, int64_t rows, uint64_t batch_bytes)
 uint64_t ahead_bytes(const ExecutionPlan& plan, const RunnerOptions& options, int64_t rows, uint64_t batch_bytes) {
   const uint64_t known = plan.batch_bytes(rows);  // the rest exists twice: row by row, then put together
   const uint64_t window = static_cast<uint64_t>(options.window_batches) * (known + (batch_bytes - known) / 2) +
-                          static_cast<uint64_t>(options.threads) * options.working_bytes_per_thread;
+                          static_cast<uint64_t>(options.threads) * options.working_bytes_per_thread +
+                          (options.memory_beside == 0 ? options.index_bytes : 0);
   return options.memory > window ? options.memory - window : 0;
+}
+
+// What is no part of what loaders divide.
+uint64_t beside_bytes(const ExecutionPlan& plan, const SizingInput& input) {
+  constexpr uint64_t kIdleColumns = 32 * kMiB;  // as many as the decoder's pool keeps
+  return input.caches + plan.source->index_bytes() + (plan.units ? kIdleColumns : 0);
 }
 
 // ---- sources of many rows a unit
@@ -139,7 +146,8 @@ Result<RunnerOptions> size_units(const ExecutionPlan& plan, const SizingInput& i
   const uint64_t mixed = sizes.together(units_mixed(input));
   // A unit exists twice while it is decoded, beside its stored bytes.
   const uint64_t once = largest + sizes.largest_stored + options.working_bytes_per_thread * threads + batch_bytes;
-  const uint64_t needed = mixed + once;
+  const uint64_t index = input.memory ? options.index_bytes : 0;
+  const uint64_t needed = mixed + once + index;
   const uint64_t busy = (threads - 1) * (largest + sizes.largest_stored) + options.window_bytes + 4 * kMiB;
   const uint64_t second = sizes.together(2 * units_mixed(input)) - mixed;
   const uint64_t limit = usable_memory() / 4 / static_cast<uint64_t>(input.local_ranks);
@@ -149,7 +157,7 @@ Result<RunnerOptions> size_units(const ExecutionPlan& plan, const SizingInput& i
   if (!input.memory) options.memory_together = std::max(options.memory, limit);
   options.memory_least = std::min(needed, options.memory);
   // What is fetched ahead leaves the room in which it is decoded ahead: stored bytes alone would keep nobody from waiting.
-  const uint64_t held = mixed + options.window_bytes;
+  const uint64_t held = mixed + options.window_bytes + index;
   const uint64_t beside = options.memory > held ? options.memory - held : 0;
   const uint64_t to_decode = second + threads * largest;
   options.ahead_bytes = std::max(beside > to_decode ? beside - to_decode : 0, beside / 3);
@@ -162,7 +170,7 @@ Result<RunnerOptions> size_units(const ExecutionPlan& plan, const SizingInput& i
           "to that, or {}",
           options.memory, input.block, input.lanes, input.lanes == 1 ? "" : "s", needed, mixed,
           std::min<int64_t>(units_mixed(input), static_cast<int64_t>(sizes.decoded.size())), enough,
-          what_fits(sizes, input, options.memory > once ? options.memory - once : 0)),
+          what_fits(sizes, input, options.memory > once + index ? options.memory - once - index : 0)),
       enough);
 }
 
@@ -193,6 +201,8 @@ Result<RunnerOptions> choose_sizes(const ExecutionPlan& plan, const SizingInput&
   options.own_threads = input.threads.has_value();
   options.requests = input.requests.value_or(local ? kLocalRequests : remote.start);
   options.find_requests = !input.requests;
+  options.index_bytes = plan.source->index_bytes();
+  if (!input.memory) options.memory_beside = beside_bytes(plan, input);
   options.memory_bound = [&plan, input, threads = options.threads] { return memory_bound(plan, input, threads); };
   if (plan.units) return size_units(plan, input, options);
   const int most_requests = input.requests.value_or(local ? kLocalRequests : remote.most);
@@ -205,7 +215,8 @@ Result<RunnerOptions> choose_sizes(const ExecutionPlan& plan, const SizingInput&
   const uint64_t fetched = 2 * (static_cast<uint64_t>(most_requests) + threads + 1) * sizes.mean + 4 * sizes.largest;
   const uint64_t wanted =
       static_cast<uint64_t>(options.window_batches) * batch_bytes + threads * working + fetched + 4 * kMiB;
-  const uint64_t least = plan.batch_bytes(input.batch_size) + std::max<uint64_t>(sizes.mean, 1);
+  const uint64_t index = input.memory ? options.index_bytes : 0;
+  const uint64_t least = plan.batch_bytes(input.batch_size) + std::max<uint64_t>(sizes.mean, 1) + index;
   const uint64_t limit = usable_memory() / 4 / static_cast<uint64_t>(input.local_ranks);
   options.memory = input.memory.value_or(std::max(std::min(wanted, limit), least + threads * working));
   // Nobody asked for less, and what a decoder will need of a rare sample is not known before.
@@ -221,7 +232,7 @@ Result<RunnerOptions> choose_sizes(const ExecutionPlan& plan, const SizingInput&
         enough);
   }
   // What little is left beside a batch goes to data first: working memory can be asked for when it is needed.
-  const uint64_t with_largest = plan.batch_bytes(input.batch_size) + std::max<uint64_t>(sizes.largest, 1);
+  const uint64_t with_largest = plan.batch_bytes(input.batch_size) + std::max<uint64_t>(sizes.largest, 1) + index;
   const uint64_t left = options.memory > with_largest ? options.memory - with_largest : 0;
   working = std::min(working, left / 4 / threads);
   options.working_bytes_per_thread = working;

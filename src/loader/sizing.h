@@ -12,6 +12,7 @@ namespace forebay {
 struct SizingInput {
   std::optional<int> threads = {}, requests = {};
   std::optional<uint64_t> memory = {};
+  uint64_t caches = 0;  ///< bytes that caches may hold in memory: on top where `memory` is not given, else within it
   int64_t batch_size = 1;
   int local_ranks = 1;
   int64_t block = 1, lanes = 1;  ///< for units of many rows: mixed at once, and spans that this rank reads from

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 namespace forebay {
 
@@ -15,11 +16,18 @@ void ByteBudget::set_capacity(uint64_t capacity) {
   capacity_ = capacity;
 }
 
+uint64_t ByteBudget::beside() const {
+  uint64_t bytes = 0;
+  for (const Counted& each : counted_) bytes += each.bytes();
+  return bytes;
+}
+
 bool ByteBudget::try_charge(Use use, uint64_t bytes) {
   std::lock_guard lock(mutex_);
-  if (used_ > capacity_ || bytes > capacity_ - used_) return false;
+  const uint64_t used = used_ + beside();
+  if (used > capacity_ || bytes > capacity_ - used) return false;
   used_ += bytes;
-  peak_ = std::max(peak_, used_);
+  peak_ = std::max(peak_, used + bytes);
   by_use_[static_cast<size_t>(use)] += bytes;
   return true;
 }
@@ -27,7 +35,7 @@ bool ByteBudget::try_charge(Use use, uint64_t bytes) {
 void ByteBudget::charge_existing(Use use, uint64_t bytes) {
   std::lock_guard lock(mutex_);
   used_ += bytes;
-  peak_ = std::max(peak_, used_);
+  peak_ = std::max(peak_, used_ + beside());
   by_use_[static_cast<size_t>(use)] += bytes;
 }
 
@@ -49,7 +57,47 @@ void ByteBudget::move(Use from, Use to, uint64_t bytes) {
 
 ByteBudget::Snapshot ByteBudget::snapshot() const {
   std::lock_guard lock(mutex_);
-  return {capacity_, used_, peak_, by_use_};
+  Snapshot now{.capacity = capacity_, .used = used_, .peak = peak_, .by_use = by_use_};
+  for (const Counted& each : counted_) {
+    const uint64_t bytes = each.bytes();
+    now.used += bytes;
+    now.idle += each.kind == Beside::kIdle ? bytes : 0;
+    now.by_use[static_cast<size_t>(each.use)] += bytes;
+  }
+  return now;
+}
+
+void ByteBudget::count(Use use, std::shared_ptr<KeptBytes> kept, Beside kind, uint64_t most) {
+  std::lock_guard lock(mutex_);
+  counted_.push_back({use, kind, most, std::move(kept)});
+}
+
+bool ByteBudget::make_room(Beside kind, uint64_t bytes) {
+  std::vector<Counted> counted;
+  uint64_t lacking = 0;
+  {
+    std::lock_guard lock(mutex_);
+    const uint64_t needed = used_ + beside() + bytes;
+    if (needed <= capacity_) return false;
+    lacking = needed - capacity_;
+    counted = counted_;
+  }
+  const uint64_t asked = lacking;
+  for (const Counted& each : counted) {
+    const uint64_t kept = each.kind == kind ? each.kept->bytes() : 0;
+    if (kept == 0 || lacking == 0) continue;
+    // What goes beyond `most` counts for others alone, and has to go first.
+    const uint64_t uncounted = kept - std::min(kept, each.most);
+    const uint64_t given = each.kept->give_back(uncounted + lacking);
+    lacking -= std::min(lacking, given - std::min(given, uncounted));
+  }
+  return lacking < asked;
+}
+
+void ByteBudget::forget_beside() {
+  std::vector<Counted> forgotten;  // goes behind the lock: it may be the last that holds them
+  std::lock_guard lock(mutex_);
+  forgotten.swap(counted_);
 }
 
 }  // namespace forebay

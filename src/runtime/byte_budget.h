@@ -1,22 +1,31 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <mutex>
+#include <vector>
 
+#include "base/kept_bytes.h"
 #include "runtime/fork_guard.h"
 
 namespace forebay {
 
-/// What memory is used for.
-enum class Use : uint8_t { kBatches, kFetched, kWorking, kPool, kUnits };
-constexpr size_t kUses = 5;
+/// What memory is used for. The last four are kept beside what a loader takes for its batches: what its data set knows of itself, and
+/// what the process keeps for all loaders (entries of caches, idle memory of stores and of column decoders).
+enum class Use : uint8_t { kBatches, kFetched, kWorking, kPool, kUnits, kIndex, kCaches, kReads, kColumns };
+constexpr size_t kUses = 9;
 
 /// Bytes that may be held between storage and the user, by use. All methods are safe from any thread; none waits.
+///
+/// What is kept beside (KeptBytes) belongs to others, too: each loader that uses it counts it in full, as if it were alone, so that
+/// no loader's sum says less than there is.
 class ByteBudget {
  public:
   struct Snapshot {
-    uint64_t capacity = 0, used = 0, peak = 0;
+    uint64_t capacity = 0, used = 0, peak = 0;  ///< `used` is the sum of `by_use`
+    uint64_t idle = 0;                          ///< of `used`: kept beside, for whoever wants it back
     std::array<uint64_t, kUses> by_use{};
   };
 
@@ -34,12 +43,31 @@ class ByteBudget {
   void move(Use from, Use to, uint64_t bytes);
   Snapshot snapshot() const;
 
+  enum class Beside : uint8_t { kIdle, kEntries };
+  /// From now on these bytes count, `most` of them at most. Idle ones are anybody's who takes memory; entries of a cache are worth
+  /// something, and go for the oldest element alone.
+  void count(Use use, std::shared_ptr<KeptBytes> kept, Beside kind, uint64_t most = UINT64_MAX);
+  /// Has so many given back of what is kept beside, as far as they lack. True where anything was.
+  bool make_room(Beside kind, uint64_t bytes);
+  /// Nothing beside counts any more, and nothing of it is held on to.
+  void forget_beside();
+
  private:
+  struct Counted {
+    Use use;
+    Beside kind;
+    uint64_t most;
+    std::shared_ptr<KeptBytes> kept;
+    uint64_t bytes() const { return std::min(kept->bytes(), most); }
+  };
+  uint64_t beside() const;  // with the lock held
+
   const uint64_t generation_;
   mutable std::mutex mutex_;
   uint64_t capacity_;
   uint64_t used_ = 0, peak_ = 0;
   std::array<uint64_t, kUses> by_use_{};
+  std::vector<Counted> counted_;
 };
 
 }  // namespace forebay

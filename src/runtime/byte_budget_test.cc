@@ -2,8 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
+
+#include "runtime/claim.h"
 
 namespace forebay {
 namespace {
@@ -53,6 +58,78 @@ TEST(ByteBudget, many_threads_never_exceed_it) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(budget.snapshot().used, 0u);
   EXPECT_LE(budget.snapshot().peak, 1000u);
+}
+
+/// Keeps so many bytes, and lets go of `step` at a time.
+struct Kept final : KeptBytes {
+  Kept(uint64_t has, uint64_t at_a_time = 1) : kept(has), step(at_a_time) {}
+  uint64_t bytes() const override { return kept; }
+  uint64_t give_back(uint64_t asked) override {
+    const uint64_t before = kept;
+    while (kept > 0 && before - kept < asked) kept -= std::min(kept, step);
+    return before - kept;
+  }
+  uint64_t kept, step;
+};
+
+TEST(ByteBudget, what_is_kept_beside_counts_by_its_use) {
+  ByteBudget budget(100);
+  const auto reads = std::make_shared<Kept>(20), caches = std::make_shared<Kept>(30);
+  budget.count(Use::kReads, reads, ByteBudget::Beside::kIdle);
+  budget.count(Use::kCaches, caches, ByteBudget::Beside::kEntries);
+  ASSERT_TRUE(budget.try_charge(Use::kBatches, 50));
+  EXPECT_FALSE(budget.try_charge(Use::kBatches, 1));
+  const ByteBudget::Snapshot now = budget.snapshot();
+  EXPECT_EQ(now.used, 100u);
+  EXPECT_EQ(now.peak, 100u);
+  EXPECT_EQ(now.idle, 20u);
+  EXPECT_EQ(now.by_use[static_cast<size_t>(Use::kReads)], 20u);
+  EXPECT_EQ(now.by_use[static_cast<size_t>(Use::kCaches)], 30u);
+  reads->kept = 0;
+  EXPECT_TRUE(budget.try_charge(Use::kBatches, 20));
+  budget.forget_beside();
+  EXPECT_EQ(budget.snapshot().used, 70u);
+  EXPECT_EQ(reads.use_count(), 1);
+}
+
+TEST(ByteBudget, as_much_is_given_back_as_lacks_and_of_one_kind) {
+  ByteBudget budget(100);
+  const auto reads = std::make_shared<Kept>(40, 8), caches = std::make_shared<Kept>(40);
+  budget.count(Use::kReads, reads, ByteBudget::Beside::kIdle);
+  budget.count(Use::kCaches, caches, ByteBudget::Beside::kEntries);
+  EXPECT_FALSE(budget.make_room(ByteBudget::Beside::kIdle, 20)) << "it is there";
+  EXPECT_TRUE(budget.make_room(ByteBudget::Beside::kIdle, 30));
+  EXPECT_EQ(reads->kept, 24u);
+  EXPECT_EQ(caches->kept, 40u);
+  EXPECT_TRUE(budget.make_room(ByteBudget::Beside::kEntries, 50));
+  EXPECT_EQ(caches->kept, 26u);
+  EXPECT_TRUE(budget.make_room(ByteBudget::Beside::kIdle, 500));
+  EXPECT_FALSE(budget.make_room(ByteBudget::Beside::kIdle, 500)) << "nothing is left";
+}
+
+TEST(ByteBudget, what_others_keep_beyond_what_counts_goes_first) {
+  ByteBudget budget(100);
+  const auto cache = std::make_shared<Kept>(1000);
+  budget.count(Use::kCaches, cache, ByteBudget::Beside::kEntries, 50);
+  EXPECT_EQ(budget.snapshot().used, 50u);
+  ASSERT_TRUE(budget.try_charge(Use::kBatches, 50));
+  EXPECT_TRUE(budget.make_room(ByteBudget::Beside::kEntries, 10));
+  EXPECT_EQ(cache->kept, 40u);
+  EXPECT_TRUE(budget.try_charge(Use::kBatches, 10));
+}
+
+TEST(ByteBudget, a_claim_gets_what_only_idles) {
+  const auto budget = std::make_shared<ByteBudget>(100);
+  const auto reads = std::make_shared<Kept>(60), caches = std::make_shared<Kept>(30);
+  budget->count(Use::kReads, reads, ByteBudget::Beside::kIdle);
+  budget->count(Use::kCaches, caches, ByteBudget::Beside::kEntries);
+  std::optional<Claim> claim = Claim::take(budget, Use::kFetched, 50);
+  ASSERT_TRUE(claim);
+  EXPECT_EQ(reads->kept, 20u);
+  EXPECT_TRUE(claim->try_grow(20));
+  EXPECT_EQ(reads->kept, 0u);
+  EXPECT_FALSE(claim->try_grow(1)) << "entries are not for anybody";
+  EXPECT_EQ(caches->kept, 30u);
 }
 
 }  // namespace

@@ -4,8 +4,18 @@
 
 namespace forebay {
 
+namespace {
+
+// Idle memory of the process is kept only as long as nobody needs it for something.
+bool charge(ByteBudget& budget, Use use, uint64_t bytes) {
+  return budget.try_charge(use, bytes) ||
+         (budget.make_room(ByteBudget::Beside::kIdle, bytes) && budget.try_charge(use, bytes));
+}
+
+}  // namespace
+
 std::optional<Claim> Claim::take(std::shared_ptr<ByteBudget> budget, Use use, uint64_t bytes) {
-  if (!budget->try_charge(use, bytes)) return std::nullopt;
+  if (!charge(*budget, use, bytes)) return std::nullopt;
   return Claim(std::move(budget), use, bytes);
 }
 
@@ -30,7 +40,7 @@ Claim& Claim::operator=(Claim&& other) noexcept {
 bool Claim::try_grow(uint64_t more) {
   if (more == 0) return true;
   assert(budget_);
-  if (!budget_->try_charge(use_, more)) return false;
+  if (!charge(*budget_, use_, more)) return false;
   bytes_ += more;
   return true;
 }

@@ -51,7 +51,7 @@ void Memory::divide() {
   }
   const uint64_t level = level_of(demands, bytes > fixed ? bytes - fixed : 0);
   for (const Account* account : accounts_) {
-    if (!account->fixed()) account->budget_->set_capacity(part(account->demand_, level));
+    if (!account->fixed()) account->budget_->set_capacity(part(account->demand_, level) + account->demand_.beside);
   }
 }
 
@@ -64,6 +64,7 @@ Memory::Account::~Account() {
 
 bool Memory::Account::raise(uint64_t least) {
   const std::lock_guard lock(memory_->mutex_);
+  least -= std::min(least, demand_.beside);
   if (fixed() || least > demand_.together) return false;
   demand_.least = std::max(demand_.least, least);
   demand_.wanted = std::max(demand_.wanted, least);

@@ -23,6 +23,8 @@ class Memory : public std::enable_shared_from_this<Memory> {
     uint64_t least = 0;   ///< without so many nothing goes on
     /// What such loaders may have together, as this one knows it; the smallest such figure counts. 0: the user said `wanted`.
     uint64_t together = 0;
+    /// What it has on top of its part, and what is not divided: an index, entries of caches whose budget the user gave.
+    uint64_t beside = 0;
   };
   class Account;
 
@@ -53,7 +55,7 @@ class Memory::Account {
   friend class Memory;
   Account(std::shared_ptr<Memory> memory, const Demand& demand)
       : generation_(process_generation()), memory_(std::move(memory)), demand_(demand),
-        budget_(std::make_shared<ByteBudget>(demand.wanted)) {}
+        budget_(std::make_shared<ByteBudget>(demand.wanted + demand.beside)) {}
   bool fixed() const { return demand_.together == 0; }
 
   const uint64_t generation_;

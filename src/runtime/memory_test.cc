@@ -84,5 +84,16 @@ TEST(Memory, claims_outlast_their_account) {
   claim->give_back();
 }
 
+TEST(Memory, what_lies_beside_is_not_divided) {
+  const auto memory = Memory::make();
+  const auto one = memory->open({.wanted = 600, .least = 10, .together = 1000, .beside = 5000});
+  const auto two = memory->open({.wanted = 600, .least = 10, .together = 1000});
+  EXPECT_EQ(one->budget()->capacity(), 5500u);
+  EXPECT_EQ(two->budget()->capacity(), 500u);
+  EXPECT_TRUE(one->raise(5900));
+  EXPECT_EQ(one->budget()->capacity(), 5900u);
+  EXPECT_FALSE(one->raise(6001)) << "more than all have together";
+}
+
 }  // namespace
 }  // namespace forebay

@@ -39,7 +39,7 @@ Result<Buffer> ReadBuffers::acquire(size_t size) {
   if (memory == nullptr) memory = allocate_block(class_bytes(size_class));
   if (memory == nullptr) return out_of_budget(fmt::format("no memory for a read of {} bytes", size), size);
   std::shared_ptr<void> owner(
-      memory, [buffers = shared_from_this(), size_class](void* block) { buffers->give_back(block, size_class); });
+      memory, [buffers = shared_from_this(), size_class](void* block) { buffers->take_back(block, size_class); });
   return Buffer(static_cast<uint8_t*>(memory), size, std::move(owner));
 }
 
@@ -53,7 +53,7 @@ void* ReadBuffers::take(size_t size_class) {
   return memory;
 }
 
-void ReadBuffers::give_back(void* memory, size_t size_class) {
+void ReadBuffers::take_back(void* memory, size_t size_class) {
   const size_t bytes = class_bytes(size_class);
   if (bytes > capacity_) return free_block(memory, bytes);
   std::unique_lock lock(mutex_);
@@ -80,9 +80,17 @@ std::pair<void*, size_t> ReadBuffers::drop_oldest() {
   return {memory, oldest};
 }
 
-uint64_t ReadBuffers::idle_bytes() const {
-  const std::lock_guard lock(mutex_);
-  return idle_bytes_;
+uint64_t ReadBuffers::give_back(uint64_t bytes) {
+  uint64_t given = 0;
+  while (given < bytes) {
+    std::unique_lock lock(mutex_);
+    if (idle_bytes_ == 0) break;
+    const auto [oldest, its_class] = drop_oldest();
+    lock.unlock();
+    free_block(oldest, class_bytes(its_class));
+    given += class_bytes(its_class);
+  }
+  return given;
 }
 
 }  // namespace forebay

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -8,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/kept_bytes.h"
 #include "forebay/buffer.h"
 #include "forebay/result.h"
 
@@ -18,19 +20,21 @@ namespace forebay {
 ///
 /// Sizes are rounded up to classes, so a block is at most 25 % larger than asked for (and at least kMinBlock). Blocks
 /// that nobody uses are kept up to `idle_capacity_bytes`; the longest idle go first. May be used from any thread.
-class ReadBuffers : public std::enable_shared_from_this<ReadBuffers> {
+class ReadBuffers final : public KeptBytes, public std::enable_shared_from_this<ReadBuffers> {
  public:
   static constexpr size_t kMinBlock = 4096;
   static constexpr size_t kMaxBlock = size_t{1} << 39;  ///< more than any host has; a sparse file may claim it
 
   static std::shared_ptr<ReadBuffers> make(uint64_t idle_capacity_bytes);
-  ~ReadBuffers();
+  ~ReadBuffers() override;
   ReadBuffers(const ReadBuffers&) = delete;
   ReadBuffers& operator=(const ReadBuffers&) = delete;
 
   /// `size` bytes, 64-byte aligned, not initialised. OutOfBudget where the system has no such memory.
   Result<Buffer> acquire(size_t size);
-  uint64_t idle_bytes() const;
+  uint64_t idle_bytes() const { return idle_bytes_.load(std::memory_order_relaxed); }
+  uint64_t bytes() const override { return idle_bytes(); }
+  uint64_t give_back(uint64_t bytes) override;
 
  private:
   struct Idle {
@@ -44,13 +48,13 @@ class ReadBuffers : public std::enable_shared_from_this<ReadBuffers> {
   static size_t class_of(size_t size);
   static size_t class_bytes(size_t size_class);
   void* take(size_t size_class);
-  void give_back(void* memory, size_t size_class);
+  void take_back(void* memory, size_t size_class);
   std::pair<void*, size_t> drop_oldest();  ///< memory and class
 
   const uint64_t capacity_;
   mutable std::mutex mutex_;
   std::array<std::vector<Idle>, kClasses> idle_;
-  uint64_t idle_bytes_ = 0;
+  std::atomic<uint64_t> idle_bytes_{0};  ///< written with the lock held
   uint64_t releases_ = 0;
 };
 

@@ -76,4 +76,19 @@ TEST(ReadBuffers, ManyThreads) {
   }
 }
 
+TEST(ReadBuffers, GivesBackAsMuchAsIsAskedForTheLongestIdleFirst) {
+  const auto buffers = ReadBuffers::make(1 << 20);
+  {
+    Buffer old = buffers->acquire(8192).value();
+  }
+  {
+    const Buffer one = buffers->acquire(16'384).value(), two = buffers->acquire(16'384).value();
+  }
+  ASSERT_EQ(buffers->bytes(), 40'960u);
+  EXPECT_EQ(buffers->give_back(1), 8192u);
+  EXPECT_EQ(buffers->bytes(), 32'768u);
+  EXPECT_EQ(buffers->give_back(1 << 20), 32'768u);
+  EXPECT_EQ(buffers->give_back(1), 0u);
+}
+
 }  // namespace forebay

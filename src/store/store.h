@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/kept_bytes.h"
 #include "base/read_request.h"
 #include "forebay/buffer.h"
 #include "forebay/ledger.h"
@@ -87,6 +88,9 @@ class Store {
   /// Somebody reads, for as long as that lives. When the last one has ended, whatever the store has noted of versions, so that an
   /// object that changes under a run is an error, is forgotten: who begins then may find others. Null where nothing is noted.
   virtual std::shared_ptr<void> begin_reading() { return nullptr; }
+
+  /// The memory that it keeps for later reads, other stores perhaps with it; null where it keeps none.
+  virtual std::shared_ptr<KeptBytes> idle_memory() const { return nullptr; }
 
   /// How the object is called in messages: "photos/a.jpg", "s3://bucket/a.jpg".
   virtual std::string display_name(const std::string& key) const = 0;

@@ -289,11 +289,18 @@ class FakeCodecs final : public TableCodecs {
     return std::shared_ptr<const TableFile>(std::make_shared<FakeTableFile>(std::move(index), nulls, &counts));
   }
   std::string version() const override { return "fake 1"; }
-  uint64_t idle_bytes() const override { return 0; }
+  KeptBytes& idle_memory() const override {
+    static NothingKept nothing;
+    return nothing;
+  }
 
   mutable FakeCounts counts;
 
  private:
+  struct NothingKept final : KeptBytes {
+    uint64_t bytes() const override { return 0; }
+    uint64_t give_back(uint64_t) override { return 0; }
+  };
   const FakeCodec codec_{&counts};
 };
 

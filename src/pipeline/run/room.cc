@@ -7,8 +7,9 @@
 namespace forebay {
 
 bool Room::make(WindowBatch& batch, const RowTask* task, uint64_t bytes) const {
-  if (core_.memory.trim()) return true;
+  if (core_.memory.trim(bytes)) return true;
   if (!is_oldest(batches_, batch, task)) return false;
+  if (core_.memory.drop_cached(bytes)) return true;
   const uint64_t before = core_.memory.used();
   yield_to(batch, task, bytes);
   if (core_.memory.used() < before) return true;
@@ -35,7 +36,7 @@ void Room::yield_to(WindowBatch& batch, const RowTask* task, uint64_t bytes) con
 
 // Also of what was just given back and lies idle in the pools.
 bool Room::is_enough(uint64_t bytes) const {
-  core_.memory.trim();
+  core_.memory.trim(bytes);
   return core_.memory.used() + bytes <= core_.memory.capacity();
 }
 

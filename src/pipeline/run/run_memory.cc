@@ -8,23 +8,28 @@ constexpr size_t kIdleUnits = 64;
 
 RunMemory::RunMemory(Memory& memory, const RunnerOptions& options, size_t idle_buffers)
     : window_bytes_(options.window_bytes), ahead_bytes_(options.ahead_bytes),
-      account_(memory.open({options.memory, options.memory_least, options.memory_together})),
+      account_(memory.open({options.memory, options.memory_least, options.memory_together, options.memory_beside})),
       budget_(account_->budget()), batch_pool_(std::make_shared<BufferPool>(budget_, idle_buffers)),
       unit_pool_(std::make_shared<BufferPool>(budget_, kIdleUnits, Use::kUnits)),
       thread_memory_(
-          existing(Use::kWorking, options.working_bytes_per_thread * static_cast<uint64_t>(options.threads))) {}
+          existing(Use::kWorking, options.working_bytes_per_thread * static_cast<uint64_t>(options.threads))),
+      index_memory_(existing(Use::kIndex, options.index_bytes)) {
+  for (const RunnerOptions::Beside& each : options.beside) budget_->count(each.use, each.kept, each.kind, each.most);
+}
 
-bool RunMemory::trim() const { return batch_pool_->trim() || unit_pool_->trim(); }
+bool RunMemory::trim(uint64_t bytes) const {
+  return batch_pool_->trim() || unit_pool_->trim() || budget_->make_room(ByteBudget::Beside::kIdle, bytes);
+}
 
 bool RunMemory::full() const {
   const ByteBudget::Snapshot now = budget_->snapshot();
-  return now.used >= now.capacity;
+  return now.used - now.idle >= now.capacity;
 }
 
 bool RunMemory::leaves_room(uint64_t bytes) const {
   const ByteBudget::Snapshot now = budget_->snapshot();
   const uint64_t held = now.by_use[static_cast<size_t>(Use::kBatches)];
-  return now.used + bytes + (window_bytes_ > held ? window_bytes_ - held : 0) <= now.capacity;
+  return now.used - now.idle + bytes + (window_bytes_ > held ? window_bytes_ - held : 0) <= now.capacity;
 }
 
 bool RunMemory::may_fetch_ahead(uint64_t bytes) const {
@@ -36,6 +41,7 @@ bool RunMemory::has_fetched() const { return budget_->snapshot().by_use[static_c
 void RunMemory::close_pools() const {
   batch_pool_->close();
   unit_pool_->close();
+  budget_->forget_beside();
 }
 
 }  // namespace forebay

@@ -18,6 +18,7 @@ class RunMemory {
  public:
   /// `idle_buffers`: of batches, that may wait to be used again.
   RunMemory(Memory& memory, const RunnerOptions& options, size_t idle_buffers);
+  ~RunMemory() { budget_->forget_beside(); }  // claims of batches that the user holds keep the budget
 
   /// Nothing where the part does not have so many now.
   std::optional<Claim> take(Use use, uint64_t bytes) const { return Claim::take(budget_, use, bytes); }
@@ -25,8 +26,11 @@ class RunMemory {
   Claim existing(Use use, uint64_t bytes) const { return Claim::of_existing(budget_, use, bytes); }
   BufferPool& batches() const { return *batch_pool_; }
   BufferPool& units() const { return *unit_pool_; }
-  /// Idle memory goes back to the system: of batches, or else of units. True where there was any.
-  bool trim() const;
+  /// Idle memory goes back to the system: of batches, or else of units, or else of what is kept beside, until `bytes` more fit. True where
+  /// there was any.
+  bool trim(uint64_t bytes = 0) const;
+  /// Entries of caches go until `bytes` more fit. True where there was any.
+  bool drop_cached(uint64_t bytes) const { return budget_->make_room(ByteBudget::Beside::kEntries, bytes); }
 
   uint64_t capacity() const { return budget_->capacity(); }
   uint64_t used() const { return budget_->snapshot().used; }
@@ -44,7 +48,7 @@ class RunMemory {
   bool raise(uint64_t least) { return account_->raise(least); }
   /// Others may have this part; what is held still counts. To be destroyed without a lock.
   std::unique_ptr<Memory::Account> leave() { return std::move(account_); }
-  /// Nothing idles any more, and nothing comes back to idle.
+  /// Nothing idles any more, and nothing comes back to idle; what is kept beside counts no more.
   void close_pools() const;
 
  private:
@@ -53,6 +57,7 @@ class RunMemory {
   const std::shared_ptr<ByteBudget> budget_;
   const std::shared_ptr<BufferPool> batch_pool_, unit_pool_;
   const Claim thread_memory_;  // what compute threads work in
+  const Claim index_memory_;
 };
 
 }  // namespace forebay

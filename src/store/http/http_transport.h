@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/kept_bytes.h"
 #include "forebay/buffer.h"
 #include "forebay/result.h"
 
@@ -69,6 +70,8 @@ class HttpTransport {
   using Done = std::function<void(Result<HttpResponse>)>;
   virtual ~HttpTransport() = default;
   virtual void send(HttpRequest request, std::stop_token stop, Done done) = 0;
+  /// What it keeps for later answers; null where it keeps nothing.
+  virtual std::shared_ptr<KeptBytes> idle_memory() const { return nullptr; }
 };
 
 }  // namespace forebay

@@ -1,0 +1,55 @@
+#include "loader/kept_beside.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "format/table/load_codecs.h"
+#include "loader/open_step_cache.h"
+#include "store/http/curl_transport.h"
+#include "store/store.h"
+
+namespace forebay {
+
+namespace {
+
+uint64_t limit_of(const TieredCache& cache, std::optional<uint64_t> memory) {
+  return std::min(cache.stats().ram.budget_bytes, cached_at_most(memory));
+}
+
+// Answers of all servers are read into memory of the transport, which all stores of the process share.
+std::shared_ptr<KeptBytes> idle_memory(const Store& store) {
+  std::shared_ptr<KeptBytes> own = store.idle_memory();
+  return own || !store.remote() ? own : shared_http_transport()->idle_memory();
+}
+
+}  // namespace
+
+std::vector<RunnerOptions::Beside> kept_beside(const ExecutionPlan& plan,
+                                               const std::vector<std::shared_ptr<TieredCache>>& caches,
+                                               std::optional<uint64_t> memory) {
+  std::vector<RunnerOptions::Beside> beside;
+  const auto add = [&](Use use, std::shared_ptr<KeptBytes> kept, ByteBudget::Beside kind, uint64_t most = UINT64_MAX) {
+    if (kept) beside.push_back({use, std::move(kept), kind, most});
+  };
+  if (const Store* store = plan.store()) add(Use::kReads, idle_memory(*store), ByteBudget::Beside::kIdle);
+  if (plan.units) {
+    if (const Result<const TableCodecs*> codecs = load_table_codecs(); codecs.ok()) {
+      // It lives as long as the process.
+      add(Use::kColumns, std::shared_ptr<KeptBytes>(std::shared_ptr<void>(), &(*codecs)->idle_memory()),
+          ByteBudget::Beside::kIdle);
+    }
+  }
+  for (const auto& cache : caches) {
+    add(Use::kCaches, cache->entries(), ByteBudget::Beside::kEntries, limit_of(*cache, memory));
+    add(Use::kIndex, cache->index(), ByteBudget::Beside::kEntries);
+  }
+  return beside;
+}
+
+uint64_t cached_bytes(const std::vector<std::shared_ptr<TieredCache>>& caches, std::optional<uint64_t> memory) {
+  uint64_t bytes = 0;
+  for (const auto& cache : caches) bytes += limit_of(*cache, memory);
+  return bytes;
+}
+
+}  // namespace forebay
