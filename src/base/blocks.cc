@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdlib>
 
 namespace forebay {
@@ -34,14 +35,30 @@ uint8_t* map_huge(size_t bytes) {
 
 }  // namespace
 
+// Aligned here and not by aligned_alloc(): that of glibc before 2.38 never takes a free place of just that size, so a heap in which
+// some blocks are kept and others of their size go grows to twice what is in it. How far the block is from the heap's is in the byte before it.
+uint8_t* allocate_on_heap(size_t bytes) {
+  if (bytes > SIZE_MAX - 2 * kAlign) return nullptr;
+  auto* const memory = static_cast<uint8_t*>(std::malloc(bytes + 2 * kAlign));
+  if (memory == nullptr) return nullptr;
+  const size_t offset = kAlign - reinterpret_cast<uintptr_t>(memory) % kAlign;  // 1 to 64
+  memory[offset - 1] = static_cast<uint8_t>(offset);
+  return memory + offset;
+}
+
+void free_on_heap(void* block) {
+  auto* const aligned = static_cast<uint8_t*>(block);
+  if (aligned != nullptr) std::free(aligned - aligned[-1]);
+}
+
 uint8_t* allocate_block(size_t bytes) {
   if (bytes >= kHugePage) return map_huge(bytes);
   if (bytes >= kMapped) return map(bytes);
-  return static_cast<uint8_t*>(std::aligned_alloc(kAlign, (bytes + kAlign) / kAlign * kAlign));
+  return allocate_on_heap(bytes);
 }
 
 void free_block(void* block, size_t bytes) {
-  if (bytes < kMapped) return std::free(block);
+  if (bytes < kMapped) return free_on_heap(block);
   munmap(block, bytes);
 }
 

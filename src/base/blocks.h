@@ -12,4 +12,8 @@ uint8_t* allocate_block(size_t bytes);
 /// `bytes`: as allocated.
 void free_block(void* block, size_t bytes);
 
+/// The same from the heap, whatever its size.
+uint8_t* allocate_on_heap(size_t bytes);
+void free_on_heap(void* block);
+
 }  // namespace forebay

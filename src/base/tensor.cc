@@ -63,18 +63,12 @@ std::string Shape::to_string() const {
 }
 
 Buffer Buffer::allocate(size_t size) {
-  constexpr size_t kAlign = 64, kLarge = size_t{4} << 20;  // smaller ones come too often to pay for fresh pages
-  if (size >= kLarge) {
-    uint8_t* block = allocate_block(size);
-    if (block == nullptr) throw std::bad_alloc();
-    return Buffer(block, size, std::shared_ptr<void>(block, [size](void* p) { free_block(p, size); }));
-  }
-  // Aligned here and not by aligned_alloc(): that of glibc before 2.38 never takes a free place of just that size, so the heap of a process
-  // that keeps some buffers and lets others of their size go was twice as large as what was in it.
-  void* memory = size > SIZE_MAX - 2 * kAlign ? nullptr : std::malloc(size + 2 * kAlign);
-  if (memory == nullptr) throw std::bad_alloc();
-  auto* aligned = static_cast<uint8_t*>(memory) + (kAlign - reinterpret_cast<uintptr_t>(memory) % kAlign) % kAlign;
-  return Buffer(aligned, size, std::shared_ptr<void>(memory, std::free));
+  // Straight from the system only where they are large: smaller ones come too often to pay for fresh pages.
+  constexpr size_t kLarge = size_t{4} << 20;
+  uint8_t* block = size >= kLarge ? allocate_block(size) : allocate_on_heap(size);
+  if (block == nullptr) throw std::bad_alloc();
+  const auto free = [size](void* p) { size >= kLarge ? free_block(p, size) : free_on_heap(p); };
+  return Buffer(block, size, std::shared_ptr<void>(block, free));
 }
 
 Tensor Tensor::allocate(DType dtype, const Shape& shape) {
