@@ -47,16 +47,17 @@ def main():
     with open("/proc/self/clear_refs", "w") as file:
         file.write("5")  # the peak begins here
     loader = fb.Loader(pipeline, **options)
-    each = []
+    each, peaks = [], []
     for _ in range(spec["epochs"]):
         for batch in loader:
             pass
         del batch
         each.append(status()["VmRSS"] - before["VmRSS"])
+        peaks.append(loader.stats()["memory_bytes"]["peak"])
     stats, now = loader.stats(), status()
     print(json.dumps({"peak": now["VmHWM"] - before["VmRSS"], "end": now["VmRSS"] - before["VmRSS"],
                       "anonymous": now["RssAnon"] - before["RssAnon"], "files": now["RssFile"] - before["RssFile"],
-                      "each": each, "stated": stats["memory_bytes"], "index": stats["index_bytes"],
+                      "each": each, "peaks": peaks, "stated": stats["memory_bytes"], "index": stats["index_bytes"],
                       "caches": stats["caches"]}))
 
 
