@@ -144,9 +144,12 @@ void tell_memory(Teller& to, const Ledger& ledger) {
   gauge("pool", ledger.memory_pool, "idle memory, to be used again");
   gauge("units", ledger.memory_units, "decoded row groups");
   gauge("index", ledger.memory_index, "what the data set and caches on disk know of themselves");
-  gauge("caches", ledger.memory_caches, "entries that `.cache()` keeps in memory; counted in full by each loader that uses them");
-  gauge("reads", ledger.memory_reads, "idle memory of reads, to be used again; counted in full by each loader that uses it");
-  gauge("columns", ledger.memory_columns, "idle memory of decoded columns; counted in full by each loader that uses it");
+  gauge("caches", ledger.memory_caches,
+        "entries that `.cache()` keeps in memory; counted in full by each loader that uses them");
+  gauge("reads", ledger.memory_reads,
+        "idle memory of reads, to be used again; counted in full by each loader that uses it");
+  gauge("columns", ledger.memory_columns,
+        "idle memory of decoded columns; counted in full by each loader that uses it");
 }
 
 void tell_waits(Teller& to, const WaitStats& waits) {
