@@ -6,7 +6,7 @@ loaders with `prometheus_client.REGISTRY.register(forebay.metrics.LoaderCollecto
 
 from __future__ import annotations
 
-import json
+import functools
 import os
 import threading
 import warnings
@@ -21,7 +21,13 @@ __all__ = ["LoaderCollector", "MetricsServer", "metric_name", "serve_metrics"]
 _LOOPBACK = "127.0.0.1"
 # What Prometheus calls a figure of such a kind; the others are text or would need a label for each of their numbers.
 _TYPES = {"counter": "counter", "estimate": "counter", "gauge": "gauge", "histogram": "histogram"}
-_SCHEMA: dict[str, Any] = json.loads(_core.ledger_schema())
+
+
+@functools.cache
+def _schema() -> dict[str, Any]:
+    import json  # not with the package: few look at metrics
+
+    return json.loads(_core.ledger_schema())
 
 
 def metric_name(groups: Iterable[str], figure: Mapping[str, Any]) -> str:
@@ -53,7 +59,7 @@ class LoaderCollector:
             before, self._highest = self._highest, {}
             for loader in self._loaders():
                 of_loader = {"loader": str(loader._number), "rank": str(loader.rank)}
-                for name, figure, labels, value in _figures(_SCHEMA["figures"], loader.stats(), (), of_loader):
+                for name, figure, labels, value in _figures(_schema()["figures"], loader.stats(), (), of_loader):
                     if figure["kind"] == "estimate":  # one that falls would be taken for a counter that began anew
                         series = (name, *labels.values())
                         value = self._highest[series] = max(value, before.get(series, value))

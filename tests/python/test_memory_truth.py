@@ -64,5 +64,7 @@ def test_memory_is_flat_over_200_epochs(inputs, kind, rows):
     early, late = np.mean(found["each"][20:40]), np.mean(found["each"][180:])
     # A batch more may be begun at once than ever before, within the budget: that is stated.
     stated = found["peaks"][-1] - found["peaks"][20]
-    assert late <= 1.02 * early + stated + (1 << 20), (early, late, stated)
+    # Free places of the heap, which come and go with the sizes of what is read; a sample kept an epoch would be 17 MB by then.
+    places = (8 << 20) if kind == "s3" else (1 << 20)
+    assert late <= 1.02 * early + stated + places, (early, late, stated)
     assert found["peaks"][-1] <= found["stated"]["budget"]
