@@ -61,6 +61,7 @@ class StillRun : private Advancing {
       : engine(std::make_shared<Engine>(1)), core(*engine, std::move(plan), std::move(itinerary), std::move(options)) {
     core.serve(*this, alive_);
   }
+  virtual ~StillRun() = default;
 
   const std::shared_ptr<Engine> engine;
   RunCore core;

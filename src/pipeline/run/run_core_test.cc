@@ -15,6 +15,7 @@ using namespace runner_test;
 /// Asks for as many reads as it is told, one at each step.
 struct Asking : private Advancing {
   explicit Asking(Rig rig) : core(*rig.engine, rig.plan(), rig.itinerary(), rig.options) { core.serve(*this, alive); }
+  virtual ~Asking() = default;
   struct Read final : Flight {
     explicit Read(Asking& of) : Flight(*of.core.line, {Objects::key_of(0), {}, 1000}, Claim()), asking(of) {}
     void landed(Result<Buffer>) override {

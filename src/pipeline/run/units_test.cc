@@ -94,7 +94,7 @@ TEST(Units, a_unit_whose_reads_find_no_slot_goes_on_when_one_is_free) {
 
 // Frees a claim that somebody else has.
 struct Giving final : RoomMaker {
-  explicit Giving(Claim claim) : claim(std::move(claim)) {}
+  explicit Giving(Claim held) : claim(std::move(held)) {}
   bool make_room(uint64_t bytes) override {
     asked.push_back(bytes);
     const bool had = claim.bytes() > 0;
