@@ -71,7 +71,7 @@ TEST(RunVerb, TheResultIsTheWholeOfTheOutputAndProgressIsNotInIt) {
   EXPECT_EQ(json.err, "");
   EXPECT_EQ(json.json()["size"], 10);
   const Ended text = forebay({"run", pipeline.path()});
-  EXPECT_EQ(text.out.find("25"), std::string::npos) << text.out;
+  EXPECT_EQ(text.out.find("10 of 10"), std::string::npos) << text.out;
   EXPECT_NE(text.err.find("epoch 0: 10 of 10\n"), std::string::npos) << text.err;
   EXPECT_NE(text.out.find("digest " + json.json()["epochs"][0]["digest"].get<std::string>()), std::string::npos);
 }
