@@ -91,7 +91,7 @@ void add_run(const Runner& runner, Ledger& stats) {
   stats.batches = run.batches;
   stats.samples = run.samples;
   stats.retracted = run.retracted;
-  stats.consumer_wait_seconds = run.consumer_wait_seconds;
+  for (const int64_t part : run.waits_ns) stats.consumer_wait_seconds += static_cast<double>(part) * 1e-9;
   stats.waits = waits_of(run.waits_ns);
   stats.elapsed_seconds = run.elapsed_seconds;
 }

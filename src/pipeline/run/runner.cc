@@ -137,7 +137,6 @@ Runner::Stats Runner::stats() const {
               window_->waits().parts()};
   const int64_t until = closed_ns_ > 0 ? closed_ns_ : monotonic_ns();
   if (begun_ns_ > 0) stats.elapsed_seconds = static_cast<double>(until - begun_ns_) * 1e-9;
-  for (const int64_t part : stats.waits_ns) stats.consumer_wait_seconds += static_cast<double>(part) * 1e-9;
   return stats;
 }
 

@@ -51,9 +51,8 @@ class Runner {
   struct Stats {
     ByteBudget::Snapshot memory;
     int64_t batches = 0, samples = 0, retracted = 0;
-    Waits::Parts waits_ns{};           ///< of the consumer, by Awaited
-    double consumer_wait_seconds = 0;  ///< their sum
-    double elapsed_seconds = 0;        ///< since the first batch was asked for
+    Waits::Parts waits_ns{};     ///< of the consumer, by Awaited
+    double elapsed_seconds = 0;  ///< since the first batch was asked for
   };
   Stats stats() const;
   /// How often each unit of the source was decoded so far; empty where rows are read one by one.

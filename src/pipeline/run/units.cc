@@ -107,14 +107,8 @@ Awaited Units::what_is_awaited(const UnitBlock& block) {
   }
 }
 
-std::string Units::awaited(const UnitBlock& block) const {
-  const Unit& unit = first_missing(block);
-  const std::string name = plan_.source->unit_name(unit.number);
-  switch (unit.state) {
-    case Unit::State::kFetching: return fmt::format("waiting for storage to give {}", name);
-    case Unit::State::kDecoding: return fmt::format("a compute thread decodes {}", name);
-    default: return fmt::format("{} waits for memory, a thread or a request slot", name);
-  }
+std::string Units::name_of_missing(const UnitBlock& block) const {
+  return plan_.source->unit_name(first_missing(block).number);
 }
 
 // Asks for the unit's stored bytes.

@@ -53,8 +53,8 @@ class Units {
 
   /// What a block waits for that is not ready.
   Awaited what_is_awaited(const UnitBlock& block);
-  /// The same for the log.
-  std::string awaited(const UnitBlock& block) const;
+  /// The unit that it waits for, as messages call it.
+  std::string name_of_missing(const UnitBlock& block) const;
   /// How often each unit was decoded so far.
   const std::vector<uint32_t>& decodes() const { return decoded_; }
 

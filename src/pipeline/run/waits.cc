@@ -1,6 +1,22 @@
 #include "pipeline/run/waits.h"
 
+#include <fmt/format.h>
+
 namespace forebay {
+
+std::string sentence_of(Awaited what, const std::string& name) {
+  switch (what) {
+    case Awaited::kPlan: return "nothing has been begun yet";
+    case Awaited::kMemory: return fmt::format("{} waits for memory", name);
+    case Awaited::kSlot: return fmt::format("{} waits for a request slot", name);
+    case Awaited::kStorage: return fmt::format("waiting for storage to give {}", name);
+    case Awaited::kThread: return fmt::format("{} waits for a compute thread", name);
+    case Awaited::kCompute: return fmt::format("a compute thread is at work on {}", name);
+    case Awaited::kUser: return fmt::format("waiting for the user's function on {}", name);
+    case Awaited::kAssembly: break;
+  }
+  return "the batch is being put together";
+}
 
 void Waits::begin(int64_t now_ns, Awaited what) {
   waiting_ = true;

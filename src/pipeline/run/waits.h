@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 
 namespace forebay {
 
@@ -17,6 +18,8 @@ enum class Awaited : uint8_t {
   kAssembly,  ///< all rows are there: they are put together
 };
 constexpr size_t kAwaited = 8;
+/// For the log; `name` is that of the oldest element that is not done.
+std::string sentence_of(Awaited what, const std::string& name);
 
 /// The waits of a consumer, divided without a rest by what was awaited: the parts are the whole to the nanosecond. All times are of
 /// one monotonic clock. Guarded by the run's lock.

@@ -123,23 +123,18 @@ Awaited Window::what_is_awaited() {
   return core_.threads_full() ? Awaited::kThread : Awaited::kMemory;
 }
 
-std::string Window::awaited() const {
-  if (batches_.empty()) return "nothing has been started";
-  const WindowBatch& batch = *batches_.front();
-  const auto task = std::find_if(batch.tasks.begin(), batch.tasks.end(),
-                                 [](const RowTask& each) { return !each.is<RowTask::Done>(); });
-  if (task == batch.tasks.end()) return "the batch is being put together";
-  if (uses_.waits(batch, *task)) return units_->awaited(*batch.block_of(*task));
-  const bool running = task->is<RowTask::Running>();
+std::string Window::awaited() { return sentence_of(what_is_awaited(), name_of_oldest()); }
+
+std::string Window::name_of_oldest() {
+  if (batches_.empty() || batches_.front()->all_done()) return "the batch";
+  WindowBatch& batch = *batches_.front();
+  const RowTask& task = batch.oldest();
+  if (uses_.waits(batch, task)) return units_->name_of_missing(*batch.block_of(task));
   // The id in the row belongs to the compute thread while one is at work.
-  const int64_t index = core_.itinerary->index_at(batch.job.step().at.epoch, batch.job.position(task->begin));
-  const int64_t id =
-      running ? core_.plan->selection->id_at(index) : batch.job.rows()[static_cast<size_t>(task->begin)].id;
-  const std::string key = core_.plan->source->key(id);
-  if (running) return fmt::format("a compute thread is at work on '{}'", key);
-  if (task->is<RowTask::Fetching>()) return fmt::format("waiting for storage to give '{}'", key);
-  if (task->is<RowTask::WithUser>()) return fmt::format("waiting for the user's function on '{}'", key);
-  return fmt::format("'{}' waits for memory or a request slot", key);
+  const int64_t index = core_.itinerary->index_at(batch.job.step().at.epoch, batch.job.position(task.begin));
+  const int64_t id = task.is<RowTask::Running>() ? core_.plan->selection->id_at(index)
+                                                 : batch.job.rows()[static_cast<size_t>(task.begin)].id;
+  return fmt::format("'{}'", core_.plan->source->key(id));
 }
 
 }  // namespace forebay

@@ -55,6 +55,8 @@ class Window final : private Advancing {
   Waits& waits() { return waits_; }
   /// What it waits for, or would.
   Awaited what_is_awaited();
+  /// The same as a sentence for the log, with the name of the row or unit.
+  std::string awaited();
   /// Whether deliver() has something to give.
   bool ready() const { return !batches_.empty() && batches_.front()->complete; }
   /// The oldest batch leaves the window. An error of data spoils its batch, which is left behind; any other one leaves the cursor
@@ -64,12 +66,12 @@ class Window final : private Advancing {
   void seek(const Cursor& at);
   /// Gives back everything that is begun.
   void drop();
-  /// What the consumer waits for: for the log.
-  std::string awaited() const;
 
  private:
   Window(Engine& engine, std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<const Itinerary> itinerary,
          const RunnerOptions& options);
+
+  std::string name_of_oldest();
 
   // window_advance.cc
   void advance(Actions& actions) override;
