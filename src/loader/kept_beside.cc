@@ -5,7 +5,6 @@
 
 #include "format/table/load_codecs.h"
 #include "loader/open_step_cache.h"
-#include "store/http/curl_transport.h"
 #include "store/store.h"
 
 namespace forebay {
@@ -14,12 +13,6 @@ namespace {
 
 uint64_t limit_of(const TieredCache& cache, std::optional<uint64_t> memory) {
   return std::min(cache.stats().ram.budget_bytes, cached_at_most(memory));
-}
-
-// Answers of all servers are read into memory of the transport, which all stores of the process share.
-std::shared_ptr<KeptBytes> idle_memory(const Store& store) {
-  std::shared_ptr<KeptBytes> own = store.idle_memory();
-  return own || !store.remote() ? own : shared_http_transport()->idle_memory();
 }
 
 }  // namespace
@@ -31,7 +24,7 @@ std::vector<RunnerOptions::Beside> kept_beside(const ExecutionPlan& plan,
   const auto add = [&](Use use, std::shared_ptr<KeptBytes> kept, ByteBudget::Beside kind, uint64_t most = UINT64_MAX) {
     if (kept) beside.push_back({use, std::move(kept), kind, most});
   };
-  if (const Store* store = plan.store()) add(Use::kReads, idle_memory(*store), ByteBudget::Beside::kIdle);
+  if (const Store* store = plan.store()) add(Use::kReads, store->idle_memory(), ByteBudget::Beside::kIdle);
   if (plan.units) {
     if (const Result<const TableCodecs*> codecs = load_table_codecs(); codecs.ok()) {
       // It lives as long as the process.

@@ -85,8 +85,7 @@ Result<std::shared_ptr<Store>> open_s3_store(const std::string& bucket, const St
     http.caller.on_throttled = [slots] { slots->throttled(); };
     const std::shared_ptr<RetryingCaller> caller = retrying_caller(transport, http.caller);
     auto client = std::make_shared<S3Client>(s3, caller, std::move(credentials), http.connection);
-    return std::shared_ptr<Store>(
-        std::make_shared<S3Store>(std::move(client), [caller] { return caller->stats(); }, slots));
+    return std::shared_ptr<Store>(std::make_shared<S3Store>(std::move(client), caller, slots));
   });
 }
 

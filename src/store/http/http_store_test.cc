@@ -259,6 +259,11 @@ TEST(HttpStore, TheEndOfAStoreEndsItsRequests) {
   EXPECT_EQ(answers.codes(), std::vector<Code>(100, Code::kCancelled));
 }
 
+TEST(HttpStore, ItsIdleMemoryIsThatOfItsTransport) {
+  ASSERT_NE(shared_http_transport()->idle_memory(), nullptr);
+  EXPECT_EQ(http_store()->idle_memory(), shared_http_transport()->idle_memory());
+}
+
 TEST(HttpStore, AForkIsToldAndDoesNotHang) {
   ObjectServer server(Targets{{"/x", "1"}});
   auto store = http_store();

@@ -52,6 +52,8 @@ struct CallerStats {
 class RetryingCaller : public HttpCaller {
  public:
   virtual CallerStats stats() const = 0;
+  /// Of its transport; null where that keeps nothing.
+  virtual std::shared_ptr<KeptBytes> idle_memory() const = 0;
   /// Answers all calls in flight, and later ones (kCancelled). The destructor does it, too.
   virtual void close() = 0;
   /// Manual clocks: goes on and does what became due, on this thread.

@@ -94,10 +94,10 @@ struct S3Store::Core {
   }
 };
 
-S3Store::S3Store(std::shared_ptr<S3Client> client, std::function<CallerStats()> caller_stats,
+S3Store::S3Store(std::shared_ptr<S3Client> client, std::shared_ptr<const RetryingCaller> caller,
                  std::shared_ptr<RequestSlots> slots)
-    : client_(std::move(client)), core_(std::make_shared<Core>()), caller_stats_(std::move(caller_stats)),
-      slots_(std::move(slots)), generation_(process_generation()) {}
+    : client_(std::move(client)), core_(std::make_shared<Core>()), caller_(std::move(caller)), slots_(std::move(slots)),
+      generation_(process_generation()) {}
 
 S3Store::~S3Store() {
   if (process_generation() != generation_) {  // a fork: the threads that would answer are not here
@@ -121,9 +121,11 @@ std::string S3Store::display_name(const std::string& key) const { return client_
 
 StoreStats S3Store::stats() const {
   StoreStats stats = core_->calls.stats();
-  if (caller_stats_) caller_stats_().add_to(stats);
+  if (caller_) caller_->stats().add_to(stats);
   return stats;
 }
+
+std::shared_ptr<KeptBytes> S3Store::idle_memory() const { return caller_ ? caller_->idle_memory() : nullptr; }
 
 ListingTraits S3Store::listing() const {
   return {.in_ranges = true, .at_once = kListingsInFlight, .boundaries_folder = client_->options().listing_cache};

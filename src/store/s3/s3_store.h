@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 
@@ -17,8 +16,9 @@ namespace forebay {
 /// answers.
 class S3Store final : public Store {
  public:
-  /// `caller_stats` counts for stats() what happened below single calls; `slots`: see Store::slots().
-  explicit S3Store(std::shared_ptr<S3Client> client, std::function<CallerStats()> caller_stats = nullptr,
+  /// `caller`: the client's, for what stats() says of attempts below single calls and for the memory kept between them, or null;
+  /// `slots`: see Store::slots().
+  explicit S3Store(std::shared_ptr<S3Client> client, std::shared_ptr<const RetryingCaller> caller = nullptr,
                    std::shared_ptr<RequestSlots> slots = nullptr);
   ~S3Store() override;
 
@@ -31,6 +31,7 @@ class S3Store final : public Store {
   std::string display_name(const std::string& key) const override;
   StoreStats stats() const override;
   std::shared_ptr<void> begin_reading() override;
+  std::shared_ptr<KeptBytes> idle_memory() const override;
 
   /// Writes an object: in one request up to `part_bytes` (at least 5 MiB on AWS), else in parts, of which nothing is left behind
   /// where one fails.
@@ -49,7 +50,7 @@ class S3Store final : public Store {
   const std::shared_ptr<S3Client> client_;
   /// What answers use, which may come when the store is gone.
   const std::shared_ptr<Core> core_;
-  const std::function<CallerStats()> caller_stats_;
+  const std::shared_ptr<const RetryingCaller> caller_;
   const std::shared_ptr<RequestSlots> slots_;
   const uint64_t generation_;
   std::stop_source closing_;

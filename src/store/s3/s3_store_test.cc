@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "store/http/amz_checksum.h"
+#include "store/http/curl_transport.h"
 #include "store/s3/s3_test_support.h"
 
 namespace forebay {
@@ -35,6 +36,15 @@ TEST_F(S3StoreTest, AReadIsOneRequest) {
   EXPECT_EQ(text(read().value()), "hello");
   ASSERT_EQ(server_->requests.size(), 1u);
   EXPECT_EQ(server_->requests[0].method, "GET");
+}
+
+TEST_F(S3StoreTest, ItsIdleMemoryIsThatOfItsTransport) {
+  EXPECT_EQ(store_->idle_memory(), nullptr) << "it was given none";
+  const auto transport = shared_http_transport();
+  const auto caller = retrying_caller(transport);
+  auto client =
+      std::make_shared<S3Client>(store_->client().options(), caller, fixed_credentials({"ID", "SECRET", "", {}}));
+  EXPECT_EQ(S3Store(std::move(client), caller).idle_memory(), transport->idle_memory());
 }
 
 TEST_F(S3StoreTest, AnotherETagIsAnObjectThatChanged) {
