@@ -423,6 +423,16 @@ def many_photos(tmp_path_factory):
     return root
 
 
+@pytest.fixture(scope="session")
+def large_photos(tmp_path_factory):
+    """Many seconds of decoding: one large picture under many names."""
+    folder = tmp_path_factory.mktemp("large")
+    Image.effect_noise((3000, 3000), 50).save(folder / "0.jpg")
+    for copy in range(1, 500):
+        os.link(folder / "0.jpg", folder / f"{copy}.jpg")
+    return folder
+
+
 def wait_until_ready(process):
     """Until the program catches Ctrl-C: before that the system ends it."""
     status = Path(f"/proc/{process.pid}/status")
@@ -434,27 +444,23 @@ def wait_until_ready(process):
 
 
 @pytest.mark.parametrize("verb", ["demo", "run", "inspect"])
-def test_ctrl_c_exits_with_130_within_a_second(tmp_path, many_photos, verb):
+def test_ctrl_c_exits_with_130_within_a_second(tmp_path, many_photos, large_photos, verb):
     path = write_pipeline(tmp_path / "pipeline.json", many_photos, size=512)
     arguments = {"demo": ["demo", many_photos, "--size", 512, "--epochs", 1000],
                  "run": ["run", path, "--epochs", 1000, "--ranks", 2, "--on-error", "skip"],
-                 "inspect": ["inspect", many_photos, "--decode", "--threads", 1]}[verb]
+                 "inspect": ["inspect", large_photos, "--decode", "--threads", 1]}[verb]
     seconds = []
     for _ in range(3):
         process = start(*arguments, "--json", cwd=tmp_path)
         wait_until_ready(process)
         time.sleep(random.uniform(0, 0.5))
-        still_running = process.poll() is None
+        assert process.poll() is None
         begun = time.monotonic()
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=120)
-        took = time.monotonic() - begun
-        if not still_running:  # inspect is quick on a quick machine
-            assert verb == "inspect" and process.returncode == DONE
-            continue
+        seconds.append(time.monotonic() - begun)
         assert process.returncode == INTERRUPTED, err
-        seconds.append(took)
-    assert not seconds or min(seconds) < 1.5, seconds  # a second, and what the machine's other work adds
+    assert min(seconds) < 1.5, seconds  # a second, and what the machine's other work adds
 
 
 def test_ctrl_c_says_so_and_leaves_a_state_to_go_on_from(tmp_path, many_photos):
