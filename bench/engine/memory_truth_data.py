@@ -2,6 +2,7 @@
 
 import http.server
 import os
+import sys
 import threading
 import urllib.parse
 
@@ -93,10 +94,17 @@ class Bucket(http.server.BaseHTTPRequestHandler):
                 + "".join(found + folders) + "</ListBucketResult>").encode()
 
 
+class Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, *address):
+        if not isinstance(sys.exc_info()[1], ConnectionError):  # a client that ends leaves what it has asked for
+            super().handle_error(*address)
+
+
 def bucket(root, open_servers):
     """Its address; it ends with `open_servers`."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (Bucket,), {"root": root}))
-    server.daemon_threads = True
+    server = Server(("127.0.0.1", 0), type("Handler", (Bucket,), {"root": root}))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     open_servers.callback(server.server_close)
     open_servers.callback(server.shutdown)

@@ -60,11 +60,9 @@ def test_entries_give_way_to_the_oldest_element(tmp_path):
 
 @pytest.mark.parametrize(("kind", "rows"), [("photographs", 40), ("table", 5000), ("lists", 5000), ("s3", 40), ("cache", 40)])
 def test_memory_is_flat_over_200_epochs(inputs, kind, rows):
-    found = memory_truth.measured(kind, {"epochs": 200, "rows": rows} | inputs(kind))
-    early, late = np.mean(found["each"][20:40]), np.mean(found["each"][180:])
-    # A batch more may be begun at once than ever before, within the budget: that is stated.
-    stated = found["peaks"][-1] - found["peaks"][20]
-    # Free places of the heap, which come and go with the sizes of what is read; a sample kept an epoch would be 17 MB by then.
-    places = (8 << 20) if kind == "s3" else (1 << 20)
-    assert late <= 1.02 * early + stated + places, (early, late, stated)
-    assert found["peaks"][-1] <= found["stated"]["budget"]
+    """What is stated may grow within the budget (a batch more is begun at once than ever before), what is not stated may not."""
+    found = memory_truth.measured(kind, {"epochs": 200, "rows": rows, "huge_pages": False} | inputs(kind))
+    unstated = np.subtract(found["each"], found["used"])
+    early, late = np.median(unstated[20:40]), np.median(unstated[180:])
+    assert late <= early + (1 << 20), (early, late)
+    assert max(found["used"]) <= found["stated"]["peak"] <= found["stated"]["budget"]
