@@ -1,6 +1,7 @@
 #include "runtime/buffer_pool.h"
 
 #include <algorithm>
+#include <iterator>
 #include <new>
 
 #include "base/blocks.h"
@@ -25,12 +26,16 @@ BufferPool::BufferPool(std::shared_ptr<ByteBudget> budget, size_t max_idle, Use 
 
 BufferPool::~BufferPool() { close(); }
 
+// The smallest that does; of several the one that came back last, which caches still hold.
+BufferPool::Idle::const_iterator BufferPool::find_serving(size_t size) const {
+  const auto large_enough = std::ranges::lower_bound(idle_, size, {}, &Block::size);
+  if (large_enough == idle_.end() || !serves(large_enough->size, size)) return idle_.end();
+  return std::ranges::upper_bound(large_enough, idle_.end(), large_enough->size, {}, &Block::size) - 1;
+}
+
 std::optional<BufferPool::Block> BufferPool::take_idle(size_t size) {
   std::lock_guard lock(mutex_);
-  auto best = idle_.end();
-  for (auto block = idle_.begin(); block != idle_.end(); ++block) {
-    if (serves(block->size, size) && (best == idle_.end() || block->size < best->size)) best = block;
-  }
+  const auto best = find_serving(size);
   if (best == idle_.end()) return std::nullopt;
   const Block block = *best;
   idle_.erase(best);
@@ -42,9 +47,9 @@ void BufferPool::free_one_outgrown(size_t size) {
   Block outgrown;
   {
     std::lock_guard lock(mutex_);
-    const auto found =
-        std::find_if(idle_.begin(), idle_.end(), [&](const Block& block) { return serves(size, block.size); });
-    if (found == idle_.end()) return;
+    const auto larger = std::ranges::upper_bound(idle_, size, {}, &Block::size);
+    if (larger == idle_.begin() || !serves(size, std::prev(larger)->size)) return;
+    const auto found = std::prev(larger);
     outgrown = *found;
     idle_.erase(found);
   }
@@ -78,7 +83,7 @@ BufferPool::Lent BufferPool::take_reserved(Claim& reserved, size_t size) {
 
 bool BufferPool::has_idle(size_t size) const {
   std::lock_guard lock(mutex_);
-  return std::any_of(idle_.begin(), idle_.end(), [&](const Block& block) { return serves(block.size, size); });
+  return find_serving(size) != idle_.end();
 }
 
 bool BufferPool::trim() {
@@ -107,16 +112,27 @@ Buffer BufferPool::wrap(Block block, size_t size) {
   return Buffer(block.data, size, std::move(owner));
 }
 
+void BufferPool::keep(Block block) {
+  block.since = came_back_++;
+  idle_.insert(std::ranges::upper_bound(idle_, block.size, {}, &Block::size), block);
+}
+
+BufferPool::Block BufferPool::take_oldest() {
+  const auto oldest = std::ranges::min_element(idle_, {}, &Block::since);
+  const Block block = *oldest;
+  idle_.erase(oldest);
+  return block;
+}
+
 void BufferPool::give_back(Block block) {
   // In the child of a fork the lock may be held by a thread that does not exist here.
   if (process_generation() != generation_) return free_block(block.data, block.size);
   {
     std::lock_guard lock(mutex_);
     if (!closed_ && budget_->try_charge(Use::kPool, block.size)) {
-      idle_.push_back(block);
+      keep(block);
       if (idle_.size() <= max_idle_) return;
-      block = idle_.front();  // the one that has waited longest is of a size that nobody asks for
-      idle_.erase(idle_.begin());
+      block = take_oldest();  // is of a size that nobody asks for
       budget_->release(Use::kPool, block.size);
     }
   }

@@ -47,7 +47,12 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
   struct Block {
     uint8_t* data = nullptr;
     size_t size = 0;
+    uint64_t since = 0;  ///< when it came back, in blocks
   };
+  using Idle = std::vector<Block>;
+  Idle::const_iterator find_serving(size_t size) const;
+  void keep(Block block);
+  Block take_oldest();
   std::optional<Block> take_idle(size_t size);
   void free_one_outgrown(size_t size);
   Buffer wrap(Block block, size_t size);
@@ -58,7 +63,8 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
   const Use use_;
   const uint64_t generation_;
   mutable std::mutex mutex_;
-  std::vector<Block> idle_;
+  Idle idle_;  ///< by size, so that hundreds (one for each column of each row group) are not looked through for each
+  uint64_t came_back_ = 0;
   bool closed_ = false;
 };
 

@@ -56,6 +56,14 @@ TEST(BufferPool, memory_that_is_a_little_larger_is_used_and_counted_whole) {
   EXPECT_FALSE(f.pool->has_idle(1001));
 }
 
+TEST(BufferPool, of_several_the_smallest_serves_and_of_its_size_the_one_used_last) {
+  Fixture f(1'000'000);
+  Buffer first = f.hand_over(1000), larger = f.hand_over(1050), last = f.hand_over(1000), small = f.hand_over(980);
+  const uint8_t* const place = last.data();
+  for (Buffer* each : {&first, &last, &larger, &small}) *each = Buffer();
+  EXPECT_EQ(f.pool->acquire(990)->buffer.data(), place);
+}
+
 TEST(BufferPool, a_larger_one_counts_once_where_less_was_reserved) {
   Fixture f(1900);
   f.hand_over(1000);
