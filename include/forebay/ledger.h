@@ -67,6 +67,12 @@ struct WaitStats {
   double plan = 0, memory = 0, slot = 0, storage = 0, thread = 0, compute = 0, user = 0, assembly = 0;
 };
 
+/// Seconds of the compute threads that may work for a loader at once, divided without a rest by what they did for it. `idle`: nothing, or
+/// work of other loaders.
+struct ThreadStats {
+  double rows = 0, row_groups = 0, assembly = 0, plan = 0, engine = 0, idle = 0;
+};
+
 /// All that a loader has counted. What is in it is said once, in visit(): Python's dict, JSON, text, Prometheus and docs/stats.md are
 /// made by visiting.
 struct Ledger {
@@ -84,6 +90,7 @@ struct Ledger {
   int64_t retracted = 0;             ///< elements that gave their bytes back to an older one and were fetched again
   double consumer_wait_seconds = 0;  ///< the sum of `waits`
   WaitStats waits;
+  ThreadStats thread_time;
   double elapsed_seconds = 0;  ///< since the first batch was asked for; 0: none was
 };
 

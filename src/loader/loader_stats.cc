@@ -1,5 +1,6 @@
 #include "loader/loader_stats.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <variant>
@@ -48,6 +49,15 @@ WaitStats waits_of(const Waits::Parts& ns) {
           seconds(Awaited::kThread), seconds(Awaited::kCompute), seconds(Awaited::kUser), seconds(Awaited::kAssembly)};
 }
 
+ThreadStats threads_of(const Runner::Stats& run, int threads) {
+  const auto seconds = [&](Work what) { return static_cast<double>(run.threads_ns[static_cast<size_t>(what)]) * 1e-9; };
+  ThreadStats stats{seconds(Work::kRows), seconds(Work::kUnits),  seconds(Work::kAssembly),
+                    seconds(Work::kPlan), seconds(Work::kEngine), run.elapsed_seconds * threads};
+  stats.idle -= stats.rows + stats.row_groups + stats.assembly + stats.plan + stats.engine;
+  stats.idle = std::max(stats.idle, 0.0);  // what is left of rounding
+  return stats;
+}
+
 }  // namespace
 
 std::vector<StepStats> stats_of_steps(const ExecutionPlan& plan) {
@@ -93,6 +103,7 @@ void add_run(const Runner& runner, Ledger& stats) {
   stats.retracted = run.retracted;
   for (const int64_t part : run.waits_ns) stats.consumer_wait_seconds += static_cast<double>(part) * 1e-9;
   stats.waits = waits_of(run.waits_ns);
+  stats.thread_time = threads_of(run, runner.options().threads);
   stats.elapsed_seconds = run.elapsed_seconds;
 }
 

@@ -166,6 +166,18 @@ void tell_waits(Teller& to, const WaitStats& waits) {
   counter("assembly", waits.assembly, "all rows were there: they were put together");
 }
 
+void tell_threads(Teller& to, const ThreadStats& threads) {
+  const auto counter = [&](std::string_view name, double value, std::string_view help) {
+    to.counter(name, value, help, "seconds");
+  };
+  counter("rows", threads.rows, "reading what is at hand, operators, writing rows into their batch");
+  counter("row_groups", threads.row_groups, "decoding row groups of tables, and operators on them");
+  counter("assembly", threads.assembly, "putting batches together");
+  counter("plan", threads.plan, "finding out which rows come next (of large batches; of small ones, the engine's)");
+  counter("engine", threads.engine, "the engine's own: deciding what is next, waiting for its lock");
+  counter("idle", threads.idle, "nothing for this loader");
+}
+
 void tell_units(Teller& to, const std::vector<uint32_t>& units) {
   std::map<uint32_t, int64_t> times;
   for (const uint32_t count : units) ++times[count];
@@ -199,6 +211,9 @@ void visit(const Ledger& ledger, LedgerVisitor& visitor) {
   to.group("wait_seconds",
            "the same, without a rest, by what the oldest element that was not done waited for or was at",
            [&] { tell_waits(to, ledger.waits); });
+  to.group("thread_seconds",
+           "wall time of the compute threads that may work for it: `threads` × `elapsed_seconds`, without a rest",
+           [&] { tell_threads(to, ledger.thread_time); });
   to.gauge("elapsed_seconds", ledger.elapsed_seconds, "since the first batch was asked for", "seconds");
 }
 

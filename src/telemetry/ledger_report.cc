@@ -60,10 +60,13 @@ std::string percent(double part, double whole) {
 }
 
 std::string busy_line(const Ledger& ledger) {
-  const double all = busy_seconds(ledger);
-  if (all <= 0 || ledger.threads <= 0) return "";
-  std::string line = fmt::format("Compute threads ({}) were busy{} of the time:", ledger.threads,
-                                 percent(all, ledger.elapsed_seconds * ledger.threads));
+  const double all = busy_seconds(ledger), had = ledger.elapsed_seconds * ledger.threads;
+  if (all <= 0 || had <= 0) return "";
+  std::string line = fmt::format("Compute threads ({}) were at work{} of the time;", ledger.threads,
+                                 percent(had - ledger.thread_time.idle, had));
+  if (ledger.thread_time.engine >= kWorthAChange * had)
+    line += fmt::format(" the engine's own work took{};", percent(ledger.thread_time.engine, had));
+  line += " CPU time by step:";
   const std::vector<const StepStats*> steps = busiest(ledger);
   for (size_t i = 0; i < std::min<size_t>(steps.size(), 3) && steps[i]->busy_seconds >= kWorthALine * all; ++i)
     line += fmt::format("{} {}{}", i == 0 ? "" : ",", steps[i]->name, percent(steps[i]->busy_seconds, all));

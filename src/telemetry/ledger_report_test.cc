@@ -17,6 +17,7 @@ Ledger run_of(double elapsed, WaitStats waits) {
                                  waits.user + waits.assembly;
   ledger.samples = 1000;
   ledger.threads = 2;
+  ledger.thread_time = {.rows = 0.6 * elapsed, .engine = 0.02 * elapsed, .idle = 1.38 * elapsed};
   ledger.requests = 16;
   ledger.memory_budget = uint64_t{1} << 30;
   return ledger;
@@ -72,9 +73,12 @@ TEST(Report, names_the_busiest_steps_and_a_store_that_asks_for_less) {
   store.throttled = 12;
   ledger.stores.push_back(store);
   const std::string text = report(ledger);
-  EXPECT_NE(text.find("(2) were busy 50 % of the time: decode_image 70 %, normalize 20 %, batch 10 %\n"),
-            std::string::npos)
+  EXPECT_NE(
+      text.find("(2) were at work 31 % of the time; CPU time by step: decode_image 70 %, normalize 20 %, batch 10 %\n"),
+      std::string::npos)
       << text;
+  ledger.thread_time = {.rows = 6, .engine = 4, .idle = 10};
+  EXPECT_NE(report(ledger).find("at work 50 % of the time; the engine's own work took 20 %; CPU"), std::string::npos);
   EXPECT_NE(line_of(text, "To change:").find("s3://bucket/ asked 12 times for fewer requests"), std::string::npos)
       << text;
 }

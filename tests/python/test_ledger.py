@@ -6,11 +6,13 @@ import subprocess
 import threading
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import forebay as fb
 from forebay import _core, metrics
-from project import ROOT
+from project import ROOT, write_photos
 
 SCHEMA = json.loads(_core.ledger_schema())
 FILES, LARGEST = 40, 3000
@@ -26,11 +28,8 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory):
-    import pyarrow
-    import pyarrow.parquet
-
     path = tmp_path_factory.mktemp("ledger") / "rows.parquet"
-    pyarrow.parquet.write_table(pyarrow.table({"x": np.arange(1000.0)}), path, row_group_size=100)
+    pq.write_table(pa.table({"x": np.arange(1000.0)}), path, row_group_size=100)
     return path
 
 
@@ -212,3 +211,38 @@ def test_waits_are_divided_without_a_rest_and_the_report_tells_them():
     assert 0 < stats["consumer_wait_seconds"] <= stats["elapsed_seconds"]
     assert waits["user"] == max(waits.values())
     assert "your own function" in text and "To change: your function" in text
+
+
+def pipelines_of_all_kinds(folder):
+    photos = fb.images(str(write_photos(folder / "photos"))).decode_image().resize((64, 64))
+    pq.write_table(pa.table({"x": np.arange(50_000), "y": np.arange(50_000.0)}), folder / "t.parquet", row_group_size=5000)
+    table = fb.parquet(str(folder / "t.parquet"))
+    return {
+        "photographs": photos.shuffle().batch(4),
+        "table": table.shuffle(block=2).batch(512),
+        "large batches": table.batch(4096),
+        "arrays": fb.arrays(x=np.arange(10_000)).shuffle().batch(64),
+        "user code": fb.arrays(x=np.arange(100)).map(lambda sample: sample).batch(4),
+    }
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_the_time_of_the_threads_is_divided_without_a_rest(tmp_path, threads):
+    for kind, pipeline in pipelines_of_all_kinds(tmp_path).items():
+        with fb.Loader(pipeline, seed=1, epochs=2, threads=threads) as loader:
+            assert sum(loader.stats()["thread_seconds"].values()) == 0
+            for number, _ in enumerate(loader):
+                if number % 10 == 0:
+                    adds_up(loader.stats(), threads, kind)
+        stats = loader.stats()
+        adds_up(stats, threads, kind)
+        parts = stats["thread_seconds"]
+        assert (parts["row_groups"] > 0) == (kind in ("table", "large batches")), kind
+        assert (parts["plan"] > 0) == (kind == "large batches"), kind
+        assert parts["rows"] > 0 and parts["engine"] > 0, kind
+
+
+def adds_up(stats, threads, kind):
+    parts = stats["thread_seconds"]
+    assert sum(parts.values()) == pytest.approx(threads * stats["elapsed_seconds"], abs=1e-6), kind
+    assert min(parts.values()) >= 0, kind

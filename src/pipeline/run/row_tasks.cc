@@ -60,8 +60,8 @@ Step RowTasks::compute(const WindowBatchPtr& batch, RowTask& task, Actions& acti
   task.at = RowTask::Running{std::move(ready.grant)};
   ++batch->running;
   const size_t index = batch->index_of(task);
-  core_.post(actions, batch->order(index),
-             [this, alive = core_.alive(), batch, index](WorkMemory& memory) { work(batch, index, memory); });
+  core_.post(actions, batch->order(index), Work::kRows,
+             [this, batch, index](WorkMemory& memory) { work(batch, index, memory); });
   return Step::kMoved;
 }
 

@@ -23,11 +23,6 @@ void RunCore::serve(Advancing& run, std::weak_ptr<void> alive) {
   alive_ = std::move(alive);
 }
 
-void RunCore::post(Actions& actions, uint64_t order, Executor::Task task) {
-  ++posted_;
-  actions.posts.push_back({order, std::move(task)});
-}
-
 void RunCore::act(Lock& lock, Actions actions) {
   // A store that answers at once leads back here from an action. The loop further out then goes on with what became
   // possible; going on here would nest as deep as there are reads in the window.
@@ -48,12 +43,15 @@ void RunCore::act(Lock& lock, Actions actions) {
 
 void RunCore::act_on_a_thread(std::shared_ptr<void> taken_apart) {
   ++posted_;
-  queue->post(0, [this, held = alive(), taken_apart = std::move(taken_apart)](WorkMemory&) mutable {
-    taken_apart.reset();
-    const Turn turn(*this);
-    ended();
-  });
+  queue->post(0, on_a_thread(Work::kEngine, [this, taken_apart = std::move(taken_apart)](WorkMemory&) mutable {
+                taken_apart.reset();
+                const Turn turn(*this);
+                ended();
+              }));
 }
+
+// Waiting for the lock is the engine's, too.
+Turn::Turn(RunCore& core) : core_((Spell::change(core.thread_time, Work::kEngine), core)), lock_(core.mutex) {}
 
 Turn::~Turn() {
   core_.act(lock_, std::move(actions));

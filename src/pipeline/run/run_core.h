@@ -15,6 +15,7 @@
 #include "pipeline/row_work.h"
 #include "pipeline/run/run_memory.h"
 #include "pipeline/run/runner_options.h"
+#include "pipeline/run/thread_time.h"
 #include "runtime/executor.h"
 
 namespace forebay {
@@ -63,6 +64,7 @@ class RunCore {
   const RowWork row_work;
   RunMemory memory;
   ForeignCalls calls;
+  ThreadTime thread_time;
   /// Whoever may come back later holds this meanwhile.
   std::shared_ptr<void> alive() const { return alive_.lock(); }
   std::weak_ptr<void> weakly_alive() const { return alive_; }
@@ -77,8 +79,12 @@ class RunCore {
   bool closed = false;
   int64_t retracted = 0;  ///< tasks whose bytes were taken back
 
-  /// The task has to lead to ended(), under the lock.
-  void post(Actions& actions, uint64_t order, Executor::Task task);
+  /// `task`, an Executor::Task, has to lead to ended(), under the lock. The run lives at least as long as it.
+  template <typename Task>
+  void post(Actions& actions, uint64_t order, Work what, Task task) {
+    ++posted_;
+    actions.posts.push_back({order, on_a_thread(what, std::move(task))});
+  }
   void ended() { --posted_; }
   /// Tasks posted that have not ended.
   int posted() const { return posted_; }
@@ -98,6 +104,14 @@ class RunCore {
   void act_on_a_thread(std::shared_ptr<void> taken_apart = nullptr);
 
  private:
+  template <typename Task>
+  Executor::Task on_a_thread(Work what, Task task) {
+    return [this, alive = alive(), what, task = std::move(task)](WorkMemory& of_thread) mutable {
+      const Spell spell(thread_time, what);
+      task(of_thread);
+    };
+  }
+
   Advancing* run_ = nullptr;
   std::weak_ptr<void> alive_;
   int posted_ = 0;
@@ -106,7 +120,7 @@ class RunCore {
 /// A stay under the lock of a run. At its end the run advances, and what was decided happens without the lock.
 class Turn {
  public:
-  explicit Turn(RunCore& core) : core_(core), lock_(core.mutex) {}
+  explicit Turn(RunCore& core);
   ~Turn();
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;

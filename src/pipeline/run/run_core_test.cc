@@ -95,10 +95,10 @@ TEST(RunCore, tasks_are_posted_in_their_order_and_counted_until_they_end) {
       ran.push_back(number);
     };
   };
-  asking.core.post(actions, 0, task(0));  // keeps the one thread busy
+  asking.core.post(actions, 0, Work::kRows, task(0));  // keeps the one thread busy
   asking.core.act(lock, std::exchange(actions, {}));
-  asking.core.post(actions, 9, task(9));
-  asking.core.post(actions, 4, task(4));
+  asking.core.post(actions, 9, Work::kRows, task(9));
+  asking.core.post(actions, 4, Work::kRows, task(4));
   asking.core.act(lock, std::exchange(actions, {}));
   EXPECT_EQ(asking.core.posted(), 3);
   lock.unlock();

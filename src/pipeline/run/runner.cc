@@ -32,14 +32,18 @@ Result<Delivery> Runner::next_for(std::chrono::milliseconds timeout) {
   FOREBAY_RETURN_IF_ERROR(open_threads());
   if (begun_ns_ == 0) begun_ns_ = monotonic_ns();
   if (!window_->ready()) core_.act(lock);
-  window_->waits().begin(monotonic_ns(), window_->what_is_awaited());
-  const Executor::Waiting waiting;  // user code on a compute thread may be who asks
-  const bool ready = core_.changed.wait_for(lock, timeout, [&] { return core_.closed || window_->ready(); });
-  const int64_t waited = window_->waits().end(monotonic_ns());
+  if (!window_->ready() && !wait(lock, timeout)) return nothing_yet();
   if (core_.closed) return cancelled("the loader was closed while a batch was awaited");
-  if (!ready) return nothing_yet(waited);
   forget_wait();
   return window_->deliver(lock);
+}
+
+bool Runner::wait(RunCore::Lock& lock, std::chrono::milliseconds timeout) {
+  window_->waits().begin(monotonic_ns(), window_->what_is_awaited());
+  const Executor::Waiting waiting;  // user code on a compute thread may be who asks
+  const bool over = core_.changed.wait_for(lock, timeout, [&] { return core_.closed || window_->ready(); });
+  waited_ns_ += window_->waits().end(monotonic_ns());
+  return over;
 }
 
 Status Runner::open_threads() {
@@ -53,8 +57,7 @@ Status Runner::open_threads() {
   return {};
 }
 
-Delivery Runner::nothing_yet(int64_t waited_ns) {
-  waited_ns_ += waited_ns;
+Delivery Runner::nothing_yet() {
   if (waited_ns_ >= std::chrono::nanoseconds(core_.options.long_wait).count() && !std::exchange(long_wait_told_, true))
     log_warning(fmt::format("no batch for {:.0f} s; {}", static_cast<double>(waited_ns_) * 1e-9, window_->awaited()));
   Delivery nothing;
@@ -91,7 +94,10 @@ void Runner::close() {
   bool ended;
   {
     RunCore::Lock lock(core_.mutex);
-    if (!std::exchange(core_.closed, true)) closed_ns_ = monotonic_ns();
+    if (!std::exchange(core_.closed, true)) {
+      closed_ns_ = monotonic_ns();
+      threads_ns_at_close_ = core_.thread_time.parts(closed_ns_);
+    }
     window_->drop();
     core_.changed.notify_all();
     core_.calls.close();
@@ -136,6 +142,7 @@ Runner::Stats Runner::stats() const {
   Stats stats{core_.memory.snapshot(), window_->stats().batches, window_->stats().samples, core_.retracted,
               window_->waits().parts()};
   const int64_t until = closed_ns_ > 0 ? closed_ns_ : monotonic_ns();
+  stats.threads_ns = closed_ns_ > 0 ? threads_ns_at_close_ : core_.thread_time.parts(until);
   if (begun_ns_ > 0) stats.elapsed_seconds = static_cast<double>(until - begun_ns_) * 1e-9;
   return stats;
 }

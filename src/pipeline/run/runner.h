@@ -51,8 +51,9 @@ class Runner {
   struct Stats {
     ByteBudget::Snapshot memory;
     int64_t batches = 0, samples = 0, retracted = 0;
-    Waits::Parts waits_ns{};     ///< of the consumer, by Awaited
-    double elapsed_seconds = 0;  ///< since the first batch was asked for
+    Waits::Parts waits_ns{};         ///< of the consumer, by Awaited
+    ThreadTime::Parts threads_ns{};  ///< of the compute threads, by Work
+    double elapsed_seconds = 0;      ///< from the first batch that was asked for to the close
   };
   Stats stats() const;
   /// How often each unit of the source was decoded so far; empty where rows are read one by one.
@@ -63,7 +64,9 @@ class Runner {
 
  private:
   Status open_threads();
-  Delivery nothing_yet(int64_t waited_ns);
+  /// Until there is something to deliver, or the run is closed. False: timed out.
+  bool wait(RunCore::Lock& lock, std::chrono::milliseconds timeout);
+  Delivery nothing_yet();
   void forget_wait();
   void abandon_threads();
 
@@ -73,7 +76,8 @@ class Runner {
   RunCore& core_;
   // Guarded by the run's lock:
   int64_t begun_ns_ = 0, closed_ns_ = 0;  // when the first batch was asked for; 0: not yet
-  int64_t waited_ns_ = 0;                 // by the consumer, for the batch at cursor()
+  ThreadTime::Parts threads_ns_at_close_{};
+  int64_t waited_ns_ = 0;  // by the consumer, for the batch at cursor()
   bool long_wait_told_ = false;
   bool abandoned_ = false;  // a compute thread did not come back
 };

@@ -168,10 +168,8 @@ Step Units::decode(const std::shared_ptr<Unit>& unit, const Asker& asker, Action
   unit->state = Unit::State::kDecoding;
   ++decoding_;
   // Being at work lasts until the task is gone, which is behind the lock.
-  core_.post(actions, asker.order,
-             [this, alive = core_.alive(), unit, at_work = std::shared_ptr(at_work(*unit))](WorkMemory& memory) {
-               work(unit, memory);
-             });
+  core_.post(actions, asker.order, Work::kUnits,
+             [this, unit, at_work = std::shared_ptr(at_work(*unit))](WorkMemory& memory) { work(unit, memory); });
   return Step::kMoved;
 }
 

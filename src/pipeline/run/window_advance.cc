@@ -151,7 +151,7 @@ bool Window::put_together(const WindowBatchPtr& batch, Actions& actions) {
 // The batch is not taken back meanwhile. Whoever does its last step has made it.
 void Window::post_assembly(const WindowBatchPtr& batch, AssemblyStep step, Actions& actions) {
   ++batch->assembling;
-  const auto work = [this, alive = core_.alive(), batch, step = std::move(step)](WorkMemory&) {
+  const auto work = [this, batch, step = std::move(step)](WorkMemory&) {
     std::optional<Batch> made = step(batch->job);
     const Turn turn(core_);
     core_.ended();
@@ -159,7 +159,7 @@ void Window::post_assembly(const WindowBatchPtr& batch, AssemblyStep step, Actio
     if (made && !batch->retracting) take(*batch, std::move(*made));
     taking_back_.settle(*batch);
   };
-  core_.post(actions, batch->order(batch->tasks.size()), work);
+  core_.post(actions, batch->order(batch->tasks.size()), Work::kAssembly, work);
 }
 
 void Window::take(WindowBatch& batch, Result<Batch> made) {

@@ -36,7 +36,7 @@ void Window::extend(Actions& actions) {
   }
   if (planning_ || !is_short() || core_.itinerary->finished(planned_)) return;
   planning_ = true;
-  core_.post(actions, 0, [this, alive = core_.alive()](WorkMemory&) { plan_batches(); });
+  core_.post(actions, 0, Work::kPlan, [this](WorkMemory&) { plan_batches(); });
 }
 
 void Window::plan_batches() {

@@ -120,9 +120,9 @@ class Slow final : public SlowStore {
       uint64_t bytes = 0;
       if constexpr (std::is_same_v<T, Buffer>) bytes = result.ok() ? result->size() : 0;
       if (call->answered()) return;
-      auto shared = std::make_shared<Result<T>>(std::move(result));
-      const bool set = core->timer.at(begin + core->delay(key, asked, bytes), [core, call, shared] {
-        call->answer(std::move(*shared));  // which may be the store's end, but not the core's
+      auto held = std::make_shared<Result<T>>(std::move(result));
+      const bool set = core->timer.at(begin + core->delay(key, asked, bytes), [core, call, held] {
+        call->answer(std::move(*held));  // which may be the store's end, but not the core's
       });
       if (!set) call->answer(unavailable("no thread could be started; raise the limit of processes (ulimit -u)"));
     };

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+
+namespace forebay {
+
+/// What a compute thread does for a run.
+enum class Work : uint8_t {
+  kRows,      ///< reading what is at hand, operators, writing rows into their batch
+  kUnits,     ///< decoding row groups, and operators on them
+  kAssembly,  ///< putting batches together
+  kPlan,      ///< finding out which rows come next
+  kEngine,    ///< the engine's own: taking note of what was done, deciding what is next, waiting for the run's lock
+};
+constexpr size_t kWorks = 5;
+
+/// Wall time of the compute threads at work for one run, to the nanosecond, with that of what they are at just now. All times are of
+/// one monotonic clock. Any thread.
+class ThreadTime {
+ public:
+  using Parts = std::array<int64_t, kWorks>;
+
+  void begin(Work what, int64_t now_ns);
+  void change(Work from, Work to, int64_t now_ns);
+  void end(Work what, int64_t now_ns);
+  /// Nanoseconds by Work.
+  Parts parts(int64_t now_ns) const;
+
+ private:
+  mutable std::mutex mutex_;
+  Parts ended_less_begun_{};  // for those that are at it, what they have done so far is now × their number more
+  std::array<int64_t, kWorks> at_it_{};
+};
+
+/// A task on a compute thread, from its beginning to its end.
+class Spell {
+ public:
+  Spell(ThreadTime& time, Work what);
+  ~Spell();
+  Spell(const Spell&) = delete;
+  Spell& operator=(const Spell&) = delete;
+
+  /// The task of that run on this thread, if it runs one, is at something else until its end.
+  static void change(const ThreadTime& time, Work to);
+
+ private:
+  ThreadTime& time_;
+  Work what_;
+  Spell* const outer_;  // user code may run tasks of another loader from inside of one
+};
+
+}  // namespace forebay

@@ -1,0 +1,97 @@
+#include "pipeline/run/thread_time.h"
+
+#include <gtest/gtest.h>
+
+#include <future>
+#include <numeric>
+
+#include "pipeline/run/runner_test_support.h"
+
+// What the compute threads did for a run.
+
+namespace forebay {
+namespace {
+
+using namespace runner_test;
+using namespace std::chrono_literals;
+
+int64_t of(const ThreadTime::Parts& parts, Work what) { return parts[static_cast<size_t>(what)]; }
+int64_t whole(const ThreadTime::Parts& parts) { return std::accumulate(parts.begin(), parts.end(), int64_t{0}); }
+
+TEST(ThreadTime, tasks_that_ended_and_those_that_run_are_counted) {
+  ThreadTime time;
+  time.begin(Work::kRows, 10);
+  time.begin(Work::kRows, 12);
+  EXPECT_EQ(time.parts(20), (ThreadTime::Parts{18, 0, 0, 0, 0})) << "two at once";
+  time.change(Work::kRows, Work::kEngine, 30);
+  time.begin(Work::kPlan, 31);
+  time.end(Work::kEngine, 33);
+  EXPECT_EQ(time.parts(40), (ThreadTime::Parts{48, 0, 0, 9, 3}));
+  time.end(Work::kRows, 40);
+  time.end(Work::kPlan, 41);
+  EXPECT_EQ(time.parts(1000), (ThreadTime::Parts{48, 0, 0, 10, 3}));
+}
+
+TEST(ThreadTime, a_task_inside_another_runs_task_is_its_own) {
+  ThreadTime outer, inner;
+  {
+    const Spell mine(outer, Work::kRows);
+    {
+      const Spell other(inner, Work::kUnits);
+      Spell::change(outer, Work::kEngine);
+      Spell::change(inner, Work::kEngine);
+    }
+    EXPECT_EQ(of(outer.parts(monotonic_ns()), Work::kEngine), 0) << "it is at rows still";
+    Spell::change(outer, Work::kAssembly);
+  }
+  Spell::change(outer, Work::kPlan);  // no task
+  EXPECT_GT(of(outer.parts(monotonic_ns()), Work::kRows), 0);
+  EXPECT_EQ(of(outer.parts(monotonic_ns()), Work::kPlan), 0);
+  EXPECT_EQ(of(outer.parts(monotonic_ns()), Work::kUnits), 0);
+  EXPECT_GT(of(inner.parts(monotonic_ns()), Work::kEngine), 0);
+}
+
+TEST(ThreadTime, a_task_that_does_not_return_is_seen_while_it_runs) {
+  Rig rig;
+  rig.options.threads = 1;
+  rig.engine = std::make_shared<Engine>(1);
+  std::promise<void> begun, go;
+  std::atomic<bool> first = true;
+  const std::shared_future<void> gone = go.get_future().share();
+  rig.ops = {{"waits", [&](Record& record, const SampleContext& context) {
+                if (first.exchange(false)) begun.set_value(), gone.wait();
+                return summary()(record, context);
+              }}};
+  const auto runner = rig.run();
+  EXPECT_TRUE(runner->next_for(0ms)->timed_out);
+  begun.get_future().wait();
+  const ThreadTime::Parts before = runner->stats().threads_ns;
+  EXPECT_TRUE(runner->next_for(2ms)->timed_out);
+  EXPECT_GE(of(runner->stats().threads_ns, Work::kRows), of(before, Work::kRows) + 1'000'000);
+  go.set_value();
+  EXPECT_EQ(drain(*runner).ids.size(), rig.sizes.size());
+}
+
+TEST(ThreadTime, together_it_is_never_more_than_the_threads_had) {
+  Rig rig;
+  rig.store = jittery(rig.sizes);
+  rig.epochs = 3;
+  rig.options.threads = 3;
+  const auto runner = rig.run();
+  const auto within = [&] {
+    const Runner::Stats stats = runner->stats();
+    const double had = 3 * stats.elapsed_seconds;
+    EXPECT_LE(static_cast<double>(whole(stats.threads_ns)) * 1e-9, had * (1 + 1e-9));
+    return stats;
+  };
+  while (runner->next_for(10s)->batch) within();
+  const Runner::Stats at_the_end = within();
+  for (const Work what : {Work::kRows, Work::kEngine}) EXPECT_GT(of(at_the_end.threads_ns, what), 0);
+  EXPECT_EQ(of(at_the_end.threads_ns, Work::kUnits), 0) << "there are none";
+  runner->close();
+  const ThreadTime::Parts closed = within().threads_ns;
+  EXPECT_EQ(runner->stats().threads_ns, closed) << "nothing comes after the close";
+}
+
+}  // namespace
+}  // namespace forebay
