@@ -1,6 +1,6 @@
 #include "loader/loader_stats.h"
 
-#include <algorithm>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <variant>
@@ -51,11 +51,9 @@ WaitStats waits_of(const Waits::Parts& ns) {
 
 ThreadStats threads_of(const Runner::Stats& run, int threads) {
   const auto seconds = [&](Work what) { return static_cast<double>(run.threads_ns[static_cast<size_t>(what)]) * 1e-9; };
-  ThreadStats stats{seconds(Work::kRows), seconds(Work::kUnits),  seconds(Work::kAssembly),
-                    seconds(Work::kPlan), seconds(Work::kEngine), run.elapsed_seconds * threads};
-  stats.idle -= stats.rows + stats.row_groups + stats.assembly + stats.plan + stats.engine;
-  stats.idle = std::max(stats.idle, 0.0);  // what is left of rounding
-  return stats;
+  const int64_t at_work = std::accumulate(run.threads_ns.begin(), run.threads_ns.end(), int64_t{0});
+  return {seconds(Work::kRows), seconds(Work::kUnits),  seconds(Work::kAssembly),
+          seconds(Work::kPlan), seconds(Work::kEngine), static_cast<double>(threads * run.elapsed_ns - at_work) * 1e-9};
 }
 
 }  // namespace
@@ -104,7 +102,7 @@ void add_run(const Runner& runner, Ledger& stats) {
   for (const int64_t part : run.waits_ns) stats.consumer_wait_seconds += static_cast<double>(part) * 1e-9;
   stats.waits = waits_of(run.waits_ns);
   stats.thread_time = threads_of(run, runner.options().threads);
-  stats.elapsed_seconds = run.elapsed_seconds;
+  stats.elapsed_seconds = static_cast<double>(run.elapsed_ns) * 1e-9;
 }
 
 }  // namespace forebay

@@ -94,10 +94,7 @@ void Runner::close() {
   bool ended;
   {
     RunCore::Lock lock(core_.mutex);
-    if (!std::exchange(core_.closed, true)) {
-      closed_ns_ = monotonic_ns();
-      threads_ns_at_close_ = core_.thread_time.parts(closed_ns_);
-    }
+    if (!std::exchange(core_.closed, true)) at_close_ = core_.thread_time.look();
     window_->drop();
     core_.changed.notify_all();
     core_.calls.close();
@@ -141,9 +138,9 @@ Runner::Stats Runner::stats() const {
   const std::lock_guard lock(core_.mutex);
   Stats stats{core_.memory.snapshot(), window_->stats().batches, window_->stats().samples, core_.retracted,
               window_->waits().parts()};
-  const int64_t until = closed_ns_ > 0 ? closed_ns_ : monotonic_ns();
-  stats.threads_ns = closed_ns_ > 0 ? threads_ns_at_close_ : core_.thread_time.parts(until);
-  if (begun_ns_ > 0) stats.elapsed_seconds = static_cast<double>(until - begun_ns_) * 1e-9;
+  const ThreadTime::Look threads = at_close_ ? *at_close_ : core_.thread_time.look();
+  stats.threads_ns = threads.parts;
+  if (begun_ns_ > 0) stats.elapsed_ns = threads.at_ns - begun_ns_;
   return stats;
 }
 

@@ -53,7 +53,7 @@ class Runner {
     int64_t batches = 0, samples = 0, retracted = 0;
     Waits::Parts waits_ns{};         ///< of the consumer, by Awaited
     ThreadTime::Parts threads_ns{};  ///< of the compute threads, by Work
-    double elapsed_seconds = 0;      ///< from the first batch that was asked for to the close
+    int64_t elapsed_ns = 0;          ///< from the first batch that was asked for to the close
   };
   Stats stats() const;
   /// How often each unit of the source was decoded so far; empty where rows are read one by one.
@@ -75,8 +75,8 @@ class Runner {
   const std::shared_ptr<Window> window_;
   RunCore& core_;
   // Guarded by the run's lock:
-  int64_t begun_ns_ = 0, closed_ns_ = 0;  // when the first batch was asked for; 0: not yet
-  ThreadTime::Parts threads_ns_at_close_{};
+  int64_t begun_ns_ = 0;  // when the first batch was asked for; 0: not yet
+  std::optional<ThreadTime::Look> at_close_;
   int64_t waited_ns_ = 0;  // by the consumer, for the batch at cursor()
   bool long_wait_told_ = false;
   bool abandoned_ = false;  // a compute thread did not come back

@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "base/clock.h"
-
 namespace forebay {
 
 namespace {
@@ -14,45 +12,46 @@ size_t place(Work what) { return static_cast<size_t>(what); }
 
 }  // namespace
 
-void ThreadTime::begin(Work what, int64_t now_ns) {
+void ThreadTime::begin(Work what) {
   const std::lock_guard lock(mutex_);
-  ended_less_begun_[place(what)] -= now_ns;
+  ended_less_begun_[place(what)] -= clock_();
   ++at_it_[place(what)];
 }
 
-void ThreadTime::end(Work what, int64_t now_ns) {
+void ThreadTime::end(Work what) {
   const std::lock_guard lock(mutex_);
-  ended_less_begun_[place(what)] += now_ns;
+  ended_less_begun_[place(what)] += clock_();
   --at_it_[place(what)];
 }
 
-void ThreadTime::change(Work from, Work to, int64_t now_ns) {
+void ThreadTime::change(Work from, Work to) {
   const std::lock_guard lock(mutex_);
+  const int64_t now_ns = clock_();
   ended_less_begun_[place(from)] += now_ns;
   --at_it_[place(from)];
   ended_less_begun_[place(to)] -= now_ns;
   ++at_it_[place(to)];
 }
 
-ThreadTime::Parts ThreadTime::parts(int64_t now_ns) const {
+ThreadTime::Look ThreadTime::look() const {
   const std::lock_guard lock(mutex_);
-  Parts parts = ended_less_begun_;
-  for (size_t i = 0; i < kWorks; ++i) parts[i] += at_it_[i] * now_ns;
-  return parts;
+  Look look{clock_(), ended_less_begun_};
+  for (size_t i = 0; i < kWorks; ++i) look.parts[i] += at_it_[i] * look.at_ns;
+  return look;
 }
 
 Spell::Spell(ThreadTime& time, Work what) : time_(time), what_(what), outer_(std::exchange(innermost, this)) {
-  time_.begin(what_, monotonic_ns());
+  time_.begin(what_);
 }
 
 Spell::~Spell() {
-  time_.end(what_, monotonic_ns());
+  time_.end(what_);
   innermost = outer_;
 }
 
 void Spell::change(const ThreadTime& time, Work to) {
   if (innermost == nullptr || &innermost->time_ != &time) return;
-  innermost->time_.change(std::exchange(innermost->what_, to), to, monotonic_ns());
+  innermost->time_.change(std::exchange(innermost->what_, to), to);
 }
 
 }  // namespace forebay

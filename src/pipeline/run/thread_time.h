@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <mutex>
 
+#include "base/clock.h"
+
 namespace forebay {
 
 /// What a compute thread does for a run.
@@ -17,19 +19,25 @@ enum class Work : uint8_t {
 };
 constexpr size_t kWorks = 5;
 
-/// Wall time of the compute threads at work for one run, to the nanosecond, with that of what they are at just now. All times are of
-/// one monotonic clock. Any thread.
+/// Wall time of the compute threads at work for one run, to the nanosecond, with that of what they are at just now. Any thread.
 class ThreadTime {
  public:
-  using Parts = std::array<int64_t, kWorks>;
+  using Clock = int64_t (*)();  ///< nanoseconds since some moment
+  explicit ThreadTime(Clock clock = monotonic_ns) : clock_(clock) {}
 
-  void begin(Work what, int64_t now_ns);
-  void change(Work from, Work to, int64_t now_ns);
-  void end(Work what, int64_t now_ns);
-  /// Nanoseconds by Work.
-  Parts parts(int64_t now_ns) const;
+  void begin(Work what);
+  void change(Work from, Work to);
+  void end(Work what);
+
+  using Parts = std::array<int64_t, kWorks>;
+  struct Look {
+    int64_t at_ns = 0;
+    Parts parts{};  ///< nanoseconds until then, by Work
+  };
+  Look look() const;
 
  private:
+  const Clock clock_;  // read with the lock held, or a look could be older than what it sees
   mutable std::mutex mutex_;
   Parts ended_less_begun_{};  // for those that are at it, what they have done so far is now × their number more
   std::array<int64_t, kWorks> at_it_{};
