@@ -117,3 +117,11 @@ def test_first_batch(few_photos):
     assert done.returncode == 0, done.stderr
     wall, critical = done.stdout.splitlines()
     assert "wall time" in wall and "critical path" in critical
+
+
+@needs_arrow
+def test_first_epoch():
+    done = subprocess.run([sys.executable, ROOT / "bench" / "engine" / "first_epoch.py", "--rounds", "1", "--scale", "0.005"],
+                          capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["photographs", "table", "lists"]
