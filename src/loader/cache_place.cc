@@ -15,7 +15,6 @@ namespace {
 
 /// Raised when an operator gives other bytes than before within one version of the library.
 constexpr uint64_t kResults = 2;
-std::string dumped(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 std::span<const ArgDef> args_of(const OpSpec& op, bool source) {
   if (source) {
@@ -60,6 +59,13 @@ Json shown(const Json& value) {
 
 }  // namespace
 
+std::string identity_text(const Json& value) {
+  std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  if (text == value.dump(-1, ' ', false, Json::error_handler_t::ignore)) return text;
+  const std::vector<uint8_t> bytes = Json::to_cbor(value);  // what was replaced, as it is
+  return text.append(bytes.begin(), bytes.end());
+}
+
 Hash128 place_identity(const Description& description, size_t step) {
   const std::vector<OpSpec>& steps = description.steps();
   Hasher hasher;
@@ -69,7 +75,7 @@ Hash128 place_identity(const Description& description, size_t step) {
     if (i > 0 && !makes_content(op)) continue;
     const bool function = i > 0 && (op.attachment || !op.attachment_name.empty());
     const std::string name = i > 0 ? op.attachment_name : "";
-    hasher.update(fmt::format("{}({}){}\n", op.name, dumped(content_args(op, i == 0)), name));
+    hasher.update(fmt::format("{}({}){}\n", op.name, identity_text(content_args(op, i == 0)), name));
     // Functions of one name may differ. Whoever keeps the results also keeps the description, so nobody else gets its address.
     if (function && !has_version(op)) hasher.update_value(reinterpret_cast<uintptr_t>(steps.data()));
   }

@@ -11,6 +11,9 @@ namespace forebay {
 /// this process.
 Hash128 place_identity(const Description& description, size_t step);
 
+/// A text that no other value has, also where strings in it are not UTF-8.
+std::string identity_text(const Json& value);
+
 /// These steps for people, a line each. Addresses are shown without passwords and queries.
 std::string place_description(const Description& description, size_t step);
 

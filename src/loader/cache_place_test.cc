@@ -33,6 +33,13 @@ TEST(CachePlace, DoesNotDependOnWhichSamplesThereAreAndTheirOrder) {
   EXPECT_EQ(place, place_identity(decoded().cache().resize(7).batch(3).description(), 2));
 }
 
+TEST(CachePlace, TextThatIsNotUtf8IsToldApart) {
+  const auto chosen = [](const std::string& field) { return place_of(parquet("table").select({field})); };
+  EXPECT_EQ(chosen("caf\xe9"), chosen("caf\xe9"));
+  EXPECT_NE(chosen("caf\xe9"), chosen("caf\xe8"));
+  EXPECT_NE(chosen("caf\xe9"), chosen("caf\xef\xbf\xbd")) << "what stands in for it elsewhere";
+}
+
 TEST(CachePlace, FunctionsAreToldApartByTheirVersion) {
   const MapFunction nothing = [](Sample&) { return Status(); };
   const MapFunction other = [](Sample&) { return Status(); };

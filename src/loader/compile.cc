@@ -341,7 +341,7 @@ class Compiler {
     const Hash128 prefix = place_identity(*input_.description, step);
     hasher.update_value(prefix.high);
     hasher.update_value(prefix.low);
-    for (size_t i = 1; i < cache; ++i) hasher.update(step_at(i).name + step_at(i).args.dump() + ";");
+    for (size_t i = 1; i < cache; ++i) hasher.update(step_at(i).name + identity_text(step_at(i).args) + ";");
     for (const Field& field : kept) hasher.update(field.to_string() + ";");
     hasher.update_value(kPackedForm);
     return hasher.digest();
