@@ -97,8 +97,8 @@ def without_files(names, options):
 def measure(options):
     names = choose(options)
     sets = prepare(options, names) if names else None
-    return rounds.measure(options.rounds, lambda number: names, lambda name, number: run(name, options, sets, number == 0),
-                          photos_report.one_line, options.out)
+    return rounds.measure(options.rounds, lambda number: rounds.turned(names, number),
+                          lambda name, number: run(name, options, sets, number == 0), photos_report.one_line, options.out)
 
 
 def arguments():

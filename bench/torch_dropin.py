@@ -49,7 +49,7 @@ def measure(options):
     listing = photographs(options) if any(CASES[case][1] == "photos" for case in options.cases) else ""
 
     def runs_of(number):
-        return [(case, loader) for case in options.cases for loader in (names if number % 2 == 0 else reversed(names))]
+        return [(case, loader) for case in options.cases for loader in rounds.turned(names, number)]
 
     return rounds.measure(options.rounds, runs_of, lambda one, number: run(*one, listing, options),
                           torch_dropin_report.one_line, options.out)

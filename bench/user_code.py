@@ -28,7 +28,7 @@ def run(loader, options):
 
 def measure(options):
     names = contestants.present(list(LOADERS), LOADERS, options)
-    return rounds.measure(options.rounds if names else 0, lambda number: names, lambda loader, number: run(loader, options),
+    return rounds.measure(options.rounds if names else 0, lambda number: rounds.turned(names, number), lambda loader, number: run(loader, options),
                           report.one_line, options.out)
 
 

@@ -58,7 +58,7 @@ def measure(options):
     pairs = contestants.present(options.pairs, NEEDS, options)
     loaders = {pair: loaders_of(pair, options) for pair in pairs}
     todo = [(pair, how) for pair in pairs for how in report.HOW]
-    return rounds.measure(options.rounds if todo else 0, lambda number: todo,
+    return rounds.measure(options.rounds if todo else 0, lambda number: rounds.turned(todo, number),
                           lambda one, number: run(*one, loaders[one[0]], options), report.one_line, options.out)
 
 

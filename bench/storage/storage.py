@@ -75,7 +75,7 @@ def measure(options):
     if not todo:
         return []
     with Stand(options.work, options.shared, options.photos) as stand:
-        return rounds.measure(options.rounds or plans.PLANS[options.what].rounds, lambda number: todo,
+        return rounds.measure(options.rounds or plans.PLANS[options.what].rounds, lambda number: rounds.turned(todo, number),
                               lambda run, number: run_of(run, options, stand), storage_report.one_line, options.out)
 
 

@@ -48,6 +48,11 @@ def test_a_column_counts_only_records_that_have_it():
 
 # ---- rounds
 
+def test_who_goes_first_changes_from_round_to_round():
+    assert [rounds.turned("abc", number) for number in range(4)] == [["a", "b", "c"], ["b", "c", "a"], ["c", "a", "b"], ["a", "b", "c"]]
+    assert rounds.turned([], 1) == []
+
+
 def test_rounds_are_interleaved_and_each_run_is_recorded_at_once(tmp_path):
     out, seen = tmp_path / "out.jsonl", []
 
