@@ -83,5 +83,43 @@ TEST(Report, names_the_busiest_steps_and_a_store_that_asks_for_less) {
       << text;
 }
 
+CacheStats cache_with(double optimum) {
+  CacheStats cache;
+  cache.optimum = optimum;
+  return cache;
+}
+
+TEST(Report, storage_behind_a_cache_is_a_matter_of_its_size) {
+  Ledger ledger = run_of(10, {.storage = 6});
+  ledger.caches = {cache_with(1), cache_with(0.4)};
+  EXPECT_NE(line_of(report(ledger), "To change:").find("holds  40 % of what is asked for: give it more (ram=, disk=)"),
+            std::string::npos)
+      << report(ledger);
+  ledger.caches = {cache_with(1)};
+  EXPECT_NE(line_of(report(ledger), "To change:").find("the first epoch fills the cache"), std::string::npos);
+}
+
+TEST(Report, too_much_work_is_told_with_its_step_and_the_threads_there_are) {
+  Ledger ledger = run_of(10, {.compute = 9.9});
+  const auto to_change = [&] { return line_of(report(ledger), "To change:"); };
+  EXPECT_NE(to_change().find("than 2 threads can do, most of it in the last step"), std::string::npos) << to_change();
+  ledger.steps.push_back({.name = "decode_image", .busy_seconds = 3});
+  ledger.threads = 1;
+  EXPECT_NE(to_change().find("than 1 thread can do, most of it in decode_image"), std::string::npos) << to_change();
+  EXPECT_EQ(report(ledger).find("Without that wait"), std::string::npos)
+      << "where all of the time is waited, nothing says how fast it could be";
+}
+
+TEST(Report, a_run_that_has_just_begun_is_to_be_looked_at_again) {
+  EXPECT_NE(line_of(report(run_of(1, {.plan = 0.9})), "To change:").find("look again after more batches"),
+            std::string::npos);
+}
+
+TEST(Report, what_is_less_than_a_hundredth_has_no_line) {
+  const std::string text = report(run_of(100, {.memory = 0.9, .storage = 30, .user = 1.1}));
+  EXPECT_EQ(text.find("it waited for memory"), std::string::npos) << text;
+  EXPECT_NE(text.find("  1 %  it was with your own function"), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace forebay
