@@ -27,6 +27,7 @@ class Teller {
   void gauge(std::string_view name, T value, std::string_view help, std::string_view unit = "") {
     number({name, FigureKind::kGauge, unit, help}, value);
   }
+  void seconds(std::string_view name, double value, std::string_view help) { counter(name, value, help, "seconds"); }
   void estimate(std::string_view name, double value, std::string_view help, std::string_view unit) {
     number({name, FigureKind::kEstimate, unit, help}, value);
   }
@@ -153,29 +154,23 @@ void tell_memory(Teller& to, const Ledger& ledger) {
 }
 
 void tell_waits(Teller& to, const WaitStats& waits) {
-  const auto counter = [&](std::string_view name, double value, std::string_view help) {
-    to.counter(name, value, help, "seconds");
-  };
-  counter("plan", waits.plan, "nothing had been begun");
-  counter("memory", waits.memory, "it needed bytes that others held");
-  counter("slot", waits.slot, "it needed a request slot of its store");
-  counter("storage", waits.storage, "its bytes were on their way");
-  counter("thread", waits.thread, "it needed a compute thread");
-  counter("compute", waits.compute, "a compute thread was at work on it");
-  counter("user", waits.user, "it was with user code");
-  counter("assembly", waits.assembly, "all rows were there: they were put together");
+  to.seconds("plan", waits.plan, "nothing had been begun");
+  to.seconds("memory", waits.memory, "it needed bytes that others held");
+  to.seconds("slot", waits.slot, "it needed a request slot of its store");
+  to.seconds("storage", waits.storage, "its bytes were on their way");
+  to.seconds("thread", waits.thread, "it needed a compute thread");
+  to.seconds("compute", waits.compute, "a compute thread was at work on it");
+  to.seconds("user", waits.user, "it was with user code");
+  to.seconds("assembly", waits.assembly, "all rows were there: they were put together");
 }
 
 void tell_threads(Teller& to, const ThreadStats& threads) {
-  const auto counter = [&](std::string_view name, double value, std::string_view help) {
-    to.counter(name, value, help, "seconds");
-  };
-  counter("rows", threads.rows, "reading what is at hand, operators, writing rows into their batch");
-  counter("row_groups", threads.row_groups, "decoding row groups of tables, and operators on them");
-  counter("assembly", threads.assembly, "putting batches together");
-  counter("plan", threads.plan, "finding out which rows come next (of large batches; of small ones, the engine's)");
-  counter("engine", threads.engine, "the engine's own: deciding what is next, waiting for its lock");
-  counter("idle", threads.idle, "nothing for this loader");
+  to.seconds("rows", threads.rows, "reading what is at hand, operators, writing rows into their batch");
+  to.seconds("row_groups", threads.row_groups, "decoding row groups of tables, and operators on them");
+  to.seconds("assembly", threads.assembly, "putting batches together");
+  to.seconds("plan", threads.plan, "finding out which rows come next (of large batches; of small ones, the engine's)");
+  to.seconds("engine", threads.engine, "the engine's own: deciding what is next, waiting for its lock");
+  to.seconds("idle", threads.idle, "nothing for this loader");
 }
 
 void tell_units(Teller& to, const std::vector<uint32_t>& units) {

@@ -50,8 +50,10 @@ void RunCore::act_on_a_thread(std::shared_ptr<void> taken_apart) {
               }));
 }
 
-// Waiting for the lock is the engine's, too.
-Turn::Turn(RunCore& core) : core_((Spell::change(core.thread_time, Work::kEngine), core)), lock_(core.mutex) {}
+Turn::Turn(RunCore& core) : core_(core), lock_(core.mutex, std::defer_lock) {
+  Spell::change(core.thread_time, Work::kEngine);  // waiting for the lock is the engine's, too
+  lock_.lock();
+}
 
 Turn::~Turn() {
   core_.act(lock_, std::move(actions));

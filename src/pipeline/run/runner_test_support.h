@@ -1,8 +1,10 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <functional>
+#include <future>
 #include <map>
 #include <memory>
 #include <set>
@@ -103,6 +105,24 @@ inline Does::Function summary(std::set<int64_t> bad = {}, uint64_t working_bytes
     return {};
   };
 }
+
+/// Operators like summary(), of which the first one called does not return before it may.
+class HeldWork {
+ public:
+  Does::Function function() {
+    return [this](Record& record, const SampleContext& context) {
+      if (first_.exchange(false)) begun_.set_value(), may_return_.wait();
+      return summary()(record, context);
+    };
+  }
+  void wait_until_begun() { begun_.get_future().wait(); }
+  void let_go() { let_go_.set_value(); }
+
+ private:
+  std::atomic<bool> first_ = true;
+  std::promise<void> begun_, let_go_;
+  const std::shared_future<void> may_return_ = let_go_.get_future().share();
+};
 
 /// What a test runs; run() makes the runner, plan() and itinerary() what it runs.
 struct Rig {

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <future>
 #include <numeric>
 
 #include "pipeline/run/runner_test_support.h"
@@ -63,20 +62,15 @@ TEST(ThreadTime, a_task_that_does_not_return_is_seen_while_it_runs) {
   Rig rig;
   rig.options.threads = 1;
   rig.engine = std::make_shared<Engine>(1);
-  std::promise<void> begun, go;
-  std::atomic<bool> first = true;
-  const std::shared_future<void> gone = go.get_future().share();
-  rig.ops = {{"waits", [&](Record& record, const SampleContext& context) {
-                if (first.exchange(false)) begun.set_value(), gone.wait();
-                return summary()(record, context);
-              }}};
+  HeldWork held;
+  rig.ops = {{"waits", held.function()}};
   const auto runner = rig.run();
   EXPECT_TRUE(runner->next_for(0ms)->timed_out);
-  begun.get_future().wait();
+  held.wait_until_begun();
   const ThreadTime::Parts before = runner->stats().threads_ns;
   EXPECT_TRUE(runner->next_for(2ms)->timed_out);
   EXPECT_GE(of(runner->stats().threads_ns, Work::kRows), of(before, Work::kRows) + 1'000'000);
-  go.set_value();
+  held.let_go();
   EXPECT_EQ(drain(*runner).ids.size(), rig.sizes.size());
 }
 

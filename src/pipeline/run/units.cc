@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "pipeline/run/units_read.h"
 
 // Who gets bytes, threads and requests for a unit; units_work.cc: what comes back.

@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <future>
 #include <numeric>
 #include <set>
 
@@ -50,22 +49,17 @@ TEST(Waits, a_thread_that_works_and_one_that_is_awaited_are_told_apart) {
   Rig rig;
   rig.options.threads = 1;
   rig.engine = std::make_shared<Engine>(1);
-  std::promise<void> begun, go;
-  std::atomic<bool> first = true;
-  const std::shared_future<void> gone = go.get_future().share();
-  rig.ops = {{"waits", [&](Record& record, const SampleContext& context) {
-                if (first.exchange(false)) begun.set_value(), gone.wait();
-                return summary()(record, context);
-              }}};
+  HeldWork held;
+  rig.ops = {{"waits", held.function()}};
   const auto runner = rig.run();
   EXPECT_TRUE(runner->next_for(0ms)->timed_out);
-  begun.get_future().wait();
+  held.wait_until_begun();
   const int64_t before = part(runner->stats(), Awaited::kCompute);
   EXPECT_TRUE(runner->next_for(2ms)->timed_out);
   const Runner::Stats stats = runner->stats();
   EXPECT_GT(part(stats, Awaited::kCompute), before);
   EXPECT_EQ(part(stats, Awaited::kCompute) + part(stats, Awaited::kThread), whole(stats));
-  go.set_value();
+  held.let_go();
   EXPECT_EQ(drain(*runner).ids.size(), rig.sizes.size());
 }
 
