@@ -41,8 +41,13 @@ def as_json(*arguments, **kwargs):
     """The result, which must be the whole of standard output, with sorted keys."""
     out, _ = forebay(*arguments, "--json", **kwargs)
     result = json.loads(out)
-    assert out == json.dumps(result, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+    assert without_fractions(out) == without_fractions(json.dumps(result, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
     return result
+
+
+def without_fractions(text):
+    """Writers of JSON agree on a fraction's value, but not on its digits: 0.020218181 and 0.020218181000000002 are one number."""
+    return re.sub(r"-?\d+(\.\d+(e[+-]?\d+)?|e[+-]?\d+)(?=,?$)", "0.5", text, flags=re.M)
 
 
 @pytest.fixture(scope="session")
