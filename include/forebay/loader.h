@@ -138,6 +138,11 @@ class Loader {
   Status load_state(const std::string& json, bool strict = true);
 
   Ledger stats() const;
+  /// From now on what happens when is written to `path`, at most `most_bytes` of it, for ui.perfetto.dev. Errors: InvalidArgument
+  /// (there is a trace already, the loader is closed, too few bytes), Unavailable (the file cannot be written).
+  Status begin_trace(const std::string& path, uint64_t most_bytes = 100'000'000);
+  /// Ends that. Unavailable where not all of it could be written. Without a trace, and again: nothing happens. close() ends it, too.
+  Status end_trace();
   std::vector<ErrorEntry> errors() const;
   /// Bounded time, from any state and thread; idempotent. A next() that waits on another thread returns Cancelled.
   void close();

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import itertools
 import operator
 import os
@@ -208,6 +209,22 @@ class Loader:
         may be the slowest part.
         """
         return self._core.report()
+
+    @contextlib.contextmanager
+    def trace(self, path: str | os.PathLike[str], *, limit: int | str = "100MB") -> Iterator[None]:
+        """Writes what happens when, for https://ui.perfetto.dev: `with loader.trace("run.json"): …`.
+
+        Compute threads with their tasks and operators (of one row in eight), reads and calls of your own functions, batches from begun to
+        delivered, what the consumer waits for, memory by use; arrows lead from a read to the work on it and to its batch. Only what happens inside
+        the `with` is written, and no more than `limit` bytes: the rest is left out, with a warning.
+
+        Errors: InvalidArgument (a second trace of the same loader, a limit under 4 KiB), Unavailable (the file cannot be written).
+        """
+        self._core.begin_trace(os.fsdecode(path), _bytes("limit", limit))
+        try:
+            yield
+        finally:
+            self._core.end_trace()
 
     def errors(self) -> list[dict[str, Any]]:
         """Bad samples that were skipped or replaced on this rank: sample, key, operator, code, message, count."""

@@ -19,7 +19,7 @@ namespace forebay {
 namespace {
 
 struct RunOptions {
-  std::string pipeline, state, resume, ids;
+  std::string pipeline, state, resume, ids, trace;
   int ranks = 1;
   bool json = false, stats = false;
   LoaderOptions loader;
@@ -46,7 +46,7 @@ class Run {
       ids_.reset(std::fopen(options_.ids.c_str(), "w"));
       if (!ids_) return unavailable("cannot be written; give a place where you may write").with_key(options_.ids);
     }
-    return {};
+    return options_.trace.empty() ? Status() : ranks_->first().begin_trace(options_.trace);
   }
 
   Status run() {
@@ -56,7 +56,7 @@ class Run {
     while (!ranks_->finished()) {
       FOREBAY_RETURN_IF_ERROR(run_epoch());
     }
-    return {};
+    return ranks_->first().end_trace();
   }
 
   void print() const {
@@ -167,6 +167,10 @@ int run_verb(const Arguments& arguments, const Console& console) {
       .add_option("--ids", options.ids, "write the samples' ids here, one a line, in global order")
       ->type_name("FILE");
   line.app().add_flag("--stats", options.stats, "at the end all that each rank has counted (docs/stats.md)");
+  line.app()
+      .add_option("--trace", options.trace,
+                  "write what happens when (of the first rank) here, for ui.perfetto.dev; at most 100 MB")
+      ->type_name("FILE");
   if (const auto code = line.parse(arguments, console)) return *code;
   options.json = line.json();
   options.loader = flags.options();

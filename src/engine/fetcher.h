@@ -66,6 +66,9 @@ class Flight {
   Flight& operator=(const Flight&) = delete;
 
   StoreLine& line() const { return line_; }
+  const ReadRequest& request() const { return request_; }
+  /// When it was sent (monotonic_ns()).
+  int64_t begun_ns() const { return begun_ns_; }
   Claim claim;  ///< of the bytes that come; belongs to the fetcher's owner, as the flight itself
 
  private:

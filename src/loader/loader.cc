@@ -22,9 +22,9 @@
 #include "loader/sizing.h"
 #include "loader/source_description.h"
 #include "loader/step_arguments.h"
+#include "pipeline/run/run_trace.h"
 #include "pipeline/run/runner.h"
 #include "runtime/fork_guard.h"
-#include "telemetry/log.h"
 
 namespace forebay {
 
@@ -156,12 +156,7 @@ Status Loader::Impl::prepare() {
   FOREBAY_ASSIGN(plan, compile(input));
   FOREBAY_ASSIGN(Ordering ordering,
                  choose_order(find_step(description(), OpRole::kOrder), *source, *selection, options.seed));
-  if (ordering.block > 1 && ordering.lanes < place.world_size) {
-    log_warning(fmt::format(
-        "{} ranks share {} lane{} of the table, so each of them decodes row groups that others decode, too; "
-        "give .shuffle(lanes={}), or a multiple of that",
-        place.world_size, ordering.lanes, ordering.lanes == 1 ? "" : "s", place.world_size));
-  }
+  warn_of_shared_lanes(ordering, place.world_size);
   SizingInput sizing = sizes;
   sizing.block = ordering.block;
   sizing.lanes = lanes_of_rank(ordering, place.world_size);
@@ -351,6 +346,16 @@ Ledger Loader::stats() const {
   return stats;
 }
 
+Status Loader::begin_trace(const std::string& path, uint64_t most_bytes) {
+  FOREBAY_RETURN_IF_ERROR(impl_->usable());
+  FOREBAY_RETURN_IF_ERROR(impl_->prepare());
+  return forebay::begin_trace(*impl_->plan->trace, path, most_bytes);
+}
+
+Status Loader::end_trace() {
+  return impl_->in_child() || !impl_->prepared ? Status() : forebay::end_trace(*impl_->plan->trace);
+}
+
 std::vector<ErrorEntry> Loader::errors() const {
   if (impl_->in_child()) return {};
   std::lock_guard lock(impl_->mutex);
@@ -366,6 +371,7 @@ void Loader::close() {
     runner = impl_->runner;
   }
   if (runner) runner->close();
+  (void)end_trace();
   std::lock_guard lock(impl_->mutex);
   impl_->reading.reset();
 }

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "base/unit_source.h"
 #include "loader/step_arguments.h"
+#include "telemetry/log.h"
 
 namespace forebay {
 
@@ -67,6 +70,14 @@ int64_t lanes_of_rank(const Ordering& ordering, int64_t world_size) {
   if (ordering.lanes % world_size == 0) return ordering.lanes / world_size;
   // The cuts on either side may go through a lane.
   return std::min(ordering.lanes, ordering.lanes / world_size + 2);
+}
+
+void warn_of_shared_lanes(const Ordering& ordering, int64_t world_size) {
+  if (ordering.block <= 1 || ordering.lanes >= world_size) return;
+  log_warning(
+      fmt::format("{} ranks share {} lane{} of the table, so each of them decodes row groups that others decode, too; "
+                  "give .shuffle(lanes={}), or a multiple of that",
+                  world_size, ordering.lanes, ordering.lanes == 1 ? "" : "s", world_size));
 }
 
 }  // namespace forebay

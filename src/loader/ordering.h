@@ -31,5 +31,7 @@ Result<Ordering> choose_order(const OpSpec* shuffle, const UnitSource* units, co
 /// Lanes whose rows a rank gets at most, those included that it shares with a neighbour. So where the rows of all ranks' batches are a
 /// multiple of the lanes; elsewhere rows move between ranks (rows_that_move()), and it may meet more.
 int64_t lanes_of_rank(const Ordering& ordering, int64_t world_size);
+/// Tells the log where there are fewer lanes than ranks.
+void warn_of_shared_lanes(const Ordering& ordering, int64_t world_size);
 
 }  // namespace forebay

@@ -14,6 +14,7 @@
 #include "pipeline/operator.h"
 #include "pipeline/unit_plan.h"
 #include "telemetry/step_counters.h"
+#include "telemetry/trace.h"
 
 namespace forebay {
 
@@ -94,6 +95,8 @@ struct ExecutionPlan {
   std::shared_ptr<StepCounters> fetch_counters = std::make_shared<StepCounters>();
   /// The last step: rows written into the batch. Deferred work (decode, resize, …) is done, and counted, there.
   std::shared_ptr<StepCounters> write_counters = std::make_shared<StepCounters>();
+  /// Told what happens when, while there is one.
+  std::shared_ptr<TraceSwitch> trace = std::make_shared<TraceSwitch>();
   /// CPU time of rows in `stages` and in writing; which step had what part of it: StepCounters::looked_at_ns.
   std::shared_ptr<std::atomic<int64_t>> rows_cpu_ns = std::make_shared<std::atomic<int64_t>>(0);
 

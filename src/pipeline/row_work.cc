@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "pipeline/operator_trace.h"
 #include "pipeline/row_gather.h"
 #include "store/store.h"
 
@@ -53,14 +54,15 @@ Status run_ops(const NativeStage& stage, int step, Record& record, const SampleC
 // The CPU time of a row, however that ends.
 class RowTime {
  public:
-  RowTime(StepMeter& meter, const std::vector<StepCounters*>& counters, std::atomic<int64_t>& all)
-      : meter_(meter), counters_(counters), all_(all) {
+  RowTime(StepMeter& meter, const std::vector<StepCounters*>& counters, std::atomic<int64_t>& all, OperatorTrace trace)
+      : meter_(meter), counters_(counters), all_(all), trace_(std::move(trace)) {
     meter_.begin();
   }
   ~RowTime() {
     const int64_t cpu_ns = meter_.end([this](int step, int64_t ns) {
       const size_t known = std::min(static_cast<size_t>(step), counters_.size() - 1);
       counters_[known]->looked_at_ns.fetch_add(ns, std::memory_order_relaxed);
+      trace_.add(known, ns);
     });
     all_.fetch_add(cpu_ns, std::memory_order_relaxed);
   }
@@ -71,19 +73,22 @@ class RowTime {
   StepMeter& meter_;
   const std::vector<StepCounters*>& counters_;
   std::atomic<int64_t>& all_;
+  OperatorTrace trace_;
 };
 
 }  // namespace
 
 RowWork::RowWork(std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<const Itinerary> itinerary,
                  BadSample policy)
-    : plan_(std::move(plan)), itinerary_(std::move(itinerary)), policy_(policy),
-      counters_{plan_->write_counters.get()} {
+    : plan_(std::move(plan)), itinerary_(std::move(itinerary)), policy_(policy), counters_{plan_->write_counters.get()},
+      names_{"batch"} {
   for (const Stage& stage : plan_->stages) {
     first_step_.push_back(static_cast<int>(counters_.size()));
     const auto* native = std::get_if<NativeStage>(&stage);
-    for (size_t i = 0; native != nullptr && i < native->ops.size(); ++i)
+    for (size_t i = 0; native != nullptr && i < native->ops.size(); ++i) {
       counters_.push_back(native->ops[i].counters.get());
+      names_.push_back(native->ops[i].name);
+    }
   }
 }
 
@@ -212,7 +217,7 @@ Status RowWork::run_row(RowInput& input, BatchJob& batch, const RowPlacement& at
                         RowResult& result) const {
   const int64_t id = batch.rows()[static_cast<size_t>(row)].id;
   const SampleContext context{batch.key(row), &memory};
-  const RowTime time(memory.meter(), counters_, *plan_->rows_cpu_ns);
+  const RowTime time(memory.meter(), counters_, *plan_->rows_cpu_ns, OperatorTrace(plan_->trace->get(), names_, id));
   FOREBAY_ASSIGN(Record record, begin_row(input, at, id));
   size_t stage = input.stage == 0 && input.kept ? *plan_->cache_stage + 1 : input.stage;
   for (; stage < plan_->stages.size(); ++stage) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/columns.h"
@@ -109,6 +110,7 @@ class RowWork {
   const std::shared_ptr<const Itinerary> itinerary_;
   const BadSample policy_;
   std::vector<StepCounters*> counters_;  // by the numbers that StepMeter knows steps by; 0 is what writes the batch
+  std::vector<std::string_view> names_;  // of the steps, likewise
   std::vector<int> first_step_;          // of each stage
 };
 

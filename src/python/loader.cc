@@ -164,6 +164,22 @@ std::string PyLoader::report() {
   return forebay::report(target.stats());
 }
 
+void PyLoader::begin_trace(nb::str path, uint64_t most_bytes) {
+  prepare();
+  const std::string text = from_text(path);
+  check(loader().begin_trace(text, most_bytes));
+}
+
+void PyLoader::end_trace() {
+  Loader& target = loader();
+  Status status;
+  {
+    nb::gil_scoped_release unlocked;
+    status = target.end_trace();
+  }
+  check(status);
+}
+
 nb::dict PyLoader::stats() {
   Loader& target = loader();
   Ledger stats;

@@ -41,6 +41,8 @@ class PyLoader {
   PyDescription opened() const;
   nb::dict stats();
   std::string report();
+  void begin_trace(nb::str path, uint64_t most_bytes);
+  void end_trace();
   nb::list errors();
   void close();
   bool closed() const { return engine_->loader->closed(); }

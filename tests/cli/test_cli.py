@@ -489,3 +489,13 @@ def test_an_epoch_without_a_step_is_printed_as_one(photos, tmp_path):
     assert [(it["epoch"], it["samples"], it["batches"]) for it in result["epochs"]] == [(0, 0, 0), (1, 0, 0)]
     assert len({it["digest"] for it in result["epochs"]}) == 1
     assert "epoch 0: 0 samples in 0 batches" in forebay("run", path)[0]
+
+
+def test_run_writes_a_trace(tmp_path, pipeline):
+    plain = as_json("run", pipeline)
+    trace = tmp_path / "trace.json"
+    assert digests(as_json("run", pipeline, "--trace", trace, "--ranks", 2)) == digests(plain)
+    names = {event["name"] for event in json.loads(trace.read_text())}
+    assert {"batch", "rows", "decode_image", "trace_ended"} <= names
+    _, err = forebay("run", pipeline, "--trace", tmp_path / "no" / "such" / "folder", code=FAILED)
+    assert "folder" in err

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "pipeline/run/row_tasks_away.h"
+#include "pipeline/run/run_trace.h"
 
 // Who gets bytes, threads and requests for a task; row_tasks_back.cc: what comes back.
 
@@ -60,7 +61,8 @@ Step RowTasks::compute(const WindowBatchPtr& batch, RowTask& task, Actions& acti
   task.at = RowTask::Running{std::move(ready.grant)};
   ++batch->running;
   const size_t index = batch->index_of(task);
-  core_.post(actions, batch->order(index), Work::kRows,
+  const uint64_t unread = task.fetched_all || task.stage > 0 ? 0 : kAboutUnread;
+  core_.post(actions, batch->order(index), Work::kRows, batch->order(index) | unread,
              [this, batch, index](WorkMemory& memory) { work(batch, index, memory); });
   return Step::kMoved;
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "pipeline/run/row_tasks.h"
+#include "pipeline/run/run_trace.h"
 
 // What holds the run while a task is with a store, or with user code.
 
@@ -60,7 +61,10 @@ class RowTasks::Call final : public PendingCall {
   void answer(Status status, const Schema& schema, Record record) {
     if (std::exchange(answered_, true)) return;
     stage_.counters->samples.fetch_add(1, std::memory_order_relaxed);
-    stage_.counters->waiting_ns.fetch_add(monotonic_ns() - queued_ns_, std::memory_order_relaxed);
+    const int64_t now_ns = monotonic_ns();
+    stage_.counters->waiting_ns.fetch_add(now_ns - queued_ns_, std::memory_order_relaxed);
+    if (const auto trace = tasks_.core_.plan->trace->get())
+      trace_user_call(*trace, stage_.name, batch->order(index), queued_ns_, now_ns);
     if (!status.ok()) status = std::move(status).with_operator(stage_.name);
     tasks_.on_answer(*this, std::move(status), schema, std::move(record));
   }

@@ -3,12 +3,14 @@
 
 #include "pipeline/run/row_tasks.h"
 #include "pipeline/run/row_tasks_away.h"
+#include "pipeline/run/run_trace.h"
 
 // What comes back for a task: from stores, from compute threads, from user code; and what is next for it.
 
 namespace forebay {
 
 void RowTasks::on_read(Read& read, Result<Buffer> result) {
+  if (const auto trace = core_.plan->trace->get()) trace_read(*trace, read, read.batch->order(read.index), result.ok());
   Turn turn(core_);
   core_.fetcher.end(read);
   WindowBatch& batch = *read.batch;

@@ -43,7 +43,7 @@ void RunCore::act(Lock& lock, Actions actions) {
 
 void RunCore::act_on_a_thread(std::shared_ptr<void> taken_apart) {
   ++posted_;
-  queue->post(0, on_a_thread(Work::kEngine, [this, taken_apart = std::move(taken_apart)](WorkMemory&) mutable {
+  queue->post(0, on_a_thread(Work::kEngine, 0, [this, taken_apart = std::move(taken_apart)](WorkMemory&) mutable {
                 taken_apart.reset();
                 const Turn turn(*this);
                 ended();

@@ -82,8 +82,13 @@ class RunCore {
   /// `task`, an Executor::Task, has to lead to ended(), under the lock. The run lives at least as long as it.
   template <typename Task>
   void post(Actions& actions, uint64_t order, Work what, Task task) {
+    post(actions, order, what, order, std::move(task));
+  }
+  /// `about`: for the trace, where the order does not say what it works on.
+  template <typename Task>
+  void post(Actions& actions, uint64_t order, Work what, uint64_t about, Task task) {
     ++posted_;
-    actions.posts.push_back({order, on_a_thread(what, std::move(task))});
+    actions.posts.push_back({order, on_a_thread(what, about, std::move(task))});
   }
   void ended() { --posted_; }
   /// Tasks posted that have not ended.
@@ -105,9 +110,9 @@ class RunCore {
 
  private:
   template <typename Task>
-  Executor::Task on_a_thread(Work what, Task task) {
-    return [this, alive = alive(), what, task = std::move(task)](WorkMemory& of_thread) mutable {
-      const Spell spell(thread_time, what);
+  Executor::Task on_a_thread(Work what, uint64_t about, Task task) {
+    return [this, alive = alive(), what, about, task = std::move(task)](WorkMemory& of_thread) mutable {
+      const Spell spell(thread_time, what, plan->trace->get(), about);
       task(of_thread);
     };
   }

@@ -39,10 +39,10 @@ Result<Delivery> Runner::next_for(std::chrono::milliseconds timeout) {
 }
 
 bool Runner::wait(RunCore::Lock& lock, std::chrono::milliseconds timeout) {
-  window_->waits().begin(monotonic_ns(), window_->what_is_awaited());
+  window_->consumer_waits();
   const Executor::Waiting waiting;  // user code on a compute thread may be who asks
   const bool over = core_.changed.wait_for(lock, timeout, [&] { return core_.closed || window_->ready(); });
-  waited_ns_ += window_->waits().end(monotonic_ns());
+  waited_ns_ += window_->consumer_goes_on();
   return over;
 }
 

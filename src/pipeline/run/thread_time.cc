@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "pipeline/run/run_trace.h"
+
 namespace forebay {
 
 namespace {
@@ -40,18 +42,28 @@ ThreadTime::Look ThreadTime::look() const {
   return look;
 }
 
-Spell::Spell(ThreadTime& time, Work what) : time_(time), what_(what), outer_(std::exchange(innermost, this)) {
+Spell::Spell(ThreadTime& time, Work what, std::shared_ptr<Trace> trace, uint64_t about)
+    : time_(time), what_(what), trace_(std::move(trace)), about_(about), outer_(std::exchange(innermost, this)) {
   time_.begin(what_);
+  if (trace_) since_ns_ = monotonic_ns();
 }
 
 Spell::~Spell() {
   time_.end(what_);
+  tell();
   innermost = outer_;
 }
 
 void Spell::change(const ThreadTime& time, Work to) {
   if (innermost == nullptr || &innermost->time_ != &time) return;
+  innermost->tell();
   innermost->time_.change(std::exchange(innermost->what_, to), to);
+}
+
+void Spell::tell() {
+  if (!trace_) return;
+  const int64_t now_ns = monotonic_ns();
+  trace_spell(*trace_, what_, about_, std::exchange(since_ns_, now_ns), now_ns);
 }
 
 }  // namespace forebay

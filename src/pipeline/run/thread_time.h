@@ -3,11 +3,14 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 
 #include "base/clock.h"
 
 namespace forebay {
+
+class Trace;
 
 /// What a compute thread does for a run.
 enum class Work : uint8_t {
@@ -46,7 +49,8 @@ class ThreadTime {
 /// A task on a compute thread, from its beginning to its end.
 class Spell {
  public:
-  Spell(ThreadTime& time, Work what);
+  /// `trace`: what is told of it, if that is wanted; `about`: what it works on (run_trace.h).
+  Spell(ThreadTime& time, Work what, std::shared_ptr<Trace> trace = nullptr, uint64_t about = 0);
   ~Spell();
   Spell(const Spell&) = delete;
   Spell& operator=(const Spell&) = delete;
@@ -55,8 +59,13 @@ class Spell {
   static void change(const ThreadTime& time, Work to);
 
  private:
+  void tell();
+
   ThreadTime& time_;
   Work what_;
+  const std::shared_ptr<Trace> trace_;
+  const uint64_t about_;
+  int64_t since_ns_ = 0;
   Spell* const outer_;  // user code may run tasks of another loader from inside of one
 };
 

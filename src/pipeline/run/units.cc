@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "pipeline/run/run_trace.h"
 #include "pipeline/run/units_read.h"
 
 // Who gets bytes, threads and requests for a unit; units_work.cc: what comes back.
@@ -166,7 +167,7 @@ Step Units::decode(const std::shared_ptr<Unit>& unit, const Asker& asker, Action
   unit->state = Unit::State::kDecoding;
   ++decoding_;
   // Being at work lasts until the task is gone, which is behind the lock.
-  core_.post(actions, asker.order, Work::kUnits,
+  core_.post(actions, asker.order, Work::kUnits, about_unit(static_cast<size_t>(unit->number)),
              [this, unit, at_work = std::shared_ptr(at_work(*unit))](WorkMemory& memory) { work(unit, memory); });
   return Step::kMoved;
 }

@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "pipeline/run/run_trace.h"
 #include "pipeline/run/units.h"
 #include "pipeline/run/units_read.h"
 
@@ -8,6 +9,8 @@
 namespace forebay {
 
 void Units::on_read(Read& read, Result<Buffer> result) {
+  if (const auto trace = core_.plan->trace->get())
+    trace_read(*trace, read, about_unit(static_cast<size_t>(read.unit->number)), result.ok());
   const Turn turn(core_);
   core_.fetcher.end(read);
   Unit::Reads& reads = *read.reads;

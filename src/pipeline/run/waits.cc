@@ -4,6 +4,20 @@
 
 namespace forebay {
 
+std::string_view name_of(Awaited what) {
+  switch (what) {
+    case Awaited::kPlan: return "plan";
+    case Awaited::kMemory: return "memory";
+    case Awaited::kSlot: return "slot";
+    case Awaited::kStorage: return "storage";
+    case Awaited::kThread: return "thread";
+    case Awaited::kCompute: return "compute";
+    case Awaited::kUser: return "user";
+    case Awaited::kAssembly: break;
+  }
+  return "assembly";
+}
+
 std::string sentence_of(Awaited what, const std::string& name) {
   switch (what) {
     case Awaited::kPlan: return "nothing has been begun yet";

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace forebay {
 
@@ -18,6 +19,8 @@ enum class Awaited : uint8_t {
   kAssembly,  ///< all rows are there: they are put together
 };
 constexpr size_t kAwaited = 8;
+/// One word, as in stats().
+std::string_view name_of(Awaited what);
 /// For the log; `name` is that of the oldest element that is not done.
 std::string sentence_of(Awaited what, const std::string& name);
 

@@ -41,7 +41,8 @@ Window::Window(Engine& engine, std::shared_ptr<const ExecutionPlan> plan, std::s
                  : nullptr),
       uses_(core_, units_.get(), rows_per_task_), taking_back_(core_, uses_),
       room_(core_, units_.get(), taking_back_, batches_), tasks_(core_, uses_, taking_back_, room_, batches_),
-      forms_(*core_.plan, core_.itinerary->schedule().options().batch_size, options.ragged) {}
+      forms_(*core_.plan, core_.itinerary->schedule().options().batch_size, options.ragged),
+      consumer_trace_(*core_.plan->trace) {}
 
 std::shared_ptr<Window> Window::make(Engine& engine, std::shared_ptr<const ExecutionPlan> plan,
                                      std::shared_ptr<const Itinerary> itinerary, const RunnerOptions& options) {
@@ -62,6 +63,7 @@ Result<Delivery> Window::deliver(RunCore::Lock& lock) {
                    [](const RowError& a, const RowError& b) { return a.row < b.row; });
   batches_.pop_front();
   uses_.leave_all(*batch);
+  if (const auto trace = core_.plan->trace->get()) trace_batch(*trace, *batch, monotonic_ns());
   cursor_ = job.step().after;
   // From here on the batch's memory is the user's; it is counted again when it comes back.
   job.drop_slots();
@@ -103,8 +105,27 @@ void Window::drop() {
   if (units_) units_->clear();
 }
 
+void Window::consumer_waits() {
+  const int64_t now_ns = monotonic_ns();
+  const Awaited what = what_is_awaited();
+  waits_.begin(now_ns, what);
+  consumer_trace_.waits(now_ns, what);
+}
+
+int64_t Window::consumer_goes_on() {
+  const int64_t now_ns = monotonic_ns();
+  consumer_trace_.ends(now_ns);
+  return waits_.end(now_ns);
+}
+
 void Window::settled() {
-  if (waits_.waiting()) waits_.change(monotonic_ns(), what_is_awaited());
+  if (!waits_.waiting() && !core_.plan->trace->on()) return;
+  const int64_t now_ns = monotonic_ns();
+  consumer_trace_.look(now_ns, core_.memory, core_.fetcher);
+  if (!waits_.waiting()) return;
+  const Awaited what = what_is_awaited();
+  waits_.change(now_ns, what);
+  consumer_trace_.waits(now_ns, what);
 }
 
 Awaited Window::what_is_awaited() {

@@ -11,6 +11,7 @@
 #include "pipeline/run/room.h"
 #include "pipeline/run/row_tasks.h"
 #include "pipeline/run/run_core.h"
+#include "pipeline/run/run_trace.h"
 #include "pipeline/run/taking_back.h"
 #include "pipeline/run/units.h"
 #include "pipeline/run/waits.h"
@@ -51,8 +52,12 @@ class Window final : private Advancing {
   /// Of the next batch to deliver.
   const Cursor& cursor() const { return cursor_; }
   bool finished() const { return core_.itinerary->finished(cursor_); }
-  /// What the consumer waited for, which says when it begins and ends to wait.
-  Waits& waits() { return waits_; }
+  /// What the consumer waited for so far.
+  const Waits& waits() const { return waits_; }
+  /// It begins to wait.
+  void consumer_waits();
+  /// It waits no more. Gives how long it did, in nanoseconds.
+  int64_t consumer_goes_on();
   /// What it waits for, or would.
   Awaited what_is_awaited();
   /// The same as a sentence for the log, with the name of the row or unit.
@@ -113,6 +118,7 @@ class Window final : private Advancing {
   uint64_t sequence_ = 0;
   Stats stats_;
   Waits waits_;
+  ConsumerTrace consumer_trace_;
 };
 
 }  // namespace forebay

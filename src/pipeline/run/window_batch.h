@@ -68,6 +68,7 @@ struct WindowBatch {
 
   BatchJob job;
   uint64_t sequence = 0;
+  int64_t begun_ns = 0;
   std::vector<RowTask> tasks;
   std::vector<UnitBlockPtr> blocks;  ///< that its rows stand in, oldest first in each lane
   /// What the tasks' rows are numbers in; empty: rows stand block by block already.

@@ -66,6 +66,7 @@ WindowBatchPtr Window::begin(StepPlan step) const {
 void Window::add(const WindowBatchPtr& batch) {
   planned_ = batch->job.step().after;
   batch->sequence = sequence_++;
+  batch->begun_ns = monotonic_ns();
   uses_.plan(*batch);
   batches_.push_back(batch);
 }

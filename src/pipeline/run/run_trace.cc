@@ -1,0 +1,130 @@
+#include "pipeline/run/run_trace.h"
+
+#include <utility>
+
+#include "base/clock.h"
+#include "pipeline/trace_rows.h"
+
+namespace forebay {
+
+namespace {
+
+constexpr int64_t kLookNs = 1'000'000;  // finer would be most of the file
+constexpr int kTaskBits = 24;           // WindowBatch::order()
+constexpr Trace::Row kConsumerRow{kTraceConsumer, 1};
+
+std::string_view title_of(Work what) {
+  switch (what) {
+    case Work::kRows: return "rows";
+    case Work::kUnits: return "row group";
+    case Work::kAssembly: return "assembly";
+    case Work::kPlan: return "plan";
+    case Work::kEngine: break;
+  }
+  return "engine";
+}
+
+int64_t batch_of(uint64_t about) { return static_cast<int64_t>((about & ~kAboutUnread) >> kTaskBits); }
+int64_t task_of(uint64_t about) { return static_cast<int64_t>(about & ((uint64_t{1} << kTaskBits) - 1)); }
+
+void name_groups(Trace& trace) {
+  trace.name(kTraceConsumer, "consumer");
+  trace.name(kConsumerRow, "waits for");
+  trace.name(kTraceBatches, "batches, from begun to delivered");
+  trace.name(kTraceThreads, "compute threads");
+  trace.name(kTraceUser, "user code, from asked to answered");
+  trace.name(kTraceReads, "reads");
+}
+
+}  // namespace
+
+Status begin_trace(TraceSwitch& at, const std::string& path, uint64_t most_bytes) {
+  const auto taken = [] { return invalid_argument("this loader is traced already; end that trace first"); };
+  if (at.on()) return taken();  // before the file is emptied, which may be the same
+  FOREBAY_ASSIGN(std::shared_ptr<Trace> trace, Trace::create(path, most_bytes));
+  name_groups(*trace);
+  return at.turn_on(std::move(trace)) ? Status() : taken();
+}
+
+Status end_trace(TraceSwitch& at) {
+  const std::shared_ptr<Trace> trace = at.turn_off();
+  return trace ? trace->finish() : Status();
+}
+
+void trace_read(Trace& trace, const Flight& flight, uint64_t about, bool ok) {
+  const int64_t now_ns = monotonic_ns();
+  const ReadRequest& request = flight.request();
+  const Trace::Row row = trace.lane(kTraceReads, "read", flight.begun_ns(), now_ns);
+  const int64_t bytes = request.range           ? static_cast<int64_t>(request.range->length)
+                        : request.expected_size ? static_cast<int64_t>(*request.expected_size)
+                                                : -1;
+  trace.slice(row, ok ? "read" : "read failed", flight.begun_ns(), now_ns, {{"object", request.key}, {"bytes", bytes}});
+  trace.flow(Trace::Flow::kBegin, about, row, flight.begun_ns());
+}
+
+void trace_spell(Trace& trace, Work what, uint64_t about, int64_t begin_ns, int64_t end_ns) {
+  const Trace::Row row = trace_row_of_this_thread(trace);
+  switch (what) {
+    case Work::kRows:
+      trace.slice(row, title_of(what), begin_ns, end_ns, {{"batch", batch_of(about)}, {"task", task_of(about)}});
+      return trace.flow((about & kAboutUnread) != 0 ? Trace::Flow::kBegin : Trace::Flow::kStep, about & ~kAboutUnread,
+                        row, begin_ns);
+    case Work::kUnits:
+      trace.slice(row, title_of(what), begin_ns, end_ns, {{"row group", static_cast<int64_t>(about & ~kAboutUnit)}});
+      return trace.flow(Trace::Flow::kEnd, about, row, begin_ns);
+    case Work::kAssembly: return trace.slice(row, title_of(what), begin_ns, end_ns, {{"batch", batch_of(about)}});
+    default: return trace.slice(row, title_of(what), begin_ns, end_ns);
+  }
+}
+
+void trace_user_call(Trace& trace, std::string_view name, uint64_t about, int64_t begin_ns, int64_t end_ns) {
+  const Trace::Row row = trace.lane(kTraceUser, "call", begin_ns, end_ns);
+  trace.slice(row, name, begin_ns, end_ns, {{"batch", batch_of(about)}, {"task", task_of(about)}});
+  trace.flow(Trace::Flow::kStep, about, row, begin_ns);
+}
+
+void trace_batch(Trace& trace, const WindowBatch& batch, int64_t now_ns) {
+  const Trace::Row row = trace.lane(kTraceBatches, "batch", batch.begun_ns, now_ns);
+  trace.slice(
+      row, "batch", batch.begun_ns, now_ns,
+      {{"batch", static_cast<int64_t>(batch.sequence)}, {"epoch", batch.job.step().at.epoch}, {"rows", batch.size()}});
+  for (size_t task = 0; task < batch.tasks.size(); ++task)
+    trace.flow(Trace::Flow::kEnd, batch.order(task), row, now_ns - 1);
+}
+
+void ConsumerTrace::waits(int64_t now_ns, Awaited what) {
+  if (waiting_ && what == what_) return;
+  tell(now_ns);
+  waiting_ = true;
+  what_ = what;
+  since_ = now_ns;
+}
+
+void ConsumerTrace::ends(int64_t now_ns) {
+  tell(now_ns);
+  waiting_ = false;
+}
+
+void ConsumerTrace::tell(int64_t now_ns) {
+  if (!waiting_) return;
+  if (const auto trace = trace_.get()) trace->slice(kConsumerRow, name_of(what_), since_, now_ns);
+}
+
+void ConsumerTrace::look(int64_t now_ns, const RunMemory& memory, const Fetcher& fetcher) {
+  const auto trace = trace_.get();
+  if (!trace || now_ns - looked_ < kLookNs) return;
+  looked_ = now_ns;
+  const auto now = memory.snapshot();
+  const auto used = [&](Use use) { return static_cast<int64_t>(now.by_use[static_cast<size_t>(use)]); };
+  trace->counter(kTraceReads, "reads in flight", now_ns, {{"reads", int64_t{fetcher.in_flight()}}});
+  trace->counter(kTraceBatches, "memory (bytes)", now_ns,
+                 {{"batches", used(Use::kBatches)},
+                  {"fetched", used(Use::kFetched)},
+                  {"working", used(Use::kWorking)},
+                  {"row groups", used(Use::kUnits)},
+                  {"pool", used(Use::kPool)},
+                  {"caches", used(Use::kCaches)},
+                  {"others", used(Use::kIndex) + used(Use::kReads) + used(Use::kColumns)}});
+}
+
+}  // namespace forebay

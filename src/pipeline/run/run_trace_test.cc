@@ -1,0 +1,77 @@
+#include "pipeline/run/run_trace.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "base/clock.h"
+#include "pipeline/trace_rows.h"
+
+namespace forebay {
+namespace {
+
+class RunTraceTest : public testing::Test {
+ protected:
+  void SetUp() override { at_.turn_on(*Trace::create(path_, 1 << 20)); }
+  void TearDown() override { std::filesystem::remove(path_); }
+
+  /// Slices, as (name, µs).
+  std::vector<std::pair<std::string, double>> slices() {
+    EXPECT_TRUE(at_.turn_off()->finish().ok());
+    std::ifstream file(path_);
+    std::vector<std::pair<std::string, double>> found;
+    for (const auto& event : nlohmann::json::parse(file))
+      if (event["ph"] == "X") found.emplace_back(event["name"], event["dur"]);
+    return found;
+  }
+
+  const std::string path_ = testing::TempDir() + "forebay_run_trace_" + std::to_string(monotonic_ns()) + ".json";
+  TraceSwitch at_;
+  const int64_t begun_ = monotonic_ns() + 1'000'000;
+};
+
+TEST_F(RunTraceTest, AWaitIsASliceForEachThingThatWasAwaited) {
+  ConsumerTrace consumer(at_);
+  consumer.waits(begun_, Awaited::kStorage);
+  consumer.waits(begun_ + 1000, Awaited::kStorage);  // looked at again: still the same
+  consumer.waits(begun_ + 3000, Awaited::kCompute);
+  consumer.ends(begun_ + 4000);
+  consumer.ends(begun_ + 9000);  // was not waiting
+  consumer.waits(begun_ + 10000, Awaited::kCompute);
+  consumer.ends(begun_ + 10500);
+  const auto told = slices();
+  ASSERT_EQ(told.size(), 3u);
+  EXPECT_EQ(told[0].first, "storage");
+  EXPECT_NEAR(told[0].second, 3.0, 0.002);
+  EXPECT_EQ(told[1].first, "compute");
+  EXPECT_NEAR(told[1].second, 1.0, 0.002);
+  EXPECT_NEAR(told[2].second, 0.5, 0.002);
+}
+
+TEST_F(RunTraceTest, ASpellIsToldPartByPart) {
+  ThreadTime time;
+  {
+    const Spell spell(time, Work::kRows, at_.get(), uint64_t{3} << 24 | 5);
+    Spell::change(time, Work::kEngine);
+  }
+  {
+    const Spell untold(time, Work::kPlan);
+  }
+  const auto told = slices();
+  ASSERT_EQ(told.size(), 2u);
+  EXPECT_EQ(told[0].first, "rows");
+  EXPECT_EQ(told[1].first, "engine");
+}
+
+TEST(AwaitedNames, AreDifferent) {
+  std::vector<std::string_view> names;
+  for (size_t i = 0; i < kAwaited; ++i) names.push_back(name_of(static_cast<Awaited>(i)));
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(std::unique(names.begin(), names.end()), names.end());
+}
+
+}  // namespace
+}  // namespace forebay

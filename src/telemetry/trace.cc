@@ -1,0 +1,176 @@
+#include "telemetry/trace.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/clock.h"
+#include "telemetry/log.h"
+
+namespace forebay {
+
+namespace {
+
+constexpr size_t kPendingBytes = 1 << 20;  // a write so large costs less than its share of a thousand events
+constexpr uint64_t kEndBytes = 512;        // of the last event, which is always written
+
+// Keys of objects may hold anything.
+std::string quoted(std::string_view text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string value_of(const TraceArg& arg) {
+  const auto* number = std::get_if<int64_t>(&arg.value);
+  return number != nullptr ? std::to_string(*number) : quoted(std::get<std::string_view>(arg.value));
+}
+
+std::string object_of(TraceArgs args) {
+  std::string text = "{";
+  for (const TraceArg& arg : args)
+    text += fmt::format("{}{}:{}", text.size() > 1 ? "," : "", quoted(arg.name), value_of(arg));
+  return text + "}";
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Trace>> Trace::create(const std::string& path, uint64_t most_bytes) {
+  if (most_bytes < kLeastBytes)
+    return invalid_argument(
+        fmt::format("a trace of at most {} bytes holds nothing; allow at least {}", most_bytes, kLeastBytes));
+  FILE* file = std::fopen(path.c_str(), "we");
+  if (file == nullptr)
+    return unavailable(fmt::format("cannot be written ({}); give a place where you may write", std::strerror(errno)))
+        .with_key(path);
+  return std::shared_ptr<Trace>(new Trace(file, path, most_bytes));
+}
+
+Trace::Trace(FILE* file, std::string path, uint64_t most_bytes)
+    : path_(std::move(path)), most_bytes_(most_bytes - kEndBytes), begun_ns_(monotonic_ns()), file_(file) {
+  pending_ = "[\n";
+  bytes_ = pending_.size();
+}
+
+Trace::~Trace() { (void)finish(); }
+
+double Trace::microseconds(int64_t at_ns) const {
+  return static_cast<double>(std::max<int64_t>(at_ns - begun_ns_, 0)) * 1e-3;
+}
+
+void Trace::name(uint32_t group, std::string_view title) {
+  add(fmt::format(R"({{"ph":"M","name":"process_name","pid":{},"args":{{"name":{}}}}})", group, quoted(title)));
+  add(fmt::format(R"({{"ph":"M","name":"process_sort_index","pid":{0},"args":{{"sort_index":{0}}}}})", group));
+}
+
+void Trace::name(Row row, std::string_view title) {
+  add(fmt::format(R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":{}}}}})", row.group, row.row,
+                  quoted(title)));
+  add(fmt::format(R"({{"ph":"M","name":"thread_sort_index","pid":{0},"tid":{1},"args":{{"sort_index":{1}}}}})",
+                  row.group, row.row));
+}
+
+Trace::Row Trace::row_of_this_thread(uint32_t group, std::string_view title) {
+  const std::lock_guard lock(rows_mutex_);
+  const auto [at, is_new] = threads_.try_emplace({group, std::this_thread::get_id()}, 0);
+  if (is_new) {
+    at->second = static_cast<uint32_t>(
+        std::count_if(threads_.begin(), threads_.end(), [&](const auto& known) { return known.first.first == group; }));
+    name(Row{group, at->second}, fmt::format("{} {}", title, at->second));
+  }
+  return {group, at->second};
+}
+
+Trace::Row Trace::lane(uint32_t group, std::string_view title, int64_t begin_ns, int64_t end_ns) {
+  const std::lock_guard lock(rows_mutex_);
+  std::vector<int64_t>& taken_until = lanes_[group];
+  auto free = std::find_if(taken_until.begin(), taken_until.end(), [&](int64_t until) { return until <= begin_ns; });
+  const auto row = static_cast<uint32_t>(free - taken_until.begin()) + 1;
+  if (free == taken_until.end()) {
+    taken_until.push_back(0);
+    free = taken_until.end() - 1;
+    name(Row{group, row}, fmt::format("{} {}", title, row));
+  }
+  *free = end_ns;
+  return {group, row};
+}
+
+void Trace::slice(Row row, std::string_view title, int64_t begin_ns, int64_t end_ns, TraceArgs args) {
+  if (end_ns < begun_ns_) return;
+  const double begin = microseconds(begin_ns);
+  add(fmt::format(R"({{"ph":"X","name":{},"pid":{},"tid":{},"ts":{:.3f},"dur":{:.3f},"args":{}}})", quoted(title),
+                  row.group, row.row, begin, microseconds(end_ns) - begin, object_of(args)));
+}
+
+void Trace::flow(Flow what, uint64_t id, Row row, int64_t at_ns) {
+  // Without "bp" the end of an arrow belongs to the next slice.
+  const std::string_view enclosing = what == Flow::kEnd ? R"(,"bp":"e")" : "";
+  add(fmt::format(R"({{"ph":"{}","name":"sample","cat":"sample","id":{},"pid":{},"tid":{},"ts":{:.3f}{}}})",
+                  static_cast<char>(what), id, row.group, row.row, microseconds(at_ns), enclosing));
+}
+
+void Trace::counter(uint32_t group, std::string_view title, int64_t at_ns, TraceArgs values) {
+  add(fmt::format(R"({{"ph":"C","name":{},"pid":{},"ts":{:.3f},"args":{}}})", quoted(title), group, microseconds(at_ns),
+                  object_of(values)));
+}
+
+void Trace::add(const std::string& event) {
+  const std::lock_guard lock(mutex_);
+  if (file_ == nullptr) return;
+  const uint64_t bytes = event.size() + 2;
+  if (bytes_ + bytes > most_bytes_) {
+    if (left_out_++ == 0)
+      log_warning(
+          fmt::format("the trace {} is full ({} bytes): what comes now is not in it", path_, most_bytes_ + kEndBytes));
+    return;
+  }
+  bytes_ += bytes;
+  (pending_ += event) += ",\n";
+  if (pending_.size() >= kPendingBytes) write_out();
+}
+
+void Trace::write_out() {
+  const bool written = std::fwrite(pending_.data(), 1, pending_.size(), file_) == pending_.size();
+  if (!written && status_.ok())
+    status_ =
+        unavailable(fmt::format("could not be written ({}); is the disk full?", std::strerror(errno))).with_key(path_);
+  pending_.clear();
+}
+
+Status Trace::finish() {
+  const std::lock_guard lock(mutex_);
+  if (file_ == nullptr) return status_;
+  pending_ +=
+      fmt::format(R"({{"ph":"M","name":"trace_ended","pid":0,"args":{{"seconds":{:.6f},"events_left_out":{}}}}})",
+                  microseconds(monotonic_ns()) * 1e-6, left_out_);
+  pending_ += "\n]\n";
+  write_out();
+  if (std::fclose(std::exchange(file_, nullptr)) != 0 && status_.ok())
+    status_ =
+        unavailable(fmt::format("could not be written ({}); is the disk full?", std::strerror(errno))).with_key(path_);
+  return status_;
+}
+
+std::shared_ptr<Trace> TraceSwitch::get() const {
+  if (!on()) return nullptr;
+  const std::lock_guard lock(mutex_);
+  return trace_;
+}
+
+bool TraceSwitch::turn_on(std::shared_ptr<Trace> trace) {
+  const std::lock_guard lock(mutex_);
+  if (trace_) return false;
+  trace_ = std::move(trace);
+  on_ = true;
+  return true;
+}
+
+std::shared_ptr<Trace> TraceSwitch::turn_off() {
+  const std::lock_guard lock(mutex_);
+  on_ = false;
+  return std::exchange(trace_, nullptr);
+}
+
+}  // namespace forebay
