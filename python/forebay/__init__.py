@@ -17,6 +17,7 @@
 """
 
 from ._core import Batch, __version__
+from .diagnosis import Diagnosis, Remedy, diagnose
 from .errors import (
     Cancelled,
     Corrupt,
@@ -43,6 +44,7 @@ __all__ = [
     "Cancelled",
     "Corrupt",
     "Dataset",
+    "Diagnosis",
     "Error",
     "Internal",
     "InvalidArgument",
@@ -52,11 +54,13 @@ __all__ = [
     "OutOfBudget",
     "Pipeline",
     "Problem",
+    "Remedy",
     "StateMismatch",
     "Unavailable",
     "Unsupported",
     "arrays",
     "arrow",
+    "diagnose",
     "digest",
     "files",
     "images",

@@ -9,7 +9,7 @@ import operator
 import os
 import warnings
 import weakref
-from typing import Any, Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping
 
 from . import _core
 from ._options import _bytes, _count, _count_or_auto, _max_errors, _on_error, _seed
@@ -17,6 +17,9 @@ from ._workers import STUCK_AFTER_S, Workers
 from .errors import InvalidArgument, UserFailure, not_yet
 from .metrics import _serve_if_asked
 from .pipeline import Pipeline
+
+if TYPE_CHECKING:
+    from .diagnosis import Diagnosis
 
 __all__ = ["Loader", "digest"]
 
@@ -94,6 +97,10 @@ class Loader:
             "max_errors": _max_errors(max_errors),
             "storage_options": {str(key): _option(value) for key, value in (storage_options or {}).items()},
             "convert": _converter(output),
+        }
+        self._given = {
+            "seed": seed, "rank": rank, "world_size": world_size, "threads": threads, "requests": requests, "memory": memory,
+            "on_error": on_error, "max_errors": max_errors, "storage_options": storage_options,
         }
         self._passes = 0
         self._ready = False
@@ -209,6 +216,19 @@ class Loader:
         may be the slowest part.
         """
         return self._core.report()
+
+    def diagnose(self, *, budget: float = 50.0) -> Diagnosis:
+        """`fb.diagnose` of this loader's pipeline and options, beside it, with a trainer as slow as the one that this loader has had.
+
+        Asks for 10 batches at least that this loader has given: InvalidArgument before. Do not use the loader meanwhile.
+        """
+        from .diagnosis import diagnose
+
+        stats = self.stats()
+        if stats["batches"] < 10:
+            raise InvalidArgument(f"diagnose(): {stats['batches']} batches were used so far; 10 tell how fast the trainer is")
+        trainer_s = max(0.0, stats["elapsed_seconds"] - stats["consumer_wait_seconds"]) / stats["batches"]
+        return diagnose(self._pipeline, 1000 * trainer_s, budget=budget, **self._given)
 
     @contextlib.contextmanager
     def trace(self, path: str | os.PathLike[str], *, limit: int | str = "100MB") -> Iterator[None]:

@@ -12,6 +12,7 @@ namespace {
 constexpr Verb kVerbs[] = {
     {"cache", "what is kept for pipelines with .cache(): ls, verify, clear", cache_verb},
     {"demo", "photographs to batches: speed, digest, and a picture of what the trainer sees", demo_verb},
+    {"diagnose", "what holds a pipeline up, what to change, and what that gains", diagnose_verb},
     {"inspect", "what is in a data set: count, classes, formats, sizes, unreadable records", inspect_verb},
     {"plan", "which samples go to which rank at which step, from the seed alone", plan_verb},
     {"run", "iterate over a pipeline: speed and digest of each epoch", run_verb},

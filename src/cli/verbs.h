@@ -34,6 +34,7 @@ int run_program(const Arguments& arguments, const Console& console);
 
 int cache_verb(const Arguments& arguments, const Console& console);
 int demo_verb(const Arguments& arguments, const Console& console);
+int diagnose_verb(const Arguments& arguments, const Console& console);
 int inspect_verb(const Arguments& arguments, const Console& console);
 int run_verb(const Arguments& arguments, const Console& console);
 int plan_verb(const Arguments& arguments, const Console& console);

@@ -9,6 +9,7 @@
 #include "loader/catalog_json.h"
 #include "python/batch.h"
 #include "python/description.h"
+#include "python/diagnose.h"
 #include "python/foreign_call.h"
 #include "python/loader.h"
 
@@ -36,4 +37,5 @@ NB_MODULE(_core, module) {
   forebay::python::bind_batch(module);
   forebay::python::bind_foreign_call(module);
   forebay::python::bind_loader(module);
+  forebay::python::bind_diagnose(module);
 }

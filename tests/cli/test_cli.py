@@ -499,3 +499,21 @@ def test_run_writes_a_trace(tmp_path, pipeline):
     assert {"batch", "rows", "decode_image", "trace_ended"} <= names
     _, err = forebay("run", pipeline, "--trace", tmp_path / "no" / "such" / "folder", code=FAILED)
     assert "folder" in err
+
+
+def test_diagnose_names_the_limit_and_applies_a_change(tmp_path, pipeline):
+    latency = ("--requests", 2, "--storage-option", "imitate_latency_ms=5")
+    told = as_json("diagnose", pipeline, *latency, "--apply", 1, "--output", tmp_path / "faster.json")
+    assert told["limiter"]["limit"] in ("storage", "requests")
+    assert json.loads((tmp_path / "faster.json").read_text()) == told["remedies"][0]["pipeline"]
+    assert told["remedies"][0]["gain"] > 2
+    out, _ = forebay("diagnose", pipeline, "--step", 60)
+    assert "The limit is your trainer" in out and "To change: nothing" in out
+
+
+def test_diagnose_says_what_is_mistyped(tmp_path, pipeline):
+    for arguments, said in ((["--apply", 1], "--output"), (["--step", -1], "--step"), (["--output", tmp_path / "x"], "--apply")):
+        _, err = forebay("diagnose", pipeline, *arguments, code=MISUSE)
+        assert said in err
+    _, err = forebay("diagnose", tmp_path / "nothing.json", code=FAILED)
+    assert "nothing.json" in err

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "forebay/loader.h"
+#include "forebay/pipeline.h"
+#include "forebay/result.h"
+
+namespace forebay {
+
+/// What holds a run up.
+enum class Limit : uint8_t {
+  kTrainer,   ///< what uses the batches: it hardly ever waits
+  kStorage,   ///< reads that take their time
+  kRequests,  ///< the number given as requests=
+  kMemory,    ///< the number given as memory=, or what the host has
+  kCompute,   ///< decoding and operators, on compute threads
+  kUserCode,  ///< functions of the user's
+};
+/// One word: "trainer", "storage", …
+std::string_view name_of(Limit limit);
+
+/// A limit and how it was told.
+struct Limiter {
+  Limit limit = Limit::kTrainer;
+  double share = 0;      ///< of the time, that the consumer waited for it
+  std::string sentence;  ///< with figures
+};
+
+/// Times as fast as the pipeline as it is, both run in turns: the median of the rounds, the least and the most.
+struct Gain {
+  double middle = 1, low = 1, high = 1;
+};
+
+/// A change that was tried.
+struct Remedy {
+  std::string change;  ///< "put .cache() behind resize"
+  Gain gain;
+  uint64_t bytes = 0;          ///< that a cache of all samples takes; 0 for other changes
+  Pipeline pipeline;           ///< with the change
+  LoaderOptions options;       ///< with the change
+  std::vector<size_t> places;  ///< where the steps of the pipeline as it is stand now
+};
+
+struct Diagnosis {
+  double rate = 0, rate_low = 0, rate_high = 0;  ///< samples a second: median, least and most of the windows
+  std::optional<double> trainer_rate;            ///< what the consumer could take, where it was said or measured
+  Limiter first;
+  std::optional<Limiter> next;      ///< what limits with the first remedy
+  std::vector<Remedy> remedies;     ///< those that gain, the best first
+  std::vector<std::string> others;  ///< changes that were tried and do not gain, or could not be tried, and why
+  double seconds = 0;               ///< what finding out took
+};
+
+struct DiagnoseOptions {
+  LoaderOptions loader;
+  /// What the consumer does with a batch: called after each, on the calling thread. Without one it takes them as fast as they come.
+  std::function<void()> step = {};
+  double budget_seconds = 50;          ///< no further change is tried after that
+  uint64_t cache_bytes = 800'000'000;  ///< of samples that are kept in memory while a cache is tried
+  /// Opens a loader, for faces whose pipelines have code of their own. `places`: of the steps of the pipeline as it is.
+  std::function<Result<std::shared_ptr<Loader>>(const Pipeline&, const LoaderOptions&,
+                                                const std::vector<size_t>& places)>
+      open = {};
+  std::stop_token stop = {};
+  /// Called now and then on the calling thread, where a face has to look after something; may throw.
+  std::function<void()> poll = {};
+};
+
+/// Runs the pipeline for some seconds, then each change that could help in turns with it: what a cache gains is
+/// measured on as many samples as fit, from the second time on. The differential experiments are those of arXiv 2604.21275: a data
+/// set of which one part after the other is for nothing. Nothing is written, but for what the pipeline's own caches on disk keep.
+///
+/// Errors: those of Loader::open() and next(); Unavailable where no batch comes for 30 s; Cancelled.
+Result<Diagnosis> diagnose(const Pipeline& pipeline, const DiagnoseOptions& options);
+/// Some lines for people.
+std::string to_text(const Diagnosis& diagnosis);
+/// A JSON object; docs/diagnosis.md says what stands in it.
+std::string to_json(const Diagnosis& diagnosis);
+
+}  // namespace forebay

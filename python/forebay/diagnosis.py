@@ -1,0 +1,150 @@
+"""What holds a pipeline up, what to change, and what that gains: found out by trying."""
+
+from __future__ import annotations
+
+import json
+import math
+import operator
+from dataclasses import dataclass
+from typing import Any, Callable, Mapping
+
+from . import _core
+from ._options import _bytes, _count_or_auto
+from .errors import InvalidArgument
+from .loader import Loader
+from .pipeline import Pipeline
+
+__all__ = ["Diagnosis", "Remedy", "diagnose"]
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """A change that was tried and gains.
+
+    Attributes:
+        change: what to do, in words.
+        gain: times as fast, with this change and without it in turns: the median of three rounds.
+        gain_low, gain_high: the least and the most of them.
+        cache_bytes: what a cache of all samples takes; 0 for other changes.
+        options: `threads`, `requests` and `memory` for the Loader.
+        pipeline: with the change.
+    """
+
+    change: str
+    gain: float
+    gain_low: float
+    gain_high: float
+    cache_bytes: int
+    options: Mapping[str, Any]
+    pipeline: Pipeline
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What was found; `print()` it.
+
+    Attributes:
+        limit: what the consumer waits for most: "trainer", "storage", "requests", "memory", "compute" or "user_code".
+        wait_share: of the time, that it waited for that.
+        next_limit: what that is with the first remedy, or None.
+        samples_per_second: of the pipeline as it is; the median of three windows.
+        trainer_samples_per_second: what the consumer could take, or None.
+        remedies: the best first.
+        others: changes that do not gain, or could not be tried, and why.
+        data: all of it, as a dict (docs/diagnosis.md).
+    """
+
+    limit: str
+    wait_share: float
+    next_limit: str | None
+    samples_per_second: float
+    trainer_samples_per_second: float | None
+    remedies: tuple[Remedy, ...]
+    others: tuple[str, ...]
+    data: Mapping[str, Any]
+    _text: str
+
+    def __str__(self) -> str:
+        return self._text
+
+
+def diagnose(
+    pipeline: Pipeline, step: float | Callable[[], Any] | None = None, *, budget: float = 50.0, **options: Any
+) -> Diagnosis:
+    """Finds out what holds `pipeline` up, by running it for some seconds, and what a change gains, by trying each in turns with it.
+
+    Args:
+        pipeline: as for a Loader. Its functions are run; its own caches on disk are filled as far as it comes.
+        step: what the trainer takes for a batch, in milliseconds, or a function that is called after each batch. None takes batches as fast as they
+            come.
+        budget: seconds after which no further change is tried.
+        options: of the Loader.
+
+    A cache is tried in memory, with as many samples as fit into 800 MB and some seconds, from its second epoch on.
+    Errors: those of the Loader; Unavailable where no batch comes for 30 s.
+    """
+    if not isinstance(pipeline, Pipeline):
+        raise TypeError(f"diagnose() takes a Pipeline, not {type(pipeline).__name__}")
+    memory = options.get("memory", "auto")
+    found = _core.diagnose(
+        pipeline._description,
+        threads=_count_or_auto("threads", options.get("threads", "auto")),
+        requests=_count_or_auto("requests", options.get("requests", "auto")),
+        memory=None if memory == "auto" else _bytes("memory", memory),
+        step=_step(step),
+        open=_Opener(pipeline, options),
+        budget_seconds=_seconds("budget", budget),
+    )
+    data = json.loads(found.to_json())
+    remedies = [
+        Remedy(*(told[key] for key in ("change", "gain", "gain_low", "gain_high", "cache_bytes", "options")),
+               pipeline=Pipeline(description, _moved(pipeline._functions, places)))
+        for told, (description, places) in zip(data["remedies"], found.remedies(), strict=True)
+    ]
+    following = data["next_limiter"]
+    return Diagnosis(
+        limit=data["limiter"]["limit"],
+        wait_share=data["limiter"]["wait_share"],
+        next_limit=following and following["limit"],
+        samples_per_second=data["samples_per_second"],
+        trainer_samples_per_second=data["trainer_samples_per_second"],
+        remedies=tuple(remedies),
+        others=tuple(data["others"]),
+        data=data,
+        _text=found.to_text(),
+    )
+
+
+class _Opener:
+    """Opens the loaders that are tried, with the functions of the pipeline where they stand now."""
+
+    def __init__(self, pipeline: Pipeline, options: Mapping[str, Any]) -> None:
+        self._functions = pipeline._functions
+        self._options = {**options, "epochs": None}
+
+    def __call__(
+        self, description: _core.Description, threads: int | None, requests: int | None, memory: int | None, places: list[int]
+    ) -> Loader:
+        numbers = {"threads": threads, "requests": requests, "memory": memory}
+        options = {**self._options, **{name: "auto" if number is None else number for name, number in numbers.items()}}
+        loader = Loader(Pipeline(description, _moved(self._functions, places)), **options)
+        loader._prepare()
+        return loader
+
+
+def _moved(functions: Mapping[int, Any], places: list[int]) -> dict[int, Any]:
+    return {places[step]: function for step, function in functions.items()}
+
+
+def _step(step: Any) -> Any:
+    return step if step is None or callable(step) else _seconds("step", step)
+
+
+def _seconds(name: str, value: Any) -> float:
+    try:
+        number = float(value if isinstance(value, float) else operator.index(value))
+    except TypeError:
+        number = math.nan
+    if not 0 <= number < 3.6e6:
+        raise InvalidArgument(f"{name} is {value!r}; it must be a number from 0 to 3,600,000")
+    return number

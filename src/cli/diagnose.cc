@@ -1,0 +1,83 @@
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "cli/command_line.h"
+#include "cli/failure.h"
+#include "cli/files.h"
+#include "cli/interrupt.h"
+#include "cli/loader_flags.h"
+#include "forebay/diagnosis.h"
+
+namespace forebay {
+namespace {
+
+struct DiagnoseFlags {
+  std::string pipeline, output;
+  double step_ms = 0;
+  int64_t apply = 0;
+  bool json = false;
+};
+
+std::function<void()> trainer_of(double step_ms) {
+  if (step_ms <= 0) return {};
+  return [step = std::chrono::duration<double, std::milli>(step_ms)] { std::this_thread::sleep_for(step); };
+}
+
+/// The pipeline with that change, where it can be written.
+Status apply(const Diagnosis& diagnosis, const DiagnoseFlags& flags, const Console& console) {
+  const auto count = static_cast<int64_t>(diagnosis.remedies.size());
+  if (flags.apply > count)
+    return invalid_argument(fmt::format("--apply {}: there {} {} to apply", flags.apply, count == 1 ? "is" : "are",
+                                        count == 1 ? "one change" : fmt::format("{} changes", count)));
+  const Remedy& remedy = diagnosis.remedies[static_cast<size_t>(flags.apply) - 1];
+  FOREBAY_ASSIGN(const std::string text, remedy.pipeline.to_json());
+  FOREBAY_RETURN_IF_ERROR(write_file(flags.output, text + "\n"));
+  fmt::print(console.err, "wrote {} with: {}{}\n", flags.output, remedy.change,
+             remedy.bytes > 0 ? "" : " (an option of the loader: give it there)");
+  return {};
+}
+
+}  // namespace
+
+int diagnose_verb(const Arguments& arguments, const Console& console) {
+  CommandLine line("diagnose", "What holds a pipeline up, what to change, and what that gains, by trying it.");
+  DiagnoseFlags flags;
+  line.app().add_option("pipeline", flags.pipeline, "a pipeline as JSON; - is standard input")->required();
+  line.app()
+      .add_option("--step", flags.step_ms,
+                  "what the trainer takes for a batch, in milliseconds; 0 takes them as fast as they come")
+      ->check(CLI::Range(0.0, 3.6e6))
+      ->capture_default_str();
+  CLI::Option* apply_option = line.add_number("--apply", flags.apply, 1, 100, "write the pipeline with that change");
+  line.app().add_option("--output", flags.output, "where --apply writes")->type_name("FILE")->needs(apply_option);
+  const LoaderFlags loader(line, LoaderFlags::Which::kAll);
+  if (const auto code = line.parse(arguments, console)) return *code;
+  flags.json = line.json();
+  if (flags.apply > 0 && flags.output.empty())
+    return line.misuse("was asked to --apply a change, but not where; give --output FILE", console);
+
+  const Result<std::string> text = read_text(flags.pipeline);
+  if (!text.ok()) return report_failure(text.status(), flags.json, console);
+  const Result<Pipeline> pipeline = read_pipeline(flags.pipeline, *text);
+  if (!pipeline.ok()) return report_failure(pipeline.status(), flags.json, console);
+  if (const auto problems = pipeline->check(); !problems.empty())
+    return report_problems(flags.pipeline, problems, flags.json, console);
+
+  const Interrupt interrupt;
+  DiagnoseOptions options{.loader = loader.options(), .step = trainer_of(flags.step_ms)};
+  options.stop = interrupt.token();
+  const Result<Diagnosis> diagnosis = diagnose(*pipeline, options);
+  if (!diagnosis.ok()) return report_failure(diagnosis.status(), flags.json, console);
+  if (flags.json)
+    print_json(SortedJson::parse(to_json(*diagnosis)), console);
+  else
+    fmt::print(console.out, "{}", to_text(*diagnosis));
+  if (flags.apply == 0) return kDone;
+  const Status applied = apply(*diagnosis, flags, console);
+  return applied.ok() ? kDone : report_failure(applied, flags.json, console);
+}
+
+}  // namespace forebay

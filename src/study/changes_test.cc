@@ -1,0 +1,82 @@
+#include "study/changes.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "forebay/pipeline.h"
+#include "runtime/host.h"
+
+namespace forebay {
+namespace {
+
+Pipeline pictures() { return images("/photos").shuffle().decode_image().resize(64).random_flip().batch(8); }
+
+std::vector<std::string> names(const std::vector<Change>& changes) {
+  std::vector<std::string> names;
+  for (const Change& change : changes) names.push_back(change.name);
+  return names;
+}
+
+std::vector<std::string> changes_of(const Pipeline& pipeline, Limit limit, const LoaderOptions& options = {}) {
+  std::vector<std::string> others;
+  return names(changes_for(pipeline.description(), options, {limit, 0.9, {}}, others));
+}
+
+using Names = std::vector<std::string>;
+
+TEST(Changes, ATrainerThatNeverWaitsIsLeftInPeace) { EXPECT_EQ(changes_of(pictures(), Limit::kTrainer), Names()); }
+
+TEST(Changes, CachesStandBehindWorkAndBeforeRandomness) {
+  EXPECT_EQ(changes_of(pictures(), Limit::kCompute),
+            (Names{"put .cache() behind resize", "put .cache() behind decode_image", "put .cache() behind images"}));
+  // Of storage the stored bytes alone are tried before what lies between.
+  EXPECT_EQ(changes_of(pictures(), Limit::kStorage),
+            (Names{"put .cache() behind resize", "put .cache() behind images", "put .cache() behind decode_image"}));
+}
+
+TEST(Changes, OneCacheIsEnough) {
+  std::vector<std::string> others;
+  const Pipeline cached = images("/photos").decode_image().cache().random_flip().batch(8);
+  EXPECT_TRUE(changes_for(cached.description(), {}, {Limit::kCompute, 1, {}}, others).empty());
+  EXPECT_TRUE(std::any_of(others.begin(), others.end(), [](const std::string& other) {
+    return other.find("there is one already") != std::string::npos;
+  }));
+}
+
+TEST(Changes, NumbersOfTheUsersAreTakenBackWhereTheyAreTheLimit) {
+  LoaderOptions options;
+  options.requests = 2;
+  options.memory = 1 << 20;
+  options.threads = 1;
+  const auto first = [&](Limit limit) { return changes_of(pictures(), limit, options).front(); };
+  EXPECT_EQ(first(Limit::kRequests), "requests=\"auto\"");
+  EXPECT_EQ(first(Limit::kStorage), "requests=\"auto\"");
+  EXPECT_EQ(first(Limit::kMemory), "memory=\"auto\"");
+  if (usable_cores() > 1) {
+    EXPECT_EQ(first(Limit::kCompute), "threads=" + std::to_string(usable_cores()));
+  }
+}
+
+TEST(Changes, StepsAreFoundAgainWhereTheyStandNow) {
+  const Description description = pictures().description();
+  const Change change{.name = "", .cache_behind = 3, .options = {}};
+  const Changed as_written = with(description, change);
+  EXPECT_EQ(as_written.places, (std::vector<size_t>{0, 1, 2, 3, 5, 6}));
+  const Changed tried = with_few(description, change, 100, 1 << 20);
+  EXPECT_EQ(tried.places, (std::vector<size_t>{0, 2, 3, 4, 6, 7}));
+  for (size_t i = 0; i < description.steps().size(); ++i) {
+    EXPECT_EQ(as_written.description.steps()[as_written.places[i]].name, description.steps()[i].name);
+    EXPECT_EQ(tried.description.steps()[tried.places[i]].name, description.steps()[i].name);
+  }
+  EXPECT_EQ(tried.description.steps()[1].args["n"], 100);
+  EXPECT_EQ(tried.description.steps()[5].args["disk"], 0);
+}
+
+TEST(Changes, WithoutAnyTheDescriptionIsTheSame) {
+  const Description description = pictures().description();
+  EXPECT_EQ(*with(description, {}).description.to_json(), *description.to_json());
+}
+
+}  // namespace
+}  // namespace forebay

@@ -1,0 +1,190 @@
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/clock.h"
+#include "forebay/diagnosis.h"
+#include "loader/step_arguments.h"
+#include "study/changes.h"
+#include "study/limits.h"
+#include "study/trial.h"
+
+namespace forebay {
+
+namespace {
+
+constexpr double kWorthIt = 1.05;      // times as fast
+constexpr double kWarmingSeconds = 3;  // that filling a cache may take
+constexpr int kRounds = 3;
+constexpr TrialLength kRound{.windows = 1, .window_seconds = 0.6};
+constexpr int64_t kLeastBatches = 4;  // of the samples over which a cache is tried
+
+using OpenLoader = std::shared_ptr<Loader>;
+
+/// What came of trying.
+struct Tried {
+  Gain gain;
+  Limiter limiter;     ///< what held it up then
+  uint64_t bytes = 0;  ///< a cache of all samples takes
+};
+
+class Study {
+ public:
+  Study(const Pipeline& pipeline, const DiagnoseOptions& options)
+      : description_(pipeline.description()), options_(options) {
+    // What is measured goes on until it is enough.
+    loader_options_.epochs.reset();
+  }
+
+  Result<Diagnosis> run() {
+    FOREBAY_RETURN_IF_ERROR(look_at_it());
+    std::vector<Change> changes = changes_for(description_, loader_options_, diagnosis_.first, diagnosis_.others);
+    for (const Change& change : changes) {
+      if (seconds() > options_.budget_seconds) {
+        diagnosis_.others.push_back(change.name + ": not tried, the time was over");
+      } else {
+        FOREBAY_RETURN_IF_ERROR(try_out(change));
+      }
+    }
+    rank();
+    diagnosis_.seconds = seconds();
+    return std::move(diagnosis_);
+  }
+
+ private:
+  struct Candidate {
+    Remedy remedy;
+    Limiter limiter;
+  };
+
+  // The pipeline as it is.
+  Status look_at_it() {
+    std::vector<size_t> places(description_.steps().size());
+    for (size_t i = 0; i < places.size(); ++i) places[i] = i;
+    FOREBAY_ASSIGN(as_it_is_, open({description_, places}, loader_options_));
+    FOREBAY_ASSIGN(base_, observe(*as_it_is_, options_, {}));
+    diagnosis_.rate = median_of(base_.rates);
+    diagnosis_.rate_low = *std::min_element(base_.rates.begin(), base_.rates.end());
+    diagnosis_.rate_high = *std::max_element(base_.rates.begin(), base_.rates.end());
+    if (!base_.step_rates.empty()) diagnosis_.trainer_rate = median_of(base_.step_rates);
+    diagnosis_.first = limiter_of(base_, loader_options_);
+    return {};
+  }
+
+  // What cannot be run is told, and the rest goes on.
+  Status try_out(const Change& change) {
+    Result<Tried> tried = change.cache_behind ? with_a_cache(change) : with_options(change);
+    if (tried.status().code() == Code::kCancelled) return tried.status();
+    if (!tried.ok()) {
+      diagnosis_.others.push_back(fmt::format("{}: could not be tried: {}", change.name, tried.status().message()));
+      return {};
+    }
+    Changed changed = with(description_, change);
+    candidates_.push_back({{change.name, tried->gain, tried->bytes,
+                            Pipeline(std::make_shared<const Description>(std::move(changed.description))),
+                            change.options, std::move(changed.places)},
+                           std::move(tried->limiter)});
+    return {};
+  }
+
+  // Machines are now faster and now slower: both run in turns, and who is first changes.
+  Result<Tried> compare(Loader& changed, const Change& change, uint64_t bytes) {
+    std::vector<double> ratios;
+    Observation seen;
+    for (int round = 0; round < kRounds; ++round) {
+      Observation as_it_is;
+      for (const bool base : {round % 2 == 0, round % 2 != 0}) {
+        FOREBAY_RETURN_IF_ERROR(let_rest(base ? changed : *as_it_is_, options_));
+        FOREBAY_ASSIGN((base ? as_it_is : seen), observe(base ? *as_it_is_ : changed, options_, kRound));
+      }
+      ratios.push_back(seen.rates.front() / as_it_is.rates.front());
+    }
+    const auto [low, high] = std::minmax_element(ratios.begin(), ratios.end());
+    return Tried{{median_of(ratios), *low, *high}, limiter_of(seen, change.options), bytes};
+  }
+
+  Result<Tried> with_options(const Change& change) {
+    FOREBAY_ASSIGN(const OpenLoader loader, open(with(description_, change), change.options));
+    return compare(*loader, change, 0);
+  }
+
+  // A whole epoch over few samples fills it; then it is as it would be from the second epoch on.
+  Result<Tried> with_a_cache(const Change& change) {
+    int64_t samples = samples_to_keep();
+    for (int attempt = 0;; ++attempt) {
+      FOREBAY_ASSIGN(const OpenLoader loader,
+                     open(with_few(description_, change, samples, options_.cache_bytes), change.options));
+      FOREBAY_RETURN_IF_ERROR(pass_an_epoch(*loader, options_));
+      const Ledger filled = loader->stats();
+      const TierStats& ram = filled.caches.at(0).ram;
+      if (ram.declined > 0 && ram.entries > 0 && attempt == 0) {
+        samples =
+            whole_batches(static_cast<int64_t>(static_cast<double>(samples) * 0.8 * static_cast<double>(ram.entries) /
+                                               static_cast<double>(ram.entries + ram.declined)));
+        continue;
+      }
+      if (ram.declined > 0) return out_of_budget("too few samples fit into memory to see what it gains", 0);
+      const double share = static_cast<double>(as_it_is_->size()) / static_cast<double>(samples);
+      return compare(*loader, change, static_cast<uint64_t>(static_cast<double>(ram.bytes) * share));
+    }
+  }
+
+  // As many as are made in some seconds without a trainer, and as fit.
+  int64_t samples_to_keep() const {
+    uint64_t most = 1;  // bytes a sample takes anywhere on its way
+    for (const StepStats& step : base_.after.steps) {
+      if (step.samples > 0) most = std::max(most, step.bytes_out / static_cast<uint64_t>(step.samples));
+    }
+    const double in_time = median_of(base_.rates) * kWarmingSeconds;
+    return whole_batches(static_cast<int64_t>(std::min(in_time, static_cast<double>(options_.cache_bytes / most))));
+  }
+
+  int64_t whole_batches(int64_t samples) const {
+    const int64_t batch = std::max<int64_t>(batch_size(description_) * base_world(), 1);
+    return std::min(std::max(samples / batch, kLeastBatches) * batch, as_it_is_->size());
+  }
+  int64_t base_world() const { return loader_options_.world_size.value_or(1); }
+
+  Result<OpenLoader> open(const Changed& changed, const LoaderOptions& with) const {
+    const Pipeline pipeline(std::make_shared<const Description>(changed.description));
+    if (options_.open) return options_.open(pipeline, with, changed.places);
+    FOREBAY_ASSIGN(std::unique_ptr<Loader> loader, Loader::open(pipeline, with));
+    return OpenLoader(std::move(loader));
+  }
+
+  void rank() {
+    std::stable_sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
+      return a.remedy.gain.middle > b.remedy.gain.middle;
+    });
+    for (Candidate& candidate : candidates_) {
+      Gain& gain = candidate.remedy.gain;
+      if (gain.middle < kWorthIt) {
+        diagnosis_.others.push_back(fmt::format("{}: tried, {:.2f} times as fast ({:.2f} to {:.2f})",
+                                                candidate.remedy.change, gain.middle, gain.low, gain.high));
+        continue;
+      }
+      if (!diagnosis_.next) diagnosis_.next = std::move(candidate.limiter);
+      diagnosis_.remedies.push_back(std::move(candidate.remedy));
+    }
+  }
+
+  double seconds() const { return static_cast<double>(monotonic_ns() - begun_ns_) * 1e-9; }
+
+  const Description& description_;
+  const DiagnoseOptions& options_;
+  LoaderOptions loader_options_ = options_.loader;
+  const int64_t begun_ns_ = monotonic_ns();
+  OpenLoader as_it_is_;
+  Observation base_;
+  std::vector<Candidate> candidates_;
+  Diagnosis diagnosis_;
+};
+
+}  // namespace
+
+Result<Diagnosis> diagnose(const Pipeline& pipeline, const DiagnoseOptions& options) {
+  return Study(pipeline, options).run();
+}
+
+}  // namespace forebay

@@ -1,0 +1,121 @@
+#include <chrono>
+#include <cstring>
+#include <stdexcept>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "forebay/diagnosis.h"
+#include "study/trial.h"
+
+namespace forebay {
+namespace {
+
+Pipeline numbers(int64_t count) {
+  Tensor tensor;
+  tensor.dtype = DType::kFloat32;
+  tensor.shape = {count};
+  tensor.buffer = Buffer::allocate(static_cast<size_t>(count) * sizeof(float));
+  std::memset(tensor.buffer.data(), 0, tensor.buffer.size());
+  Array array;
+  array.values = tensor;
+  return arrays({{"x", array}});
+}
+
+// Work that takes long and no core.
+Status slow(Sample&) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return {};
+}
+
+TEST(Diagnose, ASlowTrainerIsTheLimitAndIsLeftInPeace) {
+  DiagnoseOptions options;
+  options.step = [] { std::this_thread::sleep_for(std::chrono::milliseconds(20)); };
+  const Result<Diagnosis> found = diagnose(numbers(4096).shuffle().batch(4), options);
+  ASSERT_TRUE(found.ok()) << found.status().to_string();
+  EXPECT_EQ(found->first.limit, Limit::kTrainer);
+  EXPECT_TRUE(found->remedies.empty());
+  EXPECT_NE(to_text(*found).find("your trainer"), std::string::npos);
+}
+
+TEST(Diagnose, SlowWorkIsTheLimitAndChangesThatWereNotTriedAreTold) {
+  DiagnoseOptions options;
+  options.budget_seconds = 0;
+  const Result<Diagnosis> found = diagnose(numbers(4096).map(slow).batch(4), options);
+  ASSERT_TRUE(found.ok()) << found.status().to_string();
+  EXPECT_EQ(found->first.limit, Limit::kCompute);
+  EXPECT_TRUE(found->remedies.empty());
+  EXPECT_NE(to_text(*found).find("not tried, the time was over"), std::string::npos);
+}
+
+TEST(Diagnose, TheJsonHasWhatTheTextSays) {
+  Diagnosis diagnosis;
+  diagnosis.rate = 100, diagnosis.rate_low = 90, diagnosis.rate_high = 110;
+  diagnosis.first = {Limit::kCompute, 0.8, "compute: figures"};
+  Remedy remedy;
+  remedy.change = "put .cache() behind resize";
+  remedy.gain = {2.5, 2.25, 3};
+  remedy.bytes = 1 << 20;
+  remedy.pipeline = numbers(8).batch(2);  // which JSON cannot hold
+  remedy.options.threads = 3;
+  diagnosis.remedies = {remedy};
+  diagnosis.others = {"more threads: \xff"};
+  const auto json = nlohmann::json::parse(to_json(diagnosis));
+  EXPECT_EQ(json["limiter"]["limit"], "compute");
+  EXPECT_TRUE(json["next_limiter"].is_null());
+  EXPECT_EQ(json["remedies"][0]["gain"], 2.5);
+  EXPECT_EQ(json["remedies"][0]["options"]["threads"], 3);
+  EXPECT_EQ(json["remedies"][0]["options"]["memory"], "auto");
+  EXPECT_TRUE(json["remedies"][0]["pipeline"].is_null());
+  const std::string text = to_text(diagnosis);
+  for (const char* part : {"100 samples", "90 to 110", "compute: figures", "2.50 times", "2.25 to 3.00", "1.0 MiB"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << " in: " << text;
+}
+
+TEST(Diagnose, AnEmptyDataSetIsTold) {
+  const Result<Diagnosis> found = diagnose(numbers(3).batch(4, {.last = "drop"}), {});
+  EXPECT_EQ(found.status().code(), Code::kInvalidArgument);
+}
+
+TEST(Diagnose, AStopEndsIt) {
+  std::stop_source stop;
+  DiagnoseOptions options;
+  options.stop = stop.get_token();
+  options.step = [&] { stop.request_stop(); };
+  EXPECT_EQ(diagnose(numbers(4096).batch(4), options).status().code(), Code::kCancelled);
+}
+
+TEST(Diagnose, WhatAFaceThrowsPasses) {
+  DiagnoseOptions options;
+  options.poll = [] { throw std::runtime_error("interrupted"); };
+  EXPECT_THROW((void)diagnose(numbers(4096).batch(4), options), std::runtime_error);
+}
+
+TEST(Trial, CountsWhatTheConsumerCouldTake) {
+  auto loader = Loader::open(numbers(4096).batch(8));
+  ASSERT_TRUE(loader.ok());
+  DiagnoseOptions options;
+  options.step = [] { std::this_thread::sleep_for(std::chrono::milliseconds(2)); };
+  const Result<Observation> seen = observe(**loader, options, {.windows = 3, .window_seconds = 0.02});
+  ASSERT_TRUE(seen.ok());
+  ASSERT_EQ(seen->rates.size(), 3u);
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_LE(seen->step_rates[i], 8 / 0.002);
+    EXPECT_GE(seen->step_rates[i], seen->rates[i]);
+  }
+  EXPECT_GE(seen->after.batches - seen->before.batches, 6);
+}
+
+TEST(Trial, ALoaderAtRestHasMadeAsMuchAsItMay) {
+  auto loader = Loader::open(numbers(4096).map(slow).batch(8));
+  ASSERT_TRUE(loader.ok());
+  ASSERT_TRUE((*loader)->next().ok());
+  ASSERT_TRUE(let_rest(**loader, {}).ok());
+  const double waited = (*loader)->stats().consumer_wait_seconds;
+  ASSERT_TRUE((*loader)->next().ok());
+  EXPECT_EQ((*loader)->stats().consumer_wait_seconds, waited);
+}
+
+}  // namespace
+}  // namespace forebay

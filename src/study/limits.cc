@@ -1,0 +1,118 @@
+#include "study/limits.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/byte_size.h"
+
+namespace forebay {
+
+namespace {
+
+WaitStats waits_between(const WaitStats& a, const WaitStats& b) {
+  return {b.plan - a.plan,     b.memory - a.memory,   b.slot - a.slot, b.storage - a.storage,
+          b.thread - a.thread, b.compute - a.compute, b.user - a.user, b.assembly - a.assembly};
+}
+
+double percent(double share) { return 100 * std::clamp(share, 0.0, 1.0); }
+
+// The operator that took most CPU time between two looks, and its share of all.
+std::pair<std::string, double> busiest(const Ledger& before, const Ledger& after) {
+  std::pair<std::string, double> most{"", 0};
+  double all = 0;
+  for (size_t i = 0; i < after.steps.size(); ++i) {
+    const double earlier = i < before.steps.size() ? before.steps[i].busy_seconds : 0;
+    const double spent = after.steps[i].busy_seconds - earlier;
+    all += spent;
+    if (spent > most.second) most = {after.steps[i].name, spent};
+  }
+  if (all > 0) most.second /= all;
+  return most;
+}
+
+std::string storage_sentence(double share, const Observation& seen) {
+  std::string text = fmt::format("storage: for {:.0f} % of the time the consumer waited for reads", percent(share));
+  if (seen.after.stores.empty() || seen.before.stores.empty()) return text;
+  const StoreStats &was = seen.before.stores.front(), &is = seen.after.stores.front();
+  const auto waited = static_cast<double>(is.waited - was.waited);
+  const double elapsed = seen.after.elapsed_seconds - seen.before.elapsed_seconds;
+  if (waited <= 0 || elapsed <= 0) return text;
+  text += fmt::format(" ({}: {:.1f} ms a read, {}/s, {:.0f} reads under way on average", is.name,
+                      1e3 * (is.seconds - was.seconds) / waited,
+                      format_byte_size(static_cast<uint64_t>(static_cast<double>(is.bytes - was.bytes) / elapsed)),
+                      (is.seconds - was.seconds) / elapsed);
+  if (is.throttled > was.throttled)
+    text += fmt::format("; it asked {} times for fewer requests", is.throttled - was.throttled);
+  return text + ")";
+}
+
+std::string compute_sentence(double share, const Observation& seen) {
+  const auto [name, part] = busiest(seen.before, seen.after);
+  const ThreadStats &was = seen.before.thread_time, &is = seen.after.thread_time;
+  const double all =
+      static_cast<double>(seen.after.threads) * (seen.after.elapsed_seconds - seen.before.elapsed_seconds);
+  std::string text = fmt::format(
+      "compute: for {:.0f} % of the time the consumer waited for {} compute thread{}, at work {:.0f} % of it",
+      percent(share), seen.after.threads, seen.after.threads == 1 ? "" : "s",
+      all > 0 ? percent(1 - (is.idle - was.idle) / all) : 0);
+  if (!name.empty()) text += fmt::format("; {} took {:.0f} % of their CPU time", name, percent(part));
+  return text;
+}
+
+std::string sentence_of(Limit limit, double share, const Observation& seen, const LoaderOptions& options) {
+  switch (limit) {
+    case Limit::kStorage: return storage_sentence(share, seen);
+    case Limit::kRequests:
+      return fmt::format("requests={}: for {:.0f} % of the time the consumer waited for a free one", *options.requests,
+                         percent(share));
+    case Limit::kMemory:
+      return fmt::format("memory: for {:.0f} % of the time the consumer waited for bytes that others held, of {}",
+                         percent(share), format_byte_size(seen.after.memory_budget));
+    case Limit::kUserCode:
+      return fmt::format("your function: for {:.0f} % of the time the consumer waited for it", percent(share));
+    case Limit::kCompute: return compute_sentence(share, seen);
+    case Limit::kTrainer: break;
+  }
+  return fmt::format("your trainer: it waited for batches {:.1f} % of the time", percent(share));
+}
+
+}  // namespace
+
+std::string_view name_of(Limit limit) {
+  switch (limit) {
+    case Limit::kStorage: return "storage";
+    case Limit::kRequests: return "requests";
+    case Limit::kMemory: return "memory";
+    case Limit::kCompute: return "compute";
+    case Limit::kUserCode: return "user_code";
+    case Limit::kTrainer: break;
+  }
+  return "trainer";
+}
+
+Limiter limiter_of(const Observation& seen, const LoaderOptions& options) {
+  const double elapsed = std::max(seen.after.elapsed_seconds - seen.before.elapsed_seconds, 1e-9);
+  const double waited = (seen.after.consumer_wait_seconds - seen.before.consumer_wait_seconds) / elapsed;
+  Limiter limiter{Limit::kTrainer, waited, {}};
+  if (waited >= kHardlyWaits) {
+    const WaitStats waits = waits_between(seen.before.waits, seen.after.waits);
+    // A slot that the engine does not give because the store serves no more is the store's doing.
+    const std::array<std::pair<Limit, double>, 5> parts = {
+        {{Limit::kStorage, waits.storage + (options.requests ? 0 : waits.slot)},
+         {Limit::kRequests, options.requests ? waits.slot : 0},
+         {Limit::kMemory, waits.memory},
+         {Limit::kCompute, waits.thread + waits.compute + waits.assembly + waits.plan},
+         {Limit::kUserCode, waits.user}}};
+    const auto& most =
+        *std::max_element(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    limiter = {most.first, most.second / elapsed, {}};
+  }
+  limiter.sentence = sentence_of(limiter.limit, limiter.share, seen, options);
+  return limiter;
+}
+
+}  // namespace forebay

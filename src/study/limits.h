@@ -1,0 +1,14 @@
+#pragma once
+
+#include "forebay/diagnosis.h"
+#include "study/trial.h"
+
+namespace forebay {
+
+/// Under that share of the time a wait is no limit.
+constexpr double kHardlyWaits = 0.05;
+
+/// What the consumer waited for in the windows. `options`: of the loader; a number given there can be the limit, what it chose itself is not.
+Limiter limiter_of(const Observation& seen, const LoaderOptions& options);
+
+}  // namespace forebay

@@ -1,0 +1,79 @@
+#include "study/limits.h"
+
+#include <gtest/gtest.h>
+
+namespace forebay {
+namespace {
+
+/// Ten seconds of a run, in which the consumer waited like this.
+Observation ten_seconds(const WaitStats& waits) {
+  Observation seen;
+  seen.rates = {100};
+  seen.before.elapsed_seconds = 5;
+  seen.before.waits = {1, 1, 1, 1, 1, 1, 1, 1};  // what was before the windows is no part of it
+  seen.before.consumer_wait_seconds = 8;
+  seen.after = seen.before;
+  seen.after.elapsed_seconds = 15;
+  WaitStats& after = seen.after.waits;
+  after.plan += waits.plan, after.memory += waits.memory, after.slot += waits.slot, after.storage += waits.storage;
+  after.thread += waits.thread, after.compute += waits.compute, after.user += waits.user,
+      after.assembly += waits.assembly;
+  for (const double part :
+       {waits.plan, waits.memory, waits.slot, waits.storage, waits.thread, waits.compute, waits.user, waits.assembly})
+    seen.after.consumer_wait_seconds += part;
+  return seen;
+}
+
+TEST(Limits, TheLargestWaitIsTheLimit) {
+  struct Case {
+    WaitStats waits;
+    bool requests_given;
+    Limit limit;
+    double share;
+  };
+  const Case cases[] = {
+      {{}, false, Limit::kTrainer, 0},
+      {{.storage = 0.4}, false, Limit::kTrainer, 0.04},  // under 5 % it is no limit
+      {{.storage = 6, .compute = 3}, false, Limit::kStorage, 0.6},
+      {{.storage = 3, .compute = 6}, false, Limit::kCompute, 0.6},
+      {{.storage = 4, .thread = 2, .compute = 2, .assembly = 1}, false, Limit::kCompute, 0.5},
+      {{.slot = 3, .storage = 2, .compute = 4}, false, Limit::kStorage, 0.5},  // the engine's own limit is the store's
+      {{.slot = 5, .storage = 2, .compute = 4}, true, Limit::kRequests, 0.5},
+      {{.memory = 5, .storage = 4}, false, Limit::kMemory, 0.5},
+      {{.thread = 4, .user = 5}, false, Limit::kUserCode, 0.5},
+  };
+  for (const Case& one : cases) {
+    LoaderOptions options;
+    if (one.requests_given) options.requests = 2;
+    const Limiter limiter = limiter_of(ten_seconds(one.waits), options);
+    EXPECT_EQ(name_of(limiter.limit), name_of(one.limit));
+    EXPECT_NEAR(limiter.share, one.share, 1e-9);
+  }
+}
+
+TEST(Limits, TheSentenceHasTheFiguresOfTheWindowsAlone) {
+  Observation seen = ten_seconds({.storage = 8});
+  StoreStats store;
+  store.name = "s3://bucket/";
+  store.waited = 100, store.seconds = 50, store.bytes = 1000;
+  seen.before.stores = {store};
+  store.waited = 1100, store.seconds = 90, store.bytes = 1000 + (uint64_t{100} << 20), store.throttled = 3;
+  seen.after.stores = {store};
+  const std::string sentence = limiter_of(seen, {}).sentence;
+  for (const char* figure : {"80 %", "s3://bucket/", "40.0 ms", "10.0 MiB/s", "4 reads", "3 times"})
+    EXPECT_NE(sentence.find(figure), std::string::npos) << figure << " in: " << sentence;
+}
+
+TEST(Limits, ComputeNamesTheOperatorThatTookMostSinceTheFirstLook) {
+  Observation seen = ten_seconds({.compute = 9});
+  seen.after.threads = 2;
+  seen.before.steps = {{.name = "decode", .busy_seconds = 100}, {.name = "resize", .busy_seconds = 1}};
+  seen.after.steps = {{.name = "decode", .busy_seconds = 101}, {.name = "resize", .busy_seconds = 4}};
+  seen.after.thread_time.idle = 5;
+  const std::string sentence = limiter_of(seen, {}).sentence;
+  EXPECT_NE(sentence.find("resize took 75 %"), std::string::npos) << sentence;
+  EXPECT_NE(sentence.find("at work 75 %"), std::string::npos) << sentence;
+}
+
+}  // namespace
+}  // namespace forebay

@@ -1,0 +1,137 @@
+#include "study/trial.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "base/clock.h"
+
+namespace forebay {
+
+namespace {
+
+constexpr int64_t kPatienceNs = 30'000'000'000;
+constexpr int kLeastEarly = 4, kMostEarly = 24;        // batches
+constexpr auto kLook = std::chrono::milliseconds(40);  // that a loader at rest has nothing done in
+constexpr int kMostLooks = 125;
+constexpr int kEmptyEpochs = 3;  // in a row: there is nothing to be had
+
+double seconds_since(int64_t begun_ns) { return static_cast<double>(monotonic_ns() - begun_ns) * 1e-9; }
+
+Status nothing_to_look_at() {
+  return invalid_argument("the pipeline gives no batch, so there is nothing to diagnose; is the data set empty?");
+}
+
+// Nothing: the end of an epoch.
+Result<std::optional<Batch>> next_of(Loader& loader, const DiagnoseOptions& options) {
+  const int64_t begun_ns = monotonic_ns();
+  while (true) {
+    if (options.stop.stop_requested()) return cancelled("stopped");
+    if (options.poll) options.poll();
+    bool timed_out = false;
+    Result<std::optional<Batch>> batch = loader.next_for(std::chrono::milliseconds(50), &timed_out);
+    if (!batch.ok() || !timed_out) return batch;
+    if (monotonic_ns() - begun_ns > kPatienceNs)
+      return unavailable("no batch came for 30 s; the log and loader.report() say what it waits for");
+  }
+}
+
+Result<Batch> batch_of(Loader& loader, const DiagnoseOptions& options) {
+  for (int ends = 0; ends < kEmptyEpochs; ++ends) {
+    FOREBAY_ASSIGN(std::optional<Batch> batch, next_of(loader, options));
+    if (batch) return std::move(*batch);
+  }
+  return nothing_to_look_at();
+}
+
+/// The consumer: what it took, and how long it was at work on that.
+struct Consumer {
+  Loader& loader;
+  const DiagnoseOptions& options;
+  int64_t batches = 0, samples = 0;
+  double at_work = 0;
+
+  Status take() {
+    FOREBAY_ASSIGN(const Batch batch, batch_of(loader, options));
+    ++batches;
+    samples += batch.size() - batch.padding;
+    if (!options.step) return {};
+    const int64_t begun_ns = monotonic_ns();
+    options.step();
+    at_work += seconds_since(begun_ns);
+    return {};
+  }
+};
+
+// The first comes late, and those made while nobody asked come too early: until one has to be waited for.
+Status use_up_what_is_ready(Loader& loader, const DiagnoseOptions& options) {
+  Consumer early{loader, options};
+  for (int i = 0; i < kMostEarly; ++i) {
+    const double waited = loader.stats().consumer_wait_seconds;
+    FOREBAY_RETURN_IF_ERROR(early.take());
+    if (i >= kLeastEarly && loader.stats().consumer_wait_seconds > waited) break;
+  }
+  return {};
+}
+
+// Anything that a loader does changes it.
+double done_by(const Ledger& ledger) {
+  double done = static_cast<double>(ledger.batches);
+  for (const StepStats& step : ledger.steps) done += static_cast<double>(step.samples) + step.waiting_seconds;
+  for (const StoreStats& store : ledger.stores) done += static_cast<double>(store.in_flight + store.requests);
+  const ThreadStats& time = ledger.thread_time;
+  return done + time.rows + time.row_groups + time.assembly + time.plan;
+}
+
+}  // namespace
+
+double median_of(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+Result<Observation> observe(Loader& loader, const DiagnoseOptions& options, const TrialLength& length) {
+  FOREBAY_RETURN_IF_ERROR(use_up_what_is_ready(loader, options));
+  Observation seen;
+  seen.before = loader.stats();
+  Consumer consumer{loader, options};
+  for (int window = 0; window < length.windows; ++window) {
+    const int64_t begun_ns = monotonic_ns();
+    consumer.batches = consumer.samples = 0;
+    consumer.at_work = 0;
+    do {
+      FOREBAY_RETURN_IF_ERROR(consumer.take());
+    } while (consumer.batches < 2 || seconds_since(begun_ns) < length.window_seconds);
+    seen.rates.push_back(static_cast<double>(consumer.samples) / seconds_since(begun_ns));
+    if (options.step)
+      seen.step_rates.push_back(static_cast<double>(consumer.samples) / std::max(consumer.at_work, 1e-9));
+  }
+  seen.after = loader.stats();
+  return seen;
+}
+
+Status let_rest(Loader& loader, const DiagnoseOptions& options) {
+  double before = -1;
+  for (int looks = 0; looks < kMostLooks; ++looks) {
+    const double now = done_by(loader.stats());
+    if (now == before) break;
+    before = now;
+    if (options.stop.stop_requested()) return cancelled("stopped");
+    if (options.poll) options.poll();
+    std::this_thread::sleep_for(kLook);
+  }
+  return {};
+}
+
+Status pass_an_epoch(Loader& loader, const DiagnoseOptions& options) {
+  FOREBAY_RETURN_IF_ERROR(batch_of(loader, options).status());
+  while (true) {
+    FOREBAY_ASSIGN(const std::optional<Batch> batch, next_of(loader, options));
+    if (!batch) return {};
+  }
+}
+
+}  // namespace forebay

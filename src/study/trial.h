@@ -1,0 +1,33 @@
+#pragma once
+
+#include <vector>
+
+#include "forebay/diagnosis.h"
+#include "forebay/ledger.h"
+#include "forebay/loader.h"
+#include "forebay/result.h"
+
+namespace forebay {
+
+struct TrialLength {
+  int windows = 3;
+  double window_seconds = 0.8;  ///< at least, and at least two batches
+};
+
+/// What was seen of a loader that ran for a while.
+struct Observation {
+  std::vector<double> rates;       ///< samples a second, window by window
+  Ledger before, after;            ///< of all windows
+  std::vector<double> step_rates;  ///< what the consumer could take, window by window; empty without a step
+};
+
+double median_of(std::vector<double> values);
+
+/// Pulls batches from the loader; those that were made ready before anybody asked are not looked at.
+Result<Observation> observe(Loader& loader, const DiagnoseOptions& options, const TrialLength& length);
+/// Until a loader of which nobody takes batches has made as many as it may: it would take cores from another one that is looked at.
+Status let_rest(Loader& loader, const DiagnoseOptions& options);
+/// The whole next epoch.
+Status pass_an_epoch(Loader& loader, const DiagnoseOptions& options);
+
+}  // namespace forebay

@@ -1,0 +1,150 @@
+"""fb.diagnose(): the cause is named, changes are tried, and what it gives can be run. What it says of many set-ups: bench/engine/diagnose_causes.py."""
+import os
+import re
+import signal
+import threading
+import time
+
+import pytest
+from project import ROOT, write_photos
+
+import forebay as fb
+
+
+@pytest.fixture(scope="module")
+def photos(tmp_path_factory):
+    return write_photos(tmp_path_factory.mktemp("diagnose") / "photos")
+
+
+def pictures(root):
+    return fb.images(str(root)).shuffle().decode_image().resize((48, 48))
+
+
+def wait_a_little(sample):
+    time.sleep(0.02)
+    return sample
+
+
+SLOW = {"imitate_latency_ms": 5}
+
+# cause: (steps, trainer in ms, options of the loader); nothing is tried, so these take no long time
+CAUSES = {
+    "trainer": (lambda p: p.batch(4), 60, {}),
+    "storage": (lambda p: p.batch(4), None, {"storage_options": SLOW, "requests": 1}),
+    "compute": (lambda p: p.resize((1024, 1024)).batch(4), None, {"threads": 1}),
+    "user_code": (lambda p: p.map(wait_a_little).batch(4), None, {}),
+}
+
+
+@pytest.mark.parametrize("cause", CAUSES)
+def test_the_cause_is_named(photos, cause):
+    steps, step, options = CAUSES[cause]
+    found = fb.diagnose(steps(pictures(photos)), step, budget=0, **options)
+    # A slot that is waited for is a read that is waited for, too: which is longer depends on the moment.
+    assert found.limit in ({"storage", "requests"} if cause == "storage" else {cause}), str(found)
+    assert (found.wait_share < 0.05) == (cause == "trainer")
+    assert found.remedies == () and found.next_limit is None
+
+
+def test_a_trainer_that_is_the_limit_is_left_in_peace(photos):
+    found = fb.diagnose(pictures(photos).batch(4), 60.0)
+    assert found.limit == "trainer" and not found.remedies and not found.others
+    assert 0.5 < found.trainer_samples_per_second / (4 / 0.06) <= 1
+    assert "To change: nothing" in str(found)
+
+
+def twice(sample):
+    return {"twice": 2 * sample["label"]}
+
+
+@pytest.fixture(scope="module")
+def slow_pipeline(photos):
+    return pictures(photos).map(twice, fields="label").random_flip().batch(4)
+
+
+@pytest.fixture(scope="module")
+def behind_latency(slow_pipeline):
+    return fb.diagnose(slow_pipeline, requests=2, threads=1, storage_options=SLOW)
+
+
+def test_changes_are_tried_and_ranked(behind_latency):
+    remedies = {remedy.change: remedy for remedy in behind_latency.remedies}
+    assert {'requests="auto"', "put .cache() behind resize", "put .cache() behind images"} <= remedies.keys(), str(behind_latency)
+    assert list(behind_latency.remedies) == sorted(behind_latency.remedies, key=lambda remedy: -remedy.gain)
+    for remedy in behind_latency.remedies:
+        assert 1.05 <= remedy.gain and remedy.gain_low <= remedy.gain <= remedy.gain_high
+    assert remedies["put .cache() behind resize"].gain > 3  # at most 400 samples a second without it
+    assert remedies["put .cache() behind resize"].cache_bytes == pytest.approx(21 * 48 * 48 * 3, rel=0.2)
+    assert remedies['requests="auto"'].options == {"threads": 1, "requests": "auto", "memory": "auto"}
+
+
+def test_what_is_said_is_what_is_given(behind_latency):
+    text = str(behind_latency)
+    for number, remedy in enumerate(behind_latency.remedies, 1):
+        assert f"{number}. {remedy.gain:.2f} times as fast ({remedy.gain_low:.2f} to {remedy.gain_high:.2f}): {remedy.change}" in text
+    assert "The limit is storage" in text or "The limit is requests=2" in text
+    assert f"With the first of these the next limit is {behind_latency.data['next_limiter']['sentence']}" in text
+
+
+def test_its_json_is_documented(behind_latency):
+    page = (ROOT / "docs" / "diagnosis.md").read_text()
+    keys = set(re.findall(r"^\| `(\w+)`", page, re.M))
+    told = set(behind_latency.data) | set(behind_latency.data["limiter"]) | set(behind_latency.data["remedies"][0])
+    assert keys == told
+
+
+def test_a_changed_pipeline_gives_the_same_samples(slow_pipeline, behind_latency):
+    def digest_of(one):
+        with fb.Loader(one, seed=5, epochs=1) as loader:
+            return fb.digest(loader)
+
+    changed = [remedy.pipeline for remedy in behind_latency.remedies if "cache" in remedy.change]
+    assert {digest_of(one) for one in changed} == {digest_of(slow_pipeline)}
+
+
+def test_a_live_loader_knows_its_trainer(photos):
+    with fb.Loader(pictures(photos).batch(2), seed=1) as loader:
+        with pytest.raises(fb.InvalidArgument, match="10"):
+            loader.diagnose()
+        for _ in loader:
+            time.sleep(0.03)
+        found = loader.diagnose()
+    assert found.limit == "trainer"
+    assert 0.4 < found.trainer_samples_per_second / (2 / 0.03) < 1.1
+
+
+def test_mistakes_are_told(photos):
+    pipeline = pictures(photos).batch(4)
+    with pytest.raises(TypeError, match="Pipeline"):
+        fb.diagnose("photos")
+    for step in (-1, "fast", float("nan")):
+        with pytest.raises(fb.InvalidArgument, match="step"):
+            fb.diagnose(pipeline, step)
+    with pytest.raises(fb.InvalidArgument, match="threads"):
+        fb.diagnose(pipeline, threads=0)
+    with pytest.raises(TypeError, match="colour"):
+        fb.diagnose(pipeline, colour="red")
+    with pytest.raises(fb.NotFound):
+        fb.diagnose(fb.images("/no/such/folder").decode_image().resize((8, 8)).batch(4))
+
+
+def test_an_exception_of_the_users_ends_it(photos):
+    def broken(sample):
+        raise ValueError("not today")
+
+    with pytest.raises(Exception, match="not today"):
+        fb.diagnose(pictures(photos).map(broken).batch(4))
+
+    def step():
+        raise KeyError("trainer")
+
+    with pytest.raises(KeyError, match="trainer"):
+        fb.diagnose(pictures(photos).batch(4), step)
+
+
+def test_ctrl_c_ends_it(photos):
+    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        fb.diagnose(pictures(photos).batch(4), 10)
+    timer.join()
