@@ -74,19 +74,19 @@ void add_numbers(const LoaderOptions& options, const Limiter& limiter, std::vect
   const int cores = usable_cores();
   if (options.requests && (limiter.limit == Limit::kStorage || limiter.limit == Limit::kRequests))
     add(R"(requests="auto")", [](LoaderOptions& with) { with.requests.reset(); });
-  if (options.memory && limiter.limit == Limit::kMemory)
-    add(R"(memory="auto")", [](LoaderOptions& with) { with.memory.reset(); });
   if (!options.memory && limiter.limit == Limit::kMemory)
     others.emplace_back("more memory: this is what the host has left for it; give memory= if that is wrong");
-  if (limiter.limit != Limit::kCompute && limiter.limit != Limit::kUserCode) return;
-  if (options.threads && *options.threads < cores)
+  const bool works = limiter.limit == Limit::kCompute || limiter.limit == Limit::kUserCode;
+  if (works && options.threads && *options.threads < cores)
     add(fmt::format("threads={}", cores), [&](LoaderOptions& with) { with.threads = cores; });
-  else
+  else if (works)
     others.push_back(
         fmt::format("more threads: all {} core{} that this process may use have one", cores, cores == 1 ? "" : "s"));
   if (limiter.limit == Limit::kUserCode)
     others.emplace_back(
         "operators of the engine in place of your function, or workers=\"processes\" for one that computes in Python");
+  // Too little of it shows as waits for what could not be begun in time.
+  if (options.memory) add(R"(memory="auto")", [](LoaderOptions& with) { with.memory.reset(); });
 }
 
 }  // namespace

@@ -53,6 +53,9 @@ TEST(Changes, NumbersOfTheUsersAreTakenBackWhereTheyAreTheLimit) {
   EXPECT_EQ(first(Limit::kRequests), "requests=\"auto\"");
   EXPECT_EQ(first(Limit::kStorage), "requests=\"auto\"");
   EXPECT_EQ(first(Limit::kMemory), "memory=\"auto\"");
+  // Too little memory looks like something else.
+  const Names all = changes_of(pictures(), Limit::kStorage, options);
+  EXPECT_NE(std::find(all.begin(), all.end(), "memory=\"auto\""), all.end());
   if (usable_cores() > 1) {
     EXPECT_EQ(first(Limit::kCompute), "threads=" + std::to_string(usable_cores()));
   }

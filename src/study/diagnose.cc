@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/byte_size.h"
 #include "base/clock.h"
 #include "forebay/diagnosis.h"
 #include "loader/step_arguments.h"
@@ -47,6 +48,7 @@ class Study {
         FOREBAY_RETURN_IF_ERROR(try_out(change));
       }
     }
+    blame_memory();
     rank();
     diagnosis_.seconds = seconds();
     return std::move(diagnosis_);
@@ -114,7 +116,7 @@ class Study {
     int64_t samples = samples_to_keep();
     for (int attempt = 0;; ++attempt) {
       FOREBAY_ASSIGN(const OpenLoader loader,
-                     open(with_few(description_, change, samples, options_.cache_bytes), change.options));
+                     open(with_few(description_, change, samples, cache_bytes()), change.options));
       FOREBAY_RETURN_IF_ERROR(pass_an_epoch(*loader, options_));
       const Ledger filled = loader->stats();
       const TierStats& ram = filled.caches.at(0).ram;
@@ -137,12 +139,16 @@ class Study {
       if (step.samples > 0) most = std::max(most, step.bytes_out / static_cast<uint64_t>(step.samples));
     }
     const double in_time = median_of(base_.rates) * kWarmingSeconds;
-    return whole_batches(static_cast<int64_t>(std::min(in_time, static_cast<double>(options_.cache_bytes / most))));
+    return whole_batches(static_cast<int64_t>(std::min(in_time, static_cast<double>(cache_bytes() / most))));
   }
 
   int64_t whole_batches(int64_t samples) const {
     const int64_t batch = std::max<int64_t>(batch_size(description_) * base_world(), 1);
     return std::min(std::max(samples / batch, kLeastBatches) * batch, as_it_is_->size());
+  }
+  // Beside memory= a cache has half of it.
+  uint64_t cache_bytes() const {
+    return std::min(options_.cache_bytes, loader_options_.memory.value_or(UINT64_MAX) / 2);
   }
   int64_t base_world() const { return loader_options_.world_size.value_or(1); }
 
@@ -151,6 +157,18 @@ class Study {
     if (options_.open) return options_.open(pipeline, with, changed.places);
     FOREBAY_ASSIGN(std::unique_ptr<Loader> loader, Loader::open(pipeline, with));
     return OpenLoader(std::move(loader));
+  }
+
+  // With too little memory nothing is begun ahead, so that the consumer seems to wait for what there is to do: reads, work.
+  void blame_memory() {
+    for (const Candidate& candidate : candidates_) {
+      const Remedy& remedy = candidate.remedy;
+      if (!loader_options_.memory || remedy.options.memory || remedy.gain.low < kWorthIt) continue;
+      diagnosis_.first.limit = Limit::kMemory;
+      diagnosis_.first.sentence = fmt::format(
+          "memory={}: with as much as it asks for by itself it is {:.1f} times as fast. As it is, it looks like {}",
+          format_byte_size(*loader_options_.memory), remedy.gain.middle, diagnosis_.first.sentence);
+    }
   }
 
   void rank() {

@@ -1,6 +1,7 @@
 // Built against the installed package: reads numbers through a loader and adds them up.
 #include <cstdio>
 
+#include "forebay/diagnosis.h"
 #include "forebay/forebay.h"
 
 namespace fb = forebay;
@@ -20,6 +21,7 @@ int main() {
     const fb::BatchField* x = (*batch)->find("x");
     for (int64_t i = 0; i < (*batch)->size(); ++i) sum += x->values.data<int64_t>()[i];
   }
+  if (fb::diagnose(fb::Pipeline(), {}).ok()) return std::fprintf(stderr, "no pipeline was diagnosed\n"), 1;
   std::printf("sum %lld\n", static_cast<long long>(sum));
   return sum == 4950 ? 0 : 1;
 }
