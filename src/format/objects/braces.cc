@@ -59,7 +59,8 @@ std::optional<std::vector<std::string>> expand_range(std::string_view choice) {
   const bool padded = (from.size() > 1 && from[0] == '0') || (to.size() > 1 && to[0] == '0');
   const size_t width = padded ? std::max(from.size(), to.size()) : 0;
   const int64_t step = *first <= *last ? 1 : -1;
-  if (static_cast<uint64_t>((*last - *first) * step) >= kMaxNames) return std::vector<std::string>(kMaxNames + 1);
+  const auto others = static_cast<uint64_t>((*last - *first) * step);
+  if (others >= kMaxNames || (others + 1) * width > kMaxNameBytes) return std::vector<std::string>(kMaxNames + 1);
   std::vector<std::string> names;
   for (int64_t i = *first;; i += step) {
     names.push_back(fmt::format("{:0{}}", i, width));
@@ -73,35 +74,32 @@ Result<std::vector<std::string>> expand_braces(std::string_view pattern) {
   std::vector<std::string> done;
   // Depth first, so that names come in the order written: the last entry is expanded next.
   std::vector<std::pair<std::string, size_t>> open{{std::string(pattern), 0}};
-  size_t bytes = 0;
+  size_t bytes = pattern.size();  // of all that is held, so that a short pattern cannot fill the memory
   while (!open.empty()) {
     auto [text, from] = std::move(open.back());
     open.pop_back();
     const auto braces = find_braces(text, from);
     if (!braces) {
-      bytes += text.size();
       done.push_back(std::move(text));
-    } else {
-      std::vector<std::string> choices(braces->choices.begin(), braces->choices.end());
-      bool is_text = false;
-      if (choices.size() == 1) {
-        auto range = expand_range(choices[0]);
-        is_text = !range.has_value();
-        if (range) choices = std::move(*range);
-      }
-      if (is_text) {
-        open.emplace_back(std::move(text), braces->close + 1);
+      continue;
+    }
+    std::vector<std::string> choices(braces->choices.begin(), braces->choices.end());
+    if (choices.size() == 1) {
+      auto range = expand_range(choices[0]);
+      if (!range) {
+        open.emplace_back(std::move(text), braces->open + 1);  // what is inside may still mean something
         continue;
       }
-      const std::string head = text.substr(0, braces->open), tail = text.substr(braces->close + 1);
-      if (open.size() + done.size() + choices.size() > kMaxNames)
-        bytes = kMaxNameBytes + 1;
-      else
-        for (size_t i = choices.size(); i-- > 0;) open.emplace_back(head + choices[i] + tail, head.size());
+      choices = std::move(*range);
     }
-    if (bytes > kMaxNameBytes) {
-      return invalid_argument(fmt::format("'{}' stands for more than {} names", pattern, kMaxNames));
+    const std::string head = text.substr(0, braces->open), tail = text.substr(braces->close + 1);
+    bytes += choices.size() * (head.size() + tail.size()) - text.size();
+    for (const std::string& choice : choices) bytes += choice.size();
+    if (open.size() + done.size() + choices.size() > kMaxNames || bytes > kMaxNameBytes) {
+      return invalid_argument(fmt::format("'{}' stands for more than {} names, or {} MiB of them", pattern, kMaxNames,
+                                          kMaxNameBytes >> 20));
     }
+    for (size_t i = choices.size(); i-- > 0;) open.emplace_back(head + choices[i] + tail, head.size());
   }
   return done;
 }

@@ -114,10 +114,13 @@ std::string BoundaryFiles::path(const std::string& listing) const {
 
 Boundaries BoundaryFiles::load(const std::string& listing) const {
   std::error_code error;
-  const uint64_t size = fs::file_size(path(listing), error);
-  if (error || size > kMaxFileBytes || size < kListingMagic.size() + kHashBytes) return {};
-  std::ifstream in(path(listing), std::ios::binary);
+  if (!fs::is_regular_file(path(listing), error)) return {};
+  std::ifstream in(path(listing), std::ios::binary | std::ios::ate);
+  // Of the file that is open: another process may put a longer or shorter one in its place at any time.
+  const auto size = static_cast<uint64_t>(in.tellg());
+  if (!in || size > kMaxFileBytes || size < kListingMagic.size() + kHashBytes) return {};
   std::string text(size, '\0');
+  in.seekg(0);
   if (!in.read(text.data(), static_cast<std::streamsize>(text.size()))) return {};
   const std::string_view payload = std::string_view(text).substr(kListingMagic.size() + kHashBytes);
   if (!text.starts_with(kListingMagic) || text.substr(kListingMagic.size(), kHashBytes) != hash128(payload).to_string())
