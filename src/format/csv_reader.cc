@@ -42,8 +42,12 @@ Status CsvReader::take(char c) {
     return end_field();
   } else if (c == '\n') {
     return end_row();
-  } else if (state_ == State::kQuoteInQuoted) {
-    if (c == '\r') return {};  // of CRLF; a lone one behind a quote is dropped
+  } else if (state_ == State::kQuoteInQuoted || state_ == State::kClosed) {
+    // Of CRLF; a lone one behind a quote is dropped. A quote behind it is not the second of two.
+    if (c == '\r') {
+      state_ = State::kClosed;
+      return {};
+    }
     return corrupt(fmt::format("line {}: text behind a closing quote; write quotes inside quotes twice", line_));
   } else {
     state_ = State::kPlain;
@@ -65,7 +69,7 @@ Status CsvReader::end_field() {
 }
 
 Status CsvReader::end_row() {
-  const bool quoted = state_ == State::kQuoteInQuoted;
+  const bool quoted = state_ == State::kQuoteInQuoted || state_ == State::kClosed;
   const size_t begin = ends_.empty() ? 0 : ends_.back();
   if (!quoted && row_.size() > begin && row_.back() == '\r') row_.pop_back();
   const uint64_t line = row_line_;

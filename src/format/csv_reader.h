@@ -28,7 +28,7 @@ class CsvReader {
   Status finish();
 
  private:
-  enum class State : uint8_t { kFieldStart, kPlain, kQuoted, kQuoteInQuoted };
+  enum class State : uint8_t { kFieldStart, kPlain, kQuoted, kQuoteInQuoted, kClosed };
   Status take(char c);
   Status end_field();
   Status end_row();

@@ -45,7 +45,7 @@ Status stat_all(Store& store, int64_t count, const std::function<std::string(int
 std::string nearest_folder(Store& store, const std::string& key) {
   std::string folder = key;
   while (true) {
-    while (folder.ends_with('/')) folder.pop_back();
+    if (folder.ends_with('/')) folder.pop_back();  // one: a bucket may have folders without a name
     const size_t slash = folder.rfind('/');
     folder.resize(slash == std::string::npos ? 0 : slash + 1);
     ListRequest request;
