@@ -1,5 +1,6 @@
 #include "store/slow/slow_store.h"
 
+#include <algorithm>
 #include <mutex>
 #include <string>
 #include <unordered_map>
