@@ -60,6 +60,7 @@ Status CsvReader::take(char c) {
 }
 
 Status CsvReader::end_field() {
+  // The field behind this separator counts, too.
   if (ends_.size() + 1 >= kMaxFields) {
     return corrupt(fmt::format("line {}: more than {} columns", row_line_, kMaxFields));
   }
@@ -74,6 +75,7 @@ Status CsvReader::end_row() {
   if (!quoted && row_.size() > begin && row_.back() == '\r') row_.pop_back();
   const uint64_t line = row_line_;
   row_line_ = ++line_;
+  // Two quotes alone are a row of one empty field.
   const bool blank = ends_.empty() && row_.empty() && !quoted_field_;
   ends_.push_back(row_.size());
   std::vector<std::string_view> fields;

@@ -23,6 +23,7 @@ class ObjectHandler final : public nlohmann::json_sax<nlohmann::json> {
     return value <= INT64_MAX ? scalar(static_cast<int64_t>(value)) : scalar(uint64_t{value});
   }
   bool number_float(number_float_t value, const string_t& written) override {
+    // The parser gives whole numbers beyond 64 bits as floats, too; only what was written tells.
     if (written.find_first_not_of("-0123456789") != std::string::npos || !inside_) return scalar(double{value});
     return fail(
         Code::kCorrupt,

@@ -27,6 +27,7 @@ class PieceReader {
   Result<std::string> operator()() {
     ReadRequest request;
     request.key = key_;
+    // A manifest that changes while it is read would be half of each.
     request.expected_size = size_;
     request.range = ByteRange{offset_, std::min(kPieceBytes, size_ - offset_)};
     if (request.range->length == 0) return std::string();
@@ -101,6 +102,7 @@ struct PathRule {
   }
   std::string operator()(std::string_view path) const {
     if (!url_scheme(path).empty()) return parse_url(path).value().path;
+    // A local path keeps its slash; keys of a bucket begin behind it.
     if (path.starts_with('/')) return top + std::string(path.substr(top.empty() && store.empty() ? 0 : 1));
     return store.empty() ? base + std::string(path) : joined(base, path, top.size());
   }
@@ -197,6 +199,7 @@ SizesAre take_sizes(const std::vector<Column>& columns, KeyTableBuilder& keys) {
   std::vector<int64_t> ids(keys.size()), sizes(keys.size());
   std::iota(ids.begin(), ids.end(), int64_t{0});
   column->gather(ids, reinterpret_cast<uint8_t*>(sizes.data()));
+  // A column with -1 for what is not known promises nothing of the others.
   if (std::ranges::any_of(sizes, [](int64_t size) { return size < 0; })) return SizesAre::kUnknown;
   for (size_t i = 0; i < sizes.size(); ++i) keys.set_object_bytes(i, static_cast<uint64_t>(sizes[i]));
   return SizesAre::kKnown;

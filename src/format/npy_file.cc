@@ -140,6 +140,7 @@ Result<ElementType> dtype_of(const std::string& descr) {
     return unsupported("holds pickled Python objects, which are never loaded; save it with a numeric dtype");
   }
   if (const auto found = kKnown.find(type); found != kKnown.end()) {
+    // One byte has no order, whatever is written.
     const bool one_byte = dtype_size(found->second) == 1;
     if (order == '<' || order == '=' || order == '|' || one_byte) return ElementType{found->second};
     if (order == '>') {
@@ -158,6 +159,7 @@ Result<ElementType> dtype_of(const std::string& descr) {
 
 Result<uint64_t> checked_bytes(const std::vector<uint64_t>& dims, DType dtype) {
   uint64_t bytes = dtype_size(dtype);
+  // Beside an axis of no length the others may be of any, and take nothing.
   const bool empty = std::ranges::find(dims, uint64_t{0}) != dims.end();
   for (const uint64_t dim : dims) {
     if (dim > INT64_MAX) return corrupt("the shape is larger than any memory");
@@ -202,6 +204,7 @@ Result<NpyHeader> parse_npy_header(std::span<const uint8_t> head, uint64_t file_
       return unsupported("holds several texts a sample; save each column as an array of its own");
     header.shape.push_back(*element.characters);
   }
+  // One axis lies alike in both orders.
   if (header.fortran_order && header.shape.size() > 1) {
     return unsupported("is stored in Fortran order; save it again with np.ascontiguousarray(a)");
   }

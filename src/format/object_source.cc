@@ -114,6 +114,7 @@ Source::Fetch ObjectSource::fetch(int64_t id) const {
 }
 
 Status ObjectSource::load(int64_t id, Buffer fetched, Record& record) const {
+  // Without an owner nothing was fetched: nobody wanted the bytes.
   if (sizes_ == SizesAre::kUnknown && fetched.owner()) {
     seen_bytes_.fetch_add(fetched.size(), std::memory_order_relaxed);
     seen_objects_.fetch_add(1, std::memory_order_relaxed);

@@ -177,6 +177,7 @@ void tell_units(Teller& to, const std::vector<uint32_t>& units) {
   std::map<uint32_t, int64_t> times;
   for (const uint32_t count : units) ++times[count];
   to.gauge("row_groups", uint64_t{units.size()}, "row groups of the data set");
+  // From a number of 64 bits on: the counts of 32 add up beyond theirs.
   to.counter("decoded", std::accumulate(units.begin(), units.end(), int64_t{0}), "row groups decoded");
   to.tally("decoded_times", times, "how many row groups were decoded how often");
 }

@@ -37,6 +37,7 @@ std::vector<Part> parts_of(const WaitStats& waits) {
       {waits.user, "it was with your own function", Cause::kUser},
       {waits.plan, "nothing had been begun", Cause::kPlan},
   };
+  // Stable: parts that are equal come in one order on every run.
   std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.seconds > b.seconds; });
   return parts;
 }
@@ -145,6 +146,7 @@ std::string report(const Ledger& ledger) {
   if (!worth) return text + "To change: nothing here. What uses the batches is slower than what makes them.\n";
   const auto [cause, seconds] = main_cause(parts);
   text += fmt::format("To change: {}.\n", remedy(ledger, cause));
+  // Where all of the time was waited, what is left says nothing of the speed.
   if (seconds < elapsed * 0.98)
     text += fmt::format("Without that wait it would be at most {:.1f} times as fast.\n", elapsed / (elapsed - seconds));
   return text;

@@ -7,6 +7,7 @@
 namespace forebay {
 
 namespace {
+// Made at first use: others' static objects may warn before this file's would be there.
 std::mutex& sink_mutex() {
   static std::mutex mutex;
   return mutex;
@@ -28,6 +29,7 @@ void log_warning(const std::string& line) {
     std::lock_guard lock(sink_mutex());
     current = sink();
   }
+  // Without the lock: a sink may warn in turn, or set another.
   if (current) current(line);
 }
 

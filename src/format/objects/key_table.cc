@@ -35,6 +35,7 @@ Hash128 KeyTable::version() const {
   Hasher hasher;
   for (int64_t id = 0; id < size(); ++id) {
     const std::string_view text = key(id);
+    // With lengths: "ab", "c" are not "a", "bc".
     hasher.update_value(static_cast<uint64_t>(text.size()));
     hasher.update(text);
     hasher.update_value(object_bytes(id));
@@ -94,6 +95,7 @@ void KeyTableBuilder::sort_entries() {
       try {
         threads.emplace_back(sort_part);
       } catch (const std::system_error&) {
+        // No further thread is to be had: this one does its part.
         sort_part();
       }
     }
@@ -112,6 +114,7 @@ KeyTable KeyTableBuilder::pack() const {
   for (const Entry& entry : entries_) largest = std::max(largest, entry.object_bytes);
   KeyTable table;
   table.arena_bytes_ = arena_.size();
+  // One byte more, so that keys without bytes have an address, too.
   table.arena_ = std::shared_ptr<uint8_t>(new uint8_t[arena_.size() + 1], std::default_delete<uint8_t[]>());
   table.ends_ = PackedInts(entries_.size(), arena_.size());
   table.sizes_ = PackedInts(entries_.size(), largest);

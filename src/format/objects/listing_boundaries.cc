@@ -74,6 +74,7 @@ Boundaries parsed(std::string_view payload, const std::string& listing) {
 }
 
 bool write_file(const std::string& path, std::string_view text) {
+  // No link: whoever put it there would choose what is overwritten.
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return false;
   bool ok = true;
@@ -97,6 +98,7 @@ Boundaries BoundaryRecorder::boundaries() && {
     std::ranges::sort(runs);
     std::vector<std::string>& names = boundaries[folder];
     uint64_t entries = 0;
+    // The last run ends where the folder does, which is no cut.
     for (size_t i = 0; i + 1 < runs.size(); ++i) {
       entries += runs[i].second;
       if (entries + runs[i + 1].second <= kPartNames) continue;
@@ -136,6 +138,7 @@ void BoundaryFiles::save(const std::string& listing, const Boundaries& boundarie
   const fs::path parent = fs::path(folder_).parent_path();
   if (!parent.empty()) fs::create_directories(parent, error);
   if (::mkdir(folder_.c_str(), 0700) != 0 && errno != EEXIST) return;
+  // Other processes may save the same listing now; whoever renames last wins.
   const std::string aside = fmt::format("{}.{}.new", path(listing), ::getpid());
   if (write_file(aside, fmt::format("{}{}{}", kListingMagic, hash128(payload).to_string(), payload))) {
     fs::rename(aside, path(listing), error);

@@ -97,6 +97,7 @@ Result<UrlPlace> parse_url(std::string_view url) {
 
 Result<StoreAndPath> open_store(std::string_view url, const StorageOptions& options, std::optional<int> most) {
   FOREBAY_ASSIGN(UrlPlace place, parse_url(url));
+  // Those of an imitated link go with every store; the others are checked by the scheme.
   StorageOptions own = options, link;
   for (auto at = own.begin(); at != own.end();) {
     if (is_link_option(at->first))

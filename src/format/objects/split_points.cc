@@ -60,6 +60,7 @@ class Names {
   Characters alphabet(char c) const {
     Characters all = kinds_;
     add_kind(c, /*only_hexadecimal=*/false, &all);
+    // A bound has no slash behind its folder.
     all.reset('/');
     return all;
   }
@@ -103,6 +104,7 @@ std::vector<std::string> split_points(const std::string& folder, const ListPage&
   const size_t deepest = std::min(names.differ_at(), last.size() - 1);
   for (size_t at = deepest + 1; at-- > folder.size();) {
     const char here = last[at];
+    // Part of a character beyond ASCII, of which nothing tells those that follow.
     if (static_cast<unsigned char>(here) >= 128) continue;
     const Characters alphabet = names.alphabet(here);
     for (size_t next = static_cast<size_t>(here) + 1; next < alphabet.size(); ++next) {

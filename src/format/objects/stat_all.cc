@@ -24,6 +24,7 @@ Status stat_all(Store& store, int64_t count, const std::function<std::string(int
   for (int64_t i = 0; i < count && progress->error.ok(); ++i) {
     progress->answered.wait(lock, [&] { return progress->in_flight < kInFlight; });
     ++progress->in_flight;
+    // A store may answer before stat() returns, and the answer takes the lock.
     lock.unlock();
     store.stat(key(i), stop, [progress, i, &on_info](Result<ObjectInfo> info) {
       const std::lock_guard in_answer(progress->mutex);

@@ -26,6 +26,7 @@ class Walk : public std::enable_shared_from_this<Walk> {
         answered_.wait(lock);
         continue;
       }
+      // A store may answer at once, on this thread, and the answer takes the lock.
       lock.unlock();
       start(std::move(*part));
       lock.lock();

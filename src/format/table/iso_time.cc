@@ -22,6 +22,7 @@ class Scanner {
   }
   std::optional<int> number(size_t digits) {
     int value = 0;
+    // from_chars() would take the sign.
     if (rest_.size() < digits || rest_.front() == '-') return std::nullopt;
     const auto parsed = std::from_chars(rest_.data(), rest_.data() + digits, value);
     if (parsed.ec != std::errc() || parsed.ptr != rest_.data() + digits) return std::nullopt;
@@ -37,6 +38,7 @@ class Scanner {
       nanos += (rest_[digits] - '0') * unit;
     }
     rest_.remove_prefix(digits);
+    // What is finer than a nanosecond could not be compared exactly.
     return digits == 0 || digits > 9 ? std::nullopt : std::optional(nanos);
   }
 
@@ -83,6 +85,7 @@ std::optional<int64_t> take_time(Scanner& text) {
   }
   if (text.done() || text.take('Z')) return nanos;
   const int sign = text.take('+') ? 1 : text.take('-') ? -1 : 0;
+  // UTC+14 (Kiribati) is the furthest from UTC there is.
   const auto offset = sign == 0 ? std::nullopt : take_minutes(text, 14);
   if (!offset) return std::nullopt;
   return nanos - sign * *offset * 60 * kNanosPerSecond;
@@ -98,14 +101,17 @@ std::optional<std::variant<int64_t, double>> parse_iso_time(std::string_view tex
   if (scanner.take('T') || scanner.take(' ')) nanos = take_time(scanner);
   if (!nanos || !scanner.done()) return std::nullopt;
 
+  // Nanoseconds times ticks a day go beyond 64 bits before they are divided.
   using Wide = __int128;
   const Wide day_nanos = Wide{kSecondsPerDay} * kNanosPerSecond;
   const Wide scaled = (Wide{*days} * day_nanos + *nanos) * ticks_per_day;
   Wide ticks = scaled / day_nanos;
+  // Division rounds towards zero, which before 1970 is the later tick.
   if (ticks * day_nanos > scaled) --ticks;
   if (ticks < INT64_MIN || ticks > INT64_MAX) return std::nullopt;
   const auto whole = static_cast<int64_t>(ticks);
   if (ticks * day_nanos == scaled) return whole;
+  // Wherever between two ticks it lies, it compares with every tick alike.
   return static_cast<double>(whole) + 0.5;
 }
 

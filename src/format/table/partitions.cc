@@ -29,6 +29,7 @@ std::string url_decoded(std::string_view text) {
 
 std::optional<int64_t> integer(std::string_view text) {
   int64_t value = 0;
+  // "007" is the integer 7, as Spark reads it.
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool all = parsed.ec == std::errc() && parsed.ptr == text.data() + text.size() && !text.empty();
   return all ? std::optional(value) : std::nullopt;

@@ -15,6 +15,7 @@ namespace forebay {
 
 namespace {
 
+// A map: alternatives of a pattern may overlap, and ids follow the byte order of the keys.
 using FoundFiles = std::map<std::string, TableFileEntry>;
 
 TableFileEntry entry_of(const ObjectInfo& info, std::string key) { return {std::move(key), info.size, info.version}; }
@@ -99,6 +100,7 @@ Status look_up(Store& store, const std::string& name, const TablePlace& place, s
       return {};
     }
     const Code code = info.status().code();
+    // Unsupported: a local store found a folder of that name.
     if (code != Code::kNotFound && code != Code::kUnsupported) return info.status();
   }
   base = folder_said ? name : name + "/";
@@ -128,6 +130,7 @@ Result<TableFiles> find_pattern(StoreAndPath at, const TablePlace& place, std::s
     }
   }
   const size_t special = std::min(at.path.find_first_of("*?[{"), at.path.size());
+  // Braces count, too: what they spell out may be partition folders.
   if (special < at.path.size()) result.base = folders_of(std::string_view(at.path).substr(0, special));
   if (found.empty()) return nothing_there(*at.store, at.path, Glob(alternatives.front()).base());
   for (auto& [key, entry] : found) result.files.push_back(std::move(entry));

@@ -13,6 +13,7 @@ namespace forebay {
 
 namespace {
 
+// Most indices fit, and these bytes take less time than a second request.
 constexpr uint64_t kTailBytes = 64 << 10;
 constexpr uint64_t kLargeIndexBytes = 4 << 20;
 constexpr size_t kFilesNamed = 10;

@@ -75,6 +75,7 @@ TableSource::Wanted TableSource::wanted(int64_t unit) const {
   for (size_t i = 0; i < columns_.size(); ++i) {
     if (layout[columns_[i]] != kNowhere) pairs.emplace_back(layout[columns_[i]], i);
   }
+  // Codecs take fields in the file's order, users get columns in theirs.
   std::ranges::sort(pairs);
   Wanted wanted;
   for (const auto& [field, column] : pairs) {
@@ -143,6 +144,7 @@ Result<Columns> TableSource::decode_file(int64_t unit, const Wanted& need, std::
 }
 
 ColumnValues TableSource::constant(const TableColumn& column, size_t part, int64_t rows) const {
+  // A mask that the file lacks: nothing in it can be null.
   if (column.from == TableColumn::From::kFile) return repeated<uint8_t>(1, rows);
   const PartitionColumn& partition = data_->partitions[column.partition];
   const bool null = partition.is_null(part);

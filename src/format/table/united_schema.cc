@@ -44,6 +44,7 @@ class Uniting {
     if (in_.nulls == NullPolicy::Kind::kMask) find_masks();
     FOREBAY_RETURN_IF_ERROR(in_.columns ? pick_named() : pick_all());
     for (const std::string& name : in_.looked_at) FOREBAY_RETURN_IF_ERROR(look_at(name));
+    // All files first, so that one message tells all that differs.
     for (size_t file = 0; file < in_.files.size(); ++file) lay_out(file);
     if (!refused_.ok()) return refused_;
     if (!differences_.empty()) return told();
@@ -170,8 +171,10 @@ class Uniting {
       if (at != kNowhere && refused_.ok()) refused_ = in_.files[file]->field_status(at);
       layout.push_back(at);
     }
+    // Where it stands is nobody's business; what differs is noted.
     for (const Field& field : only_compared_) find(file, field);
     if (!in_.columns && file > 0) note_further(file, schema);
+    // Few: the files of a table mostly come from one writer.
     const auto known = std::ranges::find(united_.layouts, layout);
     united_.layout_of.push_back(static_cast<uint32_t>(known - united_.layouts.begin()));
     if (known == united_.layouts.end()) united_.layouts.push_back(std::move(layout));
@@ -187,6 +190,7 @@ class Uniting {
     const bool is_mask = wanted.name.ends_with(kMaskEnding) &&
                          masks_.contains(wanted.name.substr(0, wanted.name.size() - kMaskEnding.size()));
     if (!at) {
+      // A file in which a column cannot be null has no mask for it.
       if (!is_mask) differ(file, 0, fmt::format("has no column '{}' ({}), which", wanted.name, type_of(wanted)), "has");
       return kNowhere;
     }
@@ -202,6 +206,7 @@ class Uniting {
   }
 
   void note_further(size_t file, const Schema& schema) {
+    // Where all of the first file's fields were found, a file of no more fields has no others.
     if (schema.size() <= first_.size() && differences_.empty() && masks_.empty()) return;
     for (const Field& field : schema) {
       if (!taken_.contains(field.name))
