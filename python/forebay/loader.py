@@ -7,6 +7,7 @@ import contextlib
 import itertools
 import operator
 import os
+import sys
 import warnings
 import weakref
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping
@@ -133,7 +134,11 @@ class Loader:
         self._ready = True
 
     def _next(self) -> _core.Batch | None:
-        return self._call(self._core.next)
+        torch = sys.modules.get("torch")
+        if torch is None or not torch.autograd._profiler_enabled():
+            return self._call(self._core.next)
+        with torch.profiler.record_function("forebay: wait for a batch"):  # costs some microseconds, so only where it is looked at
+            return self._call(self._core.next)
 
     def _call(self, method: Callable[[], Any]) -> Any:
         try:

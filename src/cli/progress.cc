@@ -24,9 +24,11 @@ int terminal_width(FILE* file) {
 
 }  // namespace
 
-std::string progress_line(const std::string& what, int64_t done, int64_t total, double per_second, int width) {
+std::string progress_line(const std::string& what, int64_t done, int64_t total, double per_second, int width,
+                          const std::string& note) {
   const std::string left = what + "  ";
-  const std::string right = fmt::format("  {} of {}  {:.0f}/s", done, total, per_second);
+  const std::string right =
+      fmt::format("  {} of {}  {:.0f}/s{}{}", done, total, per_second, note.empty() ? "" : "  ", note);
   const auto room = static_cast<int64_t>(width) - static_cast<int64_t>(left.size() + right.size()) - 2;
   std::string line;
   if (room < 4) {
@@ -52,16 +54,16 @@ Progress::~Progress() {
   if (terminal_ && !quiet_) fmt::print(console_.err, "\r\033[K");
 }
 
-void Progress::update(int64_t done) {
+void Progress::update(int64_t done, const std::function<std::string()>& note) {
   const int64_t now_ns = monotonic_ns();
-  if (terminal_ && now_ns - drawn_ns_ >= kRedrawNs) draw(done, now_ns);
+  if (terminal_ && now_ns - drawn_ns_ >= kRedrawNs) draw(done, now_ns, note);
   if (terminal_ || total_ <= 0) return;
   const int64_t quarters = done * 4 / total_;
   if (quarters > quarters_) draw(done, now_ns);
   quarters_ = quarters;
 }
 
-void Progress::draw(int64_t done, int64_t now_ns) {
+void Progress::draw(int64_t done, int64_t now_ns, const std::function<std::string()>& note) {
   drawn_ns_ = now_ns;
   if (quiet_) return;
   const double per_second = static_cast<double>(done) / std::max(1e-9, static_cast<double>(now_ns - begin_ns_) * 1e-9);
@@ -69,7 +71,8 @@ void Progress::draw(int64_t done, int64_t now_ns) {
     fmt::print(console_.err, "{}: {} of {}\n", what_, done, total_);
     return;
   }
-  fmt::print(console_.err, "\r{}\033[K", progress_line(what_, done, total_, per_second, terminal_width(console_.err)));
+  fmt::print(console_.err, "\r{}\033[K",
+             progress_line(what_, done, total_, per_second, terminal_width(console_.err), note ? note() : ""));
   std::fflush(console_.err);
 }
 

@@ -42,6 +42,11 @@ std::string printed(bool quiet) {
   return result;
 }
 
+TEST(ProgressLine, SaysTheNoteAtTheEndAndCutsItWhereThereIsNoRoom) {
+  EXPECT_TRUE(progress_line("e", 3, 10, 5, 60, "limit: storage").ends_with("5/s  limit: storage"));
+  EXPECT_EQ(progress_line("e", 3, 10, 5, 20, "limit: storage").size(), 20u);
+}
+
 TEST(Progress, PrintsPlainLinesWhereThereIsNoTerminal) {
   EXPECT_EQ(printed(false), "epoch 0: 25 of 100\nepoch 0: 50 of 100\nepoch 0: 75 of 100\nepoch 0: 100 of 100\n");
 }

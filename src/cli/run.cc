@@ -1,5 +1,6 @@
 #include <cstdio>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -14,6 +15,7 @@
 #include "cli/process_memory.h"
 #include "cli/progress.h"
 #include "cli/ranks.h"
+#include "study/limits.h"
 
 namespace forebay {
 namespace {
@@ -85,13 +87,21 @@ class Run {
       write_ids(batch);
     };
     observer.step = [&] {
-      progress.update(samples);
+      progress.update(samples, [&] { return limit_now(); });
       return save_state();
     };
     FOREBAY_ASSIGN(const EpochResult result, ranks_->run_epoch(observer));
     epochs_.push_back(result);
     if (!options_.json) print_epoch(result);
     return {};
+  }
+
+  /// Since it was asked last, of the first rank.
+  std::string limit_now() {
+    Observation since;
+    since.before = std::move(looked_at_);
+    since.after = looked_at_ = ranks_->first().stats();
+    return fmt::format("limit: {}", name_of(limiter_of(since, options_.loader).limit));
   }
 
   void print_epoch(const EpochResult& e) const {
@@ -148,6 +158,7 @@ class Run {
   std::unique_ptr<FILE, CloseIds> ids_;
   std::unique_ptr<Ranks> ranks_;
   std::vector<EpochResult> epochs_;
+  Ledger looked_at_;
 };
 
 }  // namespace

@@ -106,6 +106,14 @@ def test_row_groups_and_user_code_are_seen(tmp_path):
     assert len(calls) == 1000 and {"double" in event["name"] for event in calls} == {True}
 
 
+def test_the_wait_is_a_range_of_pytorchs_profiler(photos):
+    profiler = pytest.importorskip("torch.profiler")
+    with fb.Loader(pictures(photos), epochs=1) as loader, profiler.profile(activities=[profiler.ProfilerActivity.CPU]) as profile:
+        batches = sum(1 for _ in loader)
+    counts = {event.key: event.count for event in profile.key_averages()}
+    assert counts["forebay: wait for a batch"] == batches + 1  # and for the end of the epoch
+
+
 def test_a_trace_stays_under_its_limit(tmp_path, photos, capfd):
     path = tmp_path / "trace.json"
     with fb.Loader(pictures(photos), epochs=20) as loader:
