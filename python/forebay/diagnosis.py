@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import operator
 from dataclasses import dataclass
@@ -83,6 +82,8 @@ def diagnose(
     A cache is tried in memory, with as many samples as fit into 800 MB and some seconds, from its second epoch on.
     Errors: those of the Loader; Unavailable where no batch comes for 30 s.
     """
+    import json  # here, so that importing the package stays light
+
     if not isinstance(pipeline, Pipeline):
         raise TypeError(f"diagnose() takes a Pipeline, not {type(pipeline).__name__}")
     memory = options.get("memory", "auto")

@@ -245,6 +245,7 @@ class Loader:
 
         Errors: InvalidArgument (a second trace of the same loader, a limit under 4 KiB), Unavailable (the file cannot be written).
         """
+        self._prepare()
         self._core.begin_trace(os.fsdecode(path), _bytes("limit", limit))
         try:
             yield

@@ -19,7 +19,9 @@ constexpr double kWorthIt = 1.05;      // times as fast
 constexpr double kWarmingSeconds = 3;  // that filling a cache may take
 constexpr int kRounds = 3;
 constexpr TrialLength kRound{.windows = 1, .window_seconds = 0.6};
-constexpr int64_t kLeastBatches = 4;  // of the samples over which a cache is tried
+constexpr double kLongestFill = 15;   // seconds
+constexpr double kOvertime = 10;      // seconds behind the budget: then no further round
+constexpr int64_t kLeastBatches = 2;  // of the samples over which a cache is tried
 
 using OpenLoader = std::shared_ptr<Loader>;
 
@@ -95,6 +97,7 @@ class Study {
     std::vector<double> ratios;
     Observation seen;
     for (int round = 0; round < kRounds; ++round) {
+      if (round > 0 && seconds() > options_.budget_seconds + kOvertime) break;
       Observation as_it_is;
       for (const bool base : {round % 2 == 0, round % 2 != 0}) {
         FOREBAY_RETURN_IF_ERROR(let_rest(base ? changed : *as_it_is_, options_));
@@ -114,6 +117,9 @@ class Study {
   // A whole epoch over few samples fills it; then it is as it would be from the second epoch on.
   Result<Tried> with_a_cache(const Change& change) {
     int64_t samples = samples_to_keep();
+    if (const double filling = static_cast<double>(samples) / median_of(base_.rates); filling > kLongestFill)
+      return unavailable(
+          fmt::format("to keep two batches takes {:.0f} s here, which is too long to wait for", filling));
     for (int attempt = 0;; ++attempt) {
       FOREBAY_ASSIGN(const OpenLoader loader,
                      open(with_few(description_, change, samples, cache_bytes()), change.options));

@@ -13,6 +13,7 @@ namespace forebay {
 namespace {
 
 constexpr int64_t kPatienceNs = 30'000'000'000;
+constexpr double kLongSeconds = 4;                     // with large batches of slow work, one of them has to do
 constexpr int kLeastEarly = 4, kMostEarly = 24;        // batches
 constexpr auto kLook = std::chrono::milliseconds(40);  // that a loader at rest has nothing done in
 constexpr int kMostLooks = 125;
@@ -68,9 +69,11 @@ struct Consumer {
 // The first comes late, and those made while nobody asked come too early: until one has to be waited for.
 Status use_up_what_is_ready(Loader& loader, const DiagnoseOptions& options) {
   Consumer early{loader, options};
+  const int64_t begun_ns = monotonic_ns();
   for (int i = 0; i < kMostEarly; ++i) {
     const double waited = loader.stats().consumer_wait_seconds;
     FOREBAY_RETURN_IF_ERROR(early.take());
+    if (seconds_since(begun_ns) > kLongSeconds) break;
     if (i >= kLeastEarly && loader.stats().consumer_wait_seconds > waited) break;
   }
   return {};
@@ -104,7 +107,7 @@ Result<Observation> observe(Loader& loader, const DiagnoseOptions& options, cons
     consumer.at_work = 0;
     do {
       FOREBAY_RETURN_IF_ERROR(consumer.take());
-    } while (consumer.batches < 2 || seconds_since(begun_ns) < length.window_seconds);
+    } while (seconds_since(begun_ns) < (consumer.batches < 2 ? kLongSeconds : length.window_seconds));
     seen.rates.push_back(static_cast<double>(consumer.samples) / seconds_since(begun_ns));
     if (options.step)
       seen.step_rates.push_back(static_cast<double>(consumer.samples) / std::max(consumer.at_work, 1e-9));

@@ -11,7 +11,7 @@ namespace forebay {
 
 struct TrialLength {
   int windows = 3;
-  double window_seconds = 0.8;  ///< at least, and at least two batches
+  double window_seconds = 0.8;  ///< at least, and two batches unless they take longer than four seconds
 };
 
 /// What was seen of a loader that ran for a while.

@@ -142,7 +142,15 @@ def test_an_exception_of_the_users_ends_it(photos):
         fb.diagnose(pictures(photos).batch(4), step)
 
 
-def test_ctrl_c_ends_it(photos):
+@pytest.fixture
+def ctrl_c():
+    """Programs in the background of a shell ignore it, and would pass that on."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_ctrl_c_ends_it(photos, ctrl_c):
     timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     with pytest.raises(KeyboardInterrupt):

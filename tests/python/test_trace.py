@@ -149,6 +149,13 @@ def test_traces_follow_one_another_but_are_not_two_at_once(tmp_path, photos):
             assert any(event["name"] == "batch" for event in json.loads((tmp_path / name).read_text()))
 
 
+def test_filters_are_decided_before(tmp_path, photos):
+    some = fb.images(str(photos)).filter(lambda sample: sample["label"] > 0, fields="label").decode_image().resize((8, 8)).batch(4)
+    with fb.Loader(some, epochs=1) as loader, loader.trace(tmp_path / "trace.json"):
+        assert sum(len(batch["image"]) for batch in loader) == 14
+    assert events_of(tmp_path / "trace.json")["X"]
+
+
 def test_mistakes_are_told_and_leave_no_trace(tmp_path, photos):
     with fb.Loader(pictures(photos)) as loader:
         with pytest.raises(fb.Unavailable, match="no/such"):
