@@ -1,5 +1,7 @@
 """Prometheus: what a scrape over HTTP gives is what stats() says, and nothing listens unless asked to."""
+import json
 import os
+import re
 import socket
 import sys
 import urllib.request
@@ -10,6 +12,8 @@ from prometheus_client.parser import text_string_to_metric_families
 import forebay as fb
 from forebay import metrics
 from loading import script
+from project import ROOT
+from project import run as run_tool
 from test_ledger import FILES, KINDS, SCHEMA, folder, table  # noqa: F401 (fixtures)
 
 
@@ -62,6 +66,23 @@ def test_a_scrape_has_what_stats_say(table, tmp_path):
     assert value(families, "forebay_cache_ram_entries", loader, place=place) == stats["caches"][0]["ram"]["entries"] > 0
     for number, store in enumerate(stats["stores"]):
         assert value(families, "forebay_store_requests", loader, store=store["name"], index=str(number)) == store["requests"]
+
+
+def test_the_dashboard_asks_for_what_a_scrape_has(table, tmp_path):
+    """docs/grafana.json: its metrics, and the labels by which it divides and names them."""
+    panels = json.loads((ROOT / "docs" / "grafana.json").read_text())["panels"]
+    with fb.serve_metrics(0) as server, fb.Loader(fb.parquet(str(table)).cache(ram="1MB", disk=0).batch(100), epochs=1) as loader:
+        list(loader)
+        families = scrape(server.url)
+    labels = {one.name: set(one.labels) | {"instance", "job"} for family in families.values() for one in family.samples}
+    queries = [query for panel in panels for query in panel["targets"]]
+    assert len(queries) > 30
+    for query in queries:
+        (name,) = re.findall(r"forebay_\w+", query["expr"])
+        by = re.findall(r"by \((.*?)\)", query["expr"])
+        wanted = {label.strip() for label in ",".join(by).split(",") if label} | set(re.findall(r"{{(\w+)}}", query["legendFormat"]))
+        assert name in labels and wanted <= labels[name], query
+    assert run_tool(ROOT / "tools" / "grafana_dashboard", "--check") == ""
 
 
 def test_histograms_are_those_of_stats(folder):
