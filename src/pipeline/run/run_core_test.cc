@@ -110,7 +110,10 @@ TEST(RunCore, tasks_are_posted_in_their_order_and_counted_until_they_end) {
 
 TEST(RunCore, what_is_left_to_a_thread_is_destroyed_there_without_the_lock) {
   Asking asking({});
+  asking.wanted = 2;
   asking.core.queue = std::make_shared<Executor>(1)->open(1);
+  std::promise<void> go;  // or the thread could find the lock held by this one
+  asking.core.queue->post(0, [gone = go.get_future().share()](WorkMemory&) { gone.wait(); });
   std::thread::id where;
   bool locked = true;
   {
@@ -121,8 +124,9 @@ TEST(RunCore, what_is_left_to_a_thread_is_destroyed_there_without_the_lock) {
       if (!locked) asking.core.mutex.unlock();
     }));
   }
-  asking.wanted = 2;
+  go.set_value();
   asking.core.queue.reset();
+  EXPECT_EQ(asking.answered, 2) << "its turn goes on with what is to be done";
   EXPECT_NE(where, std::this_thread::get_id());
   EXPECT_FALSE(locked);
 }
