@@ -73,6 +73,12 @@ struct ThreadStats {
   double rows = 0, row_groups = 0, assembly = 0, plan = 0, engine = 0, idle = 0;
 };
 
+/// CPU seconds of these, of tasks that have ended. What a part of ThreadStats has beyond them was spent waiting for a core or a lock.
+/// `idle`: threads falling asleep, waking up and taking a task.
+struct ThreadCpuStats {
+  double rows = 0, row_groups = 0, assembly = 0, plan = 0, engine = 0, idle = 0;
+};
+
 /// All that a loader has counted. What is in it is said once, in visit(): Python's dict, JSON, text, Prometheus and docs/stats.md are
 /// made by visiting.
 struct Ledger {
@@ -91,6 +97,7 @@ struct Ledger {
   double consumer_wait_seconds = 0;  ///< the sum of `waits`
   WaitStats waits;
   ThreadStats thread_time;
+  ThreadCpuStats thread_cpu;
   double elapsed_seconds = 0;  ///< since the first batch was asked for; 0: none was
 };
 

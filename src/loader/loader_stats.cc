@@ -56,6 +56,14 @@ ThreadStats threads_of(const Runner::Stats& run, int threads) {
           seconds(Work::kPlan), seconds(Work::kEngine), static_cast<double>(threads * run.elapsed_ns - at_work) * 1e-9};
 }
 
+ThreadCpuStats cpu_of(const Runner::Stats& run) {
+  const auto seconds = [&](Work what) {
+    return static_cast<double>(run.threads_cpu_ns[static_cast<size_t>(what)]) * 1e-9;
+  };
+  return {seconds(Work::kRows), seconds(Work::kUnits),  seconds(Work::kAssembly),
+          seconds(Work::kPlan), seconds(Work::kEngine), static_cast<double>(run.threads_idle_cpu_ns) * 1e-9};
+}
+
 }  // namespace
 
 std::vector<StepStats> stats_of_steps(const ExecutionPlan& plan) {
@@ -102,6 +110,7 @@ void add_run(const Runner& runner, Ledger& stats) {
   for (const int64_t part : run.waits_ns) stats.consumer_wait_seconds += static_cast<double>(part) * 1e-9;
   stats.waits = waits_of(run.waits_ns);
   stats.thread_time = threads_of(run, runner.options().threads);
+  stats.thread_cpu = cpu_of(run);
   stats.elapsed_seconds = static_cast<double>(run.elapsed_ns) * 1e-9;
 }
 

@@ -173,6 +173,15 @@ void tell_threads(Teller& to, const ThreadStats& threads) {
   to.seconds("idle", threads.idle, "nothing for this loader");
 }
 
+void tell_thread_cpu(Teller& to, const ThreadCpuStats& threads) {
+  to.seconds("rows", threads.rows, "of `thread_seconds.rows`");
+  to.seconds("row_groups", threads.row_groups, "of `thread_seconds.row_groups`");
+  to.seconds("assembly", threads.assembly, "of `thread_seconds.assembly`");
+  to.seconds("plan", threads.plan, "of `thread_seconds.plan`");
+  to.seconds("engine", threads.engine, "of `thread_seconds.engine`");
+  to.seconds("idle", threads.idle, "of threads between tasks: falling asleep, waking up, taking the next");
+}
+
 void tell_units(Teller& to, const std::vector<uint32_t>& units) {
   std::map<uint32_t, int64_t> times;
   for (const uint32_t count : units) ++times[count];
@@ -210,6 +219,11 @@ void visit(const Ledger& ledger, LedgerVisitor& visitor) {
   to.group("thread_seconds",
            "wall time of the compute threads that may work for it: `threads` × `elapsed_seconds`, without a rest",
            [&] { tell_threads(to, ledger.thread_time); });
+  to.group(
+      "thread_cpu_seconds",
+      "CPU time of the same, of tasks that have ended: what `thread_seconds` has beyond it was spent waiting for a "
+      "core or a lock",
+      [&] { tell_thread_cpu(to, ledger.thread_cpu); });
   to.gauge("elapsed_seconds", ledger.elapsed_seconds, "since the first batch was asked for", "seconds");
 }
 

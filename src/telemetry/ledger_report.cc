@@ -56,6 +56,10 @@ double busy_seconds(const Ledger& ledger) {
   return sum;
 }
 
+double cpu_seconds(const ThreadCpuStats& cpu) {
+  return cpu.rows + cpu.row_groups + cpu.assembly + cpu.plan + cpu.engine;
+}
+
 std::string percent(double part, double whole) {
   return fmt::format("{:3.0f} %", whole > 0 ? 100 * std::min(part / whole, 1.0) : 0);
 }
@@ -67,6 +71,9 @@ std::string busy_line(const Ledger& ledger) {
                                  percent(had - ledger.thread_time.idle, had));
   if (ledger.thread_time.engine >= kWorthAChange * had)
     line += fmt::format(" the engine's own work took{};", percent(ledger.thread_time.engine, had));
+  const double at_work = had - ledger.thread_time.idle, without_core = at_work - cpu_seconds(ledger.thread_cpu);
+  if (without_core >= kWorthAChange * had)
+    line += fmt::format("{} of the time they waited for a core or a lock;", percent(without_core, had));
   line += " CPU time by step:";
   const std::vector<const StepStats*> steps = busiest(ledger);
   for (size_t i = 0; i < std::min<size_t>(steps.size(), 3) && steps[i]->busy_seconds >= kWorthALine * all; ++i)

@@ -18,6 +18,7 @@ Ledger run_of(double elapsed, WaitStats waits) {
   ledger.samples = 1000;
   ledger.threads = 2;
   ledger.thread_time = {.rows = 0.6 * elapsed, .engine = 0.02 * elapsed, .idle = 1.38 * elapsed};
+  ledger.thread_cpu = {.rows = 0.6 * elapsed};
   ledger.requests = 16;
   ledger.memory_budget = uint64_t{1} << 30;
   return ledger;
@@ -78,7 +79,11 @@ TEST(Report, names_the_busiest_steps_and_a_store_that_asks_for_less) {
       std::string::npos)
       << text;
   ledger.thread_time = {.rows = 6, .engine = 4, .idle = 10};
+  ledger.thread_cpu.engine = 4;
   EXPECT_NE(report(ledger).find("at work 50 % of the time; the engine's own work took 20 %; CPU"), std::string::npos);
+  ledger.thread_cpu = {.rows = 3, .engine = 1};
+  EXPECT_NE(report(ledger).find(" 20 %; 30 % of the time they waited for a core or a lock; CPU"), std::string::npos)
+      << report(ledger);
   EXPECT_NE(line_of(text, "To change:").find("s3://bucket/ asked 12 times for fewer requests"), std::string::npos)
       << text;
 }

@@ -140,6 +140,8 @@ Runner::Stats Runner::stats() const {
               window_->waits().parts()};
   const ThreadTime::Look threads = at_close_ ? *at_close_ : core_.thread_time.look();
   stats.threads_ns = threads.parts;
+  stats.threads_cpu_ns = threads.cpu;
+  stats.threads_idle_cpu_ns = threads.idle_cpu;
   if (begun_ns_ > 0) stats.elapsed_ns = threads.at_ns - begun_ns_;
   return stats;
 }

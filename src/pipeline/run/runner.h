@@ -53,7 +53,9 @@ class Runner {
     int64_t batches = 0, samples = 0, retracted = 0;
     Waits::Parts waits_ns{};         ///< of the consumer, by Awaited
     ThreadTime::Parts threads_ns{};  ///< of the compute threads, by Work
-    int64_t elapsed_ns = 0;          ///< from the first batch that was asked for to the close
+    ThreadTime::Parts threads_cpu_ns{};
+    int64_t threads_idle_cpu_ns = 0;
+    int64_t elapsed_ns = 0;  ///< from the first batch that was asked for to the close
   };
   Stats stats() const;
   /// How often each unit of the source was decoded so far; empty where rows are read one by one.

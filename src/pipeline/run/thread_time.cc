@@ -9,6 +9,7 @@ namespace forebay {
 namespace {
 
 thread_local Spell* innermost = nullptr;
+thread_local int64_t cpu_at_last_end_ns = 0;  // CPU time of the thread when its last task ended
 
 size_t place(Work what) { return static_cast<size_t>(what); }
 
@@ -20,14 +21,21 @@ void ThreadTime::begin(Work what) {
   ++at_it_[place(what)];
 }
 
-void ThreadTime::end(Work what) {
+void ThreadTime::end(Work what, int64_t cpu_ns) {
   const std::lock_guard lock(mutex_);
+  cpu_[place(what)] += cpu_ns;
   ended_less_begun_[place(what)] += clock_();
   --at_it_[place(what)];
 }
 
-void ThreadTime::change(Work from, Work to) {
+void ThreadTime::add_idle_cpu(int64_t cpu_ns) {
   const std::lock_guard lock(mutex_);
+  idle_cpu_ += cpu_ns;
+}
+
+void ThreadTime::change(Work from, Work to, int64_t cpu_ns) {
+  const std::lock_guard lock(mutex_);
+  cpu_[place(from)] += cpu_ns;
   const int64_t now_ns = clock_();
   ended_less_begun_[place(from)] += now_ns;
   --at_it_[place(from)];
@@ -37,7 +45,7 @@ void ThreadTime::change(Work from, Work to) {
 
 ThreadTime::Look ThreadTime::look() const {
   const std::lock_guard lock(mutex_);
-  Look look{clock_(), ended_less_begun_};
+  Look look{clock_(), ended_less_begun_, cpu_, idle_cpu_};
   for (size_t i = 0; i < kWorks; ++i) look.parts[i] += at_it_[i] * look.at_ns;
   return look;
 }
@@ -45,11 +53,14 @@ ThreadTime::Look ThreadTime::look() const {
 Spell::Spell(ThreadTime& time, Work what, std::shared_ptr<Trace> trace, uint64_t about)
     : time_(time), what_(what), trace_(std::move(trace)), about_(about), outer_(std::exchange(innermost, this)) {
   time_.begin(what_);
+  cpu_since_ns_ = thread_cpu_ns();
+  if (outer_ == nullptr) time_.add_idle_cpu(cpu_since_ns_ - cpu_at_last_end_ns);
   if (trace_) since_ns_ = monotonic_ns();
 }
 
 Spell::~Spell() {
-  time_.end(what_);
+  time_.end(what_, cpu_ns_until_now());
+  cpu_at_last_end_ns = cpu_since_ns_;
   tell();
   innermost = outer_;
 }
@@ -57,7 +68,12 @@ Spell::~Spell() {
 void Spell::change(const ThreadTime& time, Work to) {
   if (innermost == nullptr || &innermost->time_ != &time) return;
   innermost->tell();
-  innermost->time_.change(std::exchange(innermost->what_, to), to);
+  innermost->time_.change(std::exchange(innermost->what_, to), to, innermost->cpu_ns_until_now());
+}
+
+int64_t Spell::cpu_ns_until_now() {
+  const int64_t now_ns = thread_cpu_ns();
+  return now_ns - std::exchange(cpu_since_ns_, now_ns);
 }
 
 void Spell::tell() {

@@ -22,20 +22,26 @@ enum class Work : uint8_t {
 };
 constexpr size_t kWorks = 5;
 
-/// Wall time of the compute threads at work for one run, to the nanosecond, with that of what they are at just now. Any thread.
+/// Time of the compute threads at work for one run, to the nanosecond: wall time with that of what they are at just now, and CPU time of
+/// what has ended. Wall time beyond CPU time was spent waiting for a core or a lock. Any thread.
 class ThreadTime {
  public:
   using Clock = int64_t (*)();  ///< nanoseconds since some moment
   explicit ThreadTime(Clock clock = monotonic_ns) : clock_(clock) {}
 
   void begin(Work what);
-  void change(Work from, Work to);
-  void end(Work what);
+  /// `cpu_ns`: that the thread took for what it did until now.
+  void change(Work from, Work to, int64_t cpu_ns);
+  void end(Work what, int64_t cpu_ns);
+  /// CPU time of a thread between tasks, before one of this run.
+  void add_idle_cpu(int64_t cpu_ns);
 
   using Parts = std::array<int64_t, kWorks>;
   struct Look {
     int64_t at_ns = 0;
     Parts parts{};  ///< nanoseconds until then, by Work
+    Parts cpu{};
+    int64_t idle_cpu = 0;
   };
   Look look() const;
 
@@ -44,6 +50,8 @@ class ThreadTime {
   mutable std::mutex mutex_;
   Parts ended_less_begun_{};  // for those that are at it, what they have done so far is now × their number more
   std::array<int64_t, kWorks> at_it_{};
+  Parts cpu_{};
+  int64_t idle_cpu_ = 0;
 };
 
 /// A task on a compute thread, from its beginning to its end.
@@ -60,12 +68,14 @@ class Spell {
 
  private:
   void tell();
+  int64_t cpu_ns_until_now();
 
   ThreadTime& time_;
   Work what_;
   const std::shared_ptr<Trace> trace_;
   const uint64_t about_;
   int64_t since_ns_ = 0;
+  int64_t cpu_since_ns_ = 0;
   Spell* const outer_;  // user code may run tasks of another loader from inside of one
 };
 

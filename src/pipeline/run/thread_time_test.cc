@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <thread>
 
 #include "pipeline/run/runner_test_support.h"
 
@@ -27,15 +28,17 @@ TEST(ThreadTime, tasks_that_ended_and_those_that_run_are_counted) {
   at(12), time.begin(Work::kRows);
   at(20);
   EXPECT_EQ(time.look().parts, (ThreadTime::Parts{18, 0, 0, 0, 0})) << "two at once";
-  at(30), time.change(Work::kRows, Work::kEngine);
+  at(30), time.change(Work::kRows, Work::kEngine, 7);
   at(31), time.begin(Work::kPlan);
-  at(33), time.end(Work::kEngine);
+  at(33), time.end(Work::kEngine, 2);
   at(40);
   EXPECT_EQ(time.look().parts, (ThreadTime::Parts{48, 0, 0, 9, 3}));
-  time.end(Work::kRows);
-  at(41), time.end(Work::kPlan);
+  EXPECT_EQ(time.look().cpu, (ThreadTime::Parts{7, 0, 0, 0, 2})) << "of what has ended";
+  time.end(Work::kRows, 5);
+  at(41), time.end(Work::kPlan, 1);
   at(1000);
   EXPECT_EQ(time.look().parts, (ThreadTime::Parts{48, 0, 0, 10, 3}));
+  EXPECT_EQ(time.look().cpu, (ThreadTime::Parts{12, 0, 0, 1, 2}));
   EXPECT_EQ(time.look().at_ns, 1000);
 }
 
@@ -56,6 +59,53 @@ TEST(ThreadTime, a_task_inside_another_runs_task_is_its_own) {
   Spell::change(outer, Work::kPlan);  // no task
   EXPECT_EQ(outer.look().parts, (ThreadTime::Parts{5, 0, 1, 0, 0}));
   EXPECT_EQ(inner.look().parts, (ThreadTime::Parts{0, 1, 0, 0, 1}));
+}
+
+void burn(int64_t cpu_ns) {
+  for (const int64_t begun = thread_cpu_ns(); thread_cpu_ns() - begun < cpu_ns;) {
+  }
+}
+
+TEST(ThreadTime, cpu_time_is_that_of_the_thread_part_by_part_and_leaves_out_what_it_slept) {
+  ThreadTime time;
+  const int64_t begun = thread_cpu_ns();
+  {
+    const Spell spell(time, Work::kRows);
+    burn(3'000'000);
+    std::this_thread::sleep_for(5ms);
+    Spell::change(time, Work::kEngine);
+    burn(1'000'000);
+  }
+  const int64_t all = thread_cpu_ns() - begun;
+  const ThreadTime::Look look = time.look();
+  EXPECT_GE(of(look.cpu, Work::kRows), 3'000'000);
+  EXPECT_GE(of(look.cpu, Work::kEngine), 1'000'000);
+  EXPECT_LE(whole(look.cpu), all);
+  EXPECT_GE(whole(look.cpu), all - 500'000);
+  EXPECT_GE(whole(look.parts) - whole(look.cpu), 4'900'000) << "it slept";
+}
+
+TEST(ThreadTime, cpu_time_between_tasks_is_that_of_the_run_that_has_the_next) {
+  std::thread([] {  // its CPU time begins with it
+    ThreadTime first(monotonic_ns), second(monotonic_ns);
+    burn(1'000'000);
+    {
+      const Spell spell(first, Work::kRows);
+      burn(1'000'000);
+      const Spell inside(second, Work::kPlan);
+    }
+    EXPECT_EQ(second.look().idle_cpu, 0) << "a task inside another has nothing between";
+    burn(2'000'000);
+    {
+      const Spell spell(second, Work::kRows);
+    }
+    EXPECT_GE(first.look().idle_cpu, 1'000'000);
+    EXPECT_GE(second.look().idle_cpu, 2'000'000);
+    const int64_t counted =
+        whole(first.look().cpu) + whole(second.look().cpu) + first.look().idle_cpu + second.look().idle_cpu;
+    EXPECT_LE(thread_cpu_ns() - counted, 500'000) << "nothing is left out";
+  })
+      .join();
 }
 
 TEST(ThreadTime, a_task_that_does_not_return_is_seen_while_it_runs) {
@@ -83,6 +133,8 @@ TEST(ThreadTime, together_it_is_never_more_than_the_threads_had) {
   const auto within = [&] {
     const Runner::Stats stats = runner->stats();
     EXPECT_LE(whole(stats.threads_ns), 3 * stats.elapsed_ns);
+    // Two clocks of the kernel: they may differ by some parts in ten thousand.
+    EXPECT_LE(whole(stats.threads_cpu_ns), whole(stats.threads_ns) * 1.001 + 1000);
     return stats;
   };
   while (runner->next_for(10s)->batch) within();
