@@ -14,6 +14,7 @@ import json
 import os
 import random
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -96,7 +97,24 @@ def little_memory(draw, path):
     return pipeline, None, options | {"memory": int(needed * 1.02)}, {"memory"}
 
 
-CAUSES = (latency, bandwidth, decode, operators, few_threads, waiting_python, locking_python, slow_trainer, little_memory)
+def taken_cores(draw, path):
+    return pictures(path, draw.choice((64, 128))).batch(draw.choice((8, 16))), None, {}, {"cores"}
+
+
+CAUSES = (latency, bandwidth, decode, operators, few_threads, waiting_python, locking_python, slow_trainer, little_memory, taken_cores)
+
+
+@contextlib.contextmanager
+def others_at_work(cause):
+    """Other programs, where that is the cause: three for each core."""
+    number = 3 * len(os.sched_getaffinity(0)) if cause is taken_cores else 0
+    programs = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(number)]
+    try:
+        yield
+    finally:
+        for program in programs:
+            program.kill()
+            program.wait()
 
 
 def rate(loader, seconds, trainer_ms):
@@ -136,7 +154,8 @@ def examined(number, seed, path, gains):
     cause = CAUSES[number % len(CAUSES)]
     pipeline, trainer_ms, options, right = cause(draw, path)
     # A number of the user's is the cause where it goes faster without: that is tried in any case.
-    found = fb.diagnose(pipeline, trainer_ms, budget=50 if gains or "memory" in options else 0, **options)
+    with others_at_work(cause):
+        found = fb.diagnose(pipeline, trainer_ms, budget=50 if gains or "memory" in options else 0, **options)
     record = {"setup": number, "cause": cause.__name__, "said": found.limit, "right": found.limit in right, "text": str(found)}
     if gains and found.remedies:
         record["predicted"] = found.remedies[0].gain

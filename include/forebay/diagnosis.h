@@ -21,6 +21,7 @@ enum class Limit : uint8_t {
   kRequests,  ///< the number given as requests=
   kMemory,    ///< the number given as memory=, or what the host has
   kCompute,   ///< decoding and operators, on compute threads
+  kCores,     ///< the same, but other programs or a quota of CPU time keep the threads from running
   kUserCode,  ///< functions of the user's
 };
 /// One word: "trainer", "storage", …

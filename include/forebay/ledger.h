@@ -73,7 +73,7 @@ struct ThreadStats {
   double rows = 0, row_groups = 0, assembly = 0, plan = 0, engine = 0, idle = 0;
 };
 
-/// CPU seconds of these, of tasks that have ended. What a part of ThreadStats has beyond them was spent waiting for a core or a lock.
+/// CPU seconds of these, of tasks that have ended. What a part of ThreadStats has beyond them was spent waiting: for a core, a lock, a mapped file.
 /// `idle`: threads falling asleep, waking up and taking a task.
 struct ThreadCpuStats {
   double rows = 0, row_groups = 0, assembly = 0, plan = 0, engine = 0, idle = 0;

@@ -43,7 +43,7 @@ class Diagnosis:
     """What was found; `print()` it.
 
     Attributes:
-        limit: what the consumer waits for most: "trainer", "storage", "requests", "memory", "compute" or "user_code".
+        limit: what the consumer waits for most: "trainer", "storage", "requests", "memory", "compute", "cores" or "user_code".
         wait_share: of the time, that it waited for that.
         next_limit: what that is with the first remedy, or None.
         samples_per_second: of the pipeline as it is; the median of three windows.

@@ -204,7 +204,7 @@ void Executor::add_threads(int wanted) {
       running_on = executor;
       run(*state, *worker);
     });
-    pthread_setname_np(worker->thread.native_handle(), "forebay-compute");
+    pthread_setname_np(worker->thread.native_handle(), kThreadName);
     workers_.push_back(std::move(worker));
   }
 }

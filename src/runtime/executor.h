@@ -31,6 +31,7 @@ class Executor : public std::enable_shared_from_this<Executor> {
   class Queue;
   class Waiting;
   using Clock = int64_t (*)();  ///< nanoseconds since some moment
+  static constexpr const char* kThreadName = "forebay-compute";
 
   /// No threads yet: they come with the queues. `cores`: see open(). Always made as a shared_ptr.
   explicit Executor(int cores, Clock clock = monotonic_ns);

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <string>
+#include <system_error>
 
 namespace forebay {
 
@@ -49,6 +51,20 @@ uint64_t usable_memory() {
   const double host = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
   const double limit = read_number({"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}, host);
   return static_cast<uint64_t>(std::min(host, limit));
+}
+
+CoreTime core_time_of_threads(std::string_view name) {
+  CoreTime all;
+  std::error_code error;  // threads come and go meanwhile
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task", error)) {
+    std::ifstream named(thread.path() / "comm"), counted(thread.path() / "schedstat");
+    std::string its_name;
+    double ran_ns = 0, waited_ns = 0;
+    if (!std::getline(named, its_name) || its_name != name || !(counted >> ran_ns >> waited_ns)) continue;
+    all.ran += ran_ns * 1e-9;
+    all.waited += waited_ns * 1e-9;
+  }
+  return all;
 }
 
 }  // namespace forebay

@@ -82,6 +82,8 @@ void add_numbers(const LoaderOptions& options, const Limiter& limiter, std::vect
   else if (works)
     others.push_back(
         fmt::format("more threads: all {} core{} that this process may use have one", cores, cores == 1 ? "" : "s"));
+  if (limiter.limit == Limit::kCores)
+    others.emplace_back("more cores: end what else runs on this host, or raise its quota of CPU time");
   if (limiter.limit == Limit::kUserCode)
     others.emplace_back(
         "operators of the engine in place of your function, or workers=\"processes\" for one that computes in Python");

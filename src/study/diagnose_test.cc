@@ -44,7 +44,7 @@ TEST(Diagnose, SlowWorkIsTheLimitAndChangesThatWereNotTriedAreTold) {
   options.budget_seconds = 0;
   const Result<Diagnosis> found = diagnose(numbers(4096).map(slow).batch(4), options);
   ASSERT_TRUE(found.ok()) << found.status().to_string();
-  EXPECT_EQ(found->first.limit, Limit::kCompute);
+  EXPECT_EQ(found->first.limit, Limit::kCompute) << found->first.sentence;
   EXPECT_TRUE(found->remedies.empty());
   EXPECT_NE(to_text(*found).find("not tried, the time was over"), std::string::npos);
 }

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/byte_size.h"
+#include "runtime/host.h"
 
 namespace forebay {
 
@@ -32,6 +33,18 @@ std::pair<std::string, double> busiest(const Ledger& before, const Ledger& after
   }
   if (all > 0) most.second /= all;
   return most;
+}
+
+double ran(const Observation& seen) { return seen.cores_after.ran - seen.cores_before.ran; }
+double ready(const Observation& seen) { return ran(seen) + seen.cores_after.waited - seen.cores_before.waited; }
+
+// Those at work may also wait for a lock, a mapped file or in an operator that sleeps, which more cores would not change. More threads
+// than cores take turns by themselves.
+bool lacks_cores(const Observation& seen) {
+  const ThreadStats &was = seen.before.thread_time, &is = seen.after.thread_time;
+  const double worked = is.rows - was.rows + is.row_groups - was.row_groups;
+  const double at_best = std::min(1.0, static_cast<double>(usable_cores()) / std::max(seen.after.threads, 1));
+  return ready(seen) >= worked / 2 && ran(seen) < kHadNoCore * at_best * ready(seen);
 }
 
 std::string storage_sentence(double share, const Observation& seen) {
@@ -63,6 +76,14 @@ std::string compute_sentence(double share, const Observation& seen) {
   return text;
 }
 
+std::string cores_sentence(double share, const Observation& seen) {
+  return fmt::format(
+      "cores: for {:.0f} % of the time the consumer waited for compute threads, which had a core for {:.0f} % of the "
+      "time "
+      "that they were at work; other programs, or a quota of CPU time, take the rest",
+      percent(share), percent(ran(seen) / ready(seen)));
+}
+
 std::string sentence_of(Limit limit, double share, const Observation& seen, const LoaderOptions& options) {
   switch (limit) {
     case Limit::kStorage: return storage_sentence(share, seen);
@@ -75,6 +96,7 @@ std::string sentence_of(Limit limit, double share, const Observation& seen, cons
     case Limit::kUserCode:
       return fmt::format("your function: for {:.0f} % of the time the consumer waited for it", percent(share));
     case Limit::kCompute: return compute_sentence(share, seen);
+    case Limit::kCores: return cores_sentence(share, seen);
     case Limit::kTrainer: break;
   }
   return fmt::format("your trainer: it waited for batches {:.1f} % of the time", percent(share));
@@ -88,6 +110,7 @@ std::string_view name_of(Limit limit) {
     case Limit::kRequests: return "requests";
     case Limit::kMemory: return "memory";
     case Limit::kCompute: return "compute";
+    case Limit::kCores: return "cores";
     case Limit::kUserCode: return "user_code";
     case Limit::kTrainer: break;
   }
@@ -110,6 +133,7 @@ Limiter limiter_of(const Observation& seen, const LoaderOptions& options) {
     const auto& most =
         *std::max_element(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
     limiter = {most.first, most.second / elapsed, {}};
+    if (limiter.limit == Limit::kCompute && lacks_cores(seen)) limiter.limit = Limit::kCores;
   }
   limiter.sentence = sentence_of(limiter.limit, limiter.share, seen, options);
   return limiter;

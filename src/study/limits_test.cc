@@ -75,5 +75,35 @@ TEST(Limits, ComputeNamesTheOperatorThatTookMostSinceTheFirstLook) {
   EXPECT_NE(sentence.find("at work 75 %"), std::string::npos) << sentence;
 }
 
+TEST(Limits, ThreadsThatAreKeptFromRunningAreToldFromThoseWithMuchToDo) {
+  Observation seen = ten_seconds({.compute = 9});
+  seen.after.threads = 1;
+  seen.before.thread_time = {.rows = 3, .row_groups = 1, .engine = 5};
+  seen.after.thread_time = {.rows = 9, .row_groups = 3, .engine = 15};
+  seen.cores_before = {.ran = 100, .waited = 50};
+  seen.cores_after = {.ran = 107, .waited = 51};
+  EXPECT_EQ(name_of(limiter_of(seen, {}).limit), "compute") << "seven eighths of the time";
+  seen.cores_after = {.ran = 103, .waited = 55};
+  const Limiter limiter = limiter_of(seen, {});
+  EXPECT_EQ(name_of(limiter.limit), "cores");
+  EXPECT_NEAR(limiter.share, 0.9, 1e-9);
+  EXPECT_NE(limiter.sentence.find("a core for 38 %"), std::string::npos) << limiter.sentence;
+  seen.cores_after = {.ran = 100.1, .waited = 51};
+  EXPECT_EQ(name_of(limiter_of(seen, {}).limit), "compute") << "most of the time they waited for something else";
+  seen.cores_after = {.ran = 103, .waited = 55};
+  seen.after.threads = 1000;  // of which each has its turn now and then
+  EXPECT_EQ(name_of(limiter_of(seen, {}).limit), "compute");
+  seen.cores_before = seen.cores_after = {};
+  EXPECT_EQ(name_of(limiter_of(seen, {}).limit), "compute") << "a kernel that does not say";
+}
+
+TEST(Limits, WhoWaitsForSomethingElseDoesNotLackCores) {
+  Observation seen = ten_seconds({.storage = 9});
+  seen.after.threads = 1;
+  seen.after.thread_time.rows = 1;
+  seen.cores_after = {.ran = 1, .waited = 5};
+  EXPECT_EQ(name_of(limiter_of(seen, {}).limit), "storage");
+}
+
 }  // namespace
 }  // namespace forebay

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "runtime/executor.h"
 
 namespace forebay {
 
@@ -100,6 +101,7 @@ Result<Observation> observe(Loader& loader, const DiagnoseOptions& options, cons
   FOREBAY_RETURN_IF_ERROR(use_up_what_is_ready(loader, options));
   Observation seen;
   seen.before = loader.stats();
+  seen.cores_before = core_time_of_threads(Executor::kThreadName);
   Consumer consumer{loader, options};
   for (int window = 0; window < length.windows; ++window) {
     const int64_t begun_ns = monotonic_ns();
@@ -113,6 +115,7 @@ Result<Observation> observe(Loader& loader, const DiagnoseOptions& options, cons
       seen.step_rates.push_back(static_cast<double>(consumer.samples) / std::max(consumer.at_work, 1e-9));
   }
   seen.after = loader.stats();
+  seen.cores_after = core_time_of_threads(Executor::kThreadName);
   return seen;
 }
 

@@ -6,6 +6,7 @@
 #include "forebay/ledger.h"
 #include "forebay/loader.h"
 #include "forebay/result.h"
+#include "runtime/host.h"
 
 namespace forebay {
 
@@ -16,9 +17,10 @@ struct TrialLength {
 
 /// What was seen of a loader that ran for a while.
 struct Observation {
-  std::vector<double> rates;       ///< samples a second, window by window
-  Ledger before, after;            ///< of all windows
-  std::vector<double> step_rates;  ///< what the consumer could take, window by window; empty without a step
+  std::vector<double> rates;           ///< samples a second, window by window
+  Ledger before, after;                ///< of all windows
+  CoreTime cores_before, cores_after;  ///< of all compute threads of the process
+  std::vector<double> step_rates;      ///< what the consumer could take, window by window; empty without a step
 };
 
 double median_of(std::vector<double> values);

@@ -219,11 +219,11 @@ void visit(const Ledger& ledger, LedgerVisitor& visitor) {
   to.group("thread_seconds",
            "wall time of the compute threads that may work for it: `threads` × `elapsed_seconds`, without a rest",
            [&] { tell_threads(to, ledger.thread_time); });
-  to.group(
-      "thread_cpu_seconds",
-      "CPU time of the same, of tasks that have ended: what `thread_seconds` has beyond it was spent waiting for a "
-      "core or a lock",
-      [&] { tell_thread_cpu(to, ledger.thread_cpu); });
+  to.group("thread_cpu_seconds",
+           "CPU time of the same, of tasks that have ended: what `thread_seconds` has beyond it was spent waiting, for "
+           "a core, "
+           "a lock or a mapped file",
+           [&] { tell_thread_cpu(to, ledger.thread_cpu); });
   to.gauge("elapsed_seconds", ledger.elapsed_seconds, "since the first batch was asked for", "seconds");
 }
 

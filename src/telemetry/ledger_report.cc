@@ -73,7 +73,8 @@ std::string busy_line(const Ledger& ledger) {
     line += fmt::format(" the engine's own work took{};", percent(ledger.thread_time.engine, had));
   const double at_work = had - ledger.thread_time.idle, without_core = at_work - cpu_seconds(ledger.thread_cpu);
   if (without_core >= kWorthAChange * had)
-    line += fmt::format("{} of the time they waited for a core or a lock;", percent(without_core, had));
+    line += fmt::format("{} of the time they waited there (for a core, a lock, a mapped file);",
+                        percent(without_core, had));
   line += " CPU time by step:";
   const std::vector<const StepStats*> steps = busiest(ledger);
   for (size_t i = 0; i < std::min<size_t>(steps.size(), 3) && steps[i]->busy_seconds >= kWorthALine * all; ++i)

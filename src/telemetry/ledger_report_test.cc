@@ -82,7 +82,8 @@ TEST(Report, names_the_busiest_steps_and_a_store_that_asks_for_less) {
   ledger.thread_cpu.engine = 4;
   EXPECT_NE(report(ledger).find("at work 50 % of the time; the engine's own work took 20 %; CPU"), std::string::npos);
   ledger.thread_cpu = {.rows = 3, .engine = 1};
-  EXPECT_NE(report(ledger).find(" 20 %; 30 % of the time they waited for a core or a lock; CPU"), std::string::npos)
+  EXPECT_NE(report(ledger).find(" 20 %; 30 % of the time they waited there (for a core, a lock, a mapped file); CPU"),
+            std::string::npos)
       << report(ledger);
   EXPECT_NE(line_of(text, "To change:").find("s3://bucket/ asked 12 times for fewer requests"), std::string::npos)
       << text;

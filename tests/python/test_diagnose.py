@@ -2,6 +2,8 @@
 import os
 import re
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -40,10 +42,24 @@ CAUSES = {
 def test_the_cause_is_named(photos, cause):
     steps, step, options = CAUSES[cause]
     found = fb.diagnose(steps(pictures(photos)), step, budget=0, **options)
-    # A slot that is waited for is a read that is waited for, too: which is longer depends on the moment.
-    assert found.limit in ({"storage", "requests"} if cause == "storage" else {cause}), str(found)
+    # A slot that is waited for is a read that is waited for, too: which is longer depends on the moment. Other programs may take the cores.
+    right = {"storage": {"storage", "requests"}, "compute": {"compute", "cores"}}.get(cause, {cause})
+    assert found.limit in right, str(found)
     assert (found.wait_share < 0.05) == (cause == "trainer")
     assert found.remedies == () and found.next_limit is None
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/schedstat"), reason="the kernel does not say how long threads wait for a core")
+def test_cores_that_others_have_are_named(photos):
+    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(4 * len(os.sched_getaffinity(0)))]
+    try:
+        found = fb.diagnose(pictures(photos).batch(4), budget=0, threads=1)
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
+    assert found.limit == "cores", str(found)
+    assert "had a core for" in str(found) and any("more cores" in other for other in found.others)
 
 
 def test_a_trainer_that_is_the_limit_is_left_in_peace(photos):

@@ -23,7 +23,7 @@ enum class Work : uint8_t {
 constexpr size_t kWorks = 5;
 
 /// Time of the compute threads at work for one run, to the nanosecond: wall time with that of what they are at just now, and CPU time of
-/// what has ended. Wall time beyond CPU time was spent waiting for a core or a lock. Any thread.
+/// what has ended. Wall time beyond CPU time was spent waiting: for a core, a lock, a mapped file. Any thread.
 class ThreadTime {
  public:
   using Clock = int64_t (*)();  ///< nanoseconds since some moment
