@@ -1,0 +1,113 @@
+"""What it costs to look: a trace, metrics that are scraped and stats() all at once, beside a loader that nobody looks at.
+
+    python bench/engine/looking_costs.py FOLDER [--rounds 8] [--seconds 4]      (photographs, a folder per class)
+
+Both take turns in one process, photographs and a wide table; who goes first changes. A trace has a file of 100 MB at most, metrics are
+scraped every half second over HTTP, stats() and report() are asked for twenty times a second by a thread of its own.
+"""
+import argparse
+import contextlib
+import pathlib
+import statistics
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+
+import forebay as fb
+
+SCRAPE_SECONDS, LOOK_SECONDS = 0.5, 0.05
+
+
+def photographs(folder, _):
+    crops = fb.images(folder).shuffle().decode_image().random_resized_crop(224).random_flip()
+    return crops.normalize(mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225)).batch(64)
+
+
+def table(_, place):
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = pathlib.Path(place) / "wide.parquet"
+    if not path.exists():
+        draw = np.random.default_rng(0)
+        pq.write_table(pa.table({f"x{i}": draw.random(200_000, dtype=np.float32) for i in range(30)}), path, row_group_size=10_000)
+    return fb.parquet(str(path)).shuffle(block=4).batch(1024)
+
+
+def every(seconds, stop, work, told):
+    """Calls `work` until it is told to stop, and notes what each call took."""
+    while not stop.wait(seconds):
+        begun = time.perf_counter()
+        work()
+        told.append(time.perf_counter() - begun)
+
+
+@contextlib.contextmanager
+def looked_at(loader, port, place, scrapes):
+    stop = threading.Event()
+    address = f"http://127.0.0.1:{port}/metrics"
+    watchers = [
+        threading.Thread(target=every, args=(SCRAPE_SECONDS, stop, lambda: urllib.request.urlopen(address).read(), scrapes)),
+        threading.Thread(target=every, args=(LOOK_SECONDS, stop, lambda: (loader.stats(), loader.report()), [])),
+    ]
+    with loader.trace(pathlib.Path(place) / "trace.json", limit="100MB"):
+        for watcher in watchers:
+            watcher.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            for watcher in watchers:
+                watcher.join()
+
+
+def rate(batches, seconds):
+    begun, samples = time.perf_counter(), 0
+    while (took := time.perf_counter() - begun) < seconds:
+        samples += len(next(batches))
+    return samples / took
+
+
+def endless(loader):
+    while True:
+        yield from loader
+
+
+def compared(make, args, port, place):
+    ratios, scrapes = [], []
+    with fb.Loader(make(args.folder, place), seed=0) as loader:
+        batches = endless(loader)
+        rate(batches, args.seconds / 2)
+        for number in range(args.rounds):
+            pair = {}
+            for looks in (number % 2 == 0, number % 2 != 0):
+                with looked_at(loader, port, place, scrapes) if looks else contextlib.nullcontext():
+                    pair[looks] = rate(batches, args.seconds)
+            ratios.append(pair[True] / pair[False])
+    return ratios, scrapes
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder")
+    parser.add_argument("--rounds", type=int, default=8)
+    parser.add_argument("--seconds", type=float, default=4)
+    parser.add_argument("--port", type=int, default=19473)
+    args = parser.parse_args()
+    try:
+        fb.serve_metrics(args.port)
+    except ImportError as error:
+        sys.exit(f"metrics cannot be served: {error}")
+    with tempfile.TemporaryDirectory() as place:
+        for make in (photographs, table):
+            ratios, scrapes = compared(make, args, args.port, place)
+            print(f"{make.__name__}: {statistics.median(ratios):.3f} times as fast as unlooked-at ({min(ratios):.3f} to {max(ratios):.3f}, "
+                  f"{len(ratios)} rounds); a scrape took {1e3 * statistics.median(scrapes):.1f} ms ({1e3 * max(scrapes):.1f} at most, "
+                  f"{len(scrapes)} scrapes)")
+
+
+if __name__ == "__main__":
+    main()
