@@ -56,6 +56,7 @@ struct Diagnosis {
   std::optional<Limiter> next;      ///< what limits with the first remedy
   std::vector<Remedy> remedies;     ///< those that gain, the best first
   std::vector<std::string> others;  ///< changes that were tried and do not gain, or could not be tried, and why
+  std::optional<Gain> verified;     ///< of the first remedy, where that was asked for and could be measured
   double seconds = 0;               ///< what finding out took
 };
 
@@ -65,6 +66,9 @@ struct DiagnoseOptions {
   std::function<void()> step = {};
   double budget_seconds = 50;          ///< no further change is tried after that
   uint64_t cache_bytes = 800'000'000;  ///< of samples that are kept in memory while a cache is tried
+  /// Measures the first remedy's gain once more, on a loader opened for it alone and over all samples: a cache, as the pipeline would have
+  /// it, is filled by a whole epoch before.
+  bool verify = false;
   /// Opens a loader, for faces whose pipelines have code of their own. `places`: of the steps of the pipeline as it is.
   std::function<Result<std::shared_ptr<Loader>>(const Pipeline&, const LoaderOptions&,
                                                 const std::vector<size_t>& places)>
@@ -76,7 +80,8 @@ struct DiagnoseOptions {
 
 /// Runs the pipeline for some seconds, then each change that could help in turns with it: what a cache gains is
 /// measured on as many samples as fit, from the second time on. The differential experiments are those of arXiv 2604.21275: a data
-/// set of which one part after the other is for nothing. Nothing is written, but for what the pipeline's own caches on disk keep.
+/// set of which one part after the other is for nothing. Nothing is written, but for what the pipeline's own caches on disk keep,
+/// and that of the remedy where it is verified.
 ///
 /// Errors: those of Loader::open() and next(); Unavailable where no batch comes for 30 s; Cancelled.
 Result<Diagnosis> diagnose(const Pipeline& pipeline, const DiagnoseOptions& options);

@@ -50,6 +50,7 @@ class Diagnosis:
         trainer_samples_per_second: what the consumer could take, or None.
         remedies: the best first.
         others: changes that do not gain, or could not be tried, and why.
+        verified_gain: what the first remedy gains where it was made and measured again (`verify=True`), or None.
         data: all of it, as a dict (docs/diagnosis.md).
     """
 
@@ -60,6 +61,7 @@ class Diagnosis:
     trainer_samples_per_second: float | None
     remedies: tuple[Remedy, ...]
     others: tuple[str, ...]
+    verified_gain: float | None
     data: Mapping[str, Any]
     _text: str
 
@@ -68,7 +70,12 @@ class Diagnosis:
 
 
 def diagnose(
-    pipeline: Pipeline, step: float | Callable[[], Any] | None = None, *, budget: float = 50.0, **options: Any
+    pipeline: Pipeline,
+    step: float | Callable[[], Any] | None = None,
+    *,
+    budget: float = 50.0,
+    verify: bool = False,
+    **options: Any,
 ) -> Diagnosis:
     """Finds out what holds `pipeline` up, by running it for some seconds, and what a change gains, by trying each in turns with it.
 
@@ -77,6 +84,7 @@ def diagnose(
         step: what the trainer takes for a batch, in milliseconds, or a function that is called after each batch. None takes batches as fast as they
             come.
         budget: seconds after which no further change is tried.
+        verify: makes the first change and measures its gain once more, over all samples; a cache is filled by a whole epoch before, on disk as well.
         options: of the Loader.
 
     A cache is tried in memory, with as many samples as fit into 800 MB and some seconds, from its second epoch on.
@@ -95,6 +103,7 @@ def diagnose(
         step=_step(step),
         open=_Opener(pipeline, options),
         budget_seconds=_seconds("budget", budget),
+        verify=bool(verify),
     )
     data = json.loads(found.to_json())
     remedies = [
@@ -111,6 +120,7 @@ def diagnose(
         trainer_samples_per_second=data["trainer_samples_per_second"],
         remedies=tuple(remedies),
         others=tuple(data["others"]),
+        verified_gain=data["verified"] and data["verified"]["gain"],
         data=data,
         _text=found.to_text(),
     )

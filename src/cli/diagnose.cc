@@ -18,7 +18,7 @@ struct DiagnoseFlags {
   std::string pipeline, output;
   double step_ms = 0;
   int64_t apply = 0;
-  bool json = false;
+  bool json = false, verify = false;
 };
 
 std::function<void()> trainer_of(double step_ms) {
@@ -53,6 +53,8 @@ int diagnose_verb(const Arguments& arguments, const Console& console) {
       ->capture_default_str();
   CLI::Option* apply_option = line.add_number("--apply", flags.apply, 1, 100, "write the pipeline with that change");
   line.app().add_option("--output", flags.output, "where --apply writes")->type_name("FILE")->needs(apply_option);
+  line.app().add_flag("--verify", flags.verify,
+                      "make the first change and measure its gain once more, over all samples");
   const LoaderFlags loader(line, LoaderFlags::Which::kAll);
   if (const auto code = line.parse(arguments, console)) return *code;
   flags.json = line.json();
@@ -69,6 +71,7 @@ int diagnose_verb(const Arguments& arguments, const Console& console) {
   const Interrupt interrupt;
   DiagnoseOptions options{.loader = loader.options(), .step = trainer_of(flags.step_ms)};
   options.stop = interrupt.token();
+  options.verify = flags.verify;
   const Result<Diagnosis> diagnosis = diagnose(*pipeline, options);
   if (!diagnosis.ok()) return report_failure(diagnosis.status(), flags.json, console);
   if (flags.json)

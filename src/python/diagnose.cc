@@ -53,13 +53,15 @@ std::function<void()> step_of(const nb::object& step) {
 }
 
 Diagnosis run(const PyDescription& description, std::optional<int> threads, std::optional<int> requests,
-              std::optional<uint64_t> memory, const nb::object& step, const nb::object& open, double budget_seconds) {
+              std::optional<uint64_t> memory, const nb::object& step, const nb::object& open, double budget_seconds,
+              bool verify) {
   DiagnoseOptions options;
   options.loader.threads = threads;
   options.loader.requests = requests;
   options.loader.memory = memory;
   options.step = step_of(step);
   options.budget_seconds = budget_seconds;
+  options.verify = verify;
   options.open = [&](const Pipeline& pipeline, const LoaderOptions& with,
                      const std::vector<size_t>& places) -> Result<std::shared_ptr<Loader>> {
     const nb::gil_scoped_acquire locked;
@@ -94,7 +96,7 @@ void bind_diagnose(nb::module_& module) {
       .def("to_json", [](const Diagnosis& self) { return python::to_text(to_json(self)); })
       .def("remedies", &remedies_of, "Of each change the description, and where the steps stand now.");
   module.def("diagnose", &run, arg("description"), nb::kw_only(), arg("threads").none(), arg("requests").none(),
-             arg("memory").none(), arg("step").none(), arg("open"), arg("budget_seconds"));
+             arg("memory").none(), arg("step").none(), arg("open"), arg("budget_seconds"), arg("verify"));
 }
 
 }  // namespace forebay::python

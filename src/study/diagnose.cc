@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -20,6 +21,8 @@ constexpr double kWarmingSeconds = 3;  // that filling a cache may take
 constexpr int kRounds = 3;
 constexpr TrialLength kRound{.windows = 1, .window_seconds = 0.6};
 constexpr double kLongestFill = 15;   // seconds
+constexpr double kLongestEpoch = 60;  // that filling the cache of a remedy may take
+constexpr TrialLength kVerifyRound{.windows = 1, .window_seconds = 1.5};
 constexpr double kOvertime = 10;      // seconds behind the budget: then no further round
 constexpr int64_t kLeastBatches = 2;  // of the samples over which a cache is tried
 
@@ -52,6 +55,7 @@ class Study {
     }
     blame_memory();
     rank();
+    if (options_.verify && !diagnosis_.remedies.empty()) FOREBAY_RETURN_IF_ERROR(verify(diagnosis_.remedies.front()));
     diagnosis_.seconds = seconds();
     return std::move(diagnosis_);
   }
@@ -92,21 +96,44 @@ class Study {
     return {};
   }
 
-  // Machines are now faster and now slower: both run in turns, and who is first changes.
-  Result<Tried> compare(Loader& changed, const Change& change, uint64_t bytes) {
+  // Machines are now faster and now slower: both run in turns, and who is first changes. Behind `end` no further round begins.
+  Result<Gain> in_turns(Loader& changed, const TrialLength& length, double end, Observation& seen) {
     std::vector<double> ratios;
-    Observation seen;
     for (int round = 0; round < kRounds; ++round) {
-      if (round > 0 && seconds() > options_.budget_seconds + kOvertime) break;
+      if (round > 0 && seconds() > end) break;
       Observation as_it_is;
       for (const bool base : {round % 2 == 0, round % 2 != 0}) {
         FOREBAY_RETURN_IF_ERROR(let_rest(base ? changed : *as_it_is_, options_));
-        FOREBAY_ASSIGN((base ? as_it_is : seen), observe(base ? *as_it_is_ : changed, options_, kRound));
+        FOREBAY_ASSIGN((base ? as_it_is : seen), observe(base ? *as_it_is_ : changed, options_, length));
       }
       ratios.push_back(seen.rates.front() / as_it_is.rates.front());
     }
     const auto [low, high] = std::minmax_element(ratios.begin(), ratios.end());
-    return Tried{{median_of(ratios), *low, *high}, limiter_of(seen, change.options), bytes};
+    return Gain{median_of(ratios), *low, *high};
+  }
+
+  Result<Tried> compare(Loader& changed, const Change& change, uint64_t bytes) {
+    Observation seen;
+    FOREBAY_ASSIGN(const Gain gain, in_turns(changed, kRound, options_.budget_seconds + kOvertime, seen));
+    return Tried{gain, limiter_of(seen, change.options), bytes};
+  }
+
+  // What a user would have who makes the change.
+  Status verify(const Remedy& remedy) {
+    const double epoch = static_cast<double>(as_it_is_->size()) / median_of(base_.rates);
+    if (remedy.bytes > 0 && epoch > kLongestEpoch) {
+      diagnosis_.others.push_back(
+          fmt::format("verifying it: filling the cache takes {:.0f} s here, more than {:.0f}; run the "
+                      "changed pipeline for an epoch and look at its report()",
+                      epoch, kLongestEpoch));
+      return {};
+    }
+    const Changed changed{remedy.pipeline.description(), remedy.places};
+    FOREBAY_ASSIGN(const OpenLoader loader, open(changed, remedy.options));
+    if (remedy.bytes > 0) FOREBAY_RETURN_IF_ERROR(pass_an_epoch(*loader, options_));
+    Observation seen;
+    FOREBAY_ASSIGN(diagnosis_.verified, in_turns(*loader, kVerifyRound, std::numeric_limits<double>::infinity(), seen));
+    return {};
   }
 
   Result<Tried> with_options(const Change& change) {
@@ -125,7 +152,9 @@ class Study {
                      open(with_few(description_, change, samples, cache_bytes()), change.options));
       FOREBAY_RETURN_IF_ERROR(pass_an_epoch(*loader, options_));
       const Ledger filled = loader->stats();
-      const TierStats& ram = filled.caches.at(0).ram;
+      if (filled.caches.empty())
+        return invalid_argument("nothing is kept there: what comes before it is in memory already");
+      const TierStats& ram = filled.caches.front().ram;
       if (ram.declined > 0 && ram.entries > 0 && attempt == 0) {
         samples =
             whole_batches(static_cast<int64_t>(static_cast<double>(samples) * 0.8 * static_cast<double>(ram.entries) /

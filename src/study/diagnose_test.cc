@@ -1,11 +1,15 @@
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <stdexcept>
+#include <string>
 #include <thread>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "base/clock.h"
 #include "forebay/diagnosis.h"
 #include "study/trial.h"
 
@@ -68,9 +72,33 @@ TEST(Diagnose, TheJsonHasWhatTheTextSays) {
   EXPECT_EQ(json["remedies"][0]["options"]["threads"], 3);
   EXPECT_EQ(json["remedies"][0]["options"]["memory"], "auto");
   EXPECT_TRUE(json["remedies"][0]["pipeline"].is_null());
+  EXPECT_TRUE(json["verified"].is_null());
+  diagnosis.verified = {2.0, 1.5, 2.25};
+  EXPECT_EQ(nlohmann::json::parse(to_json(diagnosis))["verified"]["gain_low"], 1.5);
   const std::string text = to_text(diagnosis);
+  EXPECT_NE(text.find("2.00 times as fast (1.50 to 2.25); 2.50 was said, +25 %"), std::string::npos) << text;
   for (const char* part : {"100 samples", "90 to 110", "compute: figures", "2.50 times", "2.25 to 3.00", "1.0 MiB"})
     EXPECT_NE(text.find(part), std::string::npos) << part << " in: " << text;
+}
+
+TEST(Diagnose, TheFirstRemedyIsMeasuredAgainOnALoaderOfItsOwn) {
+  DiagnoseOptions options;
+  options.loader.memory = uint64_t{1} << 26;
+  options.loader.threads = 1;
+  options.verify = true;
+  options.budget_seconds = 4;  // the first change is enough
+  options.cache_bytes = 1 << 20;
+  const std::string folder = testing::TempDir() + "forebay_verify_" + std::to_string(monotonic_ns());
+  setenv("FOREBAY_CACHE_DIR", folder.c_str(), 1);
+  const Result<Diagnosis> found = diagnose(numbers(512).map(slow).batch(4), options);
+  unsetenv("FOREBAY_CACHE_DIR");
+  ASSERT_TRUE(found.ok()) << found.status().to_string();
+  std::filesystem::remove_all(folder);
+  if (found->remedies.empty()) return;  // one core alone: nothing helps
+  ASSERT_TRUE(found->verified.has_value()) << to_text(*found);
+  EXPECT_LE(found->verified->low, found->verified->middle);
+  EXPECT_LE(found->verified->middle, found->verified->high);
+  EXPECT_GT(found->verified->middle, 1.0);
 }
 
 TEST(Diagnose, AnEmptyDataSetIsTold) {

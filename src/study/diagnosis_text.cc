@@ -27,6 +27,15 @@ Json options_of(const LoaderOptions& options) {
   return json;
 }
 
+Json to_json(const Gain& gain) { return {{"gain", gain.middle}, {"gain_low", gain.low}, {"gain_high", gain.high}}; }
+
+std::string verified_line(const Gain& said, const Gain& measured) {
+  return fmt::format(
+      "Verified: the first change, made and measured again, is {:.2f} times as fast ({:.2f} to {:.2f}); {:.2f} was "
+      "said, {:+.0f} %.\n",
+      measured.middle, measured.low, measured.high, said.middle, 100 * (said.middle / measured.middle - 1));
+}
+
 Json to_json(const Remedy& remedy) {
   return {{"change", remedy.change},
           {"gain", remedy.gain.middle},
@@ -49,6 +58,7 @@ std::string to_json(const Diagnosis& diagnosis) {
                {"next_limiter", diagnosis.next ? to_json(*diagnosis.next) : Json()},
                {"remedies", Json::array()},
                {"others", diagnosis.others},
+               {"verified", diagnosis.verified ? to_json(*diagnosis.verified) : Json()},
                {"seconds", diagnosis.seconds}};
   for (const Remedy& remedy : diagnosis.remedies) json["remedies"].push_back(to_json(remedy));
   return json.dump(2, ' ', false, Json::error_handler_t::replace);
@@ -70,6 +80,7 @@ std::string to_text(const Diagnosis& diagnosis) {
       text += fmt::format(", from the second epoch on; {} for all samples", format_byte_size(remedy.bytes));
     text += "\n";
   }
+  if (diagnosis.verified) text += verified_line(diagnosis.remedies.front().gain, *diagnosis.verified);
   if (diagnosis.next) text += fmt::format("With the first of these the next limit is {}.\n", diagnosis.next->sentence);
   if (!diagnosis.others.empty()) text += "Beside that:\n";
   for (const std::string& other : diagnosis.others) text += fmt::format("  - {}\n", other);

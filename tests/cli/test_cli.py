@@ -507,7 +507,8 @@ def test_diagnose_names_the_limit_and_applies_a_change(tmp_path, pipeline):
     assert told["limiter"]["limit"] in ("storage", "requests")
     assert json.loads((tmp_path / "faster.json").read_text()) == told["remedies"][0]["pipeline"]
     assert told["remedies"][0]["gain"] > 2
-    out, _ = forebay("diagnose", pipeline, "--step", 60)
+    assert told["verified"] is None
+    out, _ = forebay("diagnose", pipeline, "--step", 60, "--verify")  # there is nothing to verify
     assert "The limit is your trainer" in out and "To change: nothing" in out
 
 
