@@ -79,8 +79,7 @@ std::string compute_sentence(double share, const Observation& seen) {
 std::string cores_sentence(double share, const Observation& seen) {
   return fmt::format(
       "cores: for {:.0f} % of the time the consumer waited for compute threads, which had a core for {:.0f} % of the "
-      "time "
-      "that they were at work; other programs, or a quota of CPU time, take the rest",
+      "time that they were ready to run; other programs, or a quota of CPU time, take the rest",
       percent(share), percent(ran(seen) / ready(seen)));
 }
 

@@ -87,7 +87,8 @@ TEST(Limits, ThreadsThatAreKeptFromRunningAreToldFromThoseWithMuchToDo) {
   const Limiter limiter = limiter_of(seen, {});
   EXPECT_EQ(name_of(limiter.limit), "cores");
   EXPECT_NEAR(limiter.share, 0.9, 1e-9);
-  EXPECT_NE(limiter.sentence.find("a core for 38 %"), std::string::npos) << limiter.sentence;
+  EXPECT_NE(limiter.sentence.find("a core for 38 % of the time that they were ready"), std::string::npos)
+      << limiter.sentence;
   seen.cores_after = {.ran = 100.1, .waited = 51};
   EXPECT_EQ(name_of(limiter_of(seen, {}).limit), "compute") << "most of the time they waited for something else";
   seen.cores_after = {.ran = 103, .waited = 55};

@@ -17,6 +17,7 @@ namespace forebay {
 namespace {
 
 constexpr double kWorthALine = 0.01, kWorthAChange = 0.05;  // of the time
+constexpr double kLacksCores = 0.5;                         // of the time at work
 
 enum class Cause { kStorage, kSlots, kMemory, kCompute, kUser, kPlan };
 
@@ -60,6 +61,13 @@ double cpu_seconds(const ThreadCpuStats& cpu) {
   return cpu.rows + cpu.row_groups + cpu.assembly + cpu.plan + cpu.engine;
 }
 
+double at_work_seconds(const Ledger& ledger) {
+  return ledger.elapsed_seconds * ledger.threads - ledger.thread_time.idle;
+}
+
+// That compute threads waited in the middle of their work: mostly for a core.
+double waited_at_work(const Ledger& ledger) { return at_work_seconds(ledger) - cpu_seconds(ledger.thread_cpu); }
+
 std::string percent(double part, double whole) {
   return fmt::format("{:3.0f} %", whole > 0 ? 100 * std::min(part / whole, 1.0) : 0);
 }
@@ -71,7 +79,7 @@ std::string busy_line(const Ledger& ledger) {
                                  percent(had - ledger.thread_time.idle, had));
   if (ledger.thread_time.engine >= kWorthAChange * had)
     line += fmt::format(" the engine's own work took{};", percent(ledger.thread_time.engine, had));
-  const double at_work = had - ledger.thread_time.idle, without_core = at_work - cpu_seconds(ledger.thread_cpu);
+  const double without_core = waited_at_work(ledger);
   if (without_core >= kWorthAChange * had)
     line += fmt::format("{} of the time they waited there (for a core, a lock, a mapped file);",
                         percent(without_core, had));
@@ -113,6 +121,14 @@ std::string storage_remedy(const Ledger& ledger) {
                                : "nothing here: the first epoch fills the cache, later ones do without storage";
 }
 
+// Behind which a cache spares most; `batch` writes rows for all of them, and nothing is kept behind it.
+std::string busiest_operator(const Ledger& ledger) {
+  for (const StepStats* step : busiest(ledger)) {
+    if (step->name != "batch" && step->busy_seconds > 0) return step->name;
+  }
+  return "the last step";
+}
+
 std::string remedy(const Ledger& ledger, Cause cause) {
   switch (cause) {
     case Cause::kStorage: return storage_remedy(ledger);
@@ -127,8 +143,13 @@ std::string remedy(const Ledger& ledger, Cause cause) {
     case Cause::kPlan: return "nothing: this was the beginning; look again after more batches";
     case Cause::kCompute: break;
   }
-  const std::vector<const StepStats*> steps = busiest(ledger);
-  const std::string name = steps.empty() || steps[0]->busy_seconds <= 0 ? "the last step" : steps[0]->name;
+  const std::string name = busiest_operator(ledger);
+  if (waited_at_work(ledger) >= kLacksCores * at_work_seconds(ledger))
+    return fmt::format(
+        "{} thread{} found no core for most of the work, so that more would gain nothing: end what else runs here, "
+        "raise "
+        "its quota of CPU time, or put .cache() behind {}, if nothing before it is random",
+        ledger.threads, ledger.threads == 1 ? "" : "s", name);
   return fmt::format(
       "there is more work than {} thread{} can do, most of it in {}: raise threads= where cores are free, or "
       "put .cache() behind it, if nothing before it is random",

@@ -24,6 +24,13 @@ Ledger run_of(double elapsed, WaitStats waits) {
   return ledger;
 }
 
+/// The same, of which the threads were at work for so many seconds and had a core for so many.
+Ledger with_cores(Ledger ledger, double worked, double cpu) {
+  ledger.thread_time = {.rows = worked, .idle = ledger.elapsed_seconds * ledger.threads - worked};
+  ledger.thread_cpu = {.rows = cpu};
+  return ledger;
+}
+
 std::string line_of(const std::string& text, const std::string& begin) {
   const size_t at = text.find(begin);
   return at == std::string::npos ? "" : text.substr(at, text.find('\n', at) - at);
@@ -87,6 +94,24 @@ TEST(Report, names_the_busiest_steps_and_a_store_that_asks_for_less) {
       << report(ledger);
   EXPECT_NE(line_of(text, "To change:").find("s3://bucket/ asked 12 times for fewer requests"), std::string::npos)
       << text;
+}
+
+TEST(Report, names_an_operator_behind_which_a_cache_may_stand) {
+  Ledger ledger = with_cores(run_of(10, {.compute = 8}), 20, 20);
+  ledger.steps = {{.name = "decode_image", .busy_seconds = 4}, {.name = "batch", .busy_seconds = 9}};
+  EXPECT_NE(line_of(report(ledger), "To change:").find("most of it in decode_image"), std::string::npos);
+  ledger.steps[0].busy_seconds = 0;
+  EXPECT_NE(line_of(report(ledger), "To change:").find("most of it in the last step"), std::string::npos);
+}
+
+TEST(Report, does_not_ask_for_more_threads_where_those_there_are_have_no_core) {
+  const Ledger ledger = run_of(10, {.compute = 8});
+  const auto change = [&](double worked, double cpu) {
+    return line_of(report(with_cores(ledger, worked, cpu)), "To change:");
+  };
+  EXPECT_NE(change(20, 15).find("raise threads="), std::string::npos) << change(20, 15);
+  EXPECT_NE(change(20, 9).find("found no core"), std::string::npos) << change(20, 9);
+  EXPECT_EQ(change(20, 9).find("raise threads="), std::string::npos);
 }
 
 CacheStats cache_with(double optimum) {
