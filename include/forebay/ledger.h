@@ -79,6 +79,14 @@ struct ThreadCpuStats {
   double rows = 0, row_groups = 0, assembly = 0, plan = 0, engine = 0, idle = 0;
 };
 
+/// One change of what was left to the engine, while the loader ran.
+struct TuningStats {
+  double seconds = 0;  ///< since the first batch was asked for
+  std::string what;    ///< as the option is called: "threads", "requests"
+  int64_t from = 0, to = 0;
+  std::string reason;
+};
+
 /// All that a loader has counted. What is in it is said once, in visit(): Python's dict, JSON, text, Prometheus and docs/stats.md are
 /// made by visiting.
 struct Ledger {
@@ -98,7 +106,8 @@ struct Ledger {
   WaitStats waits;
   ThreadStats thread_time;
   ThreadCpuStats thread_cpu;
-  double elapsed_seconds = 0;  ///< since the first batch was asked for; 0: none was
+  std::vector<TuningStats> tuning;  ///< the latest changes, the oldest first
+  double elapsed_seconds = 0;       ///< since the first batch was asked for; 0: none was
 };
 
 /// Of the names, kinds and units that visit() tells. Raised when one of them goes or means something else; new ones do not raise it.
@@ -110,6 +119,7 @@ enum class FigureKind : uint8_t {
   kCounter,   ///< only grows
   kEstimate,  ///< a counter of which a part is sampled: may come out a little less than before
   kGauge,     ///< goes up and down
+  kNote,      ///< a number that says something of an event: no series of its own
   kTally,     ///< number → how many there are of which that is true
   kHistogram,
 };

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import copy
 import logging
 import os
@@ -19,6 +20,7 @@ _TICK_S = 0.02
 _CALM_TICK_S = 0.25
 _IDLE_TICK_S = 1.0
 _SAMPLED_THREADS = 8
+_MOST_DECISIONS = 64
 _ATTEMPTS = 5
 _NAP_S = 0.001
 _LATE_S = 0.00015  # beyond the system's own timer slack of 50 us
@@ -70,6 +72,11 @@ class Pool:
         """Threads wanted now."""
         return self._shared.growth.size
 
+    @property
+    def decisions(self) -> list[tuple[float, int, int]]:
+        """The latest changes of `size`: when (by `time.monotonic()`), from, to."""
+        return list(self._shared.decisions)
+
     def start(self) -> None:
         shared = self._shared
         if shared.slots or os.getpid() != self._process:
@@ -102,6 +109,7 @@ class _Shared:
         self.slots: dict[int, Slot] = {}
         self.monitor: threading.Thread | None = None
         self.completed = 0  # by slots that ended
+        self.decisions: collections.deque[tuple[float, int, int]] = collections.deque(maxlen=_MOST_DECISIONS)
 
     def follow(self) -> None:
         """Starts the threads that are missing; those that are too many end by themselves."""
@@ -175,6 +183,7 @@ def _watch(shared: _Shared) -> None:
         before = shared.growth.size
         after = shared.growth.look(sample)
         if after != before:
+            shared.decisions.append((time.monotonic(), before, after))
             shared.follow()
         if shared.hint is not None and watch.look(sample, before):
             shared.hint()

@@ -234,6 +234,10 @@ class Workers:
         if self._calls.functions:
             self._pool.start()
 
+    def decisions(self) -> list[tuple[float, int, int]]:
+        """See `Pool.decisions`."""
+        return self._pool.decisions
+
     def exception(self, failure: UserFailure) -> BaseException:
         """The exception that a user's function raised, with its traceback and a note of where."""
         return with_note(*self._calls.exceptions[failure.token])

@@ -8,6 +8,7 @@ import itertools
 import operator
 import os
 import sys
+import time
 import warnings
 import weakref
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping
@@ -105,6 +106,7 @@ class Loader:
         }
         self._passes = 0
         self._ready = False
+        self._begun_s = 0.0  # when the first batch was asked for
         self._core = _open(pipeline, options)
         self._workers = Workers(
             self._core, pipeline._functions, options["threads"] or _default_workers(), processes=options["threads"]
@@ -134,6 +136,8 @@ class Loader:
         self._ready = True
 
     def _next(self) -> _core.Batch | None:
+        if not self._begun_s:
+            self._begun_s = time.monotonic()
         torch = sys.modules.get("torch")
         if torch is None or not torch.autograd._profiler_enabled():
             return self._call(self._core.next)
@@ -221,6 +225,20 @@ class Loader:
         may be the slowest part.
         """
         return self._core.report()
+
+    def tuning(self) -> list[dict[str, Any]]:
+        """What was left to the engine and it changed while the loader ran, the oldest first: `seconds` (since the first batch was asked
+        for), `what` ("threads", "requests", "user_threads": of your own functions), `from`, `to`, `reason`. Of each at most the latest 64.
+
+        What you gave a number for is never changed, and no change makes batches any different.
+        """
+        of_functions = [
+            {"seconds": max(0.0, at_s - self._begun_s), "what": "user_threads", "from": before, "to": after,
+             "reason": "calls wait for something outside, and more can wait beside them" if after > before
+             else "fewer bring as many calls to their end"}
+            for at_s, before, after in self._workers.decisions()
+        ]
+        return sorted(self.stats()["tuning"] + of_functions, key=lambda decision: decision["seconds"])
 
     def diagnose(self, *, budget: float = 50.0) -> Diagnosis:
         """`fb.diagnose` of this loader's pipeline and options, beside it, with a trainer as slow as the one that this loader has had.

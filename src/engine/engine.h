@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "engine/shared_units.h"
@@ -11,16 +12,24 @@ namespace forebay {
 /// What all loaders of a process use together: compute threads, memory, and the row groups that any of them holds. It lasts as long as
 /// somebody holds it; its threads end with the last one who does.
 struct Engine {
-  /// As many compute threads as `cores`, unless somebody asks for more.
-  explicit Engine(int cores, Executor::Clock clock = monotonic_ns)
-      : executor(std::make_shared<Executor>(cores, clock)), memory(Memory::make()), units(SharedUnits::make()) {}
+  /// As many compute threads as `cores`, unless somebody asks for more. `usable`: how many cores there are now; nothing: always as many.
+  explicit Engine(int cores, Executor::Clock clock = monotonic_ns, std::function<int(const Executor&)> usable = {})
+      : executor(std::make_shared<Executor>(cores, clock)), memory(Memory::make()), units(SharedUnits::make()),
+        usable_(std::move(usable)) {}
 
   /// That of this process, with all cores it may use; made where nobody holds one. A fork's child has one of its own. From any thread.
   static std::shared_ptr<Engine> shared();
 
+  /// Looks how many cores may be used now, has the threads follow, and gives the number. Takes some files of the system to read;
+  /// from any thread.
+  int follow_cores() const;
+
   const std::shared_ptr<Executor> executor;
   const std::shared_ptr<Memory> memory;
   const std::shared_ptr<SharedUnits> units;
+
+ private:
+  const std::function<int(const Executor&)> usable_;
 };
 
 }  // namespace forebay

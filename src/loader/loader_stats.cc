@@ -49,11 +49,18 @@ WaitStats waits_of(const Waits::Parts& ns) {
           seconds(Awaited::kThread), seconds(Awaited::kCompute), seconds(Awaited::kUser), seconds(Awaited::kAssembly)};
 }
 
-ThreadStats threads_of(const Runner::Stats& run, int threads) {
+ThreadStats threads_of(const Runner::Stats& run) {
   const auto seconds = [&](Work what) { return static_cast<double>(run.threads_ns[static_cast<size_t>(what)]) * 1e-9; };
   const int64_t at_work = std::accumulate(run.threads_ns.begin(), run.threads_ns.end(), int64_t{0});
   return {seconds(Work::kRows), seconds(Work::kUnits),  seconds(Work::kAssembly),
-          seconds(Work::kPlan), seconds(Work::kEngine), static_cast<double>(threads * run.elapsed_ns - at_work) * 1e-9};
+          seconds(Work::kPlan), seconds(Work::kEngine), static_cast<double>(run.all_threads_ns - at_work) * 1e-9};
+}
+
+std::vector<TuningStats> tuning_of(const Runner::Stats& run) {
+  std::vector<TuningStats> all;
+  for (const RunTuning::Decision& each : run.decisions)
+    all.push_back({static_cast<double>(each.at_ns) * 1e-9, each.what, each.from, each.to, each.reason});
+  return all;
 }
 
 ThreadCpuStats cpu_of(const Runner::Stats& run) {
@@ -102,14 +109,15 @@ void add_run(const Runner& runner, Ledger& stats) {
   stats.memory_reads = used(Use::kReads);
   stats.memory_columns = used(Use::kColumns);
   stats.units = runner.decodes();
-  stats.threads = runner.options().threads;
+  stats.threads = run.threads;
   stats.requests = runner.request_limit();
   stats.batches = run.batches;
   stats.samples = run.samples;
   stats.retracted = run.retracted;
   for (const int64_t part : run.waits_ns) stats.consumer_wait_seconds += static_cast<double>(part) * 1e-9;
   stats.waits = waits_of(run.waits_ns);
-  stats.thread_time = threads_of(run, runner.options().threads);
+  stats.thread_time = threads_of(run);
+  stats.tuning = tuning_of(run);
   stats.thread_cpu = cpu_of(run);
   stats.elapsed_seconds = static_cast<double>(run.elapsed_ns) * 1e-9;
 }

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <queue>
@@ -9,6 +10,7 @@
 #include <utility>
 
 #include "runtime/fork_guard.h"
+#include "runtime/host.h"
 
 namespace forebay {
 
@@ -24,6 +26,11 @@ void block_signals() {
   pthread_sigmask(SIG_BLOCK, &all, nullptr);
 }
 
+// Of the calling thread alone: that is what Linux does, whatever POSIX says of processes.
+void give_way_to_others() {
+  setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + Executor::kNiceness);  // no worse than the system's least
+}
+
 }  // namespace
 
 /// A queue as the threads see it. Guarded by the state's lock.
@@ -37,7 +44,7 @@ struct Executor::Line {
       return priority != other.priority ? priority > other.priority : order > other.order;
     }
   };
-  const int limit;
+  int limit;
   const bool own;  // threads beside those that others share
   std::priority_queue<Entry> waiting;
   uint64_t posted = 0;
@@ -59,9 +66,9 @@ struct Executor::Worker {
 };
 
 struct Executor::State {
-  const int cores;
   const Clock clock;
   std::mutex mutex;
+  int cores;
   std::condition_variable wake;
   std::vector<std::shared_ptr<Line>> open;
   std::vector<std::shared_ptr<Line>> busy;  // those that have tasks waiting
@@ -72,7 +79,7 @@ struct Executor::State {
   int64_t level_ns = 0;  // the time that was had by whoever ran last
   bool stopping = false;
 
-  State(int usable, Clock time) : cores(usable), clock(time) {}
+  State(int usable, Clock time) : clock(time), cores(usable) {}
   std::shared_ptr<Line> next() const;
   void post(const std::shared_ptr<Line>& line, uint64_t priority, Task task);
   Task take(const std::shared_ptr<Line>& line, std::unique_ptr<WorkMemory>& memory);
@@ -209,8 +216,39 @@ void Executor::add_threads(int wanted) {
   }
 }
 
+void Executor::try_add_threads(int wanted) {
+  try {
+    add_threads(wanted);
+  } catch (const std::system_error&) {
+    // What there are will do, as long as not all of them wait for others.
+  }
+}
+
+void Executor::set_cores(int cores) {
+  const std::lock_guard workers_lock(workers_mutex_);
+  int wanted;
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->cores = cores;
+    wanted = state_->most = state_->wanted();
+    state_->wake.notify_all();
+  }
+  try_add_threads(wanted);
+}
+
+int Executor::cores() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->cores;
+}
+
+int Executor::usable_cores() const {
+  const std::lock_guard workers_lock(workers_mutex_);
+  return forebay::usable_cores(workers_.empty() ? pthread_self() : workers_.front()->thread.native_handle());
+}
+
 void Executor::run(State& state, Worker& worker) {
   block_signals();
+  give_way_to_others();
   std::unique_lock lock(state.mutex);
   for (;;) {
     const std::shared_ptr<Line> line = state.next();
@@ -248,11 +286,7 @@ void Executor::begin_waiting() {
     threads = state_->most + state_->waiting;
     state_->wake.notify_one();
   }
-  try {
-    add_threads(threads);
-  } catch (const std::system_error&) {
-    // What there are will do, as long as not all of them wait.
-  }
+  try_add_threads(threads);
 }
 
 void Executor::end_waiting() {
@@ -287,11 +321,7 @@ void Executor::leave_behind(Line& line) {
     }
   }
   std::erase_if(workers_, [](const auto& worker) { return worker->lost; });
-  try {
-    add_threads(wanted);
-  } catch (const std::system_error&) {
-    // The others go on with fewer.
-  }
+  try_add_threads(wanted);
 }
 
 void Executor::close(Line& line) {
@@ -319,6 +349,19 @@ void Executor::Queue::post(uint64_t priority, Task task) {
   // Notified under the lock: once that is free the task may run, and whoever waited for it may end the executor.
   std::lock_guard lock(executor_->state_->mutex);
   executor_->state_->post(line_, priority, std::move(task));
+}
+
+void Executor::Queue::set_limit(int limit) {
+  const std::lock_guard workers_lock(executor_->workers_mutex_);
+  State& state = *executor_->state_;
+  int wanted;
+  {
+    const std::lock_guard lock(state.mutex);
+    line_->limit = limit;
+    wanted = state.most = state.wanted();
+    state.wake.notify_all();
+  }
+  executor_->try_add_threads(wanted);
 }
 
 void Executor::Queue::abandon() { executor_->leave_behind(*line_); }

@@ -33,6 +33,9 @@ class Executor : public std::enable_shared_from_this<Executor> {
   using Clock = int64_t (*)();  ///< nanoseconds since some moment
   static constexpr const char* kThreadName = "forebay-compute";
 
+  /// The threads take a core only where nobody else of this user wants it as badly: whoever trains goes before whoever loads.
+  static constexpr int kNiceness = 5;
+
   /// No threads yet: they come with the queues. `cores`: see open(). Always made as a shared_ptr.
   explicit Executor(int cores, Clock clock = monotonic_ns);
   ~Executor();
@@ -43,6 +46,11 @@ class Executor : public std::enable_shared_from_this<Executor> {
   /// (somebody said how many); the others together run as many as the one that allows most. All together run no more than there
   /// are cores, unless a single queue alone allows more. Throws std::system_error where the system gives no more threads.
   std::unique_ptr<Queue> open(int limit, bool own = false);
+  /// There are more cores from now on, or fewer. Where the system gives no more threads, those that there are have to do.
+  void set_cores(int cores);
+  int cores() const;
+  /// Cores that its threads may use now; before there are any, those of the calling thread.
+  int usable_cores() const;
   /// Threads there are; they stay until the executor ends.
   int threads() const;
 
@@ -54,6 +62,7 @@ class Executor : public std::enable_shared_from_this<Executor> {
   void begin_waiting();
   void end_waiting();
   void add_threads(int wanted);
+  void try_add_threads(int wanted);
   void leave_behind(Line& line);
   void close(Line& line);
   bool foreign() const;  // in the child of a fork
@@ -86,6 +95,9 @@ class Executor::Queue {
   Queue& operator=(const Queue&) = delete;
 
   void post(uint64_t priority, Task task);
+  /// So many of its tasks may run at once from now on, at least 1; those that run go on. Where the system gives no more threads,
+  /// those that there are have to do.
+  void set_limit(int limit);
   /// For tasks that do not return: their threads go on without an owner, and end when they can. Others come in their place, as
   /// far as the system gives any. The destructor then waits no more.
   void abandon();

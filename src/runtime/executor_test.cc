@@ -1,12 +1,16 @@
 #include "runtime/executor.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
 #include <future>
 #include <set>
 #include <string>
+
+#include "runtime/host.h"
 
 namespace forebay {
 namespace {
@@ -134,6 +138,100 @@ TEST(Executor, threads_of_ones_own_are_beside_those_that_are_shared) {
   EXPECT_EQ(executor->threads(), 2);
   const auto own = executor->open(3, /*own=*/true);
   EXPECT_EQ(executor->threads(), 5);
+}
+
+TEST(Executor, a_queue_may_be_allowed_more_and_gets_threads_for_it) {
+  const auto executor = std::make_shared<Executor>(4);
+  auto queue = executor->open(1);
+  EXPECT_EQ(executor->threads(), 1);
+  queue->set_limit(3);
+  EXPECT_EQ(executor->threads(), 3);
+  std::atomic<int> at_once = 0;
+  for (int i = 0; i < 3; ++i) {
+    queue->post(0, [&](WorkMemory&) {
+      ++at_once;
+      while (at_once < 3) std::this_thread::yield();  // ends only when all run at once
+    });
+  }
+  queue.reset();
+  EXPECT_EQ(at_once, 3);
+}
+
+TEST(Executor, a_queue_that_is_allowed_less_keeps_to_it_and_what_runs_goes_on) {
+  const auto executor = std::make_shared<Executor>(2);
+  auto queue = executor->open(2);
+  Gate first, second;
+  queue->post(0, first.task());
+  queue->post(0, second.task());
+  first.wait_until_entered();
+  second.wait_until_entered();
+  queue->set_limit(1);
+  std::atomic<int> running = 0, most = 0;
+  for (int i = 0; i < 50; ++i) {
+    queue->post(0, [&](WorkMemory&) {
+      most = std::max<int>(most, ++running);
+      std::this_thread::yield();
+      --running;
+    });
+  }
+  first.open();  // one still runs: nothing else may
+  second.open();
+  queue.reset();
+  EXPECT_EQ(most, 1);
+}
+
+TEST(Executor, follows_the_number_of_cores) {
+  const auto executor = std::make_shared<Executor>(1);
+  const auto one = executor->open(2, /*own=*/true), two = executor->open(2, /*own=*/true);
+  EXPECT_EQ(executor->threads(), 2);  // a single queue allows as many
+  executor->set_cores(3);
+  EXPECT_EQ(executor->cores(), 3);
+  EXPECT_EQ(executor->threads(), 3);
+  executor->set_cores(1);
+  EXPECT_EQ(executor->threads(), 3) << "those that are too many rest";
+  std::atomic<int> running = 0, most = 0;
+  for (int i = 0; i < 50; ++i) {
+    for (const auto* queue : {&one, &two}) {
+      (*queue)->post(0, [&](WorkMemory&) {
+        most = std::max<int>(most, ++running);
+        std::this_thread::yield();
+        --running;
+      });
+    }
+  }
+  std::promise<void> last_of_one, last_of_two;
+  one->post(1, [&](WorkMemory&) { last_of_one.set_value(); });
+  two->post(1, [&](WorkMemory&) { last_of_two.set_value(); });
+  last_of_one.get_future().wait();
+  last_of_two.get_future().wait();
+  EXPECT_LE(most, 2);
+}
+
+TEST(Executor, its_threads_give_way_to_those_of_the_program) {
+  const int of_the_program = getpriority(PRIO_PROCESS, 0);
+  const auto executor = std::make_shared<Executor>(1);
+  auto queue = executor->open(1);
+  int of_a_task = 0;
+  queue->post(0, [&](WorkMemory&) { of_a_task = getpriority(PRIO_PROCESS, 0); });
+  queue.reset();
+  EXPECT_EQ(of_a_task, std::min(of_the_program + Executor::kNiceness, 19));
+  EXPECT_EQ(getpriority(PRIO_PROCESS, 0), of_the_program);
+}
+
+TEST(Executor, cores_are_those_that_its_threads_may_use_whatever_the_caller_may) {
+  const auto executor = std::make_shared<Executor>(1);
+  const int at_first = executor->usable_cores();
+  EXPECT_EQ(at_first, usable_cores());
+  const auto queue = executor->open(1);
+  cpu_set_t before, one;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  CPU_ZERO(&one);
+  for (int cpu = 0; CPU_COUNT(&one) == 0; ++cpu) {
+    if (CPU_ISSET(cpu, &before)) CPU_SET(cpu, &one);
+  }
+  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+  EXPECT_EQ(executor->usable_cores(), at_first);
+  ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
 }
 
 TEST(Executor, no_more_tasks_of_a_queue_run_at_once_than_it_allows) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -15,42 +16,98 @@ namespace forebay {
 
 namespace {
 
-// The value of the first of several one-number files that exists and is a number, else `otherwise`.
-double read_number(std::initializer_list<const char*> paths, double otherwise) {
-  for (const char* path : paths) {
-    std::ifstream file(path);
-    double value;
-    if (file >> value) return value;
-  }
-  return otherwise;
+namespace fs = std::filesystem;
+
+constexpr double kNone = std::numeric_limits<double>::infinity();
+
+// A file of one number: none where it does not exist, or holds a word ("max").
+double read_number(const fs::path& path) {
+  std::ifstream file(path);
+  double value;
+  return file >> value ? value : kNone;
 }
 
-double cgroup_cores() {
-  constexpr double kNone = std::numeric_limits<double>::infinity();
-  std::ifstream v2("/sys/fs/cgroup/cpu.max");
+// Version 2 of the interface has both in one file, "200000 100000" or "max 100000".
+double cores_of(const fs::path& group) {
+  std::ifstream v2(group / "cpu.max");
   std::string quota;
-  double period;
-  if (v2 >> quota >> period) return quota == "max" || period <= 0 ? kNone : std::stod(quota) / period;
-  const double quota_us = read_number({"/sys/fs/cgroup/cpu/cpu.cfs_quota_us"}, -1);
-  const double period_us = read_number({"/sys/fs/cgroup/cpu/cpu.cfs_period_us"}, -1);
-  return quota_us > 0 && period_us > 0 ? quota_us / period_us : kNone;
+  double period_us;
+  if (v2 >> quota >> period_us) {
+    char* end = nullptr;
+    const double quota_us = std::strtod(quota.c_str(), &end);
+    return end == quota.c_str() || quota_us <= 0 || period_us <= 0 ? kNone : quota_us / period_us;
+  }
+  const double quota_us = read_number(group / "cpu.cfs_quota_us");  // -1: none
+  const double period = read_number(group / "cpu.cfs_period_us");
+  return quota_us > 0 && quota_us < kNone && period > 0 && period < kNone ? quota_us / period : kNone;
+}
+
+double memory_of(const fs::path& group) {
+  return std::min(read_number(group / "memory.max"), read_number(group / "memory.limit_in_bytes"));
+}
+
+// Of names with commas between them.
+bool lists(std::string_view controllers, std::string_view one) {
+  for (;;) {
+    const size_t comma = controllers.find(',');
+    if (controllers.substr(0, comma) == one) return true;
+    if (comma == std::string_view::npos) return false;
+    controllers.remove_prefix(comma + 1);
+  }
+}
+
+// From the group to the root of the mount. In a container the mount may begin at the group itself, so that its path leads nowhere.
+template <typename Read>
+double least_upwards(const fs::path& mounted, const std::string& group, Read read) {
+  double least = read(mounted);
+  for (fs::path at = fs::path(group).relative_path(); !at.empty(); at = at.parent_path())
+    least = std::min(least, read(mounted / at));
+  return least;
+}
+
+int cores_in(const cpu_set_t& set, bool known) {
+  const double allowed = known ? CPU_COUNT(&set) : static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN));
+  return std::max(1, static_cast<int>(std::min(allowed, std::ceil(group_limits().cores))));
 }
 
 }  // namespace
 
+GroupLimits group_limits(const fs::path& mounted, const fs::path& membership) {
+  GroupLimits limits{std::min(cores_of(mounted), cores_of(mounted / "cpu")),
+                     std::min(memory_of(mounted), memory_of(mounted / "memory"))};
+  std::ifstream lines(membership);
+  for (std::string line; std::getline(lines, line);) {  // number:controllers:path; no controllers in version 2
+    const size_t first = line.find(':');
+    const size_t second = first == std::string::npos ? first : line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1), group = line.substr(second + 1);
+    const bool all = controllers.empty();
+    if (all || lists(controllers, "cpu"))
+      limits.cores = std::min(limits.cores, least_upwards(all ? mounted : mounted / "cpu", group, cores_of));
+    if (all || lists(controllers, "memory"))
+      limits.memory_bytes =
+          std::min(limits.memory_bytes, least_upwards(all ? mounted : mounted / "memory", group, memory_of));
+  }
+  return limits;
+}
+
 int usable_cores() {
   cpu_set_t set;
   CPU_ZERO(&set);
-  const int affinity =
-      sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
-  const double quota = std::ceil(cgroup_cores());
-  return std::max(1, static_cast<int>(std::min<double>(affinity, quota)));
+  const bool known = sched_getaffinity(0, sizeof set, &set) == 0;
+  return cores_in(set, known);
+}
+
+int usable_cores(pthread_t thread) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  const bool known = pthread_getaffinity_np(thread, sizeof set, &set) == 0;
+  return cores_in(set, known);
 }
 
 uint64_t usable_memory() {
   const double host = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-  const double limit = read_number({"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}, host);
-  return static_cast<uint64_t>(std::min(host, limit));
+  return static_cast<uint64_t>(std::min(host, group_limits().memory_bytes));
 }
 
 CoreTime core_time_of_threads(std::string_view name) {

@@ -8,7 +8,10 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <future>
+#include <limits>
+#include <string>
 #include <thread>
 
 #include "base/clock.h"
@@ -34,6 +37,64 @@ TEST(Host, cores_follow_the_affinity_mask) {
 TEST(Host, memory_is_what_the_machine_could_have) {
   EXPECT_GT(usable_memory(), uint64_t{64} << 20);
   EXPECT_LT(usable_memory(), uint64_t{1} << 50);
+}
+
+/// Control groups as files, somewhere else.
+class Groups : public testing::Test {
+ protected:
+  void SetUp() override { std::filesystem::create_directories(root_ / "cgroup"); }
+  void TearDown() override { std::filesystem::remove_all(root_); }
+  void write(const std::string& path, const std::string& text) const {
+    std::filesystem::create_directories((root_ / path).parent_path());
+    std::ofstream(root_ / path) << text;
+  }
+  GroupLimits limits() const { return group_limits(root_ / "cgroup", root_ / "self"); }
+
+  static constexpr double kNone = std::numeric_limits<double>::infinity();
+  const std::filesystem::path root_ =
+      std::filesystem::path(testing::TempDir()) / ("groups-" + std::to_string(getpid()));
+};
+
+TEST_F(Groups, there_need_be_none) {
+  EXPECT_EQ(limits().cores, kNone);
+  EXPECT_EQ(limits().memory_bytes, kNone);
+}
+
+TEST_F(Groups, a_container_has_its_own_at_the_root) {
+  write("self", "0::/kubepods/pod7/c1\n");  // which leads nowhere inside of it
+  write("cgroup/cpu.max", "150000 100000\n");
+  write("cgroup/memory.max", "1073741824\n");
+  EXPECT_EQ(limits().cores, 1.5);
+  EXPECT_EQ(limits().memory_bytes, 1073741824.0);
+}
+
+TEST_F(Groups, the_least_of_all_above_counts) {
+  write("self", "0::/user.slice/job.scope\n");
+  write("cgroup/user.slice/cpu.max", "400000 100000\n");
+  write("cgroup/user.slice/job.scope/cpu.max", "max 100000\n");
+  write("cgroup/user.slice/memory.max", "max\n");
+  write("cgroup/user.slice/job.scope/memory.max", "5000\n");
+  EXPECT_EQ(limits().cores, 4);
+  EXPECT_EQ(limits().memory_bytes, 5000);
+}
+
+TEST_F(Groups, version_1_has_a_tree_for_each_controller) {
+  write("self", "12:pids:/job\n7:cpu,cpuacct:/job/step\n4:memory:/job\n1:name=systemd:/\n");
+  write("cgroup/cpu/job/step/cpu.cfs_quota_us", "-1\n");
+  write("cgroup/cpu/job/step/cpu.cfs_period_us", "100000\n");
+  write("cgroup/cpu/job/cpu.cfs_quota_us", "50000\n");
+  write("cgroup/cpu/job/cpu.cfs_period_us", "100000\n");
+  write("cgroup/memory/job/memory.limit_in_bytes", "4096\n");
+  EXPECT_EQ(limits().cores, 0.5);
+  EXPECT_EQ(limits().memory_bytes, 4096);
+}
+
+TEST_F(Groups, what_is_no_limit_is_none) {
+  write("self", "nonsense\n0::\n0:cpu\n");
+  for (const char* text : {"", "max", "max 100000", "x 100000", "100000", "100000 0", "-5 100000", "0 100000"}) {
+    write("cgroup/cpu.max", text);
+    EXPECT_EQ(limits().cores, kNone) << text;
+  }
 }
 
 TEST(Host, the_core_time_of_threads_is_told_by_their_name) {

@@ -28,6 +28,10 @@ class Teller {
     number({name, FigureKind::kGauge, unit, help}, value);
   }
   void seconds(std::string_view name, double value, std::string_view help) { counter(name, value, help, "seconds"); }
+  template <typename T>
+  void note(std::string_view name, T value, std::string_view help, std::string_view unit = "") {
+    number({name, FigureKind::kNote, unit, help}, value);
+  }
   void estimate(std::string_view name, double value, std::string_view help, std::string_view unit) {
     number({name, FigureKind::kEstimate, unit, help}, value);
   }
@@ -182,6 +186,14 @@ void tell_thread_cpu(Teller& to, const ThreadCpuStats& threads) {
   to.seconds("idle", threads.idle, "of threads between tasks: falling asleep, waking up, taking the next");
 }
 
+void tell_tuning(Teller& to, const TuningStats& decision) {
+  to.note("seconds", decision.seconds, "when: since the first batch was asked for", "seconds");
+  to.text("what", decision.what, "as the option is called");
+  to.note("from", decision.from, "what it was");
+  to.note("to", decision.to, "what it became");
+  to.text("reason", decision.reason, "why");
+}
+
 void tell_units(Teller& to, const std::vector<uint32_t>& units) {
   std::map<uint32_t, int64_t> times;
   for (const uint32_t count : units) ++times[count];
@@ -217,13 +229,16 @@ void visit(const Ledger& ledger, LedgerVisitor& visitor) {
            "the same, without a rest, by what the oldest element that was not done waited for or was at",
            [&] { tell_waits(to, ledger.waits); });
   to.group("thread_seconds",
-           "wall time of the compute threads that may work for it: `threads` × `elapsed_seconds`, without a rest",
+           "wall time of the compute threads that may work for it, as many as there were at each time: `threads` × "
+           "`elapsed_seconds` where their number did not change; without a rest",
            [&] { tell_threads(to, ledger.thread_time); });
   to.group("thread_cpu_seconds",
            "CPU time of the same, of tasks that have ended: what `thread_seconds` has beyond it was spent waiting, for "
            "a core, "
            "a lock or a mapped file",
            [&] { tell_thread_cpu(to, ledger.thread_cpu); });
+  to.list({"tuning", "decision", "what was left to the engine and it changed: the latest 64"}, ledger.tuning,
+          tell_tuning);
   to.gauge("elapsed_seconds", ledger.elapsed_seconds, "since the first batch was asked for", "seconds");
 }
 

@@ -13,8 +13,8 @@ using LedgerJson = nlohmann::ordered_json;
 // Names of files may hold any bytes, JSON only UTF-8.
 std::string text_of(const LedgerJson& json) { return json.dump(-1, ' ', false, LedgerJson::error_handler_t::replace); }
 
-constexpr std::array<std::string_view, 7> kKinds = {"text",  "label", "counter",  "estimate",
-                                                    "gauge", "tally", "histogram"};
+constexpr std::array<std::string_view, 8> kKinds = {"text",  "label", "counter", "estimate",
+                                                    "gauge", "note",  "tally",   "histogram"};
 
 /// Objects within objects, as they come.
 class JsonView final : public LedgerVisitor {

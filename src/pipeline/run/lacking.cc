@@ -9,9 +9,7 @@ namespace forebay {
 
 namespace {
 
-uint64_t thread_bytes(const RunCore& core) {
-  return core.options.working_bytes_per_thread * static_cast<uint64_t>(core.options.threads);
-}
+uint64_t thread_bytes(const RunCore& core) { return core.memory.thread_bytes(); }
 
 // What a batch takes whose rows keep their stored bytes as they are: all of them until the last is there, and once more for the
 // batch that they are copied into. 0 where no field does that.

@@ -16,7 +16,8 @@ RunCore::RunCore(Engine& engine, std::shared_ptr<const ExecutionPlan> what, std:
     : plan(std::move(what)), itinerary(std::move(order)), options(std::move(with)),
       row_work(plan, itinerary, options.bad_sample), memory(*engine.memory, options, idle_buffers(*plan, options)),
       fetcher({options.requests, options.find_requests}, *plan->fetch_counters),
-      line(plan->store() != nullptr ? &fetcher.line(*plan->store()) : nullptr) {}
+      line(plan->store() != nullptr ? &fetcher.line(*plan->store()) : nullptr),
+      tuning(options.threads, options.requests) {}
 
 void RunCore::serve(Advancing& run, std::weak_ptr<void> alive) {
   run_ = &run;

@@ -14,6 +14,7 @@
 #include "pipeline/itinerary.h"
 #include "pipeline/row_work.h"
 #include "pipeline/run/run_memory.h"
+#include "pipeline/run/run_tuning.h"
 #include "pipeline/run/runner_options.h"
 #include "pipeline/run/thread_time.h"
 #include "runtime/executor.h"
@@ -76,6 +77,7 @@ class RunCore {
   StoreLine* const line;  ///< to the data set; null where nothing is fetched
   /// Of the compute threads; null before the first batch is asked for, and once the run is closed.
   std::unique_ptr<Executor::Queue> queue;
+  RunTuning tuning;
   bool closed = false;
   int64_t retracted = 0;  ///< tasks whose bytes were taken back
 
@@ -95,7 +97,7 @@ class RunCore {
   int posted() const { return posted_; }
   bool anything_running() const { return posted_ > 0 || fetcher.in_flight() > 0; }
   /// A short queue is enough to keep the threads busy, and leaves memory to those who are older.
-  bool threads_full() const { return posted_ >= 2 * options.threads + 2; }
+  bool threads_full() const { return posted_ >= 2 * tuning.threads() + 2; }
   /// Nothing waits for storage by itself: what is fetched is in the page cache, or nothing is fetched.
   bool reads_on_compute_threads() const { return !plan->fetches || (line != nullptr && line->reads_now()); }
   int read_limit() const { return line != nullptr ? line->limit() : options.requests; }

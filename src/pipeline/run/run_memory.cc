@@ -8,6 +8,7 @@ constexpr size_t kIdleUnits = 64;
 
 RunMemory::RunMemory(Memory& memory, const RunnerOptions& options, size_t idle_buffers)
     : window_bytes_(options.window_bytes), ahead_bytes_(options.ahead_bytes),
+      bytes_per_thread_(options.working_bytes_per_thread),
       account_(memory.open({options.memory, options.memory_least, options.memory_together, options.memory_beside})),
       budget_(account_->budget()), batch_pool_(std::make_shared<BufferPool>(budget_, idle_buffers)),
       unit_pool_(std::make_shared<BufferPool>(budget_, kIdleUnits, Use::kUnits)),
@@ -37,6 +38,11 @@ bool RunMemory::may_fetch_ahead(uint64_t bytes) const {
 }
 
 bool RunMemory::has_fetched() const { return budget_->snapshot().by_use[static_cast<size_t>(Use::kFetched)] > 0; }
+
+bool RunMemory::set_aside_for_threads(int threads) {
+  const uint64_t needed = bytes_per_thread_ * static_cast<uint64_t>(threads), held = thread_memory_.bytes();
+  return needed <= held || thread_memory_.try_grow(needed - held);
+}
 
 void RunMemory::close_pools() const {
   batch_pool_->close();

@@ -13,7 +13,7 @@
 namespace forebay {
 
 /// A run's part of the memory of the process, in bytes, and the pools that its batches and units are lent from. From any thread, but
-/// for raise() and leave(), which the run's lock guards.
+/// for raise(), set_aside_for_threads() and leave(), which the run's lock guards.
 class RunMemory {
  public:
   /// `idle_buffers`: of batches, that may wait to be used again.
@@ -46,17 +46,20 @@ class RunMemory {
 
   /// The oldest element needs so many. False where that cannot be.
   bool raise(uint64_t least) { return account_->raise(least); }
+  /// What so many compute threads work in is set aside. False, and nothing changed, where the part does not have it now.
+  bool set_aside_for_threads(int threads);
+  uint64_t thread_bytes() const { return thread_memory_.bytes(); }
   /// Others may have this part; what is held still counts. To be destroyed without a lock.
   std::unique_ptr<Memory::Account> leave() { return std::move(account_); }
   /// Nothing idles any more, and nothing comes back to idle; what is kept beside counts no more.
   void close_pools() const;
 
  private:
-  const uint64_t window_bytes_, ahead_bytes_;
+  const uint64_t window_bytes_, ahead_bytes_, bytes_per_thread_;
   std::unique_ptr<Memory::Account> account_;
   const std::shared_ptr<ByteBudget> budget_;
   const std::shared_ptr<BufferPool> batch_pool_, unit_pool_;
-  const Claim thread_memory_;  // what compute threads work in
+  Claim thread_memory_;  // what compute threads work in
   const Claim index_memory_;
 };
 

@@ -1,5 +1,6 @@
 #include "pipeline/run/runner.h"
 
+#include <algorithm>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -12,10 +13,15 @@
 
 namespace forebay {
 
+namespace {
+constexpr int64_t kLookEvery = 1'000'000'000;
+}  // namespace
+
 Runner::Runner(std::shared_ptr<Engine> engine, std::shared_ptr<const ExecutionPlan> plan,
                std::shared_ptr<const Itinerary> itinerary, RunnerOptions options)
     : generation_(process_generation()), engine_(std::move(engine)),
-      window_(Window::make(*engine_, std::move(plan), std::move(itinerary), options)), core_(window_->core()) {}
+      window_(Window::make(*engine_, std::move(plan), std::move(itinerary), options)), core_(window_->core()),
+      cores_(engine_->executor->cores()) {}
 
 Runner::~Runner() {
   if (process_generation() == generation_) {
@@ -26,11 +32,12 @@ Runner::~Runner() {
 }
 
 Result<Delivery> Runner::next_for(std::chrono::milliseconds timeout) {
+  follow_host();
   RunCore::Lock lock(core_.mutex);
   if (core_.closed) return cancelled("the loader is closed");
   if (window_->finished()) return Delivery{};
   FOREBAY_RETURN_IF_ERROR(open_threads());
-  if (begun_ns_ == 0) begun_ns_ = monotonic_ns();
+  if (begun_ns_ == 0) core_.tuning.begin(begun_ns_ = monotonic_ns());
   if (!window_->ready()) core_.act(lock);
   if (!window_->ready() && !wait(lock, timeout)) return nothing_yet();
   if (core_.closed) return cancelled("the loader was closed while a batch was awaited");
@@ -55,6 +62,37 @@ Status Runner::open_threads() {
                                    core_.options.threads));
   }
   return {};
+}
+
+// Cores come and go while a job runs: a quota is changed, a process is moved.
+void Runner::follow_host() {
+  const int64_t now_ns = monotonic_ns();
+  if (now_ns < next_look_ns_) return;
+  next_look_ns_ = now_ns + kLookEvery;
+  std::shared_ptr<Engine> engine;
+  {
+    const RunCore::Lock lock(core_.mutex);
+    engine = engine_;
+  }
+  if (!engine) return;
+  const int cores = engine->follow_cores();  // reads files
+  const RunCore::Lock lock(core_.mutex);
+  const int before = std::exchange(cores_, cores);
+  if (core_.closed || !core_.queue) return;
+  if (!core_.options.own_threads && cores != before)
+    use_threads(now_ns, std::max(1, cores / core_.options.local_ranks), cores);
+  if (core_.options.find_requests && core_.line != nullptr) core_.tuning.see_requests(now_ns, core_.line->most());
+}
+
+void Runner::use_threads(int64_t now_ns, int threads, int cores) {
+  if (threads == core_.tuning.threads()) return;
+  if (!core_.memory.set_aside_for_threads(threads)) {
+    cores_ = 0;  // the next look tries again
+    return;
+  }
+  core_.queue->set_limit(threads);
+  core_.tuning.set_threads(now_ns, threads,
+                           fmt::format("this process may use {} core{} now", cores, cores == 1 ? "" : "s"));
 }
 
 Delivery Runner::nothing_yet() {
@@ -136,13 +174,22 @@ std::vector<uint32_t> Runner::decodes() const {
 
 Runner::Stats Runner::stats() const {
   const std::lock_guard lock(core_.mutex);
-  Stats stats{core_.memory.snapshot(), window_->stats().batches, window_->stats().samples, core_.retracted,
-              window_->waits().parts()};
+  Stats stats;
+  stats.memory = core_.memory.snapshot();
+  stats.batches = window_->stats().batches;
+  stats.samples = window_->stats().samples;
+  stats.retracted = core_.retracted;
+  stats.waits_ns = window_->waits().parts();
   const ThreadTime::Look threads = at_close_ ? *at_close_ : core_.thread_time.look();
   stats.threads_ns = threads.parts;
   stats.threads_cpu_ns = threads.cpu;
   stats.threads_idle_cpu_ns = threads.idle_cpu;
-  if (begun_ns_ > 0) stats.elapsed_ns = threads.at_ns - begun_ns_;
+  stats.threads = core_.tuning.threads();
+  if (begun_ns_ == 0) return stats;
+  stats.elapsed_ns = threads.at_ns - begun_ns_;
+  stats.all_threads_ns = core_.tuning.thread_ns(threads.at_ns);
+  stats.decisions = core_.tuning.decisions();
+  for (RunTuning::Decision& decision : stats.decisions) decision.at_ns -= begun_ns_;
   return stats;
 }
 

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -55,7 +56,10 @@ class Runner {
     ThreadTime::Parts threads_ns{};  ///< of the compute threads, by Work
     ThreadTime::Parts threads_cpu_ns{};
     int64_t threads_idle_cpu_ns = 0;
-    int64_t elapsed_ns = 0;  ///< from the first batch that was asked for to the close
+    int threads = 0;                            ///< that may work for it at once
+    int64_t all_threads_ns = 0;                 ///< that they had since the first batch was asked for, each for itself
+    std::deque<RunTuning::Decision> decisions;  ///< times since the first batch was asked for
+    int64_t elapsed_ns = 0;                     ///< from the first batch that was asked for to the close
   };
   Stats stats() const;
   /// How often each unit of the source was decoded so far; empty where rows are read one by one.
@@ -66,6 +70,8 @@ class Runner {
 
  private:
   Status open_threads();
+  void follow_host();
+  void use_threads(int64_t now_ns, int threads, int cores);
   /// Until there is something to deliver, or the run is closed. False: timed out.
   bool wait(RunCore::Lock& lock, std::chrono::milliseconds timeout);
   Delivery nothing_yet();
@@ -76,7 +82,9 @@ class Runner {
   std::shared_ptr<Engine> engine_;  // null once it is closed
   const std::shared_ptr<Window> window_;
   RunCore& core_;
+  int64_t next_look_ns_ = 0;  // at the host; of the consumer
   // Guarded by the run's lock:
+  int cores_;             // that the engine had at the last look
   int64_t begun_ns_ = 0;  // when the first batch was asked for; 0: not yet
   std::optional<ThreadTime::Look> at_close_;
   int64_t waited_ns_ = 0;  // by the consumer, for the batch at cursor()

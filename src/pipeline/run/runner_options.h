@@ -15,7 +15,9 @@ namespace forebay {
 
 struct RunnerOptions {
   int threads = 1;
-  bool own_threads = false;    ///< beside those that loaders share whose users gave no number
+  bool own_threads =
+      false;  ///< beside those that loaders share whose users gave no number; else it follows the host's cores,
+  int local_ranks = 1;         ///< which so many processes divide
   int requests = 16;           ///< reads in flight
   bool find_requests = false;  ///< instead as many as the store serves best (Store::slots()), if it can tell
   int64_t window_batches = 3;  ///< batches worked on at once

@@ -212,5 +212,65 @@ TEST(RunnerSharing, runs_over_one_table_come_and_go_while_others_wait_for_their_
   for (auto& each : others) EXPECT_EQ(each.get(), 10);
 }
 
+// Asks for batches until a decision was made, or patience ends.
+std::deque<RunTuning::Decision> decisions_of(Runner& runner) {
+  for (const int64_t begun = monotonic_ns(); monotonic_ns() - begun < 60'000'000'000;) {
+    if (!runner.next_for(seconds(60)).ok()) break;
+    if (auto decisions = runner.stats().decisions; !decisions.empty()) return decisions;
+  }
+  return {};
+}
+
+TEST(RunnerSharing, threads_follow_the_cores_and_batches_do_not_notice) {
+  std::atomic<int> cores = 1;
+  Rig rig;
+  rig.epochs = {};
+  rig.engine = std::make_shared<Engine>(1, monotonic_ns, [&](const Executor&) { return cores.load(); });
+  rig.options.threads = 1;
+  rig.options.working_bytes_per_thread = 1000;
+  const auto runner = rig.run();
+  const uint64_t before = runner->stats().memory.by_use[static_cast<size_t>(Use::kWorking)];
+  ASSERT_TRUE(runner->next_for(seconds(60)).ok());
+  EXPECT_EQ(runner->stats().threads, 1);
+  cores = 3;
+  const auto decisions = decisions_of(*runner);
+  ASSERT_EQ(decisions.size(), 1u);
+  EXPECT_EQ(decisions[0].what, "threads");
+  EXPECT_EQ(decisions[0].from, 1);
+  EXPECT_EQ(decisions[0].to, 3);
+  EXPECT_GT(decisions[0].at_ns, 0);
+  EXPECT_EQ(runner->stats().threads, 3);
+  EXPECT_EQ(rig.engine->executor->threads(), 3);
+  EXPECT_EQ(runner->stats().memory.by_use[static_cast<size_t>(Use::kWorking)], before + 2000);
+
+  Rig alone = on(std::make_shared<Engine>(1));
+  alone.epochs = 1;
+  runner->seek({0, 0, 0});
+  Hasher hasher;
+  for (int64_t batch = 0; batch < 7; ++batch) {  // 50 samples by 8
+    const Result<Runner::Delivery> delivery = runner->next_for(seconds(60));
+    ASSERT_TRUE(delivery.ok() && delivery->batch);
+    for (const BatchField& field : delivery->batch->fields)
+      for (int64_t row = 0; row < delivery->batch->size(); ++row)
+        hasher.update(field.row(row).data(), field.row(row).size());
+  }
+  EXPECT_EQ(hasher.digest().to_string(), digest_of(*alone.run()));
+}
+
+TEST(RunnerSharing, a_number_of_threads_that_somebody_gave_is_never_overruled) {
+  std::atomic<int> cores = 1, looks = 0;
+  Rig rig;
+  rig.epochs = {};
+  rig.engine = std::make_shared<Engine>(1, monotonic_ns, [&](const Executor&) { return ++looks, cores.load(); });
+  rig.options.own_threads = true;
+  const auto runner = rig.run();
+  while (looks < 3) {
+    ASSERT_TRUE(runner->next_for(seconds(60)).ok());
+    cores = 4;
+  }
+  EXPECT_EQ(runner->stats().threads, rig.options.threads);
+  EXPECT_TRUE(runner->stats().decisions.empty());
+}
+
 }  // namespace
 }  // namespace forebay

@@ -100,7 +100,7 @@ Awaited Units::what_is_awaited(const UnitBlock& block) {
   const bool no_slot = unit.store != nullptr && !core_.fetcher.line(*unit.store).has_slot();
   switch (unit.state) {
     case Unit::State::kFetching: return unit.reads->awaited == 0 && no_slot ? Awaited::kSlot : Awaited::kStorage;
-    case Unit::State::kFetched: return decoding_ >= core_.options.threads ? Awaited::kThread : Awaited::kMemory;
+    case Unit::State::kFetched: return decoding_ >= core_.tuning.threads() ? Awaited::kThread : Awaited::kMemory;
     case Unit::State::kDecoding: return unit.begun ? Awaited::kCompute : Awaited::kThread;
     default: return no_slot ? Awaited::kSlot : Awaited::kMemory;
   }
@@ -152,7 +152,7 @@ Step Units::begin_fetching(Unit& unit, const Asker& asker) {
 
 Step Units::decode(const std::shared_ptr<Unit>& unit, const Asker& asker, Actions& actions) {
   if (const std::optional<Step> step = others_have(unit, asker)) return *step;
-  if (decoding_ >= core_.options.threads) return Step::kNoSlot;
+  if (decoding_ >= core_.tuning.threads()) return Step::kNoSlot;
   const UnitNeeds needs = unit_work_.needs(*unit);
   if (!get_memory(*unit, needs.together, asker)) return Step::kNoBytes;
   std::optional<Claim> beside = claim(Use::kUnits, needs.apart, asker);
