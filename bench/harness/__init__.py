@@ -9,6 +9,7 @@
 | `measured` | the inside of that process: its job, the timed part, its record |
 | `process_tree` | CPU seconds, memory and threads of a process and everything below it |
 | `memory_sampler` | the peak of that memory, from outside |
+| `quota` | a part of the cores for a process |
 | `noise` | which machine this is, and what others took of it meanwhile |
 | `summary` | median and spread; ratios round by round |
 | `equality` | what a run failed, whether contestants delivered the same, and who is refused for it |

@@ -1,5 +1,6 @@
 """What is left to the engine follows the run: `loader.tuning()` says what was decided, when and why; content never changes."""
 import os
+import sys
 import time
 
 import numpy as np
@@ -7,23 +8,10 @@ import pytest
 
 import forebay as fb
 from loading import one_epoch, script
+from project import ROOT
+from tuned import numbers, until_tuned
 
-
-def numbers(rows=64):
-    return fb.arrays(x=np.arange(rows * 4, dtype=np.float32).reshape(rows, 4)).shuffle().batch(8)
-
-
-def until_tuned(loader, what, patience_s=60):
-    """Epoch after epoch until something of that name was decided."""
-    end_s = time.monotonic() + patience_s
-    while time.monotonic() < end_s:
-        for _ in loader:
-            pass
-        found = [decision for decision in loader.tuning() if decision["what"] == what]
-        if found:
-            return found
-        time.sleep(0.05)
-    return []
+sys.path.append(str(ROOT / "bench"))
 
 
 def test_nothing_was_decided_before_there_was_a_batch():
@@ -38,7 +26,7 @@ def test_threads_follow_the_cores_of_the_process_there_and_back():
         import os, sys, time
         sys.path.insert(0, {os.path.dirname(__file__)!r})
         import forebay as fb
-        from test_tuning import numbers, until_tuned
+        from tuned import numbers, until_tuned
 
         def allow(cores):
             for thread in os.listdir("/proc/self/task"):
@@ -92,3 +80,35 @@ def test_requests_that_a_store_serves_are_told(tmp_path):
         time.sleep(1.1)
         next(iter(told))
         assert told.tuning() == []
+
+
+def test_threads_follow_a_quota():
+    from harness.quota import Quota
+
+    if len(os.sched_getaffinity(0)) < 2 or not Quota.possible():
+        pytest.skip("takes two cores and the right to make a control group")
+    with Quota(2) as quota:
+        outcome = script(f"""
+            import os, sys
+            sys.path[:0] = {[os.path.dirname(__file__), str(ROOT / "bench")]!r}
+            import forebay as fb
+            from harness.quota import Quota
+            from tuned import numbers, until_tuned
+
+            quota = Quota.of_group({quota.group!r})
+            quota.add_this_process()
+            with fb.Loader(numbers(), seed=3) as loader:
+                next(iter(loader))
+                assert loader.stats()["threads"] == 2, loader.stats()["threads"]
+                quota.set(0.5)
+                [fewer] = until_tuned(loader, "threads")
+                assert (fewer["from"], fewer["to"]) == (2, 1), fewer
+                quota.set(1.5)
+                while len(decisions := until_tuned(loader, "threads")) < 2:
+                    pass
+                assert decisions[1]["to"] == 2, decisions
+                loader.set_epoch(0)
+                print(fb.digest(loader))
+        """)
+    assert outcome.code == 0, outcome.err
+    assert outcome.out.strip() == one_epoch(numbers(), seed=3)
