@@ -20,7 +20,9 @@ import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path += [HERE]
+sys.path += [HERE, os.path.dirname(HERE)]
+
+from harness.quota import Quota  # noqa: E402
 
 WITHIN = (0.15, 0.30)  # of the measured gain
 
@@ -101,7 +103,12 @@ def taken_cores(draw, path):
     return pictures(path, draw.choice((64, 128))).batch(draw.choice((8, 16))), None, {}, {"cores"}
 
 
-CAUSES = (latency, bandwidth, decode, operators, few_threads, waiting_python, locking_python, slow_trainer, little_memory, taken_cores)
+def throttled(draw, path):
+    """Half a core of a real control group. Threads are counted when a loader opens, which is before the quota."""
+    return pictures(path, draw.choice((64, 128))).batch(draw.choice((8, 16))), None, {"threads": 2}, {"cores"}
+
+
+CAUSES = (latency, bandwidth, decode, operators, few_threads, waiting_python, locking_python, slow_trainer, little_memory, taken_cores, throttled)
 
 
 @contextlib.contextmanager
@@ -110,7 +117,10 @@ def others_at_work(cause):
     number = 3 * len(os.sched_getaffinity(0)) if cause is taken_cores else 0
     programs = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(number)]
     try:
-        yield
+        with Quota(0.5) if cause is throttled else contextlib.nullcontext() as quota:
+            if quota:
+                quota.add_this_process()
+            yield
     finally:
         for program in programs:
             program.kill()
@@ -151,7 +161,8 @@ def measured_gain(pipeline, remedy, trainer_ms, options, seconds=2.0):
 def examined(number, seed, path, gains):
     import forebay as fb
     draw = random.Random(f"{seed} {number}")
-    cause = CAUSES[number % len(CAUSES)]
+    causes = CAUSES if Quota.possible() else [cause for cause in CAUSES if cause is not throttled]
+    cause = causes[number % len(causes)]
     pipeline, trainer_ms, options, right = cause(draw, path)
     # A number of the user's is the cause where it goes faster without: that is tried in any case.
     with others_at_work(cause):

@@ -39,14 +39,20 @@ struct Gain {
   double middle = 1, low = 1, high = 1;
 };
 
+/// Where a face that has code of its own stands with a pipeline that was changed.
+struct ChangedSteps {
+  std::vector<size_t> places;  ///< where the steps of the pipeline as it is stand now
+  bool processes = false;      ///< the user's functions are to run in worker processes
+};
+
 /// A change that was tried.
 struct Remedy {
   std::string change;  ///< "put .cache() behind resize"
   Gain gain;
-  uint64_t bytes = 0;          ///< that a cache of all samples takes; 0 for other changes
-  Pipeline pipeline;           ///< with the change
-  LoaderOptions options;       ///< with the change
-  std::vector<size_t> places;  ///< where the steps of the pipeline as it is stand now
+  uint64_t bytes = 0;     ///< that a cache of all samples takes; 0 for other changes
+  Pipeline pipeline;      ///< with the change
+  LoaderOptions options;  ///< with the change
+  ChangedSteps steps;
 };
 
 struct Diagnosis {
@@ -69,9 +75,10 @@ struct DiagnoseOptions {
   /// Measures the first remedy's gain once more, on a loader opened for it alone and over all samples: a cache, as the pipeline would have
   /// it, is filled by a whole epoch before.
   bool verify = false;
-  /// Opens a loader, for faces whose pipelines have code of their own. `places`: of the steps of the pipeline as it is.
-  std::function<Result<std::shared_ptr<Loader>>(const Pipeline&, const LoaderOptions&,
-                                                const std::vector<size_t>& places)>
+  bool can_use_processes =
+      false;  ///< `open` can run functions of the user's in worker processes that do not run there yet
+  /// Opens a loader, for faces whose pipelines have code of their own.
+  std::function<Result<std::shared_ptr<Loader>>(const Pipeline&, const LoaderOptions&, const ChangedSteps& steps)>
       open = {};
   std::stop_token stop = {};
   /// Called now and then on the calling thread, where a face has to look after something; may throw.

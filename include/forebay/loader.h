@@ -109,6 +109,9 @@ class Loader {
   /// The same, but gives up after `timeout`: then `*timed_out` is true.
   Result<std::optional<Batch>> next_for(std::chrono::milliseconds timeout, bool* timed_out);
 
+  /// For faces in languages with a lock of their own: so long after next() the caller got it back. It counts as waited for.
+  void waited_for_interpreter(std::chrono::nanoseconds time);
+
   // The next five say 0 or "" before prepare() has succeeded.
   /// Batches of this rank in the current epoch: those done plus those left.
   int64_t batches_per_epoch() const;

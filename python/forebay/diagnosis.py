@@ -9,6 +9,8 @@ from typing import Any, Callable, Mapping
 
 from . import _core
 from ._options import _bytes, _count_or_auto
+from ._processes.functions import InProcesses
+from ._workers import DatasetItems, MapFunction
 from .errors import InvalidArgument
 from .loader import Loader
 from .pipeline import Pipeline
@@ -104,12 +106,13 @@ def diagnose(
         open=_Opener(pipeline, options),
         budget_seconds=_seconds("budget", budget),
         verify=bool(verify),
+        can_use_processes=any(map(_can_move, pipeline._functions.values())),
     )
     data = json.loads(found.to_json())
     remedies = [
         Remedy(*(told[key] for key in ("change", "gain", "gain_low", "gain_high", "cache_bytes", "options")),
-               pipeline=Pipeline(description, _moved(pipeline._functions, places)))
-        for told, (description, places) in zip(data["remedies"], found.remedies(), strict=True)
+               pipeline=Pipeline(description, _moved(pipeline._functions, places, processes)))
+        for told, (description, places, processes) in zip(data["remedies"], found.remedies(), strict=True)
     ]
     following = data["next_limiter"]
     return Diagnosis(
@@ -134,17 +137,23 @@ class _Opener:
         self._options = {**options, "epochs": None}
 
     def __call__(
-        self, description: _core.Description, threads: int | None, requests: int | None, memory: int | None, places: list[int]
+        self, description: _core.Description, threads: int | None, requests: int | None, memory: int | None, places: list[int],
+        processes: bool,
     ) -> Loader:
         numbers = {"threads": threads, "requests": requests, "memory": memory}
         options = {**self._options, **{name: "auto" if number is None else number for name, number in numbers.items()}}
-        loader = Loader(Pipeline(description, _moved(self._functions, places)), **options)
+        loader = Loader(Pipeline(description, _moved(self._functions, places, processes)), **options)
         loader._prepare()
         return loader
 
 
-def _moved(functions: Mapping[int, Any], places: list[int]) -> dict[int, Any]:
-    return {places[step]: function for step, function in functions.items()}
+def _moved(functions: Mapping[int, Any], places: list[int], processes: bool) -> dict[int, Any]:
+    return {places[step]: InProcesses(function) if processes and _can_move(function) else function
+            for step, function in functions.items()}
+
+
+def _can_move(function: Any) -> bool:
+    return isinstance(function, (MapFunction, DatasetItems))
 
 
 def _step(step: Any) -> Any:

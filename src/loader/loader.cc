@@ -62,7 +62,8 @@ struct Loader::Impl {
   std::optional<ErrorLog> errors;
   std::vector<std::shared_ptr<TieredCache>> caches;
 
-  bool epoch_over = false;  // the last batch has been delivered, the end has not been told
+  std::atomic<int64_t> interpreter_ns = 0;  // see waited_for_interpreter()
+  bool epoch_over = false;                  // the last batch has been delivered, the end has not been told
 
   mutable std::mutex
       mutex;  // guards runner, closed and errors against close(), stats() and take_call() from other threads
@@ -341,10 +342,14 @@ Ledger Loader::stats() const {
   const std::shared_ptr<Runner> runner = impl_->current();
   if (!runner) return stats;
   add_run(*runner, stats);
+  stats.waits.interpreter = static_cast<double>(impl_->interpreter_ns) * 1e-9;
+  stats.consumer_wait_seconds += stats.waits.interpreter;
   std::lock_guard lock(impl_->mutex);
   stats.errors = impl_->errors->total();
   return stats;
 }
+
+void Loader::waited_for_interpreter(std::chrono::nanoseconds time) { impl_->interpreter_ns += time.count(); }
 
 Status Loader::begin_trace(const std::string& path, uint64_t most_bytes) {
   FOREBAY_RETURN_IF_ERROR(impl_->usable());

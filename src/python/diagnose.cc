@@ -54,7 +54,7 @@ std::function<void()> step_of(const nb::object& step) {
 
 Diagnosis run(const PyDescription& description, std::optional<int> threads, std::optional<int> requests,
               std::optional<uint64_t> memory, const nb::object& step, const nb::object& open, double budget_seconds,
-              bool verify) {
+              bool verify, bool can_use_processes) {
   DiagnoseOptions options;
   options.loader.threads = threads;
   options.loader.requests = requests;
@@ -62,11 +62,12 @@ Diagnosis run(const PyDescription& description, std::optional<int> threads, std:
   options.step = step_of(step);
   options.budget_seconds = budget_seconds;
   options.verify = verify;
+  options.can_use_processes = can_use_processes;
   options.open = [&](const Pipeline& pipeline, const LoaderOptions& with,
-                     const std::vector<size_t>& places) -> Result<std::shared_ptr<Loader>> {
+                     const ChangedSteps& steps) -> Result<std::shared_ptr<Loader>> {
     const nb::gil_scoped_acquire locked;
     return held(open(PyDescription{pipeline.description(), description.keep}, or_none(with.threads),
-                     or_none(with.requests), or_none(with.memory), places));
+                     or_none(with.requests), or_none(with.memory), steps.places, steps.processes));
   };
   options.poll = [] {
     const nb::gil_scoped_acquire locked;
@@ -83,7 +84,8 @@ Diagnosis run(const PyDescription& description, std::optional<int> threads, std:
 nb::list remedies_of(const Diagnosis& diagnosis) {
   nb::list list;
   for (const Remedy& remedy : diagnosis.remedies)
-    list.append(nb::make_tuple(PyDescription{remedy.pipeline.description(), nb::none()}, remedy.places));
+    list.append(nb::make_tuple(PyDescription{remedy.pipeline.description(), nb::none()}, remedy.steps.places,
+                               remedy.steps.processes));
   return list;
 }
 
@@ -96,7 +98,8 @@ void bind_diagnose(nb::module_& module) {
       .def("to_json", [](const Diagnosis& self) { return python::to_text(to_json(self)); })
       .def("remedies", &remedies_of, "Of each change the description, and where the steps stand now.");
   module.def("diagnose", &run, arg("description"), nb::kw_only(), arg("threads").none(), arg("requests").none(),
-             arg("memory").none(), arg("step").none(), arg("open"), arg("budget_seconds"), arg("verify"));
+             arg("memory").none(), arg("step").none(), arg("open"), arg("budget_seconds"), arg("verify"),
+             arg("can_use_processes"));
 }
 
 }  // namespace forebay::python

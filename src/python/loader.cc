@@ -1,4 +1,5 @@
 #include "python/loader.h"
+#include "base/clock.h"
 
 #include <unistd.h>
 
@@ -46,6 +47,8 @@ std::shared_ptr<Loader> open_or_raise(const PyDescription& description, LoaderOp
   }
   return value_or_raise(std::move(*result));
 }
+
+constexpr int64_t kLockTakenNs = 10'000;  // a lock that was free takes less
 
 }  // namespace
 
@@ -115,7 +118,15 @@ void PyLoader::begin_iteration() {
 nb::object PyLoader::next() {
   while (true) {
     bool timed_out = false;
-    auto result = in_turn([&](Loader& target) { return target.next_for(kSignalPeriod, &timed_out); });
+    int64_t there_ns = 0;
+    auto result = in_turn([&](Loader& target) {
+      auto delivered = target.next_for(kSignalPeriod, &timed_out);
+      there_ns = monotonic_ns();
+      return delivered;
+    });
+    // Other Python threads keep the lock for up to 5 ms each time, and then the trainer has waited for them and not for the engine.
+    if (const int64_t locked_ns = monotonic_ns() - there_ns; locked_ns >= kLockTakenNs)
+      loader().waited_for_interpreter(std::chrono::nanoseconds(locked_ns));
     if (!result.ok()) raise_from(result.status());
     if (result->has_value()) return nb::cast(new PyBatch(std::move(**result), convert_), nb::rv_policy::take_ownership);
     if (!timed_out) return nb::none();

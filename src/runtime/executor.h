@@ -34,7 +34,7 @@ class Executor : public std::enable_shared_from_this<Executor> {
   static constexpr const char* kThreadName = "forebay-compute";
 
   /// The threads take a core only where nobody else of this user wants it as badly: whoever trains goes before whoever loads.
-  static constexpr int kNiceness = 5;
+  static constexpr int kNiceness = 3;
 
   /// No threads yet: they come with the queues. `cores`: see open(). Always made as a shared_ptr.
   explicit Executor(int cores, Clock clock = monotonic_ns);

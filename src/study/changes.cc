@@ -21,7 +21,7 @@ Changed put_in(const Description& description, std::optional<size_t> cache_behin
   const std::vector<OpSpec>& steps = description.steps();
   for (size_t i = 0; i < steps.size(); ++i) {
     changed.description = i == 0 ? Description(steps[0]) : changed.description.append(steps[i]);
-    changed.places.push_back(changed.description.steps().size() - 1);
+    changed.steps.places.push_back(changed.description.steps().size() - 1);
     if (i == 0 && samples) changed.description = changed.description.append(step_of("take", {{"n", *samples}}));
     if (cache_behind == i) changed.description = changed.description.append(step_of("cache", cache_args));
   }
@@ -84,9 +84,7 @@ void add_numbers(const LoaderOptions& options, const Limiter& limiter, std::vect
         fmt::format("more threads: all {} core{} that this process may use have one", cores, cores == 1 ? "" : "s"));
   if (limiter.limit == Limit::kCores)
     others.emplace_back("more cores: end what else runs on this host, or raise its quota of CPU time");
-  if (limiter.limit == Limit::kUserCode)
-    others.emplace_back(
-        "operators of the engine in place of your function, or workers=\"processes\" for one that computes in Python");
+  if (limiter.limit == Limit::kUserCode) others.emplace_back("operators of the engine in place of your function");
   // Too little of it shows as waits for what could not be begun in time.
   if (options.memory) add(R"(memory="auto")", [](LoaderOptions& with) { with.memory.reset(); });
 }
@@ -94,16 +92,21 @@ void add_numbers(const LoaderOptions& options, const Limiter& limiter, std::vect
 }  // namespace
 
 std::vector<Change> changes_for(const Description& description, const LoaderOptions& options, const Limiter& limiter,
-                                std::vector<std::string>& others) {
+                                bool can_use_processes, std::vector<std::string>& others) {
   std::vector<Change> changes;
   if (limiter.limit == Limit::kTrainer) return changes;
+  // Threads of one interpreter take turns where a function computes in Python; whether it does is found out by trying.
+  if (limiter.limit == Limit::kUserCode && can_use_processes)
+    changes.push_back({R"(workers="processes" for your functions)", std::nullopt, options, true});
   add_numbers(options, limiter, changes, others);
   add_caches(description, options, limiter, changes, others);
   return changes;
 }
 
 Changed with(const Description& description, const Change& change) {
-  return put_in(description, change.cache_behind, Json::object(), std::nullopt);
+  Changed changed = put_in(description, change.cache_behind, Json::object(), std::nullopt);
+  changed.steps.processes = change.processes;
+  return changed;
 }
 
 Changed with_few(const Description& description, const Change& change, int64_t samples, uint64_t cache_bytes) {

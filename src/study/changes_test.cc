@@ -20,7 +20,7 @@ std::vector<std::string> names(const std::vector<Change>& changes) {
 
 std::vector<std::string> changes_of(const Pipeline& pipeline, Limit limit, const LoaderOptions& options = {}) {
   std::vector<std::string> others;
-  return names(changes_for(pipeline.description(), options, {limit, 0.9, {}}, others));
+  return names(changes_for(pipeline.description(), options, {limit, 0.9, {}}, false, others));
 }
 
 using Names = std::vector<std::string>;
@@ -38,7 +38,7 @@ TEST(Changes, CachesStandBehindWorkAndBeforeRandomness) {
 TEST(Changes, OneCacheIsEnough) {
   std::vector<std::string> others;
   const Pipeline cached = images("/photos").decode_image().cache().random_flip().batch(8);
-  EXPECT_TRUE(changes_for(cached.description(), {}, {Limit::kCompute, 1, {}}, others).empty());
+  EXPECT_TRUE(changes_for(cached.description(), {}, {Limit::kCompute, 1, {}}, false, others).empty());
   EXPECT_TRUE(std::any_of(others.begin(), others.end(), [](const std::string& other) {
     return other.find("there is one already") != std::string::npos;
   }));
@@ -65,15 +65,28 @@ TEST(Changes, StepsAreFoundAgainWhereTheyStandNow) {
   const Description description = pictures().description();
   const Change change{.name = "", .cache_behind = 3, .options = {}};
   const Changed as_written = with(description, change);
-  EXPECT_EQ(as_written.places, (std::vector<size_t>{0, 1, 2, 3, 5, 6}));
+  EXPECT_EQ(as_written.steps.places, (std::vector<size_t>{0, 1, 2, 3, 5, 6}));
   const Changed tried = with_few(description, change, 100, 1 << 20);
-  EXPECT_EQ(tried.places, (std::vector<size_t>{0, 2, 3, 4, 6, 7}));
+  EXPECT_EQ(tried.steps.places, (std::vector<size_t>{0, 2, 3, 4, 6, 7}));
   for (size_t i = 0; i < description.steps().size(); ++i) {
-    EXPECT_EQ(as_written.description.steps()[as_written.places[i]].name, description.steps()[i].name);
-    EXPECT_EQ(tried.description.steps()[tried.places[i]].name, description.steps()[i].name);
+    EXPECT_EQ(as_written.description.steps()[as_written.steps.places[i]].name, description.steps()[i].name);
+    EXPECT_EQ(tried.description.steps()[tried.steps.places[i]].name, description.steps()[i].name);
   }
   EXPECT_EQ(tried.description.steps()[1].args["n"], 100);
   EXPECT_EQ(tried.description.steps()[5].args["disk"], 0);
+}
+
+TEST(Changes, FunctionsAreTriedInProcessesWhereTheFaceCanDoThat) {
+  std::vector<std::string> others;
+  const Description description = pictures().description();
+  const Limiter user_code{Limit::kUserCode, 0.9, {}};
+  const std::vector<Change> changes = changes_for(description, {}, user_code, true, others);
+  EXPECT_TRUE(changes.front().processes);
+  EXPECT_TRUE(with(description, changes.front()).steps.processes);
+  EXPECT_EQ(with(description, changes.front()).description.steps().size(), description.steps().size());
+  for (const Change& change : changes_for(description, {}, user_code, false, others)) EXPECT_FALSE(change.processes);
+  for (const Change& change : changes_for(description, {}, {Limit::kCompute, 0.9, {}}, true, others))
+    EXPECT_FALSE(change.processes);
 }
 
 TEST(Changes, WithoutAnyTheDescriptionIsTheSame) {

@@ -45,7 +45,8 @@ class Study {
 
   Result<Diagnosis> run() {
     FOREBAY_RETURN_IF_ERROR(look_at_it());
-    std::vector<Change> changes = changes_for(description_, loader_options_, diagnosis_.first, diagnosis_.others);
+    std::vector<Change> changes =
+        changes_for(description_, loader_options_, diagnosis_.first, options_.can_use_processes, diagnosis_.others);
     for (const Change& change : changes) {
       if (seconds() > options_.budget_seconds) {
         diagnosis_.others.push_back(change.name + ": not tried, the time was over");
@@ -70,7 +71,7 @@ class Study {
   Status look_at_it() {
     std::vector<size_t> places(description_.steps().size());
     for (size_t i = 0; i < places.size(); ++i) places[i] = i;
-    FOREBAY_ASSIGN(as_it_is_, open({description_, places}, loader_options_));
+    FOREBAY_ASSIGN(as_it_is_, open({description_, {std::move(places)}}, loader_options_));
     FOREBAY_ASSIGN(base_, observe(*as_it_is_, options_, {}));
     diagnosis_.rate = median_of(base_.rates);
     diagnosis_.rate_low = *std::min_element(base_.rates.begin(), base_.rates.end());
@@ -91,7 +92,7 @@ class Study {
     Changed changed = with(description_, change);
     candidates_.push_back({{change.name, tried->gain, tried->bytes,
                             Pipeline(std::make_shared<const Description>(std::move(changed.description))),
-                            change.options, std::move(changed.places)},
+                            change.options, std::move(changed.steps)},
                            std::move(tried->limiter)});
     return {};
   }
@@ -128,7 +129,7 @@ class Study {
                       epoch, kLongestEpoch));
       return {};
     }
-    const Changed changed{remedy.pipeline.description(), remedy.places};
+    const Changed changed{remedy.pipeline.description(), remedy.steps};
     FOREBAY_ASSIGN(const OpenLoader loader, open(changed, remedy.options));
     if (remedy.bytes > 0) FOREBAY_RETURN_IF_ERROR(pass_an_epoch(*loader, options_));
     Observation seen;
@@ -189,7 +190,7 @@ class Study {
 
   Result<OpenLoader> open(const Changed& changed, const LoaderOptions& with) const {
     const Pipeline pipeline(std::make_shared<const Description>(changed.description));
-    if (options_.open) return options_.open(pipeline, with, changed.places);
+    if (options_.open) return options_.open(pipeline, with, changed.steps);
     FOREBAY_ASSIGN(std::unique_ptr<Loader> loader, Loader::open(pipeline, with));
     return OpenLoader(std::move(loader));
   }

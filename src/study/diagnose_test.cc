@@ -48,7 +48,8 @@ TEST(Diagnose, SlowWorkIsTheLimitAndChangesThatWereNotTriedAreTold) {
   options.budget_seconds = 0;
   const Result<Diagnosis> found = diagnose(numbers(4096).map(slow).batch(4), options);
   ASSERT_TRUE(found.ok()) << found.status().to_string();
-  EXPECT_EQ(found->first.limit, Limit::kCompute) << found->first.sentence;
+  // Where other programs have the cores it says so.
+  EXPECT_TRUE(found->first.limit == Limit::kCompute || found->first.limit == Limit::kCores) << found->first.sentence;
   EXPECT_TRUE(found->remedies.empty());
   EXPECT_NE(to_text(*found).find("not tried, the time was over"), std::string::npos);
 }

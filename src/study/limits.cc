@@ -15,8 +15,14 @@ namespace forebay {
 namespace {
 
 WaitStats waits_between(const WaitStats& a, const WaitStats& b) {
-  return {b.plan - a.plan,     b.memory - a.memory,   b.slot - a.slot, b.storage - a.storage,
-          b.thread - a.thread, b.compute - a.compute, b.user - a.user, b.assembly - a.assembly};
+  return {b.plan - a.plan,       b.memory - a.memory,     b.slot - a.slot,
+          b.storage - a.storage, b.thread - a.thread,     b.compute - a.compute,
+          b.user - a.user,       b.assembly - a.assembly, b.interpreter - a.interpreter};
+}
+
+// Time of compute threads, whatever they did with it.
+double had(const ThreadStats& time) {
+  return time.rows + time.row_groups + time.assembly + time.plan + time.engine + time.idle;
 }
 
 double percent(double share) { return 100 * std::clamp(share, 0.0, 1.0); }
@@ -66,8 +72,7 @@ std::string storage_sentence(double share, const Observation& seen) {
 std::string compute_sentence(double share, const Observation& seen) {
   const auto [name, part] = busiest(seen.before, seen.after);
   const ThreadStats &was = seen.before.thread_time, &is = seen.after.thread_time;
-  const double all =
-      static_cast<double>(seen.after.threads) * (seen.after.elapsed_seconds - seen.before.elapsed_seconds);
+  const double all = had(is) - had(was);
   std::string text = fmt::format(
       "compute: for {:.0f} % of the time the consumer waited for {} compute thread{}, at work {:.0f} % of it",
       percent(share), seen.after.threads, seen.after.threads == 1 ? "" : "s",
@@ -83,6 +88,16 @@ std::string cores_sentence(double share, const Observation& seen) {
       percent(share), percent(ran(seen) / ready(seen)));
 }
 
+std::string user_code_sentence(double share, const Observation& seen) {
+  const WaitStats waits = waits_between(seen.before.waits, seen.after.waits);
+  const double both = waits.user + waits.interpreter;
+  std::string text = fmt::format("your function: for {:.0f} % of the time the consumer waited for it", percent(share));
+  if (waits.interpreter >= both / 4)
+    text += fmt::format(", {:.0f} % of that for Python's lock, which another thread had",
+                        percent(waits.interpreter / both));
+  return text;
+}
+
 std::string sentence_of(Limit limit, double share, const Observation& seen, const LoaderOptions& options) {
   switch (limit) {
     case Limit::kStorage: return storage_sentence(share, seen);
@@ -92,8 +107,7 @@ std::string sentence_of(Limit limit, double share, const Observation& seen, cons
     case Limit::kMemory:
       return fmt::format("memory: for {:.0f} % of the time the consumer waited for bytes that others held, of {}",
                          percent(share), format_byte_size(seen.after.memory_budget));
-    case Limit::kUserCode:
-      return fmt::format("your function: for {:.0f} % of the time the consumer waited for it", percent(share));
+    case Limit::kUserCode: return user_code_sentence(share, seen);
     case Limit::kCompute: return compute_sentence(share, seen);
     case Limit::kCores: return cores_sentence(share, seen);
     case Limit::kTrainer: break;
@@ -128,7 +142,7 @@ Limiter limiter_of(const Observation& seen, const LoaderOptions& options) {
          {Limit::kRequests, options.requests ? waits.slot : 0},
          {Limit::kMemory, waits.memory},
          {Limit::kCompute, waits.thread + waits.compute + waits.assembly + waits.plan},
-         {Limit::kUserCode, waits.user}}};
+         {Limit::kUserCode, waits.user + waits.interpreter}}};
     const auto& most =
         *std::max_element(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
     limiter = {most.first, most.second / elapsed, {}};

@@ -10,16 +10,16 @@ Observation ten_seconds(const WaitStats& waits) {
   Observation seen;
   seen.rates = {100};
   seen.before.elapsed_seconds = 5;
-  seen.before.waits = {1, 1, 1, 1, 1, 1, 1, 1};  // what was before the windows is no part of it
-  seen.before.consumer_wait_seconds = 8;
+  seen.before.waits = {1, 1, 1, 1, 1, 1, 1, 1, 1};  // what was before the windows is no part of it
+  seen.before.consumer_wait_seconds = 9;
   seen.after = seen.before;
   seen.after.elapsed_seconds = 15;
   WaitStats& after = seen.after.waits;
   after.plan += waits.plan, after.memory += waits.memory, after.slot += waits.slot, after.storage += waits.storage;
   after.thread += waits.thread, after.compute += waits.compute, after.user += waits.user,
-      after.assembly += waits.assembly;
-  for (const double part :
-       {waits.plan, waits.memory, waits.slot, waits.storage, waits.thread, waits.compute, waits.user, waits.assembly})
+      after.assembly += waits.assembly, after.interpreter += waits.interpreter;
+  for (const double part : {waits.plan, waits.memory, waits.slot, waits.storage, waits.thread, waits.compute,
+                            waits.user, waits.assembly, waits.interpreter})
     seen.after.consumer_wait_seconds += part;
   return seen;
 }
@@ -69,10 +69,18 @@ TEST(Limits, ComputeNamesTheOperatorThatTookMostSinceTheFirstLook) {
   seen.after.threads = 2;
   seen.before.steps = {{.name = "decode", .busy_seconds = 100}, {.name = "resize", .busy_seconds = 1}};
   seen.after.steps = {{.name = "decode", .busy_seconds = 101}, {.name = "resize", .busy_seconds = 4}};
-  seen.after.thread_time.idle = 5;
+  seen.after.thread_time = {.rows = 15, .idle = 5};
   const std::string sentence = limiter_of(seen, {}).sentence;
   EXPECT_NE(sentence.find("resize took 75 %"), std::string::npos) << sentence;
   EXPECT_NE(sentence.find("at work 75 %"), std::string::npos) << sentence;
+}
+
+TEST(Limits, ALockOfTheInterpreterIsTheUsersCode) {
+  const Limiter limiter = limiter_of(ten_seconds({.compute = 3, .user = 1, .interpreter = 4}), {});
+  EXPECT_EQ(limiter.limit, Limit::kUserCode);
+  EXPECT_NE(limiter.sentence.find("80 % of that for Python's lock"), std::string::npos) << limiter.sentence;
+  const Limiter without = limiter_of(ten_seconds({.user = 5}), {});
+  EXPECT_EQ(without.sentence.find("lock"), std::string::npos) << without.sentence;
 }
 
 TEST(Limits, ThreadsThatAreKeptFromRunningAreToldFromThoseWithMuchToDo) {

@@ -166,6 +166,7 @@ void tell_waits(Teller& to, const WaitStats& waits) {
   to.seconds("compute", waits.compute, "a compute thread was at work on it");
   to.seconds("user", waits.user, "it was with user code");
   to.seconds("assembly", waits.assembly, "all rows were there: they were put together");
+  to.seconds("interpreter", waits.interpreter, "the batch was there: another thread had Python's lock");
 }
 
 void tell_threads(Teller& to, const ThreadStats& threads) {

@@ -19,7 +19,7 @@ namespace {
 constexpr double kWorthALine = 0.01, kWorthAChange = 0.05;  // of the time
 constexpr double kLacksCores = 0.5;                         // of the time at work
 
-enum class Cause { kStorage, kSlots, kMemory, kCompute, kUser, kPlan };
+enum class Cause { kStorage, kSlots, kMemory, kCompute, kUser, kInterpreter, kPlan };
 
 struct Part {
   double seconds;
@@ -36,6 +36,7 @@ std::vector<Part> parts_of(const WaitStats& waits) {
       {waits.compute, "a compute thread was at work on it", Cause::kCompute},
       {waits.assembly, "its rows were put together", Cause::kCompute},
       {waits.user, "it was with your own function", Cause::kUser},
+      {waits.interpreter, "it was done; another thread had Python's lock", Cause::kInterpreter},
       {waits.plan, "nothing had been begun", Cause::kPlan},
   };
   // Stable: parts that are equal come in one order on every run.
@@ -61,19 +62,21 @@ double cpu_seconds(const ThreadCpuStats& cpu) {
   return cpu.rows + cpu.row_groups + cpu.assembly + cpu.plan + cpu.engine;
 }
 
-double at_work_seconds(const Ledger& ledger) {
-  return ledger.elapsed_seconds * ledger.threads - ledger.thread_time.idle;
+double at_work_seconds(const ThreadStats& time) {
+  return time.rows + time.row_groups + time.assembly + time.plan + time.engine;
 }
 
 // That compute threads waited in the middle of their work: mostly for a core.
-double waited_at_work(const Ledger& ledger) { return at_work_seconds(ledger) - cpu_seconds(ledger.thread_cpu); }
+double waited_at_work(const Ledger& ledger) {
+  return at_work_seconds(ledger.thread_time) - cpu_seconds(ledger.thread_cpu);
+}
 
 std::string percent(double part, double whole) {
   return fmt::format("{:3.0f} %", whole > 0 ? 100 * std::min(part / whole, 1.0) : 0);
 }
 
 std::string busy_line(const Ledger& ledger) {
-  const double all = busy_seconds(ledger), had = ledger.elapsed_seconds * ledger.threads;
+  const double all = busy_seconds(ledger), had = at_work_seconds(ledger.thread_time) + ledger.thread_time.idle;
   if (all <= 0 || had <= 0) return "";
   std::string line = fmt::format("Compute threads ({}) were at work{} of the time;", ledger.threads,
                                  percent(had - ledger.thread_time.idle, had));
@@ -140,11 +143,15 @@ std::string remedy(const Ledger& ledger, Cause cause) {
       return fmt::format("give it more memory (memory= is {})", format_byte_size(ledger.memory_budget));
     case Cause::kUser:
       return "your function is the slowest part: more workers=, or operators of the engine in its place";
+    case Cause::kInterpreter:
+      return "functions that compute in Python have its lock while they do: workers=\"processes\" for them, or "
+             "operators of the "
+             "engine in their place";
     case Cause::kPlan: return "nothing: this was the beginning; look again after more batches";
     case Cause::kCompute: break;
   }
   const std::string name = busiest_operator(ledger);
-  if (waited_at_work(ledger) >= kLacksCores * at_work_seconds(ledger))
+  if (waited_at_work(ledger) >= kLacksCores * at_work_seconds(ledger.thread_time))
     return fmt::format(
         "{} thread{} found no core for most of the work, so that more would gain nothing: end what else runs here, "
         "raise "
@@ -166,7 +173,7 @@ std::string report(const Ledger& ledger) {
   text += fmt::format("Waiting for batches took {} of the time", percent(waited, elapsed));
   const std::vector<Part> parts = parts_of(ledger.waits);
   const bool worth = waited >= kWorthAChange * elapsed;
-  text += worth ? "; meanwhile the oldest sample that was not done:\n" : ".\n";
+  text += worth ? "; meanwhile the oldest sample of the next one:\n" : ".\n";
   for (const Part& part : parts) {
     if (worth && part.seconds >= kWorthALine * elapsed)
       text += fmt::format("  {}  {}\n", percent(part.seconds, elapsed), part.phrase);

@@ -14,7 +14,7 @@ Ledger run_of(double elapsed, WaitStats waits) {
   ledger.elapsed_seconds = elapsed;
   ledger.waits = waits;
   ledger.consumer_wait_seconds = waits.plan + waits.memory + waits.slot + waits.storage + waits.thread + waits.compute +
-                                 waits.user + waits.assembly;
+                                 waits.user + waits.assembly + waits.interpreter;
   ledger.samples = 1000;
   ledger.threads = 2;
   ledger.thread_time = {.rows = 0.6 * elapsed, .engine = 0.02 * elapsed, .idle = 1.38 * elapsed};
@@ -34,6 +34,12 @@ Ledger with_cores(Ledger ledger, double worked, double cpu) {
 std::string line_of(const std::string& text, const std::string& begin) {
   const size_t at = text.find(begin);
   return at == std::string::npos ? "" : text.substr(at, text.find('\n', at) - at);
+}
+
+TEST(Report, the_interpreters_lock_is_told_with_the_way_out) {
+  const std::string text = report(run_of(10, {.user = 1, .interpreter = 6}));
+  EXPECT_NE(text.find(" 60 %  it was done; another thread had Python's lock"), std::string::npos) << text;
+  EXPECT_NE(line_of(text, "To change:").find("workers=\"processes\""), std::string::npos) << text;
 }
 
 TEST(Report, says_that_nothing_was_asked_for) { EXPECT_EQ(report(Ledger()), "No batch was asked for yet.\n"); }

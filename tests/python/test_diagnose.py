@@ -50,6 +50,34 @@ def test_the_cause_is_named(photos, cause):
     assert found.remedies == () and found.next_limit is None
 
 
+def compute_in_python(sample):
+    total = 0
+    for number in range(20_000):
+        total += number
+    return {**sample, "total": total}
+
+
+def test_processes_are_tried_for_a_function_and_the_remedy_can_be_run():
+    records = fb.arrays(x=np.arange(4000)).map(compute_in_python).batch(8)
+    found = fb.diagnose(records, budget=20)
+    assert found.limit in ("user_code", "cores"), str(found)
+    if found.limit == "cores":
+        pytest.skip("other programs have the cores")
+    change = 'workers="processes" for your functions'
+    assert any(change in told for told in [*found.others, *(remedy.change for remedy in found.remedies)]), str(found)
+    for remedy in found.remedies:
+        if remedy.change == change:
+            assert [type(function).__name__ for function in remedy.pipeline._functions.values()] == ["InProcesses"]
+            with fb.Loader(remedy.pipeline, **remedy.options) as changed, fb.Loader(records) as as_it_is:
+                assert fb.digest(changed) == fb.digest(as_it_is)
+
+
+def test_functions_in_processes_are_not_tried_there_again():
+    records = fb.arrays(x=np.arange(400)).map(compute_in_python, workers="processes").batch(8)
+    found = fb.diagnose(records, budget=20)
+    assert not any("processes" in told for told in [*found.others, *(remedy.change for remedy in found.remedies)]), str(found)
+
+
 @pytest.mark.skipif(not os.path.exists("/proc/self/schedstat"), reason="the kernel does not say how long threads wait for a core")
 def test_cores_that_others_have_are_named(photos):
     others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(4 * len(os.sched_getaffinity(0)))]

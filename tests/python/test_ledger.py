@@ -4,6 +4,7 @@ import importlib.util
 import json
 import subprocess
 import threading
+import time
 
 import numpy as np
 import pyarrow as pa
@@ -246,3 +247,33 @@ def adds_up(stats, threads, kind):
     parts = stats["thread_seconds"]
     assert sum(parts.values()) == pytest.approx(threads * stats["elapsed_seconds"], abs=1e-6), kind
     assert min(parts.values()) >= 0, kind
+
+
+def test_waiting_for_pythons_lock_is_waiting():
+    def compute(sample):
+        total = 0
+        for number in range(40_000):
+            total += number
+        return {**sample, "total": total}
+
+    with fb.Loader(fb.arrays(x=np.arange(4000)).map(compute).batch(4), epochs=1) as loader:
+        begun = time.perf_counter()
+        batches = iter(loader)
+        for _ in range(100):
+            next(batches)
+        outside = time.perf_counter() - begun
+        stats = loader.stats()
+        report = loader.report()
+    waits = stats["wait_seconds"]
+    assert waits["interpreter"] > 0.1 * outside, waits  # two threads compute in Python, one of them at a time
+    assert sum(waits.values()) == pytest.approx(stats["consumer_wait_seconds"])
+    assert stats["consumer_wait_seconds"] <= outside
+    assert "another thread had Python's lock" in report
+
+
+def test_without_functions_the_lock_is_free():
+    with fb.Loader(fb.arrays(x=np.arange(4000)).batch(4), epochs=1) as loader:
+        for _ in loader:
+            pass
+        waits = loader.stats()["wait_seconds"]
+    assert waits["interpreter"] < 0.05  # whatever the machine's other work adds

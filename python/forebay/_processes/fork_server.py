@@ -18,7 +18,7 @@ import socket
 import sys
 from typing import Any
 
-_NICENESS = 5  # whoever trains goes before whoever loads, as with compute threads
+_NICENESS = 3  # whoever trains goes before whoever loads, as with compute threads
 _LARGEST_REQUEST_BYTES = 1 << 12
 _PR_SET_PDEATHSIG = 1
 

@@ -220,7 +220,8 @@ inline Outcome drain(Runner& runner, int64_t most = 1'000'000) {
   Outcome outcome;
   Hasher hasher;
   while (outcome.batches < most) {
-    Result<Runner::Delivery> delivery = runner.next_for(std::chrono::seconds(20));
+    Result<Runner::Delivery> delivery =
+        runner.next_for(std::chrono::seconds(120));  // of a machine that does much else, too
     if (!delivery.ok()) {
       outcome.raised.push_back(delivery.status().to_string());
       if (!is_data_error(delivery.status().code())) break;
