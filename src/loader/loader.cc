@@ -331,19 +331,12 @@ Status Loader::load_state(const std::string& json, bool strict) {
 Ledger Loader::stats() const {
   Ledger stats;
   if (impl_->in_child() || !impl_->prepared) return stats;
-  const ExecutionPlan& plan = *impl_->plan;
-  stats.steps = stats_of_steps(plan);
-  if (const Store* used = plan.store()) stats.stores.push_back(stats_of(*used));
-  for (const auto& cache : impl_->caches) {
-    stats.caches.push_back(cache->stats());
-    if (const Store* disk = cache->disk()) stats.stores.push_back(stats_of(*disk));
-  }
+  add_plan(*impl_->plan, impl_->caches, stats);
   stats.index_bytes = impl_->source->index_bytes();
   const std::shared_ptr<Runner> runner = impl_->current();
   if (!runner) return stats;
   add_run(*runner, stats);
-  stats.waits.interpreter = static_cast<double>(impl_->interpreter_ns) * 1e-9;
-  stats.consumer_wait_seconds += stats.waits.interpreter;
+  add_wait_for_interpreter(impl_->interpreter_ns, stats);
   std::lock_guard lock(impl_->mutex);
   stats.errors = impl_->errors->total();
   return stats;

@@ -71,8 +71,6 @@ ThreadCpuStats cpu_of(const Runner::Stats& run) {
           seconds(Work::kPlan), seconds(Work::kEngine), static_cast<double>(run.threads_idle_cpu_ns) * 1e-9};
 }
 
-}  // namespace
-
 std::vector<StepStats> stats_of_steps(const ExecutionPlan& plan) {
   std::vector<StepStats> steps;
   if (plan.units) {
@@ -91,6 +89,22 @@ StoreStats stats_of(const Store& store) {
   StoreStats stats = store.stats();
   stats.name = place_of(store);
   return stats;
+}
+
+}  // namespace
+
+void add_plan(const ExecutionPlan& plan, const std::vector<std::shared_ptr<TieredCache>>& caches, Ledger& stats) {
+  stats.steps = stats_of_steps(plan);
+  if (const Store* used = plan.store()) stats.stores.push_back(stats_of(*used));
+  for (const auto& cache : caches) {
+    stats.caches.push_back(cache->stats());
+    if (const Store* disk = cache->disk()) stats.stores.push_back(stats_of(*disk));
+  }
+}
+
+void add_wait_for_interpreter(int64_t ns, Ledger& stats) {
+  stats.waits.interpreter = static_cast<double>(ns) * 1e-9;
+  stats.consumer_wait_seconds += stats.waits.interpreter;
 }
 
 void add_run(const Runner& runner, Ledger& stats) {
