@@ -45,8 +45,9 @@ Result<std::string> checked_endpoint(std::string endpoint) {
   if (!plain && !endpoint.starts_with("https://")) {
     return invalid_argument(fmt::format("endpoint '{}': write it with https:// or http:// before the host", endpoint));
   }
-  while (endpoint.ends_with('/')) endpoint.pop_back();
-  const std::string_view rest = std::string_view(endpoint).substr(plain ? 7 : 8);
+  const size_t scheme_bytes = plain ? 7 : 8;
+  while (endpoint.size() > scheme_bytes && endpoint.ends_with('/')) endpoint.pop_back();
+  const std::string_view rest = std::string_view(endpoint).substr(scheme_bytes);
   if (rest.find('@') != std::string_view::npos) {
     return invalid_argument("endpoint: a user name or password stands in it; use access_key_id and secret_access_key");
   }
