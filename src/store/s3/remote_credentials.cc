@@ -1,11 +1,14 @@
 #include "store/s3/remote_credentials.h"
 
+#include <arpa/inet.h>
+
 #include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "store/http/http_date.h"
+#include "store/http/http_url.h"
 #include "store/s3/refreshed_credentials.h"
 #include "store/s3/s3_answers.h"
 
@@ -36,16 +39,23 @@ void ask(HttpTransport& transport, HttpRequest request, int within_ms, Text done
   });
 }
 
-bool is_local(std::string_view host) {
-  return host == "localhost" || host.starts_with("127.") || host == "[::1]" || host == "169.254.170.2" ||
+/// Of this host, written as four numbers: "127.host.example" is the name of another.
+bool is_loopback(const std::string& host) {
+  in_addr address;
+  return host.starts_with("127.") && ::inet_pton(AF_INET, host.c_str(), &address) == 1;
+}
+
+bool is_local(const std::string& host) {
+  return host == "localhost" || is_loopback(host) || host == "[::1]" || host == "169.254.170.2" ||
          host == "169.254.170.23" || host == "[fd00:ec2::23]";
 }
 
-std::string_view host_of(std::string_view url) {
-  url.remove_prefix(std::min(url.find("://") + 3, url.size()));
-  url = url.substr(0, url.find('/'));
-  if (url.starts_with('[')) return url.substr(0, url.find(']') + 1);
-  return url.substr(0, url.find(':'));
+/// Where the request will go, whatever stands before an '@'; nothing where it is no web address.
+std::string host_of(std::string_view url) {
+  const Result<HttpUrl> parts = parse_http_url(url);
+  if (!parts.ok()) return {};
+  const std::string& host = parts->authority;
+  return host.substr(0, host.starts_with('[') ? host.find(']') + 1 : host.find(':'));
 }
 
 std::string without_line_end(std::string text) {
