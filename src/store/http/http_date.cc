@@ -1,5 +1,6 @@
 #include "store/http/http_date.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <string>
@@ -15,6 +16,19 @@ std::optional<std::chrono::system_clock::time_point> time_of(int year, unsigned 
   const bool valid = date.ok() && hour >= 0 && hour < 24 && minute >= 0 && minute < 60 && second >= 0 && second < 61;
   if (!valid) return std::nullopt;
   return sys_days(date) + hours(hour) + minutes(minute) + seconds(second);
+}
+
+/// How far a clock is ahead that calls itself "Z", "+02:00" or "-0530"; none is that of "Z".
+std::optional<std::chrono::minutes> zone_of(std::string_view text) {
+  if (text.empty() || text == "Z" || text == "z") return std::chrono::minutes(0);
+  if (text.front() != '+' && text.front() != '-') return std::nullopt;
+  const bool behind = text.front() == '-';
+  std::string digits(text.substr(1));
+  if (digits.size() == 5 && digits[2] == ':') digits.erase(2, 1);
+  if (digits.size() != 4 || digits.find_first_not_of("0123456789") != std::string::npos) return std::nullopt;
+  const int number = std::stoi(digits);
+  const std::chrono::minutes ahead(number / 100 * 60 + number % 100);
+  return behind ? -ahead : ahead;
 }
 
 }  // namespace
@@ -35,12 +49,17 @@ std::optional<std::chrono::system_clock::time_point> parse_http_date(std::string
 }
 
 std::optional<std::chrono::system_clock::time_point> parse_iso_time(std::string_view text) {
-  int year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0;
+  int year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0, read = 0;
   const std::string copy(text);
-  if (std::sscanf(copy.c_str(), "%4d-%2d-%2dT%2d:%2d:%2d", &year, &month, &day, &hour, &minute, &second) != 6) {
+  if (std::sscanf(copy.c_str(), "%4d-%2d-%2dT%2d:%2d:%2d%n", &year, &month, &day, &hour, &minute, &second, &read) !=
+      6) {
     return std::nullopt;
   }
-  return time_of(year, static_cast<unsigned>(month), static_cast<unsigned>(day), hour, minute, second);
+  text.remove_prefix(static_cast<size_t>(read));
+  if (text.starts_with('.')) text.remove_prefix(std::min(text.find_first_not_of("0123456789", 1), text.size()));
+  const auto zone = zone_of(text);
+  const auto time = time_of(year, static_cast<unsigned>(month), static_cast<unsigned>(day), hour, minute, second);
+  return zone && time ? std::optional(*time - *zone) : std::nullopt;
 }
 
 }  // namespace forebay
