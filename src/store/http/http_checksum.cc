@@ -22,13 +22,19 @@ std::string digest_of(const EVP_MD* algorithm, std::span<const uint8_t> bytes) {
   return base64({digest.data(), size});
 }
 
+std::string_view without_blanks(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t";
+  const size_t begin = text.find_first_not_of(kBlanks);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
+}
+
 /// The value of `name` in "sha-256=...,md5=..." or "sha-256=:...:, md5=:...:".
 std::string_view member(std::string_view list, std::string_view name) {
   while (!list.empty()) {
     const size_t comma = list.find(',');
-    std::string_view item = list.substr(0, comma);
+    std::string_view item = without_blanks(list.substr(0, comma));
     list = comma == std::string_view::npos ? std::string_view() : list.substr(comma + 1);
-    while (item.starts_with(' ')) item.remove_prefix(1);
     const size_t equals = item.find('=');
     if (equals == std::string_view::npos || item.size() < name.size() || equals != name.size()) continue;
     const bool same =
