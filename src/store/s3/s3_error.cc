@@ -23,6 +23,11 @@ constexpr std::array<std::string_view, 9> kTemporary = {"SlowDown",       "Inter
 constexpr std::array<std::string_view, 4> kExpired = {"ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired",
                                                       "RequestExpired"};
 
+/// Statuses of a server that may do better next time. One that cannot do what it was asked (501) or speak so (505) will not.
+bool is_trouble(int status) {
+  return status == 408 || status == 429 || (status >= 500 && status != 501 && status != 505);
+}
+
 /// Servers put anything into their messages; what we repeat is one line of moderate length.
 std::string one_line(std::string_view text) {
   std::string line(text.substr(0, 300));
@@ -36,8 +41,7 @@ class Judge {
       : asked_(asked), response_(response), error_(std::move(error)) {}
 
   S3Verdict verdict() const {
-    if (is_one_of(error_.code, kTemporary) || response_.status >= 500 || response_.status == 429 ||
-        response_.status == 408) {
+    if (is_one_of(error_.code, kTemporary) || is_trouble(response_.status)) {
       return {unavailable(fmt::format("the server is busy or has a problem of its own ({})", what_it_said()))};
     }
     if (S3Verdict elsewhere = other_region(); !elsewhere.status.ok()) return elsewhere;

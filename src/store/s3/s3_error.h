@@ -30,7 +30,7 @@ struct S3Asked {
 };
 
 /// OK for 200 to 299 (and an <Error> in a 200's body is an error all the same where `asked.write`); else what is wrong and the
-/// way out. 5xx, 429 and what S3 calls temporary are kUnavailable.
+/// way out. 5xx, 429 and what S3 calls temporary are kUnavailable, but for 501 and 505.
 S3Verdict judge_s3(const S3Asked& asked, const HttpResponse& response);
 
 }  // namespace forebay
