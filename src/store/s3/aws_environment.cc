@@ -20,6 +20,12 @@ std::string_view trim(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kSpaces) - begin + 1);
 }
 
+std::string lower_case(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
+  return out;
+}
+
 /// A comment after a value begins with " #" or " ;".
 std::string_view without_comment(std::string_view value) {
   for (size_t i = 1; i < value.size(); ++i) {
@@ -81,7 +87,7 @@ AwsSections parse_aws_file(std::string_view text) {
     }
     const size_t equals = line.find('=');
     if (section == nullptr || equals == std::string_view::npos) continue;
-    const std::string name(trim(line.substr(0, equals)));
+    const std::string name = lower_case(trim(line.substr(0, equals)));
     const std::string value(without_comment(trim(line.substr(equals + 1))));
     const bool indented = raw.front() == ' ' || raw.front() == '\t';
     if (indented && !outer.empty()) {

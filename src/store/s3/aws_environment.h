@@ -19,6 +19,7 @@ struct AwsEnvironment {
 AwsEnvironment process_aws_environment();
 
 /// The sections of an INI file of AWS; indented settings ("s3 =\n  addressing_style = path") are called "s3.addressing_style".
+/// Names of settings are in lower case, however they are written.
 using AwsSections = std::map<std::string, std::map<std::string, std::string>>;
 /// Never fails: lines that are neither section nor setting are passed over, as AWS' own libraries do.
 AwsSections parse_aws_file(std::string_view text);
