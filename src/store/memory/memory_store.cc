@@ -45,7 +45,7 @@ std::optional<Result<Buffer>> MemoryStore::read_now(const ReadRequest& request) 
   return result;
 }
 
-/// A continuation is the last name of the page before: a key, or a folder with its slash.
+/// A continuation is the last name that the page before has seen, hidden or not: a key, or a folder with its slash.
 Result<ListPage> MemoryStore::page(const ListRequest& request) const {
   ListPage page;
   const std::string& prefix = request.prefix;
@@ -60,6 +60,7 @@ Result<ListPage> MemoryStore::page(const ListRequest& request) const {
       at = objects_.upper_bound(after);
     }
   }
+  std::string seen;
   bool any = !request.continuation.empty() || !request.after.empty() || !request.until.empty();
   while (at != objects_.end() && at->first.starts_with(prefix)) {
     if (!request.until.empty() && at->first > request.until) break;
@@ -68,17 +69,18 @@ Result<ListPage> MemoryStore::page(const ListRequest& request) const {
     const size_t slash = rest.find('/');
     const bool hidden = rest.starts_with('.');
     if (!hidden && page.objects.size() + page.prefixes.size() >= std::max<uint32_t>(request.max_keys, 1)) {
-      page.continuation = page.objects.empty() ? page.prefixes.back() : page.objects.back().key;
-      if (!page.prefixes.empty() && page.prefixes.back() > page.continuation) page.continuation = page.prefixes.back();
+      page.continuation = std::move(seen);
       break;
     }
     if (hidden) ++page.hidden;
     if (slash == std::string_view::npos) {
       if (!hidden) page.objects.push_back({at->first, at->second.size()});
+      seen = at->first;
       ++at;
     } else {
       std::string folder = at->first.substr(0, prefix.size() + slash + 1);
       if (!hidden) page.prefixes.push_back(folder);
+      seen = folder;
       folder.back() = '/' + 1;
       at = objects_.lower_bound(folder);
     }
