@@ -1,0 +1,200 @@
+#include "pipeline/unit_table.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+#include <set>
+
+namespace forebay {
+namespace {
+
+struct Table {
+  std::vector<int64_t> rows, begins;
+  std::shared_ptr<const Order> order;
+  std::unique_ptr<UnitTable> table;
+
+  Table(std::vector<int64_t> chunk_rows, int64_t block, int64_t lanes = 1) : rows(std::move(chunk_rows)) {
+    begins = {0};
+    for (const int64_t count : rows) begins.push_back(begins.back() + count);
+    auto made = blockwise_order({.chunk_rows = rows, .block = block, .lanes = lanes, .seed = 3, .ramp = false});
+    EXPECT_TRUE(made.ok());
+    order = std::move(*made);
+    table = std::make_unique<UnitTable>(order, begins);
+  }
+};
+
+std::set<int64_t> numbers_of(const UnitBlock& block) {
+  std::set<int64_t> numbers;
+  for (const auto& unit : block.units) numbers.insert(unit->number);
+  return numbers;
+}
+
+TEST(UnitTable, the_block_of_a_position_holds_the_unit_of_its_row) {
+  for (const int64_t lanes : {1, 3}) {
+    const Table at({5, 1, 8, 3, 4, 7, 2, 6}, 3, lanes);
+    for (int64_t epoch = 0; epoch < 3; ++epoch) {
+      for (int64_t position = 0; position < at.order->size(); ++position) {
+        const UnitBlockPtr block = at.table->block_at(epoch, position);
+        const int64_t id = at.order->id_at(epoch, position);
+        ASSERT_TRUE(block->holds(id));
+        const RowPlace place = block->place(id);
+        const int64_t number = block->units[place.unit]->number;
+        EXPECT_EQ(at.begins[static_cast<size_t>(number)] + place.row, id);
+        EXPECT_LT(place.row, at.rows[static_cast<size_t>(number)]);
+        EXPECT_EQ(at.table->block_at(epoch, position), block) << "the same as long as it is open";
+      }
+    }
+  }
+}
+
+TEST(UnitTable, a_block_holds_no_row_of_other_units) {
+  const Table at({5, 1, 8, 3, 4, 7, 2, 6}, 2);
+  const UnitBlockPtr block = at.table->block_at(0, 0);
+  const std::set<int64_t> numbers = numbers_of(*block);
+  for (int64_t id = 0; id < at.begins.back(); ++id) {
+    const int64_t unit = std::upper_bound(at.begins.begin(), at.begins.end(), id) - at.begins.begin() - 1;
+    EXPECT_EQ(block->holds(id), numbers.contains(unit)) << id;
+  }
+  EXPECT_FALSE(UnitBlock().holds(0)) << "one without units holds nothing";
+}
+
+TEST(UnitTable, blocks_of_a_lane_follow_each_other_through_the_epoch_and_into_the_next) {
+  const Table at({4, 4, 4, 4, 4, 4}, 2, 2);
+  for (int64_t lane = 0; lane < 2; ++lane) {
+    UnitBlockPtr block = at.table->block_at(0, lane);
+    int64_t rows = 0;
+    while (block->epoch == 0) {
+      EXPECT_EQ(block->range.first % 2, lane);
+      rows += block->range.count;
+      block = at.table->block_after(*block);
+    }
+    EXPECT_EQ(rows, 12);
+    EXPECT_EQ(block->epoch, 1);
+    EXPECT_EQ(block->range.first, lane);
+  }
+}
+
+TEST(UnitTable, blocks_that_share_a_unit_share_it_and_let_it_go_with_the_last) {
+  const Table at({6, 6}, 1, 2);  // the cut between the lanes goes along the chunks' edge or through them
+  UnitTable::Freed freed;
+  const UnitBlockPtr first = at.table->block_at(0, 0), again = at.table->block_at(1, 0);
+  const UnitBlockPtr other = at.table->block_at(1, 1);
+  int held_by_epoch_1 = 0;
+  for (const auto& unit : first->units) held_by_epoch_1 += again->has(*unit) || other->has(*unit) ? 1 : 0;
+  EXPECT_EQ(held_by_epoch_1, static_cast<int>(first->units.size())) << "the same units in every epoch";
+  at.table->close_before(1, 0);
+  at.table->sweep(freed);
+  EXPECT_TRUE(freed.empty()) << "the next epoch still wants them";
+  at.table->clear(freed);
+  EXPECT_EQ(freed.size(), 2u);
+  EXPECT_TRUE(at.table->units().empty());
+}
+
+TEST(UnitTable, a_block_in_use_keeps_its_units_after_it_was_closed_and_passed) {
+  const Table at({3, 3, 3}, 1);
+  UnitTable::Freed freed;
+  const UnitBlockPtr block = at.table->block_at(0, 0);
+  at.table->add_user(block);
+  at.table->add_user(block);
+  at.table->close_before(0, block->last_position() + 1);
+  at.table->sweep(freed);
+  EXPECT_TRUE(freed.empty());
+  at.table->remove_user(block, freed);
+  EXPECT_TRUE(freed.empty());
+  at.table->remove_user(block, freed);
+  ASSERT_EQ(freed.size(), 1u);
+  EXPECT_EQ(freed[0], block->units[0]);
+  EXPECT_TRUE(at.table->blocks().empty());
+}
+
+TEST(UnitTable, a_user_may_come_back_to_a_block_that_was_let_go) {
+  const Table at({3, 3, 3}, 1);
+  UnitTable::Freed freed;
+  const UnitBlockPtr block = at.table->block_at(0, 0);
+  at.table->close_before(1, 0);
+  at.table->sweep(freed);
+  ASSERT_EQ(freed.size(), 1u);
+  at.table->add_user(block);
+  EXPECT_TRUE(block->held);
+  EXPECT_TRUE(at.table->units().contains(block->units[0]->number));
+  at.table->remove_user(block, freed);
+  EXPECT_TRUE(at.table->units().empty());
+}
+
+TEST(UnitTable, widened_it_has_the_units_of_other_rows_beside_its_own_in_order) {
+  const Table at({3, 3, 3, 3, 3}, 1);
+  UnitTable::Freed freed;
+  const UnitBlockPtr block = at.table->block_at(0, 0);
+  const UnitBlockPtr wider = at.table->widened(*block, {0, 1, 14});
+  std::set<int64_t> expected = numbers_of(*block);
+  expected.insert({0, 4});
+  EXPECT_EQ(numbers_of(*wider), expected);
+  EXPECT_TRUE(std::is_sorted(wider->begins.begin(), wider->begins.end()));
+  for (const int64_t id : {0, 1, 2, 12, 14}) EXPECT_TRUE(wider->holds(id)) << id;
+  at.table->add_user(wider);
+  at.table->remove_user(wider, freed);
+  for (const auto& unit : freed) EXPECT_FALSE(block->has(*unit)) << "its own are the other block's, too";
+}
+
+// Any sequence of what an owner does: a unit is there exactly as long as a block that is open or used wants it, and is freed once.
+TEST(UnitTable, whatever_is_done_a_unit_is_there_as_long_as_a_block_wants_it) {
+  for (uint32_t seed = 0; seed < 20; ++seed) {
+    std::mt19937 random(seed);
+    const Table at({5, 1, 8, 3, 4, 7, 2, 6, 9, 2}, 1 + seed % 4, 1 + seed % 3);
+    std::vector<UnitBlockPtr> used;
+    std::set<UnitBlockPtr> seen;
+    int64_t closed = 0;
+    const int64_t size = at.order->size();
+    for (int step = 0; step < 300; ++step) {
+      UnitTable::Freed freed;
+      switch (random() % 4) {
+        case 0: {
+          const int64_t place = closed + static_cast<int64_t>(random() % 20);
+          seen.insert(at.table->block_at(place / size, place % size));
+          break;
+        }
+        case 1:
+          if (seen.empty()) break;
+          used.push_back(*std::next(seen.begin(), static_cast<std::ptrdiff_t>(random() % seen.size())));
+          at.table->add_user(used.back());
+          break;
+        case 2: {
+          if (used.empty()) break;
+          std::swap(used[random() % used.size()], used.back());
+          at.table->remove_user(used.back(), freed);
+          used.pop_back();
+          break;
+        }
+        default:
+          closed += static_cast<int64_t>(random() % 4);
+          at.table->close_before(closed / size, closed % size);
+          at.table->sweep(freed);
+      }
+      std::set<int64_t> wanted;
+      for (const auto& block : seen) {
+        if (!block->held) continue;
+        ASSERT_TRUE(block->open || block->users > 0 || at.table->blocks().contains({block->epoch, block->range.first}));
+        wanted.merge(numbers_of(*block));
+      }
+      std::set<int64_t> there;
+      for (const auto& [number, unit] : at.table->units()) there.insert(number);
+      ASSERT_EQ(there, wanted) << "seed " << seed << ", step " << step;
+      for (const auto& block : used) ASSERT_TRUE(block->held);
+      std::set<Unit*> once;
+      for (const auto& unit : freed) {
+        ASSERT_EQ(unit->wanted, 0);
+        ASSERT_TRUE(once.insert(unit.get()).second);
+      }
+    }
+    UnitTable::Freed freed;
+    for (const auto& block : used) at.table->remove_user(block, freed);
+    at.table->clear(freed);
+    EXPECT_TRUE(at.table->units().empty());
+    EXPECT_TRUE(at.table->blocks().empty());
+  }
+}
+
+}  // namespace
+}  // namespace forebay
