@@ -22,22 +22,26 @@ class Builder {
     user_code_ = given.open_ended;
   }
 
-  void append(const OpSpec& op, size_t step, const Schema& before, const Wanted& after) {
+  /// `before` and `behind`: around the step, where it stands in the user's description.
+  void append(const OpSpec& op, size_t step, const Schema& before, const Schema& behind, const Wanted& after) {
     const OpDef& def = *catalog_.find(op.name);
-    FieldUse use = def.used(op, before);
+    const FieldUse whole = def.used(op, before);
     OpSpec narrowed = op;
-    if (def.role == OpRole::kChoice) narrowed.args["fields"] = kept(use, after);
-    if (def.role == OpRole::kNames) narrowed.args["names"] = renamed(use, after);
-    if (use.each && use.reads.size() > 1) narrowed.args["field"] = kept(use, after);
-    use = def.used(narrowed, before);
-    if (def.role != OpRole::kChoice) drop_unwanted_namesakes(def.role, use, step);
+    if (def.role == OpRole::kChoice) narrowed.args["fields"] = kept(whole, after);
+    if (def.role == OpRole::kNames) narrowed.args["names"] = renamed(whole, after);
+    if (whole.each && whole.reads.size() > 1) narrowed.args["field"] = kept(whole, after);
+    FieldUse use = def.used(narrowed, before);
+    if (def.role != OpRole::kChoice && drop_unwanted_namesakes(def.role, use, step) && def.role == OpRole::kNames) {
+      narrowed.args["names"] = renamed(whole, after);  // some were only to be taken out of the way
+      use = def.used(narrowed, before);
+    }
     const bool nothing_left = (def.role == OpRole::kChoice && narrowed.args["fields"].empty()) ||
                               (def.role == OpRole::kNames && narrowed.args["names"].empty());
     if (nothing_left) {
       needed_.wanted.back() = after;
       return;
     }
-    follow(def.role, use);
+    follow(def.role, use, behind);
     user_code_ |= def.role == OpRole::kFunction;
     if (def.role == OpRole::kFunction && !op.attachment && use.reads.empty())
       names_.clear();  // what it gives is not known
@@ -53,23 +57,24 @@ class Builder {
     needed_.wanted.push_back(std::move(after));
   }
 
-  // A field that nobody wants, and whose step to drop or rename it is left out, must not stand in the way of a new one.
-  void drop_unwanted_namesakes(OpRole role, const FieldUse& use, size_t step) {
+  // A field that nobody wants, and whose step to drop or rename it is left out, must not stand in the way of a new one. Whether any did.
+  bool drop_unwanted_namesakes(OpRole role, const FieldUse& use, size_t step) {
     const Wanted& wanted = needed_.wanted.back();
     const auto in_the_way = [&](const std::string& name) {
       if (role == OpRole::kNames && among(use.reads, name)) return false;  // it gets another name in the same step
       return names_.contains(name) && !wanted.contains(name);
     };
-    if (std::none_of(use.makes.begin(), use.makes.end(), in_the_way)) return;
+    if (std::none_of(use.makes.begin(), use.makes.end(), in_the_way)) return false;
     // What is wanted may be made by user code: before this step, or only behind it.
     std::set<std::string> kept = wanted.names();
     if (!user_code_) std::erase_if(kept, [&](const std::string& name) { return !names_.contains(name); });
-    if (kept.empty()) return;
+    if (kept.empty()) return false;
     names_ = std::move(kept);
     OpSpec select;
     select.name = "select";
     select.args["fields"] = std::vector<std::string>(names_.begin(), names_.end());
     push(std::move(select), step, wanted);
+    return true;
   }
 
   static Json kept(const FieldUse& use, const Wanted& after) {
@@ -97,10 +102,15 @@ class Builder {
     return names;
   }
 
-  void follow(OpRole role, const FieldUse& use) {
+  void follow(OpRole role, const FieldUse& use, const Schema& behind) {
     if (role == OpRole::kChoice)
       std::erase_if(names_, [&](const std::string& name) { return !among(use.reads, name); });
     if (role == OpRole::kNames) std::erase_if(names_, [&](const std::string& name) { return among(use.reads, name); });
+    if (role == OpRole::kValues) {  // a stack takes the place of what it is made of
+      for (const std::string& name : use.reads) {
+        if (!behind.find(name)) names_.erase(name);
+      }
+    }
     if (role != OpRole::kChoice) names_.insert(use.makes.begin(), use.makes.end());
   }
 
@@ -185,7 +195,8 @@ NeededSteps needed_steps(const Description& description, size_t end, const Infer
   }
   Builder builder(steps[0], given(wanted), wanted, catalog);
   for (auto at = needed.rbegin(); at != needed.rend(); ++at)
-    builder.append(steps[at->first], at->first, inference.schemas[at->first - 1], at->second);
+    builder.append(steps[at->first], at->first, inference.schemas[at->first - 1], inference.schemas[at->first],
+                   at->second);
   return builder.finish();
 }
 
