@@ -34,7 +34,9 @@ std::string progress_line(const std::string& what, int64_t done, int64_t total, 
   if (room < 4) {
     line = left + right.substr(2);
   } else {
-    const int64_t full = total <= 0 ? room : std::clamp<int64_t>(done, 0, total) * room / total;
+    __extension__ using Wide = __int128;  // runs may be longer than a product of 64 bits
+    const Wide part = std::clamp<int64_t>(done, 0, std::max<int64_t>(total, 0));
+    const auto full = total <= 0 ? room : static_cast<int64_t>(part * room / total);
     std::string bar(static_cast<size_t>(full), '=');
     if (full < room) bar += '>';
     bar.resize(static_cast<size_t>(room), ' ');
