@@ -105,6 +105,33 @@ TEST(Compile, renamed_fields_are_followed_also_when_two_change_places) {
   }
 }
 
+// In each, a step renames what an earlier one, that nobody needs, was to make room for.
+TEST(Compile, names_that_fields_nobody_wants_had_are_given_again) {
+  std::map<std::string, Array> fields;
+  for (const char* name : {"a", "b", "c"}) {
+    Tensor values = Tensor::allocate(DType::kUint8, {4});
+    std::memset(values.buffer.data(), name[0], values.nbytes());
+    fields[name] = {std::move(values), ""};
+  }
+  const Pipeline pipelines[] = {
+      arrays(fields).rename({{"c", "e"}}).rename({{"a", "b"}, {"b", "c"}}).select({"b"}).batch(4),
+      arrays(fields).stack({"b", "c"}, "x").rename({{"a", "b"}}).rename({{"b", "c"}}).select({"c"}).batch(4),
+      arrays(fields)
+          .rename({{"a", "b"}, {"b", "c"}, {"c", "a"}})
+          .rename({{"b", "a"}, {"a", "b"}})
+          .select({"a"})
+          .batch(4)};
+  for (const Pipeline& pipeline : pipelines) {
+    SCOPED_TRACE(pipeline.to_string());
+    Result<std::unique_ptr<Loader>> loader = Loader::open(pipeline);
+    ASSERT_TRUE(loader.ok()) << loader.status().to_string();
+    const Result<std::optional<Batch>> batch = (*loader)->next();
+    ASSERT_TRUE(batch.ok() && *batch) << batch.status().to_string();
+    ASSERT_EQ((*batch)->fields.size(), 1u);
+    EXPECT_EQ((*batch)->fields[0].values.data<uint8_t>()[3], 'a') << "what was called so in the beginning";
+  }
+}
+
 TEST(Compile, untouched_fields_of_arrays_are_gathered) {
   Tensor values = Tensor::allocate(DType::kFloat32, {10, 3});
   const auto plan = compiled(arrays({{"x", {values, ""}}}).rename({{"x", "y"}}).select({"y"}).batch(4));
