@@ -10,6 +10,7 @@ namespace forebay {
 namespace {
 
 constexpr Verb kVerbs[] = {
+    {"bench", "how fast a pipeline is here, and beside other loaders that do the same work", bench_verb},
     {"cache", "what is kept for pipelines with .cache(): ls, verify, clear", cache_verb},
     {"demo", "photographs to batches: speed, digest, and a picture of what the trainer sees", demo_verb},
     {"diagnose", "what holds a pipeline up, what to change, and what that gains", diagnose_verb},

@@ -32,6 +32,7 @@ std::span<const Verb> verbs();
 /// The whole program: finds the verb, runs it, and gives the exit code. The first argument is the verb.
 int run_program(const Arguments& arguments, const Console& console);
 
+int bench_verb(const Arguments& arguments, const Console& console);
 int cache_verb(const Arguments& arguments, const Console& console);
 int demo_verb(const Arguments& arguments, const Console& console);
 int diagnose_verb(const Arguments& arguments, const Console& console);
