@@ -26,7 +26,7 @@ WHERE = "install it there, or set FOREBAY_PYTHON to a Python that has it and for
 @dataclass(frozen=True)
 class Rival:
     module: str
-    needs: tuple[str, ...]  # (module, what pip calls it)
+    needs: tuple[str, ...]  # modules
 
 
 RIVALS = {"torch": Rival("forebay._bench.torch_loader", ("torch", "PIL"))}
@@ -93,7 +93,13 @@ class Bench:
             for one in self.contenders[first:] + self.contenders[:first]:
                 if one.name in self.refused:
                     continue
-                record = self.run(one, self.steps, epochs=self.options.epochs)
+                try:
+                    record = self.run(one, self.steps, epochs=self.options.epochs)
+                except Failed as error:
+                    if one.name == "forebay":
+                        raise
+                    self.refused[one.name] = [str(error)]
+                    continue
                 if wrong := equality.of_timed(record["epochs"], self.samples):
                     self.refused[one.name] = wrong
                 one.records.append(record)
@@ -195,7 +201,7 @@ def summary(bench: Bench) -> dict[str, Any]:
             "forebay_times_as_fast": figures([rate(mine["epochs"][1:]) / rate(epochs) for mine, epochs in zip(base, later)]),
         }
     return {"contenders": told, "left_out": bench.left_out, "refused": bench.refused, "samples": bench.samples,
-            "rounds": bench.options.rounds, "epochs": bench.options.epochs, "cores": len(os.sched_getaffinity(0)),
+            "rounds": bench.options.rounds, "epochs": bench.options.epochs, "threads": bench.options.threads, "cores": len(os.sched_getaffinity(0)),
             "compared": compared(bench)}
 
 
@@ -209,7 +215,7 @@ def text(told: dict[str, Any]) -> str:
     lines = [f"{told['samples']} samples an epoch, {told['rounds']} rounds in turning order, {told['cores']} cores; "
              "the median, with the least and the greatest in brackets"]
     for name, one in told["contenders"].items():
-        workers = "" if name == "forebay" else f" with {one['workers']} workers, the best of those tried"
+        workers = "" if name == "forebay" else f" with {one['workers']} workers{'' if told['threads'] else ', the best of those tried'}"
         lines.append(f"{name}{workers}: {_spread(one['samples_per_second'])} samples a second "
                      f"(first epochs {_spread(one['first_epoch_samples_per_second'])}), CPU {_spread(one['cpu_us_per_sample'])} µs a sample, "
                      f"peak memory {one['peak_bytes']['median'] / 2**20:.0f} MiB")
@@ -255,7 +261,10 @@ def main(arguments: list[str]) -> int:
         with tempfile.TemporaryDirectory() as folder:
             bench = Bench(options, steps, folder)
             compare(bench)
-    except (OSError, fb.Error, Failed) as error:
+    except OSError as error:
+        print(f"forebay: {options.pipeline}: {error.strerror}; give a file with a pipeline as JSON", file=sys.stderr)
+        return 1
+    except (fb.Error, Failed) as error:
         print(f"forebay: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
