@@ -13,7 +13,7 @@ from pathlib import Path
 
 LAYERS = [
     ["base", "telemetry"],
-    ["runtime", "codec", "arrow_codec", "plan"],
+    ["runtime", "codec", "arrow_codec", "plan", "page"],
     ["store", "cluster"],
     ["format", "cache", "engine"],
     ["pipeline"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import os
 from dataclasses import dataclass
 from typing import Any, Callable, Mapping
 
@@ -65,10 +66,19 @@ class Diagnosis:
     others: tuple[str, ...]
     verified_gain: float | None
     data: Mapping[str, Any]
-    _text: str
+    _found: _core.Diagnosis
 
     def __str__(self) -> str:
-        return self._text
+        return self._found.to_text()
+
+    def report(self, path: str | os.PathLike[str] | None = None) -> str:
+        """What `print()` shows; with `path` an HTML page of it, with the ranges of all gains, is written there, too.
+
+        The page is one file that opens without a network. Unavailable, or NotFound, where it cannot be written.
+        """
+        if path is not None:
+            self._found.write_report(os.fsdecode(path))
+        return str(self)
 
 
 def diagnose(
@@ -125,7 +135,7 @@ def diagnose(
         others=tuple(data["others"]),
         verified_gain=data["verified"] and data["verified"]["gain"],
         data=data,
-        _text=found.to_text(),
+        _found=found,
     )
 
 

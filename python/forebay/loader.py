@@ -218,12 +218,17 @@ class Loader:
         """Counters since the loader was opened, as a plain dict: what stands in it is listed in docs/stats.md."""
         return self._core.stats()
 
-    def report(self) -> str:
+    def report(self, path: str | os.PathLike[str] | None = None) -> str:
         """What stats() means, in at most ten lines: what you waited for, the busiest steps, the one thing to change.
 
         Times are since the first batch was asked for. What a change could gain is an upper bound: without that wait, something else
         may be the slowest part.
+
+        With `path` an HTML page with all figures is written there, too: one file that opens without a network. Unavailable, or NotFound,
+        where it cannot be written.
         """
+        if path is not None:
+            self._core.write_report(os.fsdecode(path))
         return self._core.report()
 
     def tuning(self) -> list[dict[str, Any]]:

@@ -10,12 +10,13 @@
 #include "cli/interrupt.h"
 #include "cli/loader_flags.h"
 #include "forebay/diagnosis.h"
+#include "study/report/pages.h"
 
 namespace forebay {
 namespace {
 
 struct DiagnoseFlags {
-  std::string pipeline, output;
+  std::string pipeline, output, report;
   double step_ms = 0;
   int64_t apply = 0;
   bool json = false, verify = false;
@@ -55,6 +56,7 @@ int diagnose_verb(const Arguments& arguments, const Console& console) {
   line.app().add_option("--output", flags.output, "where --apply writes")->type_name("FILE")->needs(apply_option);
   line.app().add_flag("--verify", flags.verify,
                       "make the first change and measure its gain once more, over all samples");
+  line.app().add_option("--report", flags.report, "write what was found as one HTML page here")->type_name("FILE.html");
   const LoaderFlags loader(line, LoaderFlags::Which::kAll);
   if (const auto code = line.parse(arguments, console)) return *code;
   flags.json = line.json();
@@ -68,6 +70,10 @@ int diagnose_verb(const Arguments& arguments, const Console& console) {
   if (const auto problems = pipeline->check(); !problems.empty())
     return report_problems(flags.pipeline, problems, flags.json, console);
 
+  if (!flags.report.empty()) {
+    if (Status writable = check_writable(flags.report); !writable.ok())
+      return report_failure(writable, flags.json, console);
+  }
   const Interrupt interrupt;
   DiagnoseOptions options{.loader = loader.options(), .step = trainer_of(flags.step_ms)};
   options.stop = interrupt.token();
@@ -78,6 +84,10 @@ int diagnose_verb(const Arguments& arguments, const Console& console) {
     print_json(SortedJson::parse(to_json(*diagnosis)), console);
   else
     fmt::print(console.out, "{}", to_text(*diagnosis));
+  if (!flags.report.empty()) {
+    const Status written = write_file(flags.report, to_html(diagnosis_page(*diagnosis, file_name(flags.pipeline))));
+    if (!written.ok()) return report_failure(written, flags.json, console);
+  }
   if (flags.apply == 0) return kDone;
   const Status applied = apply(*diagnosis, flags, console);
   return applied.ok() ? kDone : report_failure(applied, flags.json, console);

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "base/replace_file.h"
+
 namespace forebay {
 namespace {
 
@@ -50,16 +52,13 @@ Result<Pipeline> read_pipeline(const std::string& path, std::string_view text) {
 }
 
 Status write_file(const std::string& path, std::string_view bytes) {
-  // Always the same name: what a killed run left behind is overwritten by the next.
-  const std::string beside = path + ".tmp";
-  File file(std::fopen(beside.c_str(), "wb"));
-  if (!file) return file_failed(path, "write it");
-  bool written = std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size();
-  written = std::fclose(file.release()) == 0 && written;
-  if (written && std::rename(beside.c_str(), path.c_str()) == 0) return {};
-  Status failed = file_failed(path, "write it");
-  std::remove(beside.c_str());
-  return failed;
+  Status replaced = replace_file(path, bytes);
+  return replaced.ok() ? replaced : std::move(replaced).with_key(file_name(path));
+}
+
+Status check_writable(const std::string& path) {
+  Status writable = check_replaceable(path);
+  return writable.ok() ? writable : std::move(writable).with_key(file_name(path));
 }
 
 }  // namespace forebay

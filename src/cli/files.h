@@ -19,5 +19,7 @@ Result<Pipeline> read_pipeline(const std::string& path, std::string_view text);
 
 /// Replaces the file in one step: whoever reads it, also after a kill, finds the old bytes or the new ones.
 Status write_file(const std::string& path, std::string_view bytes);
+/// What that would fail with, before there is anything to write.
+Status check_writable(const std::string& path);
 
 }  // namespace forebay

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/byte_size.h"
+#include "base/clock.h"
 #include "cli/command_line.h"
 #include "cli/failure.h"
 #include "cli/files.h"
@@ -16,12 +17,13 @@
 #include "cli/progress.h"
 #include "cli/ranks.h"
 #include "study/limits.h"
+#include "study/report/pages.h"
 
 namespace forebay {
 namespace {
 
 struct RunOptions {
-  std::string pipeline, state, resume, ids, trace;
+  std::string pipeline, state, resume, ids, trace, report;
   int ranks = 1;
   bool json = false, stats = false;
   LoaderOptions loader;
@@ -58,7 +60,8 @@ class Run {
     while (!ranks_->finished()) {
       FOREBAY_RETURN_IF_ERROR(run_epoch());
     }
-    return ranks_->first().end_trace();
+    FOREBAY_RETURN_IF_ERROR(ranks_->first().end_trace());
+    return options_.report.empty() ? Status() : write_report();
   }
 
   void print() const {
@@ -88,12 +91,26 @@ class Run {
     };
     observer.step = [&] {
       progress.update(samples, [&] { return limit_now(); });
+      if (!options_.report.empty()) look();
       return save_state();
     };
     FOREBAY_ASSIGN(const EpochResult result, ranks_->run_epoch(observer));
     epochs_.push_back(result);
     if (!options_.json) print_epoch(result);
     return {};
+  }
+
+  void look() {
+    const double now = static_cast<double>(monotonic_ns()) * 1e-9;
+    if (history_.due(now)) history_.look(now, ranks_->first().stats());
+  }
+
+  Status write_report() {
+    const Ledger ledger = ranks_->first().stats();
+    history_.look(static_cast<double>(monotonic_ns()) * 1e-9, ledger);
+    std::string subject = file_name(options_.pipeline);
+    if (options_.ranks > 1) subject += fmt::format(" (first of {} ranks)", options_.ranks);
+    return write_file(options_.report, to_html(run_page(ledger, history_, subject)));
   }
 
   /// Since it was asked last, of the first rank.
@@ -159,6 +176,7 @@ class Run {
   std::unique_ptr<Ranks> ranks_;
   std::vector<EpochResult> epochs_;
   Ledger looked_at_;
+  RunHistory history_;
 };
 
 }  // namespace
@@ -182,6 +200,10 @@ int run_verb(const Arguments& arguments, const Console& console) {
       .add_option("--trace", options.trace,
                   "write what happens when (of the first rank) here, for ui.perfetto.dev; at most 100 MB")
       ->type_name("FILE");
+  line.app()
+      .add_option("--report", options.report,
+                  "write what the run waited for, and what to change (of the first rank), as one HTML page here")
+      ->type_name("FILE.html");
   if (const auto code = line.parse(arguments, console)) return *code;
   options.json = line.json();
   options.loader = flags.options();
@@ -195,6 +217,10 @@ int run_verb(const Arguments& arguments, const Console& console) {
   if (const auto problems = pipeline->check(); !problems.empty())
     return report_problems(options.pipeline, problems, options.json, console);
 
+  if (!options.report.empty()) {
+    if (Status writable = check_writable(options.report); !writable.ok())
+      return report_failure(writable, options.json, console);
+  }
   const Interrupt interrupt;
   Run run(options, console);
   Status status = run.open(*pipeline, interrupt.token());

@@ -86,6 +86,7 @@ void bind_loader(nb::module_& module) {
       .def("state", &PyLoader::state, nb::sig("def state(self) -> str"))
       .def("load_state", &PyLoader::load_state, arg("json"), arg("strict"))
       .def("report", &PyLoader::report)
+      .def("write_report", &PyLoader::write_report, nb::arg("path"))
       .def("begin_trace", &PyLoader::begin_trace, arg("path"), arg("most_bytes"))
       .def("end_trace", &PyLoader::end_trace)
       .def("stats", &PyLoader::stats, nb::sig("def stats(self) -> dict[str, object]"))

@@ -9,11 +9,13 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "base/replace_file.h"
 #include "forebay/diagnosis.h"
 #include "python/loader.h"
 #include "python/raise.h"
 #include "python/text.h"
 #include "python/wait.h"
+#include "study/report/pages.h"
 
 namespace forebay::python {
 
@@ -96,6 +98,14 @@ void bind_diagnose(nb::module_& module) {
   nb::class_<Diagnosis>(module, "Diagnosis", "What diagnose() found; forebay.Diagnosis is its public face.")
       .def("to_text", [](const Diagnosis& self) { return python::to_text(forebay::to_text(self)); })
       .def("to_json", [](const Diagnosis& self) { return python::to_text(to_json(self)); })
+      .def(
+          "write_report",
+          [](const Diagnosis& self, nb::str path) {
+            const std::string file = from_text(path);
+            Status written = replace_file(file, to_html(diagnosis_page(self, "pipeline")));
+            if (!written.ok()) check(std::move(written).with_key(file));
+          },
+          arg("path"))
       .def("remedies", &remedies_of, "Of each change the description, and where the steps stand now.");
   module.def("diagnose", &run, arg("description"), nb::kw_only(), arg("threads").none(), arg("requests").none(),
              arg("memory").none(), arg("step").none(), arg("open"), arg("budget_seconds"), arg("verify"),

@@ -13,6 +13,7 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 
+#include "base/replace_file.h"
 #include "pipeline/foreign.h"
 #include "python/batch.h"
 #include "python/foreign_call.h"
@@ -20,6 +21,7 @@
 #include "python/stats.h"
 #include "python/text.h"
 #include "python/wait.h"
+#include "study/report/pages.h"
 
 namespace forebay::python {
 
@@ -173,6 +175,17 @@ std::string PyLoader::report() {
   Loader& target = loader();
   const nb::gil_scoped_release released;
   return forebay::report(target.stats());
+}
+
+void PyLoader::write_report(nb::str path) {
+  const std::string file = from_text(path);
+  Loader& target = loader();
+  Status written;
+  {
+    const nb::gil_scoped_release released;
+    written = replace_file(file, to_html(run_page(target.stats(), RunHistory(), "loader")));
+  }
+  if (!written.ok()) check(std::move(written).with_key(file));
 }
 
 void PyLoader::begin_trace(nb::str path, uint64_t most_bytes) {

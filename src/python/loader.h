@@ -41,6 +41,8 @@ class PyLoader {
   PyDescription opened() const;
   nb::dict stats();
   std::string report();
+  /// The same with all figures as an HTML page, which replaces the file.
+  void write_report(nb::str path);
   void begin_trace(nb::str path, uint64_t most_bytes);
   void end_trace();
   nb::list errors();

@@ -9,6 +9,7 @@
 
 #include "base/byte_size.h"
 #include "forebay/ledger.h"
+#include "telemetry/ledger_report.h"
 
 // What the figures mean: what the consumer waited for, who was busy, and the one thing to change.
 
@@ -145,8 +146,7 @@ std::string remedy(const Ledger& ledger, Cause cause) {
       return "your function is the slowest part: more workers=, or operators of the engine in its place";
     case Cause::kInterpreter:
       return "functions that compute in Python have its lock while they do: workers=\"processes\" for them, or "
-             "operators of the "
-             "engine in their place";
+             "operators of the engine in their place";
     case Cause::kPlan: return "nothing: this was the beginning; look again after more batches";
     case Cause::kCompute: break;
   }
@@ -154,8 +154,7 @@ std::string remedy(const Ledger& ledger, Cause cause) {
   if (waited_at_work(ledger) >= kLacksCores * at_work_seconds(ledger.thread_time))
     return fmt::format(
         "{} thread{} found no core for most of the work, so that more would gain nothing: end what else runs here, "
-        "raise "
-        "its quota of CPU time, or put .cache() behind {}, if nothing before it is random",
+        "raise its quota of CPU time, or put .cache() behind {}, if nothing before it is random",
         ledger.threads, ledger.threads == 1 ? "" : "s", name);
   return fmt::format(
       "there is more work than {} thread{} can do, most of it in {}: raise threads= where cores are free, or "
@@ -165,27 +164,45 @@ std::string remedy(const Ledger& ledger, Cause cause) {
 
 }  // namespace
 
-std::string report(const Ledger& ledger) {
+RunFinding finding_of(const Ledger& ledger) {
+  RunFinding finding;
   const double elapsed = ledger.elapsed_seconds, waited = ledger.consumer_wait_seconds;
-  if (elapsed <= 0) return "No batch was asked for yet.\n";
-  std::string text = fmt::format("{} samples in {:.3g} s, {:.0f} a second.\n", ledger.samples, elapsed,
-                                 static_cast<double>(ledger.samples) / elapsed);
-  text += fmt::format("Waiting for batches took {} of the time", percent(waited, elapsed));
-  const std::vector<Part> parts = parts_of(ledger.waits);
-  const bool worth = waited >= kWorthAChange * elapsed;
-  text += worth ? "; meanwhile the oldest sample of the next one:\n" : ".\n";
-  for (const Part& part : parts) {
-    if (worth && part.seconds >= kWorthALine * elapsed)
-      text += fmt::format("  {}  {}\n", percent(part.seconds, elapsed), part.phrase);
+  if (elapsed <= 0) {
+    finding.sentence = "No batch was asked for yet";
+    return finding;
   }
-  text += busy_line(ledger);
-  if (!worth) return text + "To change: nothing here. What uses the batches is slower than what makes them.\n";
+  const std::vector<Part> parts = parts_of(ledger.waits);
+  for (const Part& part : parts) finding.waits.push_back({std::string(part.phrase), part.seconds});
+  finding.sentence = fmt::format("Waiting for batches took {} of the time", percent(waited, elapsed));
+  finding.worth_a_change = waited >= kWorthAChange * elapsed;
+  if (!finding.worth_a_change) {
+    finding.change = "nothing here. What uses the batches is slower than what makes them";
+    return finding;
+  }
   const auto [cause, seconds] = main_cause(parts);
-  text += fmt::format("To change: {}.\n", remedy(ledger, cause));
+  finding.change = remedy(ledger, cause);
   // Where all of the time was waited, what is left says nothing of the speed.
   if (seconds < elapsed * 0.98)
-    text += fmt::format("Without that wait it would be at most {:.1f} times as fast.\n", elapsed / (elapsed - seconds));
-  return text;
+    finding.gain =
+        fmt::format("Without that wait it would be at most {:.1f} times as fast.", elapsed / (elapsed - seconds));
+  return finding;
+}
+
+std::string report(const Ledger& ledger) {
+  const RunFinding finding = finding_of(ledger);
+  const double elapsed = ledger.elapsed_seconds;
+  if (elapsed <= 0) return finding.sentence + ".\n";
+  std::string text = fmt::format("{} samples in {:.3g} s, {:.0f} a second.\n", ledger.samples, elapsed,
+                                 static_cast<double>(ledger.samples) / elapsed);
+  text += finding.sentence;
+  text += finding.worth_a_change ? "; meanwhile the oldest sample of the next one:\n" : ".\n";
+  for (const auto& [phrase, seconds] : finding.waits) {
+    if (finding.worth_a_change && seconds >= kWorthALine * elapsed)
+      text += fmt::format("  {}  {}\n", percent(seconds, elapsed), phrase);
+  }
+  text += busy_line(ledger);
+  text += fmt::format("To change: {}.\n", finding.change);
+  return finding.gain.empty() ? text : text + finding.gain + "\n";
 }
 
 }  // namespace forebay

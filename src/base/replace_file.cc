@@ -1,0 +1,54 @@
+#include "base/replace_file.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+
+#include <fmt/format.h>
+
+namespace forebay {
+
+namespace {
+
+struct CloseWritten {
+  void operator()(FILE* file) const { std::fclose(file); }
+};
+using WrittenFile = std::unique_ptr<FILE, CloseWritten>;
+
+Status cannot_write() {
+  const Code code = errno == ENOENT ? Code::kNotFound : Code::kUnavailable;
+  return Status(code, fmt::format("cannot write it: {}", std::strerror(errno)));
+}
+
+// Always the same name: what a killed run left behind is overwritten by the next.
+std::string beside(const std::string& path) { return path + ".tmp"; }
+
+}  // namespace
+
+Status replace_file(const std::string& path, std::string_view bytes) {
+  const std::string unfinished = beside(path);
+  WrittenFile file(std::fopen(unfinished.c_str(), "wb"));
+  if (!file) return cannot_write();
+  bool written = std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size();
+  written = std::fclose(file.release()) == 0 && written;
+  if (written && std::rename(unfinished.c_str(), path.c_str()) == 0) return {};
+  Status failed = cannot_write();
+  std::remove(unfinished.c_str());
+  return failed;
+}
+
+Status check_replaceable(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    errno = EISDIR;
+    return cannot_write();
+  }
+  const std::string unfinished = beside(path);
+  if (!WrittenFile(std::fopen(unfinished.c_str(), "wb"))) return cannot_write();
+  std::remove(unfinished.c_str());
+  return {};
+}
+
+}  // namespace forebay

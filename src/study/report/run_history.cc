@@ -1,0 +1,67 @@
+#include "study/report/run_history.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace forebay {
+
+RunHistory::Point RunHistory::point_of(const Ledger& ledger) {
+  Point point{.at = ledger.elapsed_seconds, .samples = static_cast<double>(ledger.samples)};
+  for (const StoreStats& store : ledger.stores) point.bytes += static_cast<double>(store.bytes);
+  point.memory = static_cast<double>(ledger.memory_used);
+  point.storage = ledger.waits.storage + ledger.waits.slot;
+  point.compute = ledger.waits.thread + ledger.waits.compute + ledger.waits.assembly;
+  point.user = ledger.waits.user;
+  point.other = ledger.waits.memory + ledger.waits.plan;
+  return point;
+}
+
+void RunHistory::look(double now_seconds, const Ledger& ledger) {
+  next_ = now_seconds + interval_;
+  const Point point = point_of(ledger);
+  // Nothing that could be divided by: no batch yet, or no time since.
+  if (!points_.empty() && point.at <= points_.back().at) return;
+  if (points_.size() == kMost) halve();
+  points_.push_back(point);
+}
+
+// Counters are sums, so rates over the longer spans stay exact; of memory the larger is kept, so that no peak goes.
+void RunHistory::halve() {
+  std::vector<Point> kept = {points_.front()};
+  for (size_t i = 2; i < points_.size(); i += 2) {
+    kept.push_back(points_[i]);
+    kept.back().memory = std::max(kept.back().memory, points_[i - 1].memory);
+  }
+  if (points_.size() % 2 == 0) kept.push_back(points_.back());
+  points_ = std::move(kept);
+  interval_ *= 2;
+}
+
+Series RunHistory::rate(std::string name, double Point::* figure) const {
+  Series series{std::move(name), {}};
+  for (size_t i = 1; i < points_.size(); ++i) {
+    const double more = points_[i].*figure - points_[i - 1].*figure;
+    series.values.push_back(std::max(more, 0.0) / (points_[i].at - points_[i - 1].at));
+  }
+  return series;
+}
+
+std::vector<Block> RunHistory::curves() const {
+  if (points_.size() < 2) return {};
+  std::vector<double> seconds;
+  Series memory{"in use", {}};
+  for (size_t i = 1; i < points_.size(); ++i) {
+    seconds.push_back(points_[i].at);
+    memory.values.push_back(points_[i].memory);
+  }
+  return {Curves{"Share of the time that the consumer waited, by cause",
+                 PlotUnit::kShare,
+                 seconds,
+                 {rate("storage", &Point::storage), rate("compute", &Point::compute),
+                  rate("own function", &Point::user), rate("memory, planning", &Point::other)}},
+          Curves{"Samples a second", PlotUnit::kPerSecond, seconds, {rate("samples", &Point::samples)}},
+          Curves{"Read from storage", PlotUnit::kBytesPerSecond, seconds, {rate("bytes", &Point::bytes)}},
+          Curves{"Memory", PlotUnit::kBytes, seconds, {std::move(memory)}}};
+}
+
+}  // namespace forebay

@@ -1,0 +1,194 @@
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "study/report/pages.h"
+#include "telemetry/ledger_report.h"
+
+namespace forebay {
+
+namespace {
+
+std::string bytes_text(uint64_t bytes) { return format_figure(static_cast<double>(bytes), PlotUnit::kBytes); }
+std::string seconds_text(double seconds) { return format_figure(seconds, PlotUnit::kSeconds); }
+std::string of_time(double seconds, double all) {
+  return fmt::format("{} ({})", format_figure(all > 0 ? seconds / all : 0, PlotUnit::kShare), seconds_text(seconds));
+}
+
+std::string capitalised(std::string text) {
+  if (!text.empty()) text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+  return text;
+}
+
+Section waits_section(const Ledger& ledger, const RunFinding& finding, const RunHistory& history) {
+  Bars bars{"While it waited, the oldest sample that was not done", {}, ledger.elapsed_seconds};
+  for (const auto& [phrase, seconds] : finding.waits) {
+    if (seconds > 0) bars.bars.push_back({phrase, seconds, of_time(seconds, ledger.elapsed_seconds)});
+  }
+  Section section{"What the consumer waited for", {}};
+  if (bars.bars.empty())
+    section.blocks.push_back(Paragraph{"Nothing: no time was waited."});
+  else
+    section.blocks.push_back(std::move(bars));
+  for (Block& curves : history.curves()) section.blocks.push_back(std::move(curves));
+  return section;
+}
+
+// One row in eight is measured: as many as `samples / 8` draws of a share. The range holds where rows differ as much as their mean.
+Bar busy_bar(const StepStats& step, double all) {
+  const double measured = std::max(static_cast<double>(step.samples) / 8, 1.0);
+  const double share = all > 0 ? std::clamp(step.busy_seconds / all, 0.0, 1.0) : 0;
+  const double half = std::min(2 * step.busy_seconds * (1 - share) / std::sqrt(measured), step.busy_seconds);
+  return {step.name, step.busy_seconds, fmt::format("{} ± {}", of_time(step.busy_seconds, all), seconds_text(half)),
+          step.busy_seconds - half, std::min(step.busy_seconds + half, all)};
+}
+
+Section steps_section(const Ledger& ledger) {
+  double all = 0;
+  for (const StepStats& step : ledger.steps) all += step.busy_seconds;
+  Bars bars{"CPU time by operator", {}};
+  Table table{"Operators", {"operator", "samples", "CPU time", "waiting", "bytes in", "bytes out"}, {}};
+  for (const StepStats& step : ledger.steps) {
+    if (step.busy_seconds > 0) bars.bars.push_back(busy_bar(step, all));
+    table.rows.push_back({step.name, fmt::format("{}", step.samples), seconds_text(step.busy_seconds),
+                          seconds_text(step.waiting_seconds), bytes_text(step.bytes_in), bytes_text(step.bytes_out)});
+  }
+  std::stable_sort(bars.bars.begin(), bars.bars.end(), [](const Bar& a, const Bar& b) { return a.value > b.value; });
+  return {
+      "Operators",
+      {Paragraph{"The sum is exact; how it is divided among the operators is sampled, one row in eight. The ranges are "
+                 "about 95 %, if rows differ from each other as much as their mean."},
+       std::move(bars), std::move(table)}};
+}
+
+Section threads_section(const Ledger& ledger) {
+  const ThreadStats& wall = ledger.thread_time;
+  const ThreadCpuStats& cpu = ledger.thread_cpu;
+  const double all = ledger.elapsed_seconds * ledger.threads;
+  Bars bars{fmt::format("Time of {} compute thread{}", ledger.threads, ledger.threads == 1 ? "" : "s"), {}, all};
+  const auto add = [&](std::string name, double seconds, double cpu_seconds) {
+    bars.bars.push_back({std::move(name), seconds,
+                         fmt::format("{}, of which CPU {}", of_time(seconds, all), seconds_text(cpu_seconds))});
+  };
+  add("rows", wall.rows, cpu.rows);
+  add("row groups", wall.row_groups, cpu.row_groups);
+  add("putting batches together", wall.assembly, cpu.assembly);
+  add("planning", wall.plan, cpu.plan);
+  add("the engine itself", wall.engine, cpu.engine);
+  add("idle", wall.idle, cpu.idle);
+  return {"Compute threads", {std::move(bars)}};
+}
+
+Section memory_section(const Ledger& ledger) {
+  Bars bars{"In use at the end, by use", {}, static_cast<double>(ledger.memory_budget)};
+  const std::pair<const char*, uint64_t> uses[] = {
+      {"batches", ledger.memory_batches},         {"fetched", ledger.memory_fetched},
+      {"working", ledger.memory_working},         {"pool", ledger.memory_pool},
+      {"row groups", ledger.memory_units},        {"index", ledger.memory_index},
+      {"caches (shared)", ledger.memory_caches},  {"reads (shared)", ledger.memory_reads},
+      {"columns (shared)", ledger.memory_columns}};
+  for (const auto& [name, bytes] : uses) {
+    if (bytes > 0) bars.bars.push_back({name, static_cast<double>(bytes), bytes_text(bytes)});
+  }
+  return {"Memory",
+          {Paragraph{fmt::format("Budget {}, peak {}, at the end {}.", bytes_text(ledger.memory_budget),
+                                 bytes_text(ledger.memory_peak), bytes_text(ledger.memory_used))},
+           std::move(bars)}};
+}
+
+HistogramPlot plot_of(std::string caption, PlotUnit unit, const Histogram& histogram) {
+  return {std::move(caption), unit, histogram.bounds, {histogram.counts.begin(), histogram.counts.end()}};
+}
+
+Section store_section(const StoreStats& store) {
+  Table table{"", {"what", "figure"}, {}};
+  const std::pair<const char*, uint64_t> counts[] = {
+      {"requests", store.requests},   {"answered at once", store.immediate},
+      {"had to wait", store.waited},  {"opens", store.opens},
+      {"listings", store.listings},   {"metadata calls", store.heads},
+      {"attempts", store.attempts},   {"retries", store.retries},
+      {"throttled", store.throttled}, {"timeouts", store.timeouts},
+      {"hedges", store.hedges},       {"hedges won", store.hedges_won},
+      {"errors", store.errors}};
+  table.rows.push_back({"bytes", bytes_text(store.bytes)});
+  for (const auto& [name, count] : counts) {
+    if (count > 0) table.rows.push_back({name, fmt::format("{}", count)});
+  }
+  return {fmt::format("Storage: {}", store.name),
+          {std::move(table), plot_of("Sizes of reads", PlotUnit::kBytes, store.read_bytes),
+           plot_of("Latency of requests that had to wait", PlotUnit::kSeconds, store.latency_seconds)}};
+}
+
+std::string tier_text(const TierStats& tier) {
+  if (!tier.off.empty()) return "off: " + tier.off;
+  if (tier.budget_bytes == 0) return "off";
+  return fmt::format("{} of {}, {} entries, {} hits, {} declined, {} damaged", bytes_text(tier.bytes),
+                     bytes_text(tier.budget_bytes), tier.entries, tier.hits, tier.declined, tier.damaged);
+}
+
+Section caches_section(const Ledger& ledger) {
+  Table table{"", {"cache of", "hit ratio", "best for its budgets", "in memory", "on disk", "misses"}, {}};
+  for (const CacheStats& cache : ledger.caches)
+    table.rows.push_back({cache.description, format_figure(cache.hit_ratio, PlotUnit::kShare),
+                          format_figure(cache.optimum, PlotUnit::kShare), tier_text(cache.ram), tier_text(cache.disk),
+                          fmt::format("{}", cache.misses)});
+  return {"Caches", {std::move(table)}};
+}
+
+Section tuning_section(const Ledger& ledger) {
+  Table table{"", {"what", "after", "from", "to", "why"}, {}};
+  for (const TuningStats& change : ledger.tuning)
+    table.rows.push_back({change.what, seconds_text(change.seconds), fmt::format("{}", change.from),
+                          fmt::format("{}", change.to), change.reason});
+  return {"Tuning while it ran", {std::move(table)}};
+}
+
+void add_facts(const Ledger& ledger, Page& page) {
+  const double elapsed = ledger.elapsed_seconds;
+  const auto samples = static_cast<double>(ledger.samples);
+  page.facts = {
+      {"speed", elapsed > 0 ? fmt::format("{:.0f} samples/s", samples / elapsed) : "-",
+       fmt::format("{} samples in {}", ledger.samples, seconds_text(elapsed))},
+      {"waited for batches",
+       elapsed > 0 ? format_figure(ledger.consumer_wait_seconds / elapsed, PlotUnit::kShare) : "-",
+       fmt::format("{} of {}", seconds_text(ledger.consumer_wait_seconds), seconds_text(elapsed))},
+      {"compute threads", fmt::format("{}", ledger.threads),
+       elapsed * ledger.threads > 0
+           ? fmt::format("idle {}",
+                         format_figure(ledger.thread_time.idle / (elapsed * ledger.threads), PlotUnit::kShare))
+           : ""},
+      {"memory, peak", bytes_text(ledger.memory_peak), fmt::format("of {}", bytes_text(ledger.memory_budget))}};
+  if (ledger.errors > 0) page.facts.push_back({"bad records", fmt::format("{}", ledger.errors), "see errors()"});
+}
+
+std::string sentence_of(const Ledger& ledger, const RunFinding& finding) {
+  if (ledger.elapsed_seconds <= 0) return finding.sentence + ".";
+  const std::string waited = fmt::format("{:.0f} % of the time was spent waiting for batches",
+                                         100 * std::min(ledger.consumer_wait_seconds / ledger.elapsed_seconds, 1.0));
+  if (!finding.worth_a_change || finding.waits.empty()) return waited + ": the loader is not the limit.";
+  return fmt::format("{}, mostly because {}.", waited, finding.waits.front().first);
+}
+
+}  // namespace
+
+Page run_page(const Ledger& ledger, const RunHistory& history, const std::string& subject) {
+  const RunFinding finding = finding_of(ledger);
+  Page page{.title = "Forebay run", .subject = subject, .finding = sentence_of(ledger, finding)};
+  if (!finding.change.empty())
+    page.action = capitalised(finding.change) + "." + (finding.gain.empty() ? "" : " " + finding.gain);
+  page.footnote = "Times of waits and threads are measured, not sampled. What each figure means: docs/stats.md.";
+  add_facts(ledger, page);
+  page.sections = {waits_section(ledger, finding, history), steps_section(ledger), threads_section(ledger),
+                   memory_section(ledger)};
+  for (const StoreStats& store : ledger.stores) page.sections.push_back(store_section(store));
+  if (!ledger.caches.empty()) page.sections.push_back(caches_section(ledger));
+  if (!ledger.tuning.empty()) page.sections.push_back(tuning_section(ledger));
+  return page;
+}
+
+}  // namespace forebay

@@ -1,0 +1,89 @@
+"""Opens a page in headless Chromium, over the browser's own pipe, and tells what a reader would see."""
+import base64
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+
+PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+class Chromium:
+    """One browser without a network; use it as a context manager."""
+
+    def __enter__(self):
+        self._profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        ours_in, theirs_out = os.pipe()
+        theirs_in, ours_out = os.pipe()
+        command = (f'exec "$0" --headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage --no-first-run --remote-debugging-pipe '
+                   f'--user-data-dir="$1" --host-resolver-rules="MAP * ~NOTFOUND" about:blank 3<&{theirs_in} 4>&{theirs_out}')
+        self._process = subprocess.Popen(["bash", "-c", command, PROGRAM, self._profile.name], pass_fds=(theirs_in, theirs_out),
+                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        os.close(theirs_in), os.close(theirs_out)
+        self._in, self._out = os.fdopen(ours_in, "rb"), os.fdopen(ours_out, "wb")
+        self._number, self._rest, self.events, self._session = 0, b"", [], None
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.call(f"{domain}.enable")
+        return self
+
+    def __exit__(self, *_):
+        self._process.terminate()
+        self._process.wait(60)
+        self._in.close(), self._out.close()
+        self._profile.cleanup()
+
+    def _read(self):
+        while b"\0" not in self._rest:
+            more = os.read(self._in.fileno(), 1 << 20)
+            if not more:
+                raise EOFError("Chromium has ended")
+            self._rest += more
+        text, _, self._rest = self._rest.partition(b"\0")
+        return json.loads(text)
+
+    def call(self, method, **parameters):
+        self._number += 1
+        message = {"id": self._number, "method": method, "params": parameters}
+        if self._session:
+            message["sessionId"] = self._session
+        self._out.write(json.dumps(message).encode() + b"\0")
+        self._out.flush()
+        while (answer := self._read()).get("id") != self._number:
+            self.events.append(answer)
+        if "error" in answer:
+            raise RuntimeError(f"{method}: {answer['error']}")
+        return answer["result"]
+
+    def open(self, path, width, dark=False, scripts=True):
+        """Until the page has loaded."""
+        self.events.clear()
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=width < 600)
+        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+        self.call("Emulation.setScriptExecutionDisabled", value=not scripts)
+        self.call("Page.navigate", url=f"file://{path}")
+        while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
+            self.events.append(self._read())
+
+    def value(self, expression):
+        return self.call("Runtime.evaluate", expression=expression, returnByValue=True)["result"].get("value")
+
+    def complaints(self):
+        """Exceptions and messages of the console, and whatever was asked for beside the file."""
+        found = []
+        for event in self.events:
+            parameters = event.get("params", {})
+            if event.get("method") in ("Runtime.exceptionThrown", "Log.entryAdded", "Runtime.consoleAPICalled"):
+                found.append(json.dumps(parameters))
+            elif event.get("method") == "Network.requestWillBeSent":
+                url = parameters["request"]["url"]
+                if not url.startswith(("file:", "data:")):
+                    found.append(url)
+        return found
+
+    def screenshot(self, path):
+        picture = self.call("Page.captureScreenshot", captureBeyondViewport=True, format="png")
+        with open(path, "wb") as file:
+            file.write(base64.b64decode(picture["data"]))
