@@ -1,16 +1,12 @@
 """The HTML page of a run: one harmless file that people can read everywhere."""
 import json
 import re
-import subprocess
-from pathlib import Path
 
-import numpy as np
 import pytest
 from chromium import PROGRAM, Chromium
 from test_cli import FAILED, forebay, photos, pipeline, write_pipeline  # noqa: F401  (fixtures)
 
 WIDTHS = (360, 800, 1400)
-EVIL = "</script><script>document.title='owned'</script>"
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@
     per_second: value => scaled(value, 1000, ["", "k", "M"]) + "/s",
     bytes_per_second: value => scaled(value, 1024, [" B", " KiB", " MiB", " GiB"]) + "/s",
   };
+  const powers = Array.from({length: 50}, (_, i) => 2 ** i);
   function figure(unit) {
     return value => value === null || value === undefined ? "-" : written[unit](value);
   }
@@ -34,7 +35,7 @@
     return [{
       scales: {x: {time: false}, y: {range: (u, low, high) => [0, high > 0 ? (plot.unit === "share" ? Math.min(high * 1.1, 1) : high * 1.1) : 1]}},
       axes: [axis(palette, {values: (u, ticks) => ticks.map(tick => tick + " s")}),
-             axis(palette, {size: 84, values: (u, ticks) => ticks.map(value)})],
+             axis(palette, {size: 84, ...(plot.unit.startsWith("bytes") ? {incrs: powers} : {}), values: (u, ticks) => ticks.map(value)})],
       series: [{label: "at", value: (u, at) => at === null ? "-" : at.toFixed(2) + " s"},
                ...plot.series.map((one, i) => ({label: one.name, stroke: palette.lines[i % palette.lines.length], width: 2,
                                                 points: {show: plot.x.length < 3}, value: (u, v) => value(v)}))],

@@ -39,7 +39,7 @@ Section remedies_section(const Diagnosis& diagnosis) {
     section.blocks.push_back(Paragraph{action_of(diagnosis)});
     return section;
   }
-  Bars bars{"Times as fast; the dashed line is as it is now, the range is of three rounds", {}};
+  Bars bars{"Times as fast; the upright line is as it is now, the range is of three rounds", {}};
   bars.mark = 1;
   Table table{"", {"change", "gain", "least", "most", "confidence", "a cache takes"}, {}};
   for (const Remedy& remedy : diagnosis.remedies) {

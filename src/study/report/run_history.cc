@@ -21,6 +21,8 @@ void RunHistory::look(double now_seconds, const Ledger& ledger) {
   const Point point = point_of(ledger);
   // Nothing that could be divided by: no batch yet, or no time since.
   if (!points_.empty() && point.at <= points_.back().at) return;
+  // The last look comes when it comes; a rate over hardly any time would be a spike that means nothing.
+  if (points_.size() > 1 && point.at - points_.back().at < interval_ / 2) points_.pop_back();
   if (points_.size() == kMost) halve();
   points_.push_back(point);
 }
