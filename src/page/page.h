@@ -74,13 +74,13 @@ struct Fact {
 /// What a report says, first what matters most: the limit, what to do about it, a few figures; then sections. All texts are plain: any
 /// byte may stand in them.
 struct Page {
-  std::string title;     ///< "forebay run"
-  std::string subject;   ///< of what: the pipeline's file
-  std::string finding;   ///< one sentence
-  std::string action;    ///< one sentence; empty: nothing stands there
-  std::string footnote;  ///< where the figures come from
-  std::vector<Fact> facts;
-  std::vector<Section> sections;
+  std::string title = {};     ///< "forebay run"
+  std::string subject = {};   ///< of what: the pipeline's file
+  std::string finding = {};   ///< one sentence
+  std::string action = {};    ///< one sentence; empty: nothing stands there
+  std::string footnote = {};  ///< where the figures come from
+  std::vector<Fact> facts = {};
+  std::vector<Section> sections = {};
 };
 
 /// One HTML document that needs nothing else: style, scripts and the plotting library are in it, and nothing is fetched. Its tables and

@@ -11,7 +11,7 @@ RunHistory::Point RunHistory::point_of(const Ledger& ledger) {
   point.memory = static_cast<double>(ledger.memory_used);
   point.storage = ledger.waits.storage + ledger.waits.slot;
   point.compute = ledger.waits.thread + ledger.waits.compute + ledger.waits.assembly;
-  point.user = ledger.waits.user;
+  point.user = ledger.waits.user + ledger.waits.interpreter;
   point.other = ledger.waits.memory + ledger.waits.plan;
   return point;
 }

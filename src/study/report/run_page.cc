@@ -66,10 +66,15 @@ Section steps_section(const Ledger& ledger) {
        std::move(bars), std::move(table)}};
 }
 
+// As many as there were at each time.
+double seconds_of_threads(const ThreadStats& time) {
+  return time.rows + time.row_groups + time.assembly + time.plan + time.engine + time.idle;
+}
+
 Section threads_section(const Ledger& ledger) {
   const ThreadStats& wall = ledger.thread_time;
   const ThreadCpuStats& cpu = ledger.thread_cpu;
-  const double all = ledger.elapsed_seconds * ledger.threads;
+  const double all = seconds_of_threads(wall);
   Bars bars{fmt::format("Time of {} compute thread{}", ledger.threads, ledger.threads == 1 ? "" : "s"), {}, all};
   const auto add = [&](std::string name, double seconds, double cpu_seconds) {
     bars.bars.push_back({std::move(name), seconds,
@@ -151,6 +156,7 @@ Section tuning_section(const Ledger& ledger) {
 void add_facts(const Ledger& ledger, Page& page) {
   const double elapsed = ledger.elapsed_seconds;
   const auto samples = static_cast<double>(ledger.samples);
+  const double threads = seconds_of_threads(ledger.thread_time);
   page.facts = {
       {"speed", elapsed > 0 ? fmt::format("{:.0f} samples/s", samples / elapsed) : "-",
        fmt::format("{} samples in {}", ledger.samples, seconds_text(elapsed))},
@@ -158,12 +164,11 @@ void add_facts(const Ledger& ledger, Page& page) {
        elapsed > 0 ? format_figure(ledger.consumer_wait_seconds / elapsed, PlotUnit::kShare) : "-",
        fmt::format("{} of {}", seconds_text(ledger.consumer_wait_seconds), seconds_text(elapsed))},
       {"compute threads", fmt::format("{}", ledger.threads),
-       elapsed * ledger.threads > 0
-           ? fmt::format("idle {}",
-                         format_figure(ledger.thread_time.idle / (elapsed * ledger.threads), PlotUnit::kShare))
-           : ""},
+       threads > 0 ? fmt::format("idle {}", format_figure(ledger.thread_time.idle / threads, PlotUnit::kShare)) : ""},
       {"memory, peak", bytes_text(ledger.memory_peak), fmt::format("of {}", bytes_text(ledger.memory_budget))}};
-  if (ledger.errors > 0) page.facts.push_back({"bad records", fmt::format("{}", ledger.errors), "see errors()"});
+  if (ledger.errors > 0)
+    page.facts.push_back(
+        {"errors", fmt::format("{}", ledger.errors), "bad samples, once each time; errors() names them"});
 }
 
 std::string sentence_of(const Ledger& ledger, const RunFinding& finding) {

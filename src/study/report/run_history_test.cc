@@ -1,0 +1,94 @@
+#include "study/report/run_history.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+namespace forebay {
+namespace {
+
+Ledger ledger_at(double seconds, int64_t samples) {
+  Ledger ledger;
+  ledger.elapsed_seconds = seconds;
+  ledger.samples = samples;
+  return ledger;
+}
+
+const Curves& curves_named(const std::vector<Block>& blocks, const std::string& caption) {
+  for (const Block& block : blocks) {
+    const auto* curves = std::get_if<Curves>(&block);
+    if (curves != nullptr && curves->caption.starts_with(caption)) return *curves;
+  }
+  throw std::out_of_range(caption);
+}
+
+/// A run of so many seconds, looked at whenever that is due of a clock that ticks every hundredth.
+RunHistory history_of(double seconds, double samples_per_second) {
+  RunHistory history;
+  for (int tick = 1; tick <= static_cast<int>(seconds * 100); ++tick) {
+    const double now = tick / 100.0;
+    if (history.due(now)) history.look(now, ledger_at(now, std::llround(now * samples_per_second)));
+  }
+  return history;
+}
+
+TEST(RunHistory, one_look_is_no_curve) {
+  RunHistory history;
+  EXPECT_TRUE(history.curves().empty());
+  history.look(1, ledger_at(1, 10));
+  EXPECT_TRUE(history.curves().empty());
+}
+
+TEST(RunHistory, of_a_long_run_there_are_no_more_points_than_of_a_short_one) {
+  for (const double seconds : {1.0, 60.0, 3600.0, 20'000.0}) {
+    const RunHistory history = history_of(seconds, 1000);
+    EXPECT_LE(history.size(), RunHistory::kMost) << seconds;
+    EXPECT_GE(history.size(), seconds < 5 ? 10u : RunHistory::kMost / 4) << seconds;
+  }
+}
+
+TEST(RunHistory, a_steady_rate_stays_that_rate_however_often_points_were_left_out) {
+  const std::vector<Block> blocks = history_of(3600, 1000).curves();
+  const Curves& samples = curves_named(blocks, "Samples");
+  ASSERT_EQ(samples.series.front().values.size(), samples.seconds.size());
+  for (const double rate : samples.series.front().values) EXPECT_NEAR(rate, 1000, 1);
+  EXPECT_GT(samples.seconds.back(), 3500);
+}
+
+TEST(RunHistory, a_peak_of_memory_is_never_left_out) {
+  RunHistory history;
+  for (int tick = 1; tick <= 20'000; ++tick) {
+    const double now = tick / 20.0;
+    Ledger ledger = ledger_at(now, tick);
+    ledger.memory_used = tick == 5 ? 900 : 100;
+    if (history.due(now)) history.look(now, ledger);
+  }
+  const std::vector<Block> blocks = history.curves();
+  double peak = 0;
+  for (const double bytes : curves_named(blocks, "Memory").series.front().values) peak = std::max(peak, bytes);
+  EXPECT_EQ(peak, 900);
+}
+
+TEST(RunHistory, a_clock_that_stood_still_is_no_infinite_rate) {
+  RunHistory history;
+  for (const double now : {1.0, 2.0, 3.0}) history.look(now, ledger_at(1, 10));
+  history.look(4, ledger_at(2, 5));  // counters do not fall; if they seem to, there is no negative rate
+  const std::vector<Block> blocks = history.curves();
+  for (const double rate : curves_named(blocks, "Samples").series.front().values) EXPECT_EQ(rate, 0);
+}
+
+TEST(RunHistory, the_interpreters_lock_is_the_functions_of_the_user) {
+  RunHistory history;
+  history.look(1, ledger_at(1, 1));
+  Ledger later = ledger_at(2, 2);
+  later.waits.user = 0.25;
+  later.waits.interpreter = 0.5;
+  history.look(2, later);
+  const std::vector<Block> blocks = history.curves();
+  for (const Series& series : curves_named(blocks, "Share").series)
+    EXPECT_EQ(series.values.front(), series.name == "own function" ? 0.75 : 0) << series.name;
+}
+
+}  // namespace
+}  // namespace forebay
