@@ -97,8 +97,8 @@ struct ExecutionPlan {
   std::shared_ptr<StepCounters> write_counters = std::make_shared<StepCounters>();
   /// Told what happens when, while there is one.
   std::shared_ptr<TraceSwitch> trace = std::make_shared<TraceSwitch>();
-  /// CPU time of rows in `stages` and in writing; which step had what part of it: StepCounters::looked_at_ns.
-  std::shared_ptr<std::atomic<int64_t>> rows_cpu_ns = std::make_shared<std::atomic<int64_t>>(0);
+  /// Of rows in `stages` and in writing; which step had what part of it: StepCounters::looked_at_ns.
+  std::shared_ptr<RowCounters> row_counters = std::make_shared<RowCounters>();
 
   /// Bytes of one batch of `rows` rows in its fixed-shape fields.
   uint64_t batch_bytes(int64_t rows) const {

@@ -1,6 +1,7 @@
 #include "pipeline/row_work.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <new>
 #include <utility>
@@ -54,17 +55,25 @@ Status run_ops(const NativeStage& stage, int step, Record& record, const SampleC
 // The CPU time of a row, however that ends.
 class RowTime {
  public:
-  RowTime(StepMeter& meter, const std::vector<StepCounters*>& counters, std::atomic<int64_t>& all, OperatorTrace trace)
+  RowTime(StepMeter& meter, const std::vector<StepCounters*>& counters, RowCounters& all, OperatorTrace trace)
       : meter_(meter), counters_(counters), all_(all), trace_(std::move(trace)) {
     meter_.begin();
   }
   ~RowTime() {
-    const int64_t cpu_ns = meter_.end([this](int step, int64_t ns) {
-      const size_t known = std::min(static_cast<size_t>(step), counters_.size() - 1);
-      counters_[known]->looked_at_ns.fetch_add(ns, std::memory_order_relaxed);
-      trace_.add(known, ns);
+    std::array<std::pair<size_t, int64_t>, StepMeter::kSteps> parts;
+    size_t count = 0;
+    const int64_t cpu_ns = meter_.end([&](int step, int64_t ns) {
+      parts[count++] = {std::min(static_cast<size_t>(step), counters_.size() - 1), ns};
     });
-    all_.fetch_add(cpu_ns, std::memory_order_relaxed);
+    for (size_t i = 0; i < count; ++i) {
+      counters_[parts[i].first]->look_at(parts[i].second, cpu_ns);
+      trace_.add(parts[i].first, parts[i].second);
+    }
+    all_.cpu_ns.fetch_add(cpu_ns, std::memory_order_relaxed);
+    if (count == 0) return;
+    all_.looked_at.fetch_add(1, std::memory_order_relaxed);
+    all_.looked_at_squares.fetch_add(static_cast<double>(cpu_ns) * static_cast<double>(cpu_ns),
+                                     std::memory_order_relaxed);
   }
   RowTime(const RowTime&) = delete;
   RowTime& operator=(const RowTime&) = delete;
@@ -72,7 +81,7 @@ class RowTime {
  private:
   StepMeter& meter_;
   const std::vector<StepCounters*>& counters_;
-  std::atomic<int64_t>& all_;
+  RowCounters& all_;
   OperatorTrace trace_;
 };
 
@@ -217,7 +226,7 @@ Status RowWork::run_row(RowInput& input, BatchJob& batch, const RowPlacement& at
                         RowResult& result) const {
   const int64_t id = batch.rows()[static_cast<size_t>(row)].id;
   const SampleContext context{batch.key(row), &memory};
-  const RowTime time(memory.meter(), counters_, *plan_->rows_cpu_ns, OperatorTrace(plan_->trace->get(), names_, id));
+  const RowTime time(memory.meter(), counters_, *plan_->row_counters, OperatorTrace(plan_->trace->get(), names_, id));
   FOREBAY_ASSIGN(Record record, begin_row(input, at, id));
   size_t stage = input.stage == 0 && input.kept ? *plan_->cache_stage + 1 : input.stage;
   for (; stage < plan_->stages.size(); ++stage) {

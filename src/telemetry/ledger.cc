@@ -76,6 +76,8 @@ void tell_step(Teller& to, const StepStats& step) {
   to.estimate("busy_seconds", step.busy_seconds,
               "CPU time on compute threads; exact in sum, divided among the operators of a row by one row in eight",
               "seconds");
+  to.gauge("busy_uncertainty_seconds", step.busy_uncertainty_seconds,
+           "how far off that may be, 95 of 100 times: from how the rows that were looked at differ", "seconds");
   to.counter("waiting_seconds", step.waiting_seconds,
              "waiting for storage or user code, summed over requests and calls", "seconds");
 }

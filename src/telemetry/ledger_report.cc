@@ -73,24 +73,31 @@ double waited_at_work(const Ledger& ledger) {
 }
 
 std::string percent(double part, double whole) {
-  return fmt::format("{:3.0f} %", whole > 0 ? 100 * std::min(part / whole, 1.0) : 0);
+  return fmt::format("{:.0f} %", whole > 0 ? 100 * std::min(part / whole, 1.0) : 0);
+}
+
+// A share of which a part was sampled; what is right to the half per cent is just said.
+std::string uncertain_percent(const StepStats& step, double all) {
+  const double off = 100 * step.busy_uncertainty_seconds / all;
+  if (off < 0.5) return percent(step.busy_seconds, all);
+  return fmt::format("{:.0f} ± {:.0f} %", 100 * step.busy_seconds / all, off);
 }
 
 std::string busy_line(const Ledger& ledger) {
   const double all = busy_seconds(ledger), had = at_work_seconds(ledger.thread_time) + ledger.thread_time.idle;
   if (all <= 0 || had <= 0) return "";
-  std::string line = fmt::format("Compute threads ({}) were at work{} of the time;", ledger.threads,
+  std::string line = fmt::format("Compute threads ({}) were at work {} of the time;", ledger.threads,
                                  percent(had - ledger.thread_time.idle, had));
   if (ledger.thread_time.engine >= kWorthAChange * had)
-    line += fmt::format(" the engine's own work took{};", percent(ledger.thread_time.engine, had));
+    line += fmt::format(" the engine's own work took {};", percent(ledger.thread_time.engine, had));
   const double without_core = waited_at_work(ledger);
   if (without_core >= kWorthAChange * had)
-    line += fmt::format("{} of the time they waited there (for a core, a lock, a mapped file);",
+    line += fmt::format(" {} of the time they waited there (for a core, a lock, a mapped file);",
                         percent(without_core, had));
   line += " CPU time by step:";
   const std::vector<const StepStats*> steps = busiest(ledger);
   for (size_t i = 0; i < std::min<size_t>(steps.size(), 3) && steps[i]->busy_seconds >= kWorthALine * all; ++i)
-    line += fmt::format("{} {}{}", i == 0 ? "" : ",", steps[i]->name, percent(steps[i]->busy_seconds, all));
+    line += fmt::format("{} {} {}", i == 0 ? "" : ",", steps[i]->name, uncertain_percent(*steps[i], all));
   return line + "\n";
 }
 
@@ -198,7 +205,7 @@ std::string report(const Ledger& ledger) {
   text += finding.worth_a_change ? "; meanwhile the oldest sample of the next one:\n" : ".\n";
   for (const auto& [phrase, seconds] : finding.waits) {
     if (finding.worth_a_change && seconds >= kWorthALine * elapsed)
-      text += fmt::format("  {}  {}\n", percent(seconds, elapsed), phrase);
+      text += fmt::format("  {:>5}  {}\n", percent(seconds, elapsed), phrase);
   }
   text += busy_line(ledger);
   text += fmt::format("To change: {}.\n", finding.change);

@@ -36,6 +36,13 @@ std::string line_of(const std::string& text, const std::string& begin) {
   return at == std::string::npos ? "" : text.substr(at, text.find('\n', at) - at);
 }
 
+TEST(Report, a_share_of_which_a_part_was_sampled_says_how_far_off_it_may_be) {
+  Ledger ledger = run_of(10, {.compute = 9});
+  ledger.steps = {{.name = "decode", .busy_seconds = 6, .busy_uncertainty_seconds = 0.5},
+                  {.name = "batch", .busy_seconds = 4, .busy_uncertainty_seconds = 0.04}};
+  EXPECT_NE(report(ledger).find("decode 60 ± 5 %, batch 40 %"), std::string::npos) << report(ledger);
+}
+
 TEST(Report, the_interpreters_lock_is_told_with_the_way_out) {
   const std::string text = report(run_of(10, {.user = 1, .interpreter = 6}));
   EXPECT_NE(text.find(" 60 %  it was done; another thread had Python's lock"), std::string::npos) << text;
@@ -46,7 +53,7 @@ TEST(Report, says_that_nothing_was_asked_for) { EXPECT_EQ(report(Ledger()), "No 
 
 TEST(Report, has_nothing_to_change_where_the_consumer_hardly_waits) {
   const std::string text = report(run_of(10, {.storage = 0.2}));
-  EXPECT_NE(text.find("took   2 % of the time.\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("took 2 % of the time.\n"), std::string::npos) << text;
   EXPECT_NE(line_of(text, "To change:").find("nothing here"), std::string::npos) << text;
 }
 
@@ -129,7 +136,7 @@ CacheStats cache_with(double optimum) {
 TEST(Report, storage_behind_a_cache_is_a_matter_of_its_size) {
   Ledger ledger = run_of(10, {.storage = 6});
   ledger.caches = {cache_with(1), cache_with(0.4)};
-  EXPECT_NE(line_of(report(ledger), "To change:").find("holds  40 % of what is asked for: give it more (ram=, disk=)"),
+  EXPECT_NE(line_of(report(ledger), "To change:").find("holds 40 % of what is asked for: give it more (ram=, disk=)"),
             std::string::npos)
       << report(ledger);
   ledger.caches = {cache_with(1)};

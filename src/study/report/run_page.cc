@@ -39,11 +39,8 @@ Section waits_section(const Ledger& ledger, const RunFinding& finding, const Run
   return section;
 }
 
-// One row in eight is measured: as many as `samples / 8` draws of a share. The range holds where rows differ as much as their mean.
 Bar busy_bar(const StepStats& step, double all) {
-  const double measured = std::max(static_cast<double>(step.samples) / 8, 1.0);
-  const double share = all > 0 ? std::clamp(step.busy_seconds / all, 0.0, 1.0) : 0;
-  const double half = std::min(2 * step.busy_seconds * (1 - share) / std::sqrt(measured), step.busy_seconds);
+  const double half = step.busy_uncertainty_seconds;
   return {step.name, step.busy_seconds, fmt::format("{} ± {}", of_time(step.busy_seconds, all), seconds_text(half)),
           step.busy_seconds - half, std::min(step.busy_seconds + half, all)};
 }
@@ -62,7 +59,7 @@ Section steps_section(const Ledger& ledger) {
   return {
       "Operators",
       {Paragraph{"The sum is exact; how it is divided among the operators is sampled, one row in eight. The ranges are "
-                 "about 95 %, if rows differ from each other as much as their mean."},
+                 "where it lies 95 of 100 times, by how the rows that were looked at differ."},
        std::move(bars), std::move(table)}};
 }
 
