@@ -2,8 +2,14 @@
 
 #include <cmath>
 #include <limits>
+#include <random>
+#include <string>
+#include <tuple>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "page/escape.h"
 
 namespace forebay {
 namespace {
@@ -33,6 +39,145 @@ TEST(Page, WhatIsNotFiniteLeavesAGap) {
   EXPECT_EQ(html.find("width:nan"), std::string::npos);
   EXPECT_EQ(html.find("inf%"), std::string::npos);
   EXPECT_EQ(format_figure(NAN, PlotUnit::kBytes), "-");
+}
+
+std::string html_of(Block block) {
+  Page page;
+  page.sections.push_back({"section", {std::move(block)}});
+  return to_html(page);
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+// The JSON that the script draws from.
+nlohmann::json plots_of(const std::string& html) {
+  const std::string before = "<script type=\"application/json\" id=\"plots\">";
+  const size_t begin = html.find(before) + before.size();
+  return nlohmann::json::parse(html.substr(begin, html.find("</script>", begin) - begin));
+}
+
+TEST(Page, WithoutPlotsThereIsNoScript) {
+  EXPECT_FALSE(has(html_of(Paragraph{"words"}), "<script"));
+  EXPECT_TRUE(has(html_of(Curves{"c", PlotUnit::kCount, {1, 2}, {{"y", {3, 4}}}}), "<script"));
+}
+
+TEST(Page, IsTheSameEachTime) {
+  const Curves curves{"c", PlotUnit::kCount, {1, 2}, {{"y", {3, 4}}}};
+  EXPECT_EQ(html_of(curves), html_of(curves));
+}
+
+TEST(Page, FetchesNothing) {
+  const std::string html = html_of(Curves{"c", PlotUnit::kCount, {1, 2}, {{"y", {3, 4}}}});
+  for (const char* way : {"src=\"http", "@import", "url(http", "href=\"http"}) EXPECT_FALSE(has(html, way)) << way;
+}
+
+TEST(Page, TheRowOfATableIsNamedByItsFirstCellAndNumbersAreToldFromWords) {
+  const std::string html = html_of(Table{"files", {"what", "figure", "why"}, {{"reads", "12", "so"}}});
+  EXPECT_TRUE(has(html, "<th scope=\"row\">reads</th>"));
+  EXPECT_TRUE(has(html, "<td class=\"number\" data-column=\"figure\">12</td>"));
+  EXPECT_TRUE(has(html, "<td data-column=\"why\">so</td>"));
+}
+
+TEST(Page, ARowWithMoreCellsThanColumnsIsWrittenAllTheSame) {
+  EXPECT_TRUE(has(html_of(Table{"", {"one"}, {{"a", "b", "c"}}}), "<td data-column=\"\">c</td>"));
+}
+
+TEST(Page, BarsAreLengthsOnOneScale) {
+  const std::string html = html_of(Bars{"b", {{"half", 5, "5"}, {"whole", 10, "10"}, {"nothing", 0, "0"}}});
+  for (const char* width : {"width:50.00%", "width:100.00%", "width:0.00%"}) EXPECT_TRUE(has(html, width)) << width;
+}
+
+TEST(Page, ARangeThatIsLongerThanTheBarsMakesTheScaleAsLong) {
+  const std::string html = html_of(Bars{"b", {{"x", 5, "5", 2.5, 10}}});
+  EXPECT_TRUE(has(html, "width:50.00%"));
+  EXPECT_TRUE(has(html, "left:25.00%;width:75.00%"));
+}
+
+TEST(Page, ABarBeyondAGivenScaleEndsWithIt) {
+  const std::string html = html_of(Bars{"b", {{"x", 30, "30"}, {"y", -3, "-3"}}, 10});
+  EXPECT_TRUE(has(html, "width:100.00%"));
+  EXPECT_TRUE(has(html, "width:0.00%"));
+}
+
+TEST(Page, BarsOfNothingAreBarsWithoutLength) {
+  EXPECT_TRUE(has(html_of(Bars{"b", {{"x", 0, "0"}}}), "width:0.00%"));
+  EXPECT_TRUE(has(html_of(Bars{"b", {}, 0}), "<ul class=\"bars\">"));
+}
+
+TEST(Page, AHistogramHasNoEmptyRangesAtItsEndsAndSaysWhatLiesAboveAllBounds) {
+  const nlohmann::json plot =
+      plots_of(html_of(HistogramPlot{"h", PlotUnit::kBytes, {1, 1024, 2048, 4096}, {0, 3, 0, 0, 2}})).front();
+  EXPECT_EQ(plot["labels"], nlohmann::json({"1 KiB", "2 KiB", "4 KiB", "more"}));
+  EXPECT_EQ(plot["counts"], nlohmann::json({3, 0, 0, 2}));
+}
+
+TEST(Page, AHistogramOfNothingIsASentence) {
+  const std::string html = html_of(HistogramPlot{"h", PlotUnit::kBytes, {1, 2}, {0, 0, 0}});
+  EXPECT_TRUE(has(html, "None so far."));
+  EXPECT_FALSE(has(html, "<script"));
+}
+
+TEST(Page, CurvesStandAsATableToo) {
+  const std::string html = html_of(Curves{"c", PlotUnit::kShare, {0.5, 1}, {{"a", {0.25}}, {"b", {1, 0}}}});
+  EXPECT_TRUE(has(html, "<th scope=\"row\">0.50</th>"));
+  EXPECT_TRUE(has(html, "data-column=\"a\">25.0 %</td>"));
+  EXPECT_TRUE(has(html, "data-column=\"a\">-</td>")) << "a series that is too short has a gap";
+  EXPECT_EQ(plots_of(html).front()["series"][1]["values"], nlohmann::json({1, 0}));
+}
+
+TEST(Page, WhatToDoStandsThereOnlyWhereThereIsSomething) {
+  Page page{.title = "Forebay run", .finding = "The limit is the trainer."};
+  EXPECT_FALSE(has(to_html(page), "To change"));
+  page.action = "Nothing.";
+  EXPECT_TRUE(has(to_html(page), "<b>To change</b> Nothing."));
+}
+
+TEST(Page, FiguresAreShortAndHaveTheirUnit) {
+  const std::tuple<double, PlotUnit, const char*> figures[] = {
+      {0, PlotUnit::kBytes, "0 B"},
+      {1023, PlotUnit::kBytes, "1023 B"},
+      {1536, PlotUnit::kBytes, "1.5 KiB"},
+      {5e15, PlotUnit::kBytes, "4547 TiB"},
+      {0, PlotUnit::kSeconds, "0 s"},
+      {2e-6, PlotUnit::kSeconds, "2 µs"},
+      {0.0125, PlotUnit::kSeconds, "12.5 ms"},
+      {90, PlotUnit::kSeconds, "90 s"},
+      {0.5, PlotUnit::kShare, "50.0 %"},
+      {1234.4, PlotUnit::kPerSecond, "1234/s"},
+      {2048, PlotUnit::kBytesPerSecond, "2 KiB/s"},
+      {7, PlotUnit::kCount, "7"},
+      {-std::numeric_limits<double>::infinity(), PlotUnit::kCount, "-"},
+  };
+  for (const auto& [value, unit, text] : figures) EXPECT_EQ(format_figure(value, unit), text);
+}
+
+// By what a byte begins, as RFC 3629 has it.
+bool is_utf8(const std::string& text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) == [&] {
+    try {
+      return nlohmann::json(text).dump();
+    } catch (const nlohmann::json::type_error&) {
+      return std::string();
+    }
+  }();
+}
+
+TEST(Page, AnyBytesBecomeTextThatIsNoMarkup) {
+  std::mt19937 random(5);
+  for (int trial = 0; trial < 2000; ++trial) {
+    std::string bytes;
+    for (int length = static_cast<int>(random() % 40); length > 0; --length) bytes += static_cast<char>(random() % 256);
+    const std::string safe = escape_html(bytes);
+    EXPECT_TRUE(is_utf8(safe)) << trial;
+    EXPECT_EQ(safe.find_first_of("<>\"'"), std::string::npos) << safe;
+    for (const char c : safe) EXPECT_TRUE(static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t' || c == '\r');
+  }
+}
+
+TEST(Page, TextThatIsHarmlessStaysAsItIs) {
+  for (const char* text : {"", "photos/train", "größer als 3 µs", "日本語", "𝄞 clef"})
+    EXPECT_EQ(escape_html(text), text);
+  EXPECT_EQ(escape_html("a & b < c"), "a &amp; b &lt; c");
 }
 
 }  // namespace
