@@ -95,6 +95,9 @@ struct ShuffleOptions {
   std::optional<int64_t> lanes = {};
   std::optional<bool> ramp = {};
 };
+struct TakeOptions {
+  std::optional<bool> spread = {};  ///< evenly over the data set, of a table in few whole chunks; else the first ids
+};
 struct DecodeImageOptions {
   Fields field = {};
   std::string mode = "rgb";
@@ -201,7 +204,7 @@ class Pipeline {
   Pipeline filter(FilterFunction function, FilterOptions options = {}) const;
   Pipeline select(Fields fields) const;
   Pipeline rename(std::map<std::string, std::string> names) const;  ///< old name → new name
-  Pipeline take(int64_t n) const;
+  Pipeline take(int64_t n, TakeOptions options = {}) const;
   Pipeline hash_bucket(int64_t buckets, HashBucketOptions options) const;
   Pipeline clip(ClipOptions options) const;
   Pipeline log1p(Fields field) const;

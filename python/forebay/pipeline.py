@@ -58,9 +58,15 @@ class Pipeline:
         """
         return self._then("shuffle", block=block, lanes=lanes, ramp=ramp)
 
-    def take(self, n: int) -> Pipeline:
-        """Only the samples with the first `n` ids."""
-        return self._then("take", n=n)
+    def take(self, n: int, spread: bool | None = None) -> Pipeline:
+        """Only `n` of the samples that there are at this place, or all where there are fewer.
+
+        Args:
+            n: how many.
+            spread: they are spread evenly over all, so that they look like the whole: of n of N samples the i-th is number i * N // n. Of a table they
+                come from as few of its chunks as have n rows, spread evenly, the first rows of each. By default the samples with the first ids.
+        """
+        return self._then("take", n=n, spread=spread)
 
     # Images
 

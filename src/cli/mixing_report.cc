@@ -1,44 +1,16 @@
 #include "cli/mixing_report.h"
 
 #include <algorithm>
-#include <bit>
-#include <optional>
 
 #include <fmt/format.h>
 
 #include "base/unit_source.h"
 #include "loader/open_source.h"
+#include "loader/ordering.h"
 #include "loader/step_arguments.h"
 #include "pipeline/description.h"
 
 namespace forebay {
-namespace {
-
-int64_t kept_between(const std::vector<uint64_t>& kept, int64_t begin, int64_t end) {
-  int64_t count = 0;
-  for (int64_t id = begin; id < end;) {
-    const uint64_t word = kept[static_cast<size_t>(id / 64)] >> (id % 64);
-    const int64_t bits = std::min(64 - id % 64, end - id);
-    count += std::popcount(bits == 64 ? word : word & ((uint64_t{1} << bits) - 1));
-    id += bits;
-  }
-  return count;
-}
-
-// Rows of each chunk that take part, as far as that is known without looking at them.
-std::vector<int64_t> chunk_rows(const UnitSource& source, std::optional<int64_t> take) {
-  std::vector<int64_t> rows;
-  for (int64_t unit = 0; unit < source.units(); ++unit) {
-    const int64_t begin = source.unit_begin(unit);
-    int64_t end = source.unit_begin(unit + 1);
-    if (take) end = std::clamp(*take, begin, end);
-    rows.push_back(source.kept_rows() != nullptr ? kept_between(*source.kept_rows(), begin, end) : end - begin);
-  }
-  return rows;
-}
-
-}  // namespace
-
 Result<MixingReport> make_mixing_report(const Pipeline& pipeline, const PlanRequest& plan,
                                         std::map<std::string, std::string> storage, std::stop_token stop) {
   const Description& description = pipeline.description();
@@ -54,8 +26,9 @@ Result<MixingReport> make_mixing_report(const Pipeline& pipeline, const PlanRequ
   report.block = int_arg(shuffle, "block", report.block);
   report.lanes = int_arg(shuffle, "lanes", report.lanes);
   report.batch = batch_size(description) * plan.world_size;
-  MixingOptions options{
-      .chunk_rows = chunk_rows(*units, first_ids(description)), .batch = report.batch, .epoch = plan.epoch};
+  MixingOptions options{.chunk_rows = selected_rows(*units, *chosen_unread(description, units, units->size())),
+                        .batch = report.batch,
+                        .epoch = plan.epoch};
   // What no row is taken of is not read, so it has no part in a block either.
   std::erase(options.chunk_rows, 0);
   report.chunks = static_cast<int64_t>(options.chunk_rows.size());

@@ -11,7 +11,7 @@
 #include "cli/storage_flags.h"
 #include "forebay/loader.h"
 #include "loader/epoch_plan.h"
-#include "loader/selection.h"
+#include "loader/ordering.h"
 #include "loader/sources.h"
 #include "loader/step_arguments.h"
 #include "pipeline/description.h"
@@ -31,7 +31,7 @@ struct PlanOptions {
 Result<EpochPlan> plan_of_size(const Description& description, int64_t size, const PlanRequest& request) {
   if (is_source(description.steps().front(), SourceKind::kTable))
     return invalid_argument("--size says nothing of a table's row groups, which decide its order; leave it out");
-  const auto selection = first_samples(std::min(size, first_ids(description).value_or(size)));
+  const auto selection = chosen_unread(description, nullptr, size);
   return plan_epoch(description, nullptr, *selection, request);
 }
 

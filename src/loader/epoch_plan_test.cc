@@ -81,11 +81,15 @@ TEST(EpochPlan, BeforeAFilterHasRunIsRefused) {
 
 // Steps of a description
 
-TEST(StepArguments, TheFewestOfSeveralTakesCount) {
+TEST(ChosenUnread, TakesChooseOfWhatTheOnesBeforeLeave) {
   const Pipeline pipeline = arrays({{"x", counting(50)}});
-  EXPECT_EQ(first_ids(pipeline.description()), std::nullopt);
-  EXPECT_EQ(first_ids(pipeline.take(7).take(30).description()), 7);
-  EXPECT_EQ(first_ids(pipeline.take(0).take(30).description()), 0);
+  const auto chosen = [](const Pipeline& of) { return chosen_unread(of.description(), nullptr, 50); };
+  EXPECT_EQ(chosen(pipeline)->size(), 50);
+  EXPECT_EQ(chosen(pipeline.take(7).take(30))->size(), 7);
+  EXPECT_EQ(chosen(pipeline.take(0).take(30))->size(), 0);
+  const auto spread = chosen(pipeline.take(10, {.spread = true}).take(3));
+  EXPECT_EQ(spread->size(), 3);
+  EXPECT_EQ(spread->id_at(2), 10);
 }
 
 TEST(StepArguments, WithoutABatchARowIsOne) {

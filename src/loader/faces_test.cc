@@ -12,7 +12,7 @@ Pipeline all_operators() {
   const Fields two = {"a", "b"};
   return images("photos")
       .shuffle({.block = 2, .lanes = 2, .ramp = true})
-      .take(5)
+      .take(5, {.spread = true})
       .decode_image({.field = two})
       .resize({7}, {.short_side = 9, .field = two})
       .center_crop({5, 6}, {.field = two})

@@ -108,14 +108,10 @@ struct Loader::Impl {
 
 Status Loader::Impl::select_samples() {
   const std::vector<OpSpec>& steps = description().steps();
-  selection = first_samples(source->size());
-  // What a table's filter= left out; the filter is part of the description, and so of its fingerprint.
-  const auto* units = dynamic_cast<const UnitSource*>(source.get());
-  if (units != nullptr && units->kept_rows() != nullptr)
-    selection = std::make_shared<const KeptSamples>(selection, *units->kept_rows());
+  selection = all_of(*source);
   Hasher hasher;
   for (size_t i = 1; i < steps.size(); ++i) {
-    if (catalog().has_role(steps[i], OpRole::kTake)) selection = first_of(selection, int_arg(&steps[i], "n", 0));
+    if (catalog().has_role(steps[i], OpRole::kTake)) selection = taken(steps[i], source.get(), selection);
     if (!catalog().has_role(steps[i], OpRole::kFilter)) continue;
     const CompileInput input{&description(), i, /*as_filter=*/true, source, selection, options.seed};
     FOREBAY_ASSIGN(std::shared_ptr<const KeptSamples> kept,

@@ -10,6 +10,7 @@
 #include "forebay/pipeline.h"
 #include "loader/cache_place.h"
 #include "loader/check.h"
+#include "loader/ordering.h"
 #include "loader/sources.h"
 #include "loader/step_arguments.h"
 
@@ -70,7 +71,9 @@ void look_at_everything(const Description& description) {
     place_identity(description, end);
     place_description(description, end);
   }
-  first_ids(description);
+  if (!description.steps().empty()) {
+    EXPECT_GE(chosen_unread(description, nullptr, 1000)->size(), 0);
+  }
   batch_size(description);
   const auto json = description.to_json();
   if (!json.ok()) return;

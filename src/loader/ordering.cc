@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/unit_source.h"
+#include "loader/selection.h"
 #include "loader/step_arguments.h"
 #include "telemetry/log.h"
 
@@ -26,6 +27,8 @@ int64_t selected_before(const Selection& selection, int64_t id) {
   return begin;
 }
 
+}  // namespace
+
 std::vector<int64_t> selected_rows(const UnitSource& source, const Selection& selection) {
   std::vector<int64_t> rows;
   int64_t before = 0;
@@ -37,7 +40,30 @@ std::vector<int64_t> selected_rows(const UnitSource& source, const Selection& se
   return rows;
 }
 
-}  // namespace
+std::shared_ptr<const Selection> all_of(const Source& source) {
+  std::shared_ptr<const Selection> all = first_samples(source.size());
+  // What a table's filter= left out; the filter is part of the description, and so of its fingerprint.
+  const auto* const units = dynamic_cast<const UnitSource*>(&source);
+  if (units == nullptr || units->kept_rows() == nullptr) return all;
+  return std::make_shared<const KeptSamples>(std::move(all), *units->kept_rows());
+}
+
+std::shared_ptr<const Selection> taken(const OpSpec& take, const Source* source,
+                                       std::shared_ptr<const Selection> from) {
+  const int64_t size = std::max<int64_t>(int_arg(&take, "n", 0), 0);
+  if (!bool_arg(take, "spread")) return first_of(std::move(from), size);
+  const auto* const units = dynamic_cast<const UnitSource*>(source);
+  if (units == nullptr) return spread_over(std::move(from), size);
+  const std::vector<int64_t> rows = selected_rows(*units, *from);
+  return spread_over_units(std::move(from), rows, size);
+}
+
+std::shared_ptr<const Selection> chosen_unread(const Description& description, const Source* source, int64_t size) {
+  std::shared_ptr<const Selection> chosen = source != nullptr ? all_of(*source) : first_samples(size);
+  for (const OpSpec& step : description.steps())
+    if (catalog().has_role(step, OpRole::kTake)) chosen = taken(step, source, std::move(chosen));
+  return chosen;
+}
 
 Result<Ordering> choose_order(const OpSpec* shuffle, const Source& source, const Selection& selection, uint64_t seed) {
   return choose_order(shuffle, dynamic_cast<const UnitSource*>(&source), selection, seed);

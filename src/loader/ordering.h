@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "pipeline/description.h"
 #include "pipeline/execution_plan.h"
@@ -21,6 +22,17 @@ struct Ordering {
   int64_t block = 1;  ///< units whose rows are mixed
   int64_t lanes = 1;  ///< spans that hosts own
 };
+
+/// Of each unit, how many rows take part.
+std::vector<int64_t> selected_rows(const UnitSource& source, const Selection& selection);
+/// All samples of a source, but for those that its own filter leaves out.
+std::shared_ptr<const Selection> all_of(const Source& source);
+/// Those of `from` that a `.take()` chooses.
+std::shared_ptr<const Selection> taken(const OpSpec& take, const Source* source, std::shared_ptr<const Selection> from);
+
+/// All that a description chooses of a data set as far as that is known without reading rows: not what a `.filter()` drops. `source`: null where only
+/// the size is known.
+std::shared_ptr<const Selection> chosen_unread(const Description& description, const Source* source, int64_t size);
 
 /// `shuffle`: the step of the description, or null. Sources of many rows a unit are shuffled blockwise, others flat.
 Result<Ordering> choose_order(const OpSpec* shuffle, const Source& source, const Selection& selection, uint64_t seed);

@@ -222,7 +222,9 @@ Pipeline Pipeline::select(Fields fields) const { return then(*this, "select", {{
 Pipeline Pipeline::rename(std::map<std::string, std::string> names) const {
   return then(*this, "rename", {{"names", std::move(names)}});
 }
-Pipeline Pipeline::take(int64_t n) const { return then(*this, "take", {{"n", n}}); }
+Pipeline Pipeline::take(int64_t n, TakeOptions options) const {
+  return then(*this, "take", object({{"n", n}, {"spread", optional_json(options.spread)}}));
+}
 Pipeline Pipeline::hash_bucket(int64_t buckets, HashBucketOptions options) const {
   return then(*this, "hash_bucket",
               object({{"buckets", buckets}, {"field", field_json(options.field)}, {"salt", options.salt}}));

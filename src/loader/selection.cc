@@ -30,6 +30,77 @@ class FirstOf final : public Selection {
   const int64_t size_;
 };
 
+class SpreadOver final : public Selection {
+ public:
+  SpreadOver(std::shared_ptr<const Selection> from, int64_t size) : from_(std::move(from)), size_(size) {}
+  int64_t size() const override { return size_; }
+  int64_t id_at(int64_t index) const override {
+    const auto place = static_cast<Wide>(index) * static_cast<Wide>(from_->size()) / static_cast<Wide>(size_);
+    return from_->id_at(static_cast<int64_t>(place));
+  }
+
+ private:
+  using Wide = unsigned __int128;
+  const std::shared_ptr<const Selection> from_;
+  const int64_t size_;
+};
+
+/// Of each range as many as it has, one range behind the other.
+class Ranges final : public Selection {
+ public:
+  struct Range {
+    int64_t begin = 0, rows = 0;  ///< of the other selection
+  };
+  Ranges(std::shared_ptr<const Selection> from, std::vector<Range> ranges)
+      : from_(std::move(from)), ranges_(std::move(ranges)) {
+    for (const Range& range : ranges_) {
+      before_.push_back(size_);
+      size_ += range.rows;
+    }
+  }
+  int64_t size() const override { return size_; }
+  int64_t id_at(int64_t index) const override {
+    const auto at = static_cast<size_t>(std::upper_bound(before_.begin(), before_.end(), index) - before_.begin()) - 1;
+    return from_->id_at(ranges_[at].begin + index - before_[at]);
+  }
+
+ private:
+  const std::shared_ptr<const Selection> from_;
+  const std::vector<Range> ranges_;
+  std::vector<int64_t> before_;
+  int64_t size_ = 0;
+};
+
+// `count` of them, each from the middle of as many.
+std::vector<Ranges::Range> evenly_chosen(const std::vector<Ranges::Range>& units, size_t count) {
+  std::vector<Ranges::Range> chosen;
+  for (size_t i = 0; i < count; ++i) chosen.push_back(units[(2 * i + 1) * units.size() / (2 * count)]);
+  return chosen;
+}
+
+int64_t rows_of(const std::vector<Ranges::Range>& units) {
+  int64_t rows = 0;
+  for (const Ranges::Range& unit : units) rows += unit.rows;
+  return rows;
+}
+
+// They have more than `rows`: alike of each, and what some lack of those that have it.
+void cut_down(std::vector<Ranges::Range>& units, int64_t rows) {
+  std::vector<int64_t> spare;
+  for (size_t i = 0; i < units.size(); ++i) {
+    const auto left = static_cast<int64_t>(units.size() - i);
+    const int64_t given = std::min(units[i].rows, (rows + left - 1) / left);
+    spare.push_back(units[i].rows - given);
+    units[i].rows = given;
+    rows -= given;
+  }
+  for (size_t i = 0; i < units.size(); ++i) {
+    const int64_t more = std::min(spare[i], rows);
+    units[i].rows += more;
+    rows -= more;
+  }
+}
+
 // Position of the n-th (from 0) set bit of a word that has more than n.
 int select_bit(uint64_t word, int64_t n) {
   for (; n > 0; --n) word &= word - 1;
@@ -43,6 +114,31 @@ std::shared_ptr<const Selection> first_samples(int64_t size) { return std::make_
 std::shared_ptr<const Selection> first_of(std::shared_ptr<const Selection> from, int64_t size) {
   const int64_t limited = std::min(size, from->size());
   return std::make_shared<FirstOf>(std::move(from), limited);
+}
+
+std::shared_ptr<const Selection> spread_over(std::shared_ptr<const Selection> from, int64_t size) {
+  if (size >= from->size()) return from;
+  return std::make_shared<SpreadOver>(std::move(from), size);
+}
+
+std::shared_ptr<const Selection> spread_over_units(std::shared_ptr<const Selection> from, std::span<const int64_t> rows,
+                                                   int64_t size) {
+  if (size >= from->size()) return from;
+  std::vector<Ranges::Range> units;
+  int64_t before = 0;
+  for (const int64_t unit : rows) {
+    if (unit > 0) units.push_back({before, unit});
+    before += unit;
+  }
+  std::vector<Ranges::Range> chosen;
+  while (rows_of(chosen) < size) {
+    const int64_t lacking = size - rows_of(chosen);
+    const int64_t mean = std::max<int64_t>(before / static_cast<int64_t>(units.size()), 1);
+    const auto more = static_cast<size_t>((lacking + mean - 1) / mean);
+    chosen = evenly_chosen(units, std::min(chosen.size() + more, units.size()));
+  }
+  cut_down(chosen, size);
+  return std::make_shared<Ranges>(std::move(from), std::move(chosen));
 }
 
 KeptSamples::KeptSamples(std::shared_ptr<const Selection> from, std::vector<uint64_t> bits)

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <numeric>
 #include <random>
+#include <vector>
 
 namespace forebay {
 namespace {
@@ -57,6 +60,52 @@ TEST(Selection, filters_stand_on_each_other) {
 TEST(Selection, version_is_of_what_was_kept) {
   EXPECT_EQ(KeptSamples(first_samples(64), {5}).version(), KeptSamples(first_samples(64), {5}).version());
   EXPECT_FALSE(KeptSamples(first_samples(64), {5}).version() == KeptSamples(first_samples(64), {6}).version());
+}
+
+std::vector<int64_t> ids_of(const Selection& selection) {
+  std::vector<int64_t> ids;
+  for (int64_t i = 0; i < selection.size(); ++i) ids.push_back(selection.id_at(i));
+  return ids;
+}
+
+TEST(Selection, spread_samples_stand_as_far_apart_as_each_other) {
+  EXPECT_EQ(ids_of(*spread_over(first_samples(10), 3)), (std::vector<int64_t>{0, 3, 6}));
+  EXPECT_EQ(spread_over(first_samples(10), 10)->size(), 10);
+  EXPECT_EQ(spread_over(first_samples(10), 11)->size(), 10) << "no more than there are";
+  const auto odd = std::make_shared<KeptSamples>(first_samples(128), std::vector<uint64_t>(2, 0xAAAAAAAAAAAAAAAA));
+  EXPECT_EQ(ids_of(*spread_over(odd, 4)), (std::vector<int64_t>{1, 33, 65, 97})) << "of those that were kept";
+  const auto few_of_many = spread_over(first_samples(INT64_MAX), 1'000'000'007);
+  EXPECT_EQ(few_of_many->id_at(1'000'000'006),
+            static_cast<int64_t>(static_cast<unsigned __int128>(INT64_MAX) * 1'000'000'006 / 1'000'000'007));
+}
+
+TEST(Selection, rows_spread_over_a_table_come_from_as_few_units_as_have_them) {
+  const auto of = [](std::vector<int64_t> rows, int64_t size) {
+    const int64_t all = std::accumulate(rows.begin(), rows.end(), int64_t{0});
+    return ids_of(*spread_over_units(first_samples(all), rows, size));
+  };
+  EXPECT_EQ(of({10, 10, 10, 10}, 3), (std::vector<int64_t>{20, 21, 22}));
+  EXPECT_EQ(of({10, 10, 10, 10}, 12), (std::vector<int64_t>{10, 11, 12, 13, 14, 15, 30, 31, 32, 33, 34, 35}));
+  EXPECT_EQ(of({10, 10, 10, 10}, 40).size(), 40u);
+  EXPECT_EQ(of({10, 10}, 90).size(), 20u) << "no more than there are";
+  EXPECT_EQ(of({0, 4, 0}, 2), (std::vector<int64_t>{0, 1})) << "units of which nothing takes part are not chosen";
+}
+
+TEST(Selection, spread_rows_are_exactly_so_many_and_ascend_whatever_the_units_have) {
+  std::mt19937_64 random(3);
+  for (int round = 0; round < 300; ++round) {
+    std::vector<int64_t> rows(1 + random() % 40);
+    for (int64_t& unit : rows) unit = static_cast<int64_t>(random() % 5 == 0 ? random() % 1000 : random() % 8);
+    const int64_t all = std::accumulate(rows.begin(), rows.end(), int64_t{0});
+    if (all == 0) continue;
+    const int64_t size = 1 + static_cast<int64_t>(random() % static_cast<uint64_t>(all));
+    const std::vector<int64_t> ids = ids_of(*spread_over_units(first_samples(all), rows, size));
+    ASSERT_EQ(static_cast<int64_t>(ids.size()), size);
+    ASSERT_TRUE(std::is_sorted(ids.begin(), ids.end()));
+    ASSERT_EQ(std::adjacent_find(ids.begin(), ids.end()), ids.end()) << "none twice";
+    ASSERT_GE(ids.front(), 0);
+    ASSERT_LT(ids.back(), all);
+  }
 }
 
 }  // namespace

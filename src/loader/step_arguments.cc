@@ -45,14 +45,4 @@ ScheduleOptions schedule_of(const Description& description, int64_t samples, int
           .last = last_policy(find_step(description, OpRole::kBatch))};
 }
 
-std::optional<int64_t> first_ids(const Description& description) {
-  std::optional<int64_t> least;
-  for (const OpSpec& step : description.steps()) {
-    if (!catalog().has_role(step, OpRole::kTake)) continue;
-    const int64_t n = int_arg(&step, "n", 0);
-    least = least ? std::min(*least, n) : n;
-  }
-  return least;
-}
-
 }  // namespace forebay

@@ -20,7 +20,5 @@ bool bool_arg(const OpSpec& op, const char* name);
 int64_t batch_size(const Description& description);
 /// How so many samples become the steps of an epoch.
 ScheduleOptions schedule_of(const Description& description, int64_t samples, int64_t world_size);
-/// So many of the first ids take part; nothing where no step says so.
-std::optional<int64_t> first_ids(const Description& description);
 
 }  // namespace forebay

@@ -14,8 +14,10 @@ void infer_take(const Args& args, Schema&, Problems& problems) {
 
 OpDef take_op() {
   return make_op({.name = "take",
-                  .help = "The first n ids of the data set.",
-                  .args = {{"n", ArgType::kInt, true, nullptr, "how many samples"}},
+                  .help = "n samples of the data set: the first, or some from all over it.",
+                  .args = {{"n", ArgType::kInt, true, nullptr, "how many samples"},
+                           {"spread", ArgType::kBool, false, nullptr,
+                            "spread evenly over the data set, of a table in few whole chunks; else the first ids"}},
                   .random = false,
                   .infer = infer_take,
                   .role = OpRole::kTake});

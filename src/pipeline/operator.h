@@ -56,7 +56,7 @@ enum class OpRole : uint8_t {
   kChoice,  ///< keeps the fields it reads, and no others
   kNames,   ///< gives fields other names: `names`, old to new
   kFunction,  ///< the user's own; gets the fields it reads, or all where it names none. A Python one may give back any field
-  kTake,    ///< only the samples with the first `n` ids: the loader's own work
+  kTake,    ///< only `n` of the samples: the loader's own work
   kFilter,  ///< only the samples for which the user's function is true: the loader's own work
   kOrder,   ///< puts the samples in another order
   kBatch,   ///< puts samples together: nothing may follow
