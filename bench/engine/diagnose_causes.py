@@ -48,7 +48,7 @@ def pictures(path, size):
     return fb.images(path).shuffle().decode_image().resize((size, size))
 
 
-# Each gives (pipeline, trainer in ms or None, options of the loader, {answers that are right}).
+# Each gives (pipeline, trainer in ms or a function or None, options of the loader, {answers that are right}), and words that must be said.
 
 def latency(draw, path):
     """Few requests at a time: the requests are the cause, and reads are what they wait for."""
@@ -108,7 +108,46 @@ def throttled(draw, path):
     return pictures(path, draw.choice((64, 128))).batch(draw.choice((8, 16))), None, {"threads": 2}, {"cores"}
 
 
-CAUSES = (latency, bandwidth, decode, operators, few_threads, waiting_python, locking_python, slow_trainer, little_memory, taken_cores, throttled)
+def cold_cache(draw, path):
+    """What the pipeline keeps is not there yet: its first epoch takes longer than the diagnosis."""
+    options = {"storage_options": {"imitate_bandwidth_bytes_per_s": draw.choice((1e5, 2e5))}}
+    return pictures(path, 64).cache(ram=500_000_000, disk=0).batch(draw.choice((4, 8))), None, options, {"cache"}
+
+
+def small_cache(draw, path):
+    """A quarter of the decoded pictures has a place in it."""
+    options = {"storage_options": {"imitate_bandwidth_bytes_per_s": draw.choice((1e6, 2e6))}}
+    return pictures(path, 64).cache(ram=64 * 64 * 3 * 75, disk=0).batch(draw.choice((4, 8))), None, options, {"cache"}
+
+
+def slow_rank(draw, path):
+    """Each step waits for another rank, whose batches come slowly: for this one that is its trainer's time."""
+    other = subprocess.Popen([sys.executable, __file__, "--other-rank", path, str(draw.choice((1, 2)))], stdout=subprocess.PIPE)
+    OTHERS.append(other)
+    options = {"rank": 0, "world_size": 2}
+    return pictures(path, 64).batch(8), lambda: os.read(other.stdout.fileno(), 1), options, {"trainer"}
+
+
+def other_rank(path, requests):
+    """A byte for each batch."""
+    import forebay as fb
+    with fb.Loader(pictures(path, 64).batch(8), rank=1, world_size=2, requests=requests, storage_options={"imitate_latency_ms": 25}) as loader:
+        with contextlib.suppress(BrokenPipeError):
+            while True:
+                for _ in loader:
+                    os.write(sys.stdout.fileno(), b".")
+
+
+def rereading_filter(draw, path):
+    """A filter that looks at what is read anyway: all of it is read before the first batch, and told to be."""
+    options = {"storage_options": {"imitate_bandwidth_bytes_per_s": draw.choice((5e5, 1e6))}}
+    bright = pictures(path, 64).filter(lambda sample: True, fields=["image"])
+    return bright.batch(8), None, options, {"storage"}, ".filter() looks at all samples before"
+
+
+CAUSES = (latency, bandwidth, decode, operators, few_threads, waiting_python, locking_python, slow_trainer, little_memory, taken_cores, throttled,
+          cold_cache, small_cache, slow_rank, rereading_filter)
+OTHERS = []  # ranks
 
 
 @contextlib.contextmanager
@@ -122,9 +161,10 @@ def others_at_work(cause):
                 quota.add_this_process()
             yield
     finally:
-        for program in programs:
+        for program in programs + OTHERS:
             program.kill()
             program.wait()
+        OTHERS.clear()
 
 
 def rate(loader, seconds, trainer_ms):
@@ -132,7 +172,9 @@ def rate(loader, seconds, trainer_ms):
     while batches < 2 or time.perf_counter() - began < seconds:
         for batch in loader:
             samples, batches = samples + len(batch), batches + 1
-            if trainer_ms:
+            if callable(trainer_ms):
+                trainer_ms()
+            elif trainer_ms:
                 time.sleep(trainer_ms / 1000)
             if time.perf_counter() - began >= seconds and batches >= 2:
                 break
@@ -163,11 +205,12 @@ def examined(number, seed, path, gains):
     draw = random.Random(f"{seed} {number}")
     causes = CAUSES if Quota.possible() else [cause for cause in CAUSES if cause is not throttled]
     cause = causes[number % len(causes)]
-    pipeline, trainer_ms, options, right = cause(draw, path)
+    pipeline, trainer_ms, options, right, *words = cause(draw, path)
     # A number of the user's is the cause where it goes faster without: that is tried in any case.
     with others_at_work(cause):
-        found = fb.diagnose(pipeline, trainer_ms, budget=50 if gains or "memory" in options else 0, **options)
-    record = {"setup": number, "cause": cause.__name__, "said": found.limit, "right": found.limit in right, "text": str(found)}
+        found = fb.diagnose(pipeline, trainer_ms, budget=50 if gains or "memory" in options or "cache" in right else 0, **options)
+    record = {"setup": number, "cause": cause.__name__, "said": found.limit,
+              "right": found.limit in right and all(said in str(found) for said in words), "text": str(found)}
     if gains and found.remedies:
         record["predicted"] = found.remedies[0].gain
         record["measured"] = measured_gain(pipeline, found.remedies[0], trainer_ms, options)
@@ -201,7 +244,10 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--gains", action="store_true", help="also the gain that the first remedy has on its own")
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--other-rank", nargs=2, help=argparse.SUPPRESS)
     args = parser.parse_args()
+    if args.other_rank:
+        return other_rank(args.other_rank[0], int(args.other_rank[1]))
     import memory_truth_data as data
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         os.environ["FOREBAY_CACHE_DIR"] = os.path.join(folder, "cache")

@@ -20,6 +20,7 @@ enum class Limit : uint8_t {
   kStorage,   ///< reads that take their time
   kRequests,  ///< the number given as requests=
   kMemory,    ///< the number given as memory=, or what the host has
+  kCache,     ///< the pipeline's own .cache(), which has not kept yet, or cannot keep, what is asked of it
   kCompute,   ///< decoding and operators, on compute threads
   kCores,     ///< the same, but other programs or a quota of CPU time keep the threads from running
   kUserCode,  ///< functions of the user's
@@ -45,6 +46,10 @@ struct ChangedSteps {
   bool processes = false;      ///< the user's functions are to run in worker processes
 };
 
+/// Opens a loader over a changed pipeline, for faces whose pipelines have code of their own.
+using OpenChanged =
+    std::function<Result<std::shared_ptr<Loader>>(const Pipeline&, const LoaderOptions&, const ChangedSteps& steps)>;
+
 /// A change that was tried.
 struct Remedy {
   std::string change;  ///< "put .cache() behind resize"
@@ -63,6 +68,7 @@ struct Diagnosis {
   std::vector<Remedy> remedies;     ///< those that gain, the best first
   std::vector<std::string> others;  ///< changes that were tried and do not gain, or could not be tried, and why
   std::optional<Gain> verified;     ///< of the first remedy, where that was asked for and could be measured
+  double first_batch_seconds = 0;   ///< from opening the pipeline as it is to its first batch
   double seconds = 0;               ///< what finding out took
 };
 
@@ -77,9 +83,7 @@ struct DiagnoseOptions {
   bool verify = false;
   bool can_use_processes =
       false;  ///< `open` can run functions of the user's in worker processes that do not run there yet
-  /// Opens a loader, for faces whose pipelines have code of their own.
-  std::function<Result<std::shared_ptr<Loader>>(const Pipeline&, const LoaderOptions&, const ChangedSteps& steps)>
-      open = {};
+  OpenChanged open = {};
   std::stop_token stop = {};
   /// Called now and then on the calling thread, where a face has to look after something; may throw.
   std::function<void()> poll = {};

@@ -15,39 +15,29 @@ namespace {
 
 OpSpec step_of(std::string name, Json args) { return {std::move(name), std::move(args), nullptr, {}, nullptr}; }
 
-Changed put_in(const Description& description, std::optional<size_t> cache_behind, const Json& cache_args,
-               std::optional<int64_t> samples) {
+// With each step replaced by those that `become` says, the step itself first where it stays.
+template <typename Become>
+Changed rewritten(const Description& description, const Become& become) {
   Changed changed;
-  const std::vector<OpSpec>& steps = description.steps();
-  for (size_t i = 0; i < steps.size(); ++i) {
-    changed.description = i == 0 ? Description(steps[0]) : changed.description.append(steps[i]);
-    changed.steps.places.push_back(changed.description.steps().size() - 1);
-    if (i == 0 && samples) changed.description = changed.description.append(step_of("take", {{"n", *samples}}));
-    if (cache_behind == i) changed.description = changed.description.append(step_of("cache", cache_args));
+  for (size_t i = 0; i < description.steps().size(); ++i) {
+    const std::vector<OpSpec> steps = become(i, description.steps()[i]);
+    const size_t place = changed.description.steps().size();
+    changed.steps.places.push_back(steps.empty() ? place - 1 : place);
+    for (const OpSpec& step : steps)
+      changed.description = i == 0 && &step == steps.data() ? Description(step) : changed.description.append(step);
   }
   return changed;
-}
-
-// Behind a step that only chooses or orders samples a cache keeps the same as before it.
-std::vector<size_t> cache_places(const Description& description) {
-  std::vector<size_t> places;
-  const std::vector<OpSpec>& steps = description.steps();
-  for (size_t i = 0; i < steps.size(); ++i) {
-    bool makes = i == 0;
-    for (const OpRole role : {OpRole::kValues, OpRole::kChoice, OpRole::kNames, OpRole::kFunction})
-      makes = makes || catalog().has_role(steps[i], role);
-    if (makes && check(put_in(description, i, Json::object(), std::nullopt).description).empty()) places.push_back(i);
-  }
-  return places;
 }
 
 void add_caches(const Description& description, const LoaderOptions& options, const Limiter& limiter,
                 std::vector<Change>& changes, std::vector<std::string>& others) {
   if (find_step(description, OpRole::kKeep) != nullptr) {
-    others.emplace_back("a cache elsewhere: there is one already; from the second epoch on it gives what it has kept");
+    // Whether it has everything already is found out by trying.
+    changes.push_back({"let .cache() be filled", std::nullopt, options});
+    changes.back().filled = true;
     return;
   }
-  std::vector<size_t> places = cache_places(description);
+  std::vector<size_t> places = cache_places(description, Json::object());
   if (places.empty()) {
     others.emplace_back("a cache: there is no place where one may stand");
     return;
@@ -91,6 +81,19 @@ void add_numbers(const LoaderOptions& options, const Limiter& limiter, std::vect
 
 }  // namespace
 
+std::vector<size_t> cache_places(const Description& description, const Json& cache_args) {
+  // Behind a step that only chooses or orders samples a cache keeps the same as before it.
+  std::vector<size_t> places;
+  const std::vector<OpSpec>& steps = description.steps();
+  for (size_t i = 0; i < steps.size(); ++i) {
+    bool makes = i == 0;
+    for (const OpRole role : {OpRole::kValues, OpRole::kChoice, OpRole::kNames, OpRole::kFunction})
+      makes = makes || catalog().has_role(steps[i], role);
+    if (makes && check(with_cache(description, i, cache_args, std::nullopt).description).empty()) places.push_back(i);
+  }
+  return places;
+}
+
 std::vector<Change> changes_for(const Description& description, const LoaderOptions& options, const Limiter& limiter,
                                 bool can_use_processes, std::vector<std::string>& others) {
   std::vector<Change> changes;
@@ -104,13 +107,42 @@ std::vector<Change> changes_for(const Description& description, const LoaderOpti
 }
 
 Changed with(const Description& description, const Change& change) {
-  Changed changed = put_in(description, change.cache_behind, Json::object(), std::nullopt);
+  Changed changed = change.cache_behind
+                        ? with_cache(description, change.cache_behind, Json::object(), std::nullopt)
+                        : rewritten(description, [](size_t, const OpSpec& step) { return std::vector{step}; });
   changed.steps.processes = change.processes;
   return changed;
 }
 
+Changed with_cache(const Description& description, std::optional<size_t> behind, const Json& cache_args,
+                   std::optional<int64_t> samples) {
+  return rewritten(description, [&](size_t i, const OpSpec& step) {
+    std::vector<OpSpec> steps;
+    if (!catalog().has_role(step, OpRole::kKeep)) steps.push_back(step);
+    if (i == 0 && samples) steps.push_back(step_of("take", {{"n", *samples}, {"spread", true}}));
+    if (behind == i) steps.push_back(step_of("cache", cache_args));
+    return steps;
+  });
+}
+
 Changed with_few(const Description& description, const Change& change, int64_t samples, uint64_t cache_bytes) {
-  return put_in(description, change.cache_behind, {{"ram", cache_bytes}, {"disk", 0}}, samples);
+  std::optional<size_t> behind = change.cache_behind;
+  for (size_t i = 1; i < description.steps().size() && change.filled; ++i)
+    if (catalog().has_role(description.steps()[i], OpRole::kKeep)) behind = i;
+  return with_cache(description, behind, {{"ram", cache_bytes}, {"disk", 0}}, samples);
+}
+
+Changed without_caches(const Description& description) {
+  return with_cache(description, std::nullopt, {}, std::nullopt);
+}
+
+Changed with_cache_of(const Description& description, uint64_t bytes) {
+  return rewritten(description, [&](size_t, const OpSpec& step) {
+    OpSpec changed = step;
+    if (catalog().has_role(step, OpRole::kKeep))
+      changed.args[changed.args.value("disk", Json()) == Json(0) ? "ram" : "disk"] = bytes;
+    return std::vector{std::move(changed)};
+  });
 }
 
 }  // namespace forebay

@@ -5,12 +5,12 @@
 #include <gtest/gtest.h>
 
 #include "forebay/pipeline.h"
+#include "loader/step_arguments.h"
 #include "runtime/host.h"
+#include "study/study_test_support.h"
 
 namespace forebay {
 namespace {
-
-Pipeline pictures() { return images("/photos").shuffle().decode_image().resize(64).random_flip().batch(8); }
 
 std::vector<std::string> names(const std::vector<Change>& changes) {
   std::vector<std::string> names;
@@ -35,13 +35,27 @@ TEST(Changes, CachesStandBehindWorkAndBeforeRandomness) {
             (Names{"put .cache() behind resize", "put .cache() behind images", "put .cache() behind decode_image"}));
 }
 
-TEST(Changes, OneCacheIsEnough) {
+TEST(Changes, OneCacheIsEnoughWhichIsTriedFull) {
+  const Pipeline cached =
+      images("/photos").decode_image().cache({.ram = uint64_t{5}, .dir = "/kept"}).random_flip().batch(8);
   std::vector<std::string> others;
-  const Pipeline cached = images("/photos").decode_image().cache().random_flip().batch(8);
-  EXPECT_TRUE(changes_for(cached.description(), {}, {Limit::kCompute, 1, {}}, false, others).empty());
-  EXPECT_TRUE(std::any_of(others.begin(), others.end(), [](const std::string& other) {
-    return other.find("there is one already") != std::string::npos;
-  }));
+  const auto changes = changes_for(cached.description(), {}, {Limit::kCompute, 1, {}}, false, others);
+  ASSERT_EQ(names(changes), Names{"let .cache() be filled"});
+  const auto cache_of = [](const Changed& changed) {
+    const OpSpec* const cache = find_step(changed.description, OpRole::kKeep);
+    return cache == nullptr ? Json() : cache->args;
+  };
+  const Changed few = with_few(cached.description(), changes.front(), 32, 1000);
+  EXPECT_EQ(cache_of(few), (Json{{"ram", 1000}, {"disk", 0}}));
+  EXPECT_EQ(few.steps.places, (std::vector<size_t>{0, 2, 3, 4, 5})) << "a take() stands behind the source";
+  EXPECT_EQ(cache_of(with(cached.description(), changes.front())), cache_of({cached.description(), {}}));
+  EXPECT_EQ(cache_of(with_cache_of(cached.description(), 77))["disk"], 77);
+  EXPECT_EQ(cache_of(with_cache_of(cached.description(), 77))["dir"], "/kept");
+  const Pipeline in_memory = images("/photos").cache({.disk = uint64_t{0}}).batch(8);
+  EXPECT_EQ(cache_of(with_cache_of(in_memory.description(), 77)), (Json{{"ram", 77}, {"disk", 0}}));
+  const Changed none = without_caches(cached.description());
+  EXPECT_TRUE(cache_of(none).is_null());
+  EXPECT_EQ(none.steps.places, (std::vector<size_t>{0, 1, 1, 2, 3}));
 }
 
 TEST(Changes, NumbersOfTheUsersAreTakenBackWhereTheyAreTheLimit) {

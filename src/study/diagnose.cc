@@ -25,6 +25,9 @@ constexpr double kLongestEpoch = 60;  // that filling the cache of a remedy may 
 constexpr TrialLength kVerifyRound{.windows = 1, .window_seconds = 1.5};
 constexpr double kOvertime = 10;      // seconds behind the budget: then no further round
 constexpr int64_t kLeastBatches = 2;  // of the samples over which a cache is tried
+constexpr double kHasAll = 0.95;      // of what is asked of a cache: then it is full
+constexpr double kMoreRoom = 1.05;    // than samples took: others may be larger
+constexpr double kLongPass = 0.1;     // of an epoch, that a filter may take before the first batch
 
 using OpenLoader = std::shared_ptr<Loader>;
 
@@ -48,13 +51,18 @@ class Study {
     std::vector<Change> changes =
         changes_for(description_, loader_options_, diagnosis_.first, options_.can_use_processes, diagnosis_.others);
     for (const Change& change : changes) {
-      if (seconds() > options_.budget_seconds) {
+      if (change.filled && cached_share() >= kHasAll) {
+        diagnosis_.others.push_back(fmt::format(
+            "a cache elsewhere: there is one, which gave {:.0f} % of what was asked of it", 100 * cached_share()));
+      } else if (seconds() > options_.budget_seconds) {
         diagnosis_.others.push_back(change.name + ": not tried, the time was over");
       } else {
         FOREBAY_RETURN_IF_ERROR(try_out(change));
       }
     }
     blame_memory();
+    blame_cache();
+    tell_of_filters();
     rank();
     if (options_.verify && !diagnosis_.remedies.empty()) FOREBAY_RETURN_IF_ERROR(verify(diagnosis_.remedies.front()));
     diagnosis_.seconds = seconds();
@@ -65,6 +73,7 @@ class Study {
   struct Candidate {
     Remedy remedy;
     Limiter limiter;
+    bool filled = false;  ///< the pipeline's own cache, with everything in it
   };
 
   // The pipeline as it is.
@@ -72,7 +81,9 @@ class Study {
     std::vector<size_t> places(description_.steps().size());
     for (size_t i = 0; i < places.size(); ++i) places[i] = i;
     FOREBAY_ASSIGN(as_it_is_, open({description_, {std::move(places)}}, loader_options_));
-    FOREBAY_ASSIGN(base_, observe(*as_it_is_, options_, {}));
+    FOREBAY_RETURN_IF_ERROR(take_one(*as_it_is_, context_));
+    diagnosis_.first_batch_seconds = seconds();
+    FOREBAY_ASSIGN(base_, observe(*as_it_is_, context_, {}));
     diagnosis_.rate = median_of(base_.rates);
     diagnosis_.rate_low = *std::min_element(base_.rates.begin(), base_.rates.end());
     diagnosis_.rate_high = *std::max_element(base_.rates.begin(), base_.rates.end());
@@ -83,29 +94,52 @@ class Study {
 
   // What cannot be run is told, and the rest goes on.
   Status try_out(const Change& change) {
-    Result<Tried> tried = change.cache_behind ? with_a_cache(change) : with_options(change);
+    Result<Tried> tried = change.cache_behind || change.filled ? with_a_cache(change) : with_options(change);
     if (tried.status().code() == Code::kCancelled) return tried.status();
     if (!tried.ok()) {
       diagnosis_.others.push_back(fmt::format("{}: could not be tried: {}", change.name, tried.status().message()));
       return {};
     }
     Changed changed = with(description_, change);
-    candidates_.push_back({{change.name, tried->gain, tried->bytes,
+    std::string name = change.name;
+    if (change.filled && tried->bytes > cache_budget()) {
+      const auto room = static_cast<uint64_t>(static_cast<double>(tried->bytes) * kMoreRoom);
+      changed = with_cache_of(description_, room);
+      name = fmt::format("give .cache() {}: all samples take about {}, and it may have {}", format_byte_size(room),
+                         format_byte_size(tried->bytes), format_byte_size(cache_budget()));
+    }
+    candidates_.push_back({{std::move(name), tried->gain, tried->bytes,
                             Pipeline(std::make_shared<const Description>(std::move(changed.description))),
                             change.options, std::move(changed.steps)},
-                           std::move(tried->limiter)});
+                           std::move(tried->limiter),
+                           change.filled});
     return {};
   }
 
+  // Of what was asked of the pipeline's own cache, what it had. 1 where there is none.
+  double cached_share() const {
+    if (base_.after.caches.empty()) return 1;
+    const CacheStats& is = base_.after.caches.front();
+    const CacheStats was = base_.before.caches.empty() ? CacheStats() : base_.before.caches.front();
+    const auto had = static_cast<double>(is.ram.hits - was.ram.hits + is.disk.hits - was.disk.hits);
+    const auto asked = had + static_cast<double>(is.misses - was.misses);
+    return asked > 0 ? had / asked : 0;
+  }
+  uint64_t cache_budget() const {
+    if (base_.after.caches.empty()) return 0;
+    const CacheStats& cache = base_.after.caches.front();
+    return std::max(cache.ram.budget_bytes, cache.disk.budget_bytes);
+  }
+
   // Machines are now faster and now slower: both run in turns, and who is first changes. Behind `end` no further round begins.
-  Result<Gain> in_turns(Loader& changed, const TrialLength& length, double end, Observation& seen) {
+  Result<Gain> in_turns(Loader& changed, Loader& before, const TrialLength& length, double end, Observation& seen) {
     std::vector<double> ratios;
     for (int round = 0; round < kRounds; ++round) {
       if (round > 0 && seconds() > end) break;
       Observation as_it_is;
       for (const bool base : {round % 2 == 0, round % 2 != 0}) {
-        FOREBAY_RETURN_IF_ERROR(let_rest(base ? changed : *as_it_is_, options_));
-        FOREBAY_ASSIGN((base ? as_it_is : seen), observe(base ? *as_it_is_ : changed, options_, length));
+        FOREBAY_RETURN_IF_ERROR(let_rest(base ? changed : before, context_));
+        FOREBAY_ASSIGN((base ? as_it_is : seen), observe(base ? before : changed, context_, length));
       }
       ratios.push_back(seen.rates.front() / as_it_is.rates.front());
     }
@@ -115,7 +149,12 @@ class Study {
 
   Result<Tried> compare(Loader& changed, const Change& change, uint64_t bytes) {
     Observation seen;
-    FOREBAY_ASSIGN(const Gain gain, in_turns(changed, kRound, options_.budget_seconds + kOvertime, seen));
+    OpenLoader before = as_it_is_;
+    // Its own cache gets fuller while it runs.
+    if (change.filled) {
+      FOREBAY_ASSIGN(before, open(without_caches(description_), change.options));
+    }
+    FOREBAY_ASSIGN(const Gain gain, in_turns(changed, *before, kRound, options_.budget_seconds + kOvertime, seen));
     return Tried{gain, limiter_of(seen, change.options), bytes};
   }
 
@@ -131,9 +170,15 @@ class Study {
     }
     const Changed changed{remedy.pipeline.description(), remedy.steps};
     FOREBAY_ASSIGN(const OpenLoader loader, open(changed, remedy.options));
-    if (remedy.bytes > 0) FOREBAY_RETURN_IF_ERROR(pass_an_epoch(*loader, options_));
+    if (remedy.bytes > 0) FOREBAY_RETURN_IF_ERROR(pass_an_epoch(*loader, context_));
     Observation seen;
-    FOREBAY_ASSIGN(diagnosis_.verified, in_turns(*loader, kVerifyRound, std::numeric_limits<double>::infinity(), seen));
+    // A cache of its own is full by now.
+    OpenLoader before = as_it_is_;
+    if (find_step(description_, OpRole::kKeep) != nullptr && remedy.bytes > 0) {
+      FOREBAY_ASSIGN(before, open(without_caches(description_), remedy.options));
+    }
+    FOREBAY_ASSIGN(diagnosis_.verified,
+                   in_turns(*loader, *before, kVerifyRound, std::numeric_limits<double>::infinity(), seen));
     return {};
   }
 
@@ -151,7 +196,7 @@ class Study {
     for (int attempt = 0;; ++attempt) {
       FOREBAY_ASSIGN(const OpenLoader loader,
                      open(with_few(description_, change, samples, cache_bytes()), change.options));
-      FOREBAY_RETURN_IF_ERROR(pass_an_epoch(*loader, options_));
+      FOREBAY_RETURN_IF_ERROR(pass_an_epoch(*loader, context_));
       const Ledger filled = loader->stats();
       if (filled.caches.empty())
         return invalid_argument("nothing is kept there: what comes before it is in memory already");
@@ -207,6 +252,33 @@ class Study {
     }
   }
 
+  // What is not kept yet has to be made, so that the consumer seems to wait for that.
+  void blame_cache() {
+    if (diagnosis_.first.limit == Limit::kMemory) return;
+    for (const Candidate& candidate : candidates_) {
+      const Gain& gain = candidate.remedy.gain;
+      if (!candidate.filled || gain.low < kWorthIt) continue;
+      diagnosis_.first.limit = Limit::kCache;
+      diagnosis_.first.sentence = fmt::format(
+          "cache: {:.0f} % of what was asked of .cache() it does not have{}; with all of it there it is {:.1f} times "
+          "as "
+          "fast. Until then it looks like {}",
+          100 * (1 - cached_share()), candidate.remedy.bytes > cache_budget() ? ", nor has it the room" : " yet",
+          gain.middle, diagnosis_.first.sentence);
+    }
+  }
+
+  void tell_of_filters() {
+    if (find_step(description_, OpRole::kFilter) == nullptr) return;
+    const double epoch = static_cast<double>(as_it_is_->size()) / median_of(base_.rates);
+    if (diagnosis_.first_batch_seconds < kLongPass * epoch) return;
+    diagnosis_.others.push_back(
+        fmt::format("the first batch: it came after {:.1f} s, where an epoch takes {:.1f}; .filter() looks at all "
+                    "samples before, and "
+                    "a .cache() in front of it keeps what it reads for the epochs",
+                    diagnosis_.first_batch_seconds, epoch));
+  }
+
   void rank() {
     std::stable_sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
       return a.remedy.gain.middle > b.remedy.gain.middle;
@@ -228,6 +300,7 @@ class Study {
   const Description& description_;
   const DiagnoseOptions& options_;
   LoaderOptions loader_options_ = options_.loader;
+  const TrialContext context_{options_.step, options_.stop, options_.poll};
   const int64_t begun_ns_ = monotonic_ns();
   OpenLoader as_it_is_;
   Observation base_;

@@ -1,6 +1,5 @@
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
@@ -11,27 +10,11 @@
 
 #include "base/clock.h"
 #include "forebay/diagnosis.h"
+#include "study/study_test_support.h"
 #include "study/trial.h"
 
 namespace forebay {
 namespace {
-
-Pipeline numbers(int64_t count) {
-  Tensor tensor;
-  tensor.dtype = DType::kFloat32;
-  tensor.shape = {count};
-  tensor.buffer = Buffer::allocate(static_cast<size_t>(count) * sizeof(float));
-  std::memset(tensor.buffer.data(), 0, tensor.buffer.size());
-  Array array;
-  array.values = tensor;
-  return arrays({{"x", array}});
-}
-
-// Work that takes long and no core.
-Status slow(Sample&) {
-  std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  return {};
-}
 
 TEST(Diagnose, ASlowTrainerIsTheLimitAndIsLeftInPeace) {
   DiagnoseOptions options;
@@ -124,9 +107,9 @@ TEST(Diagnose, WhatAFaceThrowsPasses) {
 TEST(Trial, CountsWhatTheConsumerCouldTake) {
   auto loader = Loader::open(numbers(4096).batch(8));
   ASSERT_TRUE(loader.ok());
-  DiagnoseOptions options;
-  options.step = [] { std::this_thread::sleep_for(std::chrono::milliseconds(2)); };
-  const Result<Observation> seen = observe(**loader, options, {.windows = 3, .window_seconds = 0.02});
+  TrialContext context;
+  context.step = [] { std::this_thread::sleep_for(std::chrono::milliseconds(2)); };
+  const Result<Observation> seen = observe(**loader, context, {.windows = 3, .window_seconds = 0.02});
   ASSERT_TRUE(seen.ok());
   ASSERT_EQ(seen->rates.size(), 3u);
   for (size_t i = 0; i < 3; ++i) {

@@ -3,7 +3,7 @@
 
 #include "base/byte_size.h"
 #include "forebay/diagnosis.h"
-#include "pipeline/description.h"
+#include "study/pipeline_json.h"
 
 namespace forebay {
 
@@ -11,12 +11,6 @@ namespace {
 
 Json to_json(const Limiter& limiter) {
   return {{"limit", name_of(limiter.limit)}, {"wait_share", limiter.share}, {"sentence", limiter.sentence}};
-}
-
-// Null where the pipeline has code of its own.
-Json description_of(const Pipeline& pipeline) {
-  const Result<std::string> text = pipeline.to_json();
-  return text.ok() ? Json::parse(*text) : Json();
 }
 
 Json options_of(const LoaderOptions& options) {
@@ -43,7 +37,7 @@ Json to_json(const Remedy& remedy) {
           {"gain_high", remedy.gain.high},
           {"cache_bytes", remedy.bytes},
           {"options", options_of(remedy.options)},
-          {"pipeline", description_of(remedy.pipeline)}};
+          {"pipeline", description_json(remedy.pipeline)}};
 }
 
 }  // namespace
@@ -58,6 +52,7 @@ std::string to_json(const Diagnosis& diagnosis) {
                {"next_limiter", diagnosis.next ? to_json(*diagnosis.next) : Json()},
                {"remedies", Json::array()},
                {"others", diagnosis.others},
+               {"first_batch_seconds", diagnosis.first_batch_seconds},
                {"verified", diagnosis.verified ? to_json(*diagnosis.verified) : Json()},
                {"seconds", diagnosis.seconds}};
   for (const Remedy& remedy : diagnosis.remedies) json["remedies"].push_back(to_json(remedy));

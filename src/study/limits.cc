@@ -110,6 +110,7 @@ std::string sentence_of(Limit limit, double share, const Observation& seen, cons
     case Limit::kUserCode: return user_code_sentence(share, seen);
     case Limit::kCompute: return compute_sentence(share, seen);
     case Limit::kCores: return cores_sentence(share, seen);
+    case Limit::kCache:
     case Limit::kTrainer: break;
   }
   return fmt::format("your trainer: it waited for batches {:.1f} % of the time", percent(share));
@@ -122,6 +123,7 @@ std::string_view name_of(Limit limit) {
     case Limit::kStorage: return "storage";
     case Limit::kRequests: return "requests";
     case Limit::kMemory: return "memory";
+    case Limit::kCache: return "cache";
     case Limit::kCompute: return "compute";
     case Limit::kCores: return "cores";
     case Limit::kUserCode: return "user_code";

@@ -27,21 +27,21 @@ Status nothing_to_look_at() {
 }
 
 // A face in a language with a lock gets that here, as its users' loops do behind each batch.
-void look_after(Loader& loader, const DiagnoseOptions& options) {
-  if (!options.poll) return;
+void look_after(Loader& loader, const TrialContext& context) {
+  if (!context.poll) return;
   constexpr int64_t kLockTakenNs = 10'000;  // a lock that was free takes less
   const int64_t begun_ns = monotonic_ns();
-  options.poll();
+  context.poll();
   if (const int64_t locked_ns = monotonic_ns() - begun_ns; locked_ns >= kLockTakenNs)
     loader.waited_for_interpreter(std::chrono::nanoseconds(locked_ns));
 }
 
 // Nothing: the end of an epoch.
-Result<std::optional<Batch>> next_of(Loader& loader, const DiagnoseOptions& options) {
+Result<std::optional<Batch>> next_of(Loader& loader, const TrialContext& context) {
   const int64_t begun_ns = monotonic_ns();
   while (true) {
-    if (options.stop.stop_requested()) return cancelled("stopped");
-    look_after(loader, options);
+    if (context.stop.stop_requested()) return cancelled("stopped");
+    look_after(loader, context);
     bool timed_out = false;
     Result<std::optional<Batch>> batch = loader.next_for(std::chrono::milliseconds(50), &timed_out);
     if (!batch.ok() || !timed_out) return batch;
@@ -50,9 +50,9 @@ Result<std::optional<Batch>> next_of(Loader& loader, const DiagnoseOptions& opti
   }
 }
 
-Result<Batch> batch_of(Loader& loader, const DiagnoseOptions& options) {
+Result<Batch> batch_of(Loader& loader, const TrialContext& context) {
   for (int ends = 0; ends < kEmptyEpochs; ++ends) {
-    FOREBAY_ASSIGN(std::optional<Batch> batch, next_of(loader, options));
+    FOREBAY_ASSIGN(std::optional<Batch> batch, next_of(loader, context));
     if (batch) return std::move(*batch);
   }
   return nothing_to_look_at();
@@ -61,25 +61,25 @@ Result<Batch> batch_of(Loader& loader, const DiagnoseOptions& options) {
 /// The consumer: what it took, and how long it was at work on that.
 struct Consumer {
   Loader& loader;
-  const DiagnoseOptions& options;
+  const TrialContext& context;
   int64_t batches = 0, samples = 0;
   double at_work = 0;
 
   Status take() {
-    FOREBAY_ASSIGN(const Batch batch, batch_of(loader, options));
+    FOREBAY_ASSIGN(const Batch batch, batch_of(loader, context));
     ++batches;
     samples += batch.size() - batch.padding;
-    if (!options.step) return {};
+    if (!context.step) return {};
     const int64_t begun_ns = monotonic_ns();
-    options.step();
+    context.step();
     at_work += seconds_since(begun_ns);
     return {};
   }
 };
 
 // The first comes late, and those made while nobody asked come too early: until one has to be waited for.
-Status use_up_what_is_ready(Loader& loader, const DiagnoseOptions& options) {
-  Consumer early{loader, options};
+Status use_up_what_is_ready(Loader& loader, const TrialContext& context) {
+  Consumer early{loader, context};
   const int64_t begun_ns = monotonic_ns();
   for (int i = 0; i < kMostEarly; ++i) {
     const double waited = loader.stats().consumer_wait_seconds;
@@ -107,12 +107,12 @@ double median_of(std::vector<double> values) {
   return *middle;
 }
 
-Result<Observation> observe(Loader& loader, const DiagnoseOptions& options, const TrialLength& length) {
-  FOREBAY_RETURN_IF_ERROR(use_up_what_is_ready(loader, options));
+Result<Observation> observe(Loader& loader, const TrialContext& context, const TrialLength& length) {
+  FOREBAY_RETURN_IF_ERROR(use_up_what_is_ready(loader, context));
   Observation seen;
   seen.before = loader.stats();
   seen.cores_before = core_time_of_threads(Executor::kThreadName);
-  Consumer consumer{loader, options};
+  Consumer consumer{loader, context};
   for (int window = 0; window < length.windows; ++window) {
     const int64_t begun_ns = monotonic_ns();
     consumer.batches = consumer.samples = 0;
@@ -121,7 +121,7 @@ Result<Observation> observe(Loader& loader, const DiagnoseOptions& options, cons
       FOREBAY_RETURN_IF_ERROR(consumer.take());
     } while (seconds_since(begun_ns) < (consumer.batches < 2 ? kLongSeconds : length.window_seconds));
     seen.rates.push_back(static_cast<double>(consumer.samples) / seconds_since(begun_ns));
-    if (options.step)
+    if (context.step)
       seen.step_rates.push_back(static_cast<double>(consumer.samples) / std::max(consumer.at_work, 1e-9));
   }
   seen.after = loader.stats();
@@ -129,25 +129,28 @@ Result<Observation> observe(Loader& loader, const DiagnoseOptions& options, cons
   return seen;
 }
 
-Status let_rest(Loader& loader, const DiagnoseOptions& options) {
+Status let_rest(Loader& loader, const TrialContext& context) {
   double before = -1;
   for (int looks = 0; looks < kMostLooks; ++looks) {
     const double now = done_by(loader.stats());
     if (now == before) break;
     before = now;
-    if (options.stop.stop_requested()) return cancelled("stopped");
-    if (options.poll) options.poll();
+    if (context.stop.stop_requested()) return cancelled("stopped");
+    if (context.poll) context.poll();
     std::this_thread::sleep_for(kLook);
   }
   return {};
 }
 
-Status pass_an_epoch(Loader& loader, const DiagnoseOptions& options) {
-  FOREBAY_RETURN_IF_ERROR(batch_of(loader, options).status());
-  while (true) {
-    FOREBAY_ASSIGN(const std::optional<Batch> batch, next_of(loader, options));
-    if (!batch) return {};
+Status take_one(Loader& loader, const TrialContext& context) { return batch_of(loader, context).status(); }
+
+Status pass_an_epoch(Loader& loader, const TrialContext& context, const std::function<void(const Batch&)>& look) {
+  FOREBAY_ASSIGN(std::optional<Batch> batch, batch_of(loader, context));
+  while (batch) {
+    if (look) look(*batch);
+    FOREBAY_ASSIGN(batch, next_of(loader, context));
   }
+  return {};
 }
 
 }  // namespace forebay

@@ -1,14 +1,22 @@
 #pragma once
 
+#include <functional>
+#include <stop_token>
 #include <vector>
 
-#include "forebay/diagnosis.h"
 #include "forebay/ledger.h"
 #include "forebay/loader.h"
 #include "forebay/result.h"
 #include "runtime/host.h"
 
 namespace forebay {
+
+/// What goes on around a loader that is tried.
+struct TrialContext {
+  std::function<void()> step = {};  ///< what its consumer does with a batch
+  std::stop_token stop = {};
+  std::function<void()> poll = {};  ///< called now and then on the calling thread; may throw
+};
 
 struct TrialLength {
   int windows = 3;
@@ -26,10 +34,12 @@ struct Observation {
 double median_of(std::vector<double> values);
 
 /// Pulls batches from the loader; those that were made ready before anybody asked are not looked at.
-Result<Observation> observe(Loader& loader, const DiagnoseOptions& options, const TrialLength& length);
+Result<Observation> observe(Loader& loader, const TrialContext& context, const TrialLength& length);
 /// Until a loader of which nobody takes batches has made as many as it may: it would take cores from another one that is looked at.
-Status let_rest(Loader& loader, const DiagnoseOptions& options);
-/// The whole next epoch.
-Status pass_an_epoch(Loader& loader, const DiagnoseOptions& options);
+Status let_rest(Loader& loader, const TrialContext& context);
+/// The next batch, of which nothing is counted.
+Status take_one(Loader& loader, const TrialContext& context);
+/// The whole next epoch; `look` at each batch.
+Status pass_an_epoch(Loader& loader, const TrialContext& context, const std::function<void(const Batch&)>& look = {});
 
 }  // namespace forebay
