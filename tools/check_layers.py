@@ -30,7 +30,7 @@ PUBLIC_HEADERS = {
     "string_list.h": "base",
     "ledger.h": "telemetry",
     "pipeline.h": "pipeline", "batch.h": "pipeline",
-    "loader.h": "loader", "forebay.h": "loader", "diagnosis.h": "study",
+    "loader.h": "loader", "forebay.h": "loader", "diagnosis.h": "study", "profile.h": "study",
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')

@@ -34,6 +34,7 @@ from .errors import (
 from .loader import Loader, digest
 from .metrics import serve_metrics
 from .pipeline import IMAGENET, Normalization, Pipeline
+from .profiling import Estimate, Profile, Strategy, profile
 from .sources import NULL_MASK, Dataset, arrays, arrow, files, images, manifest, parquet
 
 __all__ = [
@@ -46,6 +47,7 @@ __all__ = [
     "Dataset",
     "Diagnosis",
     "Error",
+    "Estimate",
     "Internal",
     "InvalidArgument",
     "Loader",
@@ -54,8 +56,10 @@ __all__ = [
     "OutOfBudget",
     "Pipeline",
     "Problem",
+    "Profile",
     "Remedy",
     "StateMismatch",
+    "Strategy",
     "Unavailable",
     "Unsupported",
     "arrays",
@@ -66,5 +70,6 @@ __all__ = [
     "images",
     "manifest",
     "parquet",
+    "profile",
     "serve_metrics",
 ]

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import math
-import operator
 import os
 from dataclasses import dataclass
 from typing import Any, Callable, Mapping
 
 from . import _core
-from ._options import _bytes, _count_or_auto
-from ._processes.functions import InProcesses
-from ._workers import DatasetItems, MapFunction
-from .errors import InvalidArgument
-from .loader import Loader
+from ._trying import Opener, can_move, moved, numbers_of, seconds_of
 from .pipeline import Pipeline
 
 __all__ = ["Diagnosis", "Remedy", "diagnose"]
@@ -46,7 +40,8 @@ class Diagnosis:
     """What was found; `print()` it.
 
     Attributes:
-        limit: what the consumer waits for most: "trainer", "storage", "requests", "memory", "compute", "cores" or "user_code".
+        limit: what the consumer waits for most: "trainer", "storage", "requests", "memory", "cache", "compute", "cores" or
+            "user_code".
         wait_share: of the time, that it waited for that.
         next_limit: what that is with the first remedy, or None.
         samples_per_second: of the pipeline as it is; the median of three windows.
@@ -106,22 +101,19 @@ def diagnose(
 
     if not isinstance(pipeline, Pipeline):
         raise TypeError(f"diagnose() takes a Pipeline, not {type(pipeline).__name__}")
-    memory = options.get("memory", "auto")
     found = _core.diagnose(
         pipeline._description,
-        threads=_count_or_auto("threads", options.get("threads", "auto")),
-        requests=_count_or_auto("requests", options.get("requests", "auto")),
-        memory=None if memory == "auto" else _bytes("memory", memory),
+        **numbers_of(options),
         step=_step(step),
-        open=_Opener(pipeline, options),
-        budget_seconds=_seconds("budget", budget),
+        open=Opener(pipeline, options),
+        budget_seconds=seconds_of("budget", budget),
         verify=bool(verify),
-        can_use_processes=any(map(_can_move, pipeline._functions.values())),
+        can_use_processes=any(map(can_move, pipeline._functions.values())),
     )
     data = json.loads(found.to_json())
     remedies = [
         Remedy(*(told[key] for key in ("change", "gain", "gain_low", "gain_high", "cache_bytes", "options")),
-               pipeline=Pipeline(description, _moved(pipeline._functions, places, processes)))
+               pipeline=Pipeline(description, moved(pipeline._functions, places, processes)))
         for told, (description, places, processes) in zip(data["remedies"], found.remedies(), strict=True)
     ]
     following = data["next_limiter"]
@@ -139,42 +131,5 @@ def diagnose(
     )
 
 
-class _Opener:
-    """Opens the loaders that are tried, with the functions of the pipeline where they stand now."""
-
-    def __init__(self, pipeline: Pipeline, options: Mapping[str, Any]) -> None:
-        self._functions = pipeline._functions
-        self._options = {**options, "epochs": None}
-
-    def __call__(
-        self, description: _core.Description, threads: int | None, requests: int | None, memory: int | None, places: list[int],
-        processes: bool,
-    ) -> Loader:
-        numbers = {"threads": threads, "requests": requests, "memory": memory}
-        options = {**self._options, **{name: "auto" if number is None else number for name, number in numbers.items()}}
-        loader = Loader(Pipeline(description, _moved(self._functions, places, processes)), **options)
-        loader._prepare()
-        return loader
-
-
-def _moved(functions: Mapping[int, Any], places: list[int], processes: bool) -> dict[int, Any]:
-    return {places[step]: InProcesses(function) if processes and _can_move(function) else function
-            for step, function in functions.items()}
-
-
-def _can_move(function: Any) -> bool:
-    return isinstance(function, (MapFunction, DatasetItems))
-
-
 def _step(step: Any) -> Any:
-    return step if step is None or callable(step) else _seconds("step", step)
-
-
-def _seconds(name: str, value: Any) -> float:
-    try:
-        number = float(value if isinstance(value, float) else operator.index(value))
-    except TypeError:
-        number = math.nan
-    if not 0 <= number < 3.6e6:
-        raise InvalidArgument(f"{name} is {value!r}; it must be a number from 0 to 3,600,000")
-    return number
+    return step if step is None or callable(step) else seconds_of("step", step)

@@ -16,6 +16,7 @@ constexpr Verb kVerbs[] = {
     {"diagnose", "what holds a pipeline up, what to change, and what that gains", diagnose_verb},
     {"inspect", "what is in a data set: count, classes, formats, sizes, unreadable records", inspect_verb},
     {"plan", "which samples go to which rank at which step, from the seed alone", plan_verb},
+    {"profile", "which steps to run once and keep, and which each epoch", profile_verb},
     {"run", "iterate over a pipeline: speed and digest of each epoch", run_verb},
 };
 

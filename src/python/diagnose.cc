@@ -3,7 +3,6 @@
 #include <chrono>
 #include <optional>
 #include <thread>
-#include <utility>
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -11,36 +10,14 @@
 
 #include "base/replace_file.h"
 #include "forebay/diagnosis.h"
-#include "python/loader.h"
 #include "python/raise.h"
+#include "python/study.h"
 #include "python/text.h"
-#include "python/wait.h"
 #include "study/report/pages.h"
 
 namespace forebay::python {
 
 namespace {
-
-// None stands for "auto".
-template <typename T>
-nb::object or_none(const std::optional<T>& value) {
-  return value ? nb::cast(*value) : nb::none();
-}
-
-/// A loader of Python's, with the threads that run its functions; closed, with the interpreter lock, when the last one lets go.
-std::shared_ptr<Loader> held(nb::object loader) {
-  Loader& core = nb::cast<PyLoader&>(loader.attr("_core")).loader();
-  auto owner = std::shared_ptr<nb::object>(new nb::object(std::move(loader)), [](nb::object* object) {
-    const nb::gil_scoped_acquire locked;
-    try {
-      object->attr("close")();
-    } catch (nb::python_error& error) {
-      error.discard_as_unraisable("closing a loader of diagnose()");
-    }
-    delete object;
-  });
-  return {std::move(owner), &core};
-}
 
 std::function<void()> step_of(const nb::object& step) {
   if (step.is_none()) return {};
@@ -54,9 +31,9 @@ std::function<void()> step_of(const nb::object& step) {
   };
 }
 
-Diagnosis run(const PyDescription& description, std::optional<int> threads, std::optional<int> requests,
-              std::optional<uint64_t> memory, const nb::object& step, const nb::object& open, double budget_seconds,
-              bool verify, bool can_use_processes) {
+Diagnosis run_diagnosis(const PyDescription& description, std::optional<int> threads, std::optional<int> requests,
+                        std::optional<uint64_t> memory, const nb::object& step, const nb::object& open,
+                        double budget_seconds, bool verify, bool can_use_processes) {
   DiagnoseOptions options;
   options.loader.threads = threads;
   options.loader.requests = requests;
@@ -65,16 +42,8 @@ Diagnosis run(const PyDescription& description, std::optional<int> threads, std:
   options.budget_seconds = budget_seconds;
   options.verify = verify;
   options.can_use_processes = can_use_processes;
-  options.open = [&](const Pipeline& pipeline, const LoaderOptions& with,
-                     const ChangedSteps& steps) -> Result<std::shared_ptr<Loader>> {
-    const nb::gil_scoped_acquire locked;
-    return held(open(PyDescription{pipeline.description(), description.keep}, or_none(with.threads),
-                     or_none(with.requests), or_none(with.memory), steps.places, steps.processes));
-  };
-  options.poll = [] {
-    const nb::gil_scoped_acquire locked;
-    check_signals();
-  };
+  options.open = opened_by(open, description.keep);
+  options.poll = look_at_signals;
   const Pipeline pipeline = description.pipeline();
   Result<Diagnosis> found = [&] {
     const nb::gil_scoped_release unlocked;
@@ -107,9 +76,9 @@ void bind_diagnose(nb::module_& module) {
           },
           arg("path"))
       .def("remedies", &remedies_of, "Of each change the description, and where the steps stand now.");
-  module.def("diagnose", &run, arg("description"), nb::kw_only(), arg("threads").none(), arg("requests").none(),
-             arg("memory").none(), arg("step").none(), arg("open"), arg("budget_seconds"), arg("verify"),
-             arg("can_use_processes"));
+  module.def("diagnose", &run_diagnosis, arg("description"), nb::kw_only(), arg("threads").none(),
+             arg("requests").none(), arg("memory").none(), arg("step").none(), arg("open"), arg("budget_seconds"),
+             arg("verify"), arg("can_use_processes"));
 }
 
 }  // namespace forebay::python

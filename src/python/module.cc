@@ -12,6 +12,7 @@
 #include "python/diagnose.h"
 #include "python/foreign_call.h"
 #include "python/loader.h"
+#include "python/profile.h"
 
 NB_MODULE(_core, module) {
   module.doc() = "The native half of the package forebay. Not for direct use.";
@@ -38,4 +39,5 @@ NB_MODULE(_core, module) {
   forebay::python::bind_foreign_call(module);
   forebay::python::bind_loader(module);
   forebay::python::bind_diagnose(module);
+  forebay::python::bind_profile(module);
 }

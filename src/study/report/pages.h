@@ -4,6 +4,7 @@
 
 #include "forebay/diagnosis.h"
 #include "forebay/ledger.h"
+#include "forebay/profile.h"
 #include "page/page.h"
 #include "study/report/run_history.h"
 
@@ -13,5 +14,7 @@ namespace forebay {
 Page run_page(const Ledger& ledger, const RunHistory& history, const std::string& subject);
 /// What was found, with the ranges of all that was measured.
 Page diagnosis_page(const Diagnosis& diagnosis, const std::string& subject);
+/// What each strategy that was tried is like.
+Page profile_page(const Profile& profile, const std::string& subject);
 
 }  // namespace forebay

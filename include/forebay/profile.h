@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "forebay/diagnosis.h"
+#include "forebay/loader.h"
+#include "forebay/pipeline.h"
+#include "forebay/result.h"
+
+namespace forebay {
+
+/// A figure, and where the true one is in 95 of 100 profiles, as far as what was seen tells; without bounds where it does not.
+struct Estimate {
+  double value = 0;
+  std::optional<double> low = {}, high = {};
+};
+
+/// How much preparing, room and speed matter; any numbers from 0 on, of which one is not 0.
+struct ProfileWeights {
+  double preparation = 0, storage = 0, throughput = 1;
+};
+/// "throughput": speed alone; "deadline": preparing and speed; "storage": room and speed.
+std::optional<ProfileWeights> weights_named(std::string_view name);
+
+enum class StrategyTier : uint8_t { kNothing, kMemory, kDisk };
+
+/// One way to run the pipeline: what is made once and kept, and where; the rest each epoch.
+struct Strategy {
+  std::string name;              ///< "cache behind resize, on disk, zstd"
+  std::optional<size_t> behind;  ///< a step; nothing: all of it each epoch
+  StrategyTier tier = StrategyTier::kNothing;
+  std::string compression = {};           ///< "", "lz4" or "zstd"
+  Estimate bytes;                         ///< that all samples take there
+  Estimate preparation_seconds;           ///< of the epoch in which they are made and kept
+  Estimate rate;                          ///< samples a second in the epochs after it
+  double fits = 1;                        ///< share of the samples for which there is room; `rate` is of all
+  std::optional<double> pays_after = {};  ///< epochs until it has saved what it costs; nothing where it never does
+  double score = 0;                       ///< 0 to 1
+  bool best_of_its_kind = false;          ///< no other is better in one of the three and as good in the others
+  Pipeline pipeline;
+  ChangedSteps steps = {};
+};
+
+struct Profile {
+  int64_t samples = 0, size = 0;  ///< tried, and of the data set
+  ProfileWeights weights;
+  std::vector<Strategy> strategies;      ///< the best first
+  const Strategy* unchanged() const;     ///< the pipeline that keeps nothing
+  std::vector<std::string> others = {};  ///< what was not tried, and why
+  double seconds = 0;                    ///< what finding out took
+};
+
+struct ProfileOptions {
+  LoaderOptions loader;
+  std::optional<int64_t> samples = {};  ///< else 1 in 100, and at least 200
+  double budget_seconds = 60;           ///< no further strategy is tried after that
+  ProfileWeights weights = {};
+  OpenChanged open = {};
+  std::stop_token stop = {};
+  /// Called now and then on the calling thread, where a face has to look after something; may throw.
+  std::function<void()> poll = {};
+};
+
+/// Finds out which steps are better done once and which each epoch: at each place where a `.cache()` may stand the samples are
+/// kept in memory and on disk, plain, lz4 and zstd, for a part of the data set that is spread over it; what was seen is carried over to all of it. The
+/// measures and their weighing are those of PRESTO (arXiv 2202.08679): preparing time, room, throughput, each scaled to the range found.
+/// A `.cache()` that is there already is left out. What is kept on disk meanwhile is in a folder of its own below the temporary one, which goes with it.
+///
+/// Errors: those of Loader::open() and next(); InvalidArgument for an empty data set; Unavailable where no batch comes for 30 s; Cancelled.
+Result<Profile> profile(const Pipeline& pipeline, const ProfileOptions& options);
+/// A table for people, the best first.
+std::string to_text(const Profile& profile);
+/// A JSON object; docs/profile.md says what stands in it.
+std::string to_json(const Profile& profile);
+
+}  // namespace forebay

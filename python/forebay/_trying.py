@@ -1,0 +1,62 @@
+"""What diagnose() and profile() need to open loaders over changed pipelines."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any, Mapping
+
+from . import _core
+from ._options import _bytes, _count_or_auto
+from ._processes.functions import InProcesses
+from ._workers import DatasetItems, MapFunction
+from .errors import InvalidArgument
+from .loader import Loader
+from .pipeline import Pipeline
+
+
+class Opener:
+    """Opens the loaders that are tried, with the functions of the pipeline where they stand now."""
+
+    def __init__(self, pipeline: Pipeline, options: Mapping[str, Any]) -> None:
+        self._functions = pipeline._functions
+        self._options = {**options, "epochs": None}
+
+    def __call__(
+        self, description: _core.Description, threads: int | None, requests: int | None, memory: int | None, places: list[int],
+        processes: bool,
+    ) -> Loader:
+        numbers = {"threads": threads, "requests": requests, "memory": memory}
+        options = {**self._options, **{name: "auto" if number is None else number for name, number in numbers.items()}}
+        loader = Loader(Pipeline(description, moved(self._functions, places, processes)), **options)
+        loader._prepare()
+        return loader
+
+
+def moved(functions: Mapping[int, Any], places: list[int], processes: bool) -> dict[int, Any]:
+    return {places[step]: InProcesses(function) if processes and can_move(function) else function
+            for step, function in functions.items()}
+
+
+def can_move(function: Any) -> bool:
+    return isinstance(function, (MapFunction, DatasetItems))
+
+
+def numbers_of(options: Mapping[str, Any]) -> dict[str, int | None]:
+    """`threads`, `requests` and `memory` as the engine takes them; None is "auto"."""
+    memory = options.get("memory", "auto")
+    return {
+        "threads": _count_or_auto("threads", options.get("threads", "auto")),
+        "requests": _count_or_auto("requests", options.get("requests", "auto")),
+        "memory": None if memory == "auto" else _bytes("memory", memory),
+    }
+
+
+def seconds_of(name: str, value: Any) -> float:
+    try:
+        number = float(value if isinstance(value, float) else operator.index(value))
+    except TypeError:
+        number = math.nan
+    if not 0 <= number < 3.6e6:
+        raise InvalidArgument(f"{name} is {value!r}; it must be a number from 0 to 3,600,000")
+    return number

@@ -1,0 +1,169 @@
+"""Which steps of a pipeline to run once and keep, and which each epoch: found out by trying them on a part of the samples."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass
+from typing import Any, Mapping, Sequence
+
+from . import _core
+from ._options import _count_or_auto
+from ._trying import Opener, moved, numbers_of, seconds_of
+from .errors import InvalidArgument
+from .pipeline import Pipeline
+
+__all__ = ["Estimate", "Profile", "Strategy", "profile"]
+
+_UNITS = {"": 1.0, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A figure. The true one is between `low` and `high` in 95 of 100 profiles, as far as what was seen tells; None where it does not."""
+
+    value: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """One way to run the pipeline: what is made once and kept, and where; the steps behind it run each epoch.
+
+    Attributes:
+        name: in words.
+        tier: "memory", "disk" or "nothing".
+        compression: "lz4", "zstd" or None.
+        bytes: that all samples take there.
+        preparation_seconds: of the epoch in which they are made and kept.
+        samples_per_second: in the epochs after it.
+        fits: share of the samples for which this host has room, 0 to 1; the speed is that with the others made each epoch.
+        pays_after_epochs: until it has saved what it costs; None where it never does.
+        score: by the weights, 0 to 1.
+        pareto: no other is better in speed, room or preparing and as good in the others.
+        pipeline: with its `.cache(...)`.
+    """
+
+    name: str
+    tier: str
+    compression: str | None
+    bytes: Estimate
+    preparation_seconds: Estimate
+    samples_per_second: Estimate
+    fits: float
+    pays_after_epochs: float | None
+    score: float
+    pareto: bool
+    pipeline: Pipeline
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What was found; `print()` it.
+
+    Attributes:
+        best: the strategy with the best score; among those within 3 % of it the one that takes least room.
+        strategies: all that were tried, the best first; one of them keeps nothing.
+        samples: tried, of `size`.
+        others: what was not tried, and why.
+        data: all of it, as a dict (docs/profile.md).
+    """
+
+    strategies: tuple[Strategy, ...]
+    samples: int
+    size: int
+    others: tuple[str, ...]
+    data: Mapping[str, Any]
+    _found: _core.Profile
+
+    @property
+    def best(self) -> Strategy:
+        return self.strategies[0]
+
+    def __str__(self) -> str:
+        return self._found.to_text()
+
+    def report(self, path: str | os.PathLike[str] | None = None) -> str:
+        """What `print()` shows; with `path` an HTML page of it is written there, too.
+
+        The page is one file that opens without a network. Unavailable, or NotFound, where it cannot be written.
+        """
+        if path is not None:
+            self._found.write_report(os.fsdecode(path))
+        return str(self)
+
+
+def profile(
+    pipeline: Pipeline,
+    samples: int | str = "auto",
+    time: float | str = "60s",
+    weights: str | Mapping[str, float] | Sequence[float] = "throughput",
+    **options: Any,
+) -> Profile:
+    """Finds out which steps are better run once and kept, and which each epoch, by trying it on a part of the samples.
+
+    Args:
+        pipeline: as for a Loader. A `.cache()` in it is left out. Its functions are run.
+        samples: how many, spread over the data set; "auto" is 1 in 100 and at least 200, as far as the time allows.
+        time: after which nothing more is tried: seconds, or a text such as "90s" or "5min".
+        weights: what matters. "throughput": speed; "deadline": preparing and speed; "storage": room and speed; or numbers for
+            `preparation`, `storage` and `throughput`, as a dict or in this order. Each is scaled to the range that was found (PRESTO,
+            arXiv 2202.08679).
+        options: of the Loader.
+
+    Errors: those of the Loader; InvalidArgument for arguments out of range; Unavailable where no batch comes for 30 s.
+    """
+    import json  # here, so that importing the package stays light
+
+    if not isinstance(pipeline, Pipeline):
+        raise TypeError(f"profile() takes a Pipeline, not {type(pipeline).__name__}")
+    found = _core.profile(
+        pipeline._description,
+        **numbers_of(options),
+        open=Opener(pipeline, options),
+        samples=_count_or_auto("samples", samples),
+        budget_seconds=_duration(time),
+        weights=_weights(weights),
+    )
+    data = json.loads(found.to_json())
+    strategies = tuple(
+        _strategy(told, Pipeline(description, moved(pipeline._functions, places, False)))
+        for told, (description, places) in zip(data["strategies"], found.strategies(), strict=True)
+    )
+    return Profile(strategies, data["samples"], data["size"], tuple(data["others"]), data, found)
+
+
+def _strategy(told: Mapping[str, Any], pipeline: Pipeline) -> Strategy:
+    figures = {name: Estimate(**told[name]) for name in ("bytes", "preparation_seconds", "samples_per_second")}
+    same = {name: told[name] for name in ("name", "tier", "compression", "fits", "pays_after_epochs", "score", "pareto")}
+    return Strategy(**same, **figures, pipeline=pipeline)
+
+
+def _duration(value: Any) -> float:
+    if not isinstance(value, str):
+        return seconds_of("time", value)
+    number = value.rstrip("abcdefghijklmnopqrstuvwxyz ")
+    unit = _UNITS.get(value[len(number):].strip())
+    try:
+        return seconds_of("time", float(number) * (unit or math.nan))
+    except ValueError:
+        raise InvalidArgument(f"time is {value!r}; give seconds, or a text such as '90s' or '5min'") from None
+
+
+def _weights(value: Any) -> tuple[float, float, float]:
+    names = ("preparation", "storage", "throughput")
+    if isinstance(value, str):
+        found = _core.weights_named(value)
+        if found is None:
+            raise InvalidArgument(f"weights is {value!r}; it is 'throughput', 'deadline', 'storage', or three numbers")
+        return found
+    if isinstance(value, Mapping):
+        unknown = sorted(set(value) - set(names))
+        if unknown:
+            raise InvalidArgument(f"weights has {unknown[0]!r}; there are {', '.join(names)}")
+        value = [value.get(name, 0) for name in names]
+    numbers = [float(number) for number in value]
+    if len(numbers) != 3 or not all(0 <= number < math.inf for number in numbers) or sum(numbers) == 0:
+        raise InvalidArgument(f"weights is {value!r}; give three numbers from 0 on, one of them above: {', '.join(names)}")
+    return numbers[0], numbers[1], numbers[2]

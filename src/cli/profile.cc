@@ -1,0 +1,82 @@
+#include <string>
+
+#include <fmt/format.h>
+
+#include "cli/command_line.h"
+#include "cli/failure.h"
+#include "cli/files.h"
+#include "cli/interrupt.h"
+#include "cli/loader_flags.h"
+#include "forebay/profile.h"
+#include "study/report/pages.h"
+
+namespace forebay {
+namespace {
+
+struct ProfileFlags {
+  std::string pipeline, apply, report, weights = "throughput";
+  std::optional<int64_t> samples;
+  double seconds = 60;
+};
+
+/// The best strategy's pipeline, where it can be written.
+Status apply(const Profile& profile, const ProfileFlags& flags, const Console& console) {
+  const Strategy& best = profile.strategies.front();
+  FOREBAY_ASSIGN(const std::string text, best.pipeline.to_json());
+  FOREBAY_RETURN_IF_ERROR(write_file(flags.apply, text + "\n"));
+  fmt::print(console.err, "wrote {} with: {}\n", flags.apply, best.name);
+  return {};
+}
+
+Status write_what_was_asked_for(const Profile& profile, const ProfileFlags& flags, const Console& console) {
+  if (!flags.report.empty())
+    FOREBAY_RETURN_IF_ERROR(write_file(flags.report, to_html(profile_page(profile, file_name(flags.pipeline)))));
+  return flags.apply.empty() ? Status() : apply(profile, flags, console);
+}
+
+}  // namespace
+
+int profile_verb(const Arguments& arguments, const Console& console) {
+  CommandLine line("profile", "Which steps to run once and keep, and which each epoch, by trying it on some samples.");
+  ProfileFlags flags;
+  line.app().add_option("pipeline", flags.pipeline, "a pipeline as JSON; - is standard input")->required();
+  line.add_number("--samples", flags.samples, 1, INT64_MAX, "how many are tried; else 1 in 100, and at least 200");
+  line.app()
+      .add_option("--time", flags.seconds, "seconds after which nothing more is tried")
+      ->check(CLI::Range(1.0, 3.6e6))
+      ->capture_default_str();
+  line.app()
+      .add_option("--weights", flags.weights, "what matters: speed; preparing and speed; or room and speed")
+      ->check(CLI::IsMember({"throughput", "deadline", "storage"}))
+      ->capture_default_str();
+  line.app().add_option("--apply", flags.apply, "write the best pipeline here")->type_name("OUT.json");
+  line.app().add_option("--report", flags.report, "write what was found as one HTML page here")->type_name("FILE.html");
+  const LoaderFlags loader(line, LoaderFlags::Which::kAll);
+  if (const auto code = line.parse(arguments, console)) return *code;
+
+  const Result<std::string> text = read_text(flags.pipeline);
+  if (!text.ok()) return report_failure(text.status(), line.json(), console);
+  const Result<Pipeline> pipeline = read_pipeline(flags.pipeline, *text);
+  if (!pipeline.ok()) return report_failure(pipeline.status(), line.json(), console);
+  if (const auto problems = pipeline->check(); !problems.empty())
+    return report_problems(flags.pipeline, problems, line.json(), console);
+  for (const std::string& file : {flags.report, flags.apply}) {
+    if (file.empty()) continue;
+    if (Status writable = check_writable(file); !writable.ok()) return report_failure(writable, line.json(), console);
+  }
+
+  const Interrupt interrupt;
+  ProfileOptions options{.loader = loader.options(), .samples = flags.samples, .budget_seconds = flags.seconds};
+  options.weights = *weights_named(flags.weights);
+  options.stop = interrupt.token();
+  const Result<Profile> found = profile(*pipeline, options);
+  if (!found.ok()) return report_failure(found.status(), line.json(), console);
+  if (line.json())
+    print_json(SortedJson::parse(to_json(*found)), console);
+  else
+    fmt::print(console.out, "{}", to_text(*found));
+  const Status written = write_what_was_asked_for(*found, flags, console);
+  return written.ok() ? kDone : report_failure(written, line.json(), console);
+}
+
+}  // namespace forebay

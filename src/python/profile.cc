@@ -1,0 +1,80 @@
+#include "python/profile.h"
+
+#include <optional>
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include "base/replace_file.h"
+#include "forebay/profile.h"
+#include "python/description.h"
+#include "python/raise.h"
+#include "python/study.h"
+#include "python/text.h"
+#include "study/report/pages.h"
+
+namespace forebay::python {
+
+namespace nb = nanobind;
+
+namespace {
+
+using Weights = std::tuple<double, double, double>;
+
+Profile run_profile(const PyDescription& description, std::optional<int> threads, std::optional<int> requests,
+                    std::optional<uint64_t> memory, const nb::object& open, std::optional<int64_t> samples,
+                    double budget_seconds, const Weights& weights) {
+  ProfileOptions options;
+  options.loader.threads = threads;
+  options.loader.requests = requests;
+  options.loader.memory = memory;
+  options.samples = samples;
+  options.budget_seconds = budget_seconds;
+  options.weights = {std::get<0>(weights), std::get<1>(weights), std::get<2>(weights)};
+  options.open = opened_by(open, description.keep);
+  options.poll = look_at_signals;
+  const Pipeline pipeline = description.pipeline();
+  Result<Profile> found = [&] {
+    const nb::gil_scoped_release unlocked;
+    return profile(pipeline, options);
+  }();
+  return value_or_raise(std::move(found));
+}
+
+std::optional<Weights> named(const std::string& name) {
+  const std::optional<ProfileWeights> weights = weights_named(name);
+  if (!weights) return std::nullopt;
+  return Weights{weights->preparation, weights->storage, weights->throughput};
+}
+
+nb::list strategies_of(const Profile& profile) {
+  nb::list list;
+  for (const Strategy& strategy : profile.strategies)
+    list.append(nb::make_tuple(PyDescription{strategy.pipeline.description(), nb::none()}, strategy.steps.places));
+  return list;
+}
+
+}  // namespace
+
+void bind_profile(nb::module_& module) {
+  using nb::arg;
+  nb::class_<Profile>(module, "Profile", "What profile() found; forebay.Profile is its public face.")
+      .def("to_text", [](const Profile& self) { return python::to_text(forebay::to_text(self)); })
+      .def("to_json", [](const Profile& self) { return python::to_text(to_json(self)); })
+      .def(
+          "write_report",
+          [](const Profile& self, nb::str path) {
+            const std::string file = from_text(path);
+            Status written = replace_file(file, to_html(profile_page(self, "pipeline")));
+            if (!written.ok()) check(std::move(written).with_key(file));
+          },
+          arg("path"))
+      .def("strategies", &strategies_of, "Of each the description, and where the steps stand now.");
+  module.def("weights_named", &named, arg("name"), "(preparation, storage, throughput), or None.");
+  module.def("profile", &run_profile, arg("description"), nb::kw_only(), arg("threads").none(), arg("requests").none(),
+             arg("memory").none(), arg("open"), arg("samples").none(), arg("budget_seconds"), arg("weights"));
+}
+
+}  // namespace forebay::python

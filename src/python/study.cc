@@ -1,0 +1,57 @@
+#include "python/study.h"
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
+
+#include "python/description.h"
+#include "python/loader.h"
+#include "python/wait.h"
+
+namespace forebay::python {
+
+namespace nb = nanobind;
+
+namespace {
+
+// None stands for "auto".
+template <typename T>
+nb::object or_none(const std::optional<T>& value) {
+  return value ? nb::cast(*value) : nb::none();
+}
+
+/// A loader of Python's, with the threads that run its functions; closed, with the interpreter lock, when the last one lets go.
+std::shared_ptr<Loader> held(nb::object loader) {
+  Loader& core = nb::cast<PyLoader&>(loader.attr("_core")).loader();
+  auto owner = std::shared_ptr<nb::object>(new nb::object(std::move(loader)), [](nb::object* object) {
+    const nb::gil_scoped_acquire locked;
+    try {
+      object->attr("close")();
+    } catch (nb::python_error& error) {
+      error.discard_as_unraisable("closing a loader that was tried");
+    }
+    delete object;
+  });
+  return {std::move(owner), &core};
+}
+
+}  // namespace
+
+OpenChanged opened_by(const nb::object& open, const nb::object& keep) {
+  return [&open, &keep](const Pipeline& pipeline, const LoaderOptions& with,
+                        const ChangedSteps& steps) -> Result<std::shared_ptr<Loader>> {
+    const nb::gil_scoped_acquire locked;
+    return held(open(PyDescription{pipeline.description(), keep}, or_none(with.threads), or_none(with.requests),
+                     or_none(with.memory), steps.places, steps.processes));
+  };
+}
+
+void look_at_signals() {
+  const nb::gil_scoped_acquire locked;
+  check_signals();
+}
+
+}  // namespace forebay::python

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include "forebay/diagnosis.h"
+
+namespace forebay::python {
+
+/// Loaders over changed pipelines, opened by Python: `open(description, threads, requests, memory, places, processes)` gives one, with its
+/// functions where they stand now. `keep`: what the descriptions' arrays lie in. Both must live as long as what is given back.
+OpenChanged opened_by(const nanobind::object& open, const nanobind::object& keep);
+/// Takes the interpreter's lock, and throws where the program was interrupted.
+void look_at_signals();
+
+}  // namespace forebay::python

@@ -1,0 +1,252 @@
+#include "forebay/profile.h"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/clock.h"
+#include "cache/budget_limits.h"
+#include "loader/open_step_cache.h"
+#include "loader/step_arguments.h"
+#include "study/estimate.h"
+#include "study/scratch_folder.h"
+#include "study/strategies.h"
+#include "study/trial.h"
+
+namespace forebay {
+
+namespace {
+
+constexpr int64_t kLeastSamples = 200, kOneIn = 100;
+constexpr int64_t kLeastTrialBatches = 2;
+constexpr double kFilling = 0.5;  // of the time, that filling caches may take
+constexpr uint64_t kTrialBytes = 1'000'000'000;
+constexpr TrialLength kUnchanged{.windows = 6, .window_seconds = 0.3};
+constexpr TrialLength kTurn{.windows = 1, .window_seconds = 0.25};
+constexpr int kTurns = 4;
+constexpr TrialLength kAlone{.windows = 4, .window_seconds = 0.25};
+constexpr double kSlowBatch = 0.05;  // seconds: turns with slower ones would take the time of everything else
+constexpr auto kArrivalLook = std::chrono::milliseconds(20);  // for entries that are still on their way to the disk
+constexpr int kLeastArrivalLooks = 5, kMostArrivalLooks = 250;
+
+using OpenLoader = std::shared_ptr<Loader>;
+
+/// One after the other filling a cache, and what there was at each batch.
+struct Filling {
+  std::vector<Group> seconds;  ///< of samples
+  std::vector<Group> bytes;    ///< of entries
+};
+
+uint64_t entries_of(const CacheStats& cache) { return cache.ram.entries + cache.disk.entries; }
+uint64_t bytes_of(const CacheStats& cache) { return cache.ram.bytes + cache.disk.bytes; }
+
+class Profiling {
+ public:
+  Profiling(const Pipeline& pipeline, const ProfileOptions& options)
+      : options_(options), plain_(without_caches(pipeline.description())) {
+    loader_options_.epochs.reset();
+    profile_.weights = options.weights;
+  }
+
+  Result<Profile> run() {
+    FOREBAY_RETURN_IF_ERROR(look_at_it_unchanged());
+    std::vector<Strategy> strategies = strategies_for(plain_.description);
+    if (strategies.empty()) profile_.others.emplace_back("keeping anything: there is no place where a cache may stand");
+    choose_samples(strategies.size());
+    for (Strategy& strategy : strategies) {
+      if (seconds() > options_.budget_seconds) {
+        profile_.others.push_back(strategy.name + ": not tried, the time was over");
+      } else {
+        FOREBAY_RETURN_IF_ERROR(try_out(std::move(strategy)));
+      }
+    }
+    judge(profile_.strategies, profile_.weights, profile_.size);
+    profile_.seconds = seconds();
+    return std::move(profile_);
+  }
+
+ private:
+  // Over all samples, as a user has it now.
+  Status look_at_it_unchanged() {
+    FOREBAY_ASSIGN(as_it_is_, open(plain_));
+    FOREBAY_ASSIGN(const Observation seen, observe(*as_it_is_, context_, kUnchanged));
+    profile_.size = as_it_is_->size();
+    unchanged_.name = "nothing kept";
+    unchanged_.rate = mean_of(seen.rates);
+    unchanged_.preparation_seconds = times(inverse(unchanged_.rate), static_cast<double>(profile_.size));
+    unchanged_.pipeline = pipeline_of(plain_);
+    unchanged_.steps = plain_.steps;
+    unchanged_.bytes = {0, 0, 0};
+    profile_.strategies.push_back(unchanged_);
+    return {};
+  }
+
+  // Each strategy makes them once.
+  void choose_samples(size_t strategies) {
+    const int64_t batch = std::max<int64_t>(batch_size(plain_.description), 1);
+    const int64_t wanted = options_.samples.value_or(std::max(kLeastSamples, profile_.size / kOneIn));
+    const double in_time = options_.budget_seconds * kFilling * unchanged_.rate.value /
+                           static_cast<double>(std::max<size_t>(strategies, 1));
+    int64_t samples = wanted;
+    if (!options_.samples && static_cast<double>(wanted) > in_time) {
+      samples = static_cast<int64_t>(in_time);
+      profile_.others.push_back(fmt::format("{} samples, as many as were wanted: {} are made in the time that there is",
+                                            wanted, std::max(samples, kLeastTrialBatches * batch)));
+    }
+    profile_.samples = std::min(std::max(samples, kLeastTrialBatches * batch), profile_.size);
+  }
+
+  // What cannot be run is told, and the rest goes on.
+  Status try_out(Strategy strategy) {
+    const std::string name = strategy.name;
+    Result<Strategy> tried = measured(std::move(strategy));
+    if (tried.status().code() == Code::kCancelled) return tried.status();
+    if (tried.ok()) {
+      profile_.strategies.push_back(std::move(*tried));
+    } else {
+      profile_.others.push_back(fmt::format("{}: could not be tried: {}", name, tried.status().message()));
+    }
+    return {};
+  }
+
+  Result<Strategy> measured(Strategy strategy) {
+    const bool on_disk = strategy.tier == StrategyTier::kDisk;
+    FOREBAY_ASSIGN(const ScratchFolder folder, ScratchFolder::make());
+    FOREBAY_ASSIGN(const OpenLoader loader,
+                   open(for_trial(plain_.description, strategy, profile_.samples, kTrialBytes, folder.path())));
+    FOREBAY_ASSIGN(const Filling filling, filled(*loader));
+    const auto size = static_cast<double>(profile_.size);
+    strategy.bytes = times(ratio_of(filling.bytes, static_cast<double>(profile_.samples) / size), size);
+    const Estimate preparing = times(ratio_of(filling.seconds), size);
+    strategy.preparation_seconds = std::max(preparing, unchanged_.preparation_seconds,
+                                            [](const Estimate& a, const Estimate& b) { return a.value < b.value; });
+    FOREBAY_ASSIGN(strategy.rate, rate_once_kept(*loader));
+    leave_room(strategy, static_cast<double>(on_disk ? disk_room() : memory_room()), unchanged_.rate);
+    Changed changed = as_written(plain_.description, strategy);
+    strategy.pipeline = pipeline_of(changed);
+    strategy.steps = behind_plain(changed.steps);
+    return strategy;
+  }
+
+  // Machines are now faster and now slower: it runs in turns with the pipeline as it is, and how many times as fast it is counts.
+  Result<Estimate> rate_once_kept(Loader& loader) {
+    const bool in_turns = batch_size(plain_.description) < kSlowBatch * unchanged_.rate.value;
+    if (!in_turns) {
+      FOREBAY_ASSIGN(const Observation seen, observe(loader, context_, kAlone));
+      return mean_of(seen.rates);
+    }
+    std::vector<double> times_as_fast;
+    for (int turn = 0; turn < kTurns; ++turn) {
+      double kept = 0, as_it_is = 0;
+      for (const bool with : {turn % 2 == 0, turn % 2 != 0}) {
+        FOREBAY_RETURN_IF_ERROR(let_rest(with ? *as_it_is_ : loader, context_));
+        FOREBAY_ASSIGN(const Observation seen, observe(with ? loader : *as_it_is_, context_, kTurn));
+        (with ? kept : as_it_is) = seen.rates.front();
+      }
+      times_as_fast.push_back(kept / as_it_is);
+    }
+    return times(mean_of(times_as_fast), unchanged_.rate.value);
+  }
+
+  Result<Filling> filled(Loader& loader) {
+    Filling filling;
+    int64_t before_ns = monotonic_ns();
+    CacheStats before;
+    const auto look_at_entries = [&] {
+      const Ledger ledger = loader.stats();
+      if (ledger.caches.empty()) return;
+      const CacheStats& now = ledger.caches.front();
+      if (entries_of(now) > entries_of(before))
+        filling.bytes.push_back({static_cast<double>(entries_of(now) - entries_of(before)),
+                                 static_cast<double>(bytes_of(now)) - static_cast<double>(bytes_of(before))});
+      before = now;
+    };
+    FOREBAY_RETURN_IF_ERROR(pass_an_epoch(loader, context_, [&](const Batch& batch) {
+      const int64_t now_ns = monotonic_ns();
+      filling.seconds.push_back(
+          {static_cast<double>(batch.size() - batch.padding), static_cast<double>(now_ns - before_ns) * 1e-9});
+      before_ns = now_ns;
+      look_at_entries();
+    }));
+    FOREBAY_RETURN_IF_ERROR(let_be_written(look_at_entries, before));
+    if (before.ram.declined + before.disk.declined > 0)
+      return out_of_budget("so many samples do not fit into what is tried with", kTrialBytes);
+    if (entries_of(before) == 0)
+      return invalid_argument("nothing is kept there: what comes before it is in memory already");
+    return filling;
+  }
+
+  // Until no more entries arrive.
+  template <typename Look>
+  Status let_be_written(const Look& look, const CacheStats& seen) {
+    for (int looks = 0, same = 0; looks < kMostArrivalLooks && same < kLeastArrivalLooks; ++looks) {
+      const uint64_t before = entries_of(seen);
+      if (options_.stop.stop_requested()) return cancelled("stopped");
+      if (options_.poll) options_.poll();
+      std::this_thread::sleep_for(kArrivalLook);
+      look();
+      same = entries_of(seen) == before ? same + 1 : 0;
+    }
+    return {};
+  }
+
+  uint64_t memory_room() const { return std::min(memory_limit(), cached_at_most(loader_options_.memory)); }
+  static uint64_t disk_room() {
+    const Result<std::string> folder = default_cache_folder();
+    std::error_code none;
+    std::filesystem::path place = folder.ok() ? *folder : std::filesystem::temp_directory_path(none).string();
+    while (!std::filesystem::exists(place, none) && place.has_relative_path()) place = place.parent_path();
+    const std::filesystem::space_info space = std::filesystem::space(place, none);
+    return none ? UINT64_MAX : space.available;
+  }
+
+  // Where the steps of what was given stand, once `steps` of what has no cache stand there.
+  ChangedSteps behind_plain(const ChangedSteps& steps) const {
+    ChangedSteps both;
+    for (const size_t place : plain_.steps.places) both.places.push_back(steps.places[place]);
+    return both;
+  }
+
+  static Pipeline pipeline_of(const Changed& changed) {
+    return Pipeline(std::make_shared<const Description>(changed.description));
+  }
+
+  // `changed`: of what has no cache.
+  Result<OpenLoader> open(const Changed& changed) const {
+    const Pipeline pipeline = pipeline_of(changed);
+    const bool plain = &changed == &plain_;
+    if (options_.open)
+      return options_.open(pipeline, loader_options_, plain ? plain_.steps : behind_plain(changed.steps));
+    FOREBAY_ASSIGN(std::unique_ptr<Loader> loader, Loader::open(pipeline, loader_options_));
+    return OpenLoader(std::move(loader));
+  }
+
+  double seconds() const { return static_cast<double>(monotonic_ns() - begun_ns_) * 1e-9; }
+
+  const ProfileOptions& options_;
+  LoaderOptions loader_options_ = options_.loader;
+  const TrialContext context_{{}, options_.stop, options_.poll};
+  const Changed plain_;
+  const int64_t begun_ns_ = monotonic_ns();
+  OpenLoader as_it_is_;
+  Strategy unchanged_;
+  Profile profile_;
+};
+
+}  // namespace
+
+const Strategy* Profile::unchanged() const {
+  for (const Strategy& strategy : strategies)
+    if (strategy.tier == StrategyTier::kNothing) return &strategy;
+  return nullptr;
+}
+
+Result<Profile> profile(const Pipeline& pipeline, const ProfileOptions& options) {
+  return Profiling(pipeline, options).run();
+}
+
+}  // namespace forebay

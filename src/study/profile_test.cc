@@ -1,0 +1,92 @@
+#include "forebay/profile.h"
+
+#include <chrono>
+#include <filesystem>
+#include <stdexcept>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "page/page.h"
+#include "study/report/pages.h"
+#include "study/study_test_support.h"
+
+namespace forebay {
+namespace {
+
+size_t scratch_folders() {
+  size_t count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::temp_directory_path()))
+    count += entry.path().filename().string().starts_with("forebay-") ? 1 : 0;
+  return count;
+}
+
+// Of all samples, once an epoch has gone by; what is on its way to the disk has arrived when it no longer grows.
+uint64_t bytes_kept_by(const Pipeline& pipeline) {
+  const auto loader = Loader::open(pipeline, {});
+  for (int64_t step = 0; step < (*loader)->batches_per_epoch(); ++step) EXPECT_TRUE((*loader)->next().ok());
+  const auto bytes = [&] {
+    const CacheStats cache = (*loader)->stats().caches.front();
+    return cache.ram.bytes + cache.disk.bytes;
+  };
+  for (uint64_t before = 0, looks = 0; bytes() != before && looks < 100; ++looks) {
+    before = bytes();
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  return bytes();
+}
+
+TEST(Profile, SlowWorkIsBetterDoneOnce) {
+  const size_t before = scratch_folders();
+  ProfileOptions options;
+  options.samples = 64;
+  options.loader.threads = 1;
+  const Result<Profile> found = profile(numbers(4000, 256).map(slow, {.version = "1"}).batch(4), options);
+  ASSERT_TRUE(found.ok()) << found.status().to_string();
+  EXPECT_EQ(found->samples, 64);
+  EXPECT_EQ(found->size, 4000);
+  const Strategy& best = found->strategies.front();
+  EXPECT_NE(best.tier, StrategyTier::kNothing) << to_text(*found);
+  EXPECT_GT(best.rate.value, found->unchanged()->rate.value);
+
+  EXPECT_NEAR(best.bytes.value, static_cast<double>(bytes_kept_by(best.pipeline)), best.bytes.value * 0.05);
+  EXPECT_GE(best.preparation_seconds.value, 4000 * 0.001 / 2);
+  EXPECT_EQ(scratch_folders(), before) << "nothing is left behind";
+  const auto json = nlohmann::json::parse(to_json(*found));
+  EXPECT_EQ(json["strategies"].size(), found->strategies.size());
+  EXPECT_EQ(json["strategies"][0]["name"], best.name);
+  const std::string html = to_html(profile_page(*found, "numbers"));
+  for (const Strategy& strategy : found->strategies) EXPECT_NE(html.find(strategy.name), std::string::npos);
+}
+
+TEST(Profile, WhatIsKeptAlreadyIsLeftOut) {
+  ProfileOptions options;
+  options.samples = 16;
+  options.budget_seconds = 0;  // the pipeline as it is alone
+  const Result<Profile> found = profile(numbers(4000, 256).map(slow).cache({.disk = uint64_t{0}}).batch(4), options);
+  ASSERT_TRUE(found.ok()) << found.status().to_string();
+  ASSERT_EQ(found->strategies.size(), 1u);
+  EXPECT_EQ(found->strategies.front().tier, StrategyTier::kNothing);
+  EXPECT_LT(found->strategies.front().rate.value, 40'000) << "each sample is made each time";
+  EXPECT_FALSE(found->others.empty());
+  EXPECT_NE(to_text(*found).find("not tried, the time was over"), std::string::npos);
+}
+
+TEST(Profile, AStopEndsItAndWhatAFaceThrowsPasses) {
+  std::stop_source stop;
+  ProfileOptions options;
+  options.stop = stop.get_token();
+  options.poll = [&] { stop.request_stop(); };
+  EXPECT_EQ(profile(numbers(4096, 256).batch(4), options).status().code(), Code::kCancelled);
+  ProfileOptions throwing;
+  throwing.poll = [] { throw std::runtime_error("interrupted"); };
+  EXPECT_THROW((void)profile(numbers(4096, 256).batch(4), throwing), std::runtime_error);
+}
+
+TEST(Profile, AnEmptyDataSetIsTold) {
+  EXPECT_EQ(profile(numbers(3, 256).batch(4, {.last = "drop"}), {}).status().code(), Code::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace forebay

@@ -1,0 +1,122 @@
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/byte_size.h"
+#include "forebay/profile.h"
+#include "study/pipeline_json.h"
+#include "study/profile_words.h"
+
+namespace forebay {
+
+namespace {
+
+Json to_json(const Estimate& estimate) {
+  return {{"value", estimate.value},
+          {"low", estimate.low ? Json(*estimate.low) : Json()},
+          {"high", estimate.high ? Json(*estimate.high) : Json()}};
+}
+
+std::string_view name_of(StrategyTier tier) {
+  switch (tier) {
+    case StrategyTier::kMemory: return "memory";
+    case StrategyTier::kDisk: return "disk";
+    case StrategyTier::kNothing: break;
+  }
+  return "nothing";
+}
+
+Json to_json(const Strategy& strategy) {
+  return {{"name", strategy.name},
+          {"behind", strategy.behind ? Json(*strategy.behind) : Json()},
+          {"tier", name_of(strategy.tier)},
+          {"compression", strategy.compression.empty() ? Json() : Json(strategy.compression)},
+          {"bytes", to_json(strategy.bytes)},
+          {"preparation_seconds", to_json(strategy.preparation_seconds)},
+          {"samples_per_second", to_json(strategy.rate)},
+          {"fits", strategy.fits},
+          {"pays_after_epochs", strategy.pays_after ? Json(*strategy.pays_after) : Json()},
+          {"score", strategy.score},
+          {"pareto", strategy.best_of_its_kind},
+          {"pipeline", description_json(strategy.pipeline)}};
+}
+
+std::string row_of(const Strategy& strategy) {
+  return fmt::format("{:>27}  {:>9}  {:>10}  {:>8}  {} {}\n", rate_text(strategy),
+                     duration_text(strategy.preparation_seconds.value), bytes_text(strategy), pays_text(strategy),
+                     strategy.best_of_its_kind ? "*" : " ", name_text(strategy));
+}
+
+}  // namespace
+
+std::string duration_text(double seconds) {
+  if (seconds < 100) return fmt::format("{:.{}f} s", seconds, seconds < 10 ? 1 : 0);
+  return seconds < 6000 ? fmt::format("{:.0f} min", seconds / 60) : fmt::format("{:.1f} h", seconds / 3600);
+}
+
+std::string rate_text(const Strategy& strategy) {
+  const Estimate& rate = strategy.rate;
+  if (!rate.low || !rate.high) return fmt::format("{:.0f}", rate.value);
+  return fmt::format("{:.0f} ({:.0f} to {:.0f})", rate.value, *rate.low, *rate.high);
+}
+
+std::string bytes_text(const Strategy& strategy) {
+  return strategy.tier == StrategyTier::kNothing ? "-" : format_byte_size(static_cast<uint64_t>(strategy.bytes.value));
+}
+
+std::string pays_text(const Strategy& strategy) {
+  if (strategy.tier == StrategyTier::kNothing) return "-";
+  return strategy.pays_after ? fmt::format("{:.0f}", *strategy.pays_after) : "never";
+}
+
+std::string name_text(const Strategy& strategy) {
+  return strategy.fits < 1 ? fmt::format("{} (room for {:.0f} %)", strategy.name, 100 * strategy.fits) : strategy.name;
+}
+
+std::string gain_sentence(const Profile& profile) {
+  const Strategy& best = profile.strategies.front();
+  const Strategy* const unchanged = profile.unchanged();
+  if (best.tier == StrategyTier::kNothing)
+    return "Keep nothing: no cache that was tried here is better by these weights.";
+  return fmt::format("Best: {}, {:.2f} times as fast as with nothing kept, from the second epoch on; it takes {}.",
+                     best.name, best.rate.value / unchanged->rate.value, bytes_text(best));
+}
+
+std::string tried_sentence(const Profile& profile) {
+  return fmt::format(
+      "Tried on {} of {} samples in {:.0f} s; bytes and times are of all of them, carried over from these",
+      profile.samples, profile.size, profile.seconds);
+}
+
+std::string to_text(const Profile& profile) {
+  std::string text = gain_sentence(profile) + "\n";
+  text += fmt::format("{:>27}  {:>9}  {:>10}  {:>8}    each epoch the steps behind it\n", "samples/s (95 %)",
+                      "preparing", "takes", "pays off");
+  for (const Strategy& strategy : profile.strategies) text += row_of(strategy);
+  text += fmt::format(
+      "{}. Weights: preparing {:g}, room {:g}, speed {:g}; * no other is better in one and as good in the "
+      "others; pays off: after so many epochs.\n",
+      tried_sentence(profile), profile.weights.preparation, profile.weights.storage, profile.weights.throughput);
+  if (!profile.others.empty()) text += "Beside that:\n";
+  for (const std::string& other : profile.others) text += fmt::format("  - {}\n", other);
+  return text;
+}
+
+std::string to_json(const Profile& profile) {
+  Json json = {{"forebay_profile", 1},
+               {"samples", profile.samples},
+               {"size", profile.size},
+               {"weights",
+                {{"preparation", profile.weights.preparation},
+                 {"storage", profile.weights.storage},
+                 {"throughput", profile.weights.throughput}}},
+               {"strategies", Json::array()},
+               {"others", profile.others},
+               {"seconds", profile.seconds}};
+  for (const Strategy& strategy : profile.strategies) json["strategies"].push_back(to_json(strategy));
+  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace forebay

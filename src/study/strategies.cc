@@ -1,0 +1,137 @@
+#include "study/strategies.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "loader/check.h"
+
+namespace forebay {
+
+namespace {
+
+constexpr double kSlack = 1.05;  // room for samples that are larger than those that were tried
+
+std::string name_of(const Description& description, size_t behind, StrategyTier tier, const std::string& compression) {
+  return fmt::format("cache behind {}, {}{}", description.steps()[behind].name,
+                     tier == StrategyTier::kMemory ? "in memory" : "on disk",
+                     compression.empty() ? "" : ", " + compression);
+}
+
+Json cache_args(const Strategy& strategy, uint64_t bytes) {
+  Json args = {{"ram", strategy.tier == StrategyTier::kMemory ? bytes : 0},
+               {"disk", strategy.tier == StrategyTier::kDisk ? bytes : 0}};
+  if (!strategy.compression.empty()) args["compression"] = strategy.compression;
+  return args;
+}
+
+double part(double value, double worst, double best) { return best == worst ? 1 : (value - worst) / (best - worst); }
+
+// No worse in any of the three, and better in one.
+bool beats(const Strategy& a, const Strategy& b) {
+  const std::array worse = {a.bytes.value - b.bytes.value, a.preparation_seconds.value - b.preparation_seconds.value,
+                            b.rate.value - a.rate.value};
+  return std::all_of(worse.begin(), worse.end(), [](double by) { return by <= 0; }) &&
+         std::any_of(worse.begin(), worse.end(), [](double by) { return by < 0; });
+}
+
+// In the first epoch it costs what making and keeping takes longer than making alone; then each epoch saves something.
+std::optional<double> pays_after(const Strategy& strategy, const Strategy& unchanged, double size) {
+  if (strategy.tier == StrategyTier::kNothing || strategy.rate.value <= unchanged.rate.value) return std::nullopt;
+  const double plain = size / unchanged.rate.value;
+  const double extra = std::max(strategy.preparation_seconds.value - plain, 0.0);
+  return std::max(std::ceil(1 + extra / (plain - size / strategy.rate.value)), 2.0);
+}
+
+template <typename Figure>
+std::pair<double, double> range_of(const std::vector<Strategy>& strategies, const Figure& figure) {
+  double least = figure(strategies.front()), most = least;
+  for (const Strategy& strategy : strategies) {
+    least = std::min(least, figure(strategy));
+    most = std::max(most, figure(strategy));
+  }
+  return {least, most};
+}
+
+}  // namespace
+
+std::optional<ProfileWeights> weights_named(std::string_view name) {
+  if (name == "throughput") return ProfileWeights{0, 0, 1};
+  if (name == "deadline") return ProfileWeights{1, 0, 1};
+  if (name == "storage") return ProfileWeights{0, 1, 1};
+  return std::nullopt;
+}
+
+std::vector<Strategy> strategies_for(const Description& description) {
+  std::vector<Strategy> strategies;
+  constexpr std::array<std::pair<StrategyTier, const char*>, 4> kKinds = {{{StrategyTier::kMemory, ""},
+                                                                           {StrategyTier::kDisk, ""},
+                                                                           {StrategyTier::kDisk, "lz4"},
+                                                                           {StrategyTier::kDisk, "zstd"}}};
+  for (const auto& [tier, compression] : kKinds) {
+    const Strategy kind{.name = {}, .behind = {}, .tier = tier, .compression = compression};
+    const std::vector<size_t> places = cache_places(description, cache_args(kind, UINT64_C(1) << 30));
+    for (auto place = places.rbegin(); place != places.rend(); ++place)
+      strategies.push_back({.name = name_of(description, *place, tier, compression),
+                            .behind = *place,
+                            .tier = tier,
+                            .compression = compression});
+  }
+  return strategies;
+}
+
+Changed for_trial(const Description& description, const Strategy& strategy, int64_t samples, uint64_t bytes,
+                  const std::string& folder) {
+  Json args = cache_args(strategy, bytes);
+  if (strategy.tier == StrategyTier::kDisk) args["dir"] = folder;
+  return with_cache(description, strategy.behind, args, samples);
+}
+
+Changed as_written(const Description& description, const Strategy& strategy) {
+  const auto room = static_cast<uint64_t>(strategy.bytes.high.value_or(strategy.bytes.value) * kSlack);
+  return with_cache(description, strategy.behind, cache_args(strategy, room), std::nullopt);
+}
+
+void leave_room(Strategy& strategy, double room_bytes, const Estimate& rate_without) {
+  if (strategy.bytes.value <= room_bytes) return;
+  strategy.fits = room_bytes / strategy.bytes.value;
+  const auto mixed = [&](double kept, double made) { return 1 / (strategy.fits / kept + (1 - strategy.fits) / made); };
+  Estimate rate{mixed(strategy.rate.value, rate_without.value)};
+  if (strategy.rate.low && rate_without.low && *strategy.rate.low > 0 && *rate_without.low > 0)
+    rate.low = mixed(*strategy.rate.low, *rate_without.low);
+  if (strategy.rate.high && rate_without.high) rate.high = mixed(*strategy.rate.high, *rate_without.high);
+  strategy.rate = rate;
+}
+
+void judge(std::vector<Strategy>& strategies, const ProfileWeights& weights, int64_t size, double alike) {
+  const auto preparing = [](const Strategy& one) { return one.preparation_seconds.value; };
+  const auto bytes = [](const Strategy& one) { return one.bytes.value; };
+  const auto rate = [](const Strategy& one) { return one.rate.value; };
+  const auto [soonest, latest] = range_of(strategies, preparing);
+  const auto [smallest, largest] = range_of(strategies, bytes);
+  const auto [slowest, fastest] = range_of(strategies, rate);
+  const Strategy unchanged = *std::find_if(strategies.begin(), strategies.end(),
+                                           [](const Strategy& one) { return one.tier == StrategyTier::kNothing; });
+  const double all = weights.preparation + weights.storage + weights.throughput;
+  for (Strategy& one : strategies) {
+    one.score = (weights.preparation * part(preparing(one), latest, soonest) +
+                 weights.storage * part(bytes(one), largest, smallest) +
+                 weights.throughput * part(rate(one), slowest, fastest)) /
+                all;
+    one.pays_after = pays_after(one, unchanged, static_cast<double>(size));
+    one.best_of_its_kind =
+        std::none_of(strategies.begin(), strategies.end(), [&](const Strategy& other) { return beats(other, one); });
+  }
+  std::stable_sort(strategies.begin(), strategies.end(),
+                   [](const Strategy& a, const Strategy& b) { return a.score > b.score; });
+  const double best = strategies.front().score;
+  const auto behind =
+      std::find_if(strategies.begin(), strategies.end(), [&](const Strategy& one) { return one.score < best - alike; });
+  std::stable_sort(strategies.begin(), behind,
+                   [&](const Strategy& a, const Strategy& b) { return bytes(a) < bytes(b); });
+}
+
+}  // namespace forebay

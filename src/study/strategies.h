@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "forebay/profile.h"
+#include "pipeline/description.h"
+#include "study/changes.h"
+
+namespace forebay {
+
+/// What is worth trying, what tells most first: each place where a cache may stand in memory, then each on disk, then compressed, those
+/// behind most work first.
+std::vector<Strategy> strategies_for(const Description& description);
+
+/// With that strategy over so many samples, spread over the data set, and room for so many bytes; what is on disk stands in `folder`.
+Changed for_trial(const Description& description, const Strategy& strategy, int64_t samples, uint64_t bytes,
+                  const std::string& folder);
+/// As the user would write it, with room for all samples where there is as much.
+Changed as_written(const Description& description, const Strategy& strategy);
+
+/// With room for a part of the samples alone, the others are made as before.
+void leave_room(Strategy& strategy, double room_bytes, const Estimate& rate_without);
+/// Scores, and the order by them; which ones no other beats; after how many epochs each has paid. `strategies` has one that keeps nothing.
+/// Among those whose speed is alike within `alike` the one that takes least room comes first.
+void judge(std::vector<Strategy>& strategies, const ProfileWeights& weights, int64_t size, double alike = 0.03);
+
+}  // namespace forebay
