@@ -20,6 +20,7 @@ LAYERS = [
     ["ops", "stream"],
     ["loader"],
     ["serve", "study"],
+    ["materialize"],
     ["cli", "python", "capi"],
 ]
 LAYER_OF = {module: layer for layer, modules in enumerate(LAYERS) for module in modules}
@@ -30,7 +31,7 @@ PUBLIC_HEADERS = {
     "string_list.h": "base",
     "ledger.h": "telemetry",
     "pipeline.h": "pipeline", "batch.h": "pipeline",
-    "loader.h": "loader", "forebay.h": "loader", "diagnosis.h": "study", "profile.h": "study",
+    "loader.h": "loader", "forebay.h": "loader", "diagnosis.h": "study", "profile.h": "study", "materialize.h": "materialize",
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')

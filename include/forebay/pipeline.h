@@ -57,6 +57,10 @@ struct ManifestOptions {
   std::string root = {};
   std::string path = "path";
 };
+struct MaterializedOptions {
+  /// "check": an error where the data set that it was made of has changed since; "trust": that is not looked at.
+  std::string original = "check";
+};
 /// One value of a table: what a filter compares with, or what stands in the place of nulls.
 using TableValue = std::variant<bool, int64_t, double, std::string>;
 /// `{"price", ">=", 3.5}`: ==, !=, <, <=, >, >= with one value, "in" and "not in" with several. A null matches nothing. Dates and times
@@ -237,6 +241,8 @@ Pipeline files(std::string pattern);
 Pipeline files(std::vector<std::string> names);
 Pipeline manifest(std::string url, ManifestOptions options = {});
 Pipeline arrays(std::map<std::string, Array> fields);
+/// What materialize() wrote to that folder: ids, order and fingerprint are those of the pipeline that it was made of.
+Pipeline materialized(std::string url, MaterializedOptions options = {});
 /// Parquet files, and Arrow files ("Feather 2"): a pattern, a folder or a file, or files by name. One field per column, those of structs by
 /// dotted names; folders called name=value are columns too. The id is the number of the row over all files in byte order of their
 /// keys, whatever the filter.

@@ -36,14 +36,14 @@ struct Strategy {
   std::optional<size_t> behind;  ///< a step; nothing: all of it each epoch
   StrategyTier tier = StrategyTier::kNothing;
   std::string compression = {};           ///< "", "lz4" or "zstd"
-  Estimate bytes;                         ///< that all samples take there
-  Estimate preparation_seconds;           ///< of the epoch in which they are made and kept
-  Estimate rate;                          ///< samples a second in the epochs after it
+  Estimate bytes = {};                    ///< that all samples take there
+  Estimate preparation_seconds = {};      ///< of the epoch in which they are made and kept
+  Estimate rate = {};                     ///< samples a second in the epochs after it
   double fits = 1;                        ///< share of the samples for which there is room; `rate` is of all
   std::optional<double> pays_after = {};  ///< epochs until it has saved what it costs; nothing where it never does
   double score = 0;                       ///< 0 to 1
   bool best_of_its_kind = false;          ///< no other is better in one of the three and as good in the others
-  Pipeline pipeline;
+  Pipeline pipeline = {};
   ChangedSteps steps = {};
 };
 

@@ -32,10 +32,11 @@ from .errors import (
     Unsupported,
 )
 from .loader import Loader, digest
+from .materializing import Materialized, materialize
 from .metrics import serve_metrics
 from .pipeline import IMAGENET, Normalization, Pipeline
 from .profiling import Estimate, Profile, Strategy, profile
-from .sources import NULL_MASK, Dataset, arrays, arrow, files, images, manifest, parquet
+from .sources import NULL_MASK, Dataset, arrays, arrow, files, images, manifest, materialized, parquet
 
 __all__ = [
     "__version__",
@@ -51,6 +52,7 @@ __all__ = [
     "Internal",
     "InvalidArgument",
     "Loader",
+    "Materialized",
     "NotFound",
     "Normalization",
     "OutOfBudget",
@@ -69,6 +71,8 @@ __all__ = [
     "files",
     "images",
     "manifest",
+    "materialize",
+    "materialized",
     "parquet",
     "profile",
     "serve_metrics",

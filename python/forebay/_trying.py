@@ -1,4 +1,4 @@
-"""What diagnose() and profile() need to open loaders over changed pipelines."""
+"""What diagnose(), profile() and materialize() need to open loaders over changed pipelines."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ from ._workers import DatasetItems, MapFunction
 from .errors import InvalidArgument
 from .loader import Loader
 from .pipeline import Pipeline
+
+
+_GONE = 2**64 - 1  # the place of a step that is not there
 
 
 class Opener:
@@ -35,7 +38,7 @@ class Opener:
 
 def moved(functions: Mapping[int, Any], places: list[int], processes: bool) -> dict[int, Any]:
     return {places[step]: InProcesses(function) if processes and can_move(function) else function
-            for step, function in functions.items()}
+            for step, function in functions.items() if places[step] < _GONE}
 
 
 def can_move(function: Any) -> bool:

@@ -13,7 +13,7 @@ from ._workers import MOST_AXES, DatasetItems, function_name, run_by
 from .errors import InvalidArgument
 from .pipeline import Pipeline, plain_args
 
-__all__ = ["NULL_MASK", "Dataset", "arrays", "arrow", "files", "images", "manifest", "parquet"]
+__all__ = ["NULL_MASK", "Dataset", "arrays", "arrow", "files", "images", "manifest", "materialized", "parquet"]
 
 
 def images(root: str | os.PathLike[str], split_by: str = "folder") -> Pipeline:
@@ -102,6 +102,19 @@ def Dataset(dataset: Any, workers: str = "threads", version: str | None = None) 
         raise InvalidArgument(f"Dataset: {type(dataset).__name__} has no __getitem__")
     args = plain_args("Dataset", {"size": size, "version": version})
     return Pipeline(_core.Description.source("dataset", args, function_name(type(dataset))), {0: items})
+
+
+def materialized(url: str | os.PathLike[str], original: str = "check") -> Pipeline:
+    """What `materialize` wrote: in place of the steps that were run, with the ids, order and fingerprint of the original.
+
+    Args:
+        url: the folder that was written, or a copy of it: local, S3 or HTTP.
+        original: "check": where the data set that it was made of can be opened, it must not have changed since; "trust": it is not looked at.
+
+    Errors when a loader is opened: NotFound where nothing finished is there, StateMismatch where the original has changed, Corrupt for
+    damaged files; a damaged sample is Corrupt when it is read.
+    """
+    return _source("materialized", url=os.fspath(url), original=None if original == "check" else original)
 
 
 def parquet(

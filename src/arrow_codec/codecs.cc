@@ -3,6 +3,7 @@
 #include <arrow/config.h>
 
 #include "arrow_codec/ipc_codec.h"
+#include "arrow_codec/ipc_writer.h"
 #include "arrow_codec/memory_table.h"
 #include "arrow_codec/parquet_codec.h"
 #include "arrow_codec/recycling_pool.h"
@@ -17,6 +18,10 @@ class ArrowCodecs final : public TableCodecs {
   const TableCodec& arrow_file() const override { return arrow_file_; }
   Result<std::shared_ptr<const TableFile>> take_stream(void* stream, const NullPolicy& nulls) const override {
     return MemoryTable::of_stream(stream, nulls);
+  }
+  Result<WrittenTable> write_arrow_file(std::span<const Columns> batches,
+                                        const std::string& compression) const override {
+    return write_ipc_file(batches, compression);
   }
   std::string version() const override { return "arrow " + arrow::GetBuildInfo().version_string; }
   KeptBytes& idle_memory() const override { return RecyclingPool::instance(); }

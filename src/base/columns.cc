@@ -72,6 +72,8 @@ void hash_column(Hasher& hasher, const Field& field, const ColumnValues& column,
 
 }  // namespace
 
+Value Columns::value(size_t column, int64_t row) const { return row_of(schema[column], values[column], row); }
+
 uint64_t Columns::nbytes() const {
   uint64_t bytes = 0;
   for (const ColumnValues& column : values) bytes += column.values.size() + column.offsets.size();

@@ -45,6 +45,8 @@ struct Columns {
 
   /// Bytes of all values and offsets.
   uint64_t nbytes() const;
+  /// One value of one column, sharing this memory.
+  Value value(size_t column, int64_t row) const;
   /// One row as a record, sharing this memory.
   Record row(int64_t row) const;
   /// What is wrong with lengths and offsets, if anything is (Internal): for tests, and for bytes that came from outside.

@@ -47,6 +47,12 @@ class Source {
   /// kept for later.
   virtual std::optional<Identity> identity(int64_t /*id*/) const { return std::nullopt; }
 
+  /// Of materialised data: the steps that made it, as JSON (`{"steps": [{"op": …}, …], "order_at": 1}`). Empty for all others.
+  virtual const std::string& steps_before() const {
+    static const std::string none;
+    return none;
+  }
+
   /// Where no listing tells the versions of objects: identity() knows those of which it was said here. Null elsewhere.
   virtual const LearnedVersions* learned_versions() const { return nullptr; }
 

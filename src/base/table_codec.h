@@ -99,6 +99,13 @@ class TableCodec {
                                                         std::span<const TableFile::Piece> more = {}) const = 0;
 };
 
+/// A file of a table that was written.
+struct WrittenTable {
+  Buffer bytes;
+  /// Batch by batch and column by column: where in the file the values lie (of lists those of all rows, of strings their bytes).
+  std::vector<std::vector<ByteRange>> values;
+};
+
 /// What the module with Arrow in it offers; it is loaded when the first table is opened.
 class TableCodecs {
  public:
@@ -109,6 +116,10 @@ class TableCodecs {
   /// Reads a stream of the Arrow C data interface (an ArrowArrayStream, which is taken over) to its end; each of its batches
   /// becomes a group (large ones several). `stream` is an `ArrowArrayStream*`.
   virtual Result<std::shared_ptr<const TableFile>> take_stream(void* stream, const NullPolicy& nulls) const = 0;
+  /// Columns of one schema as a file of record batches. `compression`: "", "lz4" or "zstd". Equal columns give equal bytes. InvalidArgument, naming
+  /// the column, for text that is not UTF-8.
+  virtual Result<WrittenTable> write_arrow_file(std::span<const Columns> batches,
+                                                const std::string& compression) const = 0;
   /// "arrow 26.0.1": part of the identity of what is cached.
   virtual std::string version() const = 0;
   /// Memory of columns that nobody holds any more, which is kept for the next ones, up to 32 MiB. Lives as long as the process.

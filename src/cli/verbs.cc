@@ -15,6 +15,7 @@ constexpr Verb kVerbs[] = {
     {"demo", "photographs to batches: speed, digest, and a picture of what the trainer sees", demo_verb},
     {"diagnose", "what holds a pipeline up, what to change, and what that gains", diagnose_verb},
     {"inspect", "what is in a data set: count, classes, formats, sizes, unreadable records", inspect_verb},
+    {"materialize", "run the steps that give the same in each epoch once, and write what they give", materialize_verb},
     {"plan", "which samples go to which rank at which step, from the seed alone", plan_verb},
     {"profile", "which steps to run once and keep, and which each epoch", profile_verb},
     {"run", "iterate over a pipeline: speed and digest of each epoch", run_verb},
@@ -24,7 +25,7 @@ std::string program_help() {
   std::string text =
       "Forebay: stored data, a pipeline and a seed become a steady stream of training batches.\n\n"
       "Usage: forebay <verb> [options]\n\nVerbs:\n";
-  for (const Verb& verb : kVerbs) text += fmt::format("  {:<10}{}\n", verb.name, verb.help);
+  for (const Verb& verb : kVerbs) text += fmt::format("  {:<12}{}\n", verb.name, verb.help);
   text +=
       "\nOptions:\n"
       "  --help    this text; after a verb, its options\n"

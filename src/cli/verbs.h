@@ -37,6 +37,7 @@ int cache_verb(const Arguments& arguments, const Console& console);
 int demo_verb(const Arguments& arguments, const Console& console);
 int diagnose_verb(const Arguments& arguments, const Console& console);
 int inspect_verb(const Arguments& arguments, const Console& console);
+int materialize_verb(const Arguments& arguments, const Console& console);
 int profile_verb(const Arguments& arguments, const Console& console);
 int run_verb(const Arguments& arguments, const Console& console);
 int plan_verb(const Arguments& arguments, const Console& console);

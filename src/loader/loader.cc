@@ -15,6 +15,7 @@
 #include "loader/filter_pass.h"
 #include "loader/kept_beside.h"
 #include "loader/loader_stats.h"
+#include "loader/materialized_steps.h"
 #include "loader/open_source.h"
 #include "loader/open_step_cache.h"
 #include "loader/ordering.h"
@@ -177,7 +178,7 @@ Checkpoint Loader::Impl::checkpoint() const {
   state.cursor = runner->cursor();
   state.samples = selection->size();
   state.dataset = hash128(source->version().to_string() + selection_version).to_string();
-  state.pipeline = description().fingerprint(catalog()).to_string();
+  state.pipeline = fingerprint_of(description(), *source).to_string();
   state.seed = hash128(fmt::format("seed {}", options.seed)).to_string();
   return state;
 }

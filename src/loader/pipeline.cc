@@ -99,6 +99,11 @@ Pipeline manifest(std::string url, ManifestOptions options) {
                                     {"path", std::move(options.path)}}));
 }
 
+Pipeline materialized(std::string url, MaterializedOptions options) {
+  return source("materialized", object({{"url", std::move(url)},
+                                        {"original", options.original == "check" ? Json() : Json(options.original)}}));
+}
+
 Pipeline arrays(std::map<std::string, Array> fields) {
   std::vector<NamedArray> files;
   for (const auto& [name, array] : fields) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "loader/open_kinds.h"
+#include "loader/open_materialized_step.h"
 #include "loader/source_args.h"
 #include "loader/table_args.h"
 #include "ops/definition/args.h"
@@ -157,6 +158,19 @@ SourceDef table_source(std::string name, std::string help, TableRequest::Format 
           }};
 }
 
+SourceDef materialized_source() {
+  return {
+      .name = "materialized",
+      .help = "What `materialize` wrote: the ids, order and fingerprint of the original.",
+      .args = {where("url", ArgType::kText, true, "the folder that was written"),
+               {"original", ArgType::kText, false, "check",
+                "\"check\" whether what it was made of has changed, or \"trust\" it", ArgForm::kPlain, ArgUse::kPlace}},
+      .kind = SourceKind::kTable,
+      .announced = [](const OpSpec&) { return open_ended(); },
+      .check = check_materialized,
+      .open = open_materialized_step};
+}
+
 }  // namespace
 
 std::span<const SourceDef> sources() {
@@ -167,6 +181,7 @@ std::span<const SourceDef> sources() {
       arrays_source(),
       table_source("parquet", "Parquet files as one table.", TableRequest::Format::kParquet),
       table_source("arrow", "Arrow files, or tables in memory, as one table.", TableRequest::Format::kArrow),
+      materialized_source(),
       dataset_source()};
   return all;
 }

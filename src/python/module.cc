@@ -12,6 +12,7 @@
 #include "python/diagnose.h"
 #include "python/foreign_call.h"
 #include "python/loader.h"
+#include "python/materialize.h"
 #include "python/profile.h"
 
 NB_MODULE(_core, module) {
@@ -40,4 +41,5 @@ NB_MODULE(_core, module) {
   forebay::python::bind_loader(module);
   forebay::python::bind_diagnose(module);
   forebay::python::bind_profile(module);
+  forebay::python::bind_materialize(module);
 }

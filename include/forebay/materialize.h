@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "forebay/diagnosis.h"
+#include "forebay/loader.h"
+#include "forebay/pipeline.h"
+#include "forebay/result.h"
+
+namespace forebay {
+
+struct MaterializeProgress {
+  int64_t samples_done = 0, samples = 0;  ///< of those this run is to write
+  int64_t shards_done = 0, shards = 0;    ///< of all, those of earlier runs and other ranks included
+  uint64_t bytes = 0;                     ///< written by this run
+  double seconds = 0;
+};
+
+struct MaterializeOptions {
+  LoaderOptions loader;
+  /// Behind which step: its name (the last of that name), "last": the last one that gives the same each epoch; or "best": the one that profile() finds
+  /// best on disk.
+  std::string cut = "best";
+  std::string compression = {};        ///< "", or for tables "lz4" or "zstd"
+  std::optional<int64_t> shards = {};  ///< else as many as give files of about 64 MiB
+  int64_t rank = 0,
+          world_size = 1;  ///< this run writes every world_size-th shard; whoever ends last writes the manifest
+  OpenChanged open = {};
+  std::stop_token stop = {};
+  /// Called now and then on the calling thread, where a face has to look after something; may throw.
+  std::function<void()> poll = {};
+  std::function<void(const MaterializeProgress&)> progress = {};  ///< after each shard, and now and then between
+};
+
+struct Materialized {
+  std::string cut;          ///< the step
+  int64_t samples = 0;      ///< of the data set
+  int64_t shards = 0;       ///< of all of it
+  int64_t written = 0;      ///< samples by this run
+  uint64_t bytes = 0;       ///< of all shards that are done
+  double seconds = 0;       ///< of this run
+  bool complete = false;    ///< else other ranks have shards to write
+  Pipeline pipeline;        ///< that reads it, with the steps behind the cut
+  ChangedSteps steps = {};  ///< where the pipeline's steps stand in it; SIZE_MAX for those that are done
+};
+
+/// The steps of which materialize() can run all up to and with one: those that give the same in each epoch.
+std::vector<size_t> materialize_cuts(const Pipeline& pipeline);
+
+/// Runs the steps before the cut once for all samples and writes what they give to a folder, as Arrow files that others read, too;
+/// materialized() reads it, in place of these steps: ids, order, fingerprint and values stay the same.
+/// It may be stopped at any moment; the same call goes on, and equal calls write equal bytes. Several ranks may write at once.
+///
+/// Errors: those of Loader::open() and next(); InvalidArgument for a cut that there is not, a pipeline that chooses samples before the cut, and a folder
+/// that holds something else; Unsupported for fields that Arrow cannot hold, and for URLs; Unavailable where it cannot be written: what is done is
+/// kept. Cancelled.
+Result<Materialized> materialize(const Pipeline& pipeline, const std::string& folder,
+                                 const MaterializeOptions& options = {});
+
+}  // namespace forebay

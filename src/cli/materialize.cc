@@ -1,0 +1,100 @@
+#include "forebay/materialize.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "base/byte_size.h"
+#include "cli/command_line.h"
+#include "cli/failure.h"
+#include "cli/files.h"
+#include "cli/interrupt.h"
+#include "cli/loader_flags.h"
+#include "cli/progress.h"
+
+namespace forebay {
+namespace {
+
+struct MaterializeFlags {
+  std::string pipeline, folder, apply;
+};
+
+void print(const Materialized& made, const MaterializeFlags& flags, const Console& console) {
+  fmt::print(console.out, "{} samples behind {} in {} file{}, {}; {} of them written now, in {:.1f} s\n", made.samples,
+             made.cut, made.shards, made.shards == 1 ? "" : "s", format_byte_size(made.bytes), made.written,
+             made.seconds);
+  if (!made.complete) fmt::print(console.out, "not complete: other ranks have files to write yet\n");
+  if (made.complete && flags.apply.empty())
+    fmt::print(console.out, "read it with materialized(\"{}\"), in place of the steps up to {}\n", flags.folder,
+               made.cut);
+}
+
+SortedJson json_of(const Materialized& made) {
+  return {{"bytes", made.bytes},     {"complete", made.complete}, {"cut", made.cut},        {"samples", made.samples},
+          {"seconds", made.seconds}, {"shards", made.shards},     {"written", made.written}};
+}
+
+Status apply(const Materialized& made, const MaterializeFlags& flags, const Console& console) {
+  if (flags.apply.empty() || !made.complete) return {};
+  FOREBAY_ASSIGN(const std::string text, made.pipeline.to_json());
+  FOREBAY_RETURN_IF_ERROR(write_file(flags.apply, text + "\n"));
+  fmt::print(console.err, "wrote {}, which reads it\n", flags.apply);
+  return {};
+}
+
+}  // namespace
+
+int materialize_verb(const Arguments& arguments, const Console& console) {
+  CommandLine line("materialize", "Runs the steps that give the same in each epoch once, and writes what they give.");
+  MaterializeFlags flags;
+  MaterializeOptions options;
+  line.app().add_option("pipeline", flags.pipeline, "a pipeline as JSON; - is standard input")->required();
+  line.app().add_option("folder", flags.folder, "where to write; what was begun there is gone on with")->required();
+  line.app()
+      .add_option("--cut", options.cut,
+                  "behind which step: its name, last, or best: the one that `forebay profile` finds fastest on disk")
+      ->capture_default_str();
+  line.app().add_option("--compression", options.compression, "of tables")->check(CLI::IsMember({"lz4", "zstd"}));
+  line.add_number("--shards", options.shards, 1, 1'000'000, "so many files; else of 64 MiB each");
+  line.add_number("--rank", options.rank, 0, 1'000'000, "write only every --world-th file, from this one on");
+  line.add_number("--world", options.world_size, 1, 1'000'000, "so many runs share the work, each with its --rank");
+  line.app().add_option("--apply", flags.apply, "write the pipeline that reads it here")->type_name("OUT.json");
+  const LoaderFlags loader(line, LoaderFlags::Which::kAll);
+  if (const auto code = line.parse(arguments, console)) return *code;
+
+  const Result<std::string> text = read_text(flags.pipeline);
+  if (!text.ok()) return report_failure(text.status(), line.json(), console);
+  const Result<Pipeline> pipeline = read_pipeline(flags.pipeline, *text);
+  if (!pipeline.ok()) return report_failure(pipeline.status(), line.json(), console);
+  if (const auto problems = pipeline->check(); !problems.empty())
+    return report_problems(flags.pipeline, problems, line.json(), console);
+  if (!flags.apply.empty()) {
+    if (Status writable = check_writable(flags.apply); !writable.ok())
+      return report_failure(writable, line.json(), console);
+  }
+
+  const Interrupt interrupt;
+  options.loader = loader.options();
+  options.stop = interrupt.token();
+  std::optional<Progress> progress;
+  options.progress = [&](const MaterializeProgress& now) {
+    if (!progress) progress.emplace(console, "writing", now.samples, line.json());
+    progress->update(now.samples_done, [&] {
+      const double rate = static_cast<double>(now.samples_done) / std::max(now.seconds, 1e-9);
+      return fmt::format("{:.0f} s left", static_cast<double>(now.samples - now.samples_done) / std::max(rate, 1e-9));
+    });
+  };
+  const Result<Materialized> made = materialize(*pipeline, flags.folder, options);
+  progress.reset();
+  if (!made.ok()) return report_failure(made.status(), line.json(), console);
+  if (line.json())
+    print_json(json_of(*made), console);
+  else
+    print(*made, flags, console);
+  const Status written = apply(*made, flags, console);
+  return written.ok() ? kDone : report_failure(written, line.json(), console);
+}
+
+}  // namespace forebay

@@ -1,0 +1,167 @@
+#include "format/materialized/manifest.h"
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "forebay/status.h"
+
+namespace forebay {
+
+namespace {
+
+using OrderedJson = nlohmann::ordered_json;
+
+constexpr int kManifestFormat = 1;
+constexpr int64_t kMostStoredRows = int64_t{1} << 50;
+constexpr std::array<std::string_view, 6> kKinds = {"tensor",         "bytes",         "text",
+                                                    "lists of bytes", "lists of text", "any"};
+
+OrderedJson field_json(const StoredField& stored) {
+  const Field& field = stored.field;
+  OrderedJson json = {{"name", field.name}, {"kind", kKinds[static_cast<size_t>(field.kind)]}};
+  if (field.kind == FieldKind::kTensor) {
+    json["dtype"] = dtype_name(field.dtype);
+    json["shape"] = std::vector<int64_t>(field.shape.begin(), field.shape.end());
+  }
+  const auto mark = [&](const char* name, bool set) {
+    if (set) json[name] = true;
+  };
+  mark("image", field.image);
+  mark("channels_first", field.channels_first);
+  mark("layout_chosen", field.layout_chosen);
+  mark("normalized", field.normalized);
+  mark("in_index", stored.in_index);
+  if (field.pad_value) json["pad_value"] = *field.pad_value, json["pad_length"] = field.pad_length;
+  return json;
+}
+
+StoredField field_from(const OrderedJson& json) {
+  StoredField stored;
+  Field& field = stored.field;
+  field.name = json.at("name").get<std::string>();
+  const auto kind = std::find(kKinds.begin(), kKinds.end(), json.at("kind").get<std::string>());
+  if (kind >= kKinds.end() - 1) throw std::invalid_argument("a kind that there is not");
+  field.kind = static_cast<FieldKind>(kind - kKinds.begin());
+  if (field.kind == FieldKind::kTensor) {
+    const auto dtype = dtype_from_name(json.at("dtype").get<std::string>());
+    const auto shape = json.at("shape").get<std::vector<int64_t>>();
+    if (!dtype || shape.size() > Shape::kMaxRank) throw std::invalid_argument("a type that there is not");
+    for (const int64_t dim : shape) {
+      if (dim < Shape::kUnknown || dim > INT32_MAX) throw std::invalid_argument("a dimension that cannot be");
+      field.shape.push_back(dim);
+    }
+    field.dtype = *dtype;
+  }
+  field.image = json.value("image", false);
+  field.channels_first = json.value("channels_first", false);
+  field.layout_chosen = json.value("layout_chosen", false);
+  field.normalized = json.value("normalized", false);
+  stored.in_index = json.value("in_index", false);
+  if (json.contains("pad_value")) {
+    field.pad_value = json.at("pad_value").get<double>();
+    field.pad_length = json.at("pad_length").get<int64_t>();
+  }
+  return stored;
+}
+
+OrderedJson shard_json(const StoredShard& shard) {
+  OrderedJson json = {{"rows", shard.rows}, {"bytes", shard.bytes}, {"xxh3", shard.checksum.to_string()}};
+  if (shard.index_bytes > 0)
+    json["index_bytes"] = shard.index_bytes, json["index_xxh3"] = shard.index_checksum.to_string();
+  return json;
+}
+
+Hash128 hash_from(const OrderedJson& json) {
+  Hash128 hash;
+  if (!Hash128::parse(json.get<std::string>(), &hash)) throw std::invalid_argument("a checksum that is none");
+  return hash;
+}
+
+StoredShard shard_from(const OrderedJson& json) {
+  StoredShard shard;
+  shard.rows = json.at("rows").get<int64_t>();
+  shard.bytes = json.at("bytes").get<uint64_t>();
+  shard.checksum = hash_from(json.at("xxh3"));
+  shard.index_bytes = json.value("index_bytes", uint64_t{0});
+  if (shard.index_bytes > 0) shard.index_checksum = hash_from(json.at("index_xxh3"));
+  if (shard.rows < 0 || shard.rows > kMostStoredRows) throw std::invalid_argument("a number of rows that cannot be");
+  return shard;
+}
+
+MaterializedManifest manifest_from(const OrderedJson& json) {
+  MaterializedManifest manifest;
+  const auto layout = json.at("layout").get<std::string>();
+  if (layout != "samples" && layout != "units") throw std::invalid_argument("a layout that there is not");
+  manifest.layout = layout == "units" ? MaterializedManifest::Layout::kUnits : MaterializedManifest::Layout::kSamples;
+  manifest.size = json.at("samples").get<int64_t>();
+  manifest.compression = json.value("compression", "");
+  manifest.steps = json.at("steps").dump();
+  if (json.contains("order_at")) manifest.order_at = json.at("order_at").get<size_t>();
+  manifest.version = hash_from(json.at("version"));
+  manifest.place = hash_from(json.at("place"));
+  for (const OrderedJson& field : json.at("fields")) manifest.fields.push_back(field_from(field));
+  int64_t rows = 0;
+  for (const OrderedJson& shard : json.at("shards")) {
+    manifest.shards.push_back(shard_from(shard));
+    rows += manifest.shards.back().rows;
+    if (rows > kMostStoredRows) throw std::invalid_argument("a number of rows that cannot be");
+  }
+  if (rows != manifest.size) throw std::invalid_argument("a number of samples that is not that of its shards");
+  return manifest;
+}
+
+// What `read` throws is what is wrong with the text.
+template <typename Read>
+auto parsed(std::string_view text, const Read& read) -> Result<decltype(read(OrderedJson()))> {
+  try {
+    return read(OrderedJson::parse(text));
+  } catch (const std::exception& error) {
+    return corrupt(fmt::format("is damaged: {}", error.what()));
+  }
+}
+
+}  // namespace
+
+std::string shard_file(int64_t number) { return fmt::format("part-{:05}.arrow", number); }
+std::string index_file(int64_t number) { return fmt::format("_index/part-{:05}.arrow", number); }
+
+std::string to_json(const StoredShard& shard) { return shard_json(shard).dump(); }
+
+Result<StoredShard> shard_from_json(std::string_view text) { return parsed(text, shard_from); }
+
+std::string MaterializedManifest::steps_before() const {
+  OrderedJson json = {{"steps", OrderedJson::parse(steps)}};
+  if (order_at) json["order_at"] = *order_at;
+  return json.dump();
+}
+
+std::string MaterializedManifest::to_json() const {
+  OrderedJson json = {{"forebay_materialized", kManifestFormat},
+                      {"layout", layout == Layout::kUnits ? "units" : "samples"},
+                      {"samples", size},
+                      {"version", version.to_string()},
+                      {"place", place.to_string()},
+                      {"steps", OrderedJson::parse(steps)}};
+  if (order_at) json["order_at"] = *order_at;
+  if (!compression.empty()) json["compression"] = compression;
+  for (const StoredField& field : fields) json["fields"].push_back(field_json(field));
+  json["shards"] = OrderedJson::array();
+  for (const StoredShard& shard : shards) json["shards"].push_back(shard_json(shard));
+  return json.dump(1) + "\n";
+}
+
+Result<MaterializedManifest> MaterializedManifest::from_json(std::string_view text) {
+  FOREBAY_ASSIGN(const OrderedJson json, parsed(text, [](const OrderedJson& any) { return any; }));
+  if (!json.is_object() || !json.contains("forebay_materialized"))
+    return corrupt("is no manifest of materialised data");
+  if (json["forebay_materialized"] != kManifestFormat)
+    return unsupported(fmt::format("has format {}; this Forebay reads format {}", json["forebay_materialized"].dump(),
+                                   kManifestFormat));
+  return parsed(text, manifest_from);
+}
+
+}  // namespace forebay

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/hash.h"
+#include "base/schema.h"
+#include "forebay/result.h"
+
+namespace forebay {
+
+/// Where things lie below the folder of materialised data. Names that begin with '_' are left out by whoever reads it as a table.
+inline constexpr std::string_view kManifestName = "_manifest.json";
+inline constexpr std::string_view kUnfinishedFolder = "_unfinished";
+/// "part-00017.arrow", and the same below "_index/".
+std::string shard_file(int64_t number);
+std::string index_file(int64_t number);
+
+/// A field of what was materialised, as operators behind the cut see it.
+struct StoredField {
+  Field field;
+  bool in_index = false;  ///< of samples: small, so that readers have it in memory
+};
+
+struct StoredShard {
+  int64_t rows = 0;
+  uint64_t bytes = 0, index_bytes = 0;  ///< of its files
+  Hash128 checksum, index_checksum;     ///< of the same
+  friend bool operator==(const StoredShard&, const StoredShard&) = default;
+};
+
+/// What materialised data is, and what it was made of. Written last, so whoever finds it finds everything.
+struct MaterializedManifest {
+  enum class Layout : uint8_t {
+    kSamples,  ///< each sample can be read by itself; shards have indices
+    kUnits,    ///< record batches are the units of the original, read as a whole
+  };
+  Layout layout = Layout::kSamples;
+  int64_t size = 0;  ///< samples
+  std::string compression;
+  /// Of the pipeline that was run, as JSON: all steps before the cut, the source first. What the pipeline behind the cut is told apart by.
+  std::string steps;
+  /// Where in `steps` the order would stand; nothing where it comes behind the cut, or nowhere.
+  std::optional<size_t> order_at;
+  /// Source::steps_before(): both, as one text.
+  std::string steps_before() const;
+  Hash128 version;  ///< Source::version() of the original
+  Hash128 place;    ///< what identifies what leaves the steps, whatever the sample
+  std::vector<StoredField> fields;
+  std::vector<StoredShard> shards;
+
+  /// Equal ones are equal texts.
+  std::string to_json() const;
+  /// Corrupt where it is not such a text, or contradicts itself; Unsupported for one of another format.
+  static Result<MaterializedManifest> from_json(std::string_view text);
+};
+
+/// A shard's entry by itself, for those that are done before all are.
+std::string to_json(const StoredShard& shard);
+Result<StoredShard> shard_from_json(std::string_view text);
+
+}  // namespace forebay

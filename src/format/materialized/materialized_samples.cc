@@ -1,0 +1,200 @@
+#include "format/materialized/materialized_samples.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/part_search.h"
+#include "forebay/string_list.h"
+#include "format/materialized/sample_shard.h"
+
+namespace forebay {
+
+namespace {
+
+template <typename T>
+T number_at(const Columns& columns, size_t column, size_t row) {
+  return reinterpret_cast<const T*>(columns.values[column].values.data())[row];
+}
+
+// As sample_shard.h says it must be.
+Result<size_t> column_of(const Columns& columns, const std::string& name, DType dtype, size_t rank = 0) {
+  const std::optional<size_t> found = columns.schema.find(name);
+  if (!found) return corrupt(fmt::format("its index lacks the column '{}'", name));
+  const Field& field = columns.schema[*found];
+  const Shape wanted = rank == 0 ? Shape() : Shape{static_cast<int64_t>(rank)};
+  if (field.kind != FieldKind::kTensor || field.dtype != dtype || !(field.shape == wanted))
+    return corrupt(fmt::format("its index has a column '{}' of another type", name));
+  return *found;
+}
+
+bool alike(const Field& stored, const Field& field) {
+  return stored.kind == field.kind &&
+         (field.kind != FieldKind::kTensor || (stored.dtype == field.dtype && stored.shape == field.shape));
+}
+
+}  // namespace
+
+MaterializedSamples::MaterializedSamples(std::shared_ptr<Store> store, MaterializedManifest manifest,
+                                         std::vector<ShardIndex> indices)
+    : store_(std::move(store)), manifest_(std::move(manifest)), steps_before_(manifest_.steps_before()),
+      indices_(std::move(indices)), begins_{0} {
+  for (const StoredShard& shard : manifest_.shards) begins_.push_back(begins_.back() + shard.rows);
+  for (const StoredField& stored : manifest_.fields) {
+    schema_.push_back(stored.field);
+    schema_[schema_.size() - 1].fetched = !stored.in_index;
+  }
+}
+
+Result<std::shared_ptr<const Source>> MaterializedSamples::make(std::shared_ptr<Store> store,
+                                                                MaterializedManifest manifest,
+                                                                std::vector<ShardIndex> indices) {
+  std::shared_ptr<MaterializedSamples> source(
+      new MaterializedSamples(std::move(store), std::move(manifest), std::move(indices)));
+  FOREBAY_RETURN_IF_ERROR(source->find_columns());
+  return std::shared_ptr<const Source>(std::move(source));
+}
+
+Status MaterializedSamples::find_columns() {
+  const std::vector<size_t> in_range = fields_in_range(manifest_.fields);
+  has_range_ = !in_range.empty();
+  for (size_t shard = 0; shard < indices_.size(); ++shard) {
+    const Columns& columns = indices_[shard].columns;
+    const auto named = [&](const Status& status) { return Status(status).with_key(indices_[shard].key); };
+    if (columns.rows != manifest_.shards[shard].rows)
+      return named(
+          corrupt(fmt::format("its index has {} rows, the manifest {}", columns.rows, manifest_.shards[shard].rows)));
+    std::vector<Place> places;
+    for (const StoredField& stored : manifest_.fields) {
+      const Field& field = stored.field;
+      Place& place = places.emplace_back();
+      const auto find = [&](std::optional<size_t>* to, const std::string& name, DType dtype,
+                            size_t rank = 0) -> Status {
+        FOREBAY_ASSIGN(*to, column_of(columns, name, dtype, rank));
+        return {};
+      };
+      if (stored.in_index) {
+        const auto column = columns.schema.find(field.name);
+        if (!column || !alike(columns.schema[*column], field))
+          return named(corrupt(fmt::format("its index has no column '{}' of the right type", field.name)));
+        place.column = *column;
+        continue;
+      }
+      if (field.kind == FieldKind::kTensor && !field.fixed_shape())
+        if (Status found = find(&place.shape, shape_column(field), DType::kInt32, field.shape.rank()); !found.ok())
+          return named(found);
+      if (in_range.size() == 1) continue;
+      Status found = find(&place.begin, begin_column(field), DType::kInt64);
+      if (found.ok()) found = find(&place.bytes, bytes_column(field), DType::kInt64);
+      if (!found.ok()) return named(found);
+    }
+    // All shards have their columns in one order, as whoever writes them does.
+    if (shard == 0) places_ = std::move(places);
+    if (columns.schema.names() != indices_[0].columns.schema.names())
+      return named(corrupt("its index has other columns than those of other shards"));
+    if (!has_range_) continue;
+    for (const auto& [to, name, dtype] : {std::tuple{&range_begin_, kRangeBegin, DType::kInt64},
+                                          {&range_bytes_, kRangeBytes, DType::kInt64},
+                                          {&range_hash_, kRangeHash, DType::kUint64}}) {
+      const Result<size_t> found = column_of(columns, name, dtype);
+      if (!found.ok()) return named(found.status());
+      *to = *found;
+    }
+  }
+  return {};
+}
+
+MaterializedSamples::Row MaterializedSamples::row_of(int64_t id) const {
+  const auto begin_of = [](int64_t begin) { return begin; };
+  const size_t shard = part_holding(std::span(begins_).first(indices_.size()), id, begin_of);
+  return {indices_[shard], manifest_.shards[shard], static_cast<size_t>(id - begins_[shard])};
+}
+
+uint64_t MaterializedSamples::index_bytes() const {
+  uint64_t bytes = begins_.size() * sizeof(int64_t);
+  for (const ShardIndex& index : indices_) bytes += index.columns.nbytes() + index.key.size();
+  return bytes;
+}
+
+std::string MaterializedSamples::key(int64_t id) const {
+  const Row row = row_of(id);
+  return fmt::format("{} sample {}", store_->display_name(row.index.key), row.row);
+}
+
+std::optional<Identity> MaterializedSamples::identity(int64_t id) const {
+  const Row row = row_of(id);
+  Hasher hasher;
+  for (const Hash128& part : {manifest_.place, row.shard.checksum, row.shard.index_checksum})
+    hasher.update_value(part.high), hasher.update_value(part.low);
+  hasher.update_value(row.row);
+  return Identity(hasher.digest());
+}
+
+Source::Fetch MaterializedSamples::fetch(int64_t id) const {
+  if (!has_range_) return {};
+  const Row row = row_of(id);
+  // A store may refuse to read nothing; behind a shard's values there is always something.
+  const auto bytes = std::max<uint64_t>(number_at<uint64_t>(row.index.columns, range_bytes_, row.row), 1);
+  Fetch fetch{store_.get(), {.key = row.index.key, .range = {}, .expected_size = row.index.bytes}, bytes};
+  fetch.request.range = ByteRange{number_at<uint64_t>(row.index.columns, range_begin_, row.row), bytes};
+  return fetch;
+}
+
+Status MaterializedSamples::damaged(int64_t id, const std::string& what) const {
+  return corrupt(fmt::format("is damaged: {}; materialise it again", what)).with_key(key(id));
+}
+
+Status MaterializedSamples::load_from_range(size_t field, const Row& row, const Buffer& range, Value* value) const {
+  const Columns& columns = row.index.columns;
+  const Place& place = places_[field];
+  const Field& as = schema_[field];
+  const uint64_t begin = place.begin ? number_at<uint64_t>(columns, *place.begin, row.row) : 0;
+  const uint64_t bytes = place.bytes ? number_at<uint64_t>(columns, *place.bytes, row.row) : range.size();
+  if (begin > range.size() || bytes > range.size() - begin) return corrupt("a field reaches beyond its sample");
+  const Buffer part = range.slice(begin, bytes);
+  if (as.string_list() && !StringList::is_valid(part.span())) return corrupt("a list of strings that is none");
+  if (as.kind != FieldKind::kTensor) {
+    *value = {as.kind, {}, part, nullptr};
+    return {};
+  }
+  Tensor tensor{as.dtype, as.shape, part};
+  uint64_t elements = 1;
+  for (size_t i = 0; i < as.shape.rank(); ++i) {
+    if (place.shape) {
+      const auto dim = number_at<int32_t>(columns, *place.shape, row.row * as.shape.rank() + i);
+      if (dim < 0 || (as.shape[i] != Shape::kUnknown && as.shape[i] != dim)) return corrupt("a shape that cannot be");
+      tensor.shape[i] = dim;
+    }
+    if (__builtin_mul_overflow(elements, static_cast<uint64_t>(tensor.shape[i]), &elements))
+      return corrupt("a shape that cannot be");
+  }
+  if (elements > bytes || elements * dtype_size(as.dtype) != bytes)
+    return corrupt("a shape that does not fit the bytes");
+  *value = Value::of(std::move(tensor));
+  return {};
+}
+
+Status MaterializedSamples::load(int64_t id, Buffer fetched, Record& record) const {
+  const Row row = row_of(id);
+  const Columns& columns = row.index.columns;
+  record.resize(schema_.size());
+  Buffer range;
+  if (!fetched.empty()) {
+    const auto bytes = number_at<uint64_t>(columns, range_bytes_, row.row);
+    if (fetched.size() != std::max<uint64_t>(bytes, 1)) return damaged(id, "it is shorter than it was written");
+    range = fetched.slice(0, bytes);
+    if (range_hash(range.span()) != number_at<uint64_t>(columns, range_hash_, row.row))
+      return damaged(id, "its checksum is another");
+  }
+  for (size_t i = 0; i < schema_.size(); ++i) {
+    if (manifest_.fields[i].in_index) {
+      record[i] = columns.value(places_[i].column, static_cast<int64_t>(row.row));
+    } else if (!fetched.empty()) {
+      if (Status loaded = load_from_range(i, row, range, &record[i]); !loaded.ok())
+        return damaged(id, std::string(loaded.message()));
+    }
+  }
+  return {};
+}
+
+}  // namespace forebay

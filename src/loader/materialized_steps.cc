@@ -1,0 +1,90 @@
+#include "loader/materialized_steps.h"
+
+#include <utility>
+#include <vector>
+
+#include "loader/check.h"
+#include "store/http/http_url.h"
+
+namespace forebay {
+
+namespace {
+
+bool in_fingerprint(const OpSpec& step) {
+  return !catalog().has_role(step, OpRole::kBatch) && !catalog().has_role(step, OpRole::kKeep);
+}
+
+// Passwords and signatures stay with whoever has them.
+Json without_secrets(const Json& value) {
+  if (value.is_string()) return url_for_messages(value.get<std::string>());
+  if (!value.is_array()) return value;
+  Json list = Json::array();
+  for (const Json& one : value) list.push_back(without_secrets(one));
+  return list;
+}
+
+Json json_of(const OpSpec& step, bool source) {
+  Json json = {{"op", step.name}, {"args", step.args}};
+  for (auto& [name, value] : json["args"].items()) {
+    if (!source) break;
+    Json shown = without_secrets(value);
+    if (shown != value) json["hidden"] = true;
+    value = std::move(shown);
+  }
+  if (!step.attachment_name.empty()) json["attachment"] = step.attachment_name;
+  return json;
+}
+
+OpSpec step_from(const Json& json) {
+  OpSpec step;
+  step.name = json.value("op", "");
+  step.args = json.value("args", Json::object());
+  step.attachment_name = json.value("attachment", "");
+  return step;
+}
+
+}  // namespace
+
+StepsBefore steps_before(const Description& description, size_t last) {
+  StepsBefore before;
+  Json steps = Json::array();
+  for (size_t i = 0; i <= last && i < description.steps().size(); ++i) {
+    const OpSpec& step = description.steps()[i];
+    if (catalog().has_role(step, OpRole::kOrder)) {
+      before.order_at = steps.size();
+    } else if (in_fingerprint(step)) {
+      steps.push_back(json_of(step, i == 0));
+    }
+  }
+  before.steps = steps.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return before;
+}
+
+Hash128 fingerprint_of(const Description& description, const Source& source) {
+  if (source.steps_before().empty()) return description.fingerprint(catalog());
+  // Written by us and checked by its reader; what it may lack leaves another fingerprint.
+  const Json before = Json::parse(source.steps_before(), nullptr, /*allow_exceptions=*/false);
+  std::vector<OpSpec> steps;
+  if (before.is_object() && before.contains("steps") && before["steps"].is_array())
+    for (const Json& step : before["steps"])
+      if (step.is_object()) steps.push_back(step_from(step));
+  const size_t order_at = before.is_object() ? before.value("order_at", SIZE_MAX) : SIZE_MAX;
+  for (size_t i = 1; i < description.steps().size(); ++i) {
+    const OpSpec& step = description.steps()[i];
+    const bool order = catalog().has_role(step, OpRole::kOrder) && order_at <= steps.size();
+    steps.insert(order ? steps.begin() + static_cast<std::ptrdiff_t>(order_at) : steps.end(), step);
+  }
+  if (steps.empty()) return description.fingerprint(catalog());
+  Description original(std::move(steps.front()));
+  for (size_t i = 1; i < steps.size(); ++i) original = original.append(std::move(steps[i]));
+  return original.fingerprint(catalog());
+}
+
+std::optional<OpSpec> original_source(const std::string& steps) {
+  const Json json = Json::parse(steps, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_array() || json.empty() || !json[0].is_object()) return std::nullopt;
+  if (json[0].contains("attachment") || json[0].contains("hidden")) return std::nullopt;
+  return step_from(json[0]);
+}
+
+}  // namespace forebay

@@ -1,0 +1,146 @@
+#include "materialize/batch_rows.h"
+
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "forebay/string_list.h"
+
+namespace forebay {
+
+namespace {
+
+FieldKind kind_of(const BatchField& field) {
+  switch (field.kind) {
+    case BatchField::Kind::kBytes: return FieldKind::kBytes;
+    case BatchField::Kind::kText: return FieldKind::kText;
+    case BatchField::Kind::kBytesList: return FieldKind::kBytesList;
+    case BatchField::Kind::kTextList: return FieldKind::kTextList;
+    default: return FieldKind::kTensor;
+  }
+}
+
+// Of one row, without what only its batch added.
+Shape shape_of_row(const BatchField& field, int64_t row) {
+  Shape shape;
+  const Shape& all = field.values.shape;
+  if (field.kind == BatchField::Kind::kRagged) {
+    const int64_t* offsets = field.offsets.data<int64_t>();
+    shape.push_back(offsets[row + 1] - offsets[row]);
+  }
+  for (size_t i = 1; i < all.rank(); ++i) shape.push_back(all[i]);
+  if (!field.lengths.empty()) shape[0] = field.lengths[static_cast<size_t>(row)];
+  return shape;
+}
+
+Buffer copy_of(std::span<const uint8_t> bytes) {
+  Buffer copy = Buffer::allocate(bytes.size());
+  if (!bytes.empty()) std::memcpy(copy.data(), bytes.data(), bytes.size());
+  return copy;
+}
+
+// A list of strings as one run.
+Result<Buffer> run_of(const BatchField& field, int64_t row) {
+  const int64_t* offsets = field.offsets.data<int64_t>();
+  std::vector<std::string_view> strings;
+  for (int64_t i = offsets[row]; i < offsets[row + 1]; ++i) {
+    const std::span<const uint8_t> string = field.string(i);
+    strings.emplace_back(reinterpret_cast<const char*>(string.data()), string.size());
+  }
+  FOREBAY_ASSIGN(const Tensor packed, StringList::pack(strings));
+  return packed.buffer.slice(0, packed.nbytes());
+}
+
+Result<const BatchField*> find_in(const Batch& batch, const Field& field) {
+  if (const BatchField* found = batch.find(field.name)) return found;
+  return invalid_argument(fmt::format(
+      "the field '{}' is missing in the samples from id {} on, and others have it; give all samples the same fields",
+      field.name, batch.ids.empty() ? 0 : batch.ids.front()));
+}
+
+}  // namespace
+
+Field field_of(const BatchField& from) {
+  Field field;
+  field.name = from.name;
+  field.kind = kind_of(from);
+  if (field.kind != FieldKind::kTensor) return field;
+  field.dtype = from.values.dtype;
+  if (from.kind == BatchField::Kind::kRagged) field.shape.push_back(Shape::kUnknown);
+  for (size_t i = 1; i < from.values.shape.rank(); ++i) field.shape.push_back(Shape::kUnknown);
+  return field;
+}
+
+Result<Record> record_of(const Batch& batch, int64_t row, const std::vector<StoredField>& fields) {
+  Record record;
+  for (const StoredField& stored : fields) {
+    FOREBAY_ASSIGN(const BatchField* const from, find_in(batch, stored.field));
+    const FieldKind kind = kind_of(*from);
+    if (from->string_list()) {
+      FOREBAY_ASSIGN(Buffer run, run_of(*from, row));
+      record.push_back(Value::of_list(kind, std::move(run)));
+    } else if (kind == FieldKind::kTensor) {
+      record.push_back(Value::of(Tensor{from->values.dtype, shape_of_row(*from, row), copy_of(from->row(row))}));
+    } else {
+      record.push_back({kind, {}, copy_of(from->row(row)), nullptr});
+    }
+  }
+  return record;
+}
+
+Status RowsTogether::add_field(const BatchField& from, const Field& field, int64_t begin, int64_t end, Growing& to) {
+  const FieldKind kind = kind_of(from);
+  if (kind != field.kind || (kind == FieldKind::kTensor && from.values.dtype != field.dtype))
+    return invalid_argument(fmt::format("the field '{}' is of another type than in the other samples", field.name));
+  const bool fixed = field.fixed_shape();
+  for (int64_t row = begin; row < end; ++row) {
+    if (from.string_list()) {
+      FOREBAY_ASSIGN(const Buffer run, run_of(from, row));
+      to.values.insert(to.values.end(), run.data(), run.data() + run.size());
+    } else {
+      const std::span<const uint8_t> bytes = from.row(row);
+      to.values.insert(to.values.end(), bytes.begin(), bytes.end());
+    }
+    if (fixed && !(shape_of_row(from, row) == field.shape))
+      return invalid_argument(fmt::format("the field '{}' has another shape than in the other samples", field.name));
+    if (fixed) continue;
+    const size_t each = kind == FieldKind::kTensor ? dtype_size(field.dtype) : 1;
+    to.offsets.push_back(static_cast<int64_t>(to.values.size() / each));
+  }
+  return {};
+}
+
+Status RowsTogether::add(const Batch& batch, int64_t begin, int64_t end) {
+  for (size_t i = 0; i < fields_.size(); ++i) {
+    FOREBAY_ASSIGN(const BatchField* const from, find_in(batch, fields_[i].field));
+    FOREBAY_RETURN_IF_ERROR(add_field(*from, fields_[i].field, begin, end, columns_[i]));
+  }
+  rows_ += end - begin;
+  return {};
+}
+
+Columns RowsTogether::take(int64_t first_id) {
+  const auto as_buffer = [](const auto& values) {
+    const size_t bytes = values.size() * sizeof(values[0]);
+    return copy_of({reinterpret_cast<const uint8_t*>(values.data()), bytes});
+  };
+  Columns columns;
+  columns.rows = rows_;
+  std::vector<int64_t> ids(static_cast<size_t>(rows_));
+  for (int64_t row = 0; row < rows_; ++row) ids[static_cast<size_t>(row)] = first_id + row;
+  Field id;
+  id.name = "id", id.dtype = DType::kInt64;
+  columns.schema.push_back(std::move(id));
+  columns.values.push_back({as_buffer(ids), {}});
+  for (size_t i = 0; i < fields_.size(); ++i) {
+    const Field& field = fields_[i].field;
+    columns.schema.push_back(field);
+    columns.values.push_back(
+        {as_buffer(columns_[i].values), field.fixed_shape() ? Buffer() : as_buffer(columns_[i].offsets)});
+    columns_[i] = Growing();
+  }
+  rows_ = 0;
+  return columns;
+}
+
+}  // namespace forebay

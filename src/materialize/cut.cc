@@ -1,0 +1,118 @@
+#include "materialize/cut.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "forebay/profile.h"
+#include "loader/check.h"
+
+namespace forebay {
+
+namespace {
+
+const Json kCacheInMemory = {{"ram", uint64_t{1} << 30}, {"disk", 0}};
+
+std::string names_of(const Description& description, const std::vector<size_t>& cuts) {
+  std::vector<std::string> names;
+  for (const size_t cut : cuts) names.push_back(description.steps()[cut].name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+Result<size_t> best_cut(const Pipeline& pipeline, const MaterializeOptions& options) {
+  ProfileOptions how;
+  how.loader = options.loader;
+  how.open = options.open;
+  how.stop = options.stop;
+  how.poll = options.poll;
+  FOREBAY_ASSIGN(const Profile found, profile(pipeline, how));
+  for (const Strategy& strategy : found.strategies)
+    if (strategy.tier == StrategyTier::kDisk && strategy.compression == options.compression) return *strategy.behind;
+  for (const Strategy& strategy : found.strategies)
+    if (strategy.behind) return *strategy.behind;
+  return invalid_argument("no cut could be tried; name one with cut=");
+}
+
+bool stays(const OpSpec& step) {
+  for (const OpRole role : {OpRole::kBatch, OpRole::kKeep, OpRole::kOrder})
+    if (catalog().has_role(step, role)) return false;
+  return true;
+}
+
+OpSpec step_named(const char* name, Json args) {
+  OpSpec step;
+  step.name = name;
+  step.args = std::move(args);
+  return step;
+}
+
+void add(Changed& changed, OpSpec step) {
+  changed.description =
+      changed.description.steps().empty() ? Description(std::move(step)) : changed.description.append(std::move(step));
+}
+
+}  // namespace
+
+std::vector<size_t> materialize_cuts(const Pipeline& pipeline) {
+  // Functions without a version may be kept in memory alone; whoever materialises them says that they are to be run once.
+  return cache_places(pipeline.description(), kCacheInMemory);
+}
+
+Result<size_t> find_cut(const Description& description, const MaterializeOptions& options) {
+  const Pipeline pipeline(std::make_shared<const Description>(description));
+  const std::vector<size_t> cuts = materialize_cuts(pipeline);
+  if (cuts.empty()) return invalid_argument("there is nothing to materialise: no step gives the same in each epoch");
+  if (options.cut == "best" && cuts.size() > 1) return best_cut(pipeline, options);
+  if (options.cut == "last" || options.cut == "best") return cuts.back();
+  const auto found = std::find_if(cuts.rbegin(), cuts.rend(),
+                                  [&](size_t cut) { return description.steps()[cut].name == options.cut; });
+  if (found != cuts.rend()) return *found;
+  return invalid_argument(
+      fmt::format("no step {} can be cut behind; there are: {}", options.cut, names_of(description, cuts)));
+}
+
+Status check_cut(const Description& description, size_t cut) {
+  for (size_t i = 1; i <= cut; ++i) {
+    const OpSpec& step = description.steps()[i];
+    for (const OpRole role : {OpRole::kTake, OpRole::kFilter})
+      if (catalog().has_role(step, role))
+        return invalid_argument(fmt::format(
+            "step {}: {} chooses samples before the cut, and all samples are materialised; put it behind the cut", i,
+            step.name));
+  }
+  return {};
+}
+
+Changed before_cut(const Description& description, size_t cut, int64_t batch, std::shared_ptr<const Source> source,
+                   std::optional<int64_t> samples) {
+  Changed changed;
+  const std::vector<OpSpec>& steps = description.steps();
+  for (size_t i = 0; i < steps.size(); ++i) {
+    changed.steps.places.push_back(SIZE_MAX);
+    if (i > cut || !stays(steps[i])) continue;
+    changed.steps.places.back() = changed.description.steps().size();
+    OpSpec step = steps[i];
+    if (i == 0 && source) step.opened = source;
+    add(changed, std::move(step));
+    if (i == 0 && samples) add(changed, step_named("take", {{"n", *samples}, {"spread", true}}));
+  }
+  add(changed, step_named("batch", {{"n", batch}}));
+  return changed;
+}
+
+Changed behind_cut(const Description& description, size_t cut, const std::string& folder) {
+  Changed changed;
+  changed.steps.places.push_back(SIZE_MAX);
+  add(changed, step_named("materialized", {{"url", folder}}));
+  const std::vector<OpSpec>& steps = description.steps();
+  for (size_t i = 1; i < steps.size(); ++i) {
+    // What was kept before the cut is on disk now.
+    const bool done = i <= cut && !catalog().has_role(steps[i], OpRole::kOrder);
+    changed.steps.places.push_back(done ? SIZE_MAX : changed.description.steps().size());
+    if (!done) add(changed, steps[i]);
+  }
+  return changed;
+}
+
+}  // namespace forebay

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/source.h"
+#include "forebay/materialize.h"
+#include "pipeline/description.h"
+#include "study/changes.h"
+
+namespace forebay {
+
+/// The step that `cut` names. InvalidArgument, with those that there are.
+Result<size_t> find_cut(const Description& description, const MaterializeOptions& options);
+
+/// Why the steps up to `cut` cannot be materialised, although they give the same each epoch.
+Status check_cut(const Description& description, size_t cut);
+
+/// The steps up to the cut that make something, then batches of so many. `source`: opened already, in place of the first step. `samples`: over so
+/// many, spread over the data set.
+Changed before_cut(const Description& description, size_t cut, int64_t batch, std::shared_ptr<const Source> source = {},
+                   std::optional<int64_t> samples = {});
+/// What was written there, then the steps behind the cut.
+Changed behind_cut(const Description& description, size_t cut, const std::string& folder);
+
+}  // namespace forebay

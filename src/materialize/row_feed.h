@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "forebay/loader.h"
+#include "study/trial.h"
+
+namespace forebay {
+
+/// The samples of a loader without an order of its own, in the order of their ids.
+class RowFeed {
+ public:
+  RowFeed(std::shared_ptr<Loader> loader, const TrialContext& context, int64_t batch)
+      : loader_(std::move(loader)), context_(context), batch_size_(batch) {}
+
+  /// The next one is that of this id. Costs nothing where it is.
+  Status go_to(int64_t id);
+  /// Some rows from there on, `most` at most: of which batch, and which. Valid until the next call.
+  struct Rows {
+    const Batch* batch = nullptr;
+    int64_t begin = 0, end = 0;
+  };
+  Result<Rows> next(int64_t most);
+
+ private:
+  Status fetch();
+
+  const std::shared_ptr<Loader> loader_;
+  const TrialContext& context_;
+  const int64_t batch_size_;
+  Batch batch_;
+  int64_t at_ = 0;  ///< row of the batch
+  int64_t next_id_ = 0;
+};
+
+}  // namespace forebay

@@ -1,0 +1,92 @@
+#include "materialize/shard_plan.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include "materialize/batch_rows.h"
+
+namespace forebay {
+
+namespace {
+
+constexpr uint64_t kSmallFixed = 64, kSmallOnAverage = 256;  // bytes of a value that readers have in memory
+
+}  // namespace
+
+void SeenSamples::add(const Batch& batch) {
+  for (const BatchField& field : batch.fields) {
+    auto found =
+        std::find_if(seen_.begin(), seen_.end(), [&](const Seen& seen) { return seen.field.name == field.name; });
+    if (found == seen_.end()) found = seen_.insert(seen_.end(), {field_of(field), 0});
+    for (int64_t row = 0; row < batch.size(); ++row) found->bytes += field.row(row).size();
+  }
+  samples_ += batch.size();
+}
+
+uint64_t SeenSamples::bytes() const {
+  uint64_t bytes = 0;
+  for (const Seen& seen : seen_) bytes += seen.bytes;
+  return bytes;
+}
+
+std::vector<StoredField> SeenSamples::fields(const Schema& inferred) const {
+  std::vector<StoredField> fields;
+  for (const Seen& seen : seen_) {
+    StoredField stored{seen.field, false};
+    Field& field = stored.field;
+    if (const auto known = inferred.find(field.name)) {
+      const Field& said = inferred[*known];
+      if (said.kind == field.kind && said.shape.rank() == field.shape.rank()) field.shape = said.shape;
+      field.image = said.image;
+      field.channels_first = said.channels_first;
+      field.layout_chosen = said.layout_chosen;
+      field.normalized = said.normalized;
+      field.pad_value = said.pad_value;
+      field.pad_length = said.pad_length;
+    }
+    const uint64_t mean = samples_ > 0 ? seen.bytes / static_cast<uint64_t>(samples_) : 0;
+    const bool list = field.kind == FieldKind::kTensor && field.shape.rank() == 1;
+    if (field.fixed_shape())
+      stored.in_index = mean <= kSmallFixed;
+    else
+      stored.in_index = (field.kind != FieldKind::kTensor || list) && mean <= kSmallOnAverage;
+    fields.push_back(std::move(stored));
+  }
+  return fields;
+}
+
+std::string ShardPlan::to_json() const { return nlohmann::json({{"begins", begins}}).dump(); }
+
+Result<ShardPlan> ShardPlan::from_json(const std::string& text, int64_t rows) {
+  const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  ShardPlan plan;
+  try {
+    plan.begins = json.at("begins").get<std::vector<int64_t>>();
+  } catch (const nlohmann::json::exception&) {
+    plan.begins.clear();
+  }
+  if (plan.begins.size() < 2 || plan.begins.front() != 0 || plan.begins.back() != rows ||
+      !std::is_sorted(plan.begins.begin(), plan.begins.end()))
+    return corrupt("what was begun here is damaged; remove the folder _unfinished in it, and run this again");
+  return plan;
+}
+
+ShardPlan plan_shards(int64_t rows, const std::vector<int64_t>& places, double bytes_a_row,
+                      std::optional<int64_t> shards, uint64_t bytes_a_shard) {
+  const double wanted = shards ? std::ceil(static_cast<double>(rows) / static_cast<double>(*shards))
+                               : static_cast<double>(bytes_a_shard) / std::max(bytes_a_row, 1.0);
+  const auto each = static_cast<int64_t>(std::clamp(wanted, 1.0, static_cast<double>(std::max<int64_t>(rows, 1))));
+  ShardPlan plan;
+  if (places.empty()) {
+    while (plan.begins.back() < rows) plan.begins.push_back(std::min(plan.begins.back() + each, rows));
+    return plan;
+  }
+  for (size_t i = 1; i < places.size(); ++i)
+    if (places[i] == rows || places[i] - plan.begins.back() >= each)
+      if (places[i] > plan.begins.back()) plan.begins.push_back(places[i]);
+  return plan;
+}
+
+}  // namespace forebay

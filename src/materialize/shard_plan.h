@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/schema.h"
+#include "forebay/batch.h"
+#include "forebay/result.h"
+#include "format/materialized/manifest.h"
+
+namespace forebay {
+
+/// What some samples look like.
+class SeenSamples {
+ public:
+  /// Batches of one sample each.
+  void add(const Batch& batch);
+  int64_t samples() const { return samples_; }
+  uint64_t bytes() const;  ///< all together
+  /// Their fields: what `inferred` knows of them, and what was seen. Small ones are in the index.
+  std::vector<StoredField> fields(const Schema& inferred) const;
+
+ private:
+  struct Seen {
+    Field field;
+    uint64_t bytes = 0;
+  };
+  std::vector<Seen> seen_;
+  int64_t samples_ = 0;
+};
+
+/// Which rows are in which shard.
+struct ShardPlan {
+  std::vector<int64_t> begins{0};  ///< of each shard, and the end
+
+  int64_t shards() const { return static_cast<int64_t>(begins.size()) - 1; }
+  std::string to_json() const;
+  /// Of a text that to_json() made, for so many rows; Corrupt otherwise.
+  static Result<ShardPlan> from_json(const std::string& text, int64_t rows);
+};
+
+/// `places`: where a shard may begin, from 0 to the number of rows; empty for anywhere. `shards`: so many, as far as the places allow; else about
+/// `bytes_a_shard` each.
+ShardPlan plan_shards(int64_t rows, const std::vector<int64_t>& places, double bytes_a_row,
+                      std::optional<int64_t> shards, uint64_t bytes_a_shard = uint64_t{64} << 20);
+
+}  // namespace forebay
