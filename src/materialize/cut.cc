@@ -7,6 +7,7 @@
 
 #include "forebay/profile.h"
 #include "loader/check.h"
+#include "loader/materialized_steps.h"
 
 namespace forebay {
 
@@ -59,10 +60,16 @@ std::vector<size_t> materialize_cuts(const Pipeline& pipeline) {
   return cache_places(pipeline.description(), kCacheInMemory);
 }
 
-Result<size_t> find_cut(const Description& description, const MaterializeOptions& options) {
+Result<size_t> find_cut(const Description& description, const MaterializeOptions& options,
+                        const std::optional<std::string>& begun) {
   const Pipeline pipeline(std::make_shared<const Description>(description));
   const std::vector<size_t> cuts = materialize_cuts(pipeline);
   if (cuts.empty()) return invalid_argument("there is nothing to materialise: no step gives the same in each epoch");
+  if (options.cut == "best" && begun) {
+    const auto same = std::find_if(cuts.begin(), cuts.end(),
+                                   [&](size_t cut) { return steps_before(description, cut).steps == *begun; });
+    if (same != cuts.end()) return *same;
+  }
   if (options.cut == "best" && cuts.size() > 1) return best_cut(pipeline, options);
   if (options.cut == "last" || options.cut == "best") return cuts.back();
   const auto found = std::find_if(cuts.rbegin(), cuts.rend(),

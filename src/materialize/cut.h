@@ -12,8 +12,10 @@
 
 namespace forebay {
 
-/// The step that `cut` names. InvalidArgument, with those that there are.
-Result<size_t> find_cut(const Description& description, const MaterializeOptions& options);
+/// The step that `cut` names. Where the best one is asked for, and something was begun with the steps `begun` (MaterializedManifest::steps), the cut of
+/// that: measured again it might be another. InvalidArgument, with those that there are.
+Result<size_t> find_cut(const Description& description, const MaterializeOptions& options,
+                        const std::optional<std::string>& begun);
 
 /// Why the steps up to `cut` cannot be materialised, although they give the same each epoch.
 Status check_cut(const Description& description, size_t cut);

@@ -43,16 +43,20 @@ class Materializing {
 
   Result<Materialized> run() {
     FOREBAY_RETURN_IF_ERROR(check_arguments());
-    FOREBAY_ASSIGN(cut_, find_cut(description_, options_));
+    FOREBAY_ASSIGN(cut_, find_cut(description_, options_, UnfinishedFolder::steps_of(folder_)));
     FOREBAY_RETURN_IF_ERROR(check_cut(description_, cut_));
     FOREBAY_ASSIGN(codecs_, load_table_codecs());
     FOREBAY_RETURN_IF_ERROR(look_at_some());
     FOREBAY_ASSIGN(const std::optional<MaterializedManifest> finished, UnfinishedFolder::finished(folder_));
     if (finished) return what_is_there(*finished);
-    FOREBAY_RETURN_IF_ERROR(begin());
-    FOREBAY_RETURN_IF_ERROR(write_shards());
-    FOREBAY_RETURN_IF_ERROR(end());
-    return told();
+    Status written = begin();
+    if (written.ok()) written = write_shards();
+    if (written.ok()) written = end();
+    if (written.ok()) return told();
+    // Whoever else wrote the same may have finished, and cleared away, meanwhile.
+    FOREBAY_ASSIGN(const std::optional<MaterializedManifest> others, UnfinishedFolder::finished(folder_));
+    if (!others) return written;
+    return what_is_there(*others);
   }
 
  private:
@@ -152,6 +156,9 @@ class Materializing {
     FOREBAY_ASSIGN(UnfinishedFolder folder, UnfinishedFolder::open(folder_, {manifest().to_json(), plan_.to_json()}));
     unfinished_.emplace(std::move(folder));
     FOREBAY_ASSIGN(plan_, ShardPlan::from_json(unfinished_->job().how, source_->size()));
+    // Whoever finished between the look at the folder and here has removed what says that shards are done.
+    FOREBAY_ASSIGN(const std::optional<MaterializedManifest> others, UnfinishedFolder::finished(folder_));
+    if (others) return Status(Code::kUnavailable, "was finished meanwhile").with_key(folder_);
     for (int64_t shard = 0; shard < plan_.shards(); ++shard) {
       if (unfinished_->done(shard)) {
         ++progress_.shards_done;

@@ -68,6 +68,12 @@ std::string_view view_of(const Buffer& buffer) { return {reinterpret_cast<const 
 std::string shard_entry(int64_t shard) { return fmt::format("{}/part-{:05}.json", kUnfinishedFolder, shard); }
 std::string job_file() { return fmt::format("{}/job.json", kUnfinishedFolder); }
 
+std::optional<UnfinishedFolder::Job> read_job(const std::string& path) {
+  const auto json = nlohmann::json::parse(text_of(path).value_or(""), nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object() || !json.contains("what") || !json.contains("how")) return std::nullopt;
+  return UnfinishedFolder::Job{json["what"].dump(), json["how"].dump()};
+}
+
 }  // namespace
 
 std::string UnfinishedFolder::below(std::string_view name) const { return (fs::path(folder_) / name).string(); }
@@ -78,7 +84,19 @@ Result<std::optional<MaterializedManifest>> UnfinishedFolder::finished(const std
   if (!text) return std::optional<MaterializedManifest>();
   Result<MaterializedManifest> manifest = MaterializedManifest::from_json(*text);
   if (!manifest.ok()) return Status(manifest.status()).with_key(path.string());
+  std::error_code ignored;
+  fs::remove_all(fs::path(folder) / kUnfinishedFolder, ignored);
   return std::optional(std::move(*manifest));
+}
+
+std::optional<std::string> UnfinishedFolder::steps_of(const std::string& folder) {
+  const auto steps = [](const std::string& manifest) -> std::optional<std::string> {
+    const Result<MaterializedManifest> read = MaterializedManifest::from_json(manifest);
+    return read.ok() ? std::optional(read->steps) : std::nullopt;
+  };
+  if (const auto text = text_of(fs::path(folder) / kManifestName)) return steps(*text);
+  const std::optional<Job> begun = read_job((fs::path(folder) / job_file()).string());
+  return begun ? steps(begun->what) : std::nullopt;
 }
 
 Result<UnfinishedFolder> UnfinishedFolder::open(std::string folder, Job job) {
@@ -92,22 +110,16 @@ Status UnfinishedFolder::begin() {
   std::error_code failed;
   fs::create_directories(below(kUnfinishedFolder), failed);
   if (!failed) fs::create_directories(below("_index"), failed);
-  if (failed) {
-    errno = failed.value();
-    return not_written(folder_);
-  }
-  const auto read_job = [&]() -> std::optional<Job> {
-    const std::optional<std::string> text = text_of(below(job_file()));
-    const auto json = nlohmann::json::parse(text.value_or(""), nullptr, /*allow_exceptions=*/false);
-    if (!json.is_object() || !json.contains("what") || !json.contains("how")) return std::nullopt;
-    return Job{json["what"].dump(), json["how"].dump()};
-  };
-  if (!read_job()) {
+  if (failed)
+    return Status(failed == std::errc::no_such_file_or_directory ? Code::kNotFound : Code::kUnavailable,
+                  fmt::format("cannot be made: {}", failed.message()))
+        .with_key(folder_);
+  if (!read_job(below(job_file()))) {
     const nlohmann::json json = {{"what", nlohmann::json::parse(job_.what)}, {"how", nlohmann::json::parse(job_.how)}};
     FOREBAY_RETURN_IF_ERROR(write(job_file(), json.dump(1) + "\n"));
   }
   // Two that begin at once write the same, unless they are not the same.
-  const std::optional<Job> begun = read_job();
+  const std::optional<Job> begun = read_job(below(job_file()));
   const std::string wanted = nlohmann::json::parse(job_.what).dump();
   if (!begun || begun->what != wanted)
     return invalid_argument(

@@ -25,8 +25,10 @@ class UnfinishedFolder {
   static Result<UnfinishedFolder> open(std::string folder, Job job);
 
   const Job& job() const { return job_; }
-  /// The manifest, where all is finished.
+  /// The manifest, where all is finished. What a writer that was killed then left there is gone.
   static Result<std::optional<MaterializedManifest>> finished(const std::string& folder);
+  /// MaterializedManifest::steps of what was finished there, or begun; nothing where nothing was, or it cannot be read.
+  static std::optional<std::string> steps_of(const std::string& folder);
 
   /// Nothing unless the shard is done.
   std::optional<StoredShard> done(int64_t shard) const;
