@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/unit_source.h"
+#include "loader/check.h"
 #include "loader/selection.h"
 #include "loader/step_arguments.h"
 #include "telemetry/log.h"
