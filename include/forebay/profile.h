@@ -30,6 +30,14 @@ std::optional<ProfileWeights> weights_named(std::string_view name);
 
 enum class StrategyTier : uint8_t { kNothing, kMemory, kDisk };
 
+/// What a sample costs, whoever makes it: what speed on other cores and from another store is predicted from.
+struct SampleCost {
+  double cpu_seconds = 0;    ///< of compute threads
+  double other_seconds = 0;  ///< of the time between two samples: not the cores', and it stays on more of them
+  double store_seconds = 0;  ///< where the store was what was waited for, the time between two samples; else 0
+  double stored_bytes = 0, stored_reads = 0;  ///< asked of the data set's store
+};
+
 /// One way to run the pipeline: what is made once and kept, and where; the rest each epoch.
 struct Strategy {
   std::string name;              ///< "cache behind resize, on disk, zstd"
@@ -39,6 +47,7 @@ struct Strategy {
   Estimate bytes = {};                    ///< that all samples take there
   Estimate preparation_seconds = {};      ///< of the epoch in which they are made and kept
   Estimate rate = {};                     ///< samples a second in the epochs after it
+  SampleCost preparing = {}, kept = {};   ///< in that epoch, and after it
   double fits = 1;                        ///< share of the samples for which there is room; `rate` is of all
   std::optional<double> pays_after = {};  ///< epochs until it has saved what it costs; nothing where it never does
   double score = 0;                       ///< 0 to 1
@@ -54,6 +63,8 @@ struct Profile {
   const Strategy* unchanged() const;     ///< the pipeline that keeps nothing
   std::vector<std::string> others = {};  ///< what was not tried, and why
   double seconds = 0;                    ///< what finding out took
+  int threads = 0;                       ///< that it ran with
+  std::string predicted_for = {};        ///< "16 cores"; empty: for this host, where it was measured
 };
 
 struct ProfileOptions {
@@ -74,6 +85,17 @@ struct ProfileOptions {
 ///
 /// Errors: those of Loader::open() and next(); InvalidArgument for an empty data set; Unavailable where no batch comes for 30 s; Cancelled.
 Result<Profile> profile(const Pipeline& pipeline, const ProfileOptions& options);
+/// Another host, or another store; what is not given stays as it was.
+struct Elsewhere {
+  std::optional<int> cores = {};
+  std::optional<double> latency_seconds = {}, bytes_per_second = {};  ///< of the store that the data set is read from
+  int requests = 64;                                                  ///< that it serves at once
+};
+/// The same strategies there, judged again by the same weights: a sample takes the longer of what the cores need for it and what the store
+/// does, and what was neither here. Intervals are as wide as those measured here; the model itself may err by more.
+/// InvalidArgument for numbers that are not above 0.
+Result<Profile> predict(const Profile& profile, const Elsewhere& where);
+
 /// A table for people, the best first.
 std::string to_text(const Profile& profile);
 /// A JSON object; docs/profile.md says what stands in it.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Mapping, Sequence
 
 from . import _core
-from ._options import _count_or_auto
+from ._options import _bytes, _count, _count_or_auto
 from ._trying import Opener, moved, numbers_of, seconds_of
 from .errors import InvalidArgument
 from .pipeline import Pipeline
@@ -76,10 +76,33 @@ class Profile:
     others: tuple[str, ...]
     data: Mapping[str, Any]
     _found: _core.Profile
+    _pipeline: Pipeline
 
     @property
     def best(self) -> Strategy:
         return self.strategies[0]
+
+    def predict(
+        self, cores: int | None = None, latency: float | str | None = None, bandwidth: float | str | None = None
+    ) -> Profile:
+        """The same strategies on another host or over another store, judged again by the same weights.
+
+        A sample takes the longer of what the cores need for it and what the store does, and what was neither here: from CPU seconds, bytes and
+        reads that were counted while each strategy ran. Intervals are as wide as those measured; the model may err by more.
+
+        Args:
+            cores: of that host, if not as many as here.
+            latency: of the store that the data set is read from: seconds, or a text such as "20ms".
+            bandwidth: bytes a second of that store, or a text such as "100MB".
+
+        InvalidArgument for numbers that are not above 0.
+        """
+        there = self._found.predict(
+            cores=_count("cores", cores, 1),
+            latency_seconds=None if latency is None else _duration(latency, "latency"),
+            bytes_per_second=None if bandwidth is None else float(_bytes("bandwidth", bandwidth)),
+        )
+        return _told(there, self._pipeline)
 
     def __str__(self) -> str:
         return self._found.to_text()
@@ -114,8 +137,6 @@ def profile(
 
     Errors: those of the Loader; InvalidArgument for arguments out of range; Unavailable where no batch comes for 30 s.
     """
-    import json  # here, so that importing the package stays light
-
     if not isinstance(pipeline, Pipeline):
         raise TypeError(f"profile() takes a Pipeline, not {type(pipeline).__name__}")
     found = _core.profile(
@@ -126,12 +147,18 @@ def profile(
         budget_seconds=_duration(time),
         weights=_weights(weights),
     )
+    return _told(found, pipeline)
+
+
+def _told(found: _core.Profile, pipeline: Pipeline) -> Profile:
+    import json  # here, so that importing the package stays light
+
     data = json.loads(found.to_json())
     strategies = tuple(
         _strategy(told, Pipeline(description, moved(pipeline._functions, places, False)))
         for told, (description, places) in zip(data["strategies"], found.strategies(), strict=True)
     )
-    return Profile(strategies, data["samples"], data["size"], tuple(data["others"]), data, found)
+    return Profile(strategies, data["samples"], data["size"], tuple(data["others"]), data, found, pipeline)
 
 
 def _strategy(told: Mapping[str, Any], pipeline: Pipeline) -> Strategy:
@@ -140,15 +167,15 @@ def _strategy(told: Mapping[str, Any], pipeline: Pipeline) -> Strategy:
     return Strategy(**same, **figures, pipeline=pipeline)
 
 
-def _duration(value: Any) -> float:
+def _duration(value: Any, name: str = "time") -> float:
     if not isinstance(value, str):
-        return seconds_of("time", value)
+        return seconds_of(name, value)
     number = value.rstrip("abcdefghijklmnopqrstuvwxyz ")
     unit = _UNITS.get(value[len(number):].strip())
     try:
-        return seconds_of("time", float(number) * (unit or math.nan))
+        return seconds_of(name, float(number) * (unit or math.nan))
     except ValueError:
-        raise InvalidArgument(f"time is {value!r}; give seconds, or a text such as '90s' or '5min'") from None
+        raise InvalidArgument(f"{name} is {value!r}; give seconds, or a text such as '90s' or '5min'") from None
 
 
 def _weights(value: Any) -> tuple[float, float, float]:

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/byte_size.h"
 #include "cli/command_line.h"
 #include "cli/failure.h"
 #include "cli/files.h"
@@ -15,9 +16,27 @@ namespace {
 
 struct ProfileFlags {
   std::string pipeline, apply, report, weights = "throughput";
-  std::optional<int64_t> samples;
+  std::optional<int64_t> samples, cores;
+  std::optional<double> latency_ms;
+  std::string bandwidth;
   double seconds = 60;
+
+  bool elsewhere() const { return cores || latency_ms || !bandwidth.empty(); }
 };
+
+/// The host that the flags describe.
+Result<Elsewhere> elsewhere_of(const ProfileFlags& flags) {
+  Elsewhere where;
+  if (flags.cores) where.cores = static_cast<int>(*flags.cores);
+  if (flags.latency_ms) where.latency_seconds = *flags.latency_ms * 1e-3;
+  if (flags.bandwidth.empty()) return where;
+  const std::optional<uint64_t> bytes = parse_byte_size(flags.bandwidth);
+  if (!bytes || *bytes == 0)
+    return invalid_argument(
+        fmt::format("--store-bandwidth is '{}'; give bytes a second, such as 100MB", flags.bandwidth));
+  where.bytes_per_second = static_cast<double>(*bytes);
+  return where;
+}
 
 /// The best strategy's pipeline, where it can be written.
 Status apply(const Profile& profile, const ProfileFlags& flags, const Console& console) {
@@ -51,6 +70,11 @@ int profile_verb(const Arguments& arguments, const Console& console) {
       ->capture_default_str();
   line.app().add_option("--apply", flags.apply, "write the best pipeline here")->type_name("OUT.json");
   line.app().add_option("--report", flags.report, "write what was found as one HTML page here")->type_name("FILE.html");
+  line.add_number("--cores", flags.cores, 1, 4096, "also predict it for a host of so many cores");
+  line.app()
+      .add_option("--store-latency-ms", flags.latency_ms, "also predict it for a store that answers after so long")
+      ->check(CLI::PositiveNumber);
+  line.app().add_option("--store-bandwidth", flags.bandwidth, "and gives so many bytes a second, such as 100MB");
   const LoaderFlags loader(line, LoaderFlags::Which::kAll);
   if (const auto code = line.parse(arguments, console)) return *code;
 
@@ -69,7 +93,13 @@ int profile_verb(const Arguments& arguments, const Console& console) {
   ProfileOptions options{.loader = loader.options(), .samples = flags.samples, .budget_seconds = flags.seconds};
   options.weights = *weights_named(flags.weights);
   options.stop = interrupt.token();
-  const Result<Profile> found = profile(*pipeline, options);
+  const Result<Elsewhere> where = elsewhere_of(flags);
+  if (!where.ok()) return report_failure(where.status(), line.json(), console);
+  Result<Profile> found = profile(*pipeline, options);
+  if (found.ok() && flags.elsewhere()) {
+    if (!line.json()) fmt::print(console.out, "{}\n", to_text(*found));
+    found = predict(*found, *where);
+  }
   if (!found.ok()) return report_failure(found.status(), line.json(), console);
   if (line.json())
     print_json(SortedJson::parse(to_json(*found)), console);

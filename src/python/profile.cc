@@ -49,6 +49,11 @@ std::optional<Weights> named(const std::string& name) {
   return Weights{weights->preparation, weights->storage, weights->throughput};
 }
 
+Profile run_predict(const Profile& profile, std::optional<int> cores, std::optional<double> latency_seconds,
+                    std::optional<double> bytes_per_second) {
+  return value_or_raise(predict(profile, {cores, latency_seconds, bytes_per_second}));
+}
+
 nb::list strategies_of(const Profile& profile) {
   nb::list list;
   for (const Strategy& strategy : profile.strategies)
@@ -71,6 +76,8 @@ void bind_profile(nb::module_& module) {
             if (!written.ok()) check(std::move(written).with_key(file));
           },
           arg("path"))
+      .def("predict", &run_predict, nb::kw_only(), arg("cores").none(), arg("latency_seconds").none(),
+           arg("bytes_per_second").none())
       .def("strategies", &strategies_of, "Of each the description, and where the steps stand now.");
   module.def("weights_named", &named, arg("name"), "(preparation, storage, throughput), or None.");
   module.def("profile", &run_profile, arg("description"), nb::kw_only(), arg("threads").none(), arg("requests").none(),

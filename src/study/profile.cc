@@ -13,6 +13,7 @@
 #include "loader/open_step_cache.h"
 #include "loader/step_arguments.h"
 #include "study/estimate.h"
+#include "study/sample_cost.h"
 #include "study/scratch_folder.h"
 #include "study/strategies.h"
 #include "study/trial.h"
@@ -81,6 +82,8 @@ class Profiling {
     unchanged_.pipeline = pipeline_of(plain_);
     unchanged_.steps = plain_.steps;
     unchanged_.bytes = {0, 0, 0};
+    unchanged_.preparing = unchanged_.kept = cost_between(seen.before, seen.after, unchanged_.rate.value);
+    profile_.threads = seen.after.threads;
     profile_.strategies.push_back(unchanged_);
     return {};
   }
@@ -124,7 +127,10 @@ class Profiling {
     const Estimate preparing = times(ratio_of(filling.seconds), size);
     strategy.preparation_seconds = std::max(preparing, unchanged_.preparation_seconds,
                                             [](const Estimate& a, const Estimate& b) { return a.value < b.value; });
+    const Ledger filled_to = loader->stats();
+    strategy.preparing = cost_between({}, filled_to, size / strategy.preparation_seconds.value);
     FOREBAY_ASSIGN(strategy.rate, rate_once_kept(*loader));
+    strategy.kept = cost_between(filled_to, loader->stats(), strategy.rate.value);
     leave_room(strategy, static_cast<double>(on_disk ? disk_room() : memory_room()), unchanged_.rate);
     Changed changed = as_written(plain_.description, strategy);
     strategy.pipeline = pipeline_of(changed);

@@ -43,6 +43,14 @@ Json to_json(const Strategy& strategy) {
           {"pipeline", description_json(strategy.pipeline)}};
 }
 
+// What is on disk anyway may as well be there for others.
+std::string files_sentence(const Profile& profile) {
+  const Strategy& best = profile.strategies.front();
+  if (best.tier != StrategyTier::kDisk || !best.behind) return {};
+  return fmt::format("As files that others read, too: forebay materialize PIPELINE.json FOLDER --cut {}\n",
+                     best.pipeline.description().steps()[*best.behind].name);
+}
+
 std::string row_of(const Strategy& strategy) {
   return fmt::format("{:>27}  {:>9}  {:>10}  {:>8}  {} {}\n", rate_text(strategy),
                      duration_text(strategy.preparation_seconds.value), bytes_text(strategy), pays_text(strategy),
@@ -85,6 +93,9 @@ std::string gain_sentence(const Profile& profile) {
 }
 
 std::string tried_sentence(const Profile& profile) {
+  if (!profile.predicted_for.empty())
+    return fmt::format("Predicted for {}, from what {} of {} samples cost here", profile.predicted_for, profile.samples,
+                       profile.size);
   return fmt::format(
       "Tried on {} of {} samples in {:.0f} s; bytes and times are of all of them, carried over from these",
       profile.samples, profile.size, profile.seconds);
@@ -99,6 +110,7 @@ std::string to_text(const Profile& profile) {
       "{}. Weights: preparing {:g}, room {:g}, speed {:g}; * no other is better in one and as good in the "
       "others; pays off: after so many epochs.\n",
       tried_sentence(profile), profile.weights.preparation, profile.weights.storage, profile.weights.throughput);
+  text += files_sentence(profile);
   if (!profile.others.empty()) text += "Beside that:\n";
   for (const std::string& other : profile.others) text += fmt::format("  - {}\n", other);
   return text;
@@ -106,6 +118,7 @@ std::string to_text(const Profile& profile) {
 
 std::string to_json(const Profile& profile) {
   Json json = {{"forebay_profile", 1},
+               {"predicted_for", profile.predicted_for.empty() ? Json() : Json(profile.predicted_for)},
                {"samples", profile.samples},
                {"size", profile.size},
                {"weights",

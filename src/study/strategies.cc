@@ -95,15 +95,18 @@ Changed as_written(const Description& description, const Strategy& strategy) {
   return with_cache(description, strategy.behind, cache_args(strategy, room), std::nullopt);
 }
 
+Estimate mixed_rate(double fits, const Estimate& kept, const Estimate& without) {
+  const auto mixed = [&](double a, double b) { return 1 / (fits / a + (1 - fits) / b); };
+  Estimate rate{mixed(kept.value, without.value)};
+  if (kept.low && without.low && *kept.low > 0 && *without.low > 0) rate.low = mixed(*kept.low, *without.low);
+  if (kept.high && without.high) rate.high = mixed(*kept.high, *without.high);
+  return rate;
+}
+
 void leave_room(Strategy& strategy, double room_bytes, const Estimate& rate_without) {
   if (strategy.bytes.value <= room_bytes) return;
   strategy.fits = room_bytes / strategy.bytes.value;
-  const auto mixed = [&](double kept, double made) { return 1 / (strategy.fits / kept + (1 - strategy.fits) / made); };
-  Estimate rate{mixed(strategy.rate.value, rate_without.value)};
-  if (strategy.rate.low && rate_without.low && *strategy.rate.low > 0 && *rate_without.low > 0)
-    rate.low = mixed(*strategy.rate.low, *rate_without.low);
-  if (strategy.rate.high && rate_without.high) rate.high = mixed(*strategy.rate.high, *rate_without.high);
-  strategy.rate = rate;
+  strategy.rate = mixed_rate(strategy.fits, strategy.rate, rate_without);
 }
 
 void judge(std::vector<Strategy>& strategies, const ProfileWeights& weights, int64_t size, double alike) {

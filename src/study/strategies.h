@@ -23,6 +23,8 @@ Changed as_written(const Description& description, const Strategy& strategy);
 
 /// With room for a part of the samples alone, the others are made as before.
 void leave_room(Strategy& strategy, double room_bytes, const Estimate& rate_without);
+/// The speed where a share `fits` of the samples comes at `kept`, and the others as without.
+Estimate mixed_rate(double fits, const Estimate& kept, const Estimate& without);
 /// Scores, and the order by them; which ones no other beats; after how many epochs each has paid. `strategies` has one that keeps nothing.
 /// Among those whose speed is alike within `alike` the one that takes least room comes first.
 void judge(std::vector<Strategy>& strategies, const ProfileWeights& weights, int64_t size, double alike = 0.03);

@@ -24,8 +24,16 @@ def test_text_names_each_strategy_once(pipeline):  # noqa: F811
     assert "Weights: preparing 0, room 1, speed 1" in out and "nothing kept" in out
 
 
+def test_another_host_is_predicted_below_what_was_found_here(pipeline):  # noqa: F811
+    out, _ = forebay("profile", pipeline, "--samples", 16, "--time", 20, "--cores", 64, "--store-bandwidth", "1KB")
+    here, there = out.split("\n\n")
+    assert "Tried on" in here and "Predicted for 64 cores, a store that gives 1" in there
+    _, err = forebay("profile", pipeline, "--store-bandwidth", "much", code=FAILED)
+    assert "--store-bandwidth is 'much'" in err
+
+
 def test_what_is_mistyped_is_told_before_anything_runs(tmp_path, pipeline):  # noqa: F811
-    for arguments in (["--weights", "speed"], ["--samples", 0], ["--time", "soon"], ["--time", 0]):
+    for arguments in (["--weights", "speed"], ["--cores", 0], ["--samples", 0], ["--time", "soon"], ["--time", 0]):
         _, err = forebay("profile", pipeline, *arguments, code=MISUSE)
         assert arguments[0] in err
     for option in ("--apply", "--report"):

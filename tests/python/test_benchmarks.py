@@ -111,6 +111,13 @@ def test_two_loaders(bench, few_photos):
     assert all(record["threads"]["forebay-compute"] >= 1 for record in records)
 
 
+@needs_arrow
+def test_cuts(bench, few_photos):
+    text, _, records = bench("presto/cuts.py", "--shared", few_photos, "--part", 0.004, "--time", "3s", "--seconds", 0.1, "--pipelines", "CV", "table")
+    assert PASSED in text and "| regret, % |" in text
+    assert {record["name"] for record in records} == {"CV", "table"}
+
+
 def test_first_batch(few_photos):
     done = subprocess.run([sys.executable, ROOT / "bench" / "engine" / "first_batch.py", few_photos / "data" / "images" / "flowers",
                            "--rounds", "1", "--batch", "4"], capture_output=True, text=True, timeout=120)

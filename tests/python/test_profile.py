@@ -153,6 +153,28 @@ def test_wrong_arguments_are_told(photographs, given, message):
         fb.profile(fb.images(photographs).decode_image().resize(8).batch(8), **given)
 
 
+def test_another_host_is_predicted_from_what_was_counted(found):
+    """Sixteen cores make no strategy slower, and a store of a kilobyte a second stops all that read it, and only these."""
+    here = {one.name: one for one in found.strategies}
+    cores = {one.name: one for one in found.predict(cores=64).strategies}
+    assert cores.keys() == here.keys()
+    for name, one in cores.items():
+        assert one.samples_per_second.value >= 0.99 * here[name].samples_per_second.value, name
+        assert one.bytes == here[name].bytes
+    far = found.predict(latency="20ms", bandwidth="1KB")
+    assert "a store that answers after 20 ms" in str(far) and far.data["predicted_for"] and found.data["predicted_for"] is None
+    rates = {one.name: one.samples_per_second.value for one in far.strategies}
+    assert rates["nothing kept"] < 10 < rates["cache behind resize, in memory"]
+    assert far.best.tier != "nothing"
+
+
+@pytest.mark.parametrize("given, message", [
+    ({"cores": 0}, "cores is 0"), ({"latency": 0}, "latency"), ({"latency": "soon"}, "latency is 'soon'"), ({"bandwidth": "much"}, "bandwidth is 'much'")])
+def test_a_host_that_there_cannot_be_is_told(found, given, message):
+    with pytest.raises(fb.InvalidArgument, match=re.escape(message)):
+        found.predict(**given)
+
+
 def test_times_are_read_with_their_units():
     from forebay.profiling import _duration
 

@@ -1,0 +1,52 @@
+#include "study/sample_cost.h"
+
+#include <algorithm>
+
+namespace forebay {
+
+namespace {
+
+constexpr double kMostly = 0.5;  // of what a consumer waits for: then that is the limit
+
+double cpu_of(const ThreadCpuStats& cpu) {
+  return cpu.rows + cpu.row_groups + cpu.assembly + cpu.plan + cpu.engine + cpu.idle;
+}
+
+double for_the_store(const WaitStats& waits) { return waits.storage + waits.slot; }
+
+double all_of(const WaitStats& waits) {
+  return for_the_store(waits) + waits.plan + waits.memory + waits.thread + waits.compute + waits.user + waits.assembly +
+         waits.interpreter;
+}
+
+bool store_is_the_limit(const WaitStats& before, const WaitStats& after) {
+  return for_the_store(after) - for_the_store(before) > kMostly * (all_of(after) - all_of(before));
+}
+
+StoreStats data_store_of(const Ledger& ledger) { return ledger.stores.empty() ? StoreStats() : ledger.stores.front(); }
+
+}  // namespace
+
+SampleCost cost_between(const Ledger& before, const Ledger& after, double rate) {
+  const auto samples = static_cast<double>(after.samples - before.samples);
+  if (samples <= 0) return {};
+  const StoreStats was = data_store_of(before), is = data_store_of(after);
+  SampleCost cost{.cpu_seconds = (cpu_of(after.thread_cpu) - cpu_of(before.thread_cpu)) / samples,
+                  .stored_bytes = static_cast<double>(is.bytes - was.bytes) / samples,
+                  .stored_reads = static_cast<double>(is.requests - was.requests) / samples};
+  if (store_is_the_limit(before.waits, after.waits))
+    cost.store_seconds = 1 / rate;
+  else
+    cost.other_seconds = std::max(1 / rate - cost.cpu_seconds / std::max(after.threads, 1), 0.0);
+  return cost;
+}
+
+double seconds_between(const SampleCost& cost, int cores, const Elsewhere& store) {
+  const double working = cost.cpu_seconds / std::max(cores, 1) + cost.other_seconds;
+  if (!store.latency_seconds && !store.bytes_per_second) return std::max(working, cost.store_seconds);
+  const double answering = store.latency_seconds.value_or(0) * cost.stored_reads / store.requests;
+  const double moving = store.bytes_per_second ? cost.stored_bytes / *store.bytes_per_second : 0;
+  return std::max({working, answering, moving});
+}
+
+}  // namespace forebay
