@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "arrow_codec/arrow_status.h"
-#include "arrow_codec/text_check.h"
+#include "base/utf8.h"
 #include "forebay/string_list.h"
 
 namespace forebay {

@@ -7,7 +7,7 @@
 
 #include "arrow_codec/flat_leaf.h"
 #include "arrow_codec/recycling_pool.h"
-#include "arrow_codec/text_check.h"
+#include "base/utf8.h"
 #include "forebay/string_list.h"
 
 namespace forebay {

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "arrow_codec/table_plan.h"
-#include "arrow_codec/text_check.h"
+#include "base/utf8.h"
 #include "base/convert.h"
 
 namespace forebay {

@@ -1,12 +1,17 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 namespace forebay {
 
 /// As RFC 3629 has it: no surrogates, nothing beyond U+10FFFF, no longer form than needed. Linear.
 bool is_utf8(std::span<const uint8_t> bytes);
+
+/// Where the first byte stands that is_utf8() does not bear: the first of the character that is none. For messages.
+std::optional<size_t> first_not_utf8(std::span<const uint8_t> bytes);
 
 /// Whether each of the strings that lie end to end in `bytes` is UTF-8; `offsets`: where they begin, and the end.
 bool all_utf8(std::span<const uint8_t> bytes, std::span<const int64_t> offsets);

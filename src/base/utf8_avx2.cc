@@ -1,4 +1,4 @@
-#include "arrow_codec/utf8_avx2.h"
+#include "base/utf8_avx2.h"
 
 #include <cstring>
 

@@ -1,4 +1,4 @@
-#include "arrow_codec/text_check.h"
+#include "base/utf8.h"
 
 #include <string>
 #include <string_view>
@@ -13,7 +13,7 @@ std::span<const uint8_t> bytes(std::string_view text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 
-TEST(TextCheck, knows_utf8_at_every_place_of_a_block) {
+TEST(Utf8, knows_utf8_at_every_place_of_a_block) {
   for (size_t length = 0; length < 200; ++length) {
     const std::string plain(length, 'a');
     EXPECT_TRUE(is_utf8(bytes(plain)));
@@ -25,7 +25,26 @@ TEST(TextCheck, knows_utf8_at_every_place_of_a_block) {
   }
 }
 
-TEST(TextCheck, lets_no_character_reach_from_one_string_into_the_next) {
+TEST(Utf8, says_where_the_first_character_is_that_is_none) {
+  for (size_t length = 0; length < 200; ++length) {
+    const std::string plain(length, 'a');
+    EXPECT_EQ(first_not_utf8(bytes(plain + "é€𝄞" + plain)), std::nullopt);
+    for (const std::string_view bad : {"\xff", "\x80", "\xc3", "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe2\x82"}) {
+      EXPECT_EQ(first_not_utf8(bytes(plain + "é" + std::string(bad) + plain)), length + 2) << length;
+    }
+  }
+}
+
+TEST(Utf8, both_ways_of_checking_agree_on_all_that_two_bytes_can_be) {
+  for (unsigned pair = 0; pair < 65536; ++pair) {
+    for (const std::string_view tail : {"", "\x80", "\x80\x80", "a"}) {
+      const std::string text = std::string{static_cast<char>(pair >> 8), static_cast<char>(pair)} + std::string(tail);
+      ASSERT_EQ(is_utf8(bytes(text)), !first_not_utf8(bytes(text))) << pair << tail;
+    }
+  }
+}
+
+TEST(Utf8, lets_no_character_reach_from_one_string_into_the_next) {
   const std::string text = "aé€";  // of 1, 2 and 3 bytes
   for (int64_t cut = 0; cut <= 6; ++cut) {
     const std::vector<int64_t> offsets = {0, cut, 6};

@@ -1,0 +1,80 @@
+#include "base/utf8.h"
+
+#include <cstring>
+
+#include "base/utf8_avx2.h"
+
+namespace forebay {
+
+namespace {
+
+constexpr size_t kAsciiBlock = 64;
+
+bool is_ascii(const uint8_t* block) {
+  uint64_t words[kAsciiBlock / sizeof(uint64_t)], all = 0;
+  std::memcpy(words, block, kAsciiBlock);
+  for (const uint64_t word : words) all |= word;
+  return (all & 0x8080808080808080u) == 0;
+}
+
+bool continues(uint8_t byte) { return (byte & 0xc0) == 0x80; }
+
+/// What the second byte may be behind that first one; the others may be 80 to BF.
+struct LeadByte {
+  size_t length = 0;  ///< of the character; 0: it begins none
+  uint8_t low = 0x80, high = 0xbf;
+};
+
+LeadByte lead_byte(uint8_t first) {
+  if (first < 0x80) return {1};
+  if (first >= 0xc2 && first <= 0xdf) return {2};
+  if (first >= 0xe0 && first <= 0xef)
+    return {3, static_cast<uint8_t>(first == 0xe0 ? 0xa0 : 0x80), static_cast<uint8_t>(first == 0xed ? 0x9f : 0xbf)};
+  if (first >= 0xf0 && first <= 0xf4)
+    return {4, static_cast<uint8_t>(first == 0xf0 ? 0x90 : 0x80), static_cast<uint8_t>(first == 0xf4 ? 0x8f : 0xbf)};
+  return {};
+}
+
+/// Of the character that begins there; 0 where none does.
+size_t character_bytes(std::span<const uint8_t> bytes) {
+  const LeadByte lead = lead_byte(bytes[0]);
+  if (lead.length > bytes.size()) return 0;
+  if (lead.length > 1 && (bytes[1] < lead.low || bytes[1] > lead.high)) return 0;
+  for (size_t i = 2; i < lead.length; ++i) {
+    if (!continues(bytes[i])) return 0;
+  }
+  return lead.length;
+}
+
+}  // namespace
+
+std::optional<size_t> first_not_utf8(std::span<const uint8_t> bytes) {
+  size_t at = 0;
+  while (at < bytes.size()) {
+    if (at + kAsciiBlock <= bytes.size() && is_ascii(bytes.data() + at)) {
+      at += kAsciiBlock;
+      continue;
+    }
+    const size_t length = character_bytes(bytes.subspan(at));
+    if (length == 0) return at;
+    at += length;
+  }
+  return std::nullopt;
+}
+
+bool is_utf8(std::span<const uint8_t> bytes) {
+  return has_avx2() ? is_utf8_avx2(bytes) : !first_not_utf8(bytes).has_value();
+}
+
+// All at once, since most strings are short; then no character may reach from one into the next.
+bool all_utf8(std::span<const uint8_t> bytes, std::span<const int64_t> offsets) {
+  if (!is_utf8(bytes)) return false;
+  bool cut = false;
+  for (const int64_t offset : offsets) {
+    const auto at = static_cast<size_t>(offset);
+    cut |= at < bytes.size() && continues(bytes[at]);
+  }
+  return !cut;
+}
+
+}  // namespace forebay
