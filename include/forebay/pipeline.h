@@ -94,6 +94,13 @@ struct TableOptions {
   std::vector<std::vector<Condition>> filter = {};
   Nulls null = {};
 };
+struct TextOptions {
+  std::string by = "line";  ///< what a sample is: a "line" or a "file"
+};
+struct JsonlOptions {
+  std::map<std::string, std::string> fields = {};  ///< member → type; those of the first records if empty
+  Nulls null = {};                                 ///< of what is null or missing; no masks
+};
 struct ShuffleOptions {
   std::optional<int64_t> block = {};
   std::optional<int64_t> lanes = {};
@@ -149,6 +156,20 @@ struct HashBucketOptions {
 struct ClipOptions {
   std::optional<double> min = {}, max = {};
   Fields field = {};
+};
+struct ExtractTextOptions {
+  Fields field = {"text"};
+};
+struct TokenizeOptions {
+  std::string field = "text";   ///< the ids take its place
+  std::string into = "tokens";  ///< what they are called
+  bool special = true;          ///< with the ids that the tokenizer puts around each text
+  std::string hash = {};        ///< xxh3-128 of the file; else it is read now
+};
+struct EmbedOptions {
+  std::string field = "tokens";
+  std::string into = "embedding";
+  std::string hash = {};  ///< xxh3-128 of the file; else it is read now
 };
 struct PadOptions {
   std::optional<int64_t> length = {};
@@ -215,6 +236,11 @@ class Pipeline {
   Pipeline fill_null(TableValue value, Fields field) const;  ///< fields that came with masks `<name>_valid`
   Pipeline stack(Fields fields, std::string name) const;
   Pipeline pad(std::string_view field, double value = 0, PadOptions options = {}) const;
+  Pipeline extract_text(ExtractTextOptions options = {}) const;
+  /// A tokenizer.json of the byte-level BPE kind. Its hash, which is part of what the pipeline is, is found now.
+  Pipeline tokenize(std::string file, TokenizeOptions options = {}) const;
+  /// A .npy file, whose first axis is the id. Its hash is found now.
+  Pipeline embed(std::string table, EmbedOptions options = {}) const;
   /// Keeps what the steps before it made: in memory, then on disk.
   Pipeline cache(CacheStepOptions options = {}) const;
   Pipeline batch(int64_t n, BatchOptions options = {}) const;
@@ -240,6 +266,14 @@ Pipeline images(std::string root, ImagesOptions options = {});
 Pipeline files(std::string pattern);
 Pipeline files(std::vector<std::string> names);
 Pipeline manifest(std::string url, ManifestOptions options = {});
+/// Lines of text files (field `text`, `key`), or whole files: a pattern, a folder, a file, or files by name. The id counts lines over all files in byte
+/// order of their keys.
+Pipeline text(std::string pattern, TextOptions options = {});
+Pipeline text(std::vector<std::string> names, TextOptions options = {});
+/// Records of JSON, one a line: a field for each member, those of objects by dotted names. Types: bool, int64, uint64, float64, text, json (the text of
+/// any value), and lists bool[], int64[], float64[], text[].
+Pipeline jsonl(std::string pattern, JsonlOptions options = {});
+Pipeline jsonl(std::vector<std::string> names, JsonlOptions options = {});
 Pipeline arrays(std::map<std::string, Array> fields);
 /// What materialize() wrote to that folder: ids, order and fingerprint are those of the pipeline that it was made of.
 Pipeline materialized(std::string url, MaterializedOptions options = {});

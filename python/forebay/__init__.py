@@ -36,7 +36,7 @@ from .materializing import Materialized, materialize
 from .metrics import serve_metrics
 from .pipeline import IMAGENET, Normalization, Pipeline
 from .profiling import Estimate, Profile, Strategy, profile
-from .sources import NULL_MASK, Dataset, arrays, arrow, files, images, manifest, materialized, parquet
+from .sources import NULL_MASK, Dataset, arrays, arrow, files, images, jsonl, manifest, materialized, parquet, text
 
 __all__ = [
     "__version__",
@@ -70,10 +70,12 @@ __all__ = [
     "digest",
     "files",
     "images",
+    "jsonl",
     "manifest",
     "materialize",
     "materialized",
     "parquet",
     "profile",
     "serve_metrics",
+    "text",
 ]

@@ -293,6 +293,60 @@ class Pipeline:
         """
         return self._then("stack", fields=_one_or_list(fields), name=name)
 
+    def extract_text(self, field: str | Sequence[str] = "text") -> Pipeline:
+        """HTML to its text. Scripts, styles, the head and comments are left out; a line ends where a block (`p`, `div`, `li`, `tr`, ...) begins or
+        ends and at `br`; runs of blanks are one blank; in `pre` and `textarea` text stays as it is. Pages are parsed as the HTML standard says, so
+        that what is malformed has a text, too.
+
+        Args:
+            field: fields of str or bytes (UTF-8); the text takes its place.
+
+        Corrupt for what is not UTF-8; Unsupported for pages of more than 64 MiB, and for elements nested more than 1,024 deep.
+        """
+        return self._then("extract_text", field=None if field == "text" else _one_or_list(field))
+
+    def tokenize(
+        self,
+        file: str | os.PathLike[str],
+        field: str = "text",
+        into: str = "tokens",
+        special: bool = True,
+        hash: str | None = None,
+    ) -> Pipeline:
+        """Text to the ids that the package `tokenizers` gives for it, int32, by a native encoder: a ragged field, or padded with
+        `.pad("tokens", length=...)`.
+
+        Args:
+            file: a tokenizer.json of the byte-level BPE kind (GPT-2, RoBERTa, Llama 3, Qwen 2, ...), a local file.
+            field: the field of str; the ids take its place.
+            into: what the field of ids is called.
+            special: with the ids that the tokenizer puts around each text, as `encode(add_special_tokens=...)`.
+            hash: of the file (xxh3-128), part of the pipeline's fingerprint; by default the file is read now. A loader refuses another file with
+                StateMismatch.
+
+        Unsupported when a loader is opened for tokenizers of other kinds (WordPiece, Unigram, normalizers, truncation, ...): call these in `.map`.
+        """
+        path = os.fspath(file)
+        return self._then("tokenize", file=path, field=None if field == "text" else field, into=None if into == "tokens" else into,
+                          special=None if special else False, hash=_hash_of(path, hash))
+
+    def embed(
+        self, table: str | os.PathLike[str], field: str = "tokens", into: str = "embedding", hash: str | None = None
+    ) -> Pipeline:
+        """A row of integers to the rows of a table at these places: (n,) to (n, ...), in the table's own type.
+
+        Args:
+            table: a .npy file; its first axis is the id.
+            field: the field of integers, which stays; padded with `.pad(field, length=...)` where rows differ in length.
+            into: what the field of rows is called.
+            hash: as in `tokenize`.
+
+        Corrupt, with the id and its place, for an id that the table does not have.
+        """
+        path = os.fspath(table)
+        return self._then("embed", table=path, field=None if field == "tokens" else field,
+                          into=None if into == "embedding" else into, hash=_hash_of(path, hash))
+
     def map(
         self,
         fn: Callable[..., Mapping[str, Any]],
@@ -474,6 +528,10 @@ def plain_args(operator: str, args: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in plain.items():
         _check_plain(f"{operator}: {name}", value)
     return plain
+
+
+def _hash_of(path: str, given: str | None) -> str | None:
+    return given if given is not None else _core.file_hash(encodable(path)) or None
 
 
 def _check_plain(what: str, value: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Sequence
+from typing import Any, Mapping, Sequence
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from ._workers import MOST_AXES, DatasetItems, function_name, run_by
 from .errors import InvalidArgument
 from .pipeline import Pipeline, plain_args
 
-__all__ = ["NULL_MASK", "Dataset", "arrays", "arrow", "files", "images", "manifest", "materialized", "parquet"]
+__all__ = ["NULL_MASK", "Dataset", "arrays", "arrow", "files", "images", "jsonl", "manifest", "materialized", "parquet", "text"]
 
 
 def images(root: str | os.PathLike[str], split_by: str = "folder") -> Pipeline:
@@ -63,6 +63,54 @@ def manifest(
         path: the column that holds the paths.
     """
     return _source("manifest", url=os.fspath(url), root=None if root is None else os.fspath(root), path=path)
+
+
+def text(pattern: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], by: str = "line") -> Pipeline:
+    """Text files, a line or a file a sample.
+
+    Fields: `text` (str) and `key` (str): the path below the folder given, or below the first wildcard; of a line with its number, as in
+    "emma.txt:17". A line ends at "\\n" or "\\r\\n", which are no part of it; empty lines are samples, and so is a last line without an end. A byte
+    order mark at the beginning of a file is left out. A sample's id is the number of its line over all files in byte order of their keys.
+
+    Lines are read in slices of about a MiB, so `.shuffle()` is blockwise. Where they begin is found once, when a loader is opened, by reading through
+    the files; of files of 8 MiB and more it is kept in ~/.cache/forebay/lines for as long as they do not change.
+
+    Args:
+        pattern: a folder (the *.txt and *.text files below it), a file, or a pattern, which may hold `*`, `?`, `[a-z]`, `**` and `{000..099}`; or a
+            list of files by name. With by="file" as in `files`.
+        by: "line" or "file".
+
+    A line or a file that is not UTF-8, and a line of more than 16 MiB, is Corrupt, with file and line. Errors when a loader is opened: NotFound where
+    nothing matches, Unsupported for compressed files.
+    """
+    return _source("text", pattern=names_of(pattern), by=None if by == "line" else by)
+
+
+def jsonl(
+    pattern: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    fields: Mapping[str, str] | None = None,
+    null: Any = "error",
+) -> Pipeline:
+    """Records of JSON, one a line.
+
+    Fields: one per member; members of objects by dotted names (`user.age`), lists of numbers or of true and false as ragged fields, lists of strings
+    as lists of str. What has no such type is a str with the JSON text of the value. A line that is no object is a record with the one member `value`.
+    Lines of blanks are passed over. A sample's id is the number of its record over all files in byte order of their keys.
+
+    Args:
+        pattern: a folder (the *.jsonl, *.ndjson and *.jsonlines files below it), a file, or a pattern as in `text`; or a list of files by name.
+        fields: the members to take, with their types: "bool", "int64", "uint64", "float64", "text", "json" (any value, as its text), "bool[]",
+            "int64[]", "float64[]", "text[]". Without it, all members that the first thousand records have, with the types that fit all of these;
+            members that only later records have are passed over.
+        null: what becomes of a member that is null or missing. "error": its record is bad. A value: it stands there, in fields of its kind; a dict
+            gives values by field.
+
+    A record that is no JSON, or has a value of another type than its field, is Corrupt, with file and line. Errors when a loader is opened: those of
+    `text`; Corrupt where none of the first records is JSON and no fields are given.
+    """
+    args = table_args("jsonl", None, None, null)
+    given = None if fields is None else {str(name): str(kind) for name, kind in fields.items()}
+    return _source("jsonl", pattern=names_of(pattern), fields=given, **args)
 
 
 def arrays(**fields: np.ndarray | str | os.PathLike[str]) -> Pipeline:

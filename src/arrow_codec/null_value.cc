@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "arrow_codec/table_plan.h"
-#include "base/utf8.h"
 #include "base/convert.h"
+#include "base/utf8.h"
 
 namespace forebay {
 

@@ -29,7 +29,8 @@ TEST(Utf8, says_where_the_first_character_is_that_is_none) {
   for (size_t length = 0; length < 200; ++length) {
     const std::string plain(length, 'a');
     EXPECT_EQ(first_not_utf8(bytes(plain + "é€𝄞" + plain)), std::nullopt);
-    for (const std::string_view bad : {"\xff", "\x80", "\xc3", "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe2\x82"}) {
+    for (const std::string_view bad :
+         {"\xff", "\x80", "\xc3", "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe2\x82"}) {
       EXPECT_EQ(first_not_utf8(bytes(plain + "é" + std::string(bad) + plain)), length + 2) << length;
     }
   }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "loader/check.h"
+#include "loader/file_hash.h"
 #include "loader/open_source.h"
 #include "loader/source_args.h"
 #include "loader/table_args.h"
@@ -98,6 +99,25 @@ Pipeline manifest(std::string url, ManifestOptions options) {
                                     {"root", options.root.empty() ? Json() : Json(options.root)},
                                     {"path", std::move(options.path)}}));
 }
+
+namespace {
+Pipeline lines(Json pattern, const TextOptions& options) {
+  return source("text",
+                object({{"pattern", std::move(pattern)}, {"by", options.by == "line" ? Json() : Json(options.by)}}));
+}
+
+Pipeline records(Json pattern, const JsonlOptions& options) {
+  Json args = {{"pattern", std::move(pattern)}};
+  if (!options.fields.empty()) args["fields"] = options.fields;
+  args.update(table_args({.null = options.null}));
+  return source("jsonl", std::move(args));
+}
+}  // namespace
+
+Pipeline text(std::string pattern, TextOptions options) { return lines(std::move(pattern), options); }
+Pipeline text(std::vector<std::string> names, TextOptions options) { return lines(std::move(names), options); }
+Pipeline jsonl(std::string pattern, JsonlOptions options) { return records(std::move(pattern), options); }
+Pipeline jsonl(std::vector<std::string> names, JsonlOptions options) { return records(std::move(names), options); }
 
 Pipeline materialized(std::string url, MaterializedOptions options) {
   return source("materialized", object({{"url", std::move(url)},
@@ -248,6 +268,39 @@ Pipeline Pipeline::log1p(Fields field) const { return then(*this, "log1p", objec
 Pipeline Pipeline::fill_null(TableValue value, Fields field) const {
   return then(*this, "fill_null", object({{"value", value_json(value)}, {"field", field_json(field)}}));
 }
+namespace {
+Json hash_json(std::string given, const std::string& path) {
+  if (given.empty()) given = file_hash(path);
+  return given.empty() ? Json() : Json(std::move(given));
+}
+
+Json unless(const std::string& given, const char* otherwise) { return given == otherwise ? Json() : Json(given); }
+}  // namespace
+
+Pipeline Pipeline::extract_text(ExtractTextOptions options) const {
+  const bool usual = options.field == Fields{"text"};
+  return then(*this, "extract_text", object({{"field", usual ? Json() : field_json(options.field)}}));
+}
+
+Pipeline Pipeline::tokenize(std::string file, TokenizeOptions options) const {
+  Json hash = hash_json(std::move(options.hash), file);
+  return then(*this, "tokenize",
+              object({{"file", std::move(file)},
+                      {"field", unless(options.field, "text")},
+                      {"into", unless(options.into, "tokens")},
+                      {"special", options.special ? Json() : Json(false)},
+                      {"hash", std::move(hash)}}));
+}
+
+Pipeline Pipeline::embed(std::string table, EmbedOptions options) const {
+  Json hash = hash_json(std::move(options.hash), table);
+  return then(*this, "embed",
+              object({{"table", std::move(table)},
+                      {"field", unless(options.field, "tokens")},
+                      {"into", unless(options.into, "embedding")},
+                      {"hash", std::move(hash)}}));
+}
+
 Pipeline Pipeline::stack(Fields fields, std::string name) const {
   return then(*this, "stack", object({{"fields", field_json(fields)}, {"name", std::move(name)}}));
 }

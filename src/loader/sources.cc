@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "loader/line_args.h"
 #include "loader/open_kinds.h"
 #include "loader/open_materialized_step.h"
 #include "loader/source_args.h"
@@ -45,6 +46,12 @@ Schema images_schema(const OpSpec& source) {
 }
 
 Schema files_schema() { return Schema({fetched_bytes("bytes"), field_of("key", FieldKind::kText)}); }
+
+Schema text_schema() {
+  Schema schema({field_of("text", FieldKind::kText), field_of("key", FieldKind::kText)});
+  schema[0].fetched = true;
+  return schema;
+}
 
 Schema arrays_schema(const OpSpec& source) {
   Schema schema;
@@ -118,6 +125,31 @@ SourceDef manifest_source() {
       .open = open_manifest_step};
 }
 
+SourceDef text_source() {
+  return {.name = "text",
+          .help = "Lines of text files, or text files as they are.",
+          .args = {where("pattern", ArgType::kJson, true, "a folder, a file, a pattern, or a list of files"),
+                   {"by", ArgType::kText, false, "line", "what a sample is: \"line\" or \"file\""}},
+          .kind = SourceKind::kTable,
+          .announced = [](const OpSpec&) { return text_schema(); },
+          .check = check_text,
+          .open = open_text_step};
+}
+
+SourceDef jsonl_source() {
+  return {.name = "jsonl",
+          .help = "Records of JSON, one a line.",
+          .args = {where("pattern", ArgType::kJson, true, "a folder, a file, a pattern, or a list of files"),
+                   {"fields", ArgType::kJson, false, nullptr,
+                    "the members to take, with their types; those of the first records if not given"},
+                   {"null", ArgType::kJson, false, "error",
+                    "what becomes of what is null or missing: \"error\", a value, or values by field"}},
+          .kind = SourceKind::kTable,
+          .announced = [](const OpSpec&) { return open_ended(); },
+          .check = check_jsonl,
+          .open = open_jsonl_step};
+}
+
 SourceDef arrays_source() {
   return {.name = "arrays",
           .help = "Arrays in memory, or .npy files; the first axis is the sample.",
@@ -178,6 +210,8 @@ std::span<const SourceDef> sources() {
       images_source(),
       files_source(),
       manifest_source(),
+      text_source(),
+      jsonl_source(),
       arrays_source(),
       table_source("parquet", "Parquet files as one table.", TableRequest::Format::kParquet),
       table_source("arrow", "Arrow files, or tables in memory, as one table.", TableRequest::Format::kArrow),

@@ -135,35 +135,6 @@ Status bad_null(const Json& json) {
       fmt::format("null: {} is not \"error\", a value to put there, values by column, or fb.NULL_MASK", as_text(json)));
 }
 
-Result<NullPolicy> parse_nulls(const Json& json) {
-  NullPolicy nulls;
-  if (json.is_null() || json == "error") return nulls;
-  if (json == Json{{"mask", true}}) {
-    nulls.kind = NullPolicy::Kind::kMask;
-    return nulls;
-  }
-  nulls.kind = NullPolicy::Kind::kValue;
-  const bool detailed = json.is_object() && !json.contains("float") && !json.contains("bytes");
-  if (!detailed || json.contains("value")) {
-    const Result<TableValue> value = parse_value(detailed ? json["value"] : json);
-    if (!value.ok()) return bad_null(json);
-    nulls.value = null_value_of(*value);
-  }
-  if (!detailed) return nulls;
-  for (const auto& [key, each] : json.items()) {
-    if (key != "value" && key != "by_column")
-      return bad_null(json);  // a mistyped one would leave its columns as they are
-  }
-  const Json by_column = json.value("by_column", Json::object());
-  if (!by_column.is_object() || (by_column.empty() && !json.contains("value"))) return bad_null(json);
-  for (const auto& [column, each] : by_column.items()) {
-    const Result<TableValue> value = parse_value(each);
-    if (!value.ok()) return bad_null(json);
-    nulls.by_column.emplace_back(column, null_value_of(*value));
-  }
-  return nulls;
-}
-
 Result<std::vector<std::string>> parse_names(const char* arg, const Json& json) {
   std::vector<std::string> names;
   const bool list = json.is_array();
@@ -212,6 +183,35 @@ std::string name_of(const MemoryTables& memory) {
 }
 
 }  // namespace
+
+Result<NullPolicy> parse_nulls(const Json& json) {
+  NullPolicy nulls;
+  if (json.is_null() || json == "error") return nulls;
+  if (json == Json{{"mask", true}}) {
+    nulls.kind = NullPolicy::Kind::kMask;
+    return nulls;
+  }
+  nulls.kind = NullPolicy::Kind::kValue;
+  const bool detailed = json.is_object() && !json.contains("float") && !json.contains("bytes");
+  if (!detailed || json.contains("value")) {
+    const Result<TableValue> value = parse_value(detailed ? json["value"] : json);
+    if (!value.ok()) return bad_null(json);
+    nulls.value = null_value_of(*value);
+  }
+  if (!detailed) return nulls;
+  for (const auto& [key, each] : json.items()) {
+    if (key != "value" && key != "by_column")
+      return bad_null(json);  // a mistyped one would leave its columns as they are
+  }
+  const Json by_column = json.value("by_column", Json::object());
+  if (!by_column.is_object() || (by_column.empty() && !json.contains("value"))) return bad_null(json);
+  for (const auto& [column, each] : by_column.items()) {
+    const Result<TableValue> value = parse_value(each);
+    if (!value.ok()) return bad_null(json);
+    nulls.by_column.emplace_back(column, null_value_of(*value));
+  }
+  return nulls;
+}
 
 Json table_args(const TableOptions& options) {
   Json args = Json::object();

@@ -26,6 +26,9 @@ namespace forebay {
 /// A float that JSON does not know is `{"float": "nan"}`, "inf" or "-inf"; bytes are `{"bytes": "00ff"}`.
 Json table_args(const TableOptions& options);
 
+/// The argument `null` of a table.
+Result<NullPolicy> parse_nulls(const Json& json);
+
 /// What is wrong with the arguments in themselves, beyond their names.
 void check_table(const OpSpec& source, std::vector<Problem>& problems);
 

@@ -12,6 +12,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "loader/check.h"
+#include "loader/file_hash.h"
 #include "loader/source_args.h"
 #include "loader/table_args.h"
 #include "python/array.h"
@@ -115,6 +116,19 @@ nb::list classes(const PyDescription& self) {
 }  // namespace
 
 void bind_description(nb::module_& module) {
+  module.def(
+      "file_hash",
+      [](nb::str path) {
+        const std::string name = from_text(path);
+        std::string hash;
+        {
+          nb::gil_scoped_release unlocked;
+          hash = file_hash(name);
+        }
+        return to_text(hash);
+      },
+      nb::arg("path"), nb::sig("def file_hash(path: str) -> str"),
+      "xxh3-128 of a file; empty where it cannot be read.");
   nb::class_<PyDescription>(module, "Description",
                             "A source and the operators after it. Immutable; touches no storage.")
       .def_static("source", &source, nb::arg("name"), nb::arg("args"), nb::arg("label") = "",

@@ -14,6 +14,8 @@ OpDef center_crop_op();
 OpDef clip_op();
 OpDef color_jitter_op();
 OpDef decode_image_op();
+OpDef embed_op();
+OpDef extract_text_op();
 OpDef fill_null_op();
 OpDef hash_bucket_op();
 OpDef layout_op();
@@ -29,6 +31,7 @@ OpDef select_op();
 OpDef shuffle_op();
 OpDef stack_op();
 OpDef take_op();
+OpDef tokenize_op();
 
 /// All of them, by name. `batch`, `cache`, `shuffle` and `take` are carried out by the loader: here they only check their
 /// arguments.

@@ -1,0 +1,108 @@
+#include "codec/bpe/merge_table.h"
+
+#include <algorithm>
+#include <bit>
+#include <queue>
+#include <tuple>
+
+namespace forebay {
+
+namespace {
+
+using Rank = MergeTable::Merge;
+constexpr size_t kShortWord = 64;
+
+// Of a few tokens, looking at all ranks for each merge costs less than a queue.
+void merge_short(const MergeTable& table, std::vector<int32_t>& tokens) {
+  Rank ranks[kShortWord];
+  size_t count = tokens.size();
+  for (size_t i = 0; i + 1 < count; ++i) ranks[i] = table.find(tokens[i], tokens[i + 1]);
+  while (count > 1) {
+    size_t best = 0;
+    for (size_t i = 1; i + 1 < count; ++i) {
+      if (ranks[i].rank < ranks[best].rank) best = i;
+    }
+    if (ranks[best].rank == MergeTable::kNever) break;
+    tokens[best] = ranks[best].made;
+    std::copy(tokens.begin() + static_cast<std::ptrdiff_t>(best) + 2,
+              tokens.begin() + static_cast<std::ptrdiff_t>(count),
+              tokens.begin() + static_cast<std::ptrdiff_t>(best) + 1);
+    std::copy(ranks + best + 1, ranks + count - 1, ranks + best);
+    --count;
+    if (best + 1 < count) ranks[best] = table.find(tokens[best], tokens[best + 1]);
+    if (best > 0) ranks[best - 1] = table.find(tokens[best - 1], tokens[best]);
+  }
+  tokens.resize(count);
+}
+
+/// A word as a list of tokens, and a queue of what can be merged.
+class LongWord {
+ public:
+  LongWord(const MergeTable& table, const std::vector<int32_t>& tokens) : table_(table) {
+    for (size_t i = 0; i < tokens.size(); ++i) links_.push_back({tokens[i], i, i + 1, true});
+    for (size_t i = 0; i + 1 < links_.size(); ++i) look(i);
+  }
+
+  void merge() {
+    while (!queue_.empty()) {
+      const auto [rank, at, right, made] = queue_.top();
+      queue_.pop();
+      // Entries of tokens that have become others meanwhile are passed over.
+      if (!links_[at].alive || links_[at].next >= links_.size()) continue;
+      const Rank now = table_.find(links_[at].token, links_[links_[at].next].token);
+      if (now.rank != rank || now.made != made || links_[at].next != right) continue;
+      join(at, made);
+    }
+  }
+  void write(std::vector<int32_t>& tokens) const {
+    tokens.clear();
+    for (size_t i = 0; i < links_.size(); i = links_[i].next) tokens.push_back(links_[i].token);
+  }
+
+ private:
+  struct Link {
+    int32_t token;
+    size_t before, next;  ///< of the first one itself, behind the end
+    bool alive;
+  };
+  using Entry = std::tuple<uint32_t, size_t, size_t, int32_t>;  // rank, place, its neighbour, what it makes
+
+  void look(size_t at) {
+    const Rank rank = table_.find(links_[at].token, links_[links_[at].next].token);
+    if (rank.rank != MergeTable::kNever) queue_.emplace(rank.rank, at, links_[at].next, rank.made);
+  }
+  void join(size_t at, int32_t made) {
+    Link& left = links_[at];
+    Link& right = links_[left.next];
+    right.alive = false;
+    left.token = made;
+    left.next = right.next;
+    if (left.next < links_.size()) links_[left.next].before = at;
+    if (left.next < links_.size()) look(at);
+    if (left.before != at) look(left.before);
+  }
+
+  const MergeTable& table_;
+  std::vector<Link> links_;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue_;
+};
+
+}  // namespace
+
+MergeTable::MergeTable(size_t merges) : slots_(std::bit_ceil(2 * merges + 2)), mask_(slots_.size() - 1) {}
+
+void MergeTable::add(int32_t left, int32_t right, Merge merge) {
+  const uint64_t key = key_of(left, right);
+  size_t at = place(key);
+  while (slots_[at].key != key && slots_[at].key != kEmpty) at = (at + 1) & mask_;
+  slots_[at] = {key, merge};
+}
+
+void merge_tokens(const MergeTable& table, std::vector<int32_t>& tokens) {
+  if (tokens.size() <= kShortWord) return merge_short(table, tokens);
+  LongWord word(table, tokens);
+  word.merge();
+  word.write(tokens);
+}
+
+}  // namespace forebay

@@ -1,0 +1,119 @@
+#include "codec/bpe/word_pattern.h"
+
+#include "codec/bpe/unicode_class.h"
+
+namespace forebay {
+
+namespace {
+
+constexpr uint32_t kLongS = 0x17f;  // "ſ", an s where case does not count
+
+/// One look at a text from a place on.
+class WordMatch {
+ public:
+  WordMatch(std::string_view text, size_t at) : text_(text), at_(at) {}
+
+  size_t gpt2() const {
+    if (const size_t length = contraction(false)) return at_ + length;
+    const Utf8Char first = char_at(text_, at_);
+    const size_t behind_blank = first.code == ' ' ? at_ + 1 : at_;
+    if (behind_blank < text_.size()) {
+      const CharClass is = class_at(behind_blank);
+      if (is != CharClass::kSpace) return run(behind_blank, is);
+    }
+    return spaces();
+  }
+
+  size_t digits(size_t most) const {
+    if (const size_t length = contraction(true)) return at_ + length;
+    const Utf8Char first = char_at(text_, at_);
+    const CharClass is = char_class(first.code);
+    const size_t second = at_ + first.length;
+    if (is == CharClass::kLetter) return run(at_, CharClass::kLetter);
+    const bool line_end = first.code == '\r' || first.code == '\n';
+    if (is != CharClass::kNumber && !line_end && second < text_.size() && class_at(second) == CharClass::kLetter)
+      return run(second, CharClass::kLetter);
+    if (is == CharClass::kNumber) return numbers(most);
+    const size_t behind_blank = first.code == ' ' ? second : at_;
+    if (behind_blank < text_.size() && class_at(behind_blank) == CharClass::kOther)
+      return line_ends(run(behind_blank, CharClass::kOther));
+    return spaces_to_line_end();
+  }
+
+ private:
+  CharClass class_at(size_t at) const { return char_class(char_at(text_, at).code); }
+
+  size_t run(size_t at, CharClass is) const {
+    while (at < text_.size()) {
+      const Utf8Char next = char_at(text_, at);
+      if (char_class(next.code) != is) break;
+      at += next.length;
+    }
+    return at;
+  }
+
+  size_t numbers(size_t most) const {
+    size_t at = at_;
+    for (size_t count = 0; count < most && at < text_.size() && class_at(at) == CharClass::kNumber; ++count)
+      at += char_at(text_, at).length;
+    return at;
+  }
+
+  size_t line_ends(size_t at) const {
+    while (at < text_.size() && (text_[at] == '\r' || text_[at] == '\n')) ++at;
+    return at;
+  }
+
+  // \s+(?!\S)|\s+: what comes before a word leaves it the last blank, unless that is all there is.
+  size_t spaces() const {
+    size_t at = at_, last = at_;
+    while (at < text_.size()) {
+      const Utf8Char next = char_at(text_, at);
+      if (char_class(next.code) != CharClass::kSpace) break;
+      last = at;
+      at += next.length;
+    }
+    return at == text_.size() || last == at_ ? at : last;
+  }
+
+  // \s*[\r\n]+: up to the last line end of the run of blanks.
+  size_t spaces_to_line_end() const {
+    const size_t end = run(at_, CharClass::kSpace);
+    for (size_t at = end; at > at_; --at) {
+      if (text_[at - 1] == '\r' || text_[at - 1] == '\n') return at;
+    }
+    return spaces();
+  }
+
+  // Its length: 's, 't, 'm, 'd, 're, 've, 'll.
+  size_t contraction(bool any_case) const {
+    if (text_[at_] != '\'' || at_ + 1 >= text_.size()) return 0;
+    if (any_case && char_at(text_, at_ + 1).code == kLongS) return 3;
+    const auto letter = [&](size_t i) {
+      const char c = at_ + i < text_.size() ? text_[at_ + i] : '\0';
+      return any_case && c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    };
+    const char first = letter(1), second = letter(2);
+    if (first == 's' || first == 't' || first == 'm' || first == 'd') return 2;
+    const bool pair = ((first == 'r' || first == 'v') && second == 'e') || (first == 'l' && second == 'l');
+    return pair ? 3 : 0;
+  }
+
+  const std::string_view text_;
+  const size_t at_;
+};
+
+}  // namespace
+
+size_t word_end(WordPattern pattern, std::string_view text, size_t at) {
+  const WordMatch match(text, at);
+  switch (pattern) {
+    case WordPattern::kGpt2: return match.gpt2();
+    case WordPattern::kDigits3: return match.digits(3);
+    case WordPattern::kDigits1: return match.digits(1);
+    case WordPattern::kNone: break;
+  }
+  return text.size();
+}
+
+}  // namespace forebay

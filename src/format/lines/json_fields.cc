@@ -1,0 +1,155 @@
+#include "format/lines/json_fields.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace forebay {
+
+namespace {
+
+constexpr std::pair<JsonType, std::string_view> kWords[] = {
+    {JsonType::kBool, "bool"},       {JsonType::kInt64, "int64"},       {JsonType::kUint64, "uint64"},
+    {JsonType::kFloat64, "float64"}, {JsonType::kText, "text"},         {JsonType::kJson, "json"},
+    {JsonType::kBoolList, "bool[]"}, {JsonType::kInt64List, "int64[]"}, {JsonType::kFloat64List, "float64[]"},
+    {JsonType::kTextList, "text[]"},
+};
+
+constexpr size_t kDeepestMember = 16;  // an object farther inside is taken as text
+
+enum Bits : uint8_t { kSeenBool = 1, kSeenInt = 2, kSeenUint = 4, kSeenFloat = 8, kSeenText = 16, kSeenOther = 32 };
+
+/// Of values with these bits; json where they have no type in common.
+JsonType scalar_type(uint8_t bits) {
+  if (bits == 0 || bits == kSeenText) return JsonType::kText;
+  if (bits == kSeenBool) return JsonType::kBool;
+  if ((bits & ~(kSeenInt | kSeenUint | kSeenFloat)) != 0) return JsonType::kJson;
+  if ((bits & kSeenFloat) != 0) return JsonType::kFloat64;
+  return (bits & kSeenUint) != 0 ? JsonType::kUint64 : JsonType::kInt64;
+}
+
+uint8_t bits_of(const nlohmann::json& value) {
+  if (value.is_boolean()) return kSeenBool;
+  if (value.is_number_float()) return kSeenFloat;
+  if (value.is_number_unsigned()) return value.get<uint64_t>() > INT64_MAX ? kSeenUint : kSeenInt;
+  if (value.is_number()) return kSeenInt;
+  return value.is_string() ? kSeenText : kSeenOther;
+}
+
+JsonType list_type(uint8_t bits) {
+  switch (scalar_type(bits)) {
+    case JsonType::kBool: return JsonType::kBoolList;
+    case JsonType::kInt64: return JsonType::kInt64List;
+    case JsonType::kFloat64: return JsonType::kFloat64List;
+    case JsonType::kText: return JsonType::kTextList;
+    default: return JsonType::kJson;
+  }
+}
+
+DType element_type(JsonType type) {
+  switch (type) {
+    case JsonType::kBool:
+    case JsonType::kBoolList: return DType::kBool;
+    case JsonType::kUint64: return DType::kUint64;
+    case JsonType::kFloat64:
+    case JsonType::kFloat64List: return DType::kFloat64;
+    default: return DType::kInt64;
+  }
+}
+
+}  // namespace
+
+/// One member in all records, and those within it.
+struct JsonTypeFinder::Seen {
+  std::map<std::string, Seen> members;
+  uint8_t scalars = 0, elements = 0;
+  bool object = false, list = false;
+
+  bool only_object() const { return object && !list && scalars == 0; }
+  JsonType type() const {
+    if (object || (list && scalars != 0)) return JsonType::kJson;
+    return list ? list_type(elements) : scalar_type(scalars);
+  }
+
+  void see(const nlohmann::json& value, size_t depth) {
+    if (value.is_object() && depth < kDeepestMember) {
+      object = true;
+      for (const auto& [name, member] : value.items()) members[name].see(member, depth + 1);
+    } else if (value.is_array()) {
+      list = true;
+      for (const nlohmann::json& element : value) elements |= bits_of(element);
+    } else if (!value.is_null()) {
+      scalars |= bits_of(value);
+    }
+  }
+
+  void list_fields(const std::string& name, std::vector<JsonField>& fields) const {
+    if (!only_object()) return fields.push_back({name, type(), {}});
+    for (const auto& [member, seen] : members) seen.list_fields(name + "." + member, fields);
+  }
+};
+
+std::optional<JsonType> json_type(std::string_view word) {
+  const auto* const found = std::ranges::find(kWords, word, &std::pair<JsonType, std::string_view>::second);
+  return found == std::end(kWords) ? std::nullopt : std::optional(found->first);
+}
+
+std::string_view json_type_word(JsonType type) {
+  return std::ranges::find(kWords, type, &std::pair<JsonType, std::string_view>::first)->second;
+}
+
+std::string json_type_words() {
+  std::string words;
+  for (const auto& [type, word] : kWords) words += fmt::format("{}{}", words.empty() ? "" : ", ", word);
+  return words;
+}
+
+Field field_of_json(const JsonField& json) {
+  Field field;
+  field.name = json.name;
+  field.fetched = true;
+  if (json.type == JsonType::kText || json.type == JsonType::kJson) {
+    field.kind = FieldKind::kText;
+  } else if (json.type == JsonType::kTextList) {
+    field.kind = FieldKind::kTextList;
+  } else {
+    field.dtype = element_type(json.type);
+    if (json.type >= JsonType::kBoolList) field.shape = Shape{Shape::kUnknown};
+  }
+  return field;
+}
+
+bool fits(const JsonInstead& value, JsonType type) {
+  switch (type) {
+    case JsonType::kBool: return std::holds_alternative<bool>(value);
+    case JsonType::kInt64: return std::holds_alternative<int64_t>(value);
+    case JsonType::kUint64: return std::holds_alternative<int64_t>(value) && std::get<int64_t>(value) >= 0;
+    case JsonType::kFloat64: return std::holds_alternative<double>(value) || std::holds_alternative<int64_t>(value);
+    case JsonType::kText:
+    case JsonType::kJson: return std::holds_alternative<std::string>(value);
+    default: return false;
+  }
+}
+
+JsonTypeFinder::JsonTypeFinder() : root_(std::make_unique<Seen>()) {}
+JsonTypeFinder::~JsonTypeFinder() = default;
+
+Status JsonTypeFinder::add(std::span<const uint8_t> line) {
+  const nlohmann::json value = nlohmann::json::parse(line.begin(), line.end(), nullptr, false);
+  if (value.is_discarded()) return corrupt("no valid JSON");
+  if (value.is_object())
+    root_->see(value, 0);
+  else
+    root_->members["value"].see(value, 1);
+  return {};
+}
+
+std::vector<JsonField> JsonTypeFinder::fields() const {
+  std::vector<JsonField> fields;
+  for (const auto& [member, seen] : root_->members) seen.list_fields(member, fields);
+  return fields;
+}
+
+}  // namespace forebay

@@ -1,0 +1,124 @@
+#include "format/lines/json_lines.h"
+
+#include <fmt/format.h>
+
+#include "format/lines/json_record.h"
+
+namespace forebay {
+
+namespace {
+
+constexpr uint64_t kGrowth = 4;  // "[1,1,…]": two bytes a number here, eight in a column
+constexpr size_t kMostTypedBytes = 1 << 20;
+
+struct JsonShape {
+  std::vector<JsonField> fields;
+  JsonNames names;
+};
+
+class JsonRun final : public LineReader::Run {
+ public:
+  explicit JsonRun(const JsonShape& shape) : shape_(shape) {
+    for (const JsonField& field : shape.fields) columns_.emplace_back(field);
+  }
+  Status add(const RowLine& line) override {
+    FOREBAY_RETURN_IF_ERROR(read_json_record(line.bytes, shape_.names, columns_, line.row));
+    return {};
+  }
+  void add_nothing() override {
+    for (JsonColumn& column : columns_) column.end_row_without_value();
+  }
+  Result<std::vector<ColumnValues>> finish() override {
+    std::vector<ColumnValues> values;
+    for (JsonColumn& column : columns_) values.push_back(std::move(column).finish());
+    return values;
+  }
+
+ private:
+  const JsonShape& shape_;
+  std::vector<JsonColumn> columns_;
+};
+
+std::string instead_text(const JsonInstead& value) {
+  return std::visit([](const auto& one) { return fmt::format("{}", one); }, value);
+}
+
+class JsonLineReader final : public LineReader {
+ public:
+  JsonLineReader(JsonShape shape, std::string identity) : shape_(std::move(shape)), identity_(std::move(identity)) {
+    for (const JsonField& field : shape_.fields) schema_.push_back(field_of_json(field));
+  }
+  const Schema& schema() const override { return schema_; }
+
+  std::shared_ptr<const LineReader> with_fields(std::span<const size_t> fields) const override {
+    JsonShape shape;
+    for (const size_t field : fields) shape.fields.push_back(shape_.fields[field]);
+    // Some of fields that go together do so, too.
+    shape.names = JsonNames::of(shape.fields).value();
+    return std::make_shared<JsonLineReader>(std::move(shape), identity_);
+  }
+  std::string identity() const override { return identity_; }
+
+  uint64_t decoded_bytes(const LineSlice& slice, const std::string&) const override {
+    const auto rows = static_cast<uint64_t>(slice.rows);
+    uint64_t bytes = 0;
+    bool lists = false;
+    for (const JsonField& field : shape_.fields) {
+      bytes += (rows + 1) * sizeof(int64_t);
+      lists = lists || field.type >= JsonType::kBoolList;
+      if (field.instead && std::holds_alternative<std::string>(*field.instead))
+        bytes += rows * std::get<std::string>(*field.instead).size();
+    }
+    return bytes + (slice.end - slice.begin) * (lists ? kGrowth : 1);
+  }
+  // Columns grow to at most twice what they hold, then are copied.
+  uint64_t working_bytes(const LineSlice& slice) const override { return 2 * decoded_bytes(slice, ""); }
+  std::unique_ptr<Run> begin(int64_t, uint64_t, const std::string&) const override {
+    return std::make_unique<JsonRun>(shape_);
+  }
+
+ private:
+  const JsonShape shape_;
+  const std::string identity_;
+  Schema schema_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<const LineReader>> json_line_reader(std::vector<JsonField> fields) {
+  JsonShape shape;
+  FOREBAY_ASSIGN(shape.names, JsonNames::of(fields));
+  std::string identity = "json lines 1";
+  for (const JsonField& field : fields) {
+    if (field.instead && !fits(*field.instead, field.type)) {
+      return invalid_argument(fmt::format("null gives {} for '{}', which is {}; give a value of its kind",
+                                          instead_text(*field.instead), field.name, json_type_word(field.type)));
+    }
+    identity += fmt::format("\n{}:{} {} {}", field.name.size(), field.name, json_type_word(field.type),
+                            field.instead ? "else " + instead_text(*field.instead) : "");
+  }
+  shape.fields = std::move(fields);
+  return std::shared_ptr<const LineReader>(std::make_shared<JsonLineReader>(std::move(shape), std::move(identity)));
+}
+
+Result<std::vector<JsonField>> find_json_fields(const LineTable& table, std::stop_token stop) {
+  if (table.units.empty()) return corrupt("the files hold no record at all; give other files");
+  const LineUnit& first = table.units.front();
+  const LineFile& file = table.files[first.file];
+  ReadRequest request{file.key, ByteRange{first.slice.begin, first.slice.end - first.slice.begin}, file.size};
+  FOREBAY_ASSIGN(const Buffer bytes, read_wait(*table.store, request, std::move(stop)));
+  JsonTypeFinder finder;
+  Status failed;
+  for_each_row(first.slice, bytes.span(), table.rows, [&](const RowLine& line) {
+    if (line.row >= kTypedRecords || !line.whole || line.bytes.size() > kMostTypedBytes) return;
+    if (Status added = finder.add(line.bytes); !added.ok() && failed.ok())
+      failed = corrupt(fmt::format("line {}: {}", line.line, added.message()));
+  });
+  std::vector<JsonField> fields = finder.fields();
+  if (!fields.empty()) return fields;
+  const std::string why = failed.ok() ? "its records have no members" : failed.message();
+  return corrupt(fmt::format("the first records of '{}' say nothing of their fields ({}); name them with fields=",
+                             table.store->display_name(file.key), why));
+}
+
+}  // namespace forebay

@@ -1,0 +1,286 @@
+#include "format/lines/json_record.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace forebay {
+
+namespace {
+
+using Node = JsonNames::Node;
+
+/// Writes a value again, without blanks, as the parser goes through it.
+class JsonCopy {
+ public:
+  bool active() const { return depth_ > 0; }
+  const std::string& text() const { return text_; }
+  void begin(char bracket) {
+    text_.assign(1, bracket);
+    depth_ = 1;
+  }
+  void open(char bracket) {
+    comma();
+    text_ += bracket;
+    ++depth_;
+  }
+  /// Whether that was the end of it.
+  bool close(char bracket) {
+    text_ += bracket;
+    return --depth_ == 0;
+  }
+  void key(const std::string& name) {
+    comma();
+    text_ += nlohmann::json(name).dump() + ":";
+  }
+  void scalar(std::string_view written) {
+    comma();
+    text_ += written;
+  }
+
+ private:
+  void comma() {
+    const char last = text_.back();
+    if (last != '{' && last != '[' && last != ':') text_ += ',';
+  }
+  std::string text_;
+  size_t depth_ = 0;
+};
+
+bool is_whole(const std::string& written) { return written.find_first_not_of("-0123456789") == std::string::npos; }
+
+/// What the parser calls. Every `false` stops it; `status` then says why.
+class RecordHandler final : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  RecordHandler(const JsonNames& names, std::span<JsonColumn> columns, int64_t row)
+      : root_(names.root()), columns_(columns), row_(row), seen_(columns.size()) {}
+  Status status;
+
+  bool null() override {
+    if (passes_over()) return true;
+    if (copy_.active()) return copied("null");
+    if (list_) return mismatch("null in a list");
+    if (at_->field) columns_[*at_->field].keep(row_), seen_[*at_->field] = false;
+    return true;
+  }
+  bool boolean(bool value) override { return scalar(value, value ? "true" : "false", "true or false"); }
+  bool number_integer(number_integer_t value) override { return number(int64_t{value}); }
+  bool number_unsigned(number_unsigned_t value) override { return number(uint64_t{value}); }
+  bool number_float(number_float_t value, const string_t& written) override {
+    // The parser gives whole numbers beyond 64 bits as floats, too; only what was written tells.
+    if (!passes_over() && !copy_.active() && is_whole(written) && wanted_type() != JsonType::kJson)
+      return mismatch("a whole number that 64 bits do not hold");
+    return scalar(double{value}, written, "a number with a point or an exponent");
+  }
+  bool string(string_t& value) override {
+    if (passes_over()) return true;
+    if (!copy_.active() && wanted_type() != JsonType::kJson) return typed(std::string_view(value), "a string");
+    return scalar(std::string_view(value), nlohmann::json(value).dump(), "a string");
+  }
+  bool binary(binary_t&) override { return false; }
+
+  bool start_object(size_t) override {
+    if (begins()) {
+      path_.push_back(&root_);
+      return true;
+    }
+    if (opens('{')) return true;
+    if (!list_ && !at_->field) {
+      path_.push_back(at_);
+      return true;
+    }
+    return mismatch("an object");
+  }
+  bool key(string_t& name) override {
+    if (copy_.active()) {
+      copy_.key(name);
+    } else if (skipped_ == 0) {
+      at_ = JsonNames::find(*path_.back(), name);
+    }
+    return true;
+  }
+  bool end_object() override {
+    if (closes('}')) return true;
+    path_.pop_back();
+    at_ = nullptr;
+    return true;
+  }
+  bool start_array(size_t) override {
+    begins_as_value();
+    if (opens('[')) return true;
+    if (list_ || !at_->field || !columns_[*at_->field].is_list()) return mismatch("a list");
+    list_ = true;
+    columns_[*at_->field].keep(row_);
+    return true;
+  }
+  bool end_array() override {
+    if (closes(']')) return true;
+    list_ = false;
+    return end_row();
+  }
+  bool parse_error(size_t position, const std::string&, const nlohmann::detail::exception&) override {
+    status = corrupt(fmt::format("no valid JSON at character {}", position));
+    return false;
+  }
+
+  /// When the record is over.
+  Status finish() {
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      if (seen_[i]) continue;
+      if (!columns_[i].field().instead) {
+        return corrupt(
+            fmt::format("'{}' is null or missing; null= says what is to stand in its place", columns_[i].field().name));
+      }
+      columns_[i].end_row_without_value();
+    }
+    return {};
+  }
+
+ private:
+  // A line that is no object is the member `value` of one.
+  bool begins() { return !std::exchange(begun_, true); }
+  void begins_as_value() {
+    if (begins()) at_ = JsonNames::find(root_, "value");
+  }
+  bool passes_over() {
+    begins_as_value();
+    return skipped_ > 0 || (at_ == nullptr && !copy_.active());
+  }
+  std::optional<JsonType> wanted_type() const {
+    if (!at_ || !at_->field) return std::nullopt;
+    return columns_[*at_->field].field().type;
+  }
+
+  /// Of a list or an object, where it is not looked into.
+  bool opens(char bracket) {
+    if (copy_.active()) {
+      copy_.open(bracket);
+    } else if (skipped_ > 0 || at_ == nullptr) {
+      ++skipped_;
+    } else if (wanted_type() == JsonType::kJson) {
+      copy_.begin(bracket);
+    } else {
+      return false;
+    }
+    return true;
+  }
+  bool closes(char bracket) {
+    if (copy_.active()) {
+      if (copy_.close(bracket)) take_json(copy_.text());
+      return true;
+    }
+    if (skipped_ == 0) return false;
+    --skipped_;
+    return true;
+  }
+
+  bool copied(std::string_view written) {
+    copy_.scalar(written);
+    return true;
+  }
+  void take_json(std::string_view text) {
+    JsonColumn& column = columns_[*at_->field];
+    column.keep(row_);
+    column.add_json(text);
+    end_row();
+  }
+
+  template <typename T>
+  bool number(T value) {
+    return scalar(value, fmt::format("{}", value), "a whole number");
+  }
+  template <typename T>
+  bool scalar(T value, std::string_view written, const char* what) {
+    if (passes_over()) return true;
+    if (copy_.active()) return copied(written);
+    if (wanted_type() != JsonType::kJson) return typed(value, what);
+    take_json(written);
+    return true;
+  }
+  template <typename T>
+  bool typed(T value, const char* what) {
+    if (!at_->field) return mismatch(what);
+    JsonColumn& column = columns_[*at_->field];
+    if (list_ != column.is_list()) return mismatch(what);
+    if (!list_) column.keep(row_);
+    if (!column.add(value)) return mismatch(what);
+    return list_ || end_row();
+  }
+  bool end_row() {
+    seen_[*at_->field] = true;
+    status = columns_[*at_->field].end_row();
+    return status.ok();
+  }
+  bool mismatch(const std::string& what) {
+    if (at_->field) {
+      const JsonField& field = columns_[*at_->field].field();
+      status = corrupt(
+          fmt::format("'{}' is {} here and {} by the fields; fields={{\"{}\": \"json\"}} takes any value as text",
+                      field.name, what, json_type_word(field.type), field.name));
+    } else {
+      status = corrupt(fmt::format("a member is {} here and an object by the fields; give fields=", what));
+    }
+    return false;
+  }
+
+  const Node& root_;
+  const std::span<JsonColumn> columns_;
+  const int64_t row_;
+  std::vector<bool> seen_;
+  std::vector<const Node*> path_;  ///< the objects that the parser is in
+  const Node* at_ = nullptr;       ///< of the member whose value comes next; null where nobody wants it
+  JsonCopy copy_;
+  size_t skipped_ = 0;  ///< lists and objects around it that nobody wants
+  bool begun_ = false, list_ = false;
+};
+
+}  // namespace
+
+Result<JsonNames> JsonNames::of(std::span<const JsonField> fields) {
+  JsonNames names;
+  for (size_t i = 0; i < fields.size(); ++i) {
+    Node* node = names.root_.get();
+    std::string_view rest = fields[i].name;
+    for (bool more = true; more;) {
+      const size_t dot = rest.find('.');
+      more = dot != std::string_view::npos;
+      std::unique_ptr<Node>& next = node->members[std::string(rest.substr(0, dot))];
+      if (!next) next = std::make_unique<Node>();
+      node = next.get();
+      rest = more ? rest.substr(dot + 1) : "";
+      if (node->field || (!more && !node->members.empty())) {
+        return invalid_argument(fmt::format(
+            "the field '{}' lies inside of another one, or is named twice; name each member once", fields[i].name));
+      }
+    }
+    node->field = i;
+  }
+  return names;
+}
+
+const JsonNames::Node* JsonNames::find(const Node& node, std::string_view name) {
+  const Node* at = &node;
+  for (bool more = true; more && at != nullptr;) {
+    const size_t dot = name.find('.');
+    more = dot != std::string_view::npos;
+    const auto found = at->members.find(name.substr(0, dot));
+    at = found == at->members.end() ? nullptr : found->second.get();
+    name = more ? name.substr(dot + 1) : "";
+    if (at != nullptr && at->field && more) at = nullptr;
+  }
+  return at;
+}
+
+Status read_json_record(std::span<const uint8_t> line, const JsonNames& names, std::span<JsonColumn> columns,
+                        int64_t row) {
+  RecordHandler handler(names, columns, row);
+  const bool parsed = nlohmann::json::sax_parse(line.begin(), line.end(), &handler);
+  Status status = handler.status;
+  if (parsed && status.ok()) status = handler.finish();
+  if (!parsed && status.ok()) status = corrupt("no valid JSON");
+  if (!status.ok()) {
+    for (JsonColumn& column : columns) column.keep(row);
+  }
+  return status;
+}
+
+}  // namespace forebay

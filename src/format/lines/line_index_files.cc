@@ -1,0 +1,115 @@
+#include "format/lines/line_index_files.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include <fmt/format.h>
+
+#include "base/replace_file.h"
+
+namespace forebay {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kLinesMagic = "forebay lines 1\n";
+constexpr size_t kLinesHashBytes = 32;
+constexpr size_t kSliceNumbers = 5;
+
+std::string serialised(std::span<const LineSlice> slices) {
+  std::string payload;
+  payload.reserve(slices.size() * kSliceNumbers * sizeof(uint64_t));
+  for (const LineSlice& slice : slices) {
+    const uint64_t numbers[kSliceNumbers] = {slice.begin, slice.end, static_cast<uint64_t>(slice.first_line),
+                                             static_cast<uint64_t>(slice.rows), slice.cut ? uint64_t{1} : uint64_t{0}};
+    payload.append(reinterpret_cast<const char*>(numbers), sizeof numbers);
+  }
+  return payload;
+}
+
+/// Nothing where it does not describe a file of that size.
+std::optional<std::vector<LineSlice>> parsed(std::string_view payload, uint64_t size) {
+  constexpr size_t kBytes = kSliceNumbers * sizeof(uint64_t);
+  if (payload.size() % kBytes != 0) return std::nullopt;
+  std::vector<LineSlice> slices;
+  int64_t rows = 0;
+  uint64_t before = 0;
+  for (; !payload.empty(); payload.remove_prefix(kBytes)) {
+    uint64_t numbers[kSliceNumbers];
+    std::memcpy(numbers, payload.data(), kBytes);
+    const LineSlice slice = {
+        numbers[0],     numbers[1], static_cast<int64_t>(numbers[2]), rows, static_cast<int64_t>(numbers[3]),
+        numbers[4] == 1};
+    const bool possible = slice.begin >= before && slice.begin < slice.end && slice.end <= size &&
+                          slice.first_line >= rows && slice.rows > 0 && numbers[3] <= slice.end - slice.begin;
+    if (!possible) return std::nullopt;
+    before = slice.end;
+    rows += slice.rows;
+    slices.push_back(slice);
+  }
+  return slices;
+}
+
+std::optional<std::string> whole_file(const std::string& path) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return std::nullopt;
+  std::ifstream in(path, std::ios::binary);
+  std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  return in ? std::optional(std::move(text)) : std::nullopt;
+}
+
+}  // namespace
+
+bool LineIndexFiles::keeps(const LineFile& file) const {
+  return !options_.index_folder.empty() && file.version != 0 && file.size >= kLeastBytes;
+}
+
+std::string LineIndexFiles::path(const LineFile& file) const {
+  const std::string what = fmt::format("{}\n{} {} {} {}", store_.display_name(file.key), file.size, file.version,
+                                       options_.block_bytes, options_.rows == LineRows::kAll ? "all" : "not blank");
+  return fmt::format("{}/{}.lines", options_.index_folder, hash128(what).to_string());
+}
+
+std::optional<std::vector<LineSlice>> LineIndexFiles::load(const LineFile& file) const {
+  if (!keeps(file)) return std::nullopt;
+  const std::optional<std::string> text = whole_file(path(file));
+  if (!text || !text->starts_with(kLinesMagic) || text->size() < kLinesMagic.size() + kLinesHashBytes)
+    return std::nullopt;
+  const std::string_view payload = std::string_view(*text).substr(kLinesMagic.size() + kLinesHashBytes);
+  if (text->substr(kLinesMagic.size(), kLinesHashBytes) != hash128(payload).to_string()) return std::nullopt;
+  std::error_code error;
+  fs::last_write_time(path(file), fs::file_time_type::clock::now(), error);  // used: not the first to go
+  return parsed(payload, file.size);
+}
+
+void LineIndexFiles::save(const LineFile& file, std::span<const LineSlice> slices) const {
+  if (!keeps(file)) return;
+  std::error_code error;
+  const fs::path parent = fs::path(options_.index_folder).parent_path();
+  if (!parent.empty()) fs::create_directories(parent, error);
+  if (::mkdir(options_.index_folder.c_str(), 0700) != 0 && errno != EEXIST) return;
+  const std::string payload = serialised(slices);
+  const Status ignored =
+      replace_file(path(file), fmt::format("{}{}{}", kLinesMagic, hash128(payload).to_string(), payload));
+  remove_oldest();
+}
+
+void LineIndexFiles::remove_oldest() const {
+  std::error_code error;
+  std::vector<std::pair<fs::file_time_type, fs::path>> files;
+  for (const fs::directory_entry& entry : fs::directory_iterator(options_.index_folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (name.ends_with(".lines") || name.ends_with(".lines.tmp"))  // ours
+      files.emplace_back(entry.last_write_time(error), entry.path());
+  }
+  if (files.size() <= kMaxFiles) return;
+  std::ranges::sort(files);
+  for (size_t i = 0; i + kMaxFiles < files.size(); ++i) fs::remove(files[i].second, error);
+}
+
+}  // namespace forebay

@@ -1,0 +1,133 @@
+#include "format/lines/line_source.h"
+
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace forebay {
+
+namespace {
+
+std::span<const uint8_t> without_carriage_return(std::span<const uint8_t> line) {
+  return !line.empty() && line.back() == '\r' ? line.first(line.size() - 1) : line;
+}
+
+Status too_long() {
+  return corrupt(fmt::format("the line is longer than {} bytes; is this a file of lines?", kMostLineBytes));
+}
+
+Status named(Status status, const std::string& file, int64_t line) {
+  return Status(status.code(), fmt::format("line {}: {}", line, status.message()))
+      .with_key(fmt::format("{} line {}", file, line));
+}
+
+}  // namespace
+
+int64_t for_each_row(const LineSlice& slice, std::span<const uint8_t> bytes, LineRows rows,
+                     const std::function<void(const RowLine&)>& visit) {
+  RowLine line;
+  line.line = slice.first_line;
+  if (slice.begin == 0) bytes = without_byte_order_mark(bytes);
+  bool first = true;
+  while (!bytes.empty() || (first && slice.begin == 0)) {
+    first = false;
+    const void* const found = bytes.empty() ? nullptr : std::memchr(bytes.data(), '\n', bytes.size());
+    const size_t length = found ? static_cast<size_t>(static_cast<const uint8_t*>(found) - bytes.data()) : bytes.size();
+    ++line.line;
+    line.whole = found != nullptr || !slice.cut;
+    line.bytes = found ? without_carriage_return(bytes.first(length)) : bytes;
+    bytes = bytes.subspan(found ? length + 1 : length);
+    if (rows == LineRows::kNotBlank && line.whole && is_blank(line.bytes)) continue;
+    visit(line);
+    ++line.row;
+  }
+  return line.row;
+}
+
+LineSource::LineSource(std::shared_ptr<const LineTable> table, std::shared_ptr<const LineReader> reader)
+    : table_(std::move(table)), reader_(std::move(reader)) {}
+
+Hash128 LineSource::version() const {
+  Hasher hasher;
+  hasher.update_value(table_->version.high);
+  hasher.update_value(table_->version.low);
+  hasher.update(reader_->identity());
+  return hasher.digest();
+}
+
+std::string LineSource::key(int64_t id) const {
+  const int64_t unit = table_->unit_of(id);
+  const LineUnit& at = table_->units[static_cast<size_t>(unit)];
+  const std::string file = table_->store->display_name(table_->file_of(unit).key);
+  const int64_t row = at.slice.first_row + id - unit_begin(unit);
+  return fmt::format("{} {} {}", file, table_->every_line[at.file] ? "line" : "record", row + 1);
+}
+
+std::string LineSource::unit_name(int64_t unit) const {
+  return fmt::format("{}, lines from {}", table_->store->display_name(table_->file_of(unit).key),
+                     slice(unit).first_line + 1);
+}
+
+UnitCost LineSource::unit_cost(int64_t unit) const {
+  const LineSlice& lines = slice(unit);
+  return {lines.end - lines.begin, reader_->decoded_bytes(lines, table_->name(table_->file_of(unit)))};
+}
+
+UnitSource::UnitFetch LineSource::unit_fetch(int64_t unit) const {
+  const LineFile& file = table_->file_of(unit);
+  const LineSlice& lines = slice(unit);
+  UnitFetch fetch{table_->store.get(), {}};
+  fetch.requests.push_back({file.key, ByteRange{lines.begin, lines.end - lines.begin}, file.size});
+  return fetch;
+}
+
+Result<Columns> LineSource::decode(int64_t unit, std::vector<Buffer> fetched, WorkMemory& memory) const {
+  const LineSlice& lines = slice(unit);
+  FOREBAY_RETURN_IF_ERROR(memory.reserve(reader_->working_bytes(lines)));
+  if (fetched.size() != 1 || fetched[0].size() != lines.end - lines.begin)
+    return internal_error("the read of some lines gave another length");
+  const std::string display_name = table_->store->display_name(table_->file_of(unit).key);
+  const auto run = reader_->begin(lines.rows, lines.end - lines.begin, table_->name(table_->file_of(unit)));
+  std::map<int64_t, Status> bad;
+  const int64_t rows = for_each_row(lines, fetched[0].span(), table_->rows, [&](const RowLine& line) {
+    if (line.row >= lines.rows) return;
+    Status added = line.whole ? run->add(line) : too_long();
+    if (added.ok()) return;
+    run->add_nothing();
+    bad.emplace(line.row, named(std::move(added), display_name, line.line));
+  });
+  if (rows != lines.rows) {
+    return corrupt(
+               fmt::format("holds {} lines where there were {}: the file has changed; open it anew", rows, lines.rows))
+        .with_key(unit_name(unit));
+  }
+  Columns columns;
+  columns.schema = schema();
+  columns.rows = rows;
+  FOREBAY_ASSIGN(columns.values, run->finish());
+  if (!bad.empty()) columns.bad_rows = std::make_shared<const std::map<int64_t, Status>>(std::move(bad));
+  return columns;
+}
+
+std::optional<Hash128> LineSource::unit_identity(int64_t unit) const {
+  const LineFile& file = table_->file_of(unit);
+  if (file.version == 0) return std::nullopt;
+  const LineSlice& lines = slice(unit);
+  Hasher hasher;
+  hasher.update(fmt::format("{}\n{} {} {} {} {}\n{}\n", table_->store->display_name(file.key), file.size, file.version,
+                            lines.begin, lines.end, table_->name(file), reader_->identity()));
+  for (const Field& field : schema()) hasher.update(fmt::format("{}:{}\n", field.name.size(), field.to_string()));
+  return hasher.digest();
+}
+
+Result<std::shared_ptr<const UnitSource>> LineSource::with_fields(std::span<const std::string> names) const {
+  std::vector<size_t> fields;
+  for (const std::string& name : names) {
+    const std::optional<size_t> at = schema().find(name);
+    if (!at) return invalid_argument(fmt::format("there is no field '{}'; the fields are: {}", name, schema().names()));
+    fields.push_back(*at);
+  }
+  return std::shared_ptr<const UnitSource>(std::make_shared<LineSource>(table_, reader_->with_fields(fields)));
+}
+
+}  // namespace forebay

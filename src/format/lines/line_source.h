@@ -1,0 +1,81 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/unit_source.h"
+#include "format/lines/line_table.h"
+
+namespace forebay {
+
+/// One line that is a row, without its end ("\n" or "\r\n") and without a byte order mark.
+struct RowLine {
+  int64_t row = 0;   ///< in its unit
+  int64_t line = 0;  ///< in its file, from 1: what messages say
+  std::span<const uint8_t> bytes;
+  bool whole = true;  ///< else longer than kMostLineBytes, and these are its first bytes
+};
+
+/// What makes columns of the lines of a unit. Immutable; any thread.
+class LineReader {
+ public:
+  virtual ~LineReader() = default;
+  virtual const Schema& schema() const = 0;
+  /// The fields at these places, in this order.
+  virtual std::shared_ptr<const LineReader> with_fields(std::span<const size_t> fields) const = 0;
+  /// Tells it from all readers that make other values of the same bytes, whatever their fields.
+  virtual std::string identity() const = 0;
+  virtual uint64_t decoded_bytes(const LineSlice& slice, const std::string& file) const = 0;
+  /// That decoding takes besides.
+  virtual uint64_t working_bytes(const LineSlice&) const { return 0; }
+  /// Starts on a unit of `rows` rows that take `bytes` bytes in all.
+  class Run {
+   public:
+    virtual ~Run() = default;
+    /// In order of the rows. What is wrong makes this row bad.
+    virtual Status add(const RowLine& line) = 0;
+    /// A bad row: values that mean nothing.
+    virtual void add_nothing() = 0;
+    virtual Result<std::vector<ColumnValues>> finish() = 0;
+  };
+  virtual std::unique_ptr<Run> begin(int64_t rows, uint64_t bytes, const std::string& file) const = 0;
+};
+
+/// Lines of text files. A unit is a slice of consecutive lines of about a MiB, read by one request; ids count the rows of all files in byte order
+/// of their keys. A line that is no row of its kind is bad in itself, and its error names file and line.
+class LineSource final : public UnitSource {
+ public:
+  LineSource(std::shared_ptr<const LineTable> table, std::shared_ptr<const LineReader> reader);
+
+  const Schema& schema() const override { return reader_->schema(); }
+  int64_t size() const override { return table_->begins.back(); }
+  Hash128 version() const override;
+  uint64_t index_bytes() const override { return table_->index_bytes(); }
+  /// "novels/emma.txt line 17"; "…record 17" where blank lines may stand before it.
+  std::string key(int64_t id) const override;
+  int64_t units() const override { return static_cast<int64_t>(table_->units.size()); }
+  int64_t unit_begin(int64_t unit) const override { return table_->begins[static_cast<size_t>(unit)]; }
+  /// "novels/emma.txt, lines from 17".
+  std::string unit_name(int64_t unit) const override;
+  UnitCost unit_cost(int64_t unit) const override;
+  UnitFetch unit_fetch(int64_t unit) const override;
+  Result<Columns> decode(int64_t unit, std::vector<Buffer> fetched, WorkMemory& memory) const override;
+  std::optional<Hash128> unit_identity(int64_t unit) const override;
+  Result<std::shared_ptr<const UnitSource>> with_fields(std::span<const std::string> names) const override;
+
+ private:
+  const LineSlice& slice(int64_t unit) const { return table_->units[static_cast<size_t>(unit)].slice; }
+
+  const std::shared_ptr<const LineTable> table_;
+  const std::shared_ptr<const LineReader> reader_;
+};
+
+/// The rows of a slice's bytes, one after the other. How many there were.
+int64_t for_each_row(const LineSlice& slice, std::span<const uint8_t> bytes, LineRows rows,
+                     const std::function<void(const RowLine&)>& visit);
+
+}  // namespace forebay

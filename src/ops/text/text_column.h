@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/columns.h"
+#include "ops/definition/args.h"
+
+// What operators on texts share.
+
+namespace forebay {
+
+/// The places of the named fields; a problem for each that is not there, is named twice, or is neither text nor bytes.
+std::vector<size_t> check_texts(const std::vector<std::string>& names, std::string_view op, const Schema& schema,
+                                Problems& problems);
+
+/// The place of a field of text or bytes. Unsupported where user code made something else of it.
+Result<size_t> find_text(const Columns& columns, const std::string& name);
+
+inline std::span<const uint8_t> text_of(const ColumnValues& column, int64_t row) {
+  const int64_t* const offset = column.offset();
+  return column.values.span().subspan(static_cast<size_t>(offset[row]),
+                                      static_cast<size_t>(offset[row + 1] - offset[row]));
+}
+
+/// Corrupt, with the place.
+Status no_utf8(std::span<const uint8_t> text);
+
+Buffer buffer_of_text(const std::string& text);
+
+}  // namespace forebay

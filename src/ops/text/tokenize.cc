@@ -1,0 +1,134 @@
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "base/hash.h"
+#include "base/utf8.h"
+#include "codec/bpe/tokenizer.h"
+#include "format/mapped_file.h"
+#include "ops/column/column.h"
+#include "ops/definition/args.h"
+#include "ops/definition/registry.h"
+#include "ops/text/text_column.h"
+
+namespace forebay {
+namespace {
+
+class Tokenize final : public ColumnOp {
+ public:
+  Tokenize(std::shared_ptr<const BpeTokenizer> tokenizer, std::string field, std::string into, bool special)
+      : tokenizer_(std::move(tokenizer)), field_(std::move(field)), into_(std::move(into)), special_(special) {}
+
+  Status apply(Columns& columns, WorkMemory& memory) const override {
+    FOREBAY_ASSIGN(const size_t field, find_text(columns, field_));
+    const ColumnValues& texts = columns.values[field];
+    ColumnValues made;
+    made.offsets = Buffer::allocate(static_cast<size_t>(columns.rows + 1) * sizeof(int64_t));
+    auto* const offsets = reinterpret_cast<int64_t*>(made.offsets.data());
+    offsets[0] = 0;
+    // An id a byte at most, and a copy; usually a quarter of it is used.
+    const auto bytes = static_cast<uint64_t>(texts.offset()[columns.rows] - texts.offset()[0]);
+    FOREBAY_RETURN_IF_ERROR(memory.reserve(3 * sizeof(int32_t) * (bytes / 2 + ids_around(columns.rows))));
+    std::vector<int32_t> ids;
+    BadRows bad;
+    for (int64_t row = 0; row < columns.rows; ++row) {
+      const std::span<const uint8_t> text = text_of(texts, row);
+      if (is_utf8(text))
+        tokenizer_->encode({reinterpret_cast<const char*>(text.data()), text.size()}, special_, ids);
+      else
+        bad.emplace(row, no_utf8(text).with_operator("tokenize"));
+      offsets[row + 1] = static_cast<int64_t>(ids.size());
+    }
+    made.values = Buffer::allocate(ids.size() * sizeof(int32_t));
+    if (!ids.empty()) std::memcpy(made.values.data(), ids.data(), made.values.size());
+    columns.values[field] = std::move(made);
+    set_tokens(columns.schema[field], into_);
+    mark_bad(columns, std::move(bad));
+    return {};
+  }
+
+  static void set_tokens(Field& field, const std::string& name) {
+    field.name = name;
+    field.kind = FieldKind::kTensor;
+    field.dtype = DType::kInt32;
+    field.shape = Shape{Shape::kUnknown};
+    field.image = false;
+  }
+
+ private:
+  uint64_t ids_around(int64_t rows) const {
+    return static_cast<uint64_t>(rows) * (special_ ? tokenizer_->special_ids() : 0);
+  }
+
+  const std::shared_ptr<const BpeTokenizer> tokenizer_;
+  const std::string field_, into_;
+  const bool special_;
+};
+
+void infer_tokenize(const Args& args, Schema& schema, Problems& problems) {
+  if (!args.has("hash")) {
+    problems.add(
+        fmt::format("'{}' could not be read when the step was described, and its hash is not given", args.text("file")),
+        "give the path of a tokenizer.json, or hash= of the one that will be there");
+  }
+  const std::string into = args.text("into");
+  for (const size_t index : check_texts({args.text("field")}, "tokenize", schema, problems)) {
+    if (into.empty() || (schema.find(into) && *schema.find(into) != index))
+      return problems.add(fmt::format("there is a field '{}' already", into), "give another name with into=");
+    Tokenize::set_tokens(schema[index], into);
+  }
+}
+
+Result<std::shared_ptr<const BpeTokenizer>> read_tokenizer(const std::string& path, const std::string& hash) {
+  FOREBAY_ASSIGN(const auto file, MappedFile::open(path));
+  if (file->size() > BpeTokenizer::kMostFileBytes)
+    return unsupported(fmt::format("it has {} bytes; is it a tokenizer.json?", file->size())).with_key(path);
+  // A copy: the file may become shorter while it is read.
+  std::vector<uint8_t> bytes(file->size());
+  FOREBAY_RETURN_IF_ERROR(file->read([&] { std::memcpy(bytes.data(), file->data(), bytes.size()); }));
+  if (const std::string is = hash128(bytes.data(), bytes.size()).to_string(); is != hash) {
+    return Status(
+               Code::kStateMismatch,
+               fmt::format(
+                   "the tokenizer has changed since the pipeline was made: its hash is {}, not {}; make the step anew, "
+                   "or restore the file",
+                   is, hash))
+        .with_key(path);
+  }
+  Result<std::shared_ptr<const BpeTokenizer>> parsed = BpeTokenizer::parse(bytes);
+  if (!parsed.ok()) return std::move(parsed).status().with_key(path);
+  return parsed;
+}
+
+Result<std::unique_ptr<ColumnOp>> compile_tokenize(const Args& args, const Schema&) {
+  FOREBAY_ASSIGN(auto tokenizer, read_tokenizer(args.text("file"), args.text("hash")));
+  return std::unique_ptr<ColumnOp>(std::make_unique<Tokenize>(std::move(tokenizer), args.text("field"),
+                                                              args.text("into"), args.json("special").get<bool>()));
+}
+
+FieldUse tokenize_uses(const OpSpec& op, const Schema&) {
+  const auto named = [&](const char* arg, const char* otherwise) {
+    const Json given = op.args.value(arg, Json(otherwise));
+    return given.is_string() ? given.get<std::string>() : std::string();
+  };
+  return {{named("field", "text")}, {named("into", "tokens")}};
+}
+
+}  // namespace
+
+OpDef tokenize_op() {
+  return make_op(
+      {.name = "tokenize",
+       .help = "Text to the ids of a tokenizer.json of the byte-level BPE kind, int32, as many as there are.",
+       .args = {{"file", ArgType::kText, true, nullptr, "the tokenizer.json", ArgForm::kPlain, ArgUse::kPlace},
+                {"field", ArgType::kText, false, "text", "the field of text; the ids take its place"},
+                {"into", ArgType::kText, false, "tokens", "what the field of ids is called"},
+                {"special", ArgType::kBool, false, true, "with the ids that the tokenizer puts around each text"},
+                {"hash", ArgType::kText, false, nullptr,
+                 "xxh3-128 of the file, found when the step is made; another file is refused"}},
+       .infer = infer_tokenize,
+       .compile_columns = compile_tokenize,
+       .uses = tokenize_uses});
+}
+
+}  // namespace forebay
