@@ -239,7 +239,7 @@ def test_a_cpp_method_has_the_arguments_of_the_catalog(name):
     assert may_be_left_out == all(not arg["required"] for arg in args[len(plain):]), "the options"
 
 
-@pytest.mark.parametrize("name, struct", [("images", "ImagesOptions"), ("manifest", "ManifestOptions")])
+@pytest.mark.parametrize("name, struct", [("images", "ImagesOptions"), ("manifest", "ManifestOptions"), ("text", "TextOptions")])
 def test_a_cpp_source_has_the_arguments_of_the_catalog(name, struct):
     args = SOURCES[name]["args"][1:]
     assert [one[1] for one in members(struct)] == [arg["name"] for arg in args]

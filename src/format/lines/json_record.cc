@@ -46,7 +46,9 @@ class JsonCopy {
   size_t depth_ = 0;
 };
 
-bool is_whole(const std::string& written) { return written.find_first_not_of("-0123456789") == std::string::npos; }
+bool is_only_digits(const std::string& written) {
+  return written.find_first_not_of("-0123456789") == std::string::npos;
+}
 
 /// What the parser calls. Every `false` stops it; `status` then says why.
 class RecordHandler final : public nlohmann::json_sax<nlohmann::json> {
@@ -67,7 +69,7 @@ class RecordHandler final : public nlohmann::json_sax<nlohmann::json> {
   bool number_unsigned(number_unsigned_t value) override { return number(uint64_t{value}); }
   bool number_float(number_float_t value, const string_t& written) override {
     // The parser gives whole numbers beyond 64 bits as floats, too; only what was written tells.
-    if (!passes_over() && !copy_.active() && is_whole(written) && wanted_type() != JsonType::kJson)
+    if (!passes_over() && !copy_.active() && is_only_digits(written) && wanted_type() != JsonType::kJson)
       return mismatch("a whole number that 64 bits do not hold");
     return scalar(double{value}, written, "a number with a point or an exponent");
   }

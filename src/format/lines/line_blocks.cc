@@ -8,7 +8,7 @@ namespace forebay {
 
 namespace {
 
-constexpr uint8_t kByteOrderMark[] = {0xef, 0xbb, 0xbf};
+constexpr uint8_t kUtf8Mark[] = {0xef, 0xbb, 0xbf};
 
 std::optional<size_t> find_newline(std::span<const uint8_t> bytes) {
   const void* found = bytes.empty() ? nullptr : std::memchr(bytes.data(), '\n', bytes.size());
@@ -92,7 +92,7 @@ bool is_blank(std::span<const uint8_t> bytes) {
 }
 
 std::span<const uint8_t> without_byte_order_mark(std::span<const uint8_t> bytes) {
-  const bool marked = bytes.size() >= 3 && std::memcmp(bytes.data(), kByteOrderMark, 3) == 0;
+  const bool marked = bytes.size() >= 3 && std::memcmp(bytes.data(), kUtf8Mark, 3) == 0;
   return marked ? bytes.subspan(3) : bytes;
 }
 

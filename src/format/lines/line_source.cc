@@ -12,11 +12,11 @@ std::span<const uint8_t> without_carriage_return(std::span<const uint8_t> line) 
   return !line.empty() && line.back() == '\r' ? line.first(line.size() - 1) : line;
 }
 
-Status too_long() {
+Status line_too_long() {
   return corrupt(fmt::format("the line is longer than {} bytes; is this a file of lines?", kMostLineBytes));
 }
 
-Status named(Status status, const std::string& file, int64_t line) {
+Status at_line(Status status, const std::string& file, int64_t line) {
   return Status(status.code(), fmt::format("line {}: {}", line, status.message()))
       .with_key(fmt::format("{} line {}", file, line));
 }
@@ -91,10 +91,10 @@ Result<Columns> LineSource::decode(int64_t unit, std::vector<Buffer> fetched, Wo
   std::map<int64_t, Status> bad;
   const int64_t rows = for_each_row(lines, fetched[0].span(), table_->rows, [&](const RowLine& line) {
     if (line.row >= lines.rows) return;
-    Status added = line.whole ? run->add(line) : too_long();
+    Status added = line.whole ? run->add(line) : line_too_long();
     if (added.ok()) return;
     run->add_nothing();
-    bad.emplace(line.row, named(std::move(added), display_name, line.line));
+    bad.emplace(line.row, at_line(std::move(added), display_name, line.line));
   });
   if (rows != lines.rows) {
     return corrupt(

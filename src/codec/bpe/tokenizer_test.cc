@@ -1,0 +1,134 @@
+#include "codec/bpe/tokenizer.h"
+
+#include <random>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace forebay {
+namespace {
+
+using nlohmann::json;
+
+std::string byte_char(int byte) {
+  const bool printable = (byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte <= 0xac) || byte >= 0xae;
+  static int others = 0;
+  if (byte == 0) others = 0;
+  const int code = printable ? byte : 0x100 + others++;
+  if (code < 0x80) return std::string(1, static_cast<char>(code));
+  return {static_cast<char>(0xc0 | code >> 6), static_cast<char>(0x80 | (code & 0x3f))};
+}
+
+/// All bytes, and "ab", "abc", "bc", "\u0120a" (a blank and an a).
+json file() {
+  json vocab;
+  for (int byte = 0; byte < 256; ++byte) vocab[byte_char(byte)] = byte;
+  vocab["ab"] = 300;
+  vocab["bc"] = 301;
+  vocab["abc"] = 302;
+  vocab
+      ["\xc4\xa0"
+       "a"] = 303;
+  return {
+      {"added_tokens", json::array({{{"id", 400}, {"content", "<end>"}, {"special", true}, {"normalized", false}}})},
+      {"normalizer", nullptr},
+      {"pre_tokenizer", {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"use_regex", true}}},
+      {"post_processor", nullptr},
+      {"model", {{"type", "BPE"}, {"vocab", vocab}, {"merges", {"b c", "a b", "a bc", "\xc4\xa0 a"}}}}};
+}
+
+Result<std::shared_ptr<const BpeTokenizer>> parsed(const json& from) {
+  const std::string text = from.dump();
+  return BpeTokenizer::parse({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+}
+
+std::vector<int32_t> encoded(const json& from, std::string_view text, bool special = true) {
+  const auto tokenizer = parsed(from);
+  EXPECT_TRUE(tokenizer.ok()) << tokenizer.status().to_string();
+  std::vector<int32_t> ids;
+  if (tokenizer.ok()) (*tokenizer)->encode(text, special, ids);
+  return ids;
+}
+
+using Ids = std::vector<int32_t>;
+
+TEST(BpeTokenizer, merges_the_lowest_rank_first_and_of_equals_the_first) {
+  EXPECT_EQ(encoded(file(), "abc"), (Ids{302}));  // b c, then a bc
+  EXPECT_EQ(encoded(file(), "abab"), (Ids{300, 300}));
+  EXPECT_EQ(encoded(file(), "x a"), (Ids{'x', 303}));
+  EXPECT_EQ(encoded(file(), ""), Ids());
+}
+
+TEST(BpeTokenizer, added_tokens_are_found_wherever_they_stand) {
+  EXPECT_EQ(encoded(file(), "a<end>b<end>"), (Ids{'a', 400, 'b', 400}));
+  EXPECT_EQ(encoded(file(), "a<en"), (Ids{'a', '<', 'e', 'n'}));
+}
+
+TEST(BpeTokenizer, puts_around_a_text_what_its_template_says) {
+  json from = file();
+  from["post_processor"] = {
+      {"type", "TemplateProcessing"},
+      {"single", {{{"SpecialToken", {{"id", "<end>"}, {"type_id", 0}}}}, {{"Sequence", {{"id", "A"}}}}}},
+      {"special_tokens", {{"<end>", {{"id", "<end>"}, {"ids", {400}}}}}}};
+  EXPECT_EQ(encoded(from, "ab"), (Ids{400, 300}));
+  EXPECT_EQ(encoded(from, "ab", false), (Ids{300}));
+}
+
+TEST(BpeTokenizer, long_words_are_merged_as_short_ones_are) {
+  std::mt19937 random(3);
+  MergeTable table(200);
+  for (uint32_t rank = 0; rank < 200; ++rank) {
+    const auto left = static_cast<int32_t>(random() % (20 + rank)),
+               right = static_cast<int32_t>(random() % (20 + rank));
+    table.add(left, right, {rank, static_cast<int32_t>(20 + rank)});
+  }
+  const auto plain = [&](std::vector<int32_t> tokens) {
+    for (;;) {
+      size_t best = tokens.size();
+      MergeTable::Merge merge;
+      for (size_t i = 0; i + 1 < tokens.size(); ++i) {
+        if (const auto found = table.find(tokens[i], tokens[i + 1]); found.rank < merge.rank) merge = found, best = i;
+      }
+      if (best == tokens.size()) return tokens;
+      tokens[best] = merge.made;
+      tokens.erase(tokens.begin() + static_cast<std::ptrdiff_t>(best) + 1);
+    }
+  };
+  for (size_t length = 0; length < 300; ++length) {
+    std::vector<int32_t> tokens(length);
+    for (int32_t& token : tokens) token = static_cast<int32_t>(random() % 20);
+    const std::vector<int32_t> expected = plain(tokens);
+    merge_tokens(table, tokens);
+    EXPECT_EQ(tokens, expected) << length;
+  }
+}
+
+TEST(BpeTokenizer, what_it_is_not_made_for_is_refused_by_name) {
+  const auto refused = [](const char* part, json value) {
+    json from = file();
+    from[json::json_pointer(part)] = std::move(value);
+    return parsed(from).status();
+  };
+  EXPECT_EQ(refused("/normalizer", {{"type", "NFC"}}).code(), Code::kUnsupported);
+  EXPECT_EQ(refused("/truncation", {{"max_length", 3}}).code(), Code::kUnsupported);
+  EXPECT_EQ(refused("/model/type", "WordPiece").code(), Code::kUnsupported);
+  EXPECT_EQ(refused("/model/dropout", 0.1).code(), Code::kUnsupported);
+  EXPECT_EQ(refused("/pre_tokenizer", {{"type", "Whitespace"}}).code(), Code::kUnsupported);
+  EXPECT_EQ(refused("/pre_tokenizer", nullptr).code(), Code::kUnsupported);
+  EXPECT_EQ(refused("/added_tokens/0/lstrip", true).code(), Code::kUnsupported);
+  EXPECT_EQ(refused("/model/vocab/a", -1).code(), Code::kCorrupt);
+  EXPECT_EQ(refused("/model/merges/0", "bc").code(), Code::kCorrupt);
+  EXPECT_EQ(refused("/model/merges/0", "b z z").code(), Code::kCorrupt);
+  EXPECT_EQ(refused("/model/vocab", json::array()).code(), Code::kCorrupt);
+}
+
+TEST(BpeTokenizer, files_cut_anywhere_are_an_answer) {
+  const std::string text = file().dump();
+  for (size_t length = 0; length < text.size(); length += 7) {
+    const auto cut = BpeTokenizer::parse({reinterpret_cast<const uint8_t*>(text.data()), length});
+    EXPECT_EQ(cut.status().code(), Code::kCorrupt);
+  }
+}
+
+}  // namespace
+}  // namespace forebay
