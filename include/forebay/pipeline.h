@@ -101,6 +101,14 @@ struct JsonlOptions {
   std::map<std::string, std::string> fields = {};  ///< member → type; those of the first records if empty
   Nulls null = {};                                 ///< of what is null or missing; no masks
 };
+/// Bytes as a number or as a text such as "2GiB"; where a budget is meant, 0 is none.
+using ByteSize = std::variant<uint64_t, std::string>;
+struct WebdatasetOptions {
+  /// Field → extensions: "jpg;png" is the first of them that a sample has. All that there are, by extension, if empty.
+  std::map<std::string, std::string> fields = {};
+  Fields optional = {};    ///< a sample may lack these; a bool field `<name>_valid` comes with each
+  ByteSize unit = "8MiB";  ///< bytes of samples that are read together
+};
 struct ShuffleOptions {
   std::optional<int64_t> block = {};
   std::optional<int64_t> lanes = {};
@@ -174,9 +182,8 @@ struct EmbedOptions {
 struct PadOptions {
   std::optional<int64_t> length = {};
 };
-/// Bytes as a number or as a text such as "2GiB"; 0 switches a tier off.
-using ByteSize = std::variant<uint64_t, std::string>;
 struct CacheStepOptions {
+  // 0 switches a tier off.
   ByteSize ram = "2GiB";
   ByteSize disk = "50GiB";
   std::string dir = {};          ///< else $FOREBAY_CACHE_DIR, else ~/.cache/forebay
@@ -275,6 +282,11 @@ Pipeline text(std::vector<std::string> names, TextOptions options = {});
 Pipeline jsonl(std::string pattern, JsonlOptions options = {});
 Pipeline jsonl(std::vector<std::string> names, JsonlOptions options = {});
 Pipeline arrays(std::map<std::string, Array> fields);
+/// Tar shards: a pattern, a folder or a file, or files by name. Files that follow each other and have one base name (up to the first dot)
+/// are a sample, extensions are its fields: txt and json text, cls and id int64, all others bytes. `key` is the base name. The id is the
+/// number of the sample over all shards in byte order of their keys.
+Pipeline webdataset(std::string pattern, WebdatasetOptions options = {});
+Pipeline webdataset(std::vector<std::string> names, WebdatasetOptions options = {});
 /// What materialize() wrote to that folder: ids, order and fingerprint are those of the pipeline that it was made of.
 Pipeline materialized(std::string url, MaterializedOptions options = {});
 /// Parquet files, and Arrow files ("Feather 2"): a pattern, a folder or a file, or files by name. One field per column, those of structs by

@@ -36,7 +36,20 @@ from .materializing import Materialized, materialize
 from .metrics import serve_metrics
 from .pipeline import IMAGENET, Normalization, Pipeline
 from .profiling import Estimate, Profile, Strategy, profile
-from .sources import NULL_MASK, Dataset, arrays, arrow, files, images, jsonl, manifest, materialized, parquet, text
+from .sources import (
+    NULL_MASK,
+    Dataset,
+    arrays,
+    arrow,
+    files,
+    images,
+    jsonl,
+    manifest,
+    materialized,
+    parquet,
+    text,
+    webdataset,
+)
 
 __all__ = [
     "__version__",
@@ -78,4 +91,5 @@ __all__ = [
     "profile",
     "serve_metrics",
     "text",
+    "webdataset",
 ]

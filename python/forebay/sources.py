@@ -13,7 +13,20 @@ from ._workers import MOST_AXES, DatasetItems, function_name, run_by
 from .errors import InvalidArgument
 from .pipeline import Pipeline, plain_args
 
-__all__ = ["NULL_MASK", "Dataset", "arrays", "arrow", "files", "images", "jsonl", "manifest", "materialized", "parquet", "text"]
+__all__ = [
+    "NULL_MASK",
+    "Dataset",
+    "arrays",
+    "arrow",
+    "files",
+    "images",
+    "jsonl",
+    "manifest",
+    "materialized",
+    "parquet",
+    "text",
+    "webdataset",
+]
 
 
 def images(root: str | os.PathLike[str], split_by: str = "folder") -> Pipeline:
@@ -221,6 +234,44 @@ def arrow(
             "__arrow_c_stream__ (pyarrow, pandas, Polars, DuckDB), or a list of such objects"
         )
     return Pipeline(_core.Description.arrow_streams([one.__arrow_c_stream__() for one in tables], args))
+
+
+def webdataset(
+    pattern: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    fields: Mapping[str, str] | Sequence[str] | None = None,
+    *,
+    optional: str | Sequence[str] = (),
+    unit: int | str = "8MiB",
+) -> Pipeline:
+    """Tar shards, as the package `webdataset` has them: files that follow each other and have one base name are a sample.
+
+    The base name is all before the first dot of the last path component, the extension all behind it, in small letters:
+    `train/0001.seg.png` is the field `seg.png` of the sample `train/0001`.
+
+    Fields: one per extension, by what stands behind its last dot: `txt`, `text`, `transcript`, `json`, `jsn` are str; `cls`, `cls2`,
+    `class`, `count`, `index`, `inx`, `id` are int64; all others are bytes. And `key` (str), the base name. Pickles (`pyd`, `pickle`, `pkl`,
+    `pth`, `pt`, `joblib`) are refused. A sample's id is its number over all shards, in byte order of their keys.
+
+    Args:
+        pattern: a folder (the *.tar files below it), a file, or a pattern, which may hold `*`, `?`, `[a-z]`, `**` and
+            `{000..099}`; or a list of files by name.
+        fields: field -> extensions, such as `{"image": "jpg;png", "label": "cls"}`: the first of them that a sample has. Or a list of
+            extensions. By default all that there are, each under its own name.
+        optional: fields that a sample may lack. It has no bytes, an empty text or 0 there, and a bool field `<name>_valid` comes with
+            it. A sample that lacks another field is Corrupt, and `on_error=` says what becomes of it.
+        unit: bytes of samples that are read together. `.shuffle()` mixes several such units at a time.
+
+    Errors when a loader is opened: NotFound where nothing matches; Corrupt for damaged shards and for paths that leave their folder;
+    Unsupported for compressed shards, sparse files and pickles; InvalidArgument for fields that no shard has.
+    """
+    args: dict[str, Any] = {"pattern": names_of(pattern)}
+    if fields is not None:
+        args["fields"] = dict(fields) if isinstance(fields, Mapping) else list([fields] if isinstance(fields, str) else fields)
+    if optional:
+        args["optional"] = [optional] if isinstance(optional, str) else list(optional)
+    if unit != "8MiB":
+        args["unit"] = unit
+    return _source("webdataset", **args)
 
 
 def _source(name: str, **args: Any) -> Pipeline:

@@ -11,6 +11,7 @@
 #include "loader/source_args.h"
 #include "loader/table_args.h"
 #include "loader/user_code.h"
+#include "loader/webdataset_args.h"
 #include "pipeline/description.h"
 
 namespace forebay {
@@ -122,6 +123,19 @@ Pipeline jsonl(std::vector<std::string> names, JsonlOptions options) { return re
 Pipeline materialized(std::string url, MaterializedOptions options) {
   return source("materialized", object({{"url", std::move(url)},
                                         {"original", options.original == "check" ? Json() : Json(options.original)}}));
+}
+
+namespace {
+Pipeline shards(Json pattern, const WebdatasetOptions& options) {
+  Json args = webdataset_args(options);
+  args["pattern"] = std::move(pattern);
+  return source("webdataset", std::move(args));
+}
+}  // namespace
+
+Pipeline webdataset(std::string pattern, WebdatasetOptions options) { return shards(std::move(pattern), options); }
+Pipeline webdataset(std::vector<std::string> names, WebdatasetOptions options) {
+  return shards(std::move(names), options);
 }
 
 Pipeline arrays(std::map<std::string, Array> fields) {

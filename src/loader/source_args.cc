@@ -12,7 +12,7 @@ std::vector<Problem> check_source(const OpSpec& source) {
   const std::string place = "0: " + source.name;
   if (def == nullptr) {
     return {{place, fmt::format("there is no source '{}'", source.name),
-             "a pipeline begins with images, files, manifest, arrays, parquet, arrow or a Dataset"}};
+             "a pipeline begins with images, files, manifest, arrays, parquet, arrow, webdataset or a Dataset"}};
   }
   std::vector<Problem> found;
   Problems problems(found);

@@ -9,6 +9,7 @@
 #include "loader/open_materialized_step.h"
 #include "loader/source_args.h"
 #include "loader/table_args.h"
+#include "loader/webdataset_args.h"
 #include "ops/definition/args.h"
 
 namespace forebay {
@@ -190,6 +191,22 @@ SourceDef table_source(std::string name, std::string help, TableRequest::Format 
           }};
 }
 
+SourceDef webdataset_source() {
+  return {
+      .name = "webdataset",
+      .help = "Tar shards as the package webdataset has them: files of one base name are a sample.",
+      .args = {where("pattern", ArgType::kJson, true, "a folder, a file, a pattern, or a list of files"),
+               {"fields", ArgType::kJson, false, nullptr,
+                "extensions by field, several as in \"jpg;png\"; or a list of extensions; all if not given"},
+               {"optional", ArgType::kFields, false, Json::array(),
+                "fields that a sample may lack; `<name>_valid` says which do", ArgForm::kNamed},
+               {"unit", ArgType::kBytes, false, "8MiB", "bytes of samples that are read together", ArgForm::kNamed}},
+      .kind = SourceKind::kTable,
+      .announced = announced_webdataset,
+      .check = check_webdataset,
+      .open = open_webdataset_step};
+}
+
 SourceDef materialized_source() {
   return {
       .name = "materialized",
@@ -215,6 +232,7 @@ std::span<const SourceDef> sources() {
       arrays_source(),
       table_source("parquet", "Parquet files as one table.", TableRequest::Format::kParquet),
       table_source("arrow", "Arrow files, or tables in memory, as one table.", TableRequest::Format::kArrow),
+      webdataset_source(),
       materialized_source(),
       dataset_source()};
   return all;

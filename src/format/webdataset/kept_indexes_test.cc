@@ -1,0 +1,84 @@
+#include "format/webdataset/kept_indexes.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "store/scratch_folder.h"
+
+namespace forebay {
+namespace {
+
+namespace fs = std::filesystem;
+
+ShardIndex small_index() {
+  ShardIndex index;
+  index.extensions = {"jpg"};
+  index.samples = {{0, 0, 3}};
+  index.files = {{0, 17}};
+  index.end = 1024;
+  return index;
+}
+
+class KeptIndexesTest : public testing::Test {
+ protected:
+  ScratchFolder scratch_;
+  const KeptIndexes kept_{scratch_.path() + "/caches/tar_indexes"};
+  const KeptIndexes::Shard shard_{"s3://bucket/a.tar", 4096, 7};
+};
+
+TEST_F(KeptIndexesTest, are_found_again) {
+  EXPECT_FALSE(kept_.load(shard_));
+  kept_.save(shard_, small_index());
+  const auto found = kept_.load(shard_);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->to_bytes(), small_index().to_bytes());
+  EXPECT_EQ(fs::status(kept_.path(shard_)).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+}
+
+TEST_F(KeptIndexesTest, of_a_shard_that_has_changed_are_not_found) {
+  kept_.save(shard_, small_index());
+  EXPECT_FALSE(kept_.load({shard_.name, shard_.size, shard_.version + 1}));
+  EXPECT_FALSE(kept_.load({shard_.name, shard_.size + 512, shard_.version}));
+  EXPECT_FALSE(kept_.load({"s3://bucket/b.tar", shard_.size, shard_.version}));
+}
+
+TEST_F(KeptIndexesTest, of_a_shard_without_a_version_are_not_kept) {
+  kept_.save({"a.tar", 4096, 0}, small_index());
+  EXPECT_FALSE(kept_.load({"a.tar", 4096, 0}));
+  EXPECT_FALSE(fs::exists(scratch_.path() + "/caches"));
+}
+
+TEST_F(KeptIndexesTest, that_are_damaged_are_as_if_they_were_not_there) {
+  kept_.save(shard_, small_index());
+  std::string good(fs::file_size(kept_.path(shard_)), '\0');
+  std::ifstream(kept_.path(shard_), std::ios::binary).read(good.data(), static_cast<std::streamsize>(good.size()));
+  for (size_t i = 0; i < good.size(); ++i) {
+    std::string bad = good;
+    bad[i] = static_cast<char>(bad[i] ^ 1);
+    std::ofstream(kept_.path(shard_), std::ios::binary).write(bad.data(), static_cast<std::streamsize>(bad.size()));
+    EXPECT_FALSE(kept_.load(shard_)) << i;
+    std::ofstream(kept_.path(shard_), std::ios::binary).write(good.data(), static_cast<std::streamsize>(i));
+    EXPECT_FALSE(kept_.load(shard_)) << i;
+  }
+}
+
+TEST_F(KeptIndexesTest, that_cannot_be_written_are_no_failure) {
+  std::ofstream(scratch_.path() + "/caches") << "a file";
+  kept_.save(shard_, small_index());
+  EXPECT_FALSE(kept_.load(shard_));
+  const KeptIndexes none("");
+  none.save(shard_, small_index());
+  EXPECT_FALSE(none.load(shard_));
+}
+
+TEST_F(KeptIndexesTest, of_a_kept_file_that_is_of_another_shard_are_not_found) {
+  kept_.save(shard_, small_index());
+  const KeptIndexes::Shard other{"s3://bucket/b.tar", 4096, 7};
+  fs::copy(kept_.path(shard_), kept_.path(other));
+  EXPECT_FALSE(kept_.load(other));
+}
+
+}  // namespace
+}  // namespace forebay

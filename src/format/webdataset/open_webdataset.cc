@@ -1,0 +1,138 @@
+#include "format/webdataset/open_webdataset.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/suggest.h"
+#include "format/webdataset/read_indexes.h"
+#include "format/webdataset/shard_source.h"
+
+namespace forebay {
+
+namespace {
+
+constexpr std::array<std::string_view, 1> kTarEndings = {".tar"};
+
+/// Each extension of any shard, in byte order, with the first shard that has it.
+std::map<std::string, size_t> extensions_of(std::span<const ShardIndex> indexes) {
+  std::map<std::string, size_t> extensions;
+  for (size_t i = 0; i < indexes.size(); ++i) {
+    for (const std::string& extension : indexes[i].extensions) extensions.emplace(extension, i);
+  }
+  return extensions;
+}
+
+Status is_refused(const std::string& extension, const std::string& shard) {
+  return unsupported(
+             fmt::format(
+                 "has files '.{}', and reading a pickle runs what it says, so none is read; name the other fields "
+                 "in fields= to leave it out",
+                 extension))
+      .with_key(shard);
+}
+
+constexpr size_t kMostFields = 256;
+
+Result<std::vector<ShardField>> found_fields(const TableFiles& files, std::span<const ShardIndex> indexes,
+                                             std::span<const std::string> optional) {
+  std::vector<ShardField> fields;
+  for (const auto& [extension, shard] : extensions_of(indexes)) {
+    const std::string name = files.store->display_name(files.files[shard].key);
+    if (kind_of_extension(extension) == ExtensionKind::kPickle) return is_refused(extension, name);
+    fields.push_back({extension, {extension}, std::ranges::find(optional, extension) != optional.end()});
+  }
+  if (fields.size() > kMostFields)
+    return unsupported(fmt::format(
+        "the shards have {} different extensions, '{}' and '{}' among them; name the fields in fields=", fields.size(),
+        fields[0].name, fields[1].name));
+  return fields;
+}
+
+/// A name that nothing in the shards bears is a mistake, and not a field that all samples lack.
+Status check_found(std::span<const ShardField> fields, std::span<const std::string> optional,
+                   std::span<const ShardIndex> indexes) {
+  std::vector<std::string> known;
+  for (const auto& [extension, shard] : extensions_of(indexes)) known.push_back(extension);
+  const auto is_known = [&](const std::string& name) { return std::ranges::find(known, name) != known.end(); };
+  for (const ShardField& field : fields) {
+    if (field.optional || std::ranges::any_of(field.extensions, is_known)) continue;
+    return invalid_argument(fmt::format("no file in the shards has the extension {}; those there are: {}{}",
+                                        fmt::join(field.extensions, " or "), fmt::join(known, ", "),
+                                        suggestion_text(field.extensions.front(), known)));
+  }
+  for (const std::string& name : optional) {
+    if (std::ranges::none_of(fields, [&](const ShardField& field) { return field.name == name; }))
+      return invalid_argument(fmt::format("optional: there is no field '{}'{}", name, suggestion_text(name, known)));
+  }
+  return {};
+}
+
+void hash_index(Hasher& hasher, std::string_view key, uint64_t size, const ShardIndex& index) {
+  const Hash128 content = hash128(index.to_bytes());
+  hasher.update(fmt::format("{}:{} {} {} {}\n", key.size(), key, size, index.samples.size(), content.to_string()));
+}
+
+Hash128 version_of(const TableFiles& files, std::span<const ShardIndex> indexes, std::span<const ShardField> fields,
+                   uint64_t unit_bytes) {
+  Hasher hasher;
+  for (size_t i = 0; i < indexes.size(); ++i)
+    hash_index(hasher, std::string_view(files.files[i].key).substr(files.base.size()), *files.files[i].size,
+               indexes[i]);
+  for (const Field& field : schema_of(fields)) hasher.update(field.to_string() + "\n");
+  hasher.update_value(unit_bytes);
+  return hasher.digest();
+}
+
+}  // namespace
+
+Status check_shard_fields(std::span<const ShardField> fields) {
+  std::set<std::string> names;
+  for (const ShardField& field : fields) {
+    if (field.extensions.empty())
+      return invalid_argument(fmt::format("the field '{}' has no extension; give one", field.name));
+    for (const std::string& extension : field.extensions) {
+      const ExtensionKind kind = kind_of_extension(extension);
+      if (kind == ExtensionKind::kPickle)
+        return unsupported(fmt::format(
+            "'{}' is a pickle, and reading one runs what it says; write the values as npy, json or txt", extension));
+      if (kind != field.kind())
+        return invalid_argument(
+            fmt::format("the field '{}' would be of two types, as '{}' and '{}' are; make two fields of them",
+                        field.name, field.extensions.front(), extension));
+    }
+    if (field.name.empty()) return invalid_argument("a field has an empty name; give it one");
+  }
+  for (const Field& field : schema_of(fields)) {
+    if (!names.insert(field.name).second)
+      return invalid_argument(
+          fmt::format("there would be two fields '{}'; give one of them another name with fields=", field.name));
+  }
+  return {};
+}
+
+Result<std::shared_ptr<const UnitSource>> open_webdataset(StoreAndPath at, const WebdatasetRequest& request,
+                                                          std::stop_token stop) {
+  FOREBAY_ASSIGN(TableFiles files,
+                 find_table_files(std::move(at), {request.is_list, request.names, kTarEndings}, stop));
+  FOREBAY_ASSIGN(std::vector<ShardIndex> indexes, read_shard_indexes(files, request.kept_indexes, stop));
+  auto units = std::make_shared<ShardUnits>();
+  units->store = files.store;
+  units->fields = request.fields;
+  if (units->fields.empty()) {
+    FOREBAY_ASSIGN(units->fields, found_fields(files, indexes, request.optional));
+  }
+  FOREBAY_RETURN_IF_ERROR(check_shard_fields(units->fields));
+  FOREBAY_RETURN_IF_ERROR(check_found(units->fields, request.optional, indexes));
+  units->version = version_of(files, indexes, units->fields, request.unit_bytes);
+  for (size_t i = 0; i < indexes.size(); ++i) {
+    const TableFileEntry& file = files.files[i];
+    units->add({file.key, *file.size, file.version, 0}, std::exchange(indexes[i], {}), request.unit_bytes);
+  }
+  return std::shared_ptr<const UnitSource>(std::make_shared<ShardSource>(std::move(units)));
+}
+
+}  // namespace forebay

@@ -1,0 +1,158 @@
+#include "format/webdataset/read_indexes.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+#include <fmt/format.h>
+
+#include "format/table/reading_jobs.h"
+#include "format/webdataset/kept_indexes.h"
+#include "format/webdataset/tar_walker.h"
+
+namespace forebay {
+
+namespace {
+
+// From a file at hand headers alone are read. A request far away takes as long as some megabytes: samples of the usual size are read
+// through.
+constexpr uint64_t kLocalWindowBytes = 16 << 10;
+constexpr uint64_t kRemoteWindowBytes = 4 << 20;
+constexpr uint64_t kSmallWindowBytes = 64 << 10;
+constexpr uint64_t kLargeGapBytes = 1 << 20;
+constexpr size_t kShardsNamed = 10;
+
+struct ShardRun {
+  ShardRun(TableFiles& found, const std::string& folder) : files(found), kept(folder), indexes(found.files.size()) {}
+
+  TableFiles& files;
+  const KeptIndexes kept;
+  std::vector<ShardIndex> indexes;
+  std::mutex bad_mutex;
+  std::map<size_t, Status> bad;
+};
+
+/// One shard: its size, then its headers from the first to the last.
+class ShardJob final : public ReadingJob {
+ public:
+  ShardJob(ShardRun& run, size_t file) : run_(run), file_(file), entry_(run.files.files[file]) {}
+
+  Result<JobWish> step(JobInput input) override {
+    if (!input.status.ok()) return refuse(input.status);
+    if (input.info) {
+      entry_.size = input.info->size;
+      entry_.version = input.info->version;
+    }
+    if (!entry_.size) return JobWish{{}, entry_.key};
+    if (!walker_) {
+      if (auto kept = run_.kept.load(known_as())) return done(std::move(*kept));
+      walker_.emplace(0, *entry_.size);
+    }
+    if (!input.buffers.empty()) window_ = std::move(input.buffers.front());
+    return walk();
+  }
+
+ private:
+  KeptIndexes::Shard known_as() const { return {name(), *entry_.size, entry_.version}; }
+
+  Result<JobWish> walk() {
+    TarMember member;
+    while (true) {
+      const Result<TarWalker::Step> step = walker_->next({window_at_, window_.span()}, member);
+      if (!step.ok()) return refuse(looks_compressed() ? unsupported(kCompressed) : step.status());
+      if (*step == TarWalker::Step::kNeedsMore) return JobWish{{next_window()}, {}};
+      if (*step == TarWalker::Step::kEnd) return finish();
+      if (const Status added = grouper_.add(member); !added.ok()) return refuse(added);
+    }
+  }
+
+  ReadRequest next_window() {
+    const ByteRange needed = walker_->needed();
+    const uint64_t gap = needed.offset - std::min(needed.offset, window_at_ + window_.size());
+    const uint64_t usual = !run_.files.store->remote() ? kLocalWindowBytes
+                           : gap > kLargeGapBytes      ? kSmallWindowBytes
+                                                       : kRemoteWindowBytes;
+    window_at_ = needed.offset;
+    const uint64_t length = std::min(std::max(needed.length, usual), *entry_.size - window_at_);
+    return {entry_.key, ByteRange{window_at_, length}, entry_.size, {}};
+  }
+
+  Result<JobWish> finish() {
+    ShardIndex index = std::move(grouper_).take();
+    run_.kept.save(known_as(), index);
+    return done(std::move(index));
+  }
+
+  Result<JobWish> done(ShardIndex index) {
+    run_.indexes[file_] = std::move(index);
+    return JobWish();
+  }
+
+  bool looks_compressed() const {
+    const auto bytes = window_.span();
+    const auto begins = [&](std::initializer_list<uint8_t> magic) {
+      return bytes.size() >= magic.size() && std::equal(magic.begin(), magic.end(), bytes.begin());
+    };
+    return window_at_ == 0 && (begins({0x1F, 0x8B}) || begins({0x28, 0xB5, 0x2F, 0xFD}) || begins({'B', 'Z', 'h'}) ||
+                               begins({0xFD, '7', 'z', 'X', 'Z'}));
+  }
+
+  /// What is wrong with this shard ends nothing yet: all such shards are told together.
+  Result<JobWish> refuse(const Status& status) {
+    if (!is_data_error(status.code())) return Status(status).with_key(name());
+    const std::lock_guard lock(run_.bad_mutex);
+    run_.bad.emplace(file_, status);
+    return JobWish();
+  }
+
+  std::string name() const { return run_.files.store->display_name(entry_.key); }
+
+  static constexpr const char* kCompressed =
+      "a compressed tar, in which no sample can be found without reading all before it; unpack it once (gunzip, zstd "
+      "-d) and give "
+      "the .tar";
+
+  ShardRun& run_;
+  const size_t file_;
+  TableFileEntry& entry_;
+  std::optional<TarWalker> walker_;
+  SampleGrouper grouper_;
+  Buffer window_;
+  uint64_t window_at_ = 0;
+};
+
+Status bad_shards(const ShardRun& run) {
+  const auto& [file, first] = *run.bad.begin();
+  const auto name = [&](size_t i) { return run.files.store->display_name(run.files.files[i].key); };
+  constexpr std::string_view kWayOut = "restore it, or leave it out by a narrower pattern or a list of the others";
+  if (run.bad.size() == 1) {
+    Status one(first.code(), fmt::format("{}; {}", first.message(), kWayOut));
+    if (first.range()) one = std::move(one).with_range(*first.range());
+    return std::move(one).with_key(name(file));
+  }
+  std::string text = fmt::format("{} of {} shards cannot be read:", run.bad.size(), run.files.files.size());
+  size_t named = 0;
+  for (const auto& [i, status] : run.bad) {
+    if (named++ == kShardsNamed) break;
+    text += fmt::format("\n  {}: {}", name(i), status.message());
+  }
+  if (run.bad.size() > kShardsNamed) text += fmt::format("\n  and {} more", run.bad.size() - kShardsNamed);
+  return Status(first.code(),
+                fmt::format("{}\nRestore them, or leave them out by a narrower pattern or a list of the others", text));
+}
+
+}  // namespace
+
+Result<std::vector<ShardIndex>> read_shard_indexes(TableFiles& files, const std::string& kept, std::stop_token stop) {
+  ShardRun run(files, kept);
+  ReadingJobsOptions jobs;
+  jobs.bytes = [&](size_t) { return files.store->remote() ? kRemoteWindowBytes : kLocalWindowBytes; };
+  FOREBAY_RETURN_IF_ERROR(run_reading_jobs(
+      *files.store, files.files.size(), [&](size_t file) { return std::make_unique<ShardJob>(run, file); }, jobs,
+      std::move(stop)));
+  if (!kept.empty()) run.kept.remove_oldest();
+  if (!run.bad.empty()) return bad_shards(run);
+  return std::move(run.indexes);
+}
+
+}  // namespace forebay

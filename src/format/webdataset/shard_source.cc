@@ -1,0 +1,112 @@
+#include "format/webdataset/shard_source.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/suggest.h"
+#include "format/webdataset/unit_decoder.h"
+
+namespace forebay {
+
+namespace {
+
+std::vector<size_t> first_numbers(size_t count) {
+  std::vector<size_t> numbers(count);
+  std::iota(numbers.begin(), numbers.end(), size_t{0});
+  return numbers;
+}
+
+std::vector<ShardField> chosen_fields(const ShardUnits& units, std::span<const size_t> fields) {
+  std::vector<ShardField> chosen;
+  for (const size_t field : fields) chosen.push_back(units.fields[field]);
+  return chosen;
+}
+
+/// The field that a column is made of; nothing for `key`.
+std::optional<size_t> field_behind(const ShardUnits& units, const std::string& column) {
+  for (size_t i = 0; i < units.fields.size(); ++i) {
+    const ShardField& field = units.fields[i];
+    if (column == field.name || (field.optional && column == field.name + "_valid")) return i;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+ShardSource::ShardSource(std::shared_ptr<const ShardUnits> units)
+    : ShardSource(units, first_numbers(units->fields.size()), first_numbers(schema_of(units->fields).size())) {}
+
+ShardSource::ShardSource(std::shared_ptr<const ShardUnits> units, std::vector<size_t> fields,
+                         std::vector<size_t> columns)
+    : units_(std::move(units)), fields_(std::move(fields)), columns_(std::move(columns)) {
+  const Schema decoded = schema_of(chosen_fields(*units_, fields_));
+  for (const size_t column : columns_) schema_.push_back(decoded[column]);
+}
+
+std::string ShardSource::key(int64_t id) const {
+  const auto after = std::ranges::upper_bound(units_->shards, id, {}, &ShardUnits::Shard::first_id);
+  const auto shard = static_cast<size_t>(after - units_->shards.begin()) - 1;
+  return fmt::format("{} sample {}", units_->shard_name(shard), id - units_->shards[shard].first_id);
+}
+
+UnitCost ShardSource::unit_cost(int64_t unit) const {
+  return {unit_at(unit).end - unit_at(unit).begin, decoded_shard_bytes(*units_, static_cast<size_t>(unit), fields_)};
+}
+
+UnitSource::UnitFetch ShardSource::unit_fetch(int64_t unit) const {
+  const ShardUnits::Unit& place = unit_at(unit);
+  const ShardUnits::Shard& shard = units_->shards[place.shard];
+  return {units_->store.get(), {{shard.key, ByteRange{place.begin, place.end - place.begin}, shard.size, {}}}};
+}
+
+Result<Columns> ShardSource::decode(int64_t unit, std::vector<Buffer> fetched, WorkMemory& memory) const {
+  const ShardUnits::Unit& place = unit_at(unit);
+  if (fetched.size() != 1 || fetched.front().size() != place.end - place.begin)
+    return internal_error("a unit's read gave another length");
+  Result<Columns> decoded =
+      decode_shard_unit(*units_, static_cast<size_t>(unit), fields_, fetched.front().span(), memory);
+  if (!decoded.ok()) return Status(decoded.status()).with_key(units_->shard_name(place.shard));
+  std::vector<ColumnValues> values;
+  for (const size_t column : columns_) values.push_back(decoded->values[column]);
+  decoded->values = std::move(values);
+  decoded->schema = schema_;
+  return decoded;
+}
+
+std::optional<Hash128> ShardSource::unit_identity(int64_t unit) const {
+  const ShardUnits::Unit& place = unit_at(unit);
+  const ShardUnits::Shard& shard = units_->shards[place.shard];
+  if (shard.version == 0) return std::nullopt;
+  Hasher hasher;
+  hasher.update(fmt::format("tar 1 {}\n{} {} {} {}\n", units_->shard_name(place.shard), shard.size, shard.version,
+                            place.begin, place.end));
+  for (const size_t column : columns_) hasher.update_value(static_cast<uint64_t>(column));
+  for (const ShardField& field : chosen_fields(*units_, fields_)) {
+    hasher.update(fmt::format("{}:{} {} ", field.name.size(), field.name, field.optional));
+    for (const std::string& extension : field.extensions)
+      hasher.update(fmt::format("{}:{}", extension.size(), extension));
+  }
+  return hasher.digest();
+}
+
+Result<std::shared_ptr<const UnitSource>> ShardSource::with_fields(std::span<const std::string> names) const {
+  std::set<size_t> needed;
+  for (const std::string& name : names) {
+    if (!schema_.find(name)) {
+      std::vector<std::string> known;
+      for (const Field& field : schema_) known.push_back(field.name);
+      return invalid_argument(fmt::format("the samples have no field '{}'{}", name, suggestion_text(name, known)));
+    }
+    if (const auto field = field_behind(*units_, name)) needed.insert(*field);
+  }
+  std::vector<size_t> fields(needed.begin(), needed.end()), columns;
+  const Schema decoded = schema_of(chosen_fields(*units_, fields));
+  for (const std::string& name : names) columns.push_back(*decoded.find(name));
+  return std::shared_ptr<const UnitSource>(
+      std::make_shared<ShardSource>(units_, std::move(fields), std::move(columns)));
+}
+
+}  // namespace forebay

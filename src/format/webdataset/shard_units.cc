@@ -1,0 +1,94 @@
+#include "format/webdataset/shard_units.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace forebay {
+
+namespace {
+
+Field plain_field(std::string name, FieldKind kind, DType dtype = DType::kUint8) {
+  Field field;
+  field.name = std::move(name);
+  field.kind = kind;
+  field.dtype = dtype;
+  return field;
+}
+
+Field field_of(const ShardField& field) {
+  if (field.kind() == ExtensionKind::kInteger) return plain_field(field.name, FieldKind::kTensor, DType::kInt64);
+  if (field.kind() == ExtensionKind::kText) return plain_field(field.name, FieldKind::kText);
+  return plain_field(field.name, FieldKind::kBytes);
+}
+
+/// For each extension of a shard: which fields take it, and how much each would rather have it than another.
+using Takers = std::vector<std::vector<std::pair<size_t, size_t>>>;
+
+Takers takers_of(std::span<const std::string> extensions, std::span<const ShardField> fields) {
+  Takers takers(extensions.size());
+  for (size_t i = 0; i < extensions.size(); ++i) {
+    for (size_t field = 0; field < fields.size(); ++field) {
+      const auto& wanted = fields[field].extensions;
+      const auto at = std::ranges::find(wanted, extensions[i]);
+      if (at != wanted.end()) takers[i].emplace_back(field, static_cast<size_t>(at - wanted.begin()));
+    }
+  }
+  return takers;
+}
+
+void add_field_bytes(std::span<const ShardIndex::File> files, const Takers& takers, std::span<uint64_t> bytes) {
+  std::vector<std::pair<size_t, uint64_t>> chosen(bytes.size(), {SIZE_MAX, 0});
+  for (const ShardIndex::File& file : files) {
+    for (const auto& [field, rank] : takers[file.extension]) {
+      if (rank < chosen[field].first) chosen[field] = {rank, file.bytes};
+    }
+  }
+  for (size_t field = 0; field < bytes.size(); ++field) bytes[field] += chosen[field].second;
+}
+
+}  // namespace
+
+Schema schema_of(std::span<const ShardField> fields) {
+  Schema schema;
+  for (const ShardField& field : fields) {
+    schema.push_back(field_of(field));
+    if (field.optional) schema.push_back(plain_field(field.name + "_valid", FieldKind::kTensor, DType::kBool));
+  }
+  schema.push_back(plain_field("key", FieldKind::kText));
+  return schema;
+}
+
+std::string ShardUnits::unit_name(size_t unit) const {
+  return fmt::format("{}, bytes {} to {}", shard_name(units[unit].shard), units[unit].begin, units[unit].end);
+}
+
+uint64_t ShardUnits::index_bytes() const {
+  uint64_t keys = 0;
+  for (const Shard& shard : shards) keys += shard.key.capacity();
+  return keys + shards.capacity() * sizeof(Shard) + units.capacity() * sizeof(Unit) +
+         field_bytes.capacity() * sizeof(uint64_t);
+}
+
+void ShardUnits::add(Shard shard, const ShardIndex& index, uint64_t unit_bytes) {
+  const auto number = static_cast<uint32_t>(shards.size());
+  shard.first_id = samples;
+  shards.push_back(std::move(shard));
+  const Takers takers = takers_of(index.extensions, fields);
+  for (size_t i = 0; i < index.samples.size(); ++i) {
+    const ShardIndex::Sample& sample = index.samples[i];
+    const uint64_t end = index.end_of(i);
+    const bool goes_on =
+        i > 0 && end - units.back().begin <= unit_bytes && sample.name_bytes <= UINT32_MAX - units.back().name_bytes;
+    if (!goes_on) {
+      units.push_back({number, 0, samples, sample.begin, sample.begin});
+      field_bytes.resize(field_bytes.size() + fields.size());
+    }
+    units.back().end = end;
+    units.back().name_bytes += sample.name_bytes;
+    add_field_bytes(index.files_of(i), takers, std::span(field_bytes).last(fields.size()));
+    ++samples;
+  }
+}
+
+}  // namespace forebay

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/hash.h"
+#include "base/schema.h"
+#include "format/webdataset/sample_name.h"
+#include "format/webdataset/shard_index.h"
+#include "store/store.h"
+
+namespace forebay {
+
+/// A field of the samples: the first of these extensions that a sample has.
+struct ShardField {
+  std::string name;
+  std::vector<std::string> extensions;
+  bool optional = false;  ///< a sample may lack it; a bool field `<name>_valid` says so
+  ExtensionKind kind() const { return kind_of_extension(extensions.front()); }
+};
+
+/// The fields that a sample gives for these: each, `<name>_valid` behind an optional one, and `key` as the last.
+Schema schema_of(std::span<const ShardField> fields);
+
+/// All shards of a data set, cut into units: samples that follow each other in one shard and are read together. A few dozen bytes a unit,
+/// however many samples there are. Immutable once made.
+struct ShardUnits {
+  struct Shard {
+    std::string key;
+    uint64_t size = 0, version = 0;
+    int64_t first_id = 0;
+  };
+  struct Unit {
+    uint32_t shard = 0;
+    uint32_t name_bytes = 0;  ///< of the base names of its samples, all together; at most 4 GiB - 1
+    int64_t first_id = 0;
+    uint64_t begin = 0, end = 0;  ///< bytes of the shard
+  };
+
+  std::shared_ptr<Store> store;
+  std::vector<ShardField> fields;
+  std::vector<Shard> shards;
+  std::vector<Unit> units;
+  std::vector<uint64_t> field_bytes;  ///< unit by unit, of each field
+  int64_t samples = 0;
+  Hash128 version;
+
+  int64_t rows(size_t unit) const { return first_id(unit + 1) - first_id(unit); }
+  int64_t first_id(size_t unit) const { return unit < units.size() ? units[unit].first_id : samples; }
+  std::span<const uint64_t> bytes_of_fields(size_t unit) const {
+    return std::span(field_bytes).subspan(unit * fields.size(), fields.size());
+  }
+  std::string shard_name(size_t shard) const { return store->display_name(shards[shard].key); }
+  /// "train/000.tar, bytes 0 to 8388608".
+  std::string unit_name(size_t unit) const;
+  uint64_t index_bytes() const;
+
+  /// The next shard, with units of at most `unit_bytes`; a larger sample is a unit by itself.
+  void add(Shard shard, const ShardIndex& index, uint64_t unit_bytes);
+};
+
+}  // namespace forebay

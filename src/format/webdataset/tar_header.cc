@@ -1,0 +1,90 @@
+#include "format/webdataset/tar_header.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <optional>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace forebay {
+
+namespace {
+
+struct Place {
+  size_t offset, length;
+};
+constexpr Place kName{0, 100}, kSize{124, 12}, kChecksum{148, 8}, kMagic{257, 8}, kPrefix{345, 155};
+constexpr size_t kType = 156;
+// Then come a version and a prefix; GNU's magic is "ustar  ", and times stand where the prefix would.
+constexpr std::string_view kUstar("ustar\0", 6);
+
+std::string_view text_at(std::span<const uint8_t> block, Place place) {
+  const std::string_view text(reinterpret_cast<const char*>(block.data()) + place.offset, place.length);
+  return text.substr(0, std::min(text.find('\0'), text.size()));
+}
+
+/// Eight bytes at most, behind a byte that says so. Nothing for what is negative or needs more.
+std::optional<uint64_t> binary_number(std::span<const uint8_t> field) {
+  uint64_t value = field.front() & 0x7F;
+  if ((field.front() & 0x40) != 0) return std::nullopt;
+  for (const uint8_t byte : field.subspan(1)) {
+    if (value >> 56 != 0) return std::nullopt;
+    value = value << 8 | byte;
+  }
+  return value;
+}
+
+std::optional<uint64_t> octal_number(std::string_view text) {
+  constexpr std::string_view kSpaces = " \t\n\v\f\r";
+  const size_t first = text.find_first_not_of(kSpaces);
+  if (first == std::string_view::npos) return 0;
+  text = text.substr(first, text.find_last_not_of(kSpaces) + 1 - first);
+  uint64_t value = 0;
+  for (const char digit : text) {
+    if (digit < '0' || digit > '7') return std::nullopt;
+    value = value << 3 | static_cast<uint64_t>(digit - '0');
+  }
+  return value;
+}
+
+std::optional<uint64_t> number_at(std::span<const uint8_t> block, Place place) {
+  const auto field = block.subspan(place.offset, place.length);
+  return (field.front() & 0x80) != 0 ? binary_number(field) : octal_number(text_at(block, place));
+}
+
+/// Sums of all bytes, those of the checksum taken as spaces; old programs took bytes as signed.
+bool checksum_fits(std::span<const uint8_t> block) {
+  const std::optional<uint64_t> stated = number_at(block, kChecksum);
+  if (!stated) return false;
+  const auto own = block.subspan(kChecksum.offset, kChecksum.length);
+  constexpr int64_t kSpaces = static_cast<int64_t>(kChecksum.length) * ' ';
+  const auto sum = [](std::span<const uint8_t> bytes) {
+    return std::accumulate(bytes.begin(), bytes.end(), int64_t{0});
+  };
+  const auto high = [](std::span<const uint8_t> bytes) {
+    return 256 * std::ranges::count_if(bytes, [](uint8_t byte) { return byte > 127; });
+  };
+  const int64_t plain = sum(block) - sum(own) + kSpaces, with_signs = plain - high(block) + high(own);
+  return static_cast<int64_t>(*stated) == plain || static_cast<int64_t>(*stated) == with_signs;
+}
+
+}  // namespace
+
+bool is_zero_block(std::span<const uint8_t> block) {
+  return std::ranges::all_of(block, [](uint8_t byte) { return byte == 0; });
+}
+
+Result<TarHeader> parse_tar_header(std::span<const uint8_t> block) {
+  if (!checksum_fits(block)) return corrupt("the checksum of this header is wrong, or no header stands here");
+  const std::optional<uint64_t> size = number_at(block, kSize);
+  if (!size) return corrupt("the size in this header is no number");
+  TarHeader header{std::string(text_at(block, kName)), static_cast<char>(block[kType]), *size};
+  const bool ustar = std::memcmp(block.data() + kMagic.offset, kUstar.data(), kUstar.size()) == 0;
+  const std::string_view prefix = ustar ? text_at(block, kPrefix) : std::string_view();
+  if (!prefix.empty()) header.name = fmt::format("{}/{}", prefix, header.name);
+  return header;
+}
+
+}  // namespace forebay

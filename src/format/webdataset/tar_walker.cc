@@ -1,0 +1,148 @@
+#include "format/webdataset/tar_walker.h"
+
+#include <charconv>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace forebay {
+
+namespace {
+
+// Names are paths; nothing that is written by tar programs comes near it.
+constexpr uint64_t kMostExtensionBytes = 1 << 20;
+
+std::string_view as_text(std::span<const uint8_t> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+bool is_regular(char type) { return type == '0' || type == '\0' || type == '7'; }
+/// Links, devices, folders, pipes: whatever size they state, no data is behind them.
+bool is_bare(char type) { return type >= '1' && type <= '6'; }
+bool is_extension(char type) { return std::string_view("LKxXg").find(type) != std::string_view::npos; }
+
+std::optional<uint64_t> decimal(std::string_view text) {
+  uint64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc() && at == end ? std::optional(value) : std::nullopt;
+}
+
+}  // namespace
+
+Status TarWalker::error(Code code, const std::string& message, uint64_t at) const {
+  return Status(code, fmt::format("at byte {}: {}", at, message)).with_range({at, kTarBlockBytes});
+}
+
+Status TarWalker::end_is_missing() const {
+  return error(Code::kCorrupt,
+               tar_bytes_ == 0
+                   ? "the file is empty"
+                   : "the file ends without the blocks of zeros that end a tar: it was cut off, or is still being "
+                     "written",
+               std::min(at_, tar_bytes_));
+}
+
+std::optional<std::span<const uint8_t>> TarWalker::look(TarWindow window, ByteRange range) {
+  const uint64_t end = window.offset + window.bytes.size();
+  if (range.offset >= window.offset && range.offset <= end && range.length <= end - range.offset)
+    return window.bytes.subspan(range.offset - window.offset, range.length);
+  needed_ = range;
+  return std::nullopt;
+}
+
+Result<TarWalker::Step> TarWalker::next(TarWindow window, TarMember& member) {
+  while (true) {
+    if (at_ > tar_bytes_ || tar_bytes_ - at_ < kTarBlockBytes) return end_is_missing();
+    const auto block = look(window, {at_, kTarBlockBytes});
+    if (!block) return Step::kNeedsMore;
+    if (is_zero_block(*block)) {
+      if (begin_) return error(Code::kCorrupt, "the tar ends behind the header of a header", at_);
+      return Step::kEnd;
+    }
+    const Result<TarHeader> header = parse_tar_header(*block);
+    if (!header.ok()) return error(header.status().code(), header.status().message(), at_);
+    if (!is_extension(header->type)) {
+      FOREBAY_RETURN_IF_ERROR(give(*header, member));
+      return Step::kMember;
+    }
+    FOREBAY_ASSIGN(const bool taken, take_extension(window, *header));
+    if (!taken) return Step::kNeedsMore;
+  }
+}
+
+Result<bool> TarWalker::take_extension(TarWindow window, const TarHeader& header) {
+  const uint64_t data = at_ + kTarBlockBytes;
+  if (header.size > kMostExtensionBytes)
+    return error(Code::kCorrupt, fmt::format("a header of {} bytes; no name is that long", header.size), at_);
+  if (header.size > tar_bytes_ - data) return end_is_missing();
+  const auto bytes = look(window, {data, header.size});
+  if (!bytes) {
+    needed_ = {at_, kTarBlockBytes + header.size};  // the block is looked at again
+    return false;
+  }
+  if (header.type == 'L') {
+    const std::string_view name = as_text(*bytes);
+    name_ = name.substr(0, name.find('\0'));
+  } else if (header.type != 'K') {
+    FOREBAY_RETURN_IF_ERROR(take_pax(*bytes, header.type == 'g'));
+  }
+  if (!begin_) begin_ = at_;
+  at_ = data + whole_tar_blocks(header.size);
+  return true;
+}
+
+/// Each is "LENGTH KEY=VALUE\n", its length included.
+Status TarWalker::take_pax(std::span<const uint8_t> records, bool global) {
+  std::string_view rest = as_text(records);
+  while (!rest.empty() && rest.front() != '\0') {
+    const size_t space = rest.find(' ');
+    const std::optional<uint64_t> length = decimal(rest.substr(0, space));
+    if (space == std::string_view::npos || !length || *length > rest.size() || *length < space + 3 ||
+        rest[*length - 1] != '\n')
+      return error(Code::kCorrupt, "this pax header is damaged", at_);
+    const std::string_view record = rest.substr(space + 1, *length - space - 2);
+    const size_t equals = record.find('=');
+    if (equals == std::string_view::npos) return error(Code::kCorrupt, "this pax header is damaged", at_);
+    FOREBAY_RETURN_IF_ERROR(take_pax_record(record.substr(0, equals), record.substr(equals + 1), global));
+    rest.remove_prefix(*length);
+  }
+  return {};
+}
+
+Status TarWalker::take_pax_record(std::string_view key, std::string_view value, bool global) {
+  if (key.starts_with("GNU.sparse."))
+    return error(Code::kUnsupported, "a sparse file; write the tar again without --sparse", at_);
+  if (key != "path" && key != "size") return {};
+  if (global) return error(Code::kUnsupported, fmt::format("a global pax header gives all entries one {}", key), at_);
+  if (key == "path") {
+    name_ = value;
+    return {};
+  }
+  size_ = decimal(value);
+  return size_ ? Status() : error(Code::kCorrupt, "the size in this pax header is no number", at_);
+}
+
+Status TarWalker::give(const TarHeader& header, TarMember& member) {
+  if (header.type == 'S') return error(Code::kUnsupported, "a sparse file; write the tar again without --sparse", at_);
+  if (header.type == 'M') return error(Code::kUnsupported, "the rest of a file that begins in another tar", at_);
+  member.begin = begin_.value_or(at_);
+  member.data = at_ + kTarBlockBytes;
+  member.size = is_bare(header.type) ? 0 : size_.value_or(header.size);
+  member.name = name_ ? std::move(*name_) : header.name;
+  // Before there was a type for folders.
+  member.regular = is_regular(header.type) && !(header.type == '\0' && member.name.ends_with('/'));
+  if (member.size > tar_bytes_ - member.data) {
+    return error(Code::kCorrupt,
+                 fmt::format("'{}' states {} bytes, and {} follow: the file was cut off, or its header is damaged",
+                             member.name, member.size, tar_bytes_ - member.data),
+                 at_);
+  }
+  at_ = member.data + whole_tar_blocks(member.size);
+  begin_.reset();
+  size_.reset();
+  name_.reset();
+  return {};
+}
+
+}  // namespace forebay
