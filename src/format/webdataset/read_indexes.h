@@ -10,8 +10,8 @@
 
 namespace forebay {
 
-/// The indexes of all shards, many read at once: kept ones, or those beside the shards (`.idx` of wds2idx), or else by reading headers. Fills in
-/// sizes and versions of `files`. `kept`: a folder for indexes; empty for none. What is wrong with shards is told of all of them together.
+/// The indexes of all shards, many at once: those that were kept, the others by reading headers. Fills in sizes and versions of
+/// `files`. `kept`: a folder for indexes; empty for none. What is wrong with shards is told of all of them together.
 Result<std::vector<ShardIndex>> read_shard_indexes(TableFiles& files, const std::string& kept, std::stop_token stop);
 
 }  // namespace forebay

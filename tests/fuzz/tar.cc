@@ -1,0 +1,35 @@
+// Shards that somebody else wrote: opened and decoded as a source does that has little memory. Errors are fine; wrong columns and
+// reads outside are not. Its length chooses how large units are and which fields are read, so that any tar is a seed.
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+#include "format/webdataset/open_webdataset.h"
+#include "store/memory/memory_store.h"
+
+using namespace forebay;
+
+static void decode_units(const UnitSource& source) {
+  for (int64_t unit = 0; unit < std::min<int64_t>(source.units(), 64); ++unit) {
+    const auto fetch = source.unit_fetch(unit);
+    const auto bytes = read_wait(*fetch.store, fetch.requests.front(), {});
+    if (!bytes.ok()) std::abort();
+    WorkMemory memory;
+    const auto columns = source.decode(unit, {*bytes}, memory);
+    // Nothing changed since it was opened.
+    if (!columns.ok() || !columns->check().ok()) std::abort();
+    if (columns->nbytes() > source.unit_cost(unit).decoded_bytes) std::abort();
+  }
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const auto store = memory_store();
+  store->put("a.tar", std::string_view(reinterpret_cast<const char*>(data), size));
+  WebdatasetRequest request;
+  request.unit_bytes = uint64_t{1} << size % 16;
+  if (size / 16 % 2 == 1)
+    request.fields = {{"image", {"jpg", "png"}, true}, {"text", {"txt"}, true}, {"label", {"cls"}, true}};
+  const auto source = open_webdataset({store, "a.tar", ""}, request, {});
+  if (source.ok()) decode_units(**source);
+  return 0;
+}
