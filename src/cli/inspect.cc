@@ -8,6 +8,7 @@
 
 #include "cli/command_line.h"
 #include "cli/inspect_report.h"
+#include "cli/inspect_shards.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "cli/storage_flags.h"
@@ -132,13 +133,27 @@ Result<InspectReport> inspect(const InspectOptions& options, const Console& cons
   return report;
 }
 
+int say(const auto& report, bool json, const Console& console) {
+  if (json)
+    print_json(report.to_json(), console);
+  else
+    fmt::print(console.out, "{}", report.to_text());
+  return kDone;
+}
+
+int fail(const Status& status, const Interrupt& interrupt, bool json, const Console& console) {
+  return report_failure(interrupt.requested() ? cancelled("interrupted") : status, json, console);
+}
+
 }  // namespace
 
 int inspect_verb(const Arguments& arguments, const Console& console) {
-  CommandLine line("inspect", "What is in a folder of pictures: count, classes, formats, sizes, unreadable records.");
+  CommandLine line("inspect",
+                   "What is in a folder of pictures (count, classes, formats, sizes, unreadable records) or in tar shards.");
   InspectOptions options;
   options.threads = usable_cores();
-  line.app().add_option("url", options.url, "the folder")->required();
+  std::vector<std::string> urls;
+  line.app().add_option("url", urls, "the folder; or tar shards, by a pattern or by name")->required();
   line.app().add_flag("--decode", options.decode, "decode every pixel, not only the headers");
   line.app().add_flag("--strict", options.strict, "fail (1) where a record cannot be read");
   line.add_number("--max-pixels", options.max_pixels, 1, INT64_MAX,
@@ -151,15 +166,15 @@ int inspect_verb(const Arguments& arguments, const Console& console) {
   options.storage = storage.options();
 
   const Interrupt interrupt;
-  const Result<InspectReport> report = inspect(options, console, interrupt.token());
-  if (!report.ok()) {
-    const Status status = interrupt.requested() ? cancelled("interrupted") : report.status();
-    return report_failure(status, options.json, console);
+  if (are_shards(urls)) {
+    const auto shards = inspect_shards(urls, options.storage, interrupt.token());
+    return shards.ok() ? say(*shards, options.json, console) : fail(shards.status(), interrupt, options.json, console);
   }
-  if (options.json)
-    print_json(report->to_json(), console);
-  else
-    fmt::print(console.out, "{}", report->to_text());
+  if (urls.size() > 1) return line.misuse("several folders; give one, or tar shards", console);
+  options.url = urls.front();
+  const Result<InspectReport> report = inspect(options, console, interrupt.token());
+  if (!report.ok()) return fail(report.status(), interrupt, options.json, console);
+  say(*report, options.json, console);
   return options.strict && report->found.unreadable_count > 0 ? kFailed : kDone;
 }
 

@@ -129,7 +129,7 @@ void check_webdataset(const OpSpec& source, std::vector<Problem>& problems) {
 Result<std::shared_ptr<const Source>> open_webdataset_step(const OpSpec& source, const OpenSourceOptions& options) {
   FOREBAY_ASSIGN(WebdatasetRequest request, parse_webdataset(source));
   if (const Result<std::string> folder = default_cache_folder(); folder.ok())
-    request.kept_indexes = *folder + "/tar_indexes";
+    request.kept_indexes = kept_indexes_folder(*folder);
   FOREBAY_ASSIGN(StoreAndPath at, open_store(request.names.front(), options.storage_options, options.requests));
   FOREBAY_ASSIGN(std::shared_ptr<const Source> opened, open_webdataset(std::move(at), request, options.stop));
   return opened;

@@ -10,6 +10,7 @@
 
 #include "base/replace_file.h"
 #include "forebay/diagnosis.h"
+#include "python/description.h"
 #include "python/raise.h"
 #include "python/study.h"
 #include "python/text.h"

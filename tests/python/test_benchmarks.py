@@ -112,6 +112,13 @@ def test_two_loaders(bench, few_photos):
 
 
 @needs_arrow
+def test_tars(bench, few_photos):
+    text, told, records = bench("presto/tars.py", "--shared", few_photos, "--photos", 2 * PHOTOS, "--batch", 4, "--epochs", 1)
+    assert PASSED in text and "webdataset" in told
+    assert [record["loader"] for record in records] == ["forebay", "forebay_decoded", "folder_decoded"]
+    assert records[1]["proof"]["content"] == records[2]["proof"]["content"]
+
+
 def test_cuts(bench, few_photos):
     text, _, records = bench("presto/cuts.py", "--shared", few_photos, "--part", 0.004, "--time", "3s", "--seconds", 0.1, "--pipelines", "CV", "table")
     assert PASSED in text and "| regret, % |" in text

@@ -253,6 +253,12 @@ def test_a_cpp_table_has_the_arguments_of_the_catalog(name):
     assert [one[1] for one in members("TableOptions")] == [arg["name"] for arg in SOURCES[name]["args"][1:]]
 
 
+def test_the_cpp_tar_shards_have_the_arguments_of_the_catalog():
+    args = SOURCES["webdataset"]["args"][1:]
+    assert [one[1] for one in members("WebdatasetOptions")] == [arg["name"] for arg in args]
+    assert same_default(cpp_value(members("WebdatasetOptions")[-1][2]), args[-1]["default"])
+
+
 # Documents
 
 

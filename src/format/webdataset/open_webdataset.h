@@ -15,6 +15,9 @@ namespace forebay {
 
 inline constexpr uint64_t kShardUnitBytes = uint64_t{8} << 20;
 
+/// Where indexes of shards are kept below a folder of caches.
+inline std::string kept_indexes_folder(const std::string& caches) { return caches + "/tar_indexes"; }
+
 struct WebdatasetRequest {
   bool is_list = false;
   std::vector<std::string> names = {};  ///< of a list: paths or URLs, all of one store, in which nothing is special

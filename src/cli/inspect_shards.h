@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "cli/failure.h"
+#include "cli/inspect_report.h"
+#include "format/objects/open_store.h"
+#include "format/webdataset/shard_index.h"
+
+namespace forebay {
+
+/// Whether names are those of tar shards: each ends in ".tar".
+bool are_shards(std::span<const std::string> urls);
+
+/// Everything that `forebay inspect` says about tar shards: what their headers tell. No data is read.
+struct ShardsReport {
+  struct OfExtension {
+    std::string becomes;  ///< "int64", "text", "bytes", or "refused" for pickles
+    int64_t files = 0, samples = 0;
+    uint64_t bytes = 0;
+    Extent file_bytes;
+  };
+
+  std::string url;
+  int64_t shards = 0, samples = 0;
+  uint64_t bytes = 0;  ///< of the shards
+  Extent shard_samples, sample_bytes;
+  std::map<std::string, OfExtension> extensions;
+
+  void add(uint64_t shard_bytes, const ShardIndex& index);
+  SortedJson to_json() const;
+  std::string to_text() const;
+};
+
+/// A pattern or a file, or several files of one store.
+Result<ShardsReport> inspect_shards(const std::vector<std::string>& urls, const StorageOptions& storage,
+                                    std::stop_token stop);
+
+}  // namespace forebay
