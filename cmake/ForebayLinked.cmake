@@ -12,6 +12,7 @@ pkg_check_modules(curl REQUIRED IMPORTED_TARGET libcurl>=7.88)
 pkg_check_modules(crypto REQUIRED IMPORTED_TARGET libcrypto)
 pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(lz4 REQUIRED IMPORTED_TARGET liblz4)
+pkg_check_modules(deflate REQUIRED IMPORTED_TARGET libdeflate)
 set(FOREBAY_LINKED_LIBRARIES
   Threads::Threads fmt::fmt PkgConfig::jpeg PkgConfig::spng PkgConfig::webp PkgConfig::gumbo PkgConfig::xxhash PkgConfig::curl PkgConfig::crypto
-  PkgConfig::zstd PkgConfig::lz4)
+  PkgConfig::zstd PkgConfig::lz4 PkgConfig::deflate)

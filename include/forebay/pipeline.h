@@ -109,6 +109,11 @@ struct WebdatasetOptions {
   Fields optional = {};    ///< a sample may lack these; a bool field `<name>_valid` comes with each
   ByteSize unit = "8MiB";  ///< bytes of samples that are read together
 };
+struct Hdf5Options {
+  std::map<std::string, std::string> fields;  ///< where each is: "/group/data", "/table.member", "/data@attribute"
+  std::optional<int64_t> window = {};         ///< so many rows together are a sample
+  std::optional<int64_t> stride = {};         ///< from one window to the next; the length of a window if not given
+};
 struct ShuffleOptions {
   std::optional<int64_t> block = {};
   std::optional<int64_t> lanes = {};
@@ -147,6 +152,16 @@ struct ColorJitterOptions {
 struct NormalizeOptions {
   std::vector<double> mean = {}, std = {};
   Fields field = {"image"};
+};
+struct WindowOptions {
+  Fields field;
+  std::optional<int64_t> stride = {};  ///< from one window to the next; n if not given
+};
+struct AggregateOptions {
+  Fields field;
+  std::optional<int64_t> every = {};  ///< for each so many elements; for the whole axis if not given
+  int64_t axis = 0;
+  std::string times = {};  ///< a field that the elements are multiplied with before
 };
 struct LayoutOptions {
   Fields field = {"image"};
@@ -242,6 +257,10 @@ class Pipeline {
   Pipeline log1p(Fields field) const;
   Pipeline fill_null(TableValue value, Fields field) const;  ///< fields that came with masks `<name>_valid`
   Pipeline stack(Fields fields, std::string name) const;
+  /// (length, …) becomes (windows, n, …).
+  Pipeline window(int64_t n, WindowOptions options) const;
+  /// `<field>_<function>` beside the field: sum, mean, std, rms, min, max, cusum.
+  Pipeline aggregate(Fields functions, AggregateOptions options) const;
   Pipeline pad(std::string_view field, double value = 0, PadOptions options = {}) const;
   Pipeline extract_text(ExtractTextOptions options = {}) const;
   /// A tokenizer.json of the byte-level BPE kind. Its hash, which is part of what the pipeline is, is found now.
@@ -296,6 +315,10 @@ Pipeline parquet(std::string pattern, TableOptions options = {});
 Pipeline parquet(std::vector<std::string> names, TableOptions options = {});
 Pipeline arrow(std::string pattern, TableOptions options = {});
 Pipeline arrow(std::vector<std::string> names, TableOptions options = {});
+/// HDF5 files: a pattern, a folder or a file, or files by name. A sample is a row of the data sets (their first axis), or a window of rows,
+/// which lies within one file. The id is the number of the row or window over all files in byte order of their keys.
+Pipeline hdf5(std::string pattern, Hdf5Options options);
+Pipeline hdf5(std::vector<std::string> names, Hdf5Options options);
 /// Tables in memory, one after the other: each an `ArrowArrayStream*` of the Arrow C data interface, which is read to its end and
 /// released here. The memory of its batches is shared.
 Result<Pipeline> arrow_streams(std::span<void* const> streams, TableOptions options = {});

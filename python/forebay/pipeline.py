@@ -347,6 +347,45 @@ class Pipeline:
         return self._then("embed", table=path, field=None if field == "tokens" else field,
                           into=None if into == "embedding" else into, hash=_hash_of(path, hash))
 
+    def window(self, n: int, field: str | Sequence[str], stride: int | None = None) -> Pipeline:
+        """Windows over the first axis of a sample: (length, ...) becomes (windows, n, ...).
+
+        What is left at the end, shorter than a window, goes. Windows over a whole data set, of which each is a sample, are the
+        source's: `fb.hdf5(..., window=n)`.
+
+        Args:
+            n: elements of a window.
+            field: a column of numbers of known shape, or a list of columns.
+            stride: from the beginning of one window to that of the next; `n` by default, so that no element is in two.
+        """
+        return self._then("window", n=n, field=_one_or_list(field), stride=stride)
+
+    def aggregate(
+        self,
+        functions: str | Sequence[str],
+        field: str | Sequence[str],
+        *,
+        every: int | None = None,
+        axis: int = 0,
+        times: str | None = None,
+    ) -> Pipeline:
+        """Numbers made of a series: `<field>_<function>` beside the field, the same bits on every machine.
+
+        `sum`, `mean`, `std` (of the population, as NumPy's), `rms` (the root of the mean of squares), `min`, `max`, and `cusum`, the running sum
+        of deviations from the mean, which is as long as its series. Computed in float64, each series in eight interleaved parts, which are added up
+        in a fixed order; given as float64 for float64 and integers, float32 for the smaller floats; `min` and `max` in the field's type. NaN goes through.
+
+        Args:
+            functions: one of these, or several.
+            field: a column of numbers or a list of columns: tensors along `axis`, lists as a whole.
+            every: makes one number of each so many elements, in place of one of the whole axis, whose length it must divide.
+            axis: the axis of a sample that the series lie along; -1 is the last.
+            times: a field of the same shape whose elements these are multiplied with before: `<field>_<times>_<function>`, as float64. The mean of
+                voltage times current is the active power.
+        """
+        names = _one_or_list(functions)
+        return self._then("aggregate", functions=names, field=_one_or_list(field), every=every, axis=axis, times=times)
+
     def map(
         self,
         fn: Callable[..., Mapping[str, Any]],

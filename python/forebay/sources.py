@@ -19,6 +19,7 @@ __all__ = [
     "arrays",
     "arrow",
     "files",
+    "hdf5",
     "images",
     "jsonl",
     "manifest",
@@ -176,6 +177,38 @@ def materialized(url: str | os.PathLike[str], original: str = "check") -> Pipeli
     damaged files; a damaged sample is Corrupt when it is read.
     """
     return _source("materialized", url=os.fspath(url), original=None if original == "check" else original)
+
+
+def hdf5(
+    pattern: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    fields: Mapping[str, str],
+    window: int | None = None,
+    stride: int | None = None,
+) -> Pipeline:
+    """Rows of data sets of HDF5 files, or windows over them.
+
+    A sample is a row of the data sets named (their first axis; all of a file have as many rows), or `window` rows together, in an array
+    whose first axis they are. A window lies within one file. A sample's id is the number of its row, or window, over all files in byte
+    order of their keys.
+
+    Chunks are fetched and decoded once, several at a time, by the engine's own threads: deflate, shuffle, lzf and fletcher32. Numbers keep their
+    type (big-endian ones become those of the machine, h5py's bool bool, other enumerations their integers); texts are str, values of varying
+    length ragged fields. Those of varying length are read when the loader is opened, up to 64 MiB a file.
+
+    Args:
+        pattern: a folder (the *.h5, *.hdf5, *.hdf, *.he5, *.h5ad and *.nc files below it), a file, or a pattern, which may hold `*`, `?`, `[a-z]`,
+            `**` and `{000..099}`; or a list of files by name. Local, S3 or HTTP.
+        fields: for each field where it is in every file: a data set ("/group/data"), a member of a compound ("/table.member"), or an attribute
+            ("/data@attribute"; "@attribute" of the file itself), which is the same for all rows of a file.
+        window: how many rows a sample has; without it each row is one.
+        stride: how many rows lie between the beginnings of two windows; by default as many as a window has, so that none is in two.
+
+    Errors when a loader is opened: NotFound where nothing matches, or a file lacks a field (with what it has), Corrupt for damaged
+    files, InvalidArgument where data sets of a file differ in rows or files in types, Unsupported for other filters (szip, nbit,
+    scaleoffset, plugins), for types without a place in a batch, and for values in other files (external, virtual), which are not opened.
+    """
+    paths = {str(name): str(fields[name]) for name in sorted(fields)}
+    return _source("hdf5", pattern=names_of(pattern), fields=paths, window=window, stride=stride)
 
 
 def parquet(

@@ -7,6 +7,7 @@
 
 #include "loader/check.h"
 #include "loader/file_hash.h"
+#include "loader/hdf5_args.h"
 #include "loader/open_source.h"
 #include "loader/source_args.h"
 #include "loader/table_args.h"
@@ -176,6 +177,17 @@ Pipeline arrow(std::vector<std::string> names, TableOptions options) {
   return table("arrow", std::move(names), options);
 }
 
+namespace {
+Pipeline hdf5_files(Json pattern, const Hdf5Options& options) {
+  Json args = {{"pattern", std::move(pattern)}};
+  args.update(hdf5_args(options));
+  return source("hdf5", std::move(args));
+}
+}  // namespace
+
+Pipeline hdf5(std::string pattern, Hdf5Options options) { return hdf5_files(std::move(pattern), options); }
+Pipeline hdf5(std::vector<std::string> names, Hdf5Options options) { return hdf5_files(std::move(names), options); }
+
 Result<Pipeline> arrow_streams(std::span<void* const> streams, TableOptions options) {
   FOREBAY_ASSIGN(OpSpec step, arrow_streams_step(streams, table_args(options)));
   return Pipeline(std::make_shared<const Description>(std::move(step)));
@@ -317,6 +329,18 @@ Pipeline Pipeline::embed(std::string table, EmbedOptions options) const {
 
 Pipeline Pipeline::stack(Fields fields, std::string name) const {
   return then(*this, "stack", object({{"fields", field_json(fields)}, {"name", std::move(name)}}));
+}
+Pipeline Pipeline::window(int64_t n, WindowOptions options) const {
+  return then(*this, "window",
+              object({{"n", n}, {"field", field_json(options.field)}, {"stride", optional_json(options.stride)}}));
+}
+Pipeline Pipeline::aggregate(Fields functions, AggregateOptions options) const {
+  return then(*this, "aggregate",
+              object({{"functions", field_json(functions)},
+                      {"field", field_json(options.field)},
+                      {"every", optional_json(options.every)},
+                      {"axis", options.axis},
+                      {"times", options.times.empty() ? Json() : Json(options.times)}}));
 }
 Pipeline Pipeline::pad(std::string_view field, double value, PadOptions options) const {
   return then(*this, "pad",

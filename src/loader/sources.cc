@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "loader/hdf5_args.h"
 #include "loader/line_args.h"
 #include "loader/open_kinds.h"
 #include "loader/open_materialized_step.h"
@@ -207,6 +208,22 @@ SourceDef webdataset_source() {
       .open = open_webdataset_step};
 }
 
+SourceDef hdf5_source() {
+  return {.name = "hdf5",
+          .help = "Rows of data sets of HDF5 files, or windows over them.",
+          .args = {where("pattern", ArgType::kJson, true, "a folder, a file, a pattern, or a list of files"),
+                   {"fields", ArgType::kJson, true, nullptr,
+                    "for each field where it is: \"/group/data\", \"/table.member\" or \"/data@attribute\""},
+                   {"window", ArgType::kInt, false, nullptr,
+                    "so many rows together are a sample; each row is one if not given"},
+                   {"stride", ArgType::kInt, false, nullptr,
+                    "rows from one window to the next; the length of a window if not given"}},
+          .kind = SourceKind::kTable,
+          .announced = [](const OpSpec&) { return open_ended(); },
+          .check = check_hdf5,
+          .open = open_hdf5_step};
+}
+
 SourceDef materialized_source() {
   return {
       .name = "materialized",
@@ -233,6 +250,7 @@ std::span<const SourceDef> sources() {
       table_source("parquet", "Parquet files as one table.", TableRequest::Format::kParquet),
       table_source("arrow", "Arrow files, or tables in memory, as one table.", TableRequest::Format::kArrow),
       webdataset_source(),
+      hdf5_source(),
       materialized_source(),
       dataset_source()};
   return all;

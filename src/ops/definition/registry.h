@@ -7,6 +7,7 @@
 namespace forebay {
 
 /// One operator each; its file has its name.
+OpDef aggregate_op();
 OpDef batch_op();
 OpDef cache_op();
 OpDef cast_op();
@@ -32,6 +33,7 @@ OpDef shuffle_op();
 OpDef stack_op();
 OpDef take_op();
 OpDef tokenize_op();
+OpDef window_op();
 
 /// All of them, by name. `batch`, `cache`, `shuffle` and `take` are carried out by the loader: here they only check their
 /// arguments.

@@ -1,0 +1,251 @@
+#include "format/hdf5/column.h"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "base/suggest.h"
+#include "format/hdf5/kept_values.h"
+#include "format/hdf5/links.h"
+
+namespace forebay {
+
+namespace {
+
+constexpr size_t kPathsNamed = 10;
+
+/// Resolves the fields of one file.
+class Resolver {
+ public:
+  Resolver(Hdf5Metadata& file, const std::optional<Hdf5Windows>& windows) : file_(file), windows_(windows) {}
+
+  Result<Hdf5Columns> run(const std::vector<Hdf5Field>& fields) {
+    for (const Hdf5Field& field : fields) {
+      if (const Status found = resolve(field); !found.ok())
+        return Status(found.code(), fmt::format("the field '{}' ({}): {}", field.name, field.path, found.message()));
+    }
+    FOREBAY_RETURN_IF_ERROR(agree(fields));
+    for (Hdf5Column& column : result_.columns) {
+      if (const Status kept = keep(column); !kept.ok())
+        return Status(kept.code(), fmt::format("the field '{}': {}", column.field.name, kept.message()));
+    }
+    return std::move(result_);
+  }
+
+ private:
+  Status resolve(const Hdf5Field& field) {
+    Hdf5Column column;
+    column.field.name = field.name;
+    column.field.fetched = true;
+    const size_t at = field.path.rfind('@');
+    Result<Hdf5Object> object = find_hdf5_object(file_, field.path);
+    if (object.ok()) {
+      FOREBAY_RETURN_IF_ERROR(take_data(column, *object, field.path, ""));
+    } else if (object.status().code() != Code::kNotFound) {
+      return object.status();
+    } else if (at != std::string::npos) {
+      FOREBAY_RETURN_IF_ERROR(take_attribute(column, field.path.substr(0, at), field.path.substr(at + 1)));
+    } else {
+      FOREBAY_RETURN_IF_ERROR(take_member(column, field.path, object.status()));
+    }
+    result_.columns.push_back(std::move(column));
+    return {};
+  }
+
+  /// "/table.column.part": the longest path that there is, then members.
+  Status take_member(Hdf5Column& column, const std::string& path, const Status& none) {
+    for (size_t dot = path.rfind('.'); dot != std::string::npos && dot > 0; dot = path.rfind('.', dot - 1)) {
+      Result<Hdf5Object> object = find_hdf5_object(file_, path.substr(0, dot));
+      if (object.ok()) return take_data(column, *object, path.substr(0, dot), path.substr(dot + 1));
+      if (object.status().code() != Code::kNotFound) return object.status();
+    }
+    const std::vector<std::string> known = hdf5_data_sets(file_, kPathsNamed);
+    if (known.empty()) return none;
+    return not_found(fmt::format("{}. Data sets of the file{}: {}", none.message(),
+                                 known.size() == kPathsNamed ? " are, among others" : "", fmt::join(known, ", ")));
+  }
+
+  Result<size_t> data_set(const Hdf5Object& object, const std::string& path) {
+    if (const auto known = places_.find(object.address); known != places_.end()) return known->second;
+    FOREBAY_ASSIGN(Hdf5DataSet data, open_hdf5_data_set(file_, object.header, path));
+    if (data.space.empty || data.space.dims.empty()) {
+      return invalid_argument(
+          fmt::format("'{}' is {} and has no axis of samples; take it as an attribute, or leave it out", path,
+                      data.space.empty ? "empty" : "a single value"));
+    }
+    result_.data.push_back(std::move(data));
+    return places_[object.address] = result_.data.size() - 1;
+  }
+
+  Status take_data(Hdf5Column& column, const Hdf5Object& object, const std::string& path, std::string_view members) {
+    FOREBAY_ASSIGN(column.data, data_set(object, path));
+    const Hdf5DataSet& data = result_.data[column.data];
+    Hdf5Type leaf = data.type;
+    std::vector<int64_t> dims;
+    for (size_t axis = 1; axis < data.space.dims.size(); ++axis)
+      dims.push_back(static_cast<int64_t>(data.space.dims[axis]));
+    if (leaf.kind == Hdf5Type::Kind::kCompound || !members.empty())
+      FOREBAY_RETURN_IF_ERROR(go_into(column, leaf, members));
+    return take_type(column, std::move(leaf), std::move(dims));
+  }
+
+  static Status go_into(Hdf5Column& column, Hdf5Type& type, std::string_view members) {
+    while (!members.empty() || type.kind == Hdf5Type::Kind::kCompound) {
+      if (type.kind != Hdf5Type::Kind::kCompound)
+        return invalid_argument(fmt::format("'.{}' is a member of no compound but of {}", members, type.to_string()));
+      // Names may hold dots: the longest that fits.
+      const Hdf5Type::Member* found = nullptr;
+      for (const Hdf5Type::Member& member : type.members) {
+        const bool fits = members.starts_with(member.name) &&
+                          (members.size() == member.name.size() || members[member.name.size()] == '.');
+        if (fits && (found == nullptr || member.name.size() > found->name.size())) found = &member;
+      }
+      if (found == nullptr) return no_member(type, members);
+      members.remove_prefix(std::min(members.size(), found->name.size() + 1));
+      column.offset += found->offset;
+      Hdf5Type inner = found->type;
+      type = std::move(inner);
+    }
+    return {};
+  }
+
+  static Status no_member(const Hdf5Type& type, std::string_view members) {
+    std::vector<std::string> known;
+    for (const Hdf5Type::Member& member : type.members) known.push_back(member.name);
+    if (members.empty())
+      return invalid_argument(
+          fmt::format("it is {}: name a member, '.{}'", type.to_string(), fmt::join(known, "', '.")));
+    return not_found(
+        fmt::format("no member '{}'{}; there is {}", members, suggestion_text(members, known), fmt::join(known, ", ")));
+  }
+
+  /// What the elements become, and their shape.
+  Status take_type(Hdf5Column& column, Hdf5Type leaf, std::vector<int64_t> dims) {
+    while (leaf.kind == Hdf5Type::Kind::kArray) {
+      for (const int64_t dim : leaf.dims) {
+        dims.push_back(dim);
+        column.each *= static_cast<uint64_t>(dim);
+      }
+      Hdf5Type inner = std::move(leaf.base[0]);
+      leaf = std::move(inner);
+    }
+    Field& field = column.field;
+    switch (leaf.kind) {
+      case Hdf5Type::Kind::kString: FOREBAY_RETURN_IF_ERROR(take_text(column, dims)); break;
+      case Hdf5Type::Kind::kOpaque:
+        dims.push_back(leaf.bytes);
+        column.each *= leaf.bytes;
+        leaf = Hdf5Type();
+        leaf.bytes = 1;
+        leaf.precision = 8;
+        [[fallthrough]];
+      default: {
+        if (leaf.kind == Hdf5Type::Kind::kVarying) {
+          FOREBAY_RETURN_IF_ERROR(take_varying(column, leaf, dims));
+          break;
+        }
+        if (leaf.kind == Hdf5Type::Kind::kCompound)
+          return unsupported(
+              "arrays of compounds have no place in a batch; write the members as data sets of their own");
+        FOREBAY_ASSIGN(column.numbers, Hdf5Numbers::of(leaf));
+        field.dtype = column.numbers.dtype();
+      }
+    }
+    if (field.kind == FieldKind::kTensor && column.from != Hdf5Column::From::kKept)
+      FOREBAY_RETURN_IF_ERROR(shape(field, dims));
+    column.leaf = std::move(leaf);
+    return {};
+  }
+
+  Status shape(Field& field, std::vector<int64_t> dims) const {
+    if (windows_) dims.insert(dims.begin(), windows_->rows);
+    if (dims.size() >= Shape::kMaxRank) {
+      return unsupported(
+          fmt::format("its rows have {} axes, and a batch has room for {}; reshape it before it is written",
+                      dims.size(), Shape::kMaxRank - 1));
+    }
+    unsigned __int128 elements = 1;
+    for (const int64_t dim : dims) {
+      elements *= static_cast<uint64_t>(dim);
+      if (elements > uint64_t{1} << 56) return hdf5_damaged("a row has more elements than any memory");
+      field.shape.push_back(dim);
+    }
+    return {};
+  }
+
+  Status take_text(Hdf5Column& column, const std::vector<int64_t>& dims) const {
+    if (windows_) return no_windows();
+    if (!dims.empty())
+      return unsupported("rows of several texts have no place in a batch; write each column as a data set of its own");
+    column.from = Hdf5Column::From::kText;
+    column.field.kind = FieldKind::kText;
+    return {};
+  }
+
+  Status take_varying(Hdf5Column& column, const Hdf5Type& leaf, const std::vector<int64_t>& dims) const {
+    if (windows_) return no_windows();
+    if (!dims.empty())
+      return unsupported(
+          "rows of several values of varying length have no place in a batch; write each column as a data set of its "
+          "own");
+    column.from = Hdf5Column::From::kKept;
+    if (leaf.varying_string) {
+      column.field.kind = FieldKind::kText;
+      return {};
+    }
+    FOREBAY_ASSIGN(column.numbers, Hdf5Numbers::of(leaf.base[0]));
+    column.field.dtype = column.numbers.dtype();
+    column.field.shape = Shape{Shape::kUnknown};
+    return {};
+  }
+
+  static Status no_windows() {
+    return unsupported("windows are of numbers; take texts and values of varying length without window=");
+  }
+
+  Status take_attribute(Hdf5Column& column, const std::string& path, const std::string& name) {
+    FOREBAY_ASSIGN(const Hdf5Object object, find_hdf5_object(file_, path));
+    FOREBAY_ASSIGN(const Hdf5Attribute attribute, find_hdf5_attribute(file_, object.header, name));
+    FOREBAY_RETURN_IF_ERROR(hdf5_constant(file_, attribute, column));
+    column.from = Hdf5Column::From::kConstant;
+    return {};
+  }
+
+  /// The first axes of all data sets are one.
+  Status agree(const std::vector<Hdf5Field>& fields) {
+    if (result_.data.empty())
+      return invalid_argument(
+          "all fields are attributes, so nothing says how many rows there are; name a data set, too");
+    result_.rows = static_cast<int64_t>(result_.data.front().rows());
+    std::string differ;
+    for (const Hdf5DataSet& data : result_.data) {
+      if (data.rows() != result_.data.front().rows()) differ += fmt::format(", '{}' has {}", data.path, data.rows());
+    }
+    if (differ.empty()) return {};
+    return invalid_argument(
+        fmt::format("the data sets differ in rows: '{}' has {}{}; make a pipeline for each ({} fields were named)",
+                    result_.data.front().path, result_.rows, differ, fields.size()));
+  }
+
+  Status keep(Hdf5Column& column) {
+    if (column.from != Hdf5Column::From::kKept) return {};
+    FOREBAY_ASSIGN(column.kept, read_hdf5_varying(file_, result_.data[column.data], column, kept_bytes_));
+    return {};
+  }
+
+  Hdf5Metadata& file_;
+  const std::optional<Hdf5Windows>& windows_;
+  Hdf5Columns result_;
+  std::map<uint64_t, size_t> places_;
+  uint64_t kept_bytes_ = 0;
+};
+
+}  // namespace
+
+Result<Hdf5Columns> resolve_hdf5_fields(Hdf5Metadata& file, const std::vector<Hdf5Field>& fields,
+                                        const std::optional<Hdf5Windows>& windows) {
+  return Resolver(file, windows).run(fields);
+}
+
+}  // namespace forebay

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "forebay/dtype.h"
+#include "forebay/result.h"
+#include "format/hdf5/datatype.h"
+
+namespace forebay {
+
+/// How numbers of a file become numbers of a dtype. A value; any thread.
+class Hdf5Numbers {
+ public:
+  /// Unsupported, with the way out, for what has no dtype: numbers of other widths, times, references.
+  static Result<Hdf5Numbers> of(const Hdf5Type& type);
+
+  DType dtype() const { return dtype_; }
+  /// The bytes in the file are those of the dtype.
+  bool as_they_are() const { return how_ == How::kCopy; }
+  /// `elements` groups of `each` numbers end to end, a group every `stride` bytes, to consecutive numbers at `out`.
+  void convert(const uint8_t* in, uint64_t stride, uint64_t elements, uint64_t each, uint8_t* out) const;
+
+ private:
+  enum class How : uint8_t { kCopy, kSwap, kBits };
+  uint64_t one(const uint8_t* in) const;
+
+  DType dtype_ = DType::kUint8;
+  How how_ = How::kCopy;
+  uint8_t bytes_ = 1;
+  bool big_endian_ = false, is_signed_ = false, truth_ = false;
+  uint16_t bit_offset_ = 0, precision_ = 0;
+};
+
+/// What a text of fixed length holds, without what it was filled up with.
+std::string_view hdf5_text(const Hdf5Type& type, const uint8_t* bytes);
+
+/// Whether the bytes are UTF-8.
+bool is_hdf5_utf8(std::string_view text);
+
+}  // namespace forebay

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/work_memory.h"
+#include "forebay/buffer.h"
+#include "forebay/result.h"
+
+namespace forebay {
+
+/// One step that a chunk went through when it was written.
+struct Hdf5Filter {
+  enum : uint16_t { kDeflate = 1, kShuffle = 2, kFletcher32 = 3, kSzip = 4, kNbit = 5, kScaleOffset = 6, kLzf = 32000 };
+  uint16_t id = 0;
+  std::string name = {};
+  std::vector<uint32_t> values = {};
+};
+
+/// Unsupported, with the way out, where one of them is none that this reader undoes.
+Status check_hdf5_filters(std::span<const Hdf5Filter> filters);
+
+/// The most bytes that so many stored ones can become.
+uint64_t most_from_hdf5_filters(std::span<const Hdf5Filter> filters, uint64_t stored_bytes);
+
+/// Memory for what a chunk is between its filters; reused from chunk to chunk. One thread.
+class Hdf5Filtering {
+ public:
+  Hdf5Filtering();
+  ~Hdf5Filtering();
+  Hdf5Filtering(const Hdf5Filtering&) = delete;
+  Hdf5Filtering& operator=(const Hdf5Filtering&) = delete;
+
+  /// A chunk as it was before it went through the filters (those in `skipped` by bit it did not). The bytes are those of `stored`, or live until the
+  /// next call. Corrupt where they are not exactly `bytes`. Takes no more memory than twice that, and says so to `memory` before.
+  Result<std::span<const uint8_t>> undo(std::span<const Hdf5Filter> filters, uint32_t skipped,
+                                        std::span<const uint8_t> stored, uint64_t bytes, WorkMemory& memory);
+
+ private:
+  struct Inflater;
+  std::span<uint8_t> room(int which, uint64_t bytes);
+  Result<std::span<const uint8_t>> undo_one(const Hdf5Filter& filter, std::span<const uint8_t> in, int into,
+                                            uint64_t bytes);
+
+  std::unique_ptr<Inflater> inflater_;
+  Buffer rooms_[2];
+  uint64_t reserved_ = 0;
+};
+
+// Each filter by itself. They write all of `out`, or answer false where the bytes are not what they should be.
+void hdf5_unshuffle(std::span<const uint8_t> in, uint64_t element_bytes, uint8_t* out);
+bool hdf5_lzf_decompress(std::span<const uint8_t> in, std::span<uint8_t> out);
+uint32_t hdf5_fletcher32(std::span<const uint8_t> bytes);
+
+}  // namespace forebay

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+
+#include "format/hdf5/file_bytes.h"
+
+namespace forebay {
+
+/// Names of the members of old groups.
+class Hdf5LocalHeap {
+ public:
+  static Result<Hdf5LocalHeap> open(Hdf5Metadata& file, uint64_t address);
+  Result<std::string> text(uint64_t offset) const;
+
+ private:
+  Buffer data_;
+};
+
+/// What groups and objects with many links or attributes keep these in.
+class Hdf5FractalHeap {
+ public:
+  static Result<Hdf5FractalHeap> open(Hdf5Metadata& file, uint64_t address);
+  /// What an id from a B-tree stands for.
+  Result<Buffer> get(Hdf5Metadata& file, std::span<const uint8_t> id) const;
+
+ private:
+  Result<Buffer> managed(Hdf5Metadata& file, uint64_t offset, uint64_t length) const;
+  uint64_t row_bytes(uint64_t row) const;
+
+  uint64_t root_ = kHdf5Nowhere, first_block_ = 0, largest_block_ = 0;
+  uint16_t width_ = 0, root_rows_ = 0;
+  size_t offset_bytes_ = 0, length_bytes_ = 0;
+};
+
+/// Values of varying length, wherever in the file. Those of the collection that was used last are kept.
+class Hdf5GlobalHeap {
+ public:
+  /// Empty for the reference of an empty value.
+  Result<Buffer> get(Hdf5Metadata& file, uint64_t collection, uint32_t index);
+
+ private:
+  Status load(Hdf5Metadata& file, uint64_t collection);
+
+  uint64_t loaded_ = kHdf5Nowhere;
+  std::map<uint32_t, Buffer> objects_;
+};
+
+}  // namespace forebay

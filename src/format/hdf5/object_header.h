@@ -1,0 +1,42 @@
+#pragma once
+
+#include <vector>
+
+#include "format/hdf5/file_bytes.h"
+
+namespace forebay {
+
+/// What a part of an object's header says.
+enum class Hdf5Part : uint16_t {
+  kSpace = 0x01,
+  kLinks = 0x02,
+  kType = 0x03,
+  kOldFill = 0x04,
+  kFill = 0x05,
+  kLink = 0x06,
+  kOtherFiles = 0x07,
+  kLayout = 0x08,
+  kFilters = 0x0b,
+  kAttribute = 0x0c,
+  kMore = 0x10,
+  kOldGroup = 0x11,
+  kAttributes = 0x15,
+};
+
+struct Hdf5Message {
+  uint16_t part = 0;
+  Buffer bytes;
+};
+
+/// The header of a group or a data set: messages, those kept elsewhere in the file already in their place.
+struct Hdf5Header {
+  std::vector<Hdf5Message> messages;
+  /// The first of its kind; null where there is none.
+  const Hdf5Message* find(Hdf5Part part) const;
+};
+
+Result<Hdf5Header> read_hdf5_header(Hdf5Metadata& file, uint64_t address);
+/// Bytes of a message that may say, in place of what it is, in which other header that stands.
+Result<Buffer> hdf5_shared_message(Hdf5Metadata& file, Hdf5Part part, const Buffer& bytes);
+
+}  // namespace forebay
