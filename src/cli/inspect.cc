@@ -148,8 +148,9 @@ int fail(const Status& status, const Interrupt& interrupt, bool json, const Cons
 }  // namespace
 
 int inspect_verb(const Arguments& arguments, const Console& console) {
-  CommandLine line("inspect",
-                   "What is in a folder of pictures (count, classes, formats, sizes, unreadable records) or in tar shards.");
+  CommandLine line(
+      "inspect",
+      "What is in a folder of pictures (count, classes, formats, sizes, unreadable records) or in tar shards.");
   InspectOptions options;
   options.threads = usable_cores();
   std::vector<std::string> urls;

@@ -64,8 +64,10 @@ void ShardsReport::add(uint64_t shard_bytes, const ShardIndex& index) {
 SortedJson ShardsReport::to_json() const {
   SortedJson found = SortedJson::object();
   for (const auto& [extension, one] : extensions) {
-    found[extension] = {{"becomes", one.becomes},           {"bytes", one.bytes},
-                        {"file", extent_json(one.file_bytes)}, {"files", one.files},
+    found[extension] = {{"becomes", one.becomes},
+                        {"bytes", one.bytes},
+                        {"file", extent_json(one.file_bytes)},
+                        {"files", one.files},
                         {"missing", samples - one.samples}};
   }
   return {{"bytes", {{"total", bytes}, {"sample", extent_json(sample_bytes)}}},
@@ -80,7 +82,8 @@ std::string ShardsReport::to_text() const {
   std::string text = fmt::format("{}: {} sample{} in {} shard{}, {}\n", url, samples, samples == 1 ? "" : "s", shards,
                                  shards == 1 ? "" : "s", format_byte_size(bytes));
   if (!shard_samples.empty())
-    text += fmt::format("samples     {} to {} a shard, {} each\n", shard_samples.min, shard_samples.max, byte_extent(sample_bytes));
+    text += fmt::format("samples     {} to {} a shard, {} each\n", shard_samples.min, shard_samples.max,
+                        byte_extent(sample_bytes));
   for (const auto& [extension, one] : extensions) {
     text += fmt::format("{:<11} {}, {}", extension, one.becomes, byte_extent(one.file_bytes));
     if (one.samples < samples) text += fmt::format("; {} samples have none", samples - one.samples);

@@ -43,7 +43,8 @@ TEST(inspect_shards, json_counts_what_there_is_and_what_is_missing) {
 
 TEST(inspect_shards, the_text_says_the_same) {
   const std::string text = report_of_two().to_text();
-  for (const std::string_view part : {"a.tar: 2 samples in 2 shards", "jpg         bytes, 100 B to 600 B", "1 samples have none", "a pickle"})
+  for (const std::string_view part :
+       {"a.tar: 2 samples in 2 shards", "jpg         bytes, 100 B to 600 B", "1 samples have none", "a pickle"})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\nin " << text;
 }
 

@@ -10,7 +10,8 @@ using ops_test::Table;
 
 /// A file of this test's own, and its hash.
 struct OwnFile {
-  OwnFile(const std::string& name, const std::string& bytes) : path(testing::TempDir() + name), hash(hash128(bytes).to_string()) {
+  OwnFile(const std::string& name, const std::string& bytes)
+      : path(testing::TempDir() + name), hash(hash128(bytes).to_string()) {
     std::ofstream(path, std::ios::binary) << bytes;
   }
   ~OwnFile() { std::filesystem::remove(path); }
