@@ -149,6 +149,66 @@ struct ColorJitterOptions {
   JitterRange brightness = {}, contrast = {}, saturation = {}, hue = {};
   Fields field = {"image"};
 };
+struct DecodeAudioOptions {
+  std::optional<int64_t> rate = {};  ///< samples a second; each its own if not given: field `<field>_rate`
+  bool mono = true;
+  std::optional<int64_t> channels = {};  ///< recordings with another number are Unsupported
+  Fields field = {};
+  int64_t max_samples = 100'000'000;
+};
+/// Named as in torchaudio.
+struct MelSpectrogramOptions {
+  std::optional<int64_t> rate = {};  ///< samples a second, where decode_audio() did not say it
+  int64_t n_fft = 400;
+  std::optional<int64_t> win_length = {}, hop_length = {};  ///< n_fft, and half of win_length, if not given
+  double f_min = 0.0;
+  std::optional<double> f_max = {};  ///< half of the rate if not given
+  int64_t n_mels = 128;
+  double power = 2.0;
+  std::optional<std::string> norm = {};  ///< "slaney"
+  std::string mel_scale = "htk";         ///< or "slaney"
+  bool center = true;
+  std::string pad_mode = "reflect";     ///< or "constant"
+  std::optional<std::string> log = {};  ///< "db" or "ln"
+  Fields field = {"audio"};
+};
+struct MfccOptions {
+  std::optional<int64_t> rate = {};
+  int64_t n_fft = 400;
+  std::optional<int64_t> win_length = {}, hop_length = {};
+  double f_min = 0.0;
+  std::optional<double> f_max = {};
+  int64_t n_mels = 128;
+  double power = 2.0;
+  std::optional<std::string> norm = {};
+  std::string mel_scale = "htk";
+  bool center = true;
+  std::string pad_mode = "reflect";
+  bool log_mels = false;
+  Fields field = {"audio"};
+};
+struct PadOrCropOptions {
+  bool random = false;
+  std::optional<int64_t> rate = {};
+  Fields field = {"audio"};
+};
+struct RandomGainOptions {
+  JitterRange db = {-6.0, 6.0};
+  double p = 1.0;
+  Fields field = {"audio"};
+};
+struct AddNoiseOptions {
+  JitterRange snr = {10.0, 40.0};
+  double p = 1.0;
+  Fields field = {"audio"};
+};
+struct SpecAugmentOptions {
+  int64_t time_masks = 2, freq_masks = 2;
+  int64_t time_mask_param = 100, freq_mask_param = 27;
+  double p = 1.0;
+  double value = 0.0;
+  Fields field = {"audio"};
+};
 struct NormalizeOptions {
   std::vector<double> mean = {}, std = {};
   Fields field = {"image"};
@@ -245,6 +305,13 @@ class Pipeline {
   Pipeline random_flip(RandomFlipOptions options = {}) const;
   Pipeline color_jitter(ColorJitterOptions options = {}) const;
   Pipeline normalize(NormalizeOptions options) const;
+  Pipeline decode_audio(DecodeAudioOptions options = {}) const;
+  Pipeline mel_spectrogram(MelSpectrogramOptions options = {}) const;
+  Pipeline mfcc(int64_t n_mfcc = 40, MfccOptions options = {}) const;
+  Pipeline pad_or_crop(double seconds, PadOrCropOptions options = {}) const;
+  Pipeline random_gain(RandomGainOptions options = {}) const;
+  Pipeline add_noise(AddNoiseOptions options = {}) const;
+  Pipeline spec_augment(SpecAugmentOptions options = {}) const;
   Pipeline layout(std::string_view order, LayoutOptions options = {}) const;
   Pipeline cast(std::string_view dtype, CastOptions options = {}) const;
   Pipeline map(MapFunction function, MapOptions options = {}) const;

@@ -18,6 +18,10 @@ enum class FieldKind : uint8_t {
   kAny,        ///< made by user code; known when the sample is seen
 };
 
+/// Whether a field holds sound: samples along the last axis (channels before it), or what was made of pieces of it, piece by piece along
+/// the last axis.
+enum class SoundForm : uint8_t { kNone, kSamples, kSpectra };
+
 /// What one field of every sample looks like.
 struct Field {
   std::string name;
@@ -31,6 +35,8 @@ struct Field {
   bool channels_first = false;
   bool layout_chosen = false;  ///< by .layout(), so no later operator changes it
   bool normalized = false;     ///< by .normalize()
+  SoundForm sound = SoundForm::kNone;
+  int64_t rate = 0;  ///< of sound, samples a second; 0: not known before the sample is seen
   // Of what user code is expected to make:
   bool optional = false;      ///< a sample may lack it
   bool ragged = false;        ///< a list of the source's that it may give back: (values, offsets) in every batch

@@ -248,6 +248,70 @@ Pipeline Pipeline::normalize(NormalizeOptions options) const {
                       {"std", range_json(options.std)},
                       {"field", field_json(options.field)}}));
 }
+Pipeline Pipeline::decode_audio(DecodeAudioOptions options) const {
+  return then(*this, "decode_audio",
+              object({{"rate", optional_json(options.rate)},
+                      {"mono", options.mono},
+                      {"channels", optional_json(options.channels)},
+                      {"field", field_json(options.field)},
+                      {"max_samples", options.max_samples}}));
+}
+
+namespace {
+// What mel spectrograms and their cepstra are described by, in the order of their arguments.
+template <typename Options>
+Json mel_json(const Options& options) {
+  return object({{"rate", optional_json(options.rate)},
+                 {"n_fft", options.n_fft},
+                 {"win_length", optional_json(options.win_length)},
+                 {"hop_length", optional_json(options.hop_length)},
+                 {"f_min", options.f_min},
+                 {"f_max", optional_json(options.f_max)},
+                 {"n_mels", options.n_mels},
+                 {"power", options.power},
+                 {"norm", optional_json(options.norm)},
+                 {"mel_scale", options.mel_scale},
+                 {"center", options.center},
+                 {"pad_mode", options.pad_mode}});
+}
+}  // namespace
+
+Pipeline Pipeline::mel_spectrogram(MelSpectrogramOptions options) const {
+  Json args = mel_json(options);
+  args.update(object({{"log", optional_json(options.log)}, {"field", field_json(options.field)}}));
+  return then(*this, "mel_spectrogram", std::move(args));
+}
+Pipeline Pipeline::mfcc(int64_t n_mfcc, MfccOptions options) const {
+  Json args = {{"n_mfcc", n_mfcc}};
+  args.update(mel_json(options));
+  args.update(object({{"log_mels", options.log_mels}, {"field", field_json(options.field)}}));
+  return then(*this, "mfcc", std::move(args));
+}
+Pipeline Pipeline::pad_or_crop(double seconds, PadOrCropOptions options) const {
+  return then(*this, "pad_or_crop",
+              object({{"seconds", seconds},
+                      {"random", options.random},
+                      {"rate", optional_json(options.rate)},
+                      {"field", field_json(options.field)}}));
+}
+Pipeline Pipeline::random_gain(RandomGainOptions options) const {
+  return then(*this, "random_gain",
+              object({{"db", range_json(options.db)}, {"p", options.p}, {"field", field_json(options.field)}}));
+}
+Pipeline Pipeline::add_noise(AddNoiseOptions options) const {
+  return then(*this, "add_noise",
+              object({{"snr", range_json(options.snr)}, {"p", options.p}, {"field", field_json(options.field)}}));
+}
+Pipeline Pipeline::spec_augment(SpecAugmentOptions options) const {
+  return then(*this, "spec_augment",
+              object({{"time_masks", options.time_masks},
+                      {"freq_masks", options.freq_masks},
+                      {"time_mask_param", options.time_mask_param},
+                      {"freq_mask_param", options.freq_mask_param},
+                      {"p", options.p},
+                      {"value", options.value},
+                      {"field", field_json(options.field)}}));
+}
 Pipeline Pipeline::layout(std::string_view order, LayoutOptions options) const {
   return then(*this, "layout", object({{"order", std::string(order)}, {"field", field_json(options.field)}}));
 }

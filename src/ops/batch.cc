@@ -13,6 +13,16 @@ bool stacks(const Field& field) {
   return field.kind != FieldKind::kTensor || field.shape.fully_known() || field.shape.rank() == 1;
 }
 
+const char* shape_remedy(const Field& field) {
+  if (field.image) return "put .resize(size), .center_crop or .random_resized_crop before .batch";
+  const bool channels = field.shape.rank() > 1 && field.shape[0] == Shape::kUnknown;
+  if (field.sound != SoundForm::kNone && channels)
+    return "give .decode_audio(mono=True), or the number of channels, and put .pad_or_crop(seconds) behind it";
+  if (field.sound == SoundForm::kSpectra) return "put .pad_or_crop(seconds) before what makes spectra of the samples";
+  if (field.sound == SoundForm::kSamples) return "put .pad_or_crop(seconds) before .batch";
+  return "give it one shape in .map, or use .batch(1)";
+}
+
 void infer_batch(const Args& args, Schema& schema, Problems& problems) {
   const int64_t n = args.integer("n");
   if (n < 1) problems.add(fmt::format("n is {}", n), "give at least 1");
@@ -24,8 +34,7 @@ void infer_batch(const Args& args, Schema& schema, Problems& problems) {
     if (n == 1 || stacks(field)) continue;
     problems.add(fmt::format("samples of the field '{}' may differ in shape, {}, and a batch needs one", field.name,
                              field.shape.to_string()),
-                 field.image ? "put .resize(size), .center_crop or .random_resized_crop before .batch"
-                             : "give it one shape in .map, or use .batch(1)");
+                 shape_remedy(field));
   }
   for (const std::string& name : args.has("ragged") ? args.names("ragged") : std::vector<std::string>()) {
     const auto index = schema.find(name);

@@ -4,8 +4,8 @@
 
 #include <cmath>
 
+#include "ops/definition/portable_math.h"
 #include "ops/ops_test_support.h"
-#include "ops/portable_math.h"
 #include "ops/random_resized_crop.h"
 
 namespace forebay::ops_test {

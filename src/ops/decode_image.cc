@@ -4,6 +4,7 @@
 
 #include "ops/definition/args.h"
 #include "ops/definition/registry.h"
+#include "ops/encoded_fields.h"
 #include "ops/image/lazy_image.h"
 
 namespace forebay {
@@ -12,56 +13,12 @@ namespace {
 // Positions in a row are kept in 32 bits.
 constexpr int64_t kMaxStoredSide = int64_t{1} << 28;
 
-// Without `field` it is the encoded one of these.
-constexpr std::string_view kDefaults[] = {"image", "bytes"};
+constexpr Decoded kPicture = {"image", "decode_image", "pictures"};
 
-bool holds_bytes(const Field& field) {
-  if (field.kind == FieldKind::kBytes || field.kind == FieldKind::kAny) return true;
-  // User code gives and takes bytes as tensors.
-  return field.kind == FieldKind::kTensor && field.dtype == DType::kUint8 && field.shape.rank() == 1;
-}
-
-std::vector<std::string> wanted_fields(const Args& args, const Schema& schema) {
-  std::vector<std::string> names = args.names("field");
-  if (!names.empty()) return names;
-  for (const std::string_view name : kDefaults) {
-    const auto index = schema.find(name);
-    if (index && holds_bytes(schema[*index])) return {std::string(name)};
-  }
-  return {};
-}
-
-void no_default(const Schema& schema, Problems& problems) {
-  const auto image = schema.find("image");
-  if (image && schema[*image].kind == FieldKind::kTensor) {
-    return problems.add(fmt::format("the field 'image' is decoded already: {}", schema[*image].to_string()),
-                        "take this .decode_image() out");
-  }
-  problems.add(fmt::format("there is no encoded field 'image' or 'bytes'; the fields here are {}", schema.names()),
-               "name the field: .decode_image(field=...)");
-}
-
-// `bytes` becomes `image`; every other field keeps its name.
 void decode_field(const std::string& name, ColorMode mode, Schema& schema, Problems& problems) {
-  const auto index = schema.find(name);
-  if (!index) {
-    return problems.add(fmt::format("there is no field '{}'; the fields here are {}", name, schema.names()),
-                        "name a field of encoded pictures");
-  }
+  const auto index = take_encoded(name, kPicture, schema, problems);
+  if (!index) return;
   Field& field = schema[*index];
-  if (!holds_bytes(field)) {
-    const bool decoded = field.kind == FieldKind::kTensor;
-    return problems.add(decoded ? fmt::format("the field '{}' is decoded already: {}", name, field.to_string())
-                                : fmt::format("the field '{}' is {}", name, field.type_word()),
-                        decoded ? "take this .decode_image() out" : "name a field of encoded pictures");
-  }
-  if (name == "bytes") {
-    if (schema.find("image")) {
-      return problems.add("'bytes' would become 'image', and there is a field 'image' already",
-                          "rename or drop one of them before: .rename(image=...)");
-    }
-    field.name = "image";
-  }
   field.kind = FieldKind::kTensor;
   field.dtype = DType::kUint8;
   field.shape = {Shape::kUnknown, Shape::kUnknown, channels(mode)};
@@ -82,11 +39,7 @@ class DecodeImage final : public RecordOp {
 
  private:
   Status decode(Value& value, int step) const {
-    Buffer bytes = value.kind == FieldKind::kTensor ? value.tensor.buffer : value.bytes;
-    const bool encoded =
-        value.kind == FieldKind::kBytes || (value.kind == FieldKind::kTensor && !value.deferred &&
-                                            value.tensor.dtype == DType::kUint8 && value.tensor.shape.rank() == 1);
-    if (!encoded) return unsupported("the value is not an encoded picture");
+    FOREBAY_ASSIGN(Buffer bytes, encoded_bytes(value, "picture"));
     FOREBAY_ASSIGN(const ImageInfo info, probe_image(bytes.span()));
     if (std::max(info.stored_width, info.stored_height) > kMaxStoredSide) {
       return unsupported(fmt::format("{} × {} pixels; sides of up to {} are handled", info.stored_width,
@@ -113,33 +66,16 @@ void infer_decode_image(const Args& args, Schema& schema, Problems& problems) {
   if (mode != "rgb" && mode != "gray") problems.add(fmt::format("unknown mode '{}'", mode), "give \"rgb\" or \"gray\"");
   if (args.integer("max_pixels") < 1)
     problems.add("max_pixels is not positive", "give the most pixels a picture may have");
-  const std::vector<std::string> names = wanted_fields(args, schema);
-  if (names.empty()) no_default(schema, problems);
+  const std::vector<std::string> names = encoded_fields(args, kPicture, schema);
+  if (names.empty()) no_encoded_field(kPicture, schema, problems);
   for (const std::string& name : names) decode_field(name, color_mode(args), schema, problems);
 }
 
-// Where user code makes the fields it is the one that a sample has.
-FieldUse decode_image_uses(const OpSpec& spec, const Schema& before) {
-  std::vector<std::string> names;
-  if (const auto field = spec.args.find("field"); field != spec.args.end()) names = field_list(*field);
-  const bool by_default = names.empty();
-  for (size_t i = 0; names.empty() && i < std::size(kDefaults); ++i) {
-    const auto index = before.find(kDefaults[i]);
-    if (index && holds_bytes(before[*index])) names.emplace_back(kDefaults[i]);
-  }
-  if (names.empty()) names.emplace_back(kDefaults[0]);
-  const auto there = before.find(names.front());
-  FieldUse use{names, names};
-  if (by_default && (!there || before[*there].has_stand_in)) use.or_else = kDefaults[1];
-  for (std::string& name : use.makes) {
-    if (name == "bytes") name = "image";
-  }
-  return use;
-}
+FieldUse decode_image_uses(const OpSpec& spec, const Schema& before) { return decoder_uses(spec, kPicture, before); }
 
 Result<std::unique_ptr<RecordOp>> compile_decode_image(const Args& args, const Schema& before, uint32_t) {
   std::vector<size_t> fields;
-  for (const std::string& name : wanted_fields(args, before)) fields.push_back(*before.find(name));
+  for (const std::string& name : encoded_fields(args, kPicture, before)) fields.push_back(*before.find(name));
   return std::unique_ptr<RecordOp>(
       std::make_unique<DecodeImage>(std::move(fields), color_mode(args), args.integer("max_pixels")));
 }

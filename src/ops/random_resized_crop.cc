@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 
 #include "ops/definition/args.h"
+#include "ops/definition/portable_math.h"
 #include "ops/definition/registry.h"
 #include "ops/picture_fields.h"
-#include "ops/portable_math.h"
 
 namespace forebay {
 namespace {

@@ -7,6 +7,7 @@
 namespace forebay {
 
 /// One operator each; its file has its name.
+OpDef add_noise_op();
 OpDef aggregate_op();
 OpDef batch_op();
 OpDef cache_op();
@@ -14,6 +15,7 @@ OpDef cast_op();
 OpDef center_crop_op();
 OpDef clip_op();
 OpDef color_jitter_op();
+OpDef decode_audio_op();
 OpDef decode_image_op();
 OpDef embed_op();
 OpDef extract_text_op();
@@ -21,15 +23,20 @@ OpDef fill_null_op();
 OpDef hash_bucket_op();
 OpDef layout_op();
 OpDef log1p_op();
+OpDef mel_spectrogram_op();
+OpDef mfcc_op();
 OpDef normalize_op();
 OpDef pad_op();
+OpDef pad_or_crop_op();
 OpDef random_crop_op();
 OpDef random_flip_op();
+OpDef random_gain_op();
 OpDef random_resized_crop_op();
 OpDef rename_op();
 OpDef resize_op();
 OpDef select_op();
 OpDef shuffle_op();
+OpDef spec_augment_op();
 OpDef stack_op();
 OpDef take_op();
 OpDef tokenize_op();

@@ -1,4 +1,4 @@
-#include "ops/portable_math.h"
+#include "ops/definition/portable_math.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "base/record.h"
+
+namespace forebay {
+
+/// A float32 value that is changed in its final place, after it was written there: operators that keep the shape need no memory of their own.
+/// Belongs to one sample and one thread at a time.
+class ChangedSound : public Deferred {
+ public:
+  /// `step` is the one that changes, for StepMeter.
+  ChangedSound(Value before, int step) : before_(std::move(before)), step_(step) {}
+  DType dtype() const override { return before_.dtype(); }
+  Shape shape() const override { return before_.shape(); }
+  Status write(std::span<uint8_t> out, WorkMemory& memory) override;
+
+ protected:
+  ChangedSound(const ChangedSound& other) : before_(other.before_.copy()), step_(other.step_) {}
+  /// May use scratch memory, which it reserves first.
+  virtual Status change(std::span<float> values, WorkMemory& memory) = 0;
+
+ private:
+  Value before_;
+  int step_;
+};
+
+}  // namespace forebay

@@ -1,0 +1,119 @@
+#include <fmt/format.h>
+
+#include "codec/audio/audio.h"
+#include "ops/audio/decode_sound.h"
+#include "ops/audio/sound_fields.h"
+#include "ops/definition/args.h"
+#include "ops/definition/registry.h"
+#include "ops/encoded_fields.h"
+
+namespace forebay {
+namespace {
+
+constexpr Decoded kSound = {"audio", "decode_audio", "recordings"};
+
+std::string rate_field(std::string_view name) { return fmt::format("{}_rate", name); }
+
+class DecodeAudio final : public RecordOp {
+ public:
+  DecodeAudio(std::vector<size_t> fields, SoundWanted wanted) : fields_(std::move(fields)), wanted_(wanted) {}
+
+  Status apply(Record& record, const SampleContext& context) const override {
+    for (const size_t field : fields_) {
+      FOREBAY_ASSIGN(const Buffer bytes, encoded_bytes(record[field], "recording"));
+      FOREBAY_ASSIGN(Sound sound, decode_sound(bytes.span(), wanted_, *context.memory));
+      record[field] = Value::of(std::move(sound.samples));
+      if (wanted_.rate > 0) continue;
+      Tensor rate = Tensor::allocate(DType::kInt64, {});
+      *rate.data<int64_t>() = sound.rate;
+      record.push_back(Value::of(std::move(rate)));
+    }
+    return {};
+  }
+
+ private:
+  std::vector<size_t> fields_;
+  SoundWanted wanted_;
+};
+
+SoundWanted sound_wanted(const Args& args) {
+  return {args.has("rate") ? args.integer("rate") : 0, args.json("mono").get<bool>(),
+          args.has("channels") ? args.integer("channels") : 0, args.integer("max_samples")};
+}
+
+void add_rate_field(const std::string& name, Schema& schema, Problems& problems) {
+  if (schema.find(rate_field(name))) {
+    return problems.add(fmt::format("there is a field '{}' already", rate_field(name)),
+                        "rename it before, or give rate= to bring all recordings to one");
+  }
+  Field field;
+  field.name = rate_field(name);
+  field.dtype = DType::kInt64;
+  field.fetched = true;
+  schema.push_back(std::move(field));
+}
+
+void decode_sound_field(const std::string& name, const SoundWanted& wanted, Schema& schema, Problems& problems) {
+  const auto index = take_encoded(name, kSound, schema, problems);
+  if (!index) return;
+  Field& field = schema[*index];
+  field.kind = FieldKind::kTensor;
+  field.dtype = DType::kFloat32;
+  field.shape = wanted.mono            ? Shape{Shape::kUnknown}
+                : wanted.channels == 0 ? Shape{Shape::kUnknown, Shape::kUnknown}
+                                       : Shape{wanted.channels, Shape::kUnknown};
+  field.sound = SoundForm::kSamples;
+  field.rate = wanted.rate;
+  if (wanted.rate == 0) add_rate_field(std::string(field.name), schema, problems);
+}
+
+void infer_decode_audio(const Args& args, Schema& schema, Problems& problems) {
+  const SoundWanted wanted = sound_wanted(args);
+  if (args.has("rate")) check_rate(wanted.rate, problems);
+  if (args.has("channels") && (wanted.channels < 1 || wanted.channels > kMaxAudioChannels))
+    problems.add(fmt::format("channels is {}", wanted.channels), fmt::format("give 1 to {}", kMaxAudioChannels));
+  if (wanted.max_samples < 1) problems.add("max_samples is not positive", "give the most samples a recording may have");
+  if (problems.any()) return;
+  const std::vector<std::string> names = encoded_fields(args, kSound, schema);
+  if (names.empty()) no_encoded_field(kSound, schema, problems);
+  for (const std::string& name : names) decode_sound_field(name, wanted, schema, problems);
+}
+
+FieldUse decode_audio_uses(const OpSpec& spec, const Schema& before) {
+  FieldUse use = decoder_uses(spec, kSound, before);
+  if (const auto rate = spec.args.find("rate"); rate != spec.args.end() && !rate->is_null()) return use;
+  for (size_t i = 0, made = use.makes.size(); i < made; ++i) use.makes.push_back(rate_field(use.makes[i]));
+  return use;
+}
+
+Result<std::unique_ptr<RecordOp>> compile_decode_audio(const Args& args, const Schema& before, uint32_t) {
+  std::vector<size_t> fields;
+  for (const std::string& name : encoded_fields(args, kSound, before)) fields.push_back(*before.find(name));
+  return std::unique_ptr<RecordOp>(std::make_unique<DecodeAudio>(std::move(fields), sound_wanted(args)));
+}
+
+}  // namespace
+
+OpDef decode_audio_op() {
+  return make_op(
+      {.name = "decode_audio",
+       .help =
+           "Recordings (WAV, FLAC, MP3, Ogg, AIFF, AU, CAF) to float32 samples in [-1, 1), as torchaudio loads them.",
+       .args = {{"rate", ArgType::kInt, false, nullptr,
+                 "samples a second of all that comes out; without it each keeps its own, which is the new field "
+                 "'<field>_rate'"},
+                {"mono", ArgType::kBool, false, true, "(samples,), the mean of the channels; else (channels, samples)"},
+                {"channels", ArgType::kInt, false, nullptr,
+                 "how many all recordings have: others are Unsupported, and batches have one shape", ArgForm::kNamed},
+                {"field", ArgType::kFields, false, nullptr,
+                 "the encoded fields; 'audio' or else 'bytes' where none is named. 'bytes' becomes 'audio'",
+                 ArgForm::kNamed},
+                {"max_samples", ArgType::kInt, false, 100'000'000,
+                 "longer recordings, all channels counted, are Unsupported", ArgForm::kNamed}},
+       .random = false,
+       .infer = infer_decode_audio,
+       .compile = compile_decode_audio,
+       .uses = decode_audio_uses});
+}
+
+}  // namespace forebay
