@@ -42,7 +42,7 @@ class NoisySound final : public ChangedSound {
 
 class AddNoise final : public RecordOp {
  public:
-  AddNoise(std::vector<SoundField> fields, Range snr, double p, uint32_t operation)
+  AddNoise(std::vector<SoundField> fields, NumberRange snr, double p, uint32_t operation)
       : fields_(std::move(fields)), snr_(snr), p_(p), operation_(operation) {}
 
   Status apply(Record& record, const SampleContext& context) const override {
@@ -61,7 +61,7 @@ class AddNoise final : public RecordOp {
 
  private:
   std::vector<SoundField> fields_;
-  Range snr_;
+  NumberRange snr_;
   double p_;
   uint32_t operation_;
 };

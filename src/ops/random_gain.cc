@@ -23,7 +23,7 @@ class LouderSound final : public ChangedSound {
 
 class RandomGain final : public RecordOp {
  public:
-  RandomGain(std::vector<SoundField> fields, Range db, double p, uint32_t operation)
+  RandomGain(std::vector<SoundField> fields, NumberRange db, double p, uint32_t operation)
       : fields_(std::move(fields)), db_(db), p_(p), operation_(operation) {}
 
   Status apply(Record& record, const SampleContext& context) const override {
@@ -42,7 +42,7 @@ class RandomGain final : public RecordOp {
 
  private:
   std::vector<SoundField> fields_;
-  Range db_;
+  NumberRange db_;
   double p_;
   uint32_t operation_;
 };

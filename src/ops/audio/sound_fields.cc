@@ -120,7 +120,7 @@ void check_range(const Args& args, std::string_view name, Problems& problems) {
   }
 }
 
-Range range_of(const Args& args, std::string_view name, bool around_zero) {
+NumberRange range_of(const Args& args, std::string_view name, bool around_zero) {
   const std::vector<double> ends = args.numbers(name);
   if (ends.size() == 1 && around_zero) return {-std::abs(ends[0]), std::abs(ends[0])};
   return {ends.front(), ends.back()};

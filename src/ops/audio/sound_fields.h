@@ -43,11 +43,11 @@ Status check_sound_value(const Value& value, const std::string& name, size_t mos
 
 /// A number, or the two ends of a range. A problem where it is no range of numbers from -200 to 200.
 void check_range(const Args& args, std::string_view name, Problems& problems);
-struct Range {
+struct NumberRange {
   double low = 0, high = 0;
 };
 /// One number x stands for x to x, or with `around_zero` for -x to x.
-Range range_of(const Args& args, std::string_view name, bool around_zero = false);
+NumberRange range_of(const Args& args, std::string_view name, bool around_zero = false);
 /// A problem where p is no probability.
 void check_probability(const Args& args, Problems& problems);
 
