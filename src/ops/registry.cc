@@ -4,7 +4,40 @@ namespace forebay {
 
 std::vector<OpDef> all_ops() {
   std::vector<OpDef> ops;
-  for (OpDef (*op)() : {add_noise_op, aggregate_op, batch_op, cache_op, cast_op, center_crop_op, clip_op, color_jitter_op, decode_audio_op, decode_image_op, embed_op, extract_text_op, fill_null_op, hash_bucket_op, layout_op, log1p_op, mel_spectrogram_op, mfcc_op, normalize_op, pad_op, pad_or_crop_op, random_crop_op, random_flip_op, random_gain_op, random_resized_crop_op, rename_op, resize_op, select_op, shuffle_op, spec_augment_op, stack_op, take_op, tokenize_op, window_op}) {
+  for (OpDef (*op)() : {add_noise_op,
+                        aggregate_op,
+                        batch_op,
+                        cache_op,
+                        cast_op,
+                        center_crop_op,
+                        clip_op,
+                        color_jitter_op,
+                        decode_audio_op,
+                        decode_image_op,
+                        embed_op,
+                        extract_text_op,
+                        fill_null_op,
+                        hash_bucket_op,
+                        layout_op,
+                        log1p_op,
+                        mel_spectrogram_op,
+                        mfcc_op,
+                        normalize_op,
+                        pad_op,
+                        pad_or_crop_op,
+                        random_crop_op,
+                        random_flip_op,
+                        random_gain_op,
+                        random_resized_crop_op,
+                        rename_op,
+                        resize_op,
+                        select_op,
+                        shuffle_op,
+                        spec_augment_op,
+                        stack_op,
+                        take_op,
+                        tokenize_op,
+                        window_op}) {
     ops.push_back(op());
   }
   return ops;
