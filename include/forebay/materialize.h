@@ -26,7 +26,13 @@ struct MaterializeOptions {
   /// Behind which step: its name (the last of that name), "last": the last one that gives the same each epoch; or "best": the one that profile() finds
   /// best on disk.
   std::string cut = "best";
-  std::string compression = {};        ///< "", or for tables "lz4" or "zstd"
+  /// "arrow"; "parquet" for tables; "wds": tar shards, pixels as PNG; or "jpeg": tar shards, pictures as JPEG, which loses something.
+  std::string format = "arrow";
+  std::string compression = {};       ///< "", or for tables "lz4" or "zstd"
+  std::optional<int> quality = {};    ///< of "jpeg", 1 to 100; 90 if not given
+  std::optional<int64_t> limit = {};  ///< of "jpeg": pictures are made smaller until no side is longer
+  /// What is finished there may be of an earlier version of the data: what has not changed since is taken from it.
+  bool update = false;
   std::optional<int64_t> shards = {};  ///< else as many as give files of about 64 MiB
   int64_t rank = 0,
           world_size = 1;  ///< this run writes every world_size-th shard; whoever ends last writes the manifest
@@ -42,6 +48,7 @@ struct Materialized {
   int64_t samples = 0;      ///< of the data set
   int64_t shards = 0;       ///< of all of it
   int64_t written = 0;      ///< samples by this run
+  int64_t reused = 0;       ///< of those: taken from what was there, without running the steps
   uint64_t bytes = 0;       ///< of all shards that are done
   double seconds = 0;       ///< of this run
   bool complete = false;    ///< else other ranks have shards to write
@@ -52,8 +59,8 @@ struct Materialized {
 /// The steps of which materialize() can run all up to and with one: those that give the same in each epoch.
 std::vector<size_t> materialize_cuts(const Pipeline& pipeline);
 
-/// Runs the steps before the cut once for all samples and writes what they give to a folder, as Arrow files that others read, too;
-/// materialized() reads it, in place of these steps: ids, order, fingerprint and values stay the same.
+/// Runs the steps before the cut once for all samples and writes what they give to a folder, in files that others read, too;
+/// materialized() reads it, in place of these steps: ids, order, fingerprint and values stay the same, but for "jpeg".
 /// It may be stopped at any moment; the same call goes on, and equal calls write equal bytes. Several ranks may write at once.
 ///
 /// Errors: those of Loader::open() and next(); InvalidArgument for a cut that there is not, a pipeline that chooses samples before the cut, and a folder

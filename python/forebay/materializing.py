@@ -25,6 +25,7 @@ class Materialized:
         samples: of the data set.
         shards: files of all of it.
         written: samples by this call; fewer where something was there already.
+        reused: of those: taken from what was there, without running the steps (`update=True`).
         bytes: of all files that are done.
         seconds: that this call took.
         complete: False where other ranks have shards to write yet; there is nothing to read before.
@@ -35,6 +36,7 @@ class Materialized:
     samples: int
     shards: int
     written: int
+    reused: int
     bytes: int
     seconds: float
     complete: bool
@@ -46,15 +48,19 @@ def materialize(
     cut: str = "best",
     format: str = "arrow",
     compression: str | None = None,
+    quality: int | None = None,
+    limit: int | None = None,
     shards: int | str = "auto",
+    update: bool = False,
     rank: int = 0,
     world_size: int = 1,
     progress: Callable[[Mapping[str, Any]], object] | None = None,
     **options: Any,
 ) -> Materialized:
-    """Runs the steps before the cut once for all samples and writes what they give to a folder of Arrow files.
+    """Runs the steps before the cut once for all samples and writes what they give to a folder, in files that others read, too.
 
-    `fb.materialized(url)` reads it in place of these steps: ids, order, fingerprint and values are those of the original, so a digest is, too.
+    `fb.materialized(url)` reads it in place of these steps: ids, order, fingerprint and values are those of the original, so a digest is, too
+    (but for `format="jpeg"`, which is a data set of its own).
     It may be stopped, or killed, at any moment; the same call goes on. Equal calls write equal files.
 
     Args:
@@ -62,21 +68,28 @@ def materialize(
         url: a local folder; made if it is not there.
         cut: behind which step: its name, "last" (the last one that gives the same each epoch), or "best": the one that `profile()` finds fastest
             on disk, which takes a minute.
-        format: "arrow": Arrow IPC files ("Feather 2"), with a column `id`.
+        format: "arrow": Arrow IPC files ("Feather 2"), with a column `id`; "parquet", for tables: Parquet files with it; "wds", for samples: tar files that
+            readers of WebDataset open, in which pixels are PNG; "jpeg": such tar files in which pictures are JPEG. That loses something, so
+            it has a fingerprint and a version of its own, and states of the original are refused.
         compression: of tables "lz4" or "zstd". Samples that are read one by one are written as they are.
+        quality: of "jpeg", 1 to 100; 90 if not given.
+        limit: of "jpeg": pictures are made smaller until no side has more pixels.
         shards: how many files, as far as a table's row groups allow it; "auto" is as many as give 64 MiB each.
+        update: what is finished there may be of an earlier version of the data. What has not changed since is taken from it, the steps are run for the rest, and
+            the result is what a new folder would have. Until it is finished the old one can be read.
         rank, world_size: this call writes every world_size-th file; call it once for each rank, on any host that has the folder.
         progress: called now and then with `samples_done`, `samples`, `shards_done`, `shards`, `bytes` and `seconds`.
         options: of the Loader: `threads`, `memory`, `storage_options`, ….
 
     Errors: those of the Loader; InvalidArgument for a cut that there is not, for `.take()`, `.filter()` and `filter=` before it, and for a folder that holds
-    something else; Unsupported for fields that have another shape in each row of a table, and for URLs; Unavailable where the folder cannot be
+    something else; Unsupported for fields that the format cannot hold, and for URLs; Unavailable where the folder cannot be
     written: what is done stays.
     """
     if not isinstance(pipeline, Pipeline):
         raise TypeError(f"materialize() takes a Pipeline, not {type(pipeline).__name__}")
-    if format != "arrow":
-        raise InvalidArgument(f"format is {format!r}; it is 'arrow'")
+    for name, number in (("quality", quality), ("limit", limit)):
+        if number is not None and (isinstance(number, bool) or not isinstance(number, int) or not 1 <= number < 1 << 31):
+            raise InvalidArgument(f"{name} is {number!r}; it is a whole number from 1 on")
     told = _core.materialize(
         pipeline._description,
         os.fsdecode(url),
@@ -84,7 +97,11 @@ def materialize(
         open=Opener(pipeline, options),
         progress=progress,
         cut=cut,
+        format=format,
         compression=compression or "",
+        quality=quality,
+        limit=limit,
+        update=bool(update),
         shards=_count_or_auto("shards", shards),
         rank=rank,
         world_size=world_size,

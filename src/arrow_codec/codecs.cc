@@ -6,6 +6,7 @@
 #include "arrow_codec/ipc_writer.h"
 #include "arrow_codec/memory_table.h"
 #include "arrow_codec/parquet_codec.h"
+#include "arrow_codec/parquet_writer.h"
 #include "arrow_codec/recycling_pool.h"
 
 namespace forebay {
@@ -22,6 +23,9 @@ class ArrowCodecs final : public TableCodecs {
   Result<WrittenTable> write_arrow_file(std::span<const Columns> batches,
                                         const std::string& compression) const override {
     return write_ipc_file(batches, compression);
+  }
+  Result<Buffer> write_parquet_file(std::span<const Columns> groups, const std::string& compression) const override {
+    return write_parquet_columns(groups, compression);
   }
   std::string version() const override { return "arrow " + arrow::GetBuildInfo().version_string; }
   KeptBytes& idle_memory() const override { return RecyclingPool::instance(); }

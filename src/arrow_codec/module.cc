@@ -2,6 +2,6 @@
 
 /// What load_table_codecs() looks for. The number changes whenever base/table_codec.h does, so that a module of another build is
 /// refused instead of misread.
-extern "C" __attribute__((visibility("default"))) const forebay::TableCodecs* forebay_arrow_codecs_v2() {
+extern "C" __attribute__((visibility("default"))) const forebay::TableCodecs* forebay_arrow_codecs_v3() {
   return &forebay::arrow_codecs();
 }

@@ -120,6 +120,8 @@ class TableCodecs {
   /// the column, for text that is not UTF-8.
   virtual Result<WrittenTable> write_arrow_file(std::span<const Columns> batches,
                                                 const std::string& compression) const = 0;
+  /// Columns of one schema as a Parquet file, a row group each. As write_arrow_file().
+  virtual Result<Buffer> write_parquet_file(std::span<const Columns> groups, const std::string& compression) const = 0;
   /// "arrow 26.0.1": part of the identity of what is cached.
   virtual std::string version() const = 0;
   /// Memory of columns that nobody holds any more, which is kept for the next ones, up to 32 MiB. Lives as long as the process.

@@ -25,6 +25,9 @@ void print(const Materialized& made, const MaterializeFlags& flags, const Consol
   fmt::print(console.out, "{} samples behind {} in {} file{}, {}; {} of them written now, in {:.1f} s\n", made.samples,
              made.cut, made.shards, made.shards == 1 ? "" : "s", format_byte_size(made.bytes), made.written,
              made.seconds);
+  if (made.reused > 0)
+    fmt::print(console.out, "{} of those were taken from what was there; the steps were run for {}\n", made.reused,
+               made.written - made.reused);
   if (!made.complete) fmt::print(console.out, "not complete: other ranks have files to write yet\n");
   if (made.complete && flags.apply.empty())
     fmt::print(console.out, "read it with materialized(\"{}\"), in place of the steps up to {}\n", flags.folder,
@@ -32,8 +35,8 @@ void print(const Materialized& made, const MaterializeFlags& flags, const Consol
 }
 
 SortedJson json_of(const Materialized& made) {
-  return {{"bytes", made.bytes},     {"complete", made.complete}, {"cut", made.cut},        {"samples", made.samples},
-          {"seconds", made.seconds}, {"shards", made.shards},     {"written", made.written}};
+  return {{"bytes", made.bytes},     {"complete", made.complete}, {"cut", made.cut},       {"reused", made.reused},
+          {"samples", made.samples}, {"seconds", made.seconds},   {"shards", made.shards}, {"written", made.written}};
 }
 
 Status apply(const Materialized& made, const MaterializeFlags& flags, const Console& console) {
@@ -56,6 +59,14 @@ int materialize_verb(const Arguments& arguments, const Console& console) {
       .add_option("--cut", options.cut,
                   "behind which step: its name, last, or best: the one that `forebay profile` finds fastest on disk")
       ->capture_default_str();
+  line.app()
+      .add_option("--format", options.format,
+                  "arrow; parquet, of tables; wds: tar files; or jpeg: the same, pictures as JPEG")
+      ->check(CLI::IsMember({"arrow", "parquet", "wds", "jpeg"}))
+      ->capture_default_str();
+  line.add_number("--quality", options.quality, 1, 100, "of jpeg; 90 if not given");
+  line.add_number("--limit", options.limit, 1, 65'500, "of jpeg: make pictures smaller until no side has more pixels");
+  line.app().add_flag("--update", options.update, "bring what is there up to date: make only what is new");
   line.app().add_option("--compression", options.compression, "of tables")->check(CLI::IsMember({"lz4", "zstd"}));
   line.add_number("--shards", options.shards, 1, 1'000'000, "so many files; else of 64 MiB each");
   line.add_number("--rank", options.rank, 0, 1'000'000, "write only every --world-th file, from this one on");

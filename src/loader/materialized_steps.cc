@@ -80,6 +80,15 @@ Hash128 fingerprint_of(const Description& description, const Source& source) {
   return original.fingerprint(catalog());
 }
 
+bool same_but_source(const std::string& steps, const std::string& others) {
+  Json a = Json::parse(steps, nullptr, /*allow_exceptions=*/false);
+  Json b = Json::parse(others, nullptr, /*allow_exceptions=*/false);
+  if (!a.is_array() || !b.is_array() || a.empty() || b.empty() || !a[0].is_object() || !b[0].is_object()) return false;
+  for (Json* const json : {&a, &b})
+    for (const char* name : {"args", "hidden"}) (*json)[0].erase(name);
+  return a == b;
+}
+
 std::optional<OpSpec> original_source(const std::string& steps) {
   const Json json = Json::parse(steps, nullptr, /*allow_exceptions=*/false);
   if (!json.is_array() || json.empty() || !json[0].is_object()) return std::nullopt;

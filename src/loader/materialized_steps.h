@@ -25,4 +25,7 @@ Hash128 fingerprint_of(const Description& description, const Source& source);
 /// where it was told without its password.
 std::optional<OpSpec> original_source(const std::string& steps);
 
+/// Whether both (MaterializedManifest::steps) are the same steps over sources of one kind, wherever those lie.
+bool same_but_source(const std::string& steps, const std::string& others);
+
 }  // namespace forebay

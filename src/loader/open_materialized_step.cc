@@ -28,10 +28,11 @@ Status check_original(const MaterializedManifest& manifest, const std::string& f
     return {};
   }
   if ((*opened)->version() == manifest.version) return {};
-  return Status(Code::kStateMismatch,
-                "was made of a data set that has changed since: other objects, sizes or names. Materialise it again "
-                "into another "
-                "folder, or give original=\"trust\" to read what is here")
+  return Status(
+             Code::kStateMismatch,
+             "was made of a data set that has changed since: other objects, sizes or names. Bring it up to date with "
+             "materialize(..., update=True), or `forebay materialize --update`, which makes only what is new; or "
+             "give original=\"trust\" to read what is here")
       .with_key(folder);
 }
 

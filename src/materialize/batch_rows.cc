@@ -60,6 +60,22 @@ Result<const BatchField*> find_in(const Batch& batch, const Field& field) {
 
 }  // namespace
 
+Columns with_ids(Columns columns, const std::vector<StoredField>& fields, int64_t first_id) {
+  Columns all;
+  all.rows = columns.rows;
+  Buffer ids = Buffer::allocate(static_cast<size_t>(columns.rows) * sizeof(int64_t));
+  for (int64_t row = 0; row < columns.rows; ++row) reinterpret_cast<int64_t*>(ids.data())[row] = first_id + row;
+  Field id;
+  id.name = "id", id.dtype = DType::kInt64;
+  all.schema.push_back(std::move(id));
+  all.values.push_back({std::move(ids), {}});
+  for (const StoredField& stored : fields) {
+    all.schema.push_back(stored.field);
+    all.values.push_back(std::move(columns.values[*columns.schema.find(stored.field.name)]));
+  }
+  return all;
+}
+
 Field field_of(const BatchField& from) {
   Field field;
   field.name = from.name;
@@ -126,12 +142,6 @@ Columns RowsTogether::take(int64_t first_id) {
   };
   Columns columns;
   columns.rows = rows_;
-  std::vector<int64_t> ids(static_cast<size_t>(rows_));
-  for (int64_t row = 0; row < rows_; ++row) ids[static_cast<size_t>(row)] = first_id + row;
-  Field id;
-  id.name = "id", id.dtype = DType::kInt64;
-  columns.schema.push_back(std::move(id));
-  columns.values.push_back({as_buffer(ids), {}});
   for (size_t i = 0; i < fields_.size(); ++i) {
     const Field& field = fields_[i].field;
     columns.schema.push_back(field);
@@ -140,7 +150,7 @@ Columns RowsTogether::take(int64_t first_id) {
     columns_[i] = Growing();
   }
   rows_ = 0;
-  return columns;
+  return with_ids(std::move(columns), fields_, first_id);
 }
 
 }  // namespace forebay

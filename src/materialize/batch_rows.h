@@ -14,6 +14,9 @@ Field field_of(const BatchField& field);
 /// Row `row`, with memory of its own: what a loader gave goes back to it. InvalidArgument where the batch lacks a field.
 Result<Record> record_of(const Batch& batch, int64_t row, const std::vector<StoredField>& fields);
 
+/// Columns that were written so, whose ids begin with another number now.
+Columns with_ids(Columns columns, const std::vector<StoredField>& fields, int64_t first_id);
+
 /// Rows of batches, put together again.
 class RowsTogether {
  public:

@@ -104,6 +104,8 @@ Changed before_cut(const Description& description, size_t cut, int64_t batch, st
     add(changed, std::move(step));
     if (i == 0 && samples) add(changed, step_named("take", {{"n", *samples}, {"spread", true}}));
   }
+  // Whoever keeps something is told the versions of objects, and so is who looks: samples are known by them.
+  if (samples) add(changed, step_named("cache", {{"ram", uint64_t{1} << 20}, {"disk", 0}}));
   add(changed, step_named("batch", {{"n", batch}}));
   return changed;
 }

@@ -7,17 +7,22 @@
 
 #include "base/clock.h"
 #include "base/unit_source.h"
-#include "format/materialized/sample_shard.h"
+#include "format/materialized/sample_tar.h"
 #include "format/objects/open_store.h"
 #include "format/table/load_codecs.h"
 #include "loader/cache_place.h"
 #include "loader/check.h"
 #include "loader/materialized_steps.h"
-#include "materialize/batch_rows.h"
+#include "materialize/chosen_samples.h"
 #include "materialize/cut.h"
+#include "materialize/kept_samples.h"
 #include "materialize/row_feed.h"
+#include "materialize/shard_maker.h"
 #include "materialize/shard_plan.h"
+#include "materialize/stored_pictures.h"
 #include "materialize/unfinished_folder.h"
+#include "materialize/update_folder.h"
+#include "runtime/host.h"
 #include "study/trial.h"
 
 namespace forebay {
@@ -29,6 +34,7 @@ constexpr double kBatchBytes = 256 << 10;    // of samples of one shape
 constexpr double kUnitBatchBytes = 4 << 20;  // of rows of a table
 constexpr int64_t kMostInBatch = 65'536;
 constexpr double kBetweenProgress = 0.2;  // seconds
+constexpr int kQuality = 90;
 
 using OpenLoader = std::shared_ptr<Loader>;
 
@@ -43,19 +49,21 @@ class Materializing {
 
   Result<Materialized> run() {
     FOREBAY_RETURN_IF_ERROR(check_arguments());
+    FOREBAY_RETURN_IF_ERROR(settle_update(folder_));
     FOREBAY_ASSIGN(cut_, find_cut(description_, options_, UnfinishedFolder::steps_of(folder_)));
     FOREBAY_RETURN_IF_ERROR(check_cut(description_, cut_));
     FOREBAY_ASSIGN(codecs_, load_table_codecs());
     FOREBAY_RETURN_IF_ERROR(look_at_some());
     FOREBAY_ASSIGN(const std::optional<MaterializedManifest> finished, UnfinishedFolder::finished(folder_));
-    if (finished) return what_is_there(*finished);
+    if (finished && is_this(*finished)) return what_is_there(*finished);
+    if (finished) FOREBAY_RETURN_IF_ERROR(follow(*finished));
     Status written = begin();
     if (written.ok()) written = write_shards();
     if (written.ok()) written = end();
     if (written.ok()) return told();
     // Whoever else wrote the same may have finished, and cleared away, meanwhile.
     FOREBAY_ASSIGN(const std::optional<MaterializedManifest> others, UnfinishedFolder::finished(folder_));
-    if (!others) return written;
+    if (!others || !is_this(*others)) return written;
     return what_is_there(*others);
   }
 
@@ -70,6 +78,15 @@ class Materializing {
           .with_key(folder_);
     if (!options_.compression.empty() && options_.compression != "lz4" && options_.compression != "zstd")
       return invalid_argument(fmt::format("compression is '{}'; it is lz4, zstd or none", options_.compression));
+    const std::optional<StoredFormat> format = stored_format(options_.format);
+    if (!format)
+      return invalid_argument(fmt::format("format is '{}'; it is arrow, parquet, wds or jpeg", options_.format));
+    if (*format != StoredFormat::kJpeg && (options_.quality || options_.limit))
+      return invalid_argument("quality and limit are for format=\"jpeg\"; others lose nothing");
+    if (options_.quality && (*options_.quality < 1 || *options_.quality > 100))
+      return invalid_argument(fmt::format("quality is {}; it is 1 to 100", *options_.quality));
+    if (options_.limit && *options_.limit < 1)
+      return invalid_argument(fmt::format("limit is {}; it is the longest side, 1 or more", *options_.limit));
     if (options_.shards && *options_.shards < 1) return invalid_argument("shards: give 1 or more");
     if (options_.world_size < 1 || options_.rank < 0 || options_.rank >= options_.world_size)
       return invalid_argument(
@@ -95,13 +112,37 @@ class Materializing {
     const Changed all = before_cut(description_, cut_, 1);
     const Inference inferred = infer(all.description, source_->schema(), catalog());
     fields_ = seen.fields(inferred.schemas[inferred.schemas.size() - 2]);  // before the batches
+    mark_encoded(fields_, format());
     loader->close();
     return check_fields();
   }
 
   bool in_units() const { return !units_.empty(); }
+  StoredFormat format() const { return *stored_format(options_.format); }
+
+  Status check_format() const {
+    const bool tar = format() == StoredFormat::kWds || format() == StoredFormat::kJpeg;
+    if (tar && in_units())
+      return unsupported(
+          fmt::format("format=\"{}\" is for samples that are read one by one, and this is a table; write "
+                      "\"arrow\" or \"parquet\"",
+                      options_.format));
+    if (format() == StoredFormat::kParquet && !in_units())
+      return unsupported(
+          "format=\"parquet\" is for tables, and these samples are read one by one; write \"arrow\" or \"wds\"");
+    const auto picture = [](const StoredField& stored) {
+      return stored.encoded || (stored.field.image && stored.field.kind == FieldKind::kBytes);
+    };
+    if (format() == StoredFormat::kJpeg && std::none_of(fields_.begin(), fields_.end(), picture))
+      return unsupported(
+          "format=\"jpeg\": no field is a picture, encoded or of 8 bits in 1 or 3 channels; cut behind .decode_image() "
+          "or "
+          ".resize()");
+    return tar ? check_tar_fields(fields_) : Status();
+  }
 
   Status check_fields() {
+    FOREBAY_RETURN_IF_ERROR(check_format());
     for (StoredField& stored : fields_) {
       if (!in_units()) continue;
       stored.in_index = false;
@@ -126,7 +167,10 @@ class Materializing {
     MaterializedManifest manifest;
     manifest.layout = in_units() ? MaterializedManifest::Layout::kUnits : MaterializedManifest::Layout::kSamples;
     manifest.size = source_->size();
+    manifest.format = format();
     manifest.compression = options_.compression;
+    if (manifest.lossy())
+      manifest.quality = options_.quality.value_or(kQuality), manifest.limit = options_.limit.value_or(0);
     const StepsBefore before = steps_before(description_, cut_);
     manifest.steps = before.steps;
     manifest.order_at = before.order_at;
@@ -136,29 +180,73 @@ class Materializing {
     return manifest;
   }
 
-  Result<Materialized> what_is_there(const MaterializedManifest& finished) {
+  // Of the same data, or of an earlier version of it.
+  bool is_this(const MaterializedManifest& finished, bool any_version = false) const {
     MaterializedManifest same = manifest();
     same.shards = finished.shards;
     same.place = finished.place;  // another version of this library gives the same
-    if (same.to_json() != finished.to_json())
-      return invalid_argument(
-                 "holds something else that was finished there: another pipeline, cut or version of the data; give "
-                 "another "
-                 "folder, or remove this one")
-          .with_key(folder_);
+    if (any_version) {
+      same.version = finished.version, same.size = finished.size, same.fields = finished.fields;
+      // Where the data lies may be said in another way: what it is made of says whether it is the same.
+      if (same_but_source(same.steps, finished.steps)) same.steps = finished.steps;
+    }
+    return same.to_json() == finished.to_json();
+  }
+
+  Result<Materialized> what_is_there(const MaterializedManifest& finished) {
     shards_ = finished.shards;
     plan_.begins.resize(shards_.size() + 1);
     return told();
   }
 
+  // What is finished there is of something else: to be updated, or left alone.
+  Status follow(const MaterializedManifest& finished) {
+    if (!is_this(finished, /*any_version=*/true))
+      return invalid_argument(
+                 "holds something else that was finished there: another pipeline, cut or format; give another "
+                 "folder, or remove this one")
+          .with_key(folder_);
+    if (!options_.update)
+      return invalid_argument(
+                 "was made of another version of the data; give update=True (--update) to bring it up to date, where "
+                 "only what is new is made, or another folder")
+          .with_key(folder_);
+    if (!url_scheme(folder_).empty() && url_scheme(folder_) != "file")
+      return unsupported("is brought up to date in local folders only; write another one").with_key(folder_);
+    target_ = update_folder(folder_);
+    if (!description_.steps().front().attachment_name.empty()) return {};  // user code is asked by its own numbers
+    FOREBAY_ASSIGN(StoreAndPath place, open_store(folder_));
+    FOREBAY_ASSIGN(KeptSamples kept, KeptSamples::open(std::move(place), finished, fields_, *codecs_, options_.stop));
+    kept_.emplace(std::move(kept));
+    const auto* units = dynamic_cast<const UnitSource*>(source_.get());
+    origins_ = Origins(in_units() ? units->units() : source_->size(), [&](int64_t number) {
+      return kept_->find(in_units() ? units->unit_identity(number) : lasting_identity(number));
+    });
+    return {};
+  }
+
+  std::optional<Hash128> lasting_identity(int64_t id) const {
+    const std::optional<Identity> identity = source_->identity(id);
+    return identity && identity->lasting ? std::optional(identity->hash) : std::nullopt;
+  }
+
+  Result<UnfinishedFolder> open_target() const {
+    const UnfinishedFolder::Job job{manifest().to_json(), plan_.to_json()};
+    Result<UnfinishedFolder> folder = UnfinishedFolder::open(target_, job);
+    if (folder.ok() || !options_.update || folder.status().code() != Code::kInvalidArgument) return folder;
+    // Begun with another version of the data: nobody can go on with that.
+    give_up_unfinished(folder_);
+    return UnfinishedFolder::open(target_, job);
+  }
+
   Status begin() {
     plan_ = plan_shards(source_->size(), units_, bytes_a_row_, options_.shards);
-    FOREBAY_ASSIGN(UnfinishedFolder folder, UnfinishedFolder::open(folder_, {manifest().to_json(), plan_.to_json()}));
+    FOREBAY_ASSIGN(UnfinishedFolder folder, open_target());
     unfinished_.emplace(std::move(folder));
     FOREBAY_ASSIGN(plan_, ShardPlan::from_json(unfinished_->job().how, source_->size()));
     // Whoever finished between the look at the folder and here has removed what says that shards are done.
     FOREBAY_ASSIGN(const std::optional<MaterializedManifest> others, UnfinishedFolder::finished(folder_));
-    if (others) return Status(Code::kUnavailable, "was finished meanwhile").with_key(folder_);
+    if (others && is_this(*others)) return Status(Code::kUnavailable, "was finished meanwhile").with_key(folder_);
     for (int64_t shard = 0; shard < plan_.shards(); ++shard) {
       if (unfinished_->done(shard)) {
         ++progress_.shards_done;
@@ -182,56 +270,28 @@ class Materializing {
     const double bytes = in_units() ? kUnitBatchBytes : (fixed ? kBatchBytes : 0);
     const auto batch =
         static_cast<int64_t>(std::clamp(bytes / std::max(bytes_a_row_, 1.0), 1.0, static_cast<double>(kMostInBatch)));
-    FOREBAY_ASSIGN(const OpenLoader loader, open(before_cut(description_, cut_, batch, source_)));
+    const std::shared_ptr<const Source> fresh = origins_.any_kept() ? chosen_of(source_, origins_.fresh()) : source_;
+    std::shared_ptr<Loader> loader;
+    if (fresh->size() > 0) {
+      FOREBAY_ASSIGN(loader, open(before_cut(description_, cut_, batch, fresh)));
+    }
     RowFeed feed(loader, context_, batch);
+    const MaterializedManifest what = manifest();
+    ShardMaker maker({what, plan_, units_, *source_, *codecs_, origins_, kept_ ? &*kept_ : nullptr,
+                      options_.loader.threads.value_or(usable_cores())},
+                     feed, [&](int64_t samples) { advance(samples); });
     for (const int64_t shard : mine_) {
-      const int64_t first = plan_.begins[static_cast<size_t>(shard)];
-      FOREBAY_RETURN_IF_ERROR(feed.go_to(first));
-      FOREBAY_ASSIGN(const ShardFiles files, in_units() ? shard_of_units(feed, shard) : shard_of_samples(feed, shard));
-      FOREBAY_ASSIGN(const StoredShard written, unfinished_->put(shard, rows_of(shard), files));
+      Result<ShardFiles> files = maker.make(shard);
+      if (!files.ok() && files.status().key().empty())
+        return Status(files.status()).with_key(fmt::format("{}/{}", target_, shard_file(shard, format())));
+      if (!files.ok()) return files.status();
+      FOREBAY_ASSIGN(const StoredShard written, unfinished_->put(shard, rows_of(shard), *files));
       ++progress_.shards_done;
       progress_.bytes += written.bytes;
       tell(/*always=*/true);
     }
-    loader->close();
+    if (loader) loader->close();
     return {};
-  }
-
-  Result<ShardFiles> shard_of_samples(RowFeed& feed, int64_t shard) {
-    std::vector<Record> samples;
-    const auto count = static_cast<size_t>(rows_of(shard));
-    samples.reserve(count);
-    while (samples.size() < count) {
-      FOREBAY_ASSIGN(const RowFeed::Rows rows, feed.next(static_cast<int64_t>(count - samples.size())));
-      for (int64_t row = rows.begin; row < rows.end; ++row) {
-        FOREBAY_ASSIGN(Record record, record_of(*rows.batch, row, fields_));
-        samples.push_back(std::move(record));
-      }
-      advance(rows.end - rows.begin);
-    }
-    Result<ShardFiles> files = write_sample_shard(fields_, plan_.begins[static_cast<size_t>(shard)], samples, *codecs_);
-    if (!files.ok()) return Status(files.status()).with_key(fmt::format("{}/{}", folder_, shard_file(shard)));
-    return files;
-  }
-
-  Result<ShardFiles> shard_of_units(RowFeed& feed, int64_t shard) {
-    const int64_t end = plan_.begins[static_cast<size_t>(shard) + 1];
-    int64_t first = plan_.begins[static_cast<size_t>(shard)];
-    std::vector<Columns> batches;
-    while (first < end) {
-      // Units of no rows have no batch; they begin where the next one does.
-      const int64_t next = *std::upper_bound(units_.begin(), units_.end(), first);
-      RowsTogether together(fields_);
-      while (together.rows() < next - first) {
-        FOREBAY_ASSIGN(const RowFeed::Rows rows, feed.next(next - first - together.rows()));
-        FOREBAY_RETURN_IF_ERROR(together.add(*rows.batch, rows.begin, rows.end));
-        advance(rows.end - rows.begin);
-      }
-      batches.push_back(together.take(first));
-      first = next;
-    }
-    FOREBAY_ASSIGN(WrittenTable written, codecs_->write_arrow_file(batches, options_.compression));
-    return ShardFiles{std::move(written.bytes), {}};
   }
 
   Status end() {
@@ -242,11 +302,12 @@ class Materializing {
     if (static_cast<int64_t>(shards_.size()) == plan_.shards()) {
       MaterializedManifest all = manifest();
       all.shards = shards_;
-      return unfinished_->finish(all);
+      FOREBAY_RETURN_IF_ERROR(unfinished_->finish(all));
+      return settle_update(folder_);
     }
     // Somebody else has finished meanwhile, or has not yet.
     FOREBAY_ASSIGN(const std::optional<MaterializedManifest> finished, UnfinishedFolder::finished(folder_));
-    if (finished) shards_ = finished->shards;
+    if (finished && is_this(*finished)) shards_ = finished->shards;
     return {};
   }
 
@@ -256,6 +317,7 @@ class Materializing {
     told.samples = source_->size();
     told.shards = plan_.shards();
     told.written = progress_.samples_done;
+    told.reused = reused();
     for (const StoredShard& shard : shards_) told.bytes += shard.bytes;
     told.complete = static_cast<int64_t>(shards_.size()) == plan_.shards();
     told.seconds = seconds();
@@ -263,6 +325,22 @@ class Materializing {
     told.pipeline = Pipeline(std::make_shared<const Description>(behind.description));
     told.steps = behind.steps;
     return told;
+  }
+
+  int64_t reused() const {
+    int64_t samples = 0;
+    for (const int64_t shard : mine_) {
+      const int64_t end = plan_.begins[static_cast<size_t>(shard) + 1];
+      if (!in_units())
+        for (int64_t id = plan_.begins[static_cast<size_t>(shard)]; id < end; ++id)
+          samples += origins_.kept(id) ? 1 : 0;
+      if (in_units())
+        for (size_t unit = 0; unit + 1 < units_.size(); ++unit)
+          if (units_[unit] >= plan_.begins[static_cast<size_t>(shard)] && units_[unit] < end &&
+              origins_.kept(static_cast<int64_t>(unit)))
+            samples += units_[unit + 1] - units_[unit];
+    }
+    return samples;
   }
 
   void advance(int64_t samples) {
@@ -297,6 +375,9 @@ class Materializing {
   std::vector<int64_t> units_;  ///< where they begin, and the end; empty where samples are read one by one
   std::vector<StoredField> fields_;
   double bytes_a_row_ = 0;
+  std::string target_ = folder_;     ///< where shards are written
+  std::optional<KeptSamples> kept_;  ///< of an update: what is there
+  Origins origins_;
   std::optional<UnfinishedFolder> unfinished_;
   ShardPlan plan_;
   std::vector<int64_t> mine_;

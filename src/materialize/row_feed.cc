@@ -31,7 +31,10 @@ Status RowFeed::fetch() {
     bool timed_out = false;
     FOREBAY_ASSIGN(std::optional<Batch> batch, loader_->next_for(kLook, &timed_out));
     if (timed_out) continue;
-    if (!batch) return internal_error("the samples ended before all were written");
+    if (!batch)
+      return invalid_argument(
+          "the samples ended before all were written: on_error leaves out what is bad. Leave it at "
+          "\"raise\"");
     batch_ = std::move(*batch);
     at_ = 0;
     return {};
@@ -43,8 +46,10 @@ Result<RowFeed::Rows> RowFeed::next(int64_t most) {
   const Rows rows{&batch_, at_, std::min(batch_.size(), at_ + most)};
   for (int64_t row = rows.begin; row < rows.end; ++row)
     if (batch_.ids[static_cast<size_t>(row)] != next_id_++)
-      return internal_error(
-          fmt::format("sample {} came where {} was due", batch_.ids[static_cast<size_t>(row)], next_id_ - 1));
+      return invalid_argument(fmt::format(
+          "sample {} came where {} was due: on_error leaves out or replaces what is bad, and all samples are "
+          "materialised. Mend or remove it, and leave on_error at \"raise\"",
+          batch_.ids[static_cast<size_t>(row)], next_id_ - 1));
   at_ = rows.end;
   return rows;
 }

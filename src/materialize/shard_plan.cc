@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "codec/image.h"
 #include "materialize/batch_rows.h"
 
 namespace forebay {
@@ -19,10 +20,19 @@ void SeenSamples::add(const Batch& batch) {
   for (const BatchField& field : batch.fields) {
     auto found =
         std::find_if(seen_.begin(), seen_.end(), [&](const Seen& seen) { return seen.field.name == field.name; });
-    if (found == seen_.end()) found = seen_.insert(seen_.end(), {field_of(field), 0});
-    for (int64_t row = 0; row < batch.size(); ++row) found->bytes += field.row(row).size();
+    const bool first = found == seen_.end();
+    if (first) found = seen_.insert(seen_.end(), {field_of(field), 0});
+    if (first && field.kind == BatchField::Kind::kDense) found->shape = field.values.shape;
+    look_at(field, *found);
   }
   samples_ += batch.size();
+}
+
+void SeenSamples::look_at(const BatchField& field, Seen& seen) {
+  if (seen.shape && !(*seen.shape == field.values.shape)) seen.shape.reset();
+  const std::span<const uint8_t> value = field.row(0);
+  seen.bytes += value.size();
+  seen.pictures = seen.pictures && field.kind == BatchField::Kind::kBytes && looks_like_image(value);
 }
 
 uint64_t SeenSamples::bytes() const {
@@ -36,7 +46,11 @@ std::vector<StoredField> SeenSamples::fields(const Schema& inferred) const {
   for (const Seen& seen : seen_) {
     StoredField stored{seen.field, false};
     Field& field = stored.field;
-    if (const auto known = inferred.find(field.name)) {
+    const auto known = inferred.find(field.name);
+    const bool of_user_code = !known || inferred[*known].kind == FieldKind::kAny;
+    if (of_user_code && seen.shape)
+      for (size_t i = 1; i < seen.shape->rank(); ++i) field.shape[i - 1] = (*seen.shape)[i];
+    if (known) {
       const Field& said = inferred[*known];
       if (said.kind == field.kind && said.shape.rank() == field.shape.rank()) field.shape = said.shape;
       field.image = said.image;
@@ -46,9 +60,12 @@ std::vector<StoredField> SeenSamples::fields(const Schema& inferred) const {
       field.pad_value = said.pad_value;
       field.pad_length = said.pad_length;
     }
+    field.image = field.image || seen.pictures;
     const uint64_t mean = samples_ > 0 ? seen.bytes / static_cast<uint64_t>(samples_) : 0;
     const bool list = field.kind == FieldKind::kTensor && field.shape.rank() == 1;
-    if (field.fixed_shape())
+    if (field.string_list())
+      stored.in_index = true;  // in a shard its strings lie end to end, which is no value by itself
+    else if (field.fixed_shape())
       stored.in_index = mean <= kSmallFixed;
     else
       stored.in_index = (field.kind != FieldKind::kTensor || list) && mean <= kSmallOnAverage;

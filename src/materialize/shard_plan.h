@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,14 +19,17 @@ class SeenSamples {
   void add(const Batch& batch);
   int64_t samples() const { return samples_; }
   uint64_t bytes() const;  ///< all together
-  /// Their fields: what `inferred` knows of them, and what was seen. Small ones are in the index.
+  /// Their fields: what `inferred` knows of them, and what was seen: user code makes what nobody knows before. Small ones are in the index.
   std::vector<StoredField> fields(const Schema& inferred) const;
 
  private:
   struct Seen {
     Field field;
     uint64_t bytes = 0;
+    std::optional<Shape> shape = {};  ///< of all, where it is the same
+    bool pictures = true;             ///< all values begin as files of pictures do
   };
+  static void look_at(const BatchField& field, Seen& seen);
   std::vector<Seen> seen_;
   int64_t samples_ = 0;
 };

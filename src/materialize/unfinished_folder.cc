@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <cerrno>
 #include <cstring>
@@ -9,6 +10,7 @@
 #include <fstream>
 #include <iterator>
 #include <random>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -31,6 +33,7 @@ Status not_written(const std::string& path) {
 class Descriptor {
  public:
   explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
   ~Descriptor() {
     if (fd_ >= 0) ::close(fd_);
   }
@@ -50,6 +53,16 @@ bool write_all(int fd, std::string_view bytes) {
     bytes.remove_prefix(static_cast<size_t>(written));
   }
   return true;
+}
+
+// A new file, with its lock; -1 where it cannot be made. One that a sweeper found before it had its lock is gone, and is made again.
+Descriptor new_file(const std::string& path) {
+  for (;;) {
+    Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    struct stat now{};
+    if (file.get() < 0 || ::flock(file.get(), LOCK_EX) != 0 || ::fstat(file.get(), &now) != 0) return Descriptor(-1);
+    if (now.st_nlink > 0) return file;
+  }
 }
 
 bool sync_folder(const fs::path& folder) {
@@ -101,6 +114,8 @@ std::optional<std::string> UnfinishedFolder::steps_of(const std::string& folder)
 
 Result<UnfinishedFolder> UnfinishedFolder::open(std::string folder, Job job) {
   UnfinishedFolder opened(std::move(folder), std::move(job));
+  FOREBAY_ASSIGN(const MaterializedManifest what, MaterializedManifest::from_json(opened.job_.what));
+  opened.format_ = what.format;
   FOREBAY_RETURN_IF_ERROR(opened.begin());
   opened.sweep();
   return opened;
@@ -109,7 +124,8 @@ Result<UnfinishedFolder> UnfinishedFolder::open(std::string folder, Job job) {
 Status UnfinishedFolder::begin() {
   std::error_code failed;
   fs::create_directories(below(kUnfinishedFolder), failed);
-  if (!failed) fs::create_directories(below("_index"), failed);
+  for (const char* name : {"_index", "_identities"})
+    if (!failed) fs::create_directories(below(name), failed);
   if (failed)
     return Status(failed == std::errc::no_such_file_or_directory ? Code::kNotFound : Code::kUnavailable,
                   fmt::format("cannot be made: {}", failed.message()))
@@ -144,9 +160,9 @@ Status UnfinishedFolder::write(const std::string& name, std::string_view bytes) 
   static thread_local std::mt19937_64 random{std::random_device()()};
   const fs::path path = below(name);
   const std::string writing = below(fmt::format("{}/{:016x}{}", kUnfinishedFolder, random(), kWriting));
-  const Descriptor file(::open(writing.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  const Descriptor file = new_file(writing);
   if (file.get() < 0) return not_written(path.string());
-  const bool whole = ::flock(file.get(), LOCK_EX) == 0 && write_all(file.get(), bytes) && ::fsync(file.get()) == 0 &&
+  const bool whole = write_all(file.get(), bytes) && ::fsync(file.get()) == 0 &&
                      ::rename(writing.c_str(), path.c_str()) == 0 && sync_folder(path.parent_path());
   if (whole) return {};
   Status failed = not_written(path.string());
@@ -161,8 +177,8 @@ std::optional<StoredShard> UnfinishedFolder::done(int64_t shard) const {
   if (!entry.ok()) return std::nullopt;
   std::error_code gone;
   const auto has = [&](const std::string& name, uint64_t bytes) { return fs::file_size(below(name), gone) == bytes; };
-  const bool there =
-      has(shard_file(shard), entry->bytes) && (entry->index_bytes == 0 || has(index_file(shard), entry->index_bytes));
+  const bool there = has(shard_file(shard, format_), entry->bytes) &&
+                     (entry->index_bytes == 0 || has(index_file(shard), entry->index_bytes));
   return there ? std::optional(*entry) : std::nullopt;
 }
 
@@ -171,12 +187,13 @@ Result<StoredShard> UnfinishedFolder::put(int64_t shard, int64_t rows, const Sha
   entry.rows = rows;
   entry.bytes = files.data.size();
   entry.checksum = hash128(files.data.data(), files.data.size());
-  FOREBAY_RETURN_IF_ERROR(write(shard_file(shard), view_of(files.data)));
+  FOREBAY_RETURN_IF_ERROR(write(shard_file(shard, format_), view_of(files.data)));
   if (!files.index.empty()) {
     entry.index_bytes = files.index.size();
     entry.index_checksum = hash128(files.index.data(), files.index.size());
     FOREBAY_RETURN_IF_ERROR(write(index_file(shard), view_of(files.index)));
   }
+  FOREBAY_RETURN_IF_ERROR(write(identities_file(shard), view_of(files.identities)));
   // Last: whoever finds it finds the files.
   FOREBAY_RETURN_IF_ERROR(write(shard_entry(shard), to_json(entry)));
   return entry;
@@ -185,7 +202,6 @@ Result<StoredShard> UnfinishedFolder::put(int64_t shard, int64_t rows, const Sha
 Status UnfinishedFolder::finish(const MaterializedManifest& manifest) const {
   FOREBAY_RETURN_IF_ERROR(write(std::string(kManifestName), manifest.to_json()));
   std::error_code ignored;
-  if (manifest.layout == MaterializedManifest::Layout::kUnits) fs::remove(below("_index"), ignored);
   fs::remove_all(below(kUnfinishedFolder), ignored);
   return {};
 }

@@ -18,7 +18,7 @@ class UnfinishedFolder {
  public:
   /// `job`: what is to be made. Where something was begun there that is the same up to `how`, the rest is that of the beginning.
   struct Job {
-    std::string what;  ///< equal for equal results; JSON
+    std::string what;  ///< equal for equal results: a MaterializedManifest without shards
     std::string how;   ///< chosen when it began: which rows are in which shard; JSON
   };
   /// InvalidArgument where the folder has something else; NotFound or Unavailable where it cannot be made.
@@ -46,6 +46,7 @@ class UnfinishedFolder {
 
   std::string folder_;
   Job job_;
+  StoredFormat format_ = StoredFormat::kArrow;
 };
 
 }  // namespace forebay

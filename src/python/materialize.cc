@@ -35,6 +35,7 @@ nb::dict told(const Materialized& made, const PyDescription& description) {
   dict["samples"] = made.samples;
   dict["shards"] = made.shards;
   dict["written"] = made.written;
+  dict["reused"] = made.reused;
   dict["bytes"] = made.bytes;
   dict["seconds"] = made.seconds;
   dict["complete"] = made.complete;
@@ -47,14 +48,19 @@ nb::dict told(const Materialized& made, const PyDescription& description) {
 
 nb::dict run_materialize(const PyDescription& description, const nb::str& folder, std::optional<int> threads,
                          std::optional<int> requests, std::optional<uint64_t> memory, const nb::object& open,
-                         const nb::object& progress, const std::string& cut, const std::string& compression,
-                         std::optional<int64_t> shards, int64_t rank, int64_t world_size) {
+                         const nb::object& progress, const std::string& cut, const std::string& format,
+                         const std::string& compression, std::optional<int> quality, std::optional<int64_t> limit,
+                         bool update, std::optional<int64_t> shards, int64_t rank, int64_t world_size) {
   MaterializeOptions options;
   options.loader.threads = threads;
   options.loader.requests = requests;
   options.loader.memory = memory;
   options.cut = cut;
+  options.format = format;
   options.compression = compression;
+  options.quality = quality;
+  options.limit = limit;
+  options.update = update;
   options.shards = shards;
   options.rank = rank;
   options.world_size = world_size;
@@ -81,7 +87,8 @@ void bind_materialize(nb::module_& module) {
   using nb::arg;
   module.def("materialize", &run_materialize, arg("description"), arg("folder"), nb::kw_only(), arg("threads").none(),
              arg("requests").none(), arg("memory").none(), arg("open"), arg("progress").none(), arg("cut"),
-             arg("compression"), arg("shards").none(), arg("rank"), arg("world_size"));
+             arg("format"), arg("compression"), arg("quality").none(), arg("limit").none(), arg("update"),
+             arg("shards").none(), arg("rank"), arg("world_size"));
 }
 
 }  // namespace forebay::python

@@ -20,6 +20,9 @@ constexpr int64_t kMostStoredRows = int64_t{1} << 50;
 constexpr std::array<std::string_view, 6> kKinds = {"tensor",         "bytes",         "text",
                                                     "lists of bytes", "lists of text", "any"};
 
+constexpr std::array<std::string_view, 4> kFormats = {"arrow", "parquet", "wds", "jpeg"};
+constexpr std::array<std::string_view, 4> kEndings = {"arrow", "parquet", "tar", "tar"};
+
 OrderedJson field_json(const StoredField& stored) {
   const Field& field = stored.field;
   OrderedJson json = {{"name", field.name}, {"kind", kKinds[static_cast<size_t>(field.kind)]}};
@@ -35,6 +38,7 @@ OrderedJson field_json(const StoredField& stored) {
   mark("layout_chosen", field.layout_chosen);
   mark("normalized", field.normalized);
   mark("in_index", stored.in_index);
+  mark("encoded", stored.encoded);
   if (field.pad_value) json["pad_value"] = *field.pad_value, json["pad_length"] = field.pad_length;
   return json;
 }
@@ -61,6 +65,9 @@ StoredField field_from(const OrderedJson& json) {
   field.layout_chosen = json.value("layout_chosen", false);
   field.normalized = json.value("normalized", false);
   stored.in_index = json.value("in_index", false);
+  stored.encoded = json.value("encoded", false);
+  if (stored.encoded && (field.kind != FieldKind::kTensor || field.dtype != DType::kUint8 || stored.in_index))
+    throw std::invalid_argument("a picture that is none");
   if (json.contains("pad_value")) {
     field.pad_value = json.at("pad_value").get<double>();
     field.pad_length = json.at("pad_length").get<int64_t>();
@@ -98,7 +105,12 @@ MaterializedManifest manifest_from(const OrderedJson& json) {
   if (layout != "samples" && layout != "units") throw std::invalid_argument("a layout that there is not");
   manifest.layout = layout == "units" ? MaterializedManifest::Layout::kUnits : MaterializedManifest::Layout::kSamples;
   manifest.size = json.at("samples").get<int64_t>();
+  const std::optional<StoredFormat> format = stored_format(json.value("format", "arrow"));
+  if (!format) throw std::invalid_argument("a format that there is not");
+  manifest.format = *format;
   manifest.compression = json.value("compression", "");
+  manifest.quality = json.value("quality", 0);
+  manifest.limit = json.value("limit", int64_t{0});
   manifest.steps = json.at("steps").dump();
   if (json.contains("order_at")) manifest.order_at = json.at("order_at").get<size_t>();
   manifest.version = hash_from(json.at("version"));
@@ -110,7 +122,8 @@ MaterializedManifest manifest_from(const OrderedJson& json) {
     rows += manifest.shards.back().rows;
     if (rows > kMostStoredRows) throw std::invalid_argument("a number of rows that cannot be");
   }
-  if (rows != manifest.size) throw std::invalid_argument("a number of samples that is not that of its shards");
+  if (rows != manifest.size && !manifest.shards.empty())
+    throw std::invalid_argument("a number of samples that is not that of its shards");
   return manifest;
 }
 
@@ -126,8 +139,20 @@ auto parsed(std::string_view text, const Read& read) -> Result<decltype(read(Ord
 
 }  // namespace
 
-std::string shard_file(int64_t number) { return fmt::format("part-{:05}.arrow", number); }
+std::string_view name_of(StoredFormat format) { return kFormats[static_cast<size_t>(format)]; }
+
+std::optional<StoredFormat> stored_format(std::string_view name) {
+  const auto found = std::find(kFormats.begin(), kFormats.end(), name);
+  if (found == kFormats.end()) return std::nullopt;
+  return static_cast<StoredFormat>(found - kFormats.begin());
+}
+
+std::string shard_file(int64_t number, StoredFormat format) {
+  return fmt::format("part-{:05}.{}", number, kEndings[static_cast<size_t>(format)]);
+}
 std::string index_file(int64_t number) { return fmt::format("_index/part-{:05}.arrow", number); }
+
+std::string identities_file(int64_t number) { return fmt::format("_identities/part-{:05}.arrow", number); }
 
 std::string to_json(const StoredShard& shard) { return shard_json(shard).dump(); }
 
@@ -135,8 +160,14 @@ Result<StoredShard> shard_from_json(std::string_view text) { return parsed(text,
 
 std::string MaterializedManifest::steps_before() const {
   OrderedJson json = {{"steps", OrderedJson::parse(steps)}};
+  if (lossy()) json["steps"].push_back({{"op", name_of(format)}, {"args", {{"quality", quality}, {"limit", limit}}}});
   if (order_at) json["order_at"] = *order_at;
   return json.dump();
+}
+
+Hash128 MaterializedManifest::data_version() const {
+  if (!lossy()) return version;
+  return hash128(fmt::format("{} {} {} {}", version.to_string(), name_of(format), quality, limit));
 }
 
 std::string MaterializedManifest::to_json() const {
@@ -147,7 +178,9 @@ std::string MaterializedManifest::to_json() const {
                       {"place", place.to_string()},
                       {"steps", OrderedJson::parse(steps)}};
   if (order_at) json["order_at"] = *order_at;
+  if (format != StoredFormat::kArrow) json["format"] = name_of(format);
   if (!compression.empty()) json["compression"] = compression;
+  if (lossy()) json["quality"] = quality, json["limit"] = limit;
   for (const StoredField& field : fields) json["fields"].push_back(field_json(field));
   json["shards"] = OrderedJson::array();
   for (const StoredShard& shard : shards) json["shards"].push_back(shard_json(shard));

@@ -6,6 +6,7 @@
 
 #include "base/part_search.h"
 #include "forebay/string_list.h"
+#include "format/materialized/encoded_picture.h"
 #include "format/materialized/sample_shard.h"
 
 namespace forebay {
@@ -60,7 +61,9 @@ Status MaterializedSamples::find_columns() {
   has_range_ = !in_range.empty();
   for (size_t shard = 0; shard < indices_.size(); ++shard) {
     const Columns& columns = indices_[shard].columns;
-    const auto named = [&](const Status& status) { return Status(status).with_key(indices_[shard].key); };
+    const auto named = [&](const Status& status) {
+      return status.ok() ? status : Status(status).with_key(indices_[shard].key);
+    };
     if (columns.rows != manifest_.shards[shard].rows)
       return named(
           corrupt(fmt::format("its index has {} rows, the manifest {}", columns.rows, manifest_.shards[shard].rows)));
@@ -100,6 +103,18 @@ Status MaterializedSamples::find_columns() {
       if (!found.ok()) return named(found.status());
       *to = *found;
     }
+    FOREBAY_RETURN_IF_ERROR(named(check_ranges(indices_[shard])));
+  }
+  return {};
+}
+
+// So that nobody asks for more than there is.
+Status MaterializedSamples::check_ranges(const ShardIndex& index) const {
+  for (size_t row = 0; row < static_cast<size_t>(index.columns.rows); ++row) {
+    const auto begin = number_at<uint64_t>(index.columns, range_begin_, row);
+    const auto bytes = number_at<uint64_t>(index.columns, range_bytes_, row);
+    if (begin > index.bytes || bytes > index.bytes - begin)
+      return corrupt(fmt::format("its index places sample {} beyond its end", row));
   }
   return {};
 }
@@ -167,6 +182,11 @@ Status MaterializedSamples::load_from_range(size_t field, const Row& row, const 
     }
     if (__builtin_mul_overflow(elements, static_cast<uint64_t>(tensor.shape[i]), &elements))
       return corrupt("a shape that cannot be");
+  }
+  if (manifest_.fields[field].encoded) {
+    FOREBAY_ASSIGN(std::unique_ptr<Deferred> picture, EncodedPicture::of(part, tensor.shape));
+    *value = Value::of(std::move(picture));
+    return {};
   }
   if (elements > bytes || elements * dtype_size(as.dtype) != bytes)
     return corrupt("a shape that does not fit the bytes");

@@ -28,7 +28,7 @@ class MaterializedSamples final : public Source {
 
   const Schema& schema() const override { return schema_; }
   int64_t size() const override { return begins_.back(); }
-  Hash128 version() const override { return manifest_.version; }
+  Hash128 version() const override { return manifest_.data_version(); }
   uint64_t index_bytes() const override;
   std::string key(int64_t id) const override;
   std::optional<Identity> identity(int64_t id) const override;
@@ -50,6 +50,7 @@ class MaterializedSamples final : public Source {
 
   MaterializedSamples(std::shared_ptr<Store> store, MaterializedManifest manifest, std::vector<ShardIndex> indices);
   Status find_columns();
+  Status check_ranges(const ShardIndex& index) const;
   Row row_of(int64_t id) const;
   Status load_from_range(size_t field, const Row& row, const Buffer& range, Value* value) const;
   Status damaged(int64_t id, const std::string& what) const;

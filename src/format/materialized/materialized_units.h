@@ -5,19 +5,21 @@
 
 #include "base/unit_source.h"
 #include "format/materialized/manifest.h"
+#include "format/materialized/unit_hashes.h"
 
 namespace forebay {
 
 /// A table that was materialised unit by unit: Arrow files, under the version of the original.
 class MaterializedUnits final : public UnitSource {
  public:
-  /// `table`: the shards' rows.
-  MaterializedUnits(std::shared_ptr<const UnitSource> table, std::shared_ptr<const MaterializedManifest> manifest);
+  /// `table`: the shards' rows, of as many units as there are `hashes` of.
+  MaterializedUnits(std::shared_ptr<const UnitSource> table, std::shared_ptr<const MaterializedManifest> manifest,
+                    std::shared_ptr<const UnitHashes> hashes);
 
   const Schema& schema() const override { return schema_; }
   int64_t size() const override { return table_->size(); }
-  Hash128 version() const override { return manifest_->version; }
-  uint64_t index_bytes() const override { return table_->index_bytes(); }
+  Hash128 version() const override { return manifest_->data_version(); }
+  uint64_t index_bytes() const override { return table_->index_bytes() + hashes_->bytes(); }
   std::string key(int64_t id) const override { return table_->key(id); }
   const std::string& steps_before() const override { return steps_before_; }
   int64_t units() const override { return table_->units(); }
@@ -32,6 +34,7 @@ class MaterializedUnits final : public UnitSource {
  private:
   const std::shared_ptr<const UnitSource> table_;
   const std::shared_ptr<const MaterializedManifest> manifest_;
+  const std::shared_ptr<const UnitHashes> hashes_;
   const std::string steps_before_;
   Schema schema_;
 };

@@ -1,9 +1,8 @@
 #include "format/materialized/open_materialized.h"
 
-#include <numeric>
-
 #include <fmt/format.h>
 
+#include "format/materialized/index_columns.h"
 #include "format/materialized/materialized_samples.h"
 #include "format/materialized/materialized_units.h"
 #include "format/table/open_table.h"
@@ -18,19 +17,6 @@ constexpr double kIndexGrows = 1.5;  // in memory, over its file
 
 std::string below(const std::string& folder, std::string_view name) {
   return folder.empty() || folder.ends_with('/') ? folder + std::string(name) : fmt::format("{}/{}", folder, name);
-}
-
-Result<Columns> columns_of_index(const Buffer& file, const TableCodecs& codecs) {
-  const TableCodec& codec = codecs.arrow_file();
-  const TableFile::Piece all{0, file};
-  FOREBAY_ASSIGN(const std::shared_ptr<const TableFile> table, codec.open(file, file.size(), {}, {&all, 1}));
-  if (table->groups() != 1) return corrupt("its index is not one record batch");
-  std::vector<size_t> fields(table->schema().size());
-  std::iota(fields.begin(), fields.end(), size_t{0});
-  WorkMemory memory;
-  FOREBAY_ASSIGN(Columns columns, table->decode(0, fields, {&all, 1}, memory));
-  if (columns.bad_rows) return corrupt("its index has nulls or text that is none");
-  return columns;
 }
 
 /// Reads one index and decodes it.
@@ -58,41 +44,56 @@ class ShardIndexJob final : public ReadingJob {
   Columns* const into_;
 };
 
-Result<std::shared_ptr<const Source>> open_samples(const StoreAndPath& folder, MaterializedManifest manifest,
-                                                   const TableCodecs& codecs, std::stop_token stop) {
-  std::vector<ShardIndex> indices(manifest.shards.size());
-  for (size_t i = 0; i < indices.size(); ++i) {
-    indices[i].key = below(folder.path, shard_file(static_cast<int64_t>(i)));
-    indices[i].bytes = manifest.shards[i].bytes;
-  }
+// One a shard.
+Result<std::vector<Columns>> read_indices(const StoreAndPath& folder, const MaterializedManifest& manifest,
+                                          const TableCodecs& codecs, std::stop_token stop) {
+  std::vector<Columns> indices(manifest.shards.size());
   const auto make = [&](size_t i) -> std::unique_ptr<ReadingJob> {
     return std::make_unique<ShardIndexJob>(below(folder.path, index_file(static_cast<int64_t>(i))), manifest.shards[i],
-                                           codecs, &indices[i].columns);
+                                           codecs, &indices[i]);
   };
   ReadingJobsOptions options;
   options.bytes = [&](size_t i) {
     return static_cast<uint64_t>(static_cast<double>(manifest.shards[i].index_bytes) * kIndexGrows);
   };
   FOREBAY_RETURN_IF_ERROR(run_reading_jobs(*folder.store, indices.size(), make, options, stop));
+  return indices;
+}
+
+std::string shard_key(const StoreAndPath& folder, const MaterializedManifest& manifest, size_t shard) {
+  return below(folder.path, shard_file(static_cast<int64_t>(shard), manifest.format));
+}
+
+Result<std::shared_ptr<const Source>> open_samples(const StoreAndPath& folder, MaterializedManifest manifest,
+                                                   std::vector<Columns> columns) {
+  std::vector<ShardIndex> indices;
+  for (size_t i = 0; i < columns.size(); ++i)
+    indices.push_back({shard_key(folder, manifest, i), manifest.shards[i].bytes, std::move(columns[i])});
   return MaterializedSamples::make(folder.store, std::move(manifest), std::move(indices));
 }
 
 Result<std::shared_ptr<const Source>> open_units(const StoreAndPath& folder, MaterializedManifest manifest,
-                                                 const TableCodecs& codecs, std::stop_token stop) {
+                                                 const std::vector<Columns>& indices, const TableCodecs& codecs,
+                                                 std::stop_token stop) {
+  UnitHashes hashes(manifest.fields);
   TableFiles files{folder.store, below(folder.path, ""), {}};
-  for (size_t i = 0; i < manifest.shards.size(); ++i)
-    files.files.push_back({below(folder.path, shard_file(static_cast<int64_t>(i))), manifest.shards[i].bytes, 0});
+  for (size_t i = 0; i < manifest.shards.size(); ++i) {
+    files.files.push_back({shard_key(folder, manifest, i), manifest.shards[i].bytes, 0});
+    if (Status added = hashes.add(indices[i]); !added.ok()) return Status(added).with_key(files.files.back().key);
+  }
   TableRequest request;
-  request.format = TableRequest::Format::kArrow;
+  if (manifest.format == StoredFormat::kArrow) request.format = TableRequest::Format::kArrow;
   request.selection.columns.emplace();
   for (const StoredField& stored : manifest.fields) request.selection.columns->push_back(stored.field.name);
   FOREBAY_ASSIGN(std::shared_ptr<const UnitSource> table, open_table_files(std::move(files), request, codecs, stop));
-  if (table->size() != manifest.size)
-    return corrupt(fmt::format("its shards have {} rows, the manifest {}; materialise it again", table->size(),
-                               manifest.size))
+  if (table->size() != manifest.size || static_cast<size_t>(table->units()) != hashes.units())
+    return corrupt(fmt::format(
+                       "its shards have {} rows in {} parts, the manifest {} and the index {}; materialise it again",
+                       table->size(), table->units(), manifest.size, hashes.units()))
         .with_key(folder.path);
   return std::shared_ptr<const Source>(std::make_shared<MaterializedUnits>(
-      std::move(table), std::make_shared<const MaterializedManifest>(std::move(manifest))));
+      std::move(table), std::make_shared<const MaterializedManifest>(std::move(manifest)),
+      std::make_shared<const UnitHashes>(std::move(hashes))));
 }
 
 }  // namespace
@@ -118,9 +119,10 @@ Result<MaterializedManifest> read_manifest(const StoreAndPath& folder, std::stop
 Result<std::shared_ptr<const Source>> open_materialized(StoreAndPath folder, MaterializedManifest manifest,
                                                         const TableCodecs& codecs, std::stop_token stop) {
   if (manifest.shards.empty()) return corrupt("has no shards").with_key(folder.store->display_name(folder.path));
+  FOREBAY_ASSIGN(std::vector<Columns> indices, read_indices(folder, manifest, codecs, stop));
   return manifest.layout == MaterializedManifest::Layout::kUnits
-             ? open_units(folder, std::move(manifest), codecs, stop)
-             : open_samples(folder, std::move(manifest), codecs, stop);
+             ? open_units(folder, std::move(manifest), indices, codecs, stop)
+             : open_samples(folder, std::move(manifest), std::move(indices));
 }
 
 }  // namespace forebay

@@ -29,6 +29,7 @@ namespace forebay {
 /// | `NAME:begin`, `NAME:bytes` | int64: of each field in the range, where there are several |
 struct ShardFiles {
   Buffer data, index;
+  Buffer identities = {};  ///< what its samples were made of: see shard_identities.h
 };
 
 /// Fields that are in the range of a sample, in their order.

@@ -291,6 +291,9 @@ class FakeCodecs final : public TableCodecs {
   Result<WrittenTable> write_arrow_file(std::span<const Columns>, const std::string&) const override {
     return Status(Code::kUnsupported, "tables of tests are not written");
   }
+  Result<Buffer> write_parquet_file(std::span<const Columns>, const std::string&) const override {
+    return Status(Code::kUnsupported, "tables of tests are not written");
+  }
   std::string version() const override { return "fake 1"; }
   KeptBytes& idle_memory() const override {
     static NothingKept nothing;

@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kModule = "libforebay_arrow.so";
-constexpr const char* kFunction = "forebay_arrow_codecs_v2";
+constexpr const char* kFunction = "forebay_arrow_codecs_v3";
 
 /// Folder of the program or shared object that this code was linked into.
 fs::path own_folder() {

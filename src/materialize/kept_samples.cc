@@ -1,0 +1,110 @@
+#include "materialize/kept_samples.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/unit_source.h"
+#include "format/materialized/encoded_picture.h"
+#include "format/materialized/open_materialized.h"
+#include "store/store.h"
+
+namespace forebay {
+
+namespace {
+
+bool same_values(const std::vector<StoredField>& a, const std::vector<StoredField>& b) {
+  const auto same = [](const StoredField& x, const StoredField& y) {
+    return x.field.name == y.field.name && x.field.kind == y.field.kind && x.field.dtype == y.field.dtype &&
+           x.field.shape == y.field.shape && x.encoded == y.encoded;
+  };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), same);
+}
+
+Result<Value> as_stored(Value value) {
+  const auto* picture = dynamic_cast<const EncodedPicture*>(value.deferred.get());
+  if (picture == nullptr) return value;
+  return Value{FieldKind::kTensor, Tensor{DType::kUint8, picture->shape(), {}}, picture->file(), nullptr};
+}
+
+}  // namespace
+
+Result<KeptSamples> KeptSamples::open(StoreAndPath folder, const MaterializedManifest& finished,
+                                      const std::vector<StoredField>& fields, const TableCodecs& codecs,
+                                      std::stop_token stop) {
+  FOREBAY_ASSIGN(std::shared_ptr<const Source> source, open_materialized(folder, finished, codecs, stop));
+  KeptSamples kept(std::move(source));
+  if (!same_values(finished.fields, fields)) return kept;
+  const auto* units = dynamic_cast<const UnitSource*>(kept.source_.get());
+  int64_t next = 0, row = 0;
+  for (size_t shard = 0; shard < finished.shards.size(); ++shard) {
+    const int64_t first = next;
+    row += finished.shards[shard].rows;
+    if (units == nullptr) next = row;
+    while (units != nullptr && next < units->units() && units->unit_begin(next) < row) ++next;
+    const ReadRequest request{
+        .key = folder.path + "/" + identities_file(static_cast<int64_t>(shard)), .range = {}, .expected_size = {}};
+    const Result<Buffer> file = read_wait(*folder.store, request, stop);
+    if (file.status().code() == Code::kCancelled) return file.status();
+    const auto count = static_cast<size_t>(next - first);
+    const ShardIdentities identities = file.ok() ? read_identities(*file, count, codecs) : ShardIdentities(count);
+    for (size_t i = 0; i < count; ++i)
+      if (identities[i]) kept.numbers_.emplace(*identities[i], first + static_cast<int64_t>(i));
+  }
+  return kept;
+}
+
+std::optional<int64_t> KeptSamples::find(const std::optional<Hash128>& identity) const {
+  if (!identity) return std::nullopt;
+  const auto found = numbers_.find(*identity);
+  return found == numbers_.end() ? std::nullopt : std::optional(found->second);
+}
+
+Result<Record> KeptSamples::sample(int64_t number) const {
+  const Source::Fetch fetch = source_->fetch(number);
+  Buffer fetched;
+  if (fetch.store != nullptr) {
+    FOREBAY_ASSIGN(fetched, read_wait(*fetch.store, fetch.request, {}));
+  }
+  Record record;
+  FOREBAY_RETURN_IF_ERROR(source_->load(number, std::move(fetched), record));
+  for (Value& value : record) {
+    FOREBAY_ASSIGN(value, as_stored(std::move(value)));
+  }
+  return record;
+}
+
+Result<Columns> KeptSamples::unit(int64_t number) const {
+  const auto& units = dynamic_cast<const UnitSource&>(*source_);
+  const UnitSource::UnitFetch fetch = units.unit_fetch(number);
+  std::vector<Buffer> fetched;
+  for (const ReadRequest& request : fetch.requests) {
+    FOREBAY_ASSIGN(Buffer bytes, read_wait(*fetch.store, request, {}));
+    fetched.push_back(std::move(bytes));
+  }
+  WorkMemory memory;
+  return units.decode(number, std::move(fetched), memory);
+}
+
+Origins::Origins(int64_t count, const std::function<std::optional<int64_t>(int64_t)>& kept) {
+  kept_.resize(static_cast<size_t>(count), -1);
+  for (int64_t number = 0; number < count; ++number) {
+    const std::optional<int64_t> there = kept(number);
+    if (there)
+      kept_[static_cast<size_t>(number)] = *there;
+    else
+      fresh_.push_back(number);
+  }
+  if (static_cast<int64_t>(fresh_.size()) == count) kept_.clear();
+}
+
+std::optional<int64_t> Origins::kept(int64_t number) const {
+  if (kept_.empty() || kept_[static_cast<size_t>(number)] < 0) return std::nullopt;
+  return kept_[static_cast<size_t>(number)];
+}
+
+int64_t Origins::rank(int64_t number) const {
+  if (kept_.empty()) return number;
+  return std::lower_bound(fresh_.begin(), fresh_.end(), number) - fresh_.begin();
+}
+
+}  // namespace forebay

@@ -1,0 +1,132 @@
+#include "materialize/shard_maker.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/unit_source.h"
+#include "format/materialized/sample_tar.h"
+#include "format/materialized/shard_identities.h"
+#include "format/materialized/unit_hashes.h"
+#include "materialize/batch_rows.h"
+#include "materialize/stored_pictures.h"
+
+namespace forebay {
+
+namespace {
+
+std::optional<Hash128> lasting(const std::optional<Identity>& identity) {
+  return identity && identity->lasting ? std::optional(identity->hash) : std::nullopt;
+}
+
+bool in_tar(StoredFormat format) { return format == StoredFormat::kWds || format == StoredFormat::kJpeg; }
+
+ShardIdentities identities_of_samples(const Source& source, int64_t first, int64_t end) {
+  ShardIdentities identities;
+  for (int64_t id = first; id < end; ++id) identities.push_back(lasting(source.identity(id)));
+  return identities;
+}
+
+}  // namespace
+
+Result<ShardFiles> ShardMaker::make(int64_t shard) {
+  const int64_t first = from_.plan.begins[static_cast<size_t>(shard)];
+  const int64_t end = from_.plan.begins[static_cast<size_t>(shard) + 1];
+  return from_.units.empty() ? of_samples(first, end) : of_units(first, end);
+}
+
+Status ShardMaker::add_fresh(int64_t first, int64_t end, std::vector<Record>& samples) {
+  FOREBAY_RETURN_IF_ERROR(feed_.go_to(from_.origins.rank(first)));
+  for (int64_t left = end - first; left > 0;) {
+    FOREBAY_ASSIGN(const RowFeed::Rows rows, feed_.next(left));
+    for (int64_t row = rows.begin; row < rows.end; ++row) {
+      FOREBAY_ASSIGN(Record record, record_of(*rows.batch, row, from_.manifest.fields));
+      samples.push_back(std::move(record));
+    }
+    left -= rows.end - rows.begin;
+    advanced_(rows.end - rows.begin);
+  }
+  const std::span<Record> made = std::span(samples).last(static_cast<size_t>(end - first));
+  return encode_pictures(from_.manifest, made, from_.threads,
+                         [&](size_t i) { return from_.source.key(first + static_cast<int64_t>(i)); });
+}
+
+Result<ShardFiles> ShardMaker::of_samples(int64_t first, int64_t end) {
+  std::vector<Record> samples;
+  samples.reserve(static_cast<size_t>(end - first));
+  for (int64_t id = first; id < end;) {
+    if (const auto there = from_.origins.kept(id)) {
+      FOREBAY_ASSIGN(Record record, from_.kept->sample(*there));
+      samples.push_back(std::move(record));
+      advanced_(1);
+      ++id;
+      continue;
+    }
+    int64_t next = id + 1;
+    while (next < end && !from_.origins.kept(next)) ++next;
+    FOREBAY_RETURN_IF_ERROR(add_fresh(id, next, samples));
+    id = next;
+  }
+  const std::vector<StoredField>& fields = from_.manifest.fields;
+  Result<ShardFiles> files = in_tar(from_.manifest.format)
+                                 ? write_sample_tar(fields, first, samples, from_.manifest.format, from_.codecs)
+                                 : write_sample_shard(fields, first, samples, from_.codecs);
+  if (!files.ok()) return files;
+  FOREBAY_ASSIGN(files->identities, write_identities(identities_of_samples(from_.source, first, end), from_.codecs));
+  return files;
+}
+
+int64_t ShardMaker::rank_of_unit(int64_t unit) const {
+  if (!from_.origins.any_kept()) return from_.units[static_cast<size_t>(unit)];
+  int64_t row = 0;
+  for (const int64_t fresh : from_.origins.fresh()) {
+    if (fresh >= unit) break;
+    row += from_.units[static_cast<size_t>(fresh) + 1] - from_.units[static_cast<size_t>(fresh)];
+  }
+  return row;
+}
+
+Result<Columns> ShardMaker::fresh_unit(int64_t unit) {
+  const int64_t first = from_.units[static_cast<size_t>(unit)], end = from_.units[static_cast<size_t>(unit) + 1];
+  FOREBAY_RETURN_IF_ERROR(feed_.go_to(rank_of_unit(unit)));
+  RowsTogether together(from_.manifest.fields);
+  while (together.rows() < end - first) {
+    FOREBAY_ASSIGN(const RowFeed::Rows rows, feed_.next(end - first - together.rows()));
+    FOREBAY_RETURN_IF_ERROR(together.add(*rows.batch, rows.begin, rows.end));
+    advanced_(rows.end - rows.begin);
+  }
+  return together.take(first);
+}
+
+Result<ShardFiles> ShardMaker::of_units(int64_t first, int64_t end) {
+  const auto begin = std::lower_bound(from_.units.begin(), from_.units.end(), first);
+  std::vector<Columns> batches;
+  ShardIdentities identities;
+  const auto& source = dynamic_cast<const UnitSource&>(from_.source);
+  for (int64_t unit = begin - from_.units.begin(); from_.units[static_cast<size_t>(unit)] < end; ++unit) {
+    const int64_t at = from_.units[static_cast<size_t>(unit)], next = from_.units[static_cast<size_t>(unit) + 1];
+    if (at == next) continue;  // what has no rows is not written
+    identities.push_back(source.unit_identity(unit));
+    if (const auto there = from_.origins.kept(unit)) {
+      FOREBAY_ASSIGN(Columns columns, from_.kept->unit(*there));
+      batches.push_back(with_ids(std::move(columns), from_.manifest.fields, at));
+      advanced_(next - at);
+    } else {
+      FOREBAY_ASSIGN(Columns columns, fresh_unit(unit));
+      batches.push_back(std::move(columns));
+    }
+  }
+  ShardFiles files;
+  if (from_.manifest.format == StoredFormat::kParquet) {
+    FOREBAY_ASSIGN(files.data, from_.codecs.write_parquet_file(batches, from_.manifest.compression));
+  } else {
+    FOREBAY_ASSIGN(WrittenTable written, from_.codecs.write_arrow_file(batches, from_.manifest.compression));
+    files.data = std::move(written.bytes);
+  }
+  FOREBAY_ASSIGN(files.index, write_unit_hashes(from_.manifest.fields, batches, from_.codecs));
+  FOREBAY_ASSIGN(files.identities, write_identities(identities, from_.codecs));
+  return files;
+}
+
+}  // namespace forebay

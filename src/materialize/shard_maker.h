@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "base/source.h"
+#include "base/table_codec.h"
+#include "format/materialized/manifest.h"
+#include "format/materialized/sample_shard.h"
+#include "materialize/kept_samples.h"
+#include "materialize/row_feed.h"
+#include "materialize/shard_plan.h"
+
+namespace forebay {
+
+/// Makes the files of shards from what the steps give, and from what is there already. One thread.
+class ShardMaker {
+ public:
+  struct From {
+    const MaterializedManifest& manifest;
+    const ShardPlan& plan;
+    const std::vector<int64_t>& units;  ///< where they begin, and the end; empty for samples
+    const Source& source;
+    const TableCodecs& codecs;
+    const Origins& origins;
+    const KeptSamples* kept = nullptr;  ///< where some are
+    int threads = 1;                    ///< that encode pictures
+  };
+  /// `feed`: of those that are to be made. `advanced`: told of how many more samples are done.
+  ShardMaker(From from, RowFeed& feed, std::function<void(int64_t)> advanced)
+      : from_(from), feed_(feed), advanced_(std::move(advanced)) {}
+
+  Result<ShardFiles> make(int64_t shard);
+
+ private:
+  Result<ShardFiles> of_samples(int64_t first, int64_t end);
+  Result<ShardFiles> of_units(int64_t first, int64_t end);
+  Status add_fresh(int64_t first, int64_t end, std::vector<Record>& samples);
+  Result<Columns> fresh_unit(int64_t unit);
+  int64_t rank_of_unit(int64_t unit) const;
+
+  const From from_;
+  RowFeed& feed_;
+  const std::function<void(int64_t)> advanced_;
+};
+
+}  // namespace forebay

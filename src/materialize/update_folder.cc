@@ -1,0 +1,119 @@
+#include "materialize/update_folder.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "format/materialized/manifest.h"
+
+namespace forebay {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kParts[] = {"", "_index", "_identities"};
+
+/// The lock of a folder, for as long as this lives.
+class FolderLock {
+ public:
+  explicit FolderLock(const fs::path& folder) : fd_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    if (fd_ >= 0) ::flock(fd_, LOCK_EX);
+  }
+  ~FolderLock() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+  bool sync() const { return fd_ >= 0 && ::fsync(fd_) == 0; }
+
+ private:
+  const int fd_;
+};
+
+std::optional<MaterializedManifest> manifest_in(const fs::path& folder) {
+  std::ifstream file(folder / kManifestName, std::ios::binary);
+  if (!file) return std::nullopt;
+  Result<MaterializedManifest> read =
+      MaterializedManifest::from_json(std::string(std::istreambuf_iterator<char>(file), {}));
+  if (!read.ok()) return std::nullopt;
+  return std::move(*read);
+}
+
+bool is_part(const fs::path& path) { return path.filename().string().starts_with("part-"); }
+
+std::vector<fs::path> parts_in(const fs::path& folder) {
+  std::vector<fs::path> found;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(folder, none))
+    if (entry.is_regular_file() && is_part(entry.path())) found.push_back(entry.path());
+  return found;
+}
+
+// Of all parts: first what is new comes, then what nobody knows any more goes.
+void move_parts(const fs::path& from, const fs::path& to, const MaterializedManifest& manifest) {
+  std::set<std::string> known;
+  for (int64_t shard = 0; shard < static_cast<int64_t>(manifest.shards.size()); ++shard)
+    known.insert({shard_file(shard, manifest.format), index_file(shard), identities_file(shard)});
+  for (const char* part : kParts) {
+    fs::create_directories(to / part);
+    for (const fs::path& file : parts_in(from / part)) fs::rename(file, to / part / file.filename());
+    for (const fs::path& file : parts_in(to / part))
+      if (!known.contains((fs::path(part) / file.filename()).string())) fs::remove(file);
+  }
+}
+
+// Of folders that are empty; others stay.
+void remove_empty(const fs::path& update) {
+  std::error_code ignored;
+  for (const char* part : {"_index", "_identities"}) fs::remove(update / part, ignored);
+  fs::remove(update, ignored);
+}
+
+}  // namespace
+
+std::string update_folder(const std::string& folder) { return (fs::path(folder) / "_update").string(); }
+
+Status settle_update(const std::string& folder) {
+  const fs::path to(folder), from(update_folder(folder));
+  std::error_code none;
+  if (!fs::is_directory(from, none)) return {};
+  const FolderLock lock(to);
+  const std::optional<MaterializedManifest> manifest = manifest_in(from);
+  if (!manifest) {
+    remove_empty(from);
+    return {};
+  }
+  try {
+    // From here on there is either the new one or none.
+    fs::remove(to / kManifestName);
+    lock.sync();
+    move_parts(from, to, *manifest);
+    fs::rename(from / kManifestName, to / kManifestName);
+    lock.sync();
+    fs::remove_all(from);
+  } catch (const fs::filesystem_error& failed) {
+    return Status(Code::kUnavailable,
+                  fmt::format("cannot be brought up to date: {}; the same command goes on", failed.code().message()))
+        .with_key(folder);
+  }
+  return {};
+}
+
+void give_up_unfinished(const std::string& folder) {
+  std::error_code ignored;
+  fs::remove_all(update_folder(folder), ignored);
+  fs::remove_all(fs::path(folder) / kUnfinishedFolder, ignored);
+}
+
+}  // namespace forebay
