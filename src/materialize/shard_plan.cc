@@ -17,6 +17,7 @@ constexpr uint64_t kSmallFixed = 64, kSmallOnAverage = 256;  // bytes of a value
 }  // namespace
 
 void SeenSamples::add(const Batch& batch) {
+  if (batch.size() == 0) return;  // a sample that on_error left out
   for (const BatchField& field : batch.fields) {
     auto found =
         std::find_if(seen_.begin(), seen_.end(), [&](const Seen& seen) { return seen.field.name == field.name; });

@@ -15,7 +15,7 @@ namespace forebay {
 /// What some samples look like.
 class SeenSamples {
  public:
-  /// Batches of one sample each.
+  /// Batches of one sample each, or of none.
   void add(const Batch& batch);
   int64_t samples() const { return samples_; }
   uint64_t bytes() const;  ///< all together

@@ -66,6 +66,7 @@ Batch batch_of(size_t bytes) {
 TEST(SeenSamples, SmallFieldsAreInTheIndexAndKnownShapesAreKept) {
   SeenSamples seen;
   for (const size_t bytes : {10, 20}) seen.add(batch_of(bytes));
+  seen.add(Batch());
   EXPECT_EQ(seen.samples(), 2);
   EXPECT_EQ(seen.bytes(), 60U);
   Schema inferred;

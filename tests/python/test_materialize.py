@@ -123,18 +123,20 @@ sys.path.insert(0, sys.argv[1])
 import materializing as m
 import forebay as fb
 pipeline = m.numbers() if sys.argv[2] == "numbers" else m.table(sys.argv[2])
+print("ready", flush=True)
 fb.materialize(pipeline, sys.argv[3], cut="last", shards=int(sys.argv[4]), format=sys.argv[5], update=len(sys.argv) > 6)
 """
 
 
 def writer(what, folder, shards=9, format="arrow", *more, **options):
     return subprocess.Popen([sys.executable, "-c", WRITER, os.path.dirname(__file__), str(what), str(folder), str(shards), format, *more],
-                            stderr=subprocess.PIPE, text=True, **options)
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
 
 
-def kill_often(start, draw, longest_s):
-    """Starts writers and kills each at a random moment, until one has ended by itself; how many were killed."""
+def killed_at_some_moment(start, draw, longest_s=0.4):
+    """Starts a writer and kills it at a random moment once it has begun; whether it had not ended before."""
     process = start()
+    assert process.stdout.readline() == "ready\n", process.communicate()
     try:
         process.wait(timeout=draw.uniform(0, longest_s))
     except subprocess.TimeoutExpired:
@@ -155,7 +157,7 @@ def test_a_writer_killed_at_any_moment_leaves_nothing_wrong(kind, tables, tmp_pa
     kills = int(os.environ.get("FOREBAY_KILLS", 20)) // 2
     draw, folder, killed = random.Random(kills), tmp_path / "killed", 0
     for _ in range(kills):
-        if not kill_often(lambda: writer(what, folder), draw, 1.2):
+        if not killed_at_some_moment(lambda: writer(what, folder), draw):
             assert files_in(folder) == expected
             shutil.rmtree(folder)
         else:
@@ -168,7 +170,7 @@ def test_a_writer_killed_at_any_moment_leaves_nothing_wrong(kind, tables, tmp_pa
 
 
 def test_two_writers_at_once_write_what_one_writes(tmp_path):
-    assert writer("numbers", tmp_path / "one").wait() == 0
+    writer("numbers", tmp_path / "one").communicate()
     writers = [writer("numbers", tmp_path / "two") for _ in range(2)]
     for process in writers:
         _, err = process.communicate()
@@ -267,7 +269,7 @@ def test_an_update_killed_at_any_moment_ends_as_one_that_was_not(tables, tmp_pat
     for _ in range(int(os.environ.get("FOREBAY_KILLS", 20)) // 4):
         shutil.rmtree(tmp_path / "new", ignore_errors=True)
         shutil.copytree(tmp_path / "old", tmp_path / "new")
-        kill_often(lambda: writer(folder, tmp_path / "new", 9, "arrow", "update"), draw, 1.2)
+        killed_at_some_moment(lambda: writer(folder, tmp_path / "new", 9, "arrow", "update"), draw)
         last = writer(folder, tmp_path / "new", 9, "arrow", "update")
         _, err = last.communicate()
         assert last.returncode == 0, err
@@ -364,7 +366,7 @@ def test_a_bad_original_is_told_and_cannot_be_left_out(photos, tmp_path):
         fb.materialize(photographs(root), tmp_path / "made", cut="last")
     for policy in ("skip", "replace"):
         with pytest.raises(fb.InvalidArgument, match="on_error"):
-            fb.materialize(photographs(root), tmp_path / "made", cut="last", on_error=policy)
+            fb.materialize(photographs(root), tmp_path / policy, cut="last", on_error=policy)
 
 
 # ---- others read it
