@@ -42,7 +42,7 @@ bool are_shards(std::span<const std::string> urls) {
   return std::ranges::all_of(urls, [](const std::string& url) { return url.ends_with(".tar"); });
 }
 
-void ShardsReport::add(uint64_t shard_bytes, const ShardIndex& index) {
+void ShardsReport::add(uint64_t shard_bytes, const TarIndex& index) {
   ++shards;
   bytes += shard_bytes;
   samples += static_cast<int64_t>(index.samples.size());
@@ -50,7 +50,7 @@ void ShardsReport::add(uint64_t shard_bytes, const ShardIndex& index) {
   for (size_t sample = 0; sample < index.samples.size(); ++sample) {
     std::set<uint32_t> seen;
     sample_bytes.add(static_cast<int64_t>(index.end_of(sample) - index.samples[sample].begin));
-    for (const ShardIndex::File& file : index.files_of(sample)) {
+    for (const TarIndex::File& file : index.files_of(sample)) {
       OfExtension& found = extensions[index.extensions[file.extension]];
       ++found.files;
       found.bytes += file.bytes;
@@ -100,7 +100,7 @@ Result<ShardsReport> inspect_shards(const std::vector<std::string>& urls, const 
   FOREBAY_ASSIGN(StoreAndPath at, open_store(urls.front(), storage));
   FOREBAY_ASSIGN(TableFiles files, find_table_files(std::move(at), {urls.size() > 1, urls, kShardEndings}, stop));
   const Result<std::string> caches = default_cache_folder();
-  FOREBAY_ASSIGN(const std::vector<ShardIndex> indexes,
+  FOREBAY_ASSIGN(const std::vector<TarIndex> indexes,
                  read_shard_indexes(files, caches.ok() ? kept_indexes_folder(*caches) : "", stop));
   for (size_t i = 0; i < indexes.size(); ++i) report.add(*files.files[i].size, indexes[i]);
   return report;

@@ -10,7 +10,7 @@
 #include "cli/failure.h"
 #include "cli/inspect_report.h"
 #include "format/objects/open_store.h"
-#include "format/webdataset/shard_index.h"
+#include "format/webdataset/tar_index.h"
 
 namespace forebay {
 
@@ -32,7 +32,7 @@ struct ShardsReport {
   Extent shard_samples, sample_bytes;
   std::map<std::string, OfExtension> extensions;
 
-  void add(uint64_t shard_bytes, const ShardIndex& index);
+  void add(uint64_t shard_bytes, const TarIndex& index);
   SortedJson to_json() const;
   std::string to_text() const;
 };

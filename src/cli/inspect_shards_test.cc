@@ -5,8 +5,8 @@
 namespace forebay {
 namespace {
 
-ShardIndex two_samples() {
-  ShardIndex index;
+TarIndex two_samples() {
+  TarIndex index;
   index.extensions = {"jpg", "cls", "pyd"};
   index.samples = {{0, 0, 1}, {3072, 3, 1}};
   index.files = {{0, 600}, {1, 1}, {2, 5}, {0, 100}};
@@ -18,7 +18,7 @@ ShardsReport report_of_two() {
   ShardsReport report;
   report.url = "a.tar";
   report.add(10'240, two_samples());
-  report.add(512, ShardIndex());
+  report.add(512, TarIndex());
   return report;
 }
 

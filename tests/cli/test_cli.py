@@ -1,10 +1,12 @@
 """The program `forebay`, run as a user runs it. FOREBAY_PROGRAM names it; else it is looked for in the build folder."""
+import io
 import json
 import os
 import random
 import re
 import signal
 import subprocess
+import tarfile
 import time
 from pathlib import Path
 
@@ -369,6 +371,24 @@ def test_inspect_works_without_class_folders(photos):
 def test_inspect_says_so_where_nothing_is(tmp_path):
     assert "empty" in forebay("inspect", tmp_path, code=FAILED)[1]
     assert "no such folder" in forebay("inspect", tmp_path / "missing", code=FAILED)[1]
+
+
+def test_inspect_tells_what_is_in_tar_shards(tmp_path):
+    for number in range(2):
+        with tarfile.open(tmp_path / f"{number}.tar", "w") as tar:
+            for name, size in (("a.jpg", 700), ("a.cls", 1), ("b.jpg", 30)):
+                info = tarfile.TarInfo(name)
+                info.size = size
+                tar.addfile(info, io.BytesIO(b"1" * size))
+    shards = sorted(tmp_path.glob("*.tar"))
+    by_name, by_pattern = as_json("inspect", *shards), as_json("inspect", tmp_path / "*.tar")
+    assert by_name | {"url": 0} == by_pattern | {"url": 0}
+    assert by_name["count"] == 4 and by_name["shards"] == 2 and by_name["extensions"]["cls"]["missing"] == 2
+    assert by_name["extensions"]["jpg"]["file"] == {"min": 30, "max": 700}
+    assert "4 samples in 2 shards" in forebay("inspect", *shards)[0]
+    shards[1].write_bytes(shards[1].read_bytes()[:700])
+    assert "1.tar" in forebay("inspect", *shards, code=FAILED)[1]
+    forebay("inspect", shards[0], tmp_path, code=MISUSE)
 
 
 # ---- demo

@@ -2,8 +2,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "format/webdataset/shard_index.h"
 #include "format/webdataset/shard_units.h"
+#include "format/webdataset/tar_index.h"
 
 using namespace forebay;
 
@@ -13,10 +13,10 @@ static void require(bool holds) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   constexpr uint64_t kTarBytes = uint64_t{1} << 30;
-  const auto index = ShardIndex::from_bytes({reinterpret_cast<const char*>(data), size}, kTarBytes);
+  const auto index = TarIndex::from_bytes({reinterpret_cast<const char*>(data), size}, kTarBytes);
   if (!index) return 0;
   require(index->end <= kTarBytes && index->files.size() <= size && index->samples.size() <= size);
-  const auto again = ShardIndex::from_bytes(index->to_bytes(), kTarBytes);
+  const auto again = TarIndex::from_bytes(index->to_bytes(), kTarBytes);
   require(again && again->to_bytes() == index->to_bytes());
   ShardUnits units;
   units.fields = {{"image", {"jpg"}}, {"label", {"cls"}}};

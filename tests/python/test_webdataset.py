@@ -298,6 +298,18 @@ def test_the_digest_from_a_bucket_is_that_of_local_shards(ceph, expected):
     assert epochs(far, storage_options=ceph) == expected  # by the kept index
 
 
+def test_the_digest_from_a_web_server_is_that_of_local_shards(servers, shards, expected):
+    found = servers("nginx")
+    folder = Path(found["FOREBAY_TEST_HTTP_ROOT"]) / "shards"
+    folder.mkdir(exist_ok=True)
+    for path in shards.glob("*.tar"):
+        (folder / path.name).write_bytes(path.read_bytes())
+    url = found["FOREBAY_TEST_HTTP"] + "/shards/train-"
+    for given in (url + "{000..004}.tar", [f"{url}{number:03}.tar" for number in range(SHARDS)]):
+        assert epochs(fb.webdataset(given, unit=16_000).shuffle(block=3, lanes=2).batch(16)) == expected
+    refused(fb.Unsupported, fb.webdataset(url + "*.tar"), "cannot be listed")
+
+
 # ---- what is wrong with samples and shards
 
 

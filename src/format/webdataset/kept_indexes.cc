@@ -68,7 +68,7 @@ std::string KeptIndexes::path(const Shard& shard) const {
   return fmt::format("{}/{}{}", folder_, hash128(known_as(shard)).to_string(), kIndexEnding);
 }
 
-std::optional<ShardIndex> KeptIndexes::load(const Shard& shard) const {
+std::optional<TarIndex> KeptIndexes::load(const Shard& shard) const {
   if (folder_.empty() || shard.version == 0) return std::nullopt;
   const std::optional<std::string> text = read_index(path(shard));
   if (!text || !text->starts_with(kIndexMagic) || text->size() < kIndexMagic.size() + kIndexHashBytes)
@@ -79,10 +79,10 @@ std::optional<ShardIndex> KeptIndexes::load(const Shard& shard) const {
     return std::nullopt;
   std::error_code error;
   fs::last_write_time(path(shard), fs::file_time_type::clock::now(), error);  // used: not the first to go
-  return ShardIndex::from_bytes(payload.substr(known.size()), shard.size);
+  return TarIndex::from_bytes(payload.substr(known.size()), shard.size);
 }
 
-void KeptIndexes::save(const Shard& shard, const ShardIndex& index) const {
+void KeptIndexes::save(const Shard& shard, const TarIndex& index) const {
   if (folder_.empty() || shard.version == 0) return;
   const std::string payload = known_as(shard) + index.to_bytes();
   if (payload.size() + kIndexMagic.size() + kIndexHashBytes > kMostFileBytes) return;

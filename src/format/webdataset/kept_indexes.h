@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "format/webdataset/shard_index.h"
+#include "format/webdataset/tar_index.h"
 
 namespace forebay {
 
@@ -24,8 +24,8 @@ class KeptIndexes {
     uint64_t size = 0;
     uint64_t version = 0;  ///< 0: not known, so that nothing is kept
   };
-  std::optional<ShardIndex> load(const Shard& shard) const;
-  void save(const Shard& shard, const ShardIndex& index) const;
+  std::optional<TarIndex> load(const Shard& shard) const;
+  void save(const Shard& shard, const TarIndex& index) const;
   /// Where there are too many.
   void remove_oldest() const;
   std::string path(const Shard& shard) const;

@@ -12,8 +12,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-ShardIndex small_index() {
-  ShardIndex index;
+TarIndex small_index() {
+  TarIndex index;
   index.extensions = {"jpg"};
   index.samples = {{0, 0, 3}};
   index.files = {{0, 17}};

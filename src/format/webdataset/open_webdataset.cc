@@ -18,7 +18,7 @@ namespace {
 constexpr std::array<std::string_view, 1> kTarEndings = {".tar"};
 
 /// Each extension of any shard, in byte order, with the first shard that has it.
-std::map<std::string, size_t> extensions_of(std::span<const ShardIndex> indexes) {
+std::map<std::string, size_t> extensions_of(std::span<const TarIndex> indexes) {
   std::map<std::string, size_t> extensions;
   for (size_t i = 0; i < indexes.size(); ++i) {
     for (const std::string& extension : indexes[i].extensions) extensions.emplace(extension, i);
@@ -37,7 +37,7 @@ Status is_refused(const std::string& extension, const std::string& shard) {
 
 constexpr size_t kMostFields = 256;
 
-Result<std::vector<ShardField>> found_fields(const TableFiles& files, std::span<const ShardIndex> indexes,
+Result<std::vector<ShardField>> found_fields(const TableFiles& files, std::span<const TarIndex> indexes,
                                              std::span<const std::string> optional) {
   std::vector<ShardField> fields;
   for (const auto& [extension, shard] : extensions_of(indexes)) {
@@ -54,7 +54,7 @@ Result<std::vector<ShardField>> found_fields(const TableFiles& files, std::span<
 
 /// A name that nothing in the shards bears is a mistake, and not a field that all samples lack.
 Status check_found(std::span<const ShardField> fields, std::span<const std::string> optional,
-                   std::span<const ShardIndex> indexes) {
+                   std::span<const TarIndex> indexes) {
   std::vector<std::string> known;
   for (const auto& [extension, shard] : extensions_of(indexes)) known.push_back(extension);
   const auto is_known = [&](const std::string& name) { return std::ranges::find(known, name) != known.end(); };
@@ -71,12 +71,12 @@ Status check_found(std::span<const ShardField> fields, std::span<const std::stri
   return {};
 }
 
-void hash_index(Hasher& hasher, std::string_view key, uint64_t size, const ShardIndex& index) {
+void hash_index(Hasher& hasher, std::string_view key, uint64_t size, const TarIndex& index) {
   const Hash128 content = hash128(index.to_bytes());
   hasher.update(fmt::format("{}:{} {} {} {}\n", key.size(), key, size, index.samples.size(), content.to_string()));
 }
 
-Hash128 version_of(const TableFiles& files, std::span<const ShardIndex> indexes, std::span<const ShardField> fields,
+Hash128 version_of(const TableFiles& files, std::span<const TarIndex> indexes, std::span<const ShardField> fields,
                    uint64_t unit_bytes) {
   Hasher hasher;
   for (size_t i = 0; i < indexes.size(); ++i)
@@ -118,7 +118,7 @@ Result<std::shared_ptr<const UnitSource>> open_webdataset(StoreAndPath at, const
                                                           std::stop_token stop) {
   FOREBAY_ASSIGN(TableFiles files,
                  find_table_files(std::move(at), {request.is_list, request.names, kTarEndings}, stop));
-  FOREBAY_ASSIGN(std::vector<ShardIndex> indexes, read_shard_indexes(files, request.kept_indexes, stop));
+  FOREBAY_ASSIGN(std::vector<TarIndex> indexes, read_shard_indexes(files, request.kept_indexes, stop));
   auto units = std::make_shared<ShardUnits>();
   units->store = files.store;
   units->fields = request.fields;

@@ -27,7 +27,7 @@ struct ShardRun {
 
   TableFiles& files;
   const KeptIndexes kept;
-  std::vector<ShardIndex> indexes;
+  std::vector<TarIndex> indexes;
   std::mutex bad_mutex;
   std::map<size_t, Status> bad;
 };
@@ -78,12 +78,12 @@ class ShardJob final : public ReadingJob {
   }
 
   Result<JobWish> finish() {
-    ShardIndex index = std::move(grouper_).take();
+    TarIndex index = std::move(grouper_).take();
     run_.kept.save(known_as(), index);
     return done(std::move(index));
   }
 
-  Result<JobWish> done(ShardIndex index) {
+  Result<JobWish> done(TarIndex index) {
     run_.indexes[file_] = std::move(index);
     return JobWish();
   }
@@ -143,7 +143,7 @@ Status bad_shards(const ShardRun& run) {
 
 }  // namespace
 
-Result<std::vector<ShardIndex>> read_shard_indexes(TableFiles& files, const std::string& kept, std::stop_token stop) {
+Result<std::vector<TarIndex>> read_shard_indexes(TableFiles& files, const std::string& kept, std::stop_token stop) {
   ShardRun run(files, kept);
   ReadingJobsOptions jobs;
   jobs.bytes = [&](size_t) { return files.store->remote() ? kRemoteWindowBytes : kLocalWindowBytes; };

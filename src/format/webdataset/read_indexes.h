@@ -6,12 +6,12 @@
 
 #include "forebay/result.h"
 #include "format/table/table_files.h"
-#include "format/webdataset/shard_index.h"
+#include "format/webdataset/tar_index.h"
 
 namespace forebay {
 
 /// The indexes of all shards, many at once: those that were kept, the others by reading headers. Fills in sizes and versions of
 /// `files`. `kept`: a folder for indexes; empty for none. What is wrong with shards is told of all of them together.
-Result<std::vector<ShardIndex>> read_shard_indexes(TableFiles& files, const std::string& kept, std::stop_token stop);
+Result<std::vector<TarIndex>> read_shard_indexes(TableFiles& files, const std::string& kept, std::stop_token stop);
 
 }  // namespace forebay

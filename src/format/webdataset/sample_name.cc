@@ -12,7 +12,6 @@ namespace {
 constexpr std::array<std::string_view, 5> kTexts = {"txt", "text", "transcript", "json", "jsn"};
 constexpr std::array<std::string_view, 7> kIntegers = {"cls", "cls2", "class", "count", "index", "inx", "id"};
 constexpr std::array<std::string_view, 6> kPickles = {"pyd", "pickle", "pkl", "pth", "pt", "joblib"};
-constexpr std::array<std::string_view, 5> kPictures = {"jpg", "jpeg", "png", "webp", "bmp"};
 
 std::string_view behind_last_dot(std::string_view extension) { return extension.substr(extension.rfind('.') + 1); }
 
@@ -32,14 +31,14 @@ bool is_note(std::string_view component) {
 
 }  // namespace
 
-Result<std::optional<SampleName>> split_sample_name(std::string_view name) {
+Result<std::optional<TarSampleName>> split_sample_name(std::string_view name) {
   if (leaves_its_folder(name))
     return corrupt(fmt::format("'{}' is a path that leaves its folder; such a tar is not read", name));
   const std::string_view last = name.substr(name.rfind('/') + 1);
   const size_t dot = last.find('.');
-  if (dot == 0 || dot == std::string_view::npos || dot + 1 == last.size()) return std::optional<SampleName>();
-  if (is_note(name.substr(0, name.find('/')))) return std::optional<SampleName>();
-  SampleName split{name.substr(0, name.size() - last.size() + dot), std::string(last.substr(dot + 1))};
+  if (dot == 0 || dot == std::string_view::npos || dot + 1 == last.size()) return std::optional<TarSampleName>();
+  if (is_note(name.substr(0, name.find('/')))) return std::optional<TarSampleName>();
+  TarSampleName split{name.substr(0, name.size() - last.size() + dot), std::string(last.substr(dot + 1))};
   std::ranges::transform(split.extension, split.extension.begin(),
                          [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
   return std::optional(std::move(split));
@@ -51,10 +50,6 @@ ExtensionKind kind_of_extension(std::string_view extension) {
   if (among(kTexts)) return ExtensionKind::kText;
   if (among(kIntegers)) return ExtensionKind::kInteger;
   return among(kPickles) ? ExtensionKind::kPickle : ExtensionKind::kBytes;
-}
-
-bool is_picture_extension(std::string_view extension) {
-  return std::ranges::find(kPictures, behind_last_dot(extension)) != kPictures.end();
 }
 
 }  // namespace forebay

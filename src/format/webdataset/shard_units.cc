@@ -8,7 +8,7 @@ namespace forebay {
 
 namespace {
 
-Field plain_field(std::string name, FieldKind kind, DType dtype = DType::kUint8) {
+Field shard_column(std::string name, FieldKind kind, DType dtype = DType::kUint8) {
   Field field;
   field.name = std::move(name);
   field.kind = kind;
@@ -17,9 +17,9 @@ Field plain_field(std::string name, FieldKind kind, DType dtype = DType::kUint8)
 }
 
 Field field_of(const ShardField& field) {
-  if (field.kind() == ExtensionKind::kInteger) return plain_field(field.name, FieldKind::kTensor, DType::kInt64);
-  if (field.kind() == ExtensionKind::kText) return plain_field(field.name, FieldKind::kText);
-  return plain_field(field.name, FieldKind::kBytes);
+  if (field.kind() == ExtensionKind::kInteger) return shard_column(field.name, FieldKind::kTensor, DType::kInt64);
+  if (field.kind() == ExtensionKind::kText) return shard_column(field.name, FieldKind::kText);
+  return shard_column(field.name, FieldKind::kBytes);
 }
 
 /// For each extension of a shard: which fields take it, and how much each would rather have it than another.
@@ -37,9 +37,9 @@ Takers takers_of(std::span<const std::string> extensions, std::span<const ShardF
   return takers;
 }
 
-void add_field_bytes(std::span<const ShardIndex::File> files, const Takers& takers, std::span<uint64_t> bytes) {
+void add_field_bytes(std::span<const TarIndex::File> files, const Takers& takers, std::span<uint64_t> bytes) {
   std::vector<std::pair<size_t, uint64_t>> chosen(bytes.size(), {SIZE_MAX, 0});
-  for (const ShardIndex::File& file : files) {
+  for (const TarIndex::File& file : files) {
     for (const auto& [field, rank] : takers[file.extension]) {
       if (rank < chosen[field].first) chosen[field] = {rank, file.bytes};
     }
@@ -53,9 +53,9 @@ Schema schema_of(std::span<const ShardField> fields) {
   Schema schema;
   for (const ShardField& field : fields) {
     schema.push_back(field_of(field));
-    if (field.optional) schema.push_back(plain_field(field.name + "_valid", FieldKind::kTensor, DType::kBool));
+    if (field.optional) schema.push_back(shard_column(field.name + "_valid", FieldKind::kTensor, DType::kBool));
   }
-  schema.push_back(plain_field("key", FieldKind::kText));
+  schema.push_back(shard_column("key", FieldKind::kText));
   return schema;
 }
 
@@ -70,13 +70,13 @@ uint64_t ShardUnits::index_bytes() const {
          field_bytes.capacity() * sizeof(uint64_t);
 }
 
-void ShardUnits::add(Shard shard, const ShardIndex& index, uint64_t unit_bytes) {
+void ShardUnits::add(Shard shard, const TarIndex& index, uint64_t unit_bytes) {
   const auto number = static_cast<uint32_t>(shards.size());
   shard.first_id = samples;
   shards.push_back(std::move(shard));
   const Takers takers = takers_of(index.extensions, fields);
   for (size_t i = 0; i < index.samples.size(); ++i) {
-    const ShardIndex::Sample& sample = index.samples[i];
+    const TarIndex::Sample& sample = index.samples[i];
     const uint64_t end = index.end_of(i);
     const bool goes_on =
         i > 0 && end - units.back().begin <= unit_bytes && sample.name_bytes <= UINT32_MAX - units.back().name_bytes;

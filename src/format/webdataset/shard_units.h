@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "base/schema.h"
 #include "format/webdataset/sample_name.h"
-#include "format/webdataset/shard_index.h"
+#include "format/webdataset/tar_index.h"
 #include "store/store.h"
 
 namespace forebay {
@@ -59,7 +59,7 @@ struct ShardUnits {
   uint64_t index_bytes() const;
 
   /// The next shard, with units of at most `unit_bytes`; a larger sample is a unit by itself.
-  void add(Shard shard, const ShardIndex& index, uint64_t unit_bytes);
+  void add(Shard shard, const TarIndex& index, uint64_t unit_bytes);
 };
 
 }  // namespace forebay

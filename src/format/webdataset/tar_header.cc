@@ -49,14 +49,14 @@ std::optional<uint64_t> octal_number(std::string_view text) {
   return value;
 }
 
-std::optional<uint64_t> number_at(std::span<const uint8_t> block, Place place) {
+std::optional<uint64_t> header_number(std::span<const uint8_t> block, Place place) {
   const auto field = block.subspan(place.offset, place.length);
   return (field.front() & 0x80) != 0 ? binary_number(field) : octal_number(text_at(block, place));
 }
 
 /// Sums of all bytes, those of the checksum taken as spaces; old programs took bytes as signed.
 bool checksum_fits(std::span<const uint8_t> block) {
-  const std::optional<uint64_t> stated = number_at(block, kChecksum);
+  const std::optional<uint64_t> stated = header_number(block, kChecksum);
   if (!stated) return false;
   const auto own = block.subspan(kChecksum.offset, kChecksum.length);
   constexpr int64_t kSpaces = static_cast<int64_t>(kChecksum.length) * ' ';
@@ -76,11 +76,11 @@ bool is_zero_block(std::span<const uint8_t> block) {
   return std::ranges::all_of(block, [](uint8_t byte) { return byte == 0; });
 }
 
-Result<TarHeader> parse_tar_header(std::span<const uint8_t> block) {
+Result<TarHeaderBlock> parse_tar_header(std::span<const uint8_t> block) {
   if (!checksum_fits(block)) return corrupt("the checksum of this header is wrong, or no header stands here");
-  const std::optional<uint64_t> size = number_at(block, kSize);
+  const std::optional<uint64_t> size = header_number(block, kSize);
   if (!size) return corrupt("the size in this header is no number");
-  TarHeader header{std::string(text_at(block, kName)), static_cast<char>(block[kType]), *size};
+  TarHeaderBlock header{std::string(text_at(block, kName)), static_cast<char>(block[kType]), *size};
   const bool ustar = std::memcmp(block.data() + kMagic.offset, kUstar.data(), kUstar.size()) == 0;
   const std::string_view prefix = ustar ? text_at(block, kPrefix) : std::string_view();
   if (!prefix.empty()) header.name = fmt::format("{}/{}", prefix, header.name);

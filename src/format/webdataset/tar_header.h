@@ -15,7 +15,7 @@ constexpr uint64_t whole_tar_blocks(uint64_t bytes) {
 }
 
 /// What a header block says by itself; headers before it (pax, GNU) may say otherwise.
-struct TarHeader {
+struct TarHeaderBlock {
   std::string name;  ///< with the prefix that ustar keeps apart
   char type = '0';
   uint64_t size = 0;  ///< bytes of data behind the block
@@ -24,6 +24,6 @@ struct TarHeader {
 bool is_zero_block(std::span<const uint8_t> block);
 /// Of 512 bytes that are not all zero: ustar, GNU (numbers in base 256) and what was before both. Corrupt where the checksum is wrong
 /// or a number is none.
-Result<TarHeader> parse_tar_header(std::span<const uint8_t> block);
+Result<TarHeaderBlock> parse_tar_header(std::span<const uint8_t> block);
 
 }  // namespace forebay

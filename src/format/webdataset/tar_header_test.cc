@@ -7,10 +7,10 @@
 namespace forebay::tar_test {
 namespace {
 
-TarHeader must_parse(const std::string& block) {
+TarHeaderBlock must_parse(const std::string& block) {
   const auto parsed = parse_tar_header(bytes_of(block));
   EXPECT_TRUE(parsed.ok()) << parsed.status().to_string();
-  return parsed.ok() ? *parsed : TarHeader();
+  return parsed.ok() ? *parsed : TarHeaderBlock();
 }
 
 void set(std::string& block, size_t offset, std::string_view value) {
@@ -19,7 +19,7 @@ void set(std::string& block, size_t offset, std::string_view value) {
 }
 
 TEST(tar_header, gives_name_type_and_size) {
-  const TarHeader parsed = must_parse(header("a/b.jpg", 1234));
+  const TarHeaderBlock parsed = must_parse(header("a/b.jpg", 1234));
   EXPECT_EQ(parsed.name, "a/b.jpg");
   EXPECT_EQ(parsed.type, '0');
   EXPECT_EQ(parsed.size, 1234u);

@@ -60,7 +60,7 @@ Result<TarWalker::Step> TarWalker::next(TarWindow window, TarMember& member) {
       if (begin_) return error(Code::kCorrupt, "the tar ends behind the header of a header", at_);
       return Step::kEnd;
     }
-    const Result<TarHeader> header = parse_tar_header(*block);
+    const Result<TarHeaderBlock> header = parse_tar_header(*block);
     if (!header.ok()) return error(header.status().code(), header.status().message(), at_);
     if (!is_extension(header->type)) {
       FOREBAY_RETURN_IF_ERROR(give(*header, member));
@@ -71,7 +71,7 @@ Result<TarWalker::Step> TarWalker::next(TarWindow window, TarMember& member) {
   }
 }
 
-Result<bool> TarWalker::take_extension(TarWindow window, const TarHeader& header) {
+Result<bool> TarWalker::take_extension(TarWindow window, const TarHeaderBlock& header) {
   const uint64_t data = at_ + kTarBlockBytes;
   if (header.size > kMostExtensionBytes)
     return error(Code::kCorrupt, fmt::format("a header of {} bytes; no name is that long", header.size), at_);
@@ -123,7 +123,7 @@ Status TarWalker::take_pax_record(std::string_view key, std::string_view value, 
   return size_ ? Status() : error(Code::kCorrupt, "the size in this pax header is no number", at_);
 }
 
-Status TarWalker::give(const TarHeader& header, TarMember& member) {
+Status TarWalker::give(const TarHeaderBlock& header, TarMember& member) {
   if (header.type == 'S') return error(Code::kUnsupported, "a sparse file; write the tar again without --sparse", at_);
   if (header.type == 'M') return error(Code::kUnsupported, "the rest of a file that begins in another tar", at_);
   member.begin = begin_.value_or(at_);

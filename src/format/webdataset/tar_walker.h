@@ -50,10 +50,10 @@ class TarWalker {
   Status error(Code code, const std::string& message, uint64_t at) const;
   Status end_is_missing() const;
   /// Reads what stands before the header of a member; false where a window is needed.
-  Result<bool> take_extension(TarWindow window, const TarHeader& header);
+  Result<bool> take_extension(TarWindow window, const TarHeaderBlock& header);
   Status take_pax(std::span<const uint8_t> records, bool global);
   Status take_pax_record(std::string_view key, std::string_view value, bool global);
-  Status give(const TarHeader& header, TarMember& member);
+  Status give(const TarHeaderBlock& header, TarMember& member);
 
   uint64_t at_;
   const uint64_t tar_bytes_;

@@ -17,13 +17,13 @@ namespace forebay {
 
 namespace {
 
-using Bytes = std::span<const uint8_t>;
+using TarBytes = std::span<const uint8_t>;
 
-std::string_view text_of(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+std::string_view text_of(TarBytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
 /// What a row has for a field.
-struct Found {
-  Bytes bytes;
+struct FoundFile {
+  TarBytes bytes;
   uint32_t rank = UINT32_MAX;  ///< its extension among those of the field; the greatest: there is none
   bool there() const { return rank != UINT32_MAX; }
 };
@@ -39,7 +39,7 @@ class UnitFiles {
     }
   }
 
-  void add(const SampleName& name, Bytes data) {
+  void add(const TarSampleName& name, TarBytes data) {
     if (keys_.empty() || keys_.back() != name.base) {
       keys_.emplace_back(name.base);
       found_.resize(found_.size() + fields_);
@@ -47,14 +47,14 @@ class UnitFiles {
     const auto takers = takers_.find(name.extension);
     if (takers == takers_.end()) return;
     for (const auto& [field, rank] : takers->second) {
-      Found& found = found_[found_.size() - fields_ + field];
+      FoundFile& found = found_[found_.size() - fields_ + field];
       if (rank == found.rank) twice_.emplace(static_cast<int64_t>(keys_.size()) - 1, name.extension);
       if (rank < found.rank) found = {data, rank};
     }
   }
 
   int64_t rows() const { return static_cast<int64_t>(keys_.size()); }
-  const Found& at(int64_t row, size_t field) const { return found_[static_cast<size_t>(row) * fields_ + field]; }
+  const FoundFile& at(int64_t row, size_t field) const { return found_[static_cast<size_t>(row) * fields_ + field]; }
   const std::vector<std::string>& keys() const { return keys_; }
   /// Rows that have an extension more than once.
   const std::map<int64_t, std::string>& twice() const { return twice_; }
@@ -63,7 +63,7 @@ class UnitFiles {
   const size_t fields_;
   std::unordered_map<std::string, std::vector<std::pair<uint32_t, uint32_t>>> takers_;
   std::vector<std::string> keys_;
-  std::vector<Found> found_;
+  std::vector<FoundFile> found_;
   std::map<int64_t, std::string> twice_;
 };
 
@@ -71,7 +71,7 @@ Status changed(const std::string& why) {
   return corrupt(fmt::format("{}; the shard was changed since it was opened: open it again", why));
 }
 
-Result<UnitFiles> find_files(const ShardUnits& units, size_t unit, std::span<const size_t> fields, Bytes bytes) {
+Result<UnitFiles> find_files(const ShardUnits& units, size_t unit, std::span<const size_t> fields, TarBytes bytes) {
   const ShardUnits::Unit& place = units.units[unit];
   UnitFiles files(units.fields, fields);
   TarWalker walker(place.begin, units.shards[place.shard].size);
@@ -82,7 +82,7 @@ Result<UnitFiles> find_files(const ShardUnits& units, size_t unit, std::span<con
       return changed(
           fmt::format("the files between bytes {} and {} are not those of the index", place.begin, place.end));
     if (!member.regular) continue;
-    FOREBAY_ASSIGN(const std::optional<SampleName> name, split_sample_name(member.name));
+    FOREBAY_ASSIGN(const std::optional<TarSampleName> name, split_sample_name(member.name));
     if (name) files.add(*name, bytes.subspan(member.data - place.begin, member.size));
     if (files.rows() > units.rows(unit)) break;
   }
@@ -156,7 +156,7 @@ class ColumnsMaker {
     return column;
   }
 
-  static void append(ColumnValues& column, int64_t row, Bytes bytes) {
+  static void append(ColumnValues& column, int64_t row, TarBytes bytes) {
     auto* const offsets = reinterpret_cast<int64_t*>(column.offsets.data());
     if (!bytes.empty()) std::memcpy(column.values.data() + offsets[row], bytes.data(), bytes.size());
     offsets[row + 1] = offsets[row] + static_cast<int64_t>(bytes.size());
@@ -170,7 +170,7 @@ class ColumnsMaker {
     ColumnValues values = strings(total);
     const bool text = units_.fields[field].kind() == ExtensionKind::kText;
     for (int64_t row = 0; row < columns_.rows; ++row) {
-      const Bytes bytes = files_.at(row, column).bytes;
+      const TarBytes bytes = files_.at(row, column).bytes;
       append(values, row, bytes);
       if (text && !is_utf8(bytes)) spoil(row, fmt::format("'{}' is not UTF-8", units_.fields[field].name));
     }
@@ -182,7 +182,7 @@ class ColumnsMaker {
     ColumnValues values;
     values.values = Buffer::allocate(static_cast<size_t>(columns_.rows) * sizeof(int64_t));
     for (int64_t row = 0; row < columns_.rows; ++row) {
-      const Found& found = files_.at(row, column);
+      const FoundFile& found = files_.at(row, column);
       const std::optional<int64_t> value = whole_number(text_of(found.bytes));
       if (found.there() && !value) spoil(row, fmt::format("'{}' is no whole number of 64 bits", about.name));
       reinterpret_cast<int64_t*>(values.values.data())[row] = value.value_or(0);
@@ -216,10 +216,10 @@ uint64_t decoded_shard_bytes(const ShardUnits& units, size_t unit, std::span<con
         (rows + 1) * sizeof(int64_t) + (about.optional ? rows : 0) + (number ? 0 : units.bytes_of_fields(unit)[field]);
   }
   // What is found of the files while they are decoded.
-  return bytes + rows * (sizeof(std::string) + fields.size() * sizeof(Found));
+  return bytes + rows * (sizeof(std::string) + fields.size() * sizeof(FoundFile));
 }
 
-Result<Columns> decode_shard_unit(const ShardUnits& units, size_t unit, std::span<const size_t> fields, Bytes bytes,
+Result<Columns> decode_shard_unit(const ShardUnits& units, size_t unit, std::span<const size_t> fields, TarBytes bytes,
                                   WorkMemory&) {
   FOREBAY_ASSIGN(const UnitFiles files, find_files(units, unit, fields, bytes));
   uint64_t names = 0;

@@ -16,7 +16,7 @@ namespace forebay {
 
 /// Which samples a shard has, where, and how large their files are. It is made of headers alone, is the same however it was found, and
 /// is thrown away when the shard was cut into units.
-struct ShardIndex {
+struct TarIndex {
   struct File {
     uint32_t extension = 0;  ///< which of `extensions`
     uint64_t bytes = 0;
@@ -38,7 +38,7 @@ struct ShardIndex {
   /// As bytes, a few for each file.
   std::string to_bytes() const;
   /// Nothing where that is no such index, or cannot be one of a tar of that size.
-  static std::optional<ShardIndex> from_bytes(std::string_view bytes, uint64_t tar_bytes);
+  static std::optional<TarIndex> from_bytes(std::string_view bytes, uint64_t tar_bytes);
 };
 
 /// Puts the files of a shard together to samples: those that follow each other and have one base name.
@@ -46,10 +46,10 @@ class SampleGrouper {
  public:
   /// In the order of the tar. Corrupt for paths that leave their folder, Unsupported where nearly every file has an extension of its own.
   Status add(const TarMember& member);
-  ShardIndex take() && { return std::move(index_); }
+  TarIndex take() && { return std::move(index_); }
 
  private:
-  ShardIndex index_;
+  TarIndex index_;
   std::unordered_map<std::string, uint32_t> extensions_;
   std::string base_;
 };

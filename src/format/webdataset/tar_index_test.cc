@@ -1,4 +1,4 @@
-#include "format/webdataset/shard_index.h"
+#include "format/webdataset/tar_index.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 namespace forebay::tar_test {
 namespace {
 
-Result<ShardIndex> index_of(const std::string& tar) {
+Result<TarIndex> index_of(const std::string& tar) {
   SampleGrouper grouper;
   TarWalker walker(0, tar.size());
   TarMember member;
@@ -18,18 +18,18 @@ Result<ShardIndex> index_of(const std::string& tar) {
   }
 }
 
-ShardIndex must_index(const std::string& tar) {
+TarIndex must_index(const std::string& tar) {
   auto index = index_of(tar);
   EXPECT_TRUE(index.ok()) << index.status().to_string();
-  return index.ok() ? std::move(*index) : ShardIndex();
+  return index.ok() ? std::move(*index) : TarIndex();
 }
 
 const std::string kTar = entry("README", "about") + entry("a/1.jpg", "jpeg") + entry("a/1.cls", "7") +
                          entry("a/", "", '5') + entry("a/2.cls", "8") + entry("a/2.jpg", std::string(600, 'x')) +
                          entry("a/1.jpg", "again") + end_of_tar();
 
-TEST(shard_index, files_that_follow_each_other_with_one_base_name_are_a_sample) {
-  const ShardIndex index = must_index(kTar);
+TEST(tar_index, files_that_follow_each_other_with_one_base_name_are_a_sample) {
+  const TarIndex index = must_index(kTar);
   EXPECT_EQ(index.extensions, (std::vector<std::string>{"jpg", "cls"}));
   ASSERT_EQ(index.samples.size(), 3u);
   EXPECT_EQ(index.files_of(0).size(), 2u);
@@ -38,47 +38,47 @@ TEST(shard_index, files_that_follow_each_other_with_one_base_name_are_a_sample) 
   EXPECT_EQ(index.samples[1].name_bytes, 3u);
 }
 
-TEST(shard_index, samples_lie_end_to_end_from_the_beginning_on) {
-  const ShardIndex index = must_index(kTar);
+TEST(tar_index, samples_lie_end_to_end_from_the_beginning_on) {
+  const TarIndex index = must_index(kTar);
   EXPECT_EQ(index.samples[0].begin, 0u);
   EXPECT_EQ(index.end_of(0), 3u * 1024);
   EXPECT_EQ(index.samples[1].begin, index.end_of(0));
   EXPECT_EQ(index.end, kTar.size() - 1024);
 }
 
-TEST(shard_index, becomes_bytes_and_comes_back) {
-  const ShardIndex index = must_index(kTar);
-  const auto back = ShardIndex::from_bytes(index.to_bytes(), kTar.size());
+TEST(tar_index, becomes_bytes_and_comes_back) {
+  const TarIndex index = must_index(kTar);
+  const auto back = TarIndex::from_bytes(index.to_bytes(), kTar.size());
   ASSERT_TRUE(back);
   EXPECT_EQ(back->to_bytes(), index.to_bytes());
   EXPECT_EQ(back->end, index.end);
   EXPECT_EQ(back->samples[2].begin, index.samples[2].begin);
 }
 
-TEST(shard_index, bytes_of_a_longer_tar_are_refused) {
-  EXPECT_FALSE(ShardIndex::from_bytes(must_index(kTar).to_bytes(), kTar.size() - 2048));
+TEST(tar_index, bytes_of_a_longer_tar_are_refused) {
+  EXPECT_FALSE(TarIndex::from_bytes(must_index(kTar).to_bytes(), kTar.size() - 2048));
 }
 
-TEST(shard_index, damaged_bytes_are_refused_or_give_an_index_of_that_tar) {
+TEST(tar_index, damaged_bytes_are_refused_or_give_an_index_of_that_tar) {
   const std::string good = must_index(kTar).to_bytes();
   for (size_t length = 0; length < good.size(); ++length)
-    EXPECT_FALSE(ShardIndex::from_bytes(good.substr(0, length), kTar.size())) << length;
+    EXPECT_FALSE(TarIndex::from_bytes(good.substr(0, length), kTar.size())) << length;
   for (size_t bit = 0; bit < 8 * good.size(); ++bit) {
     std::string bad = good;
     bad[bit / 8] = static_cast<char>(bad[bit / 8] ^ (1 << bit % 8));
-    const auto index = ShardIndex::from_bytes(bad, kTar.size());
+    const auto index = TarIndex::from_bytes(bad, kTar.size());
     if (!index) continue;
     EXPECT_LE(index->end, kTar.size());
     for (const auto& file : index->files) EXPECT_LT(file.extension, index->extensions.size());
   }
 }
 
-TEST(shard_index, counts_that_no_bytes_follow_take_no_memory) {
-  EXPECT_FALSE(ShardIndex::from_bytes(std::string("\0\xff\xff\xff\xff\xff\xff\xff\xff\x7f", 10), UINT64_MAX));
-  EXPECT_FALSE(ShardIndex::from_bytes("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 4096));
+TEST(tar_index, counts_that_no_bytes_follow_take_no_memory) {
+  EXPECT_FALSE(TarIndex::from_bytes(std::string("\0\xff\xff\xff\xff\xff\xff\xff\xff\x7f", 10), UINT64_MAX));
+  EXPECT_FALSE(TarIndex::from_bytes("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 4096));
 }
 
-TEST(shard_index, paths_that_leave_their_folder_end_it_with_their_place) {
+TEST(tar_index, paths_that_leave_their_folder_end_it_with_their_place) {
   const auto index = index_of(entry("ok.txt", "") + entry("../../etc/passwd.txt", "") + end_of_tar());
   EXPECT_EQ(index.status().code(), Code::kCorrupt);
   EXPECT_NE(index.status().message().find("'../../etc/passwd.txt' is a path that leaves its folder"),
@@ -86,7 +86,7 @@ TEST(shard_index, paths_that_leave_their_folder_end_it_with_their_place) {
   EXPECT_EQ(index.status().range()->offset, 512u);
 }
 
-TEST(shard_index, numbers_before_the_extension_are_told_and_not_taken_for_fields) {
+TEST(tar_index, numbers_before_the_extension_are_told_and_not_taken_for_fields) {
   std::string tar;
   for (int i = 0; i < 300; ++i) tar += entry(fmt::format("image.{:04}.jpg", i), "x");
   const Status status = index_of(tar + end_of_tar()).status();
@@ -94,7 +94,7 @@ TEST(shard_index, numbers_before_the_extension_are_told_and_not_taken_for_fields
   EXPECT_NE(status.message().find("first dot"), std::string::npos) << status.to_string();
 }
 
-TEST(shard_index, a_tar_without_samples_has_none) {
+TEST(tar_index, a_tar_without_samples_has_none) {
   EXPECT_TRUE(must_index(end_of_tar()).samples.empty());
   EXPECT_TRUE(must_index(entry("README", "x") + end_of_tar()).samples.empty());
 }

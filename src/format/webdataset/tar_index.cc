@@ -1,4 +1,4 @@
-#include "format/webdataset/shard_index.h"
+#include "format/webdataset/tar_index.h"
 
 #include <algorithm>
 
@@ -60,13 +60,13 @@ class Numbers {
 
 }  // namespace
 
-std::span<const ShardIndex::File> ShardIndex::files_of(size_t sample) const {
+std::span<const TarIndex::File> TarIndex::files_of(size_t sample) const {
   const size_t first = samples[sample].first_file;
   const size_t last = sample + 1 < samples.size() ? samples[sample + 1].first_file : files.size();
   return std::span(files).subspan(first, last - first);
 }
 
-std::string ShardIndex::to_bytes() const {
+std::string TarIndex::to_bytes() const {
   std::string bytes;
   put_number(bytes, extensions.size());
   for (const std::string& extension : extensions) {
@@ -86,8 +86,8 @@ std::string ShardIndex::to_bytes() const {
   return bytes;
 }
 
-std::optional<ShardIndex> ShardIndex::from_bytes(std::string_view bytes, uint64_t tar_bytes) {
-  ShardIndex index;
+std::optional<TarIndex> TarIndex::from_bytes(std::string_view bytes, uint64_t tar_bytes) {
+  TarIndex index;
   Numbers in(bytes);
   for (uint64_t count = in.next(kMostExtensions); count > 0 && in.good(); --count)
     index.extensions.emplace_back(in.text());
@@ -114,7 +114,7 @@ std::optional<ShardIndex> ShardIndex::from_bytes(std::string_view bytes, uint64_
 
 Status SampleGrouper::add(const TarMember& member) {
   if (!member.regular) return {};
-  Result<std::optional<SampleName>> name = split_sample_name(member.name);
+  Result<std::optional<TarSampleName>> name = split_sample_name(member.name);
   if (!name.ok()) return Status(name.status()).with_range({member.begin, kTarBlockBytes});
   if (!*name) return {};
   if (index_.files.size() == kMostFiles) return unsupported("a tar of more than 4,294,967,295 files");
