@@ -128,9 +128,7 @@ Pipeline materialized(std::string url, MaterializedOptions options) {
 
 namespace {
 Pipeline shards(Json pattern, const WebdatasetOptions& options) {
-  Json args = webdataset_args(options);
-  args["pattern"] = std::move(pattern);
-  return source("webdataset", std::move(args));
+  return source("webdataset", webdataset_args(std::move(pattern), options));
 }
 }  // namespace
 

@@ -68,12 +68,12 @@ Status mark_optional(std::vector<ShardField>& fields, const std::vector<std::str
   return {};
 }
 
+/// What is no size at all, check_args() tells.
 Result<uint64_t> parse_unit(const Json& json) {
-  if (json.is_null()) return kShardUnitBytes;
-  if (json.is_number_integer() && json.get<int64_t>() > 0) return static_cast<uint64_t>(json.get<int64_t>());
   const auto bytes = json.is_string() ? parse_byte_size(json.get<std::string>()) : std::nullopt;
-  if (bytes && *bytes > 0) return *bytes;
-  return invalid_argument(fmt::format("unit is {}; give bytes such as \"8MiB\"", json_text(json)));
+  if (!bytes && !json.is_number_integer()) return kShardUnitBytes;
+  if (bytes ? *bytes > 0 : json.get<int64_t>() > 0) return bytes ? *bytes : static_cast<uint64_t>(json.get<int64_t>());
+  return invalid_argument("unit is no bytes; give some such as \"8MiB\"");
 }
 
 Result<WebdatasetRequest> parse_webdataset(const OpSpec& source) {
@@ -89,9 +89,7 @@ Result<WebdatasetRequest> parse_webdataset(const OpSpec& source) {
     return invalid_argument("pattern is empty; give a pattern such as 'shards/train-*.tar'");
   FOREBAY_ASSIGN(request.fields, parse_fields(given("fields")));
   const Json optional = given("optional");
-  if (!optional.is_null() && !optional.is_string() && !is_text_list(optional))
-    return invalid_argument("optional is no list of names; give the fields that a sample may lack");
-  if (!optional.is_null()) request.optional = field_list(optional);
+  if (optional.is_string() || is_text_list(optional)) request.optional = field_list(optional);
   if (!request.fields.empty()) FOREBAY_RETURN_IF_ERROR(mark_optional(request.fields, request.optional));
   FOREBAY_RETURN_IF_ERROR(check_shard_fields(request.fields));
   FOREBAY_ASSIGN(request.unit_bytes, parse_unit(given("unit")));
@@ -100,8 +98,8 @@ Result<WebdatasetRequest> parse_webdataset(const OpSpec& source) {
 
 }  // namespace
 
-Json webdataset_args(const WebdatasetOptions& options) {
-  Json args = Json::object();
+Json webdataset_args(Json pattern, const WebdatasetOptions& options) {
+  Json args = {{"pattern", std::move(pattern)}};
   if (!options.fields.empty()) args["fields"] = options.fields;
   if (!options.optional.empty()) args["optional"] = options.optional;
   if (options.unit != WebdatasetOptions().unit)
@@ -118,6 +116,7 @@ Schema announced_webdataset(const OpSpec& source) {
 }
 
 void check_webdataset(const OpSpec& source, std::vector<Problem>& problems) {
+  if (source.args.value("pattern", Json()).is_null()) return;  // told already
   const Status status = parse_webdataset(source).status();
   if (status.ok()) return;
   const std::string& text = status.message();

@@ -18,7 +18,7 @@ namespace forebay {
 /// | `fields`   | `{name: "jpg;png"}`: the first of these extensions that a sample has; or a list of extensions; absent: all |
 /// | `optional` | a list of fields that a sample may lack                                                                |
 /// | `unit`     | bytes, or a text such as "8MiB"                                                                        |
-Json webdataset_args(const WebdatasetOptions& options);
+Json webdataset_args(Json pattern, const WebdatasetOptions& options);
 
 /// Without touching storage: what samples have where `fields` says it, else open-ended.
 Schema announced_webdataset(const OpSpec& source);

@@ -355,6 +355,9 @@ def test_misuse_is_found_without_touching_storage():
     assert "two fields 'key'" in problems("a.tar", {"key": "txt"})
     assert "not among fields" in problems("a.tar", ["jpg"], optional="cls")
     assert "unit" in problems("a.tar", unit="much")
+    for wrong in ({"unit": "much"}, {"optional": 3}, {"fields": 3}, {}):
+        text = json.dumps({"forebay_pipeline": 1, "steps": [{"op": "webdataset", "pattern": "a.tar"} | wrong if wrong else {"op": "webdataset"}]})
+        assert len(fb.Pipeline.from_json(text).check()) == 1, wrong
     assert "unit" in problems("a.tar", unit=0)
     assert "'imag'" in " ".join(one.message for one in fb.webdataset("a.tar", {"image": "jpg"}).decode_image(field="imag").check())
 
