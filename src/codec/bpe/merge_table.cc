@@ -39,7 +39,7 @@ void merge_short(const MergeTable& table, std::vector<int32_t>& tokens) {
 class LongWord {
  public:
   LongWord(const MergeTable& table, const std::vector<int32_t>& tokens) : table_(table) {
-    for (size_t i = 0; i < tokens.size(); ++i) links_.push_back({tokens[i], i, i + 1, true});
+    for (size_t i = 0; i < tokens.size(); ++i) links_.push_back({tokens[i], i == 0 ? 0 : i - 1, i + 1, true});
     for (size_t i = 0; i + 1 < links_.size(); ++i) look(i);
   }
 

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "forebay/result.h"
+
 namespace forebay {
 namespace {
 
