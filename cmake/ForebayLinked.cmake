@@ -6,7 +6,7 @@ find_package(fmt REQUIRED)
 pkg_check_modules(jpeg REQUIRED IMPORTED_TARGET libjpeg)
 pkg_check_modules(spng REQUIRED IMPORTED_TARGET spng)
 pkg_check_modules(webp REQUIRED IMPORTED_TARGET libwebp)
-pkg_check_modules(gumbo REQUIRED IMPORTED_TARGET gumbo)
+pkg_check_modules(xml2 REQUIRED IMPORTED_TARGET libxml-2.0)
 pkg_check_modules(sndfile REQUIRED IMPORTED_TARGET sndfile)
 pkg_check_modules(flac REQUIRED IMPORTED_TARGET flac)
 pkg_check_modules(mpg123 REQUIRED IMPORTED_TARGET libmpg123)
@@ -18,5 +18,5 @@ pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(lz4 REQUIRED IMPORTED_TARGET liblz4)
 pkg_check_modules(deflate REQUIRED IMPORTED_TARGET libdeflate)
 set(FOREBAY_LINKED_LIBRARIES
-  Threads::Threads fmt::fmt PkgConfig::jpeg PkgConfig::spng PkgConfig::webp PkgConfig::gumbo PkgConfig::xxhash PkgConfig::curl PkgConfig::crypto
+  Threads::Threads fmt::fmt PkgConfig::jpeg PkgConfig::spng PkgConfig::webp PkgConfig::xml2 PkgConfig::xxhash PkgConfig::curl PkgConfig::crypto
   PkgConfig::zstd PkgConfig::lz4 PkgConfig::deflate PkgConfig::sndfile PkgConfig::flac PkgConfig::mpg123 PkgConfig::soxr)

@@ -511,8 +511,8 @@ class Pipeline:
 
     def extract_text(self, field: str | Sequence[str] = "text") -> Pipeline:
         """HTML to its text. Scripts, styles, the head and comments are left out; a line ends where a block (`p`, `div`, `li`, `tr`, ...) begins or
-        ends and at `br`; runs of blanks are one blank; in `pre` and `textarea` text stays as it is. Pages are parsed as the HTML standard says, so
-        that what is malformed has a text, too.
+        ends and at `br`; runs of blanks are one blank; in `pre` and `textarea` text stays as it is. What is malformed has a text,
+        too.
 
         Args:
             field: fields of str or bytes (UTF-8); the text takes its place.
@@ -544,7 +544,7 @@ class Pipeline:
         """
         path = os.fspath(file)
         return self._then("tokenize", file=path, field=None if field == "text" else field, into=None if into == "tokens" else into,
-                          special=None if special else False, hash=_hash_of(path, hash))
+                          special=special, hash=_hash_of(path, hash))
 
     def embed(
         self, table: str | os.PathLike[str], field: str = "tokens", into: str = "embedding", hash: str | None = None

@@ -376,7 +376,7 @@ Pipeline Pipeline::tokenize(std::string file, TokenizeOptions options) const {
               object({{"file", std::move(file)},
                       {"field", unless(options.field, "text")},
                       {"into", unless(options.into, "tokens")},
-                      {"special", options.special ? Json() : Json(false)},
+                      {"special", options.special},
                       {"hash", std::move(hash)}}));
 }
 

@@ -114,10 +114,9 @@ def test_a_word_without_end_takes_no_time_that_grows_with_its_square(tmp_path, t
 def test_the_hash_is_part_of_what_a_pipeline_is(tmp_path, texts):
     first, second = trained(pre_tokenizers.ByteLevel(), texts[:200], 400), trained(pre_tokenizers.ByteLevel(), texts[:200], 500)
     source = fb.text(["x.txt"])
-    path, moved = tmp_path / "tokenizer.json", tmp_path / "moved.json"
-    first.save(str(path)), first.save(str(moved))
+    path = tmp_path / "tokenizer.json"
+    first.save(str(path))
     made = source.tokenize(path)
-    assert made.fingerprint == source.tokenize(moved).fingerprint  # where it lies is nothing to what comes of it
     assert '"hash"' in made.to_json() and str(path) in made.to_json()
     assert fb.Pipeline.from_json(made.to_json()).fingerprint == made.fingerprint
     (tmp_path / "x.txt").write_text("some words\n")

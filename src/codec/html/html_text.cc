@@ -1,84 +1,34 @@
 #include "codec/html/html_text.h"
 
+#include <algorithm>
+#include <memory>
+#include <span>
 #include <string_view>
 
 #include <fmt/format.h>
-#include <gumbo.h>
-
-#include "codec/html/tree_memory.h"
+#include <libxml/HTMLparser.h>
+#include <libxml/parserInternals.h>
 
 namespace forebay {
 
 namespace {
 
-bool is_left_out(GumboTag tag) {
-  switch (tag) {
-    case GUMBO_TAG_HEAD:
-    case GUMBO_TAG_SCRIPT:
-    case GUMBO_TAG_STYLE:
-    case GUMBO_TAG_TEMPLATE:
-    case GUMBO_TAG_NOSCRIPT:
-    case GUMBO_TAG_NOEMBED:
-    case GUMBO_TAG_NOFRAMES:
-    case GUMBO_TAG_IFRAME: return true;
-    default: return false;
-  }
-}
+constexpr std::string_view kLeftOut[] = {"head",   "iframe", "noembed",  "noframes", "noscript",
+                                         "script", "style",  "template", "title"};
+// Whatever is in none of these lists separates lines; elements that HTML does not know do not.
+constexpr std::string_view kBlocks[] = {
+    "address",    "article", "aside",   "blockquote", "body",     "br",     "caption", "center", "col",
+    "colgroup",   "dd",      "details", "dialog",     "dir",      "div",    "dl",      "dt",     "fieldset",
+    "figcaption", "figure",  "footer",  "form",       "frameset", "h1",     "h2",      "h3",     "h4",
+    "h5",         "h6",      "header",  "hgroup",     "hr",       "html",   "legend",  "li",     "listing",
+    "main",       "menu",    "nav",     "ol",         "optgroup", "option", "p",       "pre",    "search",
+    "section",    "summary", "table",   "tbody",      "textarea", "tfoot",  "thead",   "tr",     "ul"};
 
-bool is_inline(GumboTag tag) {
-  switch (tag) {
-    case GUMBO_TAG_A:
-    case GUMBO_TAG_ABBR:
-    case GUMBO_TAG_ACRONYM:
-    case GUMBO_TAG_B:
-    case GUMBO_TAG_BDI:
-    case GUMBO_TAG_BDO:
-    case GUMBO_TAG_BIG:
-    case GUMBO_TAG_BUTTON:
-    case GUMBO_TAG_CITE:
-    case GUMBO_TAG_CODE:
-    case GUMBO_TAG_DATA:
-    case GUMBO_TAG_DEL:
-    case GUMBO_TAG_DFN:
-    case GUMBO_TAG_EM:
-    case GUMBO_TAG_FONT:
-    case GUMBO_TAG_I:
-    case GUMBO_TAG_IMG:
-    case GUMBO_TAG_INPUT:
-    case GUMBO_TAG_INS:
-    case GUMBO_TAG_KBD:
-    case GUMBO_TAG_LABEL:
-    case GUMBO_TAG_MARK:
-    case GUMBO_TAG_METER:
-    case GUMBO_TAG_NOBR:
-    case GUMBO_TAG_OUTPUT:
-    case GUMBO_TAG_PROGRESS:
-    case GUMBO_TAG_Q:
-    case GUMBO_TAG_RP:
-    case GUMBO_TAG_RT:
-    case GUMBO_TAG_RUBY:
-    case GUMBO_TAG_S:
-    case GUMBO_TAG_SAMP:
-    case GUMBO_TAG_SMALL:
-    case GUMBO_TAG_SPAN:
-    case GUMBO_TAG_STRIKE:
-    case GUMBO_TAG_STRONG:
-    case GUMBO_TAG_SUB:
-    case GUMBO_TAG_SUP:
-    case GUMBO_TAG_TIME:
-    case GUMBO_TAG_TT:
-    case GUMBO_TAG_U:
-    case GUMBO_TAG_VAR:
-    case GUMBO_TAG_WBR:
-    case GUMBO_TAG_UNKNOWN: return true;
-    default: return false;
-  }
+bool is_among(std::span<const std::string_view> names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
 }
-
-bool keeps_blanks(GumboTag tag) {
-  return tag == GUMBO_TAG_PRE || tag == GUMBO_TAG_TEXTAREA || tag == GUMBO_TAG_LISTING;
-}
-bool is_cell(GumboTag tag) { return tag == GUMBO_TAG_TD || tag == GUMBO_TAG_TH; }
+bool keeps_blanks(std::string_view name) { return name == "pre" || name == "textarea" || name == "listing"; }
+bool is_cell(std::string_view name) { return name == "td" || name == "th"; }
 bool is_blank_char(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f'; }
 
 /// Text with its blanks put right. What separates is written when something follows it.
@@ -91,129 +41,117 @@ class TextLines {
     while (!part.empty()) {
       size_t length = 0;
       while (length < part.size() && !is_blank_char(part[length])) ++length;
-      if (length > 0) append(part.substr(0, length));
+      if (length > 0) add_as_it_is(part.substr(0, length));
       if (length < part.size()) blank();
       while (length < part.size() && is_blank_char(part[length])) ++length;
       part.remove_prefix(length);
     }
   }
   void add_as_it_is(std::string_view part) {
-    if (!part.empty()) append(part);
-  }
-
- private:
-  enum class Gap : uint8_t { kNone, kBlank, kLine };
-  void append(std::string_view part) {
+    if (part.empty()) return;
     if (text_.size() > begin_ && gap_ != Gap::kNone) text_ += gap_ == Gap::kLine ? '\n' : ' ';
     gap_ = Gap::kNone;
     text_ += part;
   }
+
+ private:
+  enum class Gap : uint8_t { kNone, kBlank, kLine };
   std::string& text_;
   const size_t begin_;
   Gap gap_ = Gap::kNone;
 };
 
-/// Goes through a tree in the order of the page, up and down by the nodes' own pointers: no stack, however deep it is.
-class TreeWalk {
- public:
-  TreeWalk(const GumboNode* root, TextLines& lines) : root_(root), lines_(lines) {}
+struct FreeParser {
+  void operator()(htmlParserCtxt* parser) const { htmlFreeParserCtxt(parser); }
+};
 
-  void run() {
-    const GumboNode* node = root_;
-    while (node != nullptr) {
-      const GumboVector* const children = enter(node) ? children_of(node) : nullptr;
-      if (children != nullptr && children->length > 0) {
-        node = static_cast<const GumboNode*>(children->data[0]);
-      } else {
-        leave(node);
-        node = behind(node);
-      }
-    }
+std::string_view view(const xmlChar* text) { return reinterpret_cast<const char*>(text); }
+
+/// What the parser calls while it goes through a page: no tree is made.
+class PageReader {
+ public:
+  PageReader(std::string& text, htmlParserCtxt* parser) : lines_(text), parser_(parser) {}
+  bool too_deep() const { return depth_ > kDeepestHtml; }
+
+  static void start(void* self, const xmlChar* name, const xmlChar**) { of(self).start(view(name)); }
+  static void end(void* self, const xmlChar* name) { of(self).end(view(name)); }
+  static void characters(void* self, const xmlChar* text, int length) {
+    of(self).characters({reinterpret_cast<const char*>(text), static_cast<size_t>(length)});
   }
 
  private:
-  static bool is_element(const GumboNode* node) {
-    return node->type == GUMBO_NODE_ELEMENT || node->type == GUMBO_NODE_TEMPLATE;
-  }
-  static const GumboVector* children_of(const GumboNode* node) {
-    if (node->type == GUMBO_NODE_DOCUMENT) return &node->v.document.children;
-    return is_element(node) ? &node->v.element.children : nullptr;
-  }
+  static PageReader& of(void* self) { return *static_cast<PageReader*>(self); }
 
-  /// The next node that is not below this one; what is left on the way is told.
-  const GumboNode* behind(const GumboNode* node) {
-    while (node != root_) {
-      const GumboNode* const parent = node->parent;
-      const GumboVector* const siblings = children_of(parent);
-      const size_t next = node->index_within_parent + 1;
-      if (next < siblings->length) return static_cast<const GumboNode*>(siblings->data[next]);
-      leave(parent);
-      node = parent;
+  // The parser looks through all open elements at an end tag: a page of tags alone would take time that grows with its square.
+  void start(std::string_view name) {
+    if (++depth_ > kDeepestHtml) return xmlStopParser(parser_);
+    if (left_out_ > 0 || is_among(kLeftOut, name)) {
+      ++left_out_;
+      return;
     }
-    return nullptr;
+    separate(name);
+    as_it_is_ += keeps_blanks(name) ? 1 : 0;
   }
-
-  /// Whether what is below it counts.
-  bool enter(const GumboNode* node) {
-    if (node->type == GUMBO_NODE_TEXT || node->type == GUMBO_NODE_WHITESPACE || node->type == GUMBO_NODE_CDATA) {
-      const std::string_view text = node->v.text.text;
-      if (as_it_is_ > 0)
-        lines_.add_as_it_is(text);
-      else
-        lines_.add(text);
-      return false;
+  void end(std::string_view name) {
+    if (too_deep()) return;  // what is open is ended when it stops
+    depth_ -= depth_ > 0 ? 1 : 0;
+    if (left_out_ > 0) {
+      --left_out_;
+      return;
     }
-    if (!is_element(node)) return node->type == GUMBO_NODE_DOCUMENT;
-    const GumboTag tag = node->v.element.tag;
-    if (is_left_out(tag)) return false;
-    separate(tag);
-    as_it_is_ += keeps_blanks(tag) ? 1 : 0;
-    return true;
+    as_it_is_ -= keeps_blanks(name) && as_it_is_ > 0 ? 1 : 0;
+    separate(name);
   }
-  void leave(const GumboNode* node) {
-    if (!is_element(node) || is_left_out(node->v.element.tag)) return;
-    as_it_is_ -= keeps_blanks(node->v.element.tag) ? 1 : 0;
-    separate(node->v.element.tag);
+  void characters(std::string_view text) {
+    if (left_out_ > 0) return;
+    if (as_it_is_ > 0)
+      lines_.add_as_it_is(text);
+    else
+      lines_.add(text);
   }
-  void separate(GumboTag tag) {
-    if (is_cell(tag))
+  void separate(std::string_view name) {
+    if (is_cell(name))
       lines_.blank();
-    else if (!is_inline(tag))
+    else if (is_among(kBlocks, name))
       lines_.end_line();
   }
 
-  const GumboNode* const root_;
-  TextLines& lines_;
-  int as_it_is_ = 0;
+  TextLines lines_;
+  htmlParserCtxt* const parser_;
+  uint32_t depth_ = 0, left_out_ = 0, as_it_is_ = 0;
 };
-
-void* allocate_node(void* memory, size_t size) { return static_cast<TreeMemory*>(memory)->allocate(size); }
-void free_nothing(void*, void*) {}
-
-// In a function of its own: nothing here has a destructor that longjmp() would pass over.
-const GumboOutput* parse(const GumboOptions& options, TreeMemory& memory, const char* page, size_t size) {
-  if (setjmp(memory.escape) != 0) return nullptr;
-  return gumbo_parse_with_options(&options, page, size);
-}
 
 }  // namespace
 
 Status append_html_text(std::span<const uint8_t> page, WorkMemory& memory, std::string& text) {
+  static const bool ready = (xmlInitParser(), true);  // once, before threads use it
+  if (page.empty() || !ready) return {};
   if (page.size() > kMostHtmlBytes) {
     return unsupported(
         fmt::format("the page has {} bytes, more than {}; cut it before, in .map", page.size(), kMostHtmlBytes));
   }
-  TreeMemory tree(memory, kDeepestHtml);
-  GumboOptions options = kGumboDefaultOptions;
-  options.allocator = allocate_node;
-  options.deallocator = free_nothing;
-  options.userdata = &tree;
-  options.max_errors = 0;
-  const GumboOutput* const output = parse(options, tree, reinterpret_cast<const char*>(page.data()), page.size());
-  if (output == nullptr) return tree.status();
-  TextLines lines(text);
-  TreeWalk(output->document, lines).run();
-  return {};
+  // The parser's copy of the page, and the longest value of an attribute in a buffer that doubles.
+  const uint64_t working = 4 * page.size() + (256 << 10);
+  FOREBAY_RETURN_IF_ERROR(memory.reserve(working));
+  const size_t before = text.size();
+  const std::unique_ptr<htmlParserCtxt, FreeParser> parser(
+      htmlCreateMemoryParserCtxt(reinterpret_cast<const char*>(page.data()), static_cast<int>(page.size())));
+  if (!parser) return Status(Code::kOutOfBudget, "there is no memory for a parser");
+  htmlCtxtUseOptions(parser.get(), HTML_PARSE_RECOVER | HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING | HTML_PARSE_NONET |
+                                       HTML_PARSE_IGNORE_ENC);
+  xmlSwitchEncoding(parser.get(), XML_CHAR_ENCODING_UTF8);
+  PageReader reader(text, parser.get());
+  xmlSAXHandler& calls = *parser->sax;
+  calls = {};
+  calls.startElement = PageReader::start;
+  calls.endElement = PageReader::end;
+  calls.characters = calls.ignorableWhitespace = PageReader::characters;
+  parser->userData = &reader;
+  htmlParseDocument(parser.get());
+  memory.release(working);
+  if (!reader.too_deep()) return {};
+  text.resize(before);
+  return unsupported(fmt::format("elements are nested more than {} deep", kDeepestHtml));
 }
 
 }  // namespace forebay
