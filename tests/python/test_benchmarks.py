@@ -139,3 +139,13 @@ def test_first_epoch():
                           capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert [line.split()[0] for line in done.stdout.splitlines()] == ["photographs", "table", "lists"]
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("tokenizers"), reason="TOKENIZERS ABSENT: it trains the tokenizer")
+def test_tokens_of_pages(bench, tmp_path):
+    novel = tmp_path / "shared" / "data" / "text" / "novel.txt"
+    novel.parent.mkdir(parents=True)
+    novel.write_text("\n\n".join(f"It was paragraph {i}, isn't it? \u00e9 & <{i}>" for i in range(40)))
+    text, told, records = bench("presto/tokens.py", "--shared", tmp_path / "shared", "--pages", 8, "--batch", 3)
+    assert PASSED in text and [(record["loader"], record["delivered"]) for record in records] == [("forebay", 8)]
+    assert "selectolax (bench/rivals/install" in told
