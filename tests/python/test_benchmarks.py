@@ -64,6 +64,12 @@ def test_an_earlier_recording_is_checked_again(bench, few_photos, tmp_path):
     assert f"- forebay, round 0: timed: {PHOTOS - 1} samples of {PHOTOS} photographs, not {PHOTOS}" in text and "| refused |" in text
 
 
+@pytest.mark.skipif(not importlib.util.find_spec("h5py"), reason="H5PY ABSENT: it writes the signals")
+def test_signals(bench, few_photos):
+    text, _, records = bench("presto/signals.py", "--shared", few_photos, "--megabytes", 2, "--batch", 16, "--loaders", "forebay")
+    assert PASSED in text and [record["samples"] for record in records] == [2 * 60, 2 * 119]
+
+
 @needs_arrow
 def test_tables(bench):
     text, told, records = bench("tables/tables.py", "--tables", "wide_lists", "--rows", 2000, "--batch", 64,

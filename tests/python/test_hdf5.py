@@ -2,14 +2,16 @@
 import itertools
 import os
 import random
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from loading import one_epoch
-from project import ROOT
+from project import ROOT, run
 
 import forebay as fb
+from servers.s3 import Client
 
 h5py = pytest.importorskip("h5py")
 
@@ -38,11 +40,24 @@ def data_sets(file):
 
 
 def leaves(dtype, path=""):
-    if dtype.names is None:
+    if dtype.kind == "c":  # a compound of two
+        half = np.dtype(f"{dtype.byteorder}f{dtype.itemsize // 2}")
+        yield from ((f"{path}.r", half), (f"{path}.i", half))
+    elif dtype.names is None:
         yield path, dtype
     else:
         for name in dtype.names:
             yield from leaves(dtype.fields[name][0], f"{path}.{name}")
+
+
+def member_of(values, member):
+    for part in member.split(".")[1:]:
+        values = {"r": values.real, "i": values.imag}[part] if values.dtype.kind == "c" else values[part]
+    return values
+
+
+# Its heap is smaller than libhdf5 writes them, and whole.
+READ_HERE_ALONE = {"var-length-strings-reused.hdf5"}
 
 
 def same(mine, theirs):
@@ -82,6 +97,9 @@ def test_every_data_set_has_the_values_that_h5py_gives(path):
                 dtype = data.dtype
                 values = data[...] if data.shape is not None else None
             except (OSError, TypeError, ValueError, KeyError):  # a filter or type that h5py lacks
+                if path.name in READ_HERE_ALONE:
+                    assert all_values(path, f"/{name}")
+                    continue
                 with pytest.raises((fb.Unsupported, fb.Corrupt)):
                     all_values(path, f"/{name}")
                 continue
@@ -91,9 +109,7 @@ def test_every_data_set_has_the_values_that_h5py_gives(path):
                 except fb.Error as error:
                     assert refused_for_a_reason(error, data, leaf), f"{name}{member} {data.shape} {leaf}: {error}"
                     continue
-                theirs = values
-                for part in member.split(".")[1:]:
-                    theirs = theirs[part]
+                theirs = member_of(values, member)
                 assert len(mine) == len(theirs), name
                 assert all(map(same, mine, theirs)), f"{name}{member}: {mine[:3]} {theirs[:3]}"
 
@@ -255,6 +271,28 @@ def test_a_window_step_cuts_a_sample(tmp_path):
         (batch,) = loader
     expected = np.lib.stride_tricks.sliding_window_view(np.arange(60).reshape(3, 20), 8, axis=1)[:, ::4]
     assert np.array_equal(batch["x"], expected) and np.array_equal(batch["x_mean"], expected.mean(2))
+
+
+@pytest.fixture
+def bucket(servers, faults, folder, monkeypatch, tmp_path):
+    """The files in a bucket behind the counting proxy: storage options."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    found = servers("ceph", "faults")
+    keys = found["FOREBAY_TEST_S3_KEY"], found["FOREBAY_TEST_S3_SECRET"]
+    client = Client(found["FOREBAY_TEST_S3"], *keys)
+    client.make_bucket("hdf5")
+    client.put_all("hdf5", {f"rows/{file.name}": file.read_bytes() for file in folder.iterdir()})
+    return {"endpoint": found["FOREBAY_TEST_FAULTS"], "access_key_id": keys[0], "secret_access_key": keys[1]}
+
+
+def test_a_bucket_far_away_gives_the_same_in_few_requests(bucket, faults, expected):
+    faults.set(latency_ms=5)
+    with fb.Loader(mixed("s3://hdf5/rows"), seed=7, storage_options=bucket, threads=2) as loader:
+        opened = faults.status()["counts"]["requests"]
+        assert opened <= 3 * 4, "metadata come in blocks"
+        assert fb.digest(loader) == expected[0]
 
 
 def test_chunks_are_decoded_once_in_an_epoch(folder):
@@ -428,6 +466,16 @@ def test_files_must_have_one_type(tmp_path):
     with pytest.raises(fb.InvalidArgument) as told:
         all_values(tmp_path, "/x")
     assert "a.h5" in str(told.value) and "b.h5" in str(told.value)
+
+
+def test_the_example_finds_the_reactive_power_of_a_sine(tmp_path):
+    at = 2 * np.pi * np.arange(128 * 32 * 10) / 128
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("voltage", data=(325 * np.sin(at)).astype(np.float32), chunks=(1000,), compression="gzip", shuffle=True)
+        file.create_dataset("current", data=(2 * np.sin(at - np.pi / 6)).astype(np.float32), chunks=(1000,), compression="gzip", shuffle=True)
+    said = run(sys.executable, ROOT / "examples" / "presto" / "nilm.py", tmp_path / "a.h5")
+    assert "10 windows of 32 periods" in said
+    assert np.isclose(float(said.split()[-1]), 325 * np.sin(np.pi / 6), rtol=1e-5)
 
 
 def test_h5py_in_the_same_process_is_not_disturbed(folder):

@@ -90,7 +90,7 @@ class LayoutReader {
     if (kind == 3)
       return unsupported(
           "a virtual data set, whose values lie in other files; give those files, or write it as one with `h5repack`");
-    if (version > 4 || kind > 3)
+    if (version > 5 || kind > 3)
       return unsupported(fmt::format("a layout of version {}, which is newer than this reader", version));
     data_.layout = static_cast<Hdf5DataSet::Layout>(kind);
     switch (data_.layout) {

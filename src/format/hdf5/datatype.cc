@@ -23,7 +23,7 @@ class TypeReader {
     type.bytes = in_.u32();
     const int version = head >> 4, kind = head & 15;
     if (in_.failed() || depth == kDeepestType) return hdf5_damaged("a type is cut off, or is made of itself");
-    if (kind > static_cast<int>(Hdf5Type::Kind::kArray) || version > 4)
+    if (kind > static_cast<int>(Hdf5Type::Kind::kArray) || version > 5)
       return unsupported(
           fmt::format("a type of class {} and version {}, which is newer than this reader", kind, version));
     type.kind = static_cast<Hdf5Type::Kind>(kind);

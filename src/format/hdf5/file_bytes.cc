@@ -134,10 +134,19 @@ Status Hdf5Metadata::take_old(Hdf5Cursor& in, uint8_t version) {
   if (in.failed() || !usual_size(sizes_.address) || !usual_size(sizes_.length))
     return hdf5_damaged("the superblock tells sizes that there are not");
   in.skip(1 + 2 + 2 + 4 + (version == 1 ? 4 : 0));
-  // Base, free space, end of file, driver; then the root's entry: the place of its name, and its header.
-  in.skip(5 * uint64_t{sizes_.address});
+  // Base, free space, end, driver; then the root's entry: the place of its name, and its header.
+  in.skip(2 * uint64_t{sizes_.address});
+  FOREBAY_RETURN_IF_ERROR(check_end(in.number(sizes_.address)));
+  in.skip(2 * uint64_t{sizes_.address});
   root_ = in.number(sizes_.address);
   return in.failed() ? hdf5_damaged("the superblock is cut off") : Status();
+}
+
+// Where this is not so, what is missing may be values that nobody would miss before they are read.
+Status Hdf5Metadata::check_end(uint64_t end) const {
+  if (end <= bytes_->size()) return {};
+  return corrupt(fmt::format("the file has {} bytes and should have {}; it was cut off, or not closed by its writer",
+                             bytes_->size(), end));
 }
 
 Status Hdf5Metadata::take_new(Hdf5Cursor& in) {
@@ -145,7 +154,8 @@ Status Hdf5Metadata::take_new(Hdf5Cursor& in) {
   in.skip(1);
   if (in.failed() || !usual_size(sizes_.address) || !usual_size(sizes_.length))
     return hdf5_damaged("the superblock tells sizes that there are not");
-  in.skip(3 * uint64_t{sizes_.address});
+  in.skip(2 * uint64_t{sizes_.address});
+  FOREBAY_RETURN_IF_ERROR(check_end(in.number(sizes_.address)));
   root_ = in.number(sizes_.address);
   return in.failed() ? hdf5_damaged("the superblock is cut off") : Status();
 }

@@ -75,6 +75,7 @@ class Hdf5Metadata {
   Status take_superblock(uint64_t at);
   Status take_old(Hdf5Cursor& in, uint8_t version);
   Status take_new(Hdf5Cursor& in);
+  Status check_end(uint64_t end) const;
 
   Hdf5Bytes* bytes_;
   Hdf5Sizes sizes_;

@@ -31,7 +31,7 @@ struct MadeHdf5 {
 
   static std::string number(uint64_t value, size_t bytes) {
     std::string text;
-    for (size_t i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * i));
+    for (size_t i = 0; i < bytes; ++i) text += i < 8 ? static_cast<char>(value >> (8 * i)) : '\0';
     return text;
   }
   static std::string integer(uint32_t bytes, bool is_signed) {
