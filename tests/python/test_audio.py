@@ -277,7 +277,7 @@ def test_damage_acts_by_policy_and_names_the_file(speech, tmp_path):
         ids = [int(i) for batch in loader for i in batch.ids]
         (error,) = loader.errors()
     assert 3 not in ids and len(ids) == 11
-    assert (error.sample, error.operator, error.code) == (3, "decode_audio", "Corrupt")
+    assert (error["sample"], error["operator"], error["code"]) == (3, "decode_audio", "Corrupt")
     with fb.Loader(pipeline, on_error="replace", epochs=1) as loader:
         assert sum(len(batch) for batch in loader) == 12
 
@@ -290,8 +290,8 @@ def test_damaged_and_hostile_files_are_told_or_decoded(shared):
         good = sum(len(batch) for batch in loader)
         errors = loader.errors()
     assert good + len(errors) == len(paths)
-    assert {error.code for error in errors} <= {"Corrupt", "Unsupported"}
-    told = {error.key.rsplit("/", 1)[-1]: error.message for error in errors}
+    assert {error["code"] for error in errors} <= {"Corrupt", "Unsupported"}
+    told = {error["key"].rsplit("/", 1)[-1]: error["message"] for error in errors}
     assert "changes at sample 147456" in told["02 - increasing number of channels.flac"]
     assert "changes at sample 139264" in told["04 - changing bitdepth.flac"]
     assert "no STREAMINFO block" in told["06 - missing streaminfo metadata block.flac"]
@@ -313,9 +313,9 @@ def test_truncations_and_flipped_bits_are_told_or_decoded(shared, tmp_path, name
         good = sum(len(batch) for batch in loader)
         errors = loader.errors()
     assert good + len(errors) == 40
-    assert {error.code for error in errors} <= {"Corrupt", "Unsupported"}
+    assert {error["code"] for error in errors} <= {"Corrupt", "Unsupported"}
     if name.endswith((".flac", ".wav")):  # lengths are known: every truncation is told
-        assert {error.sample for error in errors} >= set(range(0, 40, 2))
+        assert {error["sample"] for error in errors} >= set(range(0, 40, 2))
 
 
 def test_a_header_that_promises_hours_takes_no_memory(shared, tmp_path):
