@@ -24,13 +24,16 @@ Json without_secrets(const Json& value) {
 }
 
 Json json_of(const OpSpec& step, bool source) {
-  Json json = {{"op", step.name}, {"args", step.args}};
-  for (auto& [name, value] : json["args"].items()) {
+  Json args = step.args;
+  bool hidden = false;
+  for (auto& [name, value] : args.items()) {
     if (!source) break;
     Json shown = without_secrets(value);
-    if (shown != value) json["hidden"] = true;
+    hidden = hidden || shown != value;
     value = std::move(shown);
   }
+  Json json = {{"op", step.name}, {"args", std::move(args)}};
+  if (hidden) json["hidden"] = true;
   if (!step.attachment_name.empty()) json["attachment"] = step.attachment_name;
   return json;
 }

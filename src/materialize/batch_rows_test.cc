@@ -58,8 +58,8 @@ std::vector<StoredField> fields_of(const Batch& batch) {
 
 TEST(BatchRows, AFieldIsWhatAllItsBatchesHave) {
   const Batch batch = three_rows();
-  EXPECT_EQ(field_of(batch.fields[0]).to_string(), "dense: int32 (?)");
-  EXPECT_EQ(field_of(batch.fields[1]).to_string(), "ragged: uint16 (?)");
+  EXPECT_EQ(field_of(batch.fields[0]).to_string(), "dense: int32 (?,)");
+  EXPECT_EQ(field_of(batch.fields[1]).to_string(), "ragged: uint16 (?,)");
   EXPECT_EQ(field_of(batch.fields[2]).kind, FieldKind::kText);
   EXPECT_EQ(field_of(batch.fields[3]).kind, FieldKind::kTextList);
 }
