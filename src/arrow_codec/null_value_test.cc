@@ -2,6 +2,8 @@
 #include <cmath>
 #include <limits>
 
+#include <cstring>
+
 #include <gtest/gtest.h>
 
 #include "arrow_codec/table_plan.h"
