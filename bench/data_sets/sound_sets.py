@@ -5,12 +5,12 @@ import glob
 import os
 import shutil
 
-# What is read, how often each file stands there, the rate that all have, and the seconds that each is cut or filled up to.
-Set = collections.namedtuple("Set", "pattern times rate seconds suffix")
+# What is read, how often each file stands there, the rate that all have, the seconds that each is cut or filled up to, and the samples of a frame.
+Set = collections.namedtuple("Set", "pattern times rate seconds n_fft suffix")
 SETS = {
-    "digits": Set("audio/spoken-digits/*.wav", 4, 8000, 1.0, ".wav"),
-    "speech": Set("audio/librispeech/*/*/*.flac", 20, 16000, 10.0, ".flac"),
-    "music": Set("audio/mp3/*44100.mp3", 60, 44100, 4.0, ".mp3"),
+    "digits": Set("audio/spoken-digits/*.wav", 4, 8000, 1.0, 200, ".wav"),
+    "speech": Set("audio/librispeech/*/*/*.flac", 20, 16000, 10.0, 400, ".flac"),
+    "music": Set("audio/mp3/*44100.mp3", 60, 44100, 4.0, 1024, ".mp3"),
 }
 
 

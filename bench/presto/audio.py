@@ -20,7 +20,7 @@ def run(one, number, options):
     """A data set by a loader: its record, or a record with `error`. In the first round every value is looked at, too."""
     name, loader = one
     chosen = sound_sets.SETS[name]
-    job = {"module": LOADERS[loader].module, "paths": sound_sets.paths(options.folders[name]), "rate": chosen.rate, "seconds": chosen.seconds,
+    job = {"module": LOADERS[loader].module, "paths": sound_sets.paths(options.folders[name]), "rate": chosen.rate, "seconds": chosen.seconds, "n_fft": chosen.n_fft,
            "batch": options.batch, "threads": options.threads, "seed": options.seed, "epochs": options.epochs, "proof": number == 0}
     head = {"set": name, "loader": loader, "files": len(job["paths"]), "batch": options.batch, "threads": options.threads}
     python = contestants.python_of(LOADERS[loader], options)

@@ -13,7 +13,7 @@ import importlib  # noqa: E402
 
 import numpy as np  # noqa: E402
 
-# Of all: 25 ms frames each 10 ms, 80 bands.
+# Of all: a frame each 10 ms, 80 bands.
 N_MELS = 80
 
 
@@ -34,7 +34,7 @@ def sums(loader):
 
 def measure(job, result):
     module = importlib.import_module(job.module)
-    epochs = module.epochs(job.paths, job.rate, job.seconds, N_MELS, job.batch, job.threads, job.seed)
+    epochs = module.epochs(job.paths, job.rate, job.seconds, job.n_fft, N_MELS, job.batch, job.threads, job.seed)
     warm = []
     for ids, mel in next(epochs):
         touch(ids, mel, warm)

@@ -20,9 +20,9 @@ def filters(rate, n_fft, n_mels):
 
 
 class Mels(torch.utils.data.Dataset):
-    def __init__(self, paths, rate, seconds, n_mels):
+    def __init__(self, paths, rate, seconds, n_fft, n_mels):
         self.paths, self.length = paths, round(rate * seconds)
-        self.n_fft, self.hop = rate // 40, rate // 100
+        self.n_fft, self.hop = n_fft, rate // 100
         self.window, self.filters = torch.hann_window(self.n_fft), filters(rate, self.n_fft, n_mels).T.contiguous()
 
     def __len__(self):
@@ -38,9 +38,9 @@ class Mels(torch.utils.data.Dataset):
         return index, self.filters @ spectra.abs().pow(2)
 
 
-def epochs(paths, rate, seconds, n_mels, batch, threads, seed):
+def epochs(paths, rate, seconds, n_fft, n_mels, batch, threads, seed):
     generator = torch.Generator().manual_seed(seed)
-    loader = torch.utils.data.DataLoader(Mels(paths, rate, seconds, n_mels), batch, shuffle=True, num_workers=threads, persistent_workers=True,
+    loader = torch.utils.data.DataLoader(Mels(paths, rate, seconds, n_fft, n_mels), batch, shuffle=True, num_workers=threads, persistent_workers=True,
                                          generator=generator)
     while True:
         yield ((ids.numpy(), mel.numpy()) for ids, mel in loader)

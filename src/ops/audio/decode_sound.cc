@@ -15,6 +15,10 @@ namespace {
 // Samples of a stored byte that are believed without counting them; speech in Opus has about 20, silence any number.
 constexpr int64_t kBelievedSamplesOfByte = 64;
 
+// What steps behind take beside the samples is asked for before they are decoded, with twice those: a task that lacks memory later begins anew, and
+// decoding is the dear part.
+constexpr uint64_t kBytesBehind = 1 << 18;
+
 Status too_long(int64_t samples, const SoundWanted& wanted) {
   return unsupported(fmt::format("{} samples are more than max_samples={}; raise max_samples to decode it", samples,
                                  wanted.max_samples));
@@ -99,11 +103,13 @@ Result<Sound> decode_sound(std::span<const uint8_t> bytes, const SoundWanted& wa
   FOREBAY_ASSIGN(int64_t frames, frames_of(info, bytes, wanted));
   if (rate != info.rate) frames = RateConverter::converted(frames, info.rate, rate);
   if (frames > wanted.max_samples / channels) return too_long(frames, wanted);
-  FOREBAY_RETURN_IF_ERROR(memory.reserve(static_cast<uint64_t>(frames * channels) * sizeof(float)));
+  const uint64_t made_bytes = static_cast<uint64_t>(frames * channels) * sizeof(float),
+                 behind = kBytesBehind + 2 * made_bytes;
+  FOREBAY_RETURN_IF_ERROR(memory.reserve(made_bytes + behind));
   Sound made{Tensor::allocate(DType::kFloat32, wanted.mono ? Shape{frames} : Shape{channels, frames}), rate};
   FOREBAY_RETURN_IF_ERROR(
       read_into(*reader, rate, wanted.mono && info.channels > 1 && !info.mixed, channels, made.samples));
-  memory.release(working);
+  memory.release(working + behind);
   return made;
 }
 
