@@ -30,11 +30,11 @@ struct Hdf5Type {
   uint16_t bit_offset = 0, precision = 0;
   uint8_t exponent_at = 0, exponent_bits = 0, mantissa_at = 0, mantissa_bits = 0;
   uint32_t exponent_bias = 0;
-  bool utf8 = false;                 ///< of strings, also of varying length
-  uint8_t padding = 0;               ///< of strings: 0 to the first zero byte, 1 zeros at the end, 2 spaces at the end
-  bool varying_string = false;       ///< of kVarying
-  std::vector<int64_t> dims = {};    ///< of kArray
-  std::vector<Member> members = {};  ///< of kCompound
+  bool utf8 = false;               ///< of strings, also of varying length
+  uint8_t padding = 0;             ///< of strings: 0 to the first zero byte, 1 zeros at the end, 2 spaces at the end
+  bool varying_string = false;     ///< of kVarying
+  std::vector<int64_t> dims = {};  ///< of kArray
+  std::vector<Member> members;     ///< of kCompound
   std::vector<std::string> names = {};  ///< of kEnum
   std::vector<uint8_t> values = {};     ///< of kEnum: of the base type, end to end
   std::vector<Hdf5Type> base = {};      ///< one, of kEnum, kArray and kVarying
