@@ -1,8 +1,9 @@
 """Data sets for bench/presto/, made of the real files below SHARED; each function returns the folder that it made (once)."""
 
 import os
+import types
 
-from data_sets import photo_set
+from data_sets import page_set, photo_set, signal_set, sound_sets
 
 ENLARGED = 3  # times as wide and as high
 
@@ -63,8 +64,35 @@ def table(shared, work, count):
     return root
 
 
-# pipeline: how its data set is made, and of how many samples unless told otherwise
-SETS = {"CV": (photographs, 2100), "CV2-JPG": (large_jpegs, 300), "CV2-PNG": (large_pngs, 150), "table": (table, 400_000)}
+def pages(shared, work, count):
+    """Novels marked up as web pages (page_set.py says how), a tokenizer trained on them, and a table of 64 numbers for each of its ids."""
+    import numpy as np
+
+    folder = page_set.make(shared, work, count)
+    if not os.path.exists(os.path.join(folder, "table.npy")):
+        from presto.rivals.train_tokens import train
+
+        tokenizer = os.path.join(folder, "tokenizer.json")
+        train(types.SimpleNamespace(folder=folder, path=tokenizer))
+        np.save(os.path.join(folder, "table.npy"), np.random.default_rng(1).normal(size=(16_000, 64)).astype(np.float32))
+    return folder
+
+
+def signals(shared, work, count):
+    """`count` megabytes of voltage and current, tiled from the real ones (signal_set.py says how)."""
+    root = os.path.join(work, f"signals-{count}")
+    os.makedirs(root, exist_ok=True)
+    signal_set.make(shared, root, max(count, 1))
+    return root
+
+
+def sounds(name):
+    return lambda shared, work, count: sound_sets.make(name, shared, work, count)
+
+
+# pipeline: how its data set is made, and how much of it unless told otherwise: samples, megabytes of signals
+SETS = {"CV": (photographs, 2100), "CV2-JPG": (large_jpegs, 300), "CV2-PNG": (large_pngs, 150), "NLP": (pages, 1000), "NILM": (signals, 100),
+        "MP3": (sounds("music"), 120), "FLAC": (sounds("speech"), 400), "table": (table, 400_000)}
 
 
 def warm(folder):

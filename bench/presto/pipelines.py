@@ -1,28 +1,38 @@
-"""The pipelines that PRESTO (arXiv 2202.08679) profiled, over the real files that are here: what each reads, and its steps.
-
-Files that are too few for whole epochs are enlarged (data_sets/presto_sets.py says how). Each entry of PIPELINES takes forebay and the folder
-that its data set was made in, and gives the pipeline; what is random stands last, as in the paper.
-"""
+"""The pipelines that PRESTO (arXiv 2202.08679) profiled: those of examples/presto, over the data sets of data_sets/presto_sets.py, and a table."""
 
 import os
+import sys
+
+EXAMPLES = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "examples", "presto")
 
 
-def cv(fb, folder):
-    """Photographs to a classifier's input."""
-    crops = fb.images(folder).shuffle().decode_image().resize(short_side=256).normalize(fb.IMAGENET)
-    return crops.random_crop(224).batch(32)
+def example(name, *places):
+    """`places`: what its pipeline() takes, below the data set's folder; none for the folder itself."""
+    def make(fb, folder):
+        sys.path.append(EXAMPLES)
+        return __import__(name).pipeline(*[os.path.join(folder, place) for place in places or ("",)])
+
+    return make
 
 
-def large_pictures(fb, folder):
-    """Pictures of several megapixels, made small first."""
-    crops = fb.images(folder).shuffle().decode_image().resize(short_side=512).center_crop(512).resize((256, 256))
-    return crops.random_crop(224).normalize(fb.IMAGENET).batch(16)
+def signals(fb, folder):
+    """nilm's series without the reactive power, which its trainer makes of a batch."""
+    sys.path.append(EXAMPLES)
+    return __import__("nilm").signatures(os.path.join(folder, "*.h5"), 4096, 128)
 
 
 def table(fb, folder):
-    """Not in the paper: a table of numbers and lists, whose decoding is most of the work."""
-    rows = fb.parquet(os.path.join(folder, "*.parquet")).shuffle(block=8)
-    return rows.batch(4096)
+    """Not in the paper: numbers and lists, whose decoding is most of the work."""
+    return fb.parquet(os.path.join(folder, "*.parquet")).shuffle(block=8).batch(4096)
 
 
-PIPELINES = {"CV": cv, "CV2-JPG": large_pictures, "CV2-PNG": large_pictures, "table": table}
+PIPELINES = {
+    "CV": example("cv"),
+    "CV2-JPG": example("cv2_jpg"),
+    "CV2-PNG": example("cv2_png"),
+    "NLP": example("nlp", "*.html", "tokenizer.json", "table.npy"),
+    "NILM": signals,
+    "MP3": example("mp3", "*.mp3"),
+    "FLAC": example("flac", "*.flac"),
+    "table": table,
+}

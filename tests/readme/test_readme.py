@@ -1,4 +1,5 @@
 """What README.md shows works: each code block is run as it stands, in a folder that has photographs in photos/train."""
+import json
 import re
 
 import pytest
@@ -25,10 +26,30 @@ def write_clicks(folder):
     pq.write_table(clicks, folder / "part-0.parquet", row_group_size=1000)
 
 
+def write_speech(folder):
+    """Two recordings of half a second, and a tokenizer that knows single bytes."""
+    numpy = pytest.importorskip("numpy")
+    soundfile = pytest.importorskip("soundfile")
+    (folder / "speech" / "ann").mkdir(parents=True)
+    for number in range(2):
+        wave = numpy.sin(numpy.arange(8000) / (10 + number))
+        soundfile.write(folder / "speech" / "ann" / f"{number}.flac", wave, 16000)
+    shown = [chr(byte) if 33 <= byte <= 126 or 161 <= byte <= 172 or 174 <= byte else None for byte in range(256)]
+    others = iter(range(256, 512))
+    vocabulary = {character or chr(next(others)): byte for byte, character in enumerate(shown)}
+    pieces = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+    model = {"type": "BPE", "dropout": None, "unk_token": None, "continuing_subword_prefix": None, "end_of_word_suffix": None, "fuse_unk": False,
+             "byte_fallback": False, "vocab": vocabulary, "merges": []}
+    told = {"version": "1.0", "truncation": None, "padding": None, "added_tokens": [], "normalizer": None, "pre_tokenizer": pieces,
+            "post_processor": None, "decoder": pieces, "model": model}
+    (folder / "tokenizer.json").write_text(json.dumps(told))
+
+
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     write_photos(tmp_path / "photos" / "train", per_class=4)
     write_clicks(tmp_path / "clicks")
+    write_speech(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     return tmp_path
