@@ -9,14 +9,14 @@
 namespace forebay {
 namespace {
 
-std::span<const uint8_t> bytes(std::string_view text) {
+std::span<const uint8_t> block_of(std::string_view text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 
 std::vector<LineSlice> sliced(std::string_view text, size_t block_bytes, LineRows rows) {
   std::vector<BlockScan> scans;
   for (size_t at = 0; at < text.size(); at += block_bytes)
-    scans.push_back(scan_block(bytes(text.substr(at, block_bytes)), at == 0, rows));
+    scans.push_back(scan_block(block_of(text.substr(at, block_bytes)), at == 0, rows));
   return slices_of(scans, text.size(), block_bytes, rows);
 }
 
