@@ -40,6 +40,11 @@ Pipeline all_operators() {
       .log1p(two)
       .fill_null(int64_t{0}, two)
       .stack(two, "e")
+      .window(4, {.field = two, .stride = 2})
+      .aggregate({"rms", "mean"}, {.field = two, .every = 2, .axis = 1, .times = "e"})
+      .extract_text({.field = two})
+      .tokenize("tokenizer.json", {.field = "t", .into = "u", .special = false, .hash = "0"})
+      .embed("table.npy", {.field = "u", .into = "v", .hash = "0"})
       .pad("a", 1.5, {.length = 4})
       .cache({.dir = "x", .compression = "lz4"})
       .batch(4, {.ragged = two});
@@ -76,6 +81,19 @@ TEST(CppFace, tar_shards_are_described_as_json_has_them) {
                                                             {"unit", 1 << 20}}));
   EXPECT_EQ(webdataset(std::vector<std::string>{"a.tar"}).description().steps().front().args,
             Json({{"pattern", {"a.tar"}}}));
+}
+
+TEST(CppFace, lines_records_and_hdf5_are_described_as_json_has_them) {
+  const std::vector<std::pair<Pipeline, Json>> cases = {
+      {text("a/*.txt", {.by = "file"}), {{"pattern", "a/*.txt"}, {"by", "file"}}},
+      {jsonl("a.jsonl", {.fields = {{"n", "int64"}}, .null = null_value(int64_t{0})}),
+       {{"pattern", "a.jsonl"}, {"fields", {{"n", "int64"}}}, {"null", {{"value", 0}}}}},
+      {hdf5(std::vector<std::string>{"a.h5"}, {.fields = {{"x", "/g/x"}}, .window = 8, .stride = 4}),
+       {{"pattern", {"a.h5"}}, {"fields", {{"x", "/g/x"}}}, {"window", 8}, {"stride", 4}}}};
+  for (const auto& [given, args] : cases) {
+    EXPECT_EQ(given.description().steps().front().args, args);
+    EXPECT_EQ(given.to_json().value(), Pipeline::from_json(given.to_json().value()).value().to_json().value());
+  }
 }
 
 TEST(CppFace, mistakes_about_tar_shards_are_found_before_anything_is_read) {
