@@ -244,10 +244,11 @@ struct ExtractTextOptions {
   Fields field = {"text"};
 };
 struct TokenizeOptions {
-  std::string field = "text";   ///< the ids take its place
-  std::string into = "tokens";  ///< what they are called
-  bool special = true;          ///< with the ids that the tokenizer puts around each text
-  std::string hash = {};        ///< xxh3-128 of the file; else it is read now
+  std::string field = "text";              ///< the ids take its place
+  std::string into = "tokens";             ///< what they are called
+  bool special = true;                     ///< with the ids that the tokenizer puts around each text
+  std::optional<int64_t> max_length = {};  ///< ids of a text at most, these included
+  std::string hash = {};                   ///< xxh3-128 of the file; else it is read now
 };
 struct EmbedOptions {
   std::string field = "tokens";

@@ -527,6 +527,7 @@ class Pipeline:
         field: str = "text",
         into: str = "tokens",
         special: bool = True,
+        max_length: int | None = None,
         hash: str | None = None,
     ) -> Pipeline:
         """Text to the ids that the package `tokenizers` gives for it, int32, by a native encoder: a ragged field, or padded with
@@ -537,6 +538,7 @@ class Pipeline:
             field: the field of str; the ids take its place.
             into: what the field of ids is called.
             special: with the ids that the tokenizer puts around each text, as `encode(add_special_tokens=...)`.
+            max_length: ids of a text at most, these included, as `enable_truncation(max_length)`: what is beyond them is cut off; all by default.
             hash: of the file (xxh3-128), part of the pipeline's fingerprint; by default the file is read now. A loader refuses another file with
                 StateMismatch.
 
@@ -544,7 +546,8 @@ class Pipeline:
         """
         path = os.fspath(file)
         return self._then("tokenize", file=path, field=None if field == "text" else field, into=None if into == "tokens" else into,
-                          special=special, hash=_hash_of(path, hash))
+                          special=special,
+                          max_length=max_length, hash=_hash_of(path, hash))
 
     def embed(
         self, table: str | os.PathLike[str], field: str = "tokens", into: str = "embedding", hash: str | None = None

@@ -43,7 +43,7 @@ Pipeline all_operators() {
       .window(4, {.field = two, .stride = 2})
       .aggregate({"rms", "mean"}, {.field = two, .every = 2, .axis = 1, .times = "e"})
       .extract_text({.field = two})
-      .tokenize("tokenizer.json", {.field = "t", .into = "u", .special = false, .hash = "0"})
+      .tokenize("tokenizer.json", {.field = "t", .into = "u", .special = false, .max_length = 9, .hash = "0"})
       .embed("table.npy", {.field = "u", .into = "v", .hash = "0"})
       .pad("a", 1.5, {.length = 4})
       .cache({.dir = "x", .compression = "lz4"})

@@ -377,6 +377,7 @@ Pipeline Pipeline::tokenize(std::string file, TokenizeOptions options) const {
                       {"field", unless(options.field, "text")},
                       {"into", unless(options.into, "tokens")},
                       {"special", options.special},
+                      {"max_length", optional_json(options.max_length)},
                       {"hash", std::move(hash)}}));
 }
 

@@ -77,6 +77,25 @@ def test_tokens_are_those_of_tokenizers(tmp_path, tokenizer, texts):
     assert tokens(tmp_path, tokenizer, some, {"threads": 1}) == expected
 
 
+@pytest.mark.parametrize("special", [True, False])
+def test_max_length_cuts_as_truncation_does(tmp_path, tokenizer, texts, special):
+    some = SAMPLE + texts[:300]
+    tokenizer.enable_truncation(7)
+    expected = [one.ids for one in tokenizer.encode_batch(some, add_special_tokens=special)]
+    tokenizer.no_truncation()
+    assert tokens(tmp_path, tokenizer, some, special=special, max_length=7) == expected
+    assert max(map(len, expected)) == 7
+
+
+def test_a_max_length_without_room_for_what_stands_around_a_text_is_told(tmp_path, texts):
+    made = trained(pre_tokenizers.ByteLevel(), texts[:50], 300)
+    made.post_processor = template(made)
+    with pytest.raises(fb.InvalidArgument, match="max_length is 2, and the tokenizer puts 3 ids around each text"):
+        tokens(tmp_path, made, ["a"], max_length=2)
+    with pytest.raises(fb.InvalidArgument, match="max_length is 0"):
+        tokens(tmp_path, made, ["a"], max_length=0)
+
+
 def test_tokens_of_random_characters_are_those_of_tokenizers(tmp_path, tokenizer):
     rng = random.Random(5)
     pools = ["ab ", " \n\r\t\u00a0", "'sdtrevmlSRVLD ", "0123456789٣Ⅷ½", "éßſKİ日本𝄞", "!?.,;:-'\"", "abcdefghij"]

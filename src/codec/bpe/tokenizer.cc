@@ -2,11 +2,14 @@
 
 namespace forebay {
 
-void BpeTokenizer::encode(std::string_view text, bool special, std::vector<int32_t>& ids) const {
+void BpeTokenizer::encode(std::string_view text, const Encoding& how, std::vector<int32_t>& ids) const {
   Scratch scratch;
-  if (special) ids.insert(ids.end(), before_.begin(), before_.end());
+  if (how.special) ids.insert(ids.end(), before_.begin(), before_.end());
+  const size_t begin = ids.size();
   split(text, 0, scratch, ids);
-  if (special) ids.insert(ids.end(), behind_.begin(), behind_.end());
+  const size_t most = how.most - (how.special ? special_ids() : 0);
+  if (ids.size() - begin > most) ids.resize(begin + most);
+  if (how.special) ids.insert(ids.end(), behind_.begin(), behind_.end());
 }
 
 const BpeTokenizer::Added* BpeTokenizer::next_added(const AddedTokens& added, std::string_view text, size_t& at) {

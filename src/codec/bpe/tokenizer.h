@@ -24,8 +24,13 @@ class BpeTokenizer {
   /// Corrupt for what is no tokenizer; Unsupported, with the name of the part, for one that is made otherwise.
   static Result<std::shared_ptr<const BpeTokenizer>> parse(std::span<const uint8_t> json);
 
-  /// Appends the ids. `text` is UTF-8. `special`: with those that the tokenizer puts around each text. At most one id a byte, and these.
-  void encode(std::string_view text, bool special, std::vector<int32_t>& ids) const;
+  struct Encoding {
+    bool special = true;  ///< with the ids that the tokenizer puts around each text
+    size_t most =
+        SIZE_MAX;  ///< ids of a text, these included; what is beyond them is cut off before the closing ones. At least special_ids()
+  };
+  /// Appends the ids. `text` is UTF-8. At most one id a byte, and the special ones.
+  void encode(std::string_view text, const Encoding& how, std::vector<int32_t>& ids) const;
   size_t special_ids() const { return before_.size() + behind_.size(); }
 
  private:

@@ -46,7 +46,7 @@ std::vector<int32_t> encoded(const json& from, std::string_view text, bool speci
   const auto tokenizer = parsed(from);
   EXPECT_TRUE(tokenizer.ok()) << tokenizer.status().to_string();
   std::vector<int32_t> ids;
-  if (tokenizer.ok()) (*tokenizer)->encode(text, special, ids);
+  if (tokenizer.ok()) (*tokenizer)->encode(text, {.special = special}, ids);
   return ids;
 }
 

@@ -16,8 +16,9 @@ namespace {
 
 class Tokenize final : public ColumnOp {
  public:
-  Tokenize(std::shared_ptr<const BpeTokenizer> tokenizer, std::string field, std::string into, bool special)
-      : tokenizer_(std::move(tokenizer)), field_(std::move(field)), into_(std::move(into)), special_(special) {}
+  Tokenize(std::shared_ptr<const BpeTokenizer> tokenizer, std::string field, std::string into,
+           BpeTokenizer::Encoding how)
+      : tokenizer_(std::move(tokenizer)), field_(std::move(field)), into_(std::move(into)), how_(how) {}
 
   Status apply(Columns& columns, WorkMemory& memory) const override {
     FOREBAY_ASSIGN(const size_t field, find_text(columns, field_));
@@ -34,7 +35,7 @@ class Tokenize final : public ColumnOp {
     for (int64_t row = 0; row < columns.rows; ++row) {
       const std::span<const uint8_t> text = text_of(texts, row);
       if (is_utf8(text))
-        tokenizer_->encode({reinterpret_cast<const char*>(text.data()), text.size()}, special_, ids);
+        tokenizer_->encode({reinterpret_cast<const char*>(text.data()), text.size()}, how_, ids);
       else
         bad.emplace(row, no_utf8(text).with_operator("tokenize"));
       offsets[row + 1] = static_cast<int64_t>(ids.size());
@@ -57,12 +58,12 @@ class Tokenize final : public ColumnOp {
 
  private:
   uint64_t ids_around(int64_t rows) const {
-    return static_cast<uint64_t>(rows) * (special_ ? tokenizer_->special_ids() : 0);
+    return static_cast<uint64_t>(rows) * (how_.special ? tokenizer_->special_ids() : 0);
   }
 
   const std::shared_ptr<const BpeTokenizer> tokenizer_;
   const std::string field_, into_;
-  const bool special_;
+  const BpeTokenizer::Encoding how_;
 };
 
 void infer_tokenize(const Args& args, Schema& schema, Problems& problems) {
@@ -71,6 +72,8 @@ void infer_tokenize(const Args& args, Schema& schema, Problems& problems) {
         fmt::format("'{}' could not be read when the step was described, and its hash is not given", args.text("file")),
         "give the path of a tokenizer.json, or hash= of the one that will be there");
   }
+  if (args.has("max_length") && args.integer("max_length") < 1)
+    problems.add(fmt::format("max_length is {}", args.integer("max_length")), "give a length of at least 1");
   const std::string into = args.text("into");
   for (const size_t index : check_texts({args.text("field")}, "tokenize", schema, problems)) {
     if (into.empty() || (schema.find(into) && *schema.find(into) != index))
@@ -102,8 +105,16 @@ Result<std::shared_ptr<const BpeTokenizer>> read_tokenizer(const std::string& pa
 
 Result<std::unique_ptr<ColumnOp>> compile_tokenize(const Args& args, const Schema&) {
   FOREBAY_ASSIGN(auto tokenizer, read_tokenizer(args.text("file"), args.text("hash")));
-  return std::unique_ptr<ColumnOp>(std::make_unique<Tokenize>(std::move(tokenizer), args.text("field"),
-                                                              args.text("into"), args.json("special").get<bool>()));
+  BpeTokenizer::Encoding how{.special = args.json("special").get<bool>()};
+  if (args.has("max_length")) how.most = static_cast<size_t>(args.integer("max_length"));
+  if (how.special && how.most < tokenizer->special_ids())
+    return invalid_argument(
+               fmt::format(
+                   "max_length is {}, and the tokenizer puts {} ids around each text; give more, or special=false",
+                   how.most, tokenizer->special_ids()))
+        .with_operator("tokenize");
+  return std::unique_ptr<ColumnOp>(
+      std::make_unique<Tokenize>(std::move(tokenizer), args.text("field"), args.text("into"), how));
 }
 
 FieldUse tokenize_uses(const OpSpec& op, const Schema&) {
@@ -124,6 +135,8 @@ OpDef tokenize_op() {
                 {"field", ArgType::kText, false, "text", "the field of text; the ids take its place"},
                 {"into", ArgType::kText, false, "tokens", "what the field of ids is called"},
                 {"special", ArgType::kBool, false, true, "with the ids that the tokenizer puts around each text"},
+                {"max_length", ArgType::kInt, false, nullptr,
+                 "ids of a text at most, these included; all if not given"},
                 {"hash", ArgType::kText, false, nullptr,
                  "xxh3-128 of the file, found when the step is made; another file is refused"}},
        .infer = infer_tokenize,
