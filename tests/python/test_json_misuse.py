@@ -177,7 +177,7 @@ def test_every_pipeline_can_be_copied(make):
 
 
 @pytest.mark.parametrize("typed, meant", [("random_crp", "random_crop"), ("shufle", "shuffle"), ("normalise", "normalize"),
-                                          ("Batch", "batch"), ("decode", "decode_image"), ("to_jsn", "to_json")])
+                                          ("Batch", "batch"), ("decode_imag", "decode_image"), ("to_jsn", "to_json")])
 def test_a_mistyped_operator_gets_a_suggestion(typed, meant):
     with pytest.raises(AttributeError, match=f"no operator '{typed}'; did you mean '.{meant}'") as caught:
         getattr(fb.files("a"), typed)
