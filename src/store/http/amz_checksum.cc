@@ -30,12 +30,14 @@ struct Algorithm {
 
 constexpr std::array<Algorithm, 4> kAlgorithms = {{
     {"x-amz-checksum-crc32c", [](std::span<const uint8_t> bytes) { return big_endian_base64(crc32c(bytes)); }},
-    {"x-amz-checksum-crc64nvme", [](std::span<const uint8_t> bytes) { return big_endian_base64(crc64_nvme(bytes)); }},
+    {"x-amz-checksum-crc64nvme", amz_crc64nvme},
     {"x-amz-checksum-crc32", [](std::span<const uint8_t> bytes) { return big_endian_base64(crc32_iso(bytes)); }},
     {"x-amz-checksum-sha256", [](std::span<const uint8_t> bytes) { return base64(sha256(bytes)); }},
 }};
 
 }  // namespace
+
+std::string amz_crc64nvme(std::span<const uint8_t> bytes) { return big_endian_base64(crc64_nvme(bytes)); }
 
 Status check_amz_checksum(const HttpResponse& response) {
   for (const Algorithm& algorithm : kAlgorithms) {

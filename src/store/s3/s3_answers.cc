@@ -101,6 +101,16 @@ Status read_listing(XmlReader& reader, RawListing* raw) {
   });
 }
 
+Status read_upload(XmlReader& reader, S3PartialUpload* upload) {
+  FOREBAY_RETURN_IF_ERROR(for_each_element(reader, [&](std::string_view name) -> Status {
+    if (name == "Key") return take_text(reader, &upload->key);
+    if (name == "UploadId") return take_text(reader, &upload->id);
+    return reader.skip_element();
+  }));
+  if (upload->key.empty() || upload->id.empty()) return corrupt("the list of uploads has one without key or id");
+  return {};
+}
+
 bool hidden(std::string_view key, std::string_view prefix) { return key.substr(prefix.size()).starts_with('.'); }
 
 }  // namespace
@@ -145,6 +155,29 @@ Result<S3ListPage> parse_s3_list(std::string_view body, std::string_view prefix,
     list.page.continuation = std::move(raw.continuation);
   }
   return list;
+}
+
+Result<S3UploadsPage> parse_s3_uploads(std::string_view body) {
+  S3UploadsPage page;
+  std::string truncated, encoding;
+  XmlReader reader(body);
+  FOREBAY_RETURN_IF_ERROR(begin_root(reader, "ListMultipartUploadsResult"));
+  FOREBAY_RETURN_IF_ERROR(for_each_element(reader, [&](std::string_view name) -> Status {
+    if (name == "Upload") return read_upload(reader, &page.uploads.emplace_back());
+    if (name == "IsTruncated") return take_text(reader, &truncated);
+    if (name == "EncodingType") return take_text(reader, &encoding);
+    if (name == "NextKeyMarker") return take_text(reader, &page.next_key);
+    if (name == "NextUploadIdMarker") return take_text(reader, &page.next_id);
+    return reader.skip_element();
+  }));
+  if (truncated != "true") page.next_key.clear(), page.next_id.clear();
+  if (truncated == "true" && page.next_key.empty())
+    return corrupt("the list of uploads goes on, but the server does not say where");
+  if (encoding == "url") {
+    page.next_key = percent_decode_listing(page.next_key);
+    for (S3PartialUpload& upload : page.uploads) upload.key = percent_decode_listing(upload.key);
+  }
+  return page;
 }
 
 Result<std::string> parse_s3_element(std::string_view body, std::string_view name) {

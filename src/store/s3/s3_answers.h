@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "forebay/buffer.h"
 #include "store/store.h"
@@ -26,6 +27,18 @@ struct S3ListPage {
 };
 /// Corrupt where it is no such answer, never more memory than the names in it.
 Result<S3ListPage> parse_s3_list(std::string_view body, std::string_view prefix, std::string_view until);
+
+/// An upload in parts that nobody has completed or given up.
+struct S3PartialUpload {
+  std::string key, id;
+};
+/// One page of ListMultipartUploads; the markers are empty on the last.
+struct S3UploadsPage {
+  std::vector<S3PartialUpload> uploads;
+  std::string next_key, next_id;
+};
+/// Corrupt where it is no such answer, or goes on without saying where.
+Result<S3UploadsPage> parse_s3_uploads(std::string_view body);
 
 /// The text of one element below the root, such as UploadId; Corrupt where it is missing.
 Result<std::string> parse_s3_element(std::string_view body, std::string_view name);

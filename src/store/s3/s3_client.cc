@@ -1,5 +1,6 @@
 #include "store/s3/s3_client.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <ctime>
 #include <optional>
@@ -143,6 +144,7 @@ Result<HttpRequest> S3Client::make(Exchange& exchange, const Credentials& creden
 
 Status S3Client::judge(Exchange& exchange, const HttpResponse& response) {
   const std::lock_guard lock(exchange.mutex);
+  if (std::ranges::find(exchange.request.also, response.status) != exchange.request.also.end()) return {};
   S3Verdict verdict = judge_s3(exchange.asked(options_), response);
   exchange.remedy = verdict.remedy;
   exchange.other_region = std::move(verdict.region);

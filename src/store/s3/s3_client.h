@@ -27,6 +27,7 @@ struct S3Request {
   uint64_t expected_body_bytes = 0;
   uint64_t max_body_bytes = 16 << 20;
   bool hedge = false;
+  std::vector<int> also = {};  ///< statuses that are answers, and no errors
   /// Looks at an answer that succeeded, within its attempt: kUnavailable is tried again. May be called by two attempts at once.
   std::function<Status(const HttpResponse& response)> check = {};
 };
@@ -42,7 +43,7 @@ class S3Client : public std::enable_shared_from_this<S3Client> {
            std::shared_ptr<const HttpConnectionOptions> connection = nullptr,
            Clock clock = &std::chrono::system_clock::now);
 
-  /// Answers once. A response has a status of 200 to 299; everything else is an error (of the judge_s3() kind).
+  /// Answers once. A response has a status of 200 to 299, or S3Request::also; everything else is an error (of the judge_s3() kind).
   void send(S3Request request, std::stop_token stop, Done done);
   /// The same, waiting. Never on a thread that answers.
   Result<HttpResponse> send_wait(S3Request request, std::stop_token stop);

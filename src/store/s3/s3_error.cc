@@ -17,9 +17,20 @@ bool is_one_of(std::string_view code, const std::array<std::string_view, N>& cod
   return std::ranges::find(codes, code) != codes.end();
 }
 
-constexpr std::array<std::string_view, 9> kTemporary = {"SlowDown",       "InternalError",    "ServiceUnavailable",
-                                                        "RequestTimeout", "OperationAborted", "RequestThrottled",
-                                                        "Throttling",     "TooManyRequests",  "RequestLimitExceeded"};
+// The last four are of writes: one beside another of the same object, and bytes that did not arrive as they were sent.
+constexpr std::array<std::string_view, 13> kTemporary = {"SlowDown",
+                                                         "InternalError",
+                                                         "ServiceUnavailable",
+                                                         "RequestTimeout",
+                                                         "OperationAborted",
+                                                         "RequestThrottled",
+                                                         "Throttling",
+                                                         "TooManyRequests",
+                                                         "RequestLimitExceeded",
+                                                         "ConditionalRequestConflict",
+                                                         "IncompleteBody",
+                                                         "BadDigest",
+                                                         "XAmzContentSHA256Mismatch"};
 constexpr std::array<std::string_view, 4> kExpired = {"ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired",
                                                       "RequestExpired"};
 

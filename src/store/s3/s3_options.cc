@@ -11,9 +11,9 @@ namespace forebay {
 
 namespace {
 
-constexpr std::array<std::string_view, 10> kS3OptionNames = {
-    "access_key_id", "addressing_style", "anonymous",         "endpoint",      "listing_cache",
-    "profile",       "region",           "secret_access_key", "session_token", "verify_checksums"};
+constexpr std::array<std::string_view, 11> kS3OptionNames = {
+    "access_key_id", "addressing_style",  "anonymous",     "endpoint",         "listing_cache",  "profile",
+    "region",        "secret_access_key", "session_token", "verify_checksums", "write_checksums"};
 
 using Options = std::map<std::string, std::string>;
 
@@ -117,6 +117,7 @@ Result<S3Options> parse_s3_options(const std::string& bucket, const Options& opt
   FOREBAY_ASSIGN(
       parsed.addressing,
       addressing_of(first_of({text_option(options, "addressing_style"), profile.setting("s3.addressing_style")})));
+  FOREBAY_ASSIGN(parsed.write_checksums, bool_option(options, "write_checksums", parsed.endpoint.empty()));
   const auto cache = options.find("listing_cache");
   parsed.listing_cache = cache == options.end() ? default_listing_cache(environment) : cache->second;
   return parsed;
@@ -154,9 +155,9 @@ std::string identity(const S3Options& options, const AwsEnvironment& environment
         "AWS_EC2_METADATA_SERVICE_ENDPOINT", "AWS_EC2_METADATA_DISABLED"}) {
     credentials += '\n' + environment.variable(name);
   }
-  return fmt::format("{} {} {} {} {} {} {}", options.bucket, options.endpoint, options.region,
-                     static_cast<int>(options.addressing), options.verify_checksums, options.listing_cache,
-                     hash128(credentials).to_string());
+  return fmt::format("{} {} {} {} {} {} {} {}", options.bucket, options.endpoint, options.region,
+                     static_cast<int>(options.addressing), options.verify_checksums, options.write_checksums,
+                     options.listing_cache, hash128(credentials).to_string());
 }
 
 }  // namespace forebay

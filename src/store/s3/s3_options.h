@@ -19,6 +19,9 @@ struct S3Options {
   std::string region;    ///< empty where nothing says: learned from the server
   Addressing addressing = Addressing::kAuto;
   bool verify_checksums = true;
+  /// Objects are written with a checksum that the server keeps and gives to readers: AWS, and others where the option says so. (What is sent is
+  /// compared with its signature by all.)
+  bool write_checksums = false;
   /// Folder where walks keep boundaries of listings; empty for none.
   std::string listing_cache;
 

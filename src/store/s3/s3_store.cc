@@ -12,6 +12,7 @@
 #include "store/http/content_range.h"
 #include "store/range.h"
 #include "store/s3/s3_answers.h"
+#include "store/s3/s3_writer.h"
 
 namespace forebay {
 
@@ -116,6 +117,19 @@ void S3Store::forget(const std::string& key) { core_->pins.forget(key); }
 std::stop_token S3Store::any_stop(const std::stop_token& stop) const {
   return stop.stop_possible() ? stop : closing_.get_token();
 }
+
+Status S3Store::put(const std::string& key, Buffer bytes, std::stop_token stop, uint64_t part_bytes) {
+  forget(key);
+  return S3Writer(client_, {.part_bytes = part_bytes}).put(key, bytes, std::move(stop));
+}
+
+Status S3Store::erase(const std::string& key, std::stop_token stop) {
+  forget(key);
+  const Status erased = S3Writer(client_).erase({&key, 1}, std::move(stop));
+  return erased.ok() ? Status() : Status(erased).with_key(display_name(key));
+}
+
+Status S3Store::create_bucket(std::stop_token stop) { return client_->send_wait({.method = "PUT"}, stop).status(); }
 
 std::string S3Store::display_name(const std::string& key) const { return client_->name(key); }
 

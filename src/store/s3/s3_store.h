@@ -12,8 +12,7 @@ namespace forebay {
 
 /// A bucket: keys are object keys. Objects are pinned to the ETag first seen, folders are listed in pages of 1,000 names.
 ///
-/// Besides what stores do it writes, for tests and for tools to come: these calls wait, and must not be made from a thread that
-/// answers.
+/// S3Writer writes to it. The calls here that write are for tests: they forget what the store knows of the object.
 class S3Store final : public Store {
  public:
   /// `caller`: the client's, for what stats() says of attempts below single calls and for the memory kept between them, or null;
@@ -33,17 +32,15 @@ class S3Store final : public Store {
   std::shared_ptr<void> begin_reading() override;
   std::shared_ptr<KeptBytes> idle_memory() const override;
 
-  /// Writes an object: in one request up to `part_bytes` (at least 5 MiB on AWS), else in parts, of which nothing is left behind
-  /// where one fails.
+  /// As S3Writer does.
   Status put(const std::string& key, Buffer bytes, std::stop_token stop, uint64_t part_bytes = 64 << 20);
   Status erase(const std::string& key, std::stop_token stop);
   Status create_bucket(std::stop_token stop);
 
-  S3Client& client() { return *client_; }
+  const std::shared_ptr<S3Client>& client() const { return client_; }
 
  private:
   struct Core;
-  Status put_parts(const std::string& key, const Buffer& bytes, uint64_t part_bytes, std::stop_token stop);
   void forget(const std::string& key);
   std::stop_token any_stop(const std::stop_token& stop) const;
 

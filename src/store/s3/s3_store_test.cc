@@ -43,7 +43,7 @@ TEST_F(S3StoreTest, ItsIdleMemoryIsThatOfItsTransport) {
   const auto transport = shared_http_transport();
   const auto caller = retrying_caller(transport);
   auto client =
-      std::make_shared<S3Client>(store_->client().options(), caller, fixed_credentials({"ID", "SECRET", "", {}}));
+      std::make_shared<S3Client>(store_->client()->options(), caller, fixed_credentials({"ID", "SECRET", "", {}}));
   EXPECT_EQ(S3Store(std::move(client), caller).idle_memory(), transport->idle_memory());
 }
 
