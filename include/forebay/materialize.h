@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -31,11 +33,14 @@ struct MaterializeOptions {
   std::string compression = {};       ///< "", or for tables "lz4" or "zstd"
   std::optional<int> quality = {};    ///< of "jpeg", 1 to 100; 90 if not given
   std::optional<int64_t> limit = {};  ///< of "jpeg": pictures are made smaller until no side is longer
-  /// What is finished there may be of an earlier version of the data: what has not changed since is taken from it.
+  /// What is finished there may be of an earlier version of the data: what has not changed since is taken from it. In local folders.
   bool update = false;
   std::optional<int64_t> shards = {};  ///< else as many as give files of about 64 MiB
-  int64_t rank = 0,
-          world_size = 1;  ///< this run writes every world_size-th shard; whoever ends last writes the manifest
+  /// This run writes every world_size-th shard; whoever ends last writes the manifest. Else as LoaderOptions find them: from torchrun, Slurm or MPI
+  /// variables, else one rank.
+  std::optional<int> rank = {}, world_size = {};
+  /// Of the store that is written to; else those of the loader.
+  std::optional<std::map<std::string, std::string>> url_options = {};
   OpenChanged open = {};
   std::stop_token stop = {};
   /// Called now and then on the calling thread, where a face has to look after something; may throw.
@@ -59,14 +64,43 @@ struct Materialized {
 /// The steps of which materialize() can run all up to and with one: those that give the same in each epoch.
 std::vector<size_t> materialize_cuts(const Pipeline& pipeline);
 
-/// Runs the steps before the cut once for all samples and writes what they give to a folder, in files that others read, too;
+/// Runs the steps before the cut once for all samples and writes what they give to a local folder or s3://bucket/prefix, in files that others read, too;
 /// materialized() reads it, in place of these steps: ids, order, fingerprint and values stay the same, but for "jpeg".
 /// It may be stopped at any moment; the same call goes on, and equal calls write equal bytes. Several ranks may write at once.
 ///
 /// Errors: those of Loader::open() and next(); InvalidArgument for a cut that there is not, a pipeline that chooses samples before the cut, and a folder
-/// that holds something else; Unsupported for fields that Arrow cannot hold, and for URLs; Unavailable where it cannot be written: what is done is
-/// kept. Cancelled.
+/// that holds something else; Unsupported for fields that the format cannot hold, for other URLs, and for bringing a bucket up to date; Unavailable
+/// where it cannot be written: what is done is kept. Cancelled.
 Result<Materialized> materialize(const Pipeline& pipeline, const std::string& folder,
                                  const MaterializeOptions& options = {});
+
+/// The same in parts, for those who deal out the shards themselves: any number of processes open the same, each writes the shards that it is
+/// told to, and when all are written one of them ends it. Ranks do not matter to it. From one thread at a time; `progress` is not told.
+class Materializer {
+ public:
+  /// Finds the cut, looks at some samples and says what is to be made, where nobody has. Errors: those of materialize().
+  static Result<std::unique_ptr<Materializer>> open(const Pipeline& pipeline, const std::string& folder,
+                                                    const MaterializeOptions& options = {});
+  ~Materializer();
+  Materializer(const Materializer&) = delete;
+  Materializer& operator=(const Materializer&) = delete;
+
+  int64_t shards() const;
+  /// Those that were not done when it was opened.
+  std::vector<int64_t> left() const;
+  /// Of these shards.
+  int64_t samples(const std::vector<int64_t>& of) const;
+  /// Of these: samples that are taken from what was there, where they are written.
+  int64_t reused(const std::vector<int64_t>& of) const;
+  /// Costs next to nothing where it is done already.
+  Status write(int64_t shard);
+  /// Writes the manifest if all shards are done.
+  Result<Materialized> end();
+
+ private:
+  struct Work;
+  explicit Materializer(std::unique_ptr<Work> work);
+  const std::unique_ptr<Work> work_;
+};
 
 }  // namespace forebay

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Callable, Mapping
 
 from . import _core
-from ._options import _count_or_auto
+from ._options import _count, _count_or_auto
 from ._trying import Opener, numbers_of
 from .errors import InvalidArgument
+from .loader import _option
 from .pipeline import Pipeline
 
 __all__ = ["Materialized", "materialize"]
@@ -52,12 +53,13 @@ def materialize(
     limit: int | None = None,
     shards: int | str = "auto",
     update: bool = False,
-    rank: int = 0,
-    world_size: int = 1,
+    rank: int | None = None,
+    world_size: int | None = None,
+    url_options: Mapping[str, Any] | None = None,
     progress: Callable[[Mapping[str, Any]], object] | None = None,
     **options: Any,
 ) -> Materialized:
-    """Runs the steps before the cut once for all samples and writes what they give to a folder, in files that others read, too.
+    """Runs the steps before the cut once for all samples and writes what they give, here or in a bucket, in files that others read, too.
 
     `fb.materialized(url)` reads it in place of these steps: ids, order, fingerprint and values are those of the original, so a digest is, too
     (but for `format="jpeg"`, which is a data set of its own).
@@ -65,7 +67,7 @@ def materialize(
 
     Args:
         pipeline: as for a Loader. Steps behind the cut are not run. Its functions before the cut are run once.
-        url: a local folder; made if it is not there.
+        url: a local folder, made if it is not there; or s3://bucket/prefix.
         cut: behind which step: its name, "last" (the last one that gives the same each epoch), or "best": the one that `profile()` finds fastest
             on disk, which takes a minute.
         format: "arrow": Arrow IPC files ("Feather 2"), with a column `id`; "parquet", for tables: Parquet files with it; "wds", for samples: tar files that
@@ -76,36 +78,55 @@ def materialize(
         limit: of "jpeg": pictures are made smaller until no side has more pixels.
         shards: how many files, as far as a table's row groups allow it; "auto" is as many as give 64 MiB each.
         update: what is finished there may be of an earlier version of the data. What has not changed since is taken from it, the steps are run for the rest, and
-            the result is what a new folder would have. Until it is finished the old one can be read.
-        rank, world_size: this call writes every world_size-th file; call it once for each rank, on any host that has the folder.
+            the result is what a new folder would have. Until it is finished the old one can be read. Local folders only.
+        rank, world_size: this call writes every world_size-th file; call it once for each rank, on any host that has the folder. By default
+            from torchrun, Slurm or MPI variables, as a Loader finds them; else this call writes all.
+        url_options: of the store that `url` is in; by default `storage_options`.
         progress: called now and then with `samples_done`, `samples`, `shards_done`, `shards`, `bytes` and `seconds`.
         options: of the Loader: `threads`, `memory`, `storage_options`, ….
 
     Errors: those of the Loader; InvalidArgument for a cut that there is not, for `.take()`, `.filter()` and `filter=` before it, and for a folder that holds
-    something else; Unsupported for fields that the format cannot hold, and for URLs; Unavailable where the folder cannot be
-    written: what is done stays.
+    something else; Unsupported for fields that the format cannot hold, for other URLs, and for bringing a bucket up to date; Unavailable where the folder
+    cannot be written: what is done stays.
     """
     if not isinstance(pipeline, Pipeline):
         raise TypeError(f"materialize() takes a Pipeline, not {type(pipeline).__name__}")
     for name, number in (("quality", quality), ("limit", limit)):
         if number is not None and (isinstance(number, bool) or not isinstance(number, int) or not 1 <= number < 1 << 31):
             raise InvalidArgument(f"{name} is {number!r}; it is a whole number from 1 on")
+    arguments = {
+        **numbers_of(options),
+        "url_options": plain_options(options.get("storage_options") if url_options is None else url_options),
+        "cut": cut,
+        "format": format,
+        "compression": compression or "",
+        "quality": quality,
+        "limit": limit,
+        "update": bool(update),
+        "shards": _count_or_auto("shards", shards),
+    }
     told = _core.materialize(
         pipeline._description,
         os.fsdecode(url),
-        **numbers_of(options),
-        open=Opener(pipeline, options),
+        **arguments,
+        open=whole_opener(pipeline, options),
         progress=progress,
-        cut=cut,
-        format=format,
-        compression=compression or "",
-        quality=quality,
-        limit=limit,
-        update=bool(update),
-        shards=_count_or_auto("shards", shards),
-        rank=rank,
-        world_size=world_size,
+        rank=_count("rank", rank),
+        world_size=_count("world_size", world_size, least=1),
     )
+    return materialized_by(pipeline, told)
+
+
+def plain_options(options: Mapping[str, Any] | None) -> dict[str, str]:
+    return {str(key): _option(value) for key, value in (options or {}).items()}
+
+
+def whole_opener(pipeline: Pipeline, options: Mapping[str, Any]) -> Opener:
+    """Its loaders see all samples, whatever rank this process is."""
+    return Opener(pipeline, {**options, "rank": 0, "world_size": 1})
+
+
+def materialized_by(pipeline: Pipeline, told: dict[str, Any]) -> Materialized:
     places = told.pop("places")
     functions = {places[step]: function for step, function in pipeline._functions.items() if places[step] is not None}
     return Materialized(Pipeline(told.pop("description"), functions), **told)

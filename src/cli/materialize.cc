@@ -54,7 +54,9 @@ int materialize_verb(const Arguments& arguments, const Console& console) {
   MaterializeFlags flags;
   MaterializeOptions options;
   line.app().add_option("pipeline", flags.pipeline, "a pipeline as JSON; - is standard input")->required();
-  line.app().add_option("folder", flags.folder, "where to write; what was begun there is gone on with")->required();
+  line.app()
+      .add_option("folder", flags.folder, "a folder or s3://bucket/prefix; what was begun there is gone on with")
+      ->required();
   line.app()
       .add_option("--cut", options.cut,
                   "behind which step: its name, last, or best: the one that `forebay profile` finds fastest on disk")
@@ -69,9 +71,12 @@ int materialize_verb(const Arguments& arguments, const Console& console) {
   line.app().add_flag("--update", options.update, "bring what is there up to date: make only what is new");
   line.app().add_option("--compression", options.compression, "of tables")->check(CLI::IsMember({"lz4", "zstd"}));
   line.add_number("--shards", options.shards, 1, 1'000'000, "so many files; else of 64 MiB each");
-  line.add_number("--rank", options.rank, 0, 1'000'000, "write only every --world-th file, from this one on");
-  line.add_number("--world", options.world_size, 1, 1'000'000, "so many runs share the work, each with its --rank");
+  line.add_number("--rank", options.rank, 0, 1'000'000,
+                  "write only every --world-th file, from this one on; else as torchrun, Slurm or MPI say");
+  line.add_number("--world", options.world_size, 1, 1'000'000,
+                  "so many runs share the work, each with its --rank; else likewise");
   line.app().add_option("--apply", flags.apply, "write the pipeline that reads it here")->type_name("OUT.json");
+  const StorageFlags url_options(line, "--url-option", "for the store that is written to; else --storage-option is");
   const LoaderFlags loader(line, LoaderFlags::Which::kAll);
   if (const auto code = line.parse(arguments, console)) return *code;
 
@@ -86,8 +91,9 @@ int materialize_verb(const Arguments& arguments, const Console& console) {
       return report_failure(writable, line.json(), console);
   }
 
-  const Interrupt interrupt;
   options.loader = loader.options();
+  if (url_options.given()) options.url_options = url_options.options();
+  const Interrupt interrupt;
   options.stop = interrupt.token();
   std::optional<Progress> progress;
   options.progress = [&](const MaterializeProgress& now) {

@@ -10,9 +10,9 @@ std::string check_key_value(const std::string& text) {
 
 }  // namespace
 
-StorageFlags::StorageFlags(CommandLine& line) {
+StorageFlags::StorageFlags(CommandLine& line, const std::string& flag, const std::string& help) {
   line.app()
-      .add_option("--storage-option", given_, "for the store; may be repeated")
+      .add_option(flag, given_, help)
       ->type_name("KEY=VALUE")
       ->check(check_key_value)
       ->allow_extra_args(false)  // the next word is the next argument

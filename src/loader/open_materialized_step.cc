@@ -1,5 +1,8 @@
 #include "loader/open_materialized_step.h"
 
+#include <algorithm>
+#include <functional>
+
 #include <fmt/format.h>
 
 #include "format/materialized/open_materialized.h"
@@ -12,12 +15,25 @@ namespace forebay {
 
 namespace {
 
+bool is_remote(std::string_view url) { return !url_scheme(url).empty() && url_scheme(url) != "file"; }
+
+// Anything that it reads.
+bool is_remote(const OpSpec& source) {
+  const std::function<bool(const Json&)> any = [&](const Json& value) {
+    if (value.is_string()) return is_remote(value.get<std::string>());
+    return value.is_structured() && std::any_of(value.begin(), value.end(), any);
+  };
+  return any(source.args);
+}
+
 Status check_original(const MaterializedManifest& manifest, const std::string& folder,
                       const OpenSourceOptions& options) {
   const std::optional<OpSpec> original = original_source(manifest.steps);
   if (!original) return {};  // nobody can tell from here
   OpenSourceOptions how = options;
   how.keep_versions = false;
+  // Options are those of the folder's store; a local original has none.
+  if (is_remote(folder) && !is_remote(*original)) how.storage_options.clear();
   const Result<std::shared_ptr<const Source>> opened = open_source(*original, how);
   if (opened.status().code() == Code::kCancelled) return opened.status();
   if (!opened.ok()) {

@@ -60,15 +60,19 @@ std::vector<size_t> materialize_cuts(const Pipeline& pipeline) {
   return cache_places(pipeline.description(), kCacheInMemory);
 }
 
+std::optional<size_t> cut_of(const Description& description, const std::string& steps) {
+  for (const size_t cut : materialize_cuts(Pipeline(std::make_shared<const Description>(description))))
+    if (steps_before(description, cut).steps == steps) return cut;
+  return std::nullopt;
+}
+
 Result<size_t> find_cut(const Description& description, const MaterializeOptions& options,
                         const std::optional<std::string>& begun) {
   const Pipeline pipeline(std::make_shared<const Description>(description));
   const std::vector<size_t> cuts = materialize_cuts(pipeline);
   if (cuts.empty()) return invalid_argument("there is nothing to materialise: no step gives the same in each epoch");
   if (options.cut == "best" && begun) {
-    const auto same = std::find_if(cuts.begin(), cuts.end(),
-                                   [&](size_t cut) { return steps_before(description, cut).steps == *begun; });
-    if (same != cuts.end()) return *same;
+    if (const std::optional<size_t> same = cut_of(description, *begun)) return *same;
   }
   if (options.cut == "best" && cuts.size() > 1) return best_cut(pipeline, options);
   if (options.cut == "last" || options.cut == "best") return cuts.back();

@@ -17,6 +17,9 @@ namespace forebay {
 Result<size_t> find_cut(const Description& description, const MaterializeOptions& options,
                         const std::optional<std::string>& begun);
 
+/// The cut behind which these steps (MaterializedManifest::steps) stand, if there is one.
+std::optional<size_t> cut_of(const Description& description, const std::string& steps);
+
 /// Why the steps up to `cut` cannot be materialised, although they give the same each epoch.
 Status check_cut(const Description& description, size_t cut);
 

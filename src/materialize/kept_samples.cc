@@ -26,6 +26,11 @@ Result<Value> as_stored(Value value) {
   return Value{FieldKind::kTensor, Tensor{DType::kUint8, picture->shape(), {}}, picture->file(), nullptr};
 }
 
+std::optional<Hash128> lasting_identity(const Source& source, int64_t id) {
+  const std::optional<Identity> identity = source.identity(id);
+  return identity && identity->lasting ? std::optional(identity->hash) : std::nullopt;
+}
+
 }  // namespace
 
 Result<KeptSamples> KeptSamples::open(StoreAndPath folder, const MaterializedManifest& finished,
@@ -105,6 +110,22 @@ std::optional<int64_t> Origins::kept(int64_t number) const {
 int64_t Origins::rank(int64_t number) const {
   if (kept_.empty()) return number;
   return std::lower_bound(fresh_.begin(), fresh_.end(), number) - fresh_.begin();
+}
+
+int64_t Origins::kept_rows(int64_t first, int64_t end, const std::vector<int64_t>& units) const {
+  int64_t rows = 0;
+  for (int64_t id = first; units.empty() && id < end; ++id) rows += kept(id) ? 1 : 0;
+  for (size_t unit = 0; unit + 1 < units.size(); ++unit)
+    if (units[unit] >= first && units[unit] < end && kept(static_cast<int64_t>(unit)))
+      rows += units[unit + 1] - units[unit];
+  return rows;
+}
+
+Origins origins_of(const Source& source, bool in_units, const KeptSamples& kept) {
+  const auto* units = in_units ? dynamic_cast<const UnitSource*>(&source) : nullptr;
+  return Origins(units != nullptr ? units->units() : source.size(), [&](int64_t number) {
+    return kept.find(units != nullptr ? units->unit_identity(number) : lasting_identity(source, number));
+  });
 }
 
 }  // namespace forebay

@@ -55,10 +55,15 @@ class Origins {
   /// Those that are to be made, in order; only where some are kept.
   const std::vector<int64_t>& fresh() const { return fresh_; }
   bool any_kept() const { return !kept_.empty(); }
+  /// How many of these rows are kept. `units`: where units begin, and the end; empty for samples.
+  int64_t kept_rows(int64_t first, int64_t end, const std::vector<int64_t>& units) const;
 
  private:
   std::vector<int64_t> kept_;  ///< -1: none
   std::vector<int64_t> fresh_;
 };
+
+/// Those of this data set, of which some are there: its samples, or its units.
+Origins origins_of(const Source& source, bool in_units, const KeptSamples& kept);
 
 }  // namespace forebay

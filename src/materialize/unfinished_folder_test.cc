@@ -19,6 +19,7 @@
 
 #include <gtest/gtest.h>
 
+#include "materialize/local_place.h"
 #include "study/scratch_folder.h"
 
 namespace forebay {
@@ -48,8 +49,11 @@ MaterializedManifest manifest_of(int64_t size) {
 class UnfinishedFolderOf : public testing::Test {
  protected:
   Result<UnfinishedFolder> open(int64_t size = 3) {
-    return UnfinishedFolder::open(folder_,
+    return UnfinishedFolder::open(local_place(folder_),
                                   {manifest_of(7).to_json(), R"({"begins":[0,1,2,)" + std::to_string(size) + "]}"});
+  }
+  static std::optional<StoredShard> done(const UnfinishedFolder& folder, int64_t shard) {
+    return folder.done({{shard}}).value().front();
   }
   std::map<std::string, std::string> files() const {
     std::map<std::string, std::string> found;
@@ -68,23 +72,24 @@ class UnfinishedFolderOf : public testing::Test {
 
   ScratchFolder scratch_ = *ScratchFolder::make();
   const std::string folder_ = scratch_.path() + "/new/made";
+  const std::shared_ptr<WritingPlace> place_ = local_place(folder_);
 };
 
 TEST_F(UnfinishedFolderOf, WhatIsPutIsDoneAndStaysWhateverComes) {
   {
     const Result<UnfinishedFolder> first = open();
     ASSERT_TRUE(first.ok()) << first.status().to_string();
-    EXPECT_FALSE(first->done(0) || first->done(1) || first->done(2));
+    EXPECT_FALSE(done(*first, 0) || done(*first, 1) || done(*first, 2));
     const Result<StoredShard> put = first->put(1, 7, files_of(1));
     ASSERT_TRUE(put.ok()) << put.status().to_string();
     EXPECT_EQ(put->rows, 7);
     EXPECT_EQ(put->bytes, 1000U);
-    EXPECT_EQ(first->done(1), *put);
+    EXPECT_EQ(done(*first, 1), *put);
   }
   const Result<UnfinishedFolder> next = open();
   ASSERT_TRUE(next.ok());
-  EXPECT_TRUE(next->done(1));
-  EXPECT_FALSE(next->done(0));
+  EXPECT_TRUE(done(*next, 1));
+  EXPECT_FALSE(done(*next, 0));
   EXPECT_EQ(files().at("part-00001.arrow"), std::string(1000, 'b'));
   EXPECT_EQ(half_written(), 0U);
 }
@@ -97,7 +102,7 @@ TEST_F(UnfinishedFolderOf, WhoComesLaterGoesOnWithTheDivisionOfTheFirst) {
 TEST_F(UnfinishedFolderOf, AnotherJobIsRefusedAndChangesNothing) {
   ASSERT_TRUE(open()->put(0, 1, files_of(0)).ok());
   const auto before = files();
-  const auto other = UnfinishedFolder::open(folder_, {manifest_of(5).to_json(), "{}"});
+  const auto other = UnfinishedFolder::open(local_place(folder_), {manifest_of(5).to_json(), "{}"});
   EXPECT_EQ(other.status().code(), Code::kInvalidArgument);
   EXPECT_EQ(files(), before);
 }
@@ -107,9 +112,9 @@ TEST_F(UnfinishedFolderOf, AShardOfAnotherLengthIsNotDone) {
   for (const char* name : {"part-00000.arrow", "_index/part-00000.arrow"}) {
     ASSERT_TRUE(open()->put(0, 1, files_of(0)).ok());
     fs::resize_file(folder_ + "/" + name, 3);
-    EXPECT_FALSE(open()->done(0)) << name;
+    EXPECT_FALSE(done(*open(), 0)) << name;
     fs::remove(folder_ + "/" + name);
-    EXPECT_FALSE(open()->done(0)) << name;
+    EXPECT_FALSE(done(*open(), 0)) << name;
   }
 }
 
@@ -117,24 +122,24 @@ TEST_F(UnfinishedFolderOf, DamagedEntriesAndJobsAreAsIfNothingWasBegun) {
   ASSERT_TRUE(open()->put(0, 1, files_of(0)).ok());
   for (const std::string& text : {"", "{", "[]", "null", R"({"rows":-1})", R"({"rows":"x"})", "\xff\xfe"}) {
     std::ofstream(folder_ + "/_unfinished/part-00000.json") << text;
-    EXPECT_FALSE(open()->done(0)) << text;
+    EXPECT_FALSE(done(*open(), 0)) << text;
     std::ofstream(folder_ + "/_unfinished/job.json") << text;
-    EXPECT_FALSE(UnfinishedFolder::steps_of(folder_)) << text;
+    EXPECT_FALSE(*UnfinishedFolder::steps_of(*place_)) << text;
     EXPECT_TRUE(open().ok()) << text;
   }
 }
 
 TEST_F(UnfinishedFolderOf, OnceFinishedThereIsAManifestAndNothingUnfinished) {
   const Result<UnfinishedFolder> folder = open();
-  EXPECT_FALSE(*UnfinishedFolder::finished(folder_));
-  EXPECT_EQ(UnfinishedFolder::steps_of(folder_), manifest_of(0).steps) << "of what was begun, too";
+  EXPECT_FALSE(*UnfinishedFolder::finished(*place_));
+  EXPECT_EQ(*UnfinishedFolder::steps_of(*place_), manifest_of(0).steps) << "of what was begun, too";
   MaterializedManifest manifest = manifest_of(3);
   for (int64_t shard = 0; shard < 3; ++shard) manifest.shards.push_back(*folder->put(shard, 1, files_of(shard)));
   ASSERT_TRUE(folder->finish(manifest).ok());
   EXPECT_FALSE(fs::exists(folder_ + "/_unfinished"));
   EXPECT_EQ(files().size(), 3 * 3 + 3U) << "shards, indices, what they are of, two folders of those, the manifest";
-  EXPECT_EQ((*UnfinishedFolder::finished(folder_))->to_json(), manifest.to_json());
-  EXPECT_EQ(UnfinishedFolder::steps_of(folder_), manifest.steps);
+  EXPECT_EQ((*UnfinishedFolder::finished(*place_))->to_json(), manifest.to_json());
+  EXPECT_EQ(*UnfinishedFolder::steps_of(*place_), manifest.steps);
 }
 
 TEST_F(UnfinishedFolderOf, WhatAWriterLeftThatWasKilledAfterTheManifestGoes) {
@@ -147,17 +152,17 @@ TEST_F(UnfinishedFolderOf, WhatAWriterLeftThatWasKilledAfterTheManifestGoes) {
   fs::create_directories(folder_ + "/_unfinished");
   fs::create_directories(folder_ + "/_index");
   std::ofstream(folder_ + "/_unfinished/0000.writing") << "half";
-  ASSERT_TRUE(*UnfinishedFolder::finished(folder_));
+  ASSERT_TRUE(*UnfinishedFolder::finished(*place_));
   EXPECT_EQ(files(), done);
 }
 
 TEST_F(UnfinishedFolderOf, ADamagedManifestIsToldWithItsName) {
   ASSERT_TRUE(open().ok());
   std::ofstream(folder_ + "/_manifest.json") << "{";
-  const auto found = UnfinishedFolder::finished(folder_);
+  const auto found = UnfinishedFolder::finished(*place_);
   EXPECT_EQ(found.status().code(), Code::kCorrupt);
   EXPECT_NE(found.status().to_string().find("_manifest.json"), std::string::npos);
-  EXPECT_FALSE(UnfinishedFolder::steps_of(folder_));
+  EXPECT_FALSE(*UnfinishedFolder::steps_of(*place_));
 }
 
 TEST_F(UnfinishedFolderOf, FilesOfKilledWritersGoAndThoseOfLivingOnesStay) {
@@ -187,7 +192,7 @@ TEST_F(UnfinishedFolderOf, ManyThatOpenAndWriteAtOnceLoseNothing) {
     });
   for (std::thread& writer : writers) writer.join();
   EXPECT_EQ(failed, 0);
-  for (int64_t shard = 0; shard < 3; ++shard) EXPECT_TRUE(open()->done(shard));
+  for (int64_t shard = 0; shard < 3; ++shard) EXPECT_TRUE(done(*open(), shard));
   EXPECT_EQ(half_written(), 0U);
 }
 
@@ -222,7 +227,7 @@ TEST_F(UnfinishedFolderOf, WhateverMomentAWriterIsKilledAtShardsAreWhole) {
 TEST_F(UnfinishedFolderOf, WhereNothingCanBeWrittenThatIsToldWithTheWayOn) {
   const std::string in_the_way = scratch_.path() + "/file";
   std::ofstream(in_the_way) << "x";
-  const auto below_a_file = UnfinishedFolder::open(in_the_way + "/made", {manifest_of(0).to_json(), "{}"});
+  const auto below_a_file = UnfinishedFolder::open(local_place(in_the_way + "/made"), {manifest_of(0).to_json(), "{}"});
   EXPECT_EQ(below_a_file.status().code(), Code::kUnavailable);
   EXPECT_NE(below_a_file.status().to_string().find("made"), std::string::npos);
   const Result<UnfinishedFolder> folder = open();
@@ -246,8 +251,8 @@ TEST_F(UnfinishedFolderOf, AFullDiskIsToldAndLeavesNoHalfFile) {
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
-  EXPECT_TRUE(open()->done(0));
-  EXPECT_FALSE(open()->done(1));
+  EXPECT_TRUE(done(*open(), 0));
+  EXPECT_FALSE(done(*open(), 1));
   EXPECT_TRUE(open()->put(1, 1, files_of(1, 5000)).ok());
 }
 

@@ -91,7 +91,7 @@ Status settle_update(const std::string& folder) {
   const FolderLock lock(to);
   const std::optional<MaterializedManifest> manifest = manifest_in(from);
   if (!manifest) {
-    remove_empty(from);
+    if (!fs::exists(from / kUnfinishedFolder, none)) remove_empty(from);
     return {};
   }
   try {

@@ -70,6 +70,15 @@ TEST_F(UpdateFolder, WhatIsNotFinishedChangesNothing) {
   EXPECT_TRUE(settle_update(scratch_.path() + "/not there").ok());
 }
 
+// Another rank is about to write the first shard of the update.
+TEST_F(UpdateFolder, FoldersOfWhatIsBegunStayWhileTheyAreEmpty) {
+  finish(folder_, 2, "old");
+  for (const char* part : {"_unfinished", "_index", "_identities"}) fs::create_directories(fs::path(update_) / part);
+  const auto before = files(folder_);
+  ASSERT_TRUE(settle_update(folder_).ok());
+  EXPECT_EQ(files(folder_), before);
+}
+
 // As it is when its mover was killed after each of its moves.
 TEST_F(UpdateFolder, WhoeverIsKilledInItIsFollowedByTheNext) {
   finish(scratch_.path() + "/scratch", 3, "new");

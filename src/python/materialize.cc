@@ -1,7 +1,13 @@
 #include "python/materialize.h"
 
+#include <map>
+#include <memory>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -46,26 +52,48 @@ nb::dict told(const Materialized& made, const PyDescription& description) {
   return dict;
 }
 
+/// What both ways of calling it are given.
+struct Given {
+  std::optional<int> threads, requests;
+  std::optional<uint64_t> memory;
+  std::map<std::string, std::string> url_options;
+  std::string cut, format, compression;
+  std::optional<int> quality;
+  std::optional<int64_t> limit;
+  bool update = false;
+  std::optional<int64_t> shards;
+
+  MaterializeOptions options(const nb::object& open, const nb::object& keep) const {
+    MaterializeOptions options;
+    options.loader.threads = threads;
+    options.loader.requests = requests;
+    options.loader.memory = memory;
+    options.url_options = url_options;
+    options.cut = cut;
+    options.format = format;
+    options.compression = compression;
+    options.quality = quality;
+    options.limit = limit;
+    options.update = update;
+    options.shards = shards;
+    options.open = opened_by(open, keep);
+    options.poll = look_at_signals;
+    return options;
+  }
+};
+
 nb::dict run_materialize(const PyDescription& description, const nb::str& folder, std::optional<int> threads,
-                         std::optional<int> requests, std::optional<uint64_t> memory, const nb::object& open,
+                         std::optional<int> requests, std::optional<uint64_t> memory,
+                         std::map<std::string, std::string> url_options, const nb::object& open,
                          const nb::object& progress, const std::string& cut, const std::string& format,
                          const std::string& compression, std::optional<int> quality, std::optional<int64_t> limit,
-                         bool update, std::optional<int64_t> shards, int64_t rank, int64_t world_size) {
-  MaterializeOptions options;
-  options.loader.threads = threads;
-  options.loader.requests = requests;
-  options.loader.memory = memory;
-  options.cut = cut;
-  options.format = format;
-  options.compression = compression;
-  options.quality = quality;
-  options.limit = limit;
-  options.update = update;
-  options.shards = shards;
+                         bool update, std::optional<int64_t> shards, std::optional<int> rank,
+                         std::optional<int> world_size) {
+  const Given given{threads, requests, memory, std::move(url_options), cut, format, compression, quality,
+                    limit,   update,   shards};
+  MaterializeOptions options = given.options(open, description.keep);
   options.rank = rank;
   options.world_size = world_size;
-  options.open = opened_by(open, description.keep);
-  options.poll = look_at_signals;
   if (!progress.is_none()) {
     options.progress = [&progress](const MaterializeProgress& now) {
       const nb::gil_scoped_acquire locked;
@@ -81,14 +109,75 @@ nb::dict run_materialize(const PyDescription& description, const nb::str& folder
   return told(value_or_raise(std::move(made)), description);
 }
 
+template <typename Work>
+auto without_lock(const Work& work) {
+  const nb::gil_scoped_release unlocked;
+  return work();
+}
+
+/// A Materializer, and what its loaders are opened with.
+class PyMaterializer {
+ public:
+  PyMaterializer(const PyDescription& description, const nb::str& folder, std::optional<int> threads,
+                 std::optional<int> requests, std::optional<uint64_t> memory,
+                 std::map<std::string, std::string> url_options, nb::object open, const std::string& cut,
+                 const std::string& format, const std::string& compression, std::optional<int> quality,
+                 std::optional<int64_t> limit, bool update, std::optional<int64_t> shards)
+      : description_(description), open_(std::move(open)) {
+    const Given given{threads, requests, memory, std::move(url_options), cut, format, compression, quality,
+                      limit,   update,   shards};
+    const MaterializeOptions options = given.options(open_, description_.keep);
+    const Pipeline pipeline = description_.pipeline();
+    const std::string where = from_text(folder);
+    work_ = value_or_raise(without_lock([&] { return Materializer::open(pipeline, where, options); }));
+  }
+  // Loaders that it closes want the interpreter's lock.
+  ~PyMaterializer() {
+    const nb::gil_scoped_release unlocked;
+    work_.reset();
+  }
+  PyMaterializer(const PyMaterializer&) = delete;
+  PyMaterializer& operator=(const PyMaterializer&) = delete;
+
+  int64_t shards() const { return work_->shards(); }
+  std::vector<int64_t> left() const { return work_->left(); }
+  int64_t samples(const std::vector<int64_t>& of) const { return work_->samples(of); }
+  int64_t reused(const std::vector<int64_t>& of) const { return work_->reused(of); }
+  void write(int64_t shard) {
+    check(without_lock([&] { return work_->write(shard); }));
+  }
+  nb::dict end() {
+    return told(value_or_raise(without_lock([&] { return work_->end(); })), description_);
+  }
+
+ private:
+  const PyDescription description_;
+  const nb::object open_;
+  std::unique_ptr<Materializer> work_;
+};
+
 }  // namespace
 
 void bind_materialize(nb::module_& module) {
   using nb::arg;
   module.def("materialize", &run_materialize, arg("description"), arg("folder"), nb::kw_only(), arg("threads").none(),
-             arg("requests").none(), arg("memory").none(), arg("open"), arg("progress").none(), arg("cut"),
-             arg("format"), arg("compression"), arg("quality").none(), arg("limit").none(), arg("update"),
-             arg("shards").none(), arg("rank"), arg("world_size"));
+             arg("requests").none(), arg("memory").none(), arg("url_options"), arg("open"), arg("progress").none(),
+             arg("cut"), arg("format"), arg("compression"), arg("quality").none(), arg("limit").none(), arg("update"),
+             arg("shards").none(), arg("rank").none(), arg("world_size").none());
+  nb::class_<PyMaterializer>(module, "Materializer", "The same in parts, for those who deal out the shards themselves.")
+      .def(nb::init<const PyDescription&, const nb::str&, std::optional<int>, std::optional<int>,
+                    std::optional<uint64_t>, std::map<std::string, std::string>, nb::object, const std::string&,
+                    const std::string&, const std::string&, std::optional<int>, std::optional<int64_t>, bool,
+                    std::optional<int64_t>>(),
+           arg("description"), arg("folder"), nb::kw_only(), arg("threads").none(), arg("requests").none(),
+           arg("memory").none(), arg("url_options"), arg("open"), arg("cut"), arg("format"), arg("compression"),
+           arg("quality").none(), arg("limit").none(), arg("update"), arg("shards").none())
+      .def("shards", &PyMaterializer::shards)
+      .def("left", &PyMaterializer::left)
+      .def("samples", &PyMaterializer::samples, arg("of"))
+      .def("reused", &PyMaterializer::reused, arg("of"))
+      .def("write", &PyMaterializer::write, arg("shard"))
+      .def("end", &PyMaterializer::end);
 }
 
 }  // namespace forebay::python

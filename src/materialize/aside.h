@@ -1,0 +1,52 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <future>
+#include <stop_token>
+#include <utility>
+
+#include "study/trial.h"
+
+namespace forebay {
+
+/// Waits for a place that may be far away on a thread of its own, and looks after whoever may stop it meanwhile. `stop` ends the work, which must
+/// then end soon; what poll() throws is thrown once it has.
+class Aside {
+ public:
+  Aside(const TrialContext& context, std::stop_source stop) : context_(context), stop_(std::move(stop)) {}
+
+  template <typename Work>
+  auto operator()(Work work) const {
+    auto result = std::async(std::launch::async, std::move(work));
+    wait(result);
+    return result.get();
+  }
+
+  /// Until it is there. The destructor of a future of std::async waits, too.
+  template <typename T>
+  void wait(std::future<T>& result) const {
+    while (result.wait_for(std::chrono::milliseconds(50)) != std::future_status::ready) look();
+  }
+
+  /// Whether somebody wants all of it to end; end() sees to it.
+  bool to_end() const { return context_.stop.stop_requested() || stop_.stop_requested(); }
+  void end() const { stop_.request_stop(); }
+
+ private:
+  void look() const {
+    if (context_.stop.stop_requested()) stop_.request_stop();
+    if (!context_.poll) return;
+    try {
+      context_.poll();
+    } catch (...) {
+      stop_.request_stop();
+      throw;
+    }
+  }
+
+  const TrialContext& context_;
+  mutable std::stop_source stop_;
+};
+
+}  // namespace forebay

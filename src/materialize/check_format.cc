@@ -1,0 +1,76 @@
+#include "materialize/check_format.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "format/materialized/sample_tar.h"
+
+namespace forebay {
+
+namespace {
+
+bool has_picture(const StoredField& stored) {
+  return stored.encoded || (stored.field.image && stored.field.kind == FieldKind::kBytes);
+}
+
+Status check_sample_format(StoredFormat format, const std::vector<StoredField>& fields) {
+  if (format == StoredFormat::kParquet)
+    return unsupported(
+        "format=\"parquet\" is for tables, and these samples are read one by one; write \"arrow\" or \"wds\"");
+  if (format == StoredFormat::kJpeg && std::none_of(fields.begin(), fields.end(), has_picture))
+    return unsupported(
+        "format=\"jpeg\": no field is a picture, encoded or of 8 bits in 1 or 3 channels; cut behind .decode_image() "
+        "or .resize()");
+  return format == StoredFormat::kArrow ? Status() : check_tar_fields(fields);
+}
+
+Status check_table_field(const Field& field) {
+  if (field.kind == FieldKind::kTensor && !field.fixed_shape() && !is_ragged(field))
+    return unsupported(
+        fmt::format("the field '{}' has another shape in each row ({}), which a column cannot hold; cut behind a "
+                    "step that gives all one shape",
+                    field.name, field.to_string()));
+  if (field.name == "id")
+    return invalid_argument(
+        "a column 'id' is written beside the fields, and one of them is called so; give it another name with "
+        ".rename()");
+  return {};
+}
+
+}  // namespace
+
+Status check_options(const MaterializeOptions& options) {
+  if (!options.compression.empty() && options.compression != "lz4" && options.compression != "zstd")
+    return invalid_argument(fmt::format("compression is '{}'; it is lz4, zstd or none", options.compression));
+  const std::optional<StoredFormat> format = stored_format(options.format);
+  if (!format)
+    return invalid_argument(fmt::format("format is '{}'; it is arrow, parquet, wds or jpeg", options.format));
+  if (*format != StoredFormat::kJpeg && (options.quality || options.limit))
+    return invalid_argument("quality and limit are for format=\"jpeg\"; others lose nothing");
+  if (options.quality && (*options.quality < 1 || *options.quality > 100))
+    return invalid_argument(fmt::format("quality is {}; it is 1 to 100", *options.quality));
+  if (options.limit && *options.limit < 1)
+    return invalid_argument(fmt::format("limit is {}; it is the longest side, 1 or more", *options.limit));
+  if (options.shards && *options.shards < 1) return invalid_argument("shards: give 1 or more");
+  return {};
+}
+
+Status check_format(const MaterializeOptions& options, const std::vector<StoredField>& fields, bool in_units) {
+  const StoredFormat format = *stored_format(options.format);
+  if (!in_units) {
+    FOREBAY_RETURN_IF_ERROR(check_sample_format(format, fields));
+    if (options.compression.empty()) return {};
+    return unsupported(
+        "compression: samples that are read one by one are written as they are; it is for tables. Leave it out");
+  }
+  if (format == StoredFormat::kWds || format == StoredFormat::kJpeg)
+    return unsupported(
+        fmt::format("format=\"{}\" is for samples that are read one by one, and this is a table; write "
+                    "\"arrow\" or \"parquet\"",
+                    options.format));
+  for (const StoredField& stored : fields) FOREBAY_RETURN_IF_ERROR(check_table_field(stored.field));
+  return {};
+}
+
+}  // namespace forebay

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <vector>
+
+#include "forebay/materialize.h"
+#include "format/materialized/manifest.h"
+
+namespace forebay {
+
+/// What is wrong with what was asked for, whatever the data: compression, format, quality, limit, shards. InvalidArgument.
+Status check_options(const MaterializeOptions& options);
+
+/// Why these fields cannot be written in the format that is asked for, which check_options() has looked at; `in_units`: they are of a table.
+/// Unsupported, with the format that can; InvalidArgument for a name that is taken.
+Status check_format(const MaterializeOptions& options, const std::vector<StoredField>& fields, bool in_units);
+
+}  // namespace forebay

@@ -1,0 +1,82 @@
+#include "materialize/looked_at.h"
+
+#include <algorithm>
+
+#include "base/unit_source.h"
+#include "loader/check.h"
+#include "loader/materialized_steps.h"
+#include "materialize/cut.h"
+#include "materialize/shard_plan.h"
+#include "materialize/stored_pictures.h"
+
+namespace forebay {
+
+namespace {
+
+constexpr int64_t kLookedAt = 64;            // samples
+constexpr double kBatchBytes = 256 << 10;    // of samples of one shape
+constexpr double kUnitBatchBytes = 4 << 20;  // of rows of a table
+constexpr int64_t kMostInBatch = 65'536;
+constexpr int kQuality = 90;
+
+}  // namespace
+
+int64_t LookedAt::batch() const {
+  const bool fixed = std::ranges::all_of(fields, [](const StoredField& field) { return field.field.fixed_shape(); });
+  const double bytes = in_units() ? kUnitBatchBytes : (fixed ? kBatchBytes : 0);
+  return static_cast<int64_t>(std::clamp(bytes / std::max(bytes_a_row, 1.0), 1.0, static_cast<double>(kMostInBatch)));
+}
+
+Result<LookedAt> look_at_some(const Description& description, size_t cut, StoredFormat format,
+                              const OpenChangedLoader& open, const TrialContext& context) {
+  LookedAt looked;
+  FOREBAY_ASSIGN(const std::shared_ptr<Loader> loader, open(before_cut(description, cut, 1, nullptr, kLookedAt)));
+  looked.source = loader->opened().description().steps().front().opened;
+  if (looked.source->size() == 0) return invalid_argument("the data set is empty: there is nothing to materialise");
+  looked.units = loader->row_groups();
+  const auto* units = dynamic_cast<const UnitSource*>(looked.source.get());
+  if (units != nullptr && units->kept_rows() != nullptr)
+    return invalid_argument(
+        "filter= chooses rows before the cut, and all rows are materialised; leave it out, and put a .filter() "
+        "behind the cut");
+  SeenSamples seen;
+  FOREBAY_RETURN_IF_ERROR(pass_an_epoch(*loader, context, [&](const Batch& batch) { seen.add(batch); }));
+  looked.bytes_a_row = static_cast<double>(seen.bytes()) / static_cast<double>(std::max<int64_t>(seen.samples(), 1));
+  const Inference inferred = infer(before_cut(description, cut, 1).description, looked.source->schema(), catalog());
+  looked.fields = seen.fields(inferred.schemas[inferred.schemas.size() - 2]);  // before the batches
+  mark_encoded(looked.fields, format);
+  for (StoredField& field : looked.fields) field.in_index = field.in_index && !looked.in_units();
+  loader->close();
+  return looked;
+}
+
+MaterializedManifest manifest_of(const Description& description, size_t cut, const LookedAt& data,
+                                 const MaterializeOptions& options, const std::string& codecs_version) {
+  MaterializedManifest manifest;
+  manifest.layout = data.in_units() ? MaterializedManifest::Layout::kUnits : MaterializedManifest::Layout::kSamples;
+  manifest.size = data.source->size();
+  manifest.format = *stored_format(options.format);
+  manifest.compression = options.compression;
+  if (manifest.lossy())
+    manifest.quality = options.quality.value_or(kQuality), manifest.limit = options.limit.value_or(0);
+  const StepsBefore before = steps_before(description, cut);
+  manifest.steps = before.steps;
+  manifest.order_at = before.order_at;
+  manifest.version = data.source->version();
+  manifest.place = hash128(before.steps + codecs_version);
+  manifest.fields = data.fields;
+  return manifest;
+}
+
+bool is_finished_of(MaterializedManifest wanted, const MaterializedManifest& finished, bool any_version) {
+  wanted.shards = finished.shards;
+  wanted.place = finished.place;  // another version of this library gives the same
+  if (any_version) {
+    wanted.version = finished.version, wanted.size = finished.size, wanted.fields = finished.fields;
+    // Where the data lies may be said in another way: what it is made of says whether it is the same.
+    if (same_but_source(wanted.steps, finished.steps)) wanted.steps = finished.steps;
+  }
+  return wanted.to_json() == finished.to_json();
+}
+
+}  // namespace forebay
