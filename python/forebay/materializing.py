@@ -55,6 +55,8 @@ def materialize(
     update: bool = False,
     rank: int | None = None,
     world_size: int | None = None,
+    engine: str | None = None,
+    workers: int | None = None,
     url_options: Mapping[str, Any] | None = None,
     progress: Callable[[Mapping[str, Any]], object] | None = None,
     **options: Any,
@@ -81,8 +83,12 @@ def materialize(
             the result is what a new folder would have. Until it is finished the old one can be read. Local folders only.
         rank, world_size: this call writes every world_size-th file; call it once for each rank, on any host that has the folder. By default
             from torchrun, Slurm or MPI variables, as a Loader finds them; else this call writes all.
+        engine: "ray": shards are tasks of Ray, on the cluster that there is (as `ray.init()` finds it) or on one started here; what a worker
+            or a host that dies was writing is written by another. Functions and data sets of the pipeline are sent as Ray sends such.
+        workers: with engine="ray": so many shards at a time; by default as many as Ray has cores for, each with `threads` (1 unless given).
         url_options: of the store that `url` is in; by default `storage_options`.
-        progress: called now and then with `samples_done`, `samples`, `shards_done`, `shards`, `bytes` and `seconds`.
+        progress: called now and then with `samples_done`, `samples`, `shards_done`, `shards`, `bytes` and `seconds`; with engine="ray" after each
+            shard, and without `bytes`.
         options: of the Loader: `threads`, `memory`, `storage_options`, ….
 
     Errors: those of the Loader; InvalidArgument for a cut that there is not, for `.take()`, `.filter()` and `filter=` before it, and for a folder that holds
@@ -105,6 +111,17 @@ def materialize(
         "update": bool(update),
         "shards": _count_or_auto("shards", shards),
     }
+    if engine is not None:
+        if engine != "ray":
+            raise InvalidArgument(f"engine is {engine!r}; it is None or 'ray'")
+        if rank is not None or world_size is not None:
+            raise InvalidArgument("rank= and world_size= share the work among calls; with engine='ray' one call has all of it")
+        from ._ray import write_on_ray
+
+        told = write_on_ray(pipeline, os.fsdecode(url), arguments, options, _count("workers", workers, least=1), progress)
+        return materialized_by(pipeline, told)
+    if workers is not None:
+        raise InvalidArgument("workers= is for engine='ray'")
     told = _core.materialize(
         pipeline._description,
         os.fsdecode(url),

@@ -1,8 +1,15 @@
 #include "forebay/materialize.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -18,7 +25,8 @@ namespace forebay {
 namespace {
 
 struct MaterializeFlags {
-  std::string pipeline, folder, apply;
+  std::string pipeline, folder, apply, engine;
+  std::optional<int64_t> workers;
 };
 
 void print(const Materialized& made, const MaterializeFlags& flags, const Console& console) {
@@ -45,6 +53,46 @@ Status apply(const Materialized& made, const MaterializeFlags& flags, const Cons
   FOREBAY_RETURN_IF_ERROR(write_file(flags.apply, text + "\n"));
   fmt::print(console.err, "wrote {}, which reads it\n", flags.apply);
   return {};
+}
+
+// Ray is a library of Python's, and so are the tasks that it runs.
+constexpr const char* kOnRay = "import sys; from forebay import _ray; sys.exit(_ray.main(sys.argv[1]))";
+
+SortedJson optional_json(const auto& value) { return value ? SortedJson(*value) : SortedJson(); }
+
+int run_on_ray(const Pipeline& pipeline, const MaterializeFlags& flags, const MaterializeOptions& options, bool json,
+               const Console& console) {
+  const Result<std::string> text = pipeline.to_json();
+  if (!text.ok()) return report_failure(text.status(), json, console);
+  SortedJson job = {{"pipeline", *text},
+                    {"url", flags.folder},
+                    {"cut", options.cut},
+                    {"format", options.format},
+                    {"compression", options.compression},
+                    {"quality", optional_json(options.quality)},
+                    {"limit", optional_json(options.limit)},
+                    {"update", options.update},
+                    {"shards", optional_json(options.shards)},
+                    {"workers", optional_json(flags.workers)},
+                    {"threads", optional_json(options.loader.threads)},
+                    {"memory", optional_json(options.loader.memory)},
+                    {"storage_options", options.loader.storage_options},
+                    {"url_options", optional_json(options.url_options)},
+                    {"apply", flags.apply},
+                    {"json", json}};
+  const char* named = std::getenv("FOREBAY_PYTHON");
+  const std::string python = named != nullptr && *named != '\0' ? named : "python3";
+  std::vector<std::string> words = {python, "-c", kOnRay, job.dump()};
+  std::vector<char*> raw;
+  for (std::string& word : words) raw.push_back(word.data());
+  raw.push_back(nullptr);
+  std::fflush(nullptr);
+  ::execvp(python.c_str(), raw.data());
+  return report_failure(
+      invalid_argument(fmt::format("--engine ray needs Python, but '{}' cannot be run ({}); FOREBAY_PYTHON names "
+                                   "another",
+                                   python, std::strerror(errno))),
+      json, console);
 }
 
 }  // namespace
@@ -77,6 +125,10 @@ int materialize_verb(const Arguments& arguments, const Console& console) {
                   "so many runs share the work, each with its --rank; else likewise");
   line.app().add_option("--apply", flags.apply, "write the pipeline that reads it here")->type_name("OUT.json");
   const StorageFlags url_options(line, "--url-option", "for the store that is written to; else --storage-option is");
+  line.app()
+      .add_option("--engine", flags.engine, "ray: on the cluster of Ray that there is, else on one started here")
+      ->check(CLI::IsMember({"ray"}));
+  line.add_number("--workers", flags.workers, 1, 100'000, "with --engine ray: so many shards at a time");
   const LoaderFlags loader(line, LoaderFlags::Which::kAll);
   if (const auto code = line.parse(arguments, console)) return *code;
 
@@ -93,6 +145,8 @@ int materialize_verb(const Arguments& arguments, const Console& console) {
 
   options.loader = loader.options();
   if (url_options.given()) options.url_options = url_options.options();
+  if (!flags.engine.empty()) return run_on_ray(*pipeline, flags, options, line.json(), console);
+  if (flags.workers) return report_failure(invalid_argument("--workers is for --engine ray"), line.json(), console);
   const Interrupt interrupt;
   options.stop = interrupt.token();
   std::optional<Progress> progress;

@@ -98,6 +98,24 @@ nb::list steps(const PyDescription& self) {
   return names;
 }
 
+// Its steps for another process of the same user: (name, arguments as JSON, label). What lies in this process's memory cannot go there.
+nb::list parts(const PyDescription& self) {
+  nb::list parts;
+  for (const OpSpec& op : self.value.steps()) {
+    if (op.attachment)
+      raise(
+          invalid_argument(fmt::format("{} holds {} in this process's memory, which other processes cannot read; "
+                                       "write it to files (.npy, Arrow, Parquet), and name them",
+                                       op.name, op.attachment_name)));
+    try {
+      parts.append(nb::make_tuple(to_text(op.name), to_text(op.args.dump()), to_text(op.attachment_name)));
+    } catch (const Json::exception&) {
+      raise(invalid_argument(fmt::format("{}: a name in it is not UTF-8, and cannot be sent", op.name)));
+    }
+  }
+  return parts;
+}
+
 nb::list check_all(const PyDescription& self) {
   nb::list problems;
   for (const Problem& problem : self.pipeline().check()) {
@@ -156,6 +174,8 @@ void bind_description(nb::module_& module) {
           "from_json",
           [](nb::str text) { return PyDescription{value_or_raise(Description::from_json(from_text(text)))}; },
           nb::arg("text"))
+      .def("parts", &parts, nb::sig("def parts(self) -> list[tuple[str, str, str]]"),
+           "(name, arguments as JSON, label) of each step, for another process. InvalidArgument for what is in memory.")
       .def("check", &check_all, nb::sig("def check(self) -> list[tuple[str, str, str]]"),
            "(operator, message, remedy) of each problem.")
       .def("classes", &classes, nb::sig("def classes(self) -> list[str]"),

@@ -1,0 +1,202 @@
+"""Materialising on a cluster of Ray: a task for each shard, tried again where a worker or its host dies.
+
+A worker process opens the pipeline once and keeps it for the next tasks of the same job, so that a data set is not listed for each shard. All of
+them write to one place; what is done stands there, so a shard that was written is never written again.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import sys
+import time
+from typing import Any, Callable, Iterable, Mapping
+
+from . import _core
+from ._options import _count_or_auto
+from .errors import Error, InvalidArgument
+from .pipeline import Pipeline
+
+_TRIES = 5  # of a shard whose worker dies: it may be the shard that kills them
+
+Progress = Callable[[Mapping[str, Any]], object]
+
+
+def _import_ray() -> Any:
+    try:
+        import ray
+    except ImportError as error:
+        raise InvalidArgument(f"engine='ray' needs Ray: pip install 'forebay[ray]' ({error})") from None
+    return ray
+
+
+# What is sent
+
+
+def _packed(pipeline: Pipeline, ray: Any) -> bytes:
+    """The pipeline for a worker: steps as JSON, functions as Ray sends the user's own code between the user's own processes."""
+    parts = pipeline._description.parts()
+    try:
+        return ray.cloudpickle.dumps((parts, dict(pipeline._functions)))
+    except Exception as error:
+        names = ", ".join(str(getattr(function, "name", function)) for function in pipeline._functions.values())
+        raise InvalidArgument(f"Ray cannot send what this pipeline holds ({names}) to its workers: {error}") from error
+
+
+def _unpacked(packed: bytes, ray: Any) -> Pipeline:
+    parts, functions = ray.cloudpickle.loads(packed)
+    (name, args, label), *rest = parts
+    description = _core.Description.source(name, json.loads(args), label)
+    for name, args, label in rest:
+        description = description.append(name, json.loads(args), label)
+    return Pipeline(description, functions)
+
+
+# In a worker
+
+_opened: dict[str, Any] = {}  # the job that this process works on
+
+
+def _write_shard(job: Mapping[str, Any], shard: int) -> int:
+    """The task."""
+    if job["name"] not in _opened:
+        _opened.clear()
+        _opened[job["name"]] = _open(job)
+    _opened[job["name"]].write(shard)
+    return shard
+
+
+def _open(job: Mapping[str, Any]) -> Any:
+    # Relative paths, and modules of the user's, are found where whoever began it finds them.
+    if os.path.isdir(job["folder"]):
+        os.chdir(job["folder"])
+    sys.path += [place for place in job["modules"] if place not in sys.path]
+    return _materializer(_unpacked(job["pipeline"], _import_ray()), job["url"], job["arguments"], job["options"])
+
+
+def _materializer(pipeline: Pipeline, url: str, arguments: Mapping[str, Any], options: Mapping[str, Any]) -> Any:
+    from .materializing import whole_opener
+
+    return _core.Materializer(pipeline._description, url, **arguments, open=whole_opener(pipeline, options))
+
+
+# In the program
+
+
+def write_on_ray(pipeline: Pipeline, url: str, arguments: Mapping[str, Any], options: Mapping[str, Any], workers: int | None,
+                 progress: Progress | None) -> dict[str, Any]:
+    """What `_core.materialize` tells, once all shards are written."""
+    ray = _import_ray()
+    began = time.monotonic()
+    packed = _packed(pipeline, ray)
+    url = url if "://" in url else os.path.abspath(url)
+    here = _materializer(pipeline, url, arguments, options)
+    left = here.left()
+    if left:
+        threads = _count_or_auto("threads", options.get("threads", "auto")) or 1
+        # What was begun says which cut is the best one, and how many shards there are.
+        job = {"name": os.urandom(16).hex(), "folder": os.getcwd(), "modules": sys.path, "pipeline": packed, "url": url,
+               "arguments": {**arguments, "threads": threads}, "options": {**options, "threads": threads}}
+        with _Cluster(ray):
+            _run(ray, job, left, threads, workers, _Told(progress, here, left, began))
+    told = here.end()
+    if not told["complete"]:
+        raise Error("not all shards that Ray's tasks wrote are there; do all hosts write to the same place?")
+    return {**told, "written": here.samples(left), "reused": here.reused(left), "seconds": time.monotonic() - began}
+
+
+class _Cluster:
+    """The one that this program is connected to already, else what `ray.init()` finds or starts, for as long as it is needed."""
+
+    def __init__(self, ray: Any) -> None:
+        self._ray = ray
+        self._mine = not ray.is_initialized()
+
+    def __enter__(self) -> None:
+        if self._mine:
+            self._ray.init(log_to_driver=False, configure_logging=False, include_dashboard=False)
+
+    def __exit__(self, *_: Any) -> None:
+        if self._mine:
+            self._ray.shutdown()
+
+
+class _Told:
+    """What is told of the progress."""
+
+    def __init__(self, progress: Progress | None, work: Any, left: list[int], began: float) -> None:
+        self._progress, self._work, self._began = progress, work, began
+        self._samples, self._samples_done = work.samples(left), 0
+        self._shards_done = work.shards() - len(left)
+
+    def one_more(self, shard: int) -> None:
+        self._shards_done += 1
+        self._samples_done += self._work.samples([shard])
+        if self._progress is not None:
+            self._progress({"samples_done": self._samples_done, "samples": self._samples, "shards_done": self._shards_done,
+                            "shards": self._work.shards(), "seconds": time.monotonic() - self._began})
+
+
+def _run(ray: Any, job: Mapping[str, Any], left: Iterable[int], threads: int, workers: int | None, told: _Told) -> None:
+    task = ray.remote(_write_shard).options(num_cpus=threads, max_retries=_TRIES, name="forebay.materialize")
+    sent = ray.put(job)
+    most = workers or max(1, int(ray.cluster_resources().get("CPU", 1)) // threads)
+    waiting, under_way = iter(left), []
+    try:
+        while True:
+            under_way += [task.remote(sent, shard) for shard in itertools.islice(waiting, most - len(under_way))]
+            if not under_way:
+                return
+            done, under_way = ray.wait(under_way, num_returns=1)
+            told.one_more(_take(ray, done[0]))
+    finally:
+        for one in under_way:
+            ray.cancel(one, force=True)
+
+
+def _take(ray: Any, done: Any) -> int:
+    try:
+        return ray.get(done)
+    except ray.exceptions.RayTaskError as error:
+        raise (error.cause if isinstance(error.cause, BaseException) else error) from None
+    except ray.exceptions.RayError as error:
+        raise Error(f"a shard could not be written: its worker died {_TRIES + 1} times ({error}); what is done stays, "
+                    "and the same call goes on") from error
+
+
+# For the command line
+
+
+def main(text: str) -> int:
+    """`forebay materialize --engine ray`: the job as JSON; exit codes are the program's."""
+    from .materializing import materialize
+
+    job = json.loads(text)
+    options = {name: job[name] for name in ("threads", "memory") if job[name] is not None}
+    shown = sys.stderr.isatty() and not job["json"]
+
+    def progress(now: Mapping[str, Any]) -> None:
+        if shown:
+            print(f"\rwriting {now['shards_done']} of {now['shards']} shards, {now['seconds']:.0f} s", end="", file=sys.stderr)
+
+    try:
+        made = materialize(Pipeline.from_json(job["pipeline"]), job["url"], cut=job["cut"], format=job["format"],
+                           compression=job["compression"] or None, quality=job["quality"], limit=job["limit"], update=job["update"],
+                           shards="auto" if job["shards"] is None else job["shards"], engine="ray", workers=job["workers"],
+                           url_options=job["url_options"], storage_options=job["storage_options"], progress=progress, **options)
+    except KeyboardInterrupt:
+        return 130
+    except (Error, OSError) as error:
+        print(json.dumps({"error": {"code": getattr(error, "code", ""), "message": str(error)}}) if job["json"]
+              else f"\nforebay: {error}", file=sys.stdout if job["json"] else sys.stderr)
+        return 1
+    if job["apply"]:
+        with open(job["apply"], "w", encoding="utf-8") as file:
+            file.write(made.pipeline.to_json() + "\n")
+    if job["json"]:
+        print(json.dumps({name: getattr(made, name) for name in
+                          ("bytes", "complete", "cut", "reused", "samples", "seconds", "shards", "written")}))
+    else:
+        print(f"{made.samples} samples behind {made.cut} in {made.shards} files, {made.bytes} bytes, in {made.seconds:.1f} s")
+    return 0
