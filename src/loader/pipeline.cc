@@ -7,12 +7,9 @@
 
 #include "loader/check.h"
 #include "loader/file_hash.h"
-#include "loader/hdf5_args.h"
 #include "loader/open_source.h"
-#include "loader/source_args.h"
-#include "loader/table_args.h"
+#include "loader/said_args.h"
 #include "loader/user_code.h"
-#include "loader/webdataset_args.h"
 #include "pipeline/description.h"
 
 namespace forebay {
@@ -63,21 +60,6 @@ Json with_words(Json value) {
   return value;
 }
 
-// Arguments that say nothing are left out, so that a description reads like what was typed.
-Json object(std::initializer_list<std::pair<const char*, Json>> args) {
-  Json result = Json::object();
-  for (const auto& [name, value] : args) {
-    if (!value.is_null()) result[name] = value;
-  }
-  return result;
-}
-
-Pipeline source(std::string name, Json args, std::shared_ptr<void> attachment = nullptr,
-                std::string attachment_name = "") {
-  OpSpec op{std::move(name), std::move(args), std::move(attachment), std::move(attachment_name)};
-  return Pipeline(std::make_shared<const Description>(std::move(op)));
-}
-
 Pipeline then(const Pipeline& pipeline, std::string name, Json args, std::shared_ptr<void> attachment = nullptr,
               std::string attachment_name = "") {
   OpSpec op{std::move(name), with_words(std::move(args)), std::move(attachment), std::move(attachment_name)};
@@ -89,246 +71,144 @@ Pipeline then(const Pipeline& pipeline, std::string name, Json args, std::shared
 Pipeline::Pipeline() : description_(std::make_shared<const Description>()) {}
 Pipeline::Pipeline(std::shared_ptr<const Description> description) : description_(std::move(description)) {}
 
-Pipeline images(std::string root, ImagesOptions options) {
-  return source("images", {{"root", std::move(root)}, {"split_by", std::move(options.split_by)}});
-}
-
-Pipeline files(std::string pattern) { return source("files", {{"pattern_or_list", std::move(pattern)}}); }
-Pipeline files(std::vector<std::string> names) { return source("files", {{"pattern_or_list", std::move(names)}}); }
-
-Pipeline manifest(std::string url, ManifestOptions options) {
-  return source("manifest", object({{"url", std::move(url)},
-                                    {"root", options.root.empty() ? Json() : Json(options.root)},
-                                    {"path", std::move(options.path)}}));
-}
-
-namespace {
-Pipeline lines(Json pattern, const TextOptions& options) {
-  return source("text",
-                object({{"pattern", std::move(pattern)}, {"by", options.by == "line" ? Json() : Json(options.by)}}));
-}
-
-Pipeline records(Json pattern, const JsonlOptions& options) {
-  Json args = {{"pattern", std::move(pattern)}};
-  if (!options.fields.empty()) args["fields"] = options.fields;
-  args.update(table_args({.null = options.null}));
-  return source("jsonl", std::move(args));
-}
-}  // namespace
-
-Pipeline text(std::string pattern, TextOptions options) { return lines(std::move(pattern), options); }
-Pipeline text(std::vector<std::string> names, TextOptions options) { return lines(std::move(names), options); }
-Pipeline jsonl(std::string pattern, JsonlOptions options) { return records(std::move(pattern), options); }
-Pipeline jsonl(std::vector<std::string> names, JsonlOptions options) { return records(std::move(names), options); }
-
-Pipeline materialized(std::string url, MaterializedOptions options) {
-  return source("materialized", object({{"url", std::move(url)},
-                                        {"original", options.original == "check" ? Json() : Json(options.original)}}));
-}
-
-namespace {
-Pipeline shards(Json pattern, const WebdatasetOptions& options) {
-  return source("webdataset", webdataset_args(std::move(pattern), options));
-}
-}  // namespace
-
-Pipeline webdataset(std::string pattern, WebdatasetOptions options) { return shards(std::move(pattern), options); }
-Pipeline webdataset(std::vector<std::string> names, WebdatasetOptions options) {
-  return shards(std::move(names), options);
-}
-
-Pipeline arrays(std::map<std::string, Array> fields) {
-  std::vector<NamedArray> files;
-  for (const auto& [name, array] : fields) {
-    if (!array.path.empty()) files.push_back({name, array.path});
-  }
-  if (!files.empty() && files.size() == fields.size())
-    return Pipeline(std::make_shared<const Description>(npy_arrays_step(files)));
-  auto data = std::make_shared<std::vector<Array>>();
-  Json names = Json::array();
-  std::string text;
-  for (auto& [name, array] : fields) {
-    text += (text.empty() ? "" : ", ") + name + "=" +
-            (array.path.empty() ? fmt::format("<{}{} {}>", array.text ? "text of " : "", dtype_name(array.values.dtype),
-                                              array.values.shape.to_string())
-                                : array.path);
-    names.push_back(name);
-    data->push_back(std::move(array));
-  }
-  return source("arrays", {{"fields", std::move(names)}}, std::move(data), std::move(text));
-}
-
-namespace {
-Pipeline table(std::string format, Json pattern, const TableOptions& options) {
-  Json args = {{"pattern", std::move(pattern)}};
-  args.update(table_args(options));
-  return source(std::move(format), std::move(args));
-}
-}  // namespace
-
-Pipeline parquet(std::string pattern, TableOptions options) { return table("parquet", std::move(pattern), options); }
-Pipeline parquet(std::vector<std::string> names, TableOptions options) {
-  return table("parquet", std::move(names), options);
-}
-Pipeline arrow(std::string pattern, TableOptions options) { return table("arrow", std::move(pattern), options); }
-Pipeline arrow(std::vector<std::string> names, TableOptions options) {
-  return table("arrow", std::move(names), options);
-}
-
-namespace {
-Pipeline hdf5_files(Json pattern, const Hdf5Options& options) {
-  Json args = {{"pattern", std::move(pattern)}};
-  args.update(hdf5_args(options));
-  return source("hdf5", std::move(args));
-}
-}  // namespace
-
-Pipeline hdf5(std::string pattern, Hdf5Options options) { return hdf5_files(std::move(pattern), options); }
-Pipeline hdf5(std::vector<std::string> names, Hdf5Options options) { return hdf5_files(std::move(names), options); }
-
-Result<Pipeline> arrow_streams(std::span<void* const> streams, TableOptions options) {
-  FOREBAY_ASSIGN(OpSpec step, arrow_streams_step(streams, table_args(options)));
-  return Pipeline(std::make_shared<const Description>(std::move(step)));
-}
-
 Pipeline Pipeline::shuffle(ShuffleOptions options) const {
   return then(*this, "shuffle",
-              object({{"block", optional_json(options.block)},
-                      {"lanes", optional_json(options.lanes)},
-                      {"ramp", optional_json(options.ramp)}}));
+              said_args({{"block", optional_json(options.block)},
+                         {"lanes", optional_json(options.lanes)},
+                         {"ramp", optional_json(options.ramp)}}));
 }
 Pipeline Pipeline::decode_image(DecodeImageOptions options) const {
   return then(
       *this, "decode_image",
-      object({{"field", field_json(options.field)}, {"mode", options.mode}, {"max_pixels", options.max_pixels}}));
+      said_args({{"field", field_json(options.field)}, {"mode", options.mode}, {"max_pixels", options.max_pixels}}));
 }
 Pipeline Pipeline::resize(ImageSize size, ResizeOptions options) const {
   return then(*this, "resize",
-              object({{"size", size_json(size)},
-                      {"short_side", optional_json(options.short_side)},
-                      {"interpolation", text_json(options.interpolation)},
-                      {"field", field_json(options.field)}}));
+              said_args({{"size", size_json(size)},
+                         {"short_side", optional_json(options.short_side)},
+                         {"interpolation", text_json(options.interpolation)},
+                         {"field", field_json(options.field)}}));
 }
 Pipeline Pipeline::resize(ResizeOptions options) const {
   return then(*this, "resize",
-              object({{"short_side", optional_json(options.short_side)},
-                      {"interpolation", text_json(options.interpolation)},
-                      {"field", field_json(options.field)}}));
+              said_args({{"short_side", optional_json(options.short_side)},
+                         {"interpolation", text_json(options.interpolation)},
+                         {"field", field_json(options.field)}}));
 }
 Pipeline Pipeline::center_crop(ImageSize n, CropOptions options) const {
-  return then(*this, "center_crop", object({{"n", size_json(n)}, {"field", field_json(options.field)}}));
+  return then(*this, "center_crop", said_args({{"n", size_json(n)}, {"field", field_json(options.field)}}));
 }
 Pipeline Pipeline::random_crop(ImageSize n, CropOptions options) const {
-  return then(*this, "random_crop", object({{"n", size_json(n)}, {"field", field_json(options.field)}}));
+  return then(*this, "random_crop", said_args({{"n", size_json(n)}, {"field", field_json(options.field)}}));
 }
 Pipeline Pipeline::random_resized_crop(ImageSize n, RandomResizedCropOptions options) const {
   return then(*this, "random_resized_crop",
-              object({{"n", size_json(n)},
-                      {"scale", options.scale},
-                      {"ratio", options.ratio},
-                      {"interpolation", text_json(options.interpolation)},
-                      {"field", field_json(options.field)}}));
+              said_args({{"n", size_json(n)},
+                         {"scale", options.scale},
+                         {"ratio", options.ratio},
+                         {"interpolation", text_json(options.interpolation)},
+                         {"field", field_json(options.field)}}));
 }
 Pipeline Pipeline::random_flip(RandomFlipOptions options) const {
-  return then(*this, "random_flip", object({{"p", options.p}, {"field", field_json(options.field)}}));
+  return then(*this, "random_flip", said_args({{"p", options.p}, {"field", field_json(options.field)}}));
 }
 Pipeline Pipeline::color_jitter(ColorJitterOptions options) const {
   return then(*this, "color_jitter",
-              object({{"brightness", range_json(options.brightness)},
-                      {"contrast", range_json(options.contrast)},
-                      {"saturation", range_json(options.saturation)},
-                      {"hue", range_json(options.hue)},
-                      {"field", field_json(options.field)}}));
+              said_args({{"brightness", range_json(options.brightness)},
+                         {"contrast", range_json(options.contrast)},
+                         {"saturation", range_json(options.saturation)},
+                         {"hue", range_json(options.hue)},
+                         {"field", field_json(options.field)}}));
 }
 Pipeline Pipeline::normalize(NormalizeOptions options) const {
   return then(*this, "normalize",
-              object({{"mean", range_json(options.mean)},
-                      {"std", range_json(options.std)},
-                      {"field", field_json(options.field)}}));
+              said_args({{"mean", range_json(options.mean)},
+                         {"std", range_json(options.std)},
+                         {"field", field_json(options.field)}}));
 }
 Pipeline Pipeline::decode_audio(DecodeAudioOptions options) const {
   return then(*this, "decode_audio",
-              object({{"rate", optional_json(options.rate)},
-                      {"mono", options.mono},
-                      {"channels", optional_json(options.channels)},
-                      {"field", field_json(options.field)},
-                      {"max_samples", options.max_samples}}));
+              said_args({{"rate", optional_json(options.rate)},
+                         {"mono", options.mono},
+                         {"channels", optional_json(options.channels)},
+                         {"field", field_json(options.field)},
+                         {"max_samples", options.max_samples}}));
 }
 
 namespace {
 // What mel spectrograms and their cepstra are described by, in the order of their arguments.
 template <typename Options>
 Json mel_json(const Options& options) {
-  return object({{"rate", optional_json(options.rate)},
-                 {"n_fft", options.n_fft},
-                 {"win_length", optional_json(options.win_length)},
-                 {"hop_length", optional_json(options.hop_length)},
-                 {"f_min", options.f_min},
-                 {"f_max", optional_json(options.f_max)},
-                 {"n_mels", options.n_mels},
-                 {"power", options.power},
-                 {"norm", optional_json(options.norm)},
-                 {"mel_scale", options.mel_scale},
-                 {"center", options.center},
-                 {"pad_mode", options.pad_mode}});
+  return said_args({{"rate", optional_json(options.rate)},
+                    {"n_fft", options.n_fft},
+                    {"win_length", optional_json(options.win_length)},
+                    {"hop_length", optional_json(options.hop_length)},
+                    {"f_min", options.f_min},
+                    {"f_max", optional_json(options.f_max)},
+                    {"n_mels", options.n_mels},
+                    {"power", options.power},
+                    {"norm", optional_json(options.norm)},
+                    {"mel_scale", options.mel_scale},
+                    {"center", options.center},
+                    {"pad_mode", options.pad_mode}});
 }
 }  // namespace
 
 Pipeline Pipeline::mel_spectrogram(MelSpectrogramOptions options) const {
   Json args = mel_json(options);
-  args.update(object({{"log", optional_json(options.log)}, {"field", field_json(options.field)}}));
+  args.update(said_args({{"log", optional_json(options.log)}, {"field", field_json(options.field)}}));
   return then(*this, "mel_spectrogram", std::move(args));
 }
 Pipeline Pipeline::mfcc(int64_t n_mfcc, MfccOptions options) const {
   Json args = {{"n_mfcc", n_mfcc}};
   args.update(mel_json(options));
-  args.update(object({{"log_mels", options.log_mels}, {"field", field_json(options.field)}}));
+  args.update(said_args({{"log_mels", options.log_mels}, {"field", field_json(options.field)}}));
   return then(*this, "mfcc", std::move(args));
 }
 Pipeline Pipeline::pad_or_crop(double seconds, PadOrCropOptions options) const {
   return then(*this, "pad_or_crop",
-              object({{"seconds", seconds},
-                      {"random", options.random},
-                      {"rate", optional_json(options.rate)},
-                      {"field", field_json(options.field)}}));
+              said_args({{"seconds", seconds},
+                         {"random", options.random},
+                         {"rate", optional_json(options.rate)},
+                         {"field", field_json(options.field)}}));
 }
 Pipeline Pipeline::random_gain(RandomGainOptions options) const {
   return then(*this, "random_gain",
-              object({{"db", range_json(options.db)}, {"p", options.p}, {"field", field_json(options.field)}}));
+              said_args({{"db", range_json(options.db)}, {"p", options.p}, {"field", field_json(options.field)}}));
 }
 Pipeline Pipeline::add_noise(AddNoiseOptions options) const {
   return then(*this, "add_noise",
-              object({{"snr", range_json(options.snr)}, {"p", options.p}, {"field", field_json(options.field)}}));
+              said_args({{"snr", range_json(options.snr)}, {"p", options.p}, {"field", field_json(options.field)}}));
 }
 Pipeline Pipeline::spec_augment(SpecAugmentOptions options) const {
   return then(*this, "spec_augment",
-              object({{"time_masks", options.time_masks},
-                      {"freq_masks", options.freq_masks},
-                      {"time_mask_param", options.time_mask_param},
-                      {"freq_mask_param", options.freq_mask_param},
-                      {"p", options.p},
-                      {"value", options.value},
-                      {"field", field_json(options.field)}}));
+              said_args({{"time_masks", options.time_masks},
+                         {"freq_masks", options.freq_masks},
+                         {"time_mask_param", options.time_mask_param},
+                         {"freq_mask_param", options.freq_mask_param},
+                         {"p", options.p},
+                         {"value", options.value},
+                         {"field", field_json(options.field)}}));
 }
 Pipeline Pipeline::layout(std::string_view order, LayoutOptions options) const {
-  return then(*this, "layout", object({{"order", std::string(order)}, {"field", field_json(options.field)}}));
+  return then(*this, "layout", said_args({{"order", std::string(order)}, {"field", field_json(options.field)}}));
 }
 Pipeline Pipeline::cast(std::string_view dtype, CastOptions options) const {
   return then(
       *this, "cast",
-      object({{"dtype", std::string(dtype)}, {"field", field_json(options.field)}, {"errors", options.errors}}));
+      said_args({{"dtype", std::string(dtype)}, {"field", field_json(options.field)}, {"errors", options.errors}}));
 }
 Pipeline Pipeline::map(MapFunction function, MapOptions options) const {
   auto attachment = std::make_shared<MapAttachment>(MapAttachment{std::move(function)});
   return then(*this, "map",
-              object({{"fields", field_json(options.fields)},
-                      {"adds", field_json(options.adds)},
-                      {"version", options.version.empty() ? Json() : Json(options.version)}}),
+              said_args({{"fields", field_json(options.fields)},
+                         {"adds", field_json(options.adds)},
+                         {"version", options.version.empty() ? Json() : Json(options.version)}}),
               std::move(attachment), "<" + options.name + ">");
 }
 Pipeline Pipeline::filter(FilterFunction function, FilterOptions options) const {
   auto attachment = std::make_shared<FilterAttachment>(FilterAttachment{std::move(function)});
-  return then(*this, "filter", object({{"fields", field_json(options.fields)}}), std::move(attachment),
+  return then(*this, "filter", said_args({{"fields", field_json(options.fields)}}), std::move(attachment),
               "<" + options.name + ">");
 }
 Pipeline Pipeline::select(Fields fields) const { return then(*this, "select", {{"fields", std::move(fields)}}); }
@@ -336,11 +216,11 @@ Pipeline Pipeline::rename(std::map<std::string, std::string> names) const {
   return then(*this, "rename", {{"names", std::move(names)}});
 }
 Pipeline Pipeline::take(int64_t n, TakeOptions options) const {
-  return then(*this, "take", object({{"n", n}, {"spread", optional_json(options.spread)}}));
+  return then(*this, "take", said_args({{"n", n}, {"spread", optional_json(options.spread)}}));
 }
 Pipeline Pipeline::hash_bucket(int64_t buckets, HashBucketOptions options) const {
   return then(*this, "hash_bucket",
-              object({{"buckets", buckets}, {"field", field_json(options.field)}, {"salt", options.salt}}));
+              said_args({{"buckets", buckets}, {"field", field_json(options.field)}, {"salt", options.salt}}));
 }
 Pipeline Pipeline::clip(ClipOptions options) const {
   // Infinity as a limit is none.
@@ -348,13 +228,13 @@ Pipeline Pipeline::clip(ClipOptions options) const {
     return value && *value != none ? number_json(*value) : Json();
   };
   return then(*this, "clip",
-              object({{"min", bound(options.min, -std::numeric_limits<double>::infinity())},
-                      {"max", bound(options.max, std::numeric_limits<double>::infinity())},
-                      {"field", field_json(options.field)}}));
+              said_args({{"min", bound(options.min, -std::numeric_limits<double>::infinity())},
+                         {"max", bound(options.max, std::numeric_limits<double>::infinity())},
+                         {"field", field_json(options.field)}}));
 }
-Pipeline Pipeline::log1p(Fields field) const { return then(*this, "log1p", object({{"field", field_json(field)}})); }
+Pipeline Pipeline::log1p(Fields field) const { return then(*this, "log1p", said_args({{"field", field_json(field)}})); }
 Pipeline Pipeline::fill_null(TableValue value, Fields field) const {
-  return then(*this, "fill_null", object({{"value", value_json(value)}, {"field", field_json(field)}}));
+  return then(*this, "fill_null", said_args({{"value", value_json(value)}, {"field", field_json(field)}}));
 }
 namespace {
 Json hash_json(std::string given, const std::string& path) {
@@ -367,61 +247,61 @@ Json unless(const std::string& given, const char* otherwise) { return given == o
 
 Pipeline Pipeline::extract_text(ExtractTextOptions options) const {
   const bool usual = options.field == Fields{"text"};
-  return then(*this, "extract_text", object({{"field", usual ? Json() : field_json(options.field)}}));
+  return then(*this, "extract_text", said_args({{"field", usual ? Json() : field_json(options.field)}}));
 }
 
 Pipeline Pipeline::tokenize(std::string file, TokenizeOptions options) const {
   Json hash = hash_json(std::move(options.hash), file);
   return then(*this, "tokenize",
-              object({{"file", std::move(file)},
-                      {"field", unless(options.field, "text")},
-                      {"into", unless(options.into, "tokens")},
-                      {"special", options.special},
-                      {"max_length", optional_json(options.max_length)},
-                      {"hash", std::move(hash)}}));
+              said_args({{"file", std::move(file)},
+                         {"field", unless(options.field, "text")},
+                         {"into", unless(options.into, "tokens")},
+                         {"special", options.special},
+                         {"max_length", optional_json(options.max_length)},
+                         {"hash", std::move(hash)}}));
 }
 
 Pipeline Pipeline::embed(std::string table, EmbedOptions options) const {
   Json hash = hash_json(std::move(options.hash), table);
   return then(*this, "embed",
-              object({{"table", std::move(table)},
-                      {"field", unless(options.field, "tokens")},
-                      {"into", unless(options.into, "embedding")},
-                      {"hash", std::move(hash)}}));
+              said_args({{"table", std::move(table)},
+                         {"field", unless(options.field, "tokens")},
+                         {"into", unless(options.into, "embedding")},
+                         {"hash", std::move(hash)}}));
 }
 
 Pipeline Pipeline::stack(Fields fields, std::string name) const {
-  return then(*this, "stack", object({{"fields", field_json(fields)}, {"name", std::move(name)}}));
+  return then(*this, "stack", said_args({{"fields", field_json(fields)}, {"name", std::move(name)}}));
 }
 Pipeline Pipeline::window(int64_t n, WindowOptions options) const {
   return then(*this, "window",
-              object({{"n", n}, {"field", field_json(options.field)}, {"stride", optional_json(options.stride)}}));
+              said_args({{"n", n}, {"field", field_json(options.field)}, {"stride", optional_json(options.stride)}}));
 }
 Pipeline Pipeline::aggregate(Fields functions, AggregateOptions options) const {
   return then(*this, "aggregate",
-              object({{"functions", field_json(functions)},
-                      {"field", field_json(options.field)},
-                      {"every", optional_json(options.every)},
-                      {"axis", options.axis},
-                      {"times", options.times.empty() ? Json() : Json(options.times)}}));
+              said_args({{"functions", field_json(functions)},
+                         {"field", field_json(options.field)},
+                         {"every", optional_json(options.every)},
+                         {"axis", options.axis},
+                         {"times", options.times.empty() ? Json() : Json(options.times)}}));
 }
 Pipeline Pipeline::pad(std::string_view field, double value, PadOptions options) const {
   return then(*this, "pad",
-              object({{"field", std::string(field)}, {"value", value}, {"length", optional_json(options.length)}}));
+              said_args({{"field", std::string(field)}, {"value", value}, {"length", optional_json(options.length)}}));
 }
 Pipeline Pipeline::cache(CacheStepOptions options) const {
   const auto bytes = [](const ByteSize& size) {
     return std::visit([](const auto& value) { return Json(value); }, size);
   };
   return then(*this, "cache",
-              object({{"ram", bytes(options.ram)},
-                      {"disk", bytes(options.disk)},
-                      {"dir", options.dir.empty() ? Json() : Json(options.dir)},
-                      {"compression", options.compression.empty() ? Json() : Json(options.compression)}}));
+              said_args({{"ram", bytes(options.ram)},
+                         {"disk", bytes(options.disk)},
+                         {"dir", options.dir.empty() ? Json() : Json(options.dir)},
+                         {"compression", options.compression.empty() ? Json() : Json(options.compression)}}));
 }
 Pipeline Pipeline::batch(int64_t n, BatchOptions options) const {
   return then(*this, "batch",
-              object({{"n", n}, {"last", std::move(options.last)}, {"ragged", field_json(options.ragged)}}));
+              said_args({{"n", n}, {"last", std::move(options.last)}, {"ragged", field_json(options.ragged)}}));
 }
 
 std::vector<Problem> Pipeline::check() const { return forebay::check(*description_); }
