@@ -190,6 +190,7 @@ class Materializing {
     if (!is_local())
       return unsupported("is brought up to date in local folders only; give another one").with_key(folder_);
     target_ = local_place(update_folder(place_->name()));
+    FOREBAY_RETURN_IF_ERROR(begin_update(place_->name()));
     if (!description_.steps().front().attachment_name.empty()) return {};  // user code is asked by its own numbers
     FOREBAY_ASSIGN(StoreAndPath place, open_store(folder_));
     FOREBAY_ASSIGN(KeptSamples kept,

@@ -84,6 +84,16 @@ void remove_empty(const fs::path& update) {
 
 std::string update_folder(const std::string& folder) { return (fs::path(folder) / "_update").string(); }
 
+Status begin_update(const std::string& folder) {
+  const FolderLock lock{fs::path(folder)};  // whoever settles has it, too, from its look to its removing
+  const fs::path update(update_folder(folder));
+  std::error_code failed;
+  for (const std::string_view part : {kUnfinishedFolder, std::string_view("_index"), std::string_view("_identities")})
+    if (!failed) fs::create_directories(update / part, failed);
+  if (!failed) return {};
+  return Status(Code::kUnavailable, fmt::format("cannot be made: {}", failed.message())).with_key(update.string());
+}
+
 Status settle_update(const std::string& folder) {
   const fs::path to(folder), from(update_folder(folder));
   std::error_code none;

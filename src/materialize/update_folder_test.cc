@@ -116,5 +116,19 @@ TEST_F(UpdateFolder, GivingUpLeavesWhatIsFinished) {
   EXPECT_EQ(files(folder_), before);
 }
 
+// One who looks whether something is left over, and one who begins.
+TEST_F(UpdateFolder, WhatIsBegunIsNotTakenForLeftOver) {
+  finish(folder_, 2, "old");
+  for (int round = 0; round < 300; ++round) {
+    fs::remove_all(update_);
+    fs::create_directories(update_ + "/_index");
+    std::jthread settling([&] { EXPECT_TRUE(settle_update(folder_).ok()); });
+    ASSERT_TRUE(begin_update(folder_).ok());
+    settling.join();
+    for (const char* part : {"_unfinished", "_index", "_identities"})
+      ASSERT_TRUE(fs::is_directory(fs::path(update_) / part)) << part << " in round " << round;
+  }
+}
+
 }  // namespace
 }  // namespace forebay
