@@ -84,7 +84,9 @@ TEST(SeenSamples, SmallFieldsAreInTheIndexAndKnownShapesAreKept) {
   Batch lists = batch_of(10'000);
   lists.fields.erase(lists.fields.begin());
   lists.fields[0].kind = BatchField::Kind::kTextList;
-  lists.fields[0].string_offsets = lists.fields[0].offsets;
+  lists.fields[0].string_offsets = lists.fields[0].offsets;  // one string
+  lists.fields[0].offsets = Tensor::allocate(DType::kInt64, {2});
+  lists.fields[0].offsets.data<int64_t>()[0] = 0, lists.fields[0].offsets.data<int64_t>()[1] = 1;
   SeenSamples strings;
   strings.add(lists);
   EXPECT_TRUE(strings.fields({})[0].in_index) << "however long they are";

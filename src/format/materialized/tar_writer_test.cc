@@ -1,5 +1,6 @@
 #include "format/materialized/tar_writer.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -51,7 +52,8 @@ TEST(TarWriter, MembersLieWhereItSaysInWholeBlocks) {
     EXPECT_EQ(head.name, "member." + std::to_string(lengths[i]));
     EXPECT_EQ(head.size, lengths[i]);
     EXPECT_EQ(head.type, '0');
-    EXPECT_EQ(std::memcmp(tar.data() + places[i].offset, bytes_of_length(lengths[i]).data(), lengths[i]), 0);
+    const auto bytes = bytes_of_length(lengths[i]);
+    EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), tar.data() + places[i].offset));
   }
   for (size_t i = tar.size() - 1024; i < tar.size(); ++i) ASSERT_EQ(tar.data()[i], 0) << "two empty blocks end it";
 }
