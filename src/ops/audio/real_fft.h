@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 namespace forebay {
 
@@ -9,7 +10,7 @@ namespace forebay {
 using Lanes = float __attribute__((vector_size(16)));
 constexpr int64_t kLanes = 4;
 
-/// The discrete Fourier transform of n real numbers, any n >= 2. Any number of threads at once.
+/// The discrete Fourier transform of n real numbers, any n >= 2; fast where n has small prime factors only. Any number of threads at once.
 class RealFft {
  public:
   explicit RealFft(int64_t n);
@@ -20,8 +21,13 @@ class RealFft {
   void forward(Lanes* values) const;
 
  private:
-  struct Plan;
-  std::unique_ptr<const Plan> plan_;
+  class Complex;
+  void even(Lanes* values) const;
+  void odd(Lanes* values) const;
+
+  int64_t n_;
+  std::unique_ptr<const Complex> complex_;  ///< of half as many where n is even
+  std::vector<float> roots_;                ///< e^(-2 pi i k / n) for k up to n / 2, where n is even
 };
 
 }  // namespace forebay
