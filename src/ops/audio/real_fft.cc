@@ -43,39 +43,67 @@ std::vector<int64_t> radices_of(int64_t n) {
 /// Transform, 1.7), whose results are in order without a pass that sorts.
 class RealFft::Complex {
  public:
-  explicit Complex(int64_t n) : n_(n), radices_(radices_of(n)) {
-    for (int64_t k = 0; k < n; ++k) roots_.push_back(root_of_one(k, n));
-  }
-
-  /// Leaves the result in the first of both, each of n.
-  void forward(std::vector<Wave>& values, std::vector<Wave>& other) const {
-    int64_t stride = 1, length = n_;
-    for (const int64_t radix : radices_) {
+  explicit Complex(int64_t n) {
+    int64_t stride = 1, length = n;
+    for (const int64_t radix : radices_of(n)) {
       length /= radix;
-      pass(radix, length, stride, values.data(), other.data());
-      std::swap(values, other);
+      passes_.push_back(pass_of(n, radix, length, stride));
       stride *= radix;
     }
   }
 
+  /// Between two places of n each; the one that has the result.
+  const Wave* forward(Wave* values, Wave* other) const {
+    for (const Pass& pass : passes_) {
+      switch (pass.radix) {
+        case 2: run<2>(pass, values, other); break;
+        case 3: run<3>(pass, values, other); break;
+        case 4: run<4>(pass, values, other); break;
+        case 5: run<5>(pass, values, other); break;
+        default: run<0>(pass, values, other);
+      }
+      std::swap(values, other);
+    }
+    return values;
+  }
+
  private:
-  // `length` butterflies of `radix` numbers each, for each of `stride` transforms that lie between each other.
-  void pass(int64_t radix, int64_t length, int64_t stride, const Wave* from, Wave* to) const {
-    for (int64_t p = 0; p < length; ++p) {
+  /// `length` butterflies of `radix` numbers each, for each of `stride` transforms that lie between each other.
+  struct Pass {
+    int64_t radix, length, stride;
+    std::vector<Factor> roots;     ///< of the butterfly
+    std::vector<Factor> twiddles;  ///< of butterfly p, behind each other, those of its results from the second on
+  };
+
+  static Pass pass_of(int64_t n, int64_t radix, int64_t length, int64_t stride) {
+    Pass pass{radix, length, stride, {}, {}};
+    for (int64_t k = 0; k < radix; ++k) pass.roots.push_back(root_of_one(k, radix));
+    for (int64_t p = 0; p < length; ++p)
+      for (int64_t k = 1; k < radix; ++k) pass.twiddles.push_back(root_of_one(p * k * stride, n));
+    return pass;
+  }
+
+  // kRadix: that of the pass, where it is known while this is compiled; else 0.
+  template <int64_t kRadix>
+  static void run(const Pass& pass, const Wave* from, Wave* to) {
+    const int64_t radix = kRadix > 0 ? kRadix : pass.radix, stride = pass.stride, step = stride * pass.length;
+    const Factor* twiddles = pass.twiddles.data();
+    for (int64_t p = 0; p < pass.length; ++p, twiddles += radix - 1) {
       for (int64_t q = 0; q < stride; ++q) {
-        const Wave* const in = from + q + stride * p;
         Wave* const out = to + q + stride * radix * p;
-        const int64_t step = stride * length;
-        if (radix == 4)
-          four(in, step, out, stride);
-        else if (radix == 2)
-          two(in, step, out, stride);
-        else
-          odd(radix, in, step, out, stride);
-        for (int64_t k = 1; p > 0 && k < radix; ++k)
-          out[k * stride] = out[k * stride] * roots_[static_cast<size_t>(p * k * stride % n_)];
+        butterfly<kRadix>(pass, from + q + stride * p, step, out);
+        for (int64_t k = 1; p > 0 && k < radix; ++k) out[k * stride] = out[k * stride] * twiddles[k - 1];
       }
     }
+  }
+
+  template <int64_t kRadix>
+  static void butterfly(const Pass& pass, const Wave* in, int64_t step, Wave* out) {
+    if constexpr (kRadix == 2) return two(in, step, out, pass.stride);
+    if constexpr (kRadix == 3) return three(pass, in, step, out);
+    if constexpr (kRadix == 4) return four(in, step, out, pass.stride);
+    if constexpr (kRadix == 5) return five(pass, in, step, out);
+    if constexpr (kRadix == 0) return odd(pass, in, step, out);
   }
 
   static void two(const Wave* in, int64_t step, Wave* out, int64_t stride) {
@@ -92,26 +120,49 @@ class RealFft::Complex {
     out[3 * stride] = even_less - odd_less;
   }
 
-  // Numbers j and radix - j have factors that differ in the sign of their sines.
-  void odd(int64_t radix, const Wave* in, int64_t step, Wave* out, int64_t stride) const {
-    out[0] = in[0];
-    for (int64_t j = 1; j < radix; ++j) out[0] = out[0] + in[j * step];
-    for (int64_t k = 1; k <= radix / 2; ++k) {
+  static void three(const Pass& pass, const Wave* in, int64_t step, Wave* out) {
+    const Wave sum = in[step] + in[2 * step];
+    const Wave middle = in[0] + scaled(sum, pass.roots[1].re);
+    const Wave side = minus_i(scaled(in[step] - in[2 * step], -pass.roots[1].im));
+    out[0] = in[0] + sum;
+    out[pass.stride] = middle + side;
+    out[2 * pass.stride] = middle - side;
+  }
+
+  static void five(const Pass& pass, const Wave* in, int64_t step, Wave* out) {
+    const Factor one = pass.roots[1], two = pass.roots[2];
+    const Wave outer = in[step] + in[4 * step], outer_less = in[step] - in[4 * step];
+    const Wave inner = in[2 * step] + in[3 * step], inner_less = in[2 * step] - in[3 * step];
+    const Wave first = in[0] + scaled(outer, one.re) + scaled(inner, two.re);
+    const Wave second = in[0] + scaled(outer, two.re) + scaled(inner, one.re);
+    const Wave first_side = minus_i(scaled(outer_less, -one.im) + scaled(inner_less, -two.im));
+    const Wave second_side = minus_i(scaled(outer_less, -two.im) - scaled(inner_less, -one.im));
+    out[0] = in[0] + outer + inner;
+    out[pass.stride] = first + first_side;
+    out[2 * pass.stride] = second + second_side;
+    out[3 * pass.stride] = second - second_side;
+    out[4 * pass.stride] = first - first_side;
+  }
+
+  // Of any odd one: numbers j and radix - j have factors that differ in the sign of their sines.
+  static void odd(const Pass& pass, const Wave* in, int64_t step, Wave* out) {
+    Wave all = in[0];
+    for (int64_t j = 1; j < pass.radix; ++j) all = all + in[j * step];
+    out[0] = all;
+    for (int64_t k = 1; k <= pass.radix / 2; ++k) {
       Wave cosines = in[0], sines{};
-      for (int64_t j = 1; j <= radix / 2; ++j) {
-        const Factor root = roots_[static_cast<size_t>(j * k % radix * (n_ / radix))];
-        const Wave &low = in[j * step], &high = in[(radix - j) * step];
+      for (int64_t j = 1; j <= pass.radix / 2; ++j) {
+        const Factor root = pass.roots[static_cast<size_t>(j * k % pass.radix)];
+        const Wave &low = in[j * step], &high = in[(pass.radix - j) * step];
         cosines = cosines + scaled(low + high, root.re);
         sines = sines + scaled(low - high, -root.im);
       }
-      out[k * stride] = cosines + minus_i(sines);
-      out[(radix - k) * stride] = cosines - minus_i(sines);
+      out[k * pass.stride] = cosines + minus_i(sines);
+      out[(pass.radix - k) * pass.stride] = cosines - minus_i(sines);
     }
   }
 
-  const int64_t n_;
-  const std::vector<int64_t> radices_;
-  std::vector<Factor> roots_;
+  std::vector<Pass> passes_;
 };
 
 RealFft::RealFft(int64_t n) : n_(n), complex_(std::make_unique<const Complex>(n % 2 == 0 ? n / 2 : n)) {
@@ -128,29 +179,28 @@ void RealFft::forward(Lanes* values) const { n_ % 2 == 0 ? even(values) : odd(va
 // As half as many complex numbers, whose transform is taken apart into those of the even and of the odd places.
 void RealFft::even(Lanes* values) const {
   const int64_t half = n_ / 2;
-  std::vector<Wave> waves(static_cast<size_t>(half)), other(waves.size());
-  for (int64_t i = 0; i < half; ++i) waves[static_cast<size_t>(i)] = {values[2 * i], values[2 * i + 1]};
-  complex_->forward(waves, other);
-  for (int64_t k = 0; k <= half; ++k) {
-    const Wave& here = waves[static_cast<size_t>(k % half)];
-    const Wave& there = waves[static_cast<size_t>((half - k) % half)];
-    const Wave mirrored{there.re, -there.im};
+  const auto scratch = std::make_unique_for_overwrite<Wave[]>(static_cast<size_t>(2 * half));
+  for (int64_t i = 0; i < half; ++i) scratch[static_cast<size_t>(i)] = {values[2 * i], values[2 * i + 1]};
+  const Wave* const waves = complex_->forward(scratch.get(), scratch.get() + half);
+  values[0] = waves[0].re + waves[0].im;
+  values[n_ - 1] = waves[0].re - waves[0].im;
+  for (int64_t k = 1; k <= half / 2; ++k) {
+    const int64_t mirror = half - k;
+    const Wave here = scaled(waves[k], 0.5f), there{waves[mirror].re * 0.5f, waves[mirror].im * -0.5f};
     const Factor root{roots_[static_cast<size_t>(2 * k)], roots_[static_cast<size_t>(2 * k + 1)]};
-    const Wave both = scaled(here + mirrored, 0.5f) + minus_i(scaled(here - mirrored, 0.5f) * root);
-    values[k == 0 ? 0 : 2 * k - 1] = both.re;
-    if (k > 0 && k < half) values[2 * k] = both.im;
+    const Wave evens = here + there, odds = minus_i((here - there) * root);
+    const Wave low = evens + odds, high = evens - odds;  // `high` mirrored
+    values[2 * mirror - 1] = high.re, values[2 * mirror] = -high.im;
+    values[2 * k - 1] = low.re, values[2 * k] = low.im;
   }
 }
 
 void RealFft::odd(Lanes* values) const {
-  std::vector<Wave> waves(static_cast<size_t>(n_)), other(waves.size());
-  for (int64_t i = 0; i < n_; ++i) waves[static_cast<size_t>(i)] = {values[i], Lanes{}};
-  complex_->forward(waves, other);
+  const auto scratch = std::make_unique_for_overwrite<Wave[]>(static_cast<size_t>(2 * n_));
+  for (int64_t i = 0; i < n_; ++i) scratch[static_cast<size_t>(i)] = {values[i], Lanes{}};
+  const Wave* const waves = complex_->forward(scratch.get(), scratch.get() + n_);
   values[0] = waves[0].re;
-  for (int64_t k = 1; k <= n_ / 2; ++k) {
-    values[2 * k - 1] = waves[static_cast<size_t>(k)].re;
-    values[2 * k] = waves[static_cast<size_t>(k)].im;
-  }
+  for (int64_t k = 1; k <= n_ / 2; ++k) values[2 * k - 1] = waves[k].re, values[2 * k] = waves[k].im;
 }
 
 }  // namespace forebay
