@@ -1,5 +1,6 @@
 #include "ops/audio/real_fft.h"
 
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -60,7 +61,7 @@ class RealFft::Complex {
         case 3: run<3>(pass, values, other); break;
         case 4: run<4>(pass, values, other); break;
         case 5: run<5>(pass, values, other); break;
-        default: run<0>(pass, values, other);
+        default: run_odd(pass, values, other);
       }
       std::swap(values, other);
     }
@@ -83,53 +84,55 @@ class RealFft::Complex {
     return pass;
   }
 
-  // kRadix: that of the pass, where it is known while this is compiled; else 0.
-  template <int64_t kRadix>
+  // kRadix: that of the pass, where it is known while this is compiled.
+  template <size_t kRadix>
   static void run(const Pass& pass, const Wave* from, Wave* to) {
-    const int64_t radix = kRadix > 0 ? kRadix : pass.radix, stride = pass.stride, step = stride * pass.length;
+    const int64_t stride = pass.stride, step = stride * pass.length;
     const Factor* twiddles = pass.twiddles.data();
-    for (int64_t p = 0; p < pass.length; ++p, twiddles += radix - 1) {
+    for (int64_t p = 0; p < pass.length; ++p, twiddles += kRadix - 1) {
       for (int64_t q = 0; q < stride; ++q) {
-        Wave* const out = to + q + stride * radix * p;
-        butterfly<kRadix>(pass, from + q + stride * p, step, out);
-        for (int64_t k = 1; p > 0 && k < radix; ++k) out[k * stride] = out[k * stride] * twiddles[k - 1];
+        const std::array<Wave, kRadix> made = butterfly<kRadix>(pass, from + q + stride * p, step);
+        Wave* const out = to + q + stride * static_cast<int64_t>(kRadix) * p;
+        out[0] = made[0];
+        for (size_t k = 1; k < kRadix; ++k) out[static_cast<int64_t>(k) * stride] = made[k] * twiddles[k - 1];
       }
     }
   }
 
-  template <int64_t kRadix>
-  static void butterfly(const Pass& pass, const Wave* in, int64_t step, Wave* out) {
-    if constexpr (kRadix == 2) return two(in, step, out, pass.stride);
-    if constexpr (kRadix == 3) return three(pass, in, step, out);
-    if constexpr (kRadix == 4) return four(in, step, out, pass.stride);
-    if constexpr (kRadix == 5) return five(pass, in, step, out);
-    if constexpr (kRadix == 0) return odd(pass, in, step, out);
+  static void run_odd(const Pass& pass, const Wave* from, Wave* to) {
+    const int64_t stride = pass.stride, step = stride * pass.length;
+    const Factor* twiddles = pass.twiddles.data();
+    for (int64_t p = 0; p < pass.length; ++p, twiddles += pass.radix - 1) {
+      for (int64_t q = 0; q < stride; ++q) {
+        Wave* const out = to + q + stride * pass.radix * p;
+        odd(pass, from + q + stride * p, step, out);
+        for (int64_t k = 1; k < pass.radix; ++k) out[k * stride] = out[k * stride] * twiddles[k - 1];
+      }
+    }
   }
 
-  static void two(const Wave* in, int64_t step, Wave* out, int64_t stride) {
-    out[0] = in[0] + in[step];
-    out[stride] = in[0] - in[step];
+  template <size_t kRadix>
+  static std::array<Wave, kRadix> butterfly(const Pass& pass, const Wave* in, int64_t step) {
+    if constexpr (kRadix == 2) return {in[0] + in[step], in[0] - in[step]};
+    if constexpr (kRadix == 3) return three(pass, in, step);
+    if constexpr (kRadix == 4) return four(in, step);
+    if constexpr (kRadix == 5) return five(pass, in, step);
   }
 
-  static void four(const Wave* in, int64_t step, Wave* out, int64_t stride) {
-    const Wave even = in[0] + in[2 * step], even_less = in[0] - in[2 * step];
-    const Wave odd = in[step] + in[3 * step], odd_less = minus_i(in[step] - in[3 * step]);
-    out[0] = even + odd;
-    out[stride] = even_less + odd_less;
-    out[2 * stride] = even - odd;
-    out[3 * stride] = even_less - odd_less;
-  }
-
-  static void three(const Pass& pass, const Wave* in, int64_t step, Wave* out) {
+  static std::array<Wave, 3> three(const Pass& pass, const Wave* in, int64_t step) {
     const Wave sum = in[step] + in[2 * step];
     const Wave middle = in[0] + scaled(sum, pass.roots[1].re);
     const Wave side = minus_i(scaled(in[step] - in[2 * step], -pass.roots[1].im));
-    out[0] = in[0] + sum;
-    out[pass.stride] = middle + side;
-    out[2 * pass.stride] = middle - side;
+    return {in[0] + sum, middle + side, middle - side};
   }
 
-  static void five(const Pass& pass, const Wave* in, int64_t step, Wave* out) {
+  static std::array<Wave, 4> four(const Wave* in, int64_t step) {
+    const Wave even = in[0] + in[2 * step], even_less = in[0] - in[2 * step];
+    const Wave odd = in[step] + in[3 * step], odd_less = minus_i(in[step] - in[3 * step]);
+    return {even + odd, even_less + odd_less, even - odd, even_less - odd_less};
+  }
+
+  static std::array<Wave, 5> five(const Pass& pass, const Wave* in, int64_t step) {
     const Factor one = pass.roots[1], two = pass.roots[2];
     const Wave outer = in[step] + in[4 * step], outer_less = in[step] - in[4 * step];
     const Wave inner = in[2 * step] + in[3 * step], inner_less = in[2 * step] - in[3 * step];
@@ -137,11 +140,7 @@ class RealFft::Complex {
     const Wave second = in[0] + scaled(outer, two.re) + scaled(inner, one.re);
     const Wave first_side = minus_i(scaled(outer_less, -one.im) + scaled(inner_less, -two.im));
     const Wave second_side = minus_i(scaled(outer_less, -two.im) - scaled(inner_less, -one.im));
-    out[0] = in[0] + outer + inner;
-    out[pass.stride] = first + first_side;
-    out[2 * pass.stride] = second + second_side;
-    out[3 * pass.stride] = second - second_side;
-    out[4 * pass.stride] = first - first_side;
+    return {in[0] + outer + inner, first + first_side, second + second_side, second - second_side, first - first_side};
   }
 
   // Of any odd one: numbers j and radix - j have factors that differ in the sign of their sines.
