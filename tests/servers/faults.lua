@@ -21,6 +21,7 @@ local FOR_EVER_S = 3600
 
 local settings, counts, tokens, in_flight
 local outage = { till = 0, kind = "closed" }
+local resets = 0 -- what hangs "for ever" ends at the next one, so that no test leaves a request in flight to those after it
 
 local function clear_counts()
   counts = { requests = 0, finished = 0, bytes_sent = 0, peak_in_flight = in_flight, answered_2xx = 0, answered_4xx = 0,
@@ -29,6 +30,7 @@ local function clear_counts()
 end
 
 local function clear()
+  resets = resets + 1
   settings, tokens, outage = {}, {}, { till = 0, kind = "closed" }
   for key, value in pairs(DEFAULTS) do settings[key] = value end
   clear_counts()
@@ -68,12 +70,20 @@ local function refuse(status, code, headers)
   return ngx.exit(status)
 end
 
+local function hang()
+  local before, till = resets, ngx.now() + FOR_EVER_S
+  while resets == before and ngx.now() < till do ngx.sleep(0.25) end
+end
+
 local function in_outage() return ngx.now() < outage.till end
 
 local function fail_by(kind)
   if kind == "503" then return refuse(503, "SlowDown") end
   if kind == "503_retry" then return refuse(503, "SlowDown", { ["Retry-After"] = settings.retry_after_s }) end
-  if kind == "never" then ngx.sleep(FOR_EVER_S) end
+  if kind == "never" then
+    ngx.req.read_body() -- bytes that nobody read hide the client's end from nginx, and the request would stay in flight for ever
+    hang()
+  end
   return ngx.exit(444)
 end
 
@@ -134,7 +144,7 @@ function M.cut()
   if ngx.var.faults_cut == "slow" then return give_slowly(answer.body) end
   ngx.print(answer.body:sub(1, math.floor(#answer.body / 2)))
   ngx.flush(true)
-  if ngx.var.faults_cut == "stalled" then ngx.sleep(FOR_EVER_S) end
+  if ngx.var.faults_cut == "stalled" then hang() end
   return ngx.exit(444)
 end
 

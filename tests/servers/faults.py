@@ -4,6 +4,7 @@ faults.lua decides; README.md lists the settings. Also a plain forward proxy, an
 """
 import json
 import os
+import time
 import urllib.parse
 import urllib.request
 from collections.abc import Callable
@@ -137,8 +138,15 @@ class Control:
         return self._ask("status")
 
     def reset(self) -> dict:
-        """No faults, counts at 0, all session tokens forgotten."""
+        """No faults, counts at 0, all session tokens forgotten; what was held "for ever" is closed."""
         return self._ask("reset")
+
+    def wait_until_idle(self, limit_s: float = 10) -> None:
+        """Until no request is in flight, at most `limit_s`: one that an ended test has left would be counted in the next."""
+        till = time.monotonic() + limit_s
+        while self.status()["in_flight"] and time.monotonic() < till:
+            time.sleep(0.05)
+        self.reset_counts()
 
     def reset_counts(self) -> dict:
         return self._ask("reset_counts")

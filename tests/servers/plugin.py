@@ -44,5 +44,6 @@ def faults(servers: Callable[..., dict[str, str]]) -> Iterator[Control]:
     """The knobs of the fault proxy in front of Ceph, without faults before and after the test."""
     control = Control(servers("ceph", "faults")["FOREBAY_TEST_FAULTS_CONTROL"])
     control.reset()
+    control.wait_until_idle()
     yield control
     control.reset()
