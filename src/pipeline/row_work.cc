@@ -106,6 +106,8 @@ RowResult RowWork::run(RowInput& input, BatchJob& batch, const RowPlacement& at,
   try {
     if (plan_->units && plan_->units->gathers_rows) return RowGather(*this, *plan_, batch, input, at).run(memory);
     RowResult result = plan_->gathers_only() ? gather(batch, input) : run_stages(input, batch, at, memory);
+    // Which of the rows is bad, and what becomes of it, is found row by row.
+    if (plan_->gathers_only() && is_data_error(result.fatal.code())) result = run_stages(input, batch, at, memory);
     if (Status status = plan_->source->check_intact(); !status.ok() && result.verdict != Verdict::kFatal) {
       result.fatal = std::move(status);
       result.verdict = Verdict::kFatal;

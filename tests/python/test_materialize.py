@@ -359,6 +359,27 @@ def test_a_damaged_sample_goes_by_on_error(photos, tmp_path):
     assert sorted(sum(outcome(result.pipeline, on_error="replace"), [])) != list(range(21))
 
 
+def test_of_samples_of_one_length_a_damaged_one_goes_by_on_error_too(tmp_path):
+    values = np.random.default_rng(0).integers(0, 255, (210, 3000), dtype=np.uint8)
+    result = made(fb.arrays(x=values, label=np.arange(210)), tmp_path / "made", shards=3)
+    path = tmp_path / "made" / "part-00001.arrow"
+    whole = path.read_bytes()
+    at = whole.index(values[100].tobytes()) + 77
+    path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1:])
+    pipeline = result.pipeline.shuffle().batch(32)
+    with pytest.raises(fb.Corrupt, match="part-00001.arrow sample 30.*checksum") as caught, fb.Loader(pipeline, epochs=1) as loader:
+        list(loader)
+    assert caught.value.sample == 100
+    for policy, rows in (("skip", 209), ("replace", 210)):
+        with fb.Loader(pipeline, epochs=1, on_error=policy) as loader:
+            batches = list(loader)
+            assert [(bad["sample"], bad["count"]) for bad in loader.errors()] == [(100, 1)]
+        ids = np.concatenate([batch.ids for batch in batches])
+        assert len(ids) == rows and 100 not in ids
+        assert np.array_equal(np.concatenate([batch["x"] for batch in batches]), values[ids])
+        assert np.array_equal(np.concatenate([batch["label"] for batch in batches]), ids)
+
+
 def test_a_bad_original_is_told_and_cannot_be_left_out(photos, tmp_path):
     root = copied(photos, tmp_path / "photos")
     (root / "dogs" / "dogs_3.jpg").write_bytes((root / "dogs" / "dogs_3.jpg").read_bytes()[:300])

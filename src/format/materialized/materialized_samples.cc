@@ -1,6 +1,7 @@
 #include "format/materialized/materialized_samples.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include <fmt/format.h>
 
@@ -49,10 +50,11 @@ MaterializedSamples::MaterializedSamples(std::shared_ptr<Store> store, Materiali
 
 Result<std::shared_ptr<const Source>> MaterializedSamples::make(std::shared_ptr<Store> store,
                                                                 MaterializedManifest manifest,
-                                                                std::vector<ShardIndex> indices) {
+                                                                std::vector<ShardIndex> indices, bool local) {
   std::shared_ptr<MaterializedSamples> source(
       new MaterializedSamples(std::move(store), std::move(manifest), std::move(indices)));
   FOREBAY_RETURN_IF_ERROR(source->find_columns());
+  if (local) source->map_shards();
   return std::shared_ptr<const Source>(std::move(source));
 }
 
@@ -119,10 +121,37 @@ Status MaterializedSamples::check_ranges(const ShardIndex& index) const {
   return {};
 }
 
+// The field, of one shape and stored as it is, whose values are the samples' ranges.
+std::optional<size_t> MaterializedSamples::field_that_is_the_range() const {
+  const std::vector<size_t> in_range = fields_in_range(manifest_.fields);
+  if (in_range.size() != 1) return std::nullopt;
+  const StoredField& stored = manifest_.fields[in_range[0]];
+  const bool as_in_a_batch = stored.field.kind == FieldKind::kTensor && stored.field.fixed_shape() && !stored.encoded;
+  return as_in_a_batch ? std::optional(in_range[0]) : std::nullopt;
+}
+
+bool MaterializedSamples::has_ranges_of(uint64_t bytes) const {
+  for (const ShardIndex& index : indices_) {
+    for (size_t row = 0; row < static_cast<size_t>(index.columns.rows); ++row)
+      if (number_at<uint64_t>(index.columns, range_bytes_, row) != bytes) return false;
+  }
+  return true;
+}
+
+void MaterializedSamples::map_shards() {
+  const std::optional<size_t> field = field_that_is_the_range();
+  if (!field || row_bytes(schema_[*field]) == 0 || !has_ranges_of(row_bytes(schema_[*field]))) return;
+  std::vector<MappedShards::Shard> shards;
+  for (const ShardIndex& index : indices_) shards.push_back({index.key, index.bytes});
+  mapped_ = MappedShards::of(shards);
+  mapped_field_ = *field;
+  if (mapped_) schema_[*field].fetched = false;
+}
+
 MaterializedSamples::Row MaterializedSamples::row_of(int64_t id) const {
   const auto begin_of = [](int64_t begin) { return begin; };
   const size_t shard = part_holding(std::span(begins_).first(indices_.size()), id, begin_of);
-  return {indices_[shard], manifest_.shards[shard], static_cast<size_t>(id - begins_[shard])};
+  return {indices_[shard], manifest_.shards[shard], static_cast<size_t>(id - begins_[shard]), shard};
 }
 
 uint64_t MaterializedSamples::index_bytes() const {
@@ -146,7 +175,7 @@ std::optional<Identity> MaterializedSamples::identity(int64_t id) const {
 }
 
 Source::Fetch MaterializedSamples::fetch(int64_t id) const {
-  if (!has_range_) return {};
+  if (!has_range_ || mapped_) return {};
   const Row row = row_of(id);
   // A store may refuse to read nothing; behind a shard's values there is always something.
   const auto bytes = std::max<uint64_t>(number_at<uint64_t>(row.index.columns, range_bytes_, row.row), 1);
@@ -194,6 +223,34 @@ Status MaterializedSamples::load_from_range(size_t field, const Row& row, const 
   return {};
 }
 
+// Of mapped shards.
+Status MaterializedSamples::copy_range(int64_t id, const Row& row, std::span<uint8_t> out) const {
+  const auto begin = number_at<uint64_t>(row.index.columns, range_begin_, row.row);
+  FOREBAY_RETURN_IF_ERROR(mapped_->copy(row.place, begin, out));
+  if (range_hash(out) != number_at<uint64_t>(row.index.columns, range_hash_, row.row))
+    return damaged(id, "its checksum is another");
+  return {};
+}
+
+bool MaterializedSamples::gathers(size_t field) const {
+  if (mapped_ && field == mapped_field_) return true;
+  return manifest_.fields[field].in_index && schema_[field].kind == FieldKind::kTensor && schema_[field].fixed_shape();
+}
+
+Status MaterializedSamples::gather(size_t field, std::span<const int64_t> ids, uint8_t* out) const {
+  const size_t bytes = row_bytes(schema_[field]);
+  for (const int64_t id : ids) {
+    const Row row = row_of(id);
+    if (!manifest_.fields[field].in_index) {
+      FOREBAY_RETURN_IF_ERROR(copy_range(id, row, {out, bytes}));
+    } else if (bytes > 0) {
+      std::memcpy(out, row.index.columns.values[places_[field].column].values.data() + row.row * bytes, bytes);
+    }
+    out += bytes;
+  }
+  return {};
+}
+
 Status MaterializedSamples::load(int64_t id, Buffer fetched, Record& record) const {
   const Row row = row_of(id);
   const Columns& columns = row.index.columns;
@@ -207,7 +264,11 @@ Status MaterializedSamples::load(int64_t id, Buffer fetched, Record& record) con
       return damaged(id, "its checksum is another");
   }
   for (size_t i = 0; i < schema_.size(); ++i) {
-    if (manifest_.fields[i].in_index) {
+    if (mapped_ && i == mapped_field_) {
+      Tensor tensor = Tensor::allocate(schema_[i].dtype, schema_[i].shape);
+      FOREBAY_RETURN_IF_ERROR(copy_range(id, row, {tensor.buffer.data(), tensor.nbytes()}));
+      record[i] = Value::of(std::move(tensor));
+    } else if (manifest_.fields[i].in_index) {
       record[i] = columns.value(places_[i].column, static_cast<int64_t>(row.row));
     } else if (!fetched.empty()) {
       if (Status loaded = load_from_range(i, row, range, &record[i]); !loaded.ok())

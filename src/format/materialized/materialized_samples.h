@@ -8,6 +8,7 @@
 #include "base/source.h"
 #include "base/table_codec.h"
 #include "format/materialized/manifest.h"
+#include "format/materialized/mapped_shards.h"
 #include "store/store.h"
 
 namespace forebay {
@@ -20,11 +21,14 @@ struct ShardIndex {
 };
 
 /// Samples that were materialised one by one: their ids, and the version, are those of the original.
+///
+/// A sample's range is fetched and checked against its checksum. Where all samples have ranges of one length, which are one field as it is, and
+/// the shards could be mapped, nothing is fetched: rows are copied from there into their batches, many a call, and checked there.
 class MaterializedSamples final : public Source {
  public:
-  /// `indices`: one a shard, as sample_shard.h describes them. Corrupt where they lack something.
+  /// `indices`: one a shard, as sample_shard.h describes them. Corrupt where they lack something. `local`: keys are paths of this host.
   static Result<std::shared_ptr<const Source>> make(std::shared_ptr<Store> store, MaterializedManifest manifest,
-                                                    std::vector<ShardIndex> indices);
+                                                    std::vector<ShardIndex> indices, bool local = false);
 
   const Schema& schema() const override { return schema_; }
   int64_t size() const override { return begins_.back(); }
@@ -35,6 +39,8 @@ class MaterializedSamples final : public Source {
   const std::string& steps_before() const override { return steps_before_; }
   Fetch fetch(int64_t id) const override;
   Status load(int64_t id, Buffer fetched, Record& record) const override;
+  bool gathers(size_t field) const override;
+  Status gather(size_t field, std::span<const int64_t> ids, uint8_t* out) const override;
 
  private:
   /// Where a field's columns are in an index.
@@ -46,11 +52,16 @@ class MaterializedSamples final : public Source {
     const ShardIndex& index;
     const StoredShard& shard;
     size_t row;
+    size_t place;  ///< of the shard among all
   };
 
   MaterializedSamples(std::shared_ptr<Store> store, MaterializedManifest manifest, std::vector<ShardIndex> indices);
   Status find_columns();
   Status check_ranges(const ShardIndex& index) const;
+  std::optional<size_t> field_that_is_the_range() const;
+  bool has_ranges_of(uint64_t bytes) const;
+  void map_shards();
+  Status copy_range(int64_t id, const Row& row, std::span<uint8_t> out) const;
   Row row_of(int64_t id) const;
   Status load_from_range(size_t field, const Row& row, const Buffer& range, Value* value) const;
   Status damaged(int64_t id, const std::string& what) const;
@@ -63,6 +74,8 @@ class MaterializedSamples final : public Source {
   std::vector<Place> places_;
   size_t range_begin_ = 0, range_bytes_ = 0, range_hash_ = 0;
   bool has_range_ = false;
+  std::unique_ptr<const MappedShards> mapped_;  // where nothing is fetched
+  size_t mapped_field_ = 0;
   Schema schema_;
 };
 

@@ -69,7 +69,7 @@ Result<std::shared_ptr<const Source>> open_samples(const StoreAndPath& folder, M
   std::vector<ShardIndex> indices;
   for (size_t i = 0; i < columns.size(); ++i)
     indices.push_back({shard_key(folder, manifest, i), manifest.shards[i].bytes, std::move(columns[i])});
-  return MaterializedSamples::make(folder.store, std::move(manifest), std::move(indices));
+  return MaterializedSamples::make(folder.store, std::move(manifest), std::move(indices), folder.name.empty());
 }
 
 Result<std::shared_ptr<const Source>> open_units(const StoreAndPath& folder, MaterializedManifest manifest,

@@ -1,0 +1,45 @@
+#include "format/materialized/mapped_shards.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace forebay {
+
+namespace {
+
+// Pages of the file that are in the kernel's cache. None where the kernel does not say.
+size_t pages_at_hand(const MappedFile& file, size_t pages) {
+  std::vector<unsigned char> each(pages);
+  if (::mincore(const_cast<uint8_t*>(file.data()), file.size(), each.data()) != 0) return 0;
+  return static_cast<size_t>(
+      std::count_if(each.begin(), each.end(), [](unsigned char page) { return (page & 1) != 0; }));
+}
+
+}  // namespace
+
+std::unique_ptr<const MappedShards> MappedShards::of(std::span<const Shard> shards) {
+  if (shards.empty() || shards.size() > kMostShards) return nullptr;
+  auto mapped = std::make_unique<MappedShards>();
+  const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  size_t pages = 0, at_hand = 0;
+  for (const Shard& shard : shards) {
+    auto file = MappedFile::open(shard.path);
+    if (!file.ok() || (*file)->size() != shard.bytes) return nullptr;  // reading it says what is wrong
+    const size_t of_file = ((*file)->size() + page - 1) / page;
+    pages += of_file;
+    at_hand += pages_at_hand(**file, of_file);
+    mapped->files_.push_back(std::move(*file));
+  }
+  if (static_cast<double>(at_hand) < kAtHand * static_cast<double>(pages)) return nullptr;
+  return mapped;
+}
+
+Status MappedShards::copy(size_t shard, uint64_t begin, std::span<uint8_t> out) const {
+  const MappedFile& file = *files_[shard];
+  return file.read([&] { std::memcpy(out.data(), file.data() + begin, out.size()); });
+}
+
+}  // namespace forebay
