@@ -28,7 +28,7 @@ Result<EpochPlan> plan_epoch(const Description& description, const UnitSource* u
   for (int64_t step = 0; step < std::min(plan.steps, request.max_steps); ++step) {
     PlannedStep& planned = plan.first.emplace_back();
     planned.position = position;
-    schedule.rows(position, request.rank, &rows);
+    schedule.rows({request.epoch, position}, request.rank, &rows);
     for (const Row& row : rows) {
       planned.ids.push_back(selection.id_at(ordering.order->id_at(request.epoch, row.position)));
       planned.positions.push_back(row.position);
