@@ -47,6 +47,12 @@ def _on_error(value: Any) -> str:
     return value
 
 
+def _deal(value: Any) -> str:
+    if not isinstance(value, str) or value not in ("auto", "count", "local"):
+        raise InvalidArgument(f"deal is {value!r}; it can be 'auto', 'count' or 'local'")
+    return value
+
+
 def _max_errors(value: Any) -> int | float | None:
     value = value.item() if getattr(value, "shape", None) == () else value  # NumPy's numbers
     if value is None:

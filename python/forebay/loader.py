@@ -14,7 +14,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping
 
 from . import _core
-from ._options import _bytes, _count, _count_or_auto, _max_errors, _on_error, _seed
+from ._options import _bytes, _count, _count_or_auto, _deal, _max_errors, _on_error, _seed
 from ._workers import STUCK_AFTER_S, Workers
 from .errors import InvalidArgument, UserFailure, not_yet
 from .metrics import _serve_if_asked
@@ -64,6 +64,12 @@ class Loader:
             "verify_checksums", "write_checksums", "listing_cache"; what is not given comes from where the AWS tools look. S3 and HTTP: "ca_file", "verify",
             "proxy", "timeout_s", "connect_timeout_s", "retries"; HTTP: "header_NAME". Any store: "imitate_latency_ms" and
             others that put a slow link before it. A name that is not known is InvalidArgument with those that are.
+        deal: which rank gets which rows of a global batch, never which rows there are: a run may go on under another one. "count":
+            equal numbers, in turn. "local": equal numbers, each rank first what its host keeps, which is what it got in the first
+            epoch; a few per cent move. "auto": "local" where the pipeline has a `.cache()` and it is known what keeps what. The
+            same on every rank. Row groups of tables and shards are dealt by lane, whatever this says.
+        hosts: how many hosts the ranks are on, equal numbers of neighbouring ranks each; the same on every rank. None: what
+            torchrun or Slurm say. Caches in memory alone belong to their process: each rank then counts as a host.
 
     Errors: InvalidArgument, NotFound, Unavailable, OutOfBudget.
     """
@@ -83,6 +89,8 @@ class Loader:
         max_errors: int | float | None = None,
         output: str = "numpy",
         storage_options: Mapping[str, Any] | None = None,
+        deal: str = "auto",
+        hosts: int | None = None,
     ) -> None:
         if not isinstance(pipeline, Pipeline):
             raise TypeError(f"a Loader runs a Pipeline, not {type(pipeline).__name__}; fb.Dataset(...) makes one of a data set")
@@ -98,6 +106,8 @@ class Loader:
             "on_error": _on_error(on_error),
             "max_errors": _max_errors(max_errors),
             "storage_options": {str(key): _option(value) for key, value in (storage_options or {}).items()},
+            "deal": _deal(deal),
+            "hosts": _count("hosts", hosts, least=1),
             "convert": _converter(output),
         }
         self._given = {

@@ -12,6 +12,8 @@ namespace {
 
 const std::map<std::string, OnError> kOnError = {
     {"raise", OnError::kRaise}, {"skip", OnError::kSkip}, {"replace", OnError::kReplace}};
+const std::map<std::string, DealBy> kDeals = {
+    {"auto", DealBy::kAuto}, {"count", DealBy::kCount}, {"local", DealBy::kLocal}};
 
 // What has a point is a share, as a float is in Python.
 ErrorLimit error_limit_of(const std::string& text) {
@@ -44,12 +46,18 @@ LoaderFlags::LoaderFlags(CommandLine& line, Which which) {
          "--max-errors", set_limit,
          "different bad records of an epoch that are borne: a count, or a share from 0.0 to 1.0")
       ->type_name("N");
+  app.add_option("--deal", deal_, "which rank gets which rows; local: what its host keeps")
+      ->type_name("auto|count|local")
+      ->check(CLI::IsMember({"auto", "count", "local"}).description(""))
+      ->default_str(deal_);
+  line.add_number("--hosts", options_.hosts, 1, 1 << 20, "how many the ranks are on; else as the launcher says");
   storage_.emplace(line);
 }
 
 LoaderOptions LoaderFlags::options() const {
   LoaderOptions options = options_;
   options.on_error = kOnError.at(on_error_);
+  options.deal = kDeals.at(deal_);
   if (storage_) options.storage_options = storage_->options();
   return options;
 }

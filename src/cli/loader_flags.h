@@ -21,7 +21,7 @@ class LoaderFlags {
 
  private:
   LoaderOptions options_;
-  std::string on_error_ = "raise";
+  std::string on_error_ = "raise", deal_ = "auto";
   std::optional<StorageFlags> storage_;
 };
 

@@ -12,13 +12,13 @@ namespace forebay {
 namespace {
 
 struct Launcher {
-  const char *rank, *world_size, *local_ranks;
+  const char *rank, *world_size, *local_ranks, *hosts;
 };
 constexpr Launcher kLaunchers[] = {
-    {"RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"},
-    {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_NTASKS_PER_NODE"},
-    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"},
-    {"PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"},
+    {"RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_WORLD_SIZE"},
+    {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_NTASKS_PER_NODE", "SLURM_STEP_NUM_NODES"},
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", nullptr},
+    {"PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS", nullptr},
 };
 
 // Its value without the blanks around; nothing where it is not set, or empty.
@@ -52,6 +52,11 @@ Result<Place> read_place(const Launcher& launcher, const Environment& environmen
   FOREBAY_ASSIGN(place.world_size, number(launcher.world_size, *value_of(environment, launcher.world_size)));
   if (const auto local = value_of(environment, launcher.local_ranks)) {
     FOREBAY_ASSIGN(place.local_ranks, number(launcher.local_ranks, *local));
+  }
+  // Ranks a host differ from host to host, so they are no number that all ranks agree on.
+  if (launcher.hosts != nullptr) {
+    const auto hosts = value_of(environment, launcher.hosts);
+    place.hosts = hosts ? parse(*hosts).value_or(0) : 0;
   }
   return place;
 }
@@ -91,6 +96,7 @@ Result<Place> find_place(std::optional<int> rank, std::optional<int> world_size,
     if (*world_size != 1) return invalid_argument(fmt::format("world_size={} needs rank= too", *world_size));
     place.rank = 0;
   }
+  if (world_size && *world_size != place.world_size) place.hosts = 0;
   if (world_size) place.world_size = *world_size;
   if (rank) place.rank = *rank;
   if (place.world_size < 1)
@@ -101,6 +107,7 @@ Result<Place> find_place(std::optional<int> rank, std::optional<int> world_size,
                     "world_size=",
                     place.rank, place.world_size, place.world_size - 1));
   }
+  if (place.hosts < 1 || place.world_size % place.hosts != 0) place.hosts = 0;
   if (place.local_ranks < 1 || place.local_ranks > place.world_size) place.local_ranks = 1;
   return place;
 }

@@ -13,6 +13,7 @@ struct Place {
   int rank = 0;
   int world_size = 1;
   int local_ranks = 1;  ///< processes of the job on this host, which share its cores and memory
+  int hosts = 0;        ///< of the job, where the launcher tells all ranks the same number and it divides them; else 0
 };
 
 /// The value of an environment variable, if set.

@@ -33,6 +33,26 @@ TEST(Distributed, every_launcher_is_understood) {
   expect_place(find_place({}, {}, with({{"PMI_RANK", "0"}, {"PMI_SIZE", "3"}, {"MPI_LOCALNRANKS", "3"}})), 0, 3, 3);
 }
 
+// Ranks a host are told to each rank by its own host, and may differ: only what is said to all alike counts.
+TEST(Distributed, hosts_are_known_where_all_ranks_are_told_the_same_number) {
+  const auto hosts = [](const std::map<std::string, std::string>& variables, std::optional<int> world = {}) {
+    return find_place(world ? std::optional(0) : std::nullopt, world, with(variables))->hosts;
+  };
+  std::map<std::string, std::string> torchrun = {{"RANK", "3"}, {"WORLD_SIZE", "8"}, {"LOCAL_WORLD_SIZE", "4"}};
+  EXPECT_EQ(hosts(torchrun), 0);
+  torchrun["GROUP_WORLD_SIZE"] = "2";
+  EXPECT_EQ(hosts(torchrun), 2);
+  EXPECT_EQ(hosts(torchrun, 8), 2);
+  EXPECT_EQ(hosts(torchrun, 4), 0);  // another job than the launcher's
+  for (const char* odd : {"3", "0", "-2", "x", "16"}) {
+    torchrun["GROUP_WORLD_SIZE"] = odd;
+    EXPECT_EQ(hosts(torchrun), 0) << odd;
+  }
+  EXPECT_EQ(hosts({{"SLURM_PROCID", "5"}, {"SLURM_NTASKS", "6"}, {"SLURM_STEP_NUM_NODES", "3"}}), 3);
+  EXPECT_EQ(hosts({{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}}),
+            0);
+}
+
 TEST(Distributed, torchrun_inside_slurm_counts) {
   expect_place(
       find_place({}, {}, with({{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "1"}})), 1,

@@ -11,7 +11,7 @@ namespace forebay {
 
 Result<EpochPlan> plan_epoch(const Description& description, const UnitSource* units, const Selection& selection,
                              const PlanRequest& request) {
-  FOREBAY_ASSIGN(const Ordering ordering,
+  FOREBAY_ASSIGN(Ordering ordering,
                  choose_order(find_step(description, OpRole::kOrder), units, selection, request.seed));
   const ScheduleOptions options = schedule_of(description, selection.size(), request.world_size);
   FOREBAY_RETURN_IF_ERROR(options.check());
@@ -21,6 +21,7 @@ Result<EpochPlan> plan_epoch(const Description& description, const UnitSource* u
     return invalid_argument(fmt::format("rank {} cannot be planned in a world of {}: ranks are 0 to {}", request.rank,
                                         request.world_size, request.world_size - 1));
   }
+  FOREBAY_RETURN_IF_ERROR(choose_deal(description, options, request.deal, &ordering));
   const Schedule schedule(options, ordering.deal);
   EpochPlan plan{.size = options.epoch_size, .steps = schedule.steps(), .first = {}};
   int64_t position = 0;
@@ -28,7 +29,7 @@ Result<EpochPlan> plan_epoch(const Description& description, const UnitSource* u
   for (int64_t step = 0; step < std::min(plan.steps, request.max_steps); ++step) {
     PlannedStep& planned = plan.first.emplace_back();
     planned.position = position;
-    schedule.rows(position, request.rank, &rows);
+    schedule.rows({request.epoch, position}, request.rank, &rows);
     for (const Row& row : rows) {
       planned.ids.push_back(selection.id_at(ordering.order->id_at(request.epoch, row.position)));
       planned.positions.push_back(row.position);

@@ -4,6 +4,7 @@
 
 #include "base/unit_source.h"
 #include "forebay/loader.h"
+#include "loader/dealing.h"
 #include "pipeline/description.h"
 #include "pipeline/execution_plan.h"
 
@@ -14,6 +15,7 @@ struct PlanRequest {
   uint64_t seed = 0;
   int64_t epoch = 0, rank = 0, world_size = 1;
   int64_t max_steps = INT64_MAX;  ///< only the first so many
+  DealRequest deal = {};
 };
 
 /// What one rank of so many gets in an epoch, from the plan alone. `units`: those of the source; null where its samples are read one

@@ -102,6 +102,11 @@ struct Loader::Impl {
     return itinerary->schedule().steps_left(at.position) == 0 && !(options.epochs && at.epoch >= *options.epochs);
   }
 
+  // With as many ranks as that.
+  DealRequest dealing(int64_t world_size) const {
+    return {options.deal, options.hosts, world_size == place.world_size ? place.hosts : 0};
+  }
+
   Status select_samples();
   Status prepare();
   Checkpoint checkpoint() const;
@@ -155,6 +160,7 @@ Status Loader::Impl::prepare() {
   FOREBAY_ASSIGN(Ordering ordering,
                  choose_order(find_step(description(), OpRole::kOrder), *source, *selection, options.seed));
   warn_of_shared_lanes(ordering, place.world_size);
+  FOREBAY_RETURN_IF_ERROR(choose_deal(description(), schedule, dealing(place.world_size), &ordering));
   SizingInput sizing = sizes;
   sizing.block = ordering.block;
   sizing.lanes = lanes_of_rank(ordering, place.world_size);
@@ -199,6 +205,7 @@ Result<std::unique_ptr<Loader>> Loader::open(const Pipeline& pipeline, LoaderOpt
   const Description& description = pipeline.description();
   if (std::vector<Problem> problems = check(description); !problems.empty()) return problems_as_status(problems);
   FOREBAY_ASSIGN(impl->place, find_place(options.rank, options.world_size, process_environment()));
+  FOREBAY_RETURN_IF_ERROR(check_deal({options.deal, options.hosts}, impl->place.world_size));
   if (options.epochs && *options.epochs < 0)
     return invalid_argument(fmt::format("epochs={} is negative", *options.epochs));
   FOREBAY_ASSIGN(impl->source, open_source(description.steps().front(),
@@ -265,7 +272,7 @@ int64_t Loader::batches_per_epoch() const {
 Result<EpochPlan> Loader::plan(int64_t epoch, int64_t rank, int64_t world_size, int64_t max_steps) const {
   if (!impl_->prepared) return invalid_argument("plan(): call prepare() first");
   return plan_epoch(impl_->description(), dynamic_cast<const UnitSource*>(impl_->source.get()), *impl_->selection,
-                    {impl_->options.seed, epoch, rank, world_size, max_steps});
+                    {impl_->options.seed, epoch, rank, world_size, max_steps, impl_->dealing(world_size)});
 }
 
 Pipeline Loader::opened() const {

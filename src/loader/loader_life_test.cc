@@ -14,7 +14,7 @@ namespace forebay {
 namespace {
 
 using namespace loader_test;
-using Json = nlohmann::json;
+using ParsedState = nlohmann::json;
 
 Pipeline numbers(int64_t rows = 40) { return arrays({{"x", counting(rows)}}).shuffle(); }
 
@@ -124,7 +124,7 @@ TEST(LoaderStates, APositionBetweenBatchesOfAnotherSizeIsTakenAsItIs) {
 }
 
 TEST(LoaderStates, AFarEpochIsAsCheapAsTheFirst) {
-  Json state = Json::parse(state_after(numbers().batch(4), 1));
+  ParsedState state = ParsedState::parse(state_after(numbers().batch(4), 1));
   state["epoch"] = int64_t{1} << 53;
   const auto loader = opened(numbers().batch(4));
   ASSERT_TRUE(loader->load_state(state.dump()).ok());
@@ -260,7 +260,7 @@ TEST(LoaderThreads, ATimeOutLosesNothing) {
   bool timed_out = false;
   const auto none = loader->next_for(std::chrono::milliseconds(1), &timed_out);
   EXPECT_TRUE(none.ok() && !*none && timed_out);
-  EXPECT_EQ(Json::parse(loader->state())["position"], 0) << "nothing was delivered";
+  EXPECT_EQ(ParsedState::parse(loader->state())["position"], 0) << "nothing was delivered";
   release = true;
   EXPECT_EQ((*loader->next())->ids, (std::vector<int64_t>{0, 1, 2, 3}));
 }

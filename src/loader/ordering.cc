@@ -74,6 +74,7 @@ Result<Ordering> choose_order(const OpSpec* shuffle, const UnitSource* units, co
                               uint64_t seed) {
   Ordering ordering;
   ordering.deal = deal_by_count();
+  ordering.in_groups = units != nullptr;
   if (units == nullptr) {
     ordering.order = shuffle != nullptr ? shuffled_order(selection.size(), seed) : sequential_order(selection.size());
     return ordering;

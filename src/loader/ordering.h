@@ -19,8 +19,9 @@ constexpr int64_t kDefaultBlock = 8;
 struct Ordering {
   std::shared_ptr<const Order> order;
   std::shared_ptr<const Deal> deal;
-  int64_t block = 1;  ///< units whose rows are mixed
-  int64_t lanes = 1;  ///< spans that hosts own
+  int64_t block = 1;       ///< units whose rows are mixed
+  int64_t lanes = 1;       ///< spans that hosts own
+  bool in_groups = false;  ///< rows are read many at a time
 };
 
 /// Of each unit, how many rows take part.

@@ -20,7 +20,7 @@ std::optional<StepPlan> Itinerary::step(const Cursor& requested) const {
   StepPlan plan;
   plan.at = normalized(requested);
   plan.after = normalized({plan.at.epoch, schedule_.next_position(plan.at.position), plan.at.step + 1});
-  schedule_.rows(plan.at.position, rank_, &plan.rows);
+  schedule_.rows({plan.at.epoch, plan.at.position}, rank_, &plan.rows);
   return plan;
 }
 

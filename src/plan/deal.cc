@@ -3,17 +3,10 @@
 #include <algorithm>
 #include <numeric>
 
+#include "plan/run_of.h"
+
 namespace forebay {
 namespace {
-
-// Ranks have equal runs, the first ones one longer where they do not divide.
-struct Run {
-  int64_t begin = 0, length = 0;
-};
-Run run_of(int64_t slots, int64_t world_size, int64_t rank) {
-  const int64_t share = slots / world_size, longer = slots % world_size;
-  return {rank * share + std::min(rank, longer), share + (rank < longer ? 1 : 0)};
-}
 
 class DealByCount final : public Deal {
  public:
@@ -51,6 +44,17 @@ class DealByLane final : public Deal {
 
 }  // namespace
 
+void Deal::all(const GlobalBatch& batch, DealtBatch* out) const {
+  out->slots.clear();
+  out->begins.assign(1, 0);
+  std::vector<int64_t> slots;
+  for (int64_t rank = 0; rank < batch.world_size; ++rank) {
+    this->slots(batch, rank, &slots);
+    out->slots.insert(out->slots.end(), slots.begin(), slots.end());
+    out->begins.push_back(static_cast<int64_t>(out->slots.size()));
+  }
+}
+
 std::shared_ptr<const Deal> deal_by_count() {
   static const auto deal = std::make_shared<const DealByCount>();
   return deal;
@@ -58,13 +62,7 @@ std::shared_ptr<const Deal> deal_by_count() {
 
 std::shared_ptr<const Deal> deal_by_lane(int64_t lanes) { return std::make_shared<const DealByLane>(lanes); }
 
-int64_t owner_of_lane(int64_t lane, int64_t lanes, int64_t world_size) {
-  for (int64_t rank = 0; rank < world_size; ++rank) {
-    const Run run = run_of(lanes, world_size, rank);
-    if (lane < run.begin + run.length) return rank;
-  }
-  return world_size - 1;
-}
+int64_t owner_of_lane(int64_t lane, int64_t lanes, int64_t world_size) { return part_with(lane, lanes, world_size); }
 
 std::vector<int64_t> rows_that_move(const GlobalBatch& batch, int64_t lanes) {
   const DealByLane deal(lanes);

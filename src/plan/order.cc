@@ -66,8 +66,12 @@ class ShuffledOrder final : public Order {
   int64_t id_at(int64_t epoch, int64_t position) const override { return permutation(epoch).at(position); }
   int64_t position_of(int64_t epoch, int64_t id) const override { return permutation(epoch).position_of(id); }
   void ids_at(int64_t epoch, int64_t begin, std::span<int64_t> ids) const override {
-    const Permutation order = permutation(epoch);
-    for (size_t i = 0; i < ids.size(); ++i) ids[i] = order.at(begin + static_cast<int64_t>(i));
+    std::iota(ids.begin(), ids.end(), begin);
+    permutation(epoch).at_each(ids);
+  }
+  void positions_of(int64_t epoch, std::span<const int64_t> ids, std::span<int64_t> positions) const override {
+    std::copy(ids.begin(), ids.end(), positions.begin());
+    permutation(epoch).position_of_each(positions);
   }
 
  private:
@@ -80,6 +84,10 @@ class ShuffledOrder final : public Order {
 }  // namespace
 
 Order::Range Order::read_together(int64_t, int64_t) const { return {0, 1, size()}; }
+
+void Order::positions_of(int64_t epoch, std::span<const int64_t> ids, std::span<int64_t> positions) const {
+  for (size_t i = 0; i < ids.size(); ++i) positions[i] = position_of(epoch, ids[i]);
+}
 
 std::vector<int64_t> Order::chunks_together(int64_t, int64_t) const { return {}; }
 

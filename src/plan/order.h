@@ -36,6 +36,8 @@ class Order {
   virtual int64_t position_of(int64_t epoch, int64_t id) const = 0;
   /// The ids at positions begin, begin + 1, …; several times faster for each than id_at().
   virtual void ids_at(int64_t epoch, int64_t begin, std::span<int64_t> ids) const = 0;
+  /// position_of() for many ids; `positions` is as long as `ids`.
+  virtual void positions_of(int64_t epoch, std::span<const int64_t> ids, std::span<int64_t> positions) const;
   /// The positions whose samples are read together with the one at `position` (itself among them): where a stand-in for
   /// it may come from without reading anything more. All of them where samples are read one by one.
   virtual Range read_together(int64_t epoch, int64_t position) const;

@@ -49,6 +49,9 @@ TEST_P(OrderConformanceTest, in_bulk_as_one_by_one) {
       for (size_t i = 0; i < ids.size(); ++i) {
         ASSERT_EQ(ids[i], order->id_at(3, begin + static_cast<int64_t>(i))) << begin << " + " << i;
       }
+      std::vector<int64_t> positions(ids.size());
+      order->positions_of(3, ids, positions);
+      for (size_t i = 0; i < ids.size(); ++i) ASSERT_EQ(positions[i], begin + static_cast<int64_t>(i));
     }
   }
 }

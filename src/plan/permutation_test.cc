@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
 #include <set>
 #include <vector>
 
@@ -30,6 +31,20 @@ TEST(PermutationTest, every_index_once_for_every_size_to_2000) {
   for (int64_t size = 1; size <= 2000; ++size) {
     expect_bijection(size, key_of(static_cast<uint64_t>(size), size % 5), 1);
     if (HasFatalFailure()) return;
+  }
+}
+
+TEST(PermutationTest, many_at_once_are_those_one_by_one) {
+  for (int64_t size = 1; size <= 4000; size += 1 + size / 9) {
+    const Permutation permutation(size, key_of(static_cast<uint64_t>(size)));
+    for (const int64_t count : {size, size / 2, int64_t{1}, int64_t{0}}) {
+      std::vector<int64_t> values(static_cast<size_t>(count));
+      std::iota(values.begin(), values.end(), size - count);
+      permutation.at_each(values);
+      for (int64_t i = 0; i < count; ++i) ASSERT_EQ(values[static_cast<size_t>(i)], permutation.at(size - count + i));
+      permutation.position_of_each(values);
+      for (int64_t i = 0; i < count; ++i) ASSERT_EQ(values[static_cast<size_t>(i)], size - count + i);
+    }
   }
 }
 

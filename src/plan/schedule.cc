@@ -39,10 +39,11 @@ int64_t Schedule::next_position(int64_t position) const {
   return position + global_batch_size_;
 }
 
-GlobalBatch Schedule::global_batch(int64_t position) const {
+GlobalBatch Schedule::global_batch(const Order::Use& at) const {
   GlobalBatch batch;
-  batch.position = position;
-  batch.samples = std::min(options_.epoch_size - position, global_batch_size_);
+  batch.epoch = at.epoch;
+  batch.position = at.position;
+  batch.samples = std::min(options_.epoch_size - at.position, global_batch_size_);
   batch.slots = options_.last == LastPolicy::kPad ? global_batch_size_ : std::max(batch.samples, options_.world_size);
   batch.world_size = options_.world_size;
   return batch;
@@ -55,11 +56,11 @@ Row Schedule::row(const GlobalBatch& batch, int64_t slot) const {
   return {repeat % options_.epoch_size, static_cast<int32_t>(1 + repeat / options_.epoch_size), true};
 }
 
-void Schedule::rows(int64_t position, int64_t rank, std::vector<Row>* out) const {
-  assert(position >= 0 && rank >= 0 && rank < options_.world_size);
+void Schedule::rows(const Order::Use& at, int64_t rank, std::vector<Row>* out) const {
+  assert(at.position >= 0 && rank >= 0 && rank < options_.world_size);
   out->clear();
-  if (steps_left(position) == 0) return;
-  const GlobalBatch batch = global_batch(position);
+  if (steps_left(at.position) == 0) return;
+  const GlobalBatch batch = global_batch(at);
   std::vector<int64_t> slots;
   deal_->slots(batch, rank, &slots);
   out->reserve(slots.size());

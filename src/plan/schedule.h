@@ -56,12 +56,13 @@ class Schedule {
   int64_t steps() const { return steps_left(0); }
   /// The position after the step that begins at `position`.
   int64_t next_position(int64_t position) const;
-  /// The rows of one rank in the step that begins at `position`. `out` is replaced; it stays empty when no step is
-  /// left.
-  void rows(int64_t position, int64_t rank, std::vector<Row>* out) const;
+  /// The rows of one rank in the step that begins at a place. `out` is replaced; it stays empty when no step is left. Which rows all
+  /// ranks get together does not depend on the epoch; which of them gets which does where the deal looks at the samples.
+  void rows(const Order::Use& at, int64_t rank, std::vector<Row>* out) const;
+  /// The slots that the step divides, for whoever asks a deal himself.
+  GlobalBatch global_batch(const Order::Use& at) const;
 
  private:
-  GlobalBatch global_batch(int64_t position) const;
   Row row(const GlobalBatch& batch, int64_t slot) const;
 
   ScheduleOptions options_;

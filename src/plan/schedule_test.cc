@@ -22,7 +22,7 @@ Schedule schedule(int64_t epoch_size, int64_t batch_size, int64_t world_size, La
 
 std::vector<Row> rows_of(const Schedule& s, int64_t position, int64_t rank) {
   std::vector<Row> rows{{-1, -1, true}};  // what was there is replaced
-  s.rows(position, rank, &rows);
+  s.rows({0, position}, rank, &rows);
   return rows;
 }
 

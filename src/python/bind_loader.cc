@@ -23,6 +23,13 @@ OnError on_error_of(const std::string& name) {
   raise(invalid_argument("on_error is '" + name + "'; it can be 'raise', 'skip' or 'replace'"));
 }
 
+DealBy deal_of(const std::string& name) {
+  if (name == "auto") return DealBy::kAuto;
+  if (name == "count") return DealBy::kCount;
+  if (name == "local") return DealBy::kLocal;
+  raise(invalid_argument("deal is '" + name + "'; it can be 'auto', 'count' or 'local'"));
+}
+
 std::optional<ErrorLimit> error_limit_of(nb::handle value) {
   if (value.is_none()) return std::nullopt;
   if (PyFloat_Check(value.ptr())) return ErrorLimit(PyFloat_AS_DOUBLE(value.ptr()));
@@ -32,7 +39,8 @@ std::optional<ErrorLimit> error_limit_of(nb::handle value) {
 void open(PyLoader* self, const PyDescription& description, uint64_t seed, std::optional<int64_t> epochs,
           std::optional<int> rank, std::optional<int> world_size, std::optional<int> threads,
           std::optional<int> requests, std::optional<uint64_t> memory, const std::string& on_error,
-          nb::object max_errors, std::map<std::string, std::string> storage_options, nb::object convert) {
+          nb::object max_errors, std::map<std::string, std::string> storage_options, const std::string& deal,
+          std::optional<int> hosts, nb::object convert) {
   LoaderOptions options;
   options.seed = seed;
   options.epochs = epochs;
@@ -44,6 +52,8 @@ void open(PyLoader* self, const PyDescription& description, uint64_t seed, std::
   options.on_error = on_error_of(on_error);
   options.max_errors = error_limit_of(max_errors);
   options.storage_options = std::move(storage_options);
+  options.deal = deal_of(deal);
+  options.hosts = hosts;
   new (self) PyLoader(description, std::move(options), std::move(convert));
 }
 
@@ -54,7 +64,8 @@ void bind_loader(nb::module_& module) {
   nb::class_<PyLoader>(module, "Loader", "A running loader; forebay.Loader is its public face.")
       .def("__init__", &open, arg("description"), nb::kw_only(), arg("seed"), arg("epochs").none(), arg("rank").none(),
            arg("world_size").none(), arg("threads").none(), arg("requests").none(), arg("memory").none(),
-           arg("on_error"), arg("max_errors").none(), arg("storage_options"), arg("convert").none())
+           arg("on_error"), arg("max_errors").none(), arg("storage_options"), arg("deal") = "auto",
+           arg("hosts") = nb::none(), arg("convert").none())
       .def("prepare", &PyLoader::prepare, "Runs the filters, once.")
       .def("begin_iteration", &PyLoader::begin_iteration, "A new `for` begins.")
       .def("next", &PyLoader::next, nb::sig("def next(self) -> Batch | None"),

@@ -1,0 +1,225 @@
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <queue>
+#include <span>
+#include <utility>
+
+#include "plan/deal.h"
+#include "plan/order.h"
+#include "plan/placement.h"
+#include "plan/run_of.h"
+
+// Rows come from *origins*: first the hosts that keep some, then (with lanes) the hosts that own lanes whose rows nobody keeps, then nobody.
+// A *grant* lets a rank take so many rows of an origin. All grants are decided from counts alone; one pass over the batch hands rows
+// out by them.
+
+namespace forebay {
+namespace {
+
+struct Grant {
+  int32_t origin = 0, rank = 0;
+  int64_t rows = 0;
+};
+
+class Granting {
+ public:
+  // `counts`: rows of each origin. `hosts`: those with ranks; `owners`: whether the second kind of origins is there.
+  Granting(std::vector<int64_t> counts, const GlobalBatch& batch, const Hosts& hosts, bool owners)
+      : left_(std::move(counts)), hosts_(hosts), owners_(owners), world_(batch.world_size),
+        lacks_(static_cast<size_t>(batch.world_size)) {
+    for (int64_t rank = 0; rank < world_; ++rank) lack(rank) = run_of(batch.slots, world_, rank).length;
+    grants_.reserve(3 * lacks_.size());
+  }
+
+  std::vector<Grant> decide() {
+    for (int64_t host = 0; host < hosts_.count(); ++host) own(host, host);
+    if (owners_) {
+      for (int64_t host = 0; host < hosts_.count(); ++host) own(hosts_.count() + host, host);
+    }
+    nobodys();
+    even_out();
+    return std::move(grants_);
+  }
+
+ private:
+  int64_t& left(int64_t origin) { return left_[static_cast<size_t>(origin)]; }
+  int64_t& lack(int64_t rank) { return lacks_[static_cast<size_t>(rank)]; }
+
+  void grant(int64_t origin, int64_t rank, int64_t rows) {
+    if (rows == 0) return;
+    grants_.push_back({static_cast<int32_t>(origin), static_cast<int32_t>(rank), rows});
+    left(origin) -= rows;
+    lack(rank) -= rows;
+  }
+
+  // A host's rows to its ranks, divided evenly as far as they lack so many.
+  void own(int64_t origin, int64_t host) {
+    const int64_t first = hosts_.first_rank(host), ranks = hosts_.ranks(host), rows = left(origin);
+    for (int64_t i = 0; i < ranks && rows > 0; ++i)
+      grant(origin, first + i, std::min(run_of(rows, ranks, i).length, lack(first + i)));
+    for (int64_t i = 0; i < ranks && left(origin) > 0; ++i)
+      grant(origin, first + i, std::min(left(origin), lack(first + i)));
+  }
+
+  // The largest number that every lacking rank may be given, up to what it lacks, without giving more than `rows` in all.
+  int64_t level(int64_t rows) const {
+    const int64_t most = *std::max_element(lacks_.begin(), lacks_.end());
+    std::vector<int64_t> lacking(static_cast<size_t>(most) + 1);
+    for (const int64_t lack : lacks_) ++lacking[static_cast<size_t>(lack)];
+    int64_t above = world_, given = 0;  // ranks that lack more than the level
+    for (int64_t level = 0; level < most; ++level) {
+      above -= lacking[static_cast<size_t>(level)];
+      if (given + above > rows) return level;
+      given += above;
+    }
+    return most;
+  }
+
+  // Rows of no host that keeps them, evenly.
+  void nobodys() {
+    const int64_t first = hosts_.count(), end = static_cast<int64_t>(left_.size());
+    int64_t rows = 0;
+    for (int64_t origin = first; origin < end; ++origin) rows += left(origin);
+    if (rows == 0) return;
+    const int64_t level = this->level(rows);
+    int64_t more = rows;  // beyond the level, one each
+    for (const int64_t lack : lacks_) more -= std::min(lack, level);
+    int64_t origin = first;
+    for (int64_t rank = 0; rank < world_; ++rank) {
+      int64_t share = std::min(lack(rank), level);
+      if (lack(rank) > share && more > 0) ++share, --more;
+      while (share > 0) {
+        while (left(origin) == 0) ++origin;
+        const int64_t some = std::min(share, left(origin));
+        grant(origin, rank, some);
+        share -= some;
+      }
+    }
+  }
+
+  // What hosts have too much of. Each transfer ends a surplus or a lack, and the last one both; a host with a surplus has no rank that
+  // lacks rows: hence world_size - 1 transfers at most.
+  void even_out() {
+    using Entry =
+        std::pair<int64_t, int64_t>;  // rows; minus the number of the host or rank, so that the lowest comes first
+    std::vector<Entry> surpluses, lacks;
+    for (int64_t host = 0; host < hosts_.count(); ++host)
+      if (left(host) > 0) surpluses.push_back({left(host), -host});
+    if (surpluses.empty()) return;
+    for (int64_t rank = 0; rank < world_; ++rank)
+      if (lack(rank) > 0) lacks.push_back({lack(rank), -rank});
+    std::priority_queue<Entry> most({}, std::move(surpluses)), least({}, std::move(lacks));
+    while (!most.empty()) {
+      const auto [surplus, host] = most.top();
+      const auto [lacking, rank] = least.top();
+      most.pop();
+      least.pop();
+      const int64_t rows = std::min(surplus, lacking);
+      grant(-host, -rank, rows);
+      if (surplus > rows) most.push({surplus - rows, host});
+      if (lacking > rows) least.push({lacking - rows, rank});
+    }
+  }
+
+  std::vector<int64_t> left_;  // of each origin: rows not granted
+  const Hosts hosts_;
+  const bool owners_;
+  const int64_t world_;
+  std::vector<int64_t> lacks_;  // of each rank
+  std::vector<Grant> grants_;
+};
+
+class DealByPlace final : public Deal {
+ public:
+  DealByPlace(std::shared_ptr<const Order> order, std::shared_ptr<const Placement> placement)
+      : order_(std::move(order)), placement_(std::move(placement)) {}
+
+  void slots(const GlobalBatch& batch, int64_t rank, std::vector<int64_t>* out) const override {
+    DealtBatch dealt;
+    all(batch, &dealt);
+    const auto mine = dealt.of(rank);
+    out->assign(mine.begin(), mine.end());
+  }
+
+  void all(const GlobalBatch& batch, DealtBatch* out) const override {
+    const Hosts hosts{batch.world_size, placement_->hosts().ranks_per_host};
+    const bool owners = placement_->lanes() > 1;
+    const int64_t origins = hosts.count() * (owners ? 2 : 1) + 1;
+    const std::vector<int32_t> origin_of = origins_of(batch, hosts);
+    std::vector<int64_t> counts(static_cast<size_t>(origins));
+    for (const int32_t origin : origin_of) ++counts[static_cast<size_t>(origin)];
+    counts.back() += batch.slots - batch.samples;  // a repeat is kept by nobody
+    hand_out(batch, origin_of, by_origin(Granting(std::move(counts), batch, hosts, owners).decide(), origins), out);
+  }
+
+ private:
+  std::vector<int32_t> origins_of(const GlobalBatch& batch, const Hosts& hosts) const {
+    const auto samples = static_cast<size_t>(batch.samples);
+    std::vector<int32_t> origins(samples);
+    std::array<int64_t, 1024> some;
+    for (size_t i = 0; i < samples; i += some.size()) {
+      const std::span<int64_t> ids(some.data(), std::min(some.size(), samples - i));
+      order_->ids_at(batch.epoch, batch.position + static_cast<int64_t>(i), ids);
+      placement_->homes(ids, std::span(origins).subspan(i, ids.size()));
+    }
+    const auto count = static_cast<int32_t>(hosts.count());
+    if (placement_->lanes() == 1) {
+      for (int32_t& origin : origins) origin = origin < 0 || origin >= count ? count : origin;
+      return origins;
+    }
+    std::vector<int32_t> owner;
+    for (int64_t lane = 0; lane < placement_->lanes(); ++lane)
+      owner.push_back(static_cast<int32_t>(hosts.of_rank(owner_of_lane(lane, placement_->lanes(), batch.world_size))));
+    for (size_t i = 0; i < samples; ++i) {
+      const int64_t lane = (batch.position + static_cast<int64_t>(i)) % placement_->lanes();
+      if (origins[i] < 0 || origins[i] >= count) origins[i] = count + owner[static_cast<size_t>(lane)];
+    }
+    return origins;
+  }
+
+  // The grants of each origin after each other; one without rows ends those of the last.
+  static std::pair<std::vector<Grant>, std::vector<size_t>> by_origin(const std::vector<Grant>& grants,
+                                                                      int64_t origins) {
+    std::vector<size_t> begins(static_cast<size_t>(origins) + 1);
+    for (const Grant& grant : grants) ++begins[static_cast<size_t>(grant.origin) + 1];
+    for (size_t i = 1; i < begins.size(); ++i) begins[i] += begins[i - 1];
+    std::vector<Grant> sorted(grants.size());
+    std::vector<size_t> next(begins.begin(), begins.end() - 1);
+    for (const Grant& grant : grants) sorted[next[static_cast<size_t>(grant.origin)]++] = grant;
+    return {std::move(sorted), std::move(begins)};
+  }
+
+  static void hand_out(const GlobalBatch& batch, const std::vector<int32_t>& origin_of,
+                       std::pair<std::vector<Grant>, std::vector<size_t>> granted, DealtBatch* out) {
+    auto& [grants, current] = granted;
+    out->begins.clear();
+    for (int64_t rank = 0; rank < batch.world_size; ++rank)
+      out->begins.push_back(run_of(batch.slots, batch.world_size, rank).begin);
+    out->begins.push_back(batch.slots);
+    std::vector<int64_t> next(out->begins.begin(), out->begins.end() - 1);
+    out->slots.resize(static_cast<size_t>(batch.slots));
+    std::vector<Grant> open(current.size());  // of each origin; copied, so that a row needs one look-up less
+    const auto give = [&](size_t origin, int64_t slot) {
+      Grant& grant = open[origin];
+      if (grant.rows == 0) grant = grants[current[origin]++];
+      --grant.rows;
+      out->slots[static_cast<size_t>(next[static_cast<size_t>(grant.rank)]++)] = slot;
+    };
+    for (size_t slot = 0; slot < origin_of.size(); ++slot)
+      give(static_cast<size_t>(origin_of[slot]), static_cast<int64_t>(slot));
+    for (int64_t slot = batch.samples; slot < batch.slots; ++slot) give(current.size() - 2, slot);
+  }
+
+  const std::shared_ptr<const Order> order_;
+  const std::shared_ptr<const Placement> placement_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Deal> deal_by_place(std::shared_ptr<const Order> order,
+                                          std::shared_ptr<const Placement> placement) {
+  return std::make_shared<const DealByPlace>(std::move(order), std::move(placement));
+}
+
+}  // namespace forebay

@@ -1,0 +1,136 @@
+#include "plan/placement.h"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <string>
+#include <utility>
+
+#include "plan/deal.h"
+#include "plan/run_of.h"
+
+namespace forebay {
+
+Status PlacementOptions::check() const {
+  if (hosts.world_size < 1 || hosts.ranks_per_host < 1 || batch_size < 1 || lanes < 1) {
+    return invalid_argument("placement: world_size " + std::to_string(hosts.world_size) + ", ranks_per_host " +
+                            std::to_string(hosts.ranks_per_host) + ", batch size " + std::to_string(batch_size) +
+                            " and lanes " + std::to_string(lanes) + " must each be 1 or larger");
+  }
+  if (budgets.size() > 1 && static_cast<int64_t>(budgets.size()) != hosts.count()) {
+    return invalid_argument("placement: " + std::to_string(budgets.size()) + " budgets for " +
+                            std::to_string(hosts.count()) + " hosts; give one for each, or one for all");
+  }
+  for (size_t host = 0; host < budgets.size(); ++host) {
+    if (budgets[host] < 0)
+      return invalid_argument("placement: the budget of host " + std::to_string(host) + " is " +
+                              std::to_string(budgets[host]) + " rows; it cannot be negative");
+  }
+  return {};
+}
+
+Placement::Placement(std::shared_ptr<const Order> order, PlacementOptions options)
+    : order_(std::move(order)), options_(std::move(options)),
+      global_batch_(options_.batch_size * options_.hosts.world_size),
+      whole_(order_->size() / global_batch_ * global_batch_), by_batch_(global_batch_), by_host_rows_(host_rows()),
+      by_lanes_(options_.lanes) {
+  assert(options_.check().ok());
+  if (options_.lanes == 1) return;
+  first_lane_.assign(static_cast<size_t>(options_.hosts.count()) + 1, 0);
+  for (int64_t lane = 0; lane < options_.lanes; ++lane) {
+    const int64_t owner = owner_of_lane(lane, options_.lanes, options_.hosts.world_size);
+    host_of_lane_.push_back(static_cast<int32_t>(options_.hosts.of_rank(owner)));
+    ++first_lane_[static_cast<size_t>(host_of_lane_.back()) + 1];
+  }
+  for (size_t host = 1; host < first_lane_.size(); ++host) first_lane_[host] += first_lane_[host - 1];
+}
+
+Placement::Turn Placement::turn_by_count(int64_t position) const {
+  if (position < whole_) {
+    const auto [step, slot] = by_batch_.divide(position);
+    const auto [host, row] = by_host_rows_.divide(slot);
+    return {static_cast<int32_t>(host), step * rows_a_step(host) + row};
+  }
+  const int64_t tail = order_->size() - whole_, world = options_.hosts.world_size;
+  const int64_t host = options_.hosts.of_rank(part_with(position - whole_, tail, world));
+  const int64_t begin = run_of(tail, world, options_.hosts.first_rank(host)).begin;
+  return {static_cast<int32_t>(host), whole_ / global_batch_ * rows_a_step(host) + position - whole_ - begin};
+}
+
+Placement::Turn Placement::turn_by_lane(int64_t position) const {
+  const auto [row, lane] = by_lanes_.divide(position);
+  const auto host = static_cast<size_t>(host_of_lane_[static_cast<size_t>(lane)]);
+  const int64_t lanes = first_lane_[host + 1] - first_lane_[host];
+  return {static_cast<int32_t>(host), row * lanes + lane - first_lane_[host]};
+}
+
+int32_t Placement::home_at(int64_t position) const {
+  if (options_.lanes > 1 && !options_.budgets.empty()) {
+    const Order::Range together = order_->read_together(0, position);
+    position = together.first + together.step * (together.count - 1);
+  }
+  const Turn turn = turn_of(position);
+  return turn.index < budget(turn.host) ? turn.host : kNobody;
+}
+
+int32_t Placement::home(int64_t id) const { return home_at(order_->position_of(0, id)); }
+
+void Placement::homes(std::span<const int64_t> ids, std::span<int32_t> homes) const {
+  assert(ids.size() == homes.size());
+  std::array<int64_t, 256> positions;
+  for (size_t begin = 0; begin < ids.size(); begin += positions.size()) {
+    const size_t count = std::min(positions.size(), ids.size() - begin);
+    order_->positions_of(0, ids.subspan(begin, count), {positions.data(), count});
+    for (size_t i = 0; i < count; ++i) homes[begin + i] = home_at(positions[i]);
+  }
+}
+
+int64_t Placement::rows_dealt(int64_t host) const {
+  if (options_.lanes > 1) {
+    const auto h = static_cast<size_t>(host);
+    const int64_t longer = order_->size() % options_.lanes;  // lanes with a row more
+    const int64_t with_more = std::clamp<int64_t>(longer - first_lane_[h], 0, first_lane_[h + 1] - first_lane_[h]);
+    return order_->size() / options_.lanes * (first_lane_[h + 1] - first_lane_[h]) + with_more;
+  }
+  const int64_t tail = order_->size() - whole_, world = options_.hosts.world_size;
+  const auto begin = [&](int64_t h) { return run_of(tail, world, options_.hosts.first_rank(h)).begin; };
+  return whole_ / global_batch_ * rows_a_step(host) + begin(host + 1) - begin(host);
+}
+
+int64_t Placement::position_dealt(int64_t host, int64_t index) const {
+  if (options_.lanes > 1) {
+    const int64_t first = first_lane_[static_cast<size_t>(host)];
+    const int64_t lanes = first_lane_[static_cast<size_t>(host) + 1] - first;
+    return index / lanes * options_.lanes + first + index % lanes;
+  }
+  const int64_t in_whole = whole_ / global_batch_ * rows_a_step(host);
+  if (index < in_whole)
+    return index / rows_a_step(host) * global_batch_ + host * host_rows() + index % rows_a_step(host);
+  const int64_t first_rank = options_.hosts.first_rank(host);
+  return whole_ + run_of(order_->size() - whole_, options_.hosts.world_size, first_rank).begin + index - in_whole;
+}
+
+int64_t Placement::id_dealt(int64_t host, int64_t index) const {
+  assert(index >= 0 && index < rows_dealt(host));
+  return order_->id_at(0, position_dealt(host, index));
+}
+
+int64_t Placement::rows_that_fit(int64_t host, uint64_t bytes,
+                                 const std::function<uint64_t(int64_t id)>& size_of) const {
+  const int64_t rows = rows_dealt(host);
+  for (int64_t index = 0; index < rows; ++index) {
+    const uint64_t size = size_of(id_dealt(host, index));
+    if (size > bytes) return index;
+    bytes -= size;
+  }
+  return rows;
+}
+
+double Placement::share() const {
+  if (order_->size() == 0) return 1.0;
+  int64_t kept = 0;
+  for (int64_t host = 0; host < options_.hosts.count(); ++host) kept += std::min(budget(host), rows_dealt(host));
+  return static_cast<double>(kept) / static_cast<double>(order_->size());
+}
+
+}  // namespace forebay
