@@ -31,7 +31,7 @@ struct PeerRead {
 /// What outlives the store where an answer ends late. Not so the transport: it may not end inside of an answer of its own.
 class Peer : public std::enable_shared_from_this<Peer> {
  public:
-  Peer(Transport& transport, std::string host, PeerStoreOptions options)
+  Peer(Transport& transport, PeerHost host, PeerStoreOptions options)
       : host_(std::move(host)), options_(options), transport_(transport) {}
 
   bool may_ask() const { return health_.may_ask(now()); }
@@ -46,7 +46,8 @@ class Peer : public std::enable_shared_from_this<Peer> {
 
   void failed(const std::string& why) {
     if (health_.failed(now()))
-      log_warning(fmt::format("peer {} is left out for a while ({}); what it has is read from storage", host_, why));
+      log_warning(
+          fmt::format("peer {} is left out for a while ({}); what it has is read from storage", host_.address, why));
     std::deque<PeerRead> waiting;
     {
       const std::lock_guard lock(mutex_);
@@ -155,7 +156,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
     }
   }
 
-  const std::string host_;
+  const PeerHost host_;
   const PeerStoreOptions options_;
   PeerHealth health_;
   std::mutex mutex_;
@@ -171,8 +172,8 @@ thread_local const Peer::Frame* Peer::innermost_frame = nullptr;
 
 class PeerStoreOf final : public PeerStore {
  public:
-  PeerStoreOf(std::shared_ptr<Transport> transport, std::string host, PeerStoreOptions options)
-      : name_("peer " + host), transport_(std::move(transport)),
+  PeerStoreOf(std::shared_ptr<Transport> transport, PeerHost host, PeerStoreOptions options)
+      : name_("peer " + host.address), transport_(std::move(transport)),
         peer_(std::make_shared<Peer>(*transport_, std::move(host), options)) {}
   ~PeerStoreOf() override { peer_->close(); }
 
@@ -210,8 +211,7 @@ class PeerStoreOf final : public PeerStore {
 
 }  // namespace
 
-std::shared_ptr<PeerStore> peer_store(std::shared_ptr<Transport> transport, std::string host,
-                                      PeerStoreOptions options) {
+std::shared_ptr<PeerStore> peer_store(std::shared_ptr<Transport> transport, PeerHost host, PeerStoreOptions options) {
   return std::make_shared<PeerStoreOf>(std::move(transport), std::move(host), options);
 }
 

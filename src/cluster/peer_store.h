@@ -32,8 +32,7 @@ class PeerStore : public Store {
   virtual void lied() = 0;
 };
 
-/// `host`: "host:port".
-std::shared_ptr<PeerStore> peer_store(std::shared_ptr<Transport> transport, std::string host,
+std::shared_ptr<PeerStore> peer_store(std::shared_ptr<Transport> transport, PeerHost host,
                                       PeerStoreOptions options = {});
 
 }  // namespace forebay

@@ -22,7 +22,7 @@ class PeerStoreTest : public testing::Test {
       log_.push_back(line);
     });
     for (uint64_t i = 0; i < kObjects; ++i) keys_->put(key(i), text(i));
-    listening_ = std::move(*network_->transport(kPass)->listen("host:1", keys_));
+    listening_ = std::move(*network_->transport()->listen("host:1", kPass, keys_));
   }
   void TearDown() override { set_log_sink(nullptr); }
 
@@ -35,7 +35,7 @@ class PeerStoreTest : public testing::Test {
     return made;
   }
   std::shared_ptr<PeerStore> store(PeerStoreOptions options = {}) {
-    return peer_store(network_->transport(kPass), "host:1", options);
+    return peer_store(network_->transport(), {"host:1", kPass}, options);
   }
   static Result<Buffer> read(PeerStore& from, const ReadRequest& what) { return read_wait(from, what, {}); }
   static std::string read_text(PeerStore& from, uint64_t i) {

@@ -10,6 +10,7 @@
 
 #include "cluster/key_source.h"
 #include "cluster/message.h"
+#include "cluster/token.h"
 #include "forebay/result.h"
 
 namespace forebay {
@@ -28,6 +29,12 @@ class Listening {
   virtual Stats stats() const = 0;
 };
 
+/// A host as others reach it.
+struct PeerHost {
+  std::string address;  ///< "host:port"
+  JobPass pass;         ///< what it wants to be shown
+};
+
 /// Moves bytes between the hosts of one job; knows nothing of what they are. Every method may be called from any thread.
 ///
 /// transport_conformance.h is the suite that every one passes. UCX would be a third, as a module of its own.
@@ -36,12 +43,13 @@ class Transport {
   using Done = std::function<void(Result<std::vector<Answered>>)>;
   virtual ~Transport() = default;
 
-  /// Serves these keys at "host:port". InvalidArgument for what is no address of this host; Unavailable where it is taken.
-  virtual Result<std::unique_ptr<Listening>> listen(const std::string& address, std::shared_ptr<KeySource> keys) = 0;
+  /// Serves these keys at "host:port", to whoever shows `pass`. InvalidArgument for what is no address of this host; Unavailable where it is taken.
+  virtual Result<std::unique_ptr<Listening>> listen(const std::string& address, const JobPass& pass,
+                                                    std::shared_ptr<KeySource> keys) = 0;
 
   /// Asks one host for up to kMostKeys keys. Answers exactly once: with an element for each key, in order; or Unavailable where the host is not
   /// there, refuses, or has not answered in full after `deadline`; Corrupt where it answers nonsense; Cancelled after a stop. The answer must not block.
-  virtual void fetch(const std::string& host, std::vector<Wanted> wanted, std::chrono::milliseconds deadline,
+  virtual void fetch(const PeerHost& host, std::vector<Wanted> wanted, std::chrono::milliseconds deadline,
                      std::stop_token stop, Done done) = 0;
 };
 

@@ -49,7 +49,7 @@ inline const JobPass kPass{"0123456789abcdef0123456789abcdef", 3};
 struct TransportDriver {
   std::string name;
   /// A host's transport; hosts of one test can reach each other.
-  std::function<std::shared_ptr<Transport>(const JobPass&)> host;
+  std::function<std::shared_ptr<Transport>()> host;
 };
 inline void PrintTo(const TransportDriver& driver, std::ostream* out) { *out << driver.name; }
 

@@ -20,18 +20,14 @@ using State = Answered::State;
 using FetchAnswers = conformance::Answers<std::vector<Answered>>;
 
 TransportDriver simulated_driver() {
-  return {"Simulated", [](const JobPass& pass) {
+  return {"Simulated", [] {
             static const auto network = SimulatedNetwork::make({});
-            return network->transport(pass);
+            return network->transport();
           }};
 }
 
 TransportDriver http_driver() {
-  return {"Http", [](const JobPass& pass) {
-            HttpPeerOptions options;
-            options.server.pass = pass;
-            return http_peer_transport(std::move(options));
-          }};
+  return {"Http", [] { return http_peer_transport(); }};
 }
 
 /// Answers once it is let go, like a host whose disk hangs.
@@ -62,19 +58,19 @@ class TransportTest : public testing::TestWithParam<TransportDriver> {
   void TearDown() override { set_log_sink(nullptr); }
 
   std::unique_ptr<Listening> serve(const std::shared_ptr<KeySource>& keys) {
-    auto listening = server_->listen("127.0.0.1:0", keys);
+    auto listening = server_->listen("127.0.0.1:0", kPass, keys);
     EXPECT_TRUE(listening.ok()) << listening.status().to_string();
     return std::move(*listening);
   }
   static Result<std::vector<Answered>> fetch(Transport& from, const std::string& host, std::vector<Wanted> wanted,
-                                             int deadline_ms = 20'000) {
+                                             int deadline_ms = 20'000, const JobPass& pass = kPass) {
     FetchAnswers answers;
-    from.fetch(host, std::move(wanted), std::chrono::milliseconds(deadline_ms), {}, answers.take());
+    from.fetch({host, pass}, std::move(wanted), std::chrono::milliseconds(deadline_ms), {}, answers.take());
     EXPECT_TRUE(answers.wait_for_count(1));
     return answers.last();
   }
 
-  const std::shared_ptr<Transport> server_ = GetParam().host(kPass), client_ = GetParam().host(kPass);
+  const std::shared_ptr<Transport> server_ = GetParam().host(), client_ = GetParam().host();
   const std::shared_ptr<MemoryKeys> keys_ = std::make_shared<MemoryKeys>();
 };
 
@@ -119,7 +115,7 @@ TEST_P(TransportTest, ManyAtOnceEachGetTheirOwn) {
   const auto listening = serve(keys_);
   std::vector<FetchAnswers> answers(200);
   for (uint64_t i = 0; i < 200; ++i)
-    client_->fetch(listening->address(), {{{i, 0}, 100}}, std::chrono::seconds(20), {}, answers[i].take());
+    client_->fetch({listening->address(), kPass}, {{{i, 0}, 100}}, std::chrono::seconds(20), {}, answers[i].take());
   for (uint64_t i = 0; i < 200; ++i) {
     ASSERT_TRUE(answers[i].wait_for_count(1));
     ASSERT_TRUE(answers[i].last().ok()) << answers[i].last().status().to_string();
@@ -158,7 +154,8 @@ TEST_P(TransportTest, AStopIsAnsweredWithCancelled) {
   const auto listening = serve(hanging);
   FetchAnswers answers;
   std::stop_source stop;
-  client_->fetch(listening->address(), {{{1, 1}, 1}}, std::chrono::seconds(20), stop.get_token(), answers.take());
+  client_->fetch({listening->address(), kPass}, {{{1, 1}, 1}}, std::chrono::seconds(20), stop.get_token(),
+                 answers.take());
   stop.request_stop();
   ASSERT_TRUE(answers.wait_for_count(1));
   EXPECT_EQ(answers.last().status().code(), Code::kCancelled) << answers.last().status().to_string();
@@ -170,8 +167,8 @@ TEST_P(TransportTest, ItsEndAnswersWhatIsUnderWay) {
   const auto listening = serve(hanging);
   FetchAnswers answers;
   {
-    const auto other = GetParam().host(kPass);
-    other->fetch(listening->address(), {{{1, 1}, 1}}, std::chrono::seconds(20), {}, answers.take());
+    const auto other = GetParam().host();
+    other->fetch({listening->address(), kPass}, {{{1, 1}, 1}}, std::chrono::seconds(20), {}, answers.take());
   }
   EXPECT_EQ(answers.count(), 1u);
   hanging->let_go();
@@ -181,7 +178,7 @@ TEST_P(TransportTest, AfterItsEndAServerAsksItsKeysNoMore) {
   auto listening = serve(keys_);
   FetchAnswers answers;
   for (uint64_t i = 0; i < 50; ++i)
-    client_->fetch(listening->address(), {{{i, 0}, 100}}, std::chrono::seconds(20), {}, answers.take());
+    client_->fetch({listening->address(), kPass}, {{{i, 0}, 100}}, std::chrono::seconds(20), {}, answers.take());
   listening.reset();
   const int asked = keys_->asked();
   ASSERT_TRUE(answers.wait_for_count(50));
@@ -195,8 +192,7 @@ TEST_P(TransportTest, StrangersAndOldGenerationsAreRefusedAndToldNothing) {
   other.token.back() = 'X';
   --old.generation;
   for (const JobPass& pass : {other, old}) {
-    const auto stranger = GetParam().host(pass);
-    const auto answers = fetch(*stranger, listening->address(), {{{1, 1}, 100}});
+    const auto answers = fetch(*client_, listening->address(), {{{1, 1}, 100}}, 20'000, pass);
     EXPECT_EQ(answers.status().code(), Code::kUnavailable) << answers.status().to_string();
     EXPECT_EQ(answers.status().to_string().find(kPass.token), std::string::npos);
   }
@@ -206,7 +202,7 @@ TEST_P(TransportTest, StrangersAndOldGenerationsAreRefusedAndToldNothing) {
 
 TEST_P(TransportTest, AddressesThatAreNoneAreRefusedByName) {
   for (const std::string address : {"nowhere", "0.0.0.0:0", "", "host:port", "[::]:0", "127.0.0.1:99999"}) {
-    const auto listening = server_->listen(address, keys_);
+    const auto listening = server_->listen(address, kPass, keys_);
     ASSERT_FALSE(listening.ok()) << address;
     EXPECT_EQ(listening.status().code(), Code::kInvalidArgument) << listening.status().to_string();
     EXPECT_NE(listening.status().message().find("'" + address + "'"), std::string::npos)
@@ -216,12 +212,12 @@ TEST_P(TransportTest, AddressesThatAreNoneAreRefusedByName) {
 
 TEST_P(TransportTest, APortThatIsTakenIsUnavailable) {
   const auto first = serve(keys_);
-  const auto second = server_->listen(first->address(), keys_);
+  const auto second = server_->listen(first->address(), kPass, keys_);
   EXPECT_EQ(second.status().code(), Code::kUnavailable) << second.status().to_string();
 }
 
 TEST_P(TransportTest, AShortTokenIsRefusedWithoutBeingShown) {
-  const auto listening = GetParam().host({"short", 0})->listen("127.0.0.1:0", keys_);
+  const auto listening = server_->listen("127.0.0.1:0", {"short", 0}, keys_);
   EXPECT_EQ(listening.status().code(), Code::kInvalidArgument);
   EXPECT_EQ(listening.status().message().find("short"), std::string::npos) << listening.status().message();
 }

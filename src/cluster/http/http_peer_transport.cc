@@ -31,20 +31,16 @@ Result<std::vector<Answered>> judge_answer(const std::string& host, std::span<co
 class HttpPeers final : public Transport {
  public:
   explicit HttpPeers(HttpPeerOptions options)
-      : options_(std::move(options)), transport_(options_.transport ? options_.transport : curl_transport()) {
-    const JobPass& pass = options_.server.pass;
-    headers_ = {{"Authorization", "Bearer " + pass.token},
-                {kGenerationHeader, std::to_string(pass.generation)},
-                {"Content-Type", "application/octet-stream"}};
-  }
+      : options_(std::move(options)), transport_(options_.transport ? options_.transport : curl_transport()) {}
   ~HttpPeers() override { deadlines_->close(); }
 
-  Result<std::unique_ptr<Listening>> listen(const std::string& address, std::shared_ptr<KeySource> keys) override {
-    return http_server(address, std::move(keys), options_.server);
+  Result<std::unique_ptr<Listening>> listen(const std::string& address, const JobPass& pass,
+                                            std::shared_ptr<KeySource> keys) override {
+    return http_server(address, pass, std::move(keys), options_.server);
   }
 
-  void fetch(const std::string& host, std::vector<Wanted> wanted, std::chrono::milliseconds deadline,
-             std::stop_token stop, Done done) override {
+  void fetch(const PeerHost& host, std::vector<Wanted> wanted, std::chrono::milliseconds deadline, std::stop_token stop,
+             Done done) override {
     struct Asking {
       std::string host;
       std::vector<Wanted> wanted;
@@ -54,14 +50,16 @@ class HttpPeers final : public Transport {
       Done done;
     };
     auto asking = std::make_shared<Asking>();
-    asking->host = host;
+    asking->host = host.address;
     asking->wanted = std::move(wanted);
     asking->stop = stop;
     asking->done = std::move(done);
     HttpRequest request;
     request.method = "POST";
-    request.url = fmt::format("http://{}{}", host, kKeysPath);
-    request.headers = headers_;
+    request.url = fmt::format("http://{}{}", host.address, kKeysPath);
+    request.headers = {{"Authorization", "Bearer " + host.pass.token},
+                       {kGenerationHeader, std::to_string(host.pass.generation)},
+                       {"Content-Type", "application/octet-stream"}};
     request.body = encode_question(asking->wanted);
     request.max_body_bytes = most_answer_bytes(asking->wanted);
     request.connection = connection(deadline);
@@ -96,7 +94,6 @@ class HttpPeers final : public Transport {
   }
 
   const HttpPeerOptions options_;
-  std::vector<HttpHeader> headers_;
   std::mutex mutex_;
   std::shared_ptr<const HttpConnectionOptions> connection_;
   const std::shared_ptr<Deadlines> deadlines_ = std::make_shared<Deadlines>();

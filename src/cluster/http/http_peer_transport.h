@@ -9,12 +9,12 @@
 namespace forebay {
 
 struct HttpPeerOptions {
-  HttpServerOptions server;  ///< its pass is shown to others, too
+  HttpServerOptions server;
   std::chrono::milliseconds connect_timeout{1000};
   std::shared_ptr<HttpTransport> transport = nullptr;  ///< null: one of its own, with a thread of its own
 };
 
 /// Peers by HTTP/1.1: http_server() serves, and libcurl asks, over as many connections a host as there are requests in flight. Proxies are not used.
-std::shared_ptr<Transport> http_peer_transport(HttpPeerOptions options);
+std::shared_ptr<Transport> http_peer_transport(HttpPeerOptions options = {});
 
 }  // namespace forebay

@@ -155,10 +155,10 @@ class Session : public std::enable_shared_from_this<Session> {
 
 class HttpServer final : public Listening {
  public:
-  HttpServer(std::shared_ptr<KeySource> keys, HttpServerOptions options)
+  HttpServer(const JobPass& pass, std::shared_ptr<KeySource> keys, HttpServerOptions options)
       : context_(options.threads), acceptor_(asio::make_strand(context_)) {
-    served_->authorization = "Bearer " + options.pass.token;
-    served_->generation = std::to_string(options.pass.generation);
+    served_->authorization = "Bearer " + pass.token;
+    served_->generation = std::to_string(pass.generation);
     served_->keys = std::move(keys);
     served_->options = std::move(options);
   }
@@ -237,14 +237,14 @@ class HttpServer final : public Listening {
 
 }  // namespace
 
-Result<std::unique_ptr<Listening>> http_server(const std::string& address, std::shared_ptr<KeySource> keys,
-                                               HttpServerOptions options) {
-  FOREBAY_RETURN_IF_ERROR(check_token(options.pass.token));
+Result<std::unique_ptr<Listening>> http_server(const std::string& address, const JobPass& pass,
+                                               std::shared_ptr<KeySource> keys, HttpServerOptions options) {
+  FOREBAY_RETURN_IF_ERROR(check_token(pass.token));
   FOREBAY_ASSIGN(const HostPort at, parse_host_port(address));
   if (is_any_address(at.host) && !options.any_interface)
     return invalid_argument(fmt::format(
         "'{}' would serve on all interfaces of this host; give the address that the other hosts reach it by", address));
-  auto server = std::make_unique<HttpServer>(std::move(keys), std::move(options));
+  auto server = std::make_unique<HttpServer>(pass, std::move(keys), std::move(options));
   FOREBAY_RETURN_IF_ERROR(server->open(at));
   return std::unique_ptr<Listening>(std::move(server));
 }

@@ -68,8 +68,7 @@ class HttpServerTest : public testing::Test {
     set_log_sink(nullptr);
   }
   void serve(HttpServerOptions options = {}) {
-    options.pass = kPass;
-    auto made = http_server("127.0.0.1:0", keys_, options);
+    auto made = http_server("127.0.0.1:0", kPass, keys_, options);
     ASSERT_TRUE(made.ok()) << made.status().to_string();
     listening_ = std::move(*made);
   }
@@ -209,18 +208,15 @@ TEST_F(HttpServerTest, ItsEndDoesNotWaitForOpenConnections) {
 }
 
 TEST_F(HttpServerTest, AnAddressOfAnotherHostIsRefusedByName) {
-  HttpServerOptions options;
-  options.pass = kPass;
-  const auto made = http_server("192.0.2.1:0", keys_, options);
+  const auto made = http_server("192.0.2.1:0", kPass, keys_);
   EXPECT_EQ(made.status().code(), Code::kInvalidArgument) << made.status().to_string();
   EXPECT_NE(made.status().message().find("192.0.2.1"), std::string::npos);
 }
 
 TEST_F(HttpServerTest, AllInterfacesOnlyWhereThatIsAskedFor) {
   HttpServerOptions options;
-  options.pass = kPass;
   options.any_interface = true;
-  EXPECT_TRUE(http_server("0.0.0.0:0", keys_, options).ok());
+  EXPECT_TRUE(http_server("0.0.0.0:0", kPass, keys_, options).ok());
 }
 
 }  // namespace forebay

@@ -32,7 +32,7 @@ class Network final : public SimulatedNetwork, public std::enable_shared_from_th
  public:
   Network(SimulatedLink link, bool manual) : link_(link), random_(link.seed), timer_(manual) {}
 
-  std::shared_ptr<Transport> transport(JobPass pass) override;
+  std::shared_ptr<Transport> transport() override;
   void set_link(SimulatedLink link) override {
     const std::lock_guard lock(mutex_);
     link_ = link;
@@ -63,33 +63,32 @@ class Network final : public SimulatedNetwork, public std::enable_shared_from_th
   }
 
   /// Sends a question; `call` hears what comes of it, unless nothing does.
-  void send(const std::string& to, const JobPass& pass, std::vector<Wanted> wanted,
-            std::shared_ptr<Call<Answers>> call) {
+  void send(const PeerHost& to, std::vector<Wanted> wanted, std::shared_ptr<Call<Answers>> call) {
     const std::lock_guard lock(mutex_);
     const double draw = std::uniform_real_distribution<double>(0, 1)(random_);
     if (draw < link_.loss) return;
     timer_.at(timer_.now() + link_.latency,
-              [self = weak_from_this(), to, pass, wanted = std::move(wanted), call = std::move(call)]() mutable {
-                if (const auto network = self.lock()) network->arrive(to, pass, std::move(wanted), std::move(call));
+              [self = weak_from_this(), to, wanted = std::move(wanted), call = std::move(call)]() mutable {
+                if (const auto network = self.lock()) network->arrive(to, std::move(wanted), std::move(call));
               });
   }
   Timer::Time now() const { return timer_.now(); }
 
  private:
-  void arrive(const std::string& to, const JobPass& pass, std::vector<Wanted> wanted,
-              std::shared_ptr<Call<Answers>> call) {
+  void arrive(const PeerHost& to, std::vector<Wanted> wanted, std::shared_ptr<Call<Answers>> call) {
     std::shared_ptr<SimulatedHost> host;
     {
       const std::lock_guard lock(mutex_);
-      const auto at = hosts_.find(to);
-      const auto health = health_.find(to);
+      const auto at = hosts_.find(to.address);
+      const auto health = health_.find(to.address);
       const HostHealth is = health == health_.end() ? HostHealth::kWell : health->second;
       if (is == HostHealth::kFrozen) return;
       if (is == HostHealth::kWell && at != hosts_.end()) host = at->second;
     }
-    if (!host) return answer_later(std::move(call), unavailable("nobody listens there").with_key("peer " + to), 0);
-    Result<Buffer> answer = served(*host, pass, encode_question(wanted));
-    if (!answer.ok()) return answer_later(std::move(call), answer.status().with_key("peer " + to), 0);
+    if (!host)
+      return answer_later(std::move(call), unavailable("nobody listens there").with_key("peer " + to.address), 0);
+    Result<Buffer> answer = served(*host, to.pass, encode_question(wanted));
+    if (!answer.ok()) return answer_later(std::move(call), answer.status().with_key("peer " + to.address), 0);
     flip(*answer);
     const uint64_t bytes = answer->size();
     answer_later(std::move(call), parse_answer(wanted, *answer), bytes);
@@ -158,30 +157,30 @@ class SimulatedListening final : public Listening {
 
 class SimulatedTransport final : public Transport {
  public:
-  SimulatedTransport(std::shared_ptr<Network> network, JobPass pass)
-      : network_(std::move(network)), pass_(std::move(pass)) {}
+  explicit SimulatedTransport(std::shared_ptr<Network> network) : network_(std::move(network)) {}
   ~SimulatedTransport() override {
     deadlines_.close();
     calls_.close();
   }
 
-  Result<std::unique_ptr<Listening>> listen(const std::string& address, std::shared_ptr<KeySource> keys) override {
-    FOREBAY_RETURN_IF_ERROR(check_token(pass_.token));
+  Result<std::unique_ptr<Listening>> listen(const std::string& address, const JobPass& pass,
+                                            std::shared_ptr<KeySource> keys) override {
+    FOREBAY_RETURN_IF_ERROR(check_token(pass.token));
     auto host = std::make_shared<SimulatedHost>();
-    host->pass = pass_;
+    host->pass = pass;
     host->keys = std::move(keys);
     FOREBAY_ASSIGN(std::string at, network_->add(address, host));
     return std::unique_ptr<Listening>(std::make_unique<SimulatedListening>(network_, std::move(host), std::move(at)));
   }
 
-  void fetch(const std::string& host, std::vector<Wanted> wanted, std::chrono::milliseconds deadline,
-             std::stop_token stop, Done done) override {
+  void fetch(const PeerHost& host, std::vector<Wanted> wanted, std::chrono::milliseconds deadline, std::stop_token stop,
+             Done done) override {
     // The deadline ends what the link or a frozen host never answers.
     auto late = std::make_shared<std::stop_source>();
-    const auto call = calls_.begin<Answers>("peer " + host, std::move(stop), std::move(done));
+    const auto call = calls_.begin<Answers>("peer " + host.address, std::move(stop), std::move(done));
     if (call->answered()) return;
     using OnLate = std::stop_callback<std::function<void()>>;
-    auto on_late = std::make_shared<OnLate>(late->get_token(), [weak = std::weak_ptr(call), host] {
+    auto on_late = std::make_shared<OnLate>(late->get_token(), [weak = std::weak_ptr(call), host = host.address] {
       if (const auto waiting = weak.lock()) waiting->answer(unavailable("no answer in time").with_key("peer " + host));
     });
     deadlines_.add(late, deadline);
@@ -190,7 +189,7 @@ class SimulatedTransport final : public Transport {
       while (!waits_.empty() && waits_.front().call->answered()) waits_.pop_front();
       waits_.push_back({call, late, std::move(on_late)});
     }
-    network_->send(host, pass_, std::move(wanted), call);
+    network_->send(host, std::move(wanted), call);
   }
 
  private:
@@ -200,16 +199,13 @@ class SimulatedTransport final : public Transport {
     std::shared_ptr<void> on_late;
   };
   const std::shared_ptr<Network> network_;
-  const JobPass pass_;
   std::mutex mutex_;
   CallTable calls_;
   std::deque<Waits> waits_;
   Deadlines deadlines_;
 };
 
-std::shared_ptr<Transport> Network::transport(JobPass pass) {
-  return std::make_shared<SimulatedTransport>(shared_from_this(), std::move(pass));
-}
+std::shared_ptr<Transport> Network::transport() { return std::make_shared<SimulatedTransport>(shared_from_this()); }
 
 }  // namespace
 

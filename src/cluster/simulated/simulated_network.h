@@ -5,7 +5,6 @@
 #include <memory>
 #include <string>
 
-#include "cluster/token.h"
 #include "cluster/transport.h"
 
 namespace forebay {
@@ -33,8 +32,8 @@ class SimulatedNetwork {
   static std::shared_ptr<SimulatedNetwork> make(SimulatedLink link, bool manual = false);
   virtual ~SimulatedNetwork() = default;
 
-  /// A host's way to the others; hosts with another pass are strangers.
-  virtual std::shared_ptr<Transport> transport(JobPass pass) = 0;
+  /// A host's way to the others.
+  virtual std::shared_ptr<Transport> transport() = 0;
   virtual void set_link(SimulatedLink link) = 0;
   virtual void set_health(const std::string& address, HostHealth health) = 0;
   virtual void advance(std::chrono::nanoseconds by) = 0;
