@@ -11,10 +11,10 @@ import sys
 import time
 import warnings
 import weakref
-from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping, Sequence
 
 from . import _core
-from ._options import _bytes, _count, _count_or_auto, _max_errors, _on_error, _seed
+from ._options import _bytes, _count, _count_or_auto, _max_errors, _on_error, _peers, _seed
 from ._workers import STUCK_AFTER_S, Workers
 from .errors import InvalidArgument, UserFailure, not_yet
 from .metrics import _serve_if_asked
@@ -64,6 +64,9 @@ class Loader:
             "verify_checksums", "write_checksums", "listing_cache"; what is not given comes from where the AWS tools look. S3 and HTTP: "ca_file", "verify",
             "proxy", "timeout_s", "connect_timeout_s", "retries"; HTTP: "header_NAME". Any store: "imitate_latency_ms" and
             others that put a slow link before it. A name that is not known is InvalidArgument with those that are.
+        peers: the hosts of the job: what a `.cache()` keeps on another one is asked for there before storage. A list of "host:port",
+            one for each rank, at its own of which this process listens; or "file:///FOLDER", a folder that all hosts
+            share and that is this job's alone, where they find each other. They know each other by a token: see docs/cluster.md.
 
     Errors: InvalidArgument, NotFound, Unavailable, OutOfBudget.
     """
@@ -83,6 +86,7 @@ class Loader:
         max_errors: int | float | None = None,
         output: str = "numpy",
         storage_options: Mapping[str, Any] | None = None,
+        peers: Sequence[str] | str | None = None,
     ) -> None:
         if not isinstance(pipeline, Pipeline):
             raise TypeError(f"a Loader runs a Pipeline, not {type(pipeline).__name__}; fb.Dataset(...) makes one of a data set")
@@ -98,6 +102,7 @@ class Loader:
             "on_error": _on_error(on_error),
             "max_errors": _max_errors(max_errors),
             "storage_options": {str(key): _option(value) for key, value in (storage_options or {}).items()},
+            **_peers(peers),
             "convert": _converter(output),
         }
         self._given = {

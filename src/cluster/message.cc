@@ -49,7 +49,7 @@ AnswerRow answer_row(const Buffer& bytes, size_t index) {
 
 }  // namespace
 
-Buffer encode_question(std::span<const Wanted> wanted) {
+Buffer encode_question(std::span<const WantedKey> wanted) {
   Buffer bytes = Buffer::allocate(head_bytes(wanted.size()));
   put_u64(bytes.data(), kQuestionMagic);
   put_u64(bytes.data() + 8, wanted.size());
@@ -62,10 +62,10 @@ Buffer encode_question(std::span<const Wanted> wanted) {
   return bytes;
 }
 
-Result<std::vector<Wanted>> parse_question(std::span<const uint8_t> bytes) {
+Result<std::vector<WantedKey>> parse_question(std::span<const uint8_t> bytes) {
   FOREBAY_ASSIGN(const uint64_t keys, parse_head(bytes, kQuestionMagic));
   if (bytes.size() != head_bytes(keys)) return corrupt("a question with bytes left over");
-  std::vector<Wanted> wanted(keys);
+  std::vector<WantedKey> wanted(keys);
   for (size_t i = 0; i < keys; ++i) {
     const uint8_t* at = bytes.data() + head_bytes(i);
     wanted[i] = {{get_u64(at), get_u64(at + 8)}, get_u64(at + 16)};
@@ -73,8 +73,8 @@ Result<std::vector<Wanted>> parse_question(std::span<const uint8_t> bytes) {
   return wanted;
 }
 
-AnswerParts encode_answer(std::span<const Wanted> wanted, std::span<const std::optional<Buffer>> found) {
-  using State = Answered::State;
+AnswerParts encode_answer(std::span<const WantedKey> wanted, std::span<const std::optional<Buffer>> found) {
+  using State = AnsweredKey::State;
   AnswerParts parts;
   const uint64_t head = aligned(head_bytes(wanted.size()));
   parts.head = Buffer::allocate(head);
@@ -108,24 +108,24 @@ Buffer joined(const AnswerParts& parts) {
   return all;
 }
 
-uint64_t most_answer_bytes(std::span<const Wanted> wanted) {
+uint64_t most_answer_bytes(std::span<const WantedKey> wanted) {
   constexpr uint64_t kMost = uint64_t{1} << 40;  // so that sums stay sums
   uint64_t bytes = aligned(head_bytes(wanted.size()));
-  for (const Wanted& each : wanted) bytes += aligned(std::min(each.most_bytes, kMost));
+  for (const WantedKey& each : wanted) bytes += aligned(std::min(each.most_bytes, kMost));
   return bytes;
 }
 
-Result<std::vector<Answered>> parse_answer(std::span<const Wanted> wanted, const Buffer& bytes) {
-  using State = Answered::State;
+Result<std::vector<AnsweredKey>> parse_answer(std::span<const WantedKey> wanted, const Buffer& bytes) {
+  using State = AnsweredKey::State;
   FOREBAY_ASSIGN(const uint64_t keys, parse_head(bytes.span(), kAnswerMagic));
   if (keys != wanted.size()) return corrupt(fmt::format("{} keys were asked for, {} answered", wanted.size(), keys));
-  std::vector<Answered> answers(keys);
+  std::vector<AnsweredKey> answers(keys);
   uint64_t at = aligned(head_bytes(keys));
   if (bytes.size() < at) return corrupt("an answer that ends inside its keys");
   for (size_t i = 0; i < keys; ++i) {
     const AnswerRow row = answer_row(bytes, i);
     if (row.state > static_cast<uint64_t>(State::kTooLarge)) return corrupt("an answer of an unknown kind");
-    Answered& answer = answers[i];
+    AnsweredKey& answer = answers[i];
     answer.state = static_cast<State>(row.state);
     answer.bytes = row.bytes;
     if (answer.state != State::kHere) continue;

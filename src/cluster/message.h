@@ -13,13 +13,13 @@
 namespace forebay {
 
 /// A key that a host is asked for.
-struct Wanted {
+struct WantedKey {
   Hash128 key;
   uint64_t most_bytes = 0;  ///< more is not taken: the answer is how many there are
 };
 
 /// What became of it.
-struct Answered {
+struct AnsweredKey {
   enum class State : uint8_t {
     kAbsent,    ///< the host has no such key
     kHere,      ///< `body` is it, as its checksum says
@@ -46,9 +46,9 @@ inline constexpr uint32_t kMostKeys = 1024;
 inline constexpr uint64_t kMostQuestionBytes = 16 + 24 * uint64_t{kMostKeys};
 
 /// `wanted`: at most kMostKeys.
-Buffer encode_question(std::span<const Wanted> wanted);
+Buffer encode_question(std::span<const WantedKey> wanted);
 /// Corrupt, with what is wrong, for anything that encode_question() does not make. Takes memory for the keys that are there.
-Result<std::vector<Wanted>> parse_question(std::span<const uint8_t> bytes);
+Result<std::vector<WantedKey>> parse_question(std::span<const uint8_t> bytes);
 
 /// An answer in pieces, so that bodies are not copied: what goes over the wire is `head`, then for each body its bytes and as many
 /// zeros as lead to the next multiple of 64.
@@ -58,14 +58,14 @@ struct AnswerParts {
   uint64_t bytes = 0;  ///< in all
 };
 /// `found`: of each key its bytes, or nothing. What is larger than wanted stays here.
-AnswerParts encode_answer(std::span<const Wanted> wanted, std::span<const std::optional<Buffer>> found);
+AnswerParts encode_answer(std::span<const WantedKey> wanted, std::span<const std::optional<Buffer>> found);
 /// These parts as one piece.
 Buffer joined(const AnswerParts& parts);
 
 /// The most bytes that a right answer has.
-uint64_t most_answer_bytes(std::span<const Wanted> wanted);
+uint64_t most_answer_bytes(std::span<const WantedKey> wanted);
 /// Corrupt for what cannot be an answer to that question: other keys, lengths beyond what was wanted or beyond what came, bytes left
 /// over. A body whose checksum is wrong is kDamaged, and nothing else suffers for it.
-Result<std::vector<Answered>> parse_answer(std::span<const Wanted> wanted, const Buffer& bytes);
+Result<std::vector<AnsweredKey>> parse_answer(std::span<const WantedKey> wanted, const Buffer& bytes);
 
 }  // namespace forebay

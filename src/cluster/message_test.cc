@@ -10,11 +10,11 @@ namespace forebay {
 
 namespace {
 
-using State = Answered::State;
+using State = AnsweredKey::State;
 
 /// A question and its answer, drawn from a seed.
 struct Exchange {
-  std::vector<Wanted> wanted;
+  std::vector<WantedKey> wanted;
   std::vector<std::optional<Buffer>> found;
 };
 
@@ -68,7 +68,7 @@ TEST(Message, AnswersComeBackAsTheyWere) {
     const auto parsed = parse_answer(made.wanted, joined(parts));
     ASSERT_TRUE(parsed.ok()) << parsed.status().to_string();
     for (size_t i = 0; i < parsed->size(); ++i) {
-      const Answered& answer = (*parsed)[i];
+      const AnsweredKey& answer = (*parsed)[i];
       if (!made.found[i]) {
         EXPECT_EQ(answer.state, State::kAbsent);
         continue;
@@ -119,7 +119,7 @@ TEST(Message, EveryOtherLengthIsCorrupt) {
 }
 
 TEST(Message, LengthsThatNobodyWantedAreCorrupt) {
-  const std::vector<Wanted> wanted = {{{1, 2}, 64}};
+  const std::vector<WantedKey> wanted = {{{1, 2}, 64}};
   const std::optional<Buffer> body = Buffer::allocate(64);
   std::memset(const_cast<uint8_t*>(body->data()), 7, 64);
   const Buffer right = joined(encode_answer(wanted, {&body, 1}));
@@ -142,7 +142,7 @@ TEST(Message, MoreKeysThanAreAllowedAreCorrupt) {
 }
 
 TEST(Message, SumsOfWhatIsWantedStaySums) {
-  const std::vector<Wanted> wanted(kMostKeys, Wanted{{1, 1}, UINT64_MAX});
+  const std::vector<WantedKey> wanted(kMostKeys, WantedKey{{1, 1}, UINT64_MAX});
   EXPECT_GE(most_answer_bytes(wanted), uint64_t{kMostKeys} << 40);
 }
 

@@ -23,7 +23,7 @@ PeerHealth::Time now() { return std::chrono::steady_clock::now().time_since_epoc
 
 /// One key on its way.
 struct PeerRead {
-  Wanted wanted;
+  WantedKey wanted;
   bool tells_size = false;  ///< what is too large is OutOfBudget
   std::shared_ptr<Call<Buffer>> call;
 };
@@ -113,10 +113,10 @@ class Peer : public std::enable_shared_from_this<Peer> {
   }
 
   void send(std::vector<PeerRead> reads) {
-    std::vector<Wanted> wanted;
+    std::vector<WantedKey> wanted;
     for (const PeerRead& read : reads) wanted.push_back(read.wanted);
     transport_.fetch(host_, std::move(wanted), options_.deadline, stop_.get_token(),
-                     [self = shared_from_this(), reads = std::move(reads)](Result<std::vector<Answered>> answers) {
+                     [self = shared_from_this(), reads = std::move(reads)](Result<std::vector<AnsweredKey>> answers) {
                        Frame frame{self.get(), innermost_frame};
                        innermost_frame = &frame;
                        self->on_answer(reads, std::move(answers));
@@ -127,32 +127,33 @@ class Peer : public std::enable_shared_from_this<Peer> {
                      });
   }
 
-  void on_answer(const std::vector<PeerRead>& reads, Result<std::vector<Answered>> answers) {
+  void on_answer(const std::vector<PeerRead>& reads, Result<std::vector<AnsweredKey>> answers) {
     {
       const std::lock_guard lock(mutex_);
       --in_flight_;
     }
     judge(answers);  // before anybody hears of it, so that who asks again asks elsewhere
-    for (size_t i = 0; i < reads.size(); ++i) give(reads[i], answers.ok() ? std::move((*answers)[i]) : Answered());
+    for (size_t i = 0; i < reads.size(); ++i) give(reads[i], answers.ok() ? std::move((*answers)[i]) : AnsweredKey());
     send_waiting();
   }
 
-  void judge(const Result<std::vector<Answered>>& answers) {
+  void judge(const Result<std::vector<AnsweredKey>>& answers) {
     if (!answers.ok()) {
       // A stop says nothing of the peer.
       if (answers.status().code() != Code::kCancelled) failed(answers.status().message());
-    } else if (std::ranges::any_of(*answers, [](const Answered& a) { return a.state == Answered::State::kDamaged; })) {
+    } else if (std::ranges::any_of(*answers,
+                                   [](const AnsweredKey& a) { return a.state == AnsweredKey::State::kDamaged; })) {
       failed("it sent damaged bytes");
     } else {
       health_.answered();
     }
   }
 
-  static void give(const PeerRead& read, Answered answer) {
-    if (answer.state == Answered::State::kTooLarge && read.tells_size) {
+  static void give(const PeerRead& read, AnsweredKey answer) {
+    if (answer.state == AnsweredKey::State::kTooLarge && read.tells_size) {
       read.call->answer(out_of_budget("an entry of a peer is larger than what was set aside", answer.bytes));
     } else {
-      read.call->answer(answer.state == Answered::State::kHere ? std::move(answer.body) : Buffer());
+      read.call->answer(answer.state == AnsweredKey::State::kHere ? std::move(answer.body) : Buffer());
     }
   }
 

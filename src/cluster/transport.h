@@ -40,7 +40,7 @@ struct PeerHost {
 /// transport_conformance.h is the suite that every one passes. UCX would be a third, as a module of its own.
 class Transport {
  public:
-  using Done = std::function<void(Result<std::vector<Answered>>)>;
+  using Done = std::function<void(Result<std::vector<AnsweredKey>>)>;
   virtual ~Transport() = default;
 
   /// Serves these keys at "host:port", to whoever shows `pass`. InvalidArgument for what is no address of this host; Unavailable where it is taken.
@@ -49,7 +49,7 @@ class Transport {
 
   /// Asks one host for up to kMostKeys keys. Answers exactly once: with an element for each key, in order; or Unavailable where the host is not
   /// there, refuses, or has not answered in full after `deadline`; Corrupt where it answers nonsense; Cancelled after a stop. The answer must not block.
-  virtual void fetch(const PeerHost& host, std::vector<Wanted> wanted, std::chrono::milliseconds deadline,
+  virtual void fetch(const PeerHost& host, std::vector<WantedKey> wanted, std::chrono::milliseconds deadline,
                      std::stop_token stop, Done done) = 0;
 };
 

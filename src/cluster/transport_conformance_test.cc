@@ -16,8 +16,8 @@ namespace {
 using conformance::kPass;
 using conformance::MemoryKeys;
 using conformance::TransportDriver;
-using State = Answered::State;
-using FetchAnswers = conformance::Answers<std::vector<Answered>>;
+using State = AnsweredKey::State;
+using FetchAnswers = conformance::Answers<std::vector<AnsweredKey>>;
 
 TransportDriver simulated_driver() {
   return {"Simulated", [] {
@@ -62,8 +62,8 @@ class TransportTest : public testing::TestWithParam<TransportDriver> {
     EXPECT_TRUE(listening.ok()) << listening.status().to_string();
     return std::move(*listening);
   }
-  static Result<std::vector<Answered>> fetch(Transport& from, const std::string& host, std::vector<Wanted> wanted,
-                                             int deadline_ms = 20'000, const JobPass& pass = kPass) {
+  static Result<std::vector<AnsweredKey>> fetch(Transport& from, const std::string& host, std::vector<WantedKey> wanted,
+                                                int deadline_ms = 20'000, const JobPass& pass = kPass) {
     FetchAnswers answers;
     from.fetch({host, pass}, std::move(wanted), std::chrono::milliseconds(deadline_ms), {}, answers.take());
     EXPECT_TRUE(answers.wait_for_count(1));
@@ -103,11 +103,11 @@ TEST_P(TransportTest, BringsWhatIsThereAndSaysWhatIsNot) {
 TEST_P(TransportTest, BodiesCanBeUsedInPlace) {
   for (uint64_t i = 0; i < 20; ++i) keys_->put({i, i}, std::string(i * 7, static_cast<char>('a' + i)));
   const auto listening = serve(keys_);
-  std::vector<Wanted> wanted;
+  std::vector<WantedKey> wanted;
   for (uint64_t i = 0; i < 20; ++i) wanted.push_back({{i, i}, 1000});
   const auto answers = fetch(*client_, listening->address(), wanted);
   ASSERT_TRUE(answers.ok());
-  for (const Answered& each : *answers) EXPECT_EQ(reinterpret_cast<uintptr_t>(each.body.data()) % 64, 0u);
+  for (const AnsweredKey& each : *answers) EXPECT_EQ(reinterpret_cast<uintptr_t>(each.body.data()) % 64, 0u);
 }
 
 TEST_P(TransportTest, ManyAtOnceEachGetTheirOwn) {

@@ -32,7 +32,8 @@ std::optional<ErrorLimit> error_limit_of(nb::handle value) {
 void open(PyLoader* self, const PyDescription& description, uint64_t seed, std::optional<int64_t> epochs,
           std::optional<int> rank, std::optional<int> world_size, std::optional<int> threads,
           std::optional<int> requests, std::optional<uint64_t> memory, const std::string& on_error,
-          nb::object max_errors, std::map<std::string, std::string> storage_options, nb::object convert) {
+          nb::object max_errors, std::map<std::string, std::string> storage_options, std::vector<std::string> peers, std::string token,
+          std::optional<uint64_t> generation, nb::object convert) {
   LoaderOptions options;
   options.seed = seed;
   options.epochs = epochs;
@@ -44,6 +45,7 @@ void open(PyLoader* self, const PyDescription& description, uint64_t seed, std::
   options.on_error = on_error_of(on_error);
   options.max_errors = error_limit_of(max_errors);
   options.storage_options = std::move(storage_options);
+  options.peers = {std::move(peers), std::move(token), generation};
   new (self) PyLoader(description, std::move(options), std::move(convert));
 }
 
@@ -54,7 +56,7 @@ void bind_loader(nb::module_& module) {
   nb::class_<PyLoader>(module, "Loader", "A running loader; forebay.Loader is its public face.")
       .def("__init__", &open, arg("description"), nb::kw_only(), arg("seed"), arg("epochs").none(), arg("rank").none(),
            arg("world_size").none(), arg("threads").none(), arg("requests").none(), arg("memory").none(),
-           arg("on_error"), arg("max_errors").none(), arg("storage_options"), arg("convert").none())
+           arg("on_error"), arg("max_errors").none(), arg("storage_options"), arg("peers"), arg("token"), arg("generation").none(), arg("convert").none())
       .def("prepare", &PyLoader::prepare, "Runs the filters, once.")
       .def("begin_iteration", &PyLoader::begin_iteration, "A new `for` begins.")
       .def("next", &PyLoader::next, nb::sig("def next(self) -> Batch | None"),

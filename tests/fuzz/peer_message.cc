@@ -25,7 +25,7 @@ static void read_question(const uint8_t* data, size_t size) {
 }
 
 static void read_answer(size_t keys, const uint8_t* data, size_t size) {
-  std::vector<Wanted> wanted(keys);
+  std::vector<WantedKey> wanted(keys);
   for (size_t i = 0; i < keys; ++i) wanted[i] = {{i, i}, i % 2 == 0 ? UINT64_MAX : 100 * i};
   Buffer bytes = Buffer::allocate(size);
   if (size > 0) std::memcpy(bytes.data(), data, size);
@@ -35,7 +35,7 @@ static void read_answer(size_t keys, const uint8_t* data, size_t size) {
   require(answers->size() == keys, "an answer for each key");
   uint64_t sum = 0;
   for (size_t i = 0; i < keys; ++i) {
-    const Answered& answer = (*answers)[i];
+    const AnsweredKey& answer = (*answers)[i];
     require(answer.body.size() <= wanted[i].most_bytes, "no more than was wanted");
     for (const uint8_t byte : answer.body.span()) sum += byte;
   }

@@ -14,8 +14,8 @@ namespace forebay {
 
 namespace {
 
-Result<std::vector<Answered>> judge_answer(const std::string& host, std::span<const Wanted> wanted,
-                                           const Result<HttpResponse>& response, bool late) {
+Result<std::vector<AnsweredKey>> judge_answer(const std::string& host, std::span<const WantedKey> wanted,
+                                              const Result<HttpResponse>& response, bool late) {
   if (!response.ok()) {
     if (late && response.status().code() == Code::kCancelled)
       return unavailable("no answer in time").with_key("peer " + host);
@@ -23,7 +23,7 @@ Result<std::vector<Answered>> judge_answer(const std::string& host, std::span<co
   }
   if (response->status != 200)
     return unavailable(fmt::format("refused with {}", response->status)).with_key("peer " + host);
-  Result<std::vector<Answered>> answers = parse_answer(wanted, response->body);
+  Result<std::vector<AnsweredKey>> answers = parse_answer(wanted, response->body);
   if (!answers.ok()) return answers.status().with_key("peer " + host);
   return answers;
 }
@@ -39,11 +39,11 @@ class HttpPeers final : public Transport {
     return http_server(address, pass, std::move(keys), options_.server);
   }
 
-  void fetch(const PeerHost& host, std::vector<Wanted> wanted, std::chrono::milliseconds deadline, std::stop_token stop,
-             Done done) override {
+  void fetch(const PeerHost& host, std::vector<WantedKey> wanted, std::chrono::milliseconds deadline,
+             std::stop_token stop, Done done) override {
     struct Asking {
       std::string host;
-      std::vector<Wanted> wanted;
+      std::vector<WantedKey> wanted;
       std::shared_ptr<std::stop_source> late = std::make_shared<std::stop_source>();
       std::stop_token stop;
       std::unique_ptr<std::stop_callback<std::function<void()>>> on_stop;
@@ -72,7 +72,7 @@ class HttpPeers final : public Transport {
           });
     transport_->send(std::move(request), asking->late->get_token(), [asking](Result<HttpResponse> response) {
       const bool late = asking->late->stop_requested() && !asking->stop.stop_requested();
-      Result<std::vector<Answered>> answers = judge_answer(asking->host, asking->wanted, response, late);
+      Result<std::vector<AnsweredKey>> answers = judge_answer(asking->host, asking->wanted, response, late);
       const Done answer = std::exchange(asking->done, nullptr);
       answer(std::move(answers));
     });

@@ -95,17 +95,17 @@ class Session : public std::enable_shared_from_this<Session> {
     if (error == beast::error_code(http::error::body_limit))
       return refuse(Served::kMalformed, "a question that is too long", "413 Payload Too Large");
     if (error) return;
-    const Result<std::vector<Wanted>> wanted = parse_question(parser_->get().body());
+    const Result<std::vector<WantedKey>> wanted = parse_question(parser_->get().body());
     if (!wanted.ok()) return refuse(Served::kMalformed, "a malformed question", "400 Bad Request");
     std::vector<std::optional<Buffer>> found;
     found.reserve(wanted->size());
-    for (const Wanted& each : *wanted) found.push_back(served_->keys->find(each.key));
+    for (const WantedKey& each : *wanted) found.push_back(served_->keys->find(each.key));
     parts_ = encode_answer(*wanted, found);
     count(*wanted);
     write_answer();
   }
 
-  void count(const std::vector<Wanted>& wanted) const {
+  void count(const std::vector<WantedKey>& wanted) const {
     uint64_t bytes = 0;
     for (const Buffer& body : parts_.bodies) bytes += body.size();
     served_->questions.fetch_add(1, std::memory_order_relaxed);

@@ -73,7 +73,7 @@ class HttpServerTest : public testing::Test {
     listening_ = std::move(*made);
   }
   static std::string question() {
-    const std::vector<Wanted> wanted = {{{1, 1}, 1000}};
+    const std::vector<WantedKey> wanted = {{{1, 1}, 1000}};
     return conformance::text_of(encode_question(wanted));
   }
   static std::string head(const std::string& authorization, const std::string& generation, size_t length,

@@ -26,7 +26,7 @@ struct SimulatedHost {
   Listening::Stats stats;
 };
 
-using Answers = std::vector<Answered>;
+using Answers = std::vector<AnsweredKey>;
 
 class Network final : public SimulatedNetwork, public std::enable_shared_from_this<Network> {
  public:
@@ -63,7 +63,7 @@ class Network final : public SimulatedNetwork, public std::enable_shared_from_th
   }
 
   /// Sends a question; `call` hears what comes of it, unless nothing does.
-  void send(const PeerHost& to, std::vector<Wanted> wanted, std::shared_ptr<Call<Answers>> call) {
+  void send(const PeerHost& to, std::vector<WantedKey> wanted, std::shared_ptr<Call<Answers>> call) {
     const std::lock_guard lock(mutex_);
     const double draw = std::uniform_real_distribution<double>(0, 1)(random_);
     if (draw < link_.loss) return;
@@ -75,7 +75,7 @@ class Network final : public SimulatedNetwork, public std::enable_shared_from_th
   Timer::Time now() const { return timer_.now(); }
 
  private:
-  void arrive(const PeerHost& to, std::vector<Wanted> wanted, std::shared_ptr<Call<Answers>> call) {
+  void arrive(const PeerHost& to, std::vector<WantedKey> wanted, std::shared_ptr<Call<Answers>> call) {
     std::shared_ptr<SimulatedHost> host;
     {
       const std::lock_guard lock(mutex_);
@@ -101,9 +101,9 @@ class Network final : public SimulatedNetwork, public std::enable_shared_from_th
       host.stats.refused += ours ? 0 : 1;
       return unavailable(ours ? "nobody listens there" : "refused");
     }
-    FOREBAY_ASSIGN(const std::vector<Wanted> wanted, parse_question(question.span()));
+    FOREBAY_ASSIGN(const std::vector<WantedKey> wanted, parse_question(question.span()));
     std::vector<std::optional<Buffer>> found;
-    for (const Wanted& each : wanted) found.push_back(host.keys->find(each.key));
+    for (const WantedKey& each : wanted) found.push_back(host.keys->find(each.key));
     const AnswerParts parts = encode_answer(wanted, found);
     ++host.stats.questions;
     host.stats.keys += wanted.size();
@@ -173,8 +173,8 @@ class SimulatedTransport final : public Transport {
     return std::unique_ptr<Listening>(std::make_unique<SimulatedListening>(network_, std::move(host), std::move(at)));
   }
 
-  void fetch(const PeerHost& host, std::vector<Wanted> wanted, std::chrono::milliseconds deadline, std::stop_token stop,
-             Done done) override {
+  void fetch(const PeerHost& host, std::vector<WantedKey> wanted, std::chrono::milliseconds deadline,
+             std::stop_token stop, Done done) override {
     // The deadline ends what the link or a frozen host never answers.
     auto late = std::make_shared<std::stop_source>();
     const auto call = calls_.begin<Answers>("peer " + host.address, std::move(stop), std::move(done));
