@@ -14,8 +14,8 @@ from pathlib import Path
 LAYERS = [
     ["base", "telemetry"],
     ["runtime", "codec", "arrow_codec", "plan", "page"],
-    ["store", "cluster"],
-    ["format", "cache", "engine"],
+    ["store"],
+    ["format", "cache", "engine", "cluster"],
     ["pipeline"],
     ["ops", "stream"],
     ["loader"],

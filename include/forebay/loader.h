@@ -38,6 +38,16 @@ struct ErrorLimit {
   std::optional<double> share;  ///< counts where it is there
 };
 
+/// The hosts of a job, as far as a loader needs to know them.
+struct PeerOptions {
+  /// Empty: none are asked. "host:port" of each rank, in the order of the ranks; or "file:///FOLDER", a folder that all hosts share
+  /// and that is this job's alone, where they tell each other their addresses.
+  std::vector<std::string> addresses = {};
+  std::string token = {};  ///< of the job; empty: FOREBAY_CLUSTER_TOKEN, or the file FOREBAY_CLUSTER_TOKEN_FILE
+  std::optional<uint64_t> generation =
+      {};  ///< hosts of different ones do not talk to each other; else torchrun's count of restarts, else 0
+};
+
 struct LoaderOptions {
   uint64_t seed = 0;
   std::optional<int64_t> epochs = {};   ///< nothing is prefetched past the last one
@@ -52,6 +62,8 @@ struct LoaderOptions {
   DealBy deal = DealBy::kAuto;  ///< the same on every rank; row groups are dealt by lane, whatever this says
   std::optional<int> hosts =
       {};  ///< how many the ranks are on, the same on every rank; else from torchrun or Slurm variables
+  /// Whom to ask for what a `.cache()` keeps, before storage.
+  PeerOptions peers = {};
   std::stop_token stop =
       {};  ///< ends open(), which may have a long listing to read; Loader::close() ends everything later
 };

@@ -26,6 +26,15 @@ def _seed(seed: Any) -> int:
     return number
 
 
+def _peers(peers: Any) -> dict[str, Any]:
+    """What the engine wants to know of the job's hosts."""
+    given = [peers] if isinstance(peers, str) else list(peers or ())
+    for address in given:
+        if not isinstance(address, str):
+            raise InvalidArgument(f'peers has {address!r}; it is a list of "host:port", one for each rank, or "file:///FOLDER"')
+    return {"peers": given, "token": "", "generation": None}
+
+
 def _count(name: str, value: Any, least: int = 0) -> int | None:
     if value is None:
         return None

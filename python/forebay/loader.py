@@ -11,10 +11,10 @@ import sys
 import time
 import warnings
 import weakref
-from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping, Sequence
 
 from . import _core
-from ._options import _bytes, _count, _count_or_auto, _deal, _max_errors, _on_error, _seed
+from ._options import _bytes, _count, _count_or_auto, _deal, _max_errors, _on_error, _peers, _seed
 from ._workers import STUCK_AFTER_S, Workers
 from .errors import InvalidArgument, UserFailure, not_yet
 from .metrics import _serve_if_asked
@@ -70,6 +70,9 @@ class Loader:
             same on every rank. Row groups of tables and shards are dealt by lane, whatever this says.
         hosts: how many hosts the ranks are on, equal numbers of neighbouring ranks each; the same on every rank. None: what
             torchrun or Slurm say. Caches in memory alone belong to their process: each rank then counts as a host.
+        peers: the hosts of the job: what a `.cache()` keeps on another one is asked for there before storage. A list of "host:port",
+            one for each rank, at its own of which this process listens; or "file:///FOLDER", a folder that all hosts
+            share and that is this job's alone, where they find each other. They know each other by a token: see docs/cluster.md.
 
     Errors: InvalidArgument, NotFound, Unavailable, OutOfBudget.
     """
@@ -91,6 +94,7 @@ class Loader:
         storage_options: Mapping[str, Any] | None = None,
         deal: str = "auto",
         hosts: int | None = None,
+        peers: Sequence[str] | str | None = None,
     ) -> None:
         if not isinstance(pipeline, Pipeline):
             raise TypeError(f"a Loader runs a Pipeline, not {type(pipeline).__name__}; fb.Dataset(...) makes one of a data set")
@@ -108,6 +112,7 @@ class Loader:
             "storage_options": {str(key): _option(value) for key, value in (storage_options or {}).items()},
             "deal": _deal(deal),
             "hosts": _count("hosts", hosts, least=1),
+            **_peers(peers),
             "convert": _converter(output),
         }
         self._given = {

@@ -18,7 +18,7 @@ enum class KeepIn : uint8_t { kAnyTier, kMemory };
 /// Where the engine keeps what the steps before a `.cache()` made: an entry is the columns of one unit, or of one sample (one
 /// row). Made for one place of one pipeline; what it holds may be shared with other loaders and processes.
 ///
-/// Every method may be called from any thread. find(), has() and admits() never wait; put() may write.
+/// Every method may be called from any thread. find(), find_of(), has() and admits() never wait; put() may write.
 class EntryCache {
  public:
   struct Found {
@@ -29,6 +29,10 @@ class EntryCache {
 
   virtual ~EntryCache() = default;
   virtual std::optional<Found> find(const Hash128& entry) = 0;
+  /// The same, also where it may be with somebody else: `element`, the number of the unit or the sample, says with whom. `request` has no
+  /// size then, but `set_aside_bytes` to begin with, and what is not there after all is an entry without bytes. Only for identities that hold in other processes,
+  /// too.
+  virtual std::optional<Found> find_of(const Hash128& entry, int64_t /*element*/) { return find(entry); }
   /// Whether it is there, as far as is known already; no use of it.
   virtual bool has(const Hash128& entry) const = 0;
   /// The entry whose bytes find()'s request gave, checked (length, checksum); it may move to a faster tier. Corrupt where it is

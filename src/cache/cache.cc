@@ -60,27 +60,48 @@ class Tiers final : public TieredCache {
 
   Result<std::shared_ptr<const Columns>> open(const Hash128& entry, Buffer stored) override {
     if (foreign() || !disk_) return corrupt("there is no such entry");
+    const uint64_t stored_bytes = stored.size();
+    auto columns = adopt(entry, std::move(stored));
+    if (columns.ok()) {
+      disk_->count_hit();
+      return columns;
+    }
+    if (stored_bytes == 0)
+      disk_->unreadable(entry);
+    else
+      disk_->damaged(entry);
+    misses_.fetch_add(1, std::memory_order_relaxed);
+    return columns;
+  }
+
+  Result<std::shared_ptr<const Columns>> adopt(const Hash128& entry, Buffer stored) override {
+    if (foreign()) return corrupt("there is no such entry");
     count_size(stored.size());
     // What stays in memory has memory of its own: `stored` belongs to a pool of blocks that may be larger.
     const bool promotes = ram_->free_for(stored.size() + stored.size() / 8);
     if (promotes) stored = copy_of(stored);
     const uint64_t stored_bytes = stored.size();
-    Result<Columns> decoded = decode_entry(entry, std::move(stored));
-    if (!decoded.ok()) {
-      if (stored_bytes == 0)
-        disk_->unreadable(entry);
-      else
-        disk_->damaged(entry);
-      misses_.fetch_add(1, std::memory_order_relaxed);
-      return decoded.status();
-    }
-    disk_->count_hit();
-    auto columns = std::make_shared<const Columns>(std::move(*decoded));
+    FOREBAY_ASSIGN(Columns decoded, decode_entry(entry, std::move(stored)));
+    auto columns = std::make_shared<const Columns>(std::move(decoded));
     if (promotes) {
       const uint64_t unpacked = compression_ == Compression::kNone ? 0 : columns->nbytes();
       (void)ram_->put(entry, columns, stored_bytes + unpacked, 0, /*on_disk=*/true);
     }
     return columns;
+  }
+
+  std::optional<Buffer> stored(const Hash128& entry) override {
+    if (foreign()) return std::nullopt;
+    if (const auto columns = ram_->peek(entry)) {
+      Result<Buffer> bytes = encode_entry(entry, *columns, Compression::kNone);
+      if (bytes.ok()) return std::move(*bytes);
+    }
+    auto found = disk_ ? disk_->find(entry) : std::nullopt;
+    if (!found) return std::nullopt;
+    Result<Buffer> bytes = read_wait(*found->store, found->request, {});
+    // Without bytes where they could not be read.
+    if (!bytes.ok() || bytes->empty()) return std::nullopt;
+    return std::move(*bytes);
   }
 
   bool admits(uint64_t bytes) const override {

@@ -30,6 +30,11 @@ struct CacheOptions {
 class TieredCache : public EntryCache {
  public:
   virtual CacheStats stats() const = 0;
+  /// The bytes of an entry as they lie in a tier (compressed on disk, perhaps), for another host; nothing where there are none. May wait for the disk, and counts as no
+  /// use.
+  virtual std::optional<Buffer> stored(const Hash128& entry) = 0;
+  /// The entry whose bytes another host gave, checked as open() checks those of the disk; it is kept in memory that nobody needs.
+  virtual Result<std::shared_ptr<const Columns>> adopt(const Hash128& entry, Buffer stored) = 0;
   /// Where its entries on disk are read from; null without a disk. Lasts as long as the cache.
   virtual const Store* disk() const = 0;
   /// Its entries in memory, and what knows those on disk: for whoever counts what is in memory.

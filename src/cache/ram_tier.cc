@@ -27,6 +27,12 @@ std::shared_ptr<const Columns> RamTier::find(const Hash128& id) {
   return found->second.columns;
 }
 
+std::shared_ptr<const Columns> RamTier::peek(const Hash128& id) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(id);
+  return found == entries_.end() ? nullptr : found->second.columns;
+}
+
 bool RamTier::has(const Hash128& id) const {
   const std::lock_guard lock(mutex_);
   return entries_.contains(id);

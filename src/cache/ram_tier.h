@@ -21,6 +21,8 @@ class RamTier final : public KeptBytes {
 
   std::shared_ptr<const Columns> find(const Hash128& id);
   bool has(const Hash128& id) const;
+  /// The same as find(), and no use of it.
+  std::shared_ptr<const Columns> peek(const Hash128& id) const;
   /// Whether there is room for an entry of that many bytes: free, or taken by entries that lie on disk too.
   bool fits(uint64_t bytes) const;
   /// Whether it is free.

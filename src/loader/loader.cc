@@ -16,6 +16,7 @@
 #include "loader/kept_beside.h"
 #include "loader/loader_stats.h"
 #include "loader/materialized_steps.h"
+#include "loader/open_peers.h"
 #include "loader/open_source.h"
 #include "loader/open_step_cache.h"
 #include "loader/ordering.h"
@@ -62,6 +63,7 @@ struct Loader::Impl {
   std::shared_ptr<const Itinerary> itinerary;
   std::optional<ErrorLog> errors;
   std::vector<std::shared_ptr<TieredCache>> caches;
+  std::shared_ptr<PeerGroup> peers;  // null: none
 
   std::atomic<int64_t> interpreter_ns = 0;  // see waited_for_interpreter()
   bool epoch_over = false;                  // the last batch has been delivered, the end has not been told
@@ -153,6 +155,7 @@ Status Loader::Impl::prepare() {
                             uint64_t least_bytes) -> Result<std::shared_ptr<EntryCache>> {
     FOREBAY_ASSIGN(auto cache,
                    open_step_cache(description(), step, cached, least_bytes, *source, *selection, sizes.memory));
+    if (peers) cache = peers->join(std::move(cache));
     caches.push_back(cache);
     return std::shared_ptr<EntryCache>(std::move(cache));
   };
@@ -166,6 +169,7 @@ Status Loader::Impl::prepare() {
   sizing.lanes = lanes_of_rank(ordering, place.world_size);
   sizing.caches = cached_bytes(caches, sizes.memory);
   FOREBAY_ASSIGN(RunnerOptions runner_options, choose_sizes(*plan, sizing));
+  if (peers) set_first_homes(*peers, *plan, ordering, selection, schedule);
   runner_options.beside = kept_beside(*plan, caches, sizes.memory);
   runner_options.bad_sample = bad_sample(options.on_error);
   if (const OpSpec* batch = find_step(description(), OpRole::kBatch)) {
@@ -214,6 +218,7 @@ Result<std::unique_ptr<Loader>> Loader::open(const Pipeline& pipeline, LoaderOpt
                                             .keep_versions = find_step(description, OpRole::kKeep) != nullptr,
                                             .requests = options.requests}));
   impl->reading = begin_reading(*impl->source);
+  FOREBAY_ASSIGN(impl->peers, open_peers(options.peers, impl->place, description, options.stop));
   // Now that the data set's fields are known, what was taken on trust is checked.
   if (std::vector<Problem> problems = check(description, impl->source->schema()); !problems.empty())
     return problems_as_status(problems);
@@ -336,6 +341,7 @@ Ledger Loader::stats() const {
   Ledger stats;
   if (impl_->in_child() || !impl_->prepared) return stats;
   add_plan(*impl_->plan, impl_->caches, stats);
+  if (impl_->peers) impl_->peers->add_to(stats);
   stats.index_bytes = impl_->source->index_bytes();
   const std::shared_ptr<Runner> runner = impl_->current();
   if (!runner) return stats;
@@ -373,6 +379,7 @@ void Loader::close() {
     runner = impl_->runner;
   }
   if (runner) runner->close();
+  if (impl_->peers) impl_->peers->close();
   (void)end_trace();
   std::lock_guard lock(impl_->mutex);
   impl_->reading.reset();

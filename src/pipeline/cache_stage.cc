@@ -52,6 +52,10 @@ void CacheStage::note_made(const LearnedVersions& versions, int64_t id, const Id
   if (entry.lasting && cache->has(entry.hash) && !cache->has(name)) cache->put(name, made_sign(), 0);
 }
 
+std::optional<EntryCache::Found> CacheStage::find(const Identity& entry, int64_t id, bool fetches) const {
+  return entry.lasting && fetches ? cache->find_of(entry.hash, id) : cache->find(entry.hash);
+}
+
 void CacheStage::keep(const Identity& entry, const Record& record, const Extras& extras, double seconds) const {
   Schema fields;
   Record values;

@@ -40,6 +40,9 @@ struct CacheStage {
   bool made_before(const LearnedVersions& versions, int64_t id) const;
   /// So that it will be known.
   void note_made(const LearnedVersions& versions, int64_t id, const Identity& entry) const;
+  /// What there is of the sample `id`, here or with another host. `fetches`: what is not read is made as fast as others would give it, so
+  /// that these are not asked.
+  std::optional<EntryCache::Found> find(const Identity& entry, int64_t id, bool fetches) const;
   /// Keeps a sample, if there is room. Values must have been computed; `seconds`: what making it cost.
   void keep(const Identity& entry, const Record& record, const Extras& extras, double seconds) const;
   /// The record as it left the steps before.

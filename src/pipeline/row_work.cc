@@ -85,6 +85,14 @@ class RowTime {
   OperatorTrace trace_;
 };
 
+// With memory for as much as an earlier read found, where the size is a guess.
+Source::Fetch sized(Source::Fetch fetch, uint64_t found_bytes) {
+  if (fetch.request.expected_size) return fetch;
+  fetch.size = std::max(fetch.size, found_bytes);
+  fetch.request.set_aside_bytes = fetch.size;
+  return fetch;
+}
+
 }  // namespace
 
 RowWork::RowWork(std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<const Itinerary> itinerary,
@@ -352,11 +360,14 @@ void RowWork::look_up(RowInput& input, const BatchJob& batch) const {
   const LearnedVersions* const versions = plan_->source->learned_versions();
   if (versions != nullptr && !plan_->fetches && stage->cache)
     input.entry = stage->entry_of_unread(*versions, input.entry_id);
-  std::optional<EntryCache::Found> found = input.entry ? stage->cache->find(input.entry->hash) : std::nullopt;
+  std::optional<EntryCache::Found> found =
+      input.entry ? stage->find(*input.entry, input.entry_id, plan_->fetches) : std::nullopt;
   if (!found) return ask_version(input);
   input.kept = std::move(found->columns);
   if (input.kept) return;
-  const uint64_t size = found->request.range ? found->request.range->length : found->request.expected_size.value_or(0);
+  const ReadRequest& request = found->request;
+  const uint64_t size =
+      request.range ? request.range->length : request.expected_size.value_or(request.set_aside_bytes.value_or(0));
   input.kept_at = Source::Fetch{found->store, std::move(found->request), size};
 }
 
@@ -369,16 +380,13 @@ void RowWork::ask_version(RowInput& input) const {
 }
 
 Source::Fetch RowWork::fetch_of(const RowInput& input, const BatchJob& batch) const {
-  if (input.kept_at) return *input.kept_at;
+  if (input.kept_at) return input.kept_at->request.range ? *input.kept_at : sized(*input.kept_at, input.size);
   const int64_t id = batch.rows()[static_cast<size_t>(input.begin)].id;
   std::optional<Source::Fetch> asked = input.asks ? plan_->source->learned_versions()->ask(id) : std::nullopt;
   Source::Fetch fetch = asked ? std::move(*asked) : plan_->source->fetch(id);
   fetch.request.version = input.version;
   if (asked) return fetch;
-  if (fetch.request.expected_size) return fetch;
-  fetch.size = std::max(fetch.size, input.size);
-  fetch.request.set_aside_bytes = fetch.size;
-  return fetch;
+  return sized(std::move(fetch), input.size);
 }
 
 Status RowWork::locate(Status status, int64_t id) const {

@@ -23,6 +23,9 @@ uint64_t widely_rounded(uint64_t bytes) {
   return (bytes + step - 1) / step * step;
 }
 
+// An entry has the rows of its unit and a little more.
+uint64_t most_entry_bytes(uint64_t decoded_bytes) { return decoded_bytes + decoded_bytes / 4 + (64 << 10); }
+
 }  // namespace
 
 uint64_t held_bytes(const Columns& rows, const Buffer& memory) {
@@ -49,13 +52,16 @@ void UnitWork::look_up(Unit& unit) const {
   if (std::exchange(unit.looked_up, true)) return;
   const UnitPlan& plan = *plan_->units;
   const std::optional<Hash128> entry = plan.entry(unit.number);
-  std::optional<EntryCache::Found> found = entry ? plan.cache->find(*entry) : std::nullopt;
+  std::optional<EntryCache::Found> found = entry ? plan.cache->find_of(*entry, unit.number) : std::nullopt;
   unit.cached = found.has_value();
   unit.read_later = false;
   if (found) {
     unit.rows = std::move(found->columns);
     unit.store = found->store;
     if (!unit.rows) unit.requests = {std::move(found->request)};
+    // An entry of another host, whose size it alone knows; what is larger than a little more than its rows is not taken.
+    if (!unit.rows && found->request.set_aside_bytes && !found->request.expected_size)
+      unit.requests.front().expected_size = most_entry_bytes(plan.source->unit_cost(unit.number).decoded_bytes);
   } else {
     UnitSource::UnitFetch fetch = plan.source->unit_fetch(unit.number);
     unit.store = fetch.store;

@@ -40,7 +40,8 @@ void open(PyLoader* self, const PyDescription& description, uint64_t seed, std::
           std::optional<int> rank, std::optional<int> world_size, std::optional<int> threads,
           std::optional<int> requests, std::optional<uint64_t> memory, const std::string& on_error,
           nb::object max_errors, std::map<std::string, std::string> storage_options, const std::string& deal,
-          std::optional<int> hosts, nb::object convert) {
+          std::optional<int> hosts, std::vector<std::string> peers, std::string token,
+          std::optional<uint64_t> generation, nb::object convert) {
   LoaderOptions options;
   options.seed = seed;
   options.epochs = epochs;
@@ -54,6 +55,7 @@ void open(PyLoader* self, const PyDescription& description, uint64_t seed, std::
   options.storage_options = std::move(storage_options);
   options.deal = deal_of(deal);
   options.hosts = hosts;
+  options.peers = {std::move(peers), std::move(token), generation};
   new (self) PyLoader(description, std::move(options), std::move(convert));
 }
 
@@ -65,7 +67,7 @@ void bind_loader(nb::module_& module) {
       .def("__init__", &open, arg("description"), nb::kw_only(), arg("seed"), arg("epochs").none(), arg("rank").none(),
            arg("world_size").none(), arg("threads").none(), arg("requests").none(), arg("memory").none(),
            arg("on_error"), arg("max_errors").none(), arg("storage_options"), arg("deal") = "auto",
-           arg("hosts") = nb::none(), arg("convert").none())
+           arg("hosts") = nb::none(), arg("peers"), arg("token"), arg("generation").none(), arg("convert").none())
       .def("prepare", &PyLoader::prepare, "Runs the filters, once.")
       .def("begin_iteration", &PyLoader::begin_iteration, "A new `for` begins.")
       .def("next", &PyLoader::next, nb::sig("def next(self) -> Batch | None"),

@@ -130,7 +130,8 @@ void tell_cache(Teller& to, const CacheStats& cache) {
   to.text("description", cache.description, "of the steps whose results are kept");
   to.group("ram", "in memory", [&] { tell_tier(to, cache.ram); });
   to.group("disk", "on disk", [&] { tell_tier(to, cache.disk); });
-  to.counter("misses", cache.misses, "entries asked for that no tier had");
+  to.counter("misses", cache.misses, "entries asked for that no tier of this host had");
+  to.counter("peer_hits", cache.peer_hits, "of these, entries that another host of the job had");
   to.gauge("index_bytes", cache.index_bytes, "memory that knows what is on disk", "bytes");
   to.gauge("seen_bytes", cache.seen_bytes,
            "all different entries that were asked for (estimated beyond some thousands)", "bytes");

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "forebay/result.h"
+
+namespace forebay {
+
+/// "host:port": a name, an IPv4 address, or an IPv6 address in brackets.
+struct HostPort {
+  std::string host;  ///< without brackets
+  uint16_t port = 0;
+  std::string to_string() const;
+};
+
+/// InvalidArgument, with what was expected, for anything else.
+Result<HostPort> parse_host_port(std::string_view text);
+
+/// "0.0.0.0", "::" and other ways to say all interfaces.
+bool is_any_address(std::string_view host);
+
+}  // namespace forebay

@@ -1,0 +1,252 @@
+#include <utility>  // Boost 1.74 uses std::exchange without it
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/http.hpp>
+
+#include "cluster/http/http_server.h"
+
+#include <array>
+#include <atomic>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "cluster/address.h"
+#include "telemetry/log.h"
+
+// The only file that includes Boost, whose headers take long to compile.
+
+namespace forebay {
+
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+using Tcp = asio::ip::tcp;
+
+constexpr std::array<char, 64> kZeros{};
+constexpr uint32_t kMostHeaderBytes = 8 << 10;
+
+/// What the connections of a server have in common.
+struct Served {
+  std::string address;
+  std::shared_ptr<KeySource> keys;
+  HttpServerOptions options;
+  std::string authorization, generation;
+  std::atomic<uint64_t> questions{0}, asked{0}, found{0}, bytes{0}, refused{0};
+  std::atomic<int> connections{0};
+  std::array<std::atomic<bool>, 4> told{};
+
+  enum Kind { kStranger, kOldGeneration, kMalformed, kTooMany };
+  void refuse(Kind kind, const char* what) {
+    refused.fetch_add(1, std::memory_order_relaxed);
+    if (told[kind].exchange(true)) return;
+    log_warning(fmt::format("the peers' server at {} refused {}; more of that kind are only counted", address, what));
+  }
+};
+
+/// One connection: question after question. Keeps itself alive while something is under way.
+class Session : public std::enable_shared_from_this<Session> {
+ public:
+  Session(Tcp::socket socket, std::shared_ptr<Served> served) : stream_(std::move(socket)), served_(std::move(served)) {
+    served_->connections.fetch_add(1);
+  }
+  ~Session() { served_->connections.fetch_sub(1); }
+
+  void read_head() {
+    parser_.emplace();
+    parser_->header_limit(kMostHeaderBytes);
+    parser_->body_limit(kMostQuestionBytes);
+    stream_.expires_after(served_->options.idle);
+    http::async_read_header(stream_, buffer_, *parser_,
+                            [self = shared_from_this()](beast::error_code error, size_t) { self->on_head(error); });
+  }
+
+ private:
+  using Request = http::request_parser<http::vector_body<uint8_t>>;
+
+  void on_head(beast::error_code error) {
+    if (error) {
+      // Who left, or said nothing, has done no wrong.
+      if (error.category() == http::make_error_code(http::error::end_of_stream).category() &&
+          error != http::error::end_of_stream && error != http::error::partial_message)
+        refuse(Served::kMalformed, "something that is not HTTP", "400 Bad Request");
+      return;
+    }
+    const auto& head = parser_->get();
+    const auto text = [&](auto name) { return std::string_view(head[name].data(), head[name].size()); };
+    if (!same_secret(text(http::field::authorization), served_->authorization))
+      return refuse(Served::kStranger, "somebody without the token of the job", "401 Unauthorized");
+    if (text(kGenerationHeader) != served_->generation)
+      return refuse(Served::kOldGeneration, "a host of another generation of the job", "409 Conflict");
+    if (head.method() != http::verb::post || std::string_view(head.target().data(), head.target().size()) != kKeysPath)
+      return refuse(Served::kMalformed, "a question of another kind", "404 Not Found");
+    stream_.expires_after(served_->options.patience);
+    http::async_read(stream_, buffer_, *parser_,
+                     [self = shared_from_this()](beast::error_code failed, size_t) { self->on_question(failed); });
+  }
+
+  void on_question(beast::error_code error) {
+    if (error == beast::error_code(http::error::body_limit))
+      return refuse(Served::kMalformed, "a question that is too long", "413 Payload Too Large");
+    if (error) return;
+    const Result<std::vector<WantedKey>> wanted = parse_question(parser_->get().body());
+    if (!wanted.ok()) return refuse(Served::kMalformed, "a malformed question", "400 Bad Request");
+    std::vector<std::optional<Buffer>> found;
+    found.reserve(wanted->size());
+    for (const WantedKey& each : *wanted) found.push_back(served_->keys->find(each.key));
+    parts_ = encode_answer(*wanted, found);
+    count(*wanted);
+    write_answer();
+  }
+
+  void count(const std::vector<WantedKey>& wanted) const {
+    uint64_t bytes = 0;
+    for (const Buffer& body : parts_.bodies) bytes += body.size();
+    served_->questions.fetch_add(1, std::memory_order_relaxed);
+    served_->asked.fetch_add(wanted.size(), std::memory_order_relaxed);
+    served_->found.fetch_add(parts_.bodies.size(), std::memory_order_relaxed);
+    served_->bytes.fetch_add(bytes, std::memory_order_relaxed);
+  }
+
+  // The head and all bodies in one gathered write: what is served is copied by the kernel alone.
+  void write_answer() {
+    head_ = fmt::format("HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\nContent-Length: {}\r\n\r\n",
+                        parts_.bytes);
+    pieces_.clear();
+    pieces_.emplace_back(head_.data(), head_.size());
+    pieces_.emplace_back(parts_.head.data(), parts_.head.size());
+    for (const Buffer& body : parts_.bodies) {
+      pieces_.emplace_back(body.data(), body.size());
+      if (body.size() % kZeros.size() != 0)
+        pieces_.emplace_back(kZeros.data(), kZeros.size() - body.size() % kZeros.size());
+    }
+    stream_.expires_after(served_->options.patience);
+    asio::async_write(stream_, pieces_, [self = shared_from_this()](beast::error_code error, size_t) {
+      self->parts_ = AnswerParts();
+      if (!error && self->parser_->get().keep_alive()) self->read_head();
+    });
+  }
+
+  // A short answer without a body, then the end of the connection.
+  void refuse(Served::Kind kind, const char* what, const char* status) {
+    served_->refuse(kind, what);
+    head_ = fmt::format("HTTP/1.1 {}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", status);
+    stream_.expires_after(served_->options.patience);
+    asio::async_write(stream_, asio::buffer(head_), [self = shared_from_this()](beast::error_code, size_t) {
+      beast::error_code ignored;
+      self->stream_.socket().shutdown(Tcp::socket::shutdown_both, ignored);
+    });
+  }
+
+  beast::tcp_stream stream_;
+  const std::shared_ptr<Served> served_;
+  beast::flat_buffer buffer_;
+  std::optional<Request> parser_;
+  std::string head_;
+  AnswerParts parts_;
+  std::vector<asio::const_buffer> pieces_;
+};
+
+class HttpServer final : public Listening {
+ public:
+  HttpServer(const JobPass& pass, std::shared_ptr<KeySource> keys, HttpServerOptions options)
+      : context_(options.threads), acceptor_(asio::make_strand(context_)) {
+    served_->authorization = "Bearer " + pass.token;
+    served_->generation = std::to_string(pass.generation);
+    served_->keys = std::move(keys);
+    served_->options = std::move(options);
+  }
+
+  ~HttpServer() override {
+    context_.stop();
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+  Status open(const HostPort& at) {
+    beast::error_code error;
+    Tcp::resolver resolver(context_);
+    const auto found = resolver.resolve(at.host, std::to_string(at.port), error);
+    if (error) return not_here(at, error);
+    const Tcp::endpoint endpoint = found.begin()->endpoint();
+    acceptor_.open(endpoint.protocol(), error);
+    if (error) return unavailable(fmt::format("cannot listen at {}: {}", at.to_string(), error.message()));
+    acceptor_.set_option(Tcp::acceptor::reuse_address(true), error);
+    acceptor_.bind(endpoint, error);
+    if (error == asio::error::address_in_use)
+      return unavailable(fmt::format("cannot listen at {}: the port is taken; give another", at.to_string()));
+    if (error) return not_here(at, error);
+    acceptor_.listen(asio::socket_base::max_listen_connections, error);
+    if (error) return unavailable(fmt::format("cannot listen at {}: {}", at.to_string(), error.message()));
+    served_->address = HostPort{at.host, acceptor_.local_endpoint().port()}.to_string();
+    accept();
+    return start();
+  }
+
+  const std::string& address() const override { return served_->address; }
+  Stats stats() const override {
+    const auto get = [](const std::atomic<uint64_t>& counter) { return counter.load(std::memory_order_relaxed); };
+    return {get(served_->questions), get(served_->asked), get(served_->found), get(served_->bytes),
+            get(served_->refused)};
+  }
+
+ private:
+  static Status not_here(const HostPort& at, const beast::error_code& error) {
+    return invalid_argument(
+        fmt::format("cannot listen at {}: {}; give an address of this host", at.to_string(), error.message()));
+  }
+
+  Status start() {
+    try {
+      for (int i = 0; i < served_->options.threads; ++i) threads_.emplace_back([this] { context_.run(); });
+    } catch (const std::system_error& error) {
+      return unavailable(fmt::format("cannot start a thread that serves peers: {}", error.what()));
+    }
+    return {};
+  }
+
+  void accept() {
+    acceptor_.async_accept(asio::make_strand(context_), [this](beast::error_code error, Tcp::socket socket) {
+      if (error == asio::error::operation_aborted) return;
+      if (!error) begin(std::move(socket));
+      // Without descriptors there is nothing to accept for now, and asking at once would go round in circles.
+      if (error) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      accept();
+    });
+  }
+
+  void begin(Tcp::socket socket) {
+    if (served_->connections.load() >= served_->options.most_connections)
+      return served_->refuse(Served::kTooMany, "a connection beyond their limit");
+    beast::error_code ignored;
+    socket.set_option(Tcp::no_delay(true), ignored);
+    const auto session = std::make_shared<Session>(std::move(socket), served_);
+    session->read_head();
+  }
+
+  const std::shared_ptr<Served> served_ = std::make_shared<Served>();
+  asio::io_context context_;
+  Tcp::acceptor acceptor_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Listening>> http_server(const std::string& address, const JobPass& pass,
+                                               std::shared_ptr<KeySource> keys, HttpServerOptions options) {
+  FOREBAY_RETURN_IF_ERROR(check_token(pass.token));
+  FOREBAY_ASSIGN(const HostPort at, parse_host_port(address));
+  if (is_any_address(at.host) && !options.any_interface)
+    return invalid_argument(fmt::format(
+        "'{}' would serve on all interfaces of this host; give the address that the other hosts reach it by", address));
+  auto server = std::make_unique<HttpServer>(pass, std::move(keys), std::move(options));
+  FOREBAY_RETURN_IF_ERROR(server->open(at));
+  return std::unique_ptr<Listening>(std::move(server));
+}
+
+}  // namespace forebay

@@ -1,0 +1,38 @@
+#include "cluster/peer_health.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace forebay {
+
+bool PeerHealth::may_ask(Time now) const {
+  const std::lock_guard lock(mutex_);
+  return well_ || (!trying_ && now >= until_);
+}
+
+bool PeerHealth::begin(Time now) {
+  const std::lock_guard lock(mutex_);
+  if (well_) return true;
+  if (trying_ || now < until_) return false;
+  trying_ = true;
+  return true;
+}
+
+void PeerHealth::answered() {
+  const std::lock_guard lock(mutex_);
+  well_ = true;
+  trying_ = false;
+  rest_ = kFirstRest;
+}
+
+bool PeerHealth::failed(Time now) {
+  const std::lock_guard lock(mutex_);
+  const bool news = std::exchange(well_, false);
+  // Those that were on their way together fail together: that is one failure.
+  if (!news && !std::exchange(trying_, false)) return false;
+  until_ = now + rest_;
+  rest_ = std::min(2 * rest_, kLongestRest);
+  return news;
+}
+
+}  // namespace forebay

@@ -1,0 +1,54 @@
+#include "cluster/peer_health.h"
+
+#include <gtest/gtest.h>
+
+namespace forebay {
+
+namespace {
+
+using std::chrono::seconds;
+
+}  // namespace
+
+TEST(PeerHealth, WhoFailedIsLeftOutAndThenTriedByOneAlone) {
+  PeerHealth health;
+  EXPECT_TRUE(health.begin(seconds(0)));
+  EXPECT_TRUE(health.failed(seconds(10)));
+  EXPECT_FALSE(health.may_ask(seconds(10)));
+  EXPECT_FALSE(health.begin(seconds(10)));
+  EXPECT_TRUE(health.may_ask(seconds(11)));
+  EXPECT_TRUE(health.begin(seconds(11)));
+  EXPECT_FALSE(health.may_ask(seconds(11))) << "one is finding out";
+  EXPECT_FALSE(health.begin(seconds(12)));
+  health.answered();
+  EXPECT_TRUE(health.begin(seconds(12)));
+  EXPECT_TRUE(health.begin(seconds(12)));
+}
+
+TEST(PeerHealth, RestsDoubleUpToTheLongestAndBeginAnewAfterAnAnswer) {
+  PeerHealth health;
+  PeerHealth::Time now{0}, rest = PeerHealth::kFirstRest;
+  EXPECT_TRUE(health.failed(now));
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_FALSE(health.begin(now + rest - PeerHealth::Time(1)));
+    now += rest;
+    EXPECT_TRUE(health.begin(now));
+    EXPECT_FALSE(health.failed(now)) << "no news";
+    rest = std::min(2 * rest, PeerHealth::kLongestRest);
+  }
+  EXPECT_EQ(rest, PeerHealth::kLongestRest);
+  now += rest;
+  EXPECT_TRUE(health.begin(now));
+  health.answered();
+  EXPECT_TRUE(health.failed(now));
+  EXPECT_TRUE(health.may_ask(now + PeerHealth::kFirstRest));
+}
+
+TEST(PeerHealth, FailuresOfRequestsThatWereUnderWayTogetherAreOne) {
+  PeerHealth health;
+  EXPECT_TRUE(health.failed(seconds(0)));
+  for (int i = 0; i < 7; ++i) EXPECT_FALSE(health.failed(seconds(0)));
+  EXPECT_TRUE(health.may_ask(seconds(1)));
+}
+
+}  // namespace forebay

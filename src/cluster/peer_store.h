@@ -1,0 +1,38 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "cluster/transport.h"
+#include "store/store.h"
+
+namespace forebay {
+
+struct PeerStoreOptions {
+  std::chrono::milliseconds deadline{1000};  ///< of one request, in all
+  size_t requests = 8;                       ///< in flight at most, and so connections
+  size_t keys = 32;                          ///< of one request at most,
+  uint64_t bytes = 1 << 20;                  ///< and of what it may bring, but for one key alone
+};
+
+/// Another host of the job as a store: keys are those of its KeySource, 32 hexadecimal digits.
+///
+/// A peer is never the only one who has something, so what goes wrong with it is no error: a read that finds nothing, of a host that is away,
+/// slow, a stranger's or a liar, gives no bytes at all, soon. Two answers say more: Cancelled, and
+/// OutOfBudget with the size for what is larger than ReadRequest::set_aside_bytes. One that is larger than
+/// ReadRequest::expected_size gives no bytes.
+///
+/// Keys that are wanted at the same time travel together: while all its requests are under way, later ones gather.
+class PeerStore : public Store {
+ public:
+  /// Whether asking is worth trying (PeerHealth); without waiting.
+  virtual bool may_ask() const = 0;
+  /// It gave bytes that were not what it said they were: it is left out for a while.
+  virtual void lied() = 0;
+};
+
+std::shared_ptr<PeerStore> peer_store(std::shared_ptr<Transport> transport, PeerHost host,
+                                      PeerStoreOptions options = {});
+
+}  // namespace forebay

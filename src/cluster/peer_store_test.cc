@@ -1,0 +1,175 @@
+#include "cluster/peer_store.h"
+
+#include <gtest/gtest.h>
+
+#include "cluster/simulated/simulated_network.h"
+#include "cluster/transport_conformance.h"
+#include "telemetry/log.h"
+
+namespace forebay {
+
+namespace {
+
+using conformance::kPass;
+using conformance::MemoryKeys;
+using ReadAnswers = conformance::Answers<Buffer>;
+
+class PeerStoreTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    set_log_sink([this](const std::string& line) {
+      const std::lock_guard lock(mutex_);
+      log_.push_back(line);
+    });
+    for (uint64_t i = 0; i < kObjects; ++i) keys_->put(key(i), text(i));
+    listening_ = std::move(*network_->transport()->listen("host:1", kPass, keys_));
+  }
+  void TearDown() override { set_log_sink(nullptr); }
+
+  static Hash128 key(uint64_t i) { return {i, ~i}; }
+  static std::string text(uint64_t i) { return std::string(1000 + i, static_cast<char>('a' + i % 26)); }
+  static ReadRequest request(uint64_t i, std::optional<uint64_t> set_aside = {}) {
+    ReadRequest made;
+    made.key = key(i).to_string();
+    made.set_aside_bytes = set_aside;
+    return made;
+  }
+  std::shared_ptr<PeerStore> store(PeerStoreOptions options = {}) {
+    return peer_store(network_->transport(), {"host:1", kPass}, options);
+  }
+  static Result<Buffer> read(PeerStore& from, const ReadRequest& what) { return read_wait(from, what, {}); }
+  static std::string read_text(PeerStore& from, uint64_t i) {
+    const Result<Buffer> bytes = read(from, request(i));
+    return bytes.ok() ? conformance::text_of(*bytes) : bytes.status().to_string();
+  }
+  size_t lines() {
+    const std::lock_guard lock(mutex_);
+    return log_.size();
+  }
+
+  static constexpr uint64_t kObjects = 300;
+  const std::shared_ptr<SimulatedNetwork> network_ = SimulatedNetwork::make({});
+  const std::shared_ptr<MemoryKeys> keys_ = std::make_shared<MemoryKeys>();
+  std::unique_ptr<Listening> listening_;
+  std::mutex mutex_;
+  std::vector<std::string> log_;
+};
+
+}  // namespace
+
+TEST_F(PeerStoreTest, GivesWhatThePeerHasAndNothingElse) {
+  const auto peer = store();
+  EXPECT_EQ(read_text(*peer, 7), text(7));
+  EXPECT_EQ(read_text(*peer, kObjects), "");
+  ReadRequest nonsense;
+  nonsense.key = "photos/a.jpg";
+  EXPECT_TRUE(read(*peer, nonsense)->empty());
+  EXPECT_TRUE(peer->may_ask());
+  const StoreStats stats = peer->stats();
+  EXPECT_EQ(stats.requests, 3u);
+  EXPECT_EQ(stats.bytes, text(7).size());
+}
+
+TEST_F(PeerStoreTest, WhatIsWantedTogetherTravelsTogether) {
+  const auto peer = store({.requests = 2, .keys = 64});
+  ReadAnswers answers;
+  for (uint64_t i = 0; i < kObjects; ++i) peer->read(request(i, 2000), {}, answers.take());
+  ASSERT_TRUE(answers.wait_for_count(kObjects));
+  for (const Code code : answers.codes()) EXPECT_EQ(code, Code::kOk);
+  EXPECT_LT(listening_->stats().questions, kObjects / 4);
+  EXPECT_EQ(listening_->stats().found, kObjects);
+}
+
+TEST_F(PeerStoreTest, OneRequestBringsNoMoreThanItMay) {
+  const auto peer = store({.requests = 1, .keys = 64, .bytes = 10'000});
+  ReadAnswers answers;
+  for (uint64_t i = 0; i < 100; ++i) peer->read(request(i, 2000), {}, answers.take());
+  ASSERT_TRUE(answers.wait_for_count(100));
+  EXPECT_GE(listening_->stats().questions, 20u) << "five of 2000 bytes each";
+}
+
+TEST_F(PeerStoreTest, ALargerEntryTellsItsSizeToWhoSetMemoryAside) {
+  const auto peer = store();
+  const Result<Buffer> large = read(*peer, request(9, 500));
+  EXPECT_EQ(large.status().code(), Code::kOutOfBudget);
+  EXPECT_EQ(large.status().bytes_needed(), text(9).size());
+  ReadRequest bounded = request(9);
+  bounded.expected_size = 500;
+  EXPECT_TRUE(read(*peer, bounded)->empty());
+  EXPECT_TRUE(peer->may_ask()) << "nothing is wrong with the peer";
+}
+
+TEST_F(PeerStoreTest, ADeadPeerCostsOneRequestAndIsLeftOut) {
+  const auto peer = store();
+  network_->set_health("host:1", HostHealth::kDead);
+  EXPECT_EQ(read_text(*peer, 1), "");
+  EXPECT_FALSE(peer->may_ask());
+  const int asked = keys_->asked();
+  network_->set_health("host:1", HostHealth::kWell);
+  for (uint64_t i = 0; i < 100; ++i) EXPECT_EQ(read_text(*peer, i), "");
+  EXPECT_EQ(keys_->asked(), asked) << "it is not asked while it rests";
+  EXPECT_EQ(lines(), 1u);
+}
+
+TEST_F(PeerStoreTest, AFrozenPeerAnswersEverybodyAtTheDeadline) {
+  const auto peer = store({.deadline = std::chrono::milliseconds(50), .requests = 2, .keys = 1});
+  network_->set_health("host:1", HostHealth::kFrozen);
+  ReadAnswers answers;
+  for (uint64_t i = 0; i < 100; ++i) peer->read(request(i), {}, answers.take());
+  ASSERT_TRUE(answers.wait_for_count(100)) << "those that waited for a request, too";
+  for (const Code code : answers.codes()) EXPECT_EQ(code, Code::kOk);
+  EXPECT_FALSE(peer->may_ask());
+}
+
+TEST_F(PeerStoreTest, APeerThatComesBackIsUsedAgain) {
+  const auto peer = store();
+  network_->set_health("host:1", HostHealth::kDead);
+  EXPECT_EQ(read_text(*peer, 1), "");
+  network_->set_health("host:1", HostHealth::kWell);
+  for (int i = 0; i < 6000 && !peer->may_ask(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(read_text(*peer, 1), text(1));
+  EXPECT_EQ(read_text(*peer, 2), text(2));
+}
+
+TEST_F(PeerStoreTest, FlippedBitsAreNeverGivenOn) {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    const auto peer = store();
+    network_->set_link({.seed = seed, .flips = 0.3});
+    for (uint64_t i = 0; i < 30; ++i) {
+      const std::string got = read_text(*peer, i);
+      EXPECT_TRUE(got.empty() || got == text(i)) << seed;
+    }
+  }
+}
+
+TEST_F(PeerStoreTest, ALiarIsLeftOut) {
+  const auto peer = store();
+  peer->lied();
+  EXPECT_FALSE(peer->may_ask());
+  EXPECT_EQ(read_text(*peer, 1), "");
+}
+
+TEST_F(PeerStoreTest, ItsEndAnswersWhatIsUnderWay) {
+  network_->set_health("host:1", HostHealth::kFrozen);
+  ReadAnswers answers;
+  {
+    const auto peer = store({.deadline = std::chrono::seconds(30), .requests = 1, .keys = 1});
+    for (uint64_t i = 0; i < 10; ++i) peer->read(request(i), {}, answers.take());
+  }
+  EXPECT_EQ(answers.count(), 10u);
+  for (const Code code : answers.codes()) EXPECT_EQ(code, Code::kCancelled);
+}
+
+TEST_F(PeerStoreTest, AStopIsAnsweredAndSaysNothingOfThePeer) {
+  network_->set_health("host:1", HostHealth::kFrozen);
+  const auto peer = store({.deadline = std::chrono::seconds(30)});
+  std::stop_source stop;
+  ReadAnswers answers;
+  peer->read(request(1), stop.get_token(), answers.take());
+  stop.request_stop();
+  ASSERT_TRUE(answers.wait_for_count(1));
+  EXPECT_EQ(answers.codes().front(), Code::kCancelled);
+  EXPECT_TRUE(peer->may_ask());
+}
+
+}  // namespace forebay

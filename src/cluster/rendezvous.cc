@@ -1,0 +1,170 @@
+#include "cluster/rendezvous.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <sstream>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "cluster/address.h"
+#include "cluster/token.h"
+
+namespace forebay {
+
+namespace {
+
+constexpr size_t kMostCardBytes = 1024;
+constexpr std::string_view kCardMagic = "forebay-host-1";
+
+class StaticRendezvous final : public Rendezvous {
+ public:
+  StaticRendezvous(std::vector<std::string> addresses, const std::string& token, uint64_t generation) {
+    members_.generation = generation;
+    for (std::string& address : addresses) members_.hosts.push_back({std::move(address), 0, token});
+  }
+  Result<Membership> meet(int, const HostCard&, std::chrono::milliseconds, std::stop_token) override {
+    return members_;
+  }
+
+ private:
+  Membership members_;
+};
+
+Status folder_failure(const std::string& path, const char* what) {
+  return unavailable(fmt::format("cannot {} {}: {}", what, path, std::generic_category().message(errno)));
+}
+
+// The whole of a small file; nothing where it is not there (yet).
+Result<std::optional<std::string>> read_small(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (fd < 0) return errno == ENOENT ? Result<std::optional<std::string>>(std::nullopt) : folder_failure(path, "read");
+  std::string text(kMostCardBytes + 1, '\0');
+  const ssize_t got = ::read(fd, text.data(), text.size());
+  const Status failure = got < 0 ? folder_failure(path, "read") : Status();
+  ::close(fd);
+  if (!failure.ok()) return failure;
+  text.resize(static_cast<size_t>(got));
+  return std::optional(std::move(text));
+}
+
+// There whole or not at all, also after a crash.
+Status write_small(const std::string& path, const std::string& text) {
+  const std::string beside = fmt::format("{}.{}.tmp", path, ::getpid());
+  const int fd = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return folder_failure(beside, "write");
+  const bool written = ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && ::fsync(fd) == 0;
+  const Status failure = written ? Status() : folder_failure(beside, "write");
+  ::close(fd);
+  if (failure.ok() && ::rename(beside.c_str(), path.c_str()) == 0) return {};
+  const Status renamed = failure.ok() ? folder_failure(path, "write") : failure;
+  ::unlink(beside.c_str());
+  return renamed;
+}
+
+class FolderRendezvous final : public Rendezvous {
+ public:
+  FolderRendezvous(std::string folder, int hosts, uint64_t generation)
+      : folder_(std::move(folder)), hosts_(hosts), generation_(generation) {}
+
+  Result<Membership> meet(int rank, const HostCard& card, std::chrono::milliseconds deadline,
+                          std::stop_token stop) override {
+    const auto until = std::chrono::steady_clock::now() + deadline;
+    if (::mkdir(folder_.c_str(), 0700) != 0 && errno != EEXIST) return folder_failure(folder_, "make the folder");
+    FOREBAY_RETURN_IF_ERROR(write_small(path_of(rank), card_text(card)));
+    std::vector<std::optional<HostCard>> cards(static_cast<size_t>(hosts_));
+    cards[static_cast<size_t>(rank)] = card;
+    std::mutex mutex;
+    std::condition_variable_any pause;
+    for (auto wait = std::chrono::milliseconds(2);; wait = std::min(2 * wait, std::chrono::milliseconds(100))) {
+      FOREBAY_RETURN_IF_ERROR(read_missing(cards));
+      if (std::ranges::all_of(cards, [](const auto& each) { return each.has_value(); })) break;
+      if (stop.stop_requested()) return cancelled("stopped while waiting for the other hosts of the job");
+      if (std::chrono::steady_clock::now() >= until) return missing(cards, deadline);
+      std::unique_lock lock(mutex);
+      pause.wait_for(lock, stop, wait, [] { return false; });
+    }
+    Membership members{generation_, {}};
+    for (auto& each : cards) members.hosts.push_back(std::move(*each));
+    return members;
+  }
+
+ private:
+  std::string path_of(int rank) const { return fmt::format("{}/host-{}-{}", folder_, generation_, rank); }
+
+  Status read_missing(std::vector<std::optional<HostCard>>& cards) const {
+    for (size_t i = 0; i < cards.size(); ++i) {
+      if (cards[i]) continue;
+      FOREBAY_ASSIGN(const std::optional<std::string> text, read_small(path_of(static_cast<int>(i))));
+      if (!text) continue;
+      Result<HostCard> card = parse_card(*text);
+      if (!card.ok()) return card.status().with_key(path_of(static_cast<int>(i)));
+      cards[i] = std::move(*card);
+    }
+    return {};
+  }
+
+  Status missing(const std::vector<std::optional<HostCard>>& cards, std::chrono::milliseconds deadline) const {
+    std::vector<size_t> ranks;
+    size_t others = 0;
+    for (size_t i = 0; i < cards.size(); ++i) {
+      if (cards[i]) continue;
+      if (ranks.size() < 10)
+        ranks.push_back(i);
+      else
+        ++others;
+    }
+    return unavailable(
+        fmt::format("the hosts of the job meet in {}, and after {} s of {} ranks {}{} had not come; do all of them see "
+                    "this folder?",
+                    folder_, deadline.count() / 1000, cards.size(), fmt::join(ranks, ", "),
+                    others > 0 ? fmt::format(" and {} others", others) : ""));
+  }
+
+  const std::string folder_;
+  const int hosts_;
+  const uint64_t generation_;
+};
+
+}  // namespace
+
+std::vector<PeerHost> Membership::peers() const {
+  std::vector<PeerHost> all;
+  for (const HostCard& host : hosts) all.push_back({host.address, {host.token, generation}});
+  return all;
+}
+
+std::string card_text(const HostCard& card) {
+  return fmt::format("{} {} {} {}\n", kCardMagic, card.address, card.incarnation, card.token);
+}
+
+Result<HostCard> parse_card(std::string_view text) {
+  const auto wrong = [] { return corrupt("not what a host of a job tells of itself"); };
+  if (text.size() > kMostCardBytes || !text.ends_with('\n')) return wrong();
+  std::istringstream words{std::string(text)};
+  HostCard card;
+  std::string magic, more;
+  if (!(words >> magic >> card.address >> card.incarnation >> card.token) || magic != kCardMagic || words >> more)
+    return wrong();
+  if (!parse_host_port(card.address).ok() || !check_token(card.token).ok()) return wrong();
+  return card;
+}
+
+std::unique_ptr<Rendezvous> static_rendezvous(std::vector<std::string> addresses, std::string token,
+                                              uint64_t generation) {
+  return std::make_unique<StaticRendezvous>(std::move(addresses), token, generation);
+}
+
+std::unique_ptr<Rendezvous> folder_rendezvous(std::string folder, int hosts, uint64_t generation) {
+  return std::make_unique<FolderRendezvous>(std::move(folder), hosts, generation);
+}
+
+}  // namespace forebay

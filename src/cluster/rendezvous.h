@@ -1,0 +1,54 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "cluster/transport.h"
+#include "forebay/result.h"
+
+namespace forebay {
+
+/// What a host tells the others of its job: some 200 bytes.
+struct HostCard {
+  std::string address;       ///< "host:port", where it listens already
+  uint64_t incarnation = 0;  ///< another one for each start of the process
+  std::string token;         ///< what it wants to be shown
+};
+
+/// The hosts of a job, as they were when they met. Who of them is alive is advice (PeerHealth), and never an input of the plan; somebody who
+/// joins or comes back belongs to a new generation.
+struct Membership {
+  uint64_t generation = 0;
+  std::vector<HostCard> hosts;  ///< by rank
+
+  /// How they are reached.
+  std::vector<PeerHost> peers() const;
+};
+
+/// One all-gather a generation: each host gives its card and gets those of all.
+class Rendezvous {
+ public:
+  virtual ~Rendezvous() = default;
+  /// Waits until all have come. Unavailable after `deadline`, with the ranks that are missing; Cancelled after a stop.
+  virtual Result<Membership> meet(int rank, const HostCard& card, std::chrono::milliseconds deadline,
+                                  std::stop_token stop) = 0;
+};
+
+/// Hosts whose addresses are known beforehand, one for each rank, with one token: nobody waits for anybody.
+std::unique_ptr<Rendezvous> static_rendezvous(std::vector<std::string> addresses, std::string token,
+                                              uint64_t generation);
+
+/// Hosts that meet in a folder they share, which is this job's alone: each writes a file of its card, readable by its user alone, which is there
+/// whole or not at all. Files of other generations, and of an earlier start of a rank, do no harm: the latter are replaced, and
+/// who has met with one takes its host for one that is away.
+std::unique_ptr<Rendezvous> folder_rendezvous(std::string folder, int hosts, uint64_t generation);
+
+/// A card as text and back; Corrupt for what is none.
+std::string card_text(const HostCard& card);
+Result<HostCard> parse_card(std::string_view text);
+
+}  // namespace forebay

@@ -1,0 +1,132 @@
+#include "cluster/rendezvous.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <thread>
+
+#include "store/scratch_folder.h"
+
+namespace forebay {
+
+namespace {
+
+const std::string kToken = "0123456789abcdef0123456789abcdef";
+
+HostCard card_of(int rank, uint64_t incarnation = 1) {
+  return {"10.0.0." + std::to_string(rank) + ":4100", incarnation, kToken + std::to_string(rank)};
+}
+
+Result<Membership> meet(const std::string& folder, int rank, int hosts, uint64_t generation = 0,
+                        int deadline_ms = 60'000, uint64_t incarnation = 1) {
+  return folder_rendezvous(folder, hosts, generation)
+      ->meet(rank, card_of(rank, incarnation), std::chrono::milliseconds(deadline_ms), {});
+}
+
+}  // namespace
+
+TEST(Rendezvous, CardsComeBackAsTheyWereAndAreSmall) {
+  const std::string text = card_text(card_of(7));
+  EXPECT_LT(text.size(), 200u);
+  const auto card = parse_card(text);
+  ASSERT_TRUE(card.ok());
+  EXPECT_EQ(card->address, card_of(7).address);
+  EXPECT_EQ(card->incarnation, 1u);
+  EXPECT_EQ(card->token, card_of(7).token);
+}
+
+TEST(Rendezvous, WhatIsNoCardIsCorrupt) {
+  const std::string right = card_text(card_of(7));
+  for (size_t length = 0; length < right.size(); ++length)
+    EXPECT_EQ(parse_card(right.substr(0, length)).status().code(), Code::kCorrupt) << length;
+  for (const std::string& wrong :
+       {right + "\n", right + right, "x" + right, std::string(2000, 'x') + "\n",
+        std::string("forebay-host-1 nowhere 1 ") + kToken + "\n", std::string("forebay-host-1 a:1 1 short\n"),
+        std::string("forebay-host-1 a:1 -x ") + kToken + "\n"}) {
+    const auto card = parse_card(wrong);
+    EXPECT_TRUE(!card.ok() || card->token == card_of(7).token) << wrong;
+  }
+}
+
+TEST(Rendezvous, AllWhoMeetInAFolderKnowAll) {
+  const ScratchFolder folder;
+  constexpr int kHosts = 8;
+  std::vector<std::optional<Result<Membership>>> met(kHosts);
+  std::vector<std::thread> hosts;
+  for (int rank = 0; rank < kHosts; ++rank)
+    hosts.emplace_back(
+        [&, rank] { met[static_cast<size_t>(rank)].emplace(meet(folder.path("job"), rank, kHosts, 5)); });
+  for (std::thread& host : hosts) host.join();
+  for (const auto& each : met) {
+    ASSERT_TRUE(each->ok()) << each->status().to_string();
+    const Membership& members = **each;
+    EXPECT_EQ(members.generation, 5u);
+    ASSERT_EQ(members.hosts.size(), 8u);
+    for (int rank = 0; rank < kHosts; ++rank) {
+      EXPECT_EQ(members.hosts[static_cast<size_t>(rank)].address, card_of(rank).address);
+      EXPECT_EQ(members.peers()[static_cast<size_t>(rank)].pass.token, card_of(rank).token);
+      EXPECT_EQ(members.peers()[static_cast<size_t>(rank)].pass.generation, 5u);
+    }
+  }
+}
+
+TEST(Rendezvous, WhoIsMissingIsSaid) {
+  const ScratchFolder folder;
+  const auto met = meet(folder.path("job"), 1, 4, 0, 20);
+  EXPECT_EQ(met.status().code(), Code::kUnavailable);
+  for (const std::string& words : {folder.path("job"), std::string("4 ranks 0, 2, 3 had not come")})
+    EXPECT_NE(met.status().message().find(words), std::string::npos) << met.status().message();
+  EXPECT_EQ(met.status().message().find(kToken), std::string::npos);
+}
+
+TEST(Rendezvous, AStopEndsTheWaiting) {
+  const ScratchFolder folder;
+  std::stop_source stop;
+  stop.request_stop();
+  const auto met =
+      folder_rendezvous(folder.path("job"), 2, 0)->meet(0, card_of(0), std::chrono::minutes(5), stop.get_token());
+  EXPECT_EQ(met.status().code(), Code::kCancelled);
+}
+
+TEST(Rendezvous, AnotherGenerationIsNotMet) {
+  const ScratchFolder folder;
+  (void)meet(folder.path("job"), 0, 2, 1, 1);
+  EXPECT_EQ(meet(folder.path("job"), 1, 2, 2, 20).status().code(), Code::kUnavailable);
+  EXPECT_TRUE(meet(folder.path("job"), 1, 2, 1).ok());
+}
+
+TEST(Rendezvous, ALaterStartOfARankTakesThePlaceOfTheEarlier) {
+  const ScratchFolder folder;
+  (void)meet(folder.path("job"), 0, 2, 0, 1, /*incarnation=*/1);
+  (void)meet(folder.path("job"), 0, 2, 0, 1, /*incarnation=*/2);
+  const auto met = meet(folder.path("job"), 1, 2);
+  ASSERT_TRUE(met.ok());
+  EXPECT_EQ(met->hosts[0].incarnation, 2u);
+}
+
+TEST(Rendezvous, TokensAreForTheUserAlone) {
+  const ScratchFolder folder;
+  (void)meet(folder.path("job"), 0, 2, 0, 1);
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path("job"))) {
+    struct stat info{};
+    ASSERT_EQ(::stat(entry.path().c_str(), &info), 0);
+    EXPECT_EQ(info.st_mode & 077, 0u) << entry.path();
+  }
+}
+
+TEST(Rendezvous, AFolderThatCannotBeMadeIsUnavailableByName) {
+  const auto met = meet("/proc/no/such/folder", 0, 2);
+  EXPECT_EQ(met.status().code(), Code::kUnavailable);
+  EXPECT_NE(met.status().message().find("/proc/no/such/folder"), std::string::npos);
+}
+
+TEST(Rendezvous, StaticHostsMeetNobody) {
+  const auto met = static_rendezvous({"a:1", "b:2"}, kToken, 3)->meet(0, {}, std::chrono::milliseconds(0), {});
+  ASSERT_TRUE(met.ok());
+  EXPECT_EQ(met->peers()[1].address, "b:2");
+  EXPECT_EQ(met->peers()[1].pass.token, kToken);
+  EXPECT_EQ(met->peers()[1].pass.generation, 3u);
+}
+
+}  // namespace forebay

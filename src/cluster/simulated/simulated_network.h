@@ -1,0 +1,42 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "cluster/transport.h"
+
+namespace forebay {
+
+/// What lies between hosts: the same seed and the same requests in the same order have the same fate.
+struct SimulatedLink {
+  uint64_t seed = 0;
+  std::chrono::microseconds latency{100};  ///< one way
+  double bytes_per_second = 1e9;           ///< of each host that sends; answers wait for each other
+  double loss = 0;                         ///< of questions: these are never answered
+  double flips = 0;                        ///< of answers: one bit of these comes the other way round
+};
+
+/// How a host of it is.
+enum class HostHealth : uint8_t {
+  kWell,
+  kDead,    ///< nobody listens: whoever asks is told at once
+  kFrozen,  ///< it takes questions and answers none
+};
+
+/// Hosts in one process. What they send goes through message.h as on any wire. May be used from any thread.
+class SimulatedNetwork {
+ public:
+  /// `manual`: time goes on with advance() alone.
+  static std::shared_ptr<SimulatedNetwork> make(SimulatedLink link, bool manual = false);
+  virtual ~SimulatedNetwork() = default;
+
+  /// A host's way to the others.
+  virtual std::shared_ptr<Transport> transport() = 0;
+  virtual void set_link(SimulatedLink link) = 0;
+  virtual void set_health(const std::string& address, HostHealth health) = 0;
+  virtual void advance(std::chrono::nanoseconds by) = 0;
+};
+
+}  // namespace forebay

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <memory>
+#include <stop_token>
+
+#include "forebay/loader.h"
+#include "loader/distributed.h"
+#include "loader/ordering.h"
+#include "loader/peers/peer_group.h"
+#include "pipeline/description.h"
+
+namespace forebay {
+
+/// What a loader's `peers` ask for; null where that is nothing, or where nothing is kept that others could ask for (no `.cache()`, one rank). InvalidArgument
+/// for addresses that are none or are not one for each rank, and for a token that is missing or too short.
+Result<std::shared_ptr<PeerGroup>> open_peers(const PeerOptions& options, const Place& place,
+                                              const Description& description, std::stop_token stop);
+
+/// Elements are at home with whom they are dealt to in epoch 0 (home_by_first_epoch()). The group's caches are those of `plan`.
+void set_first_homes(PeerGroup& peers, const ExecutionPlan& plan, const Ordering& ordering,
+                     std::shared_ptr<const Selection> selection, const ScheduleOptions& schedule);
+
+}  // namespace forebay

@@ -1,0 +1,73 @@
+#include "loader/peers/home_host.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "loader/selection.h"
+
+namespace forebay {
+
+namespace {
+
+// The rank that the schedule gives each position to, counted out.
+std::vector<int64_t> dealt(const ScheduleOptions& options) {
+  std::vector<int64_t> ranks(static_cast<size_t>(options.epoch_size), -1);
+  const Schedule schedule(options);
+  std::vector<Row> rows;
+  for (int64_t position = 0; schedule.steps_left(position) > 0; position = schedule.next_position(position)) {
+    for (int64_t rank = 0; rank < options.world_size; ++rank) {
+      schedule.rows(position, rank, &rows);
+      for (const Row& row : rows) {
+        if (!row.padding) ranks[static_cast<size_t>(row.position)] = rank;
+      }
+    }
+  }
+  return ranks;
+}
+
+ScheduleOptions options_of(uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const auto up_to = [&](int64_t most) { return static_cast<int64_t>(random() % static_cast<uint64_t>(most)) + 1; };
+  return {up_to(300), up_to(9), up_to(12), static_cast<LastPolicy>(random() % 3)};
+}
+
+}  // namespace
+
+TEST(HomeHost, IsWhereThePositionIsDealtTo) {
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    const ScheduleOptions options = options_of(seed);
+    const std::vector<int64_t> ranks = dealt(options);
+    for (int64_t position = 0; position < options.epoch_size; ++position) {
+      const int64_t is = ranks[static_cast<size_t>(position)], home = rank_by_count(options, position);
+      EXPECT_TRUE(is < 0 || home == is) << "seed " << seed << ", position " << position;
+      EXPECT_GE(home, 0);
+      EXPECT_LT(home, options.world_size) << "what is dropped has a home, too";
+    }
+  }
+}
+
+TEST(HomeHost, OfASampleIsThatOfItsPositionInTheFirstEpoch) {
+  for (uint64_t seed = 0; seed < 30; ++seed) {
+    const ScheduleOptions options = options_of(seed);
+    const std::shared_ptr<const Order> order = shuffled_order(options.epoch_size, seed);
+    std::vector<uint64_t> bits(static_cast<size_t>(options.epoch_size * 2 / 64 + 1), 0xAAAA'AAAA'AAAA'AAAA);
+    const auto every_other = std::make_shared<KeptSamples>(first_samples(options.epoch_size * 2), bits);
+    const HomeHost home = home_by_first_epoch({order, every_other, options});
+    for (int64_t position = 0; position < options.epoch_size; ++position) {
+      const int64_t id = every_other->id_at(order->id_at(0, position));
+      EXPECT_EQ(home(id), rank_by_count(options, position));
+    }
+  }
+}
+
+TEST(HomeHost, OfWhatIsNotThereIsUnknown) {
+  const std::shared_ptr<const Order> order = sequential_order(10);
+  const HomeHost home =
+      home_by_first_epoch({order, first_samples(10), {.epoch_size = 10, .batch_size = 2, .world_size = 2}});
+  EXPECT_EQ(home(-1), -1);
+  EXPECT_EQ(home(10), -1);
+  EXPECT_EQ(home(INT64_MAX), -1);
+}
+
+}  // namespace forebay

@@ -1,0 +1,113 @@
+#include "loader/peers/peer_cache.h"
+
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <mutex>
+#include <unordered_set>
+#include <utility>
+
+#include "cache/hash_map.h"
+
+namespace forebay {
+
+namespace {
+
+/// The latest entries of which something is to be remembered until they are next seen. Bounded: what is given up meanwhile is never seen
+/// again.
+class LatestEntries {
+ public:
+  void add(const Hash128& entry) {
+    const std::lock_guard lock(mutex_);
+    if (!entries_.insert(entry).second) return;
+    order_.push_back(entry);
+    if (order_.size() <= kMost) return;
+    entries_.erase(order_.front());
+    order_.pop_front();
+  }
+  bool take(const Hash128& entry) {
+    const std::lock_guard lock(mutex_);
+    return !entries_.empty() && entries_.erase(entry) > 0;
+  }
+
+ private:
+  static constexpr size_t kMost = 1 << 14;
+  std::mutex mutex_;
+  std::unordered_set<Hash128, HashOfHash> entries_;
+  std::deque<Hash128> order_;
+};
+
+class PeerCache final : public TieredCache {
+ public:
+  PeerCache(std::shared_ptr<TieredCache> own, PeerOf peer_of) : own_(std::move(own)), peer_of_(std::move(peer_of)) {}
+
+  std::optional<Found> find(const Hash128& entry) override { return own_->find(entry); }
+
+  std::optional<Found> find_of(const Hash128& entry, int64_t element) override {
+    if (in_vain_.take(entry)) return std::nullopt;
+    if (std::optional<Found> found = own_->find(entry)) {
+      (void)asked_.take(entry);
+      return found;
+    }
+    PeerStore* const peer = peer_of_(element);
+    if (peer == nullptr || !peer->may_ask()) return std::nullopt;
+    asked_.add(entry);
+    Found found;
+    found.store = peer;
+    found.request.key = entry.to_string();
+    found.request.set_aside_bytes = guess_.load(std::memory_order_relaxed);
+    return found;
+  }
+
+  bool has(const Hash128& entry) const override { return own_->has(entry); }
+
+  Result<std::shared_ptr<const Columns>> open(const Hash128& entry, Buffer stored) override {
+    if (!asked_.take(entry)) return own_->open(entry, std::move(stored));
+    const uint64_t bytes = stored.size();
+    auto columns = bytes == 0 ? Result<std::shared_ptr<const Columns>>(corrupt("no peer has the entry"))
+                              : own_->adopt(entry, std::move(stored));
+    if (!columns.ok()) {
+      in_vain_.add(entry);
+      return columns.status();
+    }
+    hits_.fetch_add(1, std::memory_order_relaxed);
+    const uint64_t before = guess_.load(std::memory_order_relaxed);
+    guess_.store(std::max(bytes + bytes / 8, before - before / 32), std::memory_order_relaxed);
+    return columns;
+  }
+
+  bool admits(uint64_t bytes) const override { return own_->admits(bytes); }
+  void put(const Hash128& entry, std::shared_ptr<const Columns> columns, double seconds, KeepIn where) override {
+    own_->put(entry, std::move(columns), seconds, where);
+  }
+
+  CacheStats stats() const override {
+    CacheStats stats = own_->stats();
+    stats.peer_hits = hits_.load(std::memory_order_relaxed);
+    return stats;
+  }
+  std::optional<Buffer> stored(const Hash128& entry) override { return own_->stored(entry); }
+  Result<std::shared_ptr<const Columns>> adopt(const Hash128& entry, Buffer stored) override {
+    return own_->adopt(entry, std::move(stored));
+  }
+  const Store* disk() const override { return own_->disk(); }
+  std::shared_ptr<KeptBytes> entries() override { return own_->entries(); }
+  std::shared_ptr<KeptBytes> index() override { return own_->index(); }
+
+ private:
+  const std::shared_ptr<TieredCache> own_;
+  const PeerOf peer_of_;
+  LatestEntries asked_;    ///< of peers, on their way
+  LatestEntries in_vain_;  ///< made without asking again, once
+  std::atomic<uint64_t> hits_{0};
+  /// What is set aside for an entry whose size only its host knows: a little more than the latest ones had.
+  std::atomic<uint64_t> guess_{64 << 10};
+};
+
+}  // namespace
+
+std::shared_ptr<TieredCache> peer_cache(std::shared_ptr<TieredCache> own, PeerOf peer_of) {
+  return std::make_shared<PeerCache>(std::move(own), std::move(peer_of));
+}
+
+}  // namespace forebay

@@ -1,0 +1,156 @@
+#include "loader/peers/peer_group.h"
+
+#include <gtest/gtest.h>
+
+#include "cluster/simulated/simulated_network.h"
+#include "store/scratch_folder.h"
+#include "telemetry/log.h"
+
+namespace forebay {
+
+namespace {
+
+const JobPass kJobPass{"0123456789abcdef0123456789abcdef", 1};
+
+Hash128 entry_of(uint64_t n) { return hash128(&n, sizeof n); }
+
+std::shared_ptr<const Columns> one_row(uint64_t n) {
+  auto columns = std::make_shared<Columns>();
+  Field field;
+  field.name = "x";
+  field.dtype = DType::kUint8;
+  field.shape = {100};
+  columns->schema = Schema({field});
+  columns->rows = 1;
+  columns->values = {{Buffer::allocate(100), {}}};
+  std::fill_n(columns->values[0].values.data(), 100, static_cast<uint8_t>(n));
+  return columns;
+}
+
+/// Two hosts of a job in one process; element n is at home on host n % 2.
+class PeerGroupTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    set_log_sink([](const std::string&) {});
+    for (int rank = 0; rank < 2; ++rank) {
+      PeerGroupInput input{{{"a:1", kJobPass}, {"b:1", kJobPass}}, rank};
+      auto group = PeerGroup::open(network_->transport(), std::move(input));
+      ASSERT_TRUE(group.ok()) << group.status().to_string();
+      groups_.push_back(std::move(*group));
+      // Caches of one folder are one within a process, so each host has its own.
+      CacheOptions options{.ram_bytes = 1 << 20, .disk_bytes = 1 << 20, .dir = folder_.path(std::to_string(rank))};
+      options.place = entry_of(99);
+      auto cache = open_cache(options);
+      ASSERT_TRUE(cache.ok()) << cache.status().to_string();
+      own_.push_back(*cache);
+      caches_.push_back(groups_.back()->join(*cache));
+      groups_.back()->set_home([](int64_t element) { return static_cast<int>(element % 2); });
+    }
+  }
+  void TearDown() override { set_log_sink(nullptr); }
+
+  /// What host 0 finds of an element, as the engine goes about it; null: it has to be made.
+  std::shared_ptr<const Columns> get(uint64_t n) {
+    for (int tries = 0; tries < 3; ++tries) {
+      auto found = caches_[0]->find_of(entry_of(n), static_cast<int64_t>(n));
+      if (!found) return nullptr;
+      if (found->columns) return found->columns;
+      const Result<Buffer> bytes = read_wait(*found->store, found->request, {});
+      if (!bytes.ok()) {
+        EXPECT_EQ(bytes.status().code(), Code::kOutOfBudget) << bytes.status().to_string();
+        continue;
+      }
+      auto opened = caches_[0]->open(entry_of(n), *bytes);
+      if (opened.ok()) return *opened;
+      EXPECT_EQ(opened.status().code(), Code::kCorrupt);
+    }
+    ADD_FAILURE() << "it is asked for again and again";
+    return nullptr;
+  }
+
+  const ScratchFolder folder_;
+  const std::shared_ptr<SimulatedNetwork> network_ = SimulatedNetwork::make({});
+  std::vector<std::shared_ptr<PeerGroup>> groups_;
+  std::vector<std::shared_ptr<TieredCache>> own_, caches_;
+};
+
+}  // namespace
+
+TEST_F(PeerGroupTest, GivesWhatThePeerKeepsInMemoryOrOnDisk) {
+  own_[1]->put(entry_of(1), one_row(1), 1, KeepIn::kAnyTier);
+  own_[1]->put(entry_of(3), one_row(3), 1, KeepIn::kMemory);
+  for (const uint64_t n : {1, 3}) {
+    const auto columns = get(n);
+    ASSERT_TRUE(columns) << n;
+    EXPECT_EQ(columns->values[0].values.data()[7], n);
+  }
+  EXPECT_EQ(caches_[0]->stats().peer_hits, 2u);
+  Ledger ledger;
+  groups_[0]->add_to(ledger);
+  ASSERT_EQ(ledger.stores.size(), 1u);
+  EXPECT_EQ(ledger.stores.front().name, "peer b:1");
+  EXPECT_EQ(ledger.stores.front().requests, 2u);
+}
+
+TEST_F(PeerGroupTest, WhatItGotIsKeptWhereMemoryIsFree) {
+  own_[1]->put(entry_of(1), one_row(1), 1, KeepIn::kAnyTier);
+  ASSERT_TRUE(get(1));
+  network_->set_health("b:1", HostHealth::kDead);
+  EXPECT_TRUE(get(1));
+}
+
+TEST_F(PeerGroupTest, NobodyIsAskedForWhatIsAtHomeHere) {
+  own_[1]->put(entry_of(2), one_row(2), 1, KeepIn::kAnyTier);
+  EXPECT_FALSE(get(2));
+  Ledger ledger;
+  groups_[0]->add_to(ledger);
+  EXPECT_TRUE(ledger.stores.empty());
+}
+
+TEST_F(PeerGroupTest, WhatAPeerHasNotIsAskedForOnceAndTheNextTimeAgain) {
+  EXPECT_FALSE(get(1));
+  own_[1]->put(entry_of(1), one_row(1), 1, KeepIn::kAnyTier);
+  EXPECT_TRUE(get(1));
+}
+
+TEST_F(PeerGroupTest, DeadFrozenAndDamagedPeersHaveNothing) {
+  for (uint64_t n = 1; n < 40; n += 2) own_[1]->put(entry_of(n), one_row(n), 1, KeepIn::kAnyTier);
+  network_->set_link({.flips = 1});
+  for (uint64_t n = 1; n < 10; n += 2) {
+    const auto columns = get(n);
+    EXPECT_TRUE(!columns || columns->values[0].values.data()[99] == n);
+  }
+  network_->set_link({});
+  for (const HostHealth health : {HostHealth::kDead, HostHealth::kFrozen}) {
+    network_->set_health("b:1", health);
+    for (uint64_t n = 21; n < 40; n += 2) EXPECT_FALSE(get(n));
+  }
+}
+
+TEST_F(PeerGroupTest, AnEntryOfALiarIsNotTakenForAnother) {
+  // The peer's own memory is wrong: what it has under this name is an entry of another name, with checksums that are right.
+  class Liar : public KeySource {
+   public:
+    explicit Liar(std::shared_ptr<TieredCache> cache) : cache_(std::move(cache)) {}
+    std::optional<Buffer> find(const Hash128&) override { return cache_->stored(entry_of(5)); }
+
+   private:
+    const std::shared_ptr<TieredCache> cache_;
+  };
+  own_[1]->put(entry_of(5), one_row(5), 1, KeepIn::kAnyTier);
+  groups_[1]->close();
+  const auto lying = network_->transport()->listen("b:1", kJobPass, std::make_shared<Liar>(own_[1]));
+  ASSERT_TRUE(lying.ok());
+  EXPECT_FALSE(get(7));
+  EXPECT_TRUE(get(5));
+}
+
+TEST_F(PeerGroupTest, AClosedGroupServesNothingAndStillAsks) {
+  own_[0]->put(entry_of(2), one_row(2), 1, KeepIn::kAnyTier);
+  own_[1]->put(entry_of(1), one_row(1), 1, KeepIn::kAnyTier);
+  groups_[0]->close();
+  EXPECT_FALSE(caches_[1]->find(entry_of(2)));
+  EXPECT_TRUE(get(1));
+}
+
+}  // namespace forebay
