@@ -36,6 +36,7 @@ from .materializing import Materialized, materialize
 from .metrics import serve_metrics
 from .pipeline import IMAGENET, Normalization, Pipeline
 from .profiling import Estimate, Profile, Strategy, profile
+from .simulating import Simulation, simulate
 from .sources import (
     NULL_MASK,
     Dataset,
@@ -74,6 +75,7 @@ __all__ = [
     "Problem",
     "Profile",
     "Remedy",
+    "Simulation",
     "StateMismatch",
     "Strategy",
     "Unavailable",
@@ -92,6 +94,7 @@ __all__ = [
     "parquet",
     "profile",
     "serve_metrics",
+    "simulate",
     "text",
     "webdataset",
 ]

@@ -7,6 +7,7 @@
 #include "cli/failure.h"
 #include "cli/files.h"
 #include "cli/interrupt.h"
+#include "cli/job_plan.h"
 #include "cli/mixing_report.h"
 #include "cli/storage_flags.h"
 #include "forebay/loader.h"
@@ -21,6 +22,8 @@ namespace {
 
 struct PlanOptions {
   std::string pipeline;
+  std::optional<int64_t> hosts;
+  int64_t ranks_per_host = 1;
   std::optional<int64_t> size;
   bool json = false, mixing = false;
   PlanRequest plan;
@@ -105,6 +108,9 @@ int plan_verb(const Arguments& arguments, const Console& console) {
   line.add_seed(options.plan.seed, "as for run");
   line.add_number("--size", options.size, 0, kMany, "samples in the data set; else its listing is read");
   line.add_number("--steps", options.plan.max_steps, 0, kMany, "only the first so many steps");
+  line.add_number("--hosts", options.hosts, 1, 1 << 20,
+                  "what a job on so many hosts reads from where, in place of steps");
+  line.add_number("--ranks-per-host", options.ranks_per_host, 1, 1 << 20, "with --hosts")->capture_default_str();
   app.add_flag("--mixing", options.mixing, "for tables: how well blocks of row groups mix, beside a flat shuffle");
   const StorageFlags storage(line);
   if (const auto code = line.parse(arguments, console)) return *code;
@@ -125,6 +131,16 @@ int plan_verb(const Arguments& arguments, const Console& console) {
 
   const Interrupt interrupt;
   if (options.mixing) return report_mixing(*pipeline, options, interrupt.token(), console);
+  if (options.hosts) {
+    const Result<JobPlan> job = plan_job(
+        *pipeline, {*options.hosts, options.ranks_per_host, options.plan.seed, options.storage, interrupt.token()});
+    if (!job.ok()) return report_failure(job.status(), options.json, console);
+    if (options.json)
+      print_json(job_to_json(*job), console);
+    else
+      print_job(*job, console);
+    return kDone;
+  }
   const Result<EpochPlan> plan = make_plan(*pipeline, options, interrupt.token());
   if (!plan.ok()) return report_failure(plan.status(), options.json, console);
   if (options.json)

@@ -39,6 +39,7 @@ int diagnose_verb(const Arguments& arguments, const Console& console);
 int inspect_verb(const Arguments& arguments, const Console& console);
 int materialize_verb(const Arguments& arguments, const Console& console);
 int profile_verb(const Arguments& arguments, const Console& console);
+int simulate_verb(const Arguments& arguments, const Console& console);
 int run_verb(const Arguments& arguments, const Console& console);
 int plan_verb(const Arguments& arguments, const Console& console);
 

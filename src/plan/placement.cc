@@ -45,7 +45,7 @@ Placement::Placement(std::shared_ptr<const Order> order, PlacementOptions option
   for (size_t host = 1; host < first_lane_.size(); ++host) first_lane_[host] += first_lane_[host - 1];
 }
 
-Placement::Turn Placement::turn_by_count(int64_t position) const {
+Placement::Kept Placement::turn_by_count(int64_t position) const {
   if (position < whole_) {
     const auto [step, slot] = by_batch_.divide(position);
     const auto [host, row] = by_host_rows_.divide(slot);
@@ -57,23 +57,25 @@ Placement::Turn Placement::turn_by_count(int64_t position) const {
   return {static_cast<int32_t>(host), whole_ / global_batch_ * rows_a_step(host) + position - whole_ - begin};
 }
 
-Placement::Turn Placement::turn_by_lane(int64_t position) const {
+Placement::Kept Placement::turn_by_lane(int64_t position) const {
   const auto [row, lane] = by_lanes_.divide(position);
   const auto host = static_cast<size_t>(host_of_lane_[static_cast<size_t>(lane)]);
   const int64_t lanes = first_lane_[host + 1] - first_lane_[host];
   return {static_cast<int32_t>(host), row * lanes + lane - first_lane_[host]};
 }
 
-int32_t Placement::home_at(int64_t position) const {
+Placement::Kept Placement::kept_at(int64_t position) const {
   if (options_.lanes > 1 && !options_.budgets.empty()) {
     const Order::Range together = order_->read_together(0, position);
     position = together.first + together.step * (together.count - 1);
   }
-  const Turn turn = turn_of(position);
-  return turn.index < budget(turn.host) ? turn.host : kNobody;
+  Kept kept = turn_of(position);
+  if (kept.index >= budget(kept.host)) kept.host = kNobody;
+  return kept;
 }
 
-int32_t Placement::home(int64_t id) const { return home_at(order_->position_of(0, id)); }
+Placement::Kept Placement::kept(int64_t id) const { return kept_at(order_->position_of(0, id)); }
+int32_t Placement::home(int64_t id) const { return kept(id).host; }
 
 void Placement::homes(std::span<const int64_t> ids, std::span<int32_t> homes) const {
   assert(ids.size() == homes.size());
@@ -81,7 +83,7 @@ void Placement::homes(std::span<const int64_t> ids, std::span<int32_t> homes) co
   for (size_t begin = 0; begin < ids.size(); begin += positions.size()) {
     const size_t count = std::min(positions.size(), ids.size() - begin);
     order_->positions_of(0, ids.subspan(begin, count), {positions.data(), count});
-    for (size_t i = 0; i < count; ++i) homes[begin + i] = home_at(positions[i]);
+    for (size_t i = 0; i < count; ++i) homes[begin + i] = kept_at(positions[i]).host;
   }
 }
 

@@ -45,6 +45,12 @@ class Placement {
   int64_t lanes() const { return options_.lanes; }
   /// The host that keeps a sample, or kNobody.
   int32_t home(int64_t id) const;
+  /// The same, and the how manieth of the rows that the host gets first it is.
+  struct Kept {
+    int32_t host = kNobody;
+    int64_t index = 0;
+  };
+  Kept kept(int64_t id) const;
   /// The same for many: several times faster for each. `homes` is as long as `ids`.
   void homes(std::span<const int64_t> ids, std::span<int32_t> homes) const;
 
@@ -58,16 +64,12 @@ class Placement {
   double share() const;
 
  private:
-  // Whose row a position of epoch 0 is, and the how manieth of that host.
-  struct Turn {
-    int32_t host = 0;
-    int64_t index = 0;
-  };
-  Turn turn_of(int64_t position) const { return options_.lanes > 1 ? turn_by_lane(position) : turn_by_count(position); }
-  Turn turn_by_count(int64_t position) const;
-  Turn turn_by_lane(int64_t position) const;
+  // Whose row a position of epoch 0 is.
+  Kept turn_of(int64_t position) const { return options_.lanes > 1 ? turn_by_lane(position) : turn_by_count(position); }
+  Kept turn_by_count(int64_t position) const;
+  Kept turn_by_lane(int64_t position) const;
   int64_t position_dealt(int64_t host, int64_t index) const;
-  int32_t home_at(int64_t position) const;
+  Kept kept_at(int64_t position) const;
   int64_t budget(int64_t host) const {
     if (options_.budgets.empty()) return INT64_MAX;
     return options_.budgets[options_.budgets.size() == 1 ? 0 : static_cast<size_t>(host)];

@@ -14,6 +14,7 @@
 #include "python/loader.h"
 #include "python/materialize.h"
 #include "python/profile.h"
+#include "python/simulate.h"
 
 NB_MODULE(_core, module) {
   module.doc() = "The native half of the package forebay. Not for direct use.";
@@ -41,5 +42,6 @@ NB_MODULE(_core, module) {
   forebay::python::bind_loader(module);
   forebay::python::bind_diagnose(module);
   forebay::python::bind_profile(module);
+  forebay::python::bind_simulate(module);
   forebay::python::bind_materialize(module);
 }

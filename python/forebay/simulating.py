@@ -1,0 +1,161 @@
+"""What a pipeline would give on many hosts: its plan over modelled storage, links and disks, in virtual time."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from typing import Any, Mapping
+
+from . import _core
+from ._options import _bytes, _count, _integer, _seed
+from ._user_exceptions import encodable
+from .errors import InvalidArgument
+from .pipeline import Pipeline
+
+__all__ = ["Simulation", "simulate"]
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """What was found; `print()` it.
+
+    Attributes:
+        gain: times as fast a later epoch is as one that reads all from storage.
+        seconds: of a later epoch.
+        wait_seconds: how much of that ranks wait for rows.
+        first_seconds: of the first epoch, which reads everything.
+        changes: (what, times as fast a later epoch would be with twice of it), the best first.
+        data: all of it, as a dict (docs/simulate.md).
+    """
+
+    gain: float
+    seconds: float
+    wait_seconds: float
+    first_seconds: float
+    changes: tuple[tuple[str, float], ...]
+    data: Mapping[str, Any]
+    _found: _core.Simulation
+
+    def __str__(self) -> str:
+        return self._found.to_text()
+
+    def report(self, path: str | os.PathLike[str] | None = None) -> str:
+        """What `print()` shows; with `path` an HTML page of it is written there, too: one file that opens without a network.
+
+        Unavailable, or NotFound, where it cannot be written.
+        """
+        if path is not None:
+            self._found.write_report(os.fsdecode(path))
+        return str(self)
+
+
+def simulate(
+    pipeline: Pipeline | None = None,
+    *,
+    hosts: int,
+    ranks_per_host: int = 1,
+    storage: str | float | Mapping[str, Any] = "1GB/s",
+    link: str | float | Mapping[str, Any] = "10Gbit/s",
+    ram: int | str = 0,
+    disk: int | str = 0,
+    disk_rate: str | float | None = None,
+    prepare: float | None = None,
+    train: float | None = None,
+    samples: int | None = None,
+    sample_bytes: int | str | None = None,
+    spread: float = 0.5,
+    batch_size: int | None = None,
+    seed: int = 0,
+    epochs: int = 3,
+) -> Simulation:
+    """Runs the plan of a pipeline (order, deal, placement) over modelled hosts, and the same with other ways to load beside it.
+
+    Of the data set only the listing is read, and not even that where `samples` and `sample_bytes` are given; without a pipeline
+    `batch_size` is needed, too.
+
+    Args:
+        pipeline: its data set and its batch size.
+        hosts, ranks_per_host: how many.
+        storage: what all hosts get together: a rate ("2GB/s", or bytes a second), or a dict of "rate", "latency" (seconds),
+            "requests_per_second" and "knee" (requests in flight from which it gives its rate).
+        link: what a host sends and receives, each way: a rate, or a dict of "rate" and "latency" (seconds).
+        ram, disk: bytes of a host for keeping samples as they are stored.
+        disk_rate: of a host; None: no limit.
+        prepare: samples a second that a host decodes and transforms; None: no limit.
+        train: samples a second that a rank takes; None: no limit.
+        samples, sample_bytes, spread: how many, their mean size, and the deviation of its logarithm; else those of the data set.
+        batch_size: rows a rank and step; else the pipeline's.
+        seed: of the order.
+        epochs: at least 2; the last one is what later ones are like.
+
+    Errors: InvalidArgument, NotFound, Unavailable.
+    """
+    if pipeline is not None and not isinstance(pipeline, Pipeline):
+        raise TypeError(f"simulate() takes a Pipeline, or None and sizes, not {type(pipeline).__name__}")
+    options = {
+        "hosts": _count("hosts", hosts, least=1),
+        "ranks_per_host": _count("ranks_per_host", ranks_per_host, least=1),
+        **_part("storage", storage, {"rate": "storage_rate", "latency": "storage_latency",
+                                     "requests_per_second": "storage_requests", "knee": "storage_knee"}),
+        **_part("link", link, {"rate": "link_rate", "latency": "link_latency"}),
+        "ram": _bytes("ram", ram),
+        "disk": _bytes("disk", disk),
+        "disk_rate": None if disk_rate is None else _rate("disk_rate", disk_rate),
+        "prepare": None if prepare is None else _number("prepare", prepare),
+        "train": None if train is None else _number("train", train),
+        "samples": None if samples is None else _samples(samples),
+        "sample_bytes": None if sample_bytes is None else float(_bytes("sample_bytes", sample_bytes)),
+        "spread": _number("spread", spread),
+        "batch_size": _count("batch_size", batch_size, least=1),
+        "seed": _seed(seed),
+        "epochs": _count("epochs", epochs),
+    }
+    given = {name: value for name, value in options.items() if value is not None}
+    found = _core.simulate(None if pipeline is None else pipeline._description, given)
+    data = json.loads(found.to_json())
+    local = data["runs"][0]["epochs"]
+    return Simulation(
+        gain=data["gain"], seconds=local[-1]["seconds"], wait_seconds=local[-1]["wait_seconds"],
+        first_seconds=local[0]["seconds"], changes=tuple((change["change"], change["gain"]) for change in data["changes"]),
+        data=data, _found=found,
+    )
+
+
+def _samples(value: Any) -> int:
+    number = _integer("samples", value)
+    if not 1 <= number <= 2**50:
+        raise InvalidArgument(f"samples is {number}; it must lie between 1 and 2**50")
+    return number
+
+
+def _number(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < float("inf"):
+        raise InvalidArgument(f"{name} is {value!r}; it must be a number, 0 or larger")
+    return float(value)
+
+
+def _rate(name: str, value: Any) -> float:
+    if not isinstance(value, str):
+        return _number(name, value)
+    rate = _core.parse_rate(encodable(value))
+    if rate is None:
+        raise InvalidArgument(f"{name} is {value!r}; it must be bytes a second, or text such as '2GB/s' or '10Gbit/s'")
+    return rate
+
+
+def _part(name: str, value: Any, fields: Mapping[str, str]) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        return {fields["rate"]: _rate(name, value)}
+    unknown = [key for key in value if key not in fields]
+    if unknown:
+        raise InvalidArgument(f"{name} has no {unknown[0]!r}; it has {', '.join(fields)}")
+    made: dict[str, Any] = {}
+    for key, given in value.items():
+        if key == "rate":
+            made[fields[key]] = _rate(f"{name}['rate']", given)
+        elif key == "knee":
+            made[fields[key]] = _count(f"{name}['knee']", given)
+        else:
+            made[fields[key]] = _number(f"{name}[{key!r}]", given)
+    return made

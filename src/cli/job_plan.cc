@@ -1,0 +1,127 @@
+#include "cli/job_plan.h"
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "loader/dealing.h"
+#include "loader/open_source.h"
+#include "loader/ordering.h"
+#include "loader/selection.h"
+#include "loader/step_arguments.h"
+#include "plan/placement.h"
+#include "plan/schedule.h"
+
+namespace forebay {
+
+namespace {
+
+constexpr int64_t kMostRows = 1'000'000;
+
+void go_through(const Schedule& schedule, const Ordering& ordering, const Placement& placement, bool keeps,
+                JobPlan& plan) {
+  DealtBatch dealt;
+  int64_t position = 0;
+  const int64_t rows_a_step = plan.batch * plan.ranks;
+  const int64_t most = std::max<int64_t>(1, kMostRows / rows_a_step);
+  for (; plan.steps_gone_through < std::min(plan.steps, most); ++plan.steps_gone_through) {
+    const GlobalBatch batch = schedule.global_batch({1, position});
+    ordering.deal->all(batch, &dealt);
+    std::set<std::pair<int64_t, int64_t>> transfers;
+    for (int64_t rank = 0; rank < plan.ranks; ++rank) {
+      for (const int64_t slot : dealt.of(rank)) {
+        if (slot >= batch.samples) continue;
+        const int64_t host = keeps ? placement.home(ordering.order->id_at(1, position + slot)) : Placement::kNobody;
+        if (host == Placement::kNobody) {
+          ++plan.storage;
+        } else if (host == placement.hosts().of_rank(rank)) {
+          ++plan.own;
+        } else {
+          ++plan.moved;
+          transfers.insert({host, rank});
+        }
+      }
+    }
+    plan.transfers = std::max(plan.transfers, static_cast<int64_t>(transfers.size()));
+    position = schedule.next_position(position);
+  }
+}
+
+}  // namespace
+
+Result<JobPlan> plan_job(const Pipeline& pipeline, const JobRequest& request) {
+  const Description& description = pipeline.description();
+  FOREBAY_ASSIGN(const std::shared_ptr<const Source> source,
+                 open_source(description.steps().front(), {.storage_options = request.storage, .stop = request.stop}));
+  const auto selection = chosen_unread(description, source.get(), source->size());
+  const int64_t world = request.hosts * request.ranks_per_host;
+  const ScheduleOptions options = schedule_of(description, selection->size(), world);
+  FOREBAY_RETURN_IF_ERROR(options.check());
+  FOREBAY_ASSIGN(Ordering ordering,
+                 choose_order(find_step(description, OpRole::kOrder), *source, *selection, request.seed));
+  FOREBAY_RETURN_IF_ERROR(choose_deal(description, options, {.hosts = static_cast<int>(request.hosts)}, &ordering));
+  const PlacementOptions keeping{.hosts = {world, request.ranks_per_host},
+                                 .batch_size = options.batch_size,
+                                 .lanes = ordering.in_groups ? ordering.lanes : 1};
+  const Placement placement(ordering.order, keeping);
+  const Schedule schedule(options, ordering.deal);
+  const bool keeps = find_step(description, OpRole::kKeep) != nullptr;
+  JobPlan plan{.hosts = request.hosts,
+               .ranks = world,
+               .batch = options.batch_size,
+               .samples = options.epoch_size,
+               .steps = schedule.steps()};
+  plan.deal = ordering.in_groups && ordering.lanes > 1 ? "lanes" : ordering.deal == deal_by_count() ? "count" : "local";
+  if (keeps) {
+    plan.least_kept = INT64_MAX;
+    for (int64_t host = 0; host < keeping.hosts.count(); ++host) {
+      plan.least_kept = std::min(plan.least_kept, placement.rows_dealt(host));
+      plan.most_kept = std::max(plan.most_kept, placement.rows_dealt(host));
+    }
+  }
+  go_through(schedule, ordering, placement, keeps, plan);
+  return plan;
+}
+
+SortedJson job_to_json(const JobPlan& plan) {
+  return {{"batch", plan.batch},
+          {"deal", plan.deal},
+          {"hosts", plan.hosts},
+          {"kept_a_host", {plan.least_kept, plan.most_kept}},
+          {"ranks", plan.ranks},
+          {"samples", plan.samples},
+          {"second_epoch",
+           {{"moved", plan.moved},
+            {"own", plan.own},
+            {"steps_gone_through", plan.steps_gone_through},
+            {"storage", plan.storage},
+            {"transfers_a_step", plan.transfers}}},
+          {"steps", plan.steps}};
+}
+
+void print_job(const JobPlan& plan, const Console& console) {
+  const auto share = [&](int64_t rows) {
+    const int64_t all = std::max<int64_t>(1, plan.own + plan.moved + plan.storage);
+    return fmt::format("{:.1f} %", 100.0 * static_cast<double>(rows) / static_cast<double>(all));
+  };
+  fmt::print(console.out, "{} samples, {} ranks on {} hosts, {} rows a rank: {} steps an epoch, dealt by {}\n",
+             plan.samples, plan.ranks, plan.hosts, plan.batch, plan.steps, plan.deal);
+  fmt::print(console.out, "first epoch: every sample is read from storage, once\n");
+  if (plan.most_kept == 0) {
+    fmt::print(console.out,
+               "later epochs: the same again; a .cache() would keep samples on the hosts that read them\n");
+    return;
+  }
+  fmt::print(console.out, "each host keeps what it read, {} to {} samples, where its caches have room for them\n",
+             plan.least_kept, plan.most_kept);
+  fmt::print(console.out,
+             "later epochs: {} of the rows are on the host that needs them, {} on another one (at most {} transfers a "
+             "step), {} in storage alone\n",
+             share(plan.own), share(plan.moved), plan.transfers, share(plan.storage));
+}
+
+}  // namespace forebay

@@ -1,0 +1,156 @@
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/unit_source.h"
+#include "forebay/simulation.h"
+#include "loader/check.h"
+#include "loader/open_source.h"
+#include "loader/ordering.h"
+#include "loader/selection.h"
+#include "loader/step_arguments.h"
+#include "plan/schedule.h"
+#include "study/way_of_loading.h"
+
+namespace forebay {
+
+namespace {
+
+// Mean and spread of the sizes, from some thousands of them all over the data set.
+Status measure_sizes(const Source& source, const Selection& selection, SimulationOptions& options) {
+  const auto unknown = [] {
+    return invalid_argument(
+        "the sizes of this data set's samples are not known without reading them; give sample_bytes= (their mean, as "
+        "stored)");
+  };
+  if (dynamic_cast<const UnitSource*>(&source) != nullptr || selection.size() == 0) return unknown();
+  double sum = 0, logs = 0, squares = 0;
+  const int64_t looked = std::min<int64_t>(selection.size(), 4096);
+  for (int64_t i = 0; i < looked; ++i) {
+    const int64_t index = static_cast<int64_t>(static_cast<double>(i) * static_cast<double>(selection.size()) /
+                                               static_cast<double>(looked));
+    const auto size = static_cast<double>(source.fetch(selection.id_at(index)).size);
+    if (size <= 0) return unknown();
+    sum += size;
+    logs += std::log(size);
+    squares += std::log(size) * std::log(size);
+  }
+  const auto n = static_cast<double>(looked);
+  options.sample_bytes = sum / n;
+  options.spread = std::sqrt(std::max(0.0, squares / n - logs / n * (logs / n)));
+  return {};
+}
+
+Status complete(const std::optional<Pipeline>& pipeline, SimulationOptions& options) {
+  if (pipeline && !options.batch_size) options.batch_size = batch_size(pipeline->description());
+  if (!options.batch_size)
+    return invalid_argument("simulate: without a pipeline, give batch_size= (rows a rank and step)");
+  if (options.samples > 0 && options.sample_bytes) return {};
+  if (!pipeline) return invalid_argument("simulate: without a pipeline, give samples= and sample_bytes=");
+  const Description& description = pipeline->description();
+  if (std::vector<Problem> problems = check(description); !problems.empty()) return problems_as_status(problems);
+  FOREBAY_ASSIGN(const std::shared_ptr<const Source> source, open_source(description.steps().front(), {}));
+  const auto selection = chosen_unread(description, source.get(), source->size());
+  if (options.samples == 0) options.samples = selection->size();
+  return options.sample_bytes ? Status() : measure_sizes(*source, *selection, options);
+}
+
+Status check_figures(const SimulationOptions& o) {
+  const auto refuse = [](const char* what, const auto& value, const char* range) {
+    return invalid_argument(fmt::format("simulate: {} is {}; it must be {}", what, value, range));
+  };
+  constexpr int64_t kManyRanks = 1 << 20;
+  if (o.hosts < 1 || o.hosts > kManyRanks) return refuse("hosts", o.hosts, "1 to 2^20");
+  if (o.ranks_per_host < 1 || o.ranks_per_host > kManyRanks / o.hosts)
+    return refuse("ranks_per_host", o.ranks_per_host, "1 or larger, and 2^20 ranks at most in all");
+  if (o.samples < 1 || o.samples > int64_t{1} << 50) return refuse("samples", o.samples, "1 to 2^50");
+  if (o.epochs < 2 || o.epochs > 1000) return refuse("epochs", o.epochs, "2 to 1000");
+  if (o.requests < 1) return refuse("requests", o.requests, "1 or larger");
+  if (o.ahead < 1 || o.ahead > 1 << 20) return refuse("ahead", o.ahead, "1 to 2^20");
+  if (o.most_rows < 1) return refuse("most_rows", o.most_rows, "1 or larger");
+  if (!(*o.sample_bytes > 0) || !std::isfinite(*o.sample_bytes))
+    return refuse("sample_bytes", *o.sample_bytes, "above 0");
+  const std::pair<const char*, double> rates[] = {{"storage rate", o.storage.bytes_per_second},
+                                                  {"storage latency", o.storage.latency_seconds},
+                                                  {"storage requests a second", o.storage.requests_per_second},
+                                                  {"link rate", o.link_bytes_per_second},
+                                                  {"link latency", o.link_latency_seconds},
+                                                  {"disk rate", o.disk_bytes_per_second},
+                                                  {"prepare rate", o.prepare_per_second},
+                                                  {"train rate", o.train_per_second},
+                                                  {"spread", o.spread}};
+  for (const auto& [name, value] : rates)
+    if (!(value >= 0) || !std::isfinite(value)) return refuse(name, value, "0 or larger");
+  if (o.spread > 3) return refuse("spread", o.spread, "0 to 3");
+  return ScheduleOptions{o.samples, *o.batch_size, o.hosts * o.ranks_per_host}.check();
+}
+
+AnalyticalModel model_of(const SimulationOptions& o) {
+  const auto over = [](double amount, double rate) { return rate > 0 ? amount / rate : 0; };
+  const auto samples = static_cast<double>(o.samples), hosts = static_cast<double>(o.hosts);
+  const double bytes = samples * *o.sample_bytes;
+  AnalyticalModel model;
+  model.kept = std::min(1.0, static_cast<double>(kept_rows(o).in_all) * hosts / samples);
+  const auto rows = static_cast<double>(*o.batch_size * o.ranks_per_host);
+  model.moved = hosts > 1 ? std::sqrt((1 - 1 / hosts) / (2 * std::numbers::pi * rows)) : 0;
+  model.train = over(samples, o.train_per_second * hosts * static_cast<double>(o.ranks_per_host));
+  model.storage = std::max(over((1 - model.kept) * bytes, o.storage.bytes_per_second),
+                           over((1 - model.kept) * samples, o.storage.requests_per_second));
+  model.peers = over(model.kept * bytes * model.moved, o.link_bytes_per_second * hosts);
+  model.prepare = over(samples, o.prepare_per_second * hosts);
+  return model;
+}
+
+std::vector<std::pair<const char*, SimulationOptions>> others(const SimulationOptions& options) {
+  std::vector<std::pair<const char*, SimulationOptions>> list;
+  const auto with = [&](const char* change, auto edit) {
+    SimulationOptions other = options;
+    edit(other);
+    list.push_back({change, std::move(other)});
+  };
+  if (options.ram_bytes > 0) with("twice the memory a host", [](auto& o) { o.ram_bytes *= 2; });
+  if (options.disk_bytes > 0) with("twice the disk a host", [](auto& o) { o.disk_bytes *= 2; });
+  if (options.disk_bytes > 0 && options.disk_bytes_per_second > 0)
+    with("disks twice as fast", [](auto& o) { o.disk_bytes_per_second *= 2; });
+  if (options.link_bytes_per_second > 0) with("links twice as fast", [](auto& o) { o.link_bytes_per_second *= 2; });
+  if (options.storage.bytes_per_second > 0)
+    with("storage twice as fast", [](auto& o) { o.storage.bytes_per_second *= 2; });
+  if (options.prepare_per_second > 0) with("twice the cores a host", [](auto& o) { o.prepare_per_second *= 2; });
+  with("batches twice as large", [](auto& o) { *o.batch_size *= 2; });
+  return list;
+}
+
+}  // namespace
+
+double AnalyticalModel::seconds() const { return std::max(train, storage + peers + prepare); }
+
+double Simulation::gain() const {
+  for (const SimulatedRun& run : runs)
+    if (run.policy == "regular" && local().steady().seconds > 0) return run.steady().seconds / local().steady().seconds;
+  return 1;
+}
+
+Result<Simulation> simulate(const std::optional<Pipeline>& pipeline, SimulationOptions options) {
+  FOREBAY_RETURN_IF_ERROR(complete(pipeline, options));
+  FOREBAY_RETURN_IF_ERROR(check_figures(options));
+  Simulation found;
+  found.options = options;
+  found.share_gone_through = share_gone_through(options);
+  found.model = model_of(options);
+  for (const WayOfLoading way :
+       {WayOfLoading::kLocal, WayOfLoading::kCount, WayOfLoading::kRegular, WayOfLoading::kClairvoyant})
+    found.runs.push_back(run_virtually(way, options));
+  for (const auto& [change, other] : others(options)) {
+    if (!check_figures(other).ok()) continue;
+    const double seconds = run_virtually(WayOfLoading::kLocal, other).steady().seconds;
+    found.changes.push_back({change, seconds > 0 ? found.local().steady().seconds / seconds : 1});
+  }
+  std::stable_sort(found.changes.begin(), found.changes.end(),
+                   [](const SimulatedChange& a, const SimulatedChange& b) { return a.gain > b.gain; });
+  return found;
+}
+
+}  // namespace forebay

@@ -1,0 +1,201 @@
+#include "study/way_of_loading.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <vector>
+
+#include "plan/deal.h"
+#include "plan/permutation.h"
+#include "plan/placement.h"
+#include "plan/schedule.h"
+#include "study/virtual_cluster.h"
+
+namespace forebay {
+
+namespace {
+
+constexpr int64_t kClairvoyantEpochs = 90;  // that a training run has whose future is known
+
+// In [0, 1).
+double unit_of(uint64_t number) { return static_cast<double>(PermutationKey::mix(number) >> 11) * 0x1p-53; }
+
+// The inverse of the normal distribution by bisection: a few thousand are needed once.
+double normal_quantile(double p) {
+  double low = -9, high = 9;
+  for (int i = 0; i < 60; ++i) {
+    const double middle = (low + high) / 2;
+    (std::erfc(-middle / std::sqrt(2.0)) / 2 < p ? low : high) = middle;
+  }
+  return (low + high) / 2;
+}
+
+const char* name_of(WayOfLoading way) {
+  switch (way) {
+    case WayOfLoading::kLocal: return "local";
+    case WayOfLoading::kCount: return "count";
+    case WayOfLoading::kRegular: return "regular";
+    case WayOfLoading::kClairvoyant: break;
+  }
+  return "clairvoyant";
+}
+
+ScheduleOptions schedule_of(const SimulationOptions& options) {
+  return {.epoch_size = options.samples,
+          .batch_size = *options.batch_size,
+          .world_size = options.hosts * options.ranks_per_host,
+          .last = LastPolicy::kPartial};
+}
+
+int64_t steps_gone_through(const SimulationOptions& options) {
+  const ScheduleOptions schedule = schedule_of(options);
+  const int64_t steps = Schedule(schedule).steps();
+  return std::clamp<int64_t>(options.most_rows / (schedule.batch_size * schedule.world_size), 1, steps);
+}
+
+class VirtualRun {
+ public:
+  VirtualRun(WayOfLoading way, const SimulationOptions& options)
+      : way_(way), options_(options), hosts_{options.hosts * options.ranks_per_host, options.ranks_per_host},
+        fits_(kept_rows(options)), order_(shuffled_order(options.samples, options.seed)),
+        placement_(std::make_shared<const Placement>(
+            order_, PlacementOptions{.hosts = hosts_, .batch_size = *options.batch_size, .budgets = {fits_.in_all}})),
+        schedule_(schedule_of(options)),
+        deal_(way == WayOfLoading::kLocal ? deal_by_place(order_, placement_) : deal_by_count()),
+        sizes_(*options.sample_bytes, options.spread, options.seed), cluster_(options) {
+    const auto samples = static_cast<double>(options.samples);
+    const double a_host = std::min(1.0, static_cast<double>(fits_.in_all) / samples);
+    hits_ = clairvoyant_hits(a_host, options.hosts, kClairvoyantEpochs);
+    nobodys_ = std::max(0.0, 1 - a_host * static_cast<double>(options.hosts));
+    in_ram_ = fits_.in_all > 0 ? static_cast<double>(fits_.in_ram) / static_cast<double>(fits_.in_all) : 0;
+  }
+
+  SimulatedRun run() {
+    SimulatedRun run{name_of(way_), {}};
+    for (int64_t epoch = 0; epoch < options_.epochs; ++epoch) run.epochs.push_back(run_epoch(epoch));
+    return run;
+  }
+
+ private:
+  SimulatedEpoch run_epoch(int64_t epoch) {
+    int64_t position = 0, transfers = 0;
+    const int64_t steps = steps_gone_through(options_);
+    for (int64_t step = 0; step < steps; ++step, position = schedule_.next_position(position)) {
+      options_.poll();
+      transfers = std::max(transfers, take_step(schedule_.global_batch({epoch, position})));
+    }
+    SimulatedEpoch done = cluster_.finish_epoch();
+    done.transfers = transfers;
+    const double scale = 1 / share_gone_through(options_);
+    for (double* figure :
+         {&done.seconds, &done.wait_seconds, &done.ram_bytes, &done.disk_bytes, &done.peer_bytes, &done.storage_bytes})
+      *figure *= scale;
+    return done;
+  }
+
+  // How many pairs of a host and a rank rows went between.
+  int64_t take_step(const GlobalBatch& batch) {
+    deal_->all(batch, &dealt_);
+    ids_.resize(static_cast<size_t>(batch.samples));
+    order_->ids_at(batch.epoch, batch.position, ids_);
+    int64_t transfers = 0;
+    for (int64_t rank = 0; rank < batch.world_size; ++rank) {
+      peers_.clear();
+      for (const int64_t slot : dealt_.of(rank))
+        if (slot < batch.samples) place_row(batch.epoch, ids_[static_cast<size_t>(slot)], hosts_.of_rank(rank));
+      std::sort(peers_.begin(), peers_.end());
+      transfers += std::unique(peers_.begin(), peers_.end()) - peers_.begin();
+    }
+    cluster_.take_step(static_cast<double>(batch.slots) / static_cast<double>(batch.world_size));
+    return transfers;
+  }
+
+  void from_peer(int64_t peer, int64_t host, double bytes) {
+    peers_.push_back(peer);
+    cluster_.from_peer(peer, host, bytes);
+  }
+
+  void place_row(int64_t epoch, int64_t id, int64_t host) {
+    const double bytes = sizes_.of(id);
+    if (epoch == 0 || way_ == WayOfLoading::kRegular) return cluster_.from_storage(host, bytes);
+    if (way_ == WayOfLoading::kClairvoyant) return foreseen_row(epoch, id, host, bytes);
+    const Placement::Kept kept = placement_->kept(id);
+    if (kept.host == Placement::kNobody) return cluster_.from_storage(host, bytes);
+    if (kept.host != host) return from_peer(kept.host, host, bytes);
+    kept.index < fits_.in_ram ? cluster_.from_ram(host, bytes) : cluster_.from_disk(host, bytes);
+  }
+
+  // By shares: which samples a host asks for most is another question for each of them.
+  void foreseen_row(int64_t epoch, int64_t id, int64_t host, double bytes) {
+    const uint64_t number = static_cast<uint64_t>(id) * 0x9E3779B97F4A7C15 + static_cast<uint64_t>(epoch);
+    const double drawn = unit_of(number);
+    if (drawn < nobodys_) return cluster_.from_storage(host, bytes);
+    if (drawn >= nobodys_ + hits_ && options_.hosts > 1) {
+      const auto other = static_cast<int64_t>(unit_of(number + 1) * static_cast<double>(options_.hosts - 1));
+      return from_peer(other < host ? other : other + 1, host, bytes);
+    }
+    unit_of(number + 2) < in_ram_ ? cluster_.from_ram(host, bytes) : cluster_.from_disk(host, bytes);
+  }
+
+  const WayOfLoading way_;
+  const SimulationOptions& options_;
+  const Hosts hosts_;
+  const KeptRows fits_;
+  const std::shared_ptr<const Order> order_;
+  const std::shared_ptr<const Placement> placement_;
+  const Schedule schedule_;
+  const std::shared_ptr<const Deal> deal_;
+  const DrawnSizes sizes_;
+  double hits_ = 0, nobodys_ = 0, in_ram_ = 0;
+  VirtualCluster cluster_;
+  DealtBatch dealt_;
+  std::vector<int64_t> ids_, peers_;
+};
+
+}  // namespace
+
+DrawnSizes::DrawnSizes(double mean, double spread, uint64_t seed) : quantiles_(4096), seed_(seed) {
+  double sum = 0;
+  for (size_t i = 0; i < quantiles_.size(); ++i) {
+    const double p = (static_cast<double>(i) + 0.5) / static_cast<double>(quantiles_.size());
+    sum += quantiles_[i] = std::exp(spread * normal_quantile(p));
+  }
+  for (double& size : quantiles_) size *= mean * static_cast<double>(quantiles_.size()) / sum;
+}
+
+double DrawnSizes::of(int64_t id) const {
+  return quantiles_[PermutationKey::mix(static_cast<uint64_t>(id) + seed_ * 0x9E3779B97F4A7C15) % quantiles_.size()];
+}
+
+KeptRows kept_rows(const SimulationOptions& options) {
+  const auto rows = [&](double bytes) { return static_cast<int64_t>(std::min(bytes / *options.sample_bytes, 1e15)); };
+  const auto ram = static_cast<double>(options.ram_bytes);
+  return {rows(ram), rows(ram + static_cast<double>(options.disk_bytes))};
+}
+
+double clairvoyant_hits(double share_a_host, int64_t hosts, int64_t epochs) {
+  if (share_a_host >= 1) return 1;
+  const double mean = static_cast<double>(epochs) / static_cast<double>(hosts);  // a host asks for a sample so often
+  // Samples by how often they are asked for, the most often first.
+  double room = share_a_host, hits = 0;
+  for (int64_t times = epochs; times > 0 && room > 0; --times) {
+    const auto k = static_cast<double>(times);
+    const double such = std::exp(k * std::log(mean) - mean - std::lgamma(k + 1));
+    const double kept = std::min(such, room);
+    hits += kept * k / mean;
+    room -= kept;
+  }
+  return std::min(1.0, hits);
+}
+
+SimulatedRun run_virtually(WayOfLoading way, const SimulationOptions& options) {
+  return VirtualRun(way, options).run();
+}
+
+double share_gone_through(const SimulationOptions& options) {
+  const ScheduleOptions schedule = schedule_of(options);
+  const int64_t rows = steps_gone_through(options) * schedule.batch_size * schedule.world_size;
+  return std::min(1.0, static_cast<double>(rows) / static_cast<double>(options.samples));
+}
+
+}  // namespace forebay
