@@ -3,6 +3,7 @@
 #include <chrono>
 #include <concepts>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -46,6 +47,9 @@ struct PeerOptions {
   std::string token = {};  ///< of the job; empty: FOREBAY_CLUSTER_TOKEN, or the file FOREBAY_CLUSTER_TOKEN_FILE
   std::optional<uint64_t> generation =
       {};  ///< hosts of different ones do not talk to each other; else torchrun's count of restarts, else 0
+  /// Where hosts meet in another way, and `addresses` is empty: given this rank's card (a line of text), gives those of all ranks, in order. Called once, while the
+  /// loader is opened.
+  std::function<Result<std::vector<std::string>>(const std::string& card, int rank, int world_size)> gather = {};
 };
 
 struct LoaderOptions {

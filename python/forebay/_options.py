@@ -7,7 +7,7 @@ from typing import Any
 
 from . import _core
 from ._user_exceptions import encodable
-from .errors import InvalidArgument
+from .errors import Error, InvalidArgument
 
 
 def _integer(name: str, value: Any) -> int:
@@ -28,11 +28,25 @@ def _seed(seed: Any) -> int:
 
 def _peers(peers: Any) -> dict[str, Any]:
     """What the engine wants to know of the job's hosts."""
+    ways = 'a list of "host:port", one for each rank, "file:///FOLDER", or "launcher"'
+    if isinstance(peers, str) and peers == "launcher":
+        return {"peers": [], "token": "", "generation": None, "meet": _meet}
+    if isinstance(peers, str) and "://" not in peers:
+        raise InvalidArgument(f"peers is {peers!r}; it is {ways}")
     given = [peers] if isinstance(peers, str) else list(peers or ())
     for address in given:
         if not isinstance(address, str):
-            raise InvalidArgument(f'peers has {address!r}; it is a list of "host:port", one for each rank, or "file:///FOLDER"')
-    return {"peers": given, "token": "", "generation": None}
+            raise InvalidArgument(f"peers has {address!r}; it is {ways}")
+    return {"peers": given, "token": "", "generation": None, "meet": None}
+
+
+def _meet(card: str, rank: int, world_size: int) -> tuple[list[str], str, str]:
+    from . import _rendezvous
+
+    try:
+        return _rendezvous.meet(card, rank, world_size), "", ""
+    except Error as error:
+        return [], type(error).__name__, str(error)
 
 
 def _count(name: str, value: Any, least: int = 0) -> int | None:

@@ -72,7 +72,8 @@ class Loader:
             torchrun or Slurm say. Caches in memory alone belong to their process: each rank then counts as a host.
         peers: the hosts of the job: what a `.cache()` keeps on another one is asked for there before storage. A list of "host:port",
             one for each rank, at its own of which this process listens; or "file:///FOLDER", a folder that all hosts
-            share and that is this job's alone, where they find each other. They know each other by a token: see docs/cluster.md.
+            share and that is this job's alone, where they find each other; or "launcher": through a process group of torch.distributed, torchrun's
+            store, or mpi4py, whichever there is. They know each other by a token: see docs/cluster.md.
 
     Errors: InvalidArgument, NotFound, Unavailable, OutOfBudget.
     """

@@ -1,8 +1,12 @@
 #include "cluster/address.h"
 
 #include <arpa/inet.h>
+#include <netdb.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <charconv>
 #include <cstring>
 
@@ -41,6 +45,26 @@ Result<HostPort> parse_host_port(std::string_view text) {
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), address.port);
   if (error != std::errc() || end != digits.data() + digits.size() || !host_letters(host, bracketed)) return wrong();
   return address;
+}
+
+std::string own_host_address() {
+  std::array<char, 256> name{};
+  std::string found = "127.0.0.1";
+  if (::gethostname(name.data(), name.size() - 1) != 0) return found;
+  addrinfo wanted{}, *addresses = nullptr;
+  wanted.ai_family = AF_INET;
+  wanted.ai_socktype = SOCK_STREAM;
+  if (::getaddrinfo(name.data(), nullptr, &wanted, &addresses) != 0) return found;
+  for (const addrinfo* each = addresses; each != nullptr; each = each->ai_next) {
+    std::array<char, INET_ADDRSTRLEN> text{};
+    const auto* four = reinterpret_cast<const sockaddr_in*>(each->ai_addr);
+    if (::inet_ntop(AF_INET, &four->sin_addr, text.data(), text.size()) == nullptr) continue;
+    if (std::string_view(text.data()).starts_with("127.")) continue;
+    found = text.data();
+    break;
+  }
+  ::freeaddrinfo(addresses);
+  return found;
 }
 
 bool is_any_address(std::string_view host) {

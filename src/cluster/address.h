@@ -18,6 +18,10 @@ struct HostPort {
 /// InvalidArgument, with what was expected, for anything else.
 Result<HostPort> parse_host_port(std::string_view text);
 
+/// An address of this host that others may reach it by, as its name is looked up; of several the first that is not of the loopback, if there is
+/// one, and "127.0.0.1" where the name is unknown.
+std::string own_host_address();
+
 /// "0.0.0.0", "::" and other ways to say all interfaces.
 bool is_any_address(std::string_view host);
 

@@ -23,6 +23,12 @@ TEST(Address, EverythingElseIsRefusedWithWhatWasExpected) {
   }
 }
 
+TEST(Address, ThatOfThisHostIsOne) {
+  const auto address = parse_host_port(own_host_address() + ":1");
+  ASSERT_TRUE(address.ok());
+  EXPECT_FALSE(is_any_address(address->host));
+}
+
 TEST(Address, AllInterfacesAreKnownHoweverTheyAreWritten) {
   for (const char* host : {"0.0.0.0", "0", "0x0", "::", "0:0::0", "00.0.0.0"})
     EXPECT_TRUE(is_any_address(host)) << host;

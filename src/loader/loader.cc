@@ -228,6 +228,7 @@ Result<std::unique_ptr<Loader>> Loader::open(const Pipeline& pipeline, LoaderOpt
                  .batch_size = batch_size(description),
                  .local_ranks = impl->place.local_ranks};
   impl->pipeline = pipeline;
+  options.peers.gather = {};  // called once
   impl->options = std::move(options);
   const bool filtered = find_step(description, OpRole::kFilter) != nullptr;
   if (!filtered) FOREBAY_RETURN_IF_ERROR(impl->prepare());

@@ -1,6 +1,7 @@
 #include "loader/open_peers.h"
 
 #include <charconv>
+#include <chrono>
 #include <cstdlib>
 #include <string_view>
 
@@ -8,6 +9,7 @@
 
 #include "cluster/address.h"
 #include "cluster/http/http_peer_transport.h"
+#include "cluster/rendezvous.h"
 #include "cluster/token.h"
 #include "loader/step_arguments.h"
 
@@ -42,28 +44,95 @@ Result<std::vector<PeerHost>> static_hosts(const PeerOptions& options, const Pla
     return invalid_argument(
         fmt::format("peers: {} addresses for {} ranks; give one \"host:port\" for each rank, in their order",
                     options.addresses.size(), place.world_size));
-  JobPass pass;
-  FOREBAY_ASSIGN(pass.token, token_of(options));
-  pass.generation = generation_of(options);
-  std::vector<PeerHost> hosts;
+  FOREBAY_ASSIGN(std::string token, token_of(options));
   for (const std::string& address : options.addresses) {
     const Result<HostPort> at = parse_host_port(address);
     if (!at.ok()) return invalid_argument("peers: " + at.status().message());
     if (at->port == 0)
       return invalid_argument(fmt::format("peers: '{}' has no port that others could ask at", address));
-    hosts.push_back({address, pass});
   }
-  return hosts;
+  FOREBAY_ASSIGN(
+      const Membership members,
+      static_rendezvous(options.addresses, std::move(token), generation_of(options))->meet(place.rank, {}, {}, {}));
+  return members.peers();
+}
+
+constexpr std::string_view kFolderScheme = "file://";
+constexpr std::chrono::seconds kMeetingDeadline(120);
+
+/// Where this host listens, if nobody else says where, and at which port if any: FOREBAY_CLUSTER_ADDRESS, else what its name is looked up as.
+std::string own_address() {
+  const char* given = std::getenv("FOREBAY_CLUSTER_ADDRESS");
+  const std::string address = given != nullptr && *given != '\0' ? given : own_host_address();
+  return parse_host_port(address).ok() ? address : address + ":0";
+}
+
+/// What the user's own way to meet gives.
+class GivenRendezvous final : public Rendezvous {
+ public:
+  GivenRendezvous(const PeerOptions& options, int hosts, uint64_t generation)
+      : options_(options), hosts_(hosts), generation_(generation) {}
+  Result<Membership> meet(int rank, const HostCard& card, std::chrono::milliseconds, std::stop_token) override {
+    FOREBAY_ASSIGN(const std::vector<std::string> cards, options_.gather(card_text(card), rank, hosts_));
+    if (cards.size() != static_cast<size_t>(hosts_))
+      return corrupt(fmt::format("{} ranks have met, and there are {}", cards.size(), hosts_));
+    Membership met{generation_, {}};
+    for (const std::string& text : cards) {
+      FOREBAY_ASSIGN(HostCard host, parse_card(text));
+      met.hosts.push_back(std::move(host));
+    }
+    return met;
+  }
+
+ private:
+  const PeerOptions& options_;
+  const int hosts_;
+  const uint64_t generation_;
+};
+
+Result<std::unique_ptr<Rendezvous>> way_to_meet(const PeerOptions& options, int hosts, uint64_t generation) {
+  if (options.gather) return std::unique_ptr<Rendezvous>(std::make_unique<GivenRendezvous>(options, hosts, generation));
+  const std::string folder = options.addresses.front().substr(kFolderScheme.size());
+  if (!folder.starts_with('/'))
+    return invalid_argument(
+        fmt::format("'{}' is no folder of this host; give file:///FOLDER", options.addresses.front()));
+  return folder_rendezvous(folder, hosts, generation);
+}
+
+// Each host makes a token of its own and hands it out with its address, so that only who meets has it.
+Result<std::shared_ptr<PeerGroup>> meet_and_open(const PeerOptions& options, const Place& place, std::stop_token stop) {
+  PeerHost own{own_address(), {{}, generation_of(options)}};
+  FOREBAY_ASSIGN(const std::unique_ptr<Rendezvous> way, way_to_meet(options, place.world_size, own.pass.generation));
+  FOREBAY_ASSIGN(own.pass.token, new_token());
+  FOREBAY_ASSIGN(std::shared_ptr<PeerGroup> group, PeerGroup::open(http_peer_transport(), own));
+  const auto started = std::chrono::system_clock::now().time_since_epoch().count();
+  const HostCard card{group->address(), static_cast<uint64_t>(started), own.pass.token};
+  FOREBAY_ASSIGN(const Membership met, way->meet(place.rank, card, kMeetingDeadline, std::move(stop)));
+  group->know(met.peers(), place.rank);
+  return group;
+}
+
+Result<std::shared_ptr<PeerGroup>> at_given_addresses(std::vector<PeerHost> hosts, int rank) {
+  FOREBAY_ASSIGN(std::shared_ptr<PeerGroup> group,
+                 PeerGroup::open(http_peer_transport(), hosts[static_cast<size_t>(rank)]));
+  group->know(std::move(hosts), rank);
+  return group;
 }
 
 }  // namespace
 
 Result<std::shared_ptr<PeerGroup>> open_peers(const PeerOptions& options, const Place& place,
-                                              const Description& description, std::stop_token) {
-  if (options.addresses.empty()) return std::shared_ptr<PeerGroup>();
-  FOREBAY_ASSIGN(std::vector<PeerHost> hosts, static_hosts(options, place));
+                                              const Description& description, std::stop_token stop) {
+  if (options.addresses.empty() && !options.gather) return std::shared_ptr<PeerGroup>();
+  const bool meets =
+      options.gather || (options.addresses.size() == 1 && options.addresses.front().starts_with(kFolderScheme));
+  std::vector<PeerHost> hosts;
+  if (!meets) {
+    FOREBAY_ASSIGN(hosts, static_hosts(options, place));
+  }
   if (place.world_size == 1 || find_step(description, OpRole::kKeep) == nullptr) return std::shared_ptr<PeerGroup>();
-  Result<std::shared_ptr<PeerGroup>> group = PeerGroup::open(http_peer_transport(), {std::move(hosts), place.rank});
+  Result<std::shared_ptr<PeerGroup>> group =
+      meets ? meet_and_open(options, place, std::move(stop)) : at_given_addresses(std::move(hosts), place.rank);
   if (!group.ok()) return Status(group.status().code(), "peers: " + group.status().message());
   return group;
 }

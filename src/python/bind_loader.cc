@@ -1,10 +1,13 @@
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "python/batch.h"
@@ -36,12 +39,32 @@ std::optional<ErrorLimit> error_limit_of(nb::handle value) {
   return ErrorLimit(nb::cast<int64_t>(value));
 }
 
+/// `meet`: (card, rank, world size) -> (cards, code, message), on any thread; None: there is none.
+decltype(PeerOptions::gather) gather_by(const nb::object& meet) {
+  if (meet.is_none()) return {};
+  const std::shared_ptr<nb::object> kept(new nb::object(meet), [](nb::object* object) {
+    const nb::gil_scoped_acquire locked;
+    delete object;
+  });
+  return [kept](const std::string& card, int rank, int world_size) -> Result<std::vector<std::string>> {
+    const nb::gil_scoped_acquire locked;
+    try {
+      auto [cards, code, message] =
+          nb::cast<std::tuple<std::vector<std::string>, std::string, std::string>>((*kept)(card, rank, world_size));
+      if (code.empty()) return cards;
+      return code == "InvalidArgument" ? invalid_argument(message) : unavailable(message);
+    } catch (const std::exception& error) {
+      return unavailable(error.what());
+    }
+  };
+}
+
 void open(PyLoader* self, const PyDescription& description, uint64_t seed, std::optional<int64_t> epochs,
           std::optional<int> rank, std::optional<int> world_size, std::optional<int> threads,
           std::optional<int> requests, std::optional<uint64_t> memory, const std::string& on_error,
           nb::object max_errors, std::map<std::string, std::string> storage_options, const std::string& deal,
           std::optional<int> hosts, std::vector<std::string> peers, std::string token,
-          std::optional<uint64_t> generation, nb::object convert) {
+          std::optional<uint64_t> generation, const nb::object& meet, nb::object convert) {
   LoaderOptions options;
   options.seed = seed;
   options.epochs = epochs;
@@ -55,7 +78,7 @@ void open(PyLoader* self, const PyDescription& description, uint64_t seed, std::
   options.storage_options = std::move(storage_options);
   options.deal = deal_of(deal);
   options.hosts = hosts;
-  options.peers = {std::move(peers), std::move(token), generation};
+  options.peers = {std::move(peers), std::move(token), generation, gather_by(meet)};
   new (self) PyLoader(description, std::move(options), std::move(convert));
 }
 
@@ -67,7 +90,8 @@ void bind_loader(nb::module_& module) {
       .def("__init__", &open, arg("description"), nb::kw_only(), arg("seed"), arg("epochs").none(), arg("rank").none(),
            arg("world_size").none(), arg("threads").none(), arg("requests").none(), arg("memory").none(),
            arg("on_error"), arg("max_errors").none(), arg("storage_options"), arg("deal") = "auto",
-           arg("hosts") = nb::none(), arg("peers"), arg("token"), arg("generation").none(), arg("convert").none())
+           arg("hosts") = nb::none(), arg("peers"), arg("token"), arg("generation").none(), arg("meet").none(),
+           arg("convert").none())
       .def("prepare", &PyLoader::prepare, "Runs the filters, once.")
       .def("begin_iteration", &PyLoader::begin_iteration, "A new `for` begins.")
       .def("next", &PyLoader::next, nb::sig("def next(self) -> Batch | None"),

@@ -159,6 +159,22 @@ def test_a_host_of_another_generation_is_a_stranger(photos, count):
         assert (sum(host.peer_hits() for host in hosts.hosts) > 0) == (count == "1")
 
 
+@pytest.mark.parametrize("world", [2, 3])
+def test_hosts_meet_in_a_folder_that_they_share(photos, tmp_path, world):
+    expected = truth(photos, 3)
+    variables = {"FOREBAY_CLUSTER_ADDRESS": "127.0.0.1", "FOREBAY_CLUSTER_TOKEN": ""}
+    where = f"file://{tmp_path}/job-17"
+    with Job([Host(rank, world, where, photos, variables=variables) for rank in range(world)]) as hosts:
+        for epoch in range(3):
+            assert hosts.epoch() == expected[epoch]
+        assert sum(host.peer_hits() for host in hosts.hosts) > 0
+
+
+def test_a_folder_that_is_none_is_refused(photos):
+    with pytest.raises(fb.InvalidArgument, match="file:///FOLDER"):
+        fb.Loader(pipeline(str(photos)), rank=0, world_size=2, peers="file://relative/folder")
+
+
 @pytest.mark.parametrize("peers, said", [
     (["127.0.0.1:1"], "1 addresses for 2 ranks"),
     (["127.0.0.1", "127.0.0.1:2"], "host:port"),

@@ -29,20 +29,22 @@ class PeerGroup::CacheKeys final : public KeySource {
   std::vector<std::weak_ptr<TieredCache>> caches_;
 };
 
-PeerGroup::PeerGroup(std::shared_ptr<Transport> transport, PeerGroupInput input)
-    : rank_(input.rank), transport_(std::move(transport)), keys_(std::make_shared<CacheKeys>()) {
-  for (size_t i = 0; i < input.hosts.size(); ++i) {
-    names_.push_back("peer " + input.hosts[i].address);
-    const bool own = static_cast<int>(i) == rank_;
-    peers_.push_back(own ? nullptr : peer_store(transport_, std::move(input.hosts[i])));
-  }
+PeerGroup::PeerGroup(std::shared_ptr<Transport> transport)
+    : transport_(std::move(transport)), keys_(std::make_shared<CacheKeys>()) {}
+
+Result<std::shared_ptr<PeerGroup>> PeerGroup::open(std::shared_ptr<Transport> transport, const PeerHost& own) {
+  std::shared_ptr<PeerGroup> group(new PeerGroup(std::move(transport)));
+  FOREBAY_ASSIGN(group->listening_, group->transport_->listen(own.address, own.pass, group->keys_));
+  group->address_ = group->listening_->address();
+  return group;
 }
 
-Result<std::shared_ptr<PeerGroup>> PeerGroup::open(std::shared_ptr<Transport> transport, PeerGroupInput input) {
-  const PeerHost own = input.hosts.at(static_cast<size_t>(input.rank));
-  std::shared_ptr<PeerGroup> group(new PeerGroup(std::move(transport), std::move(input)));
-  FOREBAY_ASSIGN(group->listening_, group->transport_->listen(own.address, own.pass, group->keys_));
-  return group;
+void PeerGroup::know(std::vector<PeerHost> hosts, int rank) {
+  for (size_t i = 0; i < hosts.size(); ++i) {
+    names_.push_back("peer " + hosts[i].address);
+    const bool own = static_cast<int>(i) == rank;
+    peers_.push_back(own ? nullptr : peer_store(transport_, std::move(hosts[i])));
+  }
 }
 
 std::shared_ptr<TieredCache> PeerGroup::join(std::shared_ptr<TieredCache> cache) {

@@ -13,16 +13,15 @@
 
 namespace forebay {
 
-struct PeerGroupInput {
-  std::vector<PeerHost> hosts;  ///< one of each rank
-  int rank = 0;                 ///< which of them is this one
-};
-
 /// A loader's place among the hosts of its job: what its caches keep is given to the others, and they are asked for what is not here.
 class PeerGroup : public std::enable_shared_from_this<PeerGroup> {
  public:
-  /// Listens at the address of `rank`. Errors: of Transport::listen().
-  static Result<std::shared_ptr<PeerGroup>> open(std::shared_ptr<Transport> transport, PeerGroupInput input);
+  /// Listens at that address. Errors: of Transport::listen().
+  static Result<std::shared_ptr<PeerGroup>> open(std::shared_ptr<Transport> transport, const PeerHost& own);
+  /// Where it listens.
+  const std::string& address() const { return address_; }
+  /// Who the others are: one host of each rank, of which `rank` is this one. Before caches join.
+  void know(std::vector<PeerHost> hosts, int rank);
 
   /// Serves what `cache` keeps from now on, and puts the peers behind it.
   std::shared_ptr<TieredCache> join(std::shared_ptr<TieredCache> cache);
@@ -36,12 +35,12 @@ class PeerGroup : public std::enable_shared_from_this<PeerGroup> {
 
  private:
   class CacheKeys;
-  PeerGroup(std::shared_ptr<Transport> transport, PeerGroupInput input);
+  explicit PeerGroup(std::shared_ptr<Transport> transport);
   PeerStore* peer_of(int64_t element) const;
 
-  const int rank_;
   const std::shared_ptr<Transport> transport_;
   const std::shared_ptr<CacheKeys> keys_;
+  std::string address_;
   std::vector<std::string> names_;
   std::vector<std::shared_ptr<PeerStore>> peers_;  ///< null: this host
   HomeHost home_;

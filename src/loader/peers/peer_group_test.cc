@@ -33,12 +33,15 @@ class PeerGroupTest : public testing::Test {
   void SetUp() override {
     set_log_sink([](const std::string&) {});
     for (int rank = 0; rank < 2; ++rank) {
-      PeerGroupInput input{{{"a:1", kJobPass}, {"b:1", kJobPass}}, rank};
-      auto group = PeerGroup::open(network_->transport(), std::move(input));
+      const std::vector<PeerHost> hosts = {{"a:1", kJobPass}, {"b:1", kJobPass}};
+      auto group = PeerGroup::open(network_->transport(), hosts[static_cast<size_t>(rank)]);
       ASSERT_TRUE(group.ok()) << group.status().to_string();
+      (*group)->know(hosts, rank);
       groups_.push_back(std::move(*group));
       // Caches of one folder are one within a process, so each host has its own.
-      CacheOptions options{.ram_bytes = 1 << 20, .disk_bytes = 1 << 20, .dir = folder_.path(std::to_string(rank))};
+      CacheOptions options;
+      options.ram_bytes = options.disk_bytes = 1 << 20;
+      options.dir = folder_.path(std::to_string(rank));
       options.place = entry_of(99);
       auto cache = open_cache(options);
       ASSERT_TRUE(cache.ok()) << cache.status().to_string();

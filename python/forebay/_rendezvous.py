@@ -1,0 +1,64 @@
+"""How the processes of a job tell each other where they listen, through what their launcher already runs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any, Mapping
+
+from .errors import InvalidArgument, Unavailable
+
+__all__ = ["meet"]
+
+WAIT_S = 120.0
+
+
+def meet(card: str, rank: int, world_size: int, environment: Mapping[str, str] | None = None) -> list[str]:
+    """The cards of all ranks, in their order, by the first of these that is there: a process group of torch.distributed, the store of torchrun's agent,
+    mpi4py. None of them is started for it, but for the agent's store, of which this becomes a client.
+
+    Raises InvalidArgument where there is none, Unavailable where a rank does not come.
+    """
+    environment = os.environ if environment is None else environment
+    distributed = sys.modules.get("torch.distributed")
+    if distributed is not None and distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() == world_size:
+        cards: list[Any] = [None] * world_size
+        distributed.all_gather_object(cards, card)
+        return cards
+    if environment.get("TORCHELASTIC_USE_AGENT_STORE") == "True":
+        return by_store(_agent_store(environment), card, rank, world_size, environment)
+    mpi = sys.modules.get("mpi4py.MPI")
+    if mpi is not None and mpi.Is_initialized() and mpi.COMM_WORLD.Get_size() == world_size:
+        return mpi.COMM_WORLD.allgather(card)
+    raise InvalidArgument(
+        'peers="launcher": there is no process group of torch.distributed, no store of torchrun and no mpi4py.MPI in this process that has '
+        f'{world_size} ranks; give peers="file:///FOLDER", a folder that all hosts share, or a list of "host:port"'
+    )
+
+
+def _agent_store(environment: Mapping[str, str]) -> Any:
+    from datetime import timedelta
+
+    from torch.distributed import TCPStore
+
+    return TCPStore(environment["MASTER_ADDR"], int(environment["MASTER_PORT"]), is_master=False, timeout=timedelta(seconds=WAIT_S))
+
+
+def by_store(store: Any, card: str, rank: int, world_size: int, environment: Mapping[str, str]) -> list[str]:
+    """Through a store with `set(key, value)` and a `get(key)` that waits. Keys are of this run and this start of it alone."""
+    run, restarts = environment.get("TORCHELASTIC_RUN_ID", ""), environment.get("TORCHELASTIC_RESTART_COUNT", "0")
+    # Each loader of a process meets by itself; all ranks open theirs in the same order.
+    number = _meetings[run, restarts] = _meetings.get((run, restarts), 0) + 1
+    prefix = f"forebay/{run}/{restarts}/{number}"
+    store.set(f"{prefix}/{rank}", card)
+    cards = []
+    for other in range(world_size):
+        try:
+            told = store.get(f"{prefix}/{other}")
+        except Exception as error:  # torch raises several kinds, by version
+            raise Unavailable(f"peers: rank {other} of {world_size} has not come within {WAIT_S:.0f} s ({error})") from error
+        cards.append(told.decode() if isinstance(told, bytes) else told)
+    return cards
+
+
+_meetings: dict[tuple[str, str], int] = {}

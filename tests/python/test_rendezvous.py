@@ -1,0 +1,135 @@
+"""Ranks find each other through what their launcher runs: stand-ins for it here, and the real ones where they are installed."""
+import sys
+import threading
+import types
+
+import pytest
+
+import forebay as fb
+from forebay import _rendezvous
+
+
+class Store:
+    """As torch's TCPStore: what is asked for is waited for."""
+
+    def __init__(self, wait_s=30):
+        self._values, self._changed, self._wait_s = {}, threading.Condition(), wait_s
+
+    def set(self, key, value):
+        with self._changed:
+            self._values[key] = value.encode()
+            self._changed.notify_all()
+
+    def get(self, key):
+        with self._changed:
+            if not self._changed.wait_for(lambda: key in self._values, self._wait_s):
+                raise RuntimeError("Socket Timeout")
+            return self._values[key]
+
+    def keys(self):
+        return sorted(self._values)
+
+
+@pytest.fixture(autouse=True)
+def no_meetings(monkeypatch):
+    monkeypatch.setattr(_rendezvous, "_meetings", {})
+
+
+def test_ranks_meet_in_a_store():
+    store, met = Store(), {}
+
+    def rank_meets(rank):
+        environment = {"TORCHELASTIC_RUN_ID": f"job{rank // 3}", "TORCHELASTIC_RESTART_COUNT": "2"}
+        _rendezvous._meetings.clear()
+        met[rank] = _rendezvous.by_store(store, f"card {rank % 3}", rank % 3, 3, environment)
+
+    threads = [threading.Thread(target=rank_meets, args=(rank,)) for rank in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert met == {rank: ["card 0", "card 1", "card 2"] for rank in range(3)}
+    assert all(key.startswith("forebay/job0/2/") for key in store.keys())
+
+
+def test_another_start_of_the_job_is_another_meeting():
+    store = Store(wait_s=0.01)
+    _rendezvous.by_store(store, "old", 0, 1, {"TORCHELASTIC_RESTART_COUNT": "0"})
+    assert _rendezvous.by_store(store, "new", 0, 1, {"TORCHELASTIC_RESTART_COUNT": "1"}) == ["new"]
+    assert _rendezvous.by_store(store, "next loader", 0, 1, {"TORCHELASTIC_RESTART_COUNT": "1"}) == ["next loader"]
+
+
+def test_a_rank_that_does_not_come_is_named():
+    with pytest.raises(fb.Unavailable, match="rank 1 of 2 has not come"):
+        _rendezvous.by_store(Store(wait_s=0.01), "card", 0, 2, {})
+
+
+def test_without_a_launcher_the_way_out_is_told():
+    with pytest.raises(fb.InvalidArgument, match="file:///FOLDER"):
+        _rendezvous.meet("card", 0, 2, {})
+
+
+def test_a_process_group_goes_first(monkeypatch):
+    def all_gather_object(cards, card):
+        cards[:] = [f"{card} of {rank}" for rank in range(len(cards))]
+
+    group = types.SimpleNamespace(is_available=lambda: True, is_initialized=lambda: True, get_world_size=lambda: 2, all_gather_object=all_gather_object)
+    monkeypatch.setitem(sys.modules, "torch.distributed", group)
+    assert _rendezvous.meet("card", 0, 2, {}) == ["card of 0", "card of 1"]
+    with pytest.raises(fb.InvalidArgument):
+        _rendezvous.meet("card", 0, 3, {})
+
+
+def test_mpi_is_used_where_the_program_uses_it(monkeypatch):
+    world = types.SimpleNamespace(Get_size=lambda: 2, allgather=lambda card: [card, card])
+    monkeypatch.setitem(sys.modules, "mpi4py.MPI", types.SimpleNamespace(Is_initialized=lambda: True, COMM_WORLD=world))
+    assert _rendezvous.meet("card", 0, 2, {}) == ["card", "card"]
+
+
+def test_ranks_meet_in_the_store_of_torch():
+    distributed = pytest.importorskip("torch.distributed", reason="TORCH ABSENT")
+    store = distributed.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+    environment = {"TORCHELASTIC_USE_AGENT_STORE": "True", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(store.port)}
+    assert _rendezvous.meet("card", 0, 1, environment) == ["card"]
+
+
+def test_what_a_launcher_hands_out_is_checked(photos, monkeypatch):
+    monkeypatch.setattr(_rendezvous, "meet", lambda card, rank, world: [card, "nonsense\n"])
+    from peering import pipeline
+
+    with pytest.raises(fb.Corrupt, match="not what a host of a job tells of itself"):
+        fb.Loader(pipeline(str(photos)), rank=0, world_size=2, peers="launcher")
+
+
+def test_a_launcher_that_is_not_there_is_told_when_the_loader_opens(photos):
+    from peering import pipeline
+
+    with pytest.raises(fb.InvalidArgument, match="file:///FOLDER"):
+        fb.Loader(pipeline(str(photos)), rank=0, world_size=2, peers="launcher")
+
+
+def test_loaders_of_one_process_meet_through_a_launcher_and_ask_each_other(photos, tmp_path, monkeypatch):
+    from peering import epoch_of, pipeline, truth
+
+    store = Store()
+    monkeypatch.setenv("FOREBAY_CLUSTER_ADDRESS", "127.0.0.1")
+    monkeypatch.setattr(_rendezvous, "meet", lambda card, rank, world: (_rendezvous._meetings.clear(), _rendezvous.by_store(store, card, rank, world, {}))[1])
+    expected, got, stats = truth(photos, 3), [{}, {}, {}], {}
+    together = threading.Barrier(2)
+
+    def run(rank):
+        # Caches of one folder are one within a process, so each has its own.
+        kept = pipeline(str(photos), ram=0, disk="64MiB", dir=str(tmp_path / str(rank)))
+        with fb.Loader(kept, seed=7, rank=rank, world_size=2, threads=1, peers="launcher") as loader:
+            for epoch in range(3):
+                got[epoch] |= epoch_of(loader)
+                together.wait(60)
+            stats[rank] = loader.stats()
+
+    threads = [threading.Thread(target=run, args=(rank,)) for rank in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert got == expected
+    assert sum(each["caches"][0]["peer_hits"] for each in stats.values()) > 0
