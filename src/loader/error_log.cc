@@ -43,6 +43,11 @@ Status ErrorLog::add(int64_t epoch, const RowError& error) {
   return error.status.payload() ? std::move(status).with_payload(error.status.payload()) : status;
 }
 
+BadSample bad_sample(OnError policy) {
+  if (policy == OnError::kSkip) return BadSample::kSkip;
+  return policy == OnError::kReplace ? BadSample::kReplace : BadSample::kRaise;
+}
+
 Result<std::optional<int64_t>> error_limit(const std::optional<ErrorLimit>& max_errors, int64_t size) {
   if (!max_errors) return std::optional<int64_t>();
   const std::optional<double> share = max_errors->share;

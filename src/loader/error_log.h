@@ -10,6 +10,7 @@
 
 #include "forebay/loader.h"
 #include "pipeline/batch_job.h"
+#include "pipeline/row_work.h"
 
 namespace forebay {
 
@@ -50,6 +51,9 @@ class ErrorLog {
   std::map<std::pair<int64_t, std::string>, size_t> index_;
   int64_t total_ = 0;
 };
+
+/// What the engine does for that policy of the user's.
+BadSample bad_sample(OnError policy);
 
 /// max_errors= as a count, in a data set of `size` samples; nothing where so many can never be exceeded. InvalidArgument for
 /// negative counts and for shares beyond 0 and 1.

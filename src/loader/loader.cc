@@ -30,20 +30,6 @@
 
 namespace forebay {
 
-namespace {
-
-BadSample bad_sample(OnError policy) {
-  if (policy == OnError::kSkip) return BadSample::kSkip;
-  return policy == OnError::kReplace ? BadSample::kReplace : BadSample::kRaise;
-}
-
-Status forked() {
-  return invalid_argument(
-      "this loader was made before a fork and its threads live in the parent process; make a new Loader in the child");
-}
-
-}  // namespace
-
 // The description is compiled when it is opened, except for what depends on how many samples filters leave: that is done by
 // prepare(), once user code can be called.
 struct Loader::Impl {
@@ -77,7 +63,10 @@ struct Loader::Impl {
   bool in_child() const { return process_generation() != generation; }
 
   Status usable() const {
-    if (in_child()) return forked();
+    if (in_child())
+      return invalid_argument(
+          "this loader was made before a fork and its threads live in the parent process; make a new Loader in the "
+          "child");
     std::lock_guard lock(mutex);
     return closed ? invalid_argument(
                         "the loader is closed; make a new one (its state_dict() goes on where this one stopped)")

@@ -60,13 +60,13 @@ def free_addresses(count, host="127.0.0.1"):
 
 
 class Host:
-    """One process of the job."""
+    """One process of the job. Rows are dealt by count, so that much has to come from other hosts."""
 
     def __init__(self, rank, world, peers, photos, prefix=(), token=TOKEN, loader=None, variables=None, **options):
         environment = {name: value for name, value in os.environ.items() if name not in LAUNCHERS}
         environment |= {"PYTHONPATH": os.path.dirname(__file__), "FOREBAY_CLUSTER_TOKEN": token, **(variables or {})}
         given = {"pipeline": {"photos": str(photos), **options},
-                 "loader": {"rank": rank, "world_size": world, "peers": peers, "threads": 2, **(loader or {})}}
+                 "loader": {"rank": rank, "world_size": world, "peers": peers, "threads": 2, "deal": "count", **(loader or {})}}
         self.process = subprocess.Popen([*prefix, sys.executable, "-c", HOST, json.dumps(given)], stdin=subprocess.PIPE, text=True,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
 

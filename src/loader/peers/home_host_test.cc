@@ -17,7 +17,7 @@ std::vector<int64_t> dealt(const ScheduleOptions& options) {
   std::vector<Row> rows;
   for (int64_t position = 0; schedule.steps_left(position) > 0; position = schedule.next_position(position)) {
     for (int64_t rank = 0; rank < options.world_size; ++rank) {
-      schedule.rows(position, rank, &rows);
+      schedule.rows({0, position}, rank, &rows);
       for (const Row& row : rows) {
         if (!row.padding) ranks[static_cast<size_t>(row.position)] = rank;
       }
