@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass
 from typing import Any, Mapping
@@ -113,6 +112,8 @@ def simulate(
     }
     given = {name: value for name, value in options.items() if value is not None}
     found = _core.simulate(None if pipeline is None else pipeline._description, given)
+    import json  # here, since `import forebay` is to be light
+
     data = json.loads(found.to_json())
     local = data["runs"][0]["epochs"]
     return Simulation(
