@@ -110,10 +110,10 @@ def simulate(
         "seed": _seed(seed),
         "epochs": _count("epochs", epochs),
     }
-    given = {name: value for name, value in options.items() if value is not None}
-    found = _core.simulate(None if pipeline is None else pipeline._description, given)
     import json  # here, since `import forebay` is to be light
 
+    given = {name: value for name, value in options.items() if value is not None}
+    found = _core.simulate(None if pipeline is None else pipeline._description, given)
     data = json.loads(found.to_json())
     local = data["runs"][0]["epochs"]
     return Simulation(
