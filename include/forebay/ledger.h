@@ -57,7 +57,7 @@ struct CacheStats {
   std::string description;  ///< of the steps whose results are kept
   TierStats ram, disk;
   uint64_t misses = 0;
-  uint64_t peer_hits = 0;  ///< of these, entries that another host of the job had
+  uint64_t peer_hits = 0;    ///< of these, entries that another host of the job had
   uint64_t index_bytes = 0;  ///< memory that knows what is on disk
   uint64_t seen_bytes = 0;   ///< of all different entries that were asked for (estimated beyond some thousands)
   double hit_ratio = 0;      ///< hits of all tiers ÷ what was asked for, since it was opened

@@ -1,8 +1,11 @@
 #include "forebay/profile.h"
 
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <stdexcept>
+#include <string>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -10,17 +13,33 @@
 
 #include "page/page.h"
 #include "study/report/pages.h"
+#include "study/scratch_folder.h"
 #include "study/study_test_support.h"
 
 namespace forebay {
 namespace {
 
-size_t scratch_folders() {
-  size_t count = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::temp_directory_path()))
-    count += entry.path().filename().string().starts_with("forebay-") ? 1 : 0;
-  return count;
-}
+// Scratch folders go into one of this test's own as long as this lives: other tests run beside it and make theirs.
+class OwnTemporaryFolder {
+ public:
+  OwnTemporaryFolder() { setenv("TMPDIR", folder_->path().c_str(), 1); }
+  ~OwnTemporaryFolder() {
+    if (before_) {
+      setenv("TMPDIR", before_->c_str(), 1);
+    } else {
+      unsetenv("TMPDIR");
+    }
+  }
+  OwnTemporaryFolder(const OwnTemporaryFolder&) = delete;
+  OwnTemporaryFolder& operator=(const OwnTemporaryFolder&) = delete;
+
+  bool empty() const { return std::filesystem::is_empty(folder_->path()); }
+
+ private:
+  std::optional<std::string> before_ =
+      std::getenv("TMPDIR") ? std::optional<std::string>(std::getenv("TMPDIR")) : std::nullopt;
+  Result<ScratchFolder> folder_ = ScratchFolder::make();
+};
 
 // Of all samples, once an epoch has gone by; what is on its way to the disk has arrived when it no longer grows.
 uint64_t bytes_kept_by(const Pipeline& pipeline) {
@@ -38,7 +57,7 @@ uint64_t bytes_kept_by(const Pipeline& pipeline) {
 }
 
 TEST(Profile, SlowWorkIsBetterDoneOnce) {
-  const size_t before = scratch_folders();
+  const OwnTemporaryFolder temporary;
   ProfileOptions options;
   options.samples = 64;
   options.loader.threads = 1;
@@ -52,7 +71,7 @@ TEST(Profile, SlowWorkIsBetterDoneOnce) {
 
   EXPECT_NEAR(best.bytes.value, static_cast<double>(bytes_kept_by(best.pipeline)), best.bytes.value * 0.05);
   EXPECT_GE(best.preparation_seconds.value, 4000 * 0.001 / 2);
-  EXPECT_EQ(scratch_folders(), before) << "nothing is left behind";
+  EXPECT_TRUE(temporary.empty()) << "nothing is left behind";
   const auto json = nlohmann::json::parse(to_json(*found));
   EXPECT_EQ(json["strategies"].size(), found->strategies.size());
   EXPECT_EQ(json["strategies"][0]["name"], best.name);
