@@ -255,6 +255,11 @@ struct EmbedOptions {
   std::string into = "embedding";
   std::string hash = {};  ///< xxh3-128 of the file; else it is read now
 };
+struct PackOptions {
+  std::string field = "tokens";
+  int64_t open_blocks = 64;  ///< that a row may still go into
+  double pad_value = 0;
+};
 struct PadOptions {
   std::optional<int64_t> length = {};
 };
@@ -335,6 +340,9 @@ class Pipeline {
   Pipeline tokenize(std::string file, TokenizeOptions options = {}) const;
   /// A .npy file, whose first axis is the id. Its hash is found now.
   Pipeline embed(std::string table, EmbedOptions options = {}) const;
+  /// Rows of different lengths side by side in blocks of `length`, which are the samples from here on: the field, `segments` and
+  /// `positions`, all (length,). Lengths are taken in a pass over all samples before the first batch.
+  Pipeline pack(int64_t length, PackOptions options = {}) const;
   /// Keeps what the steps before it made: in memory, then on disk.
   Pipeline cache(CacheStepOptions options = {}) const;
   Pipeline batch(int64_t n, BatchOptions options = {}) const;

@@ -566,6 +566,31 @@ class Pipeline:
         return self._then("embed", table=path, field=None if field == "tokens" else field,
                           into=None if into == "embedding" else into, hash=_hash_of(path, hash))
 
+    def pack(self, length: int, field: str = "tokens", *, open_blocks: int = 64, pad_value: float = 0) -> Pipeline:
+        """Rows of different lengths side by side in blocks of one length, which are the samples from here on.
+
+        What of a row fills blocks has these to itself, the rest of it goes whole into the first open block with room (first-fit). So it is decided
+        once, by the lengths, for all epochs, ranks and seeds: the lengths are taken in a pass over all samples before the first batch, in which
+        a `.cache()` in front keeps what is made. `.shuffle()` mixes blocks. Only it and `.batch` may follow.
+
+        A batch of b blocks has these fields, and no others:
+
+        - `tokens` (the packed field's name): (b, length), in its own type
+        - `segments`: int32 (b, length), which of the block's rows an element is of, from 1 on; 0 where there is padding
+        - `positions`: int32 (b, length), its place in its row
+
+        Args:
+            length: elements of a block.
+            field: the field of one axis, of numbers; of user code, too.
+            open_blocks: blocks that a row may still go into; the fullest is closed where there would be more. More leave less padding.
+            pad_value: where no row stands.
+
+        Rows of a table share blocks with those of the same row group only. Of bad samples (`on_error="skip"` or `"replace"`) the place stays
+        empty. InvalidArgument where a row is not as long as when the lengths were taken: what stands before must give the same every time.
+        """
+        return self._then("pack", length=length, field=None if field == "tokens" else field,
+                          open_blocks=None if open_blocks == 64 else open_blocks, pad_value=None if pad_value == 0 else pad_value)
+
     def window(self, n: int, field: str | Sequence[str], stride: int | None = None) -> Pipeline:
         """Windows over the first axis of a sample: (length, ...) becomes (windows, n, ...).
 

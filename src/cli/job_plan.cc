@@ -57,6 +57,10 @@ Result<JobPlan> plan_job(const Pipeline& pipeline, const JobRequest& request) {
   const Description& description = pipeline.description();
   FOREBAY_ASSIGN(const std::shared_ptr<const Source> source,
                  open_source(description.steps().front(), {.storage_options = request.storage, .stop = request.stop}));
+  if (find_step(description, OpRole::kPack) != nullptr)
+    return unsupported(
+        "which host reads what of packed rows is known once their lengths are taken; plan the pipeline "
+        "without .pack(), or without --hosts");
   const auto selection = chosen_unread(description, source.get(), source->size());
   const int64_t world = request.hosts * request.ranks_per_host;
   const ScheduleOptions options = schedule_of(description, selection->size(), world);

@@ -34,8 +34,11 @@ struct PlanOptions {
 Result<EpochPlan> plan_of_size(const Description& description, int64_t size, const PlanRequest& request) {
   if (is_source(description.steps().front(), SourceKind::kTable))
     return invalid_argument("--size says nothing of a table's row groups, which decide its order; leave it out");
-  const auto selection = chosen_unread(description, nullptr, size);
-  return plan_epoch(description, nullptr, *selection, request);
+  if (find_step(description, OpRole::kPack) != nullptr)
+    return invalid_argument(
+        "--size says nothing of how long rows are, which decides into how many blocks .pack() puts "
+        "them; leave it out");
+  return plan_epoch(description, nullptr, {chosen_unread(description, nullptr, size), nullptr, ""}, request);
 }
 
 /// Opens the data set, unless its size is given; no object is read, but for the indices of tables.
@@ -47,6 +50,7 @@ Result<EpochPlan> make_plan(const Pipeline& pipeline, PlanOptions& options, std:
                                          .world_size = 1,
                                          .storage_options = std::move(options.storage),
                                          .stop = std::move(stop)}));
+  FOREBAY_RETURN_IF_ERROR(loader->prepare());
   return loader->plan(options.plan.epoch, options.plan.rank, options.plan.world_size, options.plan.max_steps);
 }
 

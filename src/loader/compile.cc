@@ -8,6 +8,7 @@
 #include "loader/cache_place.h"
 #include "loader/check.h"
 #include "loader/needed_steps.h"
+#include "loader/packing_step.h"
 #include "loader/sources.h"
 #include "loader/step_bytes.h"
 #include "loader/user_code.h"
@@ -32,26 +33,6 @@ const OpDef& def_of(const OpSpec& op) { return *catalog().find(op.name); }
 
 bool is_python(const OpSpec& op) { return def_of(op).role == OpRole::kFunction && !op.attachment; }
 
-ForeignStage foreign_stage(const OpSpec& op, size_t step, uint32_t random_index, const Schema& before,
-                           const Schema& after) {
-  ForeignStage stage;
-  stage.name = op.attachment_name.empty() ? op.name : fmt::format("{}({})", op.name, op.attachment_name);
-  stage.step = step;
-  stage.random_index = random_index;
-  stage.counters = std::make_shared<StepCounters>();
-  stage.output_schema = after;
-  if (step == 0) return stage;
-  const std::vector<std::string> fields = def_of(op).used(op, before).reads;
-  stage.merge = !fields.empty() && def_of(op).role == OpRole::kFunction;
-  stage.takes_all = fields.empty();
-  for (size_t i = 0; i < before.size(); ++i) {
-    if (!fields.empty() && std::find(fields.begin(), fields.end(), before[i].name) == fields.end()) continue;
-    stage.inputs.push_back(i);
-    stage.input_schema.push_back(before[i]);
-  }
-  return stage;
-}
-
 // In any order, and without what user code makes anyway where no step of the plan names it.
 bool same_fields(const Schema& a, const Schema& b) {
   const auto missing = [](const Schema& from, const Schema& in) {
@@ -75,7 +56,12 @@ constexpr uint32_t kPackedForm = 1;  // counts changes of how entries of tables 
 
 class Compiler {
  public:
-  explicit Compiler(const CompileInput& input) : input_(input), indices_(random_indices(*input.description)) {}
+  explicit Compiler(const CompileInput& input)
+      : input_(input), indices_(random_indices(*input.description)), end_(input.end) {
+    for (size_t i = 1; i < end_; ++i) {
+      if (def_of(input.description->steps()[i]).role == OpRole::kPack) end_ = i;
+    }
+  }
 
   Result<std::shared_ptr<const ExecutionPlan>> run() {
     const Inference whole = infer(*input_.description, input_.source->schema(), catalog());
@@ -108,6 +94,7 @@ class Compiler {
     }
     note_names_of_user_code();
     set_outputs(output);
+    if (packs() && input_.packing) plan_->packing = packing_of(*reader(), input_.packing);
     if (units_) {
       units_->gathers_rows = plan_->stages.empty() && !output.open_ended;
       plan_->units = units_;
@@ -117,18 +104,20 @@ class Compiler {
 
  private:
   const OpSpec& step_at(size_t i) const { return needed_.description.steps()[i]; }
+  bool packs() const { return end_ < input_.end; }
+  // What looks at samples at their end, and gives something else: a filter, or what packs them.
+  const OpSpec* reader() const { return input_.as_filter || packs() ? &input_.description->steps()[end_] : nullptr; }
 
   void reduce(const Inference& whole, bool units) {
     const Description& description = *input_.description;
-    Wanted wanted(whole.schemas[input_.end - 1]);
+    Wanted wanted(whole.schemas[end_ - 1]);
     std::vector<std::string> asked;
-    if (input_.as_filter) {
-      const OpSpec& filter = description.steps()[input_.end];
-      asked = def_of(filter).used(filter, whole.schemas[input_.end - 1]).reads;
+    if (const OpSpec* const by = reader()) {
+      asked = def_of(*by).used(*by, whole.schemas[end_ - 1]).reads;
       if (!asked.empty()) wanted = Wanted(asked);
     }
     const Schema& all = whole.schemas[0];
-    needed_ = needed_steps(description, input_.end, whole, wanted, catalog(),
+    needed_ = needed_steps(description, end_, whole, wanted, catalog(),
                            [&](const Wanted& first) { return units ? read_of_units(all, first) : all; });
     if (asked.empty()) return;
     // So that user code before it is asked for these fields.
@@ -136,7 +125,7 @@ class Compiler {
     select.name = "select";
     select.args["fields"] = asked;
     needed_.description = needed_.description.append(std::move(select));
-    needed_.steps.push_back(input_.end);
+    needed_.steps.push_back(end_);
     needed_.wanted.push_back(std::move(wanted));
   }
 
@@ -145,8 +134,8 @@ class Compiler {
     std::string wrong;
     if (!inference_.problems.empty()) wrong = problems_as_status(inference_.problems).message();
     const Schema& made = inference_.schemas.back();
-    const Schema& promised = whole.schemas[input_.end - 1];
-    if (wrong.empty() && !input_.as_filter && !same_fields(made, promised))
+    const Schema& promised = whole.schemas[end_ - 1];
+    if (wrong.empty() && reader() == nullptr && !same_fields(made, promised))
       wrong = fmt::format("it gives ({}) in place of ({})", made.to_string(), promised.to_string());
     if (wrong.empty()) return {};
     return internal_error(fmt::format("the plan of a pipeline is wrong: {}\nthe pipeline:\n{}\nits plan:\n{}", wrong,
@@ -379,12 +368,17 @@ class Compiler {
       output.gathered = output.row_bytes && from && input_.source->gathers(*from);
       output.source_field = from.value_or(0);
       output.may_differ = any_may_differ && output.row_bytes && !output.gathered;
+      if (packs()) {  // into blocks, however long they are
+        output.row_bytes.reset();
+        output.gathered = output.may_differ = false;
+      }
       plan_->outputs.push_back(std::move(output));
     }
   }
 
   const CompileInput& input_;
   const std::vector<uint32_t> indices_;
+  size_t end_;  // of the steps that are carried out on samples
   NeededSteps needed_;
   Inference inference_;  // of these
   bool chosen_ = false;  // a choice of fields stands behind the latest stage of user code or cache

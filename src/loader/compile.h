@@ -21,6 +21,8 @@ struct CompileInput {
   /// An entry has `least_bytes` at least.
   std::function<Result<std::shared_ptr<EntryCache>>(size_t step, const Hash128& place, uint64_t least_bytes)>
       open_cache = {};
+  /// Of the description's `.pack()`. Null where there is none, or lengths are not known yet: then rows come one by one, as long as they are.
+  std::shared_ptr<const Packing> packing = {};
 };
 
 /// From what the user said, which check() found nothing wrong with, to what the runner runs. Steps whose results nobody looks at are

@@ -9,11 +9,10 @@
 
 namespace forebay {
 
-Result<EpochPlan> plan_epoch(const Description& description, const UnitSource* units, const Selection& selection,
+Result<EpochPlan> plan_epoch(const Description& description, const UnitSource* units, const ChosenSamples& chosen,
                              const PlanRequest& request) {
-  FOREBAY_ASSIGN(Ordering ordering,
-                 choose_order(find_step(description, OpRole::kOrder), units, selection, request.seed));
-  const ScheduleOptions options = schedule_of(description, selection.size(), request.world_size);
+  FOREBAY_ASSIGN(Ordering ordering, chosen.order(find_step(description, OpRole::kOrder), units, request.seed));
+  const ScheduleOptions options = schedule_of(description, chosen.size(), request.world_size);
   FOREBAY_RETURN_IF_ERROR(options.check());
   if (request.epoch < 0)
     return invalid_argument(fmt::format("epoch {} cannot be planned: epochs are counted from 0", request.epoch));
@@ -31,7 +30,7 @@ Result<EpochPlan> plan_epoch(const Description& description, const UnitSource* u
     planned.position = position;
     schedule.rows({request.epoch, position}, request.rank, &rows);
     for (const Row& row : rows) {
-      planned.ids.push_back(selection.id_at(ordering.order->id_at(request.epoch, row.position)));
+      planned.ids.push_back(chosen.id_at(ordering.order->id_at(request.epoch, row.position)));
       planned.positions.push_back(row.position);
       planned.padding += row.padding ? 1 : 0;
       const int64_t lane = row.position % ordering.lanes;

@@ -4,9 +4,9 @@
 
 #include "base/unit_source.h"
 #include "forebay/loader.h"
+#include "loader/chosen_samples.h"
 #include "loader/dealing.h"
 #include "pipeline/description.h"
-#include "pipeline/execution_plan.h"
 
 namespace forebay {
 
@@ -19,9 +19,9 @@ struct PlanRequest {
 };
 
 /// What one rank of so many gets in an epoch, from the plan alone. `units`: those of the source; null where its samples are read one
-/// by one. `selection`: the samples that take part. InvalidArgument for an epoch, rank or world that cannot be. Takes time and memory
+/// by one. Ids of packed samples are their blocks'. InvalidArgument for an epoch, rank or world that cannot be. Takes time and memory
 /// with the rows of the steps that are asked for, never with the epoch.
-Result<EpochPlan> plan_epoch(const Description& description, const UnitSource* units, const Selection& selection,
+Result<EpochPlan> plan_epoch(const Description& description, const UnitSource* units, const ChosenSamples& chosen,
                              const PlanRequest& request);
 
 }  // namespace forebay

@@ -45,6 +45,7 @@ Pipeline all_operators() {
       .extract_text({.field = two})
       .tokenize("tokenizer.json", {.field = "t", .into = "u", .special = false, .max_length = 9, .hash = "0"})
       .embed("table.npy", {.field = "u", .into = "v", .hash = "0"})
+      .pack(8, {.field = "u", .open_blocks = 4, .pad_value = -1})
       .pad("a", 1.5, {.length = 4})
       .cache({.dir = "x", .compression = "lz4"})
       .batch(4, {.ragged = two});

@@ -2,17 +2,19 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <mutex>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "loader/check.h"
 #include "loader/checkpoint.h"
+#include "loader/chosen_samples.h"
 #include "loader/compile.h"
 #include "loader/distributed.h"
 #include "loader/epoch_plan.h"
 #include "loader/error_log.h"
-#include "loader/filter_pass.h"
 #include "loader/kept_beside.h"
 #include "loader/loader_stats.h"
 #include "loader/materialized_steps.h"
@@ -20,7 +22,7 @@
 #include "loader/open_source.h"
 #include "loader/open_step_cache.h"
 #include "loader/ordering.h"
-#include "loader/selection.h"
+#include "loader/packing_step.h"
 #include "loader/sizing.h"
 #include "loader/source_description.h"
 #include "loader/step_arguments.h"
@@ -43,12 +45,12 @@ struct Loader::Impl {
 
   // Set by prepare().
   std::atomic<bool> prepared = false;  // what follows is constant from then on
-  std::string selection_version;
-  std::shared_ptr<const Selection> selection;
+  ChosenSamples chosen;
   std::shared_ptr<const ExecutionPlan> plan;
   std::shared_ptr<const Itinerary> itinerary;
   std::optional<ErrorLog> errors;
   std::vector<std::shared_ptr<TieredCache>> caches;
+  std::vector<std::pair<Hash128, std::shared_ptr<TieredCache>>> opened;
   std::shared_ptr<PeerGroup> peers;  // null: none
 
   std::atomic<int64_t> interpreter_ns = 0;  // see waited_for_interpreter()
@@ -60,6 +62,7 @@ struct Loader::Impl {
   bool closed = false;
 
   const Description& description() const { return pipeline.description(); }
+  const UnitSource* units() const { return dynamic_cast<const UnitSource*>(source.get()); }
   bool in_child() const { return process_generation() != generation; }
 
   Status usable() const {
@@ -98,34 +101,31 @@ struct Loader::Impl {
     return {options.deal, options.hosts, world_size == place.world_size ? place.hosts : 0};
   }
 
-  Status select_samples();
+  PassWatch watch_of_passes();
+  Result<std::shared_ptr<EntryCache>> open_cache(size_t step, const Hash128& cached, uint64_t least_bytes);
   Status prepare();
   Checkpoint checkpoint() const;
 };
 
-Status Loader::Impl::select_samples() {
-  const std::vector<OpSpec>& steps = description().steps();
-  selection = all_of(*source);
-  Hasher hasher;
-  for (size_t i = 1; i < steps.size(); ++i) {
-    if (catalog().has_role(steps[i], OpRole::kTake)) selection = taken(steps[i], source.get(), selection);
-    if (!catalog().has_role(steps[i], OpRole::kFilter)) continue;
-    const CompileInput input{&description(), i, /*as_filter=*/true, source, selection, options.seed};
-    FOREBAY_ASSIGN(std::shared_ptr<const KeptSamples> kept,
-                   run_filter(
-                       input, sizes, [this](std::shared_ptr<Runner> next) { return set_runner(std::move(next)); },
-                       [this](const RowError& error) {
-                         if (bad_sample(options.on_error) == BadSample::kRaise) return error.status;
-                         std::lock_guard lock(mutex);
-                         return errors->add(ErrorLog::kFilterPass, error);
-                       }));
-    const Hash128 version = kept->version();
-    hasher.update_value(version.high);
-    hasher.update_value(version.low);
-    selection = kept;
-  }
-  selection_version = hasher.digest().to_string();
-  return {};
+PassWatch Loader::Impl::watch_of_passes() {
+  return {[this](std::shared_ptr<Runner> next) { return set_runner(std::move(next)); },
+          [this](const RowError& error) {
+            if (bad_sample(options.on_error) == BadSample::kRaise) return error.status;
+            std::lock_guard lock(mutex);
+            return errors->add(ErrorLog::kFilterPass, error);
+          }};
+}
+
+// A pass over all samples and the epochs share one.
+Result<std::shared_ptr<EntryCache>> Loader::Impl::open_cache(size_t step, const Hash128& cached, uint64_t least_bytes) {
+  for (const auto& [known, cache] : opened)
+    if (known == cached) return std::shared_ptr<EntryCache>(cache);
+  FOREBAY_ASSIGN(std::shared_ptr<TieredCache> cache,
+                 open_step_cache(description(), step, cached, least_bytes, *source, *chosen.selection, sizes.memory));
+  if (peers) cache = peers->join(std::move(cache));
+  opened.emplace_back(cached, cache);
+  caches.push_back(cache);
+  return std::shared_ptr<EntryCache>(std::move(cache));
 }
 
 Status Loader::Impl::prepare() {
@@ -136,21 +136,16 @@ Status Loader::Impl::prepare() {
     std::lock_guard lock(mutex);
     errors.emplace(limit);
   }
-  FOREBAY_RETURN_IF_ERROR(select_samples());
-  const ScheduleOptions schedule = schedule_of(description(), selection->size(), place.world_size);
+  CompileInput input{&description(), description().steps().size(), false, source, nullptr, options.seed};
+  input.open_cache = std::bind_front(&Impl::open_cache, this);
+  FOREBAY_ASSIGN(chosen, choose_samples(input, sizes, watch_of_passes()));
+  input.selection = chosen.selection;
+  FOREBAY_RETURN_IF_ERROR(pack_samples(input, sizes, watch_of_passes(), &chosen));
+  input.packing = chosen.packing;
+  const ScheduleOptions schedule = schedule_of(description(), chosen.size(), place.world_size);
   FOREBAY_RETURN_IF_ERROR(schedule.check());
-  CompileInput input{&description(), description().steps().size(), false, source, selection, options.seed};
-  input.open_cache = [this](size_t step, const Hash128& cached,
-                            uint64_t least_bytes) -> Result<std::shared_ptr<EntryCache>> {
-    FOREBAY_ASSIGN(auto cache,
-                   open_step_cache(description(), step, cached, least_bytes, *source, *selection, sizes.memory));
-    if (peers) cache = peers->join(std::move(cache));
-    caches.push_back(cache);
-    return std::shared_ptr<EntryCache>(std::move(cache));
-  };
   FOREBAY_ASSIGN(plan, compile(input));
-  FOREBAY_ASSIGN(Ordering ordering,
-                 choose_order(find_step(description(), OpRole::kOrder), *source, *selection, options.seed));
+  FOREBAY_ASSIGN(Ordering ordering, chosen.order(find_step(description(), OpRole::kOrder), units(), options.seed));
   warn_of_shared_lanes(ordering, place.world_size);
   FOREBAY_RETURN_IF_ERROR(choose_deal(description(), schedule, dealing(place.world_size), &ordering));
   SizingInput sizing = sizes;
@@ -158,7 +153,7 @@ Status Loader::Impl::prepare() {
   sizing.lanes = lanes_of_rank(ordering, place.world_size);
   sizing.caches = cached_bytes(caches, sizes.memory);
   FOREBAY_ASSIGN(RunnerOptions runner_options, choose_sizes(*plan, sizing));
-  if (peers) set_first_homes(*peers, *plan, ordering, selection, schedule);
+  if (peers && !chosen.packing) set_first_homes(*peers, *plan, ordering, chosen.selection, schedule);
   runner_options.beside = kept_beside(*plan, caches, sizes.memory);
   runner_options.bad_sample = bad_sample(options.on_error);
   if (const OpSpec* batch = find_step(description(), OpRole::kBatch)) {
@@ -166,7 +161,7 @@ Status Loader::Impl::prepare() {
       runner_options.ragged.insert(std::move(name));
   }
   itinerary = std::make_shared<const Itinerary>(std::move(ordering.order), Schedule(schedule, std::move(ordering.deal)),
-                                                options.seed, place.rank, options.epochs);
+                                                options.seed, place.rank, options.epochs, chosen.packing);
   FOREBAY_RETURN_IF_ERROR(set_runner(std::make_shared<Runner>(Engine::shared(), plan, itinerary, runner_options)));
   prepared = true;
   return {};
@@ -175,8 +170,8 @@ Status Loader::Impl::prepare() {
 Checkpoint Loader::Impl::checkpoint() const {
   Checkpoint state;
   state.cursor = runner->cursor();
-  state.samples = selection->size();
-  state.dataset = hash128(source->version().to_string() + selection_version).to_string();
+  state.samples = chosen.size();
+  state.dataset = hash128(source->version().to_string() + chosen.version).to_string();
   state.pipeline = fingerprint_of(description(), *source).to_string();
   state.seed = hash128(fmt::format("seed {}", options.seed)).to_string();
   return state;
@@ -219,8 +214,10 @@ Result<std::unique_ptr<Loader>> Loader::open(const Pipeline& pipeline, LoaderOpt
   impl->pipeline = pipeline;
   options.peers.gather = {};  // called once
   impl->options = std::move(options);
-  const bool filtered = find_step(description, OpRole::kFilter) != nullptr;
-  if (!filtered) FOREBAY_RETURN_IF_ERROR(impl->prepare());
+  // User code in these passes is called by whoever has the loader.
+  const bool passes =
+      find_step(description, OpRole::kFilter) != nullptr || find_step(description, OpRole::kPack) != nullptr;
+  if (!passes) FOREBAY_RETURN_IF_ERROR(impl->prepare());
   return std::unique_ptr<Loader>(new Loader(std::move(impl)));
 }
 
@@ -266,7 +263,7 @@ int64_t Loader::batches_per_epoch() const {
 
 Result<EpochPlan> Loader::plan(int64_t epoch, int64_t rank, int64_t world_size, int64_t max_steps) const {
   if (!impl_->prepared) return invalid_argument("plan(): call prepare() first");
-  return plan_epoch(impl_->description(), dynamic_cast<const UnitSource*>(impl_->source.get()), *impl_->selection,
+  return plan_epoch(impl_->description(), impl_->units(), impl_->chosen,
                     {impl_->options.seed, epoch, rank, world_size, max_steps, impl_->dealing(world_size)});
 }
 
@@ -278,7 +275,7 @@ Pipeline Loader::opened() const {
 
 std::vector<FieldDescription> Loader::source_fields() const { return describe_fields(*impl_->source); }
 std::vector<int64_t> Loader::row_groups() const { return row_group_begins(*impl_->source); }
-int64_t Loader::size() const { return impl_->prepared ? impl_->selection->size() : 0; }
+int64_t Loader::size() const { return impl_->prepared ? impl_->chosen.size() : 0; }
 
 int64_t Loader::epoch() const {
   const std::shared_ptr<Runner> runner = impl_->current();

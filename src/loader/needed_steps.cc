@@ -134,6 +134,7 @@ bool Wanted::step_back(const OpSpec& op, const OpDef& def, const Schema& before)
     case OpRole::kOrder: return false;
     case OpRole::kBatch:  // says of some fields how their rows lie
     case OpRole::kKeep: return true;
+    case OpRole::kPack: return false;  // where needed steps end
     case OpRole::kChoice: return choice_back(use);
     case OpRole::kNames: return names_back(use);
     case OpRole::kFunction: return function_back(use);

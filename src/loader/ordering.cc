@@ -1,6 +1,8 @@
 #include "loader/ordering.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -66,32 +68,50 @@ std::shared_ptr<const Selection> chosen_unread(const Description& description, c
   return chosen;
 }
 
+namespace {
+
+// `chunks`: rows of each chunk that is read as a whole; none where samples are read one by one.
+Result<Ordering> order_of(const OpSpec* shuffle, int64_t size, std::optional<std::vector<int64_t>> chunks,
+                          uint64_t seed) {
+  Ordering ordering;
+  ordering.deal = deal_by_count();
+  ordering.in_groups = chunks.has_value();
+  if (!chunks) {
+    ordering.order = shuffle != nullptr ? shuffled_order(size, seed) : sequential_order(size);
+    return ordering;
+  }
+  if (shuffle == nullptr) {
+    ordering.order = sequential_chunks_order(*chunks);
+    return ordering;
+  }
+  ordering.block = int_arg(shuffle, "block", kDefaultBlock);
+  ordering.lanes = int_arg(shuffle, "lanes", 1);
+  if (ordering.lanes > 1) ordering.deal = deal_by_lane(ordering.lanes);
+  FOREBAY_ASSIGN(ordering.order, blockwise_order({.chunk_rows = std::move(*chunks),
+                                                  .block = ordering.block,
+                                                  .lanes = ordering.lanes,
+                                                  .seed = seed,
+                                                  .ramp = bool_arg(*shuffle, "ramp")}));
+  return ordering;
+}
+
+}  // namespace
+
 Result<Ordering> choose_order(const OpSpec* shuffle, const Source& source, const Selection& selection, uint64_t seed) {
   return choose_order(shuffle, dynamic_cast<const UnitSource*>(&source), selection, seed);
 }
 
 Result<Ordering> choose_order(const OpSpec* shuffle, const UnitSource* units, const Selection& selection,
                               uint64_t seed) {
-  Ordering ordering;
-  ordering.deal = deal_by_count();
-  ordering.in_groups = units != nullptr;
-  if (units == nullptr) {
-    ordering.order = shuffle != nullptr ? shuffled_order(selection.size(), seed) : sequential_order(selection.size());
-    return ordering;
-  }
-  if (shuffle == nullptr) {
-    ordering.order = sequential_chunks_order(selected_rows(*units, selection));
-    return ordering;
-  }
-  ordering.block = int_arg(shuffle, "block", kDefaultBlock);
-  ordering.lanes = int_arg(shuffle, "lanes", 1);
-  if (ordering.lanes > 1) ordering.deal = deal_by_lane(ordering.lanes);
-  FOREBAY_ASSIGN(ordering.order, blockwise_order({.chunk_rows = selected_rows(*units, selection),
-                                                  .block = ordering.block,
-                                                  .lanes = ordering.lanes,
-                                                  .seed = seed,
-                                                  .ramp = bool_arg(*shuffle, "ramp")}));
-  return ordering;
+  std::optional<std::vector<int64_t>> chunks;
+  if (units != nullptr) chunks = selected_rows(*units, selection);
+  return order_of(shuffle, selection.size(), std::move(chunks), seed);
+}
+
+Result<Ordering> choose_order(const OpSpec* shuffle, const UnitSource* units, const Packing& packing, uint64_t seed) {
+  std::optional<std::vector<int64_t>> chunks;
+  if (units != nullptr) chunks = packing.blocks_of_groups();
+  return order_of(shuffle, packing.size(), std::move(chunks), seed);
 }
 
 int64_t lanes_of_rank(const Ordering& ordering, int64_t world_size) {

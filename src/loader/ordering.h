@@ -7,6 +7,7 @@
 #include "pipeline/execution_plan.h"
 #include "plan/deal.h"
 #include "plan/order.h"
+#include "plan/packing.h"
 
 namespace forebay {
 
@@ -40,6 +41,8 @@ Result<Ordering> choose_order(const OpSpec* shuffle, const Source& source, const
 /// The same where only the units are known; null where samples are read one by one.
 Result<Ordering> choose_order(const OpSpec* shuffle, const UnitSource* units, const Selection& selection,
                               uint64_t seed);
+/// The same of a packing's blocks; `units` where those of one unit stand together.
+Result<Ordering> choose_order(const OpSpec* shuffle, const UnitSource* units, const Packing& packing, uint64_t seed);
 
 /// Lanes whose rows a rank gets at most, those included that it shares with a neighbour. So where the rows of all ranks' batches are a
 /// multiple of the lanes; elsewhere rows move between ranks (rows_that_move()), and it may meet more.

@@ -270,6 +270,14 @@ Pipeline Pipeline::embed(std::string table, EmbedOptions options) const {
                          {"hash", std::move(hash)}}));
 }
 
+Pipeline Pipeline::pack(int64_t length, PackOptions options) const {
+  return then(*this, "pack",
+              said_args({{"length", length},
+                         {"field", unless(options.field, "tokens")},
+                         {"open_blocks", options.open_blocks == 64 ? Json() : Json(options.open_blocks)},
+                         {"pad_value", options.pad_value == 0 ? Json() : Json(options.pad_value)}}));
+}
+
 Pipeline Pipeline::stack(Fields fields, std::string name) const {
   return then(*this, "stack", said_args({{"fields", field_json(fields)}, {"name", std::move(name)}}));
 }

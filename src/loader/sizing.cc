@@ -1,11 +1,13 @@
 #include "loader/sizing.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
 #include "base/byte_size.h"
 #include "loader/memory_bound.h"
+#include "loader/packing_step.h"
 #include "runtime/host.h"
 #include "store/concurrency_control.h"
 
@@ -139,7 +141,8 @@ Result<RunnerOptions> size_units(const ExecutionPlan& plan, const SizingInput& i
   const auto threads = static_cast<uint64_t>(options.threads);
   const uint64_t largest = sizes.decoded.empty() ? 0 : sizes.decoded.front();
   const uint64_t batch_bytes =
-      std::max(plan.batch_bytes(input.batch_size), sizes.row_bytes * static_cast<uint64_t>(input.batch_size));
+      std::max(plan.batch_bytes(input.batch_size), sizes.row_bytes * static_cast<uint64_t>(input.batch_size)) +
+      input.packed;
   options.window_batches = std::clamp<int64_t>(window(options, input.batch_size, batch_bytes), 3, 16);
   options.working_bytes_per_thread = 64 * 1024;
   options.window_bytes = static_cast<uint64_t>(options.window_batches) * batch_bytes;
@@ -174,9 +177,21 @@ Result<RunnerOptions> size_units(const ExecutionPlan& plan, const SizingInput& i
       enough);
 }
 
+// Of a batch of blocks, the rows that are in it at the mean.
+SizingInput in_rows(const ExecutionPlan& plan, SizingInput input) {
+  if (!plan.packing) return input;
+  const Packing& packing = *plan.packing->blocks;
+  input.packed = packed_bytes(plan, input.batch_size);
+  const double rows = static_cast<double>(packing.pieces()) / static_cast<double>(std::max<int64_t>(packing.size(), 1));
+  input.batch_size =
+      std::max<int64_t>(1, static_cast<int64_t>(std::ceil(rows * static_cast<double>(input.batch_size))));
+  return input;
+}
+
 }  // namespace
 
-Result<RunnerOptions> choose_sizes(const ExecutionPlan& plan, const SizingInput& input) {
+Result<RunnerOptions> choose_sizes(const ExecutionPlan& plan, const SizingInput& given) {
+  const SizingInput input = in_rows(plan, given);
   if (input.threads && (*input.threads < 1 || *input.threads > kMaxThreads)) {
     return invalid_argument(
         fmt::format("threads={} is out of range; give 1 to {}, or leave it out", *input.threads, kMaxThreads));
@@ -207,7 +222,7 @@ Result<RunnerOptions> choose_sizes(const ExecutionPlan& plan, const SizingInput&
   options.memory_bound = [&plan, input, threads = options.threads] { return memory_bound(plan, input, threads); };
   if (plan.units) return size_units(plan, input, options);
   const int most_requests = input.requests.value_or(local ? kLocalRequests : remote.most);
-  const uint64_t batch_bytes = expected_batch_bytes(plan, sizes, input.batch_size);
+  const uint64_t batch_bytes = expected_batch_bytes(plan, sizes, input.batch_size) + input.packed;
   options.window_batches = window(options, input.batch_size, batch_bytes);
 
   const auto threads = static_cast<uint64_t>(options.threads);
@@ -217,7 +232,7 @@ Result<RunnerOptions> choose_sizes(const ExecutionPlan& plan, const SizingInput&
   const uint64_t wanted =
       static_cast<uint64_t>(options.window_batches) * batch_bytes + threads * working + fetched + 4 * kMiB;
   const uint64_t index = input.memory ? options.index_bytes : 0;
-  const uint64_t least = plan.batch_bytes(input.batch_size) + std::max<uint64_t>(sizes.mean, 1) + index;
+  const uint64_t least = plan.batch_bytes(input.batch_size) + input.packed + std::max<uint64_t>(sizes.mean, 1) + index;
   const uint64_t limit = usable_memory() / 4 / static_cast<uint64_t>(input.local_ranks);
   options.memory = input.memory.value_or(std::max(std::min(wanted, limit), least + threads * working));
   // Nobody asked for less, and what a decoder will need of a rare sample is not known before.

@@ -12,8 +12,9 @@ namespace forebay {
 struct SizingInput {
   std::optional<int> threads = {}, requests = {};
   std::optional<uint64_t> memory = {};
-  uint64_t caches = 0;  ///< bytes that caches may hold in memory: on top where `memory` is not given, else within it
-  int64_t batch_size = 1;
+  uint64_t caches = 0;     ///< bytes that caches may hold in memory: on top where `memory` is not given, else within it
+  int64_t batch_size = 1;  ///< rows, or blocks where rows are packed
+  uint64_t packed = 0;     ///< bytes of a batch's blocks, found by choose_sizes()
   int local_ranks = 1;
   int64_t block = 1, lanes = 1;  ///< for units of many rows: mixed at once, and spans that this rank reads from
 };

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "forebay/string_list.h"
+#include "loader/check.h"
 #include "ops/definition/args.h"
 #include "pipeline/catalog.h"
 
@@ -270,6 +271,27 @@ std::unique_ptr<RecordOp> native_map(std::shared_ptr<const MapAttachment> attach
 std::unique_ptr<RecordOp> native_filter(std::shared_ptr<const FilterAttachment> attachment, Schema before,
                                         std::vector<std::string> fields) {
   return std::make_unique<NativeFilter>(std::move(attachment), std::move(before), std::move(fields));
+}
+
+ForeignStage foreign_stage(const OpSpec& op, size_t step, uint32_t random_index, const Schema& before,
+                           const Schema& after) {
+  ForeignStage stage;
+  stage.name = op.attachment_name.empty() ? op.name : fmt::format("{}({})", op.name, op.attachment_name);
+  stage.step = step;
+  stage.random_index = random_index;
+  stage.counters = std::make_shared<StepCounters>();
+  stage.output_schema = after;
+  if (step == 0) return stage;
+  const OpDef& def = *catalog().find(op.name);
+  const std::vector<std::string> fields = def.used(op, before).reads;
+  stage.merge = !fields.empty() && def.role == OpRole::kFunction;
+  stage.takes_all = fields.empty();
+  for (size_t i = 0; i < before.size(); ++i) {
+    if (!fields.empty() && std::find(fields.begin(), fields.end(), before[i].name) == fields.end()) continue;
+    stage.inputs.push_back(i);
+    stage.input_schema.push_back(before[i]);
+  }
+  return stage;
 }
 
 }  // namespace forebay

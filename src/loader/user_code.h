@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "forebay/pipeline.h"
+#include "pipeline/execution_plan.h"
 #include "pipeline/operator.h"
 
 namespace forebay {
@@ -28,5 +29,9 @@ std::unique_ptr<RecordOp> native_map(std::shared_ptr<const MapAttachment> attach
 /// Replaces the record by one bool: the function's answer.
 std::unique_ptr<RecordOp> native_filter(std::shared_ptr<const FilterAttachment> attachment, Schema before,
                                         std::vector<std::string> fields);
+
+/// A step that is called by the face that made it. `step`: its index in the description; 0 for a source of the user's.
+ForeignStage foreign_stage(const OpSpec& op, size_t step, uint32_t random_index, const Schema& before,
+                           const Schema& after);
 
 }  // namespace forebay

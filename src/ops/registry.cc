@@ -23,6 +23,7 @@ std::vector<OpDef> all_ops() {
                         mel_spectrogram_op,
                         mfcc_op,
                         normalize_op,
+                        pack_op,
                         pad_op,
                         pad_or_crop_op,
                         random_crop_op,

@@ -22,9 +22,33 @@ void BatchAssembly::fail(Status status) {
 
 uint64_t BatchAssembly::nbytes() const {
   uint64_t bytes = 0;
-  for (const Part& part : parts_) bytes += part.layout.nbytes(part.rows.size());
+  for (const Part& part : parts_) bytes += part.layout.nbytes(part.rows_of_field());
   return bytes;
 }
+
+namespace {
+
+// Rows of blocks, in pieces of about so many bytes.
+std::vector<CollationPiece> cut_blocks(const BatchAssembly::Part& part, uint64_t piece_bytes) {
+  const std::vector<BlockRow>& rows = *part.blocks->rows;
+  const uint64_t item = dtype_size(part.layout.dtype);
+  std::vector<CollationPiece> pieces(1);
+  for (size_t row = 0; row < rows.size(); ++row) {
+    const auto begun = static_cast<uint64_t>(rows[row].begin - rows[pieces.back().begin].begin) * item;
+    if (begun >= piece_bytes) pieces.push_back({row, row, 0, 0});
+    pieces.back().end = row + 1;
+  }
+  return pieces;
+}
+
+void write_piece(BatchAssembly::Part& part, const CollationPiece& piece) {
+  const BatchAssembly::Blocks& blocks = *part.blocks;
+  const size_t count = piece.end - piece.begin;
+  write_blocks(blocks.value, blocks.type, blocks.pad, std::span(*blocks.rows).subspan(piece.begin, count),
+               part.rows.subspan(piece.begin, count), part.field.values.buffer.data());
+}
+
+}  // namespace
 
 // Small fields share a piece, large ones are cut.
 void BatchAssembly::cut_up() {
@@ -33,14 +57,15 @@ void BatchAssembly::cut_up() {
   pieces_.assign(1, {});
   for (size_t part = 0; part < parts_.size(); ++part) {
     const Part& of = parts_[part];
-    const std::vector<CollationPiece> cuts = cut(of.layout, of.rows, piece_bytes);
+    const std::vector<CollationPiece> cuts =
+        of.blocks ? cut_blocks(of, piece_bytes) : cut(of.layout, of.rows, piece_bytes);
     for (const CollationPiece& rows : cuts) {
       if (bytes >= piece_bytes) {
         pieces_.emplace_back();
         bytes = 0;
       }
       pieces_.back().push_back({part, rows});
-      bytes += of.layout.nbytes(of.rows.size()) / cuts.size();
+      bytes += of.layout.nbytes(of.rows_of_field()) / cuts.size();
     }
   }
   left_ = pieces_.size();
@@ -49,7 +74,11 @@ void BatchAssembly::cut_up() {
 bool BatchAssembly::copy(size_t piece) {
   for (const Piece& each : pieces_[piece]) {
     Part& part = parts_[each.part];
-    collate(part.layout, part.rows, each.rows, part.field);
+    if (part.blocks) {
+      write_piece(part, each.rows);
+    } else {
+      collate(part.layout, part.rows, each.rows, part.field);
+    }
   }
   return left_.fetch_sub(1) == 1;
 }

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "forebay/batch.h"
 #include "forebay/result.h"
+#include "pipeline/block_rows.h"
 #include "pipeline/collate.h"
 
 namespace forebay {
@@ -17,6 +19,14 @@ namespace forebay {
 /// as many threads as there are. The rows' bytes are somebody else's, and stay where they are meanwhile.
 class BatchAssembly {
  public:
+  /// Of a field of blocks: how its rows are put together.
+  struct Blocks {
+    BlockValue value = BlockValue::kElements;
+    DType type = DType::kInt32;  ///< of the sequences' elements
+    double pad = 0;
+    size_t count = 0;
+    std::shared_ptr<const std::vector<BlockRow>> rows;
+  };
   /// One field.
   struct Part {
     std::optional<size_t> output = {};  ///< of the plan; none: a field that nobody knew of before
@@ -24,7 +34,10 @@ class BatchAssembly {
     Collation layout = {};
     std::vector<RowBytes> own_rows = {};  ///< where rows were left out, or had to be looked for
     std::span<const RowBytes> rows = {};  ///< these, or those of the batch
+    std::optional<Blocks> blocks = {};    ///< rows are put into blocks; `layout` is of these
     BatchField field = {};                ///< once there is memory
+
+    size_t rows_of_field() const { return blocks ? blocks->count : rows.size(); }
   };
 
   /// An error stands for a field that cannot be put together; the first one counts.

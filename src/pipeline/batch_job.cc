@@ -30,14 +30,7 @@ BatchJob::BatchJob(const ExecutionPlan& plan, const Itinerary& itinerary, StepPl
       lists_(plan.outputs.size()) {
   const size_t n = step_.rows.size();
   rows_.resize(n);
-  // Runs of consecutive positions are looked up together, which costs a fraction of one by one.
-  std::vector<int64_t> ids(n);
-  for (size_t begin = 0; begin < n;) {
-    size_t end = begin + 1;
-    while (end < n && step_.rows[end].position == step_.rows[end - 1].position + 1) ++end;
-    itinerary.order().ids_at(step_.at.epoch, step_.rows[begin].position, {ids.data() + begin, end - begin});
-    begin = end;
-  }
+  std::vector<int64_t> ids = itinerary.indices(step_);
   plan.selection->ids_at(ids);
   for (size_t i = 0; i < n; ++i) rows_[i].id = ids[i];
   for (size_t i = 0; i < plan.outputs.size(); ++i) {
@@ -50,6 +43,16 @@ BatchJob::BatchJob(const ExecutionPlan& plan, const Itinerary& itinerary, StepPl
     }
   }
   if (plan.output_schema.open_ended) extras_.resize(n);
+}
+
+void BatchJob::keep(size_t output, int64_t row, Value value) {
+  if (plan_.packing) cut_out(row, value);
+  loose_[output][static_cast<size_t>(row)] = std::move(value);
+}
+
+void BatchJob::point_to(size_t output, int64_t row, RowBytes bytes) {
+  lists_[output][static_cast<size_t>(row)] =
+      plan_.packing ? piece_of(row, bytes, dtype_size(plan_.outputs[output].field.dtype)) : bytes;
 }
 
 bool BatchJob::acquire_slots(BufferPool& pool) {
@@ -95,6 +98,7 @@ void BatchJob::clear_values() {
   for (RowJob& row : rows_) row.skipped = false;
   errors.clear();
   fatal = Status();
+  changed_ = -1;
 }
 
 Status BatchJob::spoiled() const {
@@ -184,8 +188,8 @@ Status BatchJob::begin_assembly(BufferPool& pool) {
 }
 
 Status BatchJob::take_memory(BufferPool& pool, BatchAssembly::Part& part) {
-  FOREBAY_ASSIGN(const CollationMemory memory, acquire(pool, part.layout, part.rows.size()));
-  part.field = lay_out(part.layout, part.rows.size(), memory);
+  FOREBAY_ASSIGN(const CollationMemory memory, acquire(pool, part.layout, part.rows_of_field()));
+  part.field = lay_out(part.layout, part.rows_of_field(), memory);
   part.field.name = part.name;
   return {};
 }
@@ -198,6 +202,7 @@ Result<Batch> BatchJob::assemble(BufferPool& pool) {
 }
 
 Batch BatchJob::finish_assembly() {
+  if (plan_.packing) return finish_blocks();
   Batch batch;
   batch.epoch = step_.at.epoch;
   batch.step = step_.at.step;
@@ -267,6 +272,10 @@ SampleName BatchJob::name_of_kept(size_t index) const {
 }
 
 void BatchJob::plan_assembly(BatchAssembly& assembly) const {
+  if (plan_.packing) {
+    if (Status status = plan_blocks(assembly); !status.ok()) assembly.fail(std::move(status));
+    return;
+  }
   for (const size_t output : unsized_) {
     const Result<bool> differs = all_differ(output);
     if (!differs.ok()) {

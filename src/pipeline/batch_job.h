@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -55,13 +56,14 @@ class BatchJob {
     return slots_[output].data() + *plan_.outputs[output].row_bytes * static_cast<size_t>(row);
   }
 
-  /// Keeps a value whose size was not known before, until assemble().
-  void keep(size_t output, int64_t row, Value value) { loose_[output][static_cast<size_t>(row)] = std::move(value); }
+  /// Keeps a value whose size was not known before, until assemble(). Of a sequence that is packed the part that the row stands for.
+  void keep(size_t output, int64_t row, Value value);
   void keep_extras(int64_t row, Extras extras) { extras_[static_cast<size_t>(row)] = std::move(extras); }
   /// The same for a row of a unit: bytes that stay where they are until assemble(). Only for plans whose units give rows.
-  void point_to(size_t output, int64_t row, RowBytes bytes) { lists_[output][static_cast<size_t>(row)] = bytes; }
-  /// Where they were; the caller may copy them elsewhere and point there.
+  void point_to(size_t output, int64_t row, RowBytes bytes);
+  /// Where they were; the caller may copy them elsewhere, and say where they are now.
   RowBytes pointed_to(size_t output, int64_t row) const { return lists_[output][static_cast<size_t>(row)]; }
+  void moved_to(size_t output, int64_t row, RowBytes bytes) { lists_[output][static_cast<size_t>(row)] = bytes; }
   /// Whether there is anything to keep or to point to; then assemble() takes memory and time.
   bool keeps_values() const { return !unsized_.empty() || !extras_.empty(); }
   /// Whether values are kept, row by row.
@@ -121,6 +123,14 @@ class BatchJob {
   Result<CollationMemory> acquire(BufferPool& pool, const Collation& layout, size_t rows);
   std::span<const RowBytes> kept_lists(size_t output, std::vector<RowBytes>& kept) const;
 
+  // Where sequences are packed:
+  RowBytes piece_of(int64_t row, RowBytes sequence, size_t item);
+  void cut_out(int64_t row, Value& sequence);
+  Status plan_blocks(BatchAssembly& assembly) const;
+  Result<DType> sequences(std::vector<RowBytes>& rows) const;
+  Batch finish_blocks();
+  Status of_row(Status status, int64_t row) const;
+
   const ExecutionPlan& plan_;
   const StepPlan step_;
   std::vector<RowJob> rows_;
@@ -129,6 +139,7 @@ class BatchJob {
   std::vector<std::vector<RowBytes>> lists_;  // the same where rows come from units
   std::vector<size_t> unsized_;               // the outputs that have either
   std::vector<Extras> extras_;                // per row
+  std::atomic<int64_t> changed_ = -1;         // a row whose sequence is not as long as it was when it was packed
   bool has_slots_ = false;
   Claim claim_;
   Claim reserved_;  // for assembling, not taken yet

@@ -26,6 +26,18 @@ bool is_random_step(const OpSpec& op, const Catalog& catalog) {
   return def != nullptr && (def->random || def->given(op, ArgUse::kRandom) == Json(true));
 }
 
+std::vector<Problem> pack_problems(const std::vector<OpSpec>& steps, size_t step, const Catalog& catalog) {
+  if (!catalog.has_role(steps[step], OpRole::kPack)) return {};
+  for (size_t i = 1; i < step; ++i) {
+    if (!is_random_step(steps[i], catalog)) continue;
+    return {{fmt::format("{}: {}", step, steps[step].name),
+             fmt::format("it stands behind {}: {}, which draws anew in every epoch, and lengths are taken once", i,
+                         steps[i].name),
+             "do what is random on the batch, in the training loop"}};
+  }
+  return {};
+}
+
 std::vector<Problem> cache_problems(const std::vector<OpSpec>& steps, size_t step, const Catalog& catalog) {
   std::vector<Problem> problems;
   const OpDef* const def = catalog.find(steps[step].name);

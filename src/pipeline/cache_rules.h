@@ -10,6 +10,9 @@ namespace forebay {
 /// those of another function, or it keeps again what the step before keeps. Empty for other steps.
 std::vector<Problem> cache_problems(const std::vector<OpSpec>& steps, size_t step, const Catalog& catalog);
 
+/// The same of a `.pack()`: lengths are taken once, so they have to be the same in every epoch.
+std::vector<Problem> pack_problems(const std::vector<OpSpec>& steps, size_t step, const Catalog& catalog);
+
 /// Whether the results of this step are other ones in each epoch.
 bool is_random_step(const OpSpec& op, const Catalog& catalog);
 

@@ -44,7 +44,7 @@ Inference infer(const Description& description, const Schema& source, const Cata
   const std::vector<OpSpec>& steps = description.steps();
   result.schemas.push_back(source);
   if (source.open_ended) expect_user_fields(steps, 0, catalog, result.schemas[0]);
-  bool batched = false, shuffled = false;
+  bool batched = false, shuffled = false, packed = false;
   for (size_t i = 1; i < steps.size(); ++i) {
     Schema schema = result.schemas.back();
     const std::string place = fmt::format("{}: {}", i, steps[i].name);
@@ -59,6 +59,10 @@ Inference infer(const Description& description, const Schema& source, const Cata
             {place, def->role == OpRole::kBatch ? "the samples are batched already" : "it stands behind .batch()",
              def->role == OpRole::kBatch ? "keep one .batch()" : "move it before .batch()"});
       }
+      if (std::exchange(packed, packed || def->role == OpRole::kPack) && def->role != OpRole::kOrder &&
+          def->role != OpRole::kBatch)
+        result.problems.push_back(
+            {place, "it stands behind .pack(), which puts samples together", "move it before .pack()"});
       if (def->role == OpRole::kOrder && std::exchange(shuffled, true))
         result.problems.push_back({place, "the samples are shuffled already", "keep one .shuffle()"});
       std::vector<Problem> found;
@@ -69,6 +73,7 @@ Inference infer(const Description& description, const Schema& source, const Cata
       }
       if (rules == Rules::kAll) {
         for (Problem& problem : cache_problems(steps, i, catalog)) result.problems.push_back(std::move(problem));
+        for (Problem& problem : pack_problems(steps, i, catalog)) result.problems.push_back(std::move(problem));
       }
       batched |= def->role == OpRole::kBatch;
       if (schema.open_ended && def->role == OpRole::kFunction) expect_user_fields(steps, i, catalog, schema);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/source.h"
+#include "pipeline/block_rows.h"
 #include "pipeline/cache_stage.h"
 #include "pipeline/operator.h"
 #include "pipeline/unit_plan.h"
@@ -91,6 +92,8 @@ struct ExecutionPlan {
   /// What the operators of `stages` take at most to compute one sample, as far as shapes are known before.
   uint64_t working_bytes = 0;
   Schema output_schema;
+  /// Where sequences are packed: the only output is a row of numbers, which goes into blocks.
+  std::optional<PackingStep> packing = {};
   std::vector<OutputField> outputs;
   std::shared_ptr<StepCounters> fetch_counters = std::make_shared<StepCounters>();
   /// The last step: rows written into the batch. Deferred work (decode, resize, …) is done, and counted, there.

@@ -1,10 +1,13 @@
 #include "pipeline/itinerary.h"
 
+#include <utility>
+
 namespace forebay {
 
 Itinerary::Itinerary(std::shared_ptr<const Order> order, Schedule schedule, uint64_t seed, int64_t rank,
-                     std::optional<int64_t> epochs)
-    : order_(std::move(order)), schedule_(std::move(schedule)), seed_(seed), rank_(rank), epochs_(epochs) {}
+                     std::optional<int64_t> epochs, std::shared_ptr<const Packing> packing)
+    : order_(std::move(order)), schedule_(std::move(schedule)), seed_(seed), rank_(rank), epochs_(epochs),
+      packing_(std::move(packing)) {}
 
 bool Itinerary::finished(const Cursor& at) const {
   return schedule_.steps() == 0 || (epochs_ && normalized(at).epoch >= *epochs_);
@@ -21,11 +24,45 @@ std::optional<StepPlan> Itinerary::step(const Cursor& requested) const {
   plan.at = normalized(requested);
   plan.after = normalized({plan.at.epoch, schedule_.next_position(plan.at.position), plan.at.step + 1});
   schedule_.rows({plan.at.epoch, plan.at.position}, rank_, &plan.rows);
+  if (packing_) unpack(plan);
   return plan;
 }
 
+// Blocks become the sequences in them.
+void Itinerary::unpack(StepPlan& plan) const {
+  const std::vector<Row> blocks = std::exchange(plan.rows, {});
+  for (const Row& block : blocks) {
+    const int64_t number = order_->id_at(plan.at.epoch, block.position);
+    plan.blocks.push_back({number, block, plan.rows.size()});
+    packing_->pieces(number, &plan.pieces);
+    plan.rows.resize(plan.pieces.size(), block);
+  }
+}
+
+// Runs of consecutive positions are looked up together, which costs a fraction of one by one.
+std::vector<int64_t> Itinerary::indices(const StepPlan& step) const {
+  const size_t n = step.rows.size();
+  std::vector<int64_t> indices(n);
+  if (packing_) {
+    for (size_t i = 0; i < n; ++i) indices[i] = step.pieces[i].sequence;
+    return indices;
+  }
+  for (size_t begin = 0; begin < n;) {
+    size_t end = begin + 1;
+    while (end < n && step.rows[end].position == step.rows[end - 1].position + 1) ++end;
+    order_->ids_at(step.at.epoch, step.rows[begin].position, {indices.data() + begin, end - begin});
+    begin = end;
+  }
+  return indices;
+}
+
+int64_t Itinerary::index(const StepPlan& step, int64_t row) const {
+  const auto at = static_cast<size_t>(row);
+  return packing_ ? step.pieces[at].sequence : order_->id_at(step.at.epoch, step.rows[at].position);
+}
+
 int64_t Itinerary::stand_in(int64_t epoch, int64_t position, int64_t attempt) const {
-  return index_at(epoch, stand_in_position(seed_, epoch, position, attempt - 1, *order_));
+  return order_->id_at(epoch, stand_in_position(seed_, epoch, position, attempt - 1, *order_));
 }
 
 }  // namespace forebay

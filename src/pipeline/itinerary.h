@@ -7,6 +7,7 @@
 
 #include "forebay/result.h"
 #include "plan/order.h"
+#include "plan/packing.h"
 #include "plan/schedule.h"
 
 namespace forebay {
@@ -19,18 +20,29 @@ struct Cursor {
   friend bool operator==(const Cursor&, const Cursor&) = default;
 };
 
+/// A block of packed sequences in a step.
+struct PlannedBlock {
+  int64_t number = 0;  ///< in the packing
+  Row row;             ///< as the schedule deals it
+  size_t first = 0;    ///< of StepPlan::rows
+};
+
 /// One step of this rank.
 struct StepPlan {
   Cursor at;
   Cursor after;  ///< where the next batch begins; the next epoch's beginning after the last one
   std::vector<Row> rows;
+  /// Where sequences are packed: what the batch's rows are, and of each of `rows` which part of it goes where in its block.
+  std::vector<PlannedBlock> blocks = {};
+  std::vector<PackedPiece> pieces = {};
 };
 
 /// The plan as one rank walks through it: order, schedule and rank. Pure; shared by threads.
 class Itinerary {
  public:
+  /// `packing`: order and schedule are of its blocks. Null: of samples.
   Itinerary(std::shared_ptr<const Order> order, Schedule schedule, uint64_t seed, int64_t rank,
-            std::optional<int64_t> epochs);
+            std::optional<int64_t> epochs, std::shared_ptr<const Packing> packing = nullptr);
 
   const Order& order() const { return *order_; }
   const std::shared_ptr<const Order>& order_ptr() const { return order_; }
@@ -46,16 +58,21 @@ class Itinerary {
   /// Where the next batch after `at` is: `at` itself, or the next epoch's beginning if nothing is left of this one.
   Cursor normalized(const Cursor& at) const;
 
-  /// Index (in the order's numbering) of the sample at a position, and of the attempt-th stand-in for it (attempt ≥ 1).
-  int64_t index_at(int64_t epoch, int64_t position) const { return order_->id_at(epoch, position); }
+  /// Which samples the rows of a step are, in the numbering of the selection: all, and one of them.
+  std::vector<int64_t> indices(const StepPlan& step) const;
+  int64_t index(const StepPlan& step, int64_t row) const;
+  /// The attempt-th stand-in for the sample at a position (attempt ≥ 1). Only without a packing.
   int64_t stand_in(int64_t epoch, int64_t position, int64_t attempt) const;
 
  private:
+  void unpack(StepPlan& plan) const;
+
   std::shared_ptr<const Order> order_;
   Schedule schedule_;
   uint64_t seed_;
   int64_t rank_;
   std::optional<int64_t> epochs_;
+  std::shared_ptr<const Packing> packing_;
 };
 
 }  // namespace forebay

@@ -61,7 +61,7 @@ TEST(Itinerary, stand_ins_are_other_samples_each_once) {
   const Itinerary plan = itinerary(20, 4);
   for (int64_t position = 0; position < 20; ++position) {
     std::vector<bool> seen(20);
-    seen[static_cast<size_t>(plan.index_at(2, position))] = true;
+    seen[static_cast<size_t>(plan.order().id_at(2, position))] = true;
     for (int64_t attempt = 1; attempt < 20; ++attempt) {
       const auto index = static_cast<size_t>(plan.stand_in(2, position, attempt));
       EXPECT_FALSE(seen[index]);

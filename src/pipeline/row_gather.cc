@@ -131,7 +131,7 @@ Status RowGather::copy_lists(WorkMemory& memory) {
   each([&](size_t output, int64_t row) {
     const RowBytes from = batch_.pointed_to(output, row);
     if (!from.empty()) std::memcpy(to, from.data(), from.size());
-    batch_.point_to(output, row, {to, from.size()});
+    batch_.moved_to(output, row, {to, from.size()});
     to += from.size();
   });
   return {};

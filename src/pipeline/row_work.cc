@@ -334,7 +334,8 @@ void RowWork::fail(BatchJob& batch, int64_t row, Status status, RowResult& resul
     return;
   }
   RowError error{row, job.id, std::move(status), /*raise=*/false};
-  switch (policy_) {
+  // In a packed sequence's place another one would be of another length.
+  switch (policy_ == BadSample::kReplace && plan_->packing ? BadSample::kSkip : policy_) {
     case BadSample::kRaise: error.raise = true; break;
     case BadSample::kSkip: job.skipped = true; break;
     case BadSample::kReplace:

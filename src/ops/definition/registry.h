@@ -26,6 +26,7 @@ OpDef log1p_op();
 OpDef mel_spectrogram_op();
 OpDef mfcc_op();
 OpDef normalize_op();
+OpDef pack_op();
 OpDef pad_op();
 OpDef pad_or_crop_op();
 OpDef random_crop_op();

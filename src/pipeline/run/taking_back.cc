@@ -62,8 +62,7 @@ void TakingBack::forget_stand_ins(WindowBatch& batch) const {
     RowJob& row = batch.job.rows()[static_cast<size_t>(i)];
     if (row.attempt == 0) continue;
     row.attempt = 0;
-    const int64_t index = core_.itinerary->index_at(batch.job.step().at.epoch, batch.job.position(i));
-    row.id = core_.plan->selection->id_at(index);
+    row.id = core_.plan->selection->id_at(core_.itinerary->index(batch.job.step(), i));
   }
 }
 

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "loader/compile.h"
+#include "loader/selection.h"
+#include "loader/sizing.h"
+#include "pipeline/run/runner.h"
+
+namespace forebay {
+
+/// What a loader does while it looks at all samples before the first epoch.
+struct PassWatch {
+  /// Is told of the pass's runner before it starts (so that user code finds its calls and close() can stop it), and with null when it
+  /// is over.
+  std::function<Status(std::shared_ptr<Runner>)> running;
+  /// Gets every sample that is bad in itself: its error ends the pass, or, where it returns OK, the sample is left out.
+  std::function<Status(const RowError&)> told;
+};
+
+/// Asks a pipeline's filter about every sample that got so far, in a pass of its own that reads only the fields the filter
+/// looks at.
+Result<std::shared_ptr<const KeptSamples>> run_filter(const CompileInput& input, const SizingInput& sizes,
+                                                      const PassWatch& watch);
+
+/// How long the row that a pipeline packs is in each sample, 0 for those left out: a pass that reads only that. Caches keep what it makes.
+Result<std::vector<uint32_t>> measure_lengths(const CompileInput& input, const SizingInput& sizes,
+                                              const PassWatch& watch);
+
+}  // namespace forebay

@@ -1,0 +1,117 @@
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "pipeline/batch_job.h"
+
+// Batches whose rows are blocks of packed sequences: each row of the job is a part of one.
+
+namespace forebay {
+
+// The part of a sequence that the row stands for. None, and noted, where it is not as long as it was when it was packed.
+RowBytes BatchJob::piece_of(int64_t row, RowBytes sequence, size_t item) {
+  const PackedPiece& piece = step_.pieces[static_cast<size_t>(row)];
+  if (sequence.size() != item * plan_.packing->blocks->lengths()[static_cast<size_t>(piece.sequence)]) {
+    changed_ = row;
+    return {};
+  }
+  return sequence.subspan(static_cast<size_t>(piece.from) * item, static_cast<size_t>(piece.count) * item);
+}
+
+void BatchJob::cut_out(int64_t row, Value& sequence) {
+  if (sequence.kind != FieldKind::kTensor || sequence.tensor.shape.rank() != 1)
+    return;  // told when the batch is planned
+  const Buffer& whole = sequence.tensor.buffer;
+  const RowBytes piece = piece_of(row, {whole.data(), sequence.nbytes()}, dtype_size(sequence.dtype()));
+  if (piece.size() == sequence.nbytes()) return;
+  Tensor part;  // of memory of its own: a long one is in many batches at once
+  part.dtype = sequence.dtype();
+  part.shape = Shape{static_cast<int64_t>(piece.size() / dtype_size(part.dtype))};
+  part.buffer = Buffer::allocate(piece.size());
+  if (!piece.empty()) std::memcpy(part.buffer.data(), piece.data(), piece.size());
+  sequence = Value::of(std::move(part));
+}
+
+Status BatchJob::of_row(Status status, int64_t row) const {
+  const int64_t id = rows_[static_cast<size_t>(row)].id;
+  return std::move(status).with_sample(id).with_key(plan_.source->key(id));
+}
+
+// The bytes of all rows, those left out empty; and the type that all are of.
+Result<DType> BatchJob::sequences(std::vector<RowBytes>& rows) const {
+  const Field& field = plan_.outputs.front().field;
+  if (!lists_.front().empty()) {
+    rows = lists_.front();
+    return field.dtype;
+  }
+  std::optional<DType> type;
+  for (size_t row = 0; row < rows_.size(); ++row) {
+    rows.emplace_back();
+    if (rows_[row].skipped) continue;
+    const Value& value = loose_.front()[row];
+    const bool numbers = value.kind == FieldKind::kTensor && value.tensor.shape.rank() == 1;
+    if (!numbers || value.dtype() != type.value_or(value.dtype())) {
+      const std::string what =
+          numbers ? fmt::format("{} here and {} in others", dtype_name(value.dtype()), dtype_name(*type))
+                  : std::string("no row of numbers");
+      return of_row(
+          invalid_argument(fmt::format("the field '{}' is {}; .pack() puts rows of numbers of one type side by side",
+                                       field.name, what)),
+          static_cast<int64_t>(row));
+    }
+    type = value.dtype();
+    rows.back() = {value.tensor.buffer.data(), value.nbytes()};
+  }
+  return type.value_or(field.kind == FieldKind::kTensor ? field.dtype : DType::kInt32);
+}
+
+Status BatchJob::plan_blocks(BatchAssembly& assembly) const {
+  const PackingStep& packing = *plan_.packing;
+  const std::string& name = plan_.outputs.front().field.name;
+  if (const int64_t row = changed_; row >= 0)
+    return of_row(
+        invalid_argument(fmt::format(
+            "the field '{}' is not as long as when the lengths were taken; what stands before .pack() has to give "
+            "the same for a sample every time",
+            name)),
+        row);
+  std::vector<RowBytes> rows;
+  FOREBAY_ASSIGN(const DType type, sequences(rows));
+  const int64_t length = packing.blocks->length();
+  const auto places = std::make_shared<const std::vector<BlockRow>>(rows_in_blocks(step_, length));
+  std::span<const RowBytes> shared = rows;
+  const auto add = [&](const std::string& field, BlockValue value) {
+    BatchAssembly::Part part;
+    part.name = field;
+    part.layout.dtype = value == BlockValue::kElements ? type : DType::kInt32;
+    part.layout.row_shape = Shape{length};
+    part.layout.row_bytes = static_cast<size_t>(length) * dtype_size(part.layout.dtype);
+    part.layout.value_bytes = part.layout.row_bytes * step_.blocks.size();
+    part.blocks = {value, type, packing.pad, step_.blocks.size(), places};
+    if (value == BlockValue::kElements) part.own_rows = std::move(rows);  // stays where it is in memory
+    part.rows = shared;
+    assembly.add(std::move(part));
+  };
+  add(name, BlockValue::kElements);
+  add(packing.segments, BlockValue::kSegments);
+  add(packing.positions, BlockValue::kPositions);
+  return {};
+}
+
+Batch BatchJob::finish_blocks() {
+  Batch batch;
+  batch.epoch = step_.at.epoch;
+  batch.step = step_.at.step;
+  for (const PlannedBlock& block : step_.blocks) {
+    batch.ids.push_back(block.number);
+    batch.positions.push_back(block.row.position);
+    batch.padding += block.row.padding ? 1 : 0;
+  }
+  for (BatchAssembly::Part& part : assembly_->parts()) batch.fields.push_back(std::move(part.field));
+  assembly_.reset();
+  forget_all_values();
+  return batch;
+}
+
+}  // namespace forebay

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "forebay/batch.h"
+#include "pipeline/collate.h"
+#include "pipeline/itinerary.h"
+
+namespace forebay {
+
+/// What an element of a field of blocks says.
+enum class BlockValue : uint8_t {
+  kElements,   ///< the sequences themselves
+  kSegments,   ///< int32: which of the block's sequences it is of, from 1 on; 0: none
+  kPositions,  ///< int32: its place in its sequence; 0 where there is none
+};
+
+/// How sequences become blocks; see OpDef::role kPack.
+struct PackingStep {
+  std::shared_ptr<const Packing> blocks;
+  std::string segments, positions;  ///< names of these fields
+  double pad = 0;                   ///< where no sequence stands
+};
+
+/// A row of a step on its way into its block: it writes all up to the next one.
+struct BlockRow {
+  int64_t begin = 0, end = 0;  ///< elements of the field, its blocks end to end
+  int64_t from = 0;            ///< its first element, of its sequence
+  int32_t segment = 0;
+};
+
+/// Where the rows of a step go.
+std::vector<BlockRow> rows_in_blocks(const StepPlan& step, int64_t length);
+
+/// Writes some rows of a field of blocks. An empty row is one that was left out: there is padding in its place. `type` says of what
+/// kElements are.
+void write_blocks(BlockValue value, DType type, double pad, std::span<const BlockRow> rows,
+                  std::span<const RowBytes> bytes, uint8_t* values);
+
+}  // namespace forebay

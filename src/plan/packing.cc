@@ -1,0 +1,87 @@
+#include "plan/packing.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace forebay {
+
+Result<Packing> Packing::make(std::vector<uint32_t> lengths, std::span<const int64_t> groups,
+                              const PackingOptions& options) {
+  constexpr int64_t kMost = (int64_t{1} << 31) - 1;
+  if (options.length < 1 || options.length > kMost)
+    return invalid_argument(fmt::format("blocks of {} elements cannot be packed; give 1 to {}", options.length, kMost));
+  if (options.open_blocks < 1)
+    return invalid_argument(fmt::format("open_blocks={}: give at least 1", options.open_blocks));
+  if (lengths.size() > UINT32_MAX)
+    return Status(Code::kUnsupported,
+                  fmt::format("{} sequences are to be packed, and 2^32 - 1 is the most; pack parts of the data set",
+                              lengths.size()));
+  Packing packing(std::move(lengths), options.length);
+  const int64_t all = static_cast<int64_t>(packing.lengths_.size());
+  packing.pack(groups.empty() ? std::span<const int64_t>(&all, 1) : groups, options.open_blocks);
+  return packing;
+}
+
+void Packing::pack(std::span<const int64_t> groups, int64_t open_blocks) {
+  std::vector<Placed> placed;
+  placed.reserve(lengths_.size());
+  std::vector<OpenBlock> open;
+  int64_t blocks = 0;
+  uint32_t sequence = 0;
+  for (const int64_t group : groups) {
+    const int64_t before = blocks;
+    open.clear();
+    for (int64_t i = 0; i < group; ++i, ++sequence) {
+      int64_t left = lengths_[sequence];
+      elements_ += left;
+      uint32_t number = 0;
+      for (; left >= length_; left -= length_) placed.push_back({{sequence, number++}, blocks++});
+      if (left > 0) placed.push_back({{sequence, number}, first_fit(open, left, length_, open_blocks, &blocks)});
+    }
+    groups_.push_back(blocks - before);
+  }
+  sort(placed, blocks);
+}
+
+int64_t Packing::first_fit(std::vector<OpenBlock>& open, int64_t count, int64_t length, int64_t most, int64_t* blocks) {
+  auto found = std::find_if(open.begin(), open.end(), [&](const OpenBlock& one) { return one.room >= count; });
+  if (found == open.end()) {
+    if (static_cast<int64_t>(open.size()) == most)
+      open.erase(std::min_element(open.begin(), open.end(),
+                                  [](const OpenBlock& a, const OpenBlock& b) { return a.room < b.room; }));
+    found = open.insert(open.end(), {(*blocks)++, length});
+  }
+  const int64_t block = found->block;
+  found->room -= count;
+  if (found->room == 0) open.erase(found);
+  return block;
+}
+
+// By block; those of one block stay in the order of their sequences.
+void Packing::sort(const std::vector<Placed>& placed, int64_t blocks) {
+  first_.assign(static_cast<size_t>(blocks) + 1, 0);
+  for (const Placed& one : placed) ++first_[static_cast<size_t>(one.block) + 1];
+  for (size_t i = 1; i < first_.size(); ++i) first_[i] += first_[i - 1];
+  std::vector<uint64_t> next(first_.begin(), first_.end() - 1);
+  parts_.resize(placed.size());
+  for (const Placed& one : placed) parts_[next[static_cast<size_t>(one.block)]++] = one.part;
+}
+
+void Packing::pieces(int64_t block, std::vector<PackedPiece>* out) const {
+  int64_t at = 0;
+  for (uint64_t i = first_[static_cast<size_t>(block)]; i < first_[static_cast<size_t>(block) + 1]; ++i) {
+    const Part& part = parts_[i];
+    const int64_t from = part.number * length_;
+    const int64_t count = std::min(length_, lengths_[part.sequence] - from);
+    out->push_back({part.sequence, from, count, at});
+    at += count;
+  }
+}
+
+uint64_t Packing::bytes() const {
+  return lengths_.size() * sizeof(uint32_t) + parts_.size() * sizeof(Part) + first_.size() * sizeof(uint64_t);
+}
+
+}  // namespace forebay
