@@ -20,9 +20,10 @@ class ArrowCodecs final : public TableCodecs {
   Result<std::shared_ptr<const TableFile>> take_stream(void* stream, const NullPolicy& nulls) const override {
     return MemoryTable::of_stream(stream, nulls);
   }
-  Result<WrittenTable> write_arrow_file(std::span<const Columns> batches,
-                                        const std::string& compression) const override {
-    return write_ipc_file(batches, compression);
+  using TableCodecs::write_arrow_file;
+  Result<WrittenTable> write_arrow_file(std::span<const Columns> batches, const std::string& compression,
+                                        const TakeMemory& memory) const override {
+    return write_ipc_file(batches, compression, memory);
   }
   Result<Buffer> write_parquet_file(std::span<const Columns> groups, const std::string& compression) const override {
     return write_parquet_columns(groups, compression);

@@ -1,7 +1,10 @@
 #include "arrow_codec/ipc_writer.h"
 
-#include <arrow/buffer.h>
-#include <arrow/io/memory.h>
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include <arrow/io/interfaces.h>
 #include <arrow/ipc/options.h>
 #include <arrow/ipc/writer.h>
 #include <arrow/record_batch.h>
@@ -18,7 +21,8 @@ namespace forebay {
 namespace {
 
 constexpr std::string_view kWriting = "an Arrow file";
-constexpr uint64_t kMagicBytes = 10;  // behind the footer: its length and ARROW1
+constexpr uint64_t kHeads = 64 << 10;  // of the file's schema, footer and first batches
+constexpr uint64_t kMagicBytes = 10;   // behind the footer: its length and ARROW1
 
 Result<arrow::ipc::IpcWriteOptions> write_options(const std::string& compression) {
   auto options = arrow::ipc::IpcWriteOptions::Defaults();
@@ -62,20 +66,55 @@ Result<std::vector<std::vector<ByteRange>>> places_of_values(std::span<const uin
   return places;
 }
 
-Buffer as_ours(const std::shared_ptr<arrow::Buffer>& buffer) {
-  return {const_cast<uint8_t*>(buffer->data()), static_cast<size_t>(buffer->size()), buffer};
-}
+// A file in memory of our own, which is taken larger where it does not do.
+class FileInMemory final : public arrow::io::OutputStream {
+ public:
+  explicit FileInMemory(const TakeMemory& memory) : memory_(memory) {}
+
+  Status reserve(size_t bytes) {
+    FOREBAY_ASSIGN(Buffer larger, memory_from(memory_, bytes));
+    if (size_ > 0) std::memcpy(larger.data(), file_.data(), size_);
+    file_ = std::move(larger);
+    return {};
+  }
+  Buffer take() { return file_.slice(0, size_); }
+
+  using arrow::io::OutputStream::Write;
+  arrow::Status Write(const void* data, int64_t count) override {
+    const auto bytes = static_cast<size_t>(count);
+    if (bytes > file_.size() - size_) {
+      if (Status status = reserve(std::max(file_.size() * 2, size_ + bytes)); !status.ok())
+        return arrow::Status::OutOfMemory(status.message());
+    }
+    if (bytes > 0) std::memcpy(file_.data() + size_, data, bytes);
+    size_ += bytes;
+    return arrow::Status::OK();
+  }
+  arrow::Result<int64_t> Tell() const override { return static_cast<int64_t>(size_); }
+  arrow::Status Close() override {
+    closed_ = true;
+    return arrow::Status::OK();
+  }
+  bool closed() const override { return closed_; }
+
+ private:
+  const TakeMemory& memory_;
+  Buffer file_;
+  size_t size_ = 0;
+  bool closed_ = false;
+};
 
 }  // namespace
 
-Result<WrittenTable> write_ipc_file(std::span<const Columns> batches, const std::string& compression) {
+Result<WrittenTable> write_ipc_file(std::span<const Columns> batches, const std::string& compression,
+                                    const TakeMemory& memory) {
   if (batches.empty()) return internal_error("an Arrow file of no batches has no schema");
   try {
     FOREBAY_ASSIGN(const auto options, write_options(compression));
     uint64_t bytes = 0;
     for (const Columns& batch : batches) bytes += batch.nbytes();
-    FOREBAY_ASSIGN_ARROW(const auto out,
-                         arrow::io::BufferOutputStream::Create(static_cast<int64_t>(bytes + bytes / 64)), kWriting);
+    const auto out = std::make_shared<FileInMemory>(memory);
+    FOREBAY_RETURN_IF_ERROR(out->reserve(bytes + bytes / 64 + kHeads));
     std::shared_ptr<arrow::ipc::RecordBatchWriter> writer;
     std::shared_ptr<arrow::Schema> schema;
     for (const Columns& columns : batches) {
@@ -87,8 +126,7 @@ Result<WrittenTable> write_ipc_file(std::span<const Columns> batches, const std:
       if (auto written = writer->WriteRecordBatch(*batch); !written.ok()) return from_arrow(written, kWriting);
     }
     if (auto closed = writer->Close(); !closed.ok()) return from_arrow(closed, kWriting);
-    FOREBAY_ASSIGN_ARROW(const auto file, out->Finish(), kWriting);
-    WrittenTable written{as_ours(file), {}};
+    WrittenTable written{out->take(), {}};
     FOREBAY_ASSIGN(written.values, places_of_values(written.bytes.span(), *schema));
     return written;
   } catch (const std::exception& error) {

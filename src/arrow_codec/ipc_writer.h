@@ -8,6 +8,7 @@
 namespace forebay {
 
 /// TableCodecs::write_arrow_file().
-Result<WrittenTable> write_ipc_file(std::span<const Columns> batches, const std::string& compression);
+Result<WrittenTable> write_ipc_file(std::span<const Columns> batches, const std::string& compression,
+                                    const TakeMemory& memory = {});
 
 }  // namespace forebay

@@ -11,6 +11,7 @@
 
 #include "base/columns.h"
 #include "base/kept_bytes.h"
+#include "base/take_memory.h"
 #include "base/unit_source.h"
 #include "forebay/result.h"
 #include "forebay/status.h"
@@ -117,9 +118,12 @@ class TableCodecs {
   /// becomes a group (large ones several). `stream` is an `ArrowArrayStream*`.
   virtual Result<std::shared_ptr<const TableFile>> take_stream(void* stream, const NullPolicy& nulls) const = 0;
   /// Columns of one schema as a file of record batches. `compression`: "", "lz4" or "zstd". Equal columns give equal bytes. InvalidArgument, naming
-  /// the column, for text that is not UTF-8.
-  virtual Result<WrittenTable> write_arrow_file(std::span<const Columns> batches,
-                                                const std::string& compression) const = 0;
+  /// the column, for text that is not UTF-8. `memory`: of the file.
+  virtual Result<WrittenTable> write_arrow_file(std::span<const Columns> batches, const std::string& compression,
+                                                const TakeMemory& memory) const = 0;
+  Result<WrittenTable> write_arrow_file(std::span<const Columns> batches, const std::string& compression) const {
+    return write_arrow_file(batches, compression, {});
+  }
   /// Columns of one schema as a Parquet file, a row group each. As write_arrow_file().
   virtual Result<Buffer> write_parquet_file(std::span<const Columns> groups, const std::string& compression) const = 0;
   /// "arrow 26.0.1": part of the identity of what is cached.

@@ -33,8 +33,9 @@ Shape shape_of_row(const BatchField& field, int64_t row) {
   return shape;
 }
 
-Buffer copy_of(std::span<const uint8_t> bytes) {
-  Buffer copy = Buffer::allocate(bytes.size());
+Result<Buffer> copy_of(std::span<const uint8_t> bytes, const TakeMemory& memory = {}) {
+  constexpr size_t kLarge = 16 << 10;  // what the heap does not give back and fetch anew each time
+  FOREBAY_ASSIGN(Buffer copy, memory_from(bytes.size() < kLarge ? TakeMemory() : memory, bytes.size()));
   if (!bytes.empty()) std::memcpy(copy.data(), bytes.data(), bytes.size());
   return copy;
 }
@@ -87,7 +88,8 @@ Field field_of(const BatchField& from) {
   return field;
 }
 
-Result<Record> record_of(const Batch& batch, int64_t row, const std::vector<StoredField>& fields) {
+Result<Record> record_of(const Batch& batch, int64_t row, const std::vector<StoredField>& fields,
+                         const TakeMemory& memory) {
   Record record;
   for (const StoredField& stored : fields) {
     FOREBAY_ASSIGN(const BatchField* const from, find_in(batch, stored.field));
@@ -95,10 +97,13 @@ Result<Record> record_of(const Batch& batch, int64_t row, const std::vector<Stor
     if (from->string_list()) {
       FOREBAY_ASSIGN(Buffer run, run_of(*from, row));
       record.push_back(Value::of_list(kind, std::move(run)));
-    } else if (kind == FieldKind::kTensor) {
-      record.push_back(Value::of(Tensor{from->values.dtype, shape_of_row(*from, row), copy_of(from->row(row))}));
+      continue;
+    }
+    FOREBAY_ASSIGN(Buffer bytes, copy_of(from->row(row), memory));
+    if (kind == FieldKind::kTensor) {
+      record.push_back(Value::of(Tensor{from->values.dtype, shape_of_row(*from, row), std::move(bytes)}));
     } else {
-      record.push_back({kind, {}, copy_of(from->row(row)), nullptr});
+      record.push_back({kind, {}, std::move(bytes), nullptr});
     }
   }
   return record;
@@ -138,7 +143,7 @@ Status RowsTogether::add(const Batch& batch, int64_t begin, int64_t end) {
 Columns RowsTogether::take(int64_t first_id) {
   const auto as_buffer = [](const auto& values) {
     const size_t bytes = values.size() * sizeof(values[0]);
-    return copy_of({reinterpret_cast<const uint8_t*>(values.data()), bytes});
+    return *copy_of({reinterpret_cast<const uint8_t*>(values.data()), bytes});
   };
   Columns columns;
   columns.rows = rows_;

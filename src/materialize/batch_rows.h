@@ -4,6 +4,7 @@
 
 #include "base/columns.h"
 #include "base/record.h"
+#include "base/take_memory.h"
 #include "forebay/batch.h"
 #include "format/materialized/manifest.h"
 
@@ -12,7 +13,8 @@ namespace forebay {
 /// A field of a batch as one of a schema: with the shapes that all batches have.
 Field field_of(const BatchField& field);
 /// Row `row`, with memory of its own: what a loader gave goes back to it. InvalidArgument where the batch lacks a field.
-Result<Record> record_of(const Batch& batch, int64_t row, const std::vector<StoredField>& fields);
+Result<Record> record_of(const Batch& batch, int64_t row, const std::vector<StoredField>& fields,
+                         const TakeMemory& memory = {});
 
 /// Columns that were written so, whose ids begin with another number now.
 Columns with_ids(Columns columns, const std::vector<StoredField>& fields, int64_t first_id);

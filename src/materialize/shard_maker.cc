@@ -41,7 +41,7 @@ Status ShardMaker::add_fresh(int64_t first, int64_t end, std::vector<Record>& sa
   for (int64_t left = end - first; left > 0;) {
     FOREBAY_ASSIGN(const RowFeed::Rows rows, feed_.next(left));
     for (int64_t row = rows.begin; row < rows.end; ++row) {
-      FOREBAY_ASSIGN(Record record, record_of(*rows.batch, row, from_.manifest.fields));
+      FOREBAY_ASSIGN(Record record, record_of(*rows.batch, row, from_.manifest.fields, memory_));
       samples.push_back(std::move(record));
     }
     left -= rows.end - rows.begin;
@@ -71,7 +71,7 @@ Result<ShardFiles> ShardMaker::of_samples(int64_t first, int64_t end) {
   const std::vector<StoredField>& fields = from_.manifest.fields;
   Result<ShardFiles> files = in_tar(from_.manifest.format)
                                  ? write_sample_tar(fields, first, samples, from_.manifest.format, from_.codecs)
-                                 : write_sample_shard(fields, first, samples, from_.codecs);
+                                 : write_sample_shard(fields, first, samples, from_.codecs, memory_);
   if (!files.ok()) return files;
   FOREBAY_ASSIGN(files->identities, write_identities(identities_of_samples(from_.source, first, end), from_.codecs));
   return files;
@@ -121,7 +121,7 @@ Result<ShardFiles> ShardMaker::of_units(int64_t first, int64_t end) {
   if (from_.manifest.format == StoredFormat::kParquet) {
     FOREBAY_ASSIGN(files.data, from_.codecs.write_parquet_file(batches, from_.manifest.compression));
   } else {
-    FOREBAY_ASSIGN(WrittenTable written, from_.codecs.write_arrow_file(batches, from_.manifest.compression));
+    FOREBAY_ASSIGN(WrittenTable written, from_.codecs.write_arrow_file(batches, from_.manifest.compression, memory_));
     files.data = std::move(written.bytes);
   }
   FOREBAY_ASSIGN(files.index, write_unit_hashes(from_.manifest.fields, batches, from_.codecs));

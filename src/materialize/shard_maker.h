@@ -11,6 +11,7 @@
 #include "materialize/kept_samples.h"
 #include "materialize/row_feed.h"
 #include "materialize/shard_plan.h"
+#include "store/read_buffers.h"
 
 namespace forebay {
 
@@ -43,6 +44,10 @@ class ShardMaker {
   const From from_;
   RowFeed& feed_;
   const std::function<void(int64_t)> advanced_;
+  /// Samples, columns and files of one shard are the memory of the next one's.
+  const TakeMemory memory_ = [buffers = ReadBuffers::make(uint64_t{256} << 20)](size_t bytes) {
+    return buffers->acquire(bytes);
+  };
 };
 
 }  // namespace forebay

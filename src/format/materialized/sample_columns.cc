@@ -54,10 +54,10 @@ class ColumnOf {
  public:
   ColumnOf(std::span<const Record> samples, size_t field) : samples_(samples), field_(field) {}
 
-  Buffer values() const {
+  Result<Buffer> values(const TakeMemory& memory) const {
     size_t bytes = 0;
     for (const Record& sample : samples_) bytes += bytes_of(sample[field_]).size();
-    Buffer all = Buffer::allocate(bytes);
+    FOREBAY_ASSIGN(Buffer all, memory_from(memory, bytes));
     uint8_t* out = all.data();
     for (const Record& sample : samples_) {
       const std::span<const uint8_t> from = bytes_of(sample[field_]);
@@ -129,17 +129,23 @@ void add_shapes(Columns& columns, const Field& field, std::span<const Record> sa
               std::move(values));
 }
 
-void add_field(Columns& columns, const StoredField& stored, std::span<const Record> samples, size_t number) {
+Status add_field(Columns& columns, const StoredField& stored, std::span<const Record> samples, size_t number,
+                 const TakeMemory& memory) {
   const ColumnOf column(samples, number);
   Field field = plain_field(stored.field.name, stored.field.dtype, stored.field.shape);
   field.kind = stored.field.kind;
   // Bits could not be read sample by sample.
   if (!stored.in_index && field.dtype == DType::kBool) field.dtype = DType::kUint8;
-  if (field.fixed_shape()) return add_numbers(columns, std::move(field), column.values());
+  FOREBAY_ASSIGN(Buffer values, column.values(memory));
+  if (field.fixed_shape()) {
+    add_numbers(columns, std::move(field), std::move(values));
+    return {};
+  }
   if (field.kind == FieldKind::kTensor) field.shape = {Shape::kUnknown};
   const size_t element = field.kind == FieldKind::kTensor ? dtype_size(field.dtype) : 1;
   columns.schema.push_back(std::move(field));
-  columns.values.push_back({column.values(), column.offsets(element)});
+  columns.values.push_back({std::move(values), column.offsets(element)});
+  return {};
 }
 
 SampleRange SampleRange::around(std::vector<ByteRange> fields) {
@@ -153,12 +159,12 @@ SampleRange SampleRange::around(std::vector<ByteRange> fields) {
   return range;
 }
 
-Columns index_of(std::span<const StoredField> fields, std::span<const Record> samples,
-                 std::span<const SampleRange> ranges, std::span<const uint8_t> shard) {
+Result<Columns> index_of(std::span<const StoredField> fields, std::span<const Record> samples,
+                         std::span<const SampleRange> ranges, std::span<const uint8_t> shard) {
   Columns columns;
   columns.rows = static_cast<int64_t>(samples.size());
   for (size_t i = 0; i < fields.size(); ++i)
-    if (fields[i].in_index) add_field(columns, fields[i], samples, i);
+    if (fields[i].in_index) FOREBAY_RETURN_IF_ERROR(add_field(columns, fields[i], samples, i, {}));
   const std::vector<size_t> in_range = fields_in_range(fields);
   if (in_range.empty()) return columns;
   const auto bytes = [&](size_t row) { return ranges[row].end - ranges[row].begin; };

@@ -8,6 +8,7 @@
 #include "base/columns.h"
 #include "base/read_request.h"
 #include "base/record.h"
+#include "base/take_memory.h"
 #include "format/materialized/manifest.h"
 
 namespace forebay {
@@ -20,7 +21,8 @@ bool has_shape_column(const StoredField& stored);
 Status check_samples(std::span<const StoredField> fields, std::span<const Record> samples);
 
 /// One field of all samples as a column; tensors whose shape is not known before as flat lists.
-void add_field(Columns& columns, const StoredField& stored, std::span<const Record> samples, size_t number);
+Status add_field(Columns& columns, const StoredField& stored, std::span<const Record> samples, size_t number,
+                 const TakeMemory& memory);
 /// A column of numbers, row by row.
 void add_int64(Columns& columns, std::string name, const std::function<int64_t(size_t)>& of_row);
 void add_uint64(Columns& columns, std::string name, const std::function<uint64_t(size_t)>& of_row);
@@ -37,7 +39,7 @@ struct SampleRange {
 };
 
 /// What readers have in memory of a shard with those bytes: see ShardFiles.
-Columns index_of(std::span<const StoredField> fields, std::span<const Record> samples,
-                 std::span<const SampleRange> ranges, std::span<const uint8_t> shard);
+Result<Columns> index_of(std::span<const StoredField> fields, std::span<const Record> samples,
+                         std::span<const SampleRange> ranges, std::span<const uint8_t> shard);
 
 }  // namespace forebay

@@ -11,25 +11,29 @@ class SampleShardWriter {
   SampleShardWriter(std::span<const StoredField> fields, int64_t first, std::span<const Record> samples)
       : fields_(fields), first_(first), samples_(samples), in_range_(fields_in_range(fields)) {}
 
-  Result<ShardFiles> write(const TableCodecs& codecs) {
+  Result<ShardFiles> write(const TableCodecs& codecs, const TakeMemory& memory) {
     FOREBAY_RETURN_IF_ERROR(check_samples(fields_, samples_));
     std::vector<Columns> batches;
     const size_t rows = in_range_.size() > 1 ? 1 : samples_.size();
-    for (size_t at = 0; at < samples_.size(); at += rows)
-      batches.push_back(everything(samples_.subspan(at, rows), first_ + static_cast<int64_t>(at)));
-    FOREBAY_ASSIGN(const WrittenTable data, codecs.write_arrow_file(batches, ""));
-    const Columns index = index_of(fields_, samples_, ranges(batches.front().schema, data), data.bytes.span());
+    for (size_t at = 0; at < samples_.size(); at += rows) {
+      FOREBAY_ASSIGN(Columns columns,
+                     everything(samples_.subspan(at, rows), first_ + static_cast<int64_t>(at), memory));
+      batches.push_back(std::move(columns));
+    }
+    FOREBAY_ASSIGN(const WrittenTable data, codecs.write_arrow_file(batches, "", memory));
+    FOREBAY_ASSIGN(const Columns index,
+                   index_of(fields_, samples_, ranges(batches.front().schema, data), data.bytes.span()));
     FOREBAY_ASSIGN(WrittenTable written, codecs.write_arrow_file({&index, 1}, ""));
     return ShardFiles{data.bytes, std::move(written.bytes)};
   }
 
  private:
-  Columns everything(std::span<const Record> samples, int64_t first) const {
+  Result<Columns> everything(std::span<const Record> samples, int64_t first, const TakeMemory& memory) const {
     Columns columns;
     columns.rows = static_cast<int64_t>(samples.size());
     add_int64(columns, "id", [&](size_t row) { return first + static_cast<int64_t>(row); });
     for (size_t i = 0; i < fields_.size(); ++i) {
-      add_field(columns, fields_[i], samples, i);
+      FOREBAY_RETURN_IF_ERROR(add_field(columns, fields_[i], samples, i, memory));
       if (has_shape_column(fields_[i])) add_shapes(columns, fields_[i].field, samples, i);
     }
     return columns;
@@ -73,8 +77,9 @@ std::string bytes_column(const Field& field) { return field.name + ":bytes"; }
 uint64_t range_hash(std::span<const uint8_t> bytes) { return hash128(bytes.data(), bytes.size()).low; }
 
 Result<ShardFiles> write_sample_shard(std::span<const StoredField> fields, int64_t first,
-                                      std::span<const Record> samples, const TableCodecs& codecs) {
-  return SampleShardWriter(fields, first, samples).write(codecs);
+                                      std::span<const Record> samples, const TableCodecs& codecs,
+                                      const TakeMemory& memory) {
+  return SampleShardWriter(fields, first, samples).write(codecs, memory);
 }
 
 }  // namespace forebay

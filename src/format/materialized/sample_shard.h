@@ -45,8 +45,9 @@ std::string bytes_column(const Field& field);
 uint64_t range_hash(std::span<const uint8_t> bytes);
 
 /// `samples`: with computed values, whose ids follow each other from `first` on. InvalidArgument, naming the field, where one is not as `fields` say, or two columns
-/// would have one name.
+/// would have one name. `memory`: of the shard, and of its columns meanwhile.
 Result<ShardFiles> write_sample_shard(std::span<const StoredField> fields, int64_t first,
-                                      std::span<const Record> samples, const TableCodecs& codecs);
+                                      std::span<const Record> samples, const TableCodecs& codecs,
+                                      const TakeMemory& memory = {});
 
 }  // namespace forebay

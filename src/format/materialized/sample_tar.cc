@@ -134,7 +134,7 @@ Result<ShardFiles> write_sample_tar(std::span<const StoredField> fields, int64_t
     ranges.push_back(std::move(range));
   }
   ShardFiles files{writer.take(), {}};
-  const Columns index = index_of(fields, samples, ranges, files.data.span());
+  FOREBAY_ASSIGN(const Columns index, index_of(fields, samples, ranges, files.data.span()));
   FOREBAY_ASSIGN(WrittenTable written, codecs.write_arrow_file({&index, 1}, ""));
   files.index = std::move(written.bytes);
   return files;

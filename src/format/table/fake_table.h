@@ -288,7 +288,8 @@ class FakeCodecs final : public TableCodecs {
     index["body"] = bytes.substr(0, bytes.size() - 12 - length);
     return std::shared_ptr<const TableFile>(std::make_shared<FakeTableFile>(std::move(index), nulls, &counts));
   }
-  Result<WrittenTable> write_arrow_file(std::span<const Columns>, const std::string&) const override {
+  Result<WrittenTable> write_arrow_file(std::span<const Columns>, const std::string&,
+                                        const TakeMemory&) const override {
     return Status(Code::kUnsupported, "tables of tests are not written");
   }
   Result<Buffer> write_parquet_file(std::span<const Columns>, const std::string&) const override {
