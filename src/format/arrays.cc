@@ -25,6 +25,9 @@ constexpr size_t kPrefetchBytes = 1024;  // longer rows are found by the hardwar
 constexpr size_t kCacheLine = 64;
 constexpr size_t kRememberedBytes = 256;
 
+/// With this source's name, so that the user finds the step.
+Status of_arrays(Status status) { return status.ok() ? status : std::move(status).with_operator("arrays"); }
+
 /// A row of a file, which is copied where it is used: to the place that it is for, if nothing is done to it.
 class MappedRow final : public Deferred {
  public:
@@ -34,7 +37,7 @@ class MappedRow final : public Deferred {
   Shape shape() const override { return shape_; }
   Status write(std::span<uint8_t> out, WorkMemory&) override {
     if (out.empty()) return {};
-    return file_->read([&] { std::memcpy(out.data(), data_, out.size()); });
+    return of_arrays(file_->read([&] { std::memcpy(out.data(), data_, out.size()); }));
   }
   std::unique_ptr<Deferred> clone() const override { return std::make_unique<MappedRow>(*this); }
 
@@ -84,7 +87,7 @@ class Rows {
   Result<Value> text_value(int64_t i) const {
     Buffer characters = Buffer::allocate(row_bytes_);
     if (view_.file) {
-      FOREBAY_RETURN_IF_ERROR(view_.file->read([&] { copy(i, 0, row_bytes_, characters.data()); }));
+      FOREBAY_RETURN_IF_ERROR(of_arrays(view_.file->read([&] { copy(i, 0, row_bytes_, characters.data()); })));
     } else {
       copy(i, 0, row_bytes_, characters.data());
     }
@@ -113,11 +116,11 @@ class Rows {
   }
 
   Status gather(std::span<const int64_t> ids, uint8_t* out) const {
-    if (view_.file) return view_.file->read([&] { gather_all(ids, out); });
+    if (view_.file) return of_arrays(view_.file->read([&] { gather_all(ids, out); }));
     gather_all(ids, out);
     return {};
   }
-  Status check_length() const { return view_.file ? view_.file->check_length() : Status(); }
+  Status check_length() const { return view_.file ? of_arrays(view_.file->check_length()) : Status(); }
 
   Status hash_sample(Hasher& hasher) const;
   void hash_row(int64_t i, Hasher& hasher) const;
@@ -177,7 +180,7 @@ Status Rows::hash_sample(Hasher& hasher) const {
     const size_t begin = static_cast<size_t>(static_cast<uint64_t>(k) * 0x9E3779B97F4A7C15u % places) * item;
     const auto take = [&] { copy(i, begin, window, bytes); };
     if (view_.file) {
-      FOREBAY_RETURN_IF_ERROR(view_.file->read(take));
+      FOREBAY_RETURN_IF_ERROR(of_arrays(view_.file->read(take)));
     } else {
       take();
     }

@@ -119,8 +119,7 @@ Status MappedFile::became_shorter() const {
              fmt::format("the file became shorter than the {} bytes that it had when it was opened; put it back and "
                          "open the loader again, and replace files by renaming others to their names",
                          size_))
-      .with_key(path_)
-      .with_operator("arrays");
+      .with_key(path_);
 }
 
 }  // namespace forebay
