@@ -21,13 +21,23 @@ std::string names_of(const Description& description, const std::vector<size_t>& 
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+// What is packed stands behind every cut, so steps keep their places.
+Pipeline unpacked(const Description& description) {
+  Description rest;
+  for (const OpSpec& step : description.steps()) {
+    if (catalog().has_role(step, OpRole::kPack)) continue;
+    rest = rest.steps().empty() ? Description(step) : rest.append(step);
+  }
+  return Pipeline(std::make_shared<const Description>(std::move(rest)));
+}
+
 Result<size_t> best_cut(const Pipeline& pipeline, const MaterializeOptions& options) {
   ProfileOptions how;
   how.loader = options.loader;
   how.open = options.open;
   how.stop = options.stop;
   how.poll = options.poll;
-  FOREBAY_ASSIGN(const Profile found, profile(pipeline, how));
+  FOREBAY_ASSIGN(const Profile found, profile(unpacked(pipeline.description()), how));
   for (const Strategy& strategy : found.strategies)
     if (strategy.tier == StrategyTier::kDisk && strategy.compression == options.compression) return *strategy.behind;
   for (const Strategy& strategy : found.strategies)

@@ -81,6 +81,14 @@ void add_numbers(const LoaderOptions& options, const Limiter& limiter, std::vect
 
 }  // namespace
 
+Status check_studied(const Description& description, const char* study) {
+  if (find_step(description, OpRole::kPack) == nullptr) return {};
+  return unsupported(
+      fmt::format("{} tries a part of the samples, and those are put into other blocks than all of them; "
+                  "give it the pipeline without .pack(), which costs next to nothing itself",
+                  study));
+}
+
 std::vector<size_t> cache_places(const Description& description, const Json& cache_args) {
   // Behind a step that only chooses or orders samples a cache keeps the same as before it.
   std::vector<size_t> places;

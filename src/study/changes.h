@@ -7,6 +7,7 @@
 
 #include "forebay/diagnosis.h"
 #include "forebay/loader.h"
+#include "forebay/status.h"
 #include "pipeline/description.h"
 #include "study/limits.h"
 
@@ -26,6 +27,9 @@ struct Change {
 /// be tried, told.
 std::vector<Change> changes_for(const Description& description, const LoaderOptions& options, const Limiter& limiter,
                                 bool can_use_processes, std::vector<std::string>& others);
+
+/// Unsupported, saying what to study in its place, for a pipeline that packs: some of its samples, as trials take them, are other blocks.
+Status check_studied(const Description& description, const char* study);
 
 /// Steps, from the source on, behind which such a cache may stand and keeps something else than behind the one before.
 std::vector<size_t> cache_places(const Description& description, const Json& cache_args);

@@ -311,6 +311,7 @@ class Study {
 }  // namespace
 
 Result<Diagnosis> diagnose(const Pipeline& pipeline, const DiagnoseOptions& options) {
+  FOREBAY_RETURN_IF_ERROR(check_studied(pipeline.description(), "diagnose()"));
   return Study(pipeline, options).run();
 }
 

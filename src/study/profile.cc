@@ -252,6 +252,7 @@ const Strategy* Profile::unchanged() const {
 }
 
 Result<Profile> profile(const Pipeline& pipeline, const ProfileOptions& options) {
+  FOREBAY_RETURN_IF_ERROR(check_studied(pipeline.description(), "profile()"));
   return Profiling(pipeline, options).run();
 }
 
