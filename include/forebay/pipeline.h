@@ -336,7 +336,7 @@ class Pipeline {
   Pipeline aggregate(Fields functions, AggregateOptions options) const;
   Pipeline pad(std::string_view field, double value = 0, PadOptions options = {}) const;
   Pipeline extract_text(ExtractTextOptions options = {}) const;
-  /// A tokenizer.json of the byte-level BPE kind. Its hash, which is part of what the pipeline is, is found now.
+  /// A tokenizer.json: byte-level BPE, WordPiece or Unigram. Its hash, which is part of what the pipeline is, is found now.
   Pipeline tokenize(std::string file, TokenizeOptions options = {}) const;
   /// A .npy file, whose first axis is the id. Its hash is found now.
   Pipeline embed(std::string table, EmbedOptions options = {}) const;

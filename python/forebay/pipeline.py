@@ -534,7 +534,7 @@ class Pipeline:
         `.pad("tokens", length=...)`.
 
         Args:
-            file: a tokenizer.json of the byte-level BPE kind (GPT-2, RoBERTa, Llama 3, Qwen 2, ...), a local file.
+            file: a tokenizer.json, a local file: byte-level BPE (GPT-2, RoBERTa, Llama 3, Qwen 2, ...), WordPiece (BERT, ...) or Unigram (T5, XLNet, XLM-R, ...).
             field: the field of str; the ids take its place.
             into: what the field of ids is called.
             special: with the ids that the tokenizer puts around each text, as `encode(add_special_tokens=...)`.
@@ -542,7 +542,8 @@ class Pipeline:
             hash: of the file (xxh3-128), part of the pipeline's fingerprint; by default the file is read now. A loader refuses another file with
                 StateMismatch.
 
-        Unsupported when a loader is opened for tokenizers of other kinds (WordPiece, Unigram, normalizers, truncation, ...): call these in `.map`.
+        Unsupported when a loader is opened for tokenizers with parts that are not built in (docs/text.md has the list; truncation, padding, other models): call these in `.map`.
+        A text that a normalizer makes more than 16 times as long is Unsupported, too.
         """
         path = os.fspath(file)
         return self._then("tokenize", file=path, field=None if field == "text" else field, into=None if into == "tokens" else into,

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import forebay as fb
+from tokenizing import novels, tokens
 
 tokenizers = pytest.importorskip("tokenizers")
-from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, processors, trainers  # noqa: E402
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers  # noqa: E402
 
 DIGITS3 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
 DIGITS1 = DIGITS3.replace("{1,3}", "")
@@ -31,10 +32,7 @@ def trained(words, texts, size=3000):
 
 @pytest.fixture(scope="module")
 def texts(shared):
-    lines = []
-    for path in sorted((shared / "text" / "novels").rglob("*.txt")):
-        lines += path.read_text(encoding="utf-8-sig").splitlines()[:3000]
-    return lines
+    return novels(shared)
 
 
 def template(tokenizer):
@@ -54,19 +52,6 @@ def tokenizer(request, texts):
     if request.param != "single digits":
         made.post_processor = template(made)
     return made
-
-
-def tokens(tmp_path, tokenizer, texts, loader={}, **options):
-    tokenizer.save(str(tmp_path / "tokenizer.json"))
-    (tmp_path / "texts.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
-    pipeline = fb.jsonl(str(tmp_path / "texts.jsonl")).tokenize(tmp_path / "tokenizer.json", **options).batch(100)
-    found = []
-    with fb.Loader(pipeline, **loader) as opened:
-        for batch in opened:
-            values, offsets = batch["tokens"]
-            assert values.dtype == np.int32 and "text" not in batch
-            found += [values[a:b].tolist() for a, b in zip(offsets[:-1], offsets[1:])]
-    return found
 
 
 def test_tokens_are_those_of_tokenizers(tmp_path, tokenizer, texts):
@@ -114,6 +99,14 @@ def test_tokens_of_random_characters_are_those_of_tokenizers(tmp_path, tokenizer
     assert tokens(tmp_path, tokenizer, known) == [one.ids for one in tokenizer.encode_batch(known)]
 
 
+def test_tokens_behind_a_normalizer_and_tokens_that_take_blanks(tmp_path, texts):
+    made = trained(pre_tokenizers.ByteLevel(add_prefix_space=False), texts[:2000])
+    made.normalizer = normalizers.NFC()
+    made.add_special_tokens([AddedToken("<mask>", lstrip=True), AddedToken("<sep>", rstrip=True), AddedToken("the", single_word=True, normalized=True)])
+    some = ["e\u0301 a\u0327\u0301 \u1100\u1161\u11a8 \uac00\u11a8", "a  <mask> b <sep>  c<mask> <sep> \n<mask>", "the then other the. (the)the thé the\u0301"] + SAMPLE + texts
+    assert tokens(tmp_path, made, some) == [one.ids for one in made.encode_batch(some)]
+
+
 def test_a_model_that_takes_whole_words_first(tmp_path, texts):
     made = trained(cl100k(DIGITS3), texts[:500])
     state = json.loads(made.to_str())
@@ -159,8 +152,8 @@ def test_tokenizers_of_another_kind_are_refused_with_a_way_out(tmp_path, texts):
         assert "tokenizer.json" in str(caught.value)
         return str(caught.value)
 
-    wordpiece = Tokenizer(models.WordPiece({"[UNK]": 0}, unk_token="[UNK]"))
-    assert ".map" in refused(wordpiece)
+    wordlevel = Tokenizer(models.WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
+    assert ".map" in refused(wordlevel)
     truncating = trained(pre_tokenizers.ByteLevel(), texts[:50], 300)
     truncating.enable_truncation(8)
     assert "truncation" in refused(truncating)

@@ -1,10 +1,11 @@
+#include <algorithm>
 #include <cstring>
 
 #include <fmt/format.h>
 
 #include "base/hash.h"
 #include "base/utf8.h"
-#include "codec/bpe/tokenizer.h"
+#include "codec/tokenizer/text_tokenizer.h"
 #include "format/mapped_file.h"
 #include "ops/column/column.h"
 #include "ops/definition/args.h"
@@ -16,8 +17,8 @@ namespace {
 
 class Tokenize final : public ColumnOp {
  public:
-  Tokenize(std::shared_ptr<const BpeTokenizer> tokenizer, std::string field, std::string into,
-           BpeTokenizer::Encoding how)
+  Tokenize(std::shared_ptr<const TextTokenizer> tokenizer, std::string field, std::string into,
+           TextTokenizer::Encoding how)
       : tokenizer_(std::move(tokenizer)), field_(std::move(field)), into_(std::move(into)), how_(how) {}
 
   Status apply(Columns& columns, WorkMemory& memory) const override {
@@ -27,17 +28,18 @@ class Tokenize final : public ColumnOp {
     made.offsets = Buffer::allocate(static_cast<size_t>(columns.rows + 1) * sizeof(int64_t));
     auto* const offsets = reinterpret_cast<int64_t*>(made.offsets.data());
     offsets[0] = 0;
-    // An id a byte at most, and a copy; usually a quarter of it is used.
+    // About an id a byte at most, and a copy; usually a quarter of it is used.
     const auto bytes = static_cast<uint64_t>(texts.offset()[columns.rows] - texts.offset()[0]);
-    FOREBAY_RETURN_IF_ERROR(memory.reserve(3 * sizeof(int32_t) * (bytes / 2 + ids_around(columns.rows))));
+    FOREBAY_RETURN_IF_ERROR(memory.reserve(3 * sizeof(int32_t) * (bytes / 2 + ids_around(columns.rows)) +
+                                           tokenizer_->working_bytes(longest(texts, columns.rows))));
     std::vector<int32_t> ids;
     BadRows bad;
     for (int64_t row = 0; row < columns.rows; ++row) {
       const std::span<const uint8_t> text = text_of(texts, row);
-      if (is_utf8(text))
-        tokenizer_->encode({reinterpret_cast<const char*>(text.data()), text.size()}, how_, ids);
-      else
-        bad.emplace(row, no_utf8(text).with_operator("tokenize"));
+      Status problem = is_utf8(text)
+                           ? tokenizer_->encode({reinterpret_cast<const char*>(text.data()), text.size()}, how_, ids)
+                           : no_utf8(text);
+      if (!problem.ok()) bad.emplace(row, std::move(problem).with_operator("tokenize"));
       offsets[row + 1] = static_cast<int64_t>(ids.size());
     }
     made.values = Buffer::allocate(ids.size() * sizeof(int32_t));
@@ -57,13 +59,18 @@ class Tokenize final : public ColumnOp {
   }
 
  private:
+  static uint64_t longest(const ColumnValues& texts, int64_t rows) {
+    int64_t most = 0;
+    for (int64_t row = 0; row < rows; ++row) most = std::max(most, texts.offset()[row + 1] - texts.offset()[row]);
+    return static_cast<uint64_t>(most);
+  }
   uint64_t ids_around(int64_t rows) const {
     return static_cast<uint64_t>(rows) * (how_.special ? tokenizer_->special_ids() : 0);
   }
 
-  const std::shared_ptr<const BpeTokenizer> tokenizer_;
+  const std::shared_ptr<const TextTokenizer> tokenizer_;
   const std::string field_, into_;
-  const BpeTokenizer::Encoding how_;
+  const TextTokenizer::Encoding how_;
 };
 
 void infer_tokenize(const Args& args, Schema& schema, Problems& problems) {
@@ -82,9 +89,9 @@ void infer_tokenize(const Args& args, Schema& schema, Problems& problems) {
   }
 }
 
-Result<std::shared_ptr<const BpeTokenizer>> read_tokenizer(const std::string& path, const std::string& hash) {
+Result<std::shared_ptr<const TextTokenizer>> read_tokenizer(const std::string& path, const std::string& hash) {
   FOREBAY_ASSIGN(const auto file, MappedFile::open(path));
-  if (file->size() > BpeTokenizer::kMostFileBytes)
+  if (file->size() > TextTokenizer::kMostFileBytes)
     return unsupported(fmt::format("it has {} bytes; is it a tokenizer.json?", file->size())).with_key(path);
   // A copy: the file may become shorter while it is read.
   std::vector<uint8_t> bytes(file->size());
@@ -98,14 +105,14 @@ Result<std::shared_ptr<const BpeTokenizer>> read_tokenizer(const std::string& pa
                    is, hash))
         .with_key(path);
   }
-  Result<std::shared_ptr<const BpeTokenizer>> parsed = BpeTokenizer::parse(bytes);
+  Result<std::shared_ptr<const TextTokenizer>> parsed = TextTokenizer::parse(bytes);
   if (!parsed.ok()) return std::move(parsed).status().with_key(path);
   return parsed;
 }
 
 Result<std::unique_ptr<ColumnOp>> compile_tokenize(const Args& args, const Schema&) {
   FOREBAY_ASSIGN(auto tokenizer, read_tokenizer(args.text("file"), args.text("hash")));
-  BpeTokenizer::Encoding how{.special = args.json("special").get<bool>()};
+  TextTokenizer::Encoding how{.special = args.json("special").get<bool>()};
   if (args.has("max_length")) how.most = static_cast<size_t>(args.integer("max_length"));
   if (how.special && how.most < tokenizer->special_ids())
     return invalid_argument(
@@ -130,7 +137,7 @@ FieldUse tokenize_uses(const OpSpec& op, const Schema&) {
 OpDef tokenize_op() {
   return make_op(
       {.name = "tokenize",
-       .help = "Text to the ids of a tokenizer.json of the byte-level BPE kind, int32, as many as there are.",
+       .help = "Text to the ids of a tokenizer.json (byte-level BPE, WordPiece, Unigram), int32, as many as there are.",
        .args = {{"file", ArgType::kText, true, nullptr, "the tokenizer.json", ArgForm::kPlain, ArgUse::kPlace},
                 {"field", ArgType::kText, false, "text", "the field of text; the ids take its place"},
                 {"into", ArgType::kText, false, "tokens", "what the field of ids is called"},

@@ -1,6 +1,6 @@
-#include "codec/bpe/word_pattern.h"
+#include "codec/tokenizer/word_pattern.h"
 
-#include "codec/bpe/unicode_class.h"
+#include "codec/tokenizer/unicode_class.h"
 
 namespace forebay {
 

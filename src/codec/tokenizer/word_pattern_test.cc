@@ -1,4 +1,4 @@
-#include "codec/bpe/word_pattern.h"
+#include "codec/tokenizer/word_pattern.h"
 
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "codec/bpe/merge_table.h"
+#include "codec/tokenizer/merge_table.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,4 +1,4 @@
-#include "codec/bpe/unicode_class.h"
+#include "codec/tokenizer/unicode_class.h"
 
 #include <memory>
 
@@ -9,7 +9,7 @@ namespace {
 struct CodeRange {
   uint32_t first, last;
 };
-#include "codec/bpe/unicode_classes.inl"
+#include "codec/tokenizer/unicode_classes.inl"
 constexpr CodeRange kSpaces[] = {{0x9, 0xd},       {0x20, 0x20},     {0x85, 0x85},     {0xa0, 0xa0},
                                  {0x1680, 0x1680}, {0x2000, 0x200a}, {0x2028, 0x2029}, {0x202f, 0x202f},
                                  {0x205f, 0x205f}, {0x3000, 0x3000}};

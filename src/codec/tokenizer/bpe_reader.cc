@@ -3,40 +3,15 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "codec/bpe/tokenizer.h"
+#include "codec/tokenizer/bpe_tokenizer.h"
+#include "codec/tokenizer/file_parts.h"
 
 namespace forebay {
 
 namespace {
 
 using nlohmann::json;
-
-Status other_kind(const std::string& part) {
-  return unsupported(
-      fmt::format("the tokenizer {}; of tokenizers, those of the byte-level BPE kind are built in: call others in "
-                  ".map, with the package tokenizers",
-                  part));
-}
-
-Status no_tokenizer(const std::string& what) {
-  return corrupt(fmt::format("{}; is it a tokenizer.json that `tokenizers` saved?", what));
-}
-
-const json& member(const json& of, const char* name) {
-  static const json none;
-  const auto found = of.is_object() ? of.find(name) : of.end();
-  return of.is_object() && found != of.end() ? *found : none;
-}
-
-std::string type_of(const json& part) {
-  const json& type = member(part, "type");
-  return type.is_string() ? type.get<std::string>() : "";
-}
-
-bool says(const json& part, const char* name, bool otherwise) {
-  const json& value = member(part, name);
-  return value.is_boolean() ? value.get<bool>() : otherwise;
-}
+using namespace tokenizer_file;
 
 std::string utf8_of(uint32_t code) {  // below U+0800
   if (code < 0x80) return std::string(1, static_cast<char>(code));
@@ -61,26 +36,17 @@ class BpeTokenizerReader {
  public:
   explicit BpeTokenizerReader(const json& file) : file_(file) {}
 
-  Result<std::shared_ptr<const BpeTokenizer>> read() {
-    if (!file_.is_object()) return no_tokenizer("it is no JSON object");
-    for (const char* part : {"truncation", "padding", "normalizer"}) {
-      if (!member(file_, part).is_null()) return other_kind(fmt::format("has a {}", part));
-    }
+  Result<std::shared_ptr<const TextTokenizer>> read() {
+    FOREBAY_ASSIGN(made_->normalizer_, Normalizer::parse(member(file_, "normalizer")));
     FOREBAY_RETURN_IF_ERROR(read_vocabulary());
     FOREBAY_RETURN_IF_ERROR(read_merges());
     FOREBAY_RETURN_IF_ERROR(read_words(member(file_, "pre_tokenizer")));
     FOREBAY_RETURN_IF_ERROR(read_added());
-    FOREBAY_RETURN_IF_ERROR(read_around(member(file_, "post_processor")));
-    return std::shared_ptr<const BpeTokenizer>(std::move(made_));
+    FOREBAY_RETURN_IF_ERROR(read_around(member(file_, "post_processor"), made_->before_, made_->behind_));
+    return std::shared_ptr<const TextTokenizer>(std::move(made_));
   }
 
  private:
-  static Result<int32_t> id_of(const json& value) {
-    if (!value.is_number_integer() || value < 0 || value > INT32_MAX)
-      return no_tokenizer("an id is no number of 31 bits");
-    return value.get<int32_t>();
-  }
-
   Status read_vocabulary() {
     const json& model = member(file_, "model");
     const json& vocabulary = member(model, "vocab");
@@ -183,66 +149,16 @@ class BpeTokenizerReader {
   }
 
   Status read_added() {
-    const json& added = member(file_, "added_tokens");
-    if (added.is_null()) return {};
-    if (!added.is_array()) return no_tokenizer("its added_tokens are no list");
-    for (const json& one : added) {
-      if (!member(one, "content").is_string()) return no_tokenizer("an added token has no content");
-      const std::string text = member(one, "content").get<std::string>();
-      for (const char* option : {"single_word", "lstrip", "rstrip"}) {
-        if (says(one, option, false)) return other_kind(fmt::format("has the added token '{}' with {}", text, option));
+    FOREBAY_ASSIGN(std::vector<AddedToken> added, read_added_tokens(member(file_, "added_tokens")));
+    for (AddedToken& token : added) {
+      if (token.normalized) {
+        NormalText text{token.text};
+        FOREBAY_RETURN_IF_ERROR(made_->normalizer_.apply(text));
+        token.text = std::move(text.text);
       }
-      FOREBAY_ASSIGN(const int32_t id, id_of(member(one, "id")));
-      if (!text.empty()) add_added(says(one, "normalized", false) ? 1 : 0, text, id);
+      (token.normalized ? made_->normalized_ : made_->raw_).add(std::move(token));
     }
     return {};
-  }
-
-  void add_added(size_t pass, const std::string& text, int32_t id) {
-    auto& same_first = made_->added_[pass][static_cast<uint8_t>(text[0])];
-    const auto longer = [&](const auto& one) { return one.text.size() >= text.size(); };
-    same_first.insert(std::ranges::find_if_not(same_first, longer), {text, id});
-    made_->any_added_[pass] = true;
-  }
-
-  Status read_around(const json& around) {
-    const std::string type = type_of(around);
-    if (around.is_null() || type == "ByteLevel") return {};
-    if (type == "TemplateProcessing") return read_template(around);
-    if (type == "RobertaProcessing" || type == "BertProcessing") {
-      FOREBAY_RETURN_IF_ERROR(put(made_->before_, member(around, "cls")));
-      return put(made_->behind_, member(around, "sep"));
-    }
-    if (type != "Sequence") return other_kind(fmt::format("ends with {}", type));
-    for (const json& each : member(around, "processors")) FOREBAY_RETURN_IF_ERROR(read_around(each));
-    return {};
-  }
-
-  static Status put(std::vector<int32_t>& ids, const json& pair) {
-    if (!pair.is_array() || pair.size() != 2) return no_tokenizer("its post_processor is none");
-    FOREBAY_ASSIGN(const int32_t id, id_of(pair[1]));
-    ids.push_back(id);
-    return {};
-  }
-
-  Status read_template(const json& around) {
-    bool behind = false;
-    for (const json& piece : member(around, "single")) {
-      if (piece.contains("Sequence")) {
-        if (behind) return other_kind("gives each text twice");
-        behind = true;
-        continue;
-      }
-      const json& name = member(member(piece, "SpecialToken"), "id");
-      const json& ids = member(
-          member(member(around, "special_tokens"), name.is_string() ? name.get<std::string>().c_str() : ""), "ids");
-      if (!ids.is_array()) return no_tokenizer("its post_processor names a token that it does not have");
-      for (const json& each : ids) {
-        FOREBAY_ASSIGN(const int32_t id, id_of(each));
-        (behind ? made_->behind_ : made_->before_).push_back(id);
-      }
-    }
-    return behind ? Status() : other_kind("gives no text");
   }
 
   const json& file_;
@@ -250,9 +166,7 @@ class BpeTokenizerReader {
   std::unordered_map<std::string, int32_t> ids_;
 };
 
-Result<std::shared_ptr<const BpeTokenizer>> BpeTokenizer::parse(std::span<const uint8_t> text) {
-  const json file = json::parse(text.begin(), text.end(), nullptr, false);
-  if (file.is_discarded()) return no_tokenizer("it is no JSON");
+Result<std::shared_ptr<const TextTokenizer>> read_bpe_tokenizer(const json& file) {
   return BpeTokenizerReader(file).read();
 }
 

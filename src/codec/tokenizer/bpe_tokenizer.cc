@@ -1,0 +1,54 @@
+#include "codec/tokenizer/bpe_tokenizer.h"
+
+namespace forebay {
+
+Status BpeTokenizer::encode_text(std::string_view text, std::vector<int32_t>& ids) const {
+  Scratch scratch;
+  Status problem;
+  raw_.split(
+      text,
+      [&](size_t begin, size_t end) {
+        if (problem.ok()) problem = encode_between(text.substr(begin, end - begin), scratch, ids);
+      },
+      [&](int32_t id) { ids.push_back(id); });
+  return problem;
+}
+
+Status BpeTokenizer::encode_between(std::string_view text, Scratch& scratch, std::vector<int32_t>& ids) const {
+  NormalText normal;
+  if (!normalizer_.empty()) {
+    normal.text = text;
+    FOREBAY_RETURN_IF_ERROR(normalizer_.apply(normal));
+    text = normal.text;
+  }
+  normalized_.split(
+      text, [&](size_t begin, size_t end) { encode_words(text.substr(begin, end - begin), scratch, ids); },
+      [&](int32_t id) { ids.push_back(id); });
+  return {};
+}
+
+void BpeTokenizer::encode_words(std::string_view text, Scratch& scratch, std::vector<int32_t>& ids) const {
+  if (text.empty()) return;
+  if (blank_before_ && text.front() != ' ') {
+    scratch.text.assign(1, ' ').append(text);
+    text = scratch.text;
+  }
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = word_end(pattern_, text, at);
+    encode_word(text.substr(at, end - at), scratch, ids);
+    at = end;
+  }
+}
+
+void BpeTokenizer::encode_word(std::string_view word, Scratch& scratch, std::vector<int32_t>& ids) const {
+  if (ignores_merges_) {
+    const auto whole = whole_words_.find(std::string(word));
+    if (whole != whole_words_.end()) return ids.push_back(whole->second);
+  }
+  scratch.word.clear();
+  for (const char byte : word) scratch.word.push_back(of_byte_[static_cast<uint8_t>(byte)]);
+  merge_tokens(merges_, scratch.word);
+  ids.insert(ids.end(), scratch.word.begin(), scratch.word.end());
+}
+
+}  // namespace forebay

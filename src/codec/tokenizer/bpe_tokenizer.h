@@ -1,0 +1,47 @@
+#pragma once
+
+#include <array>
+#include <string>
+#include <unordered_map>
+
+#include "codec/tokenizer/added_tokens.h"
+#include "codec/tokenizer/merge_table.h"
+#include "codec/tokenizer/normalizer.h"
+#include "codec/tokenizer/text_tokenizer.h"
+#include "codec/tokenizer/word_pattern.h"
+
+namespace forebay {
+
+/// A tokenizer of the byte-level BPE kind (GPT-2, RoBERTa, Llama 3, Qwen 2, …).
+class BpeTokenizer final : public TextTokenizer {
+ public:
+  uint64_t working_bytes(uint64_t text_bytes) const override { return 4 * text_bytes; }
+
+ protected:
+  /// At most one id a byte of the normalized text.
+  Status encode_text(std::string_view text, std::vector<int32_t>& ids) const override;
+
+ private:
+  friend class BpeTokenizerReader;
+  BpeTokenizer() : merges_(0) {}
+
+  struct Scratch {
+    std::vector<int32_t> word;
+    std::string text;
+  };
+  Status encode_between(std::string_view text, Scratch& scratch, std::vector<int32_t>& ids) const;
+  void encode_words(std::string_view text, Scratch& scratch, std::vector<int32_t>& ids) const;
+  void encode_word(std::string_view word, Scratch& scratch, std::vector<int32_t>& ids) const;
+
+  std::array<int32_t, 256> of_byte_{};
+  MergeTable merges_;
+  std::unordered_map<std::string, int32_t> whole_words_;  ///< where the model takes those before it merges
+  AddedTokens raw_, normalized_;                          ///< looked for before and behind the normalizer
+  Normalizer normalizer_;
+  WordPattern pattern_ = WordPattern::kNone;
+  bool blank_before_ = false, ignores_merges_ = false;
+};
+
+Result<std::shared_ptr<const TextTokenizer>> read_bpe_tokenizer(const nlohmann::json& file);
+
+}  // namespace forebay

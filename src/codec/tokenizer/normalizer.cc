@@ -1,0 +1,111 @@
+#include "codec/tokenizer/normalizer.h"
+
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "codec/tokenizer/file_parts.h"
+#include "codec/tokenizer/normalizer_steps.h"
+
+namespace forebay {
+
+using nlohmann::json;
+using namespace tokenizer_file;
+
+namespace {
+
+constexpr int kMostDepth = 16;
+constexpr size_t kMostReplacement = 64;
+
+struct RunPattern {
+  std::string what;
+  size_t least;
+};
+
+/// " {2,}", " +" and the like: one character, and how often.
+std::optional<RunPattern> run_pattern(const std::string& pattern) {
+  for (const auto& [end, least] : {std::pair<std::string_view, size_t>{"{2,}", 2}, {"+", 1}}) {
+    const std::string what = pattern.ends_with(end) ? pattern.substr(0, pattern.size() - end.size()) : "";
+    if (what == " " || what == "\xe2\x96\x81") return RunPattern{what, least};
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Normalizer> Normalizer::parse(const json& part) {
+  Normalizer made;
+  FOREBAY_RETURN_IF_ERROR(made.add(part, 0));
+  return made;
+}
+
+Status Normalizer::apply(NormalText& text) const {
+  constexpr size_t kShort = 4096;
+  const size_t was = text.text.size(), most = std::max(kShort, was * kMostGrowth);
+  for (const Step& step : steps_) {
+    step(text);
+    if (text.text.size() > most)
+      return unsupported(
+          fmt::format("the tokenizer's normalizer makes {} bytes of a text of {}", text.text.size(), was));
+  }
+  return {};
+}
+
+Status Normalizer::add(const json& part, int depth) {
+  using namespace normalize_step;
+  if (part.is_null()) return {};
+  const std::string type = type_of(part);
+  if (type == "Sequence") {
+    if (depth == kMostDepth) return other_kind("has normalizers in one another too deep");
+    for (const json& each : member(part, "normalizers")) FOREBAY_RETURN_IF_ERROR(add(each, depth + 1));
+  } else if (type == "BertNormalizer") {
+    const bool lower = says(part, "lowercase", true);
+    const Bert what{says(part, "clean_text", true), says(part, "handle_chinese_chars", true),
+                    says(part, "strip_accents", lower), lower};
+    steps_.emplace_back([what](NormalText& text) { bert(text, what); });
+  } else if (type == "Lowercase") {
+    steps_.emplace_back([](NormalText& text) { lowercase(text); });
+  } else if (type == "StripAccents") {
+    steps_.emplace_back([](NormalText& text) { strip_accents(text); });
+  } else if (type == "Strip") {
+    const bool left = says(part, "strip_left", true), right = says(part, "strip_right", true);
+    steps_.emplace_back([=](NormalText& text) { strip(text, left, right); });
+  } else if (type == "NFC" || type == "NFD" || type == "NFKC" || type == "NFKD") {
+    const bool compatible = type[2] == 'K', composed = type.back() == 'C';
+    steps_.emplace_back([=](NormalText& text) { unicode_form(text, compatible, composed); });
+  } else if (type == "Nmt") {
+    steps_.emplace_back([](NormalText& text) { nmt(text); });
+  } else if (type == "Precompiled") {
+    FOREBAY_ASSIGN(Charsmap map, Charsmap::parse(text_of(member(part, "precompiled_charsmap"))));
+    steps_.emplace_back(
+        [map = std::make_shared<const Charsmap>(std::move(map))](NormalText& text) { precompiled(text, *map); });
+  } else if (type == "Prepend") {
+    const std::string what = text_of(member(part, "prepend"));
+    if (what.size() > kMostReplacement) return other_kind("prepends a long text");
+    steps_.emplace_back([what](NormalText& text) { prepend(text, what); });
+  } else if (type == "Replace") {
+    return add_replace(part);
+  } else {
+    return other_kind(fmt::format("has the normalizer '{}'", type));
+  }
+  return {};
+}
+
+Status Normalizer::add_replace(const json& part) {
+  const std::string by = text_of(member(part, "content"));
+  const json& pattern = member(part, "pattern");
+  if (by.size() > kMostReplacement) return other_kind("replaces by a long text");
+  if (const std::string what = text_of(member(pattern, "String")); !what.empty()) {
+    steps_.emplace_back([=](NormalText& text) { normalize_step::replace(text, what, by); });
+    return {};
+  }
+  const std::string expression = text_of(member(pattern, "Regex"));
+  const std::optional<RunPattern> run = run_pattern(expression);
+  if (!run) return other_kind(fmt::format("replaces the pattern '{}'", expression));
+  steps_.emplace_back([run, by](NormalText& text) { normalize_step::replace_runs(text, run->what, run->least, by); });
+  return {};
+}
+
+}  // namespace forebay

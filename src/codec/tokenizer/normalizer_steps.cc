@@ -1,0 +1,272 @@
+#include "codec/tokenizer/normalizer_steps.h"
+
+#include <algorithm>
+
+#include "codec/tokenizer/unicode_class.h"
+#include "codec/tokenizer/unicode_text.h"
+
+namespace forebay::normalize_step {
+
+namespace {
+
+bool is_ascii(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return static_cast<uint8_t>(c) < 0x80; });
+}
+
+/// A text made anew, character by character, each of which comes of a place in the one before.
+class Rewrite {
+ public:
+  explicit Rewrite(NormalText& text) : text_(text) { made_.text.reserve(text.text.size()); }
+  /// `from`: where the character that this one comes of begins.
+  void put(uint32_t code, size_t from) {
+    unicode::append_utf8(made_.text, code);
+    came(from);
+  }
+  void put(std::string_view several, size_t from) {
+    made_.text += several;
+    came(from);
+  }
+  void done() { text_ = std::move(made_); }
+
+ private:
+  void came(size_t from) {
+    if (from < text_.first_bytes) made_.first_bytes = made_.text.size();
+  }
+  NormalText& text_;
+  NormalText made_;
+};
+
+template <typename Each>
+void each_char(const NormalText& text, Each each) {
+  for (size_t at = 0; at < text.text.size();) {
+    const Utf8Char next = char_at(text.text, at);
+    each(next.code, at);
+    at += next.length;
+  }
+}
+
+uint32_t cleaned(uint32_t code) { return unicode::is_space(code) ? ' ' : code; }
+
+/// What all of BertNormalizer does with ASCII, in place.
+void bert_ascii(NormalText& text, const Bert& what) {
+  size_t kept = 0, first = 0;
+  for (size_t at = 0; at < text.text.size(); ++at) {
+    char c = text.text[at];
+    if (what.clean) {
+      if (unicode::is_cleaned(static_cast<uint8_t>(c))) continue;
+      c = static_cast<char>(cleaned(static_cast<uint8_t>(c)));
+    }
+    if (what.lowercase && c >= 'A' && c <= 'Z') c = static_cast<char>(c + ('a' - 'A'));
+    text.text[kept++] = c;
+    if (at < text.first_bytes) first = kept;
+  }
+  text.text.resize(kept);
+  text.first_bytes = first;
+}
+
+}  // namespace
+
+void bert(NormalText& text, const Bert& what) {
+  if (is_ascii(text.text)) return bert_ascii(text, what);
+  if (what.clean || what.chinese) {
+    Rewrite made(text);
+    each_char(text, [&](uint32_t code, size_t at) {
+      if (what.clean && unicode::is_cleaned(code)) return;
+      const bool apart = what.chinese && unicode::is_chinese(code);
+      if (apart) made.put(' ', at);
+      made.put(what.clean ? cleaned(code) : code, at);
+      if (apart) made.put(' ', at);
+    });
+    made.done();
+  }
+  if (what.accents) {
+    unicode_form(text, false, false);
+    Rewrite made(text);
+    each_char(text, [&](uint32_t code, size_t at) {
+      if (!unicode::is_nonspacing(code)) made.put(code, at);
+    });
+    made.done();
+  }
+  if (what.lowercase) lowercase(text);
+}
+
+void lowercase(NormalText& text) {
+  Rewrite made(text);
+  each_char(text, [&](uint32_t code, size_t at) {
+    const unicode::Lower lower = unicode::lower(code);
+    made.put(lower.first, at);
+    if (lower.second != 0) made.put(lower.second, at);
+  });
+  made.done();
+}
+
+void strip_accents(NormalText& text) {
+  if (is_ascii(text.text)) return;
+  Rewrite made(text);
+  each_char(text, [&](uint32_t code, size_t at) {
+    if (!unicode::is_combining(code)) made.put(code, at);
+  });
+  made.done();
+}
+
+void strip(NormalText& text, bool left, bool right) {
+  size_t begin = text.text.size(), end = 0;
+  each_char(text, [&](uint32_t code, size_t at) {
+    if (unicode::is_space(code)) return;
+    begin = std::min(begin, at);
+    end = at + char_at(text.text, at).length;
+  });
+  if (!left) begin = 0;
+  if (!right) end = text.text.size();
+  end = std::max(begin, end);
+  text.text = text.text.substr(begin, end - begin);
+  text.first_bytes = std::min(text.first_bytes - std::min(begin, text.first_bytes), text.text.size());
+}
+
+void unicode_form(NormalText& text, bool compatible, bool composed) {
+  if (is_ascii(text.text)) return;
+  std::vector<uint32_t> codes;
+  codes.reserve(text.text.size());
+  size_t first_codes = 0;  // marks that change places across the first character's end are not followed
+  each_char(text, [&](uint32_t code, size_t at) {
+    unicode::decompose(code, compatible, codes);
+    if (at < text.first_bytes) first_codes = codes.size();
+  });
+  unicode::order_marks(codes);
+  if (composed) {
+    unicode::compose(codes);
+    first_codes = std::min<size_t>(first_codes, 1);
+  }
+  NormalText made;
+  made.text.reserve(text.text.size());
+  for (size_t i = 0; i < codes.size(); ++i) {
+    unicode::append_utf8(made.text, codes[i]);
+    if (i < first_codes) made.first_bytes = made.text.size();
+  }
+  text = std::move(made);
+}
+
+void nmt(NormalText& text) {
+  Rewrite made(text);
+  each_char(text, [&](uint32_t code, size_t at) {
+    const bool dropped = (code >= 0x1 && code <= 0x8) || code == 0xb || (code >= 0xe && code <= 0x1f) || code == 0x7f ||
+                         code == 0x8f || code == 0x9f;
+    if (dropped) return;
+    const bool blank = code == 0x9 || code == 0xa || code == 0xc || code == 0xd || code == 0x1680 ||
+                       (code >= 0x200b && code <= 0x200f) || code == 0x2028 || code == 0x2029 || code == 0x2581 ||
+                       code == 0xfeff || code == 0xfffd;
+    made.put(blank ? ' ' : code, at);
+  });
+  made.done();
+}
+
+namespace {
+
+/// What the table puts in place of parts. The package counts characters on both sides of a replacement, so that what comes of the first
+/// character is, where the table drops characters at the beginning, what comes of a later one.
+class TableRewrite {
+ public:
+  explicit TableRewrite(NormalText& text) : text_(text), made_(text) {}
+
+  void put(std::string_view old_part, std::string_view new_part) {
+    if (at_ >= text_.first_bytes) return made_.put(new_part, at_);
+    if (new_part.empty() && empty_) return;
+    size_t old_left = count(old_part);
+    for (size_t i = 0; i < new_part.size(); i += char_at(new_part, i).length) {
+      if (old_left > 0) {
+        last_ = at_;
+        step();
+        --old_left;
+      }
+      made_.put(new_part.substr(i, char_at(new_part, i).length), last_);
+      empty_ = false;
+    }
+    for (; old_left > 0; --old_left) step();
+  }
+  void done() { made_.done(); }
+
+ private:
+  static size_t count(std::string_view part) {
+    return static_cast<size_t>(
+        std::ranges::count_if(part, [](char c) { return (static_cast<uint8_t>(c) & 0xc0) != 0x80; }));
+  }
+  void step() { at_ += at_ < text_.text.size() ? char_at(text_.text, at_).length : 0; }
+
+  NormalText& text_;
+  Rewrite made_;
+  size_t at_ = 0, last_ = 0;  ///< of the text before: the next character that something comes of, and the last one
+  bool empty_ = true;
+};
+
+}  // namespace
+
+void precompiled(NormalText& text, const Charsmap& map) {
+  // The package looks up what a reader sees as one character at once if it is short, and takes the entry of its beginning for all of it.
+  constexpr size_t kShort = 6;
+  TableRewrite made(text);
+  for (size_t at = 0; at < text.text.size();) {
+    const size_t end = unicode::grapheme_end(text.text, at);
+    const std::string_view whole = std::string_view(text.text).substr(at, end - at);
+    if (whole.size() < kShort) {
+      if (const auto found = map.find(whole)) {
+        made.put(whole, *found);
+        at = end;
+        continue;
+      }
+    }
+    while (at < end) {
+      const std::string_view one = std::string_view(text.text).substr(at, char_at(text.text, at).length);
+      const auto found = map.find(one);
+      made.put(one, found ? *found : one);
+      at += one.size();
+    }
+  }
+  made.done();
+}
+
+void prepend(NormalText& text, const std::string& what) {
+  if (text.text.empty()) return;
+  text.text.insert(0, what);
+  if (text.first_bytes > 0) text.first_bytes += what.size();
+}
+
+namespace {
+
+/// `match(at)`: where what is replaced at `at` ends; `at` if nothing is.
+template <typename Match>
+void replace_matches(NormalText& text, const std::string& by, Match match) {
+  Rewrite made(text);
+  for (size_t at = 0; at < text.text.size();) {
+    const size_t end = match(at);
+    if (end > at) {
+      // What is put in counts as what the last character became that is taken out.
+      size_t last = end - 1;
+      while (last > at && (static_cast<uint8_t>(text.text[last]) & 0xc0) == 0x80) --last;
+      if (!by.empty()) made.put(by, last);
+      at = end;
+    } else {
+      const std::string_view one = std::string_view(text.text).substr(at, char_at(text.text, at).length);
+      made.put(one, at);
+      at += one.size();
+    }
+  }
+  made.done();
+}
+
+}  // namespace
+
+void replace(NormalText& text, const std::string& what, const std::string& by) {
+  if (text.text.find(what) == std::string::npos) return;
+  replace_matches(text, by,
+                  [&](size_t at) { return text.text.compare(at, what.size(), what) == 0 ? at + what.size() : at; });
+}
+
+void replace_runs(NormalText& text, const std::string& what, size_t least, const std::string& by) {
+  replace_matches(text, by, [&](size_t at) {
+    size_t end = at, count = 0;
+    for (; text.text.compare(end, what.size(), what) == 0; ++count) end += what.size();
+    return count >= least ? end : at;
+  });
+}
+
+}  // namespace forebay::normalize_step

@@ -1,0 +1,63 @@
+#include "codec/tokenizer/piece_tokenizer.h"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "codec/tokenizer/file_parts.h"
+#include "codec/tokenizer/unicode_class.h"
+
+namespace forebay {
+
+Status PieceTokenizer::encode_text(std::string_view text, std::vector<int32_t>& ids) const {
+  Status problem;
+  raw_.split(
+      text,
+      [&](size_t begin, size_t end) {
+        if (problem.ok()) problem = encode_between(text.substr(begin, end - begin), begin == 0, ids);
+      },
+      [&](int32_t id) { ids.push_back(id); });
+  return problem;
+}
+
+Status PieceTokenizer::encode_between(std::string_view text, bool begins, std::vector<int32_t>& ids) const {
+  NormalText normal{std::string(text), begins ? char_at(text, 0).length : 0};
+  FOREBAY_RETURN_IF_ERROR(normalizer_.apply(normal));
+  normalized_.split(
+      normal.text,
+      [&](size_t begin, size_t end) {
+        const size_t first = std::clamp(normal.first_bytes, begin, end) - begin;
+        for (const NormalText& word : words_.cut({normal.text.substr(begin, end - begin), first}))
+          model_->encode(word.text, ids);
+      },
+      [&](int32_t id) { ids.push_back(id); });
+  return {};
+}
+
+uint64_t PieceTokenizer::working_bytes(uint64_t text_bytes) const {
+  // The text, as it is and normalized, its codes, and its words; most texts have about the same length after all that.
+  constexpr uint64_t kCopies = 8;
+  return text_bytes * (kCopies + model_->working_bytes_a_byte());
+}
+
+Result<std::shared_ptr<const TextTokenizer>> read_piece_tokenizer(const nlohmann::json& file, const std::string& kind) {
+  using namespace tokenizer_file;
+  std::shared_ptr<PieceTokenizer> made(new PieceTokenizer());
+  const auto& model = member(file, "model");
+  FOREBAY_ASSIGN(made->model_, kind == "WordPiece" ? WordPieceModel::read(model) : UnigramModel::read(model));
+  FOREBAY_ASSIGN(made->normalizer_, Normalizer::parse(member(file, "normalizer")));
+  FOREBAY_ASSIGN(made->words_, WordCutter::parse(member(file, "pre_tokenizer")));
+  FOREBAY_ASSIGN(std::vector<AddedToken> added, read_added_tokens(member(file, "added_tokens")));
+  for (AddedToken& token : added) {
+    if (token.normalized) {
+      NormalText text{token.text};
+      FOREBAY_RETURN_IF_ERROR(made->normalizer_.apply(text));
+      token.text = std::move(text.text);
+    }
+    (token.normalized ? made->normalized_ : made->raw_).add(std::move(token));
+  }
+  FOREBAY_RETURN_IF_ERROR(read_around(member(file, "post_processor"), made->before_, made->behind_));
+  return std::shared_ptr<const TextTokenizer>(std::move(made));
+}
+
+}  // namespace forebay

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "codec/tokenizer/added_tokens.h"
+#include "codec/tokenizer/normalizer.h"
+#include "codec/tokenizer/piece_models.h"
+#include "codec/tokenizer/text_tokenizer.h"
+#include "codec/tokenizer/word_cutter.h"
+
+namespace forebay {
+
+/// A tokenizer of WordPiece or Unigram kind (BERT; T5, XLNet, XLM-R, what SentencePiece made): added tokens, normalizer, words, model.
+class PieceTokenizer final : public TextTokenizer {
+ public:
+  uint64_t working_bytes(uint64_t text_bytes) const override;
+
+ protected:
+  Status encode_text(std::string_view text, std::vector<int32_t>& ids) const override;
+
+ private:
+  friend Result<std::shared_ptr<const TextTokenizer>> read_piece_tokenizer(const nlohmann::json&, const std::string&);
+  PieceTokenizer() = default;
+  Status encode_between(std::string_view text, bool begins, std::vector<int32_t>& ids) const;
+
+  AddedTokens raw_, normalized_;  ///< looked for before and behind the normalizer
+  Normalizer normalizer_;
+  WordCutter words_;
+  std::unique_ptr<PieceModel> model_;
+};
+
+/// `model`: "WordPiece" or "Unigram".
+Result<std::shared_ptr<const TextTokenizer>> read_piece_tokenizer(const nlohmann::json& file, const std::string& model);
+
+}  // namespace forebay

@@ -1,0 +1,91 @@
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "codec/tokenizer/file_parts.h"
+#include "codec/tokenizer/piece_models.h"
+#include "codec/tokenizer/unicode_class.h"
+
+namespace forebay {
+
+namespace {
+constexpr double kUnknownPenalty = 10;  // below the least score, as SentencePiece has it
+}
+
+Result<std::unique_ptr<PieceModel>> UnigramModel::read(const nlohmann::json& model) {
+  using namespace tokenizer_file;
+  auto made = std::make_unique<UnigramModel>();
+  const auto& vocabulary = member(model, "vocab");
+  if (!vocabulary.is_array()) return no_tokenizer("its model has no vocab");
+  double least = std::numeric_limits<double>::infinity();
+  size_t bytes = 0;
+  for (const auto& entry : vocabulary) {
+    if (!entry.is_array() || entry.size() != 2 || !entry[0].is_string() || !entry[1].is_number())
+      return no_tokenizer("its vocab has an entry that is no text with a score");
+    const std::string text = entry[0].get<std::string>();
+    if (bytes += text.size(); bytes > ByteTrie::kMostBytes) return other_kind("has a vocab of more than 64 MiB");
+    if (!text.empty()) made->pieces_.add(text, static_cast<int32_t>(made->scores_.size()));
+    made->scores_.push_back(entry[1].get<double>());
+    least = std::min(least, made->scores_.back());
+  }
+  const auto& unknown = member(model, "unk_id");
+  if (unknown.is_null()) return other_kind("has no unk_id");
+  FOREBAY_ASSIGN(made->unknown_, id_of(unknown));
+  if (static_cast<size_t>(made->unknown_) >= made->scores_.size())
+    return no_tokenizer("its unk_id is not in its vocab");
+  made->unknown_score_ = least - kUnknownPenalty;
+  if (says(model, "byte_fallback", false)) {
+    for (int byte = 0; byte < 256; ++byte)
+      made->of_byte_.push_back(made->pieces_.find(fmt::format("<0x{:02X}>", byte)));
+  }
+  return std::unique_ptr<PieceModel>(std::move(made));
+}
+
+void UnigramModel::encode(std::string_view word, std::vector<int32_t>& ids) const {
+  std::vector<Best> best(word.size() + 1);
+  const auto offer = [&](size_t begin, size_t end, double score, int32_t id) {
+    if (best[end].begin == UINT32_MAX || score > best[end].score) best[end] = {score, static_cast<uint32_t>(begin), id};
+  };
+  for (size_t at = 0; at < word.size();) {
+    const size_t one = at + char_at(word, at).length;
+    const double till_here = best[at].score;
+    bool single = false;
+    uint32_t node = ByteTrie::kRoot;
+    for (size_t end = at; end < word.size();) {
+      node = pieces_.next(node, word[end++]);
+      if (node == ByteTrie::kNowhere) break;
+      const int32_t id = pieces_.value(node);
+      if (id == ByteTrie::kNone) continue;
+      offer(at, end, scores_[static_cast<size_t>(id)] + till_here, id);
+      single |= end == one;
+    }
+    if (!single) offer(at, one, unknown_score_ + till_here, unknown_);
+    at = one;
+  }
+  // From the end: where each piece begins, what is unknown in one.
+  std::vector<uint32_t> begins;
+  bool was_unknown = false;
+  for (size_t end = word.size(); end > 0; end = best[end].begin) {
+    const bool is_unknown = best[end].id == unknown_;
+    if (is_unknown && was_unknown)
+      begins.back() = best[end].begin;
+    else
+      begins.push_back(best[end].begin);
+    was_unknown = is_unknown;
+  }
+  for (size_t i = begins.size(); i-- > 0;) {
+    const size_t end = i == 0 ? word.size() : begins[i - 1];
+    put(word.substr(begins[i], end - begins[i]), ids);
+  }
+}
+
+void UnigramModel::put(std::string_view piece, std::vector<int32_t>& ids) const {
+  if (const int32_t id = pieces_.find(piece); id != ByteTrie::kNone) return ids.push_back(id);
+  const auto known = [&](char byte) { return of_byte_[static_cast<uint8_t>(byte)] != ByteTrie::kNone; };
+  if (of_byte_.empty() || !std::ranges::all_of(piece, known)) return ids.push_back(unknown_);
+  for (const char byte : piece) ids.push_back(of_byte_[static_cast<uint8_t>(byte)]);
+}
+
+}  // namespace forebay
