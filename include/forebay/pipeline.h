@@ -124,7 +124,7 @@ struct TakeOptions {
 };
 struct DecodeImageOptions {
   Fields field = {};
-  std::string mode = "rgb";
+  std::string mode = "rgb";  ///< "rgb", "gray", "rgb16"
   int64_t max_pixels = 100'000'000;
 };
 struct ResizeOptions {

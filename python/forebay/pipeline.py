@@ -79,7 +79,9 @@ class Pipeline:
         Only the part that a following crop needs is decoded.
 
         Args:
-            mode: "rgb" (3 channels) or "gray" (1 channel).
+            mode: "rgb" (3 channels) or "gray" (1 channel), 8 bits; "rgb16": uint16, (height, width, 3), with the 16 bits of a PNG kept and 8-bit
+                pictures times 257. Whole pictures are decoded then. What follows may crop, flip, resize, normalize (of 65535) and cast;
+                .color_jitter wants 8 bits.
             field: the encoded field; by default `image`, else `bytes`.
             max_pixels: larger pictures are Unsupported.
 

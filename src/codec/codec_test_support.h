@@ -22,7 +22,7 @@ using Blob = std::vector<uint8_t>;
 /// Keeps the rows that come, and checks that they are as long as promised by reading their slack.
 class Frame : public RowSink {
  public:
-  Frame(int64_t width, ColorMode mode) : row_bytes_(width * channels(mode)) {}
+  Frame(int64_t width, ColorMode mode) : row_bytes_(width * pixel_bytes(mode)) {}
   void row(const uint8_t* row) override {
     pixels.insert(pixels.end(), row, row + row_bytes_);
     for (int i = 0; i < 64; ++i) slack_ = slack_ ^ row[row_bytes_ + i];

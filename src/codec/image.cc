@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <new>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "codec/formats.h"
+#include "codec/pixels.h"
 
 namespace forebay {
 namespace {
@@ -94,6 +96,24 @@ bool inside(const Rect& rect, const ImageInfo& info) {
          rect.y <= info.stored_height - rect.height;
 }
 
+/// Whether the format's decoder gives 16 bits by itself.
+bool gives_wide(const ImageInfo& info) { return info.format == ImageFormat::kPng && info.bits == 16; }
+
+/// 8 bits to 16: 255 becomes 65535.
+class WideRows final : public RowSink {
+ public:
+  WideRows(RowSink& sink, int64_t width) : sink_(sink), wide_(static_cast<size_t>(3 * width + kRowSlackBytes / 2)) {}
+  void row(const uint8_t* row) override {
+    const size_t samples = wide_.size() - kRowSlackBytes / 2;
+    for (size_t i = 0; i < samples; ++i) wide_[i] = static_cast<uint16_t>(row[i] * 257);
+    sink_.row(reinterpret_cast<const uint8_t*>(wide_.data()));
+  }
+
+ private:
+  RowSink& sink_;
+  std::vector<uint16_t> wide_;
+};
+
 }  // namespace
 
 std::string_view image_format_name(ImageFormat format) { return row_of(format).name; }
@@ -121,7 +141,9 @@ Result<ImageInfo> probe_image(std::span<const uint8_t> bytes) {
 }
 
 uint64_t decode_working_bytes(const ImageInfo& info, const Rect& stored_crop, ColorMode mode) {
-  return row_of(info.format).working_bytes(info, stored_crop, mode);
+  if (mode != ColorMode::kRgb16 || gives_wide(info)) return row_of(info.format).working_bytes(info, stored_crop, mode);
+  const auto row = static_cast<uint64_t>(stored_crop.width * pixel_bytes(mode) + kRowSlackBytes);
+  return row + row_of(info.format).working_bytes(info, stored_crop, ColorMode::kRgb);
 }
 
 Status decode_rows(std::span<const uint8_t> bytes, const ImageInfo& info, const Rect& stored_crop, ColorMode mode,
@@ -134,9 +156,13 @@ Status decode_rows(std::span<const uint8_t> bytes, const ImageInfo& info, const 
   const Format& format = row_of(info.format);
   if (!format.matches(head_of(bytes))) return corrupt(fmt::format("not a {} image any more", format.name));
   try {
+    if (mode == ColorMode::kRgb16 && !gives_wide(info)) {
+      WideRows wide(sink, stored_crop.width);
+      return format.decode(bytes, info, stored_crop, ColorMode::kRgb, wide);
+    }
     return format.decode(bytes, info, stored_crop, mode, sink);
   } catch (const std::bad_alloc&) {
-    const uint64_t needed = format.working_bytes(info, stored_crop, mode);
+    const uint64_t needed = decode_working_bytes(info, stored_crop, mode);
     return out_of_budget(fmt::format("no memory for decoding a {}: up to {} bytes are needed", format.name, needed),
                          needed);
   }

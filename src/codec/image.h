@@ -12,8 +12,13 @@ namespace forebay {
 enum class ImageFormat : uint8_t { kJpeg, kPng, kWebp, kBmp };
 std::string_view image_format_name(ImageFormat format);
 
-enum class ColorMode : uint8_t { kRgb, kGray };
-inline int channels(ColorMode mode) { return mode == ColorMode::kRgb ? 3 : 1; }
+enum class ColorMode : uint8_t {
+  kRgb,
+  kGray,
+  kRgb16,  ///< 16 bits a channel, in the machine's byte order: those of a PNG as they are, 8 bits times 257
+};
+inline int channels(ColorMode mode) { return mode == ColorMode::kGray ? 1 : 3; }
+inline int pixel_bytes(ColorMode mode) { return mode == ColorMode::kRgb16 ? 6 : channels(mode); }
 
 struct Rect {
   int64_t x = 0, y = 0, width = 0, height = 0;
@@ -51,7 +56,7 @@ Result<ImageInfo> probe_image(std::span<const uint8_t> bytes);
 /// Upper bound of the bytes taken while decode_rows() runs: frames, coefficients and the libraries' own memory.
 uint64_t decode_working_bytes(const ImageInfo& info, const Rect& stored_crop, ColorMode mode);
 
-/// Gets the rows of the crop, top to bottom: `row` is crop.width × channels(mode) bytes, valid during the call and readable
+/// Gets the rows of the crop, top to bottom: `row` is crop.width × pixel_bytes(mode) bytes, valid during the call and readable
 /// for 64 bytes more.
 class RowSink {
  public:
@@ -59,8 +64,8 @@ class RowSink {
   virtual void row(const uint8_t* row) = 0;
 };
 
-/// Decodes the part `stored_crop` (inside the stored picture, before orientation) and gives its pixels, 8 bits a channel, as
-/// Pillow's `convert("RGB")` or `convert("L")` would: alpha dropped, 16 bits by their upper byte, CMYK as Pillow converts it.
+/// Decodes the part `stored_crop` (inside the stored picture, before orientation) and gives its pixels. With 8 bits a channel they are
+/// as Pillow's `convert("RGB")` or `convert("L")` would have them: alpha dropped, 16 bits by their upper byte, CMYK as Pillow converts it.
 /// The pixels equal those of a full decode. Corrupt where the data is damaged or ends early.
 /// Any number of threads at once; nothing is kept between calls but a row's memory by thread. On an error some rows may have been given. Takes no
 /// more memory than decode_working_bytes() says, and does not limit pixels: that is for whoever has seen `info`.

@@ -115,7 +115,7 @@ class Reader {
     if (error == SPNG_EMEM) return out_of_budget("no memory for decoding a PNG", 1 << 20);
     return corrupt(fmt::format("PNG: {}", spng_strerror(error)));
   }
-  int64_t pixel_bytes() const { return channels(mode_); }
+  int64_t pixel_bytes() const { return forebay::pixel_bytes(mode_); }
 
   Status read_row(spng_ctx* library, uint8_t* row, int64_t size, bool& last) {
     int error = spng_decode_scanline(library, row, static_cast<size_t>(size));
@@ -247,7 +247,7 @@ uint64_t png_working_bytes(const ImageInfo& info, const Rect& crop, ColorMode mo
   // The library holds two rows, one more when interlaced; one more is ours.
   const uint64_t row =
       (static_cast<uint64_t>(info.stored_width) * static_cast<uint64_t>(info.components * info.bits) + 7) / 8;
-  const uint64_t line = static_cast<uint64_t>(crop.width) * static_cast<uint64_t>(channels(mode));
+  const uint64_t line = static_cast<uint64_t>(crop.width) * static_cast<uint64_t>(pixel_bytes(mode));
   return kFixedBytes + 4 * (row + 64) + line + (info.progressive ? line * static_cast<uint64_t>(crop.height) : 0);
 }
 

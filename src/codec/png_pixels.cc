@@ -49,6 +49,16 @@ void PngPixels::convert(const uint8_t* row, int64_t first, int64_t count, uint8_
   const int sample = header_.bits / 8, pixel = components * sample;
   const bool color = components >= 3;
   const uint8_t* from = row + first * pixel;
+  if (mode_ == ColorMode::kRgb16) {  // only where there are 16 bits
+    for (int64_t x = 0; x < count; ++x, from += pixel) {
+      for (int c = 0; c < 3; ++c, to += 2) {
+        const uint8_t* const wide = from + (color ? 2 * c : 0);
+        const auto value = static_cast<uint16_t>(wide[0] << 8 | wide[1]);
+        std::memcpy(to, &value, sizeof value);
+      }
+    }
+    return;
+  }
   for (int64_t x = 0; x < count; ++x, from += pixel) {
     const uint8_t r = from[0], g = color ? from[sample] : r, b = color ? from[2 * sample] : r;
     if (mode_ == ColorMode::kRgb) {

@@ -1,3 +1,4 @@
+#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -54,6 +55,28 @@ TEST(png, every_kind_decodes_to_its_pixels) {
         ASSERT_TRUE(decoded.pixels == expected_rgb(picture)) << fmt::format(
             "color {} bits {} interlaced {} {}x{}", static_cast<int>(kind.color), kind.bits, interlaced, width, height);
       }
+    }
+  }
+}
+
+TEST(png, sixteen_bits_are_kept_and_eight_are_spread_over_them) {
+  uint32_t seed = 20;
+  for (const Kind& kind : kKinds) {
+    for (const bool interlaced : {false, true}) {
+      const PngSamples picture = random_samples({37, 23, kind.bits, kind.color, interlaced}, ++seed);
+      const Blob eight = expected_rgb(picture);
+      std::vector<uint16_t> expected;
+      for (size_t i = 0; i < eight.size(); ++i) {
+        const auto pixel = static_cast<int64_t>(i / 3);
+        const int c = picture.header.components() >= 3 ? static_cast<int>(i % 3) : 0;
+        expected.push_back(kind.bits == 16 ? picture.at(pixel % 37, pixel / 37, c)
+                                           : static_cast<uint16_t>(eight[i] * 257));
+      }
+      const Decoded decoded = decode_all(encode_png(picture), ColorMode::kRgb16);
+      ASSERT_TRUE(decoded.status.ok()) << decoded.status.to_string();
+      ASSERT_EQ(decoded.pixels.size(), expected.size() * 2);
+      EXPECT_EQ(std::memcmp(decoded.pixels.data(), expected.data(), decoded.pixels.size()), 0)
+          << fmt::format("color {} bits {} interlaced {}", static_cast<int>(kind.color), kind.bits, interlaced);
     }
   }
 }

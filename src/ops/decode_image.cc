@@ -6,6 +6,7 @@
 #include "ops/definition/registry.h"
 #include "ops/encoded_fields.h"
 #include "ops/image/lazy_image.h"
+#include "ops/image/wide_pixels.h"
 
 namespace forebay {
 namespace {
@@ -20,7 +21,7 @@ void decode_field(const std::string& name, ColorMode mode, Schema& schema, Probl
   if (!index) return;
   Field& field = schema[*index];
   field.kind = FieldKind::kTensor;
-  field.dtype = DType::kUint8;
+  field.dtype = mode == ColorMode::kRgb16 ? DType::kUint16 : DType::kUint8;
   field.shape = {Shape::kUnknown, Shape::kUnknown, channels(mode)};
   field.image = true;
   field.channels_first = false;
@@ -33,12 +34,12 @@ class DecodeImage final : public RecordOp {
 
   Status apply(Record& record, const SampleContext& context) const override {
     const int step = context.memory->meter().current();
-    for (const size_t field : fields_) FOREBAY_RETURN_IF_ERROR(decode(record[field], step));
+    for (const size_t field : fields_) FOREBAY_RETURN_IF_ERROR(decode(record[field], step, *context.memory));
     return {};
   }
 
  private:
-  Status decode(Value& value, int step) const {
+  Status decode(Value& value, int step, WorkMemory& memory) const {
     FOREBAY_ASSIGN(Buffer bytes, encoded_bytes(value, "picture"));
     FOREBAY_ASSIGN(const ImageInfo info, probe_image(bytes.span()));
     if (std::max(info.stored_width, info.stored_height) > kMaxStoredSide) {
@@ -50,6 +51,12 @@ class DecodeImage final : public RecordOp {
       return unsupported(fmt::format("{} × {} pixels are more than max_pixels={}; raise max_pixels to decode it",
                                      info.stored_width, info.stored_height, max_pixels_));
     }
+    if (mode_ == ColorMode::kRgb16) {
+      FOREBAY_ASSIGN(Tensor pixels, decode_wide({std::move(bytes), info, mode_}, memory));
+      FOREBAY_ASSIGN(auto image, LazyImage::of_pixels(std::move(pixels), false));
+      value = Value::of(std::unique_ptr<Deferred>(std::move(image)));
+      return {};
+    }
     value = Value::of(std::unique_ptr<Deferred>(LazyImage::of_encoded(std::move(bytes), info, mode_, step)));
     return {};
   }
@@ -59,11 +66,16 @@ class DecodeImage final : public RecordOp {
   int64_t max_pixels_;
 };
 
-ColorMode color_mode(const Args& args) { return args.text("mode") == "gray" ? ColorMode::kGray : ColorMode::kRgb; }
+ColorMode color_mode(const Args& args) {
+  const std::string mode = args.text("mode");
+  if (mode == "rgb16") return ColorMode::kRgb16;
+  return mode == "gray" ? ColorMode::kGray : ColorMode::kRgb;
+}
 
 void infer_decode_image(const Args& args, Schema& schema, Problems& problems) {
   const std::string mode = args.text("mode");
-  if (mode != "rgb" && mode != "gray") problems.add(fmt::format("unknown mode '{}'", mode), "give \"rgb\" or \"gray\"");
+  if (mode != "rgb" && mode != "gray" && mode != "rgb16")
+    problems.add(fmt::format("unknown mode '{}'", mode), "give \"rgb\", \"gray\" or \"rgb16\"");
   if (args.integer("max_pixels") < 1)
     problems.add("max_pixels is not positive", "give the most pixels a picture may have");
   const std::vector<std::string> names = encoded_fields(args, kPicture, schema);
@@ -85,11 +97,12 @@ Result<std::unique_ptr<RecordOp>> compile_decode_image(const Args& args, const S
 OpDef decode_image_op() {
   return make_op(
       {.name = "decode_image",
-       .help = "Encoded bytes (JPEG, PNG, WebP, BMP) to 8-bit pixels, upright.",
+       .help = "Encoded bytes (JPEG, PNG, WebP, BMP) to 8-bit pixels, or 16-bit ones, upright.",
        .args = {{"field", ArgType::kFields, false, Json::array(),
                  "the encoded fields; 'image' or else 'bytes' where none is named. 'bytes' becomes 'image'",
                  ArgForm::kNamed},
-                {"mode", ArgType::kText, false, "rgb", "\"rgb\" or \"gray\""},
+                {"mode", ArgType::kText, false, "rgb",
+                 "\"rgb\", \"gray\" or \"rgb16\": 16 bits, those of a PNG kept, 8 bits times 257"},
                 {"max_pixels", ArgType::kInt, false, 100'000'000, "larger pictures are Unsupported", ArgForm::kNamed}},
        .random = false,
        .infer = infer_decode_image,

@@ -37,10 +37,11 @@ class Normalize final : public RecordOp {
       if (given == 1 || given == channels) continue;
       return unsupported(fmt::format("{} means or deviations for a picture of {} channels", given, channels));
     }
+    const double full = image.dtype() == DType::kUint16 ? 65535.0 : 255.0;
     std::array<float, kMaxChannels> scale{}, bias{};
     for (size_t c = 0; c < channels; ++c) {
       const double mean = mean_[mean_.size() == 1 ? 0 : c], deviation = std_[std_.size() == 1 ? 0 : c];
-      scale[c] = static_cast<float>(1.0 / (255.0 * deviation));
+      scale[c] = static_cast<float>(1.0 / (full * deviation));
       bias[c] = static_cast<float>(-mean / deviation);
     }
     return image.normalize(std::span(scale).first(channels), std::span(bias).first(channels), memory);
@@ -151,7 +152,7 @@ void infer_normalize(const Args& args, Schema& schema, Problems& problems) {
       return;
     }
   }
-  for (const size_t index : check_pictures(args, PixelNeed::kEightBits, "normalize", schema, problems)) {
+  for (const size_t index : check_pictures(args, PixelNeed::kWhole, "normalize", schema, problems)) {
     check_counts(args, schema[index], problems);
     set_normalized(schema[index]);
   }
@@ -197,18 +198,18 @@ Result<std::unique_ptr<ColumnOp>> compile_normalize_columns(const Args& args, co
 }  // namespace
 
 OpDef normalize_op() {
-  return make_op(
-      {.name = "normalize",
-       .help = "(x - mean) / std as float32. Pictures: (x / 255 - mean) / std, channels first unless .layout() said "
-               "otherwise before.",
-       .args = {{"mean", ArgType::kFloats, true, nullptr, "one number, or one for each channel or column"},
-                {"std", ArgType::kFloats, true, nullptr, "one number, or one for each channel or column",
-                 ArgForm::kPlain, ArgUse::kValue, ArgFaces::kAll, "mean"},
-                field_arg()},
-       .random = false,
-       .infer = infer_normalize,
-       .compile = compile_normalize,
-       .compile_columns = compile_normalize_columns});
+  return make_op({.name = "normalize",
+                  .help = "(x - mean) / std as float32. Pictures: (x / 255 - mean) / std (of uint16: x / 65535), "
+                          "channels first unless .layout() said "
+                          "otherwise before.",
+                  .args = {{"mean", ArgType::kFloats, true, nullptr, "one number, or one for each channel or column"},
+                           {"std", ArgType::kFloats, true, nullptr, "one number, or one for each channel or column",
+                            ArgForm::kPlain, ArgUse::kValue, ArgFaces::kAll, "mean"},
+                           field_arg()},
+                  .random = false,
+                  .infer = infer_normalize,
+                  .compile = compile_normalize,
+                  .compile_columns = compile_normalize_columns});
 }
 
 }  // namespace forebay

@@ -58,6 +58,7 @@ bool check_kind(const Field& field, std::string_view op, Problems& problems) {
 
 bool check_bits(const Field& field, PixelNeed need, std::string_view op, Problems& problems) {
   if (need == PixelNeed::kAny || field.kind != FieldKind::kTensor || field.dtype == DType::kUint8) return true;
+  if (need == PixelNeed::kWhole && field.dtype == DType::kUint16) return true;
   problems.add(
       fmt::format("{} works on 8-bit pixels, and the field '{}' is {} here", op, field.name, dtype_name(field.dtype)),
       field.normalized ? fmt::format("put .{} before .normalize", op)
@@ -145,7 +146,7 @@ void check_interpolation(const Args& args, std::span<const size_t> fields, const
   }
   for (const size_t index : fields) {
     const Field& field = schema[index];
-    if (field.kind != FieldKind::kTensor || field.dtype == DType::kUint8) continue;
+    if (field.kind != FieldKind::kTensor || field.dtype == DType::kUint8 || field.dtype == DType::kUint16) continue;
     if (interpolation_for(args, field.name) == Interpolation::kNearest) continue;
     problems.add(fmt::format("bilinear interpolation works on 8-bit pixels, and the field '{}' is {} here", field.name,
                              dtype_name(field.dtype)),

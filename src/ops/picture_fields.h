@@ -23,7 +23,11 @@ ArgDef interpolation_arg();
 /// The argument n of the crops.
 ArgDef crop_size_arg(bool required = true);
 
-enum class PixelNeed : uint8_t { kAny, kEightBits };
+enum class PixelNeed : uint8_t {
+  kAny,
+  kEightBits,
+  kWhole,  ///< 8 bits, or 16
+};
 
 /// The places in the schema of the fields that `field` names, as far as they are pictures (marked so from here on); a
 /// problem for each that is not there, still encoded, no picture, or of the wrong type.

@@ -9,6 +9,7 @@
 
 #include "ops/image/cast_elements.h"
 #include "ops/image/gather.h"
+#include "ops/image/wide_pixels.h"
 
 namespace forebay {
 namespace {
@@ -130,8 +131,15 @@ Status LazyImage::need_eight_bits(std::string_view what, WorkMemory& memory) {
 }
 
 Status LazyImage::resize(int64_t height, int64_t width, Interpolation interpolation, WorkMemory& memory) {
-  if (interpolation == Interpolation::kBilinear) FOREBAY_RETURN_IF_ERROR(need_eight_bits("resize", memory));
+  const bool wide = dtype_ == DType::kUint16;
+  if (interpolation == Interpolation::kBilinear && !wide) FOREBAY_RETURN_IF_ERROR(need_eight_bits("resize", memory));
   if (height == this->height() && width == this->width()) return {};
+  if (interpolation == Interpolation::kBilinear && wide) {
+    FOREBAY_RETURN_IF_ERROR(settle(memory));
+    FOREBAY_ASSIGN(Tensor made, resize_wide(*source_.pixels(), height, width, memory));
+    begin(PixelSource(TensorPixels{std::move(made), false}));
+    return {};
+  }
   if (resize_ || intersection(window_, resized()) != window_) FOREBAY_RETURN_IF_ERROR(settle(memory));
   crop_ = window_;
   flip_before_ = std::exchange(flip_after_, false);
@@ -142,6 +150,12 @@ Status LazyImage::resize(int64_t height, int64_t width, Interpolation interpolat
 }
 
 Status LazyImage::normalize(std::span<const float> scale, std::span<const float> bias, WorkMemory& memory) {
+  if (dtype_ == DType::kUint16) {
+    FOREBAY_RETURN_IF_ERROR(settle(memory));
+    FOREBAY_ASSIGN(Tensor made, normalize_wide(*source_.pixels(), scale, bias, memory));
+    begin(PixelSource(TensorPixels{std::move(made), false}));
+    return {};
+  }
   FOREBAY_RETURN_IF_ERROR(need_eight_bits("normalize", memory));
   std::copy(scale.begin(), scale.end(), pointwise_.scale.begin());
   std::copy(bias.begin(), bias.end(), pointwise_.bias.begin());

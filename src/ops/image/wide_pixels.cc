@@ -1,0 +1,112 @@
+#include "ops/image/wide_pixels.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "codec/orientation.h"
+#include "ops/image/axis.h"
+
+namespace forebay {
+
+namespace {
+
+constexpr int kTableSlot = 0, kRowsSlot = 1;
+
+class WideRowsInto final : public RowSink {
+ public:
+  WideRowsInto(uint8_t* out, size_t row_bytes) : out_(out), row_bytes_(row_bytes) {}
+  void row(const uint8_t* row) override {
+    std::memcpy(out_, row, row_bytes_);
+    out_ += row_bytes_;
+  }
+
+ private:
+  uint8_t* out_;
+  const size_t row_bytes_;
+};
+
+Result<Tensor> allocate_picture(DType dtype, const Shape& shape, WorkMemory& memory) {
+  FOREBAY_RETURN_IF_ERROR(memory.reserve(static_cast<uint64_t>(shape.elements()) * dtype_size(dtype)));
+  return Tensor::allocate(dtype, shape);
+}
+
+const uint16_t* values(const Tensor& tensor) { return reinterpret_cast<const uint16_t*>(tensor.buffer.data()); }
+uint16_t* values(Tensor& tensor) { return tensor.data<uint16_t>(); }
+
+/// `step`: between the samples of one sum.
+uint16_t weighted(const Axis& axis, int64_t i, const uint16_t* from, int64_t step) {
+  const int32_t* const weights = &axis.weights[static_cast<size_t>(i * axis.taps)];
+  from += axis.start[static_cast<size_t>(i)] * step;
+  int64_t sum = kWeightOne / 2;
+  for (int64_t t = 0; t < axis.taps; ++t) sum += int64_t{weights[t]} * from[t * step];
+  return static_cast<uint16_t>(std::clamp<int64_t>(sum >> kWeightBits, 0, UINT16_MAX));
+}
+
+AxisSpec whole(int64_t in, int64_t out) { return {in, out, 0, out, Interpolation::kBilinear, false, false}; }
+
+}  // namespace
+
+Result<Tensor> decode_wide(const EncodedPixels& from, WorkMemory& memory) {
+  const ImageInfo& info = from.info;
+  const Rect all = {0, 0, info.stored_width, info.stored_height};
+  const bool turned = info.orientation != 1;
+  const auto bytes = static_cast<uint64_t>(info.pixels() * pixel_bytes(from.mode));
+  FOREBAY_ASSIGN(Tensor made, allocate_picture(DType::kUint16, {info.height(), info.width(), 3}, memory));
+  const uint64_t working = decode_working_bytes(info, all, from.mode) + (turned ? bytes : 0);
+  FOREBAY_RETURN_IF_ERROR(memory.reserve(working));
+  uint8_t* const pixels = made.buffer.data();
+  uint8_t* const stored = turned ? memory.scratch(kRowsSlot, bytes).data() : pixels;
+  WideRowsInto rows(stored, static_cast<size_t>(info.stored_width * pixel_bytes(from.mode)));
+  FOREBAY_RETURN_IF_ERROR(decode_rows(from.bytes.span(), info, all, from.mode, rows));
+  if (turned)
+    orient_pixels(stored, info.stored_width, info.stored_height, pixel_bytes(from.mode), info.orientation, pixels);
+  memory.release(working);
+  return made;
+}
+
+Result<Tensor> resize_wide(const TensorPixels& from, int64_t height, int64_t width, WorkMemory& memory) {
+  const int64_t channels = from.channels(), in_height = from.height();
+  const AxisSpec across = whole(from.width(), width), down = whole(in_height, height);
+  FOREBAY_ASSIGN(Tensor made, allocate_picture(DType::kUint16, {height, width, channels}, memory));
+  const auto rows = static_cast<uint64_t>(in_height * width * channels) * sizeof(uint16_t);
+  const uint64_t working = Axis::bytes(across) + Axis::bytes(down) + rows;
+  FOREBAY_RETURN_IF_ERROR(memory.reserve(working));
+  const std::span<uint8_t> tables = memory.scratch(kTableSlot, Axis::bytes(across) + Axis::bytes(down));
+  const Axis columns = Axis::build(across, tables.first(Axis::bytes(across)));
+  const Axis lines = Axis::build(down, tables.subspan(Axis::bytes(across)));
+  auto* const narrowed = reinterpret_cast<uint16_t*>(memory.scratch(kRowsSlot, rows).data());
+  const uint16_t* const pixels = values(from.tensor);
+  for (int64_t y = 0; y < in_height; ++y) {
+    for (int64_t x = 0; x < width; ++x) {
+      for (int64_t c = 0; c < channels; ++c)
+        narrowed[(y * width + x) * channels + c] =
+            weighted(columns, x, pixels + y * from.step_y() + c * from.step_channel(), from.step_x());
+    }
+  }
+  uint16_t* out = values(made);
+  const int64_t line = width * channels;
+  for (int64_t y = 0; y < height; ++y) {
+    for (int64_t i = 0; i < line; ++i) *out++ = weighted(lines, y, narrowed + i, line);
+  }
+  memory.release(working);
+  return made;
+}
+
+Result<Tensor> normalize_wide(const TensorPixels& from, std::span<const float> scale, std::span<const float> bias,
+                              WorkMemory& memory) {
+  const int64_t channels = from.channels();
+  FOREBAY_ASSIGN(Tensor made, allocate_picture(DType::kFloat32, {from.height(), from.width(), channels}, memory));
+  const uint16_t* const pixels = values(from.tensor);
+  float* out = made.data<float>();
+  for (int64_t y = 0; y < from.height(); ++y) {
+    for (int64_t x = 0; x < from.width(); ++x) {
+      for (int64_t c = 0; c < channels; ++c) {
+        const float value = pixels[y * from.step_y() + x * from.step_x() + c * from.step_channel()];
+        *out++ = value * scale[static_cast<size_t>(c)] + bias[static_cast<size_t>(c)];
+      }
+    }
+  }
+  return made;
+}
+
+}  // namespace forebay
