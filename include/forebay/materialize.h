@@ -33,6 +33,8 @@ struct MaterializeOptions {
   std::string compression = {};       ///< "", or for tables "lz4" or "zstd"
   std::optional<int> quality = {};    ///< of "jpeg", 1 to 100; 90 if not given
   std::optional<int64_t> limit = {};  ///< of "jpeg": pictures are made smaller until no side is longer
+  /// Of "jpeg": pictures keep their coefficients and get a restart marker behind each row of blocks. Their pixels, and so what the pipeline gives, stay the same.
+  bool restart_markers = false;
   /// What is finished there may be of an earlier version of the data: what has not changed since is taken from it. In local folders.
   bool update = false;
   std::optional<int64_t> shards = {};  ///< else as many as give files of about 64 MiB

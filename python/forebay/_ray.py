@@ -183,7 +183,7 @@ def main(text: str) -> int:
     try:
         made = materialize(Pipeline.from_json(job["pipeline"]), job["url"], cut=job["cut"], format=job["format"],
                            compression=job["compression"] or None, quality=job["quality"], limit=job["limit"], update=job["update"],
-                           shards="auto" if job["shards"] is None else job["shards"], engine="ray", workers=job["workers"],
+                           restart_markers=job["restart_markers"], shards="auto" if job["shards"] is None else job["shards"], engine="ray", workers=job["workers"],
                            url_options=job["url_options"], storage_options=job["storage_options"], progress=progress, **options)
     except KeyboardInterrupt:
         return 130

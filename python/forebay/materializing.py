@@ -51,6 +51,7 @@ def materialize(
     compression: str | None = None,
     quality: int | None = None,
     limit: int | None = None,
+    restart_markers: bool = False,
     shards: int | str = "auto",
     update: bool = False,
     rank: int | None = None,
@@ -64,7 +65,7 @@ def materialize(
     """Runs the steps before the cut once for all samples and writes what they give, here or in a bucket, in files that others read, too.
 
     `fb.materialized(url)` reads it in place of these steps: ids, order, fingerprint and values are those of the original, so a digest is, too
-    (but for `format="jpeg"`, which is a data set of its own).
+    (but for `format="jpeg"` without `restart_markers`, which is a data set of its own).
     It may be stopped, or killed, at any moment; the same call goes on. Equal calls write equal files.
 
     Args:
@@ -78,6 +79,9 @@ def materialize(
         compression: of tables "lz4" or "zstd". Samples that are read one by one are written as they are.
         quality: of "jpeg", 1 to 100; 90 if not given.
         limit: of "jpeg": pictures are made smaller until no side has more pixels.
+        restart_markers: of "jpeg": JPEGs keep their coefficients and get a restart marker behind each row of blocks; other pictures stay as they
+            are. Each is decoded and compared, so pixels are the same, and this is the original, as with other formats. `.decode_image()` has to
+            follow the cut.
         shards: how many files, as far as a table's row groups allow it; "auto" is as many as give 64 MiB each.
         update: what is finished there may be of an earlier version of the data. What has not changed since is taken from it, the steps are run for the rest, and
             the result is what a new folder would have. Until it is finished the old one can be read. Local folders only.
@@ -108,6 +112,7 @@ def materialize(
         "compression": compression or "",
         "quality": quality,
         "limit": limit,
+        "restart_markers": bool(restart_markers),
         "update": bool(update),
         "shards": _count_or_auto("shards", shards),
     }

@@ -71,6 +71,7 @@ int run_on_ray(const Pipeline& pipeline, const MaterializeFlags& flags, const Ma
                     {"compression", options.compression},
                     {"quality", optional_json(options.quality)},
                     {"limit", optional_json(options.limit)},
+                    {"restart_markers", options.restart_markers},
                     {"update", options.update},
                     {"shards", optional_json(options.shards)},
                     {"workers", optional_json(flags.workers)},
@@ -116,6 +117,9 @@ int materialize_verb(const Arguments& arguments, const Console& console) {
       ->capture_default_str();
   line.add_number("--quality", options.quality, 1, 100, "of jpeg; 90 if not given");
   line.add_number("--limit", options.limit, 1, 65'500, "of jpeg: make pictures smaller until no side has more pixels");
+  line.app().add_flag(
+      "--restart-markers", options.restart_markers,
+      "of jpeg: pictures as they are, with a restart marker behind each row of blocks; pixels stay the same");
   line.app().add_flag("--update", options.update, "bring what is there up to date: make only what is new");
   line.app().add_option("--compression", options.compression, "of tables")->check(CLI::IsMember({"lz4", "zstd"}));
   line.add_number("--shards", options.shards, 1, 1'000'000, "so many files; else of 64 MiB each");

@@ -17,4 +17,9 @@ Result<Buffer> encode_png(const Tensor& pixels);
 /// InvalidArgument where they cannot be encoded, or a side has more than 65,500.
 Result<Buffer> encode_jpeg(const Tensor& pixels, int quality);
 
+/// The same JPEG with a restart marker behind each row of blocks, in one scan: the coefficients, and so the pixels, are those of `file`, and so are its
+/// other segments (EXIF, profiles, comments). The file itself where that cannot be: what is no JPEG, damaged, arithmetic or lossless, of more than 100 million
+/// pixels; each result is decoded and compared. Equal files give equal bytes.
+Buffer with_restart_markers(const Buffer& file);
+
 }  // namespace forebay

@@ -10,6 +10,8 @@ namespace forebay {
 
 namespace {
 
+constexpr std::string_view kKeepsBytes[] = {"shuffle", "select", "rename", "take", "cache"};
+
 bool has_picture(const StoredField& stored) {
   return stored.encoded || (stored.field.image && stored.field.kind == FieldKind::kBytes);
 }
@@ -48,6 +50,9 @@ Status check_options(const MaterializeOptions& options) {
     return invalid_argument(fmt::format("format is '{}'; it is arrow, parquet, wds or jpeg", options.format));
   if (*format != StoredFormat::kJpeg && (options.quality || options.limit))
     return invalid_argument("quality and limit are for format=\"jpeg\"; others lose nothing");
+  if (options.restart_markers && (*format != StoredFormat::kJpeg || options.quality || options.limit))
+    return invalid_argument(
+        "restart_markers is for format=\"jpeg\", without quality and limit: pictures stay as they are");
   if (options.quality && (*options.quality < 1 || *options.quality > 100))
     return invalid_argument(fmt::format("quality is {}; it is 1 to 100", *options.quality));
   if (options.limit && *options.limit < 1)
@@ -56,10 +61,24 @@ Status check_options(const MaterializeOptions& options) {
   return {};
 }
 
+Status check_restart_markers(const Description& description, size_t cut) {
+  const auto& steps = description.steps();
+  size_t next = cut + 1;
+  while (next < steps.size() && std::ranges::count(kKeepsBytes, steps[next].name) > 0) ++next;
+  if (next < steps.size() && steps[next].name == "decode_image") return {};
+  return invalid_argument(
+      "restart_markers keeps the pixels of pictures, not the bytes of their files: .decode_image() has to follow the "
+      "cut, before other steps look at them");
+}
+
 Status check_format(const MaterializeOptions& options, const std::vector<StoredField>& fields, bool in_units) {
   const StoredFormat format = *stored_format(options.format);
   if (!in_units) {
     FOREBAY_RETURN_IF_ERROR(check_sample_format(format, fields));
+    const auto pixels = std::ranges::find_if(fields, &StoredField::encoded);
+    if (options.restart_markers && pixels != fields.end())
+      return unsupported(fmt::format("restart_markers: the field '{}' is decoded already; cut before .decode_image()",
+                                     pixels->field.name));
     if (options.compression.empty()) return {};
     return unsupported(
         "compression: samples that are read one by one are written as they are; it is for tables. Leave it out");

@@ -4,9 +4,12 @@
 
 #include "forebay/materialize.h"
 #include "format/materialized/manifest.h"
+#include "pipeline/description.h"
 
 namespace forebay {
 
+/// InvalidArgument unless what is behind the cut decodes pictures before it looks at them.
+Status check_restart_markers(const Description& description, size_t cut);
 /// What is wrong with what was asked for, whatever the data: compression, format, quality, limit, shards. InvalidArgument.
 Status check_options(const MaterializeOptions& options);
 

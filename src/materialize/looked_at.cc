@@ -57,6 +57,7 @@ MaterializedManifest manifest_of(const Description& description, size_t cut, con
   manifest.size = data.source->size();
   manifest.format = *stored_format(options.format);
   manifest.compression = options.compression;
+  manifest.restart_markers = options.restart_markers;
   if (manifest.lossy())
     manifest.quality = options.quality.value_or(kQuality), manifest.limit = options.limit.value_or(0);
   const StepsBefore before = steps_before(description, cut);

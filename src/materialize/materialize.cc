@@ -137,6 +137,7 @@ class Materializing {
                    aside_([&] { return UnfinishedFolder::steps_of(*target_); }));
     FOREBAY_ASSIGN(cut_, find_cut(description_, options_, steps));
     FOREBAY_RETURN_IF_ERROR(check_cut(description_, *cut_));
+    if (options_.restart_markers) FOREBAY_RETURN_IF_ERROR(check_restart_markers(description_, *cut_));
     FOREBAY_ASSIGN(
         data_, look_at_some(
                    description_, *cut_, format(), [this](const Changed& changed) { return open(changed); }, context_));

@@ -64,13 +64,16 @@ Status encode_record(const MaterializedManifest& manifest, Record& record) {
     if (manifest.lossy() && stored.field.image && value.kind == FieldKind::kBytes) {
       FOREBAY_ASSIGN(value.bytes, smaller_file(manifest, std::move(value.bytes)));
     }
+    if (manifest.restart_markers && stored.field.image && value.kind == FieldKind::kBytes)
+      value.bytes = with_restart_markers(value.bytes);
   }
   return {};
 }
 
 bool any_to_encode(const MaterializedManifest& manifest) {
-  return manifest.lossy() || std::any_of(manifest.fields.begin(), manifest.fields.end(),
-                                         [](const StoredField& stored) { return stored.encoded; });
+  return manifest.lossy() || manifest.restart_markers ||
+         std::any_of(manifest.fields.begin(), manifest.fields.end(),
+                     [](const StoredField& stored) { return stored.encoded; });
 }
 
 }  // namespace

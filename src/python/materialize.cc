@@ -60,6 +60,7 @@ struct Given {
   std::string cut, format, compression;
   std::optional<int> quality;
   std::optional<int64_t> limit;
+  bool restart_markers = false;
   bool update = false;
   std::optional<int64_t> shards;
 
@@ -74,6 +75,7 @@ struct Given {
     options.compression = compression;
     options.quality = quality;
     options.limit = limit;
+    options.restart_markers = restart_markers;
     options.update = update;
     options.shards = shards;
     options.open = opened_by(open, keep);
@@ -87,10 +89,10 @@ nb::dict run_materialize(const PyDescription& description, const nb::str& folder
                          std::map<std::string, std::string> url_options, const nb::object& open,
                          const nb::object& progress, const std::string& cut, const std::string& format,
                          const std::string& compression, std::optional<int> quality, std::optional<int64_t> limit,
-                         bool update, std::optional<int64_t> shards, std::optional<int> rank,
+                         bool restart_markers, bool update, std::optional<int64_t> shards, std::optional<int> rank,
                          std::optional<int> world_size) {
-  const Given given{threads, requests, memory, std::move(url_options), cut, format, compression, quality,
-                    limit,   update,   shards};
+  const Given given{threads,     requests, memory, std::move(url_options), cut,    format,
+                    compression, quality,  limit,  restart_markers,        update, shards};
   MaterializeOptions options = given.options(open, description.keep);
   options.rank = rank;
   options.world_size = world_size;
@@ -122,10 +124,10 @@ class PyMaterializer {
                  std::optional<int> requests, std::optional<uint64_t> memory,
                  std::map<std::string, std::string> url_options, nb::object open, const std::string& cut,
                  const std::string& format, const std::string& compression, std::optional<int> quality,
-                 std::optional<int64_t> limit, bool update, std::optional<int64_t> shards)
+                 std::optional<int64_t> limit, bool restart_markers, bool update, std::optional<int64_t> shards)
       : description_(description), open_(std::move(open)) {
-    const Given given{threads, requests, memory, std::move(url_options), cut, format, compression, quality,
-                      limit,   update,   shards};
+    const Given given{threads,     requests, memory, std::move(url_options), cut,    format,
+                      compression, quality,  limit,  restart_markers,        update, shards};
     const MaterializeOptions options = given.options(open_, description_.keep);
     const Pipeline pipeline = description_.pipeline();
     const std::string where = from_text(folder);
@@ -162,16 +164,16 @@ void bind_materialize(nb::module_& module) {
   using nb::arg;
   module.def("materialize", &run_materialize, arg("description"), arg("folder"), nb::kw_only(), arg("threads").none(),
              arg("requests").none(), arg("memory").none(), arg("url_options"), arg("open"), arg("progress").none(),
-             arg("cut"), arg("format"), arg("compression"), arg("quality").none(), arg("limit").none(), arg("update"),
-             arg("shards").none(), arg("rank").none(), arg("world_size").none());
+             arg("cut"), arg("format"), arg("compression"), arg("quality").none(), arg("limit").none(),
+             arg("restart_markers"), arg("update"), arg("shards").none(), arg("rank").none(), arg("world_size").none());
   nb::class_<PyMaterializer>(module, "Materializer", "The same in parts, for those who deal out the shards themselves.")
       .def(nb::init<const PyDescription&, const nb::str&, std::optional<int>, std::optional<int>,
                     std::optional<uint64_t>, std::map<std::string, std::string>, nb::object, const std::string&,
-                    const std::string&, const std::string&, std::optional<int>, std::optional<int64_t>, bool,
+                    const std::string&, const std::string&, std::optional<int>, std::optional<int64_t>, bool, bool,
                     std::optional<int64_t>>(),
            arg("description"), arg("folder"), nb::kw_only(), arg("threads").none(), arg("requests").none(),
            arg("memory").none(), arg("url_options"), arg("open"), arg("cut"), arg("format"), arg("compression"),
-           arg("quality").none(), arg("limit").none(), arg("update"), arg("shards").none())
+           arg("quality").none(), arg("limit").none(), arg("restart_markers"), arg("update"), arg("shards").none())
       .def("shards", &PyMaterializer::shards)
       .def("left", &PyMaterializer::left)
       .def("samples", &PyMaterializer::samples, arg("of"))

@@ -111,6 +111,9 @@ MaterializedManifest manifest_from(const OrderedJson& json) {
   manifest.compression = json.value("compression", "");
   manifest.quality = json.value("quality", 0);
   manifest.limit = json.value("limit", int64_t{0});
+  manifest.restart_markers = json.value("restart_markers", false);
+  if (manifest.restart_markers && manifest.format != StoredFormat::kJpeg)
+    throw std::invalid_argument("restart markers in what are no JPEGs");
   manifest.steps = json.at("steps").dump();
   if (json.contains("order_at")) manifest.order_at = json.at("order_at").get<size_t>();
   manifest.version = hash_from(json.at("version"));
@@ -181,6 +184,7 @@ std::string MaterializedManifest::to_json() const {
   if (format != StoredFormat::kArrow) json["format"] = name_of(format);
   if (!compression.empty()) json["compression"] = compression;
   if (lossy()) json["quality"] = quality, json["limit"] = limit;
+  if (restart_markers) json["restart_markers"] = true;
   for (const StoredField& field : fields) json["fields"].push_back(field_json(field));
   json["shards"] = OrderedJson::array();
   for (const StoredShard& shard : shards) json["shards"].push_back(shard_json(shard));

@@ -60,6 +60,8 @@ struct MaterializedManifest {
   /// Of pictures, where they are made JPEGs: 1 to 100, and the longest side that is kept; 0: any.
   int quality = 0;
   int64_t limit = 0;
+  /// Of "jpeg": JPEGs only got restart markers; pixels are the same, and nothing is lost.
+  bool restart_markers = false;
   /// Of the pipeline that was run, as JSON: all steps before the cut, the source first. What the pipeline behind the cut is told apart by.
   std::string steps;
   /// Where in `steps` the order would stand; nothing where it comes behind the cut, or nowhere.
@@ -69,7 +71,7 @@ struct MaterializedManifest {
   Hash128 version;  ///< Source::version() of the original
   /// Source::version(): that of the original, unless something was lost.
   Hash128 data_version() const;
-  bool lossy() const { return format == StoredFormat::kJpeg; }
+  bool lossy() const { return format == StoredFormat::kJpeg && !restart_markers; }
   Hash128 place;  ///< what identifies what leaves the steps, whatever the sample
   std::vector<StoredField> fields;
   std::vector<StoredShard> shards;
