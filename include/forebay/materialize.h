@@ -35,7 +35,8 @@ struct MaterializeOptions {
   std::optional<int64_t> limit = {};  ///< of "jpeg": pictures are made smaller until no side is longer
   /// Of "jpeg": pictures keep their coefficients and get a restart marker behind each row of blocks. Their pixels, and so what the pipeline gives, stay the same.
   bool restart_markers = false;
-  /// What is finished there may be of an earlier version of the data: what has not changed since is taken from it. In local folders.
+  /// What is finished there may be of an earlier version of the data: what has not changed since is taken from it. In a bucket the new files lie in
+  /// a folder of their own below it.
   bool update = false;
   std::optional<int64_t> shards = {};  ///< else as many as give files of about 64 MiB
   /// This run writes every world_size-th shard; whoever ends last writes the manifest. Else as LoaderOptions find them: from torchrun, Slurm or MPI
@@ -71,7 +72,7 @@ std::vector<size_t> materialize_cuts(const Pipeline& pipeline);
 /// It may be stopped at any moment; the same call goes on, and equal calls write equal bytes. Several ranks may write at once.
 ///
 /// Errors: those of Loader::open() and next(); InvalidArgument for a cut that there is not, a pipeline that chooses samples before the cut, and a folder
-/// that holds something else; Unsupported for fields that the format cannot hold, for other URLs, and for bringing a bucket up to date; Unavailable
+/// that holds something else; Unsupported for fields that the format cannot hold, and for other URLs; Unavailable
 /// where it cannot be written: what is done is kept. Cancelled.
 Result<Materialized> materialize(const Pipeline& pipeline, const std::string& folder,
                                  const MaterializeOptions& options = {});

@@ -84,7 +84,8 @@ def materialize(
             follow the cut.
         shards: how many files, as far as a table's row groups allow it; "auto" is as many as give 64 MiB each.
         update: what is finished there may be of an earlier version of the data. What has not changed since is taken from it, the steps are run for the rest, and
-            the result is what a new folder would have. Until it is finished the old one can be read. Local folders only.
+            the result is what a new folder would have. Until it is finished the old one can be read. In a bucket the new files lie in a folder of
+            their own below `url`.
         rank, world_size: this call writes every world_size-th file; call it once for each rank, on any host that has the folder. By default
             from torchrun, Slurm or MPI variables, as a Loader finds them; else this call writes all.
         engine: "ray": shards are tasks of Ray, on the cluster that there is (as `ray.init()` finds it) or on one started here; what a worker
@@ -96,7 +97,7 @@ def materialize(
         options: of the Loader: `threads`, `memory`, `storage_options`, ….
 
     Errors: those of the Loader; InvalidArgument for a cut that there is not, for `.take()`, `.filter()` and `filter=` before it, and for a folder that holds
-    something else; Unsupported for fields that the format cannot hold, for other URLs, and for bringing a bucket up to date; Unavailable where the folder
+    something else; Unsupported for fields that the format cannot hold, and for other URLs; Unavailable where the folder
     cannot be written: what is done stays.
     """
     if not isinstance(pipeline, Pipeline):

@@ -92,4 +92,16 @@ Status check_format(const MaterializeOptions& options, const std::vector<StoredF
   return {};
 }
 
+Status check_may_follow(bool same_steps, bool update) {
+  if (!same_steps)
+    return invalid_argument(
+        "holds something else that was finished there: another pipeline, cut or format; give another folder, or "
+        "remove this one");
+  if (!update)
+    return invalid_argument(
+        "was made of another version of the data; give update=True (--update) to bring it up to date, where only what "
+        "is new is made, or another folder");
+  return {};
+}
+
 }  // namespace forebay

@@ -17,4 +17,7 @@ Status check_options(const MaterializeOptions& options);
 /// Unsupported, with the format that can; InvalidArgument for a name that is taken.
 Status check_format(const MaterializeOptions& options, const std::vector<StoredField>& fields, bool in_units);
 
+/// Why what is finished at a place, and is of something else, may not be followed by this: of other steps, or `update` was not said. InvalidArgument.
+Status check_may_follow(bool same_steps, bool update);
+
 }  // namespace forebay

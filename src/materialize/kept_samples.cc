@@ -46,8 +46,9 @@ Result<KeptSamples> KeptSamples::open(StoreAndPath folder, const MaterializedMan
     row += finished.shards[shard].rows;
     if (units == nullptr) next = row;
     while (units != nullptr && next < units->units() && units->unit_begin(next) < row) ++next;
-    const ReadRequest request{
-        .key = folder.path + "/" + identities_file(static_cast<int64_t>(shard)), .range = {}, .expected_size = {}};
+    const ReadRequest request{.key = folder.path + "/" + finished.below + identities_file(static_cast<int64_t>(shard)),
+                              .range = {},
+                              .expected_size = {}};
     const Result<Buffer> file = read_wait(*folder.store, request, stop);
     if (file.status().code() == Code::kCancelled) return file.status();
     const auto count = static_cast<size_t>(next - first);

@@ -120,6 +120,17 @@ class LocalPlace final : public WritingPlace {
   Status write(const std::string& file, const Buffer& bytes) const override { return write(file, bytes, false); }
   Status write_new(const std::string& file, const Buffer& bytes) const override { return write(file, bytes, true); }
 
+  Status erase(std::span<const std::string> files) const override {
+    for (const std::string& file : files) {
+      std::error_code failed;
+      fs::remove(name_of(file), failed);
+      if (failed)
+        return Status(Code::kUnavailable, fmt::format("cannot be taken away: {}", failed.message()))
+            .with_key(name_of(file));
+    }
+    return {};
+  }
+
   void clear() const override {
     std::error_code ignored;
     for (const char* part : kBeside) fs::remove(name_of(part), ignored);  // where there is nothing in it

@@ -71,6 +71,7 @@ MaterializedManifest manifest_of(const Description& description, size_t cut, con
 
 bool is_finished_of(MaterializedManifest wanted, const MaterializedManifest& finished, bool any_version) {
   wanted.shards = finished.shards;
+  wanted.below = finished.below;
   wanted.place = finished.place;  // another version of this library gives the same
   if (any_version) {
     wanted.version = finished.version, wanted.size = finished.size, wanted.fields = finished.fields;

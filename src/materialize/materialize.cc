@@ -25,6 +25,7 @@
 #include "materialize/shard_putter.h"
 #include "materialize/unfinished_folder.h"
 #include "materialize/update_folder.h"
+#include "materialize/update_prefix.h"
 #include "materialize/writing_place.h"
 #include "runtime/host.h"
 #include "study/trial.h"
@@ -130,7 +131,10 @@ class Materializing {
   bool is_local() const { return url_scheme(folder_).empty() || url_scheme(folder_) == "file"; }
 
   // An update that is finished takes the place of what was there.
-  Status settle() const { return is_local() ? settle_update(place_->name()) : Status(); }
+  Status settle() const {
+    if (is_local()) return settle_update(place_->name());
+    return below_.empty() ? erase_replaced(*place_) : publish_update(*place_, *target_, below_);
+  }
 
   Status begin_behind_a_cut() {
     FOREBAY_ASSIGN(const std::optional<std::string> steps,
@@ -177,27 +181,26 @@ class Materializing {
 
   // What is finished there is of something else: to be updated, or left alone.
   Status follow(const MaterializedManifest& finished) {
-    if (!is_finished_of(manifest(), finished, /*any_version=*/true))
-      return invalid_argument(
-                 "holds something else that was finished there: another pipeline, cut or format; give another "
-                 "folder, or remove this one")
-          .with_key(folder_);
-    if (!options_.update)
-      return invalid_argument(fmt::format("was made of another version of the data; give {}another folder",
-                                          is_local() ? "update=True (--update) to bring it up to date, where only what "
-                                                       "is new is made, or "
-                                                     : ""))
-          .with_key(folder_);
-    if (!is_local())
-      return unsupported("is brought up to date in local folders only; give another one").with_key(folder_);
-    target_ = local_place(update_folder(place_->name()));
-    FOREBAY_RETURN_IF_ERROR(begin_update(place_->name()));
+    const bool same_steps = is_finished_of(manifest(), finished, /*any_version=*/true);
+    FOREBAY_RETURN_IF_ERROR(check_may_follow(same_steps, options_.update).with_key(folder_));
+    FOREBAY_RETURN_IF_ERROR(begin_the_update());
     if (!description_.steps().front().attachment_name.empty()) return {};  // user code is asked by its own numbers
-    FOREBAY_ASSIGN(StoreAndPath place, open_store(folder_));
+    FOREBAY_ASSIGN(StoreAndPath place, open_store(folder_, is_local() ? StorageOptions() : place_options()));
     FOREBAY_ASSIGN(KeptSamples kept,
                    KeptSamples::open(std::move(place), finished, data_.fields, *codecs_, options_.stop));
     kept_.emplace(std::move(kept));
     origins_ = origins_of(*data_.source, data_.in_units(), *kept_);
+    return {};
+  }
+
+  Status begin_the_update() {
+    if (is_local()) {
+      target_ = local_place(update_folder(place_->name()));
+      return begin_update(place_->name());
+    }
+    below_ = update_below(manifest());
+    const std::string url = folder_.ends_with('/') ? folder_ : folder_ + "/";
+    FOREBAY_ASSIGN(target_, WritingPlace::open(url + below_, place_options(), stop_.get_token()));
     return {};
   }
 
@@ -331,6 +334,7 @@ class Materializing {
   const std::stop_source stop_;  ///< of what is under way at the place
   const Aside aside_{context_, stop_};
   std::shared_ptr<WritingPlace> place_, target_;  ///< target_: where shards are written; of an update another one
+  std::string below_;                             ///< of an update in a bucket: that other one, below the place
   Place rank_;
   const TableCodecs* codecs_ = nullptr;
   std::optional<size_t> cut_;

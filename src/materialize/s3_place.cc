@@ -47,6 +47,8 @@ class S3Place final : public WritingPlace {
     return told(writer_.put_new(key_of(file), bytes, stop_).status());
   }
 
+  Status erase(std::span<const std::string> files) const override { return writer_.erase(keys_of(files), stop_); }
+
   void clear() const override {
     const std::string unfinished = key_of(fmt::format("{}/", kUnfinishedFolder));
     std::vector<std::string> keys;

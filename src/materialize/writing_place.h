@@ -37,6 +37,8 @@ class WritingPlace {
   virtual Status write(const std::string& file, const Buffer& bytes) const = 0;
   /// The same unless there is one already. Where the place cannot tell, the last of those who write at once wins: read it again.
   virtual Status write_new(const std::string& file, const Buffer& bytes) const = 0;
+  /// Takes these files away, those that are not there passed over.
+  virtual Status erase(std::span<const std::string> files) const = 0;
   /// Nothing unfinished is left: neither kUnfinishedFolder nor what writers that were killed left elsewhere. Tried only: what cannot be
   /// taken away goes another time.
   virtual void clear() const = 0;

@@ -85,16 +85,123 @@ def test_tars_in_a_bucket_are_those_of_a_folder(format, cut, photos, ceph, aws_e
     assert fb.materialize(pipeline, ceph.url("tar-" + format), cut=cut, format=format).written == 0
 
 
-@pytest.mark.parametrize("update", [False, True])
-def test_another_version_in_a_bucket_is_refused(update, photos, ceph, aws_environment, tmp_path):
+def test_another_version_in_a_bucket_is_refused(photos, ceph, aws_environment, tmp_path):
     root = shutil.copytree(photos, tmp_path / "photos")
-    prefix = f"version-{update}"
-    fb.materialize(fb.images(root).batch(4), ceph.url(prefix), cut="last")
-    before = ceph.objects(prefix)
+    fb.materialize(fb.images(root).batch(4), ceph.url("version"), cut="last")
+    before = ceph.objects("version")
     shutil.copy(root / "cats" / "cats_0.jpg", root / "cats" / "cats_00.jpg")
-    with pytest.raises(fb.Unsupported if update else fb.InvalidArgument, match="local folders only" if update else "give another folder"):
-        fb.materialize(fb.images(root).batch(4), ceph.url(prefix), cut="last", update=update)
-    assert ceph.objects(prefix) == before
+    with pytest.raises(fb.InvalidArgument, match="update=True"):
+        fb.materialize(fb.images(root).batch(4), ceph.url("version"), cut="last")
+    with pytest.raises(fb.InvalidArgument, match="something else"):
+        fb.materialize(fb.images(root).decode_image().resize(8).batch(4), ceph.url("version"), cut="last", update=True)
+    assert ceph.objects("version") == before
+
+
+def small(root):
+    return fb.images(root).shuffle().decode_image().resize((20, 20)).random_flip().batch(4)
+
+
+def parts_of(objects):
+    """What is read, by the names that a folder would have; and that nothing else is there."""
+    manifest = json.loads(objects["_manifest.json"])
+    below = manifest.get("below", "")
+    assert all(name.startswith(below) or name == "_manifest.json" for name in objects), sorted(objects)
+    if below:
+        assert json.loads(objects[below + "_manifest.json"]) == {name: value for name, value in manifest.items() if name != "below"}
+    # Identities say something of times and inodes.
+    return {name.removeprefix(below): data for name, data in objects.items() if name.startswith(below) and "_identities/" not in name and not (below and name == "_manifest.json")}
+
+
+@pytest.mark.parametrize("server", list(SERVERS))
+@pytest.mark.parametrize("format", ["arrow", "wds"])
+def test_an_update_makes_only_what_is_new_and_what_a_new_place_would_have(servers, server, format, photos, tmp_path):
+    bucket = Bucket(servers(server), server, f"{BUCKET}-{server}-{format}")
+    how = {"cut": "resize", "shards": 4, "format": format, "url_options": bucket.options}
+    root = shutil.copytree(photos, tmp_path / "photos")
+    fb.materialize(small(root), bucket.url("up/here"), **how)
+    for step in range(3):
+        shutil.copy(root / "cats" / "cats_1.jpg", root / "cats" / f"new_{step}.jpg")
+        (root / "fish" / f"fish_{step}.jpg").unlink()
+        made = fb.materialize(small(root), bucket.url("up/here"), update=True, **how)
+        assert made.complete and made.written == made.samples == 21 and made.reused == 20
+        fb.materialize(small(root), tmp_path / f"scratch{step}", cut="resize", shards=4, format=format)
+        wanted = {name: data for name, data in files_in(tmp_path / f"scratch{step}").items() if "_identities/" not in name}
+        assert parts_of(bucket.objects("up/here")) == wanted
+        assert bucket.uploads() == 0
+        assert digest(made.pipeline, storage_options=bucket.options) == digest(small(root))
+        again = fb.materialize(small(root), bucket.url("up/here/"), update=True, **how)
+        assert again.complete and again.written == 0 and again.bytes == made.bytes
+    assert json.loads(bucket.objects("up/here")["_manifest.json"])["below"].startswith("update-")
+
+
+def test_an_update_of_a_table_in_a_bucket(ceph, aws_environment, tmp_path):
+    from materializing import table, write_tables
+
+    folder = tmp_path / "tables"
+    folder.mkdir()
+    write_tables(folder)
+    fb.materialize(table(folder), ceph.url("table-up"), cut="last", shards=3)
+    write_tables(folder, files=2, first=-1)
+    made = fb.materialize(table(folder), ceph.url("table-up"), cut="last", shards=3, update=True)
+    assert made.complete and 0 < made.reused < made.written
+    assert digest(made.pipeline) == digest(table(folder))
+    parts_of(ceph.objects("table-up"))
+
+
+UPDATER = """
+import sys
+from test_materialize_s3 import small
+import forebay as fb
+made = fb.materialize(small(sys.argv[1]), sys.argv[2], cut="resize", shards=5, update=True)
+print(made.complete)
+"""
+
+
+def test_an_update_killed_at_any_moment_leaves_the_old_one_or_the_new_one(photos, ceph, faults, servers, aws_environment, tmp_path, monkeypatch):
+    found = servers("ceph", "faults")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([os.path.dirname(__file__), str(ROOT / "tests")]))
+    root = shutil.copytree(photos, tmp_path / "photos")
+    new = root / "cats" / "new.jpg"
+    before = digest(small(root))
+    shutil.copy(root / "cats" / "cats_1.jpg", new)
+    after = digest(small(root))
+    fb.materialize(small(root), tmp_path / "scratch", cut="resize", shards=5)
+    wanted = {name: data for name, data in files_in(tmp_path / "scratch").items() if "_identities/" not in name}
+    draws, seen = random.Random(3), set()
+    for number, moment in enumerate(sorted(draws.sample(range(1, 90), int(os.environ.get("FOREBAY_KILLS", 16))))):
+        url = ceph.url(f"update-killed/{number}")
+        new.unlink(missing_ok=True)
+        fb.materialize(small(root), url, cut="resize", shards=5)
+        shutil.copy(root / "cats" / "cats_1.jpg", new)
+        faults.reset()
+        faults.set(latency_ms=5)
+        process = started(UPDATER, root, url, AWS_ENDPOINT_URL=found["FOREBAY_TEST_FAULTS"])
+        while process.poll() is None and faults.status()["counts"]["requests"] < moment:
+            pass
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        now = digest(fb.materialized(url, original="trust").shuffle().random_flip().batch(4))
+        assert now in (before, after), moment
+        seen.add(now)
+        assert fb.materialize(small(root), url, cut="resize", shards=5, update=True).complete
+        assert parts_of(ceph.objects(f"update-killed/{number}")) == wanted, moment
+        assert ceph.uploads() == 0
+        assert digest(fb.materialized(url).shuffle().random_flip().batch(4)) == after
+    assert before in seen
+
+
+def test_ranks_bring_a_bucket_up_to_date_together(photos, ceph, aws_environment, tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([os.path.dirname(__file__), str(ROOT / "tests")]))
+    root = shutil.copytree(photos, tmp_path / "photos")
+    fb.materialize(small(root), ceph.url("ranks-up"), cut="resize", shards=5)
+    shutil.copy(root / "cats" / "cats_1.jpg", root / "cats" / "new.jpg")
+    ranks = [started(UPDATER, root, ceph.url("ranks-up"), RANK=str(i), WORLD_SIZE="3") for i in range(3)]
+    told = [process.communicate(timeout=300) for process in ranks]
+    assert "True" in [out.strip() for out, _ in told], told
+    fb.materialize(small(root), tmp_path / "scratch", cut="resize", shards=5)
+    wanted = {name: data for name, data in files_in(tmp_path / "scratch").items() if "_identities/" not in name}
+    assert parts_of(ceph.objects("ranks-up")) == wanted
+    assert digest(fb.materialized(ceph.url("ranks-up")).shuffle().random_flip().batch(4)) == digest(small(root))
 
 
 def test_photographs_and_tables_and_large_shards_read_the_same(photos, ceph, aws_environment, tmp_path):

@@ -99,6 +99,15 @@ StoredShard shard_from(const OrderedJson& json) {
   return shard;
 }
 
+constexpr std::string_view kUpdateBelow = "update-";
+constexpr size_t kUpdateDigits = 16;
+
+bool is_update_below(std::string_view name) {
+  return name.size() == kUpdateBelow.size() + kUpdateDigits + 1 && name.starts_with(kUpdateBelow) &&
+         name.ends_with('/') &&
+         name.find_first_not_of("0123456789abcdef", kUpdateBelow.size()) == kUpdateBelow.size() + kUpdateDigits;
+}
+
 MaterializedManifest manifest_from(const OrderedJson& json) {
   MaterializedManifest manifest;
   const auto layout = json.at("layout").get<std::string>();
@@ -114,6 +123,9 @@ MaterializedManifest manifest_from(const OrderedJson& json) {
   manifest.restart_markers = json.value("restart_markers", false);
   if (manifest.restart_markers && manifest.format != StoredFormat::kJpeg)
     throw std::invalid_argument("restart markers in what are no JPEGs");
+  manifest.below = json.value("below", "");
+  if (!manifest.below.empty() && !is_update_below(manifest.below))
+    throw std::invalid_argument("a folder that no update makes");
   manifest.steps = json.at("steps").dump();
   if (json.contains("order_at")) manifest.order_at = json.at("order_at").get<size_t>();
   manifest.version = hash_from(json.at("version"));
@@ -157,6 +169,10 @@ std::string index_file(int64_t number) { return fmt::format("_index/part-{:05}.a
 
 std::string identities_file(int64_t number) { return fmt::format("_identities/part-{:05}.arrow", number); }
 
+std::string update_below(const MaterializedManifest& wanted) {
+  return fmt::format("{}{}/", kUpdateBelow, hash128(wanted.to_json()).to_string().substr(0, kUpdateDigits));
+}
+
 std::string to_json(const StoredShard& shard) { return shard_json(shard).dump(); }
 
 Result<StoredShard> shard_from_json(std::string_view text) { return parsed(text, shard_from); }
@@ -185,6 +201,7 @@ std::string MaterializedManifest::to_json() const {
   if (!compression.empty()) json["compression"] = compression;
   if (lossy()) json["quality"] = quality, json["limit"] = limit;
   if (restart_markers) json["restart_markers"] = true;
+  if (!below.empty()) json["below"] = below;
   for (const StoredField& field : fields) json["fields"].push_back(field_json(field));
   json["shards"] = OrderedJson::array();
   for (const StoredShard& shard : shards) json["shards"].push_back(shard_json(shard));

@@ -74,6 +74,8 @@ struct MaterializedManifest {
   bool lossy() const { return format == StoredFormat::kJpeg && !restart_markers; }
   Hash128 place;  ///< what identifies what leaves the steps, whatever the sample
   std::vector<StoredField> fields;
+  /// The folder below the manifest's that its files are in, with '/' at its end: of a bucket that was brought up to date. Else empty.
+  std::string below;
   std::vector<StoredShard> shards;
 
   /// Equal ones are equal texts.
@@ -81,6 +83,9 @@ struct MaterializedManifest {
   /// Corrupt where it is not such a text, or contradicts itself; Unsupported for one of another format. One of what was begun has no shards yet.
   static Result<MaterializedManifest> from_json(std::string_view text);
 };
+
+/// The folder for the files of what makes this manifest of an older one; of `wanted` without shards.
+std::string update_below(const MaterializedManifest& wanted);
 
 /// A shard's entry by itself, for those that are done before all are.
 std::string to_json(const StoredShard& shard);

@@ -119,6 +119,10 @@ Result<MaterializedManifest> read_manifest(const StoreAndPath& folder, std::stop
 Result<std::shared_ptr<const Source>> open_materialized(StoreAndPath folder, MaterializedManifest manifest,
                                                         const TableCodecs& codecs, std::stop_token stop) {
   if (manifest.shards.empty()) return corrupt("has no shards").with_key(folder.store->display_name(folder.path));
+  if (!manifest.below.empty()) {
+    folder.path = below(folder.path, manifest.below);
+    folder.path.pop_back();  // the '/'
+  }
   FOREBAY_ASSIGN(std::vector<Columns> indices, read_indices(folder, manifest, codecs, stop));
   return manifest.layout == MaterializedManifest::Layout::kUnits
              ? open_units(folder, std::move(manifest), indices, codecs, stop)

@@ -1,0 +1,63 @@
+#include "materialize/update_prefix.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "materialize/unfinished_folder.h"
+
+namespace forebay {
+
+namespace {
+
+/// The manifest that is replaced, from before the new one is written until its files are gone.
+constexpr std::string_view kReplacedName = "_replaced.json";
+
+Buffer bytes_of_manifest(const MaterializedManifest& manifest) {
+  const std::string text = manifest.to_json();
+  Buffer bytes = Buffer::allocate(text.size());
+  std::copy(text.begin(), text.end(), bytes.data());
+  return bytes;
+}
+
+std::vector<std::string> files_of(const MaterializedManifest& manifest) {
+  std::vector<std::string> files;
+  for (int64_t shard = 0; shard < static_cast<int64_t>(manifest.shards.size()); ++shard) {
+    for (const std::string& file : {shard_file(shard, manifest.format), index_file(shard), identities_file(shard)})
+      files.push_back(manifest.below + file);
+  }
+  if (!manifest.below.empty()) files.push_back(manifest.below + std::string(kManifestName));
+  return files;
+}
+
+}  // namespace
+
+Status erase_replaced(const WritingPlace& place) {
+  const std::string name(kReplacedName);
+  FOREBAY_ASSIGN(const std::optional<std::string> text, read_file(place, name));
+  if (!text) return {};
+  const Result<MaterializedManifest> replaced = MaterializedManifest::from_json(*text);
+  if (replaced.ok()) {
+    FOREBAY_ASSIGN(const std::optional<std::string> now, read_file(place, std::string(kManifestName)));
+    const Result<MaterializedManifest> current =
+        now ? MaterializedManifest::from_json(*now) : Result<MaterializedManifest>(MaterializedManifest());
+    if (!now || !current.ok()) return {};
+    if (current->below == replaced->below) return {};  // not replaced yet
+    FOREBAY_RETURN_IF_ERROR(place.erase(files_of(*replaced)));
+  }
+  return place.erase({&name, 1});
+}
+
+Status publish_update(const WritingPlace& place, const WritingPlace& target, const std::string& below) {
+  FOREBAY_ASSIGN(std::optional<MaterializedManifest> made, UnfinishedFolder::finished(target));
+  if (!made) return {};
+  made->below = below;
+  FOREBAY_ASSIGN(const std::optional<MaterializedManifest> now, UnfinishedFolder::finished(place));
+  if (!now || now->below != below) {
+    FOREBAY_RETURN_IF_ERROR(erase_replaced(place));  // of an update before this one
+    if (now) FOREBAY_RETURN_IF_ERROR(place.write(std::string(kReplacedName), bytes_of_manifest(*now)));
+    FOREBAY_RETURN_IF_ERROR(place.write(std::string(kManifestName), bytes_of_manifest(*made)));
+  }
+  return erase_replaced(place);
+}
+
+}  // namespace forebay
