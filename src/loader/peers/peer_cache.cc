@@ -27,6 +27,10 @@ class LatestEntries {
     order_.pop_front();
     return true;
   }
+  bool has(const Hash128& entry) const {
+    const std::lock_guard lock(mutex_);
+    return entries_.contains(entry);
+  }
   bool take(const Hash128& entry) {
     const std::lock_guard lock(mutex_);
     return !entries_.empty() && entries_.erase(entry) > 0;
@@ -34,7 +38,7 @@ class LatestEntries {
 
  private:
   static constexpr size_t kMost = 1 << 14;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::unordered_set<Hash128, HashOfHash> entries_;
   std::deque<Hash128> order_;
 };
@@ -47,7 +51,7 @@ class PeerCache final : public TieredCache {
 
   std::optional<Found> find_of(const Hash128& entry, int64_t element) override {
     if (in_vain_.take(entry)) {
-      (void)making_.add(entry);
+      if (peer_of_(element).own) (void)making_.add(entry);
       return std::nullopt;
     }
     if (std::optional<Found> found = own_->find(entry)) {
@@ -57,7 +61,11 @@ class PeerCache final : public TieredCache {
     const PeerPlace place = peer_of_(element);
     if (place.store == nullptr || !place.store->may_ask()) return std::nullopt;
     // The first who looks for what is at home here makes it, the others wait for that.
-    if (place.own && making_.add(entry)) return std::nullopt;
+    if (place.own && making_.add(entry)) {
+      if (!own_->has(entry)) return std::nullopt;
+      (void)making_.take(entry);  // it was made between the two looks
+      return own_->find(entry);
+    }
     (void)asked_.add(entry);
     if (place.own) (void)of_own_.add(entry);
     Found found;
@@ -90,7 +98,8 @@ class PeerCache final : public TieredCache {
 
   bool admits(uint64_t bytes) const override { return own_->admits(bytes); }
   void put(const Hash128& entry, std::shared_ptr<const Columns> columns, double seconds, KeepIn where) override {
-    own_->put(entry, std::move(columns), seconds, where);
+    // What is at home with another host takes nobody's room: it would have to be read again there, and once more here.
+    own_->put(entry, std::move(columns), making_.has(entry) ? seconds : 0, where);
     (void)making_.take(entry);
   }
 
