@@ -47,7 +47,7 @@ class Namespace:
 
     def mount_disk(self, at, size):
         """A file system of so many bytes at a folder, for those inside alone."""
-        self.run("mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", at)
+        self.run("mount", "-t", "tmpfs", "-o", f"size={size},mode=0700", "tmpfs", at)
 
     def close(self):
         self.holder.kill()
