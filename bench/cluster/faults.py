@@ -1,10 +1,10 @@
 """Four namespaced hosts, of which one is killed, frozen, cut off, slowed to 1 % or has its disk filled, at random moments: what the others lose.
 
-    python bench/cluster/faults.py [--moments 100] [--seed 1] [--pace 0.05] [--json FILE]
+    python bench/cluster/faults.py [--moments 100] [--seed 1] [--pace 0.05] [--steps 60] [--json FILE]
 
 Needs root (network namespaces), nginx and iproute2. In each trial the fault begins before a random step and lasts for a random number of steps
 of the others; then it ends, and the host takes the batches that it owes. Lost: what the other that waited longest waited for its batches in
-that epoch, over the median of epochs without a fault. Right: the epoch's samples are those of one host without peers.
+these epochs, over the median of as many epochs without a fault. Right: the epoch's samples are those of one host without peers.
 """
 import argparse
 import json
@@ -26,7 +26,7 @@ HOSTS, BATCH, SAMPLES = 4, 4, 240
 
 
 def run(given, folder):
-    steps, epochs = SAMPLES // HOSTS // BATCH, 12 * given.moments + 20
+    steps, epochs = SAMPLES // HOSTS // BATCH, 16 * given.moments + 20
     write_photos(folder / "photos", per_class=SAMPLES // 3)
     with Lab(HOSTS, link=LINK, storage_rate=100e6) as lab:
         server = ObjectServer(lab.storage, lab.STORAGE, folder / "store", folder / "photos")
@@ -38,8 +38,8 @@ def run(given, folder):
                 usual = statistics.median(trial.healthy() for _ in range(9))
                 for number in range(given.moments):
                     kind = KINDS[number % len(KINDS)]
-                    told = trial.fault(kind, comes_back_used=kind == "killed")
-                    yield vars(told) | {"lost": told.waited - usual, "usual": usual}
+                    told = trial.fault(kind, given.steps, comes_back_used=kind == "killed")
+                    yield vars(told) | {"lost": told.waited - usual * told.epochs, "usual": usual}
         finally:
             server.close()
 
@@ -49,6 +49,7 @@ def main():
     parser.add_argument("--moments", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--pace", type=float, default=0.05, help="seconds that a training step takes")
+    parser.add_argument("--steps", type=int, default=60, help="that a fault lasts at most")
     parser.add_argument("--json", type=Path, help="a line for each fault")
     given = parser.parse_args()
     if why := absent():
@@ -61,14 +62,14 @@ def main():
                 with open(given.json, "a") as out:
                     out.write(json.dumps(row) + "\n")
     print(f"{len(rows)} faults in {time.monotonic() - begun:.0f} s; an epoch without one waits {rows[0]['usual']:.3f} s")
-    print(f"{'':<15}{'times':>6}{'right':>7}{'lost s, median':>16}{'largest':>9}{'used again':>12}")
+    print(f"{'':<15}{'times':>6}{'right':>7}{'lasted s, to':>13}{'lost s, median':>16}{'largest':>9}{'used again':>12}")
     for kind in KINDS:
         of = [row for row in rows if row["kind"] == kind]
         if not of:
             continue
         used = [row["used_again"] for row in of if row["used_again"] is not None]
         lost = [row["lost"] for row in of]
-        print(f"{kind:<15}{len(of):>6}{sum(row['right'] for row in of):>7}{statistics.median(lost):>16.2f}{max(lost):>9.2f}"
+        print(f"{kind:<15}{len(of):>6}{sum(row['right'] for row in of):>7}{max(row['lasted'] for row in of):>13.1f}{statistics.median(lost):>16.2f}{max(lost):>9.2f}"
               f"{f'{sum(used)} of {len(used)}' if used else '':>12}")
     quarter = max(len(rows) // 4, 1)
     for what, unit in (("descriptors", 1), ("resident", 1 << 20)):

@@ -8,7 +8,7 @@ from job import Job, add
 
 KINDS = ("killed", "frozen", "cut off", "slowed to 1 %", "disk full")
 LINK = 1e9
-JOB = {"peers": "addresses", "cache": {"ram": "256KiB", "disk": "8MiB"}, "disk_size": "12m", "side": 96, "deal": "count", "memory": "16MiB"}
+JOB = {"peers": "addresses", "cache": {"ram": "256KiB", "disk": "8MiB"}, "disk_size": "12m", "side": 96, "deal": "count", "memory": "8MiB"}
 USED_LIMIT_S = 90
 
 
@@ -54,8 +54,9 @@ class Told:
     kind: str
     host: int
     step: int
+    epochs: int            # that it was part of
     right: bool
-    waited: float          # of the other that waited longest, in that epoch
+    waited: float          # of the other that waited longest, in these epochs
     lasted: float          # the fault
     descriptors: list = field(default_factory=list)
     resident: list = field(default_factory=list)
@@ -94,8 +95,10 @@ class Trial:
         self.epoch += 1
         return right
 
-    def fault(self, kind, comes_back_used=False):
-        job, host, at = self.job, self.random.randrange(self.job.world), self.random.randrange(1, self.steps - 2)
+    def fault(self, kind, most_steps=None, comes_back_used=False):
+        """It begins within an epoch and lasts for up to so many steps of the others; then all go on to the end of an epoch."""
+        job, host, at = self.job, self.random.randrange(self.job.world), self.random.randrange(1, self.steps)
+        lasts = self.random.randrange(1, (most_steps or self.steps) + 1)
         members, victim = job.members, job.members[host]
         others = [member for member in members if member is not victim]
         waited = [0.0] * job.world
@@ -103,7 +106,6 @@ class Trial:
             self.step(waited)
         begun = time.monotonic()
         end = begin(job, kind, host)
-        lasts = self.random.randrange(1, self.steps - at)
         for _ in range(lasts):
             self.step(waited, others)
         end()
@@ -112,10 +114,11 @@ class Trial:
             victim.ask()
         for _ in range(lasts):
             add(self.found, [victim.answer()])
-        for _ in range(self.steps - at - lasts):
+        for _ in range(-(at + lasts) % self.steps):
             self.step(waited)
-        right = self.ends()
-        told = Told(kind, host, at, right, max(waited[member.rank] for member in others), lasted,
+        epochs = -(-(at + lasts) // self.steps)
+        right = all([self.ends() for _ in range(epochs)])
+        told = Told(kind, host, at, epochs, right, max(waited[member.rank] for member in others), lasted,
                     [member.descriptors() for member in others], [member.resident() for member in others])
         if comes_back_used:
             told.used_again = self.is_used(host)
