@@ -16,7 +16,7 @@ CLONE_NEWNS, CLONE_NEWNET = 0x20000, 0x40000000
 MS_REC, MS_PRIVATE = 0x4000, 0x40000
 NETWORK = "10.77.0."
 PROGRAMS = ("ip", "tc", "nsenter", "mount", "nginx")
-COMMAND_LIMIT_S = 30
+COMMAND_LIMIT_S = 60
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -173,6 +173,10 @@ class ObjectServer:
 
     def storage_options(self):
         return {"endpoint": self.endpoint, "access_key_id": "lab", "secret_access_key": "lab-secret"}
+
+    def urls(self):
+        root = self.folder / "root"
+        return [f"{self.endpoint}/{path.relative_to(root)}" for path in self.paths]
 
     def reads(self):
         """Since it was last asked: of each object, by whom it was read, an address each time."""

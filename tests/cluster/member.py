@@ -10,9 +10,14 @@ given = json.loads(sys.argv[1])
 
 
 def pipeline():
-    steps = fb.images(given["url"]).shuffle().decode_image().resize(given["side"])
+    """What is kept is decoded, or for `side` 0 as it is stored; then nothing is decoded at all."""
+    steps = fb.images(given["url"]).shuffle()
+    if given["side"]:
+        steps = steps.decode_image().resize(given["side"])
     if given["cache"]:
         steps = steps.cache(**given["cache"])
+    if not given["side"]:
+        return steps.batch(given["batch"])
     return steps.random_flip().normalize(fb.IMAGENET).batch(given["batch"])
 
 
@@ -39,4 +44,7 @@ with fb.Loader(pipeline(), seed=7, **given["loader"]) as loader:
         if batch is None:
             batches = iter(loader)
             batch = next(batches)
+        if line == "touch\n":
+            say(len(batch.ids))
+            continue
         say(told(batch, loader.state_dict(), time.monotonic() - begun))
