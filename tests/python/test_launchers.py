@@ -93,8 +93,8 @@ def test_srun_and_a_folder_of_the_job(photos, tmp_path):
 
 def test_ray_train_and_its_ranks(photos, tmp_path):
     ray = pytest.importorskip("ray")
-    train = pytest.importorskip("ray.train.data_parallel_trainer")
-    from ray.train import ScalingConfig
+    train = pytest.importorskip("ray.train.v2.api.data_parallel_trainer")
+    from ray.train import RunConfig, ScalingConfig
 
     peering = os.path.dirname(__file__)
 
@@ -116,7 +116,8 @@ def test_ray_train_and_its_ranks(photos, tmp_path):
     ray.init(num_cpus=WORLD, include_dashboard=False)
     try:
         given = {"peering": peering, "photos": str(photos), "peers": f"file://{tmp_path}/job", "told": str(tmp_path)}
-        train.DataParallelTrainer(loop, train_loop_config=given, scaling_config=ScalingConfig(num_workers=WORLD)).fit()
+        train.DataParallelTrainer(loop, train_loop_config=given, scaling_config=ScalingConfig(num_workers=WORLD),
+                                  run_config=RunConfig(storage_path=str(tmp_path / "results"))).fit()
     finally:
         ray.shutdown()
     found = [json.loads((tmp_path / f"{rank}.json").read_text()) for rank in range(WORLD)]
