@@ -19,7 +19,10 @@ class PeerGroup::CacheKeys final : public KeySource {
   }
   std::optional<uint64_t> coming(int64_t element) override {
     const int64_t at = position_.load(std::memory_order_relaxed);
-    if (!has_home_.load(std::memory_order_acquire) || at == INT64_MAX) return std::nullopt;
+    if (element < 0) return std::nullopt;
+    // A loader that is being opened will know; hosts have met by then.
+    if (!has_home_.load(std::memory_order_acquire)) return UINT64_MAX;
+    if (at == INT64_MAX) return std::nullopt;
     const Home home = home_(element);
     if (home.host != rank_ || home.position < at) return std::nullopt;
     return static_cast<uint64_t>(home.position - at);
