@@ -29,10 +29,10 @@ WAYS = {"regular": {"peers": None, "cache": False, "deal": "count"}, "cache alon
 USUAL = {"hosts": 4, "batch": 16, "mean": 20_000, "train": 500, "link": 1e9, "feeds": 1.0, "share": None}
 # Twelve: storage's rate (in hosts that it feeds), link, share of the data set that all hosts keep, batch, deal.
 SETTINGS = [USUAL | change for change in (
-    {"hosts": 2}, {"hosts": 2, "feeds": 0.5}, {"hosts": 2, "share": 0.5}, {"hosts": 2, "batch": 64, "way": "count"},
+    {"hosts": 2}, {"hosts": 2, "feeds": 0.5}, {"hosts": 2, "share": 0.5}, {"hosts": 2, "batch": 60, "way": "count"},
     {}, {"feeds": 0.5}, {"share": 0.5}, {"link": 100e6, "way": "count"},
-    {"hosts": 8, "train": 250}, {"hosts": 8, "train": 250, "share": 0.5}, {"hosts": 8, "train": 250, "batch": 40, "way": "count"},
-    {"hosts": 8, "train": 250, "link": 100e6})]
+    {"hosts": 8, "train": 250, "batch": 15}, {"hosts": 8, "train": 250, "batch": 15, "share": 0.5}, {"hosts": 8, "train": 250, "batch": 40, "way": "count"},
+    {"hosts": 8, "train": 250, "batch": 15, "link": 100e6})]
 
 
 def write_objects(folder, mean, seed=1):
@@ -98,9 +98,9 @@ def bare(setting, objects, folder):
             server.close()
 
 
-def simulated(setting, way, sizes):
-    """The last epoch is what later ones are like."""
-    rate = setting["feeds"] * setting["train"] * setting["mean"]
+def simulated(setting, way, sizes, wire_s):
+    """The last epoch is what later ones are like. Storage gives what curl gets of it: heads of packets and answers take a part."""
+    rate = sum(sizes) / wire_s
     mean = sum(sizes) / len(sizes)
     found = fb.simulate(hosts=setting["hosts"], storage={"rate": rate}, link={"rate": setting["link"] / 8}, train=setting["train"],
                         ram=int((setting["share"] or 1.4) * sum(sizes) / setting["hosts"]), samples=SAMPLES, sample_bytes=int(mean),
@@ -138,7 +138,8 @@ def settings(objects, sizes):
     print(f"{'hosts':>5}{'batch':>6}{'feeds':>6}{'share':>6}{'link':>8}{'deal':>7}{'first s':>9}{'model':>7}{'later s':>9}{'model':>7}{'off by':>8}")
     for setting in SETTINGS:
         way = setting.get("way", "local")
-        real, model = measure(setting, way, objects), simulated(setting, way, sizes)
+        wire_s = in_folder(lambda folder: bare(setting, objects, folder))
+        real, model = measure(setting, way, objects), simulated(setting, way, sizes, wire_s)
         off = model["later_s"] / real["later_s"] - 1
         rows.append({"setting": setting, "real": real, "model": model, "off": off})
         print(f"{setting['hosts']:>5}{setting['batch']:>6}{setting['feeds']:>6}{setting['share'] or 1:>6}{setting['link']:>8.0e}{way:>7}"
