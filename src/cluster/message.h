@@ -16,6 +16,7 @@ namespace forebay {
 struct WantedKey {
   Hash128 key;
   uint64_t most_bytes = 0;  ///< more is not taken: the answer is how many there are
+  int64_t element = -1;     ///< what it was made of, if the asker knows: so the host can tell whether it will make it
 };
 
 /// What became of it.
@@ -24,6 +25,7 @@ struct AnsweredKey {
     kAbsent,    ///< the host has no such key
     kHere,      ///< `body` is it, as its checksum says
     kTooLarge,  ///< it has `bytes` bytes, more than were wanted
+    kComing,    ///< the host will make it; `bytes` falls until then
     kDamaged,   ///< bytes came that were not those that were sent
   };
   State state = State::kAbsent;
@@ -37,13 +39,13 @@ struct AnsweredKey {
 /// |---|---|---|---|---|---|
 /// | magic | 8 | the version is in it | magic | 8 | |
 /// | keys | 4, and 4 of zeros | | keys | 4, and 4 of zeros | |
-/// | of each key | 24 | its 128 bits, most_bytes | of each key | 24 | state (8), length (8), checksum (8) |
+/// | of each key | 32 | its 128 bits, most_bytes, element | of each key | 24 | state (8), length (8), checksum (8) |
 /// | | | | bodies | each begins at a multiple of 64 | those of keys that are here |
 ///
 /// The checksum is the lower half of xxh3-128 over the body. Answers have the keys of the question, in its order.
 inline constexpr uint32_t kMostKeys = 1024;
 /// The longest question, and so the most that a server takes from anybody.
-inline constexpr uint64_t kMostQuestionBytes = 16 + 24 * uint64_t{kMostKeys};
+inline constexpr uint64_t kMostQuestionBytes = 16 + 32 * uint64_t{kMostKeys};
 
 /// `wanted`: at most kMostKeys.
 Buffer encode_question(std::span<const WantedKey> wanted);
@@ -57,8 +59,13 @@ struct AnswerParts {
   std::vector<Buffer> bodies;
   uint64_t bytes = 0;  ///< in all
 };
-/// `found`: of each key its bytes, or nothing. What is larger than wanted stays here.
-AnswerParts encode_answer(std::span<const WantedKey> wanted, std::span<const std::optional<Buffer>> found);
+/// What a host has of a key.
+struct FoundKey {
+  std::optional<Buffer> body = {};
+  std::optional<uint64_t> coming = {};  ///< where there is no body: it will be made, and how much before it
+};
+/// `found`: one for each key. What is larger than wanted stays here.
+AnswerParts encode_answer(std::span<const WantedKey> wanted, std::span<const FoundKey> found);
 /// These parts as one piece.
 Buffer joined(const AnswerParts& parts);
 

@@ -15,7 +15,7 @@ using State = AnsweredKey::State;
 /// A question and its answer, drawn from a seed.
 struct Exchange {
   std::vector<WantedKey> wanted;
-  std::vector<std::optional<Buffer>> found;
+  std::vector<FoundKey> found;
 };
 
 Exchange exchange_of(uint64_t seed) {
@@ -24,14 +24,16 @@ Exchange exchange_of(uint64_t seed) {
   const size_t keys = random() % 12;
   for (size_t i = 0; i < keys; ++i) {
     const uint64_t size = random() % 300;
-    made.wanted.push_back({{random(), random()}, random() % 4 == 0 ? size / 2 : size + random() % 3});
+    made.wanted.push_back(
+        {{random(), random()}, random() % 4 == 0 ? size / 2 : size + random() % 3, static_cast<int64_t>(random())});
     if (random() % 3 == 0) {
       made.found.emplace_back();
+      if (random() % 2 == 0) made.found.back().coming = random();
       continue;
     }
     Buffer body = Buffer::allocate(size);
     for (uint64_t b = 0; b < size; ++b) body.data()[b] = static_cast<uint8_t>(random());
-    made.found.emplace_back(std::move(body));
+    made.found.push_back({std::move(body), random() % 2});
   }
   return made;
 }
@@ -56,6 +58,7 @@ TEST(Message, QuestionsComeBackAsTheyWere) {
     for (size_t i = 0; i < parsed->size(); ++i) {
       EXPECT_EQ((*parsed)[i].key, made.wanted[i].key);
       EXPECT_EQ((*parsed)[i].most_bytes, made.wanted[i].most_bytes);
+      EXPECT_EQ((*parsed)[i].element, made.wanted[i].element);
     }
   }
 }
@@ -69,14 +72,16 @@ TEST(Message, AnswersComeBackAsTheyWere) {
     ASSERT_TRUE(parsed.ok()) << parsed.status().to_string();
     for (size_t i = 0; i < parsed->size(); ++i) {
       const AnsweredKey& answer = (*parsed)[i];
-      if (!made.found[i]) {
-        EXPECT_EQ(answer.state, State::kAbsent);
+      if (!made.found[i].body) {
+        EXPECT_EQ(answer.state, made.found[i].coming ? State::kComing : State::kAbsent);
+        EXPECT_EQ(answer.bytes, made.found[i].coming.value_or(0));
         continue;
       }
-      EXPECT_EQ(answer.bytes, made.found[i]->size());
-      EXPECT_EQ(answer.state, made.found[i]->size() <= made.wanted[i].most_bytes ? State::kHere : State::kTooLarge);
+      EXPECT_EQ(answer.bytes, made.found[i].body->size());
+      EXPECT_EQ(answer.state,
+                made.found[i].body->size() <= made.wanted[i].most_bytes ? State::kHere : State::kTooLarge);
       if (answer.state == State::kHere) {
-        EXPECT_TRUE(same_bytes(answer.body, *made.found[i]));
+        EXPECT_TRUE(same_bytes(answer.body, *made.found[i].body));
       }
     }
   }
@@ -96,8 +101,8 @@ TEST(Message, OneWrongBitIsNeverTakenForABody) {
       }
       for (size_t i = 0; i < parsed->size(); ++i) {
         if ((*parsed)[i].state != State::kHere) continue;
-        ASSERT_TRUE(made.found[i]) << "a body came from nowhere";
-        ASSERT_TRUE(same_bytes((*parsed)[i].body, *made.found[i]));
+        ASSERT_TRUE(made.found[i].body) << "a body came from nowhere";
+        ASSERT_TRUE(same_bytes((*parsed)[i].body, *made.found[i].body));
       }
     }
   }
@@ -120,8 +125,8 @@ TEST(Message, EveryOtherLengthIsCorrupt) {
 
 TEST(Message, LengthsThatNobodyWantedAreCorrupt) {
   const std::vector<WantedKey> wanted = {{{1, 2}, 64}};
-  const std::optional<Buffer> body = Buffer::allocate(64);
-  std::memset(const_cast<uint8_t*>(body->data()), 7, 64);
+  FoundKey body{Buffer::allocate(64)};
+  std::memset(body.body->data(), 7, 64);
   const Buffer right = joined(encode_answer(wanted, {&body, 1}));
   ASSERT_TRUE(parse_answer(wanted, right).ok());
   for (const uint64_t length : {uint64_t{65}, UINT64_MAX, UINT64_MAX - 63, uint64_t{1} << 63}) {
@@ -132,7 +137,7 @@ TEST(Message, LengthsThatNobodyWantedAreCorrupt) {
 }
 
 TEST(Message, MoreKeysThanAreAllowedAreCorrupt) {
-  Buffer question = Buffer::allocate(16 + 24 * size_t{kMostKeys + 1});
+  Buffer question = Buffer::allocate(16 + 32 * size_t{kMostKeys + 1});
   std::memset(question.data(), 0, question.size());
   const Buffer empty = encode_question({});
   std::memcpy(question.data(), empty.data(), 8);

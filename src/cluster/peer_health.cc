@@ -25,6 +25,11 @@ void PeerHealth::answered() {
   rest_ = kFirstRest;
 }
 
+void PeerHealth::abandoned() {
+  const std::lock_guard lock(mutex_);
+  trying_ = false;
+}
+
 bool PeerHealth::failed(Time now) {
   const std::lock_guard lock(mutex_);
   const bool news = std::exchange(well_, false);

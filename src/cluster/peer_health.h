@@ -19,6 +19,8 @@ class PeerHealth {
   /// The same for whoever is about to ask: of those who come while it is being found out, one gets true.
   bool begin(Time now);
   void answered();
+  /// Who was to find out does not come to it; somebody else may.
+  void abandoned();
   /// True where that is news: it was well before.
   bool failed(Time now);
 

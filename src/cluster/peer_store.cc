@@ -1,6 +1,7 @@
 #include "cluster/peer_store.h"
 
 #include <algorithm>
+#include <charconv>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -10,6 +11,7 @@
 
 #include "cluster/peer_health.h"
 #include "store/calls.h"
+#include "store/timer.h"
 #include "telemetry/log.h"
 
 namespace forebay {
@@ -26,13 +28,15 @@ struct PeerRead {
   WantedKey wanted;
   bool tells_size = false;  ///< what is too large is OutOfBudget
   std::shared_ptr<Call<Buffer>> call;
+  int times_asked = 0;
+  Patience::Wait wait = {};
 };
 
 /// What outlives the store where an answer ends late. Not so the transport: it may not end inside of an answer of its own.
 class Peer : public std::enable_shared_from_this<Peer> {
  public:
   Peer(Transport& transport, PeerHost host, PeerStoreOptions options)
-      : host_(std::move(host)), options_(options), transport_(transport) {}
+      : host_(std::move(host)), options_(options), patience_(options.patience), transport_(transport) {}
 
   bool may_ask() const { return health_.may_ask(now()); }
 
@@ -49,15 +53,19 @@ class Peer : public std::enable_shared_from_this<Peer> {
       log_warning(
           fmt::format("peer {} is left out for a while ({}); what it has is read from storage", host_.address, why));
     std::deque<PeerRead> waiting;
+    std::vector<Held> held;
     {
       const std::lock_guard lock(mutex_);
       waiting.swap(waiting_);
+      held.swap(held_);
     }
-    for (const PeerRead& read : waiting) read.call->answer(Buffer());
+    for (const PeerRead& read : waiting) give_nothing(read);
+    for (const Held& each : held) give_nothing(each.read);
   }
 
   /// Answers everybody; when it returns, the transport is not used any more, but for answers that this thread is inside of.
   void close() {
+    timer_.close();
     calls.close();
     stop_.request_stop();
     size_t own = 0;
@@ -70,6 +78,11 @@ class Peer : public std::enable_shared_from_this<Peer> {
   CallTable calls;
 
  private:
+  /// What the peer will make, until it is asked for again.
+  struct Held {
+    Timer::Time until;
+    PeerRead read;
+  };
   /// An answer that a thread is giving.
   struct Frame {
     const Peer* peer;
@@ -84,7 +97,10 @@ class Peer : public std::enable_shared_from_this<Peer> {
       {
         const std::lock_guard lock(mutex_);
         if (in_flight_ >= options_.requests) return;
-        while (!waiting_.empty() && waiting_.front().call->answered()) waiting_.pop_front();
+        while (!waiting_.empty() && waiting_.front().call->answered()) {
+          patience_.abandoned(waiting_.front().wait);
+          waiting_.pop_front();
+        }
         if (waiting_.empty()) return;
         if (!stop_.stop_requested() && health_.begin(now())) {
           reads = take_together();
@@ -94,7 +110,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
           in_vain.swap(waiting_);
         }
       }
-      for (const PeerRead& read : in_vain) read.call->answer(Buffer());
+      for (const PeerRead& read : in_vain) give_nothing(read);
       if (reads.empty()) return;
       send(std::move(reads));
     }
@@ -114,27 +130,75 @@ class Peer : public std::enable_shared_from_this<Peer> {
 
   void send(std::vector<PeerRead> reads) {
     std::vector<WantedKey> wanted;
-    for (const PeerRead& read : reads) wanted.push_back(read.wanted);
-    transport_.fetch(host_, std::move(wanted), options_.deadline, stop_.get_token(),
-                     [self = shared_from_this(), reads = std::move(reads)](Result<std::vector<AnsweredKey>> answers) {
-                       Frame frame{self.get(), innermost_frame};
-                       innermost_frame = &frame;
-                       self->on_answer(reads, std::move(answers));
-                       innermost_frame = frame.outer;
-                       const std::lock_guard lock(self->mutex_);
-                       --self->fetches_;
-                       self->answered_.notify_all();
-                     });
+    for (PeerRead& read : reads) {
+      ++read.times_asked;
+      wanted.push_back(read.wanted);
+    }
+    transport_.fetch(
+        host_, std::move(wanted), options_.deadline, stop_.get_token(),
+        [self = shared_from_this(), reads = std::move(reads)](Result<std::vector<AnsweredKey>> answers) mutable {
+          Frame frame{self.get(), innermost_frame};
+          innermost_frame = &frame;
+          self->on_answer(std::move(reads), std::move(answers));
+          innermost_frame = frame.outer;
+          const std::lock_guard lock(self->mutex_);
+          --self->fetches_;
+          self->answered_.notify_all();
+        });
   }
 
-  void on_answer(const std::vector<PeerRead>& reads, Result<std::vector<AnsweredKey>> answers) {
+  void on_answer(std::vector<PeerRead> reads, Result<std::vector<AnsweredKey>> answers) {
     {
       const std::lock_guard lock(mutex_);
       --in_flight_;
     }
     judge(answers);  // before anybody hears of it, so that who asks again asks elsewhere
-    for (size_t i = 0; i < reads.size(); ++i) give(reads[i], answers.ok() ? std::move((*answers)[i]) : AnsweredKey());
+    for (size_t i = 0; i < reads.size(); ++i) {
+      if (!answers.ok()) {
+        give_nothing(reads[i]);
+      } else if ((*answers)[i].state == AnsweredKey::State::kComing) {
+        hold(std::move(reads[i]), (*answers)[i].bytes);
+      } else {
+        patience_.decided(reads[i].wait, now());
+        give(reads[i], std::move((*answers)[i]));
+      }
+    }
     send_waiting();
+  }
+
+  void hold(PeerRead read, uint64_t left) {
+    if (!patience_.coming(read.wait, left, now())) return give_nothing(read);
+    const Timer::Time until = timer_.now() + pause_after(read.times_asked);
+    const std::lock_guard lock(mutex_);
+    held_.push_back({until, std::move(read)});
+    if (until >= wakes_at_) return;
+    wakes_at_ = until;
+    // After close() everybody has an answer already.
+    (void)timer_.at(until, [weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->ask_again();
+    });
+  }
+
+  void ask_again() {
+    {
+      const std::lock_guard lock(mutex_);
+      const Timer::Time at = timer_.now();
+      const auto due = std::stable_partition(held_.begin(), held_.end(), [&](const Held& h) { return h.until > at; });
+      for (auto each = due; each != held_.end(); ++each) waiting_.push_back(std::move(each->read));
+      held_.erase(due, held_.end());
+      wakes_at_ = Timer::Time::max();
+      for (const Held& each : held_) wakes_at_ = std::min(wakes_at_, each.until);
+      if (!held_.empty())
+        (void)timer_.at(wakes_at_, [weak = weak_from_this()] {
+          if (const auto self = weak.lock()) self->ask_again();
+        });
+    }
+    send_waiting();
+  }
+
+  void give_nothing(const PeerRead& read) {
+    patience_.abandoned(read.wait);
+    read.call->answer(Buffer());
   }
 
   void judge(const Result<std::vector<AnsweredKey>>& answers) {
@@ -160,16 +224,28 @@ class Peer : public std::enable_shared_from_this<Peer> {
   const PeerHost host_;
   const PeerStoreOptions options_;
   PeerHealth health_;
+  Patience patience_;
   std::mutex mutex_;
   std::deque<PeerRead> waiting_;
+  std::vector<Held> held_;
+  Timer::Time wakes_at_ = Timer::Time::max();
   std::condition_variable answered_;
   size_t in_flight_ = 0;
   size_t fetches_ = 0;  ///< the same, and answers that are being given
   std::stop_source stop_;
   Transport& transport_;
+  Timer timer_{/*manual=*/false};  // last: its thread uses the rest
 };
 
 thread_local const Peer::Frame* Peer::innermost_frame = nullptr;
+
+bool parse_peer_key(std::string_view text, WantedKey* wanted) {
+  const size_t at = text.find('@');
+  if (!Hash128::parse(std::string(text.substr(0, at)), &wanted->key)) return false;
+  if (at == std::string_view::npos) return true;
+  const char* const end = text.data() + text.size();
+  return std::from_chars(text.data() + at + 1, end, wanted->element).ptr == end;
+}
 
 class PeerStoreOf final : public PeerStore {
  public:
@@ -189,7 +265,7 @@ class PeerStoreOf final : public PeerStore {
     read.tells_size = request.set_aside_bytes && !request.expected_size;
     read.wanted.most_bytes =
         std::min(request.expected_size.value_or(request.set_aside_bytes.value_or(kMostBytes)), kMostBytes);
-    if (!Hash128::parse(request.key, &read.wanted.key)) {
+    if (!parse_peer_key(request.key, &read.wanted)) {
       read.call->answer(Buffer());
       return;
     }
@@ -211,6 +287,10 @@ class PeerStoreOf final : public PeerStore {
 };
 
 }  // namespace
+
+std::string peer_key(const Hash128& key, int64_t element) {
+  return element < 0 ? key.to_string() : fmt::format("{}@{}", key.to_string(), element);
+}
 
 std::shared_ptr<PeerStore> peer_store(std::shared_ptr<Transport> transport, PeerHost host, PeerStoreOptions options) {
   return std::make_shared<PeerStoreOf>(std::move(transport), std::move(host), options);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "cluster/patience.h"
 #include "cluster/transport.h"
 #include "store/store.h"
 
@@ -14,9 +15,13 @@ struct PeerStoreOptions {
   size_t requests = 8;                       ///< in flight at most, and so connections
   size_t keys = 32;                          ///< of one request at most,
   uint64_t bytes = 1 << 20;                  ///< and of what it may bring, but for one key alone
+  PatienceLimits patience = {};
 };
 
-/// Another host of the job as a store: keys are those of its KeySource, 32 hexadecimal digits.
+/// How a peer's store is asked for a key of its KeySource: 32 hexadecimal digits, and "@" with what it was made of where that is known.
+std::string peer_key(const Hash128& key, int64_t element = -1);
+
+/// Another host of the job as a store: keys are those of peer_key().
 ///
 /// A peer is never the only one who has something, so what goes wrong with it is no error: a read that finds nothing, of a host that is away,
 /// slow, a stranger's or a liar, gives no bytes at all, soon. Two answers say more: Cancelled, and
@@ -24,6 +29,9 @@ struct PeerStoreOptions {
 /// ReadRequest::expected_size gives no bytes.
 ///
 /// Keys that are wanted at the same time travel together: while all its requests are under way, later ones gather.
+///
+/// What the peer says that it will make is waited for and asked for again (Patience): as long as the peer gets on, and no thread
+/// or request waits meanwhile.
 class PeerStore : public Store {
  public:
   /// Whether asking is worth trying (PeerHealth); without waiting.

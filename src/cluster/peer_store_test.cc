@@ -172,4 +172,56 @@ TEST_F(PeerStoreTest, AStopIsAnsweredAndSaysNothingOfThePeer) {
   EXPECT_TRUE(peer->may_ask());
 }
 
+TEST_F(PeerStoreTest, WhatThePeerIsGoingToMakeIsWaitedForWithoutAThreadOrARequest) {
+  constexpr uint64_t kWaiting = 200;
+  for (uint64_t i = 0; i < kWaiting; ++i) keys_->announce(static_cast<int64_t>(i), i + 1);
+  const auto peer = store({.requests = 1});
+  ReadAnswers answers;
+  for (uint64_t i = 0; i < kWaiting; ++i) {
+    ReadRequest coming;
+    coming.key = peer_key({i, 1'000'000 + i}, static_cast<int64_t>(i));
+    peer->read(coming, {}, answers.take());
+  }
+  EXPECT_EQ(read_text(*peer, 7), text(7)) << "what is there goes by";
+  EXPECT_EQ(answers.count(), 0u);
+  for (uint64_t i = 0; i < kWaiting; ++i) {
+    keys_->put({i, 1'000'000 + i}, text(i));
+    keys_->come(static_cast<int64_t>(i));
+  }
+  ASSERT_TRUE(answers.wait_for_count(kWaiting));
+  for (const Code code : answers.codes()) EXPECT_EQ(code, Code::kOk);
+  EXPECT_EQ(peer->stats().in_flight, 0u);
+}
+
+TEST_F(PeerStoreTest, APeerThatStandsStillIsNotWaitedFor) {
+  keys_->announce(1, 10);
+  const auto peer = store({.patience = {.standstill = std::chrono::milliseconds(50)}});
+  ReadRequest coming;
+  coming.key = peer_key({1, 1'000'000}, 1);
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(read(*peer, coming)->empty());
+  EXPECT_TRUE(peer->may_ask()) << "what it has is asked for";
+  EXPECT_EQ(read_text(*peer, 7), text(7));
+}
+
+TEST_F(PeerStoreTest, WhatIsWaitedForIsGivenUpWithThePeerAndEndsWithTheStore) {
+  for (const bool freezes : {true, false}) {
+    auto peer = store({.deadline = std::chrono::milliseconds(50)});
+    ReadAnswers answers;
+    for (int64_t i = 0; i < 20; ++i) {
+      keys_->announce(i, 10);
+      ReadRequest coming;
+      coming.key = peer_key({1, 1'000'000}, i);
+      peer->read(coming, {}, answers.take());
+    }
+    if (freezes) {
+      network_->set_health("host:1", HostHealth::kFrozen);
+    } else {
+      peer.reset();
+    }
+    ASSERT_TRUE(answers.wait_for_count(20));
+    for (const Code code : answers.codes()) EXPECT_EQ(code, freezes ? Code::kOk : Code::kCancelled);
+    network_->set_health("host:1", HostHealth::kWell);
+  }
+}
+
 }  // namespace forebay

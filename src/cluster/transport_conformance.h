@@ -32,6 +32,20 @@ class MemoryKeys : public KeySource {
     const std::lock_guard lock(mutex_);
     keys_[key.to_string()] = bytes_of(text);
   }
+  /// From now on that element is said to come, after so much.
+  void announce(int64_t element, uint64_t left) {
+    const std::lock_guard lock(mutex_);
+    coming_[element] = left;
+  }
+  void come(int64_t element) {
+    const std::lock_guard lock(mutex_);
+    coming_.erase(element);
+  }
+  std::optional<uint64_t> coming(int64_t element) override {
+    const std::lock_guard lock(mutex_);
+    const auto at = coming_.find(element);
+    return at == coming_.end() ? std::nullopt : std::optional(at->second);
+  }
   int asked() const {
     const std::lock_guard lock(mutex_);
     return asked_;
@@ -40,6 +54,7 @@ class MemoryKeys : public KeySource {
  private:
   mutable std::mutex mutex_;
   std::map<std::string, Buffer> keys_;
+  std::map<int64_t, uint64_t> coming_;
   int asked_ = 0;
 };
 

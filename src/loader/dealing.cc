@@ -50,7 +50,8 @@ Status choose_deal(const Description& description, const ScheduleOptions& schedu
   }
   if (count == 1) return {};
   const Hosts hosts{schedule.world_size, (schedule.world_size + count - 1) / count};
-  const PlacementOptions options{.hosts = hosts, .batch_size = schedule.batch_size};
+  const PlacementOptions options{
+      .hosts = hosts, .batch_size = schedule.batch_size, .pads = schedule.last == LastPolicy::kPad};
   ordering->deal = deal_by_place(ordering->order, std::make_shared<const Placement>(ordering->order, options));
   return {};
 }

@@ -246,7 +246,9 @@ Result<std::optional<Batch>> Loader::next_for(std::chrono::milliseconds timeout,
     runner->seek({at.epoch + 1, 0, 0});
     return std::optional<Batch>();
   }
+  if (impl_->peers) impl_->peers->stands_at(at.epoch, at.position);
   Result<Runner::Delivery> delivery = runner->next_for(timeout);
+  if (impl_->peers) impl_->peers->stands_at(runner->cursor().epoch, runner->cursor().position);
   // An error may stand in the place of an epoch's last batch, too.
   impl_->epoch_over = runner->cursor().epoch != at.epoch;
   if (!delivery.ok()) return delivery.status();

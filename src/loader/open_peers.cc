@@ -139,9 +139,14 @@ Result<std::shared_ptr<PeerGroup>> open_peers(const PeerOptions& options, const 
 
 void set_first_homes(PeerGroup& peers, const ExecutionPlan& plan, const Ordering& ordering,
                      std::shared_ptr<const Selection> selection, const ScheduleOptions& schedule) {
-  HomeInput input{ordering.order, std::move(selection), schedule, ordering.lanes};
+  PlacementOptions options{.hosts = {schedule.world_size, 1},
+                           .batch_size = schedule.batch_size,
+                           .lanes = ordering.lanes,
+                           .pads = schedule.last == LastPolicy::kPad};
+  HomeInput input{std::make_shared<const Placement>(ordering.order, std::move(options)), std::move(selection)};
   if (plan.units && plan.units->cache) input.units = plan.units->source;
-  peers.set_home(home_by_first_epoch(std::move(input)));
+  peers.set_home(home_by_placement(std::move(input)));
+  peers.stands_at(0, 0);
 }
 
 }  // namespace forebay

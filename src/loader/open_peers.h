@@ -16,7 +16,7 @@ namespace forebay {
 Result<std::shared_ptr<PeerGroup>> open_peers(const PeerOptions& options, const Place& place,
                                               const Description& description, std::stop_token stop);
 
-/// Elements are at home with whom they are dealt to in epoch 0 (home_by_first_epoch()). The group's caches are those of `plan`.
+/// Elements are at home with whom they are dealt to in epoch 0 (home_by_placement()). The group's caches are those of `plan`.
 void set_first_homes(PeerGroup& peers, const ExecutionPlan& plan, const Ordering& ordering,
                      std::shared_ptr<const Selection> selection, const ScheduleOptions& schedule);
 

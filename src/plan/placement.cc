@@ -52,9 +52,17 @@ Placement::Kept Placement::turn_by_count(int64_t position) const {
     return {static_cast<int32_t>(host), step * rows_a_step(host) + row};
   }
   const int64_t tail = order_->size() - whole_, world = options_.hosts.world_size;
-  const int64_t host = options_.hosts.of_rank(part_with(position - whole_, tail, world));
-  const int64_t begin = run_of(tail, world, options_.hosts.first_rank(host)).begin;
-  return {static_cast<int32_t>(host), whole_ / global_batch_ * rows_a_step(host) + position - whole_ - begin};
+  const int64_t rank =
+      options_.pads ? (position - whole_) / options_.batch_size : part_with(position - whole_, tail, world);
+  const int64_t host = options_.hosts.of_rank(rank);
+  return {static_cast<int32_t>(host),
+          whole_ / global_batch_ * rows_a_step(host) + position - whole_ - tail_begin(host)};
+}
+
+int64_t Placement::tail_begin(int64_t host) const {
+  const int64_t tail = order_->size() - whole_, rank = options_.hosts.first_rank(host);
+  return options_.pads ? std::min(rank * options_.batch_size, tail)
+                       : run_of(tail, options_.hosts.world_size, rank).begin;
 }
 
 Placement::Kept Placement::turn_by_lane(int64_t position) const {
@@ -70,6 +78,7 @@ Placement::Kept Placement::kept_at(int64_t position) const {
     position = together.first + together.step * (together.count - 1);
   }
   Kept kept = turn_of(position);
+  kept.position = position;
   if (kept.index >= budget(kept.host)) kept.host = kNobody;
   return kept;
 }
@@ -94,9 +103,7 @@ int64_t Placement::rows_dealt(int64_t host) const {
     const int64_t with_more = std::clamp<int64_t>(longer - first_lane_[h], 0, first_lane_[h + 1] - first_lane_[h]);
     return order_->size() / options_.lanes * (first_lane_[h + 1] - first_lane_[h]) + with_more;
   }
-  const int64_t tail = order_->size() - whole_, world = options_.hosts.world_size;
-  const auto begin = [&](int64_t h) { return run_of(tail, world, options_.hosts.first_rank(h)).begin; };
-  return whole_ / global_batch_ * rows_a_step(host) + begin(host + 1) - begin(host);
+  return whole_ / global_batch_ * rows_a_step(host) + tail_begin(host + 1) - tail_begin(host);
 }
 
 int64_t Placement::position_dealt(int64_t host, int64_t index) const {
@@ -108,8 +115,7 @@ int64_t Placement::position_dealt(int64_t host, int64_t index) const {
   const int64_t in_whole = whole_ / global_batch_ * rows_a_step(host);
   if (index < in_whole)
     return index / rows_a_step(host) * global_batch_ + host * host_rows() + index % rows_a_step(host);
-  const int64_t first_rank = options_.hosts.first_rank(host);
-  return whole_ + run_of(order_->size() - whole_, options_.hosts.world_size, first_rank).begin + index - in_whole;
+  return whole_ + tail_begin(host) + index - in_whole;
 }
 
 int64_t Placement::id_dealt(int64_t host, int64_t index) const {

@@ -17,6 +17,8 @@ struct PlacementOptions {
   Hosts hosts = {};
   int64_t batch_size = 1;  ///< rows a rank in the first epoch
   int64_t lanes = 1;       ///< of the order; 1 where the first epoch is dealt by count
+  /// Whether the last global batch is filled up with repeats (`last="pad"`): its rows are then dealt as those of whole ones.
+  bool pads = false;
   /// How many rows each host keeps, a number per host; or one for all of them; or none: every host keeps all that it gets.
   std::vector<int64_t> budgets = {};
 
@@ -49,6 +51,7 @@ class Placement {
   struct Kept {
     int32_t host = kNobody;
     int64_t index = 0;
+    int64_t position = 0;  ///< in epoch 0; of rows that stay together, that of the last one
   };
   Kept kept(int64_t id) const;
   /// The same for many: several times faster for each. `homes` is as long as `ids`.
@@ -76,6 +79,7 @@ class Placement {
   }
   int64_t host_rows() const { return options_.batch_size * options_.hosts.ranks_per_host; }  // of a whole batch
   int64_t rows_a_step(int64_t host) const { return options_.batch_size * options_.hosts.ranks(host); }
+  int64_t tail_begin(int64_t host) const;  // where its part of the positions after whole_ begins, counted from there
 
   const std::shared_ptr<const Order> order_;
   const PlacementOptions options_;

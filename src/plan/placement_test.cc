@@ -13,8 +13,12 @@ namespace {
 
 // What each host's ranks get in epoch 0, in that order, from the schedule itself.
 std::vector<std::vector<int64_t>> dealt_in_epoch_0(const Order& order, const Hosts& hosts, int64_t batch,
-                                                   std::shared_ptr<const Deal> deal) {
-  const Schedule schedule({.epoch_size = order.size(), .batch_size = batch, .world_size = hosts.world_size}, deal);
+                                                   std::shared_ptr<const Deal> deal, bool pads = false) {
+  const Schedule schedule({.epoch_size = order.size(),
+                           .batch_size = batch,
+                           .world_size = hosts.world_size,
+                           .last = pads ? LastPolicy::kPad : LastPolicy::kPartial},
+                          deal);
   std::vector<std::vector<int64_t>> ids(static_cast<size_t>(hosts.count()));
   std::vector<Row> rows;
   for (int64_t at = 0; at < order.size(); at = schedule.next_position(at)) {
@@ -34,8 +38,9 @@ TEST(PlacementTest, a_host_keeps_the_first_rows_that_it_gets_in_epoch_0) {
     std::vector<int64_t> budgets;
     for (int64_t host = 0; host < hosts.count(); ++host) budgets.push_back((host * 31 + 7) % 100);
     const std::shared_ptr<const Order> order = shuffled_order(size, seed);
-    const Placement placement(order, {.hosts = hosts, .batch_size = batch, .budgets = budgets});
-    const auto dealt = dealt_in_epoch_0(*order, hosts, batch, deal_by_count());
+    const bool pads = seed % 7 > 3;
+    const Placement placement(order, {.hosts = hosts, .batch_size = batch, .pads = pads, .budgets = budgets});
+    const auto dealt = dealt_in_epoch_0(*order, hosts, batch, deal_by_count(), pads);
     for (int64_t host = 0; host < hosts.count(); ++host) {
       const auto& ids = dealt[static_cast<size_t>(host)];
       ASSERT_EQ(placement.rows_dealt(host), static_cast<int64_t>(ids.size())) << seed;
@@ -43,6 +48,7 @@ TEST(PlacementTest, a_host_keeps_the_first_rows_that_it_gets_in_epoch_0) {
         const bool kept = static_cast<int64_t>(i) < budgets[static_cast<size_t>(host)];
         EXPECT_EQ(placement.home(ids[i]), kept ? host : Placement::kNobody) << seed;
         EXPECT_EQ(placement.id_dealt(host, static_cast<int64_t>(i)), ids[i]);
+        EXPECT_EQ(placement.kept(ids[i]).position, order->position_of(0, ids[i]));
       }
     }
   }

@@ -97,10 +97,7 @@ class Session : public std::enable_shared_from_this<Session> {
     if (error) return;
     const Result<std::vector<WantedKey>> wanted = parse_question(parser_->get().body());
     if (!wanted.ok()) return refuse(Served::kMalformed, "a malformed question", "400 Bad Request");
-    std::vector<std::optional<Buffer>> found;
-    found.reserve(wanted->size());
-    for (const WantedKey& each : *wanted) found.push_back(served_->keys->find(each.key));
-    parts_ = encode_answer(*wanted, found);
+    parts_ = encode_answer(*wanted, find_all(*served_->keys, *wanted));
     count(*wanted);
     write_answer();
   }

@@ -102,9 +102,7 @@ class Network final : public SimulatedNetwork, public std::enable_shared_from_th
       return unavailable(ours ? "nobody listens there" : "refused");
     }
     FOREBAY_ASSIGN(const std::vector<WantedKey> wanted, parse_question(question.span()));
-    std::vector<std::optional<Buffer>> found;
-    for (const WantedKey& each : wanted) found.push_back(host.keys->find(each.key));
-    const AnswerParts parts = encode_answer(wanted, found);
+    const AnswerParts parts = encode_answer(wanted, find_all(*host.keys, wanted));
     ++host.stats.questions;
     host.stats.keys += wanted.size();
     host.stats.found += parts.bodies.size();

@@ -5,29 +5,29 @@
 #include <memory>
 
 #include "base/source.h"
-#include "plan/order.h"
-#include "plan/schedule.h"
+#include "plan/placement.h"
 
 namespace forebay {
 
 class UnitSource;
 
-/// Which host should have what was made of an element (the id of a sample, or the number of a unit); negative: nobody knows. A guess: a wrong
-/// one costs a question in vain. From any thread.
-using HomeHost = std::function<int(int64_t element)>;
+/// Where something is at home.
+struct Home {
+  int host = -1;         ///< negative: nobody knows
+  int64_t position = 0;  ///< of epoch 0, at which it is dealt to that host
+};
 
-/// The rank that the element at `position` of epoch 0 is dealt to, with contiguous parts of each global batch (deal_by_count()).
-int64_t rank_by_count(const ScheduleOptions& schedule, int64_t position);
+/// Which host should have what was made of an element (the id of a sample, or the number of a unit). A guess: a wrong
+/// one costs a question in vain. From any thread, for any number.
+using HomeHost = std::function<Home(int64_t element)>;
 
 struct HomeInput {
-  std::shared_ptr<const Order> order;
+  std::shared_ptr<const Placement> placement;  ///< a host for each rank
   std::shared_ptr<const Selection> selection;
-  ScheduleOptions schedule;
-  int64_t lanes = 1;
   std::shared_ptr<const UnitSource> units = {};  ///< null where elements are samples
 };
-/// The rank that gets the element in epoch 0, and so makes and keeps it: by count, or by lane where there are several. For one rank a
-/// host.
-HomeHost home_by_first_epoch(HomeInput input);
+/// What the placement says: the host that gets the element in epoch 0, and so makes and keeps it. A unit is where the first of its samples is that
+/// takes part.
+HomeHost home_by_placement(HomeInput input);
 
 }  // namespace forebay

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "loader/selection.h"
+#include "plan/schedule.h"
 
 namespace forebay {
 
@@ -32,14 +33,23 @@ ScheduleOptions options_of(uint64_t seed) {
   return {up_to(300), up_to(9), up_to(12), static_cast<LastPolicy>(random() % 3)};
 }
 
+HomeHost homes(const std::shared_ptr<const Order>& order, std::shared_ptr<const Selection> selection,
+               const ScheduleOptions& options) {
+  const PlacementOptions placed{
+      .hosts = {options.world_size, 1}, .batch_size = options.batch_size, .pads = options.last == LastPolicy::kPad};
+  return home_by_placement({std::make_shared<const Placement>(order, placed), std::move(selection)});
+}
+
 }  // namespace
 
 TEST(HomeHost, IsWhereThePositionIsDealtTo) {
   for (uint64_t seed = 0; seed < 300; ++seed) {
     const ScheduleOptions options = options_of(seed);
     const std::vector<int64_t> ranks = dealt(options);
+    const HomeHost home_of = homes(sequential_order(options.epoch_size), first_samples(options.epoch_size), options);
     for (int64_t position = 0; position < options.epoch_size; ++position) {
-      const int64_t is = ranks[static_cast<size_t>(position)], home = rank_by_count(options, position);
+      const int64_t is = ranks[static_cast<size_t>(position)], home = home_of(position).host;
+      EXPECT_EQ(home_of(position).position, position);
       EXPECT_TRUE(is < 0 || home == is) << "seed " << seed << ", position " << position;
       EXPECT_GE(home, 0);
       EXPECT_LT(home, options.world_size) << "what is dropped has a home, too";
@@ -53,21 +63,21 @@ TEST(HomeHost, OfASampleIsThatOfItsPositionInTheFirstEpoch) {
     const std::shared_ptr<const Order> order = shuffled_order(options.epoch_size, seed);
     std::vector<uint64_t> bits(static_cast<size_t>(options.epoch_size * 2 / 64 + 1), 0xAAAA'AAAA'AAAA'AAAA);
     const auto every_other = std::make_shared<KeptSamples>(first_samples(options.epoch_size * 2), bits);
-    const HomeHost home = home_by_first_epoch({order, every_other, options});
+    const HomeHost home = homes(order, every_other, options);
+    const HomeHost by_position =
+        homes(sequential_order(options.epoch_size), first_samples(options.epoch_size), options);
     for (int64_t position = 0; position < options.epoch_size; ++position) {
       const int64_t id = every_other->id_at(order->id_at(0, position));
-      EXPECT_EQ(home(id), rank_by_count(options, position));
+      EXPECT_EQ(home(id).host, by_position(position).host);
+      EXPECT_EQ(home(id).position, position);
     }
   }
 }
 
 TEST(HomeHost, OfWhatIsNotThereIsUnknown) {
   const std::shared_ptr<const Order> order = sequential_order(10);
-  const HomeHost home =
-      home_by_first_epoch({order, first_samples(10), {.epoch_size = 10, .batch_size = 2, .world_size = 2}});
-  EXPECT_EQ(home(-1), -1);
-  EXPECT_EQ(home(10), -1);
-  EXPECT_EQ(home(INT64_MAX), -1);
+  const HomeHost home = homes(order, first_samples(10), {.epoch_size = 10, .batch_size = 2, .world_size = 2});
+  for (const int64_t element : {int64_t{-1}, int64_t{10}, INT64_MAX, INT64_MIN}) EXPECT_EQ(home(element).host, -1);
 }
 
 }  // namespace forebay

@@ -17,13 +17,19 @@ namespace {
 /// again.
 class LatestEntries {
  public:
-  void add(const Hash128& entry) {
+  /// False where it is there already.
+  bool add(const Hash128& entry) {
     const std::lock_guard lock(mutex_);
-    if (!entries_.insert(entry).second) return;
+    if (!entries_.insert(entry).second) return false;
     order_.push_back(entry);
-    if (order_.size() <= kMost) return;
+    if (order_.size() <= kMost) return true;
     entries_.erase(order_.front());
     order_.pop_front();
+    return true;
+  }
+  bool has(const Hash128& entry) const {
+    const std::lock_guard lock(mutex_);
+    return entries_.contains(entry);
   }
   bool take(const Hash128& entry) {
     const std::lock_guard lock(mutex_);
@@ -32,7 +38,7 @@ class LatestEntries {
 
  private:
   static constexpr size_t kMost = 1 << 14;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::unordered_set<Hash128, HashOfHash> entries_;
   std::deque<Hash128> order_;
 };
@@ -44,17 +50,27 @@ class PeerCache final : public TieredCache {
   std::optional<Found> find(const Hash128& entry) override { return own_->find(entry); }
 
   std::optional<Found> find_of(const Hash128& entry, int64_t element) override {
-    if (in_vain_.take(entry)) return std::nullopt;
+    if (in_vain_.take(entry)) {
+      if (peer_of_(element).own) (void)making_.add(entry);
+      return std::nullopt;
+    }
     if (std::optional<Found> found = own_->find(entry)) {
       (void)asked_.take(entry);
       return found;
     }
-    PeerStore* const peer = peer_of_(element);
-    if (peer == nullptr || !peer->may_ask()) return std::nullopt;
-    asked_.add(entry);
+    const PeerPlace place = peer_of_(element);
+    if (place.store == nullptr || !place.store->may_ask()) return std::nullopt;
+    // The first who looks for what is at home here makes it, the others wait for that.
+    if (place.own && making_.add(entry)) {
+      if (!own_->has(entry)) return std::nullopt;
+      (void)making_.take(entry);  // it was made between the two looks
+      return own_->find(entry);
+    }
+    (void)asked_.add(entry);
+    if (place.own) (void)of_own_.add(entry);
     Found found;
-    found.store = peer;
-    found.request.key = entry.to_string();
+    found.store = place.store;
+    found.request.key = peer_key(entry, element);
     found.request.set_aside_bytes = guess_.load(std::memory_order_relaxed);
     return found;
   }
@@ -63,13 +79,17 @@ class PeerCache final : public TieredCache {
 
   Result<std::shared_ptr<const Columns>> open(const Hash128& entry, Buffer stored) override {
     if (!asked_.take(entry)) return own_->open(entry, std::move(stored));
+    const bool own = of_own_.take(entry);
     const uint64_t bytes = stored.size();
+    if (std::optional<Found> here = own_->has(entry) ? own_->find(entry) : std::nullopt; here && here->columns)
+      return std::move(here->columns);  // made meanwhile
     auto columns = bytes == 0 ? Result<std::shared_ptr<const Columns>>(corrupt("no peer has the entry"))
                               : own_->adopt(entry, std::move(stored));
     if (!columns.ok()) {
-      in_vain_.add(entry);
+      (void)in_vain_.add(entry);
       return columns.status();
     }
+    if (own) return columns;
     hits_.fetch_add(1, std::memory_order_relaxed);
     const uint64_t before = guess_.load(std::memory_order_relaxed);
     guess_.store(std::max(bytes + bytes / 8, before - before / 32), std::memory_order_relaxed);
@@ -78,7 +98,9 @@ class PeerCache final : public TieredCache {
 
   bool admits(uint64_t bytes) const override { return own_->admits(bytes); }
   void put(const Hash128& entry, std::shared_ptr<const Columns> columns, double seconds, KeepIn where) override {
-    own_->put(entry, std::move(columns), seconds, where);
+    // What is at home with another host takes nobody's room: it would have to be read again there, and once more here.
+    own_->put(entry, std::move(columns), making_.has(entry) ? seconds : 0, where);
+    (void)making_.take(entry);
   }
 
   CacheStats stats() const override {
@@ -97,8 +119,10 @@ class PeerCache final : public TieredCache {
  private:
   const std::shared_ptr<TieredCache> own_;
   const PeerOf peer_of_;
-  LatestEntries asked_;    ///< of peers, on their way
+  LatestEntries asked_;    ///< on their way,
+  LatestEntries of_own_;   ///< and of these, what is waited for here
   LatestEntries in_vain_;  ///< made without asking again, once
+  LatestEntries making_;   ///< of what is at home here
   std::atomic<uint64_t> hits_{0};
   /// What is set aside for an entry whose size only its host knows: a little more than the latest ones had.
   std::atomic<uint64_t> guess_{64 << 10};

@@ -8,11 +8,15 @@
 
 namespace forebay {
 
-/// Which peer may have what was made of an element; null: nobody that can be asked.
-using PeerOf = std::function<PeerStore*(int64_t element)>;
+/// Who may have what was made of an element.
+struct PeerPlace {
+  PeerStore* store = nullptr;  ///< null: nobody that can be asked
+  bool own = false;  ///< it is at home here, and the store is this host's own caches, where it may be in the making
+};
+using PeerOf = std::function<PeerPlace(int64_t element)>;
 
 /// A cache of this host, and behind it what a peer keeps of the same place. What a peer does not have after all, or gives damaged, is made as if
-/// there were no peers, and the next time the peer is asked again.
+/// there were no peers, and the next time the peer is asked again. What is in the making here is waited for and not made twice.
 ///
 /// `peer_of` may be called from any thread, and must not wait; stores that it gives live as long as the cache.
 std::shared_ptr<TieredCache> peer_cache(std::shared_ptr<TieredCache> own, PeerOf peer_of);

@@ -3,8 +3,6 @@
 #include <shared_mutex>
 #include <utility>
 
-#include "loader/peers/peer_cache.h"
-
 namespace forebay {
 
 /// What the caches of a loader keep. They may go: the server does not hold on to what nobody uses.
@@ -19,15 +17,71 @@ class PeerGroup::CacheKeys final : public KeySource {
     }
     return std::nullopt;
   }
+  std::optional<uint64_t> coming(int64_t element) override {
+    const int64_t at = position_.load(std::memory_order_relaxed);
+    if (element < 0) return std::nullopt;
+    // A loader that is being opened will know; hosts have met by then.
+    if (!has_home_.load(std::memory_order_acquire)) return UINT64_MAX;
+    if (at == INT64_MAX) return std::nullopt;
+    const Home home = home_(element);
+    if (home.host != rank_ || home.position < at) return std::nullopt;
+    return static_cast<uint64_t>(home.position - at);
+  }
+  Home home_of(int64_t element) const { return has_home_.load(std::memory_order_acquire) ? home_(element) : Home(); }
+  void set_home(HomeHost home, int rank) {
+    home_ = std::move(home);
+    rank_ = rank;
+    has_home_.store(true, std::memory_order_release);
+  }
+  void stands_at(int64_t position) { position_.store(position, std::memory_order_relaxed); }
   void add(const std::shared_ptr<TieredCache>& cache) {
     const std::unique_lock lock(mutex_);
     caches_.push_back(cache);
   }
 
  private:
+  std::atomic<bool> has_home_{false};
+  std::atomic<int64_t> position_{INT64_MAX};  ///< of the first epoch; beyond all where that is over, or has not begun
+  HomeHost home_;
+  int rank_ = -1;
   std::shared_mutex mutex_;
   std::vector<std::weak_ptr<TieredCache>> caches_;
 };
+
+namespace {
+
+/// A host's way to itself.
+class OwnKeys final : public Transport {
+ public:
+  explicit OwnKeys(std::shared_ptr<KeySource> keys) : keys_(std::move(keys)) {}
+  Result<std::unique_ptr<Listening>> listen(const std::string& address, const JobPass&,
+                                            std::shared_ptr<KeySource>) override {
+    return invalid_argument("nobody else is served here").with_key(address);
+  }
+  void fetch(const PeerHost&, std::vector<WantedKey> wanted, std::chrono::milliseconds, std::stop_token,
+             Done done) override {
+    std::vector<AnsweredKey> answers;
+    for (FoundKey& found : find_all(*keys_, wanted)) {
+      using State = AnsweredKey::State;
+      AnsweredKey& answer = answers.emplace_back();
+      const WantedKey& asked = wanted[answers.size() - 1];
+      if (!found.body) {
+        answer.state = found.coming ? State::kComing : State::kAbsent;
+        answer.bytes = found.coming.value_or(0);
+        continue;
+      }
+      answer.bytes = found.body->size();
+      answer.state = answer.bytes <= asked.most_bytes ? State::kHere : State::kTooLarge;
+      if (answer.state == State::kHere) answer.body = std::move(*found.body);
+    }
+    done(std::move(answers));
+  }
+
+ private:
+  const std::shared_ptr<KeySource> keys_;
+};
+
+}  // namespace
 
 PeerGroup::PeerGroup(std::shared_ptr<Transport> transport)
     : transport_(std::move(transport)), keys_(std::make_shared<CacheKeys>()) {}
@@ -40,10 +94,11 @@ Result<std::shared_ptr<PeerGroup>> PeerGroup::open(std::shared_ptr<Transport> tr
 }
 
 void PeerGroup::know(std::vector<PeerHost> hosts, int rank) {
+  rank_ = rank;
   for (size_t i = 0; i < hosts.size(); ++i) {
     names_.push_back("peer " + hosts[i].address);
     const bool own = static_cast<int>(i) == rank;
-    peers_.push_back(own ? nullptr : peer_store(transport_, std::move(hosts[i])));
+    peers_.push_back(peer_store(own ? std::make_shared<OwnKeys>(keys_) : transport_, std::move(hosts[i])));
   }
 }
 
@@ -52,11 +107,14 @@ std::shared_ptr<TieredCache> PeerGroup::join(std::shared_ptr<TieredCache> cache)
   return peer_cache(std::move(cache), [self = shared_from_this()](int64_t element) { return self->peer_of(element); });
 }
 
-void PeerGroup::set_home(HomeHost home) { home_ = std::move(home); }
+void PeerGroup::set_home(HomeHost home) { keys_->set_home(std::move(home), rank_); }
 
-PeerStore* PeerGroup::peer_of(int64_t element) const {
-  const int host = home_ ? home_(element) : -1;
-  return host >= 0 && host < static_cast<int>(peers_.size()) ? peers_[static_cast<size_t>(host)].get() : nullptr;
+void PeerGroup::stands_at(int64_t epoch, int64_t position) { keys_->stands_at(epoch == 0 ? position : INT64_MAX); }
+
+PeerPlace PeerGroup::peer_of(int64_t element) const {
+  const int host = keys_->home_of(element).host;
+  if (host < 0 || host >= static_cast<int>(peers_.size())) return {};
+  return {peers_[static_cast<size_t>(host)].get(), host == rank_};
 }
 
 void PeerGroup::close() {
@@ -67,7 +125,7 @@ void PeerGroup::close() {
 
 void PeerGroup::add_to(Ledger& ledger) const {
   for (size_t i = 0; i < peers_.size(); ++i) {
-    if (!peers_[i]) continue;
+    if (static_cast<int>(i) == rank_) continue;
     StoreStats of = peers_[i]->stats();
     of.name = names_[i];
     if (of.requests > 0) ledger.stores.push_back(std::move(of));

@@ -10,6 +10,7 @@
 #include "cluster/transport.h"
 #include "forebay/ledger.h"
 #include "loader/peers/home_host.h"
+#include "loader/peers/peer_cache.h"
 
 namespace forebay {
 
@@ -27,6 +28,9 @@ class PeerGroup : public std::enable_shared_from_this<PeerGroup> {
   std::shared_ptr<TieredCache> join(std::shared_ptr<TieredCache> cache);
   /// Before anything is looked for in these caches; nobody is asked until then.
   void set_home(HomeHost home);
+  /// The next batch that this loader gives begins at that position of that epoch: what is at home here and comes later in the first epoch will
+  /// be made, and the others are told to wait for it.
+  void stands_at(int64_t epoch, int64_t position);
   /// Nothing is served any more; asking goes on.
   void close();
 
@@ -36,14 +40,14 @@ class PeerGroup : public std::enable_shared_from_this<PeerGroup> {
  private:
   class CacheKeys;
   explicit PeerGroup(std::shared_ptr<Transport> transport);
-  PeerStore* peer_of(int64_t element) const;
+  PeerPlace peer_of(int64_t element) const;
 
   const std::shared_ptr<Transport> transport_;
   const std::shared_ptr<CacheKeys> keys_;
   std::string address_;
   std::vector<std::string> names_;
-  std::vector<std::shared_ptr<PeerStore>> peers_;  ///< null: this host
-  HomeHost home_;
+  std::vector<std::shared_ptr<PeerStore>> peers_;  ///< of this host: what its own caches have, or will have
+  int rank_ = -1;
   std::mutex mutex_;
   std::unique_ptr<Listening> listening_;
 };

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+
 #include "cluster/simulated/simulated_network.h"
 #include "store/scratch_folder.h"
 #include "telemetry/log.h"
@@ -47,7 +50,7 @@ class PeerGroupTest : public testing::Test {
       ASSERT_TRUE(cache.ok()) << cache.status().to_string();
       own_.push_back(*cache);
       caches_.push_back(groups_.back()->join(*cache));
-      groups_.back()->set_home([](int64_t element) { return static_cast<int>(element % 2); });
+      groups_.back()->set_home([](int64_t element) { return Home{static_cast<int>(element % 2), element}; });
     }
   }
   void TearDown() override { set_log_sink(nullptr); }
@@ -154,6 +157,44 @@ TEST_F(PeerGroupTest, AClosedGroupServesNothingAndStillAsks) {
   groups_[0]->close();
   EXPECT_FALSE(caches_[1]->find(entry_of(2)));
   EXPECT_TRUE(get(1));
+}
+
+TEST_F(PeerGroupTest, WhatItsHomeWillMakeIsWaitedFor) {
+  groups_[1]->stands_at(0, 0);
+  std::thread makes([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    own_[1]->put(entry_of(3), one_row(3), 1, KeepIn::kAnyTier);
+  });
+  EXPECT_TRUE(get(3));
+  makes.join();
+}
+
+TEST_F(PeerGroupTest, WhatItsHomeHasPassedIsNotWaitedFor) {
+  groups_[1]->stands_at(0, 8);
+  EXPECT_FALSE(get(7));
+  groups_[1]->stands_at(1, 0);
+  EXPECT_FALSE(get(9));
+  EXPECT_FALSE(get(8)) << "at home here";
+}
+
+TEST_F(PeerGroupTest, WhatIsInTheMakingHereIsMadeOnce) {
+  groups_[0]->stands_at(0, 0);
+  EXPECT_FALSE(get(4)) << "the first makes it";
+  std::thread makes([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    caches_[0]->put(entry_of(4), one_row(4), 1, KeepIn::kAnyTier);
+  });
+  EXPECT_TRUE(get(4)) << "the second waits";
+  makes.join();
+  EXPECT_EQ(caches_[0]->stats().peer_hits, 0u);
+}
+
+TEST_F(PeerGroupTest, NobodyIsToldToWaitForWhatIsNoElement) {
+  groups_[1]->stands_at(0, 0);
+  for (const int64_t element : {INT64_MAX, INT64_MIN, int64_t{-1}}) {
+    const auto found = caches_[0]->find_of(entry_of(77), element);
+    EXPECT_TRUE(!found || !found->columns);
+  }
 }
 
 }  // namespace forebay
