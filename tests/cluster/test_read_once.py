@@ -4,7 +4,6 @@ from job import Job, peer_hits
 from lab import Lab
 
 SAMPLES = 240
-ENTRY = 64 * 64 * 3 + 400  # a little more than one takes
 
 
 def epochs_of(job, server, count):
@@ -45,3 +44,17 @@ def test_a_host_that_stands_still_keeps_the_others_waiting_for_a_bounded_time(ob
         with Job(lab, server, tmp_path, cache={"ram": "64MiB", "disk": 0}, deal="count") as job:
             for _ in range(3 * SAMPLES // 12):
                 job.step(job.members[1:])
+
+
+@pytest.mark.parametrize("room", ["600KB", "380KB"])
+def test_later_epochs_read_what_nobody_keeps_and_little_more(objects, tmp_path, room):
+    """Entries that take the place of others within a host cost a read each; the last epoch is known, so nothing is read ahead of it."""
+    epochs = 4
+    with Lab(4, link=1e9, storage_rate=20e6) as lab:
+        server = objects(lab)
+        with Job(lab, server, tmp_path, cache={"ram": room, "disk": 0}, epochs=epochs) as job:
+            read = epochs_of(job, server, epochs)
+            kept = job.sum_of(lambda stats: stats["caches"][0]["ram"]["entries"])
+            least = SAMPLES + (epochs - 1) * (SAMPLES - kept)
+            assert 0 < kept < SAMPLES
+            assert least <= sum(sum(of.values()) for of in read) <= 1.1 * least
