@@ -108,6 +108,8 @@ struct WebdatasetOptions {
   std::map<std::string, std::string> fields = {};
   Fields optional = {};    ///< a sample may lack these; a bool field `<name>_valid` comes with each
   ByteSize unit = "8MiB";  ///< bytes of samples that are read together
+  /// Where it is kept what is in the shards: "cache", in the folder of caches; or "beside" each (local files), for all hosts that read them.
+  std::string index = "cache";
 };
 struct Hdf5Options {
   std::map<std::string, std::string> fields;  ///< where each is: "/group/data", "/table.member", "/data@attribute"

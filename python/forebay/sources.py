@@ -275,6 +275,7 @@ def webdataset(
     *,
     optional: str | Sequence[str] = (),
     unit: int | str = "8MiB",
+    index: str = "cache",
 ) -> Pipeline:
     """Tar shards, as the package `webdataset` has them: files that follow each other and have one base name are a sample.
 
@@ -293,6 +294,9 @@ def webdataset(
         optional: fields that a sample may lack. It has no bytes, an empty text or 0 there, and a bool field `<name>_valid` comes with
             it. A sample that lacks another field is Corrupt, and `on_error=` says what becomes of it.
         unit: bytes of samples that are read together. `.shuffle()` mixes several such units at a time.
+        index: where it is kept what is in the shards, so that later openings need not read their headers: "cache", in this host's folder of caches; or
+            "beside", in `train-000.tar.tarindex` beside each shard, for all hosts that read a shared folder. One that is damaged, or of another
+            state of its shard, is told with a warning and made anew.
 
     Errors when a loader is opened: NotFound where nothing matches; Corrupt for damaged shards and for paths that leave their folder;
     Unsupported for compressed shards, sparse files and pickles; InvalidArgument for fields that no shard has.
@@ -304,6 +308,8 @@ def webdataset(
         args["optional"] = [optional] if isinstance(optional, str) else list(optional)
     if unit != "8MiB":
         args["unit"] = unit
+    if index != "cache":
+        args["index"] = index
     return _source("webdataset", **args)
 
 

@@ -93,6 +93,10 @@ Result<WebdatasetRequest> parse_webdataset(const OpSpec& source) {
   if (!request.fields.empty()) FOREBAY_RETURN_IF_ERROR(mark_optional(request.fields, request.optional));
   FOREBAY_RETURN_IF_ERROR(check_shard_fields(request.fields));
   FOREBAY_ASSIGN(request.unit_bytes, parse_unit(given("unit")));
+  const Json index = given("index");
+  if (!index.is_null() && index != "cache" && index != "beside")
+    return invalid_argument(fmt::format("index is {}; give \"cache\" or \"beside\"", json_text(index)));
+  request.beside = index == "beside";
   return request;
 }
 
@@ -104,6 +108,7 @@ Json webdataset_args(Json pattern, const WebdatasetOptions& options) {
   if (!options.optional.empty()) args["optional"] = options.optional;
   if (options.unit != WebdatasetOptions().unit)
     args["unit"] = std::visit([](const auto& bytes) { return Json(bytes); }, options.unit);
+  if (options.index != WebdatasetOptions().index) args["index"] = options.index;
   return args;
 }
 

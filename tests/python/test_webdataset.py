@@ -3,6 +3,8 @@ import io
 import json
 import os
 import random
+import subprocess
+import sys
 import tarfile
 from pathlib import Path
 
@@ -276,6 +278,77 @@ def test_a_damaged_index_is_made_again(tmp_path):
     for damage in (b"", b"x", kept.read_bytes()[:-3], kept.read_bytes().replace(b"jpg", b"png")):
         kept.write_bytes(damage)
         assert one_epoch(fb.webdataset(path).batch(4)) == read
+
+
+def told(folder, pattern="*.tar"):
+    """Keys of all samples, and the warnings, of a program of its own."""
+    program = f"""
+import json, sys
+import forebay as fb
+with fb.Loader(fb.webdataset({str(folder / pattern)!r}, index="beside").batch(8)) as loader:
+    print(json.dumps([[key for batch in loader for key in batch["key"]], sum(store["bytes"] for store in loader.stats()["stores"])]))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    keys, read = json.loads(done.stdout)
+    return keys, read, done.stderr
+
+
+def test_an_index_beside_each_shard_serves_whoever_reads_the_folder(tmp_path, monkeypatch):
+    folder = tmp_path / "shards"
+    folder.mkdir()
+    for number in range(3):
+        write_tar(folder / f"{number}.tar", sum(map(sample, range(10 * number, 10 * number + 10)), []))
+    keys, cold, warned = told(folder)
+    assert keys == [f"train/{i:05}" for i in range(30)] and warned == ""
+    assert sorted(path.name for path in folder.iterdir()) == ["0.tar", "0.tar.tarindex", "1.tar", "1.tar.tarindex", "2.tar", "2.tar.tarindex"]
+    assert not (tmp_path / "cache" / "tar_indexes").exists()
+    monkeypatch.setenv("FOREBAY_CACHE_DIR", str(tmp_path / "another host"))
+    again, warm, warned = told(folder)
+    assert again == keys and warm < cold and warned == ""
+    assert told(folder, "*")[0] == keys  # they are no shards
+    moved = folder.rename(tmp_path / "moved")
+    assert told(moved)[0] == keys and told(moved)[2] == ""
+    with fb.Loader(fb.webdataset(moved / "*.tar").batch(4)) as plain, fb.Loader(fb.webdataset(moved / "*.tar", index="beside").batch(4)) as beside:
+        assert plain.fingerprint == beside.fingerprint and fb.digest(plain) == fb.digest(beside)
+
+
+def test_a_stale_or_damaged_index_beside_a_shard_is_told_and_made_anew(tmp_path):
+    path = write_tar(tmp_path / "a.tar", sum(map(sample, range(10)), []))
+    kept = tmp_path / "a.tar.tarindex"
+    told(tmp_path)
+    good = kept.read_bytes()
+    for damage in (b"", b"x", good[:-3], good.replace(b"jpg", b"png"), good + b"x"):
+        kept.write_bytes(damage)
+        keys, _, warned = told(tmp_path)
+        assert keys == [f"train/{i:05}" for i in range(10)]
+        assert "1 of the indexes beside shards are damaged" in warned and str(kept) in warned
+        assert kept.read_bytes() == good and told(tmp_path)[2] == ""
+    write_tar(path, sum(map(sample, range(5, 15)), []))
+    keys, _, warned = told(tmp_path)
+    assert keys == [f"train/{i:05}" for i in range(5, 15)] and "of another state of their shards" in warned
+    assert kept.read_bytes() != good and told(tmp_path)[2] == ""
+    # Another shard's index under this one's name.
+    write_tar(tmp_path / "b.tar", sum(map(sample, range(20, 30)), []))
+    told(tmp_path)
+    kept.write_bytes((tmp_path / "b.tar.tarindex").read_bytes())
+    keys, _, warned = told(tmp_path)
+    assert keys == [f"train/{i:05}" for i in [*range(5, 15), *range(20, 30)]] and "of another state" in warned
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_cannot_be_written_is_told_and_read(tmp_path):
+    write_tar(tmp_path / "a.tar", sum(map(sample, range(10)), []))
+    tmp_path.chmod(0o500)
+    keys, _, warned = told(tmp_path)
+    tmp_path.chmod(0o700)
+    assert len(keys) == 10 and "cannot be written" in warned
+
+
+def test_an_index_beside_shards_far_away_and_other_words_are_refused(ceph, tmp_path):
+    with pytest.raises(fb.InvalidArgument, match="local folders"):
+        fb.Loader(fb.webdataset(f"s3://{BUCKET}/data/*.tar", index="beside").batch(4), storage_options=ceph)
+    assert any("beside" in problem.remedy for problem in fb.webdataset("a.tar", index="here").check())
 
 
 # ---- stores far away

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "base/hash.h"
+#include "telemetry/log.h"
 
 namespace forebay {
 
@@ -33,9 +34,9 @@ bool write_all(int fd, std::string_view text) {
   return true;
 }
 
-bool write_index(const std::string& path, std::string_view text) {
+bool write_index(const std::string& path, std::string_view text, mode_t mode) {
   // No link: whoever put it there would choose what is overwritten.
-  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
   if (fd < 0) return false;
   const bool written = write_all(fd, text);
   return ::close(fd) == 0 && written;
@@ -53,8 +54,10 @@ std::optional<std::string> read_index(const std::string& path) {
   return in.read(text.data(), static_cast<std::streamsize>(size)) ? std::optional(std::move(text)) : std::nullopt;
 }
 
-std::string known_as(const KeptIndexes::Shard& shard) {
-  return fmt::format("{} {}\n{}\n", shard.size, shard.version, shard.name);
+/// One beside its shard goes with the folder, wherever that is found.
+std::string known_as(const KeptIndexes::Shard& shard, bool beside) {
+  const std::string name = beside ? fs::path(shard.name).filename().string() : shard.name;
+  return fmt::format("{} {}\n{}\n", shard.size, shard.version, name);
 }
 
 std::string unused_name(const std::string& path) {
@@ -65,38 +68,68 @@ std::string unused_name(const std::string& path) {
 }  // namespace
 
 std::string KeptIndexes::path(const Shard& shard) const {
-  return fmt::format("{}/{}{}", folder_, hash128(known_as(shard)).to_string(), kIndexEnding);
+  if (beside_) return fmt::format("{}{}", shard.name, kBeside);
+  return fmt::format("{}/{}{}", folder_, hash128(known_as(shard, beside_)).to_string(), kIndexEnding);
 }
 
 std::optional<TarIndex> KeptIndexes::load(const Shard& shard) const {
-  if (folder_.empty() || shard.version == 0) return std::nullopt;
+  if (!keeps(shard)) return std::nullopt;
   const std::optional<std::string> text = read_index(path(shard));
-  if (!text || !text->starts_with(kIndexMagic) || text->size() < kIndexMagic.size() + kIndexHashBytes)
+  if (!text) return std::nullopt;
+  const auto none = [&](Trouble& why) -> std::optional<TarIndex> {
+    if (beside_) why.add(path(shard));
     return std::nullopt;
+  };
+  if (!text->starts_with(kIndexMagic) || text->size() < kIndexMagic.size() + kIndexHashBytes) return none(damaged_);
   const std::string_view payload = std::string_view(*text).substr(kIndexMagic.size() + kIndexHashBytes);
-  const std::string known = known_as(shard);
-  if (text->substr(kIndexMagic.size(), kIndexHashBytes) != hash128(payload).to_string() || !payload.starts_with(known))
-    return std::nullopt;
+  const std::string known = known_as(shard, beside_);
+  if (text->substr(kIndexMagic.size(), kIndexHashBytes) != hash128(payload).to_string()) return none(damaged_);
+  if (!payload.starts_with(known)) return none(stale_);
   std::error_code error;
-  fs::last_write_time(path(shard), fs::file_time_type::clock::now(), error);  // used: not the first to go
-  return TarIndex::from_bytes(payload.substr(known.size()), shard.size);
+  if (!beside_) fs::last_write_time(path(shard), fs::file_time_type::clock::now(), error);  // used: not the first to go
+  std::optional<TarIndex> index = TarIndex::from_bytes(payload.substr(known.size()), shard.size);
+  return index ? std::move(index) : none(damaged_);
 }
 
 void KeptIndexes::save(const Shard& shard, const TarIndex& index) const {
-  if (folder_.empty() || shard.version == 0) return;
-  const std::string payload = known_as(shard) + index.to_bytes();
+  if (!keeps(shard)) return;
+  const std::string payload = known_as(shard, beside_) + index.to_bytes();
   if (payload.size() + kIndexMagic.size() + kIndexHashBytes > kMostFileBytes) return;
   std::error_code error;
-  fs::create_directories(fs::path(folder_).parent_path(), error);
-  if (::mkdir(folder_.c_str(), 0700) != 0 && errno != EEXIST) return;
+  if (!beside_) {
+    fs::create_directories(fs::path(folder_).parent_path(), error);
+    if (::mkdir(folder_.c_str(), 0700) != 0 && errno != EEXIST) return;
+  }
   // Other processes may save the same now; whoever renames last wins.
   const std::string aside = unused_name(path(shard));
-  if (write_index(aside, fmt::format("{}{}{}", kIndexMagic, hash128(payload).to_string(), payload)))
+  bool written = write_index(aside, fmt::format("{}{}{}", kIndexMagic, hash128(payload).to_string(), payload),
+                             beside_ ? 0644 : 0600);
+  if (written) {
     fs::rename(aside, path(shard), error);
+    written = !error;
+  }
+  if (!written && beside_) unwritten_.add(path(shard));
   fs::remove(aside, error);
 }
 
+void KeptIndexes::Trouble::add(const std::string& path) {
+  const std::lock_guard lock(mutex);
+  if (count++ == 0) first = path;
+}
+
+void KeptIndexes::tell() const {
+  const auto told = [](const Trouble& trouble, std::string_view what) {
+    if (trouble.count > 0)
+      log_warning(fmt::format("{} of the indexes beside shards {} ({}{})", trouble.count.load(), what, trouble.first,
+                              trouble.count > 1 ? ", …" : ""));
+  };
+  told(damaged_, "are damaged: they were made anew");
+  told(stale_, "are of another state of their shards: they were made anew");
+  told(unwritten_, "cannot be written: headers are read again each time");
+}
+
 void KeptIndexes::remove_oldest() const {
+  if (beside_) return;
   std::error_code error;
   std::vector<std::pair<fs::file_time_type, fs::path>> files;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder_, error)) {

@@ -37,6 +37,19 @@ TEST_F(KeptIndexesTest, are_found_again) {
   EXPECT_EQ(fs::status(kept_.path(shard_)).permissions(), fs::perms::owner_read | fs::perms::owner_write);
 }
 
+TEST_F(KeptIndexesTest, beside_their_shards_go_with_the_folder_but_not_with_another_shard) {
+  const KeptIndexes beside("", /*beside=*/true);
+  const KeptIndexes::Shard here{scratch_.path() + "/a.tar", 4096, 7}, other{scratch_.path() + "/b.tar", 4096, 7};
+  EXPECT_FALSE(beside.load(here));
+  beside.save(here, small_index());
+  EXPECT_EQ(beside.path(here), here.name + ".tarindex");
+  ASSERT_TRUE(beside.load(here));
+  EXPECT_FALSE(beside.load({here.name, 4096, 8}));
+  fs::rename(beside.path(here), beside.path(other));
+  EXPECT_FALSE(beside.load(other));
+  EXPECT_FALSE(beside.load(here));
+}
+
 TEST_F(KeptIndexesTest, of_a_shard_that_has_changed_are_not_found) {
   kept_.save(shard_, small_index());
   EXPECT_FALSE(kept_.load({shard_.name, shard_.size, shard_.version + 1}));

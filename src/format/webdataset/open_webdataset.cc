@@ -1,5 +1,7 @@
 #include "format/webdataset/open_webdataset.h"
 
+#include "format/webdataset/kept_indexes.h"
+
 #include <algorithm>
 #include <array>
 #include <map>
@@ -118,7 +120,12 @@ Result<std::shared_ptr<const UnitSource>> open_webdataset(StoreAndPath at, const
                                                           std::stop_token stop) {
   FOREBAY_ASSIGN(TableFiles files,
                  find_table_files(std::move(at), {request.is_list, request.names, kTarEndings}, stop));
-  FOREBAY_ASSIGN(std::vector<TarIndex> indexes, read_shard_indexes(files, request.kept_indexes, stop));
+  if (!request.is_list)
+    std::erase_if(files.files, [](const TableFileEntry& file) { return file.key.ends_with(KeptIndexes::kBeside); });
+  if (request.beside && files.store->remote())
+    return invalid_argument(
+        "index=\"beside\" is for shards in local folders; leave it out, and the index is kept on this host");
+  FOREBAY_ASSIGN(std::vector<TarIndex> indexes, read_shard_indexes(files, request.kept_indexes, request.beside, stop));
   auto units = std::make_shared<ShardUnits>();
   units->store = files.store;
   units->fields = request.fields;

@@ -23,7 +23,8 @@ constexpr uint64_t kLargeGapBytes = 1 << 20;
 constexpr size_t kShardsNamed = 10;
 
 struct ShardRun {
-  ShardRun(TableFiles& found, const std::string& folder) : files(found), kept(folder), indexes(found.files.size()) {}
+  ShardRun(TableFiles& found, const std::string& folder, bool beside)
+      : files(found), kept(folder, beside), indexes(found.files.size()) {}
 
   TableFiles& files;
   const KeptIndexes kept;
@@ -143,14 +144,16 @@ Status bad_shards(const ShardRun& run) {
 
 }  // namespace
 
-Result<std::vector<TarIndex>> read_shard_indexes(TableFiles& files, const std::string& kept, std::stop_token stop) {
-  ShardRun run(files, kept);
+Result<std::vector<TarIndex>> read_shard_indexes(TableFiles& files, const std::string& kept, bool beside,
+                                                 std::stop_token stop) {
+  ShardRun run(files, kept, beside);
   ReadingJobsOptions jobs;
   jobs.bytes = [&](size_t) { return files.store->remote() ? kRemoteWindowBytes : kLocalWindowBytes; };
   FOREBAY_RETURN_IF_ERROR(run_reading_jobs(
       *files.store, files.files.size(), [&](size_t file) { return std::make_unique<ShardJob>(run, file); }, jobs,
       std::move(stop)));
   if (!kept.empty()) run.kept.remove_oldest();
+  run.kept.tell();
   if (!run.bad.empty()) return bad_shards(run);
   return std::move(run.indexes);
 }
