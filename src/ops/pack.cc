@@ -69,8 +69,8 @@ OpDef pack_op() {
                   .args = {{"length", ArgType::kInt, true, nullptr, "elements of a block"},
                            {"field", ArgType::kText, false, "tokens", "the field of one axis; the others go"},
                            {"open_blocks", ArgType::kInt, false, 64,
-                            "blocks that a row may still go into; more leave less padding"},
-                           {"pad_value", ArgType::kFloat, false, 0.0, "where no row stands"}},
+                            "blocks that a row may still go into; more leave less padding", ArgForm::kNamed},
+                           {"pad_value", ArgType::kFloat, false, 0.0, "where no row stands", ArgForm::kNamed}},
                   .infer = infer_pack,
                   .role = OpRole::kPack,
                   .uses = pack_uses});
