@@ -13,7 +13,7 @@ using namespace codec_test;
 
 Buffer buffer_of(const Blob& bytes) {
   Buffer made = Buffer::allocate(bytes.size());
-  std::memcpy(made.data(), bytes.data(), bytes.size());
+  if (!bytes.empty()) std::memcpy(made.data(), bytes.data(), bytes.size());
   return made;
 }
 Blob blob_of(const Buffer& buffer) { return {buffer.data(), buffer.data() + buffer.size()}; }

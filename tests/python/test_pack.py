@@ -226,15 +226,16 @@ def test_nothing_to_pack_is_an_empty_epoch():
     assert epoch(as_words([[], []]).pack(LENGTH).batch(4)) == []
 
 
-@pytest.mark.parametrize("pipeline, message", [
-    (fb.arrays(tokens=np.zeros((2, 3), np.int32)).pack(4).map(lambda s: s).batch(1), "move it before .pack()"),
-    (fb.arrays(tokens=np.zeros((2, 3), np.int32)).pack(4).cache().batch(1), "move it before .pack()"),
-    (fb.arrays(tokens=np.zeros((2, 3), np.int32)).map(lambda s, random: s, random=True).pack(4).batch(1), "draws anew"),
-    (fb.arrays(other=np.zeros((2, 3), np.int32)).pack(4).batch(1), "there is no field 'tokens'"),
-    (fb.arrays(tokens=np.zeros((2, 3), np.int32)).pack(0).batch(1), "length is 0"),
-    (fb.arrays(tokens=np.zeros((2, 3), np.int32)).pack(4, open_blocks=0).batch(1), "open_blocks is 0"),
+@pytest.mark.parametrize("made, message", [
+    (lambda: fb.arrays(tokens=np.zeros((2, 3), np.int32)).pack(4).map(lambda s: s).batch(1), "move it before .pack()"),
+    (lambda: fb.arrays(tokens=np.zeros((2, 3), np.int32)).pack(4).cache().batch(1), "move it before .pack()"),
+    (lambda: fb.arrays(tokens=np.zeros((2, 3), np.int32)).map(lambda s, random: s, random=True).pack(4).batch(1), "draws anew"),
+    (lambda: fb.arrays(other=np.zeros((2, 3), np.int32)).pack(4).batch(1), "there is no field 'tokens'"),
+    (lambda: fb.arrays(tokens=np.zeros((2, 3), np.int32)).pack(0).batch(1), "length is 0"),
+    (lambda: fb.arrays(tokens=np.zeros((2, 3), np.int32)).pack(4, open_blocks=0).batch(1), "open_blocks is 0"),
 ])
-def test_mistakes_are_found_before_anything_is_read(pipeline, message):
+def test_mistakes_are_found_before_anything_is_read(made, message):
+    pipeline = made()
     assert any(message in f"{problem.message}; {problem.remedy}" for problem in pipeline.check()), pipeline.check()
 
 
