@@ -69,11 +69,13 @@ Result<Tensor> resize_wide(const TensorPixels& from, int64_t height, int64_t wid
   const AxisSpec across = whole(from.width(), width), down = whole(in_height, height);
   FOREBAY_ASSIGN(Tensor made, allocate_picture(DType::kUint16, {height, width, channels}, memory));
   const auto rows = static_cast<uint64_t>(in_height * width * channels) * sizeof(uint16_t);
-  const uint64_t working = Axis::bytes(across) + Axis::bytes(down) + rows;
+  const uint64_t first = (Axis::bytes(across) + 7) / 8 * 8;  // both tables begin with doubles
+  const uint64_t tables_bytes = first + Axis::bytes(down);
+  const uint64_t working = tables_bytes + rows;
   FOREBAY_RETURN_IF_ERROR(memory.reserve(working));
-  const std::span<uint8_t> tables = memory.scratch(kTableSlot, Axis::bytes(across) + Axis::bytes(down));
+  const std::span<uint8_t> tables = memory.scratch(kTableSlot, tables_bytes);
   const Axis columns = Axis::build(across, tables.first(Axis::bytes(across)));
-  const Axis lines = Axis::build(down, tables.subspan(Axis::bytes(across)));
+  const Axis lines = Axis::build(down, tables.subspan(first));
   auto* const narrowed = reinterpret_cast<uint16_t*>(memory.scratch(kRowsSlot, rows).data());
   const uint16_t* const pixels = values(from.tensor);
   for (int64_t y = 0; y < in_height; ++y) {
