@@ -67,7 +67,8 @@ struct CacheStats {
 /// Seconds that the consumer waited for a batch, divided without a rest by what its oldest element that was not done waited for, or was at.
 /// `interpreter`: it was there, and the lock of the consumer's language was not.
 struct WaitStats {
-  double plan = 0, memory = 0, slot = 0, storage = 0, thread = 0, compute = 0, user = 0, assembly = 0, interpreter = 0;
+  double plan = 0, arrival = 0, memory = 0, slot = 0, storage = 0, thread = 0, compute = 0, user = 0, assembly = 0,
+         interpreter = 0;
 };
 
 /// Seconds of the compute threads that may work for a loader at once, divided without a rest by what they did for it. `idle`: nothing, or

@@ -54,7 +54,10 @@ struct PeerOptions {
 
 struct LoaderOptions {
   uint64_t seed = 0;
-  std::optional<int64_t> epochs = {};   ///< nothing is prefetched past the last one
+  std::optional<int64_t> epochs = {};           ///< nothing is prefetched past the last one
+  std::optional<int64_t> steps_per_epoch = {};  ///< of a stream, which else has one epoch without end
+  /// Of a stream: the journal of a run that is to be repeated (Loader::journal()). It ends where that ended.
+  std::string journal = {};
   std::optional<int> rank = {};         ///< else from torchrun, Slurm or MPI variables, else 0
   std::optional<int> world_size = {};   ///< likewise, else 1
   std::optional<int> threads = {};      ///< compute threads; else from affinity and cgroup quota
@@ -139,7 +142,7 @@ class Loader {
   void waited_for_interpreter(std::chrono::nanoseconds time);
 
   // The next five say 0 or "" before prepare() has succeeded.
-  /// Batches of this rank in the current epoch: those done plus those left.
+  /// Batches of this rank in the current epoch: those done plus those left. -1: a stream, and its epochs have no end.
   int64_t batches_per_epoch() const;
   /// Samples in the data set, after take and filter.
   int64_t size() const;
@@ -165,6 +168,11 @@ class Loader {
   /// JSON text, under 1 KB, the same on every rank.
   std::string state() const;
   Status load_state(const std::string& json, bool strict = true);
+
+  /// Of a stream: from now on it is written down there which records come, tens of bytes a step, so that LoaderOptions::journal can repeat
+  /// the run. A journal that is there already is continued at this loader's place. InvalidArgument where it is of another run, or this is no stream;
+  /// Unavailable where it cannot be written.
+  Status journal(const std::string& path);
 
   Ledger stats() const;
   /// From now on what happens when is written to `path`, at most `most_bytes` of it, for ui.perfetto.dev. Errors: InvalidArgument

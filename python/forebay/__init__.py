@@ -52,6 +52,7 @@ from .sources import (
     text,
     webdataset,
 )
+from .streams import stream
 
 __all__ = [
     "__version__",
@@ -95,6 +96,7 @@ __all__ = [
     "profile",
     "serve_metrics",
     "simulate",
+    "stream",
     "text",
     "webdataset",
 ]

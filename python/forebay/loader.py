@@ -14,9 +14,10 @@ import weakref
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping, Sequence
 
 from . import _core
+from ._feeding import Iterable
 from ._options import _bytes, _count, _count_or_auto, _deal, _max_errors, _on_error, _peers, _seed
 from ._workers import STUCK_AFTER_S, Workers
-from .errors import InvalidArgument, UserFailure, not_yet
+from .errors import Error, InvalidArgument, UserFailure, not_yet
 from .metrics import _serve_if_asked
 from .pipeline import Pipeline
 
@@ -74,6 +75,8 @@ class Loader:
             one for each rank, at its own of which this process listens; or "file:///FOLDER", a folder that all hosts
             share and that is this job's alone, where they find each other; or "launcher": through a process group of torch.distributed, torchrun's
             store, or mpi4py, whichever there is. They know each other by a token: see docs/cluster.md.
+        steps_per_epoch: of a stream: how many batches a `for` gives. None: one epoch without end.
+        journal: of a stream: the file that `loader.journal(path)` wrote in the run that is to be repeated: the same records in the same order, then the end.
 
     Errors: InvalidArgument, NotFound, Unavailable, OutOfBudget.
     """
@@ -96,6 +99,8 @@ class Loader:
         deal: str = "auto",
         hosts: int | None = None,
         peers: Sequence[str] | str | None = None,
+        steps_per_epoch: int | None = None,
+        journal: str | os.PathLike[str] | None = None,
     ) -> None:
         if not isinstance(pipeline, Pipeline):
             raise TypeError(f"a Loader runs a Pipeline, not {type(pipeline).__name__}; fb.Dataset(...) makes one of a data set")
@@ -103,6 +108,8 @@ class Loader:
         options = {
             "seed": _seed(seed),
             "epochs": _count("epochs", epochs),
+            "steps_per_epoch": _count("steps_per_epoch", steps_per_epoch, least=1),
+            "journal": "" if journal is None else os.fsdecode(journal),
             "rank": _count("rank", rank),
             "world_size": _count("world_size", world_size),
             "threads": _count_or_auto("threads", threads),
@@ -139,9 +146,13 @@ class Loader:
         return _Pass(self)
 
     def __len__(self) -> int:
-        """Batches of this rank in the current epoch, those done included; the same on every rank."""
+        """Batches of this rank in the current epoch, those done included; the same on every rank. TypeError for a stream without
+        steps_per_epoch=."""
         self._prepare()
-        return self._core.batches_per_epoch()
+        batches = self._core.batches_per_epoch()
+        if batches < 0:
+            raise TypeError("a stream has no length: give the loader steps_per_epoch=")
+        return batches
 
     def _prepare(self) -> None:
         # Filters decide which samples there are, and they are the user's functions.
@@ -165,7 +176,14 @@ class Loader:
             return method()
         except UserFailure as failure:
             error = self._workers.exception(failure)
+        except Error as failure:
+            error = self._stream_failure() or failure
         raise error  # outside of `except`, so that the user's own `raise ... from ...` stays as it was
+
+    def _stream_failure(self) -> BaseException | None:
+        """What the user's own iterable raised, where that has ended the stream."""
+        source = self._pipeline._functions.get(0)
+        return source.failure if isinstance(source, Iterable) else None
 
     # Position
 
@@ -200,6 +218,16 @@ class Loader:
 
         self._prepare()
         self._core.load_state(json.dumps(dict(state)), bool(strict))
+
+    def journal(self, path: str | os.PathLike[str]) -> None:
+        """Of a stream: from now on it is written down there which records come, tens of bytes a step, so that `fb.Loader(pipeline, journal=path)`
+        can repeat this run though arrival cannot be repeated. The log must still have the records then.
+
+        A journal that is there already is continued at the loader's place: after `load_state_dict`, say. InvalidArgument where it is of another run, or
+        the source has an end; Unavailable where it cannot be written.
+        """
+        self._prepare()
+        self._core.journal(os.fsdecode(path))
 
     # Looking at it
 
@@ -308,7 +336,9 @@ class Loader:
         Batches stay valid. A function of the user's that does not return within 5 s is left on its thread, with a warning.
         """
         self._core.close()
-        for stuck in self._workers.stop():
+        source = self._pipeline._functions.get(0)
+        left = source.stop(STUCK_AFTER_S) if isinstance(source, Iterable) else []
+        for stuck in self._workers.stop() + left:
             warnings.warn(f"left running: {stuck} and did not return within {STUCK_AFTER_S:.0f} s", RuntimeWarning, stacklevel=2)
 
     def __enter__(self) -> Loader:

@@ -8,6 +8,7 @@ import os
 from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
 from . import _core
+from ._stream_steps import StreamSteps
 from ._user_exceptions import encodable
 from ._workers import FilterFunction, MapFunction, function_name, run_by
 from .errors import InvalidArgument, Problem
@@ -26,7 +27,7 @@ IMAGENET = Normalization(mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225))
 """Of ImageNet's training pictures, red, green, blue."""
 
 
-class Pipeline:
+class Pipeline(StreamSteps):
     """A source of samples and the operators after it.
 
     Immutable: every method returns a new pipeline. Nothing is read and nothing is judged before `check()` or before a
@@ -47,7 +48,9 @@ class Pipeline:
 
     # Order
 
-    def shuffle(self, block: int | None = None, lanes: int | None = None, ramp: bool | None = None) -> Pipeline:
+    def shuffle(
+        self, block: int | None = None, lanes: int | None = None, ramp: bool | None = None, window: int | None = None
+    ) -> Pipeline:
         """One global permutation of all samples per epoch, a new one each epoch, from the loader's seed.
 
         Args:
@@ -55,8 +58,9 @@ class Pipeline:
             lanes: spans of the data that hosts own, for sources stored in chunks (1 by default).
             ramp: epoch 0 begins with one chunk, and the number that is mixed grows by and by to `block`, so that the first
                 batch need not wait for `block` chunks. Another order than without, in epoch 0 alone; the seed alone decides it.
+            window: for streams, which need it: so many samples are mixed at a time, in an order that the seed and the stream's offsets decide.
         """
-        return self._then("shuffle", block=block, lanes=lanes, ramp=ramp)
+        return self._then("shuffle", block=block, lanes=lanes, ramp=ramp, window=window)
 
     def take(self, n: int, spread: bool | None = None) -> Pipeline:
         """Only `n` of the samples that there are at this place, or all where there are fewer.

@@ -1,9 +1,12 @@
 #include "loader/check.h"
 
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "loader/source_args.h"
 #include "loader/sources.h"
+#include "loader/unbounded_rules.h"
 #include "loader/user_code.h"
 #include "ops/definition/registry.h"
 
@@ -32,7 +35,9 @@ std::vector<Problem> check(const Description& description, const Schema& source)
                                       ? std::vector<Problem>{{"", "the pipeline is empty", "begin with a source"}}
                                       : check_source(description.steps().front());
   if (!problems.empty()) return problems;
-  return infer(description, source, catalog()).problems;
+  problems = infer(description, source, catalog()).problems;
+  for (Problem& problem : unbounded_problems(description)) problems.push_back(std::move(problem));
+  return problems;
 }
 
 std::vector<Problem> check(const Description& description) {

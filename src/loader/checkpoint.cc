@@ -8,8 +8,8 @@ namespace forebay {
 namespace {
 using Json = nlohmann::ordered_json;
 constexpr int kFormat = 1;
-constexpr size_t kMaxBytes = 65536;
-constexpr int64_t kMaxCount = kMaxEpoch;  // more is damage, and would overflow later
+constexpr size_t kMaxBytes = size_t{16} << 20;  // of a stream of very many partitions
+constexpr int64_t kMaxCount = kMaxEpoch;        // more is damage, and would overflow later
 
 Result<int64_t> count(const Json& json, const char* name) {
   if (!json.contains(name) || !json[name].is_number_integer() || json[name].get<int64_t>() < 0 ||
@@ -29,10 +29,11 @@ Result<std::string> print_of(const Json& json, const char* name) {
 }  // namespace
 
 std::string Checkpoint::to_json() const {
-  const Json json = {
+  Json json = {
       {"format", kFormat},           {"epoch", cursor.epoch},
       {"position", cursor.position}, {"step", cursor.step},
       {"samples", samples},          {"fingerprints", {{"dataset", dataset}, {"pipeline", pipeline}, {"seed", seed}}}};
+  if (!stream.empty()) json["stream"] = Json::parse(stream, nullptr, /*allow_exceptions=*/false);
   return json.dump();
 }
 
@@ -57,12 +58,16 @@ Result<Checkpoint> Checkpoint::from_json(std::string_view text) {
   // A step gives at least one sample, so this can only be damage.
   if (state.cursor.step > state.cursor.position)
     return invalid_argument("this state has more steps behind it than samples");
-  if (state.cursor.position > state.samples)
+  if (json.contains("stream")) state.stream = json["stream"].dump();
+  if (state.stream.empty() && state.cursor.position > state.samples)
     return invalid_argument("this state's position lies behind its data set's end");
   return state;
 }
 
 Status check_same(const Checkpoint& saved, const Checkpoint& running, bool strict) {
+  if (saved.stream.empty() != running.stream.empty())
+    return Status(Code::kStateMismatch, saved.stream.empty() ? "the state is of a data set, and this is a stream"
+                                                             : "the state is of a stream, and this is a data set");
   if (saved.samples != running.samples) {
     return Status(Code::kStateMismatch, fmt::format("the state is of a data set of {} samples, this one has {}",
                                                     saved.samples, running.samples));

@@ -148,7 +148,7 @@ class Compiler {
     const size_t step = needed_.steps[i];
     const Schema &before = inference_.schemas[i - 1], &after = inference_.schemas[i];
     if (def.role == OpRole::kKeep) return add_cache(i);
-    if (def.role == OpRole::kBatch) return {};
+    if (def.role == OpRole::kBatch || def.role == OpRole::kBuffer) return {};
     if (is_python(op)) {
       plan_->stages.push_back(foreign_stage(op, step, indices_[step], before, after));
       forget_unnamed();
@@ -346,7 +346,7 @@ class Compiler {
   std::optional<size_t> source_field(std::string name) const {
     for (size_t i = needed_.steps.size(); i-- > 1;) {
       const OpRole role = def_of(step_at(i)).role;
-      if (role == OpRole::kChoice || role == OpRole::kBatch) continue;
+      if (role == OpRole::kChoice || role == OpRole::kBatch || role == OpRole::kBuffer) continue;
       if (role != OpRole::kNames) return std::nullopt;
       name = name_before(step_at(i), name);
     }

@@ -72,8 +72,9 @@ void add_stage(const Stage& stage, const RowsSeen& rows, std::vector<StepStats>&
 
 WaitStats waits_of(const Waits::Parts& ns) {
   const auto seconds = [&](Awaited what) { return static_cast<double>(ns[static_cast<size_t>(what)]) * 1e-9; };
-  return {seconds(Awaited::kPlan),   seconds(Awaited::kMemory),  seconds(Awaited::kSlot), seconds(Awaited::kStorage),
-          seconds(Awaited::kThread), seconds(Awaited::kCompute), seconds(Awaited::kUser), seconds(Awaited::kAssembly)};
+  return {seconds(Awaited::kPlan),    seconds(Awaited::kArrival), seconds(Awaited::kMemory),
+          seconds(Awaited::kSlot),    seconds(Awaited::kStorage), seconds(Awaited::kThread),
+          seconds(Awaited::kCompute), seconds(Awaited::kUser),    seconds(Awaited::kAssembly)};
 }
 
 ThreadStats threads_of(const Runner::Stats& run) {

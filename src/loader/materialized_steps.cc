@@ -11,7 +11,8 @@ namespace forebay {
 namespace {
 
 bool in_fingerprint(const OpSpec& step) {
-  return !catalog().has_role(step, OpRole::kBatch) && !catalog().has_role(step, OpRole::kKeep);
+  return !catalog().has_role(step, OpRole::kBatch) && !catalog().has_role(step, OpRole::kKeep) &&
+         !catalog().has_role(step, OpRole::kBuffer);
 }
 
 // Passwords and signatures stay with whoever has them.

@@ -131,6 +131,7 @@ bool Wanted::step_back(const OpSpec& op, const OpDef& def, const Schema& before)
   switch (def.role) {
     case OpRole::kTake:
     case OpRole::kFilter:
+    case OpRole::kBuffer:
     case OpRole::kOrder: return false;
     case OpRole::kBatch:  // says of some fields how their rows lie
     case OpRole::kKeep: return true;

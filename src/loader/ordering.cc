@@ -51,6 +51,15 @@ std::shared_ptr<const Selection> all_of(const Source& source) {
   return std::make_shared<const KeptSamples>(std::move(all), *units->kept_rows());
 }
 
+std::shared_ptr<const Selection> records_of_stream() {
+  class Records final : public Selection {
+   public:
+    int64_t size() const override { return 1; }
+    int64_t id_at(int64_t index) const override { return index; }
+  };
+  return std::make_shared<Records>();
+}
+
 std::shared_ptr<const Selection> taken(const OpSpec& take, const Source* source,
                                        std::shared_ptr<const Selection> from) {
   const int64_t size = std::max<int64_t>(int_arg(&take, "n", 0), 0);

@@ -29,6 +29,8 @@ struct Ordering {
 std::vector<int64_t> selected_rows(const UnitSource& source, const Selection& selection);
 /// All samples of a source, but for those that its own filter leaves out.
 std::shared_ptr<const Selection> all_of(const Source& source);
+/// Any record of a stream: its number is its id. How many there will be nobody knows; for what is reckoned before, one stands for all.
+std::shared_ptr<const Selection> records_of_stream();
 /// Those of `from` that a `.take()` chooses.
 std::shared_ptr<const Selection> taken(const OpSpec& take, const Source* source, std::shared_ptr<const Selection> from);
 

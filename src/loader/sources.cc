@@ -9,6 +9,7 @@
 #include "loader/open_kinds.h"
 #include "loader/open_materialized_step.h"
 #include "loader/source_args.h"
+#include "loader/stream_args.h"
 #include "loader/table_args.h"
 #include "loader/webdataset_args.h"
 #include "ops/definition/args.h"
@@ -173,6 +174,18 @@ SourceDef dataset_source() {
           .open = open_dataset};
 }
 
+SourceDef iterable_source() {
+  return {.name = "iterable",
+          .help = "The user's own records, in the order in which they come; of each partition from an offset on.",
+          .args = {{"partition", ArgType::kJson, false, nullptr,
+                    "names of the partitions; one without a name if not given"}},
+          .kind = SourceKind::kUserCode,
+          .unbounded = true,
+          .announced = [](const OpSpec&) { return open_ended(); },
+          .check = check_iterable,
+          .open = open_iterable};
+}
+
 SourceDef table_source(std::string name, std::string help, TableRequest::Format format) {
   return {.name = std::move(name),
           .help = std::move(help),
@@ -254,7 +267,8 @@ std::span<const SourceDef> sources() {
       webdataset_source(),
       hdf5_source(),
       materialized_source(),
-      dataset_source()};
+      dataset_source(),
+      iterable_source()};
   return all;
 }
 

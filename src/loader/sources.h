@@ -26,6 +26,8 @@ struct SourceDef {
   std::string help;
   std::vector<ArgDef> args;
   SourceKind kind = SourceKind::kSamples;
+  /// It has no end, whatever its arguments are: open() gives a StreamSource.
+  bool unbounded = false;
   /// What it gives, without touching storage. Open-ended where that cannot be said.
   std::function<Schema(const OpSpec&)> announced;
   /// What is wrong with its arguments beyond their names and types; adds problems (leaving op empty: the caller fills it in).

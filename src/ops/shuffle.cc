@@ -7,7 +7,7 @@ namespace forebay {
 namespace {
 
 void infer_shuffle(const Args& args, Schema&, Problems& problems) {
-  for (const std::string_view name : {"block", "lanes"}) {
+  for (const std::string_view name : {"block", "lanes", "window"}) {
     if (args.has(name) && args.integer(name) < 1) {
       problems.add(fmt::format("{} is {}", name, args.integer(name)), "give at least 1");
     }
@@ -23,7 +23,8 @@ OpDef shuffle_op() {
        .args = {{"block", ArgType::kInt, false, nullptr, "chunks mixed together, for chunked data (8 if not given)"},
                 {"lanes", ArgType::kInt, false, nullptr, "spans that hosts own, for chunked data (1 if not given)"},
                 {"ramp", ArgType::kBool, false, nullptr,
-                 "epoch 0 begins with one chunk and comes to `block` by and by, so that the first batch comes early"}},
+                 "epoch 0 begins with one chunk and comes to `block` by and by, so that the first batch comes early"},
+                {"window", ArgType::kInt, false, nullptr, "of streams: samples that are mixed"}},
        .random = false,
        .infer = infer_shuffle,
        .role = OpRole::kOrder});

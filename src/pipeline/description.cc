@@ -130,7 +130,9 @@ Result<Description> Description::from_json(std::string_view text) {
 Hash128 Description::fingerprint(const Catalog& catalog) const {
   Hasher hasher;
   for (const OpSpec& op : *steps_) {
-    if (catalog.has_role(op, OpRole::kBatch) || catalog.has_role(op, OpRole::kKeep)) continue;
+    if (catalog.has_role(op, OpRole::kBatch) || catalog.has_role(op, OpRole::kKeep) ||
+        catalog.has_role(op, OpRole::kBuffer))
+      continue;
     Json args = op.args;
     // Where the data lies is not what it is: the data set's version says that.
     if (&op == &steps_->front()) args = Json::object();

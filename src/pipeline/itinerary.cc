@@ -4,21 +4,21 @@
 
 namespace forebay {
 
-Itinerary::Itinerary(std::shared_ptr<const Order> order, Schedule schedule, uint64_t seed, int64_t rank,
-                     std::optional<int64_t> epochs, std::shared_ptr<const Packing> packing)
+IndexedItinerary::IndexedItinerary(std::shared_ptr<const Order> order, Schedule schedule, uint64_t seed, int64_t rank,
+                                   std::optional<int64_t> epochs, std::shared_ptr<const Packing> packing)
     : order_(std::move(order)), schedule_(std::move(schedule)), seed_(seed), rank_(rank), epochs_(epochs),
       packing_(std::move(packing)) {}
 
-bool Itinerary::finished(const Cursor& at) const {
+bool IndexedItinerary::finished(const Cursor& at) const {
   return schedule_.steps() == 0 || (epochs_ && normalized(at).epoch >= *epochs_);
 }
 
-Cursor Itinerary::normalized(const Cursor& at) const {
+Cursor IndexedItinerary::normalized(const Cursor& at) const {
   if (schedule_.steps_left(at.position) > 0) return at;
   return {at.epoch + 1, 0, 0};
 }
 
-std::optional<StepPlan> Itinerary::step(const Cursor& requested) const {
+std::optional<StepPlan> IndexedItinerary::step(const Cursor& requested) const {
   if (finished(requested)) return std::nullopt;
   StepPlan plan;
   plan.at = normalized(requested);
@@ -29,7 +29,7 @@ std::optional<StepPlan> Itinerary::step(const Cursor& requested) const {
 }
 
 // Blocks become the sequences in them.
-void Itinerary::unpack(StepPlan& plan) const {
+void IndexedItinerary::unpack(StepPlan& plan) const {
   const std::vector<Row> blocks = std::exchange(plan.rows, {});
   for (const Row& block : blocks) {
     const int64_t number = order_->id_at(plan.at.epoch, block.position);
@@ -40,7 +40,7 @@ void Itinerary::unpack(StepPlan& plan) const {
 }
 
 // Runs of consecutive positions are looked up together, which costs a fraction of one by one.
-std::vector<int64_t> Itinerary::indices(const StepPlan& step) const {
+std::vector<int64_t> IndexedItinerary::indices(const StepPlan& step) const {
   const size_t n = step.rows.size();
   std::vector<int64_t> indices(n);
   if (packing_) {
@@ -56,12 +56,12 @@ std::vector<int64_t> Itinerary::indices(const StepPlan& step) const {
   return indices;
 }
 
-int64_t Itinerary::index(const StepPlan& step, int64_t row) const {
+int64_t IndexedItinerary::index(const StepPlan& step, int64_t row) const {
   const auto at = static_cast<size_t>(row);
   return packing_ ? step.pieces[at].sequence : order_->id_at(step.at.epoch, step.rows[at].position);
 }
 
-int64_t Itinerary::stand_in(int64_t epoch, int64_t position, int64_t attempt) const {
+int64_t IndexedItinerary::stand_in(int64_t epoch, int64_t position, int64_t attempt) const {
   return order_->id_at(epoch, stand_in_position(seed_, epoch, position, attempt - 1, *order_));
 }
 

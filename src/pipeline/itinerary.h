@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "forebay/result.h"
@@ -37,32 +38,64 @@ struct StepPlan {
   std::vector<PackedPiece> pieces = {};
 };
 
-/// The plan as one rank walks through it: order, schedule and rank. Pure; shared by threads.
+/// The plan as one rank walks through it. Shared by threads; whatever it says of a place, it says always.
 class Itinerary {
  public:
-  /// `packing`: order and schedule are of its blocks. Null: of samples.
-  Itinerary(std::shared_ptr<const Order> order, Schedule schedule, uint64_t seed, int64_t rank,
-            std::optional<int64_t> epochs, std::shared_ptr<const Packing> packing = nullptr);
+  virtual ~Itinerary() = default;
 
-  const Order& order() const { return *order_; }
-  const std::shared_ptr<const Order>& order_ptr() const { return order_; }
+  /// Rows that a step of this rank has, but for the last ones of an epoch.
+  virtual int64_t batch_size() const = 0;
+  /// Batches of the epoch `at` is in: those done plus those left. Nothing where it has no end.
+  virtual std::optional<int64_t> batches(const Cursor& at) const = 0;
+  /// Nothing is left of the epoch `at` is in.
+  virtual bool epoch_over(const Cursor& at) const = 0;
+  /// No step comes at or after this place.
+  virtual bool finished(const Cursor& at) const = 0;
+  /// Whether it is known by now what comes at this place; if not, the run is told when it is. Sources without an end know only what has arrived.
+  virtual bool known(const Cursor& /*at*/) const { return true; }
+  /// The step that begins at `at`. Nothing when finished, when epochs have no steps at all, or where it is not known yet.
+  virtual std::optional<StepPlan> step(const Cursor& at) const = 0;
+  /// Why no step is ever known from here on. OK for all that is well, or only slow.
+  virtual Status failure() const { return {}; }
+  /// What a place that is not known waits for, for the log.
+  virtual std::string awaited() const { return {}; }
+
+  /// Which samples the rows of a step are, in the numbering of the selection: all, and one of them.
+  virtual std::vector<int64_t> indices(const StepPlan& step) const = 0;
+  virtual int64_t index(const StepPlan& step, int64_t row) const = 0;
+  /// How many other samples may stand in for a bad one,
+  virtual int64_t stand_ins() const = 0;
+  /// and the attempt-th of them for the sample at a position (1 ≤ attempt ≤ stand_ins()). Only without a packing.
+  virtual int64_t stand_in(int64_t epoch, int64_t position, int64_t attempt) const = 0;
+
+  /// Of all samples; null where there is no such order.
+  virtual std::shared_ptr<const Order> order() const { return nullptr; }
+};
+
+/// Of indexed sources: order, schedule and rank. Pure.
+class IndexedItinerary final : public Itinerary {
+ public:
+  /// `packing`: order and schedule are of its blocks. Null: of samples.
+  IndexedItinerary(std::shared_ptr<const Order> order, Schedule schedule, uint64_t seed, int64_t rank,
+                   std::optional<int64_t> epochs, std::shared_ptr<const Packing> packing = nullptr);
+
   const Schedule& schedule() const { return schedule_; }
   int64_t rank() const { return rank_; }
-
-  /// No step comes at or after this place.
-  bool finished(const Cursor& at) const;
-  /// The step that begins at `at`. Nothing when finished, or when epochs have no steps at all.
-  std::optional<StepPlan> step(const Cursor& at) const;
-  /// Batches of the epoch `at` is in: those done plus those left.
-  int64_t batches(const Cursor& at) const { return at.step + schedule_.steps_left(at.position); }
   /// Where the next batch after `at` is: `at` itself, or the next epoch's beginning if nothing is left of this one.
   Cursor normalized(const Cursor& at) const;
 
-  /// Which samples the rows of a step are, in the numbering of the selection: all, and one of them.
-  std::vector<int64_t> indices(const StepPlan& step) const;
-  int64_t index(const StepPlan& step, int64_t row) const;
-  /// The attempt-th stand-in for the sample at a position (attempt ≥ 1). Only without a packing.
-  int64_t stand_in(int64_t epoch, int64_t position, int64_t attempt) const;
+  int64_t batch_size() const override { return schedule_.options().batch_size; }
+  std::optional<int64_t> batches(const Cursor& at) const override {
+    return at.step + schedule_.steps_left(at.position);
+  }
+  bool epoch_over(const Cursor& at) const override { return schedule_.steps_left(at.position) == 0; }
+  bool finished(const Cursor& at) const override;
+  std::optional<StepPlan> step(const Cursor& at) const override;
+  std::vector<int64_t> indices(const StepPlan& step) const override;
+  int64_t index(const StepPlan& step, int64_t row) const override;
+  int64_t stand_ins() const override { return order_->size() - 1; }
+  int64_t stand_in(int64_t epoch, int64_t position, int64_t attempt) const override;
+  std::shared_ptr<const Order> order() const override { return order_; }
 
  private:
   void unpack(StepPlan& plan) const;

@@ -5,15 +5,15 @@
 namespace forebay {
 namespace {
 
-Itinerary itinerary(int64_t n, int64_t batch, std::optional<int64_t> epochs = std::nullopt,
-                    LastPolicy last = LastPolicy::kPartial, int64_t world = 1, int64_t rank = 0) {
-  return Itinerary(sequential_order(n),
-                   Schedule({.epoch_size = n, .batch_size = batch, .world_size = world, .last = last}), 7, rank,
-                   epochs);
+IndexedItinerary itinerary(int64_t n, int64_t batch, std::optional<int64_t> epochs = std::nullopt,
+                           LastPolicy last = LastPolicy::kPartial, int64_t world = 1, int64_t rank = 0) {
+  return IndexedItinerary(sequential_order(n),
+                          Schedule({.epoch_size = n, .batch_size = batch, .world_size = world, .last = last}), 7, rank,
+                          epochs);
 }
 
 TEST(Itinerary, walks_through_epochs_without_end) {
-  const Itinerary plan = itinerary(10, 4);
+  const IndexedItinerary plan = itinerary(10, 4);
   Cursor at;
   std::vector<Cursor> seen;
   for (int i = 0; i < 5; ++i) {
@@ -27,7 +27,7 @@ TEST(Itinerary, walks_through_epochs_without_end) {
 }
 
 TEST(Itinerary, ends_after_the_last_epoch) {
-  const Itinerary plan = itinerary(10, 4, 2);
+  const IndexedItinerary plan = itinerary(10, 4, 2);
   EXPECT_TRUE(plan.step({1, 8, 2}));
   EXPECT_FALSE(plan.step({1, 10, 3}));
   EXPECT_FALSE(plan.step({2, 0, 0}));
@@ -37,31 +37,31 @@ TEST(Itinerary, ends_after_the_last_epoch) {
 }
 
 TEST(Itinerary, counts_batches_done_plus_left) {
-  const Itinerary plan = itinerary(10, 4);
+  const IndexedItinerary plan = itinerary(10, 4);
   EXPECT_EQ(plan.batches({0, 0, 0}), 3);
   EXPECT_EQ(plan.batches({0, 4, 1}), 3);
   EXPECT_EQ(plan.batches({0, 2, 2}), 4) << "two smaller ones were taken before a resume";
 }
 
 TEST(Itinerary, without_a_whole_batch_there_is_nothing_to_do) {
-  const Itinerary plan = itinerary(3, 4, std::nullopt, LastPolicy::kDrop);
+  const IndexedItinerary plan = itinerary(3, 4, std::nullopt, LastPolicy::kDrop);
   EXPECT_TRUE(plan.finished({}));
   EXPECT_FALSE(plan.step({}));
   EXPECT_TRUE(itinerary(0, 4).finished({}));
 }
 
 TEST(Itinerary, a_dropped_tail_belongs_to_the_epoch_that_is_over) {
-  const Itinerary plan = itinerary(10, 4, std::nullopt, LastPolicy::kDrop);
+  const IndexedItinerary plan = itinerary(10, 4, std::nullopt, LastPolicy::kDrop);
   EXPECT_EQ(plan.normalized({3, 8, 2}), (Cursor{4, 0, 0}));
   EXPECT_EQ(plan.normalized({3, 6, 2}), (Cursor{3, 6, 2}));
   EXPECT_EQ(plan.step({3, 9, 2})->at, (Cursor{4, 0, 0}));
 }
 
 TEST(Itinerary, stand_ins_are_other_samples_each_once) {
-  const Itinerary plan = itinerary(20, 4);
+  const IndexedItinerary plan = itinerary(20, 4);
   for (int64_t position = 0; position < 20; ++position) {
     std::vector<bool> seen(20);
-    seen[static_cast<size_t>(plan.order().id_at(2, position))] = true;
+    seen[static_cast<size_t>(plan.order()->id_at(2, position))] = true;
     for (int64_t attempt = 1; attempt < 20; ++attempt) {
       const auto index = static_cast<size_t>(plan.stand_in(2, position, attempt));
       EXPECT_FALSE(seen[index]);

@@ -339,7 +339,7 @@ void RowWork::fail(BatchJob& batch, int64_t row, Status status, RowResult& resul
     case BadSample::kRaise: error.raise = true; break;
     case BadSample::kSkip: job.skipped = true; break;
     case BadSample::kReplace:
-      if (job.attempt >= std::min(kMaxStandIns, itinerary_->order().size() - 1)) {
+      if (job.attempt >= std::min(kMaxStandIns, itinerary_->stand_ins())) {
         error.raise = true;  // the last one tried stands for all of them
         break;
       }

@@ -204,6 +204,12 @@ void PyLoader::end_trace() {
   check(status);
 }
 
+void PyLoader::journal(nb::str path) {
+  prepare();
+  const std::string file = from_text(path);
+  check(in_turn([&](Loader& target) { return target.journal(file); }));
+}
+
 nb::dict PyLoader::stats() {
   Loader& target = loader();
   Ledger stats;

@@ -39,6 +39,7 @@ class PyLoader {
   nb::object state();
   void load_state(nb::str json, bool strict);
   PyDescription opened() const;
+  void journal(nb::str path);
   nb::dict stats();
   std::string report();
   /// The same with all figures as an HTML page, which replaces the file.

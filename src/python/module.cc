@@ -10,6 +10,7 @@
 #include "python/batch.h"
 #include "python/description.h"
 #include "python/diagnose.h"
+#include "python/feed.h"
 #include "python/foreign_call.h"
 #include "python/loader.h"
 #include "python/materialize.h"
@@ -39,6 +40,7 @@ NB_MODULE(_core, module) {
   forebay::python::bind_description(module);
   forebay::python::bind_batch(module);
   forebay::python::bind_foreign_call(module);
+  forebay::python::bind_feed(module);
   forebay::python::bind_loader(module);
   forebay::python::bind_diagnose(module);
   forebay::python::bind_profile(module);

@@ -24,8 +24,8 @@ struct LogRecord {
   std::string key;
   /// What RecordLog::load() makes fields of. It may be part of a larger buffer that it keeps alive.
   Buffer payload = {};
-  /// Where a program of the user's made the fields: these, in the place of a payload.
-  std::shared_ptr<const Record> made = {};
+  /// Of what it stands for and others hold, as a program of the user's.
+  uint64_t elsewhere = 0;
   /// What it takes in memory while it waits.
   uint64_t bytes() const;
 };
@@ -64,6 +64,8 @@ class LogReader {
   /// Why nothing can be read at the moment ("127.0.0.1:6379: Connection refused"); empty while all is well.
   virtual std::string troubled() const { return {}; }
   virtual int64_t reconnects() const { return 0; }
+  /// All that its partitions will ever have was read.
+  virtual bool ended() const { return false; }
 };
 
 /// A log that others write: partitions, each a sequence of records that grows at its end and may be forgotten at its beginning.
@@ -81,6 +83,8 @@ class RecordLog {
   /// For messages: "redis://127.0.0.1:6379/0/clicks", without credentials.
   virtual std::string name() const = 0;
 
+  /// Whether a record is all in its offset, key and payload, so that it can be kept elsewhere.
+  virtual bool records_are_whole() const { return true; }
   /// How many partitions one reader should have: a connection each, or all on one.
   virtual size_t partitions_per_reader() const { return 1; }
   /// Never waits for the server: read() connects. `from` are different partitions.

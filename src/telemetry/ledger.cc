@@ -162,6 +162,7 @@ void tell_memory(Teller& to, const Ledger& ledger) {
 
 void tell_waits(Teller& to, const WaitStats& waits) {
   to.seconds("plan", waits.plan, "nothing had been begun");
+  to.seconds("arrival", waits.arrival, "a stream had not given enough records for it");
   to.seconds("memory", waits.memory, "it needed bytes that others held");
   to.seconds("slot", waits.slot, "it needed a request slot of its store");
   to.seconds("storage", waits.storage, "its bytes were on their way");

@@ -20,7 +20,7 @@ namespace {
 constexpr double kWorthALine = 0.01, kWorthAChange = 0.05;  // of the time
 constexpr double kLacksCores = 0.5;                         // of the time at work
 
-enum class Cause { kStorage, kSlots, kMemory, kCompute, kUser, kInterpreter, kPlan };
+enum class Cause { kStorage, kSlots, kMemory, kCompute, kUser, kInterpreter, kArrival, kPlan };
 
 struct Part {
   double seconds;
@@ -38,6 +38,7 @@ std::vector<Part> parts_of(const WaitStats& waits) {
       {waits.assembly, "its rows were put together", Cause::kCompute},
       {waits.user, "it was with your own function", Cause::kUser},
       {waits.interpreter, "it was done; another thread had Python's lock", Cause::kInterpreter},
+      {waits.arrival, "the stream had not given enough records", Cause::kArrival},
       {waits.plan, "nothing had been begun", Cause::kPlan},
   };
   // Stable: parts that are equal come in one order on every run.
@@ -154,6 +155,9 @@ std::string remedy(const Ledger& ledger, Cause cause) {
     case Cause::kInterpreter:
       return "functions that compute in Python have its lock while they do: workers=\"processes\" for them, or "
              "operators of the engine in their place";
+    case Cause::kArrival:
+      return "training is faster than what writes the stream: nothing here makes it come sooner; when_dry=\"rehearse\" "
+             "or \"repeat\" fills the time";
     case Cause::kPlan: return "nothing: this was the beginning; look again after more batches";
     case Cause::kCompute: break;
   }

@@ -13,8 +13,8 @@ Ledger run_of(double elapsed, WaitStats waits) {
   Ledger ledger;
   ledger.elapsed_seconds = elapsed;
   ledger.waits = waits;
-  ledger.consumer_wait_seconds = waits.plan + waits.memory + waits.slot + waits.storage + waits.thread + waits.compute +
-                                 waits.user + waits.assembly + waits.interpreter;
+  ledger.consumer_wait_seconds = waits.plan + waits.arrival + waits.memory + waits.slot + waits.storage + waits.thread +
+                                 waits.compute + waits.user + waits.assembly + waits.interpreter;
   ledger.samples = 1000;
   ledger.threads = 2;
   ledger.thread_time = {.rows = 0.6 * elapsed, .engine = 0.02 * elapsed, .idle = 1.38 * elapsed};

@@ -10,6 +10,7 @@ namespace forebay {
 OpDef add_noise_op();
 OpDef aggregate_op();
 OpDef batch_op();
+OpDef buffer_op();
 OpDef cache_op();
 OpDef cast_op();
 OpDef center_crop_op();

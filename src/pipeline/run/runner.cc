@@ -119,6 +119,12 @@ void Runner::seek(const Cursor& at) {
   window_->seek(at);
 }
 
+void Runner::look_again() {
+  RunCore::Lock lock(core_.mutex);
+  if (core_.queue) core_.act(lock);
+  core_.changed.notify_all();
+}
+
 bool Runner::closed() const {
   const std::lock_guard lock(core_.mutex);
   return core_.closed;

@@ -41,6 +41,8 @@ class Runner {
   Cursor cursor() const;
   /// Goes on somewhere else; work that does not fit there is thrown away.
   void seek(const Cursor& at);
+  /// More of the itinerary is known than when it was asked, or that no more will be. From any thread.
+  void look_again();
   /// Stops, and waits until nothing is in flight; what does not end within the patience is left behind on its thread, and
   /// named in the log.
   void close();

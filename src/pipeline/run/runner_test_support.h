@@ -170,9 +170,9 @@ struct Rig {
   std::shared_ptr<const Itinerary> itinerary() const {
     const auto n = static_cast<int64_t>(sizes.size());
     std::shared_ptr<const Order> order = shuffled ? shuffled_order(n, 5) : sequential_order(n);
-    return std::make_shared<Itinerary>(std::move(order),
-                                       Schedule({.epoch_size = n, .batch_size = batch, .world_size = 1, .last = last}),
-                                       5, 0, epochs);
+    return std::make_shared<IndexedItinerary>(
+        std::move(order), Schedule({.epoch_size = n, .batch_size = batch, .world_size = 1, .last = last}), 5, 0,
+        epochs);
   }
   std::shared_ptr<Runner> run() { return std::make_shared<Runner>(engine, plan(), itinerary(), options); }
 };

@@ -7,6 +7,7 @@ namespace forebay {
 std::string_view name_of(Awaited what) {
   switch (what) {
     case Awaited::kPlan: return "plan";
+    case Awaited::kArrival: return "arrival";
     case Awaited::kMemory: return "memory";
     case Awaited::kSlot: return "slot";
     case Awaited::kStorage: return "storage";
@@ -21,6 +22,7 @@ std::string_view name_of(Awaited what) {
 std::string sentence_of(Awaited what, const std::string& name) {
   switch (what) {
     case Awaited::kPlan: return "nothing has been begun yet";
+    case Awaited::kArrival: return fmt::format("waiting for {}", name);
     case Awaited::kMemory: return fmt::format("{} waits for memory", name);
     case Awaited::kSlot: return fmt::format("{} waits for a request slot", name);
     case Awaited::kStorage: return fmt::format("waiting for storage to give {}", name);

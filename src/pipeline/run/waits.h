@@ -10,6 +10,7 @@ namespace forebay {
 /// What the consumer of a run waits for: what its oldest element that is not done is waiting for, or is at.
 enum class Awaited : uint8_t {
   kPlan,      ///< nothing has been begun yet
+  kArrival,   ///< records of a stream that have not arrived
   kMemory,    ///< bytes that others hold
   kSlot,      ///< a request slot of its store
   kStorage,   ///< its bytes are on their way
@@ -18,7 +19,7 @@ enum class Awaited : uint8_t {
   kUser,      ///< user code that Python or another host runs
   kAssembly,  ///< all rows are there: they are put together
 };
-constexpr size_t kAwaited = 8;
+constexpr size_t kAwaited = 9;
 /// One word, as in stats().
 std::string_view name_of(Awaited what);
 /// For the log; `name` is that of the oldest element that is not done.

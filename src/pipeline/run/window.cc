@@ -41,8 +41,7 @@ Window::Window(Engine& engine, std::shared_ptr<const ExecutionPlan> plan, std::s
                  : nullptr),
       uses_(core_, units_.get(), rows_per_task_), taking_back_(core_, uses_),
       room_(core_, units_.get(), taking_back_, batches_), tasks_(core_, uses_, taking_back_, room_, batches_),
-      forms_(*core_.plan, core_.itinerary->schedule().options().batch_size, options.ragged),
-      consumer_trace_(*core_.plan->trace) {}
+      forms_(*core_.plan, core_.itinerary->batch_size(), options.ragged), consumer_trace_(*core_.plan->trace) {}
 
 std::shared_ptr<Window> Window::make(Engine& engine, std::shared_ptr<const ExecutionPlan> plan,
                                      std::shared_ptr<const Itinerary> itinerary, const RunnerOptions& options) {
@@ -51,7 +50,16 @@ std::shared_ptr<Window> Window::make(Engine& engine, std::shared_ptr<const Execu
   return window;
 }
 
+bool Window::ready() const {
+  if (!batches_.empty()) return batches_.front()->complete;
+  return finished() || !core_.itinerary->failure().ok();
+}
+
 Result<Delivery> Window::deliver(RunCore::Lock& lock) {
+  if (batches_.empty()) {
+    FOREBAY_RETURN_IF_ERROR(core_.itinerary->failure());
+    return Delivery{};
+  }
   const WindowBatchPtr batch = batches_.front();
   BatchJob& job = batch->job;
   if (!job.fatal.ok()) {
@@ -129,7 +137,7 @@ void Window::settled() {
 }
 
 Awaited Window::what_is_awaited() {
-  if (batches_.empty()) return Awaited::kPlan;
+  if (batches_.empty()) return core_.itinerary->known(planned_) ? Awaited::kPlan : Awaited::kArrival;
   WindowBatch& batch = *batches_.front();
   if (batch.assembling > 0 || batch.complete) return Awaited::kAssembly;
   if (batch.all_done()) return Awaited::kMemory;
@@ -144,7 +152,10 @@ Awaited Window::what_is_awaited() {
   return core_.threads_full() ? Awaited::kThread : Awaited::kMemory;
 }
 
-std::string Window::awaited() { return sentence_of(what_is_awaited(), name_of_oldest()); }
+std::string Window::awaited() {
+  const Awaited what = what_is_awaited();
+  return sentence_of(what, what == Awaited::kArrival ? core_.itinerary->awaited() : name_of_oldest());
+}
 
 std::string Window::name_of_oldest() {
   if (batches_.empty() || batches_.front()->all_done()) return "the batch";

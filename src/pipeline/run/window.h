@@ -63,7 +63,7 @@ class Window final : private Advancing {
   /// The same as a sentence for the log, with the name of the row or unit.
   std::string awaited();
   /// Whether deliver() has something to give.
-  bool ready() const { return !batches_.empty() && batches_.front()->complete; }
+  bool ready() const;
   /// The oldest batch leaves the window. An error of data spoils its batch, which is left behind; any other one leaves the cursor
   /// where it is, so that the batch can be asked for again.
   Result<Delivery> deliver(RunCore::Lock& lock);
@@ -96,7 +96,7 @@ class Window final : private Advancing {
   int64_t batches_ahead() const;
   bool is_short() const;
   /// Large batches are planned by a compute thread: thousands of ids take longer than the consumer, or the lock, should be held up.
-  bool plans_elsewhere() const { return core_.itinerary->schedule().options().batch_size >= 1024; }
+  bool plans_elsewhere() const { return core_.itinerary->batch_size() >= 1024; }
   void extend(Actions& actions);
   void plan_batches();
   WindowBatchPtr begin(StepPlan step) const;

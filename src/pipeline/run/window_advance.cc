@@ -105,7 +105,7 @@ void Window::advance_units_ahead(Actions& actions) {
   for (const UnitBlockPtr& block : blocks) {
     if (block->users == 0) continue;  // all of its rows were in the cache
     const int64_t next = block->range.first + block->range.step * block->range.count;
-    if (next >= core_.itinerary->order().size() && core_.itinerary->finished({block->epoch + 1, 0, 0})) continue;
+    if (next >= core_.itinerary->order()->size() && core_.itinerary->finished({block->epoch + 1, 0, 0})) continue;
     if (!units_->move_on(*units_->table().block_after(*block), {.order = kAheadOrder, .ahead = true}, actions)) return;
   }
 }

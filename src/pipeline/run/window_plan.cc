@@ -27,14 +27,14 @@ bool Window::is_short() const {
 
 void Window::extend(Actions& actions) {
   if (!plans_elsewhere()) {
-    while (is_short()) {
+    while (is_short() && core_.itinerary->known(planned_)) {
       std::optional<StepPlan> step = core_.itinerary->step(planned_);
       if (!step) return;
       add(begin(std::move(*step)));
     }
     return;
   }
-  if (planning_ || !is_short() || core_.itinerary->finished(planned_)) return;
+  if (planning_ || !is_short() || core_.itinerary->finished(planned_) || !core_.itinerary->known(planned_)) return;
   planning_ = true;
   core_.post(actions, 0, Work::kPlan, [this](WorkMemory&) { plan_batches(); });
 }

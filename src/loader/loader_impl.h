@@ -1,0 +1,107 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "forebay/loader.h"
+#include "loader/checkpoint.h"
+#include "loader/chosen_samples.h"
+#include "loader/compile.h"
+#include "loader/dealing.h"
+#include "loader/distributed.h"
+#include "loader/error_log.h"
+#include "loader/open_peers.h"
+#include "loader/reading_pass.h"
+#include "loader/sizing.h"
+#include "loader/streaming.h"
+#include "pipeline/run/runner.h"
+#include "runtime/fork_guard.h"
+
+namespace forebay {
+
+// The description is compiled when it is opened, except for what depends on how many samples filters leave: that is done by
+// prepare(), once user code can be called.
+struct Loader::Impl {
+  Pipeline pipeline;
+  LoaderOptions options;
+  Place place;
+  SizingInput sizes;
+  std::shared_ptr<const Source> source;
+  std::shared_ptr<void> reading;  // of its store; until it is closed
+  uint64_t generation = process_generation();
+
+  // Set by prepare().
+  std::atomic<bool> prepared = false;  // what follows is constant from then on
+  ChosenSamples chosen;
+  std::shared_ptr<const ExecutionPlan> plan;
+  std::shared_ptr<const Itinerary> itinerary;
+  std::optional<ErrorLog> errors;
+  std::vector<std::shared_ptr<TieredCache>> caches;
+  std::vector<std::pair<Hash128, std::shared_ptr<TieredCache>>> opened;
+  std::shared_ptr<PeerGroup> peers;   // null: none
+  std::shared_ptr<StreamRun> stream;  // null: the data set has an end
+
+  std::atomic<int64_t> interpreter_ns = 0;  // see waited_for_interpreter()
+  bool epoch_over = false;                  // the last batch has been delivered, the end has not been told
+
+  mutable std::mutex
+      mutex;  // guards runner, closed and errors against close(), stats() and take_call() from other threads
+  std::shared_ptr<Runner> runner;
+  bool closed = false;
+
+  const Description& description() const { return pipeline.description(); }
+  const UnitSource* units() const { return dynamic_cast<const UnitSource*>(source.get()); }
+  bool in_child() const { return process_generation() != generation; }
+
+  Status usable() const {
+    if (in_child())
+      return invalid_argument(
+          "this loader was made before a fork and its threads live in the parent process; make a new Loader in the "
+          "child");
+    std::lock_guard lock(mutex);
+    return closed ? invalid_argument(
+                        "the loader is closed; make a new one (its state_dict() goes on where this one stopped)")
+                  : Status();
+  }
+
+  // What take_call() and close() find. Null between two runners.
+  Status set_runner(std::shared_ptr<Runner> next) {
+    std::lock_guard lock(mutex);
+    if (closed && next) return cancelled("the loader was closed");
+    runner = std::move(next);
+    return {};
+  }
+
+  // Null in the child of a fork, too: the runner's lock may be held by a thread that is not there.
+  std::shared_ptr<Runner> current() const {
+    if (in_child()) return nullptr;
+    std::lock_guard lock(mutex);
+    return runner;
+  }
+
+  // An epoch that has no batch (left): all there is to tell of it is its end.
+  bool ends_at(const Cursor& at) const {
+    return itinerary->epoch_over(at) && !(options.epochs && at.epoch >= *options.epochs);
+  }
+
+  // With as many ranks as that.
+  DealRequest dealing(int64_t world_size) const {
+    return {options.deal, options.hosts, world_size == place.world_size ? place.hosts : 0};
+  }
+
+  PassWatch watch_of_passes();
+  Result<std::shared_ptr<EntryCache>> open_cache(size_t step, const Hash128& cached, uint64_t least_bytes);
+  Status prepare();
+  Checkpoint checkpoint() const;
+
+ private:
+  Status prepare_samples(CompileInput& input);
+  Status prepare_stream(CompileInput& input);
+  Status start(RunnerOptions runner_options);
+};
+
+}  // namespace forebay

@@ -1,0 +1,123 @@
+#include <functional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "loader/check.h"
+#include "loader/compile.h"
+#include "loader/kept_beside.h"
+#include "loader/loader_impl.h"
+#include "loader/materialized_steps.h"
+#include "loader/open_step_cache.h"
+#include "loader/ordering.h"
+#include "loader/packing_step.h"
+#include "loader/sizing.h"
+#include "loader/step_arguments.h"
+
+// What is decided before the first batch.
+
+namespace forebay {
+
+PassWatch Loader::Impl::watch_of_passes() {
+  return {[this](std::shared_ptr<Runner> next) { return set_runner(std::move(next)); },
+          [this](const RowError& error) {
+            if (bad_sample(options.on_error) == BadSample::kRaise) return error.status;
+            std::lock_guard lock(mutex);
+            return errors->add(ErrorLog::kFilterPass, error);
+          }};
+}
+
+// A pass over all samples and the epochs share one.
+Result<std::shared_ptr<EntryCache>> Loader::Impl::open_cache(size_t step, const Hash128& cached, uint64_t least_bytes) {
+  for (const auto& [known, cache] : opened)
+    if (known == cached) return std::shared_ptr<EntryCache>(cache);
+  FOREBAY_ASSIGN(std::shared_ptr<TieredCache> cache,
+                 open_step_cache(description(), step, cached, least_bytes, *source, *chosen.selection, sizes.memory));
+  if (peers) cache = peers->join(std::move(cache));
+  opened.emplace_back(cached, cache);
+  caches.push_back(cache);
+  return std::shared_ptr<EntryCache>(std::move(cache));
+}
+
+Status Loader::Impl::prepare() {
+  if (prepared) return {};
+  FOREBAY_RETURN_IF_ERROR(usable());
+  FOREBAY_ASSIGN(const std::optional<int64_t> limit, error_limit(options.max_errors, source->size()));
+  {
+    std::lock_guard lock(mutex);
+    errors.emplace(limit);
+  }
+  CompileInput input{&description(), description().steps().size(), false, source, nullptr, options.seed};
+  input.open_cache = std::bind_front(&Impl::open_cache, this);
+  FOREBAY_RETURN_IF_ERROR(stream ? prepare_stream(input) : prepare_samples(input));
+  prepared = true;
+  return {};
+}
+
+Status Loader::Impl::prepare_samples(CompileInput& input) {
+  FOREBAY_ASSIGN(chosen, choose_samples(input, sizes, watch_of_passes()));
+  input.selection = chosen.selection;
+  FOREBAY_RETURN_IF_ERROR(pack_samples(input, sizes, watch_of_passes(), &chosen));
+  input.packing = chosen.packing;
+  const ScheduleOptions schedule = schedule_of(description(), chosen.size(), place.world_size);
+  FOREBAY_RETURN_IF_ERROR(schedule.check());
+  FOREBAY_ASSIGN(plan, compile(input));
+  FOREBAY_ASSIGN(Ordering ordering, chosen.order(find_step(description(), OpRole::kOrder), units(), options.seed));
+  warn_of_shared_lanes(ordering, place.world_size);
+  FOREBAY_RETURN_IF_ERROR(choose_deal(description(), schedule, dealing(place.world_size), &ordering));
+  SizingInput sizing = sizes;
+  sizing.block = ordering.block;
+  sizing.lanes = lanes_of_rank(ordering, place.world_size);
+  sizing.caches = cached_bytes(caches, sizes.memory);
+  FOREBAY_ASSIGN(RunnerOptions runner_options, choose_sizes(*plan, sizing));
+  if (peers && !chosen.packing) set_first_homes(*peers, *plan, ordering, chosen.selection, schedule);
+  runner_options.beside = kept_beside(*plan, caches, sizes.memory);
+  itinerary =
+      std::make_shared<const IndexedItinerary>(std::move(ordering.order), Schedule(schedule, std::move(ordering.deal)),
+                                               options.seed, place.rank, options.epochs, chosen.packing);
+  return start(std::move(runner_options));
+}
+
+Status Loader::Impl::prepare_stream(CompileInput& input) {
+  input.source = source;
+  input.selection = chosen.selection = records_of_stream();
+  FOREBAY_ASSIGN(plan, compile(input));
+  SizingInput sizing = sizes;
+  sizing.caches = stream->bytes();
+  FOREBAY_ASSIGN(RunnerOptions runner_options, choose_sizes(*plan, sizing));
+  runner_options.beside = kept_beside(*plan, caches, sizes.memory);
+  runner_options.beside.push_back(
+      {Use::kFetched, stream->stream().kept(), ByteBudget::Beside::kEntries, stream->bytes()});
+  itinerary = stream->itinerary();
+  FOREBAY_RETURN_IF_ERROR(start(std::move(runner_options)));
+  stream->on_arrival([run = std::weak_ptr<Runner>(runner)] {
+    if (const std::shared_ptr<Runner> running = run.lock()) running->look_again();
+  });
+  stream->begin();
+  return {};
+}
+
+Status Loader::Impl::start(RunnerOptions runner_options) {
+  runner_options.bad_sample = bad_sample(options.on_error);
+  if (const OpSpec* batch = find_step(description(), OpRole::kBatch)) {
+    for (std::string& name : field_list(batch->args.value("ragged", Json())))
+      runner_options.ragged.insert(std::move(name));
+  }
+  return set_runner(std::make_shared<Runner>(Engine::shared(), plan, itinerary, std::move(runner_options)));
+}
+
+Checkpoint Loader::Impl::checkpoint() const {
+  Checkpoint state;
+  state.cursor = runner->cursor();
+  if (stream) {
+    state.stream = stream->place(state.cursor);
+  } else {
+    state.samples = chosen.size();
+  }
+  state.dataset = hash128(source->version().to_string() + chosen.version).to_string();
+  state.pipeline = fingerprint_of(description(), *source).to_string();
+  state.seed = hash128(fmt::format("seed {}", options.seed)).to_string();
+  return state;
+}
+
+}  // namespace forebay

@@ -1,0 +1,157 @@
+#include "loader/streaming.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "loader/check.h"
+#include "loader/step_arguments.h"
+#include "ops/definition/args.h"
+
+namespace forebay {
+
+namespace {
+
+BufferPolicy policy_of(const std::string& name) {
+  if (name == "drop_oldest") return BufferPolicy::kDropOldest;
+  if (name == "sample") return BufferPolicy::kSample;
+  return name == "spill" ? BufferPolicy::kSpill : BufferPolicy::kBlock;
+}
+
+uint64_t default_bytes(const std::optional<uint64_t>& memory) {
+  constexpr uint64_t kBytes = uint64_t{64} << 20;
+  return memory ? std::clamp<uint64_t>(*memory / 4, 1, kBytes) : kBytes;
+}
+
+StreamOptions options_of(const Description& description, const LoaderOptions& given, int64_t global_batch) {
+  StreamOptions options;
+  options.seed = given.seed;
+  options.bytes = default_bytes(given.memory);
+  if (const OpSpec* const buffer = find_step(description, OpRole::kBuffer)) {
+    const Args args(buffer->args, catalog().find(buffer->name)->args);
+    options.policy = policy_of(args.text("policy"));
+    if (args.has("bytes")) options.bytes = args.bytes("bytes");
+  }
+  const int64_t window = int_arg(find_step(description, OpRole::kOrder), "window", 0);
+  options.shuffled = window > 0;
+  options.chunk = static_cast<size_t>(window > 0 ? window : global_batch);
+  const Json args = description.steps().front().args;
+  options.skip_trimmed = args.value("on_trimmed", Json()) == Json("skip");
+  options.from_now = args.value("start", Json()) == Json("now");
+  return options;
+}
+
+Result<std::shared_ptr<SpillSpace>> spill_space(const Description& description, const RecordLog& log) {
+  if (!log.records_are_whole())
+    return invalid_argument(fmt::format(
+        "policy=\"spill\": records of {} are objects of your program, which stay in its memory; give \"block\"",
+        log.name()));
+  const OpSpec& buffer = *find_step(description, OpRole::kBuffer);
+  const Args args(buffer.args, catalog().find(buffer.name)->args);
+  std::error_code error;
+  const std::string folder = args.has("dir") ? args.text("dir") : std::filesystem::temp_directory_path(error).string();
+  return SpillSpace::open(folder, args.bytes("disk"));
+}
+
+Status check_options(const LoaderOptions& options) {
+  if (options.on_error == OnError::kReplace)
+    return invalid_argument("on_error=\"replace\": a stream has no other sample to take; give \"skip\" or \"raise\"");
+  if (options.steps_per_epoch && *options.steps_per_epoch < 1)
+    return invalid_argument(fmt::format("steps_per_epoch={} is not positive", *options.steps_per_epoch));
+  if (options.epochs && !options.steps_per_epoch)
+    return invalid_argument("epochs= of a stream needs steps_per_epoch=: it has no end of its own");
+  return {};
+}
+
+}  // namespace
+
+Result<std::shared_ptr<StreamRun>> StreamRun::open(const StreamSource& source, const Description& description,
+                                                   const LoaderOptions& options, const Place& place) {
+  FOREBAY_RETURN_IF_ERROR(check_options(options));
+  const ScheduleOptions schedule = schedule_of(description, 0, place.world_size);
+  FOREBAY_RETURN_IF_ERROR(schedule.check());
+  std::shared_ptr<StreamRun> run(new StreamRun);
+  StreamOptions stream = options_of(description, options, schedule.batch_size * schedule.world_size);
+  std::shared_ptr<JournalReader> journal;
+  if (!options.journal.empty()) {
+    FOREBAY_ASSIGN(journal, JournalReader::open(options.journal, source.log()->partitions()));
+    FOREBAY_RETURN_IF_ERROR(check_same_run(journal->header(), header_of(*source.log(), stream, {}), options.journal));
+    if (journal->header().sampled) stream.policy = BufferPolicy::kSample;
+  }
+  if (stream.policy == BufferPolicy::kSpill) {
+    FOREBAY_ASSIGN(stream.spill, spill_space(description, *source.log()));
+  }
+  run->stream_ = std::make_shared<Stream>(source.log(), stream);
+  run->beginning_ = journal ? journal->header().place : run->stream_->beginning();
+  run->repeats_ = journal != nullptr;
+  run->stream_->set_guide(std::move(journal));
+  run->source_ = source.over(run->stream_);
+  run->itinerary_ =
+      std::make_shared<StreamItinerary>(run->stream_, StreamItineraryOptions{.batch_size = schedule.batch_size,
+                                                                             .world_size = schedule.world_size,
+                                                                             .rank = place.rank,
+                                                                             .steps_per_epoch = options.steps_per_epoch,
+                                                                             .epochs = options.epochs,
+                                                                             .last = schedule.last});
+  return run;
+}
+
+JournalHeader StreamRun::header_of(const RecordLog& log, const StreamOptions& options, StreamPlace place) {
+  return {log.identity(), options.seed, options.shuffled, options.policy == BufferPolicy::kSample, std::move(place)};
+}
+
+Status StreamRun::check_same_run(const JournalHeader& was, const JournalHeader& now, const std::string& path) {
+  std::string differs;
+  if (was.log != now.log) differs += ", the stream";
+  if (was.seed != now.seed) differs += ", the seed";
+  if (was.shuffled != now.shuffled) differs += ", .shuffle()";
+  if (differs.empty()) return {};
+  return Status(Code::kStateMismatch,
+                fmt::format("{} was written with something else: {} differ(s)", path, differs.substr(2)));
+}
+
+std::shared_ptr<const Itinerary> StreamRun::itinerary() const { return itinerary_; }
+
+void StreamRun::begin() { go_on({}, beginning_); }
+
+void StreamRun::stands_at(const Cursor& at) { stream_->behind(itinerary_->number_at(at)); }
+
+std::string StreamRun::place(const Cursor& at) const {
+  return stream_->place(itinerary_->number_at(at)).to_json(stream_->log().partitions());
+}
+
+Result<StreamPlace> StreamRun::read_place(const std::string& json) const {
+  FOREBAY_ASSIGN(StreamPlace place, StreamPlace::from_json(json, stream_->log().partitions()));
+  for (const std::string& offset : place.after) {
+    if (!offset.empty()) FOREBAY_RETURN_IF_ERROR(stream_->log().check_offset(offset));
+  }
+  return place;
+}
+
+void StreamRun::go_on(const Cursor& at, StreamPlace place) {
+  const int64_t number = place.number;
+  stream_->seek(std::move(place));
+  itinerary_->stand(at, number);
+}
+
+Status StreamRun::write_journal(const std::string& path, const Cursor& at) {
+  if (repeats_) return invalid_argument("this loader repeats a journal; it writes none");
+  const int64_t number = itinerary_->number_at(at);
+  FOREBAY_ASSIGN(journal_,
+                 JournalWriter::open(path, header_of(stream_->log(), stream_->options(), stream_->place(number)),
+                                     stream_->log().partitions()));
+  stream_->set_witness(journal_, number);
+  return {};
+}
+
+Status StreamRun::flush_journal() { return journal_ ? journal_->flush() : Status(); }
+
+void StreamRun::close() {
+  stream_->stop();
+  (void)flush_journal();
+}
+
+}  // namespace forebay

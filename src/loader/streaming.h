@@ -1,0 +1,66 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "forebay/ledger.h"
+#include "forebay/loader.h"
+#include "loader/distributed.h"
+#include "pipeline/description.h"
+#include "stream/journal.h"
+#include "stream/stream_itinerary.h"
+#include "stream/stream_source.h"
+
+namespace forebay {
+
+/// What a loader over a source without an end has beside all others: the stream of its records, and the steps that these become.
+class StreamRun {
+ public:
+  /// InvalidArgument where options do not go with a stream, or a journal is none; NotFound where it is not there.
+  static Result<std::shared_ptr<StreamRun>> open(const StreamSource& source, const Description& description,
+                                                 const LoaderOptions& options, const Place& place);
+  ~StreamRun() { close(); }
+
+  /// The source whose samples are the stream's records.
+  std::shared_ptr<const Source> source() const { return source_; }
+  std::shared_ptr<const Itinerary> itinerary() const;
+  const Stream& stream() const { return *stream_; }
+  /// What it may hold in memory.
+  uint64_t bytes() const { return stream_->options().bytes; }
+
+  /// Who is told when more is known; not called any more after close().
+  void on_arrival(std::function<void()> arrived) { stream_->on_arrival(std::move(arrived)); }
+  /// The run begins, before any place() or step.
+  void begin();
+  /// The next batch is that of `at`: what is before it is let go of.
+  void stands_at(const Cursor& at);
+  /// Where the stream stands there, as JSON for a state. Of a place that the run stands at.
+  std::string place(const Cursor& at) const;
+  /// Nothing is known any more, until go_on().
+  void pause() { stream_->stop(); }
+  /// InvalidArgument, StateMismatch for a place that is none, or of another stream.
+  Result<StreamPlace> read_place(const std::string& json) const;
+  void go_on(const Cursor& at, StreamPlace place);
+  /// From the next chunk on its records are noted there. Unavailable where the file cannot be written; InvalidArgument where it is the journal of another
+  /// stream, or of another place of this one.
+  Status write_journal(const std::string& path, const Cursor& at);
+
+  /// What was decided so far is in the journal, if there is one. Unavailable.
+  Status flush_journal();
+
+  void close();
+
+ private:
+  StreamRun() = default;
+  static JournalHeader header_of(const RecordLog& log, const StreamOptions& options, StreamPlace place);
+  static Status check_same_run(const JournalHeader& was, const JournalHeader& now, const std::string& path);
+
+  std::shared_ptr<Stream> stream_;
+  std::shared_ptr<const Source> source_;
+  std::shared_ptr<StreamItinerary> itinerary_;
+  StreamPlace beginning_;
+  bool repeats_ = false;
+  std::shared_ptr<JournalWriter> journal_;
+};
+
+}  // namespace forebay

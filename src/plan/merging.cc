@@ -1,0 +1,73 @@
+#include "plan/merging.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "plan/permutation.h"
+
+namespace forebay {
+
+namespace {
+
+PermutationKey key_of_chunk(uint64_t seed, int64_t first) {
+  return PermutationKey::root(seed, PermutationKey::Use::kChunkOfStream).child(first);
+}
+
+}  // namespace
+
+std::vector<MergedRecord> merge_order(uint64_t seed, int64_t first, std::span<const size_t> counts, bool shuffled) {
+  std::vector<MergedRecord> order;
+  order.reserve(std::accumulate(counts.begin(), counts.end(), size_t{0}));
+  for (size_t p = 0; p < counts.size(); ++p) {
+    for (size_t i = 0; i < counts[p]; ++i) order.push_back({static_cast<uint32_t>(p), static_cast<uint32_t>(i)});
+  }
+  const PermutationKey key = key_of_chunk(seed, first);
+  if (shuffled) {
+    std::vector<MergedRecord> mixed(order.size());
+    const Permutation permutation(static_cast<int64_t>(order.size()), key);
+    for (size_t i = 0; i < order.size(); ++i)
+      mixed[i] = order[static_cast<size_t>(permutation.at(static_cast<int64_t>(i)))];
+    return mixed;
+  }
+  const auto begins = static_cast<uint32_t>(key.a % std::max<size_t>(counts.size(), 1));
+  const auto turn = [&](uint32_t partition) {
+    return (partition + static_cast<uint32_t>(counts.size()) - begins) % static_cast<uint32_t>(counts.size());
+  };
+  // (i + ½) / n, compared without rounding.
+  std::sort(order.begin(), order.end(), [&](const MergedRecord& a, const MergedRecord& b) {
+    const uint64_t left = (2 * uint64_t{a.index} + 1) * counts[b.partition];
+    const uint64_t right = (2 * uint64_t{b.index} + 1) * counts[a.partition];
+    return left != right ? left < right : turn(a.partition) < turn(b.partition);
+  });
+  return order;
+}
+
+std::vector<size_t> share_of_chunk(size_t size, std::span<const size_t> waiting) {
+  const size_t all = std::accumulate(waiting.begin(), waiting.end(), size_t{0});
+  std::vector<size_t> share(waiting.size());
+  std::vector<std::pair<uint64_t, size_t>> rests;  // largest first
+  size_t given = 0;
+  for (size_t p = 0; p < waiting.size(); ++p) {
+    const auto exact = static_cast<unsigned __int128>(size) * waiting[p];
+    share[p] = static_cast<size_t>(exact / std::max<size_t>(all, 1));
+    rests.emplace_back(static_cast<uint64_t>(exact % std::max<size_t>(all, 1)), p);
+    given += share[p];
+  }
+  std::stable_sort(rests.begin(), rests.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  for (size_t i = 0; given < size && i < rests.size(); ++i) {
+    if (share[rests[i].second] == waiting[rests[i].second]) continue;
+    ++share[rests[i].second];
+    ++given;
+  }
+  return share;
+}
+
+uint64_t sampling_draw(uint64_t seed, int64_t first, uint64_t place) {
+  const PermutationKey key = key_of_chunk(seed, first);
+  const PhiloxCounter drawn = philox4x32({low_word(place), high_word(place), low_word(key.b), high_word(key.b)},
+                                         {low_word(key.a), high_word(key.a)});
+  return join_words(drawn[0], drawn[1]);
+}
+
+}  // namespace forebay

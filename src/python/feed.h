@@ -1,0 +1,10 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace forebay::python {
+
+/// `Feed`, through which a thread of Python's pushes records, and `Description.iterable`, the source that asks for one.
+void bind_feed(nanobind::module_& module);
+
+}  // namespace forebay::python

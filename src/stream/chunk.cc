@@ -1,0 +1,114 @@
+#include "stream/chunk.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace forebay {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+constexpr int64_t kMostRecords = int64_t{1} << 53;
+constexpr size_t kLongestOffset = 1024;
+
+bool is_count(const Json& value) {
+  return value.is_number_integer() && value.get<int64_t>() >= 0 && value.get<int64_t>() < kMostRecords;
+}
+
+bool is_offset(const Json& value) {
+  return value.is_string() && value.get_ref<const std::string&>().size() <= kLongestOffset;
+}
+
+bool is_part(const Json& part) {
+  if (!part.is_array() || part.size() < 3 || part.size() > 4) return false;
+  return is_count(part[0]) && is_offset(part[1]) && is_count(part[2]) && (part.size() < 4 || is_count(part[3]));
+}
+
+Json json_of(const Chunk& chunk) {
+  Json parts = Json::array();
+  for (const ChunkPart& part : chunk.parts) {
+    Json one = {part.partition, part.last, part.taken};
+    if (part.dropped > 0) one.push_back(part.dropped);
+    parts.push_back(std::move(one));
+  }
+  return {{"first", chunk.first}, {"parts", std::move(parts)}};
+}
+
+Result<Chunk> chunk_of(const Json& json, size_t partitions) {
+  const bool whole = json.is_object() && json.contains("first") && is_count(json["first"]) && json.contains("parts") &&
+                     json["parts"].is_array() && json["parts"].size() <= partitions;
+  if (!whole) return invalid_argument("this is no chunk of a stream: {\"first\": …, \"parts\": […]} is wanted");
+  Chunk chunk;
+  chunk.first = json["first"].get<int64_t>();
+  for (const Json& part : json["parts"]) {
+    if (!is_part(part)) return invalid_argument(fmt::format("{} is no part of a chunk", part.dump().substr(0, 80)));
+    ChunkPart one;
+    one.partition = static_cast<size_t>(part[0].get<int64_t>());
+    one.last = part[1].get<std::string>();
+    one.taken = part[2].get<int64_t>();
+    if (part.size() > 3) one.dropped = part[3].get<int64_t>();
+    const bool in_order = chunk.parts.empty() || chunk.parts.back().partition < one.partition;
+    if (one.partition >= partitions || !in_order)
+      return invalid_argument(fmt::format("a chunk names partition {} of {}", one.partition, partitions));
+    chunk.parts.push_back(std::move(one));
+  }
+  return chunk;
+}
+
+}  // namespace
+
+int64_t Chunk::size() const {
+  int64_t size = 0;
+  for (const ChunkPart& part : parts) size += part.taken;
+  return size;
+}
+
+std::string Chunk::to_json() const { return json_of(*this).dump(); }
+
+Result<Chunk> Chunk::from_json(std::string_view text, size_t partitions) {
+  return chunk_of(Json::parse(text, nullptr, /*allow_exceptions=*/false), partitions);
+}
+
+std::string StreamPlace::to_json(const std::vector<std::string>& partitions) const {
+  Json json = {{"number", number}, {"partitions", Json::array()}};
+  for (size_t p = 0; p < partitions.size(); ++p) {
+    Json one = {partitions[p], after[p]};
+    if (dropped[p] > 0) one.push_back(dropped[p]);
+    json["partitions"].push_back(std::move(one));
+  }
+  if (chunk) json["chunk"] = json_of(*chunk);
+  return json.dump();
+}
+
+Result<StreamPlace> StreamPlace::from_json(std::string_view text, const std::vector<std::string>& partitions) {
+  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const bool whole = json.is_object() && json.contains("number") && is_count(json["number"]) &&
+                     json.contains("partitions") && json["partitions"].is_array();
+  if (!whole) return invalid_argument("this is no place in a stream");
+  if (json["partitions"].size() != partitions.size())
+    return Status(Code::kStateMismatch, fmt::format("the state is of a stream of {} partitions, this one has {}",
+                                                    json["partitions"].size(), partitions.size()));
+  StreamPlace place;
+  place.number = json["number"].get<int64_t>();
+  for (size_t p = 0; p < partitions.size(); ++p) {
+    const Json& one = json["partitions"][p];
+    const bool good = one.is_array() && one.size() >= 2 && one.size() <= 3 && one[0].is_string() && is_offset(one[1]) &&
+                      (one.size() < 3 || is_count(one[2]));
+    if (!good) return invalid_argument(fmt::format("{} is no partition's place", one.dump().substr(0, 80)));
+    if (one[0] != partitions[p])
+      return Status(Code::kStateMismatch, fmt::format("the state is of the partition '{}' where this stream has '{}'",
+                                                      one[0].get<std::string>(), partitions[p]));
+    place.after.push_back(one[1].get<std::string>());
+    place.dropped.push_back(one.size() > 2 ? one[2].get<int64_t>() : 0);
+  }
+  if (json.contains("chunk")) {
+    FOREBAY_ASSIGN(place.chunk, chunk_of(json["chunk"], partitions.size()));
+    if (place.number < place.chunk->first || place.number >= place.chunk->first + place.chunk->size())
+      return invalid_argument("a place in a stream lies outside the chunk that it names");
+  }
+  return place;
+}
+
+}  // namespace forebay

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "forebay/result.h"
+
+namespace forebay {
+
+/// What a chunk has of one partition: of the records behind the last chunk, up to that of offset `last`, `taken`; the others were dropped.
+struct ChunkPart {
+  size_t partition = 0;
+  std::string last;
+  int64_t taken = 0;
+  int64_t dropped = 0;
+  friend bool operator==(const ChunkPart&, const ChunkPart&) = default;
+};
+
+/// The next records of a stream, decided once, by one rank: which of each partition. Their order follows (merge_order()).
+struct Chunk {
+  int64_t first = 0;             ///< how many records of the stream are before it
+  std::vector<ChunkPart> parts;  ///< of different partitions, the smallest first; those that give nothing are missing
+
+  int64_t size() const;
+  friend bool operator==(const Chunk&, const Chunk&) = default;
+
+  /// JSON, one line, tens of bytes a part: {"first": 128, "parts": [[0, "17-3", 64], [2, "17-9", 64, 5]]}.
+  std::string to_json() const;
+  /// InvalidArgument for what is none, or names partitions that are not below `partitions`.
+  static Result<Chunk> from_json(std::string_view text, size_t partitions);
+};
+
+/// Where a stream stands: all that a checkpoint needs of it. The same on every rank.
+struct StreamPlace {
+  int64_t number = 0;  ///< records behind it
+  std::vector<std::string>
+      after;  ///< of each partition, the offset of the last record before `chunk`; empty: there was none
+  std::vector<int64_t> dropped;  ///< of each partition, all in all
+  /// The chunk that the next record is in, where some of its records are behind.
+  std::optional<Chunk> chunk = {};
+  friend bool operator==(const StreamPlace&, const StreamPlace&) = default;
+
+  /// A JSON object; grows with the number of partitions alone.
+  std::string to_json(const std::vector<std::string>& partitions) const;
+  /// InvalidArgument for what is none, StateMismatch where it is of other partitions.
+  static Result<StreamPlace> from_json(std::string_view text, const std::vector<std::string>& partitions);
+};
+
+}  // namespace forebay

@@ -1,0 +1,152 @@
+#include "stream/journal.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace forebay {
+
+namespace {
+
+using JournalJson = nlohmann::ordered_json;
+constexpr int kJournalFormat = 1;
+constexpr std::string_view kKind = "stream journal";
+
+// How far the chunks of an existing journal go that end at or before a place. InvalidArgument where none ends there.
+Result<std::streamoff> end_of_kept(const std::string& path, const JournalHeader& now,
+                                   const std::vector<std::string>& partitions) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  FOREBAY_ASSIGN(const JournalHeader was, JournalHeader::from_json(line, partitions));
+  if (was.log != now.log || was.seed != now.seed || was.shuffled != now.shuffled)
+    return invalid_argument(
+        fmt::format("{} is the journal of another stream, seed or window; give another path", path));
+  const int64_t place = now.place.chunk ? now.place.chunk->first + now.place.chunk->size() : now.place.number;
+  int64_t reached = was.place.chunk ? was.place.chunk->first + was.place.chunk->size() : was.place.number;
+  std::streamoff end = file.tellg();
+  while (reached < place && std::getline(file, line) && !file.eof()) {
+    const Result<Chunk> chunk = Chunk::from_json(line, partitions.size());
+    if (!chunk.ok() || chunk->first != reached) break;
+    reached = chunk->first + chunk->size();
+    end = file.tellg();
+  }
+  if (reached == place) return end;
+  return invalid_argument(
+      fmt::format("{} ends at record {}, and this run stands at record {}: it is of another run; give another path",
+                  path, reached, place));
+}
+
+}  // namespace
+
+std::string JournalHeader::to_json(const std::vector<std::string>& partitions) const {
+  const JournalJson json = {
+      {"forebay", kKind},   {"format", kJournalFormat},          {"log", log}, {"seed", seed}, {"shuffled", shuffled},
+      {"sampled", sampled}, {"place", place.to_json(partitions)}};
+  return json.dump();
+}
+
+Result<JournalHeader> JournalHeader::from_json(std::string_view text, const std::vector<std::string>& partitions) {
+  const JournalJson json = JournalJson::parse(text, nullptr, /*allow_exceptions=*/false);
+  const auto has = [&](const char* name, auto is) { return json.contains(name) && is(json[name]); };
+  const auto is_text = [](const JournalJson& value) { return value.is_string(); };
+  const auto is_bool = [](const JournalJson& value) { return value.is_boolean(); };
+  const bool whole = json.is_object() && json.value("forebay", JournalJson()) == kKind && has("log", is_text) &&
+                     has("seed", [](const JournalJson& value) { return value.is_number_unsigned(); }) &&
+                     has("shuffled", is_bool) && has("sampled", is_bool) && has("place", is_text);
+  if (!whole) return invalid_argument("this is no journal that loader.journal() wrote");
+  if (json.value("format", JournalJson()) != kJournalFormat)
+    return Status(Code::kUnsupported, fmt::format("this journal has format {}; this Forebay reads format {}",
+                                                  json.value("format", JournalJson()).dump(), kJournalFormat));
+  JournalHeader header;
+  header.log = json["log"].get<std::string>();
+  header.seed = json["seed"].get<uint64_t>();
+  header.shuffled = json["shuffled"].get<bool>();
+  header.sampled = json["sampled"].get<bool>();
+  FOREBAY_ASSIGN(header.place, StreamPlace::from_json(json["place"].get<std::string>(), partitions));
+  return header;
+}
+
+Result<std::shared_ptr<JournalWriter>> JournalWriter::open(const std::string& path, const JournalHeader& header,
+                                                           const std::vector<std::string>& partitions) {
+  auto writer = std::make_shared<JournalWriter>();
+  writer->path_ = path;
+  std::error_code error;
+  const bool goes_on = std::filesystem::file_size(path, error) > 0 && !error;
+  std::streamoff end = 0;
+  if (goes_on) {
+    FOREBAY_ASSIGN(end, end_of_kept(path, header, partitions));
+  }
+  writer->file_.reset(std::fopen(path.c_str(), goes_on ? "r+" : "w"));
+  if (!writer->file_) return unavailable(fmt::format("{} cannot be written: {}", path, std::strerror(errno)));
+  if (goes_on) {
+    if (ftruncate(fileno(writer->file_.get()), end) != 0 || fseeko(writer->file_.get(), end, SEEK_SET) != 0)
+      return unavailable(fmt::format("{} cannot be written: {}", path, std::strerror(errno)));
+    return writer;
+  }
+  const std::string line = header.to_json(partitions) + "\n";
+  writer->failed_ = std::fwrite(line.data(), 1, line.size(), writer->file_.get()) != line.size();
+  FOREBAY_RETURN_IF_ERROR(writer->flush());
+  return writer;
+}
+
+void JournalWriter::decided(const Chunk& chunk) {
+  const std::string line = chunk.to_json() + "\n";
+  failed_ |= std::fwrite(line.data(), 1, line.size(), file_.get()) != line.size();
+}
+
+Status JournalWriter::flush() {
+  failed_ |= std::fflush(file_.get()) != 0;
+  if (!failed_) return {};
+  return unavailable(fmt::format("{} cannot be written: {}", path_, std::strerror(errno)));
+}
+
+Result<std::shared_ptr<JournalReader>> JournalReader::open(const std::string& path,
+                                                           const std::vector<std::string>& partitions) {
+  auto reader = std::make_shared<JournalReader>();
+  reader->path_ = path;
+  reader->partitions_ = partitions.size();
+  reader->file_.open(path);
+  if (!reader->file_)
+    return Status(Code::kNotFound, fmt::format("there is no journal {}; loader.journal(path) writes one", path));
+  std::string line;
+  std::getline(reader->file_, line);
+  Result<JournalHeader> header = JournalHeader::from_json(line, partitions);
+  if (!header.ok())
+    return header.status().code() == Code::kInvalidArgument
+               ? invalid_argument(fmt::format("{}: {}", path, header.status().message()))
+               : header.status();
+  reader->header_ = std::move(*header);
+  reader->begin_ = reader->file_.tellg();
+  return reader;
+}
+
+std::optional<Chunk> JournalReader::next() {
+  std::string line;
+  if (!std::getline(file_, line) || file_.eof()) return std::nullopt;
+  Result<Chunk> chunk = Chunk::from_json(line, partitions_);
+  if (!chunk.ok()) return std::nullopt;
+  return std::move(*chunk);
+}
+
+Result<ChunkGuide::Answer> JournalReader::at(int64_t first) {
+  if (!read_ || read_->first > first) {
+    file_.clear();
+    file_.seekg(begin_);
+    read_ = next();
+  }
+  while (read_ && read_->first < first) read_ = next();
+  if (!read_) return Answer{Says::kEnd, {}};
+  if (read_->first == first) return Answer{Says::kThis, *read_};
+  return Status(
+      Code::kStateMismatch,
+      fmt::format("{}: no chunk begins at record {}, where this run stands; it is of another run", path_, first));
+}
+
+}  // namespace forebay

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "stream/stream.h"
+
+namespace forebay {
+
+/// What a journal says of the run that it is of: its first line.
+struct JournalHeader {
+  std::string log;  ///< RecordLog::identity()
+  uint64_t seed = 0;
+  bool shuffled = false;
+  bool sampled = false;
+  StreamPlace place;  ///< where it begins
+
+  std::string to_json(const std::vector<std::string>& partitions) const;
+  static Result<JournalHeader> from_json(std::string_view text, const std::vector<std::string>& partitions);
+};
+
+/// Writes down chunks as they are decided: a line of tens of bytes each, so that a run can be repeated exactly though arrival cannot.
+class JournalWriter final : public ChunkWitness {
+ public:
+  /// Begins a journal, or goes on with one of the same run: chunks from `header.place` on are written anew. InvalidArgument where the file is none, or of another
+  /// run, or ends before that place; Unavailable where it cannot be written.
+  static Result<std::shared_ptr<JournalWriter>> open(const std::string& path, const JournalHeader& header,
+                                                     const std::vector<std::string>& partitions);
+  void decided(const Chunk& chunk) override;
+  /// What was written is in the hands of the system. Unavailable where it could not be.
+  Status flush();
+
+ private:
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  std::string path_;
+  std::unique_ptr<std::FILE, Close> file_;
+  bool failed_ = false;
+};
+
+/// Repeats what a journal says. A line that was cut off while it was written, and what is behind it, was never given.
+class JournalReader final : public ChunkGuide {
+ public:
+  /// NotFound, InvalidArgument.
+  static Result<std::shared_ptr<JournalReader>> open(const std::string& path,
+                                                     const std::vector<std::string>& partitions);
+  const JournalHeader& header() const { return header_; }
+  Result<Answer> at(int64_t first) override;
+
+ private:
+  std::optional<Chunk> next();
+
+  std::string path_;
+  size_t partitions_ = 0;
+  std::ifstream file_;
+  std::streampos begin_;
+  JournalHeader header_;
+  std::optional<Chunk> read_;  // the last line that was
+};
+
+}  // namespace forebay

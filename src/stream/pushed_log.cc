@@ -1,0 +1,143 @@
+#include "stream/pushed_log.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace forebay {
+
+namespace {
+
+// Between the two threads, so that neither waits for the other with each record.
+constexpr size_t kMostPushed = 256;
+constexpr uint64_t kMostPushedBytes = uint64_t{4} << 20;
+
+std::optional<uint64_t> count_of(const std::string& offset) {
+  uint64_t count = 0;
+  const auto [end, error] = std::from_chars(offset.data(), offset.data() + offset.size(), count);
+  if (error != std::errc() || end != offset.data() + offset.size()) return std::nullopt;
+  return count;
+}
+
+}  // namespace
+
+struct Feed::Gone {
+  std::mutex mutex;
+  std::vector<std::string> keys;
+};
+
+Feed::Feed() : gone_(std::make_shared<Gone>()) {}
+
+Feed::Pushed Feed::push(std::string offset, std::string key, uint64_t bytes, std::chrono::milliseconds patience) {
+  // When the last holder of the record lets go of it, its key goes to `gone`.
+  auto tell = [gone = gone_, key](void*) {
+    const std::lock_guard lock(gone->mutex);
+    gone->keys.push_back(key);
+  };
+  std::unique_lock lock(mutex_);
+  const bool room = changed_.wait_for(
+      lock, patience, [&] { return closed_ || (records_.size() < kMostPushed && bytes_ < kMostPushedBytes); });
+  if (closed_) return Pushed::kClosed;
+  if (!room) return Pushed::kFull;
+  LogRecord record;
+  record.offset = std::move(offset);
+  record.key = std::move(key);
+  record.elsewhere = bytes;
+  record.payload = Buffer(nullptr, 0, std::shared_ptr<void>(nullptr, std::move(tell)));
+  bytes_ += record.bytes();
+  records_.push_back(std::move(record));
+  if (records_.size() == 1) changed_.notify_all();
+  return Pushed::kTaken;
+}
+
+void Feed::end() {
+  const std::lock_guard lock(mutex_);
+  ended_ = true;
+  changed_.notify_all();
+}
+
+void Feed::fail(Status status) {
+  const std::lock_guard lock(mutex_);
+  failure_ = std::move(status);
+  ended_ = true;
+  changed_.notify_all();
+}
+
+void Feed::close() {
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+  changed_.notify_all();
+}
+
+bool Feed::closed() {
+  const std::lock_guard lock(mutex_);
+  return closed_;
+}
+
+std::vector<std::string> Feed::take_gone() {
+  const std::lock_guard lock(gone_->mutex);
+  return std::exchange(gone_->keys, {});
+}
+
+class PushedLog::Reader final : public LogReader {
+ public:
+  Reader(const PushedLog& log, const LogPosition& from) : feed_(new Feed), partition_(from.partition) {
+    log.open_(from.partition, from.after, feed_);
+  }
+  ~Reader() override { feed_->close(); }
+
+  Result<std::vector<LogRecord>> read(const std::vector<size_t>&, const Limits& limits, std::stop_token stop) override {
+    std::vector<LogRecord> records;
+    std::unique_lock lock(feed_->mutex_);
+    feed_->changed_.wait_for(lock, stop, limits.wait, [&] { return !feed_->records_.empty() || feed_->ended_; });
+    uint64_t bytes = 0;
+    while (!feed_->records_.empty() && records.size() < limits.records && bytes <= limits.bytes) {
+      const uint64_t size = feed_->records_.front().bytes();
+      bytes += size;
+      feed_->bytes_ -= size;
+      records.push_back(std::move(feed_->records_.front()));
+      records.back().partition = partition_;
+      feed_->records_.pop_front();
+    }
+    if (records.empty() && feed_->ended_) {
+      FOREBAY_RETURN_IF_ERROR(feed_->failure_);
+      ended_ = true;
+    }
+    feed_->changed_.notify_all();
+    return records;
+  }
+
+  bool ended() const override { return ended_; }
+
+ private:
+  const std::shared_ptr<Feed> feed_;
+  const size_t partition_;
+  bool ended_ = false;
+};
+
+PushedLog::PushedLog(std::string name, std::vector<std::string> partitions, Open open)
+    : name_(std::move(name)), partitions_(std::move(partitions)), open_(std::move(open)) {
+  schema_.open_ended = true;
+}
+
+Result<std::unique_ptr<LogReader>> PushedLog::read_after(std::vector<LogPosition> from) const {
+  return std::unique_ptr<LogReader>(std::make_unique<Reader>(*this, from.front()));
+}
+
+Result<std::vector<std::string>> PushedLog::ends(std::stop_token) const {
+  return Status(Code::kUnsupported, fmt::format("{} has no end to begin at: only its program knows one", name_));
+}
+
+int PushedLog::compare(const std::string& a, const std::string& b) const {
+  const uint64_t left = count_of(a).value_or(0), right = count_of(b).value_or(0);
+  return left < right ? -1 : left > right;
+}
+
+Status PushedLog::check_offset(const std::string& offset) const {
+  if (count_of(offset)) return {};
+  return invalid_argument(fmt::format("'{}' is no offset of {}: a count is wanted", offset.substr(0, 80), name_));
+}
+
+}  // namespace forebay

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "stream/record_log.h"
+
+namespace forebay {
+
+/// One partition of a log that a program makes itself, from one position on: between a thread of the program's, which pushes, and the reader. What
+/// a record holds stays with the program, under the record's key.
+class Feed {
+ public:
+  enum class Pushed : uint8_t { kTaken, kFull, kClosed };
+  /// The next record, if there is room for it within `patience`. `offset`: text that reading after the record begins with.
+  Pushed push(std::string offset, std::string key, uint64_t bytes, std::chrono::milliseconds patience);
+  /// The program has no more.
+  void end();
+  /// Why it can give no more.
+  void fail(Status status);
+  /// Nobody wants more.
+  bool closed();
+  /// Keys of records that nobody will ask for again, since the last call.
+  std::vector<std::string> take_gone();
+
+ private:
+  friend class PushedLog;
+  struct Gone;  // outlives the feed: records tell it when they go
+
+  Feed();
+  void close();
+
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::deque<LogRecord> records_;
+  uint64_t bytes_ = 0;
+  bool ended_ = false, closed_ = false;
+  Status failure_;
+  const std::shared_ptr<Gone> gone_;
+};
+
+/// A log of records that a program makes: any iterable with a position. Samples are the program's own user code, so that the schema is empty and
+/// load() gives nothing.
+class PushedLog final : public RecordLog {
+ public:
+  /// Asked to push what comes after an offset (empty: all) of a partition, on a thread of its own, until push() says kClosed. It does not block.
+  using Open = std::function<void(size_t partition, const std::string& after, std::shared_ptr<Feed> feed)>;
+
+  PushedLog(std::string name, std::vector<std::string> partitions, Open open);
+
+  const Schema& schema() const override { return schema_; }
+  const std::vector<std::string>& partitions() const override { return partitions_; }
+  std::string identity() const override { return "pushed " + name_; }
+  std::string name() const override { return name_; }
+  bool records_are_whole() const override { return false; }
+  Result<std::unique_ptr<LogReader>> read_after(std::vector<LogPosition> from) const override;
+  Result<std::vector<std::string>> ends(std::stop_token stop) const override;
+  /// Offsets are counts.
+  int compare(const std::string& a, const std::string& b) const override;
+  Status check_offset(const std::string& offset) const override;
+  Status load(const LogRecord&, Buffer, Record&) const override { return {}; }
+
+ private:
+  class Reader;
+  const std::string name_;
+  const std::vector<std::string> partitions_;
+  const Open open_;
+  Schema schema_;
+};
+
+}  // namespace forebay

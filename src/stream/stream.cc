@@ -1,0 +1,219 @@
+#include "stream/stream.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "plan/merging.h"
+
+namespace forebay {
+
+Stream::Stream(std::shared_ptr<const RecordLog> log, StreamOptions options)
+    : log_(std::move(log)), options_(options), kept_(std::make_shared<StreamBytes>()) {
+  seek(beginning());
+  stopped_ = true;
+}
+
+Stream::~Stream() { stop(); }
+
+StreamPlace Stream::beginning() const {
+  const size_t partitions = log_->partitions().size();
+  return {0, std::vector<std::string>(partitions), std::vector<int64_t>(partitions), std::nullopt};
+}
+
+std::unique_ptr<Waiting> Stream::make_waiting() const {
+  const WaitingOptions options{log_->partitions().size(), options_.chunk, options_.bytes, options_.seed};
+  // What was decided elsewhere says what was dropped.
+  const bool decides = guide_ == nullptr;
+  if (options_.policy == BufferPolicy::kSample) return waiting_sampled(options, decides);
+  return waiting_in_queues(options, decides && options_.policy == BufferPolicy::kDropOldest, options_.spill);
+}
+
+void Stream::seek(StreamPlace place) {
+  stop();
+  const Lock lock(mutex_);
+  given_ = std::move(place.chunk);
+  place.chunk.reset();
+  if (given_) place.number = given_->first;
+  base_ = std::move(place);
+  decided_ = base_.number;
+  chunks_.clear();
+  chunk_bytes_ = 0;
+  waiting_ = make_waiting();
+  asked_ = 0;
+  ended_ = 0;
+  end_.reset();
+  failure_ = {};
+  heard_ns_.assign(log_->partitions().size(), 0);
+  stopped_ = reading_ = false;
+  begin_next_chunk();
+}
+
+bool Stream::known(int64_t end) {
+  const Lock lock(mutex_);
+  if (stopped_ || !failure_.ok()) return false;
+  if (!reading_) start_reading();
+  while (decided_ < end && !end_ && decide()) {
+  }
+  if (decided_ >= end || end_) return true;
+  asked_ = std::max(asked_, end);
+  return false;
+}
+
+bool Stream::decide() {
+  Result<std::optional<Waiting::Taken>> taken = next_taken();
+  if (!taken.ok()) {
+    failure_ = taken.status();
+    return false;
+  }
+  if (!*taken) return false;
+  accept(std::move(**taken));
+  return true;
+}
+
+Result<std::optional<Waiting::Taken>> Stream::next_taken() {
+  using Nothing = std::optional<Waiting::Taken>;
+  if (guide_ && !given_ && !end_) begin_next_chunk();
+  FOREBAY_RETURN_IF_ERROR(failure_);
+  if (given_) return waiting_->take(*given_);
+  if (guide_ || end_) return Nothing();
+  std::vector<size_t> counts = waiting_->counts();
+  const size_t all = std::accumulate(counts.begin(), counts.end(), size_t{0});
+  if (all < options_.chunk) {
+    if (!reading_ || ended_ < readers_) return Nothing();
+    if (all == 0) {
+      end_ = decided_;
+      return Nothing();
+    }
+  }
+  FOREBAY_ASSIGN(Waiting::Taken taken, waiting_->take(share_of_chunk(std::min(all, options_.chunk), counts)));
+  return Nothing(std::move(taken));
+}
+
+// The records that were taken become the next chunk.
+void Stream::accept(Waiting::Taken taken) {
+  std::vector<size_t> counts;
+  for (const auto& records : taken.records) counts.push_back(records.size());
+  Decided decided;
+  decided.chunk = {decided_, std::move(taken.parts)};
+  for (const MergedRecord& at : merge_order(options_.seed, decided_, counts, options_.shuffled)) {
+    LogRecord& record = taken.records[at.partition][at.index];
+    decided.bytes += record.bytes();
+    decided.records.push_back(std::make_shared<const LogRecord>(std::move(record)));
+  }
+  decided_ += decided.chunk.size();
+  chunk_bytes_ += decided.bytes;
+  if (witness_ && !given_) witness_->decided(decided.chunk);
+  chunks_.push_back(std::move(decided));
+  given_.reset();
+  begin_next_chunk();
+  room_.notify_all();
+}
+
+void Stream::begin_next_chunk() {
+  if (guide_ && !given_ && !end_) {
+    Result<ChunkGuide::Answer> answer = guide_->at(decided_);
+    if (!answer.ok()) {
+      failure_ = answer.status();
+      return;
+    }
+    if (answer->says == ChunkGuide::Says::kThis) given_ = std::move(answer->chunk);
+    if (answer->says == ChunkGuide::Says::kEnd) end_ = decided_;
+  }
+  if (Status begun = waiting_->begin_chunk(decided_, given_ ? &*given_ : nullptr); !begun.ok())
+    failure_ = std::move(begun);
+  room_.notify_all();
+}
+
+void Stream::set_witness(std::shared_ptr<ChunkWitness> witness, int64_t from) {
+  const Lock lock(mutex_);
+  witness_ = std::move(witness);
+  if (!witness_) return;
+  for (const Decided& decided : chunks_) {
+    if (decided.chunk.first >= from) witness_->decided(decided.chunk);
+  }
+}
+
+std::optional<int64_t> Stream::end() const {
+  const Lock lock(mutex_);
+  return end_;
+}
+
+Status Stream::failure() const {
+  const Lock lock(mutex_);
+  return failure_;
+}
+
+std::shared_ptr<const LogRecord> Stream::record(int64_t number) const {
+  const Lock lock(mutex_);
+  const auto after = std::upper_bound(chunks_.begin(), chunks_.end(), number, [](int64_t sought, const Decided& chunk) {
+    return sought < chunk.chunk.first + static_cast<int64_t>(chunk.records.size());
+  });
+  if (after == chunks_.end() || number < after->chunk.first) return nullptr;
+  return after->records[static_cast<size_t>(number - after->chunk.first)];
+}
+
+void Stream::move_on(StreamPlace& place, const Chunk& chunk) {
+  for (const ChunkPart& part : chunk.parts) {
+    if (!part.last.empty()) place.after[part.partition] = part.last;
+    place.dropped[part.partition] += part.dropped;
+  }
+  place.number = chunk.first + chunk.size();
+}
+
+void Stream::behind(int64_t number) {
+  std::vector<Decided> gone;  // taken apart without the lock
+  std::vector<std::shared_ptr<const LogRecord>> records;
+  const Lock lock(mutex_);
+  while (!chunks_.empty() && chunks_.front().chunk.first + chunks_.front().chunk.size() <= number) {
+    move_on(base_, chunks_.front().chunk);
+    chunk_bytes_ -= chunks_.front().bytes;
+    gone.push_back(std::move(chunks_.front()));
+    chunks_.pop_front();
+  }
+  if (!chunks_.empty()) {  // a long one, as of a shuffled window
+    Decided& front = chunks_.front();
+    for (int64_t i = number - front.chunk.first - 1; i >= 0 && front.records[static_cast<size_t>(i)]; --i) {
+      const uint64_t bytes = front.records[static_cast<size_t>(i)]->bytes();
+      front.bytes -= bytes;
+      chunk_bytes_ -= bytes;
+      records.push_back(std::move(front.records[static_cast<size_t>(i)]));
+    }
+  }
+  kept_->set(chunk_bytes_ + waiting_->bytes());
+  room_.notify_all();
+}
+
+StreamPlace Stream::place(int64_t number) const {
+  const Lock lock(mutex_);
+  StreamPlace place = base_;
+  for (const Decided& decided : chunks_) {
+    if (number < decided.chunk.first + decided.chunk.size()) {
+      if (number > decided.chunk.first) place.chunk = decided.chunk;
+      break;
+    }
+    move_on(place, decided.chunk);
+  }
+  // A chunk that a state named may not have been read again yet.
+  if (!place.chunk && given_ && number > given_->first) place.chunk = given_;
+  place.number = number;
+  return place;
+}
+
+Stream::Stats Stream::stats() const {
+  const Lock lock(mutex_);
+  Stats stats;
+  stats.arrived = arrived_records_;
+  stats.decided = decided_ - base_.number;
+  stats.reconnects = reconnects_;
+  stats.trimmed = trimmed_;
+  stats.bytes = chunk_bytes_ + waiting_->bytes();
+  stats.dropped = base_.dropped;
+  for (const Decided& decided : chunks_) {
+    for (const ChunkPart& part : decided.chunk.parts) stats.dropped[part.partition] += part.dropped;
+  }
+  for (const size_t count : waiting_->counts()) stats.waiting += static_cast<int64_t>(count);
+  return stats;
+}
+
+}  // namespace forebay

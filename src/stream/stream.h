@@ -1,0 +1,174 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/kept_bytes.h"
+#include "stream/chunk.h"
+#include "stream/record_log.h"
+#include "stream/waiting.h"
+
+namespace forebay {
+
+/// Chunks that were decided before, or elsewhere: by a journal, or by another rank.
+class ChunkGuide {
+ public:
+  virtual ~ChunkGuide() = default;
+  enum class Says : uint8_t { kThis, kLater, kEnd };
+  struct Answer {
+    Says says = Says::kEnd;
+    Chunk chunk;  ///< with kThis
+  };
+  /// What begins with that record. Called under a lock: it never waits. After kLater, whoever has the guide calls Stream::look_again().
+  virtual Result<Answer> at(int64_t first) = 0;
+};
+
+/// Is told of every chunk, in order, once it is decided.
+class ChunkWitness {
+ public:
+  virtual ~ChunkWitness() = default;
+  /// Called under a lock: it never waits.
+  virtual void decided(const Chunk& chunk) = 0;
+};
+
+struct StreamOptions {
+  uint64_t seed = 0;
+  size_t chunk = 1;       ///< records that are decided at a time
+  bool shuffled = false;  ///< inside a chunk
+  BufferPolicy policy = BufferPolicy::kBlock;
+  uint64_t bytes = uint64_t{64} << 20;     ///< of records in memory, but for what one chunk needs
+  std::shared_ptr<SpillSpace> spill = {};  ///< with kSpill
+  bool skip_trimmed = false;               ///< what the log has forgotten is no error
+  bool from_now = false;                   ///< a run without a place begins behind what the log has
+};
+
+/// What a stream holds in memory, for the sum of a loader. Nobody can have it back: it is what comes next.
+class StreamBytes final : public KeptBytes {
+ public:
+  uint64_t bytes() const override { return bytes_; }
+  uint64_t give_back(uint64_t) override { return 0; }
+  void set(uint64_t bytes) { bytes_ = bytes; }
+
+ private:
+  std::atomic<uint64_t> bytes_ = 0;
+};
+
+/// A log as one sequence of records. Reads ahead within a budget, decides chunk after chunk which records come next, and keeps these until they
+/// are behind. All methods may be called from any thread, but for those that say otherwise.
+class Stream {
+ public:
+  Stream(std::shared_ptr<const RecordLog> log, StreamOptions options);
+  ~Stream();
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  const RecordLog& log() const { return *log_; }
+  const StreamOptions& options() const { return options_; }
+
+  /// Before the first seek(): who is told that known() would say something else, and who decides.
+  void on_arrival(std::function<void()> arrived) { arrived_ = std::move(arrived); }
+  void set_guide(std::shared_ptr<ChunkGuide> guide) { guide_ = std::move(guide); }
+
+  /// Goes on from there; nothing is known until the first known() after it, which begins to read. Not while another seek() or stop() is under way.
+  void seek(StreamPlace place);
+  /// Where a run without a state begins.
+  StreamPlace beginning() const;
+  /// Ends reading; waits for the readers, at most for what a stop takes them. Nothing is known afterwards.
+  void stop();
+
+  /// Whether all records below `end` are decided and there, or the stream is known to end before.
+  bool known(int64_t end);
+  /// How many records there are in all, where that is known: the log has ended, or the guide.
+  std::optional<int64_t> end() const;
+  /// Why nothing more will ever come.
+  Status failure() const;
+  /// For the log: which partitions give nothing, and why.
+  std::string awaited() const;
+  /// The guide can say more, or the answer of known() may have changed otherwise.
+  void look_again();
+
+  /// From now on it is told of every chunk, those first that are decided and begin at that record or later. Null: nobody is.
+  void set_witness(std::shared_ptr<ChunkWitness> witness, int64_t from);
+
+  /// One that is known and not behind; null for all others.
+  std::shared_ptr<const LogRecord> record(int64_t number) const;
+  /// Records below that number are not asked for again.
+  void behind(int64_t number);
+  /// Of the record of that number, which is not behind.
+  StreamPlace place(int64_t number) const;
+
+  struct Stats {
+    int64_t arrived = 0, decided = 0, reconnects = 0, trimmed = 0;
+    std::vector<int64_t> dropped;  ///< of each partition, since the stream's beginning
+    uint64_t bytes = 0;            ///< in memory
+    int64_t waiting = 0;           ///< records in no chunk
+  };
+  Stats stats() const;
+  std::shared_ptr<KeptBytes> kept() const { return kept_; }
+
+ private:
+  struct Decided {
+    Chunk chunk;
+    std::vector<std::shared_ptr<const LogRecord>> records;  // in order
+    uint64_t bytes = 0;
+  };
+  using Lock = std::unique_lock<std::mutex>;
+
+  std::unique_ptr<Waiting> make_waiting() const;
+  // stream_reading.cc
+  void start_reading();
+  void read_all(std::stop_token stop);
+  void read(size_t reader, const std::vector<LogPosition>& from, std::stop_token stop);
+  Status find_beginning(std::stop_token stop);
+  std::vector<std::vector<LogPosition>> reader_positions() const;
+  std::vector<size_t> wanted(const std::vector<LogPosition>& mine) const;
+  LogReader::Limits limits() const;
+  Status take_in(size_t reader, LogReader& from, std::vector<LogRecord> records);
+  Status note_gaps(const std::vector<LogGap>& gaps);
+  void after_news(Lock& lock);
+  void fail(Status status);
+
+  // With the lock held:
+  bool decide();
+  Result<std::optional<Waiting::Taken>> next_taken();
+  void accept(Waiting::Taken taken);
+  void begin_next_chunk();
+  static void move_on(StreamPlace& place, const Chunk& chunk);
+
+  const std::shared_ptr<const RecordLog> log_;
+  const StreamOptions options_;
+  const std::shared_ptr<StreamBytes> kept_;
+  std::function<void()> arrived_;
+  std::shared_ptr<ChunkGuide> guide_;
+  std::shared_ptr<ChunkWitness> witness_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable_any room_;
+  std::unique_ptr<Waiting> waiting_;
+  std::deque<Decided> chunks_;
+  StreamPlace base_;     // before the first of `chunks_`
+  int64_t decided_ = 0;  // records below are in chunks
+  uint64_t chunk_bytes_ = 0;
+  std::optional<Chunk> given_;  // the next chunk, where it was decided before
+  bool stopped_ = true, reading_ = false;
+  int64_t asked_ = 0;  // somebody waits for the records below
+  size_t readers_ = 0, ended_ = 0;
+  std::optional<int64_t> end_;
+  Status failure_;
+  std::vector<std::string> troubles_;  // by reader
+  std::vector<int64_t> heard_ns_;      // by partition: when it last gave something
+  int64_t arrived_records_ = 0, reconnects_ = 0;
+  int64_t trimmed_ = 0;
+  std::jthread reading_thread_;
+};
+
+}  // namespace forebay

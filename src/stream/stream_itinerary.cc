@@ -1,0 +1,74 @@
+#include "stream/stream_itinerary.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "plan/schedule.h"
+
+namespace forebay {
+
+StreamItinerary::StreamItinerary(std::shared_ptr<Stream> stream, const StreamItineraryOptions& options)
+    : stream_(std::move(stream)), options_(options), global_batch_(options.batch_size * options.world_size) {}
+
+void StreamItinerary::stand(const Cursor& at, int64_t number) {
+  const std::lock_guard lock(mutex_);
+  anchor_ = at;
+  anchored_ = number;
+}
+
+Cursor StreamItinerary::normalized(const Cursor& at) const {
+  const bool over = options_.steps_per_epoch && at.step >= *options_.steps_per_epoch;
+  return over ? Cursor{at.epoch + 1, 0, 0} : at;
+}
+
+int64_t StreamItinerary::number_at(const Cursor& requested) const {
+  const Cursor at = normalized(requested);
+  const std::lock_guard lock(mutex_);
+  const Cursor anchor = normalized(anchor_);
+  if (at.epoch == anchor.epoch) return anchored_ + at.position - anchor.position;
+  // Only epochs with an end have others behind them.
+  const int64_t steps = options_.steps_per_epoch.value_or(0);
+  const int64_t between = steps - anchor.step + (at.epoch - anchor.epoch - 1) * steps;
+  return anchored_ + between * global_batch_ + at.position;
+}
+
+int64_t StreamItinerary::size_at(int64_t number) const {
+  const std::optional<int64_t> end = stream_->end();
+  const int64_t left = end ? std::max<int64_t>(*end - number, 0) : global_batch_;
+  if (left >= global_batch_) return global_batch_;
+  return options_.last == LastPolicy::kDrop ? 0 : left;
+}
+
+bool StreamItinerary::finished(const Cursor& at) const {
+  if (options_.epochs && normalized(at).epoch >= *options_.epochs) return true;
+  return stream_->end() && size_at(number_at(at)) == 0;
+}
+
+bool StreamItinerary::known(const Cursor& at) const { return stream_->known(number_at(at) + global_batch_); }
+
+std::optional<StepPlan> StreamItinerary::step(const Cursor& requested) const {
+  if (finished(requested) || !known(requested)) return std::nullopt;
+  StepPlan plan;
+  plan.at = normalized(requested);
+  const int64_t size = size_at(number_at(plan.at));
+  if (size == 0) return std::nullopt;
+  plan.after = normalized({plan.at.epoch, plan.at.position + size, plan.at.step + 1});
+  // The few records in front of a log's end are dealt like the last ones of an epoch.
+  const Schedule schedule({size, options_.batch_size, options_.world_size, options_.last});
+  schedule.rows({plan.at.epoch, 0}, options_.rank, &plan.rows);
+  for (Row& row : plan.rows) row.position += plan.at.position;
+  return plan;
+}
+
+std::vector<int64_t> StreamItinerary::indices(const StepPlan& step) const {
+  std::vector<int64_t> numbers;
+  for (size_t row = 0; row < step.rows.size(); ++row) numbers.push_back(index(step, static_cast<int64_t>(row)));
+  return numbers;
+}
+
+int64_t StreamItinerary::index(const StepPlan& step, int64_t row) const {
+  return number_at(step.at) + step.rows[static_cast<size_t>(row)].position - step.at.position;
+}
+
+}  // namespace forebay

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pipeline/itinerary.h"
+#include "stream/stream.h"
+
+namespace forebay {
+
+struct StreamItineraryOptions {
+  int64_t batch_size = 1;  ///< per rank
+  int64_t world_size = 1;
+  int64_t rank = 0;
+  std::optional<int64_t> steps_per_epoch = {};  ///< without it the first epoch has no end
+  std::optional<int64_t> epochs = {};
+  LastPolicy last = LastPolicy::kPartial;  ///< of the records that are left where a log ends
+};
+
+/// The steps of a stream: each global batch is the next batch_size × world_size records. A step is known once its records have arrived.
+class StreamItinerary final : public Itinerary {
+ public:
+  StreamItinerary(std::shared_ptr<Stream> stream, const StreamItineraryOptions& options);
+
+  /// The stream stands at its record `number` where a run stands at `at`. Before the first step() after a seek of the stream.
+  void stand(const Cursor& at, int64_t number);
+  /// The record that the step at a place begins with.
+  int64_t number_at(const Cursor& at) const;
+  /// The place itself, or the next epoch's beginning where nothing is left of this one.
+  Cursor normalized(const Cursor& at) const;
+
+  int64_t batch_size() const override { return options_.batch_size; }
+  std::optional<int64_t> batches(const Cursor&) const override { return options_.steps_per_epoch; }
+  bool epoch_over(const Cursor& at) const override { return !(normalized(at) == at); }
+  bool finished(const Cursor& at) const override;
+  bool known(const Cursor& at) const override;
+  std::optional<StepPlan> step(const Cursor& at) const override;
+  Status failure() const override { return stream_->failure(); }
+  std::string awaited() const override { return stream_->awaited(); }
+  /// A record's number in the stream is its index, and its id.
+  std::vector<int64_t> indices(const StepPlan& step) const override;
+  int64_t index(const StepPlan& step, int64_t row) const override;
+  int64_t stand_ins() const override { return 0; }
+  int64_t stand_in(int64_t, int64_t position, int64_t) const override { return position; }
+
+ private:
+  /// Records of the step that begins with that one, where the stream's end may be near: 0 where there is none.
+  int64_t size_at(int64_t number) const;
+
+  const std::shared_ptr<Stream> stream_;
+  const StreamItineraryOptions options_;
+  const int64_t global_batch_;
+  mutable std::mutex mutex_;
+  Cursor anchor_;
+  int64_t anchored_ = 0;
+};
+
+}  // namespace forebay

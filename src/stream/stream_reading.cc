@@ -1,0 +1,206 @@
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/clock.h"
+#include "stream/stream.h"
+#include "telemetry/log.h"
+
+// How records get into a stream: a thread for each reader of its log.
+
+namespace forebay {
+
+namespace {
+
+constexpr uint64_t kLeastRead = uint64_t{64} << 10;
+constexpr size_t kNamedPartitions = 5;
+constexpr std::chrono::milliseconds kAskAgain{200};
+
+// How many seconds ago, for messages; 0: never.
+std::string ago(int64_t at_ns, int64_t now_ns) {
+  return at_ns == 0 ? "so far" : fmt::format("for {:.0f} s", static_cast<double>(now_ns - at_ns) * 1e-9);
+}
+
+}  // namespace
+
+// With the lock held.
+void Stream::start_reading() {
+  reading_ = true;
+  const size_t each = std::max<size_t>(1, log_->partitions_per_reader());
+  readers_ = (log_->partitions().size() + each - 1) / each;
+  troubles_.assign(readers_, "");
+  reading_thread_ = std::jthread([this](std::stop_token stop) { read_all(std::move(stop)); });
+}
+
+void Stream::stop() {
+  {
+    const Lock lock(mutex_);
+    stopped_ = true;
+    reading_thread_.request_stop();
+  }
+  room_.notify_all();
+  if (reading_thread_.joinable()) reading_thread_.join();
+  reading_thread_ = {};
+}
+
+// The first reader's thread has those of the others.
+void Stream::read_all(std::stop_token stop) {
+  if (Status found = find_beginning(stop); !found.ok()) return fail(std::move(found));
+  const std::vector<std::vector<LogPosition>> positions = reader_positions();
+  std::vector<std::jthread> others;
+  for (size_t reader = 1; reader < positions.size(); ++reader)
+    others.emplace_back([this, &positions, reader, stop] { read(reader, positions[reader], stop); });
+  if (!positions.empty()) read(0, positions[0], stop);
+}
+
+// A run that wants only what comes now asks where that begins.
+Status Stream::find_beginning(std::stop_token stop) {
+  {
+    const Lock lock(mutex_);
+    const bool fresh = base_.number == 0 && std::all_of(base_.after.begin(), base_.after.end(),
+                                                        [](const std::string& offset) { return offset.empty(); });
+    if (!options_.from_now || !fresh || guide_) return {};
+  }
+  for (;;) {
+    Result<std::vector<std::string>> ends = log_->ends(stop);
+    Lock lock(mutex_);
+    if (ends.ok()) {
+      base_.after = std::move(*ends);
+      return {};
+    }
+    if (ends.status().code() != Code::kUnavailable) return ends.status();
+    troubles_[0] = ends.status().message();
+    if (room_.wait_for(lock, stop, kAskAgain, [] { return false; }) || stop.stop_requested())
+      return cancelled("the stream was stopped");
+  }
+}
+
+std::vector<std::vector<LogPosition>> Stream::reader_positions() const {
+  const Lock lock(mutex_);
+  const size_t each = std::max<size_t>(1, log_->partitions_per_reader());
+  std::vector<std::vector<LogPosition>> positions(readers_);
+  for (size_t p = 0; p < base_.after.size(); ++p) positions[p / each].push_back({p, base_.after[p]});
+  return positions;
+}
+
+void Stream::read(size_t number, const std::vector<LogPosition>& from, std::stop_token stop) {
+  Result<std::unique_ptr<LogReader>> reader = log_->read_after(from);
+  if (!reader.ok()) return fail(reader.status());
+  while (!stop.stop_requested()) {
+    std::vector<size_t> partitions;
+    LogReader::Limits most;
+    {
+      Lock lock(mutex_);
+      room_.wait(lock, stop, [&] { return !(partitions = wanted(from)).empty(); });
+      if (stop.stop_requested()) return;
+      most = limits();
+    }
+    Result<std::vector<LogRecord>> records = (*reader)->read(partitions, most, stop);
+    if (stop.stop_requested()) return;
+    if (!records.ok()) return fail(records.status());
+    if (Status taken = take_in(number, **reader, std::move(*records)); !taken.ok()) return fail(std::move(taken));
+    if ((*reader)->ended()) break;
+  }
+  Lock lock(mutex_);
+  ++ended_;
+  after_news(lock);
+}
+
+std::vector<size_t> Stream::wanted(const std::vector<LogPosition>& mine) const {
+  std::vector<size_t> partitions;
+  for (const LogPosition& position : mine) {
+    if (waiting_->wants(position.partition, chunk_bytes_)) partitions.push_back(position.partition);
+  }
+  return partitions;
+}
+
+// So that all readers together stay within what is free.
+LogReader::Limits Stream::limits() const {
+  const uint64_t used = chunk_bytes_ + waiting_->bytes();
+  LogReader::Limits most;
+  most.bytes = std::min(most.bytes, std::max(kLeastRead, (options_.bytes - std::min(options_.bytes, used)) /
+                                                             (2 * std::max<size_t>(readers_, 1))));
+  return most;
+}
+
+Status Stream::take_in(size_t reader, LogReader& from, std::vector<LogRecord> records) {
+  FOREBAY_RETURN_IF_ERROR(note_gaps(from.take_gaps()));
+  const int64_t now_ns = monotonic_ns();
+  Lock lock(mutex_);
+  troubles_[reader] = from.troubled();
+  reconnects_ = std::max(reconnects_, from.reconnects());
+  if (records.empty()) return {};
+  arrived_records_ += static_cast<int64_t>(records.size());
+  for (LogRecord& record : records) {
+    heard_ns_[record.partition] = now_ns;
+    FOREBAY_RETURN_IF_ERROR(waiting_->add(std::move(record)));
+  }
+  after_news(lock);
+  return {};
+}
+
+Status Stream::note_gaps(const std::vector<LogGap>& gaps) {
+  for (const LogGap& gap : gaps) {
+    const std::string how_many = gap.records ? fmt::format("{}", *gap.records) : "some";
+    const std::string said =
+        fmt::format("{}: partition '{}' has forgotten {} records that had not been read; {}", log_->name(),
+                    log_->partitions()[gap.partition], how_many,
+                    gap.until.empty() ? "it has none now" : fmt::format("the first that it has is '{}'", gap.until));
+    if (!options_.skip_trimmed)
+      return Status(Code::kNotFound, said + "; keep more of it, or go on without them: on_trimmed=\"skip\"");
+    log_warning(said);
+    const Lock lock(mutex_);
+    trimmed_ += gap.records.value_or(0);
+  }
+  return {};
+}
+
+// Decides what was asked for and could not be, and tells who asked. The lock is let go of.
+void Stream::after_news(Lock& lock) {
+  while (asked_ > decided_ && !end_ && failure_.ok() && !stopped_ && decide()) {
+  }
+  kept_->set(chunk_bytes_ + waiting_->bytes());
+  const bool tell = asked_ > 0 && (decided_ >= asked_ || end_ || !failure_.ok());
+  if (tell) asked_ = 0;
+  lock.unlock();
+  if (tell && arrived_) arrived_();
+}
+
+void Stream::look_again() {
+  Lock lock(mutex_);
+  if (stopped_) return;
+  after_news(lock);
+}
+
+void Stream::fail(Status status) {
+  Lock lock(mutex_);
+  if (stopped_ || status.code() == Code::kCancelled) return;
+  if (failure_.ok()) failure_ = std::move(status);
+  asked_ = std::max<int64_t>(asked_, 1);
+  after_news(lock);
+}
+
+std::string Stream::awaited() const {
+  const Lock lock(mutex_);
+  const std::vector<size_t> counts = waiting_->counts();
+  size_t all = 0;
+  std::vector<size_t> dry;
+  for (size_t p = 0; p < counts.size(); ++p) {
+    all += counts[p];
+    if (counts[p] == 0) dry.push_back(p);
+  }
+  std::sort(dry.begin(), dry.end(), [&](size_t a, size_t b) { return heard_ns_[a] < heard_ns_[b]; });
+  std::string said =
+      fmt::format("records of {}: {} of {} for the next batch are there", log_->name(), all, options_.chunk);
+  const int64_t now_ns = monotonic_ns();
+  for (size_t i = 0; i < std::min(dry.size(), kNamedPartitions); ++i)
+    said += fmt::format("; '{}' gave nothing {}", log_->partitions()[dry[i]], ago(heard_ns_[dry[i]], now_ns));
+  if (dry.size() > kNamedPartitions) said += fmt::format("; nor did {} others", dry.size() - kNamedPartitions);
+  for (const std::string& trouble : troubles_) {
+    if (!trouble.empty()) return said + "; " + trouble;
+  }
+  return said;
+}
+
+}  // namespace forebay

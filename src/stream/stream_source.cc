@@ -1,0 +1,34 @@
+#include "stream/stream_source.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace forebay {
+
+std::shared_ptr<const StreamSource> StreamSource::over(std::shared_ptr<const Stream> stream) const {
+  auto source = std::make_shared<StreamSource>(log_);
+  source->stream_ = std::move(stream);
+  return source;
+}
+
+int64_t StreamSource::size() const { return int64_t{1} << 53; }
+
+std::string StreamSource::key(int64_t id) const {
+  const std::shared_ptr<const LogRecord> record = stream_ ? stream_->record(id) : nullptr;
+  return record ? record->key : fmt::format("record {} of {}", id, log_->name());
+}
+
+Source::Fetch StreamSource::fetch(int64_t id) const {
+  const std::shared_ptr<const LogRecord> record = stream_ ? stream_->record(id) : nullptr;
+  return record ? log_->fetch(*record).value_or(Fetch{}) : Fetch{};
+}
+
+Status StreamSource::load(int64_t id, Buffer fetched, Record& record) const {
+  const std::shared_ptr<const LogRecord> found = stream_ ? stream_->record(id) : nullptr;
+  if (!found) return cancelled(fmt::format("record {} of {} is behind", id, log_->name()));
+  record.resize(schema().size());
+  return log_->load(*found, std::move(fetched), record);
+}
+
+}  // namespace forebay

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/source.h"
+#include "stream/stream.h"
+
+namespace forebay {
+
+/// A log as a loader opens it. It has no number of samples: what there is to read, a Stream over it says (follow()).
+class StreamSource final : public Source {
+ public:
+  explicit StreamSource(std::shared_ptr<const RecordLog> log) : log_(std::move(log)) {}
+
+  const std::shared_ptr<const RecordLog>& log() const { return log_; }
+  /// The same, reading the records of `stream`: sample `id` is its record of that number, as long as it is known and not behind.
+  std::shared_ptr<const StreamSource> over(std::shared_ptr<const Stream> stream) const;
+
+  const Schema& schema() const override { return log_->schema(); }
+  /// Larger than any number of a record.
+  int64_t size() const override;
+  Hash128 version() const override { return hash128(log_->identity()); }
+  uint64_t index_bytes() const override { return 0; }
+  std::string key(int64_t id) const override;
+  Fetch fetch(int64_t id) const override;
+  /// Cancelled where the record is behind, which only happens to batches that nobody wants any more.
+  Status load(int64_t id, Buffer fetched, Record& record) const override;
+
+ private:
+  const std::shared_ptr<const RecordLog> log_;
+  std::shared_ptr<const Stream> stream_;
+};
+
+}  // namespace forebay

@@ -1,0 +1,173 @@
+#include <numeric>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "stream/waiting.h"
+
+namespace forebay {
+
+namespace {
+
+class Queues final : public Waiting {
+ public:
+  Queues(const WaitingOptions& options, bool oldest_go, std::shared_ptr<SpillSpace> space)
+      : options_(options), oldest_go_(oldest_go), space_(std::move(space)) {
+    for (size_t p = 0; p < options.partitions; ++p) queues_.emplace_back(RecordQueue(space_, p));
+  }
+
+  Status add(LogRecord record) override {
+    const size_t partition = record.partition;
+    const bool full = bytes() + record.bytes() > options_.bytes / 2 && records_ >= options_.chunk;
+    RecordQueue& records = queues_[partition].records;
+    const uint64_t before = records.bytes();
+    FOREBAY_RETURN_IF_ERROR(records.push(std::move(record), arrivals_++, full));
+    bytes_ += records.bytes() - before;
+    ++records_;
+    FOREBAY_RETURN_IF_ERROR(drop_decided(partition));
+    // What a chunk needs stays, whatever it takes.
+    while (oldest_go_ && !decided_ && bytes() > options_.bytes && records_ > options_.chunk)
+      FOREBAY_RETURN_IF_ERROR(drop_oldest());
+    return {};
+  }
+
+  // Half of the room is for whoever comes first; the other half is shared out, so that a fast partition leaves room to slow ones. What the next
+  // chunk needs is read in any case.
+  bool wants(size_t partition, uint64_t in_chunks) const override {
+    const Queue& queue = queues_[partition];
+    if (space_ ? space_->has_room() : has_room(queue, in_chunks)) return true;
+    if (decided_) return needs(partition) > static_cast<int64_t>(queue.records.size());
+    return oldest_go_ || (in_chunks == 0 && records_ < options_.chunk);
+  }
+
+  uint64_t bytes() const override { return bytes_; }
+
+  std::vector<size_t> counts() const override {
+    std::vector<size_t> counts;
+    for (const Queue& queue : queues_) counts.push_back(queue.records.size());
+    return counts;
+  }
+
+  int64_t arrived(size_t partition) const override {
+    return queues_[partition].dropped + static_cast<int64_t>(queues_[partition].records.size());
+  }
+
+  Result<Taken> take(const std::vector<size_t>& counts) override {
+    Taken taken;
+    taken.records.resize(queues_.size());
+    for (size_t p = 0; p < queues_.size(); ++p) {
+      Queue& queue = queues_[p];
+      if (counts[p] == 0 && queue.dropped == 0) continue;
+      ChunkPart part{p, queue.last_dropped, static_cast<int64_t>(counts[p]), std::exchange(queue.dropped, 0)};
+      for (size_t i = 0; i < counts[p]; ++i) {
+        FOREBAY_ASSIGN(LogRecord record, pop(queue));
+        taken.records[p].push_back(std::move(record));
+      }
+      if (counts[p] > 0) part.last = taken.records[p].back().offset;
+      taken.parts.push_back(std::move(part));
+    }
+    return taken;
+  }
+
+  Result<std::optional<Taken>> take(const Chunk& decided) override {
+    for (const ChunkPart& part : decided.parts) {
+      if (arrived(part.partition) < part.taken + part.dropped) return std::optional<Taken>();
+    }
+    std::vector<size_t> counts(queues_.size());
+    for (const ChunkPart& part : decided.parts) counts[part.partition] = static_cast<size_t>(part.taken);
+    FOREBAY_ASSIGN(Taken taken, take(counts));
+    for (size_t i = 0; i < decided.parts.size(); ++i) {
+      if (i < taken.parts.size() && taken.parts[i] == decided.parts[i]) continue;
+      return Status(Code::kCorrupt,
+                    fmt::format("partition {} has other records than when they were first given: {} records behind its "
+                                "place end with '{}', and ended with '{}'",
+                                decided.parts[i].partition, decided.parts[i].taken + decided.parts[i].dropped,
+                                i < taken.parts.size() ? taken.parts[i].last : "", decided.parts[i].last));
+    }
+    return std::optional<Taken>(std::move(taken));
+  }
+
+  Status begin_chunk(int64_t /*first*/, const Chunk* decided) override {
+    decided_.reset();
+    if (decided != nullptr) decided_ = *decided;
+    for (size_t p = 0; p < queues_.size(); ++p) FOREBAY_RETURN_IF_ERROR(drop_decided(p));
+    return {};
+  }
+
+ private:
+  struct Queue {
+    explicit Queue(RecordQueue waiting) : records(std::move(waiting)) {}
+    RecordQueue records;
+    int64_t dropped = 0;  // since the last chunk
+    std::string last_dropped;
+  };
+
+  bool has_room(const Queue& queue, uint64_t in_chunks) const {
+    const uint64_t used = bytes() + in_chunks;
+    return used < options_.bytes / 2 ||
+           (used < options_.bytes && queue.records.bytes() < options_.bytes / (2 * queues_.size()));
+  }
+
+  const ChunkPart* decided_part(size_t partition) const {
+    if (!decided_) return nullptr;
+    for (const ChunkPart& part : decided_->parts) {
+      if (part.partition == partition) return &part;
+    }
+    return nullptr;
+  }
+
+  int64_t needs(size_t partition) const {
+    const ChunkPart* const part = decided_part(partition);
+    return part != nullptr ? part->taken : 0;
+  }
+
+  // However many these are, they take no room.
+  Status drop_decided(size_t partition) {
+    const ChunkPart* const part = decided_part(partition);
+    Queue& queue = queues_[partition];
+    while (part != nullptr && queue.dropped < part->dropped && !queue.records.empty())
+      FOREBAY_RETURN_IF_ERROR(drop(queue));
+    return {};
+  }
+
+  Result<LogRecord> pop(Queue& queue) {
+    const uint64_t before = queue.records.bytes();
+    FOREBAY_ASSIGN(LogRecord record, queue.records.pop());
+    bytes_ -= before - queue.records.bytes();
+    --records_;
+    return record;
+  }
+
+  Status drop(Queue& queue) {
+    FOREBAY_ASSIGN(const LogRecord record, pop(queue));
+    queue.last_dropped = record.offset;
+    ++queue.dropped;
+    return {};
+  }
+
+  Status drop_oldest() {
+    Queue* oldest = nullptr;
+    for (Queue& queue : queues_) {
+      if (queue.records.empty()) continue;
+      if (oldest == nullptr || queue.records.first_number() < oldest->records.first_number()) oldest = &queue;
+    }
+    return drop(*oldest);
+  }
+
+  const WaitingOptions options_;
+  const bool oldest_go_;
+  const std::shared_ptr<SpillSpace> space_;
+  std::vector<Queue> queues_;
+  std::optional<Chunk> decided_;
+  uint64_t arrivals_ = 0, bytes_ = 0;
+  size_t records_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Waiting> waiting_in_queues(const WaitingOptions& options, bool oldest_go,
+                                           std::shared_ptr<SpillSpace> space) {
+  return std::make_unique<Queues>(options, oldest_go, std::move(space));
+}
+
+}  // namespace forebay

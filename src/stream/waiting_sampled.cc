@@ -1,0 +1,146 @@
+#include <algorithm>
+#include <deque>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/hash.h"
+#include "plan/merging.h"
+#include "stream/waiting.h"
+
+namespace forebay {
+
+namespace {
+
+// Of all records that arrived since the last chunk, those with the smallest draws stay: a uniform sample, whatever the order of arrival, that
+// can be drawn again from the same records.
+class SampledRecords final : public Waiting {
+ public:
+  SampledRecords(const WaitingOptions& options, bool decides)
+      : options_(options), decides_(decides), seen_(options.partitions), later_(options.partitions) {}
+
+  Status add(LogRecord record) override {
+    const size_t partition = record.partition;
+    if (may_take(partition)) {
+      take_in(std::move(record));
+    } else {
+      bytes_ += record.bytes();
+      later_[partition].push_back(std::move(record));
+    }
+    return {};
+  }
+
+  bool wants(size_t partition, uint64_t /*in_chunks*/) const override {
+    return later_[partition].empty() && may_take(partition);
+  }
+
+  uint64_t bytes() const override { return bytes_; }
+
+  std::vector<size_t> counts() const override {
+    std::vector<size_t> counts(seen_.size());
+    for (const Kept& kept : kept_) ++counts[kept.record.partition];
+    return counts;
+  }
+
+  int64_t arrived(size_t partition) const override { return seen_[partition].records; }
+
+  Result<Taken> take(const std::vector<size_t>& /*counts*/) override {
+    Taken taken;
+    taken.records.resize(seen_.size());
+    // Of each partition in the order in which they came.
+    std::sort(kept_.begin(), kept_.end(), [](const Kept& a, const Kept& b) { return a.number < b.number; });
+    for (Kept& kept : kept_) {
+      bytes_ -= kept.record.bytes();
+      taken.records[kept.record.partition].push_back(std::move(kept.record));
+    }
+    kept_.clear();
+    for (size_t p = 0; p < seen_.size(); ++p) {
+      const Seen seen = std::exchange(seen_[p], {});
+      if (seen.records == 0) continue;
+      const auto count = static_cast<int64_t>(taken.records[p].size());
+      taken.parts.push_back({p, seen.last, count, seen.records - count});
+    }
+    return taken;
+  }
+
+  Result<std::optional<Taken>> take(const Chunk& decided) override {
+    for (const ChunkPart& part : decided.parts) {
+      if (seen_[part.partition].records < part.taken + part.dropped) return std::optional<Taken>();
+    }
+    FOREBAY_ASSIGN(Taken taken, take(std::vector<size_t>()));
+    if (taken.parts == decided.parts) return std::optional<Taken>(std::move(taken));
+    return Status(Code::kCorrupt, fmt::format("the records behind record {} are others than when they were first given",
+                                              decided.first));
+  }
+
+  Status begin_chunk(int64_t first, const Chunk* decided) override {
+    first_ = first;
+    decided_.reset();
+    if (decided != nullptr) decided_ = *decided;
+    for (std::deque<LogRecord>& later : later_) {
+      while (!later.empty() && may_take(later.front().partition)) {
+        bytes_ -= later.front().bytes();
+        take_in(std::move(later.front()));
+        later.pop_front();
+      }
+    }
+    return {};
+  }
+
+ private:
+  struct Kept {
+    LogRecord record;
+    uint64_t draw, number;
+    friend bool operator<(const Kept& a, const Kept& b) {
+      return std::pair(a.draw, a.number) < std::pair(b.draw, b.number);
+    }
+  };
+  struct Seen {
+    int64_t records = 0;
+    std::string last;
+  };
+
+  bool may_take(size_t partition) const {
+    if (!decided_) return decides_;
+    for (const ChunkPart& part : decided_->parts) {
+      if (part.partition == partition) return seen_[partition].records < part.taken + part.dropped;
+    }
+    return false;
+  }
+
+  size_t most() const { return decided_ ? static_cast<size_t>(decided_->size()) : options_.chunk; }
+
+  void take_in(LogRecord record) {
+    Seen& seen = seen_[record.partition];
+    ++seen.records;
+    seen.last = record.offset;
+    Hasher place;
+    place.update_value(record.partition);
+    place.update(record.offset);
+    const Kept kept{std::move(record), sampling_draw(options_.seed, first_, place.digest().low), number_++};
+    bytes_ += kept.record.bytes();
+    kept_.push_back(kept);
+    std::push_heap(kept_.begin(), kept_.end());
+    if (kept_.size() <= most()) return;
+    std::pop_heap(kept_.begin(), kept_.end());
+    bytes_ -= kept_.back().record.bytes();
+    kept_.pop_back();
+  }
+
+  const WaitingOptions options_;
+  const bool decides_;
+  int64_t first_ = 0;
+  std::optional<Chunk> decided_;
+  std::vector<Kept> kept_;  // a heap, the largest draw first
+  std::vector<Seen> seen_;
+  std::vector<std::deque<LogRecord>> later_;  // of chunks that come
+  uint64_t bytes_ = 0, number_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Waiting> waiting_sampled(const WaitingOptions& options, bool decides) {
+  return std::make_unique<SampledRecords>(options, decides);
+}
+
+}  // namespace forebay
