@@ -16,9 +16,9 @@ inline constexpr int64_t kMaxEpoch = int64_t{1} << 53;
 /// there were: any number may go on from it.
 struct Checkpoint {
   Cursor cursor;
-  std::string stream = {};              ///< where a stream stands, JSON; empty for what has a number of samples
   std::string dataset, pipeline, seed;  ///< fingerprints
   int64_t samples = 0;                  ///< in the data set
+  std::string stream = {};              ///< where a stream stands, JSON; empty for what has a number of samples
 
   std::string to_json() const;
   /// InvalidArgument for anything that is not such a text; nothing in it is trusted.

@@ -47,7 +47,9 @@ Result<std::unique_ptr<Loader>> Loader::open(const Pipeline& pipeline, LoaderOpt
     return invalid_argument("steps_per_epoch= and journal= are for streams; the epochs of a data set have its length");
   }
   impl->reading = begin_reading(*impl->source);
-  FOREBAY_ASSIGN(impl->peers, open_peers(options.peers, impl->place, description, options.stop));
+  if (!impl->stream) {
+    FOREBAY_ASSIGN(impl->peers, open_peers(options.peers, impl->place, description, options.stop));
+  }
   // Now that the data set's fields are known, what was taken on trust is checked.
   if (std::vector<Problem> problems = check(description, impl->source->schema()); !problems.empty())
     return problems_as_status(problems);

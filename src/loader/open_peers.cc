@@ -100,11 +100,12 @@ Result<std::unique_ptr<Rendezvous>> way_to_meet(const PeerOptions& options, int 
 }
 
 // Each host makes a token of its own and hands it out with its address, so that only who meets has it.
-Result<std::shared_ptr<PeerGroup>> meet_and_open(const PeerOptions& options, const Place& place, std::stop_token stop) {
+template <typename Group>
+Result<std::shared_ptr<Group>> meet_and_open(const PeerOptions& options, const Place& place, std::stop_token stop) {
   PeerHost own{own_address(), {{}, generation_of(options)}};
   FOREBAY_ASSIGN(const std::unique_ptr<Rendezvous> way, way_to_meet(options, place.world_size, own.pass.generation));
   FOREBAY_ASSIGN(own.pass.token, new_token());
-  FOREBAY_ASSIGN(std::shared_ptr<PeerGroup> group, PeerGroup::open(http_peer_transport(), own));
+  FOREBAY_ASSIGN(std::shared_ptr<Group> group, Group::open(http_peer_transport(), own));
   const auto started = std::chrono::system_clock::now().time_since_epoch().count();
   const HostCard card{group->address(), static_cast<uint64_t>(started), own.pass.token};
   FOREBAY_ASSIGN(const Membership met, way->meet(place.rank, card, kMeetingDeadline, std::move(stop)));
@@ -112,10 +113,29 @@ Result<std::shared_ptr<PeerGroup>> meet_and_open(const PeerOptions& options, con
   return group;
 }
 
-Result<std::shared_ptr<PeerGroup>> at_given_addresses(std::vector<PeerHost> hosts, int rank) {
-  FOREBAY_ASSIGN(std::shared_ptr<PeerGroup> group,
-                 PeerGroup::open(http_peer_transport(), hosts[static_cast<size_t>(rank)]));
+template <typename Group>
+Result<std::shared_ptr<Group>> at_given_addresses(std::vector<PeerHost> hosts, int rank) {
+  FOREBAY_ASSIGN(std::shared_ptr<Group> group, Group::open(http_peer_transport(), hosts[static_cast<size_t>(rank)]));
   group->know(std::move(hosts), rank);
+  return group;
+}
+
+bool are_given(const PeerOptions& options) { return !options.addresses.empty() || options.gather; }
+
+// Null where `needed` is not the case; what was given is checked all the same.
+template <typename Group>
+Result<std::shared_ptr<Group>> open_group(const PeerOptions& options, const Place& place, bool needed,
+                                          std::stop_token stop) {
+  const bool meets =
+      options.gather || (options.addresses.size() == 1 && options.addresses.front().starts_with(kFolderScheme));
+  std::vector<PeerHost> hosts;
+  if (!meets) {
+    FOREBAY_ASSIGN(hosts, static_hosts(options, place));
+  }
+  if (!needed) return std::shared_ptr<Group>();
+  Result<std::shared_ptr<Group>> group = meets ? meet_and_open<Group>(options, place, std::move(stop))
+                                               : at_given_addresses<Group>(std::move(hosts), place.rank);
+  if (!group.ok()) return Status(group.status().code(), "peers: " + group.status().message());
   return group;
 }
 
@@ -123,18 +143,20 @@ Result<std::shared_ptr<PeerGroup>> at_given_addresses(std::vector<PeerHost> host
 
 Result<std::shared_ptr<PeerGroup>> open_peers(const PeerOptions& options, const Place& place,
                                               const Description& description, std::stop_token stop) {
-  if (options.addresses.empty() && !options.gather) return std::shared_ptr<PeerGroup>();
-  const bool meets =
-      options.gather || (options.addresses.size() == 1 && options.addresses.front().starts_with(kFolderScheme));
-  std::vector<PeerHost> hosts;
-  if (!meets) {
-    FOREBAY_ASSIGN(hosts, static_hosts(options, place));
-  }
-  if (place.world_size == 1 || find_step(description, OpRole::kKeep) == nullptr) return std::shared_ptr<PeerGroup>();
-  Result<std::shared_ptr<PeerGroup>> group =
-      meets ? meet_and_open(options, place, std::move(stop)) : at_given_addresses(std::move(hosts), place.rank);
-  if (!group.ok()) return Status(group.status().code(), "peers: " + group.status().message());
-  return group;
+  if (!are_given(options)) return std::shared_ptr<PeerGroup>();
+  const bool needed = place.world_size > 1 && find_step(description, OpRole::kKeep) != nullptr;
+  return open_group<PeerGroup>(options, place, needed, std::move(stop));
+}
+
+Result<std::shared_ptr<Decisions>> open_decisions(const PeerOptions& options, const Place& place,
+                                                  std::stop_token stop) {
+  if (place.world_size > 1 && !are_given(options))
+    return invalid_argument(
+        fmt::format("the {} ranks of a stream must hear from rank 0 which records come next: give peers=, such as "
+                    "\"launcher\" or a folder that they share",
+                    place.world_size));
+  if (!are_given(options)) return std::shared_ptr<Decisions>();
+  return open_group<Decisions>(options, place, place.world_size > 1, std::move(stop));
 }
 
 void set_first_homes(PeerGroup& peers, const ExecutionPlan& plan, const Ordering& ordering,

@@ -8,6 +8,7 @@
 #include "loader/ordering.h"
 #include "loader/peers/peer_group.h"
 #include "pipeline/description.h"
+#include "stream/decisions.h"
 
 namespace forebay {
 
@@ -15,6 +16,9 @@ namespace forebay {
 /// for addresses that are none or are not one for each rank, and for a token that is missing or too short.
 Result<std::shared_ptr<PeerGroup>> open_peers(const PeerOptions& options, const Place& place,
                                               const Description& description, std::stop_token stop);
+
+/// The same for the ranks of a stream, which follow rank 0; null where there is one rank. InvalidArgument for several without peers.
+Result<std::shared_ptr<Decisions>> open_decisions(const PeerOptions& options, const Place& place, std::stop_token stop);
 
 /// Elements are at home with whom they are dealt to in epoch 0 (home_by_placement()). The group's caches are those of `plan`.
 void set_first_homes(PeerGroup& peers, const ExecutionPlan& plan, const Ordering& ordering,

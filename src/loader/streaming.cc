@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "loader/check.h"
+#include "loader/open_peers.h"
 #include "loader/step_arguments.h"
 #include "ops/definition/args.h"
 
@@ -87,7 +88,12 @@ Result<std::shared_ptr<StreamRun>> StreamRun::open(const StreamSource& source, c
   run->stream_ = std::make_shared<Stream>(source.log(), stream);
   run->beginning_ = journal ? journal->header().place : run->stream_->beginning();
   run->repeats_ = journal != nullptr;
-  run->stream_->set_guide(std::move(journal));
+  if (journal) {  // which every rank reads by itself
+    run->stream_->set_guide(std::move(journal));
+  } else {
+    FOREBAY_ASSIGN(run->decisions_, open_decisions(options.peers, place, options.stop));
+    if (run->decisions_) run->decisions_->lead_or_follow(*run->stream_);
+  }
   run->source_ = source.over(run->stream_);
   run->itinerary_ =
       std::make_shared<StreamItinerary>(run->stream_, StreamItineraryOptions{.batch_size = schedule.batch_size,
@@ -133,6 +139,7 @@ Result<StreamPlace> StreamRun::read_place(const std::string& json) const {
 
 void StreamRun::go_on(const Cursor& at, StreamPlace place) {
   const int64_t number = place.number;
+  if (decisions_) decisions_->begin_anew();
   stream_->seek(std::move(place));
   itinerary_->stand(at, number);
 }
@@ -150,6 +157,7 @@ Status StreamRun::write_journal(const std::string& path, const Cursor& at) {
 Status StreamRun::flush_journal() { return journal_ ? journal_->flush() : Status(); }
 
 void StreamRun::close() {
+  if (decisions_) decisions_->close();
   stream_->stop();
   (void)flush_journal();
 }

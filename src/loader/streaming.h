@@ -7,6 +7,7 @@
 #include "forebay/loader.h"
 #include "loader/distributed.h"
 #include "pipeline/description.h"
+#include "stream/decisions.h"
 #include "stream/journal.h"
 #include "stream/stream_itinerary.h"
 #include "stream/stream_source.h"
@@ -61,6 +62,7 @@ class StreamRun {
   StreamPlace beginning_;
   bool repeats_ = false;
   std::shared_ptr<JournalWriter> journal_;
+  std::shared_ptr<Decisions> decisions_;  // null: of one rank
 };
 
 }  // namespace forebay

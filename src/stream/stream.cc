@@ -76,13 +76,13 @@ Result<std::optional<Waiting::Taken>> Stream::next_taken() {
   if (guide_ && !given_ && !end_) begin_next_chunk();
   FOREBAY_RETURN_IF_ERROR(failure_);
   if (given_) return waiting_->take(*given_);
-  if (guide_ || end_) return Nothing();
+  if (guide_ || end_ || (told_ && !told_->may_decide())) return Nothing();
   std::vector<size_t> counts = waiting_->counts();
   const size_t all = std::accumulate(counts.begin(), counts.end(), size_t{0});
   if (all < options_.chunk) {
     if (!reading_ || ended_ < readers_) return Nothing();
     if (all == 0) {
-      end_ = decided_;
+      end_here();
       return Nothing();
     }
   }
@@ -103,11 +103,18 @@ void Stream::accept(Waiting::Taken taken) {
   }
   decided_ += decided.chunk.size();
   chunk_bytes_ += decided.bytes;
-  if (witness_ && !given_) witness_->decided(decided.chunk);
+  for (const auto& witness : {witness_, told_}) {
+    if (witness && !given_) witness->decided(decided.chunk);
+  }
   chunks_.push_back(std::move(decided));
   given_.reset();
   begin_next_chunk();
   room_.notify_all();
+}
+
+void Stream::end_here() {
+  end_ = decided_;
+  if (told_) told_->ended(decided_);
 }
 
 void Stream::begin_next_chunk() {

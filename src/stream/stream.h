@@ -30,6 +30,8 @@ class ChunkGuide {
   };
   /// What begins with that record. Called under a lock: it never waits. After kLater, whoever has the guide calls Stream::look_again().
   virtual Result<Answer> at(int64_t first) = 0;
+  /// What kLater waits for, for the log.
+  virtual std::string awaited() const { return {}; }
 };
 
 /// Is told of every chunk, in order, once it is decided.
@@ -38,6 +40,12 @@ class ChunkWitness {
   virtual ~ChunkWitness() = default;
   /// Called under a lock: it never waits.
   virtual void decided(const Chunk& chunk) = 0;
+  /// No chunk follows the last one, which ended in front of that record.
+  virtual void ended(int64_t /*first*/) {}
+  /// Whether one more chunk may be decided now; when that changes, whoever says so calls Stream::look_again().
+  virtual bool may_decide() { return true; }
+  /// What that waits for, for the log.
+  virtual std::string awaited() const { return {}; }
 };
 
 struct StreamOptions {
@@ -74,9 +82,11 @@ class Stream {
   const RecordLog& log() const { return *log_; }
   const StreamOptions& options() const { return options_; }
 
-  /// Before the first seek(): who is told that known() would say something else, and who decides.
+  /// Before the first seek(): who is told that known() would say something else; who decides; who
+  /// follows what is decided here.
   void on_arrival(std::function<void()> arrived) { arrived_ = std::move(arrived); }
   void set_guide(std::shared_ptr<ChunkGuide> guide) { guide_ = std::move(guide); }
+  void set_told(std::shared_ptr<ChunkWitness> told) { told_ = std::move(told); }
 
   /// Goes on from there; nothing is known until the first known() after it, which begins to read. Not while another seek() or stop() is under way.
   void seek(StreamPlace place);
@@ -139,6 +149,7 @@ class Stream {
 
   // With the lock held:
   bool decide();
+  void end_here();
   Result<std::optional<Waiting::Taken>> next_taken();
   void accept(Waiting::Taken taken);
   void begin_next_chunk();
@@ -149,7 +160,7 @@ class Stream {
   const std::shared_ptr<StreamBytes> kept_;
   std::function<void()> arrived_;
   std::shared_ptr<ChunkGuide> guide_;
-  std::shared_ptr<ChunkWitness> witness_;
+  std::shared_ptr<ChunkWitness> witness_, told_;
 
   mutable std::mutex mutex_;
   std::condition_variable_any room_;

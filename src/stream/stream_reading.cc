@@ -183,6 +183,8 @@ void Stream::fail(Status status) {
 
 std::string Stream::awaited() const {
   const Lock lock(mutex_);
+  if (guide_ && !given_) return guide_->awaited();
+  if (told_ && !told_->may_decide()) return told_->awaited();
   const std::vector<size_t> counts = waiting_->counts();
   size_t all = 0;
   std::vector<size_t> dry;

@@ -24,7 +24,7 @@ TEST(Waits, the_parts_are_the_whole) {
   EXPECT_EQ(waits.end(47), 37);
   waits.begin(100, Awaited::kStorage);
   EXPECT_EQ(waits.end(101), 1);
-  EXPECT_EQ(waits.parts(), (Waits::Parts{0, 0, 3, 28, 0, 7, 0, 0}));
+  EXPECT_EQ(waits.parts(), (Waits::Parts{0, 0, 0, 3, 28, 0, 7, 0, 0}));
 }
 
 int64_t part(const Runner::Stats& stats, Awaited what) { return stats.waits_ns[static_cast<size_t>(what)]; }

@@ -1,0 +1,290 @@
+#include "stream/decisions.h"
+
+#include <algorithm>
+#include <deque>
+#include <future>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace forebay {
+
+namespace {
+
+constexpr size_t kMostAhead = 1024;  // chunks that are decided and not asked for by all
+constexpr std::chrono::milliseconds kDeadline{1000}, kShortestPause{1}, kLongestPause{20};
+constexpr std::chrono::seconds kLinger{2};  // for ranks that have not asked for the last chunks yet
+constexpr size_t kMostTold = 256;
+constexpr uint64_t kMostChunkBytes = uint64_t{16} << 20;
+
+// `seeks`: the chunks of another run begin with the same numbers.
+Hash128 key_of(uint64_t seeks, int64_t first, int asker) {
+  return hash128(fmt::format("chunk {} {} {}", seeks, first, asker));
+}
+
+}  // namespace
+
+/// Called from the threads of a transport and, under its lock, by the stream that decides.
+class Decisions::Kept final : public KeySource, public ChunkWitness {
+ public:
+  void know(int ranks) {
+    const std::lock_guard lock(mutex_);
+    asked_.assign(static_cast<size_t>(ranks), kNever);
+    by_key_.clear();
+  }
+  void lead(Stream* stream) {
+    const std::lock_guard lock(mutex_);
+    stream_ = stream;
+  }
+  void begin_anew(uint64_t seeks) {
+    const std::lock_guard lock(mutex_);
+    seeks_ = seeks;
+    chunks_.clear();
+    by_key_.clear();
+    std::fill(asked_.begin(), asked_.end(), kNever);
+  }
+
+  void decided(const Chunk& chunk) override {
+    const std::lock_guard lock(mutex_);
+    chunks_.push_back({chunk.first, chunk.to_json()});
+    for (int rank = 1; rank < static_cast<int>(asked_.size()); ++rank)
+      by_key_[key_of(seeks_, chunk.first, rank)] = {chunk.first, rank};
+  }
+  void ended(int64_t first) override {
+    const std::lock_guard lock(mutex_);
+    chunks_.push_back({first, "end"});
+    for (int rank = 1; rank < static_cast<int>(asked_.size()); ++rank)
+      by_key_[key_of(seeks_, first, rank)] = {first, rank};
+  }
+  /// Waits until all who ever asked have been told all, but not for long.
+  void linger() {
+    std::unique_lock lock(mutex_);
+    asked_for_.wait_for(lock, kLinger, [&] {
+      return chunks_.empty() || std::all_of(asked_.begin() + 1, asked_.end(), [&](int64_t asked) {
+               return asked == kNever || asked >= chunks_.back().first;
+             });
+    });
+  }
+  bool may_decide() override {
+    const std::lock_guard lock(mutex_);
+    return chunks_.size() < kMostAhead;
+  }
+  std::string awaited() const override {
+    const std::lock_guard lock(mutex_);
+    const auto slowest = std::min_element(asked_.begin() + 1, asked_.end());
+    return fmt::format("rank {}, which is {} chunks behind", slowest - asked_.begin(), chunks_.size());
+  }
+
+  std::optional<Buffer> find(const Hash128& key) override {
+    std::string text;
+    Stream* to_tell = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto found = by_key_.find(key);
+      if (found == by_key_.end()) return std::nullopt;
+      const auto [first, rank] = found->second;
+      const auto chunk =
+          std::find_if(chunks_.begin(), chunks_.end(), [&](const auto& one) { return one.first == first; });
+      if (chunk == chunks_.end()) return std::nullopt;
+      text = chunk->second;
+      int64_t& asked = asked_[static_cast<size_t>(rank)];
+      asked = std::max(asked, first);
+      asked_for_.notify_all();
+      if (forget_what_all_have()) to_tell = stream_;
+    }
+    if (to_tell != nullptr) to_tell->look_again();
+    Buffer body = Buffer::allocate(text.size());
+    std::copy(text.begin(), text.end(), body.data());
+    return body;
+  }
+  // Whoever decides will, sooner or later.
+  std::optional<uint64_t> coming(int64_t element) override {
+    return element >= 0 ? std::optional<uint64_t>(1) : std::nullopt;
+  }
+
+ private:
+  // A rank that asks for a chunk has all before it. True where more may be decided now.
+  bool forget_what_all_have() {
+    const int64_t least = *std::min_element(asked_.begin() + 1, asked_.end());
+    const bool full = chunks_.size() >= kMostAhead;
+    while (!chunks_.empty() && chunks_.front().first < least) {
+      for (int rank = 1; rank < static_cast<int>(asked_.size()); ++rank)
+        by_key_.erase(key_of(seeks_, chunks_.front().first, rank));
+      chunks_.pop_front();
+    }
+    return full && chunks_.size() < kMostAhead;
+  }
+
+  static constexpr int64_t kNever = -1;
+
+  mutable std::mutex mutex_;
+  std::condition_variable asked_for_;
+  Stream* stream_ = nullptr;
+  uint64_t seeks_ = 0;
+  std::deque<std::pair<int64_t, std::string>> chunks_;
+  struct Less {
+    bool operator()(const Hash128& a, const Hash128& b) const {
+      return std::pair(a.high, a.low) < std::pair(b.high, b.low);
+    }
+  };
+  std::map<Hash128, std::pair<int64_t, int>, Less> by_key_;
+  std::vector<int64_t> asked_;  // by rank: the first record of the last chunk it asked for
+};
+
+/// A thread asks rank 0 for what comes next.
+class Decisions::Followed final : public ChunkGuide {
+ public:
+  Followed(std::shared_ptr<Transport> transport, PeerHost leader, int rank, Stream& stream)
+      : transport_(std::move(transport)), leader_(std::move(leader)), rank_(rank), stream_(stream),
+        thread_([this](std::stop_token stop) { ask_on(std::move(stop)); }) {}
+  ~Followed() override { stop(); }
+
+  void stop() {
+    thread_.request_stop();
+    changed_.notify_all();
+    if (thread_.joinable()) thread_.join();
+  }
+
+  void begin_anew(uint64_t seeks) {
+    const std::lock_guard lock(mutex_);
+    seeks_ = seeks;
+    next_.reset();
+    told_.clear();
+    ended_ = false;
+    failure_ = {};
+    trouble_.clear();
+  }
+
+  Result<Answer> at(int64_t first) override {
+    const std::lock_guard lock(mutex_);
+    FOREBAY_RETURN_IF_ERROR(failure_);
+    while (!told_.empty() && told_.front().first < first) told_.pop_front();
+    changed_.notify_all();
+    if (!told_.empty() && told_.front().first == first) {
+      const auto& [number, chunk] = told_.front();
+      return chunk ? Answer{Says::kThis, *chunk} : Answer{Says::kEnd, {}};
+    }
+    if (next_ != first) {
+      told_.clear();
+      ended_ = false;
+      next_ = first;
+    }
+    return Answer{Says::kLater, {}};
+  }
+  std::string awaited() const override {
+    const std::lock_guard lock(mutex_);
+    return trouble_.empty() ? "rank 0, which decides what comes next" : "rank 0: " + trouble_;
+  }
+
+ private:
+  bool wants_more() const { return next_ && !ended_ && failure_.ok() && told_.size() < kMostTold; }
+
+  // Ahead of what is needed, so that nobody waits for an answer, or for a rank that has come to its end and is gone.
+  void ask_on(std::stop_token stop) {
+    std::unique_lock lock(mutex_);
+    auto pause = kShortestPause;
+    while (changed_.wait(lock, stop, [&] { return wants_more(); })) {
+      const int64_t first = *next_;
+      const uint64_t seeks = seeks_;
+      lock.unlock();
+      const Result<std::vector<AnsweredKey>> answer = ask(seeks, first, stop);
+      lock.lock();
+      if (stop.stop_requested()) return;
+      if (seeks != seeks_ || next_ != first) continue;
+      if (take(first, answer)) {
+        pause = kShortestPause;
+        lock.unlock();
+        stream_.look_again();
+        lock.lock();
+      } else {
+        changed_.wait_for(lock, stop, pause, [] { return false; });
+        pause = std::min(2 * pause, kLongestPause);
+      }
+    }
+  }
+
+  Result<std::vector<AnsweredKey>> ask(uint64_t seeks, int64_t first, const std::stop_token& stop) {
+    std::promise<Result<std::vector<AnsweredKey>>> answered;
+    transport_->fetch(leader_, {{key_of(seeks, first, rank_), kMostChunkBytes, first}}, kDeadline, stop,
+                      [&](Result<std::vector<AnsweredKey>> answer) { answered.set_value(std::move(answer)); });
+    return answered.get_future().get();
+  }
+
+  // Whether it is known now what comes, or that nothing will.
+  bool take(int64_t first, const Result<std::vector<AnsweredKey>>& answer) {
+    trouble_ = answer.ok() ? "" : answer.status().message();
+    if (!answer.ok() || answer->size() != 1 || answer->front().state != AnsweredKey::State::kHere) return false;
+    const Buffer& body = answer->front().body;
+    const std::string_view text(reinterpret_cast<const char*>(body.data()), body.size());
+    if (text == "end") {
+      told_.push_back({first, std::nullopt});
+      return ended_ = true;
+    }
+    Result<Chunk> chunk = Chunk::from_json(text, stream_.log().partitions().size());
+    if (!chunk.ok() || chunk->first != first) {
+      failure_ = Status(Code::kCorrupt, "rank 0 gave something else than the next chunk of the stream");
+      return true;
+    }
+    next_ = first + chunk->size();
+    told_.push_back({first, std::move(*chunk)});
+    return true;
+  }
+
+  const std::shared_ptr<Transport> transport_;
+  const PeerHost leader_;
+  const int rank_;
+  Stream& stream_;
+  mutable std::mutex mutex_;
+  std::condition_variable_any changed_;
+  uint64_t seeks_ = 0;
+  std::optional<int64_t> next_;                                // what is asked for
+  std::deque<std::pair<int64_t, std::optional<Chunk>>> told_;  // and was not needed yet; nothing: the end
+  bool ended_ = false;
+  Status failure_;
+  std::string trouble_;
+  std::jthread thread_;
+};
+
+Decisions::Decisions(std::shared_ptr<Transport> transport)
+    : transport_(std::move(transport)), kept_(std::make_shared<Kept>()) {}
+
+Decisions::~Decisions() { close(); }
+
+Result<std::shared_ptr<Decisions>> Decisions::open(std::shared_ptr<Transport> transport, const PeerHost& own) {
+  std::shared_ptr<Decisions> decisions(new Decisions(std::move(transport)));
+  FOREBAY_ASSIGN(decisions->listening_, decisions->transport_->listen(own.address, own.pass, decisions->kept_));
+  return decisions;
+}
+
+void Decisions::know(std::vector<PeerHost> hosts, int rank) {
+  hosts_ = std::move(hosts);
+  rank_ = rank;
+  kept_->know(static_cast<int>(hosts_.size()));
+}
+
+void Decisions::lead_or_follow(Stream& stream) {
+  if (rank_ == 0) {
+    kept_->lead(&stream);
+    stream.set_told(kept_);
+  } else {
+    followed_ = std::make_shared<Followed>(transport_, hosts_.front(), rank_, stream);
+    stream.set_guide(followed_);
+  }
+}
+
+void Decisions::begin_anew() {
+  ++seeks_;
+  kept_->begin_anew(seeks_);
+  if (followed_) followed_->begin_anew(seeks_);
+}
+
+void Decisions::close() {
+  if (!listening_) return;
+  if (rank_ == 0) kept_->linger();
+  kept_->lead(nullptr);
+  if (followed_) followed_->stop();
+  listening_.reset();
+}
+
+}  // namespace forebay
