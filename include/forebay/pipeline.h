@@ -120,6 +120,19 @@ struct ShuffleOptions {
   std::optional<int64_t> block = {};
   std::optional<int64_t> lanes = {};
   std::optional<bool> ramp = {};
+  std::optional<int64_t> window = {};  ///< of streams: samples that are mixed
+};
+struct BufferOptions {
+  std::string policy = "block";  ///< "block", "drop_oldest", "sample" or "spill"
+  ByteSize bytes = "64MiB";      ///< of records in memory
+  ByteSize disk = "10GiB";       ///< of records on disk, with "spill"
+  std::optional<std::string> dir = {};
+  std::string when_dry = "wait";  ///< or "repeat", or "rehearse"
+};
+struct RehearseOptions {
+  std::string by = "label";                ///< the field of the source that tells the class; empty: one class
+  std::string policy = "reservoir";        ///< "reservoir", "balanced" or "recent"
+  std::optional<int64_t> candidates = {};  ///< new samples of a step that may be kept, over all ranks
 };
 struct TakeOptions {
   std::optional<bool> spread = {};  ///< evenly over the data set, of a table in few whole chunks; else the first ids
@@ -300,6 +313,12 @@ class Pipeline {
   explicit Pipeline(std::shared_ptr<const Description> description);
 
   Pipeline shuffle(ShuffleOptions options = {}) const;
+  /// What becomes of a stream's records while training does not take them.
+  Pipeline buffer(BufferOptions options = {}) const;
+  /// `n` old samples in each batch of a rank, of the `capacity` that are kept of each class.
+  Pipeline rehearse(int64_t n, int64_t capacity, RehearseOptions options = {}) const;
+  /// Only samples whose fields have one of these whole numbers.
+  Pipeline only(std::map<std::string, std::vector<int64_t>> values) const;
   Pipeline decode_image(DecodeImageOptions options = {}) const;
   Pipeline resize(ImageSize size, ResizeOptions options = {}) const;
   Pipeline resize(ResizeOptions options) const;

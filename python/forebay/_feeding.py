@@ -12,6 +12,7 @@ import itertools
 import sys
 import threading
 import time
+import weakref
 from typing import Any, AsyncIterator, Callable, Iterator, Mapping, Sequence
 
 from . import _core
@@ -62,6 +63,23 @@ class Iterable:
 
     def label(self, partition: int) -> str:
         return "record" if self.partitions is None else f"record of {self.partitions[partition]}"
+
+
+class Opener:
+    """What the engine calls. It holds on to nothing: a description in C++ that held the user's function would keep all alive that this
+    function can see, for ever, since no garbage collector looks through it."""
+
+    __slots__ = ("_iterable",)
+
+    def __init__(self, iterable: Iterable) -> None:
+        self._iterable = weakref.ref(iterable)
+
+    def __call__(self, partition: int, after: str, feed: _core.Feed) -> None:
+        iterable = self._iterable()
+        if iterable is None:
+            feed.fail("the pipeline that the records come from is gone")
+        else:
+            iterable.open(partition, after, feed)
 
 
 class _Closed(Exception):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Iterable, Sequence
 
 if TYPE_CHECKING:
     from .pipeline import Pipeline
@@ -37,3 +38,44 @@ class StreamSteps:
         folder = None if dir is None else os.fspath(dir)
         return self._then("buffer", policy=policy, bytes=bytes, disk=None if policy != "spill" else disk, dir=folder,
                           when_dry=None if when_dry == "wait" else when_dry)
+
+    def rehearse(
+        self,
+        n: int,
+        capacity: int,
+        *,
+        by: str | None = "label",
+        policy: str = "reservoir",
+        candidates: int | None = None,
+    ) -> Pipeline:
+        """`n` old samples in each batch beside the new ones, so that a model that learns from new data does not forget what was before.
+
+        Before `.batch(b)`: a batch has the b new samples first, then n old ones (`batch["rehearsed"]`, bool). They are drawn uniformly from what was kept of
+        the steps before; in the first step nothing is, and the batch has new ones alone. What is kept and what is drawn is a function of the seed, the samples
+        and the steps: the same for any number of ranks, threads and after a resume. An old sample goes through the steps of the pipeline again, with random
+        numbers of its own. Of a stream the records are kept in memory; of a data set they are read again: a `.cache()` makes that cheap.
+
+        Args:
+            n: old samples of a batch, per rank.
+            capacity: how many are kept: of each class, or in all with policy="balanced" or by=None.
+            by: the field of the source that tells the class: a whole number or a text, known without decoding. None: one class.
+            policy: "reservoir": of each class a uniform sample of all that came (Vitter 1985). "balanced": the classes share the places evenly
+                (Chrysakis and Moens 2020). "recent": the latest.
+            candidates: how many new samples of a step, over all ranks and drawn at random, may be kept; None: all.
+        """
+        return self._then("rehearse", n=n, capacity=capacity, by="" if by is None else by, policy=policy, candidates=candidates)
+
+    def only(self, **values: int | str | Sequence[int | str]) -> Pipeline:
+        """Only the samples whose fields have one of the given values: `.only(label=[0, 1])`.
+
+        Decided once over the data set, as a filter is; of fields that the index knows (labels of folders, arrays, columns of a manifest) without
+        reading a sample. Ids stay those of the whole data set.
+
+        Args:
+            values: for each field a whole number or a text, or several.
+        """
+        plain = {}
+        for name, wanted in values.items():
+            many = isinstance(wanted, Iterable) and not isinstance(wanted, (str, bytes))
+            plain[name] = [one if isinstance(one, str) else operator.index(one) for one in (wanted if many else [wanted])]
+        return self._then("only", values=plain)

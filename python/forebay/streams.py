@@ -6,7 +6,7 @@ import os
 from typing import Any, Callable, Mapping, Sequence
 
 from . import _core
-from ._feeding import Iterable
+from ._feeding import Iterable, Opener
 from ._workers import function_name
 from .errors import InvalidArgument
 from .pipeline import Pipeline, plain_args
@@ -60,7 +60,7 @@ def stream(
     iterable = Iterable(url_or_factory, partition)
     names = None if partition is None else [str(one) for one in partition]
     args = plain_args("stream", {"partition": names})
-    return Pipeline(_core.iterable(iterable.open, args, function_name(url_or_factory)), {0: iterable})
+    return Pipeline(_core.iterable(Opener(iterable), args, function_name(url_or_factory)), {0: iterable})
 
 
 def _fields(fields: Mapping[str, Any]) -> dict[str, Any]:

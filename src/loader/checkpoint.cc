@@ -33,6 +33,7 @@ std::string Checkpoint::to_json() const {
       {"format", kFormat},           {"epoch", cursor.epoch},
       {"position", cursor.position}, {"step", cursor.step},
       {"samples", samples},          {"fingerprints", {{"dataset", dataset}, {"pipeline", pipeline}, {"seed", seed}}}};
+  if (!rehearsal.empty()) json["rehearsal"] = Json::parse(rehearsal, nullptr, /*allow_exceptions=*/false);
   if (!stream.empty()) json["stream"] = Json::parse(stream, nullptr, /*allow_exceptions=*/false);
   return json.dump();
 }
@@ -58,6 +59,7 @@ Result<Checkpoint> Checkpoint::from_json(std::string_view text) {
   // A step gives at least one sample, so this can only be damage.
   if (state.cursor.step > state.cursor.position)
     return invalid_argument("this state has more steps behind it than samples");
+  if (json.contains("rehearsal")) state.rehearsal = json["rehearsal"].dump();
   if (json.contains("stream")) state.stream = json["stream"].dump();
   if (state.stream.empty() && state.cursor.position > state.samples)
     return invalid_argument("this state's position lies behind its data set's end");

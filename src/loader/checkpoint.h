@@ -18,6 +18,7 @@ struct Checkpoint {
   Cursor cursor;
   std::string dataset, pipeline, seed;  ///< fingerprints
   int64_t samples = 0;                  ///< in the data set
+  std::string rehearsal = {};           ///< what is kept for rehearsal, JSON; empty for pipelines without
   std::string stream = {};              ///< where a stream stands, JSON; empty for what has a number of samples
 
   std::string to_json() const;

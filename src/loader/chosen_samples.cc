@@ -18,7 +18,7 @@ Result<ChosenSamples> choose_samples(const CompileInput& whole, const SizingInpu
   for (size_t i = 1; i < description.steps().size(); ++i) {
     const OpSpec& step = description.steps()[i];
     if (catalog().has_role(step, OpRole::kTake)) chosen.selection = taken(step, whole.source.get(), chosen.selection);
-    if (!catalog().has_role(step, OpRole::kFilter)) continue;
+    if (!catalog().has_role(step, OpRole::kFilter) && !catalog().has_role(step, OpRole::kOnly)) continue;
     const CompileInput input{&description, i, /*as_filter=*/true, whole.source, chosen.selection, whole.seed};
     FOREBAY_ASSIGN(std::shared_ptr<const KeptSamples> kept, run_filter(input, sizes, watch));
     const Hash128 version = kept->version();

@@ -59,7 +59,9 @@ class Compiler {
   explicit Compiler(const CompileInput& input)
       : input_(input), indices_(random_indices(*input.description)), end_(input.end) {
     for (size_t i = 1; i < end_; ++i) {
-      if (def_of(input.description->steps()[i]).role == OpRole::kPack) end_ = i;
+      const OpRole role = def_of(input.description->steps()[i]).role;
+      if (role == OpRole::kPack || role == OpRole::kRehearse) end_ = i;
+      packs_ |= role == OpRole::kPack;
     }
   }
 
@@ -95,6 +97,10 @@ class Compiler {
     note_names_of_user_code();
     set_outputs(output);
     if (packs() && input_.packing) plan_->packing = packing_of(*reader(), input_.packing);
+    if (end_ < input_.end && !packs()) {
+      const OpSpec& rehearse = input_.description->steps()[end_];
+      plan_->rehearsed_field = def_of(rehearse).used(rehearse, output).makes.front();
+    }
     if (units_) {
       units_->gathers_rows = plan_->stages.empty() && !output.open_ended;
       plan_->units = units_;
@@ -104,7 +110,7 @@ class Compiler {
 
  private:
   const OpSpec& step_at(size_t i) const { return needed_.description.steps()[i]; }
-  bool packs() const { return end_ < input_.end; }
+  bool packs() const { return packs_; }
   // What looks at samples at their end, and gives something else: a filter, or what packs them.
   const OpSpec* reader() const { return input_.as_filter || packs() ? &input_.description->steps()[end_] : nullptr; }
 
@@ -205,7 +211,10 @@ class Compiler {
   }
 
   Status add_filter(const OpSpec& op, const Schema& before) {
-    if (op.attachment) {
+    if (def_of(op).role == OpRole::kOnly) {
+      FOREBAY_ASSIGN(std::unique_ptr<RecordOp> tests, def_of(op).compile(op, before, 0));
+      add_native(op.name, std::move(tests));
+    } else if (op.attachment) {
       add_native(op.name, native_filter(std::static_pointer_cast<const FilterAttachment>(op.attachment), before,
                                         def_of(op).used(op, before).reads));
     } else {
@@ -379,6 +388,7 @@ class Compiler {
   const CompileInput& input_;
   const std::vector<uint32_t> indices_;
   size_t end_;  // of the steps that are carried out on samples
+  bool packs_ = false;
   NeededSteps needed_;
   Inference inference_;  // of these
   bool chosen_ = false;  // a choice of fields stands behind the latest stage of user code or cache

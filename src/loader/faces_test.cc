@@ -11,7 +11,9 @@ namespace {
 Pipeline all_operators() {
   const Fields two = {"a", "b"};
   return images("photos")
-      .shuffle({.block = 2, .lanes = 2, .ramp = true})
+      .shuffle({.block = 2, .lanes = 2, .ramp = true, .window = 9})
+      .buffer({.dir = "x"})
+      .only({{"label", {1, 2}}})
       .take(5, {.spread = true})
       .decode_image({.field = two})
       .resize({7}, {.short_side = 9, .field = two})
@@ -48,6 +50,7 @@ Pipeline all_operators() {
       .pack(8, {.field = "u", .open_blocks = 4, .pad_value = -1})
       .pad("a", 1.5, {.length = 4})
       .cache({.dir = "x", .compression = "lz4"})
+      .rehearse(2, 100, {.candidates = 3})
       .batch(4, {.ragged = two});
 }
 

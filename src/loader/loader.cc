@@ -96,6 +96,7 @@ Result<std::optional<Batch>> Loader::next_for(std::chrono::milliseconds timeout,
   if (impl_->peers) impl_->peers->stands_at(at.epoch, at.position);
   Result<Runner::Delivery> delivery = runner->next_for(timeout);
   if (impl_->peers) impl_->peers->stands_at(runner->cursor().epoch, runner->cursor().position);
+  if (impl_->rehearsal) impl_->rehearsal->stands_at(runner->cursor());
   if (impl_->stream) impl_->stream->stands_at(runner->cursor());
   // An error may stand in the place of an epoch's last batch, too.
   impl_->epoch_over = runner->cursor().epoch != at.epoch;
@@ -151,6 +152,7 @@ Status Loader::set_epoch(int64_t epoch) {
   if (impl_->stream)
     return invalid_argument("set_epoch(): a stream goes on where it stands; load_state_dict() goes to another place");
   runner->seek({epoch, 0, 0});
+  if (impl_->rehearsal) impl_->rehearsal->goes_elsewhere({epoch, 0, 0});
   impl_->epoch_over = false;
   return {};
 }
@@ -172,14 +174,7 @@ Status Loader::load_state(const std::string& json, bool strict) {
   FOREBAY_RETURN_IF_ERROR(impl_->prepare());
   FOREBAY_ASSIGN(const Checkpoint saved, Checkpoint::from_json(json));
   FOREBAY_RETURN_IF_ERROR(check_same(saved, impl_->checkpoint(), strict));
-  if (impl_->stream) {
-    FOREBAY_ASSIGN(StreamPlace place, impl_->stream->read_place(saved.stream));
-    impl_->stream->pause();
-    impl_->current()->seek(saved.cursor);
-    impl_->stream->go_on(saved.cursor, std::move(place));
-  } else {
-    impl_->current()->seek(saved.cursor);
-  }
+  FOREBAY_RETURN_IF_ERROR(impl_->go_to(saved));
   impl_->epoch_over = false;
   return {};
 }

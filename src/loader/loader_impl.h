@@ -16,6 +16,7 @@
 #include "loader/error_log.h"
 #include "loader/open_peers.h"
 #include "loader/reading_pass.h"
+#include "loader/rehearsing.h"
 #include "loader/sizing.h"
 #include "loader/streaming.h"
 #include "pipeline/run/runner.h"
@@ -42,8 +43,9 @@ struct Loader::Impl {
   std::optional<ErrorLog> errors;
   std::vector<std::shared_ptr<TieredCache>> caches;
   std::vector<std::pair<Hash128, std::shared_ptr<TieredCache>>> opened;
-  std::shared_ptr<PeerGroup> peers;   // null: none
-  std::shared_ptr<StreamRun> stream;  // null: the data set has an end
+  std::shared_ptr<PeerGroup> peers;         // null: none
+  std::shared_ptr<StreamRun> stream;        // null: the data set has an end
+  std::shared_ptr<RehearsalRun> rehearsal;  // null: nothing old is asked for
 
   std::atomic<int64_t> interpreter_ns = 0;  // see waited_for_interpreter()
   bool epoch_over = false;                  // the last batch has been delivered, the end has not been told
@@ -97,6 +99,8 @@ struct Loader::Impl {
   Result<std::shared_ptr<EntryCache>> open_cache(size_t step, const Hash128& cached, uint64_t least_bytes);
   Status prepare();
   Checkpoint checkpoint() const;
+  /// Of the same data set, pipeline and seed.
+  Status go_to(const Checkpoint& saved);
 
  private:
   Status prepare_samples(CompileInput& input);

@@ -72,9 +72,14 @@ Status Loader::Impl::prepare_samples(CompileInput& input) {
   FOREBAY_ASSIGN(RunnerOptions runner_options, choose_sizes(*plan, sizing));
   if (peers && !chosen.packing) set_first_homes(*peers, *plan, ordering, chosen.selection, schedule);
   runner_options.beside = kept_beside(*plan, caches, sizes.memory);
-  itinerary =
+  const auto steps =
       std::make_shared<const IndexedItinerary>(std::move(ordering.order), Schedule(schedule, std::move(ordering.deal)),
                                                options.seed, place.rank, options.epochs, chosen.packing);
+  itinerary = steps;
+  if (find_step(description(), OpRole::kRehearse) != nullptr) {
+    FOREBAY_ASSIGN(rehearsal, RehearsalRun::open(description(), source, chosen.selection, steps, options.seed, place));
+    itinerary = rehearsal->itinerary();
+  }
   return start(std::move(runner_options));
 }
 
@@ -89,6 +94,12 @@ Status Loader::Impl::prepare_stream(CompileInput& input) {
   runner_options.beside.push_back(
       {Use::kFetched, stream->stream().kept(), ByteBudget::Beside::kEntries, stream->bytes()});
   itinerary = stream->itinerary();
+  if (find_step(description(), OpRole::kRehearse) != nullptr) {
+    FOREBAY_ASSIGN(rehearsal, RehearsalRun::open(description(), stream, options.seed, place));
+    itinerary = rehearsal->itinerary();
+    runner_options.beside.push_back(
+        {Use::kCaches, stream->kept_bytes(), ByteBudget::Beside::kEntries, stream->bytes()});
+  }
   FOREBAY_RETURN_IF_ERROR(start(std::move(runner_options)));
   stream->on_arrival([run = std::weak_ptr<Runner>(runner)] {
     if (const std::shared_ptr<Runner> running = run.lock()) running->look_again();
@@ -114,10 +125,30 @@ Checkpoint Loader::Impl::checkpoint() const {
   } else {
     state.samples = chosen.size();
   }
+  if (rehearsal) state.rehearsal = rehearsal->kept();
   state.dataset = hash128(source->version().to_string() + chosen.version).to_string();
   state.pipeline = fingerprint_of(description(), *source).to_string();
   state.seed = hash128(fmt::format("seed {}", options.seed)).to_string();
   return state;
+}
+
+Status Loader::Impl::go_to(const Checkpoint& saved) {
+  std::optional<StreamPlace> place_in_stream;
+  std::optional<Rehearsal> kept;
+  if (stream) {
+    FOREBAY_ASSIGN(place_in_stream, stream->read_place(saved.stream));
+  }
+  if (rehearsal) {
+    kept = rehearsal->nothing();
+    if (!saved.rehearsal.empty()) {
+      FOREBAY_ASSIGN(kept, rehearsal->read_kept(saved.rehearsal));
+    }
+  }
+  if (stream) stream->pause();
+  runner->seek(saved.cursor);
+  if (rehearsal) rehearsal->go_on(saved.cursor, std::move(*kept));
+  if (stream) stream->go_on(saved.cursor, std::move(*place_in_stream));
+  return {};
 }
 
 }  // namespace forebay

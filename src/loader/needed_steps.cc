@@ -130,11 +130,13 @@ bool Wanted::step_back(const OpSpec& op, const OpDef& def, const Schema& before)
   const FieldUse use = def.used(op, before);
   switch (def.role) {
     case OpRole::kTake:
+    case OpRole::kOnly:
     case OpRole::kFilter:
     case OpRole::kBuffer:
     case OpRole::kOrder: return false;
     case OpRole::kBatch:  // says of some fields how their rows lie
     case OpRole::kKeep: return true;
+    case OpRole::kRehearse:
     case OpRole::kPack: return false;  // where needed steps end
     case OpRole::kChoice: return choice_back(use);
     case OpRole::kNames: return names_back(use);

@@ -60,6 +60,10 @@ Json with_words(Json value) {
   return value;
 }
 
+Json byte_size_json(const ByteSize& size) {
+  return std::visit([](const auto& value) { return Json(value); }, size);
+}
+
 Pipeline then(const Pipeline& pipeline, std::string name, Json args, std::shared_ptr<void> attachment = nullptr,
               std::string attachment_name = "") {
   OpSpec op{std::move(name), with_words(std::move(args)), std::move(attachment), std::move(attachment_name)};
@@ -75,7 +79,27 @@ Pipeline Pipeline::shuffle(ShuffleOptions options) const {
   return then(*this, "shuffle",
               said_args({{"block", optional_json(options.block)},
                          {"lanes", optional_json(options.lanes)},
-                         {"ramp", optional_json(options.ramp)}}));
+                         {"ramp", optional_json(options.ramp)},
+                         {"window", optional_json(options.window)}}));
+}
+Pipeline Pipeline::buffer(BufferOptions options) const {
+  return then(*this, "buffer",
+              said_args({{"policy", options.policy},
+                         {"bytes", byte_size_json(options.bytes)},
+                         {"disk", byte_size_json(options.disk)},
+                         {"dir", optional_json(options.dir)},
+                         {"when_dry", options.when_dry}}));
+}
+Pipeline Pipeline::rehearse(int64_t n, int64_t capacity, RehearseOptions options) const {
+  return then(*this, "rehearse",
+              said_args({{"n", n},
+                         {"capacity", capacity},
+                         {"by", options.by},
+                         {"policy", options.policy},
+                         {"candidates", optional_json(options.candidates)}}));
+}
+Pipeline Pipeline::only(std::map<std::string, std::vector<int64_t>> values) const {
+  return then(*this, "only", said_args({{"values", values}}));
 }
 Pipeline Pipeline::decode_image(DecodeImageOptions options) const {
   return then(
@@ -298,12 +322,9 @@ Pipeline Pipeline::pad(std::string_view field, double value, PadOptions options)
               said_args({{"field", std::string(field)}, {"value", value}, {"length", optional_json(options.length)}}));
 }
 Pipeline Pipeline::cache(CacheStepOptions options) const {
-  const auto bytes = [](const ByteSize& size) {
-    return std::visit([](const auto& value) { return Json(value); }, size);
-  };
   return then(*this, "cache",
-              said_args({{"ram", bytes(options.ram)},
-                         {"disk", bytes(options.disk)},
+              said_args({{"ram", byte_size_json(options.ram)},
+                         {"disk", byte_size_json(options.disk)},
                          {"dir", options.dir.empty() ? Json() : Json(options.dir)},
                          {"compression", options.compression.empty() ? Json() : Json(options.compression)}}));
 }

@@ -94,7 +94,8 @@ Result<std::shared_ptr<StreamRun>> StreamRun::open(const StreamSource& source, c
     FOREBAY_ASSIGN(run->decisions_, open_decisions(options.peers, place, options.stop));
     if (run->decisions_) run->decisions_->lead_or_follow(*run->stream_);
   }
-  run->source_ = source.over(run->stream_);
+  run->kept_ = std::make_shared<KeptRecords>(source.log());
+  run->source_ = source.over(run->stream_, run->kept_);
   run->itinerary_ =
       std::make_shared<StreamItinerary>(run->stream_, StreamItineraryOptions{.batch_size = schedule.batch_size,
                                                                              .world_size = schedule.world_size,
@@ -136,6 +137,13 @@ Result<StreamPlace> StreamRun::read_place(const std::string& json) const {
   }
   return place;
 }
+
+std::pair<int64_t, int64_t> StreamRun::numbers_of(const StepPlan& step) const {
+  const int64_t from = itinerary_->number_at(step.at);
+  return {from, from + itinerary_->size_at(from)};
+}
+
+Status StreamRun::read_kept_places(const std::string& json) { return kept_->read_places(json); }
 
 void StreamRun::go_on(const Cursor& at, StreamPlace place) {
   const int64_t number = place.number;

@@ -9,6 +9,7 @@
 #include "pipeline/description.h"
 #include "stream/decisions.h"
 #include "stream/journal.h"
+#include "stream/kept_records.h"
 #include "stream/stream_itinerary.h"
 #include "stream/stream_source.h"
 
@@ -42,6 +43,15 @@ class StreamRun {
   /// InvalidArgument, StateMismatch for a place that is none, or of another stream.
   Result<StreamPlace> read_place(const std::string& json) const;
   void go_on(const Cursor& at, StreamPlace place);
+  /// Of the stream, the records of a step over all ranks: from the first to behind the last.
+  std::pair<int64_t, int64_t> numbers_of(const StepPlan& step) const;
+  /// These records can be read until they are let go of, however far the run has come. An error where one is not there any more.
+  Status keep(std::span<const int64_t> numbers) { return kept_->keep(*stream_, numbers); }
+  std::shared_ptr<KeptBytes> kept_bytes() const { return kept_->bytes(); }
+  void let_go(std::span<const int64_t> numbers) { kept_->let_go(numbers); }
+  /// Where these of them lie in the log, JSON; and the other way: they are read again, with the next go_on().
+  std::string kept_places(std::span<const int64_t> numbers) const { return kept_->places(numbers); }
+  Status read_kept_places(const std::string& json);
   /// From the next chunk on its records are noted there. Unavailable where the file cannot be written; InvalidArgument where it is the journal of another
   /// stream, or of another place of this one.
   Status write_journal(const std::string& path, const Cursor& at);
@@ -59,6 +69,7 @@ class StreamRun {
   std::shared_ptr<Stream> stream_;
   std::shared_ptr<const Source> source_;
   std::shared_ptr<StreamItinerary> itinerary_;
+  std::shared_ptr<KeptRecords> kept_;
   StreamPlace beginning_;
   bool repeats_ = false;
   std::shared_ptr<JournalWriter> journal_;

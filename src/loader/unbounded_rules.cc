@@ -20,6 +20,7 @@ std::optional<Advice> wrong_in_a_stream(const OpSpec& step) {
   switch (def->role) {
     case OpRole::kTake:
       return Advice("a stream has no first samples to choose", "leave it out; epochs= and steps_per_epoch= end a run");
+    case OpRole::kOnly:
     case OpRole::kFilter:
       return Advice(
           "which of a stream's samples it drops is not known before they come, and steps would be of other sizes",

@@ -33,6 +33,7 @@ BatchJob::BatchJob(const ExecutionPlan& plan, const Itinerary& itinerary, StepPl
   std::vector<int64_t> ids = itinerary.indices(step_);
   plan.selection->ids_at(ids);
   for (size_t i = 0; i < n; ++i) rows_[i].id = ids[i];
+  for (size_t i = 0; i < step_.old.size(); ++i) rows_[step_.old_at + i].id = step_.old[i];
   for (size_t i = 0; i < plan.outputs.size(); ++i) {
     if (plan.outputs[i].row_bytes && !plan.outputs[i].may_differ) continue;
     unsized_.push_back(i);
@@ -233,9 +234,28 @@ Batch BatchJob::finish_assembly() {
     batch.fields.push_back(std::move(field));
   }
   for (; part < parts.size(); ++part) batch.fields.push_back(std::move(parts[part].field));
+  if (!plan_.rehearsed_field.empty()) batch.fields.push_back(which_are_old());
   assembly_.reset();
   forget_all_values();  // they are in the batch now; keeping them would hold their bytes twice
   return batch;
+}
+
+// Few bytes, beside the budget.
+BatchField BatchJob::which_are_old() const {
+  BatchField field;
+  field.name = plan_.rehearsed_field;
+  std::vector<uint8_t> old;
+  for (size_t row = 0; row < rows_.size(); ++row) {
+    if (!rows_[row].skipped) old.push_back(step_.is_old(static_cast<int64_t>(row)) ? 1 : 0);
+  }
+  field.values = Tensor::allocate(DType::kBool, Shape{static_cast<int64_t>(old.size())});
+  std::copy(old.begin(), old.end(), field.values.buffer.data());
+  return field;
+}
+
+int64_t BatchJob::planned_id(const Itinerary& itinerary, int64_t row) const {
+  if (step_.is_old(row)) return step_.old[static_cast<size_t>(row) - step_.old_at];
+  return plan_.selection->id_at(itinerary.index(step_, row));
 }
 
 Field BatchJob::announced(size_t output) const {

@@ -40,6 +40,8 @@ class BatchJob {
   const StepPlan& step() const { return step_; }
   std::vector<RowJob>& rows() { return rows_; }
   const std::vector<RowJob>& rows() const { return rows_; }
+  /// The sample that the row stands for, unless another one stands in.
+  int64_t planned_id(const Itinerary& itinerary, int64_t row) const;
   int64_t position(int64_t row) const { return step_.rows[static_cast<size_t>(row)].position; }
   /// Of the row's random numbers. A stand-in is one more appearance of its sample; its attempts must not share random
   /// numbers with that sample's own.
@@ -116,6 +118,7 @@ class BatchJob {
   Result<BatchAssembly::Part> plan_values(const Field& field, const std::vector<const Value*>& values) const;
   void plan_extras(BatchAssembly& assembly) const;
   void close_up();
+  BatchField which_are_old() const;
   /// The sample of the index-th row that was not skipped.
   SampleName name_of_kept(size_t index) const;
   Status take_memory(BufferPool& pool, BatchAssembly::Part& part);

@@ -94,6 +94,8 @@ struct ExecutionPlan {
   Schema output_schema;
   /// Where sequences are packed: the only output is a row of numbers, which goes into blocks.
   std::optional<PackingStep> packing = {};
+  /// Where old samples are rehearsed: the field that says which they are. Empty where none are.
+  std::string rehearsed_field = {};
   std::vector<OutputField> outputs;
   std::shared_ptr<StepCounters> fetch_counters = std::make_shared<StepCounters>();
   /// The last step: rows written into the batch. Deferred work (decode, resize, …) is done, and counted, there.

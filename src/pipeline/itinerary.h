@@ -33,6 +33,12 @@ struct StepPlan {
   Cursor at;
   Cursor after;  ///< where the next batch begins; the next epoch's beginning after the last one
   std::vector<Row> rows;
+  /// Where old samples are rehearsed: their ids in the source. `rows` has them from `old_at` on.
+  std::vector<int64_t> old = {};
+  size_t old_at = 0;
+  bool is_old(int64_t row) const {
+    return row >= static_cast<int64_t>(old_at) && row < static_cast<int64_t>(old_at + old.size());
+  }
   /// Where sequences are packed: what the batch's rows are, and of each of `rows` which part of it goes where in its block.
   std::vector<PlannedBlock> blocks = {};
   std::vector<PackedPiece> pieces = {};
@@ -60,7 +66,7 @@ class Itinerary {
   /// What a place that is not known waits for, for the log.
   virtual std::string awaited() const { return {}; }
 
-  /// Which samples the rows of a step are, in the numbering of the selection: all, and one of them.
+  /// Which samples the rows of a step are, in the numbering of the selection: all, and one of them. Of old ones any number.
   virtual std::vector<int64_t> indices(const StepPlan& step) const = 0;
   virtual int64_t index(const StepPlan& step, int64_t row) const = 0;
   /// How many other samples may stand in for a bad one,

@@ -56,12 +56,14 @@ enum class OpRole : uint8_t {
   kChoice,  ///< keeps the fields it reads, and no others
   kNames,   ///< gives fields other names: `names`, old to new
   kFunction,  ///< the user's own; gets the fields it reads, or all where it names none. A Python one may give back any field
-  kTake,    ///< only `n` of the samples: the loader's own work
-  kFilter,  ///< only the samples for which the user's function is true: the loader's own work
-  kOrder,   ///< puts the samples in another order
-  kBatch,   ///< puts samples together: nothing may follow
-  kKeep,    ///< keeps what the steps before it made
-  kBuffer,  ///< what becomes of records that a source without an end gives too fast: the loader's own work
+  kTake,      ///< only `n` of the samples: the loader's own work
+  kOnly,      ///< only the samples with certain values: the loader's own work
+  kFilter,    ///< only the samples for which the user's function is true: the loader's own work
+  kOrder,     ///< puts the samples in another order
+  kBatch,     ///< puts samples together: nothing may follow
+  kKeep,      ///< keeps what the steps before it made
+  kRehearse,  ///< puts old samples into each batch: the loader's own work. Only a batch may follow
+  kBuffer,    ///< what becomes of records that a source without an end gives too fast: the loader's own work
   kPack,  ///< makes samples of one length of rows that differ: the loader's own work. Only an order and a batch may follow
 };
 

@@ -334,8 +334,9 @@ void RowWork::fail(BatchJob& batch, int64_t row, Status status, RowResult& resul
     return;
   }
   RowError error{row, job.id, std::move(status), /*raise=*/false};
-  // In a packed sequence's place another one would be of another length.
-  switch (policy_ == BadSample::kReplace && plan_->packing ? BadSample::kSkip : policy_) {
+  // In a packed sequence's place another one would be of another length; for an old sample the order has none.
+  const bool none_stands_in = plan_->packing || batch.step().is_old(row);
+  switch (policy_ == BadSample::kReplace && none_stands_in ? BadSample::kSkip : policy_) {
     case BadSample::kRaise: error.raise = true; break;
     case BadSample::kSkip: job.skipped = true; break;
     case BadSample::kReplace:

@@ -20,7 +20,16 @@ struct PermutationKey {
   /// What a permutation is for. The values are part of the derivation and never change. They take the place of a
   /// sample's occurrence, which is never negative, so the plan's keys are apart from those of all samples
   /// (plan/random.h).
-  enum class Use : int64_t { kOrder = -1, kChunks = -2, kBlock = -3, kStandIn = -4, kChunkOfStream = -5 };
+  enum class Use : int64_t {
+    kOrder = -1,
+    kChunks = -2,
+    kBlock = -3,
+    kStandIn = -4,
+    kChunkOfStream = -5,
+    kRehearsed = -6,
+    kOffered = -7,
+    kCandidates = -8
+  };
 
   static PermutationKey root(uint64_t seed, Use use) {
     const auto words = philox4x32(0, static_cast<uint64_t>(use), seed);

@@ -160,6 +160,26 @@ std::shared_ptr<const LogRecord> Stream::record(int64_t number) const {
   return after->records[static_cast<size_t>(number - after->chunk.first)];
 }
 
+std::string Stream::before(int64_t number) const {
+  const Lock lock(mutex_);
+  StreamPlace place = base_;
+  for (const Decided& decided : chunks_) {
+    const auto at = static_cast<size_t>(number - decided.chunk.first);
+    if (at >= decided.records.size()) {
+      move_on(place, decided.chunk);
+      continue;
+    }
+    const LogRecord& record = *decided.records[at];
+    std::string before = place.after[record.partition];
+    for (const auto& other : decided.records) {
+      if (!other || other->partition != record.partition || log_->compare(other->offset, record.offset) >= 0) continue;
+      if (before.empty() || log_->compare(other->offset, before) > 0) before = other->offset;
+    }
+    return before;
+  }
+  return {};
+}
+
 void Stream::move_on(StreamPlace& place, const Chunk& chunk) {
   for (const ChunkPart& part : chunk.parts) {
     if (!part.last.empty()) place.after[part.partition] = part.last;

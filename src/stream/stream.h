@@ -111,6 +111,8 @@ class Stream {
 
   /// One that is known and not behind; null for all others.
   std::shared_ptr<const LogRecord> record(int64_t number) const;
+  /// An offset that reading a record again can begin behind: the one before it in its partition, or an earlier one; empty: the first there is.
+  std::string before(int64_t number) const;
   /// Records below that number are not asked for again.
   void behind(int64_t number);
   /// Of the record of that number, which is not behind.

@@ -46,10 +46,10 @@ class StreamItinerary final : public Itinerary {
   int64_t stand_ins() const override { return 0; }
   int64_t stand_in(int64_t, int64_t position, int64_t) const override { return position; }
 
- private:
   /// Records of the step that begins with that one, where the stream's end may be near: 0 where there is none.
   int64_t size_at(int64_t number) const;
 
+ private:
   const std::shared_ptr<Stream> stream_;
   const StreamItineraryOptions options_;
   const int64_t global_batch_;

@@ -6,26 +6,33 @@
 
 namespace forebay {
 
-std::shared_ptr<const StreamSource> StreamSource::over(std::shared_ptr<const Stream> stream) const {
+std::shared_ptr<const StreamSource> StreamSource::over(std::shared_ptr<const Stream> stream,
+                                                       std::shared_ptr<const KeptRecords> kept) const {
   auto source = std::make_shared<StreamSource>(log_);
   source->stream_ = std::move(stream);
+  source->kept_ = std::move(kept);
   return source;
+}
+
+std::shared_ptr<const LogRecord> StreamSource::record(int64_t id) const {
+  std::shared_ptr<const LogRecord> found = stream_ ? stream_->record(id) : nullptr;
+  return found || !kept_ ? found : kept_->record(id);
 }
 
 int64_t StreamSource::size() const { return int64_t{1} << 53; }
 
 std::string StreamSource::key(int64_t id) const {
-  const std::shared_ptr<const LogRecord> record = stream_ ? stream_->record(id) : nullptr;
+  const std::shared_ptr<const LogRecord> record = this->record(id);
   return record ? record->key : fmt::format("record {} of {}", id, log_->name());
 }
 
 Source::Fetch StreamSource::fetch(int64_t id) const {
-  const std::shared_ptr<const LogRecord> record = stream_ ? stream_->record(id) : nullptr;
+  const std::shared_ptr<const LogRecord> record = this->record(id);
   return record ? log_->fetch(*record).value_or(Fetch{}) : Fetch{};
 }
 
 Status StreamSource::load(int64_t id, Buffer fetched, Record& record) const {
-  const std::shared_ptr<const LogRecord> found = stream_ ? stream_->record(id) : nullptr;
+  const std::shared_ptr<const LogRecord> found = this->record(id);
   if (!found) return cancelled(fmt::format("record {} of {} is behind", id, log_->name()));
   record.resize(schema().size());
   return log_->load(*found, std::move(fetched), record);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/source.h"
+#include "stream/kept_records.h"
 #include "stream/stream.h"
 
 namespace forebay {
@@ -15,7 +16,9 @@ class StreamSource final : public Source {
 
   const std::shared_ptr<const RecordLog>& log() const { return log_; }
   /// The same, reading the records of `stream`: sample `id` is its record of that number, as long as it is known and not behind.
-  std::shared_ptr<const StreamSource> over(std::shared_ptr<const Stream> stream) const;
+  /// Those in `kept` can be read for longer.
+  std::shared_ptr<const StreamSource> over(std::shared_ptr<const Stream> stream,
+                                           std::shared_ptr<const KeptRecords> kept) const;
 
   const Schema& schema() const override { return log_->schema(); }
   /// Larger than any number of a record.
@@ -28,8 +31,11 @@ class StreamSource final : public Source {
   Status load(int64_t id, Buffer fetched, Record& record) const override;
 
  private:
+  std::shared_ptr<const LogRecord> record(int64_t id) const;
+
   const std::shared_ptr<const RecordLog> log_;
   std::shared_ptr<const Stream> stream_;
+  std::shared_ptr<const KeptRecords> kept_;
 };
 
 }  // namespace forebay

@@ -11,6 +11,8 @@ OpDef add_noise_op();
 OpDef aggregate_op();
 OpDef batch_op();
 OpDef buffer_op();
+OpDef only_op();
+OpDef rehearse_op();
 OpDef cache_op();
 OpDef cast_op();
 OpDef center_crop_op();

@@ -62,7 +62,7 @@ void TakingBack::forget_stand_ins(WindowBatch& batch) const {
     RowJob& row = batch.job.rows()[static_cast<size_t>(i)];
     if (row.attempt == 0) continue;
     row.attempt = 0;
-    row.id = core_.plan->selection->id_at(core_.itinerary->index(batch.job.step(), i));
+    row.id = batch.job.planned_id(*core_.itinerary, i);
   }
 }
 

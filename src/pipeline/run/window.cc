@@ -163,8 +163,7 @@ std::string Window::name_of_oldest() {
   const RowTask& task = batch.oldest();
   if (uses_.waits(batch, task)) return units_->name_of_missing(*batch.block_of(task));
   // The id in the row belongs to the compute thread while one is at work.
-  const int64_t index = core_.itinerary->index(batch.job.step(), task.begin);
-  const int64_t id = task.is<RowTask::Running>() ? core_.plan->selection->id_at(index)
+  const int64_t id = task.is<RowTask::Running>() ? batch.job.planned_id(*core_.itinerary, task.begin)
                                                  : batch.job.rows()[static_cast<size_t>(task.begin)].id;
   return fmt::format("'{}'", core_.plan->source->key(id));
 }

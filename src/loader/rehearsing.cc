@@ -1,0 +1,221 @@
+#include "loader/rehearsing.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/unit_source.h"
+#include "base/whole_number.h"
+#include "loader/check.h"
+#include "loader/sources.h"
+#include "loader/step_arguments.h"
+#include "ops/definition/args.h"
+
+namespace forebay {
+
+namespace {
+
+/// What tells the class of a sample; without one all are of class 0.
+class ClassField {
+ public:
+  static Result<ClassField> find(const std::string& name, const Schema& schema, bool user_code) {
+    if (name.empty()) return ClassField();
+    const auto field = schema.find(name);
+    if (user_code || !field)
+      return invalid_argument(
+          fmt::format("rehearse: the source has no field '{}' that is known before a sample is made; give by=\"\", or "
+                      "another field: {}",
+                      name, user_code ? "none" : schema.names()));
+    ClassField found;
+    found.field_ = *field;
+    if (schema[*field].fetched)
+      return invalid_argument(fmt::format(
+          "rehearse: the field '{}' must be read to be known; classes are told by fields of the index", name));
+    return found;
+  }
+  const std::optional<size_t>& field() const { return field_; }
+  Result<int64_t> of(const Record& record) const {
+    if (!field_) return int64_t{0};
+    if (const std::optional<int64_t> number = whole_number(record[*field_])) return *number;
+    const Value& value = record[*field_];
+    if (value.kind == FieldKind::kText || value.kind == FieldKind::kBytes)
+      return static_cast<int64_t>(
+          hash128(std::string_view(reinterpret_cast<const char*>(value.bytes.data()), value.bytes.size())).low >> 1);
+    return invalid_argument("rehearse: the field that tells classes is neither a whole number nor a text");
+  }
+
+ private:
+  std::optional<size_t> field_;
+};
+
+class IndexedSamples final : public StepSamples {
+ public:
+  IndexedSamples(ClassField classes, std::shared_ptr<const Source> source, std::shared_ptr<const Selection> selection,
+                 std::shared_ptr<const IndexedItinerary> steps)
+      : classes_(classes), source_(std::move(source)), selection_(std::move(selection)), steps_(std::move(steps)) {}
+
+  Result<std::vector<Rehearsal::Sample>> of(const StepPlan& step) const override {
+    const int64_t behind = steps_->schedule().next_position(step.at.position);
+    std::vector<int64_t> ids(static_cast<size_t>(std::min(behind, selection_->size()) - step.at.position));
+    steps_->order()->ids_at(step.at.epoch, step.at.position, ids);
+    selection_->ids_at(ids);
+    std::vector<Rehearsal::Sample> samples;
+    for (const int64_t id : ids) {
+      int64_t label = 0;
+      if (classes_.field()) {
+        Record record;
+        FOREBAY_RETURN_IF_ERROR(source_->load(id, Buffer(), record));
+        FOREBAY_ASSIGN(label, classes_.of(record));
+      }
+      samples.push_back({id, label});
+    }
+    return samples;
+  }
+
+ private:
+  const ClassField classes_;
+  const std::shared_ptr<const Source> source_;
+  const std::shared_ptr<const Selection> selection_;
+  const std::shared_ptr<const IndexedItinerary> steps_;
+};
+
+/// Of a stream; what is kept of it is held back from being forgotten.
+class StreamedSamples final : public StepSamples {
+ public:
+  StreamedSamples(ClassField classes, std::shared_ptr<StreamRun> stream)
+      : classes_(classes), stream_(std::move(stream)) {}
+
+  Result<std::vector<Rehearsal::Sample>> of(const StepPlan& step) const override {
+    const auto [from, to] = stream_->numbers_of(step);
+    std::vector<Rehearsal::Sample> samples;
+    for (int64_t number = from; number < to; ++number) {
+      int64_t label = 0;
+      if (classes_.field()) {
+        Record record;
+        // A record that is damaged is told when it is its turn; it is of no class that others have.
+        const bool good = stream_->source()->load(number, Buffer(), record).ok();
+        if (good) {
+          FOREBAY_ASSIGN(label, classes_.of(record));
+        } else {
+          label = INT64_MIN;
+        }
+      }
+      samples.push_back({number, label});
+    }
+    return samples;
+  }
+  Status keep(std::span<const int64_t> entered) override { return stream_->keep(entered); }
+  void let_go(std::span<const int64_t> left) override { stream_->let_go(left); }
+
+ private:
+  const ClassField classes_;
+  const std::shared_ptr<StreamRun> stream_;
+};
+
+struct SaidRehearsal {
+  RehearsalOptions options;
+  int64_t old = 0;  // of each rank
+  std::string by;
+};
+
+SaidRehearsal said_of(const Description& description, uint64_t seed, const Place& place) {
+  const OpSpec& step = *find_step(description, OpRole::kRehearse);
+  const Args args(step.args, catalog().find(step.name)->args);
+  const std::string policy = args.text("policy");
+  SaidRehearsal said;
+  said.old = args.integer("n");
+  said.by = args.text("by");
+  said.options = {.seed = seed,
+                  .policy = policy == "balanced" ? RehearsalPolicy::kBalanced
+                            : policy == "recent" ? RehearsalPolicy::kRecent
+                                                 : RehearsalPolicy::kReservoir,
+                  .capacity = args.integer("capacity"),
+                  .draws = said.old * place.world_size};
+  if (args.has("candidates")) said.options.candidates = args.integer("candidates");
+  return said;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<RehearsalRun>> RehearsalRun::open(const Description& description,
+                                                         std::shared_ptr<const Source> source,
+                                                         std::shared_ptr<const Selection> selection,
+                                                         std::shared_ptr<const IndexedItinerary> steps, uint64_t seed,
+                                                         const Place& place) {
+  if (dynamic_cast<const UnitSource*>(source.get()) != nullptr)
+    return invalid_argument(
+        "rehearse: rows of this source come many at a time, and old ones would each be read with all of their row "
+        "group; use a source that is read "
+        "sample by sample (images, files, manifest, arrays, a stream)");
+  const SaidRehearsal said = said_of(description, seed, place);
+  const bool user_code = is_source(description.steps().front(), SourceKind::kUserCode);
+  FOREBAY_ASSIGN(const ClassField classes, ClassField::find(said.by, source->schema(), user_code));
+  std::shared_ptr<RehearsalRun> run(new RehearsalRun);
+  run->options_ = said.options;
+  auto samples = std::make_shared<IndexedSamples>(classes, std::move(source), std::move(selection), steps);
+  run->itinerary_ =
+      std::make_shared<RehearsalItinerary>(std::move(steps), std::move(samples), said.options, said.old, place.rank);
+  return run;
+}
+
+Result<std::shared_ptr<RehearsalRun>> RehearsalRun::open(const Description& description,
+                                                         std::shared_ptr<StreamRun> stream, uint64_t seed,
+                                                         const Place& place) {
+  const SaidRehearsal said = said_of(description, seed, place);
+  const bool user_code = is_source(description.steps().front(), SourceKind::kUserCode);
+  FOREBAY_ASSIGN(const ClassField classes, ClassField::find(said.by, stream->source()->schema(), user_code));
+  std::shared_ptr<RehearsalRun> run(new RehearsalRun);
+  run->options_ = said.options;
+  run->stream_ = stream;
+  auto samples = std::make_shared<StreamedSamples>(classes, stream);
+  run->itinerary_ =
+      std::make_shared<RehearsalItinerary>(stream->itinerary(), std::move(samples), said.options, said.old, place.rank);
+  return run;
+}
+
+std::string RehearsalRun::kept() const {
+  const Rehearsal rehearsal = itinerary_->kept();
+  nlohmann::ordered_json json = {{"classes", nlohmann::ordered_json::array()}};
+  std::vector<int64_t> ids;
+  for (const auto& [label, one] : rehearsal.classes()) {
+    json["classes"].push_back({label, one.seen, one.largest_once, one.next, one.kept});
+    ids.insert(ids.end(), one.kept.begin(), one.kept.end());
+  }
+  if (stream_) json["places"] = nlohmann::ordered_json::parse(stream_->kept_places(ids));
+  return json.dump();
+}
+
+Result<Rehearsal> RehearsalRun::read_kept(const std::string& text) const {
+  const auto json = nlohmann::ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const auto wrong = [] { return invalid_argument("this state has no usable \"rehearsal\""); };
+  if (!json.is_object() || !json.contains("classes") || !json["classes"].is_array()) return wrong();
+  std::map<int64_t, Rehearsal::Class> classes;
+  int64_t all = 0;
+  for (const auto& one : json["classes"]) {
+    const bool good = one.is_array() && one.size() == 5 && one[0].is_number_integer() && one[1].is_number_integer() &&
+                      one[2].is_boolean() && one[3].is_number_integer() && one[4].is_array();
+    if (!good) return wrong();
+    Rehearsal::Class kept{
+        one[1].template get<int64_t>(), one[2].template get<bool>(), {}, one[3].template get<int64_t>()};
+    for (const auto& id : one[4]) {
+      if (!id.is_number_integer() || id.template get<int64_t>() < 0) return wrong();
+      kept.kept.push_back(id.template get<int64_t>());
+    }
+    const auto size = static_cast<int64_t>(kept.kept.size());
+    all += size;
+    if (size > options_.capacity || kept.seen < size || kept.next < 0 || kept.next > std::max<int64_t>(size - 1, 0))
+      return wrong();
+    classes.emplace(one[0].template get<int64_t>(), std::move(kept));
+  }
+  if (options_.policy == RehearsalPolicy::kBalanced && all > options_.capacity) return wrong();
+  if (stream_)
+    FOREBAY_RETURN_IF_ERROR(stream_->read_kept_places(json.value("places", nlohmann::ordered_json::array()).dump()));
+  Rehearsal rehearsal(options_);
+  rehearsal.restore(std::move(classes));
+  return rehearsal;
+}
+
+}  // namespace forebay

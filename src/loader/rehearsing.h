@@ -1,0 +1,48 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "forebay/loader.h"
+#include "loader/distributed.h"
+#include "loader/streaming.h"
+#include "pipeline/description.h"
+#include "pipeline/execution_plan.h"
+#include "stream/rehearsal_itinerary.h"
+
+namespace forebay {
+
+/// What a loader with a `.rehearse()` has beside all others: what is kept, and the steps that it is drawn into.
+class RehearsalRun {
+ public:
+  /// Over the steps of a data set; `selection`: which of its samples take part. InvalidArgument where the field that tells classes is not known without reading.
+  static Result<std::shared_ptr<RehearsalRun>> open(const Description& description,
+                                                    std::shared_ptr<const Source> source,
+                                                    std::shared_ptr<const Selection> selection,
+                                                    std::shared_ptr<const IndexedItinerary> steps, uint64_t seed,
+                                                    const Place& place);
+  /// Over those of a stream.
+  static Result<std::shared_ptr<RehearsalRun>> open(const Description& description, std::shared_ptr<StreamRun> stream,
+                                                    uint64_t seed, const Place& place);
+
+  std::shared_ptr<const Itinerary> itinerary() const { return itinerary_; }
+  /// The next batch is that of `at`.
+  void stands_at(const Cursor& at) { itinerary_->delivered(at); }
+  /// What is kept of all steps before the next batch, as JSON for a state: ids by class.
+  std::string kept() const;
+  /// What read_kept() gave. Before the first step from `at` on.
+  void go_on(const Cursor& at, Rehearsal kept) { itinerary_->stand(at, std::move(kept)); }
+  /// The run goes on at another place; what is kept stays.
+  void goes_elsewhere(const Cursor& at) { itinerary_->stand(at, itinerary_->kept()); }
+  /// InvalidArgument for text that is no such state, or keeps more than this run has room for.
+  Result<Rehearsal> read_kept(const std::string& json) const;
+  Rehearsal nothing() const { return Rehearsal(options_); }
+
+ private:
+  RehearsalRun() = default;
+  RehearsalOptions options_;
+  std::shared_ptr<RehearsalItinerary> itinerary_;
+  std::shared_ptr<StreamRun> stream_;  // null: a data set
+};
+
+}  // namespace forebay

@@ -1,0 +1,109 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/whole_number.h"
+#include "ops/definition/args.h"
+#include "ops/definition/registry.h"
+
+namespace forebay {
+namespace {
+
+const Json& wanted_values(const OpSpec& op) {
+  static const Json none = Json::object();
+  const auto found = op.args.find("values");
+  return found != op.args.end() && found->is_object() ? *found : none;
+}
+
+bool is_value(const Json& value) { return value.is_number_integer() || value.is_string(); }
+
+void infer_only(const Args& args, Schema& schema, Problems& problems) {
+  const Json values = args.json("values");
+  if (!values.is_object() || values.empty()) {
+    problems.add("it names no field", "write .only(label=[0, 1])");
+    return;
+  }
+  for (const auto& [name, wanted] : values.items()) {
+    if (!wanted.is_array() || wanted.empty() || !std::all_of(wanted.begin(), wanted.end(), is_value))
+      problems.add(fmt::format("the values of '{}' are no list of whole numbers or texts", name),
+                   "write .only(label=[0, 1])");
+    const auto field = schema.find(name);
+    if (!field && !schema.open_ended)
+      problems.add(fmt::format("there is no field '{}'", name), fmt::format("the fields here are: {}", schema.names()));
+    if (!field || schema[*field].kind == FieldKind::kAny) continue;
+    const Field& found = schema[*field];
+    const bool number = found.kind == FieldKind::kTensor && found.shape.rank() == 0 && is_whole(found.dtype);
+    if (!number && found.kind != FieldKind::kText)
+      problems.add(fmt::format("the field {} is neither one whole number nor a text", found.to_string()),
+                   "choose by another field, or with .filter");
+  }
+}
+
+/// Replaces the record by one bool: whether each named field has one of its values.
+class HasValues final : public RecordOp {
+ public:
+  HasValues(const Json& values, const Schema& schema) {
+    for (const auto& [name, wanted] : values.items()) {
+      Test test{*schema.find(name), {}, {}};
+      for (const Json& value : wanted) {
+        if (value.is_string()) {
+          test.texts.push_back(value.get<std::string>());
+        } else {
+          test.numbers.push_back(value.get<int64_t>());
+        }
+      }
+      std::sort(test.numbers.begin(), test.numbers.end());
+      std::sort(test.texts.begin(), test.texts.end());
+      tests_.push_back(std::move(test));
+    }
+  }
+
+  Status apply(Record& record, const SampleContext&) const override {
+    bool has = true;
+    for (const Test& test : tests_) has = has && passes(test, record[test.field]);
+    Tensor keep = Tensor::allocate(DType::kBool, Shape{});
+    keep.buffer.data()[0] = has ? 1 : 0;
+    record.clear();
+    record.push_back(Value::of(std::move(keep)));
+    return {};
+  }
+
+ private:
+  struct Test {
+    size_t field;
+    std::vector<int64_t> numbers;
+    std::vector<std::string> texts;
+  };
+  static bool passes(const Test& test, const Value& value) {
+    if (const std::optional<int64_t> number = whole_number(value))
+      return std::binary_search(test.numbers.begin(), test.numbers.end(), *number);
+    const std::string_view text(reinterpret_cast<const char*>(value.bytes.data()), value.bytes.size());
+    return value.kind == FieldKind::kText && std::binary_search(test.texts.begin(), test.texts.end(), text);
+  }
+  std::vector<Test> tests_;
+};
+
+Result<std::unique_ptr<RecordOp>> compile_only(const Args& args, const Schema& before, uint32_t) {
+  return std::unique_ptr<RecordOp>(std::make_unique<HasValues>(args.json("values"), before));
+}
+
+FieldUse only_uses(const OpSpec& op, const Schema&) {
+  FieldUse use;
+  for (const auto& [name, wanted] : wanted_values(op).items()) use.reads.push_back(name);
+  return use;
+}
+
+}  // namespace
+
+OpDef only_op() {
+  return make_op(
+      {.name = "only",
+       .help = "Only the samples whose fields have the given values.",
+       .args = {{"values", ArgType::kJson, true, nullptr, "for each field the values to keep", ArgForm::kPairs}},
+       .infer = infer_only,
+       .compile = compile_only,
+       .role = OpRole::kOnly,
+       .uses = only_uses});
+}
+
+}  // namespace forebay

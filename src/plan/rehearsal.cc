@@ -1,0 +1,139 @@
+#include "plan/rehearsal.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "plan/permutation.h"
+#include "plan/philox.h"
+
+namespace forebay {
+
+namespace {
+
+/// Numbers of one step for one purpose; the n-th is a function of n.
+class StepDraws {
+ public:
+  StepDraws(uint64_t seed, const StepNumber& at, PermutationKey::Use use)
+      : key_(PermutationKey::root(seed, use).child(at.epoch).child(at.step)) {}
+
+  uint64_t at(uint64_t n) const {
+    const PhiloxCounter drawn = philox4x32({low_word(n), high_word(n), low_word(key_.b), high_word(key_.b)},
+                                           {low_word(key_.a), high_word(key_.a)});
+    return join_words(drawn[0], drawn[1]);
+  }
+
+ private:
+  PermutationKey key_;
+};
+
+// In [0, bound): of 64 random bits the upper ones of a product. Uneven by less than bound / 2^64.
+uint64_t rehearsal_below(uint64_t bits, uint64_t bound) {
+  return static_cast<uint64_t>(static_cast<unsigned __int128>(bits) * bound >> 64);
+}
+
+// So many different ones of [0, size), in random order (Floyd's algorithm, then the order of the draws).
+std::vector<uint64_t> different(const StepDraws& draws, uint64_t count, uint64_t size) {
+  std::set<uint64_t> chosen;
+  std::vector<uint64_t> order;
+  for (uint64_t last = size - count; last < size; ++last) {
+    const uint64_t drawn = rehearsal_below(draws.at(last), last + 1);
+    const uint64_t one = chosen.insert(drawn).second ? drawn : last;
+    chosen.insert(one);
+    order.push_back(one);
+  }
+  for (uint64_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[rehearsal_below(draws.at(size + i), i)]);
+  return order;
+}
+
+}  // namespace
+
+int64_t Rehearsal::size() const {
+  int64_t size = 0;
+  for (const auto& [label, one] : classes_) size += static_cast<int64_t>(one.kept.size());
+  return size;
+}
+
+std::vector<int64_t> Rehearsal::draw(const StepNumber& at) const {
+  std::vector<std::pair<uint64_t, const Class*>> begins;
+  uint64_t all = 0;
+  for (const auto& [label, one] : classes_) {
+    begins.emplace_back(all, &one);
+    all += one.kept.size();
+  }
+  if (all == 0) return {};
+  const StepDraws draws(options_.seed, at, PermutationKey::Use::kRehearsed);
+  const auto wanted = static_cast<uint64_t>(options_.draws);
+  std::vector<uint64_t> places = different(draws, std::min(wanted, all), all);
+  for (uint64_t i = places.size(); i < wanted; ++i) places.push_back(rehearsal_below(draws.at(2 * all + i), all));
+  std::vector<int64_t> ids;
+  for (const uint64_t place : places) {
+    const auto behind = std::upper_bound(begins.begin(), begins.end(), place,
+                                         [](uint64_t sought, const auto& begin) { return sought < begin.first; });
+    const auto& [begin, of] = *std::prev(behind);
+    ids.push_back(of->kept[place - begin]);
+  }
+  return ids;
+}
+
+Rehearsal::Changes Rehearsal::offer(const StepNumber& at, std::span<const Sample> fresh) {
+  const StepDraws draws(options_.seed, at, PermutationKey::Use::kOffered);
+  std::vector<uint64_t> offered(fresh.size());
+  std::iota(offered.begin(), offered.end(), uint64_t{0});
+  if (options_.candidates && static_cast<uint64_t>(*options_.candidates) < fresh.size()) {
+    const StepDraws chosen(options_.seed, at, PermutationKey::Use::kCandidates);
+    offered = different(chosen, static_cast<uint64_t>(*options_.candidates), fresh.size());
+    std::sort(offered.begin(), offered.end());
+  }
+  Changes changes;
+  for (const uint64_t i : offered) offer_one(fresh[i], draws.at(i), &changes);
+  return changes;
+}
+
+void Rehearsal::offer_one(const Sample& sample, uint64_t draw, Changes* changes) {
+  if (options_.policy == RehearsalPolicy::kBalanced) return keep_balanced(sample, draw, changes);
+  Class& own = classes_[sample.label];
+  ++own.seen;
+  const auto capacity = static_cast<uint64_t>(options_.capacity);
+  if (own.kept.size() < capacity) {
+    put(own, own.kept.size(), sample.id, changes);
+  } else if (options_.policy == RehearsalPolicy::kRecent) {
+    put(own, static_cast<size_t>(own.next), sample.id, changes);
+    own.next = (own.next + 1) % options_.capacity;
+  } else if (const uint64_t place = rehearsal_below(draw, static_cast<uint64_t>(own.seen)); place < capacity) {
+    put(own, place, sample.id, changes);
+  }
+}
+
+void Rehearsal::put(Class& in, size_t place, int64_t id, Changes* changes) {
+  if (place == in.kept.size()) {
+    in.kept.push_back(id);
+  } else {
+    const int64_t old = std::exchange(in.kept[place], id);
+    if (std::erase(changes->entered, old) == 0) changes->left.push_back(old);
+  }
+  changes->entered.push_back(id);
+}
+
+void Rehearsal::keep_balanced(const Sample& sample, uint64_t draw, Changes* changes) {
+  Class& own = classes_[sample.label];
+  ++own.seen;
+  const auto larger = [](const auto& a, const auto& b) { return a.second.kept.size() < b.second.kept.size(); };
+  if (size() < options_.capacity) {
+    put(own, own.kept.size(), sample.id, changes);
+  } else if (!own.largest_once) {
+    Class& largest = std::max_element(classes_.begin(), classes_.end(), larger)->second;
+    const uint64_t place = rehearsal_below(draw, largest.kept.size());
+    const int64_t old = std::exchange(largest.kept[place], largest.kept.back());
+    largest.kept.pop_back();
+    if (std::erase(changes->entered, old) == 0) changes->left.push_back(old);
+    put(own, own.kept.size(), sample.id, changes);
+  } else if (const uint64_t place = rehearsal_below(draw, static_cast<uint64_t>(own.seen)); place < own.kept.size()) {
+    put(own, place, sample.id, changes);
+  }
+  if (size() < options_.capacity) return;
+  const size_t most = std::max_element(classes_.begin(), classes_.end(), larger)->second.kept.size();
+  for (auto& [label, one] : classes_) one.largest_once |= one.kept.size() == most;
+}
+
+}  // namespace forebay

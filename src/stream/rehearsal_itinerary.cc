@@ -1,0 +1,104 @@
+#include "stream/rehearsal_itinerary.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace forebay {
+
+namespace {
+
+// Rows that are not of an epoch's order stand behind all that are.
+constexpr int64_t kOldPositions = int64_t{1} << 54;
+// Appearances of a sample as an old one, told from those in an order, and from stand-ins.
+constexpr int32_t kOldOccurrences = 1 << 20;
+
+}  // namespace
+
+RehearsalItinerary::RehearsalItinerary(std::shared_ptr<const Itinerary> steps, std::shared_ptr<StepSamples> samples,
+                                       const RehearsalOptions& options, int64_t old, int64_t rank)
+    : steps_(std::move(steps)), samples_(std::move(samples)), old_(old), rank_(rank), planned_(options),
+      kept_(options) {}
+
+void RehearsalItinerary::stand(const Cursor& /*at*/, Rehearsal kept) {
+  const std::lock_guard lock(mutex_);
+  pending_.clear();
+  failure_ = {};
+  planned_ = kept;
+  kept_ = std::move(kept);
+}
+
+void RehearsalItinerary::delivered(const Cursor& at) {
+  const std::lock_guard lock(mutex_);
+  while (!pending_.empty() && !(pending_.front().plan.at == at)) {
+    const Planned step = std::move(pending_.front());
+    pending_.pop_front();
+    const Cursor& of = step.plan.at;
+    samples_->let_go(kept_.offer({of.epoch, of.step}, step.fresh).left);
+    if (step.plan.after == at) break;
+  }
+}
+
+Rehearsal RehearsalItinerary::kept() const {
+  const std::lock_guard lock(mutex_);
+  return kept_;
+}
+
+Status RehearsalItinerary::failure() const {
+  {
+    const std::lock_guard lock(mutex_);
+    FOREBAY_RETURN_IF_ERROR(failure_);
+  }
+  return steps_->failure();
+}
+
+std::optional<StepPlan> RehearsalItinerary::step(const Cursor& at) const {
+  std::optional<StepPlan> plan = steps_->step(at);
+  if (!plan) return std::nullopt;
+  const std::lock_guard lock(mutex_);
+  for (const Planned& pending : pending_) {
+    if (pending.plan.at == plan->at) return pending.plan;
+  }
+  if (!failure_.ok()) return std::nullopt;
+  Result<std::vector<Rehearsal::Sample>> fresh = samples_->of(*plan);
+  if (!fresh.ok()) {
+    failure_ = fresh.status();
+    return std::nullopt;
+  }
+  add_old(*plan);
+  const Rehearsal::Changes changes = planned_.offer({plan->at.epoch, plan->at.step}, *fresh);
+  failure_ = samples_->keep(changes.entered);
+  pending_.push_back({*plan, std::move(*fresh)});
+  return plan;
+}
+
+void RehearsalItinerary::add_old(StepPlan& plan) const {
+  const std::vector<int64_t> drawn = planned_.draw({plan.at.epoch, plan.at.step});
+  if (drawn.empty()) return;
+  const auto filled = std::find_if(plan.rows.begin(), plan.rows.end(), [](const Row& row) { return row.padding; });
+  plan.old_at = static_cast<size_t>(filled - plan.rows.begin());
+  const auto first = static_cast<size_t>(rank_ * old_);
+  std::vector<Row> rows;
+  for (size_t i = first; i < first + static_cast<size_t>(old_); ++i) {
+    plan.old.push_back(drawn[i]);
+    const int64_t position =
+        kOldPositions + plan.at.step * static_cast<int64_t>(drawn.size()) + static_cast<int64_t>(i);
+    rows.push_back({position, kOldOccurrences + static_cast<int32_t>(plan.at.step % kOldOccurrences), false});
+  }
+  plan.rows.insert(filled, rows.begin(), rows.end());
+}
+
+std::vector<int64_t> RehearsalItinerary::indices(const StepPlan& step) const {
+  if (step.old.empty()) return steps_->indices(step);
+  StepPlan fresh = step;
+  const auto begin = fresh.rows.begin() + static_cast<std::ptrdiff_t>(step.old_at);
+  fresh.rows.erase(begin, begin + static_cast<std::ptrdiff_t>(step.old.size()));
+  std::vector<int64_t> indices = steps_->indices(fresh);
+  indices.insert(indices.begin() + static_cast<std::ptrdiff_t>(step.old_at), step.old.size(), 0);
+  return indices;
+}
+
+int64_t RehearsalItinerary::index(const StepPlan& step, int64_t row) const {
+  return step.is_old(row) ? 0 : steps_->index(step, row);
+}
+
+}  // namespace forebay

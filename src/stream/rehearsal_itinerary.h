@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "pipeline/itinerary.h"
+#include "plan/rehearsal.h"
+
+namespace forebay {
+
+/// The samples of steps over all ranks, for who keeps some of them.
+class StepSamples {
+ public:
+  virtual ~StepSamples() = default;
+  /// The new samples of a step in global order: their ids in the source, and labels. An error ends the run.
+  virtual Result<std::vector<Rehearsal::Sample>> of(const StepPlan& step) const = 0;
+  /// Samples that are kept from now on, and such that nobody will ask for again: for sources that have a sample once only. An error ends the run.
+  virtual Status keep(std::span<const int64_t> /*entered*/) { return {}; }
+  virtual void let_go(std::span<const int64_t> /*left*/) {}
+};
+
+/// Steps with old samples in them: behind the new ones of each step (and before what only fills it up) come some that a Rehearsal kept, dealt to the ranks in equal
+/// parts. A step's old samples are drawn from what was kept of the steps before it.
+class RehearsalItinerary final : public Itinerary {
+ public:
+  /// `old`: samples of each step on this rank; `draws` of the options are those of all ranks.
+  RehearsalItinerary(std::shared_ptr<const Itinerary> steps, std::shared_ptr<StepSamples> samples,
+                     const RehearsalOptions& options, int64_t old, int64_t rank);
+
+  /// The run stands at `at`, with that kept. Before the first step() there.
+  void stand(const Cursor& at, Rehearsal kept);
+  /// The batches before `at` are delivered.
+  void delivered(const Cursor& at);
+  /// What was kept of the steps that are delivered: part of a state.
+  Rehearsal kept() const;
+
+  int64_t batch_size() const override { return steps_->batch_size() + old_; }
+  std::optional<int64_t> batches(const Cursor& at) const override { return steps_->batches(at); }
+  bool epoch_over(const Cursor& at) const override { return steps_->epoch_over(at); }
+  bool finished(const Cursor& at) const override { return steps_->finished(at); }
+  bool known(const Cursor& at) const override { return steps_->known(at); }
+  std::optional<StepPlan> step(const Cursor& at) const override;
+  Status failure() const override;
+  std::string awaited() const override { return steps_->awaited(); }
+  std::vector<int64_t> indices(const StepPlan& step) const override;
+  int64_t index(const StepPlan& step, int64_t row) const override;
+  int64_t stand_ins() const override { return steps_->stand_ins(); }
+  int64_t stand_in(int64_t epoch, int64_t position, int64_t attempt) const override {
+    return steps_->stand_in(epoch, position, attempt);
+  }
+  std::shared_ptr<const Order> order() const override { return steps_->order(); }
+
+ private:
+  struct Planned {
+    StepPlan plan;
+    std::vector<Rehearsal::Sample> fresh;
+  };
+  void add_old(StepPlan& plan) const;
+
+  const std::shared_ptr<const Itinerary> steps_;
+  const std::shared_ptr<StepSamples> samples_;
+  const int64_t old_, rank_;
+  mutable std::mutex mutex_;
+  mutable Rehearsal planned_;            // of all steps that were planned
+  mutable Rehearsal kept_;               // of those that are delivered
+  mutable std::deque<Planned> pending_;  // between the two
+  mutable Status failure_;
+};
+
+}  // namespace forebay
