@@ -34,7 +34,7 @@ struct LogDriver {
 inline void PrintTo(const LogDriver& driver, std::ostream* out) { *out << driver.name; }
 
 /// Nothing that goes well takes as long.
-constexpr std::chrono::seconds kPatience{60};
+constexpr std::chrono::seconds kPatience{30};
 
 /// The first field of a record, its bytes fetched where that is needed.
 std::string text_of(const RecordLog& log, const LogRecord& record);

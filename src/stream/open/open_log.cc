@@ -4,6 +4,9 @@
 
 #include "stream/files/folder_log.h"
 #include "stream/files/line_log.h"
+#ifdef FOREBAY_WITH_NATS
+#include "stream/nats/nats_log.h"
+#endif
 #ifdef FOREBAY_WITH_REDIS
 #include "stream/redis/redis_log.h"
 #endif
@@ -40,6 +43,18 @@ OpenedLog open_redis(const LogAddress& address) {
 #endif
 }
 
+OpenedLog open_nats(const LogAddress& address) {
+#ifdef FOREBAY_WITH_NATS
+  FOREBAY_ASSIGN(NatsAddress place, NatsAddress::parse(address.url));
+  FOREBAY_ASSIGN(RecordFormat format, format_of_log(address, "bytes", "json"));
+  FOREBAY_RETURN_IF_ERROR(no_named_values(format));
+  return nats_log(std::move(place), std::move(format));
+#else
+  (void)address;
+  return built_without("nats", "the NATS C client", "libnats-dev");
+#endif
+}
+
 OpenedLog open_files_log(const LogAddress& address, const std::stop_token& stop) {
   FOREBAY_ASSIGN(StoreAndPath place, open_store(address.url, address.storage));
   if (!place.name.empty())
@@ -57,6 +72,7 @@ OpenedLog open_files_log(const LogAddress& address, const std::stop_token& stop)
 OpenedLog open_log(const LogAddress& address, std::stop_token stop) {
   const std::string_view scheme = url_scheme(address.url);
   if (scheme == "redis" || scheme == "rediss") return open_redis(address);
+  if (scheme == "nats") return open_nats(address);
   if (scheme.empty() || scheme == "file") return open_files_log(address, stop);
   return unsupported(
       fmt::format("'{}://' is no log; there are redis://, nats://, kafka://, and files by pattern", scheme));

@@ -8,14 +8,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <condition_variable>
 #include <cstring>
-#include <memory>
-#include <mutex>
-#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
+
+#include "stream/aside.h"
 
 namespace forebay {
 
@@ -45,15 +43,6 @@ Status wait_for(int fd, short events, TcpSocket::Deadline deadline, const std::s
   }
 }
 
-/// What the resolver says, which nobody can interrupt: whoever does not wait any longer leaves it behind.
-struct Lookup {
-  std::mutex mutex;
-  std::condition_variable_any changed;
-  bool done = false;
-  int error = 0;
-  std::vector<SocketAddress> found;
-};
-
 int look_up_now(const std::string& host, const std::string& port, int flags, std::vector<SocketAddress>& found) {
   addrinfo wanted{}, *addresses = nullptr;
   wanted.ai_socktype = SOCK_STREAM;
@@ -70,27 +59,19 @@ int look_up_now(const std::string& host, const std::string& port, int flags, std
   return 0;
 }
 
+/// The resolver cannot be interrupted.
 Result<std::vector<SocketAddress>> look_up(const HostPort& host, TcpSocket::Deadline deadline,
                                            const std::stop_token& stop) {
   std::vector<SocketAddress> found;
   const std::string port = fmt::format("{}", host.port);
   if (look_up_now(host.host, port, AI_NUMERICHOST | AI_NUMERICSERV, found) == 0) return found;
-  const auto lookup = std::make_shared<Lookup>();
-  std::thread([lookup, name = host.host, port] {
+  const auto work = [name = host.host, port]() -> Result<std::vector<SocketAddress>> {
     std::vector<SocketAddress> addresses;
     const int error = look_up_now(name, port, AI_NUMERICSERV, addresses);
-    const std::lock_guard lock(lookup->mutex);
-    lookup->found = std::move(addresses);
-    lookup->error = error;
-    lookup->done = true;
-    lookup->changed.notify_all();
-  }).detach();
-  std::unique_lock lock(lookup->mutex);
-  lookup->changed.wait_until(lock, stop, deadline, [&] { return lookup->done; });
-  if (stop.stop_requested()) return stopped_waiting();
-  if (!lookup->done) return unavailable(fmt::format("the name '{}' is still being looked up", host.host));
-  if (lookup->error != 0) return unavailable(fmt::format("'{}': {}", host.host, ::gai_strerror(lookup->error)));
-  return lookup->found;
+    if (error != 0) return unavailable(fmt::format("'{}': {}", name, ::gai_strerror(error)));
+    return addresses;
+  };
+  return run_aside<std::vector<SocketAddress>>(work, deadline, stop, "the host's name is looked up");
 }
 
 void set_option(int fd, int level, int name, int value) { ::setsockopt(fd, level, name, &value, sizeof value); }
