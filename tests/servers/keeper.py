@@ -18,13 +18,14 @@ import threading
 from pathlib import Path
 
 from servers import certificates
+from servers.brokers import Nats, Redis
 from servers.ceph import Ceph
 from servers.daemon import StartFailed
 from servers.faults import Faults
 from servers.swift import Swift
 from servers.web import Web
 
-KINDS = (Ceph, Swift, Web, Faults)
+KINDS = (Ceph, Swift, Web, Faults, Redis, Nats)
 PREFIX = "forebay-servers-"
 PR_SET_CHILD_SUBREAPER = 36
 

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <thread>
+#include <utility>
+
+#include "forebay/result.h"
+
+namespace forebay {
+
+/// Runs what nobody can interrupt (a library's calls that wait for a server) on a thread of its own, and waits for its answer no longer than `deadline` (Unavailable) or a stop
+/// (Cancelled). Whoever stops waiting leaves it behind: what it answers then is destroyed there, so it may refer to nothing that it does not own.
+template <typename T>
+Result<T> run_aside(std::function<Result<T>()> work, std::chrono::steady_clock::time_point deadline,
+                    const std::stop_token& stop, const char* what) {
+  struct Answer {
+    std::mutex mutex;
+    std::condition_variable_any given;
+    std::optional<Result<T>> result;
+    bool given_up = false;
+  };
+  const auto answer = std::make_shared<Answer>();
+  std::thread([answer, work = std::move(work)]() mutable {
+    Result<T> result = work();
+    work = nullptr;
+    const std::lock_guard lock(answer->mutex);
+    if (answer->given_up) return;
+    answer->result.emplace(std::move(result));
+    answer->given.notify_all();
+  }).detach();
+  std::unique_lock lock(answer->mutex);
+  answer->given.wait_until(lock, stop, deadline, [&] { return answer->result.has_value(); });
+  if (answer->result) return *std::move(answer->result);
+  answer->given_up = true;
+  if (stop.stop_requested()) return cancelled(std::string("stopped while ") + what);
+  return unavailable(std::string("no answer yet while ") + what);
+}
+
+}  // namespace forebay

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+
+namespace forebay {
+
+/// How long to wait before a connection is tried again: longer each time, up to a bound.
+class Backoff {
+ public:
+  static constexpr std::chrono::milliseconds kFirst{20}, kMost{2000};
+  /// The next wait.
+  std::chrono::milliseconds next() {
+    const auto wait = wait_;
+    wait_ = std::min(wait_ * 2, kMost);
+    return wait;
+  }
+  void reset() { wait_ = kFirst; }
+
+ private:
+  std::chrono::milliseconds wait_ = kFirst;
+};
+
+}  // namespace forebay

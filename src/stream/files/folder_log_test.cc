@@ -1,0 +1,140 @@
+#include "stream/files/folder_log.h"
+
+#include <gtest/gtest.h>
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "store/local/local_store.h"
+#include "store/scratch_folder.h"
+#include "stream/files/followed_folder.h"
+#include "stream/log_conformance.h"
+
+namespace forebay {
+
+namespace {
+
+using conformance::LogUnderTest;
+using conformance::positions_of;
+using conformance::read_count;
+using conformance::text_of;
+
+std::shared_ptr<const RecordLog> open_folder(const std::string& pattern) {
+  auto log = folder_log(local_store(""), FilePattern::of(pattern).value(), RecordFormat::of("bytes", "").value());
+  EXPECT_TRUE(log.ok()) << log.status().to_string();
+  return std::move(log).value();
+}
+
+/// Files come in the order in which they were changed, those of one tick of the clock by name.
+class FolderUnderTest final : public LogUnderTest {
+ public:
+  std::shared_ptr<const RecordLog> log() override { return open_folder(folder_.path("*.bin")); }
+  void append(size_t, const std::vector<std::string>& payloads) override {
+    for (const std::string& payload : payloads) folder_.write(fmt::format("{:08}.bin", written_++), payload);
+  }
+
+ private:
+  ScratchFolder folder_;
+  size_t written_ = 0;
+};
+
+std::vector<std::string> sorted_keys(const std::vector<LogRecord>& records) {
+  std::vector<std::string> keys;
+  for (const LogRecord& record : records) keys.push_back(record.key);
+  std::ranges::sort(keys);
+  return keys;
+}
+
+}  // namespace
+
+namespace conformance {
+INSTANTIATE_TEST_SUITE_P(Folder, LogConformance,
+                         testing::Values(LogDriver{"Folder", [](size_t) { return std::make_unique<FolderUnderTest>(); },
+                                                   1, 3'000}));
+}  // namespace conformance
+
+TEST(FolderPlace, IsReadAsItIsWritten) {
+  for (const std::string text : {"0/a", "1700000000123456789/a/b c.jpg", "5//"}) {
+    const auto place = FolderPlace::parse(text);
+    ASSERT_TRUE(place) << text;
+    EXPECT_EQ(place->to_string(), text);
+  }
+  for (const std::string text : {"", "a", "1", "1/", "/a", "-1/a", "01/a", "9223372036854775808/a", "1 /a"})
+    EXPECT_FALSE(FolderPlace::parse(text)) << text;
+  EXPECT_FALSE(FolderPlace::parse("1/" + std::string(2000, 'k')));
+  EXPECT_LT(*FolderPlace::parse("9/z"), *FolderPlace::parse("10/a"));
+  EXPECT_LT(*FolderPlace::parse("9/a"), *FolderPlace::parse("9/b"));
+}
+
+TEST(FolderLog, UnfinishedAndHiddenNamesAreLeftOut) {
+  const ScratchFolder folder;
+  for (const std::string name : {".hidden", "a.tmp", "sub/b.part", "sub/.c", ".d/e", "sub/deep/f", "g"})
+    folder.write(name, name);
+  const auto log = open_folder(folder.path("**"));
+  const auto reading = log->read_after(positions_of(*log)).value();
+  EXPECT_EQ(sorted_keys(read_count(*reading, {0}, 2)), (std::vector<std::string>{"g", "sub/deep/f"}));
+  std::filesystem::rename(folder.path("a.tmp"), folder.path("a"));
+  const auto renamed = read_count(*reading, {0}, 1);
+  ASSERT_EQ(renamed.size(), 1u);
+  EXPECT_EQ(renamed[0].key, "a");
+  EXPECT_EQ(text_of(*log, renamed[0]), "a.tmp");
+  EXPECT_TRUE(log->schema()[0].fetched);
+  EXPECT_FALSE(log->schema()[1].fetched);
+}
+
+TEST(FolderLog, AFileThatIsWrittenAgainComesAgainAndOneThatIsGoneDoesNot) {
+  const ScratchFolder folder;
+  folder.write("a", "old");
+  folder.write("b", "old");
+  const auto log = open_folder(folder.path("*"));
+  const auto reading = log->read_after(positions_of(*log)).value();
+  EXPECT_EQ(read_count(*reading, {0}, 2).size(), 2u);
+  folder.write("c", "gone soon");
+  std::filesystem::remove(folder.path("c"));
+  folder.write("a", "newer");
+  const auto again = read_count(*reading, {0}, 1);
+  ASSERT_EQ(again.size(), 1u);
+  EXPECT_EQ(again[0].key, "a");
+  EXPECT_EQ(text_of(*log, again[0]), "newer");
+}
+
+TEST(FolderLog, UnderLoadEveryFileComesOnceInOneOrderForAllReaders) {
+  constexpr int kWriters = 3, kFiles = 300;
+  const ScratchFolder folder;
+  for (int writer = 0; writer < kWriters; ++writer)
+    std::filesystem::create_directories(folder.path(fmt::format("{}", writer)));
+  const auto log = open_folder(folder.path("**"));
+  std::vector<std::jthread> writers;
+  for (int writer = 0; writer < kWriters; ++writer) {
+    writers.emplace_back([&, writer] {
+      for (int i = 0; i < kFiles; ++i) {
+        const std::string name = fmt::format("{}/{:04}", writer, i);
+        folder.write(name + ".tmp", name);
+        std::filesystem::rename(folder.path(name + ".tmp"), folder.path(name));
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      }
+    });
+  }
+  const auto live = read_count(*log->read_after(positions_of(*log)).value(), {0}, kWriters * kFiles);
+  ASSERT_EQ(live.size(), size_t{kWriters} * kFiles);
+  const auto later = read_count(*log->read_after(positions_of(*log)).value(), {0}, kWriters * kFiles);
+  for (size_t i = 0; i < live.size(); ++i) {
+    ASSERT_EQ(live[i].offset, later[i].offset);
+    EXPECT_EQ(text_of(*log, live[i]), live[i].key);
+  }
+}
+
+TEST(FolderLog, AFolderThatIsNotThereIsNotFound) {
+  const ScratchFolder folder;
+  const auto log = open_folder(folder.path("none/*"));
+  const auto reading = log->read_after(positions_of(*log)).value();
+  EXPECT_EQ(reading->read({0}, {}, {}).status().code(), Code::kNotFound);
+}
+
+}  // namespace forebay

@@ -1,0 +1,101 @@
+#include "stream/files/followed_folder.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+
+namespace forebay {
+
+namespace {
+
+constexpr size_t kMostWaiting = 1 << 16;
+constexpr size_t kLongestKey = 900;
+constexpr std::chrono::milliseconds kLookEvery{100};
+constexpr int kShareOfLooking = 10;  ///< of the time, one part at most is spent on looking
+
+bool comes_before(const FollowedFolder::Found& a, const FollowedFolder::Found& b) { return a.place < b.place; }
+
+int64_t now_in_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+constexpr int64_t ns_of(std::chrono::nanoseconds time) { return time.count(); }
+
+}  // namespace
+
+std::string FolderPlace::to_string() const { return fmt::format("{}/{}", changed_ns, key); }
+
+std::optional<FolderPlace> FolderPlace::parse(std::string_view text) {
+  FolderPlace place;
+  const size_t slash = text.find('/');
+  if (slash == std::string_view::npos || slash == 0 || slash + 1 == text.size()) return std::nullopt;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + slash, place.changed_ns);
+  if (error != std::errc() || end != text.data() + slash || place.changed_ns < 0) return std::nullopt;
+  place.key = text.substr(slash + 1);
+  if (place.key.size() > kLongestKey || place.to_string() != text) return std::nullopt;
+  return place;
+}
+
+bool is_unfinished_name(std::string_view path) { return path.ends_with(".tmp") || path.ends_with(".part"); }
+
+Result<std::vector<FollowedFolder::Found>> FollowedFolder::next(size_t most, const std::stop_token& stop) {
+  if (waiting_.empty() && Clock::now() >= look_at_) FOREBAY_RETURN_IF_ERROR(look(stop));
+  std::vector<Found> found;
+  while (!waiting_.empty() && found.size() < most) {
+    Found one = std::move(waiting_.back());
+    waiting_.pop_back();
+    after_ = one.place;
+    // What was changed since it was seen comes later, in its new place; what is gone does not come.
+    const auto now = FilePattern::look_at(one.file.path);
+    if (now.ok() && now->changed_ns == one.file.changed_ns) found.push_back(std::move(one));
+  }
+  return found;
+}
+
+Status FollowedFolder::look(const std::stop_token& stop) {
+  const Clock::time_point begin = Clock::now();
+  const int64_t until = settled_until(begin, now_in_ns());
+  int64_t latest = latest_.empty() ? -1 : latest_.back().second;
+  Status too_long;
+  FOREBAY_RETURN_IF_ERROR(pattern_.scan(stop, [&](SeenFile&& file) {
+    if (is_unfinished_name(file.path)) return;
+    latest = std::max(latest, file.changed_ns);
+    if (file.changed_ns > until) return;
+    Found found{{file.changed_ns, pattern_.key(file.path)}, std::move(file)};
+    if (found.place <= after_) return;
+    if (found.place.key.size() > kLongestKey)
+      too_long = unsupported(fmt::format("a name of more than {} bytes", kLongestKey)).with_key(found.file.path);
+    remember(std::move(found));
+  }));
+  FOREBAY_RETURN_IF_ERROR(too_long);
+  const Clock::time_point end = Clock::now();
+  if (latest_.empty() || latest > latest_.back().second) latest_.emplace_back(end, latest);
+  std::ranges::sort(waiting_, [](const Found& a, const Found& b) { return b.place < a.place; });
+  const auto twice = std::ranges::unique(waiting_, {}, &Found::place);
+  waiting_.erase(twice.begin(), twice.end());
+  look_at_ = end + std::max<Clock::duration>(kLookEvery, (end - begin) * kShareOfLooking);
+  return {};
+}
+
+void FollowedFolder::remember(Found&& found) {
+  waiting_.push_back(std::move(found));
+  std::ranges::push_heap(waiting_, comes_before);
+  if (waiting_.size() <= kMostWaiting) return;
+  std::ranges::pop_heap(waiting_, comes_before);
+  waiting_.pop_back();
+}
+
+int64_t FollowedFolder::settled_until(Clock::time_point begin, int64_t now_ns) {
+  // A change that an earlier look saw was made before this look began, by the file system's own clock, and what is made after it began is later. With
+  // the time to settle in between, equal times are no question.
+  while (!latest_.empty() && latest_.front().first + kSettle <= begin) {
+    latest_settled_ = latest_.front().second;
+    if (latest_.size() == 1) break;
+    latest_.pop_front();
+  }
+  return std::min(std::max(latest_settled_, now_ns - ns_of(kLongAgo)), now_ns - ns_of(kSettle));
+}
+
+}  // namespace forebay

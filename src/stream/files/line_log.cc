@@ -1,0 +1,119 @@
+#include "stream/files/line_log.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "stream/files/line_file.h"
+#include "stream/number_offset.h"
+#include "stream/pause.h"
+
+namespace forebay {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// How long a look at all files may be old: short where they are few.
+std::chrono::microseconds look_every(size_t files) {
+  return std::chrono::microseconds(std::clamp<size_t>(files * 20, 2'000, 50'000));
+}
+
+class LinesReader final : public LogReader {
+ public:
+  LinesReader(std::vector<size_t> partitions, std::vector<LineFile> files)
+      : partitions_(std::move(partitions)), files_(std::move(files)) {}
+
+  Result<std::vector<LogRecord>> read(const std::vector<size_t>& wanted, const Limits& limits,
+                                      std::stop_token stop) override {
+    const Clock::time_point end = Clock::now() + limits.wait;
+    std::vector<LogRecord> records;
+    while (true) {
+      if (stop.stop_requested()) return cancelled("stopped while reading lines");
+      FOREBAY_RETURN_IF_ERROR(read_once(wanted, limits, records));
+      const auto left = end - Clock::now();
+      if (!records.empty() || left <= Clock::duration::zero()) return records;
+      pause_for(std::min<Clock::duration>(left, look_every(wanted.size())), stop);
+    }
+  }
+
+ private:
+  Status read_once(const std::vector<size_t>& wanted, const Limits& limits, std::vector<LogRecord>& records) {
+    const uint64_t share = std::max<uint64_t>(limits.bytes / std::max<size_t>(wanted.size(), 1), 1);
+    for (const size_t partition : wanted) {
+      const auto at = std::ranges::find(partitions_, partition);
+      if (at == partitions_.end())
+        return invalid_argument(fmt::format("partition {} is not of this reader", partition));
+      LineFile& file = files_[static_cast<size_t>(at - partitions_.begin())];
+      FOREBAY_RETURN_IF_ERROR(file.read(std::max<size_t>(limits.records, 1), share, records));
+    }
+    return {};
+  }
+
+  const std::vector<size_t> partitions_;
+  std::vector<LineFile> files_;
+};
+
+class LineLog final : public RecordLog {
+ public:
+  LineLog(std::string pattern, std::vector<std::string> paths, RecordFormat format)
+      : pattern_(std::move(pattern)), paths_(std::move(paths)), format_(std::move(format)) {}
+
+  const Schema& schema() const override { return format_.schema(); }
+  const std::vector<std::string>& partitions() const override { return paths_; }
+  std::string identity() const override { return fmt::format("lines {} {}", pattern_, format_.identity()); }
+  std::string name() const override { return pattern_; }
+  size_t partitions_per_reader() const override { return paths_.size(); }
+
+  Result<std::unique_ptr<LogReader>> read_after(std::vector<LogPosition> from) const override {
+    std::vector<size_t> partitions;
+    std::vector<LineFile> files;
+    for (const LogPosition& position : from) {
+      if (!position.after.empty()) FOREBAY_RETURN_IF_ERROR(check_offset(position.after));
+      partitions.push_back(position.partition);
+      files.emplace_back(position.partition, paths_.at(position.partition),
+                         number_of_offset(position.after).value_or(0), format_.form() != PayloadForm::kJson);
+    }
+    return std::unique_ptr<LogReader>(std::make_unique<LinesReader>(std::move(partitions), std::move(files)));
+  }
+
+  Result<std::vector<std::string>> ends(std::stop_token stop) const override {
+    std::vector<std::string> ends;
+    for (const std::string& path : paths_) {
+      if (stop.stop_requested()) return cancelled("stopped while looking for the ends of files");
+      FOREBAY_ASSIGN(const uint64_t end, LineFile::end_of_lines(path));
+      ends.push_back(end == 0 ? "" : fmt::format("{}", end));
+    }
+    return ends;
+  }
+  int compare(const std::string& a, const std::string& b) const override { return compare_number_offsets(a, b); }
+  Status check_offset(const std::string& offset) const override {
+    return check_number_offset(offset, "lines (positions in bytes)", 1);
+  }
+  Status load(const LogRecord& record, Buffer, Record& out) const override {
+    return format_.load(record.key, record.payload, out);
+  }
+
+ private:
+  const std::string pattern_;
+  const std::vector<std::string> paths_;
+  const RecordFormat format_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<const RecordLog>> open_line_log(const FilePattern& pattern, RecordFormat format,
+                                                       std::stop_token stop) {
+  std::vector<std::string> paths;
+  FOREBAY_RETURN_IF_ERROR(pattern.scan(stop, [&](SeenFile&& file) { paths.push_back(std::move(file.path)); }));
+  std::ranges::sort(paths);
+  const auto twice = std::ranges::unique(paths);
+  paths.erase(twice.begin(), twice.end());
+  if (paths.empty())
+    return not_found(fmt::format("nothing matches '{}'; files that are to be followed must be there, empty perhaps",
+                                 pattern.text()));
+  return std::shared_ptr<const RecordLog>(
+      std::make_shared<const LineLog>(pattern.text(), std::move(paths), std::move(format)));
+}
+
+}  // namespace forebay

@@ -1,0 +1,217 @@
+#include "stream/nats/nats_session.h"
+
+#include <array>
+#include <charconv>
+#include <optional>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "stream/aside.h"
+#include "stream/broker_url.h"
+
+namespace forebay {
+
+namespace {
+
+constexpr int64_t kConnectMs = 4'000;
+constexpr int64_t kRequestMs = 4'000;
+constexpr int64_t kPingMs = 3'000;  ///< a server that does not answer two of them is gone
+constexpr int64_t kInactiveNs = 30'000'000'000;
+
+/// What a call of the library says went wrong.
+Status status_of_nats(natsStatus code, jsErrCode js_code, const NatsAddress& address, const char* what) {
+  const char* words = nats_GetLastError(nullptr);
+  if (words == nullptr || *words == '\0') words = natsStatus_GetText(code);
+  const std::string text =
+      fmt::format("{}: {}", what, without_secret(words, address.password.empty() ? address.user : address.password));
+  if (js_code == JSStreamNotFoundErr) return not_found(fmt::format("there is no stream '{}'", address.stream));
+  if (js_code == JSNotEnabledErr || js_code == JSNotEnabledForAccountErr || code == NATS_CONNECTION_AUTH_FAILED ||
+      code == NATS_NOT_PERMITTED || code == NATS_INVALID_ARG ||
+      (js_code >= 10000 && code != NATS_TIMEOUT && js_code != JSInsufficientResourcesErr &&
+       js_code != JSConsumerNotFoundErr))
+    return invalid_argument(text);
+  return unavailable(text);
+}
+
+struct DestroyOptions {
+  void operator()(natsOptions* options) const { natsOptions_Destroy(options); }
+};
+
+std::optional<uint64_t> number_in(std::string_view text) {
+  uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+// "$JS.ACK.STREAM.CONSUMER.delivered.stream sequence.consumer sequence.time.pending", or with a domain and an account behind "$JS.ACK" and
+// perhaps more at the end.
+std::optional<NatsSequence> NatsSequence::of_reply(std::string_view subject) {
+  std::array<std::string_view, 12> words;
+  size_t count = 0;
+  while (count < words.size() && !subject.empty()) {
+    const size_t dot = std::min(subject.find('.'), subject.size());
+    words[count++] = subject.substr(0, dot);
+    subject.remove_prefix(std::min(dot + 1, subject.size()));
+  }
+  if (count < 9 || count == 10 || words[0] != "$JS" || words[1] != "ACK") return std::nullopt;
+  const size_t at = count == 9 ? 5 : 7;
+  const auto stream = number_in(words[at]), consumer = number_in(words[at + 1]);
+  if (!stream || !consumer) return std::nullopt;
+  return NatsSequence{*stream, *consumer};
+}
+
+struct NatsSession::Parts {
+  explicit Parts(NatsAddress of) : address(std::move(of)) {}
+  /// Where the server does not answer, this takes seconds.
+  ~Parts() {
+    natsSubscription_Destroy(subscription);
+    if (!consumer.empty() && !natsConnection_IsClosed(connection))
+      js_DeleteConsumer(stream_context, address.stream.c_str(), consumer.c_str(), nullptr, nullptr);
+    jsCtx_Destroy(stream_context);
+    natsConnection_Destroy(connection);
+  }
+  Parts(const Parts&) = delete;
+  Parts& operator=(const Parts&) = delete;
+
+  Status connect() {
+    natsOptions* made = nullptr;
+    if (const natsStatus code = natsOptions_Create(&made); code != NATS_OK) return failed(code, {}, "connecting");
+    const std::unique_ptr<natsOptions, DestroyOptions> options(made);
+    std::vector<const char*> servers;
+    for (const std::string& server : address.servers) servers.push_back(server.c_str());
+    natsStatus code = natsOptions_SetServers(made, servers.data(), static_cast<int>(servers.size()));
+    if (code == NATS_OK && !address.password.empty())
+      code = natsOptions_SetUserInfo(made, address.user.c_str(), address.password.c_str());
+    if (code == NATS_OK && address.password.empty() && !address.user.empty())
+      code = natsOptions_SetToken(made, address.user.c_str());
+    if (code == NATS_OK) code = natsOptions_SetTimeout(made, kConnectMs);
+    if (code == NATS_OK) code = natsOptions_SetAllowReconnect(made, false);
+    if (code == NATS_OK) code = natsOptions_SetPingInterval(made, kPingMs);
+    if (code == NATS_OK) code = natsOptions_SetMaxPingsOut(made, 2);
+    if (code == NATS_OK) code = natsOptions_SetName(made, "forebay");
+    if (code == NATS_OK) code = natsOptions_SetErrorHandler(made, [](auto...) {}, nullptr);
+    if (code == NATS_OK) code = natsConnection_Connect(&connection, made);
+    if (code != NATS_OK) return failed(code, {}, "connecting");
+    jsOptions js_options;
+    jsOptions_Init(&js_options);
+    js_options.Wait = kRequestMs;
+    code = natsConnection_JetStream(&stream_context, connection, &js_options);
+    return code == NATS_OK ? Status() : failed(code, {}, "JetStream");
+  }
+
+  Result<NatsRange> ask_range() const {
+    jsStreamInfo* info = nullptr;
+    jsErrCode error{};
+    const natsStatus code = js_GetStreamInfo(&info, stream_context, address.stream.c_str(), nullptr, &error);
+    if (code != NATS_OK) return failed(code, error, "asking for the stream");
+    const NatsRange found{info->State.FirstSeq, info->State.LastSeq};
+    jsStreamInfo_Destroy(info);
+    return found;
+  }
+
+  Status subscribe(uint64_t begin) {
+    FOREBAY_ASSIGN(range, ask_range());
+    jsConsumerConfig config;
+    jsConsumerConfig_Init(&config);
+    config.AckPolicy = js_AckNone;
+    config.DeliverPolicy = js_DeliverByStartSequence;
+    config.OptStartSeq = begin;
+    config.InactiveThreshold = kInactiveNs;
+    config.MemoryStorage = true;
+    if (!address.subject.empty()) config.FilterSubject = address.subject.c_str();
+    jsConsumerInfo* made = nullptr;
+    jsErrCode error{};
+    natsStatus code = js_AddConsumer(&made, stream_context, address.stream.c_str(), &config, nullptr, &error);
+    if (code != NATS_OK) return failed(code, error, "making a consumer");
+    consumer = made->Name;
+    jsConsumerInfo_Destroy(made);
+    jsSubOptions options;
+    jsSubOptions_Init(&options);
+    options.Stream = address.stream.c_str();
+    options.Consumer = consumer.c_str();
+    options.Config = config;  // the library compares
+    code = js_PullSubscribe(&subscription, stream_context, nullptr, nullptr, nullptr, &options, &error);
+    // What comes is bounded by what was asked for.
+    if (code == NATS_OK) code = natsSubscription_SetPendingLimits(subscription, -1, -1);
+    return code == NATS_OK ? Status() : failed(code, error, "subscribing");
+  }
+
+  Status failed(natsStatus code, jsErrCode error, const char* what) const {
+    return status_of_nats(code, error, address, what);
+  }
+
+  const NatsAddress address;
+  natsConnection* connection = nullptr;
+  jsCtx* stream_context = nullptr;
+  natsSubscription* subscription = nullptr;
+  std::string consumer;
+  NatsRange range;
+};
+
+namespace {
+
+/// Ends a session on a thread of its own, for the library waits there for a server that may be gone; usually it takes a moment, and then nothing is left.
+template <typename T>
+std::shared_ptr<T> ended_aside(std::unique_ptr<T> parts) {
+  return std::shared_ptr<T>(parts.release(), [](T* last) {
+    const auto work = [last]() -> Result<bool> {
+      delete last;
+      return true;
+    };
+    (void)run_aside<bool>(work, std::chrono::steady_clock::now() + std::chrono::milliseconds(200), {}, "it ends");
+  });
+}
+
+}  // namespace
+
+Result<NatsSession> NatsSession::open(const NatsAddress& address, uint64_t begin, Clock::time_point deadline,
+                                      const std::stop_token& stop) {
+  const auto work = [address, begin]() -> Result<std::shared_ptr<Parts>> {
+    auto parts = std::make_unique<Parts>(address);
+    FOREBAY_RETURN_IF_ERROR(parts->connect());
+    FOREBAY_RETURN_IF_ERROR(parts->subscribe(begin));
+    return ended_aside(std::move(parts));
+  };
+  FOREBAY_ASSIGN(std::shared_ptr<Parts> parts,
+                 run_aside<std::shared_ptr<Parts>>(work, deadline, stop, "connecting to NATS"));
+  return NatsSession(std::move(parts));
+}
+
+Result<NatsRange> NatsSession::ask(const NatsAddress& address, Clock::time_point deadline,
+                                   const std::stop_token& stop) {
+  const auto work = [address]() -> Result<NatsRange> {
+    Parts parts(address);
+    FOREBAY_RETURN_IF_ERROR(parts.connect());
+    return parts.ask_range();
+  };
+  return run_aside<NatsRange>(work, deadline, stop, "asking NATS");
+}
+
+const NatsRange& NatsSession::range() const { return parts_->range; }
+
+Result<NatsRange> NatsSession::range_now(Clock::time_point deadline, const std::stop_token& stop) const {
+  const auto work = [parts = parts_]() -> Result<NatsRange> { return parts->ask_range(); };
+  return run_aside<NatsRange>(work, deadline, stop, "asking NATS");
+}
+
+Result<std::vector<NatsMessage>> NatsSession::fetch(int most, std::chrono::milliseconds wait) {
+  natsMsgList list{};
+  jsErrCode error{};
+  const natsStatus code = natsSubscription_Fetch(&list, parts_->subscription, most, wait.count(), &error);
+  std::vector<NatsMessage> messages;
+  if (code == NATS_TIMEOUT) {
+    if (natsConnection_IsClosed(parts_->connection)) return unavailable("the connection is closed");
+    return messages;
+  }
+  if (code != NATS_OK) return parts_->failed(code, error, "reading");
+  messages.reserve(static_cast<size_t>(list.Count));
+  for (int i = 0; i < list.Count; ++i) messages.emplace_back(std::exchange(list.Msgs[i], nullptr));
+  natsMsgList_Destroy(&list);
+  return messages;
+}
+
+}  // namespace forebay

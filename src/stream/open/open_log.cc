@@ -1,0 +1,81 @@
+#include "stream/open/open_log.h"
+
+#include <fmt/format.h>
+
+#include "stream/files/folder_log.h"
+#include "stream/files/line_log.h"
+#ifdef FOREBAY_WITH_NATS
+#include "stream/nats/nats_log.h"
+#endif
+#ifdef FOREBAY_WITH_REDIS
+#include "stream/redis/redis_log.h"
+#endif
+
+namespace forebay {
+
+namespace {
+
+using OpenedLog = Result<std::shared_ptr<const RecordLog>>;
+
+Result<RecordFormat> format_of_log(const LogAddress& address, std::string_view plain, std::string_view with_fields) {
+  if (!address.format.empty()) return RecordFormat::of(address.format, address.fields);
+  return RecordFormat::of(address.fields.empty() ? plain : with_fields, address.fields);
+}
+
+[[maybe_unused]] Status no_named_values(const RecordFormat& format) {
+  if (format.form() != PayloadForm::kFields) return {};
+  return invalid_argument("format='fields' is for the named values of Redis; messages here are bytes, text or json");
+}
+
+[[maybe_unused]] OpenedLog built_without(std::string_view scheme, std::string_view library, std::string_view package) {
+  return unsupported(
+      fmt::format("{}:// needs {}, which this build is without; install {} and build again", scheme, library, package));
+}
+
+OpenedLog open_redis(const LogAddress& address) {
+#ifdef FOREBAY_WITH_REDIS
+  FOREBAY_ASSIGN(RedisAddress place, RedisAddress::parse(address.url));
+  FOREBAY_ASSIGN(RecordFormat format, format_of_log(address, "bytes", "fields"));
+  return redis_log(std::move(place), std::move(format));
+#else
+  (void)address;
+  return built_without("redis", "hiredis", "libhiredis-dev");
+#endif
+}
+
+OpenedLog open_nats(const LogAddress& address) {
+#ifdef FOREBAY_WITH_NATS
+  FOREBAY_ASSIGN(NatsAddress place, NatsAddress::parse(address.url));
+  FOREBAY_ASSIGN(RecordFormat format, format_of_log(address, "bytes", "json"));
+  FOREBAY_RETURN_IF_ERROR(no_named_values(format));
+  return nats_log(std::move(place), std::move(format));
+#else
+  (void)address;
+  return built_without("nats", "the NATS C client", "libnats-dev");
+#endif
+}
+
+OpenedLog open_files_log(const LogAddress& address, const std::stop_token& stop) {
+  FOREBAY_ASSIGN(StoreAndPath place, open_store(address.url, address.storage));
+  if (!place.name.empty())
+    return unsupported(
+        fmt::format("{}: growing files and folders are followed on local file systems only", url_scheme(address.url)));
+  FOREBAY_ASSIGN(FilePattern pattern, FilePattern::of(place.path));
+  FOREBAY_ASSIGN(RecordFormat format, format_of_log(address, address.whole_files ? "bytes" : "text", "json"));
+  FOREBAY_RETURN_IF_ERROR(no_named_values(format));
+  if (address.whole_files) return folder_log(std::move(place.store), std::move(pattern), std::move(format));
+  return open_line_log(pattern, std::move(format), stop);
+}
+
+}  // namespace
+
+OpenedLog open_log(const LogAddress& address, std::stop_token stop) {
+  const std::string_view scheme = url_scheme(address.url);
+  if (scheme == "redis" || scheme == "rediss") return open_redis(address);
+  if (scheme == "nats") return open_nats(address);
+  if (scheme.empty() || scheme == "file") return open_files_log(address, stop);
+  return unsupported(
+      fmt::format("'{}://' is no log; there are redis://, nats://, kafka://, and files by pattern", scheme));
+}
+
+}  // namespace forebay

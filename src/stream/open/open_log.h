@@ -1,0 +1,29 @@
+#pragma once
+
+#include <memory>
+#include <stop_token>
+#include <string>
+
+#include "format/objects/open_store.h"
+#include "stream/record_log.h"
+
+namespace forebay {
+
+/// Where a log is, and what is in it, as users say it.
+struct LogAddress {
+  /// "redis://…", "nats://…", "kafka://…", or a pattern of files.
+  std::string url;
+  /// "bytes", "text", "json" or "fields"; empty: with `fields` "fields" of Redis and else "json", without them "bytes" ("text" for lines).
+  std::string format = {};
+  /// JSON, as RecordFormat has it.
+  std::string fields = {};
+  /// Of files: each is a record once it is there, in the place of their lines.
+  bool whole_files = false;
+  StorageOptions storage = {};  ///< of files
+};
+
+/// The one place that knows the schemes of logs. Unsupported for those that are none, and for those whose client library this build is without, which it names. Looks at
+/// files and asks Kafka for its partitions (up to half a minute, then Unavailable); asks nobody else.
+Result<std::shared_ptr<const RecordLog>> open_log(const LogAddress& address, std::stop_token stop = {});
+
+}  // namespace forebay

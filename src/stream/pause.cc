@@ -1,0 +1,16 @@
+#include "stream/pause.h"
+
+#include <condition_variable>
+#include <mutex>
+
+namespace forebay {
+
+bool pause_for(std::chrono::nanoseconds time, std::stop_token stop) {
+  std::mutex mutex;
+  std::condition_variable_any nobody_notifies;
+  std::unique_lock lock(mutex);
+  nobody_notifies.wait_for(lock, stop, time, [] { return false; });
+  return !stop.stop_requested();
+}
+
+}  // namespace forebay

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "format/lines/json_record.h"
+#include "stream/record_log.h"
+
+namespace forebay {
+
+/// What a payload is taken for.
+enum class PayloadForm : uint8_t {
+  kBytes,   ///< itself: the fields `bytes` and `key`
+  kText,    ///< UTF-8: the fields `text` and `key`
+  kJson,    ///< one JSON object, whose members are fields
+  kFields,  ///< named values (named_values.h): fields by name
+};
+
+/// How payloads become fields. Immutable; from any thread.
+///
+/// `fields` is a JSON object, name → type, in the order of the schema:
+///
+/// | type                      | in JSON                              | as a named value                           |
+/// |---------------------------|--------------------------------------|--------------------------------------------|
+/// | "bytes"                   | refused: JSON has none               | its bytes                                  |
+/// | "text"                    | a string                             | its bytes, which must be UTF-8             |
+/// | "json"                    | any value, as its text               | refused                                    |
+/// | "int64" (any dtype)       | a number, or true and false          | decimal text, or true, false, 1, 0         |
+/// | ["float32", [2, 3]]       | a list of as many numbers, flat      | elements end to end, little-endian         |
+/// | ["float32", [-1, 3]]      | a list; only [-1] alone              | the first dimension follows from the length |
+///
+/// Dotted names are members of objects in JSON. What no field names is passed over.
+class RecordFormat {
+ public:
+  /// `form`: "bytes", "text", "json" or "fields"; `fields`: as above, empty for none. InvalidArgument names what is wrong.
+  static Result<RecordFormat> of(std::string_view form, std::string_view fields);
+
+  PayloadForm form() const { return form_; }
+  const Schema& schema() const { return schema_; }
+  /// Of what is declared, for RecordLog::identity().
+  const std::string& identity() const { return identity_; }
+  /// Fills `out`. Corrupt, with the field's name and what was found, for a payload that is none. Takes no more memory than a few times the
+  /// payload's size and that of fields of fixed shape.
+  Status load(std::string_view key, const Buffer& payload, Record& out) const;
+
+ private:
+  Status declare(std::string_view fields);
+  Status load_json(const Buffer& payload, Record& out) const;
+  Status load_named(const Buffer& payload, Record& out) const;
+
+  PayloadForm form_ = PayloadForm::kBytes;
+  Schema schema_;
+  std::string identity_;
+  std::vector<JsonField> json_fields_;  ///< kJson: as the parser is to read them
+  std::shared_ptr<const JsonNames> json_names_;
+};
+
+}  // namespace forebay

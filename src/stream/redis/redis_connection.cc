@@ -1,0 +1,82 @@
+#include "stream/redis/redis_connection.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "stream/broker_url.h"
+
+namespace forebay {
+
+namespace {
+
+constexpr size_t kReceiveBytes = 256 << 10;
+
+bool passes_by_itself(std::string_view words) {
+  for (const std::string_view word :
+       {"LOADING", "BUSY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "UNBLOCKED", "NOREPLICAS"}) {
+    if (words.starts_with(word)) return true;
+  }
+  return words.starts_with("ERR max number of clients");
+}
+
+}  // namespace
+
+void RedisCommands::add(const std::vector<std::string_view>& words) {
+  text_ += fmt::format("*{}\r\n", words.size());
+  for (const std::string_view word : words) {
+    text_ += fmt::format("${}\r\n", word.size());
+    text_ += word;
+    text_ += "\r\n";
+  }
+}
+
+Status status_of_redis_error(std::string_view words, const RedisAddress& address) {
+  const std::string text = without_secret(std::string(words.substr(0, 500)), address.password);
+  if (passes_by_itself(words)) return unavailable(text);
+  if (words.starts_with("MOVED") || words.starts_with("ASK"))
+    return unsupported(fmt::format("{}: this is a Redis cluster; name the server that has the stream", text));
+  return invalid_argument(text);
+}
+
+RedisConnection::RedisConnection(TcpSocket socket)
+    : socket_(std::move(socket)), received_(std::make_unique_for_overwrite<uint8_t[]>(kReceiveBytes)) {}
+
+Result<RedisConnection> RedisConnection::open(const RedisAddress& address, Deadline deadline,
+                                              const std::stop_token& stop) {
+  FOREBAY_ASSIGN(TcpSocket socket, TcpSocket::connect(address.host, deadline, stop));
+  RedisConnection connection(std::move(socket));
+  FOREBAY_RETURN_IF_ERROR(connection.sign_in(address, deadline, stop));
+  return connection;
+}
+
+Status RedisConnection::sign_in(const RedisAddress& address, Deadline deadline, const std::stop_token& stop) {
+  RedisCommands commands;
+  const std::string database = fmt::format("{}", address.database);
+  size_t answers = 1;
+  if (!address.password.empty()) {
+    ++answers;
+    if (address.user.empty())
+      commands.add({"AUTH", address.password});
+    else
+      commands.add({"AUTH", address.user, address.password});
+  }
+  commands.add({"SELECT", database});
+  FOREBAY_RETURN_IF_ERROR(send(commands, deadline, stop));
+  for (; answers > 0; --answers) {
+    FOREBAY_ASSIGN(const RedisReply* const reply, receive(deadline, stop));
+    if (reply->is(0, RedisReply::Kind::kError)) return status_of_redis_error(reply->text(0), address);
+  }
+  return {};
+}
+
+Result<const RedisReply*> RedisConnection::receive(Deadline deadline, const std::stop_token& stop) {
+  while (true) {
+    FOREBAY_ASSIGN(const RedisReply* const reply, parser_.next());
+    if (reply != nullptr) return reply;
+    FOREBAY_ASSIGN(const size_t got, socket_.receive({received_.get(), kReceiveBytes}, deadline, stop));
+    parser_.feed({received_.get(), got});
+  }
+}
+
+}  // namespace forebay

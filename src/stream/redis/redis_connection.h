@@ -1,0 +1,53 @@
+#pragma once
+
+#include <initializer_list>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stream/redis/redis_address.h"
+#include "stream/redis/redis_reply.h"
+#include "stream/redis/tcp_socket.h"
+
+namespace forebay {
+
+/// Commands in the form of the protocol, to be sent together.
+class RedisCommands {
+ public:
+  void add(const std::vector<std::string_view>& words);
+  std::span<const uint8_t> bytes() const { return {reinterpret_cast<const uint8_t*>(text_.data()), text_.size()}; }
+
+ private:
+  std::string text_;
+};
+
+/// A connection to a server, signed in, its database chosen. After any error but one of the server's words it is of no more use. For one thread.
+class RedisConnection {
+ public:
+  using Deadline = TcpSocket::Deadline;
+
+  /// Unavailable where it cannot be had now; InvalidArgument where the server refuses who asks.
+  static Result<RedisConnection> open(const RedisAddress& address, Deadline deadline, const std::stop_token& stop);
+
+  Status send(const RedisCommands& commands, Deadline deadline, const std::stop_token& stop) {
+    return socket_.send(commands.bytes(), deadline, stop);
+  }
+  /// The next answer, valid until the next call. Errors in the server's words are answers, too.
+  Result<const RedisReply*> receive(Deadline deadline, const std::stop_token& stop);
+
+ private:
+  explicit RedisConnection(TcpSocket socket);
+  Status sign_in(const RedisAddress& address, Deadline deadline, const std::stop_token& stop);
+
+  TcpSocket socket_;
+  RedisParser parser_;
+  std::unique_ptr<uint8_t[]> received_;
+};
+
+/// What an error in the server's words means for the reader: Unavailable for those that pass by themselves (it is loading its data, …), else InvalidArgument, or
+/// Unsupported for a cluster.
+Status status_of_redis_error(std::string_view words, const RedisAddress& address);
+
+}  // namespace forebay

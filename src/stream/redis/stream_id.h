@@ -1,0 +1,21 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace forebay {
+
+/// The id of an entry of a Redis stream: "1700000000000-3". 0-0 comes before all entries.
+struct StreamId {
+  uint64_t ms = 0, sequence = 0;
+  friend auto operator<=>(const StreamId&, const StreamId&) = default;
+
+  std::string to_string() const;
+  /// Nothing for text that is none; in its shortest form only.
+  static std::optional<StreamId> parse(std::string_view text);
+};
+
+}  // namespace forebay
