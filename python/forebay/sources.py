@@ -46,7 +46,7 @@ def images(root: str | os.PathLike[str], split_by: str = "folder") -> Pipeline:
     return _source("images", root=os.fspath(root), split_by=split_by)
 
 
-def files(pattern_or_list: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> Pipeline:
+def files(pattern_or_list: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], *, follow: bool = False) -> Pipeline:
     """Files as they are.
 
     Fields: `bytes` and `key` (str).
@@ -54,9 +54,12 @@ def files(pattern_or_list: str | os.PathLike[str] | Sequence[str | os.PathLike[s
     Args:
         pattern_or_list: a pattern, which may hold `*`, `?`, `[a-z]`, `**`, `{a,b}` and `{000..099}` (ids by key in byte
             order), or a list of files by name (ids by place in the list).
+        follow: a source without an end: files that appear later, too, each once it is whole (docs/streams.md). Local folders.
     """
     if isinstance(pattern_or_list, (str, os.PathLike)):
-        return _source("files", pattern_or_list=os.fspath(pattern_or_list))
+        return _source("files", pattern_or_list=os.fspath(pattern_or_list), follow=follow or None)
+    if follow:
+        raise InvalidArgument("files: follow=True wants one pattern, which files that come later can match")
     return _source("files", pattern_or_list=[os.fspath(one) for one in pattern_or_list])
 
 
@@ -79,7 +82,9 @@ def manifest(
     return _source("manifest", url=os.fspath(url), root=None if root is None else os.fspath(root), path=path)
 
 
-def text(pattern: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], by: str = "line") -> Pipeline:
+def text(
+    pattern: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], by: str = "line", *, follow: bool = False
+) -> Pipeline:
     """Text files, a line or a file a sample.
 
     Fields: `text` (str) and `key` (str): the path below the folder given, or below the first wildcard; of a line with its number, as in
@@ -93,17 +98,22 @@ def text(pattern: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], by:
         pattern: a folder (the *.txt and *.text files below it), a file, or a pattern, which may hold `*`, `?`, `[a-z]`, `**` and `{000..099}`; or a
             list of files by name. With by="file" as in `files`.
         by: "line" or "file".
+        follow: a source without an end: lines that are written later, too, each once it is whole (docs/streams.md). Local files; each is a partition.
 
     A line or a file that is not UTF-8, and a line of more than 16 MiB, is Corrupt, with file and line. Errors when a loader is opened: NotFound where
     nothing matches, Unsupported for compressed files.
     """
-    return _source("text", pattern=names_of(pattern), by=None if by == "line" else by)
+    if follow and by != "line":
+        raise InvalidArgument('text: follow=True gives lines; of whole files: fb.files(pattern, follow=True)')
+    return _source("text", pattern=names_of(pattern), by=None if by == "line" else by, follow=follow or None)
 
 
 def jsonl(
     pattern: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     fields: Mapping[str, str] | None = None,
     null: Any = "error",
+    *,
+    follow: bool = False,
 ) -> Pipeline:
     """Records of JSON, one a line.
 
@@ -118,13 +128,19 @@ def jsonl(
             members that only later records have are passed over.
         null: what becomes of a member that is null or missing. "error": its record is bad. A value: it stands there, in fields of its kind; a dict
             gives values by field.
+        follow: a source without an end: records that are written later, too, each once its line is whole (docs/streams.md). Local files; each is a
+            partition. It needs fields=.
 
     A record that is no JSON, or has a value of another type than its field, is Corrupt, with file and line. Errors when a loader is opened: those of
     `text`; Corrupt where none of the first records is JSON and no fields are given.
     """
     args = table_args("jsonl", None, None, null)
     given = None if fields is None else {str(name): str(kind) for name, kind in fields.items()}
-    return _source("jsonl", pattern=names_of(pattern), fields=given, **args)
+    if follow and given is None:
+        raise InvalidArgument("jsonl: follow=True needs fields=: what records will have is not known before they are written")
+    if follow and "null" in args:
+        raise InvalidArgument("jsonl: null= is not for files that are followed; a record without one of its fields is bad, see on_error=")
+    return _source("jsonl", pattern=names_of(pattern), fields=given, follow=follow or None, **args)
 
 
 def arrays(**fields: np.ndarray | str | os.PathLike[str]) -> Pipeline:

@@ -33,7 +33,7 @@ def stream(
             for several streams that are the partitions. Or a function: `factory(offset)` gives an iterable, or an async iterable, of dicts (field → value) that
             begins at that offset, 0 at first; with `partition=` it is called `factory(offset, partition)`, once for each, on a thread each.
         fields: of a record's payload: name → "bytes", "text", "int64", … or (dtype, shape). Not for a factory, whose records have what they have.
-        partition: of a factory: the partitions' names or numbers. Of an address: which of the log's partitions; all if not given.
+        partition: of a factory: the partitions' names or numbers. Not for an address, whose log has them.
         format: of payloads: "bytes" (field `bytes`, and `key`), "json", or "fields" (entries of Redis, and the one of `fields=`).
         start: "beginning", or "now": only what comes after the loader was opened for the first time. A state goes on where it was made.
         on_trimmed: "error", or "skip": what the log has forgotten before it was read is left out, with a warning.
@@ -47,8 +47,9 @@ def stream(
         raise InvalidArgument(f"stream: on_trimmed is {on_trimmed!r}; it can be 'error' or 'skip'")
     options = {"start": None if start == "beginning" else start, "on_trimmed": None if on_trimmed == "error" else on_trimmed}
     if isinstance(url_or_factory, (str, os.PathLike)):
-        args = {"url": os.fspath(url_or_factory), "fields": None if fields is None else _fields(fields), "format": format,
-                "partition": None if partition is None else list(partition), **options}
+        if partition is not None:
+            raise InvalidArgument("stream: partition= is for functions; of Redis name several streams: redis://host/0/NAME-{000..003}")
+        args = {"url": os.fspath(url_or_factory), "fields": None if fields is None else _fields(fields), "format": format, **options}
         return Pipeline(_core.Description.source("stream", plain_args("stream", args)))
     if not callable(url_or_factory):
         raise TypeError(f"stream: give an address, or a function of the offset, not {type(url_or_factory).__name__}; "

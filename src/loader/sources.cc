@@ -98,6 +98,20 @@ ArgDef where(std::string name, ArgType type, bool required, std::string help) {
   return {std::move(name), type, required, nullptr, std::move(help), ArgForm::kPlain, ArgUse::kPlace};
 }
 
+ArgDef follow() {
+  return {"follow", ArgType::kBool, false, nullptr, "true: what comes later, too, without an end", ArgForm::kNamed};
+}
+
+using OpenSource = decltype(SourceDef::open);
+
+// Where `follow` is given, the same files as a log.
+OpenSource or_followed(const char* pattern, const char* format, bool whole_files, OpenSource as_they_are) {
+  return [=](const OpSpec& source, const OpenSourceOptions& options) {
+    return follows(source) ? open_followed(source, pattern, format, whole_files, options)
+                           : as_they_are(source, options);
+  };
+}
+
 SourceDef images_source() {
   return {.name = "images",
           .help = "A folder of pictures with one sub-folder per class.",
@@ -111,10 +125,10 @@ SourceDef images_source() {
 SourceDef files_source() {
   return {.name = "files",
           .help = "Files as they are.",
-          .args = {where("pattern_or_list", ArgType::kJson, true, "a pattern, or a list of files")},
+          .args = {where("pattern_or_list", ArgType::kJson, true, "a pattern, or a list of files"), follow()},
           .announced = [](const OpSpec&) { return files_schema(); },
           .check = check_files,
-          .open = open_files_step};
+          .open = or_followed("pattern_or_list", "bytes", /*whole_files=*/true, open_files_step)};
 }
 
 SourceDef manifest_source() {
@@ -132,11 +146,12 @@ SourceDef text_source() {
   return {.name = "text",
           .help = "Lines of text files, or text files as they are.",
           .args = {where("pattern", ArgType::kJson, true, "a folder, a file, a pattern, or a list of files"),
-                   {"by", ArgType::kText, false, "line", "what a sample is: \"line\" or \"file\""}},
+                   {"by", ArgType::kText, false, "line", "what a sample is: \"line\" or \"file\""},
+                   follow()},
           .kind = SourceKind::kTable,
           .announced = [](const OpSpec&) { return text_schema(); },
           .check = check_text,
-          .open = open_text_step};
+          .open = or_followed("pattern", "text", /*whole_files=*/false, open_text_step)};
 }
 
 SourceDef jsonl_source() {
@@ -146,11 +161,12 @@ SourceDef jsonl_source() {
                    {"fields", ArgType::kJson, false, nullptr,
                     "the members to take, with their types; those of the first records if not given"},
                    {"null", ArgType::kJson, false, "error",
-                    "what becomes of what is null or missing: \"error\", a value, or values by field"}},
+                    "what becomes of what is null or missing: \"error\", a value, or values by field"},
+                   follow()},
           .kind = SourceKind::kTable,
           .announced = [](const OpSpec&) { return open_ended(); },
           .check = check_jsonl,
-          .open = open_jsonl_step};
+          .open = or_followed("pattern", "json", /*whole_files=*/false, open_jsonl_step)};
 }
 
 SourceDef arrays_source() {
@@ -172,6 +188,22 @@ SourceDef dataset_source() {
           .announced = [](const OpSpec&) { return open_ended(); },
           .check = check_dataset,
           .open = open_dataset};
+}
+
+SourceDef stream_source() {
+  return {.name = "stream",
+          .help = "Records of a broker's log, as they come.",
+          .args = {where("url", ArgType::kText, true, "redis://, nats:// or kafka://, and what to read there"),
+                   {"fields", ArgType::kJson, false, nullptr, "of a record's payload: types by name", ArgForm::kNamed},
+                   {"format", ArgType::kText, false, nullptr, "of payloads: \"bytes\", \"json\" or \"fields\"",
+                    ArgForm::kNamed},
+                   {"start", ArgType::kText, false, "beginning", "\"beginning\", or \"now\"", ArgForm::kNamed},
+                   {"on_trimmed", ArgType::kText, false, "error", "\"error\", or \"skip\" what the log has forgotten",
+                    ArgForm::kNamed}},
+          .unbounded = true,
+          .announced = announced_stream,
+          .check = check_stream,
+          .open = open_stream};
 }
 
 SourceDef iterable_source() {
@@ -268,7 +300,8 @@ std::span<const SourceDef> sources() {
       hdf5_source(),
       materialized_source(),
       dataset_source(),
-      iterable_source()};
+      iterable_source(),
+      stream_source()};
   return all;
 }
 

@@ -5,7 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "loader/source_args.h"
 #include "ops/definition/args.h"
+#include "stream/open/open_log.h"
+#include "stream/record_format.h"
 #include "stream/stream_source.h"
 
 namespace forebay {
@@ -30,6 +33,74 @@ Result<std::vector<std::string>> partition_names(const OpSpec& source) {
 }
 
 }  // namespace
+
+Result<RecordFormat> format_of(const OpSpec& source) {
+  const Json fields = source.args.value("fields", Json());
+  std::string format = text_arg(source, "format");
+  if (format.empty())
+    format = fields.is_null() ? "bytes" : text_arg(source, "url").starts_with("redis") ? "fields" : "json";
+  return RecordFormat::of(format, fields.is_null() ? "" : fields.dump());
+}
+
+void check_stream(const OpSpec& source, std::vector<Problem>& found) {
+  Problems problems(found);
+  if (text_arg(source, "url").find("://") == std::string::npos)
+    problems.add("the url names no scheme",
+                 "give \"redis://host:port/0/NAME\", \"nats://host:port/STREAM\" or \"kafka://host:port/TOPIC\"; files "
+                 "are followed by "
+                 "fb.jsonl(…, follow=True), fb.text and fb.files");
+  if (const Status format = format_of(source).status(); !format.ok())
+    problems.add(format.message(),
+                 "write fields={\"name\": \"int64\", …} and format=\"json\", \"fields\" or \"bytes\"");
+}
+
+Schema announced_stream(const OpSpec& source) {
+  if (Result<RecordFormat> format = format_of(source); format.ok()) return format->schema();
+  Schema unknown;
+  unknown.open_ended = true;
+  return unknown;
+}
+
+Result<std::shared_ptr<const Source>> open_stream(const OpSpec& source, const OpenSourceOptions& options) {
+  const Json fields = source.args.value("fields", Json());
+  FOREBAY_ASSIGN(std::shared_ptr<const RecordLog> log, open_log({.url = text_arg(source, "url"),
+                                                                 .format = text_arg(source, "format"),
+                                                                 .fields = fields.is_null() ? "" : fields.dump(),
+                                                                 .storage = options.storage_options},
+                                                                options.stop));
+  return std::shared_ptr<const Source>(std::make_shared<StreamSource>(std::move(log)));
+}
+
+bool follows(const OpSpec& source) { return source.args.value("follow", Json(false)) == Json(true); }
+
+namespace {
+// "int64[]", as lines of JSON have it, is a list of any length.
+std::string payload_fields(const Json& fields) {
+  if (!fields.is_object()) return "";
+  Json said = Json::object();
+  for (const auto& [name, type] : fields.items()) {
+    const std::string word = type.is_string() ? type.get<std::string>() : "";
+    said[name] = word.ends_with("[]") ? Json::array({word.substr(0, word.size() - 2), Json::array({-1})}) : type;
+  }
+  return said.dump();
+}
+}  // namespace
+
+Result<std::shared_ptr<const Source>> open_followed(const OpSpec& source, const char* pattern, const char* format,
+                                                    bool whole_files, const OpenSourceOptions& options) {
+  const Json given = source.args.value(pattern, Json());
+  if (!given.is_string())
+    return invalid_argument(
+        fmt::format("{}: follow=True wants one pattern, which files that come later can match", source.name));
+  const Json fields = source.args.value("fields", Json());
+  FOREBAY_ASSIGN(std::shared_ptr<const RecordLog> log, open_log({.url = given.get<std::string>(),
+                                                                 .format = format,
+                                                                 .fields = payload_fields(fields),
+                                                                 .whole_files = whole_files,
+                                                                 .storage = options.storage_options},
+                                                                options.stop));
+  return std::shared_ptr<const Source>(std::make_shared<StreamSource>(std::move(log)));
+}
 
 void check_iterable(const OpSpec& source, std::vector<Problem>& found) {
   if (const auto names = partition_names(source); !names.ok())

@@ -6,6 +6,7 @@
 
 #include "loader/check.h"
 #include "loader/sources.h"
+#include "loader/stream_args.h"
 #include "pipeline/catalog.h"
 
 namespace forebay {
@@ -51,7 +52,7 @@ std::optional<Advice> wrong_in_a_data_set(const OpSpec& step) {
 
 bool is_unbounded(const OpSpec& source) {
   const SourceDef* const def = find_source(source.name);
-  return def != nullptr && (def->unbounded || source.args.value("follow", Json(false)) == Json(true));
+  return def != nullptr && (def->unbounded || follows(source));
 }
 
 std::vector<Problem> unbounded_problems(const Description& description) {

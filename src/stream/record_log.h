@@ -15,6 +15,8 @@
 
 namespace forebay {
 
+class Store;
+
 /// One record of a log, as it was read: not decoded yet.
 struct LogRecord {
   size_t partition = 0;
@@ -96,6 +98,8 @@ class RecordLog {
   /// InvalidArgument for text that is no offset of this log: from states and journals.
   virtual Status check_offset(const std::string& offset) const = 0;
 
+  /// Where fetch() reads; null where payloads have all.
+  virtual Store* store() const { return nullptr; }
   /// What must be read before load(); nothing where payloads have all.
   virtual std::optional<Source::Fetch> fetch(const LogRecord& /*record*/) const { return std::nullopt; }
   /// Fills `out` (one value per field of schema()). Corrupt for a payload that is none.

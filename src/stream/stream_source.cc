@@ -6,6 +6,10 @@
 
 namespace forebay {
 
+namespace {
+constexpr uint64_t kExpectedBytes = uint64_t{128} << 10;  // of a file that nobody has seen
+}  // namespace
+
 std::shared_ptr<const StreamSource> StreamSource::over(std::shared_ptr<const Stream> stream,
                                                        std::shared_ptr<const KeptRecords> kept) const {
   auto source = std::make_shared<StreamSource>(log_);
@@ -28,7 +32,12 @@ std::string StreamSource::key(int64_t id) const {
 
 Source::Fetch StreamSource::fetch(int64_t id) const {
   const std::shared_ptr<const LogRecord> record = this->record(id);
-  return record ? log_->fetch(*record).value_or(Fetch{}) : Fetch{};
+  if (record) return log_->fetch(*record).value_or(Fetch{});
+  // What is reckoned before anything has come; or of a batch that nobody wants any more.
+  Fetch unknown;
+  unknown.store = log_->store();
+  unknown.size = kExpectedBytes;
+  return unknown;
 }
 
 Status StreamSource::load(int64_t id, Buffer fetched, Record& record) const {

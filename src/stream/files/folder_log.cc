@@ -96,6 +96,7 @@ class FolderLog final : public RecordLog {
                                         offset.substr(0, 100)));
   }
 
+  Store* store() const override { return store_.get(); }
   std::optional<Source::Fetch> fetch(const LogRecord& record) const override {
     Source::Fetch fetch;
     fetch.store = store_.get();
