@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -91,6 +92,23 @@ struct TuningStats {
   std::string reason;
 };
 
+/// Of one partition of a stream.
+struct PartitionStats {
+  std::string name;
+  int64_t waiting = 0;  ///< records that have arrived and are in no step
+  int64_t dropped = 0;  ///< by the policy of its buffer, since the stream's beginning
+};
+
+/// Of a stream, since the loader was opened or went elsewhere.
+struct StreamStats {
+  int64_t arrived = 0;      ///< records that were read
+  int64_t trimmed = 0;      ///< that the log had forgotten before they were read
+  int64_t reconnects = 0;   ///< connections that were made again
+  uint64_t bytes = 0;       ///< of records in memory
+  uint64_t disk_bytes = 0;  ///< of records that were spilled
+  std::vector<PartitionStats> partitions;
+};
+
 /// All that a loader has counted. What is in it is said once, in visit(): Python's dict, JSON, text, Prometheus and docs/stats.md are
 /// made by visiting.
 struct Ledger {
@@ -110,8 +128,9 @@ struct Ledger {
   WaitStats waits;
   ThreadStats thread_time;
   ThreadCpuStats thread_cpu;
-  std::vector<TuningStats> tuning;  ///< the latest changes, the oldest first
-  double elapsed_seconds = 0;       ///< since the first batch was asked for; 0: none was
+  std::vector<TuningStats> tuning;    ///< the latest changes, the oldest first
+  std::optional<StreamStats> stream;  ///< of a source without an end
+  double elapsed_seconds = 0;         ///< since the first batch was asked for; 0: none was
 };
 
 /// Of the names, kinds and units that visit() tells. Raised when one of them goes or means something else; new ones do not raise it.

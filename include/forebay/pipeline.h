@@ -127,7 +127,6 @@ struct BufferOptions {
   ByteSize bytes = "64MiB";      ///< of records in memory
   ByteSize disk = "10GiB";       ///< of records on disk, with "spill"
   std::optional<std::string> dir = {};
-  std::string when_dry = "wait";  ///< or "repeat", or "rehearse"
 };
 struct RehearseOptions {
   std::string by = "label";                ///< the field of the source that tells the class; empty: one class

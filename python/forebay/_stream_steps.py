@@ -22,9 +22,8 @@ class StreamSteps:
         *,
         disk: int | str = "10GiB",
         dir: str | os.PathLike[str] | None = None,  # noqa: A002
-        when_dry: str = "wait",
     ) -> Pipeline:
-        """What becomes of a stream's records while training does not take them, and what training does while too few come.
+        """What becomes of a stream's records while training does not take them.
 
         Args:
             policy: "block": nothing is read that there is no room for, so that records wait where they are; nothing is lost. "drop_oldest": those
@@ -33,11 +32,9 @@ class StreamSteps:
             bytes: of records in memory, as a number or "256MiB". What one batch needs is read in any case.
             disk: bytes of records on disk, with "spill"; beyond it records wait where they are.
             dir: the folder on disk, with "spill"; by default the system's for temporary files.
-            when_dry: "wait" for records, or "repeat" the latest ones, or "rehearse" those that `.rehearse` keeps.
         """
         folder = None if dir is None else os.fspath(dir)
-        return self._then("buffer", policy=policy, bytes=bytes, disk=None if policy != "spill" else disk, dir=folder,
-                          when_dry=None if when_dry == "wait" else when_dry)
+        return self._then("buffer", policy=policy, bytes=bytes, disk=None if policy != "spill" else disk, dir=folder)
 
     def rehearse(
         self,

@@ -162,10 +162,24 @@ Status StreamRun::write_journal(const std::string& path, const Cursor& at) {
   return {};
 }
 
+void StreamRun::add_to(Ledger& ledger) const {
+  const Stream::Stats stats = stream_->stats();
+  StreamStats& told = ledger.stream.emplace();
+  told.arrived = stats.arrived;
+  told.trimmed = stats.trimmed;
+  told.reconnects = stats.reconnects;
+  told.bytes = stats.bytes + kept_->bytes()->bytes();
+  told.disk_bytes = stream_->options().spill ? stream_->options().spill->used() : 0;
+  const std::vector<std::string>& partitions = stream_->log().partitions();
+  for (size_t p = 0; p < partitions.size(); ++p)
+    told.partitions.push_back({partitions[p], static_cast<int64_t>(stats.waiting[p]), stats.dropped[p]});
+}
+
 Status StreamRun::flush_journal() { return journal_ ? journal_->flush() : Status(); }
 
 void StreamRun::close() {
   if (decisions_) decisions_->close();
+  if (!stream_) return;  // opening it failed
   stream_->stop();
   (void)flush_journal();
 }

@@ -56,6 +56,7 @@ class StreamRun {
   /// stream, or of another place of this one.
   Status write_journal(const std::string& path, const Cursor& at);
 
+  void add_to(Ledger& ledger) const;
   /// What was decided so far is in the journal, if there is one. Unavailable.
   Status flush_journal();
 

@@ -15,9 +15,6 @@ void infer_buffer(const Args& args, Schema&, Problems& problems) {
     problems.add("bytes is 0, so nothing could arrive", "give what may wait in memory, such as \"256MiB\"");
   if (policy == "spill" && args.bytes("disk") == 0)
     problems.add("policy is \"spill\" and disk is 0", "give disk= in bytes, such as \"20GiB\"");
-  const std::string dry = args.has("when_dry") ? args.text("when_dry") : "wait";
-  if (dry != "wait" && dry != "repeat" && dry != "rehearse")
-    problems.add(fmt::format("unknown when_dry \"{}\"", dry), "give \"wait\", \"repeat\" or \"rehearse\"");
 }
 
 }  // namespace
@@ -33,9 +30,6 @@ OpDef buffer_op() {
                 {"bytes", ArgType::kBytes, false, "64MiB", "of records in memory"},
                 {"disk", ArgType::kBytes, false, "10GiB", "of records on disk, with \"spill\"", ArgForm::kNamed},
                 {"dir", ArgType::kText, false, nullptr, "the folder on disk; else the system's for temporary files",
-                 ArgForm::kNamed},
-                {"when_dry", ArgType::kText, false, "wait",
-                 "where too little arrives: \"wait\", \"repeat\" what came last, or \"rehearse\" what is kept",
                  ArgForm::kNamed}},
        .random = false,
        .infer = infer_buffer,

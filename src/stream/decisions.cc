@@ -14,8 +14,8 @@ namespace {
 
 constexpr size_t kMostAhead = 1024;  // chunks that are decided and not asked for by all
 constexpr std::chrono::milliseconds kDeadline{1000}, kShortestPause{1}, kLongestPause{20};
-constexpr std::chrono::seconds kLinger{2};  // for ranks that have not asked for the last chunks yet
-constexpr size_t kMostTold = 256;
+constexpr std::chrono::seconds kLinger{5};           // for ranks that have not asked for the last chunks yet
+constexpr std::chrono::seconds kLongestSilence{60};  // of rank 0, before the others give up
 constexpr uint64_t kMostChunkBytes = uint64_t{16} << 20;
 
 // `seeks`: the chunks of another run begin with the same numbers.
@@ -57,13 +57,12 @@ class Decisions::Kept final : public KeySource, public ChunkWitness {
     for (int rank = 1; rank < static_cast<int>(asked_.size()); ++rank)
       by_key_[key_of(seeks_, first, rank)] = {first, rank};
   }
-  /// Waits until all who ever asked have been told all, but not for long.
+  /// Waits until all have been told all, but not for long.
   void linger() {
     std::unique_lock lock(mutex_);
     asked_for_.wait_for(lock, kLinger, [&] {
-      return chunks_.empty() || std::all_of(asked_.begin() + 1, asked_.end(), [&](int64_t asked) {
-               return asked == kNever || asked >= chunks_.back().first;
-             });
+      return chunks_.empty() || std::all_of(asked_.begin() + 1, asked_.end(),
+                                            [&](int64_t asked) { return asked >= chunks_.back().first; });
     });
   }
   bool may_decide() override {
@@ -178,7 +177,7 @@ class Decisions::Followed final : public ChunkGuide {
   }
 
  private:
-  bool wants_more() const { return next_ && !ended_ && failure_.ok() && told_.size() < kMostTold; }
+  bool wants_more() const { return next_ && !ended_ && failure_.ok() && told_.size() < kMostAhead; }
 
   // Ahead of what is needed, so that nobody waits for an answer, or for a rank that has come to its end and is gone.
   void ask_on(std::stop_token stop) {
@@ -213,7 +212,14 @@ class Decisions::Followed final : public ChunkGuide {
 
   // Whether it is known now what comes, or that nothing will.
   bool take(int64_t first, const Result<std::vector<AnsweredKey>>& answer) {
+    const auto now = std::chrono::steady_clock::now();
+    if (answer.ok() || trouble_.empty()) heard_ = now;
     trouble_ = answer.ok() ? "" : answer.status().message();
+    if (now - heard_ > kLongestSilence) {
+      failure_ = unavailable(fmt::format("rank 0, which decides what comes next, has not answered for {} s: {}",
+                                         kLongestSilence.count(), trouble_));
+      return true;
+    }
     if (!answer.ok() || answer->size() != 1 || answer->front().state != AnsweredKey::State::kHere) return false;
     const Buffer& body = answer->front().body;
     const std::string_view text(reinterpret_cast<const char*>(body.data()), body.size());
@@ -243,6 +249,7 @@ class Decisions::Followed final : public ChunkGuide {
   bool ended_ = false;
   Status failure_;
   std::string trouble_;
+  std::chrono::steady_clock::time_point heard_;  // when rank 0 last answered
   std::jthread thread_;
 };
 

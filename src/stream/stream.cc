@@ -239,7 +239,7 @@ Stream::Stats Stream::stats() const {
   for (const Decided& decided : chunks_) {
     for (const ChunkPart& part : decided.chunk.parts) stats.dropped[part.partition] += part.dropped;
   }
-  for (const size_t count : waiting_->counts()) stats.waiting += static_cast<int64_t>(count);
+  stats.waiting = waiting_->counts();
   return stats;
 }
 

@@ -122,7 +122,7 @@ class Stream {
     int64_t arrived = 0, decided = 0, reconnects = 0, trimmed = 0;
     std::vector<int64_t> dropped;  ///< of each partition, since the stream's beginning
     uint64_t bytes = 0;            ///< in memory
-    int64_t waiting = 0;           ///< records in no chunk
+    std::vector<size_t> waiting;   ///< of each partition, records in no chunk
   };
   Stats stats() const;
   std::shared_ptr<KeptBytes> kept() const { return kept_; }

@@ -208,6 +208,21 @@ void tell_units(Teller& to, const std::vector<uint32_t>& units) {
   to.tally("decoded_times", times, "how many row groups were decoded how often");
 }
 
+void tell_partition(Teller& to, const PartitionStats& partition) {
+  to.label("name", partition.name, "of the partition");
+  to.gauge("waiting", partition.waiting, "records that have arrived and are in no step");
+  to.counter("dropped", partition.dropped,
+             "records that the policy of the buffer dropped, since the stream's beginning");
+}
+
+void tell_stream(Teller& to, const StreamStats& stream) {
+  to.counter("arrived", stream.arrived, "records that were read");
+  to.counter("trimmed", stream.trimmed, "records that the log had forgotten before they were read");
+  to.counter("reconnects", stream.reconnects, "connections that were made again");
+  to.gauge("memory_bytes", stream.bytes, "of records in memory", "bytes");
+  to.gauge("disk_bytes", stream.disk_bytes, "of records that were spilled", "bytes");
+}
+
 }  // namespace
 
 void visit(const Ledger& ledger, LedgerVisitor& visitor) {
@@ -221,6 +236,10 @@ void visit(const Ledger& ledger, LedgerVisitor& visitor) {
   to.list({"caches", "cache", "one for each `.cache()`"}, ledger.caches, tell_cache);
   to.group("memory_bytes", "between storage and the user", [&] { tell_memory(to, ledger); });
   if (!ledger.units.empty()) to.group("units", "tables alone", [&] { tell_units(to, ledger.units); });
+  if (ledger.stream) {
+    to.group("stream", "sources without an end alone", [&] { tell_stream(to, *ledger.stream); });
+    to.list({"partitions", "partition", "of a stream"}, ledger.stream->partitions, tell_partition);
+  }
   to.gauge("index_bytes", ledger.index_bytes, "the data set's index: keys and sizes", "bytes");
   to.gauge("threads", ledger.threads, "compute threads that may work for it at once");
   to.gauge("requests", ledger.requests, "requests that may be in flight now");

@@ -97,6 +97,7 @@ std::string ledger_schema() {
   one_of_each.stores.resize(1);
   one_of_each.caches.resize(1);
   one_of_each.units.resize(1);
+  one_of_each.stream.emplace().partitions.resize(1);
   SchemaView view;
   visit(one_of_each, view);
   return text_of({{"version", kLedgerVersion}, {"figures", view.take()}});

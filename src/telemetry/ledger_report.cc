@@ -155,9 +155,7 @@ std::string remedy(const Ledger& ledger, Cause cause) {
     case Cause::kInterpreter:
       return "functions that compute in Python have its lock while they do: workers=\"processes\" for them, or "
              "operators of the engine in their place";
-    case Cause::kArrival:
-      return "training is faster than what writes the stream: nothing here makes it come sooner; when_dry=\"rehearse\" "
-             "or \"repeat\" fills the time";
+    case Cause::kArrival: return "nothing here: training is faster than what writes the stream";
     case Cause::kPlan: return "nothing: this was the beginning; look again after more batches";
     case Cause::kCompute: break;
   }

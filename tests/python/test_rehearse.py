@@ -1,0 +1,181 @@
+"""Rehearsal: old samples in each batch, the same for any number of ranks and after a resume; and only samples with certain values."""
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+
+import forebay as fb
+from streaming import TOKEN, numbers, on_ranks
+
+X = np.arange(400, dtype=np.float32)
+LABEL = np.arange(400) // 100
+
+
+@pytest.fixture(autouse=True)
+def token(monkeypatch):
+    monkeypatch.setenv("FOREBAY_CLUSTER_TOKEN", TOKEN)
+
+
+def arrays(**options):
+    return lambda new, old: fb.arrays(x=X, label=LABEL).rehearse(old, **{"capacity": 5, **options}).batch(new)
+
+
+def steps(pipeline, world, new=8, old=4, state=None, stop=None, peers=None, **options):
+    """Of each step the ids of new samples, sorted, and those of old ones in their order; and the state behind the last."""
+
+    def run(rank):
+        got = []
+        with fb.Loader(pipeline(new // world, old // world), seed=3, rank=rank, world_size=world,
+                       peers=peers if world > 1 else None, **options) as loader:
+            if state is not None:
+                loader.load_state_dict(state)
+            for batch in itertools.islice(loader, stop):
+                marks = batch["rehearsed"]
+                assert marks.dtype == np.bool_ and marks.shape == batch.ids.shape
+                assert (batch["x"] == batch.ids).all()
+                got.append((batch.ids[~marks].tolist(), batch.ids[marks].tolist()))
+            return got, loader.state_dict()
+
+    ranks = on_ranks(world, run)
+    assert all(saved == ranks[0][1] for _, saved in ranks)
+    joined = [(sorted(sum((new for new, _ in step), [])), sum((old for _, old in step), [])) for step in zip(*(got for got, _ in ranks))]
+    return joined, ranks[0][1]
+
+
+@pytest.mark.parametrize("options", [{}, {"policy": "balanced", "capacity": 15}, {"policy": "recent"}, {"by": None, "capacity": 30},
+                                     {"candidates": 3}])
+def test_the_same_for_1_2_and_4_ranks_and_after_a_resume(options):
+    whole, _ = steps(arrays(**options), 1)
+    assert steps(arrays(**options), 2)[0] == whole
+    assert steps(arrays(**options), 4)[0] == whole
+    _, state = steps(arrays(**options), 1, stop=17)
+    assert len(json.dumps(state)) < 2000
+    assert steps(arrays(**options), 2, state=state)[0] == whole[17:]
+    new = [i for fresh, _ in whole for i in fresh]
+    assert new == list(range(400)), "each new sample once"
+    assert whole[0][1] == [], "nothing is kept before the first step"
+    for at, (_, old) in enumerate(whole[1:], 1):
+        assert len(old) == 4 and max(old) < 8 * at, "old ones come of the steps before"
+
+
+def test_a_direct_simulation_keeps_as_many_of_each_class():
+    whole, state = steps(arrays(), 1)
+    classes = state["rehearsal"]["classes"]
+    assert [(label, seen, len(kept)) for label, seen, _, _, kept in classes] == [(label, 100, 5) for label in range(4)]
+    for label, _, _, _, kept in classes:
+        assert all(LABEL[i] == label for i in kept)
+
+
+def test_draws_are_uniform_over_what_is_kept():
+    counts = np.zeros(4)
+    for seed in range(60):
+        with fb.Loader(arrays(capacity=10)(8, 4), seed=seed, epochs=1) as loader:
+            for batch in itertools.islice(loader, 40, None):
+                for label in batch["label"][batch["rehearsed"]]:
+                    counts[label] += 1
+    expected = counts.sum() / 4
+    assert ((counts - expected) ** 2 / expected).sum() < 22, counts  # 3 degrees of freedom: above once in 15,000
+
+
+def test_old_samples_draw_random_numbers_of_their_own():
+    pixels = np.random.default_rng(0).integers(0, 255, (40, 24, 24, 3), dtype=np.uint8)
+    pipeline = fb.arrays(image=pixels, label=np.zeros(40, int)).random_crop(8).rehearse(4, capacity=4).batch(4)
+
+    def crops():
+        with fb.Loader(pipeline, seed=1, epochs=2) as loader:
+            return [(i, image.tobytes()) for _ in range(2) for batch in loader for i, image in zip(batch.ids.tolist(), batch["image"])]
+
+    first = crops()
+    assert first == crops()
+    by_id = {}
+    for i, image in first:
+        by_id.setdefault(i, set()).add(image)
+    assert max(len(images) for images in by_id.values()) > 3
+
+
+def test_digests_are_the_same_for_other_ranks():
+    one = fb.Loader(arrays()(8, 4), seed=3)
+    two = [fb.Loader(arrays()(4, 2), seed=3, rank=rank, world_size=2) for rank in range(2)]
+    assert fb.digest(one) == fb.digest(*two)
+    for loader in (one, *two):
+        loader.close()
+
+
+def test_a_stream_rehearses_what_its_log_need_not_give_again(tmp_path):
+    pipeline = lambda new, old: fb.stream(numbers(400)).rehearse(old, capacity=10, by=None).batch(new)
+    whole, _ = steps(pipeline, 1)
+    for world in (2, 4):
+        (tmp_path / str(world)).mkdir()
+        assert steps(pipeline, world, peers=f"file://{tmp_path}/{world}")[0] == whole
+    _, state = steps(pipeline, 1, stop=20)
+    (tmp_path / "again").mkdir()
+    assert steps(pipeline, 2, state=state, peers=f"file://{tmp_path}/again")[0] == whole[20:]
+
+
+def test_lines_of_a_file_rehearse_by_class(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(json.dumps({"x": i, "label": i // 100}) + "\n" for i in range(400)))
+    source = fb.jsonl(path, fields={"x": "int64", "label": "int64"}, follow=True)
+    pipeline = lambda new, old: source.rehearse(old, capacity=3).batch(new)
+    whole, state = steps(pipeline, 1, stop=50, steps_per_epoch=50)
+    assert [(label, seen, len(kept)) for label, seen, _, _, kept in state["rehearsal"]["classes"]] == [(c, 100, 3) for c in range(4)]
+    _, early = steps(pipeline, 1, stop=30, steps_per_epoch=50)
+    assert steps(pipeline, 1, state=early, stop=20, steps_per_epoch=50)[0] == whole[30:]
+
+
+def test_photographs_rehearse_by_their_folders(photos):
+    pipeline = fb.images(photos).decode_image().resize(16).rehearse(2, capacity=2).batch(4)
+    with fb.Loader(pipeline, seed=1) as loader:
+        first, *rest = loader
+        assert len(first.ids) == 4 and not first["rehearsed"].any()
+        labels = dict(zip(first.ids.tolist(), first["label"].tolist()))
+        for batch in rest:
+            assert batch["rehearsed"].sum() == 2 and batch["image"].shape[1:] == (16, 16, 3)
+            for i, label, old in zip(batch.ids.tolist(), batch["label"].tolist(), batch["rehearsed"]):
+                assert labels.setdefault(i, label) == label
+                assert not old or i in labels
+
+
+def test_only_samples_with_the_values_given():
+    pipeline = fb.arrays(x=X, label=LABEL, name=np.array([f"n{i % 3}" for i in range(400)])).only(label=[1, 3])
+    with fb.Loader(pipeline.batch(50)) as loader:
+        assert loader.size == 200
+        assert {label for batch in loader for label in batch["label"].tolist()} == {1, 3}
+    with fb.Loader(pipeline.only(name="n2").batch(50)) as loader:
+        ids = [i for batch in loader for i in batch.ids.tolist()]
+    assert ids == [i for i in range(400) if LABEL[i] in (1, 3) and i % 3 == 2], "ids stay those of the whole data set"
+    again = fb.Pipeline.from_json(fb.images("x").only(label=[1, 2]).batch(2).to_json())
+    assert ".only(" in str(again)
+
+
+def test_tasks_of_classes_one_after_the_other(photos):
+    seen = []
+    for task in ([0], [1, 2]):
+        with fb.Loader(fb.images(photos).only(label=task).decode_image().resize(8).batch(4), epochs=1) as loader:
+            seen += [label for batch in loader for label in batch["label"].tolist()]
+    assert sorted(set(seen)) == [0, 1, 2] and seen == sorted(seen)
+
+
+@pytest.mark.parametrize("build, message", [
+    (lambda p: p.rehearse(0, capacity=3).batch(2), "n is 0"),
+    (lambda p: p.rehearse(2, capacity=0).batch(2), "capacity is 0"),
+    (lambda p: p.rehearse(2, capacity=3, policy="best").batch(2), 'unknown policy "best"'),
+    (lambda p: p.rehearse(2, capacity=3, by="class").batch(2), "no field 'class'"),
+    (lambda p: p.rehearse(2, capacity=3).select("x").batch(2), "only .batch\\(\\) may follow"),
+    (lambda p: p.rename(x="rehearsed").rehearse(2, capacity=3).batch(2), "'rehearsed' already"),
+    (lambda p: p.only(nothing=[1]).batch(2), "no field 'nothing'"),
+    (lambda p: p.only(x=[1]).batch(2), "neither one whole number nor a text"),
+])
+def test_mistakes_are_named(build, message):
+    with pytest.raises(fb.InvalidArgument, match=message):
+        fb.Loader(build(fb.arrays(x=X, label=LABEL)))
+
+
+def test_states_with_broken_rehearsals_are_refused():
+    _, state = steps(arrays(), 1, stop=5)
+    with fb.Loader(arrays()(8, 4), seed=3) as loader:
+        for classes in ("x", [[0]], [[0, 1, False, 0, [1, 2, 3]]], [[0, 9, False, 0, [-1]]], [[0, 99, False, 0, list(range(6))]]):
+            with pytest.raises(fb.InvalidArgument, match="rehearsal"):
+                loader.load_state_dict({**state, "rehearsal": {"classes": classes}})
