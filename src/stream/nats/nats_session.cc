@@ -152,22 +152,6 @@ struct NatsSession::Parts {
   NatsRange range;
 };
 
-namespace {
-
-/// Ends a session on a thread of its own, for the library waits there for a server that may be gone; usually it takes a moment, and then nothing is left.
-template <typename T>
-std::shared_ptr<T> ended_aside(std::unique_ptr<T> parts) {
-  return std::shared_ptr<T>(parts.release(), [](T* last) {
-    const auto work = [last]() -> Result<bool> {
-      delete last;
-      return true;
-    };
-    (void)run_aside<bool>(work, std::chrono::steady_clock::now() + std::chrono::milliseconds(200), {}, "it ends");
-  });
-}
-
-}  // namespace
-
 Result<NatsSession> NatsSession::open(const NatsAddress& address, uint64_t begin, Clock::time_point deadline,
                                       const std::stop_token& stop) {
   const auto work = [address, begin]() -> Result<std::shared_ptr<Parts>> {
