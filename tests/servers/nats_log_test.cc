@@ -216,6 +216,8 @@ TEST_F(NatsLogTest, ABrokerThatIsKilledAndStartedAgainIsReadToItsEnd) {
     writer_->connect();
     for (LogRecord& record : read_count(*reading, {0}, (life + 1) * kEach - records.size()))
       records.push_back(std::move(record));
+    for (int i = 0; i < 300 && !reading->troubled().empty(); ++i)
+      (void)reading->read({0}, limits, {});  // all may have come before
     EXPECT_EQ(reading->troubled(), "");
   }
   for (size_t i = 0; i < records.size(); ++i) ASSERT_EQ(text_of(*log_, records[i]), std::to_string(i));
