@@ -42,4 +42,17 @@ Result<T> run_aside(std::function<Result<T>()> work, std::chrono::steady_clock::
   return unavailable(std::string("no answer yet while ") + what);
 }
 
+/// Shared by whoever uses it; the last to let it go leaves its end to a thread of its own, for a library may wait there for a server that is gone. Usually that takes
+/// a moment, and then nothing is left.
+template <typename T>
+std::shared_ptr<T> ended_aside(std::unique_ptr<T> parts) {
+  return std::shared_ptr<T>(parts.release(), [](T* last) {
+    const auto work = [last]() -> Result<bool> {
+      delete last;
+      return true;
+    };
+    (void)run_aside<bool>(work, std::chrono::steady_clock::now() + std::chrono::milliseconds(200), {}, "it ends");
+  });
+}
+
 }  // namespace forebay

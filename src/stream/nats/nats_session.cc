@@ -18,6 +18,9 @@ constexpr int64_t kConnectMs = 4'000;
 constexpr int64_t kRequestMs = 4'000;
 constexpr int64_t kPingMs = 3'000;  ///< a server that does not answer two of them is gone
 constexpr int64_t kInactiveNs = 30'000'000'000;
+constexpr std::chrono::nanoseconds kExpires =
+    std::chrono::seconds(2);               ///< a request that brings nothing is answered then
+constexpr std::chrono::seconds kGrace{5};  ///< and not much later
 
 /// What a call of the library says went wrong.
 Status status_of_nats(natsStatus code, jsErrCode js_code, const NatsAddress& address, const char* what) {
@@ -69,6 +72,7 @@ struct NatsSession::Parts {
   /// Where the server does not answer, this takes seconds.
   ~Parts() {
     natsSubscription_Destroy(subscription);
+    natsInbox_Destroy(inbox);
     if (!consumer.empty() && !natsConnection_IsClosed(connection))
       js_DeleteConsumer(stream_context, address.stream.c_str(), consumer.c_str(), nullptr, nullptr);
     jsCtx_Destroy(stream_context);
@@ -129,16 +133,16 @@ struct NatsSession::Parts {
     if (code != NATS_OK) return failed(code, error, "making a consumer");
     consumer = made->Name;
     jsConsumerInfo_Destroy(made);
-    jsSubOptions options;
-    jsSubOptions_Init(&options);
-    options.Stream = address.stream.c_str();
-    options.Consumer = consumer.c_str();
-    options.Config = config;  // the library compares
-    code = js_PullSubscribe(&subscription, stream_context, nullptr, nullptr, nullptr, &options, &error);
+    code = natsInbox_Create(&inbox);
+    if (code == NATS_OK) code = natsConnection_SubscribeSync(&subscription, connection, inbox);
     // What comes is bounded by what was asked for.
     if (code == NATS_OK) code = natsSubscription_SetPendingLimits(subscription, -1, -1);
-    return code == NATS_OK ? Status() : failed(code, error, "subscribing");
+    return code == NATS_OK ? Status() : failed(code, {}, "subscribing");
   }
+
+  Status ask_for(int count);
+  /// One thing that the server sent: a message, or what became of a request.
+  Status take(NatsMessage message, std::vector<NatsMessage>& out);
 
   Status failed(natsStatus code, jsErrCode error, const char* what) const {
     return status_of_nats(code, error, address, what);
@@ -148,25 +152,12 @@ struct NatsSession::Parts {
   natsConnection* connection = nullptr;
   jsCtx* stream_context = nullptr;
   natsSubscription* subscription = nullptr;
+  natsInbox* inbox = nullptr;
   std::string consumer;
   NatsRange range;
+  int coming = 0;           ///< messages that were asked for, and neither came nor were refused
+  Clock::time_point heard;  ///< when the server last said something, or was asked while nothing was coming
 };
-
-namespace {
-
-/// Ends a session on a thread of its own, for the library waits there for a server that may be gone; usually it takes a moment, and then nothing is left.
-template <typename T>
-std::shared_ptr<T> ended_aside(std::unique_ptr<T> parts) {
-  return std::shared_ptr<T>(parts.release(), [](T* last) {
-    const auto work = [last]() -> Result<bool> {
-      delete last;
-      return true;
-    };
-    (void)run_aside<bool>(work, std::chrono::steady_clock::now() + std::chrono::milliseconds(200), {}, "it ends");
-  });
-}
-
-}  // namespace
 
 Result<NatsSession> NatsSession::open(const NatsAddress& address, uint64_t begin, Clock::time_point deadline,
                                       const std::stop_token& stop) {
@@ -198,19 +189,56 @@ Result<NatsRange> NatsSession::range_now(Clock::time_point deadline, const std::
   return run_aside<NatsRange>(work, deadline, stop, "asking NATS");
 }
 
-Result<std::vector<NatsMessage>> NatsSession::fetch(int most, std::chrono::milliseconds wait) {
-  natsMsgList list{};
-  jsErrCode error{};
-  const natsStatus code = natsSubscription_Fetch(&list, parts_->subscription, most, wait.count(), &error);
-  std::vector<NatsMessage> messages;
-  if (code == NATS_TIMEOUT) {
-    if (natsConnection_IsClosed(parts_->connection)) return unavailable("the connection is closed");
-    return messages;
+Status NatsSession::Parts::ask_for(int count) {
+  const std::string subject = fmt::format("$JS.API.CONSUMER.MSG.NEXT.{}.{}", address.stream, consumer);
+  const std::string text = fmt::format(R"({{"batch":{},"expires":{}}})", count, kExpires.count());
+  if (coming == 0) heard = Clock::now();
+  const natsStatus code =
+      natsConnection_PublishRequest(connection, subject.c_str(), inbox, text.data(), static_cast<int>(text.size()));
+  if (code != NATS_OK) return failed(code, {}, "asking for messages");
+  coming += count;
+  return {};
+}
+
+Status NatsSession::Parts::take(NatsMessage message, std::vector<NatsMessage>& out) {
+  heard = Clock::now();
+  const char* status = nullptr;
+  const bool empty = natsMsg_GetDataLength(message.get()) == 0;
+  if (!empty || natsMsgHeader_Get(message.get(), "Status", &status) != NATS_OK) {
+    --coming;
+    out.push_back(std::move(message));
+    return {};
   }
-  if (code != NATS_OK) return parts_->failed(code, error, "reading");
-  messages.reserve(static_cast<size_t>(list.Count));
-  for (int i = 0; i < list.Count; ++i) messages.emplace_back(std::exchange(list.Msgs[i], nullptr));
-  natsMsgList_Destroy(&list);
+  // A request that has expired says how many it did not bring.
+  const char *pending = nullptr, *words = nullptr;
+  const bool expired = std::string_view(status) == "408" || std::string_view(status) == "404";
+  natsMsgHeader_Get(message.get(), "Nats-Pending-Messages", &pending);
+  natsMsgHeader_Get(message.get(), "Description", &words);
+  if (!expired) return unavailable(fmt::format("reading: {} {}", status, words == nullptr ? "" : words));
+  const auto missed = number_in(pending == nullptr ? "" : pending);
+  coming = missed && *missed <= static_cast<uint64_t>(coming) ? coming - static_cast<int>(*missed) : 0;
+  return {};
+}
+
+Result<std::vector<NatsMessage>> NatsSession::fetch(int most, std::chrono::milliseconds wait) {
+  Parts& parts = *parts_;
+  std::vector<NatsMessage> messages;
+  // The next are asked for before the last have come, so that the server has always something to do.
+  if (parts.coming <= most / 2) FOREBAY_RETURN_IF_ERROR(parts.ask_for(most - parts.coming));
+  int64_t wait_ms = std::max<int64_t>(wait.count(), 1);
+  for (int queued = 1; queued > 0 && messages.size() < static_cast<size_t>(most); --queued) {
+    natsMsg* message = nullptr;
+    const natsStatus code = natsSubscription_NextMsg(&message, parts.subscription, wait_ms);
+    if (code == NATS_TIMEOUT) break;
+    if (code != NATS_OK) return parts.failed(code, {}, "reading");
+    FOREBAY_RETURN_IF_ERROR(parts.take(NatsMessage(message), messages));
+    if (queued > 1) continue;
+    int bytes = 0;
+    if (natsSubscription_GetPending(parts.subscription, &queued, &bytes) != NATS_OK) break;
+    ++queued;
+  }
+  if (messages.empty() && parts.coming > 0 && Clock::now() > parts.heard + kExpires + kGrace)
+    return unavailable("the server does not answer");
   return messages;
 }
 

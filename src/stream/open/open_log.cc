@@ -4,6 +4,9 @@
 
 #include "stream/files/folder_log.h"
 #include "stream/files/line_log.h"
+#ifdef FOREBAY_WITH_KAFKA
+#include "stream/kafka/kafka_log.h"
+#endif
 #ifdef FOREBAY_WITH_NATS
 #include "stream/nats/nats_log.h"
 #endif
@@ -55,6 +58,18 @@ OpenedLog open_nats(const LogAddress& address) {
 #endif
 }
 
+OpenedLog open_kafka(const LogAddress& address, const std::stop_token& stop) {
+#ifdef FOREBAY_WITH_KAFKA
+  FOREBAY_ASSIGN(KafkaAddress place, KafkaAddress::parse(address.url));
+  FOREBAY_ASSIGN(RecordFormat format, format_of_log(address, "bytes", "json"));
+  FOREBAY_RETURN_IF_ERROR(no_named_values(format));
+  return open_kafka_log(std::move(place), std::move(format), stop);
+#else
+  (void)address, (void)stop;
+  return built_without("kafka", "librdkafka", "librdkafka-dev");
+#endif
+}
+
 OpenedLog open_files_log(const LogAddress& address, const std::stop_token& stop) {
   FOREBAY_ASSIGN(StoreAndPath place, open_store(address.url, address.storage));
   if (!place.name.empty())
@@ -73,6 +88,7 @@ OpenedLog open_log(const LogAddress& address, std::stop_token stop) {
   const std::string_view scheme = url_scheme(address.url);
   if (scheme == "redis" || scheme == "rediss") return open_redis(address);
   if (scheme == "nats") return open_nats(address);
+  if (scheme == "kafka") return open_kafka(address, stop);
   if (scheme.empty() || scheme == "file") return open_files_log(address, stop);
   return unsupported(
       fmt::format("'{}://' is no log; there are redis://, nats://, kafka://, and files by pattern", scheme));

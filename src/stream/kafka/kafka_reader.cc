@@ -1,0 +1,130 @@
+#include "stream/kafka/kafka_reader.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/utf8.h"
+#include "stream/aside.h"
+#include "stream/pause.h"
+
+namespace forebay {
+
+namespace {
+
+constexpr std::chrono::milliseconds kLookAgain{2};
+constexpr std::chrono::milliseconds kAskRangeMs{10'000};
+constexpr std::chrono::milliseconds kCheckEvery{1'000};
+constexpr size_t kLongestMessageKey = 1000;
+
+struct DestroyKafkaMessage {
+  void operator()(rd_kafka_message_t* message) const { rd_kafka_message_destroy(message); }
+};
+using KafkaMessage = std::unique_ptr<rd_kafka_message_t, DestroyKafkaMessage>;
+
+/// The message's own key where it is text, else where it stands.
+std::string key_of(const rd_kafka_message_t& message) {
+  const std::span<const uint8_t> key(static_cast<const uint8_t*>(message.key), message.key_len);
+  if (!key.empty() && key.size() <= kLongestMessageKey && is_utf8(key)) return {key.begin(), key.end()};
+  return fmt::format("{}:{}", message.partition, message.offset);
+}
+
+LogRecord record_of(KafkaMessage message) {
+  LogRecord record{static_cast<size_t>(message->partition), fmt::format("{}", message->offset), key_of(*message)};
+  auto* const data = static_cast<uint8_t*>(message->payload);
+  const size_t size = message->len;
+  if (size == 0) return record;
+  record.payload = Buffer(data, size, std::shared_ptr<void>(message.release(), [](void* last) {
+                            rd_kafka_message_destroy(static_cast<rd_kafka_message_t*>(last));
+                          }));
+  return record;
+}
+
+}  // namespace
+
+Result<std::vector<KafkaReader::Partition*>> KafkaReader::find_partitions(const std::vector<size_t>& wanted) {
+  std::vector<Partition*> found;
+  for (const size_t partition : wanted) {
+    const auto at = std::ranges::find(partitions_, partition, &Partition::partition);
+    if (at == partitions_.end()) return invalid_argument(fmt::format("partition {} is not of this reader", partition));
+    found.push_back(&*at);
+  }
+  if (!found.empty()) std::ranges::rotate(found, found.begin() + static_cast<ptrdiff_t>(first_++ % found.size()));
+  return found;
+}
+
+Result<std::vector<LogRecord>> KafkaReader::read(const std::vector<size_t>& wanted, const Limits& limits,
+                                                 std::stop_token stop) {
+  FOREBAY_ASSIGN(const std::vector<Partition*> partitions, find_partitions(wanted));
+  const Clock::time_point until = Clock::now() + limits.wait;
+  if (!client_) {
+    FOREBAY_ASSIGN(client_, KafkaClient::make(address_, partitions_.size()));
+  }
+  std::vector<LogRecord> records;
+  while (true) {
+    if (stop.stop_requested()) return cancelled("stopped while reading from Kafka").with_key(address_.name);
+    client_->look();
+    FOREBAY_RETURN_IF_ERROR(client_->refusal().with_key(address_.name));
+    uint64_t bytes = limits.bytes;
+    for (Partition* const from : partitions) {
+      const Status status = read_partition(*from, limits, bytes, stop, records);
+      if (!status.ok() && status.code() != Code::kUnavailable) return Status(status).with_key(address_.name);
+    }
+    const auto left = until - Clock::now();
+    if (!records.empty() || left <= Clock::duration::zero()) return records;
+    check_trouble(stop);
+    pause_for(std::min<Clock::duration>(left, kLookAgain), stop);
+  }
+}
+
+Status KafkaReader::read_partition(Partition& from, const Limits& limits, uint64_t& bytes, const std::stop_token& stop,
+                                   std::vector<LogRecord>& out) {
+  if (!from.started) {
+    FOREBAY_RETURN_IF_ERROR(
+        client_->start(from.partition, from.position < 0 ? RD_KAFKA_OFFSET_BEGINNING : from.position + 1));
+    from.started = true;
+  }
+  const auto partition = static_cast<int32_t>(from.partition);
+  for (size_t count = 0; count < std::max<size_t>(limits.records, 1) && bytes > 0; ++count) {
+    KafkaMessage message(rd_kafka_consume(client_->topic(), partition, 0));
+    if (!message) break;
+    if (message->err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET || message->err == RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE)
+      return find_position(from, stop);
+    if (message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) break;
+    if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR)
+      return status_of_kafka(message->err, rd_kafka_message_errstr(message.get()), address_);
+    if (message->offset <= from.position) continue;
+    from.position = message->offset;
+    bytes -= std::min<uint64_t>(bytes, message->len);
+    out.push_back(record_of(std::move(message)));
+  }
+  return {};
+}
+
+Status KafkaReader::find_position(Partition& from, const std::stop_token& stop) {
+  from.started = false;
+  const auto work = [client = client_, partition = from.partition] { return client->range(partition, kAskRangeMs); };
+  FOREBAY_ASSIGN(const KafkaClient::Range range,
+                 run_aside<KafkaClient::Range>(work, Clock::now() + kAskRangeMs, stop, "asking Kafka"));
+  const int64_t next = from.position + 1;
+  if (next > range.end)
+    return not_found(
+        fmt::format("partition {} ends before offset {}, where reading is to go on: the topic was made anew",
+                    from.partition, next));
+  if (next < range.first && from.position >= 0)
+    gaps_.push_back({from.partition, range.first - next, fmt::format("{}", range.first)});
+  if (next < range.first) from.position = range.first - 1;
+  return {};
+}
+
+void KafkaReader::check_trouble(const std::stop_token& stop) {
+  if (Clock::now() < check_again_ || client_->trouble().empty()) return;
+  const auto work = [client = client_] { return client->count_partitions(kCheckEvery); };
+  if (run_aside<size_t>(work, Clock::now() + kCheckEvery, stop, "asking Kafka").ok()) {
+    client_->clear_trouble();
+    ++reconnects_;
+  }
+  check_again_ = Clock::now() + kCheckEvery;
+}
+
+}  // namespace forebay
