@@ -1,8 +1,8 @@
 # What `cmake --install` and `pip install .` put where, in three components:
 #
-#   cpp      the C++ library, its public headers, and what find_package(forebay) needs
+#   cpp      the C++ library, the shared library with the C interface, their public headers, and what find_package(forebay) and pkg-config need
 #   program  the command line
-#   python   the extension module (a wheel takes this one and the program, and no headers)
+#   python   the extension module and the shared library (a wheel takes this one and the program, and no headers)
 #
 # The library is one static archive of all modules: a C++ interface of version 0.x promises no stable ABI, which a shared
 # library would seem to; and a program gets only the parts that it calls. See docs/decisions/0001-one-static-archive.md.
@@ -24,6 +24,11 @@ if(FOREBAY_INSTALL_CPP)
   set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/forebay")
   install(TARGETS forebay_library EXPORT forebay_targets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT cpp)
   install(EXPORT forebay_targets NAMESPACE forebay:: FILE forebayTargets.cmake DESTINATION "${package_dir}" COMPONENT cpp)
+  install(TARGETS forebay_c EXPORT forebay_c_targets LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT cpp)
+  install(EXPORT forebay_c_targets NAMESPACE forebay:: FILE forebayCTargets.cmake DESTINATION "${package_dir}" COMPONENT cpp)
+  file(RELATIVE_PATH FOREBAY_PC_PREFIX "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+  configure_file(cmake/forebay.pc.in "${CMAKE_CURRENT_BINARY_DIR}/forebay.pc" @ONLY)
+  install(FILES "${CMAKE_CURRENT_BINARY_DIR}/forebay.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT cpp)
   install(DIRECTORY include/forebay DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT cpp FILES_MATCHING PATTERN "*.h")
 
   configure_package_config_file(cmake/forebayConfig.cmake.in "${CMAKE_CURRENT_BINARY_DIR}/forebayConfig.cmake"

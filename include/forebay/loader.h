@@ -99,6 +99,14 @@ struct FieldDescription {
   bool of_folder = false;
 };
 
+/// One field of the batches to come, as far as it is known before the first one.
+struct BatchFieldDescription {
+  std::string name;
+  std::optional<BatchField::Kind> kind = {};  ///< not known: user code makes it
+  std::optional<DType> dtype = {};            ///< of `values`; not known: likewise
+  Shape row = {};                             ///< kDense: of one row; a dimension may differ between batches (-1)
+};
+
 /// One step of one rank.
 struct PlannedStep {
   int64_t position = 0;  ///< in the epoch, where the global batch begins
@@ -152,6 +160,8 @@ class Loader {
   Pipeline opened() const;
   /// What the data set gives, before any step of the pipeline.
   std::vector<FieldDescription> source_fields() const;
+  /// What batches will have. Empty before prepare() has succeeded.
+  std::vector<BatchFieldDescription> batch_fields() const;
   /// For tables: the ids at which row groups begin, and last the number of rows. Empty for other sources.
   std::vector<int64_t> row_groups() const;
   /// Epoch of the next batch.

@@ -16,6 +16,9 @@
             batch["image"], batch["label"]  # float32 (64, 3, 224, 224), int64 (64,)
 """
 
+import importlib as _importlib
+from typing import Any as _Any
+
 from ._core import Batch, __version__
 from .diagnosis import Diagnosis, Remedy, diagnose
 from .errors import (
@@ -100,3 +103,11 @@ __all__ = [
     "text",
     "webdataset",
 ]
+
+_FACES = ("dali", "jax", "tf", "torch")  # of other frameworks, which they import: only where somebody asks for them
+
+
+def __getattr__(name: str) -> _Any:
+    if name in _FACES:
+        return _importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -173,8 +173,3 @@ def from_status(
     if isinstance(error, OutOfBudget):
         error.bytes_needed = bytes_needed
     return error
-
-
-def not_yet(what: str, instead: str) -> Unsupported:
-    """For calls that are part of the documented interface and not there yet."""
-    return Unsupported(f"{what} is not there yet in this version of Forebay; {instead}")

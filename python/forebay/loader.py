@@ -17,7 +17,7 @@ from . import _core
 from ._feeding import Iterable
 from ._options import _bytes, _count, _count_or_auto, _deal, _max_errors, _on_error, _peers, _seed
 from ._workers import STUCK_AFTER_S, Workers
-from .errors import Error, InvalidArgument, UserFailure, not_yet
+from .errors import Error, InvalidArgument, UserFailure
 from .metrics import _serve_if_asked
 from .pipeline import Pipeline
 
@@ -59,7 +59,7 @@ class Loader:
             no `Exception` (SystemExit, KeyboardInterrupt) is always raised.
         max_errors: how many different bad samples of an epoch are borne: a count (int), or a share of the data set (float, 0.0 to
             1.0). The next one is raised. The pass of a filter counts by itself.
-        output: what `batch[name]` is: "numpy" or "torch". Every array also speaks DLPack.
+        output: what `batch[name]` is: "numpy", "torch" or "jax" (see forebay.jax). Every array also speaks DLPack.
         storage_options: options of the store, by name; values are text, numbers or bools. S3: "endpoint", "region",
             "access_key_id", "secret_access_key", "session_token", "profile", "anonymous", "addressing_style" ("path" or "virtual"),
             "verify_checksums", "write_checksums", "listing_cache"; what is not given comes from where the AWS tools look. S3 and HTTP: "ca_file", "verify",
@@ -473,5 +473,9 @@ def _converter(output: str) -> Any:
             raise InvalidArgument("output='torch' needs PyTorch: pip install torch") from error
         return torch.from_dlpack
     if output == "jax":
-        raise not_yet("output='jax'", "use jax.numpy.from_dlpack(batch[name])")
-    raise InvalidArgument(f"output is {output!r}; it can be 'numpy' or 'torch'")
+        try:
+            from .jax import array_of
+        except ImportError as error:
+            raise InvalidArgument("output='jax' needs JAX: pip install jax") from error
+        return array_of
+    raise InvalidArgument(f"output is {output!r}; it can be 'numpy', 'torch' or 'jax'")

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "loader/batch_fields.h"
 #include "loader/check.h"
 #include "loader/epoch_plan.h"
 #include "loader/loader_impl.h"
@@ -126,6 +127,9 @@ Pipeline Loader::opened() const {
 }
 
 std::vector<FieldDescription> Loader::source_fields() const { return describe_fields(*impl_->source); }
+std::vector<BatchFieldDescription> Loader::batch_fields() const {
+  return impl_->prepared && impl_->plan ? describe_batch_fields(*impl_->plan) : std::vector<BatchFieldDescription>();
+}
 std::vector<int64_t> Loader::row_groups() const { return row_group_begins(*impl_->source); }
 int64_t Loader::size() const { return impl_->prepared && !impl_->stream ? impl_->chosen.size() : 0; }
 

@@ -39,6 +39,21 @@ std::optional<ErrorLimit> error_limit_of(nb::handle value) {
   return ErrorLimit(nb::cast<int64_t>(value));
 }
 
+std::string kind_name(std::optional<BatchField::Kind> kind) {
+  if (!kind) return "";
+  switch (*kind) {
+    case BatchField::Kind::kDense: return "dense";
+    case BatchField::Kind::kRagged: return "ragged";
+    case BatchField::Kind::kBytes: return "bytes";
+    case BatchField::Kind::kText: return "text";
+    case BatchField::Kind::kBytesList: return "bytes_list";
+    case BatchField::Kind::kTextList: return "text_list";
+  }
+  return "";
+}
+
+std::string type_name(std::optional<DType> dtype) { return dtype ? std::string(dtype_name(*dtype)) : ""; }
+
 /// `meet`: (card, rank, world size) -> (cards, code, message), on any thread; None: there is none.
 decltype(PeerOptions::gather) gather_by(const nb::object& meet) {
   if (meet.is_none()) return {};
@@ -116,6 +131,17 @@ void bind_loader(nb::module_& module) {
             return fields;
           },
           nb::sig("def source_fields(self) -> list[tuple[str, str, list[int], str, bool]]"))
+      .def(
+          "batch_fields",
+          [](PyLoader& self) {
+            nb::list fields;
+            for (const BatchFieldDescription& field : self.loader().batch_fields())
+              fields.append(nb::make_tuple(to_text(field.name), kind_name(field.kind), type_name(field.dtype),
+                                           std::vector<int64_t>(field.row.begin(), field.row.end())));
+            return fields;
+          },
+          nb::sig("def batch_fields(self) -> list[tuple[str, str, str, list[int]]]"),
+          "(name, kind, dtype, shape of a row) of what batches will have; \"\" where it is not known before the first.")
       .def("opened", &PyLoader::opened, "The source alone, as this loader opened it.")
       .def("epoch", &PyLoader::epoch)
       .def("set_epoch", &PyLoader::set_epoch, arg("epoch"))

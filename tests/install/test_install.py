@@ -1,4 +1,6 @@
 """What `cmake --install` leaves is enough for a stranger's project, and a wheel holds what it should and no more."""
+import os
+import re
 import subprocess
 import sys
 from importlib import metadata
@@ -11,6 +13,33 @@ def test_find_package_and_link(installed, tmp_path):
     run("cmake", "-S", ROOT / "tests" / "install", "-B", tmp_path, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={installed}")
     run("cmake", "--build", tmp_path)
     assert run(tmp_path / "consumer") == "sum 4950\n"
+
+
+def test_a_program_in_c_needs_pkg_config_alone(installed, tmp_path):
+    environment = {**os.environ, "PKG_CONFIG_PATH": str(next(installed.rglob("pkgconfig")))}
+    told = subprocess.run(["pkg-config", "--cflags", "--libs", "forebay"], env=environment, capture_output=True, text=True, check=True)
+    library = next(installed.rglob("libforebay.so")).parent
+    run("cc", "-std=c99", "-Wall", "-Werror", ROOT / "tests" / "install" / "consumer.c", "-o", tmp_path / "consumer", *told.stdout.split(),
+        f"-Wl,-rpath,{library}")
+    assert run(tmp_path / "consumer") == "InvalidArgument\n"
+
+
+def test_a_project_in_c_asks_for_the_c_component_alone(installed, tmp_path):
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.22)\nproject(app LANGUAGES C)\nfind_package(forebay 0.1 REQUIRED COMPONENTS c)\n"
+        f"add_executable(app {ROOT}/tests/install/consumer.c)\ntarget_link_libraries(app PRIVATE forebay::c)\n")
+    run("cmake", "-S", tmp_path, "-B", tmp_path / "build", "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={installed}")
+    run("cmake", "--build", tmp_path / "build")
+    assert run(tmp_path / "build" / "app") == "InvalidArgument\n"
+
+
+def test_the_shared_library_gives_out_what_the_header_says_and_nothing_else(installed):
+    listed = run("nm", "-D", "--defined-only", next(installed.rglob("libforebay.so")))
+    given = {line.split()[2].partition("@")[0] for line in listed.splitlines() if " T " in line}
+    header = (ROOT / "include" / "forebay" / "c.h").read_text()
+    assert given == set(re.findall(r"^FB_API [^(]*?(fb_\w+)\(", header, re.MULTILINE))
+    others = [line for line in listed.splitlines() if " T " not in line and "FOREBAY_" not in line]
+    assert others == []
 
 
 def test_only_public_headers_are_installed(installed):
@@ -36,6 +65,7 @@ def test_the_wheel_holds_module_stubs_and_program_and_no_headers():
     assert any(name.startswith("forebay/_core") and name.endswith(".pyi") for name in files)
     assert "forebay/py.typed" in files
     assert any(name.endswith("bin/forebay") for name in files)
+    assert "forebay/libforebay.so" in files
     assert not [name for name in files if name.endswith((".h", ".a", ".cmake"))]
 
 

@@ -165,15 +165,6 @@ def test_check_says_where_one_shape_is_missing():
     assert any(word in problems[0].remedy for word in ("crop", "resize"))
 
 
-@pytest.mark.parametrize("call, name", [
-    (lambda: fb.Loader(fb.images("x"), output="jax"), "jax"),
-])
-def test_what_is_not_there_yet_says_so(call, name):
-    with pytest.raises(fb.Unsupported, match=name) as caught:
-        call()
-    assert "not there yet" in str(caught.value)
-
-
 def test_normalize_takes_both_at_once_or_one_by_one():
     pair = fb.images("x").decode_image().normalize(fb.IMAGENET)
     apart = fb.images("x").decode_image().normalize(fb.IMAGENET.mean, std=np.array(fb.IMAGENET.std))

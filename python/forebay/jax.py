@@ -1,0 +1,94 @@
+"""Batches as JAX arrays: `forebay.jax.iterate(pipeline)`, and `forebay.Loader(..., output="jax")`. On the CPU without a copy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._steps import Steps, loader_of
+from .errors import InvalidArgument
+from .loader import Loader
+from .pipeline import Pipeline
+
+try:
+    import jax
+except ImportError as error:
+    raise ImportError("forebay.jax needs JAX: pip install jax") from error
+
+__all__ = ["Batches", "iterate"]
+
+
+def iterate(pipeline: Pipeline | Loader, mesh: Any = None, sharding: Any = None, **options: Any) -> Batches:
+    """The pipeline's batches as dicts of jax.Array, epoch after epoch.
+
+        batches = fb.jax.iterate(pipeline, seed=7)
+        for epoch in range(90):
+            for batch in batches:                 # one epoch
+                state, loss = step(state, batch["image"], batch["label"])
+            save(batches.state_dict())
+
+    Arrays are (rows, ...), with the types of the loader's (64 bits become 32 unless JAX is told otherwise). On the CPU they share the batch's memory, elsewhere
+    they are on JAX's default device. Ragged fields are (values, offsets), texts and bytes lists, as in a batch of the loader.
+
+    Args:
+        pipeline: a Pipeline, or a Loader that is open already.
+        mesh: a jax.sharding.Mesh: rows are divided over its first axis.
+        sharding: a jax.sharding.Sharding of its own making, in place of `mesh`; the same for all fields, whose first axis is rows. Each
+            process gives its own rows (jax.make_array_from_process_local_data); together they are one array of the global batch.
+        options: of the Loader. Where there is a mesh or a sharding, `rank` and `world_size` are those of JAX's processes unless given.
+
+    Errors: InvalidArgument: options beside a Loader; mesh and sharding at once; with either, a field that is no array (leave it out by .select, or
+    .pad it), or rows that its devices cannot share alike (.batch(n, last="drop") or last="pad").
+    """
+    if mesh is not None and sharding is not None:
+        raise InvalidArgument("jax.iterate: give mesh or sharding, not both")
+    if mesh is not None:
+        sharding = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(mesh.axis_names[0]))
+    if sharding is not None and isinstance(pipeline, Pipeline) and "rank" not in options and "world_size" not in options:
+        options.update(rank=jax.process_index(), world_size=jax.process_count())
+    return Batches(loader_of(pipeline, options, "jax.iterate"), sharding)
+
+
+class Batches(Steps):
+    """What `iterate` gives. Every `for` runs one epoch; breaking out keeps the position."""
+
+    def __init__(self, loader: Loader, sharding: Any = None) -> None:
+        super().__init__(loader)
+        self.sharding = sharding
+
+    def _convert(self, batch: Any) -> dict[str, Any]:
+        if self.sharding is None:
+            return {name: _converted(value) for name, value in batch.items()}
+        return {name: self._sharded(name, value) for name, value in batch.items()}
+
+    def _sharded(self, name: str, value: Any) -> Any:
+        if not _is_array(value):
+            raise InvalidArgument(f"jax.iterate: the field '{name}' is no array, so it cannot be divided over devices; leave it out by .select(...), or .pad('{name}') it")
+        shape = (value.shape[0] * self.loader.world_size, *value.shape[1:])
+        try:
+            return jax.make_array_from_process_local_data(self.sharding, np.asarray(value), shape)
+        except ValueError as error:
+            raise InvalidArgument(
+                f"jax.iterate: the {value.shape[0]} rows of '{name}' (times {self.loader.world_size} ranks) cannot be divided over {self.sharding}: {error}. "
+                "A batch size that its devices divide, and .batch(n, last='drop') or last='pad', give them equal parts"
+            ) from error
+
+
+def _is_array(value: Any) -> bool:
+    return hasattr(value, "__dlpack__") and hasattr(value, "shape")
+
+
+def _converted(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_converted(part) for part in value)
+    return array_of(value) if isinstance(value, np.ndarray) else value
+
+
+def array_of(array: np.ndarray) -> jax.Array:
+    """The array as JAX has it: on the CPU the same memory, on other devices a copy that may still be under way."""
+    if array.dtype.itemsize == 8 and not jax.config.jax_enable_x64:
+        return jax.numpy.asarray(array)  # which makes 32 bits of it
+    if array.size and jax.default_backend() == "cpu":
+        return jax.dlpack.from_dlpack(array)
+    return jax.device_put(array)

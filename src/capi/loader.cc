@@ -1,0 +1,221 @@
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "capi/batch.h"
+#include "capi/failure.h"
+#include "capi/handles.h"
+#include "capi/options.h"
+#include "capi/texts.h"
+#include "forebay/loader.h"
+
+namespace forebay::capi {
+
+namespace {
+
+/// A loader that C code has a handle of. Calls that move it take turns.
+struct OpenLoader {
+  explicit OpenLoader(std::unique_ptr<Loader> opened) : loader(std::move(opened)) {}
+
+  const std::unique_ptr<Loader> loader;
+  std::timed_mutex turn;
+  bool end_told = false;  // no batch came since fb_next() said that an epoch is over
+};
+
+using Loaders = Handles<OpenLoader>;
+
+constexpr int64_t kForeverMs = int64_t{1} << 40;  // longer than any clock's end allows to add
+
+/// Engine threads must not be at work while the process's globals go.
+void close_all() {
+  for (const auto& open : Loaders::here().all()) open->loader->close();
+}
+
+Result<std::shared_ptr<OpenLoader>> find_loader(const fb_loader* handle) {
+  if (handle == nullptr) return invalid_argument("the loader is a null pointer: fb_open() did not give one");
+  std::shared_ptr<OpenLoader> found = Loaders::here().find(handle);
+  if (found == nullptr)
+    return invalid_argument("this is no loader: it was freed, or opened in a process that this one was forked from");
+  return found;
+}
+
+Status closed_already(const Loader& loader) {
+  return loader.closed() ? invalid_argument("this loader is closed; open a new one") : Status();
+}
+
+/// Calls `work(Loader&)` in turn with others, once it is known which samples there are.
+template <typename Work>
+Status in_turn(const fb_loader* handle, Work&& work) {
+  FOREBAY_ASSIGN(const std::shared_ptr<OpenLoader> open, find_loader(handle));
+  const std::lock_guard lock(open->turn);
+  FOREBAY_RETURN_IF_ERROR(closed_already(*open->loader));
+  FOREBAY_RETURN_IF_ERROR(open->loader->prepare());
+  return work(*open->loader);
+}
+
+Status null_pointer(const char* what) { return invalid_argument(fmt::format("{} is a null pointer", what)); }
+
+Status open_loader(const char* pipeline_json, const char* options_json, fb_loader** handle) {
+  if (handle == nullptr) return null_pointer("fb_open: where the loader goes");
+  *handle = nullptr;
+  if (pipeline_json == nullptr) return null_pointer("fb_open: the pipeline");
+  static const bool at_exit = std::atexit(close_all) == 0;
+  (void)at_exit;
+  FOREBAY_ASSIGN(LoaderOptions options, options_from_json(options_json == nullptr ? "" : options_json));
+  FOREBAY_ASSIGN(const Pipeline pipeline, Pipeline::from_json(pipeline_json));
+  FOREBAY_ASSIGN(std::unique_ptr<Loader> loader, Loader::open(pipeline, std::move(options)));
+  *handle = reinterpret_cast<fb_loader*>(Loaders::here().add(std::make_shared<OpenLoader>(std::move(loader))));
+  return {};
+}
+
+/// What fb_next() waits for: a turn, then a batch.
+Result<std::optional<Batch>> next_within(Loader& loader, int64_t timeout_ms, bool* timed_out) {
+  FOREBAY_RETURN_IF_ERROR(closed_already(loader));
+  FOREBAY_RETURN_IF_ERROR(loader.prepare());
+  if (timeout_ms < 0) return loader.next();
+  return loader.next_for(std::chrono::milliseconds(timeout_ms), timed_out);
+}
+
+fb_code next_batch(OpenLoader& open, int64_t timeout_ms, fb_batch** batch) {
+  if (open.end_told && open.loader->finished() && !open.loader->closed()) return FB_FINISHED;
+  bool timed_out = false;
+  auto next = next_within(*open.loader, timeout_ms, &timed_out);
+  if (!next.ok()) return told(next.status());
+  if (timed_out) return FB_TIMED_OUT;
+  open.end_told = !next->has_value();
+  if (open.end_told) return FB_END_OF_EPOCH;
+  *batch = hold(std::move(**next));
+  return FB_OK;
+}
+
+fb_code next(fb_loader* handle, int64_t timeout_ms, fb_batch** batch) {
+  if (batch == nullptr) return told(null_pointer("fb_next: where the batch goes"));
+  *batch = nullptr;
+  if (timeout_ms < -1)
+    return told(invalid_argument(
+        fmt::format("fb_next: timeout_ms is {}; it must be a number of milliseconds, or -1", timeout_ms)));
+  const auto open = find_loader(handle);
+  if (!open.ok()) return told(open.status());
+  std::unique_lock lock((*open)->turn, std::defer_lock);
+  if (timeout_ms < 0 || timeout_ms >= kForeverMs) {
+    lock.lock();
+    return next_batch(**open, -1, batch);
+  }
+  const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
+  if (!lock.try_lock_until(until)) return FB_TIMED_OUT;
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+  return next_batch(**open, std::max<int64_t>(0, left.count()), batch);
+}
+
+Status describe(const fb_loader* handle, fb_loader_info* info) {
+  constexpr size_t kFirstVersion = offsetof(fb_loader_info, fingerprint) + sizeof(fb_loader_info::fingerprint);
+  return in_turn(handle, [&](Loader& loader) {
+    fb_loader_info told = {};
+    told.epoch = loader.epoch();
+    told.batches_per_epoch = loader.batches_per_epoch();
+    told.samples = loader.size();
+    told.rank = loader.rank();
+    told.world_size = loader.world_size();
+    told.finished = loader.finished() ? 1 : 0;
+    loader.fingerprint().copy(told.fingerprint, sizeof told.fingerprint - 1);
+    return copy_struct("fb_loader_info", kFirstVersion, &told, sizeof told, info);
+  });
+}
+
+/// Calls `give_it()`, which puts a text into `*json`.
+template <typename GiveIt>
+fb_code give(char** json, GiveIt give_it) {
+  return guarded([&]() -> Status {
+    if (json == nullptr) return null_pointer("where the text goes");
+    *json = nullptr;
+    return give_it();
+  });
+}
+
+std::string listed(const std::vector<ErrorEntry>& errors) {
+  auto list = nlohmann::ordered_json::array();
+  for (const ErrorEntry& entry : errors)
+    list.push_back({{"sample", entry.sample},
+                    {"key", entry.key},
+                    {"operator", entry.op},
+                    {"code", entry.code},
+                    {"message", entry.message},
+                    {"count", entry.count}});
+  return list.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+}  // namespace
+
+}  // namespace forebay::capi
+
+using namespace forebay;  // NOLINT: what follows belongs to C
+
+int32_t fb_abi_version(void) { return FB_ABI_VERSION; }
+
+const char* fb_version(void) { return FOREBAY_VERSION; }
+
+fb_code fb_open(const char* pipeline_json, const char* options_json, fb_loader** loader) {
+  return capi::guarded([&] { return capi::open_loader(pipeline_json, options_json, loader); });
+}
+
+fb_code fb_next(fb_loader* loader, int64_t timeout_ms, fb_batch** batch) {
+  return capi::guarded([&] { return capi::next(loader, timeout_ms, batch); });
+}
+
+fb_code fb_loader_describe(fb_loader* loader, fb_loader_info* info) {
+  return capi::guarded([&] { return capi::describe(loader, info); });
+}
+
+fb_code fb_set_epoch(fb_loader* loader, int64_t epoch) {
+  return capi::guarded([&] { return capi::in_turn(loader, [&](Loader& open) { return open.set_epoch(epoch); }); });
+}
+
+fb_code fb_state(fb_loader* loader, char** json) {
+  return capi::give(
+      json, [&] { return capi::in_turn(loader, [&](Loader& open) { return capi::give_text(open.state(), json); }); });
+}
+
+fb_code fb_load_state(fb_loader* loader, const char* json, int32_t strict) {
+  return capi::guarded([&]() -> Status {
+    if (json == nullptr) return capi::null_pointer("fb_load_state: the state");
+    return capi::in_turn(loader, [&](Loader& open) { return open.load_state(json, strict != 0); });
+  });
+}
+
+fb_code fb_stats(fb_loader* loader, char** json) {
+  return capi::give(json, [&]() -> Status {
+    FOREBAY_ASSIGN(const auto open, capi::find_loader(loader));
+    return capi::give_text(to_json(open->loader->stats()), json);
+  });
+}
+
+fb_code fb_errors(fb_loader* loader, char** json) {
+  return capi::give(json, [&]() -> Status {
+    FOREBAY_ASSIGN(const auto open, capi::find_loader(loader));
+    return capi::give_text(capi::listed(open->loader->errors()), json);
+  });
+}
+
+fb_code fb_loader_close(fb_loader* loader) {
+  return capi::guarded([&]() -> Status {
+    FOREBAY_ASSIGN(const auto open, capi::find_loader(loader));
+    open->loader->close();
+    return {};
+  });
+}
+
+fb_code fb_loader_free(fb_loader* loader) {
+  return capi::guarded([&]() -> Status {
+    if (loader == nullptr) return {};
+    FOREBAY_ASSIGN(const auto open, capi::find_loader(loader));
+    capi::Loaders::here().take(loader);
+    open->loader->close();
+    return {};
+  });
+}

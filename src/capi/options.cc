@@ -1,0 +1,225 @@
+#include "capi/options.h"
+
+#include <array>
+#include <charconv>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/byte_size.h"
+#include "base/suggest.h"
+
+namespace forebay::capi {
+
+namespace {
+
+using OptionJson = nlohmann::json;
+
+constexpr size_t kMostBytes = size_t{16} << 20;  // a list of very many peers
+constexpr size_t kShownBytes = 60;
+constexpr int64_t kMostInt = std::numeric_limits<int32_t>::max();
+constexpr int64_t kMostBudget = std::numeric_limits<int64_t>::max();
+
+std::string shown(const OptionJson& value) {
+  std::string text = value.dump(-1, ' ', true, OptionJson::error_handler_t::replace);
+  if (text.size() > kShownBytes) text.replace(kShownBytes, std::string::npos, "…");
+  return text;
+}
+
+Status must_be(const std::string& name, const OptionJson& value, const std::string& what) {
+  return invalid_argument(fmt::format("options: {} is {}; it must be {}", name, shown(value), what));
+}
+
+Result<int64_t> whole(const std::string& name, const OptionJson& value, int64_t least, int64_t most) {
+  const bool fits = value.is_number_unsigned()
+                        ? value.get<uint64_t>() <= static_cast<uint64_t>(most) && value.get<int64_t>() >= least
+                        : value.is_number_integer() && value.get<int64_t>() >= least && value.get<int64_t>() <= most;
+  if (!fits) return must_be(name, value, fmt::format("a whole number from {} to {}", least, most));
+  return value.get<int64_t>();
+}
+
+/// A number into an option of any kind of integer.
+template <typename Option>
+Status set_number(const std::string& name, const OptionJson& value, int64_t least, Option& option) {
+  FOREBAY_ASSIGN(const int64_t number, whole(name, value, least, kMostInt));
+  option = static_cast<typename Option::value_type>(number);
+  return {};
+}
+
+bool is_auto(const OptionJson& value) { return value.is_string() && value.get_ref<const std::string&>() == "auto"; }
+
+template <typename Option>
+Status set_number_or_auto(const std::string& name, const OptionJson& value, Option& option) {
+  if (is_auto(value)) return {};
+  if (!value.is_number_integer()) return must_be(name, value, "a whole number or \"auto\"");
+  return set_number(name, value, 1, option);
+}
+
+template <typename Choice, size_t kCount>
+Status set_choice(const std::string& name, const OptionJson& value,
+                  const std::array<std::pair<const char*, Choice>, kCount>& choices, Choice& option) {
+  std::string all;
+  for (const auto& [word, choice] : choices) {
+    if (value.is_string() && value.get_ref<const std::string&>() == word) {
+      option = choice;
+      return {};
+    }
+    all += fmt::format("{}\"{}\"", all.empty() ? "" : ", ", word);
+  }
+  return must_be(name, value, "one of " + all);
+}
+
+Status set_text(const std::string& name, const OptionJson& value, std::string& option) {
+  if (!value.is_string()) return must_be(name, value, "text");
+  option = value.get<std::string>();
+  return {};
+}
+
+// ---- one function for each option
+
+Status set_seed(const std::string& name, const OptionJson& value, LoaderOptions& options) {
+  if (!value.is_number_unsigned()) return must_be(name, value, "a whole number from 0 to 2^64 - 1");
+  options.seed = value.get<uint64_t>();
+  return {};
+}
+
+Status set_memory(const std::string& name, const OptionJson& value, LoaderOptions& options) {
+  if (is_auto(value)) return {};
+  if (value.is_string()) {
+    options.memory = parse_byte_size(value.get_ref<const std::string&>());
+    if (options.memory) return {};
+    return must_be(name, value, "a number of bytes, or text such as \"512MB\" or \"2GiB\"");
+  }
+  FOREBAY_ASSIGN(const int64_t bytes, whole(name, value, 0, kMostBudget));
+  options.memory = static_cast<uint64_t>(bytes);
+  return {};
+}
+
+Status set_max_errors(const std::string& name, const OptionJson& value, LoaderOptions& options) {
+  if (value.is_number_float() && value.get<double>() >= 0 && value.get<double>() <= 1) {
+    options.max_errors = ErrorLimit(value.get<double>());
+    return {};
+  }
+  if (value.is_number_float())
+    return must_be(name, value, "a count (a whole number) or a share (0.0 to 1.0, with a point)");
+  FOREBAY_ASSIGN(const int64_t count, whole(name, value, 0, kMostBudget));
+  options.max_errors = ErrorLimit(count);
+  return {};
+}
+
+Status set_on_error(const std::string& name, const OptionJson& value, LoaderOptions& options) {
+  constexpr std::array<std::pair<const char*, OnError>, 3> kChoices = {
+      {{"raise", OnError::kRaise}, {"skip", OnError::kSkip}, {"replace", OnError::kReplace}}};
+  return set_choice(name, value, kChoices, options.on_error);
+}
+
+Status set_deal(const std::string& name, const OptionJson& value, LoaderOptions& options) {
+  constexpr std::array<std::pair<const char*, DealBy>, 3> kChoices = {
+      {{"auto", DealBy::kAuto}, {"count", DealBy::kCount}, {"local", DealBy::kLocal}}};
+  return set_choice(name, value, kChoices, options.deal);
+}
+
+Status set_storage_options(const std::string& name, const OptionJson& value, LoaderOptions& options) {
+  if (!value.is_object()) return must_be(name, value, "an object");
+  for (const auto& [key, option] : value.items()) {
+    // Values may be credentials, so a message has their type alone.
+    if (!option.is_primitive() || option.is_null())
+      return invalid_argument(fmt::format("options: {} of {} is an {}; it must be text, a number, true or false", key,
+                                          name, option.type_name()));
+    options.storage_options[key] = option.is_string() ? option.get<std::string>() : option.dump();
+  }
+  return {};
+}
+
+Status set_peers(const std::string& name, const OptionJson& value, LoaderOptions& options) {
+  const OptionJson list = value.is_string() ? OptionJson::array({value}) : value;
+  if (!list.is_array())
+    return must_be(name, value, "a list of \"host:port\", one for each rank, or \"file:///FOLDER\"");
+  for (const OptionJson& address : list) {
+    if (!address.is_string() || (value.is_string() && !address.get_ref<const std::string&>().starts_with("file://")))
+      return must_be(name, value, "a list of \"host:port\", one for each rank, or \"file:///FOLDER\"");
+    options.peers.addresses.push_back(address.get<std::string>());
+  }
+  return {};
+}
+
+struct NamedOption {
+  const char* name;
+  Status (*set)(const std::string& name, const OptionJson& value, LoaderOptions& options);
+};
+
+constexpr std::array<NamedOption, 15> kOptions = {{
+    {"seed", set_seed},
+    {"epochs", [](const std::string& name, const OptionJson& value,
+                  LoaderOptions& options) { return set_number(name, value, 0, options.epochs); }},
+    {"steps_per_epoch", [](const std::string& name, const OptionJson& value,
+                           LoaderOptions& options) { return set_number(name, value, 1, options.steps_per_epoch); }},
+    {"rank", [](const std::string& name, const OptionJson& value,
+                LoaderOptions& options) { return set_number(name, value, 0, options.rank); }},
+    {"world_size", [](const std::string& name, const OptionJson& value,
+                      LoaderOptions& options) { return set_number(name, value, 0, options.world_size); }},
+    {"threads", [](const std::string& name, const OptionJson& value,
+                   LoaderOptions& options) { return set_number_or_auto(name, value, options.threads); }},
+    {"requests", [](const std::string& name, const OptionJson& value,
+                    LoaderOptions& options) { return set_number_or_auto(name, value, options.requests); }},
+    {"memory", set_memory},
+    {"on_error", set_on_error},
+    {"max_errors", set_max_errors},
+    {"storage_options", set_storage_options},
+    {"deal", set_deal},
+    {"hosts", [](const std::string& name, const OptionJson& value,
+                 LoaderOptions& options) { return set_number(name, value, 1, options.hosts); }},
+    {"peers", set_peers},
+    {"journal", [](const std::string& name, const OptionJson& value,
+                   LoaderOptions& options) { return set_text(name, value, options.journal); }},
+}};
+
+Status unknown_option(const std::string& name) {
+  std::vector<std::string> names;
+  for (const NamedOption& option : kOptions) names.emplace_back(option.name);
+  return invalid_argument(fmt::format("options: there is no option {}{}; there are {}", shown(name),
+                                      suggestion_text(name, names), fmt::join(names, ", ")));
+}
+
+Status set_option(const std::string& name, const OptionJson& value, LoaderOptions& options) {
+  for (const NamedOption& option : kOptions) {
+    if (name == option.name) return value.is_null() ? Status() : option.set(name, value, options);
+  }
+  return unknown_option(name);
+}
+
+/// The object, where each name stands once.
+Result<OptionJson> parse_object(std::string_view text) {
+  std::string doubled;
+  std::vector<std::vector<std::string>> open;
+  const auto each_once = [&](int /*depth*/, OptionJson::parse_event_t event, OptionJson& parsed) {
+    if (event == OptionJson::parse_event_t::object_start) open.emplace_back();
+    if (event == OptionJson::parse_event_t::object_end) open.pop_back();
+    if (event == OptionJson::parse_event_t::key) {
+      for (const std::string& name : open.back()) doubled = name == parsed ? name : doubled;
+      open.back().push_back(parsed.get<std::string>());
+    }
+    return true;
+  };
+  if (text.size() > kMostBytes) return invalid_argument("options: this is longer than any options");
+  OptionJson json = OptionJson::parse(text, each_once, /*allow_exceptions=*/false);
+  if (json.is_discarded() || !json.is_object())
+    return invalid_argument("options: this is no JSON object, such as {\"seed\": 7, \"epochs\": 1}");
+  if (!doubled.empty()) return invalid_argument(fmt::format("options: {} stands there twice", shown(doubled)));
+  return json;
+}
+
+}  // namespace
+
+Result<LoaderOptions> options_from_json(std::string_view text) {
+  LoaderOptions options;
+  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return options;
+  FOREBAY_ASSIGN(const OptionJson json, parse_object(text));
+  for (const auto& [name, value] : json.items()) FOREBAY_RETURN_IF_ERROR(set_option(name, value, options));
+  return options;
+}
+
+}  // namespace forebay::capi

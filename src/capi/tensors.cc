@@ -1,0 +1,97 @@
+#include "capi/tensors.h"
+
+#include <array>
+#include <memory>
+#include <utility>
+
+namespace forebay::capi {
+
+namespace {
+
+constexpr int32_t kCpu = 1;
+constexpr DLPackVersion kDlpackVersion = {1, 0};
+
+struct ElementType {
+  uint8_t code, bits;
+};
+
+// In the order of DType.
+constexpr std::array<ElementType, 12> kElementTypes = {{{FB_BOOL, 8},
+                                                        {FB_UINT, 8},
+                                                        {FB_INT, 8},
+                                                        {FB_UINT, 16},
+                                                        {FB_INT, 16},
+                                                        {FB_UINT, 32},
+                                                        {FB_INT, 32},
+                                                        {FB_UINT, 64},
+                                                        {FB_INT, 64},
+                                                        {FB_FLOAT, 16},
+                                                        {FB_FLOAT, 32},
+                                                        {FB_FLOAT, 64}}};
+static_assert(static_cast<size_t>(DType::kFloat64) + 1 == kElementTypes.size());
+
+ElementType element_type(const Tensor& tensor) { return kElementTypes[static_cast<size_t>(tensor.dtype)]; }
+
+// Who takes an array may not like one without an address, even where it is empty.
+alignas(64) uint8_t no_elements[64];
+
+void* address_of(const Tensor& tensor) {
+  return tensor.buffer.data() != nullptr ? const_cast<uint8_t*>(tensor.buffer.data()) : no_elements;
+}
+
+/// What a tensor of DLPack points to, and what keeps its memory.
+template <typename Managed>
+struct Handed {
+  Tensor tensor;
+  std::array<int64_t, Shape::kMaxRank> shape{}, strides{};
+  Managed managed{};
+};
+
+template <typename Managed>
+Managed* hand_over(Tensor tensor) {
+  auto handed = std::make_unique<Handed<Managed>>();
+  handed->tensor = std::move(tensor);
+  const Shape& shape = handed->tensor.shape;
+  int64_t stride = 1;
+  for (size_t i = shape.rank(); i-- > 0;) {
+    handed->shape[i] = shape[i];
+    handed->strides[i] = stride;
+    stride *= shape[i];
+  }
+  const ElementType type = element_type(handed->tensor);
+  handed->managed.dl_tensor = {.data = address_of(handed->tensor),
+                               .device = {kCpu, 0},
+                               .ndim = static_cast<int32_t>(shape.rank()),
+                               .dtype = {type.code, type.bits, 1},
+                               .shape = handed->shape.data(),
+                               .strides = handed->strides.data(),
+                               .byte_offset = 0};
+  handed->managed.manager_ctx = handed.get();
+  handed->managed.deleter = [](Managed* self) {
+    if (self != nullptr) delete static_cast<Handed<Managed>*>(self->manager_ctx);
+  };
+  return &handed.release()->managed;
+}
+
+}  // namespace
+
+fb_array view_of(const Tensor& tensor) {
+  const ElementType type = element_type(tensor);
+  return {.data = address_of(tensor),
+          .type = type.code,
+          .bits = type.bits,
+          .dimensions = static_cast<int32_t>(tensor.shape.rank()),
+          .reserved = 0,
+          .shape = tensor.shape.begin(),
+          .bytes = tensor.nbytes()};
+}
+
+DLManagedTensor* to_dlpack(Tensor tensor) { return hand_over<DLManagedTensor>(std::move(tensor)); }
+
+DLManagedTensorVersioned* to_dlpack_versioned(Tensor tensor) {
+  DLManagedTensorVersioned* managed = hand_over<DLManagedTensorVersioned>(std::move(tensor));
+  managed->version = kDlpackVersion;
+  return managed;
+}
+
+}  // namespace forebay::capi

@@ -1,0 +1,45 @@
+#include "capi/texts.h"
+
+#include <cstring>
+#include <mutex>
+#include <unordered_map>
+
+#include "capi/failure.h"
+#include "runtime/fork_guard.h"
+
+namespace forebay::capi {
+
+namespace {
+
+/// Those that callers have.
+struct GivenTexts {
+  std::mutex mutex;
+  std::unordered_map<const char*, std::unique_ptr<char[]>> texts;
+};
+
+Status take_back(const char* text) {
+  if (text == nullptr) return {};
+  auto& given = of_this_process<GivenTexts>();
+  const std::lock_guard lock(given.mutex);
+  if (given.texts.erase(text) == 1) return {};
+  return invalid_argument("fb_string_free: this is no text that a function here gave, or it was freed before");
+}
+
+}  // namespace
+
+Status give_text(const std::string& text, char** given) {
+  std::unique_ptr<char[]> copy(new char[text.size() + 1]);
+  std::memcpy(copy.get(), text.c_str(), text.size() + 1);
+  char* const address = copy.get();
+  auto& all = of_this_process<GivenTexts>();
+  const std::lock_guard lock(all.mutex);
+  all.texts.emplace(address, std::move(copy));
+  *given = address;
+  return {};
+}
+
+}  // namespace forebay::capi
+
+fb_code fb_string_free(char* text) {
+  return forebay::capi::guarded([&] { return forebay::capi::take_back(text); });
+}

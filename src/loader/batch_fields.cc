@@ -1,0 +1,48 @@
+#include "loader/batch_fields.h"
+
+#include <utility>
+
+namespace forebay {
+
+namespace {
+
+BatchFieldDescription dense(std::string name, DType dtype, Shape row) {
+  return {std::move(name), BatchField::Kind::kDense, dtype, row};
+}
+
+BatchFieldDescription describe_tensor(const Field& field) {
+  const bool row_of_unknown_length = field.shape.rank() == 1 && !field.shape.fully_known();
+  if (!row_of_unknown_length) return dense(field.name, field.dtype, field.shape);
+  if (!field.pad_value) return {field.name, BatchField::Kind::kRagged, field.dtype, {}};
+  return dense(field.name, field.dtype, Shape{field.pad_length > 0 ? field.pad_length : Shape::kUnknown});
+}
+
+BatchFieldDescription describe_output(const OutputField& output) {
+  const Field& field = output.field;
+  if (output.may_differ || field.optional) return {field.name, {}, {}, {}};
+  switch (field.kind) {
+    case FieldKind::kTensor: return describe_tensor(field);
+    case FieldKind::kBytes: return {field.name, BatchField::Kind::kBytes, DType::kUint8, {}};
+    case FieldKind::kText: return {field.name, BatchField::Kind::kText, DType::kUint8, {}};
+    case FieldKind::kBytesList: return {field.name, BatchField::Kind::kBytesList, DType::kUint8, {}};
+    case FieldKind::kTextList: return {field.name, BatchField::Kind::kTextList, DType::kUint8, {}};
+    case FieldKind::kAny: break;
+  }
+  return {field.name, {}, {}, {}};
+}
+
+}  // namespace
+
+std::vector<BatchFieldDescription> describe_batch_fields(const ExecutionPlan& plan) {
+  std::vector<BatchFieldDescription> fields;
+  for (const OutputField& output : plan.outputs) fields.push_back(describe_output(output));
+  if (!plan.packing || fields.empty()) return fields;
+  const Shape block{plan.packing->blocks->length()};
+  fields.front().row = block;
+  if (fields.front().dtype) fields.front().kind = BatchField::Kind::kDense;
+  fields.push_back(dense(plan.packing->segments, DType::kInt32, block));
+  fields.push_back(dense(plan.packing->positions, DType::kInt32, block));
+  return fields;
+}
+
+}  // namespace forebay
