@@ -14,7 +14,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping, Sequence
 
 from . import _core
-from ._options import _bytes, _count, _count_or_auto, _deal, _max_errors, _on_error, _peers, _seed
+from ._options import _bytes, _count, _count_or_auto, _deal, _max_errors, _on_error, _peers, _seed, _share
 from ._workers import STUCK_AFTER_S, Workers
 from .errors import InvalidArgument, UserFailure, not_yet
 from .metrics import _serve_if_asked
@@ -74,6 +74,13 @@ class Loader:
             one for each rank, at its own of which this process listens; or "file:///FOLDER", a folder that all hosts
             share and that is this job's alone, where they find each other; or "launcher": through a process group of torch.distributed, torchrun's
             store, or mpi4py, whichever there is. They know each other by a token: see docs/cluster.md.
+        share: one engine for the processes of a host. "auto": the host's server makes the batches; it is started where there is
+            none, and again where it was killed. Else the name of one that runs, or the path of its socket (`forebay serve
+            --socket`). Batches are the same as without, to the byte, and cannot be written to. Not for pipelines with your own functions or
+            with arrays in memory. See docs/shared.md.
+        together: with `share`: True: loaders of the same pipeline, seed and rank get the same batches, made once for all of them. A
+            number: and the first batch waits until so many are there, a minute at most. Whoever falls behind by more than a few
+            batches goes on alone.
 
     Errors: InvalidArgument, NotFound, Unavailable, OutOfBudget.
     """
@@ -96,6 +103,8 @@ class Loader:
         deal: str = "auto",
         hosts: int | None = None,
         peers: Sequence[str] | str | None = None,
+        share: str | os.PathLike[str] | None = None,
+        together: bool | int = False,
     ) -> None:
         if not isinstance(pipeline, Pipeline):
             raise TypeError(f"a Loader runs a Pipeline, not {type(pipeline).__name__}; fb.Dataset(...) makes one of a data set")
@@ -114,6 +123,7 @@ class Loader:
             "deal": _deal(deal),
             "hosts": _count("hosts", hosts, least=1),
             **_peers(peers),
+            **_share(share, together, pipeline._functions),
             "convert": _converter(output),
         }
         self._given = {

@@ -70,12 +70,14 @@ std::string describe(const BatchField& field) {
 
 }  // namespace
 
-PyBatch::PyBatch(Batch batch, nb::object convert)
-    : batch_(std::move(batch)), convert_(std::move(convert)), made_(batch_.fields.size()) {}
+PyBatch::PyBatch(Batch batch, nb::object convert, bool read_only)
+    : batch_(std::move(batch)), convert_(std::move(convert)), read_only_(read_only), made_(batch_.fields.size()) {}
 
 nb::object PyBatch::array(Tensor tensor) const {
   nb::object made = to_numpy(std::move(tensor));
-  return convert_.is_none() ? made : convert_(made);
+  if (!convert_.is_none()) return convert_(made);  // what has no such flag is the user's to leave as it is
+  if (read_only_) made.attr("setflags")(nb::arg("write") = false);
+  return made;
 }
 
 nb::object PyBatch::make(const BatchField& field) const {
