@@ -15,7 +15,8 @@ namespace {
 
 constexpr uint64_t kMostAnswer = uint64_t{256} << 20;
 constexpr std::chrono::seconds kAnswerWithin{30};
-constexpr std::chrono::milliseconds kLook{100};  // whether somebody interrupted
+constexpr std::chrono::milliseconds kLook{100};    // whether somebody interrupted
+constexpr std::chrono::milliseconds kAhead{1000};  // more than the server waits
 constexpr size_t kFreedAtOnce = 256;
 
 std::string program_name() {
@@ -102,6 +103,13 @@ Result<std::string> Connection::ask(MessageType type, std::string_view body) {
   }
 }
 
+Status Connection::ask_next(std::chrono::milliseconds timeout) {
+  const auto ms = static_cast<uint32_t>(std::clamp<int64_t>(timeout.count(), 0, 1000));
+  if (Status status = channel_.send(MessageType::kNext, to_message(ms)); !status.ok()) return lose(std::move(status));
+  next_asked_ = true;
+  return {};
+}
+
 Result<Connection::Next> Connection::next(std::chrono::milliseconds timeout) {
   const std::unique_lock lock(turn_, timeout);
   Next nothing;
@@ -109,11 +117,7 @@ Result<Connection::Next> Connection::next(std::chrono::milliseconds timeout) {
   if (!lock.owns_lock()) return nothing;
   if (lost_) return unavailable("the server has gone");
   tell_what_goes();
-  if (!next_asked_) {
-    const auto ms = static_cast<uint32_t>(std::clamp<int64_t>(timeout.count(), 0, 1000));
-    if (Status status = channel_.send(MessageType::kNext, to_message(ms)); !status.ok()) return lose(std::move(status));
-    next_asked_ = true;
-  }
+  if (!next_asked_) FOREBAY_RETURN_IF_ERROR(ask_next(timeout));
   if (!next_answer_) {
     bool timed_out = false;
     Result<Frame> frame = answer(timeout, &timed_out);
@@ -124,7 +128,26 @@ Result<Connection::Next> Connection::next(std::chrono::milliseconds timeout) {
   const Frame frame = std::move(*next_answer_);
   next_answer_.reset();
   next_asked_ = false;
+  // A server that has gone by now is found out with the next call: this batch is here.
+  if (frame.type == MessageType::kBatch) (void)ask_next(kAhead);
   return understand(frame);
+}
+
+Status Connection::forget_next() {
+  const std::lock_guard lock(turn_);
+  if (!next_asked_) return {};
+  if (!next_answer_) {
+    bool timed_out = false;
+    Result<Frame> frame = answer(kAnswerWithin, &timed_out);
+    if (!frame.ok()) return frame.status();
+    if (timed_out) return lose(unavailable("the server does not answer; look at it with: forebay serve status"));
+    next_answer_ = std::move(*frame);
+  }
+  const Frame frame = std::move(*next_answer_);
+  next_answer_.reset();
+  next_asked_ = false;
+  (void)understand(frame);  // a batch goes back
+  return {};
 }
 
 Result<Connection::Next> Connection::understand(const Frame& frame) {
@@ -134,13 +157,13 @@ Result<Connection::Next> Connection::understand(const Frame& frame) {
     case MessageType::kFailed: return status_from_message(frame.body);
     case MessageType::kEnd: {
       FOREBAY_ASSIGN(EndMessage end, from_message<EndMessage>(frame.body));
-      next.state = std::move(end.state);
+      next.behind = std::move(end.behind);
       return next;
     }
     case MessageType::kBatch: {
       Result<BatchMessage> message = from_message<BatchMessage>(frame.body);
       if (!message.ok()) return lose(message.status());
-      next.state = std::move(message->state);
+      next.behind = std::move(message->behind);
       FOREBAY_ASSIGN(next.batch, batch_of(std::move(*message)));
       return next;
     }

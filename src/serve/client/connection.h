@@ -31,10 +31,13 @@ class Connection : public std::enable_shared_from_this<Connection> {
   struct Next {
     std::optional<Batch> batch;
     bool timed_out = false;
-    std::string state;  ///< behind what came
+    Position behind;  ///< what came
   };
-  /// An answer that does not come within the timeout is that of the next call.
+  /// An answer that does not come within the timeout is that of the next call. Behind a batch the next one is asked for at once, so that
+  /// it is here when it is wanted: the server stands a batch ahead.
   Result<Next> next(std::chrono::milliseconds timeout);
+  /// What was asked for ahead is not wanted any more.
+  Status forget_next();
 
   bool lost() const { return lost_; }
   /// Whoever waits comes back, and nothing more is asked. Batches stay, and keep the connection.
@@ -43,6 +46,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
  private:
   Result<Frame> answer(std::chrono::milliseconds timeout, bool* timed_out);
   Status take_slabs(const Frame& frame);
+  Status ask_next(std::chrono::milliseconds timeout);
   Result<Next> understand(const Frame& frame);
   Result<Batch> batch_of(BatchMessage message);
   void let_go(uint64_t number);

@@ -59,8 +59,10 @@ struct SharedLoader::Impl {
 
   mutable std::mutex mutex;  // guards what follows against close() and stats() from other threads
   std::shared_ptr<Connection> connection;
-  std::string state;  // where the client stands; empty: ask
-  bool closed = false;
+  std::optional<Position> at;  // where the client stands; nothing: ask the server
+  int64_t size = 0;
+  std::string fingerprint;
+  bool closed = false, forgets_end = false;
   int restarts = 0;
 
   bool starts() const { return share.server.empty() || share.server == "auto"; }
@@ -81,20 +83,21 @@ struct SharedLoader::Impl {
     const std::lock_guard lock(mutex);
     return connection;
   }
-  std::string known_state() const {
+  bool stands_at_state(const std::string& state) const {
     const std::lock_guard lock(mutex);
-    return state;
+    return at && at->state == state;
   }
-  void stands_at(std::string now) {
+  void stands_at(std::optional<Position> now) {
     const std::lock_guard lock(mutex);
-    state = std::move(now);
+    at = std::move(now);
   }
 
   Status connect();
   Status connect_again(const Status& why);
   Status gone(const Status& why) const;
   Result<std::string> ask(MessageType type, const std::string& body);
-  Result<Look> look();
+  Result<Position> position();
+  Status look();
   Status moved(MessageType type, const std::string& body);
 };
 
@@ -112,7 +115,7 @@ Status SharedLoader::Impl::connect() {
       const std::lock_guard lock(mutex);
       if (closed) return cancelled("the loader was closed");
       connection = *made;
-      request.state = state;
+      if (at) request.state = at->state;
     }
     const std::stop_callback stops(options.stop, [&] { (*made)->close(); });
     status = (*made)->ask(MessageType::kOpen, to_message(request)).status();
@@ -148,17 +151,35 @@ Result<std::string> SharedLoader::Impl::ask(MessageType type, const std::string&
   }
 }
 
-Result<Look> SharedLoader::Impl::look() {
+Status SharedLoader::Impl::look() {
   FOREBAY_ASSIGN(const std::string answer, ask(MessageType::kLook, ""));
-  return from_message<Look>(answer);
+  FOREBAY_ASSIGN(Look now, from_message<Look>(answer));
+  const std::lock_guard lock(mutex);
+  at = std::move(now.position);
+  size = now.size;
+  fingerprint = std::move(now.fingerprint);
+  return {};
 }
 
-// What changes the position.
+Result<Position> SharedLoader::Impl::position() {
+  {
+    const std::lock_guard lock(mutex);
+    if (at) return *at;
+  }
+  FOREBAY_RETURN_IF_ERROR(look());
+  const std::lock_guard lock(mutex);
+  return at.value_or(Position());
+}
+
+// What changes the position. The server stands where the client does before it is told, and not a batch ahead.
 Status SharedLoader::Impl::moved(MessageType type, const std::string& body) {
+  FOREBAY_RETURN_IF_ERROR(usable());
+  FOREBAY_ASSIGN(const Position here, position());
+  (void)current()->forget_next();
+  FOREBAY_RETURN_IF_ERROR(ask(MessageType::kLoadState, to_message(LoadRequest{here.state, true})).status());
   FOREBAY_RETURN_IF_ERROR(ask(type, body).status());
-  FOREBAY_ASSIGN(Look now, look());
-  stands_at(std::move(now.state));
-  return {};
+  forgets_end = false;
+  return look();
 }
 
 SharedLoader::SharedLoader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -187,14 +208,13 @@ Result<std::unique_ptr<SharedLoader>> SharedLoader::open(const Pipeline& pipelin
   impl->request.options = std::move(options);
   impl->request.together = impl->share.together;
   FOREBAY_RETURN_IF_ERROR(impl->connect());
-  FOREBAY_ASSIGN(Look look, impl->look());
-  impl->state = std::move(look.state);
+  FOREBAY_RETURN_IF_ERROR(impl->look());
   impl->options.stop = {};
   return std::unique_ptr<SharedLoader>(new SharedLoader(std::move(impl)));
 }
 
 Status SharedLoader::prepare() { return impl_->usable(); }
-void SharedLoader::begin_iteration() { (void)impl_->ask(MessageType::kBegin, ""); }
+void SharedLoader::begin_iteration() { impl_->forgets_end = true; }
 
 Result<std::optional<Batch>> SharedLoader::next() {
   while (true) {
@@ -215,13 +235,19 @@ Result<std::optional<Batch>> SharedLoader::next_for(std::chrono::milliseconds ti
     return std::optional<Batch>();
   }
   if (!next.ok()) {
-    if (next.status().code() != Code::kCancelled) impl_->stands_at("");  // perhaps behind a bad step
+    if (next.status().code() != Code::kCancelled) impl_->stands_at({});  // perhaps behind a bad step
     return next.status();
   }
   *timed_out = next->timed_out;
   if (next->timed_out) return std::optional<Batch>();
-  impl_->stands_at(std::move(next->state));
   impl_->restarts = 0;
+  const bool forgets = std::exchange(impl_->forgets_end, false) && !next->batch;
+  // An end that moves nothing is that of an epoch whose last batch was given.
+  if (forgets && impl_->stands_at_state(next->behind.state)) {
+    *timed_out = true;
+    return std::optional<Batch>();
+  }
+  impl_->stands_at(std::move(next->behind));
   return std::move(next->batch);
 }
 
@@ -229,37 +255,28 @@ Result<std::optional<Batch>> SharedLoader::next_for(std::chrono::milliseconds ti
 void SharedLoader::waited_for_interpreter(std::chrono::nanoseconds) {}
 
 int64_t SharedLoader::batches_per_epoch() const {
-  const Result<Look> look = impl_->look();
-  return look.ok() ? look->batches_per_epoch : 0;
-}
-
-int64_t SharedLoader::size() const {
-  const Result<Look> look = impl_->look();
-  return look.ok() ? look->size : 0;
+  const Result<Position> at = impl_->position();
+  return at.ok() ? at->batches_per_epoch : 0;
 }
 
 int64_t SharedLoader::epoch() const {
-  const Result<Look> look = impl_->look();
-  return look.ok() ? look->epoch : 0;
+  const Result<Position> at = impl_->position();
+  return at.ok() ? at->epoch : 0;
 }
 
 bool SharedLoader::finished() const {
-  const Result<Look> look = impl_->look();
-  return look.ok() && look->finished;
-}
-
-std::string SharedLoader::fingerprint() const {
-  const Result<Look> look = impl_->look();
-  return look.ok() ? look->fingerprint : "";
+  const Result<Position> at = impl_->position();
+  return at.ok() && at->finished;
 }
 
 std::string SharedLoader::state() const {
   if (impl_->in_child()) return "";
-  std::string known = impl_->known_state();
-  if (!known.empty()) return known;
-  const Result<Look> look = impl_->look();
-  return look.ok() ? look->state : "";
+  const Result<Position> at = impl_->position();
+  return at.ok() ? at->state : "";
 }
+
+int64_t SharedLoader::size() const { return impl_->size; }
+std::string SharedLoader::fingerprint() const { return impl_->fingerprint; }
 
 Pipeline SharedLoader::opened() const {
   return Pipeline(std::make_shared<const Description>(impl_->pipeline.description().steps().front()));
@@ -277,7 +294,12 @@ std::vector<int64_t> SharedLoader::row_groups() const {
   return look.ok() ? look->row_groups : std::vector<int64_t>();
 }
 
-Status SharedLoader::set_epoch(int64_t epoch) { return impl_->moved(MessageType::kSetEpoch, to_message(epoch)); }
+Status SharedLoader::set_epoch(int64_t epoch) {
+  FOREBAY_RETURN_IF_ERROR(impl_->usable());
+  FOREBAY_ASSIGN(const Position here, impl_->position());
+  return epoch == here.epoch ? Status() : impl_->moved(MessageType::kSetEpoch, to_message(epoch));
+}
+
 int SharedLoader::rank() const { return *impl_->options.rank; }
 int SharedLoader::world_size() const { return *impl_->options.world_size; }
 const Pipeline& SharedLoader::pipeline() const { return impl_->pipeline; }

@@ -19,7 +19,6 @@ class Feed {
   virtual ~Feed() = default;
 
   virtual Result<std::optional<Batch>> next_for(std::chrono::milliseconds timeout, bool* timed_out) = 0;
-  virtual void begin_iteration() = 0;
   /// Stands where the client stands, whoever made its batches.
   virtual Loader& position() = 0;
   /// The position was changed from outside: what follows is not what came next.

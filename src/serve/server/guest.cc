@@ -16,6 +16,10 @@ constexpr std::chrono::milliseconds kMostWait{100};  // for a batch: what else t
 constexpr std::chrono::seconds kHelloWithin{10};
 constexpr size_t kSlabsTold = 256;
 
+Position position_of(const Loader& loader) {
+  return {loader.epoch(), loader.batches_per_epoch(), loader.finished(), loader.state()};
+}
+
 }  // namespace
 
 Guest::Guest(FileDescriptor socket, pid_t process, Sharing& sharing)
@@ -115,7 +119,6 @@ Result<std::string> Guest::answer_of(const Frame& frame) {
   Status status;
   switch (frame.type) {
     case MessageType::kPrepare: status = loader->prepare(); break;
-    case MessageType::kBegin: now->feed().begin_iteration(); break;
     case MessageType::kLook: return look_of_loader();
     case MessageType::kStats: return to_message(now->feed().stats());
     case MessageType::kErrors: return to_message(now->feed().errors());
@@ -163,16 +166,7 @@ Result<std::string> Guest::open(const std::string& body) {
 
 Result<std::string> Guest::look_of_loader() {
   FOREBAY_ASSIGN(Loader* const loader, position());
-  Look look;
-  look.batches_per_epoch = loader->batches_per_epoch();
-  look.size = loader->size();
-  look.epoch = loader->epoch();
-  look.finished = loader->finished();
-  look.rank = loader->rank();
-  look.world_size = loader->world_size();
-  look.fingerprint = loader->fingerprint();
-  look.state = loader->state();
-  return to_message(look);
+  return to_message(Look{position_of(*loader), loader->size(), loader->fingerprint()});
 }
 
 Result<std::string> Guest::describe() {
@@ -194,13 +188,10 @@ Status Guest::next(const std::string& body) {
     if (begun_ == std::chrono::steady_clock::time_point()) begun_ = asked;
     look_.waited += std::chrono::duration<double>(std::chrono::steady_clock::now() - asked).count();
   }
-  if (!batch.ok()) {
-    const std::string state = now->feed().position().state();
-    return channel_.send(MessageType::kFailed, to_message(batch.status()));
-  }
+  if (!batch.ok()) return channel_.send(MessageType::kFailed, to_message(batch.status()));
   if (timed_out) return channel_.send(MessageType::kNotYet, "");
   if (!batch->has_value())
-    return channel_.send(MessageType::kEnd, to_message(EndMessage{now->feed().position().state()}));
+    return channel_.send(MessageType::kEnd, to_message(EndMessage{position_of(now->feed().position())}));
   return give(std::move(**batch));
 }
 
@@ -270,7 +261,7 @@ Status Guest::give(Batch batch) {
   message.padding = batch.padding;
   message.epoch = batch.epoch;
   message.step = batch.step;
-  message.state = feed()->feed().position().state();
+  message.behind = position_of(feed()->feed().position());
   held.batch = std::move(batch);
   {
     const std::lock_guard lock(mutex_);

@@ -16,7 +16,6 @@ class OwnFeed final : public Feed {
     FOREBAY_RETURN_IF_ERROR(share_what_came());
     return loader_->next_for(timeout, timed_out);
   }
-  void begin_iteration() override { loader_->begin_iteration(); }
   Loader& position() override { return *loader_; }
   void moved() override {}
   Ledger stats() const override { return loader()->stats(); }

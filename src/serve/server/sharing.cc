@@ -64,9 +64,11 @@ Result<std::unique_ptr<OpenedFeed>> OpenedFeed::open(const OpenRequest& request,
   std::unique_ptr<OpenedFeed> opened(new OpenedFeed(sharing, steps.to_string()));
   options.stop = {};
   if (request.together > 0) {
-    opened->feed_ = together_feed(
-        std::move(loader), sharing.together, batches_key(request, request.pipeline), request.together,
-        [source = loader->opened(), steps, options] { return Loader::open(over(source, steps), options); });
+    const Pipeline source = loader->opened();
+    FOREBAY_ASSIGN(
+        opened->feed_,
+        together_feed(std::move(loader), sharing.together, batches_key(request, request.pipeline), request.together,
+                      [source, steps, options] { return Loader::open(over(source, steps), options); }));
     return opened;
   }
   opened->entry_ = sharing.prefixes.add(steps, job_key(request, request.pipeline));

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "serve/memory/shared_blocks.h"
-#include "serve/server/common_prefix.h"
 #include "serve/server/feed.h"
+#include "serve/server/shared_prefix.h"
 #include "serve/server/together.h"
 #include "serve/wire/message.h"
 
@@ -19,7 +19,7 @@ namespace forebay {
 struct Sharing {
   std::shared_ptr<SharedBlocks> blocks = std::make_shared<SharedBlocks>();
   std::shared_ptr<TogetherRuns> together;
-  CommonPrefixes prefixes;
+  SharedPrefixes prefixes;
   uint64_t cache_bytes = 0;             ///< what decoded values that clients have in common may take
   std::function<std::string()> status;  ///< JSON
   std::function<void()> stop;           ///< of the server

@@ -100,8 +100,9 @@ class TogetherRuns {
   TogetherCounts ended_;
 };
 
-/// A client's part in such runs. `position`: a loader that makes nothing and stands where the client stands.
-std::unique_ptr<Feed> together_feed(std::unique_ptr<Loader> position, std::shared_ptr<TogetherRuns> runs,
-                                    std::string key, int wanted, TogetherRuns::Open open);
+/// A client's part in such runs, with a seat from the beginning. `position`: a loader that makes nothing and stands where the client
+/// stands.
+Result<std::unique_ptr<Feed>> together_feed(std::unique_ptr<Loader> position, std::shared_ptr<TogetherRuns> runs,
+                                            std::string key, int wanted, TogetherRuns::Open open);
 
 }  // namespace forebay

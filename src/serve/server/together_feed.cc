@@ -36,10 +36,6 @@ class TogetherFeed final : public Feed {
     return over ? position_->next_for(timeout, timed_out) : next_for(timeout, timed_out);
   }
 
-  void begin_iteration() override {
-    epoch_over_ = false;
-    position_->begin_iteration();
-  }
   Loader& position() override { return *position_; }
   void moved() override {
     epoch_over_ = false;
@@ -59,17 +55,7 @@ class TogetherFeed final : public Feed {
     return now && now->seats() > 1 ? fmt::format("batches, with {} others", now->seats() - 1) : "";
   }
 
- private:
-  std::shared_ptr<TogetherRun> run() const {
-    const std::lock_guard lock(mutex_);
-    return run_;
-  }
-  void set_run(std::shared_ptr<TogetherRun> next) {
-    const std::lock_guard lock(mutex_);
-    run_ = std::move(next);
-  }
-
-  // Alone in a run, it looks whether another one has come to where it stands.
+  /// A seat where the position is. Alone in a run, it looks whether another one has come to this place.
   Status find_run() {
     const std::shared_ptr<TogetherRun> now = run();
     if (now && !seat_.lost && now->seats() > 1) return {};
@@ -84,6 +70,16 @@ class TogetherFeed final : public Feed {
     FOREBAY_ASSIGN(std::shared_ptr<TogetherRun> joined, runs_->join(key_, state, wanted_, seat_, open_));
     set_run(std::move(joined));
     return {};
+  }
+
+ private:
+  std::shared_ptr<TogetherRun> run() const {
+    const std::lock_guard lock(mutex_);
+    return run_;
+  }
+  void set_run(std::shared_ptr<TogetherRun> next) {
+    const std::lock_guard lock(mutex_);
+    run_ = std::move(next);
   }
 
   void leave() {
@@ -115,9 +111,12 @@ class TogetherFeed final : public Feed {
 
 }  // namespace
 
-std::unique_ptr<Feed> together_feed(std::unique_ptr<Loader> position, std::shared_ptr<TogetherRuns> runs,
-                                    std::string key, int wanted, TogetherRuns::Open open) {
-  return std::make_unique<TogetherFeed>(std::move(position), std::move(runs), std::move(key), wanted, std::move(open));
+Result<std::unique_ptr<Feed>> together_feed(std::unique_ptr<Loader> position, std::shared_ptr<TogetherRuns> runs,
+                                            std::string key, int wanted, TogetherRuns::Open open) {
+  auto feed =
+      std::make_unique<TogetherFeed>(std::move(position), std::move(runs), std::move(key), wanted, std::move(open));
+  FOREBAY_RETURN_IF_ERROR(feed->find_run());
+  return std::unique_ptr<Feed>(std::move(feed));
 }
 
 }  // namespace forebay

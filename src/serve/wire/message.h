@@ -24,7 +24,6 @@ enum class MessageType : uint16_t {
   kHello = 1,  ///< Hello; first, and once
   kOpen,       ///< OpenRequest → kDone
   kPrepare,
-  kBegin,      ///< begin_iteration()
   kNext,       ///< uint32 milliseconds → kBatch, kEnd or kNotYet
   kFreed,      ///< vector of numbers of batches
   kLook,       ///< → kDone with a Look
@@ -60,11 +59,17 @@ struct OpenRequest {
   int32_t together = 0;  ///< 0: apart; 1: with whoever asks for the same; n: not before so many are there
 };
 
-struct Look {
-  int64_t batches_per_epoch = 0, size = 0, epoch = 0;
+/// Where a loader stands.
+struct Position {
+  int64_t epoch = 0, batches_per_epoch = 0;
   bool finished = false;
-  int32_t rank = 0, world_size = 1;
-  std::string fingerprint, state;
+  std::string state;
+};
+
+struct Look {
+  Position position;
+  int64_t size = 0;
+  std::string fingerprint;
 };
 
 struct LoadRequest {
@@ -106,12 +111,12 @@ struct BatchMessage {
   std::vector<FieldMessage> fields;
   std::vector<int64_t> ids, positions;
   int64_t padding = 0, epoch = 0, step = 0;
-  std::string state;                 ///< behind it
+  Position behind;
   std::vector<uint64_t> gone_slabs;  ///< that no batch will lie in any more
 };
 
 struct EndMessage {
-  std::string state;
+  Position behind;
 };
 
 /// What a status says; a payload (an exception) stays where it is.
@@ -149,9 +154,13 @@ void fields(Archive& archive, OpenRequest& value) {
 }
 
 template <typename Archive>
+void fields(Archive& archive, Position& value) {
+  archive(value.epoch, value.batches_per_epoch, value.finished, value.state);
+}
+
+template <typename Archive>
 void fields(Archive& archive, Look& value) {
-  archive(value.batches_per_epoch, value.size, value.epoch, value.finished, value.rank, value.world_size);
-  archive(value.fingerprint, value.state);
+  archive(value.position, value.size, value.fingerprint);
 }
 
 template <typename Archive>
@@ -201,12 +210,12 @@ void fields(Archive& archive, FieldMessage& value) {
 template <typename Archive>
 void fields(Archive& archive, BatchMessage& value) {
   archive(value.number, value.fields, value.ids, value.positions, value.padding, value.epoch, value.step);
-  archive(value.state, value.gone_slabs);
+  archive(value.behind, value.gone_slabs);
 }
 
 template <typename Archive>
 void fields(Archive& archive, EndMessage& value) {
-  archive(value.state);
+  archive(value.behind);
 }
 
 }  // namespace forebay

@@ -22,7 +22,7 @@ size_t common_steps(const Description& a, const Description& b);
 Description with_cache_behind(const Description& description, size_t steps, uint64_t ram_bytes);
 
 /// What clients read, so that each knows what others have in common with it. From any thread.
-class CommonPrefixes {
+class SharedPrefixes {
  public:
   /// `job`: clients of one job have samples of their own, so they have nothing in common.
   uint64_t add(const Description& description, const std::string& job);

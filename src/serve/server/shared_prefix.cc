@@ -1,4 +1,4 @@
-#include "serve/server/common_prefix.h"
+#include "serve/server/shared_prefix.h"
 
 #include <algorithm>
 #include <utility>
@@ -57,23 +57,23 @@ Description with_cache_behind(const Description& description, size_t steps, uint
   return result;
 }
 
-uint64_t CommonPrefixes::add(const Description& description, const std::string& job) {
+uint64_t SharedPrefixes::add(const Description& description, const std::string& job) {
   const std::lock_guard lock(mutex_);
   known_.emplace(++version_, Known{description, job});
   return version_;
 }
 
-void CommonPrefixes::remove(uint64_t client) {
+void SharedPrefixes::remove(uint64_t client) {
   const std::lock_guard lock(mutex_);
   known_.erase(client);
 }
 
-uint64_t CommonPrefixes::version() const {
+uint64_t SharedPrefixes::version() const {
   const std::lock_guard lock(mutex_);
   return version_;
 }
 
-size_t CommonPrefixes::steps_of(uint64_t client) const {
+size_t SharedPrefixes::steps_of(uint64_t client) const {
   const std::lock_guard lock(mutex_);
   const auto own = known_.find(client);
   if (own == known_.end()) return 0;
