@@ -128,9 +128,10 @@ Result<Connection::Next> Connection::next(std::chrono::milliseconds timeout) {
   const Frame frame = std::move(*next_answer_);
   next_answer_.reset();
   next_asked_ = false;
-  // A server that has gone by now is found out with the next call: this batch is here.
-  if (frame.type == MessageType::kBatch) (void)ask_next(kAhead);
-  return understand(frame);
+  Result<Next> next = understand(frame);
+  // A server that has gone by now is found out with the next call: this answer is here.
+  if (next.ok() && !next->timed_out && !next->behind.finished && !lost_) (void)ask_next(kAhead);
+  return next;
 }
 
 Status Connection::forget_next() {

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <iterator>
@@ -53,6 +54,7 @@ SharedBlocks::Held* SharedBlocks::add_slab(size_t bytes) {
   Result<std::shared_ptr<Slab>> slab = Slab::make(next_number_, bytes);
   if (!slab.ok()) return nullptr;
   ++next_number_;
+  lent_bytes_ += bytes;
   Held& held = slabs_[(*slab)->data()];
   held.slab = std::move(*slab);
   return &held;
@@ -69,9 +71,31 @@ std::optional<size_t> SharedBlocks::take(Held& held, size_t bytes) {
   return std::nullopt;
 }
 
+// One that is up to an eighth larger does, too.
+uint8_t* SharedBlocks::use_again(size_t bytes) {
+  const auto found = std::ranges::find_if(
+      idle_, [&](const auto& slab) { return slab->bytes() >= bytes && slab->bytes() - bytes <= slab->bytes() / 8; });
+  if (found == idle_.end()) return nullptr;
+  uint8_t* const data = (*found)->data();
+  idle_bytes_ -= (*found)->bytes();
+  lent_bytes_ += (*found)->bytes();
+  slabs_[data] = {std::move(*found), {}, true};
+  idle_.erase(found);
+  return data;
+}
+
+void SharedBlocks::trim(std::vector<std::shared_ptr<const Slab>>& gone) {
+  while (idle_bytes_ > std::min(lent_bytes_, kMostIdle)) {
+    idle_bytes_ -= idle_.front()->bytes();
+    gone.push_back(std::move(idle_.front()));
+    idle_.erase(idle_.begin());
+  }
+}
+
 uint8_t* SharedBlocks::allocate(size_t bytes) {
   const std::lock_guard lock(mutex_);
   if (bytes >= kOwnSlab) {
+    if (uint8_t* const again = use_again(rounded(bytes, kSlabPage))) return again;
     Held* const held = add_slab(rounded(bytes, kSlabPage));
     if (held == nullptr) return nullptr;
     held->whole = true;
@@ -113,7 +137,7 @@ SharedBlocks::Slabs::iterator SharedBlocks::slab_of(const uint8_t* address) {
 }
 
 void SharedBlocks::free(uint8_t* block, size_t bytes) {
-  std::shared_ptr<const Slab> gone;  // unmapped without the lock
+  std::vector<std::shared_ptr<const Slab>> gone;  // unmapped without the lock
   const std::lock_guard lock(mutex_);
   const auto found = slab_of(block);
   if (found == slabs_.end()) return;
@@ -122,8 +146,11 @@ void SharedBlocks::free(uint8_t* block, size_t bytes) {
     give_back(held, static_cast<size_t>(block - held.slab->data()), block_bytes(bytes));
     if (held.free.begin()->second < kSmallSlab) return;
   }
-  gone = std::move(held.slab);
+  lent_bytes_ -= held.slab->bytes();
+  idle_bytes_ += held.whole ? held.slab->bytes() : 0;
+  (held.whole ? idle_ : gone).push_back(std::move(held.slab));
   slabs_.erase(found);
+  trim(gone);
 }
 
 std::optional<SharedBlocks::Place> SharedBlocks::find(const uint8_t* address) const {
@@ -135,9 +162,7 @@ std::optional<SharedBlocks::Place> SharedBlocks::find(const uint8_t* address) co
 
 uint64_t SharedBlocks::bytes() const {
   const std::lock_guard lock(mutex_);
-  uint64_t sum = 0;
-  for (const auto& [begin, held] : slabs_) sum += held.slab->bytes();
-  return sum;
+  return lent_bytes_ + idle_bytes_;
 }
 
 }  // namespace forebay

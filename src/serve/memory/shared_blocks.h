@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include "forebay/result.h"
 #include "runtime/block_source.h"
@@ -40,7 +41,8 @@ class Slab {
 /// The memory of batches, in slabs that clients map. A block of a mebibyte or more is a slab of its own; smaller ones lie in slabs of
 /// four mebibytes, so that a table's hundred columns do not take a hundred descriptors.
 ///
-/// A block that is freed may be lent again at once: whoever let others read it frees it when they have all let go. From any thread.
+/// A block that is freed may be lent again at once: whoever let others read it frees it when they have all let go. Slabs of large blocks
+/// stay for the next ones, which clients then have mapped already: as many bytes as are lent at most, and kMostIdle. From any thread.
 class SharedBlocks final : public BlockSource {
  public:
   uint8_t* allocate(size_t bytes) override;
@@ -52,9 +54,10 @@ class SharedBlocks final : public BlockSource {
   };
   /// Where an address lies; nothing where it is not in memory from here.
   std::optional<Place> find(const uint8_t* address) const;
-  /// Bytes of all slabs.
+  /// Bytes of all slabs, idle ones included.
   uint64_t bytes() const;
 
+  static constexpr uint64_t kMostIdle = uint64_t{128} << 20;
   static constexpr size_t kOwnSlab = size_t{1} << 20, kSmallSlab = size_t{4} << 20;
 
  private:
@@ -67,10 +70,14 @@ class SharedBlocks final : public BlockSource {
   static std::optional<size_t> take(Held& held, size_t bytes);
   static void give_back(Held& held, size_t offset, size_t bytes);
   Held* add_slab(size_t bytes);
+  uint8_t* use_again(size_t bytes);
+  void trim(std::vector<std::shared_ptr<const Slab>>& gone);
   Slabs::iterator slab_of(const uint8_t* address);
 
   mutable std::mutex mutex_;
   Slabs slabs_;
+  std::vector<std::shared_ptr<const Slab>> idle_;  // the longest idle first
+  uint64_t lent_bytes_ = 0, idle_bytes_ = 0;       // of slabs
   uint64_t next_number_ = 1;
 };
 

@@ -14,7 +14,6 @@ namespace {
 constexpr uint64_t kMostHello = 4096, kMostRequest = uint64_t{64} << 20;
 constexpr std::chrono::milliseconds kMostWait{100};  // for a batch: what else the client says is looked at in between
 constexpr std::chrono::seconds kHelloWithin{10};
-constexpr size_t kSlabsTold = 256;
 
 Position position_of(const Loader& loader) {
   return {loader.epoch(), loader.batches_per_epoch(), loader.finished(), loader.state()};
@@ -237,13 +236,11 @@ Status Guest::send_slabs(std::vector<uint64_t>* gone) {
     FOREBAY_RETURN_IF_ERROR(channel_.send(MessageType::kSlabs, to_message(messages), descriptors));
   }
   new_slabs_.clear();
-  if (told_.size() > kSlabsTold || next_number_ % 16 == 0) {
-    std::erase_if(told_, [&](const auto& slab) {
-      if (!slab.second.expired()) return false;
-      gone->push_back(slab.first);
-      return true;
-    });
-  }
+  std::erase_if(told_, [&](const auto& slab) {
+    if (!slab.second.expired()) return false;
+    gone->push_back(slab.first);
+    return true;
+  });
   return {};
 }
 

@@ -13,7 +13,7 @@ class OwnFeed final : public Feed {
   ~OwnFeed() override { close(); }
 
   Result<std::optional<Batch>> next_for(std::chrono::milliseconds timeout, bool* timed_out) override {
-    FOREBAY_RETURN_IF_ERROR(share_what_came());
+    share_what_came();
     return loader_->next_for(timeout, timed_out);
   }
   Loader& position() override { return *loader_; }
@@ -39,21 +39,18 @@ class OwnFeed final : public Feed {
     return loader_;
   }
 
-  // A loader with a cache at another place gives the same batches from the same state.
-  Status share_what_came() {
-    FOREBAY_ASSIGN(Reopened found, reopen_(*loader_, &asked_));
-    if (!found.loader) return {};
-    const std::string state = loader_->state();
-    FOREBAY_RETURN_IF_ERROR(found.loader->load_state(state));
-    std::shared_ptr<Loader> was;
+  // A loader with a cache at another place gives the same batches from the same state. Where there is none, this one goes on.
+  void share_what_came() {
+    Result<Reopened> found = reopen_(&asked_);
+    if (!found.ok() || !found->loader || !found->loader->load_state(loader_->state()).ok()) return;
+    std::shared_ptr<Loader> other = std::move(found->loader);
     {
       const std::lock_guard lock(mutex_);
-      if (closed_) return cancelled("the client has gone");
-      was = std::exchange(loader_, std::shared_ptr<Loader>(std::move(found.loader)));
-      shares_ = std::move(found.shares);
+      if (closed_) return;
+      std::swap(loader_, other);
+      shares_ = std::move(found->shares);
     }
-    was->close();
-    return {};
+    other->close();
   }
 
   const Reopen reopen_;

@@ -111,7 +111,7 @@ Result<std::unique_ptr<Server>> Server::open(ServerOptions options) {
   const uint64_t memory = server->options_.memory.value_or(usable_memory() / 4);
   if (server->options_.memory) server->engine_->memory->set_most(memory);
   sharing.together = std::make_shared<TogetherRuns>(server->options_.patience);
-  sharing.cache_bytes = memory / 2;
+  sharing.prefixes.set_bytes(memory / 2);
   sharing.status = [raw = server.get()] { return raw->status(); };
   sharing.stop = [raw = server.get()] {
     raw->stopping_ = true;

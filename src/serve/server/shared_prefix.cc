@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/byte_size.h"
 #include "loader/check.h"
 #include "pipeline/cache_rules.h"
 
@@ -31,7 +32,7 @@ size_t past_orders(const Description& description, size_t step) {
 
 }  // namespace
 
-size_t common_steps(const Description& a, const Description& b) {
+size_t shared_steps(const Description& a, const Description& b) {
   if (!same_step(a.steps().front(), b.steps().front())) return 0;
   size_t common = 0;
   for (size_t i = 1, j = 1;; ++i, ++j) {
@@ -46,7 +47,7 @@ size_t common_steps(const Description& a, const Description& b) {
 
 Description with_cache_behind(const Description& description, size_t steps, uint64_t ram_bytes) {
   const std::vector<OpSpec>& all = description.steps();
-  if (steps == 0 || steps >= all.size()) return description;
+  if (steps == 0 || steps >= all.size() || ram_bytes == 0) return description;
   if (std::ranges::any_of(all, [](const OpSpec& op) { return catalog().has_role(op, OpRole::kKeep); }))
     return description;
   Description result(all.front());
@@ -66,6 +67,27 @@ uint64_t SharedPrefixes::add(const Description& description, const std::string& 
 void SharedPrefixes::remove(uint64_t client) {
   const std::lock_guard lock(mutex_);
   known_.erase(client);
+  if (known_.empty()) given_.clear();
+}
+
+void SharedPrefixes::set_bytes(uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  bytes_ = bytes;
+}
+
+uint64_t SharedPrefixes::bytes_for(const Description& description, size_t steps) {
+  constexpr uint64_t kFewest = 16 * kMiB;
+  std::string place;
+  for (size_t i = 0; i < steps && i < description.steps().size(); ++i) {
+    const OpSpec& op = description.steps()[i];
+    if (!is_order(op))
+      place += fmt::format("{}({})", op.name, op.args.dump(-1, ' ', false, Json::error_handler_t::replace));
+  }
+  const std::lock_guard lock(mutex_);
+  uint64_t left = bytes_;
+  for (const auto& [other, bytes] : given_) left -= bytes;
+  if (left / 2 < kFewest && !given_.contains(place)) return 0;
+  return given_.emplace(place, left / 2).first->second;
 }
 
 uint64_t SharedPrefixes::version() const {
@@ -80,7 +102,7 @@ size_t SharedPrefixes::steps_of(uint64_t client) const {
   size_t most = 0;
   for (const auto& [other, known] : known_) {
     if (other != client && known.job != own->second.job)
-      most = std::max(most, common_steps(own->second.description, known.description));
+      most = std::max(most, shared_steps(own->second.description, known.description));
   }
   return most;
 }

@@ -1,5 +1,6 @@
 #include "serve/server/sharing.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -34,19 +35,21 @@ std::string job_key(const OpenRequest& request, const std::string& pipeline) {
 
 /// Whether others have come with whom more steps are common than are kept now.
 Reopen reopen_with(Sharing& sharing, uint64_t entry, Description steps, LoaderOptions options) {
-  return [&sharing, entry, steps = std::move(steps), options = std::move(options), kept = size_t{0}](
-             Loader& now, uint64_t* seen) mutable -> Result<Reopened> {
+  return [&sharing, entry, steps = std::move(steps), options = std::move(options),
+          kept = size_t{0}](uint64_t* seen) mutable -> Result<Reopened> {
     const uint64_t version = sharing.prefixes.version();
-    if (version == *seen || sharing.cache_bytes == 0) return Reopened();
+    if (version == *seen) return Reopened();
     *seen = version;
     const size_t common = sharing.prefixes.steps_of(entry);
     if (common <= kept) return Reopened();
     kept = common;
-    const Description cached = with_cache_behind(steps, common, sharing.cache_bytes);
+    const uint64_t bytes = std::min(sharing.prefixes.bytes_for(steps, common), options.memory.value_or(UINT64_MAX) / 4);
+    const Description cached = with_cache_behind(steps, common, bytes);
     if (cached.steps().size() == steps.steps().size()) return Reopened();
-    FOREBAY_ASSIGN(std::unique_ptr<Loader> loader, Loader::open(over(now.opened(), cached), options));
-    const std::string last = steps.steps()[common - 1].name;
-    return Reopened{std::move(loader), fmt::format("what is decoded up to {}", last)};
+    // Listed again: only who keeps something knows its objects' versions.
+    const Pipeline pipeline(std::make_shared<const Description>(cached));
+    FOREBAY_ASSIGN(std::unique_ptr<Loader> loader, Loader::open(pipeline, options));
+    return Reopened{std::move(loader), fmt::format("what is made up to {}", steps.steps()[common - 1].name)};
   };
 }
 
