@@ -250,6 +250,7 @@ def test_a_stopped_client_holds_up_nobody(photos, server):
             assert stopped.communicate(timeout=120)[0].strip() == expected
 
 
+KILLS = int(os.environ.get("FOREBAY_KILLS", "20"))
 KILLED = """
     pipeline = (fb.images(sys.argv[1]).shuffle().decode_image().random_resized_crop(48).random_flip()
                 .normalize(fb.IMAGENET).batch(4))
@@ -270,8 +271,8 @@ def test_killed_clients_leave_nothing(photos, tmp_path):
         wait_for(lambda: not ask(path)["clients"])
         at_first = descriptors(process.pid)
         with fb.Loader(pipeline, seed=0, share=path, together=True) as loader:
-            for _ in range(5):
-                killed = [client(KILLED, photos, path, number % 2, number % 3 == 0) for number in range(4)]
+            for _ in range(KILLS // 4):
+                killed = [client(KILLED, photos, path, number % 2, int(number % 3 == 0)) for number in range(4)]
                 for each in killed[:3]:
                     assert each.stdout.readline().strip() == "begun"
                 loader.set_epoch(0)
