@@ -85,7 +85,7 @@ uint8_t* SharedBlocks::use_again(size_t bytes) {
 }
 
 void SharedBlocks::trim(std::vector<std::shared_ptr<const Slab>>& gone) {
-  while (idle_bytes_ > std::min(lent_bytes_, kMostIdle)) {
+  while (idle_bytes_ > lent_bytes_ / 3) {
     idle_bytes_ -= idle_.front()->bytes();
     gone.push_back(std::move(idle_.front()));
     idle_.erase(idle_.begin());

@@ -42,7 +42,7 @@ class Slab {
 /// four mebibytes, so that a table's hundred columns do not take a hundred descriptors.
 ///
 /// A block that is freed may be lent again at once: whoever let others read it frees it when they have all let go. Slabs of large blocks
-/// stay for the next ones, which clients then have mapped already: as many bytes as are lent at most, and kMostIdle. From any thread.
+/// stay for the next ones, which clients then have mapped already: a third of the bytes that are lent, at most. From any thread.
 class SharedBlocks final : public BlockSource {
  public:
   uint8_t* allocate(size_t bytes) override;
@@ -57,7 +57,6 @@ class SharedBlocks final : public BlockSource {
   /// Bytes of all slabs, idle ones included.
   uint64_t bytes() const;
 
-  static constexpr uint64_t kMostIdle = uint64_t{128} << 20;
   static constexpr size_t kOwnSlab = size_t{1} << 20, kSmallSlab = size_t{4} << 20;
 
  private:
