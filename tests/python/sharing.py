@@ -57,3 +57,8 @@ def descriptors(process):
 
 def shared_memory():
     return sorted(os.listdir("/dev/shm"))
+
+
+def stat_of(process):
+    """"R", "S", "T" (stopped), …"""
+    return Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0]

@@ -11,7 +11,7 @@ import pytest
 
 import forebay as fb
 from loading import one_epoch
-from sharing import ask, client, descriptors, program, serving, shared_memory, wait_for
+from sharing import ask, client, descriptors, program, serving, shared_memory, stat_of, wait_for
 
 
 def photographs(folder, batch=4):
@@ -230,7 +230,7 @@ def test_a_stopped_client_holds_up_nobody(photos, server):
             digest = fb._core.EpochDigest()
             passing = iter(loader)
             digest.add(next(passing))
-            say("begun")
+            os.kill(os.getpid(), 19)
             for batch in passing:
                 digest.add(batch)
             say(digest.hexdigest())
@@ -240,14 +240,14 @@ def test_a_stopped_client_holds_up_nobody(photos, server):
         with fb.Loader(pipeline, seed=4, share=server, together=together) as loader:
             passing = iter(loader)
             first = next(passing)
-            assert stopped.stdout.readline().strip() == "begun"
-            stopped.send_signal(signal.SIGSTOP)
+            wait_for(lambda: stat_of(stopped.pid) == "T", "it has stopped")
             for _ in range(20):  # twenty epochs past it
                 list(passing)
                 passing = iter(loader)
             assert len(first) == 4
             stopped.send_signal(signal.SIGCONT)
-            assert stopped.communicate(timeout=120)[0].strip() == expected
+            told, _ = stopped.communicate(timeout=120)
+            assert (told.strip(), stopped.returncode) == (expected, 0), together
 
 
 KILLS = int(os.environ.get("FOREBAY_KILLS", "20"))
