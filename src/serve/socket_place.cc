@@ -94,10 +94,8 @@ Result<FileDescriptor> listen_at(const std::string& path) {
   if (!made.valid()) return cannot("no socket can be made", path);
   unlink(path.c_str());
   const sockaddr_un address = address_of(path);
-  const mode_t before = umask(0177);  // connecting needs the right to write
-  const int bound = bind(made.get(), generic(address), sizeof address);
-  umask(before);
-  if (bound != 0) return cannot("no server can listen here", path);
+  fchmod(made.get(), 0600);  // the file's rights, too: connecting needs that to write
+  if (bind(made.get(), generic(address), sizeof address) != 0) return cannot("no server can listen here", path);
   if (listen(made.get(), kBacklog) != 0) return cannot("no server can listen here", path);
   return made;
 }

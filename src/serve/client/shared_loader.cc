@@ -22,8 +22,9 @@ namespace forebay {
 
 namespace {
 
-constexpr int kMostRestarts = 5;   // without a batch between them
-constexpr int kMostAttempts = 10;  // to reach a server: each may be just leaving
+constexpr int kMostRestarts = 5;                   // without a batch between them
+constexpr std::chrono::seconds kLeavesWithin{10};  // one that does not answer for longer than that does not leave
+constexpr int kMostAttempts = 10;                  // to reach a server: each may be just leaving
 
 /// A pipeline that another process can open.
 Result<std::string> portable(const Pipeline& pipeline) {
@@ -104,12 +105,13 @@ struct SharedLoader::Impl {
 // A server that leaves just now gives way to another one.
 Status SharedLoader::Impl::connect() {
   Status status;
+  const auto patient_until = std::chrono::steady_clock::now() + kLeavesWithin;
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
     FOREBAY_ASSIGN(FileDescriptor socket, connect_or_start(path, starts() ? share.program : std::vector<std::string>(),
                                                            starts(), options.stop));
     Result<std::shared_ptr<Connection>> made = Connection::open(std::move(socket));
     status = made.status();
-    if (status.code() == Code::kUnavailable) continue;
+    if (status.code() == Code::kUnavailable && std::chrono::steady_clock::now() < patient_until) continue;
     if (!status.ok()) return status;
     {
       const std::lock_guard lock(mutex);

@@ -89,7 +89,10 @@ struct Server::Connected {
 
 Server::Server(ServerOptions options) : options_(std::move(options)), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
-Server::~Server() { guests_.clear(); }
+Server::~Server() {
+  guests_.clear();
+  if (engine_) engine_->lend_batches_from(BlockSource::own_memory());
+}
 
 Result<std::unique_ptr<Server>> Server::open(ServerOptions options) {
   allow_descriptors();

@@ -61,7 +61,10 @@ Result<std::unique_ptr<OpenedFeed>> OpenedFeed::open(const OpenRequest& request,
   LoaderOptions options = request.options;
   options.stop = stop;
   FOREBAY_ASSIGN(std::unique_ptr<Loader> loader, Loader::open(pipeline, options));
-  FOREBAY_RETURN_IF_ERROR(loader->prepare());
+  {
+    const std::stop_callback closes(stop, [&] { loader->close(); });  // a pass over the data takes a while
+    FOREBAY_RETURN_IF_ERROR(loader->prepare());
+  }
   if (!request.state.empty()) FOREBAY_RETURN_IF_ERROR(loader->load_state(request.state));
   const Description& steps = pipeline.description();
   std::unique_ptr<OpenedFeed> opened(new OpenedFeed(sharing, steps.to_string()));
