@@ -21,8 +21,10 @@ READER = r"""
 import json, os, resource, sys, time
 import forebay as fb
 spec = json.loads(sys.argv[1])
-pipeline = (fb.images(spec["photos"]).shuffle().decode_image().resize(short_side=256).random_crop(224).random_flip()
-            .normalize(fb.IMAGENET).batch(spec["batch"]))
+pipeline = fb.images(spec["photos"]).shuffle().decode_image().resize(short_side=256)
+if spec["cache"]:
+    pipeline = pipeline.cache(ram="2GiB", disk=0)
+pipeline = pipeline.random_crop(224).random_flip().normalize(fb.IMAGENET).batch(spec["batch"])
 loader = fb.Loader(pipeline, seed=spec["seed"], **spec["options"])
 digest = fb._core.EpochDigest()
 for batch in loader:
@@ -97,12 +99,12 @@ def measure(specs, server):
 
 def variants(arguments, socket):
     """name → (specs, whether a server is needed)."""
-    def specs(count, seeds=None, **options):
+    def specs(count, seeds=None, cache=False, **options):
         return [{"photos": arguments.photos, "batch": 32, "epochs": arguments.epochs, "seed": seeds[i] if seeds else 1,
-                 "options": options} for i in range(count)]
+                 "cache": cache, "options": options} for i in range(count)]
 
-    def ranks(**options):
-        return [spec | {"options": options | {"rank": rank, "world_size": 2}} for rank, spec in enumerate(specs(2))]
+    def ranks(cache=False, **options):
+        return [spec | {"options": options | {"rank": rank, "world_size": 2}} for rank, spec in enumerate(specs(2, cache=cache))]
 
     apart = [1, 2, 3, 4]
     return {
@@ -113,6 +115,8 @@ def variants(arguments, socket):
         "four models, own orders, one engine": (specs(4, seeds=apart, share=socket), True),
         "two ranks, two engines": (ranks(), False),
         "two ranks, one engine": (ranks(share=socket), True),
+        "two ranks with a cache, two engines": (ranks(cache=True), False),
+        "two ranks with a cache, one engine": (ranks(cache=True, share=socket), True),
     }
 
 
@@ -120,7 +124,8 @@ def must_agree(found):
     """Digests of those that do the same work."""
     for names in (["four models, four loaders", "four models, together", "five models, together"],
                   ["four models, own orders, four loaders", "four models, own orders, one engine"],
-                  ["two ranks, two engines", "two ranks, one engine"]):
+                  ["two ranks, two engines", "two ranks, one engine"],
+                  ["two ranks with a cache, two engines", "two ranks with a cache, one engine"]):
         digests = {tuple(run["digests"]) for name in names for run in found[name]}
         if len(digests) != 1:
             sys.exit(f"other batches in {names}: {digests}")
