@@ -31,7 +31,7 @@ PUBLIC_HEADERS = {
     "string_list.h": "base", "c.h": "base",  # declarations alone; src/capi has what they promise
     "ledger.h": "telemetry",
     "pipeline.h": "pipeline", "batch.h": "pipeline",
-    "loader.h": "loader", "forebay.h": "loader", "diagnosis.h": "study", "profile.h": "study", "simulation.h": "study", "materialize.h": "materialize",
+    "loader.h": "loader", "forebay.h": "loader", "shared_loader.h": "serve", "diagnosis.h": "study", "profile.h": "study", "simulation.h": "study", "materialize.h": "materialize",
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')

@@ -20,7 +20,7 @@ from ._user_exceptions import can_leave_a_loop, with_note
 from ._workers import _returned, function_name
 
 
-class Iterable:
+class UserStream:
     """`fb.stream(factory)`: who makes the records, and those that are under way."""
 
     def __init__(self, factory: Callable, partitions: Sequence[Any] | None) -> None:
@@ -71,7 +71,7 @@ class Opener:
 
     __slots__ = ("_iterable",)
 
-    def __init__(self, iterable: Iterable) -> None:
+    def __init__(self, iterable: UserStream) -> None:
         self._iterable = weakref.ref(iterable)
 
     def __call__(self, partition: int, after: str, feed: _core.Feed) -> None:
@@ -87,7 +87,7 @@ class _Closed(Exception):
 
 
 class _Feeding:
-    def __init__(self, iterable: Iterable, partition: int, offset: int, feed: _core.Feed, number: int) -> None:
+    def __init__(self, iterable: UserStream, partition: int, offset: int, feed: _core.Feed, number: int) -> None:
         self.iterable = iterable
         self.partition = partition
         self.offset = offset

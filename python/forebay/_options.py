@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import os
 from typing import Any
 
 from . import _core
@@ -38,6 +39,39 @@ def _peers(peers: Any) -> dict[str, Any]:
         if not isinstance(address, str):
             raise InvalidArgument(f"peers has {address!r}; it is {ways}")
     return {"peers": given, "token": "", "generation": None, "meet": None}
+
+
+def _share(share: Any, together: Any, functions: Any) -> dict[str, Any]:
+    """Which server makes the batches, and how it is started."""
+    if isinstance(together, bool):
+        number = int(together)
+    else:
+        number = _integer("together", together)
+        if not 0 <= number <= 4096:
+            raise InvalidArgument(f"together is {together!r}; it is True, False, or how many loaders there will be")
+    if share is None:
+        if number:
+            raise InvalidArgument("together= is for loaders that share an engine: give share=\"auto\", too")
+        return {"share": None, "together": 0, "program": []}
+    if not isinstance(share, (str, os.PathLike)) or not os.fspath(share):
+        raise InvalidArgument(f'share is {share!r}; it is "auto", the name or the socket of a server, or None')
+    if functions:
+        names = ", ".join(str(getattr(function, "name", function)) for function in functions.values())
+        raise InvalidArgument(
+            f"share=: the batches are made by another process, which has no functions of yours, and this pipeline has {names}; "
+            "use share=None for it"
+        )
+    return {"share": os.fspath(share), "together": number, "program": _program()}
+
+
+def _program() -> list[str]:
+    """What starts a server: the program `forebay` that was installed with this package, or the one on PATH."""
+    import sysconfig
+
+    beside = os.path.join(sysconfig.get_path("scripts"), "forebay")
+    if given := os.environ.get("FOREBAY_PROGRAM"):
+        return [given]
+    return [beside if os.access(beside, os.X_OK) else "forebay"]
 
 
 def _meet(card: str, rank: int, world_size: int) -> tuple[list[str], str, str]:

@@ -14,8 +14,8 @@ import weakref
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping, Sequence
 
 from . import _core
-from ._feeding import Iterable
-from ._options import _bytes, _count, _count_or_auto, _deal, _max_errors, _on_error, _peers, _seed
+from ._feeding import UserStream
+from ._options import _bytes, _count, _count_or_auto, _deal, _max_errors, _on_error, _peers, _seed, _share
 from ._workers import STUCK_AFTER_S, Workers
 from .errors import Error, InvalidArgument, UserFailure
 from .metrics import _serve_if_asked
@@ -77,6 +77,13 @@ class Loader:
             store, or mpi4py, whichever there is. They know each other by a token: see docs/cluster.md.
         steps_per_epoch: of a stream: how many batches a `for` gives. None: one epoch without end.
         journal: of a stream: the file that `loader.journal(path)` wrote in the run that is to be repeated: the same records in the same order, then the end.
+        share: one engine for the processes of a host. "auto": the host's server makes the batches; it is started where there is
+            none, and again where it was killed. Else the name of one that runs, or the path of its socket (`forebay serve
+            --socket`). Batches are the same as without, to the byte, and cannot be written to. Not for pipelines with your own functions or
+            with arrays in memory. See docs/shared.md.
+        together: with `share`: True: loaders of the same pipeline, seed and rank get the same batches, made once for all of them. A
+            number: and the first batch waits until so many are there, a minute at most. Whoever falls behind by more than a few
+            batches goes on alone.
 
     Errors: InvalidArgument, NotFound, Unavailable, OutOfBudget.
     """
@@ -101,6 +108,8 @@ class Loader:
         peers: Sequence[str] | str | None = None,
         steps_per_epoch: int | None = None,
         journal: str | os.PathLike[str] | None = None,
+        share: str | os.PathLike[str] | None = None,
+        together: bool | int = False,
     ) -> None:
         if not isinstance(pipeline, Pipeline):
             raise TypeError(f"a Loader runs a Pipeline, not {type(pipeline).__name__}; fb.Dataset(...) makes one of a data set")
@@ -121,6 +130,7 @@ class Loader:
             "deal": _deal(deal),
             "hosts": _count("hosts", hosts, least=1),
             **_peers(peers),
+            **_share(share, together, pipeline._functions),
             "convert": _converter(output),
         }
         self._given = {
@@ -183,7 +193,7 @@ class Loader:
     def _stream_failure(self) -> BaseException | None:
         """What the user's own iterable raised, where that has ended the stream."""
         source = self._pipeline._functions.get(0)
-        return source.failure if isinstance(source, Iterable) else None
+        return source.failure if isinstance(source, UserStream) else None
 
     # Position
 
@@ -337,7 +347,7 @@ class Loader:
         """
         self._core.close()
         source = self._pipeline._functions.get(0)
-        left = source.stop(STUCK_AFTER_S) if isinstance(source, Iterable) else []
+        left = source.stop(STUCK_AFTER_S) if isinstance(source, UserStream) else []
         for stuck in self._workers.stop() + left:
             warnings.warn(f"left running: {stuck} and did not return within {STUCK_AFTER_S:.0f} s", RuntimeWarning, stacklevel=2)
 

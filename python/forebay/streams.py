@@ -6,7 +6,7 @@ import os
 from typing import Any, Callable, Mapping, Sequence
 
 from . import _core
-from ._feeding import Iterable, Opener
+from ._feeding import Opener, UserStream
 from ._workers import function_name
 from .errors import InvalidArgument
 from .pipeline import Pipeline, plain_args
@@ -58,7 +58,7 @@ def stream(
         raise InvalidArgument("stream: fields= and format= are for payloads of brokers; records of a function have the fields that they have")
     if start != "beginning":
         raise InvalidArgument('stream: start="now" is for brokers; a function begins where it likes')
-    iterable = Iterable(url_or_factory, partition)
+    iterable = UserStream(url_or_factory, partition)
     names = None if partition is None else [str(one) for one in partition]
     args = plain_args("stream", {"partition": names})
     return Pipeline(_core.iterable(Opener(iterable), args, function_name(url_or_factory)), {0: iterable})

@@ -19,6 +19,7 @@ constexpr Verb kVerbs[] = {
     {"plan", "which samples go to which rank at which step, from the seed alone", plan_verb},
     {"profile", "which steps to run once and keep, and which each epoch", profile_verb},
     {"run", "iterate over a pipeline: speed and digest of each epoch", run_verb},
+    {"serve", "one engine for the processes of this host; also: status, stop", serve_verb},
     {"simulate", "what a pipeline would give on many hosts, and what would make it faster", simulate_verb},
 };
 

@@ -41,6 +41,7 @@ int materialize_verb(const Arguments& arguments, const Console& console);
 int profile_verb(const Arguments& arguments, const Console& console);
 int simulate_verb(const Arguments& arguments, const Console& console);
 int run_verb(const Arguments& arguments, const Console& console);
+int serve_verb(const Arguments& arguments, const Console& console);
 int plan_verb(const Arguments& arguments, const Console& console);
 
 }  // namespace forebay

@@ -1,6 +1,7 @@
 #include "engine/engine.h"
 
 #include <mutex>
+#include <utility>
 
 #include "runtime/fork_guard.h"
 #include "runtime/host.h"
@@ -24,6 +25,16 @@ std::shared_ptr<Engine> Engine::shared() {
     here.engine = engine = std::make_shared<Engine>(usable_cores(), monotonic_ns,
                                                     [](const Executor& executor) { return executor.usable_cores(); });
   return engine;
+}
+
+void Engine::lend_batches_from(std::shared_ptr<BlockSource> blocks) {
+  const std::lock_guard lock(blocks_mutex_);
+  batch_blocks_ = std::move(blocks);
+}
+
+std::shared_ptr<BlockSource> Engine::batch_blocks() const {
+  const std::lock_guard lock(blocks_mutex_);
+  return batch_blocks_;
 }
 
 int Engine::follow_cores() const {

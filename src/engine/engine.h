@@ -2,8 +2,10 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 
 #include "engine/shared_units.h"
+#include "runtime/block_source.h"
 #include "runtime/executor.h"
 #include "runtime/memory.h"
 
@@ -24,12 +26,18 @@ struct Engine {
   /// from any thread.
   int follow_cores() const;
 
+  /// Batches of loaders that are opened from now on lie in memory from there: see `serve`. Before that, in memory of the process.
+  void lend_batches_from(std::shared_ptr<BlockSource> blocks);
+  std::shared_ptr<BlockSource> batch_blocks() const;
+
   const std::shared_ptr<Executor> executor;
   const std::shared_ptr<Memory> memory;
   const std::shared_ptr<SharedUnits> units;
 
  private:
   const std::function<int(const Executor&)> usable_;
+  mutable std::mutex blocks_mutex_;
+  std::shared_ptr<BlockSource> batch_blocks_ = BlockSource::own_memory();
 };
 
 }  // namespace forebay

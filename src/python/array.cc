@@ -30,16 +30,20 @@ alignas(64) uint8_t empty_array[64];
 
 }  // namespace
 
-nb::object to_numpy(Tensor tensor) {
+template <typename... Flags>
+static nb::object numpy_of(Tensor tensor) {
   std::array<size_t, Shape::kMaxRank> shape{};
   for (size_t i = 0; i < tensor.shape.rank(); ++i) shape[i] = static_cast<size_t>(tensor.shape[i]);
   auto* kept = new Tensor(std::move(tensor));
   nb::capsule owner(kept, [](void* pointer) noexcept { delete static_cast<Tensor*>(pointer); });
   void* data = kept->buffer.data() != nullptr ? kept->buffer.data() : empty_array;
-  nb::ndarray<nb::numpy> array(data, kept->shape.rank(), shape.data(), owner, nullptr,
-                               kTypes[static_cast<size_t>(kept->dtype)], nb::device::cpu::value);
+  nb::ndarray<nb::numpy, Flags...> array(data, kept->shape.rank(), shape.data(), owner, nullptr,
+                                         kTypes[static_cast<size_t>(kept->dtype)], nb::device::cpu::value);
   return array.cast();
 }
+
+nb::object to_numpy(Tensor tensor) { return numpy_of(std::move(tensor)); }
+nb::object to_read_only_numpy(Tensor tensor) { return numpy_of<nb::ro>(std::move(tensor)); }
 
 Tensor view_of(const InputArray& array) {
   const std::optional<DType> dtype = dtype_of(array.dtype());

@@ -70,10 +70,12 @@ std::string describe(const BatchField& field) {
 
 }  // namespace
 
-PyBatch::PyBatch(Batch batch, nb::object convert)
-    : batch_(std::move(batch)), convert_(std::move(convert)), made_(batch_.fields.size()) {}
+PyBatch::PyBatch(Batch batch, nb::object convert, bool read_only)
+    : batch_(std::move(batch)), convert_(std::move(convert)), read_only_(read_only), made_(batch_.fields.size()) {}
 
 nb::object PyBatch::array(Tensor tensor) const {
+  // What `convert` makes has no such flag: it is the user's to leave as it is.
+  if (read_only_ && convert_.is_none()) return to_read_only_numpy(std::move(tensor));
   nb::object made = to_numpy(std::move(tensor));
   return convert_.is_none() ? made : convert_(made);
 }

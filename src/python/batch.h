@@ -15,8 +15,9 @@ namespace nb = nanobind;
 /// Arrays share the batch's memory and keep it alive by themselves, so nothing here points back at the batch.
 class PyBatch {
  public:
-  /// `convert` makes what `output=` asks for of a NumPy array (torch.from_dlpack); None leaves it as it is.
-  PyBatch(Batch batch, nb::object convert);
+  /// `convert` makes what `output=` asks for of a NumPy array (torch.from_dlpack); None leaves it as it is. `read_only`: its memory
+  /// cannot be written, which NumPy is told.
+  PyBatch(Batch batch, nb::object convert, bool read_only = false);
 
   const Batch& batch() const { return batch_; }
   nb::object field(const std::string& name);
@@ -34,6 +35,7 @@ class PyBatch {
 
   Batch batch_;
   nb::object convert_;
+  bool read_only_;
   std::vector<nb::object> made_;
   nb::object ids_, positions_;
 };

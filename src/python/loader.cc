@@ -27,17 +27,23 @@ namespace forebay::python {
 
 namespace {
 
-using OpenResult = Result<std::shared_ptr<Loader>>;
+using OpenResult = Result<std::shared_ptr<LoaderFace>>;
 
-OpenResult open(const Pipeline& pipeline, const LoaderOptions& options) {
+OpenResult open(const Pipeline& pipeline, const LoaderOptions& options, const std::optional<ShareOptions>& share) {
+  if (share) {
+    FOREBAY_ASSIGN(std::unique_ptr<SharedLoader> loader, SharedLoader::open(pipeline, options, *share));
+    return std::shared_ptr<LoaderFace>(std::make_shared<FaceOf<SharedLoader>>(std::move(loader)));
+  }
   FOREBAY_ASSIGN(std::unique_ptr<Loader> loader, Loader::open(pipeline, options));
-  return std::shared_ptr<Loader>(std::move(loader));
+  return std::shared_ptr<LoaderFace>(std::make_shared<FaceOf<Loader>>(std::move(loader)));
 }
 
-std::shared_ptr<Loader> open_or_raise(const PyDescription& description, LoaderOptions options) {
-  auto work = [pipeline = description.pipeline(), options = std::move(options)](std::stop_token stop) mutable {
+std::shared_ptr<LoaderFace> open_or_raise(const PyDescription& description, LoaderOptions options,
+                                          std::optional<ShareOptions> share) {
+  auto work = [pipeline = description.pipeline(), options = std::move(options),
+               share = std::move(share)](std::stop_token stop) mutable {
     options.stop = std::move(stop);
-    return open(pipeline, options);
+    return open(pipeline, options, share);
   };
   if (description.keep.is_none()) return value_or_raise(wait_interruptibly(std::move(work)));
   // An interrupted open goes on in the background, where nothing keeps Python's arrays alive. Arrays need no listing, so
@@ -54,9 +60,10 @@ constexpr int64_t kLockTakenNs = 10'000;  // a lock that was free takes less
 
 }  // namespace
 
-PyLoader::PyLoader(const PyDescription& description, LoaderOptions options, nb::object convert)
+PyLoader::PyLoader(const PyDescription& description, LoaderOptions options, std::optional<ShareOptions> share,
+                   nb::object convert)
     : keep_(description.keep), convert_(std::move(convert)), process_(getpid()) {
-  engine_->loader = open_or_raise(description, std::move(options));
+  engine_->loader = open_or_raise(description, std::move(options), std::move(share));
 }
 
 PyLoader::~PyLoader() {
@@ -71,7 +78,7 @@ PyLoader::~PyLoader() {
   engine_.reset();
 }
 
-Loader& PyLoader::loader() const {
+LoaderFace& PyLoader::loader() const {
   if (getpid() != process_) {
     raise(
         invalid_argument(fmt::format("this loader was opened in process {} and cannot be used in process {}, which was "
@@ -92,7 +99,7 @@ void PyLoader::raise_from(const Status& status) {
 
 template <typename Call>
 auto PyLoader::in_turn(Call call) {
-  Loader& target = loader();
+  LoaderFace& target = loader();
   while (true) {
     {
       nb::gil_scoped_release unlocked;
@@ -114,14 +121,14 @@ void PyLoader::prepare() {
 
 void PyLoader::begin_iteration() {
   require_open();
-  in_turn([](Loader& target) { return target.begin_iteration(); });
+  in_turn([](LoaderFace& target) { return target.begin_iteration(); });
 }
 
 nb::object PyLoader::next() {
   while (true) {
     bool timed_out = false;
     int64_t there_ns = 0;
-    auto result = in_turn([&](Loader& target) {
+    auto result = in_turn([&](LoaderFace& target) {
       auto delivered = target.next_for(kSignalPeriod, &timed_out);
       there_ns = monotonic_ns();
       return delivered;
@@ -130,7 +137,9 @@ nb::object PyLoader::next() {
     if (const int64_t locked_ns = monotonic_ns() - there_ns; locked_ns >= kLockTakenNs)
       loader().waited_for_interpreter(std::chrono::nanoseconds(locked_ns));
     if (!result.ok()) raise_from(result.status());
-    if (result->has_value()) return nb::cast(new PyBatch(std::move(**result), convert_), nb::rv_policy::take_ownership);
+    if (result->has_value())
+      return nb::cast(new PyBatch(std::move(**result), convert_, engine_->loader->read_only()),
+                      nb::rv_policy::take_ownership);
     if (!timed_out) return nb::none();
     check_signals();
   }
@@ -138,7 +147,7 @@ nb::object PyLoader::next() {
 
 nb::object PyLoader::take_call(double timeout_s) {
   const auto timeout = std::chrono::milliseconds(static_cast<int64_t>(timeout_s * 1000));
-  Loader& target = loader();
+  LoaderFace& target = loader();
   bool closed = false;
   std::shared_ptr<ForeignCall> call;
   {
@@ -149,37 +158,37 @@ nb::object PyLoader::take_call(double timeout_s) {
 }
 
 int64_t PyLoader::batches_per_epoch() {
-  return in_turn([](Loader& target) { return target.batches_per_epoch(); });
+  return in_turn([](LoaderFace& target) { return target.batches_per_epoch(); });
 }
 
 int64_t PyLoader::epoch() {
-  return in_turn([](Loader& target) { return target.epoch(); });
+  return in_turn([](LoaderFace& target) { return target.epoch(); });
 }
 
 void PyLoader::set_epoch(int64_t epoch) {
-  check(in_turn([&](Loader& target) { return target.set_epoch(epoch); }));
+  check(in_turn([&](LoaderFace& target) { return target.set_epoch(epoch); }));
 }
 
 nb::object PyLoader::state() {
-  return to_text(in_turn([](Loader& target) { return target.state(); }));
+  return to_text(in_turn([](LoaderFace& target) { return target.state(); }));
 }
 
 void PyLoader::load_state(nb::str json, bool strict) {
   const std::string text = from_text(json);
-  check(in_turn([&](Loader& target) { return target.load_state(text, strict); }));
+  check(in_turn([&](LoaderFace& target) { return target.load_state(text, strict); }));
 }
 
 PyDescription PyLoader::opened() const { return {loader().opened().description(), keep_}; }
 
 std::string PyLoader::report() {
-  Loader& target = loader();
+  LoaderFace& target = loader();
   const nb::gil_scoped_release released;
   return forebay::report(target.stats());
 }
 
 void PyLoader::write_report(nb::str path) {
   const std::string file = from_text(path);
-  Loader& target = loader();
+  LoaderFace& target = loader();
   Status written;
   {
     const nb::gil_scoped_release released;
@@ -195,7 +204,7 @@ void PyLoader::begin_trace(nb::str path, uint64_t most_bytes) {
 }
 
 void PyLoader::end_trace() {
-  Loader& target = loader();
+  LoaderFace& target = loader();
   Status status;
   {
     nb::gil_scoped_release unlocked;
@@ -211,7 +220,7 @@ void PyLoader::journal(nb::str path) {
 }
 
 nb::dict PyLoader::stats() {
-  Loader& target = loader();
+  LoaderFace& target = loader();
   Ledger stats;
   {
     nb::gil_scoped_release unlocked;
@@ -228,7 +237,7 @@ nb::list PyLoader::errors() {
 
 void PyLoader::close() {
   if (getpid() != process_) return;
-  Loader& target = *engine_->loader;
+  LoaderFace& target = *engine_->loader;
   nb::gil_scoped_release unlocked;
   target.close();
 }

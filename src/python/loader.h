@@ -10,7 +10,9 @@
 #include <nanobind/nanobind.h>
 
 #include "forebay/loader.h"
+#include "forebay/shared_loader.h"
 #include "python/description.h"
+#include "python/loader_face.h"
 
 namespace forebay::python {
 
@@ -22,7 +24,9 @@ namespace nb = nanobind;
 /// After a fork the child has none of the loader's threads: there every method raises, and the destructor lets the memory be.
 class PyLoader {
  public:
-  PyLoader(const PyDescription& description, LoaderOptions options, nb::object convert);
+  /// `share`: the server that makes the batches; nothing: they are made here.
+  PyLoader(const PyDescription& description, LoaderOptions options, std::optional<ShareOptions> share,
+           nb::object convert);
   ~PyLoader();
   PyLoader(const PyLoader&) = delete;
   PyLoader& operator=(const PyLoader&) = delete;
@@ -53,12 +57,12 @@ class PyLoader {
   void require_open() const;
 
   /// The C++ loader; raises in a forked child.
-  Loader& loader() const;
+  LoaderFace& loader() const;
 
  private:
   // Shared with a prepare() that was interrupted and goes on in the background.
   struct Engine {
-    std::shared_ptr<Loader> loader;
+    std::shared_ptr<LoaderFace> loader;
     std::timed_mutex turn;
   };
   [[noreturn]] void raise_from(const Status& status);

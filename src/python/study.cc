@@ -25,7 +25,7 @@ nb::object or_none(const std::optional<T>& value) {
 
 /// A loader of Python's, with the threads that run its functions; closed, with the interpreter lock, when the last one lets go.
 std::shared_ptr<Loader> held(nb::object loader) {
-  Loader& core = nb::cast<PyLoader&>(loader.attr("_core")).loader();
+  Loader* const core = nb::cast<PyLoader&>(loader.attr("_core")).loader().here();
   auto owner = std::shared_ptr<nb::object>(new nb::object(std::move(loader)), [](nb::object* object) {
     const nb::gil_scoped_acquire locked;
     try {
@@ -35,7 +35,7 @@ std::shared_ptr<Loader> held(nb::object loader) {
     }
     delete object;
   });
-  return {std::move(owner), &core};
+  return {std::move(owner), core};
 }
 
 }  // namespace

@@ -4,25 +4,20 @@
 #include <iterator>
 #include <new>
 
-#include "base/blocks.h"
 #include "runtime/fork_guard.h"
 
 namespace forebay {
 
 namespace {
 
-uint8_t* new_block(size_t size) {
-  uint8_t* block = allocate_block(size);
-  if (block == nullptr) throw std::bad_alloc();
-  return block;
-}
-
 bool serves(size_t block, size_t size) { return block >= size && block - size <= block / 8; }
 
 }  // namespace
 
-BufferPool::BufferPool(std::shared_ptr<ByteBudget> budget, size_t max_idle, Use use)
-    : budget_(std::move(budget)), max_idle_(max_idle), use_(use), generation_(process_generation()) {}
+BufferPool::BufferPool(std::shared_ptr<ByteBudget> budget, size_t max_idle, Use use,
+                       std::shared_ptr<BlockSource> blocks)
+    : budget_(std::move(budget)), max_idle_(max_idle), use_(use), blocks_(std::move(blocks)),
+      generation_(process_generation()) {}
 
 BufferPool::~BufferPool() { close(); }
 
@@ -53,7 +48,7 @@ void BufferPool::free_one_outgrown(size_t size) {
     outgrown = *found;
     idle_.erase(found);
   }
-  free_block(outgrown.data, outgrown.size);
+  blocks_->free(outgrown.data, outgrown.size);
   budget_->release(Use::kPool, outgrown.size);
 }
 
@@ -66,7 +61,7 @@ std::optional<BufferPool::Lent> BufferPool::acquire(size_t size) {
   free_one_outgrown(size);
   std::optional<Claim> claim = Claim::take(budget_, use_, size);
   if (!claim) return std::nullopt;
-  return Lent{wrap({new_block(size), size}, size), std::move(*claim)};
+  return Lent{wrap(make(size), size), std::move(*claim)};
 }
 
 BufferPool::Lent BufferPool::take_reserved(Claim& reserved, size_t size) {
@@ -78,7 +73,7 @@ BufferPool::Lent BufferPool::take_reserved(Claim& reserved, size_t size) {
     return {wrap(*idle, size), std::move(claim)};
   }
   free_one_outgrown(size);
-  return {wrap({new_block(size), size}, size), std::move(claim)};
+  return {wrap(make(size), size), std::move(claim)};
 }
 
 bool BufferPool::has_idle(size_t size) const {
@@ -93,7 +88,7 @@ bool BufferPool::trim() {
     blocks.swap(idle_);
   }
   for (const Block& block : blocks) {
-    free_block(block.data, block.size);
+    blocks_->free(block.data, block.size);
     budget_->release(Use::kPool, block.size);
   }
   return !blocks.empty();
@@ -105,6 +100,12 @@ void BufferPool::close() {
     closed_ = true;
   }
   trim();
+}
+
+BufferPool::Block BufferPool::make(size_t size) {
+  uint8_t* const block = blocks_->allocate(size);
+  if (block == nullptr) throw std::bad_alloc();
+  return {block, size};
 }
 
 Buffer BufferPool::wrap(Block block, size_t size) {
@@ -126,7 +127,7 @@ BufferPool::Block BufferPool::take_oldest() {
 
 void BufferPool::give_back(Block block) {
   // In the child of a fork the lock may be held by a thread that does not exist here.
-  if (process_generation() != generation_) return free_block(block.data, block.size);
+  if (process_generation() != generation_) return blocks_->free(block.data, block.size);
   {
     std::lock_guard lock(mutex_);
     if (!closed_ && budget_->try_charge(Use::kPool, block.size)) {
@@ -136,7 +137,7 @@ void BufferPool::give_back(Block block) {
       budget_->release(Use::kPool, block.size);
     }
   }
-  free_block(block.data, block.size);
+  blocks_->free(block.data, block.size);
 }
 
 }  // namespace forebay

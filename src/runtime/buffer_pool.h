@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "forebay/buffer.h"
+#include "runtime/block_source.h"
 #include "runtime/claim.h"
 
 namespace forebay {
@@ -23,7 +24,8 @@ namespace forebay {
 class BufferPool : public std::enable_shared_from_this<BufferPool> {
  public:
   /// `use`: what acquired bytes are charged to.
-  BufferPool(std::shared_ptr<ByteBudget> budget, size_t max_idle, Use use = Use::kBatches);
+  BufferPool(std::shared_ptr<ByteBudget> budget, size_t max_idle, Use use = Use::kBatches,
+             std::shared_ptr<BlockSource> blocks = BlockSource::own_memory());
   ~BufferPool();
 
   struct Lent {
@@ -55,12 +57,14 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
   Block take_oldest();
   std::optional<Block> take_idle(size_t size);
   void free_one_outgrown(size_t size);
+  Block make(size_t size);
   Buffer wrap(Block block, size_t size);
   void give_back(Block block);
 
   const std::shared_ptr<ByteBudget> budget_;
   const size_t max_idle_;
   const Use use_;
+  const std::shared_ptr<BlockSource> blocks_;
   const uint64_t generation_;
   mutable std::mutex mutex_;
   Idle idle_;  ///< by size, so that hundreds (one for each column of each row group) are not looked through for each

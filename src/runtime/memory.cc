@@ -38,8 +38,14 @@ std::unique_ptr<Memory::Account> Memory::open(const Demand& demand) {
   return account;
 }
 
+void Memory::set_most(uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  most_ = bytes;
+  divide();
+}
+
 void Memory::divide() {
-  uint64_t bytes = UINT64_MAX, fixed = 0;
+  uint64_t bytes = most_, fixed = 0;
   std::vector<Demand> demands;
   for (const Account* account : accounts_) {
     if (account->fixed()) {

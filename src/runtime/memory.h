@@ -31,12 +31,15 @@ class Memory : public std::enable_shared_from_this<Memory> {
   /// Always made as a shared_ptr: accounts keep it alive.
   static std::shared_ptr<Memory> make() { return std::make_shared<Memory>(); }
   std::unique_ptr<Account> open(const Demand& demand);
+  /// Those whose users gave no figure have at most so much together, whatever they know of.
+  void set_most(uint64_t bytes);
 
  private:
   void divide();  // with the lock held
 
   std::mutex mutex_;
   std::vector<Account*> accounts_;
+  uint64_t most_ = UINT64_MAX;
 };
 
 /// One loader's part.

@@ -55,7 +55,8 @@ def test_documented_defaults_are_in_the_signatures():
     assert defaults(fb.Pipeline.batch) == {"last": "partial", "ragged": None}
     assert defaults(fb.Loader) == {
         "seed": 0, "epochs": None, "rank": None, "world_size": None, "threads": "auto", "requests": "auto", "memory": "auto",
-        "on_error": "raise", "max_errors": None, "output": "numpy", "storage_options": None, "deal": "auto", "hosts": None, "peers": None}
+        "on_error": "raise", "max_errors": None, "output": "numpy", "storage_options": None, "deal": "auto", "hosts": None, "peers": None,
+        "share": None, "together": False}
 
 
 def test_a_call_makes_a_new_pipeline_and_leaves_the_old_one():

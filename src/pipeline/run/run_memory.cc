@@ -6,11 +6,13 @@ namespace {
 constexpr size_t kIdleUnits = 64;
 }  // namespace
 
-RunMemory::RunMemory(Memory& memory, const RunnerOptions& options, size_t idle_buffers)
+RunMemory::RunMemory(Memory& memory, const RunnerOptions& options, size_t idle_buffers,
+                     std::shared_ptr<BlockSource> blocks)
     : window_bytes_(options.window_bytes), ahead_bytes_(options.ahead_bytes),
       bytes_per_thread_(options.working_bytes_per_thread),
       account_(memory.open({options.memory, options.memory_least, options.memory_together, options.memory_beside})),
-      budget_(account_->budget()), batch_pool_(std::make_shared<BufferPool>(budget_, idle_buffers)),
+      budget_(account_->budget()),
+      batch_pool_(std::make_shared<BufferPool>(budget_, idle_buffers, Use::kBatches, std::move(blocks))),
       unit_pool_(std::make_shared<BufferPool>(budget_, kIdleUnits, Use::kUnits)),
       thread_memory_(
           existing(Use::kWorking, options.working_bytes_per_thread * static_cast<uint64_t>(options.threads))),

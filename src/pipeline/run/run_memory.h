@@ -16,8 +16,8 @@ namespace forebay {
 /// for raise(), set_aside_for_threads() and leave(), which the run's lock guards.
 class RunMemory {
  public:
-  /// `idle_buffers`: of batches, that may wait to be used again.
-  RunMemory(Memory& memory, const RunnerOptions& options, size_t idle_buffers);
+  /// `idle_buffers`: of batches, that may wait to be used again; these lie in `blocks`.
+  RunMemory(Memory& memory, const RunnerOptions& options, size_t idle_buffers, std::shared_ptr<BlockSource> blocks);
   ~RunMemory() { budget_->forget_beside(); }  // claims of batches that the user holds keep the budget
 
   /// Nothing where the part does not have so many now.

@@ -1,0 +1,64 @@
+#include "serve/client/absolute_places.h"
+
+#include <span>
+
+#include <fmt/format.h>
+
+#include "loader/check.h"
+#include "loader/sources.h"
+
+namespace forebay {
+
+namespace {
+
+bool is_relative(const Json& place) {
+  if (!place.is_string()) return false;
+  const auto& text = place.get_ref<const std::string&>();
+  return !text.empty() && text.front() != '/' && text.find("://") == std::string::npos;
+}
+
+bool has_relative(const Json& value) {
+  if (!value.is_structured()) return is_relative(value);
+  for (const Json& each : value) {
+    if (has_relative(each)) return true;
+  }
+  return false;
+}
+
+void make_absolute(Json& value, const std::string& folder) {
+  if (value.is_structured()) {
+    for (Json& each : value) make_absolute(each, folder);
+  } else if (is_relative(value)) {
+    value = folder + "/" + value.get<std::string>();
+  }
+}
+
+}  // namespace
+
+Result<Description> with_absolute_places(const Description& description, const std::string& folder) {
+  OpSpec source = description.steps().front();
+  const SourceDef* const def = find_source(source.name);
+  for (const ArgDef& arg : def == nullptr ? std::span<const ArgDef>() : std::span<const ArgDef>(def->args)) {
+    // What has a default says how places are used, and is none.
+    if (arg.use == ArgUse::kPlace && arg.default_value.is_null() && source.args.contains(arg.name))
+      make_absolute(source.args[arg.name], folder);
+  }
+  Description result(std::move(source));
+  for (size_t i = 1; i < description.steps().size(); ++i) {
+    OpSpec op = description.steps()[i];
+    const OpDef* const step = catalog().find(op.name);
+    for (const ArgDef& arg : step == nullptr ? std::span<const ArgDef>() : std::span<const ArgDef>(step->args)) {
+      const bool cache_folder = catalog().has_role(op, OpRole::kKeep) && arg.name == "dir";
+      if (cache_folder && op.args.contains(arg.name)) make_absolute(op.args[arg.name], folder);
+      if (arg.use == ArgUse::kPlace && op.args.contains(arg.name) && has_relative(op.args[arg.name]))
+        return invalid_argument(
+            fmt::format("{}: {}: {}={} is relative, and a shared loader is opened by a server, which "
+                        "has another working folder; give the whole path",
+                        i, op.name, arg.name, op.args[arg.name].dump()));
+    }
+    result = result.append(std::move(op));
+  }
+  return result;
+}
+
+}  // namespace forebay

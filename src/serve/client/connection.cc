@@ -1,0 +1,220 @@
+#include "serve/client/connection.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace forebay {
+
+namespace {
+
+constexpr uint64_t kMostAnswer = uint64_t{256} << 20;
+constexpr std::chrono::seconds kAnswerWithin{30};
+constexpr std::chrono::milliseconds kLook{100};    // whether somebody interrupted
+constexpr std::chrono::milliseconds kAhead{1000};  // more than the server waits
+constexpr size_t kFreedAtOnce = 256;
+
+std::string program_name() {
+  std::ifstream file("/proc/self/comm");
+  std::string name;
+  std::getline(file, name);
+  return name;
+}
+
+/// Questions that read listings or run passes, which take as long as they take.
+bool takes_long(MessageType type) { return type == MessageType::kOpen || type == MessageType::kPrepare; }
+
+}  // namespace
+
+Connection::Connection(FileDescriptor socket) : channel_(std::move(socket), kMostAnswer, true) {}
+
+Result<std::shared_ptr<Connection>> Connection::open(FileDescriptor socket) {
+  auto connection = std::make_shared<Connection>(std::move(socket));
+  Hello hello;
+  hello.program = program_name();
+  FOREBAY_RETURN_IF_ERROR(connection->ask(MessageType::kHello, to_message(hello)).status());
+  return connection;
+}
+
+Status Connection::lose(Status why) {
+  lost_ = true;
+  channel_.shut_down();
+  return why;
+}
+
+void Connection::close() {
+  interrupted_ = true;
+  for (int i = 0; i < 20 && !lost_; ++i) {
+    if (channel_.try_send(MessageType::kClose, "")) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+Status Connection::take_slabs(const Frame& frame) {
+  FOREBAY_ASSIGN(const std::vector<SlabMessage> slabs, from_message<std::vector<SlabMessage>>(frame.body));
+  if (slabs.size() != frame.descriptors.size()) return corrupt("the server tells of slabs without sending them");
+  for (size_t i = 0; i < slabs.size(); ++i) FOREBAY_RETURN_IF_ERROR(slabs_.add(slabs[i], frame.descriptors[i]));
+  return {};
+}
+
+// The next frame that is an answer.
+Result<Frame> Connection::answer(std::chrono::milliseconds timeout, bool* timed_out) {
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  *timed_out = false;
+  while (true) {
+    if (interrupted_) return cancelled("the loader was closed");
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    Result<std::optional<Frame>> frame = channel_.receive(std::clamp(left, std::chrono::milliseconds(0), kLook));
+    if (!frame.ok()) return lose(frame.status());
+    if (!frame->has_value()) {
+      *timed_out = left.count() <= 0;
+      if (*timed_out) return Frame();
+      continue;
+    }
+    if ((*frame)->type != MessageType::kSlabs) return std::move(**frame);
+    if (Status status = take_slabs(**frame); !status.ok()) return lose(std::move(status));
+  }
+}
+
+Result<std::string> Connection::ask(MessageType type, std::string_view body) {
+  if (process_generation() != generation_) return cancelled("this process was forked from the one that has the loader");
+  const std::lock_guard lock(turn_);
+  if (lost_) return unavailable("the server has gone");
+  tell_what_goes();
+  if (Status status = channel_.send(type, body); !status.ok()) return lose(std::move(status));
+  const std::chrono::milliseconds within = takes_long(type) ? std::chrono::hours(24 * 365) : kAnswerWithin;
+  while (true) {
+    bool timed_out = false;
+    Result<Frame> frame = answer(within, &timed_out);
+    if (!frame.ok()) return frame.status();
+    if (timed_out) return lose(unavailable("the server does not answer; look at it with: forebay serve status"));
+    if (next_asked_ && !next_answer_) {  // that of next() comes first
+      next_answer_ = std::move(*frame);
+      continue;
+    }
+    if (frame->type == MessageType::kDone) return std::move(frame->body);
+    if (frame->type == MessageType::kFailed) return status_from_message(frame->body);
+    return lose(corrupt("the server gives an answer that is none"));
+  }
+}
+
+Status Connection::ask_next(std::chrono::milliseconds timeout) {
+  const auto ms = static_cast<uint32_t>(std::clamp<int64_t>(timeout.count(), 0, 1000));
+  if (Status status = channel_.send(MessageType::kNext, to_message(ms)); !status.ok()) return lose(std::move(status));
+  next_asked_ = true;
+  return {};
+}
+
+Result<Connection::Next> Connection::next(std::chrono::milliseconds timeout) {
+  const std::unique_lock lock(turn_, timeout);
+  Next nothing;
+  nothing.timed_out = true;
+  if (!lock.owns_lock()) return nothing;
+  if (lost_) return unavailable("the server has gone");
+  tell_what_goes();
+  if (!next_asked_) FOREBAY_RETURN_IF_ERROR(ask_next(timeout));
+  if (!next_answer_) {
+    bool timed_out = false;
+    Result<Frame> frame = answer(timeout, &timed_out);
+    if (!frame.ok()) return frame.status();
+    if (timed_out) return nothing;
+    next_answer_ = std::move(*frame);
+  }
+  const Frame frame = std::move(*next_answer_);
+  next_answer_.reset();
+  next_asked_ = false;
+  Result<Next> next = understand(frame);
+  // A server that has gone by now is found out with the next call: this answer is here.
+  if (next.ok() && !next->timed_out && !next->behind.finished && !lost_) (void)ask_next(kAhead);
+  return next;
+}
+
+Status Connection::forget_next() {
+  const std::lock_guard lock(turn_);
+  if (!next_asked_) return {};
+  if (!next_answer_) {
+    bool timed_out = false;
+    Result<Frame> frame = answer(kAnswerWithin, &timed_out);
+    if (!frame.ok()) return frame.status();
+    if (timed_out) return lose(unavailable("the server does not answer; look at it with: forebay serve status"));
+    next_answer_ = std::move(*frame);
+  }
+  const Frame frame = std::move(*next_answer_);
+  next_answer_.reset();
+  next_asked_ = false;
+  (void)understand(frame);  // a batch goes back
+  return {};
+}
+
+Result<Connection::Next> Connection::understand(const Frame& frame) {
+  Next next;
+  switch (frame.type) {
+    case MessageType::kNotYet: next.timed_out = true; return next;
+    case MessageType::kFailed: return status_from_message(frame.body);
+    case MessageType::kEnd: {
+      FOREBAY_ASSIGN(EndMessage end, from_message<EndMessage>(frame.body));
+      next.behind = std::move(end.behind);
+      return next;
+    }
+    case MessageType::kBatch: {
+      Result<BatchMessage> message = from_message<BatchMessage>(frame.body);
+      if (!message.ok()) return lose(message.status());
+      next.behind = std::move(message->behind);
+      FOREBAY_ASSIGN(next.batch, batch_of(std::move(*message)));
+      return next;
+    }
+    default: return lose(corrupt("the server gives an answer that is none"));
+  }
+}
+
+Result<Batch> Connection::batch_of(BatchMessage message) {
+  const std::shared_ptr<void> held(
+      nullptr, [self = shared_from_this(), number = message.number](void*) { self->let_go(number); });
+  Batch batch;
+  for (FieldMessage& field : message.fields) {
+    BatchField& made = batch.fields.emplace_back();
+    made.name = std::move(field.name);
+    made.kind = field.kind;
+    made.lengths = std::move(field.lengths);
+    for (const auto& [to, from] : {std::pair(&made.values, &field.values), std::pair(&made.offsets, &field.offsets),
+                                   std::pair(&made.string_offsets, &field.string_offsets)}) {
+      Result<Tensor> tensor = slabs_.tensor(*from, held);
+      if (!tensor.ok()) return lose(tensor.status());
+      *to = std::move(*tensor);
+    }
+  }
+  batch.ids = std::move(message.ids);
+  batch.positions = std::move(message.positions);
+  batch.padding = message.padding;
+  batch.epoch = message.epoch;
+  batch.step = message.step;
+  for (const uint64_t slab : message.gone_slabs) slabs_.drop(slab);
+  return batch;
+}
+
+// On whatever thread has the last tensor, which must not wait: what cannot be told now goes with the next question.
+void Connection::let_go(uint64_t number) {
+  if (process_generation() != generation_ || lost_) return;
+  {
+    const std::lock_guard lock(freed_mutex_);
+    freed_.push_back(number);
+  }
+  tell_what_goes();
+}
+
+void Connection::tell_what_goes() {
+  const std::lock_guard lock(freed_mutex_);
+  while (!freed_.empty()) {
+    const auto end = freed_.end();
+    const auto begin = freed_.size() > kFreedAtOnce ? end - kFreedAtOnce : freed_.begin();
+    if (!channel_.try_send(MessageType::kFreed, to_message(std::vector<uint64_t>(begin, end)))) return;
+    freed_.erase(begin, end);
+  }
+}
+
+}  // namespace forebay

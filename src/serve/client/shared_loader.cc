@@ -1,0 +1,350 @@
+#include "forebay/shared_loader.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <mutex>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "loader/distributed.h"
+#include "pipeline/description.h"
+#include "runtime/fork_guard.h"
+#include "serve/client/absolute_places.h"
+#include "serve/client/connection.h"
+#include "serve/client/start_server.h"
+#include "serve/socket_place.h"
+#include "serve/wire/ledger_message.h"
+#include "telemetry/log.h"
+
+namespace forebay {
+
+namespace {
+
+constexpr int kMostRestarts = 5;                   // without a batch between them
+constexpr std::chrono::seconds kLeavesWithin{10};  // one that does not answer for longer than that does not leave
+constexpr int kMostAttempts = 10;                  // to reach a server: each may be just leaving
+
+/// A pipeline that another process can open.
+Result<std::string> portable(const Pipeline& pipeline) {
+  std::error_code error;
+  const std::string folder = std::filesystem::current_path(error).string();
+  FOREBAY_ASSIGN(const Description absolute, with_absolute_places(pipeline.description(), folder));
+  Result<std::string> json = absolute.to_json();
+  if (json.ok()) return json;
+  return invalid_argument(
+      fmt::format("share=: the batches are made by another process, which has neither your functions nor "
+                  "your arrays: {}. Use share=None for this pipeline",
+                  json.status().message()));
+}
+
+Status check_shared(const LoaderOptions& options, const ShareOptions& share) {
+  if (share.together < 0 || share.together > 4096)
+    return invalid_argument(fmt::format("together={}; it is True, False or how many there will be", share.together));
+  if (!options.peers.addresses.empty() || options.peers.gather)
+    return invalid_argument(
+        "share= and peers= do not go together yet: a server serves one host; leave one of them out");
+  return {};
+}
+
+}  // namespace
+
+struct SharedLoader::Impl {
+  Pipeline pipeline;
+  LoaderOptions options;
+  ShareOptions share;
+  std::string path;
+  OpenRequest request;
+  const uint64_t generation = process_generation();
+
+  mutable std::mutex mutex;  // guards what follows against close() and stats() from other threads
+  std::shared_ptr<Connection> connection;
+  std::optional<Position> at;  // where the client stands; nothing: ask the server
+  int64_t size = 0;
+  std::string fingerprint;
+  bool closed = false, forgets_end = false;
+  int restarts = 0;
+
+  bool starts() const { return share.server.empty() || share.server == "auto"; }
+  bool in_child() const { return process_generation() != generation; }
+
+  Status usable() const {
+    if (in_child())
+      return invalid_argument(
+          "this loader was made before a fork and its server knows the parent process; make a new one "
+          "in the child");
+    const std::lock_guard lock(mutex);
+    return closed ? invalid_argument(
+                        "the loader is closed; make a new one (its state_dict() goes on where this one "
+                        "stopped)")
+                  : Status();
+  }
+  std::shared_ptr<Connection> current() const {
+    const std::lock_guard lock(mutex);
+    return connection;
+  }
+  bool stands_at_state(const std::string& state) const {
+    const std::lock_guard lock(mutex);
+    return at && at->state == state;
+  }
+  void stands_at(std::optional<Position> now) {
+    const std::lock_guard lock(mutex);
+    at = std::move(now);
+  }
+
+  Status connect();
+  Status connect_again(const Status& why);
+  Status gone(const Status& why) const;
+  Result<std::string> ask(MessageType type, const std::string& body);
+  Result<Position> position();
+  Status look();
+  Status moved(MessageType type, const std::string& body);
+};
+
+// A server that leaves just now gives way to another one.
+Status SharedLoader::Impl::connect() {
+  Status status;
+  const auto patient_until = std::chrono::steady_clock::now() + kLeavesWithin;
+  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
+    FOREBAY_ASSIGN(FileDescriptor socket, connect_or_start(path, starts() ? share.program : std::vector<std::string>(),
+                                                           starts(), options.stop));
+    Result<std::shared_ptr<Connection>> made = Connection::open(std::move(socket));
+    status = made.status();
+    if (status.code() == Code::kUnavailable && std::chrono::steady_clock::now() < patient_until) continue;
+    if (!status.ok()) return status;
+    {
+      const std::lock_guard lock(mutex);
+      if (closed) return cancelled("the loader was closed");
+      connection = *made;
+      if (at) request.state = at->state;
+    }
+    const std::stop_callback stops(options.stop, [&] { (*made)->close(); });
+    status = (*made)->ask(MessageType::kOpen, to_message(request)).status();
+    if (status.code() != Code::kUnavailable || !(*made)->lost()) return status;
+  }
+  return status;
+}
+
+Status SharedLoader::Impl::gone(const Status& why) const {
+  return unavailable(
+             fmt::format("the server that makes these batches has gone ({}); start it again (forebay serve) and "
+                         "open a loader with this one's state_dict()",
+                         why.message()))
+      .with_key(path);
+}
+
+Status SharedLoader::Impl::connect_again(const Status& why) {
+  if (!starts()) return gone(why);
+  if (++restarts > kMostRestarts)
+    return unavailable(fmt::format(
+        "{} servers in a row ended before they gave a batch; what the last one said is in {}.log", restarts, path));
+  log_warning(fmt::format("the server at {} has gone; another one is started, and goes on where it stopped", path));
+  return connect();
+}
+
+Result<std::string> SharedLoader::Impl::ask(MessageType type, const std::string& body) {
+  while (true) {
+    FOREBAY_RETURN_IF_ERROR(usable());
+    const std::shared_ptr<Connection> now = current();
+    Result<std::string> answer = now->ask(type, body);
+    if (answer.ok() || !now->lost()) return answer;
+    FOREBAY_RETURN_IF_ERROR(connect_again(answer.status()));
+  }
+}
+
+Status SharedLoader::Impl::look() {
+  FOREBAY_ASSIGN(const std::string answer, ask(MessageType::kLook, ""));
+  FOREBAY_ASSIGN(Look now, from_message<Look>(answer));
+  const std::lock_guard lock(mutex);
+  at = std::move(now.position);
+  size = now.size;
+  fingerprint = std::move(now.fingerprint);
+  return {};
+}
+
+Result<Position> SharedLoader::Impl::position() {
+  {
+    const std::lock_guard lock(mutex);
+    if (at) return *at;
+  }
+  FOREBAY_RETURN_IF_ERROR(look());
+  const std::lock_guard lock(mutex);
+  return at.value_or(Position());
+}
+
+// What changes the position. The server stands where the client does before it is told, and not a batch ahead.
+Status SharedLoader::Impl::moved(MessageType type, const std::string& body) {
+  FOREBAY_RETURN_IF_ERROR(usable());
+  FOREBAY_ASSIGN(const Position here, position());
+  (void)current()->forget_next();
+  FOREBAY_RETURN_IF_ERROR(ask(MessageType::kLoadState, to_message(LoadRequest{here.state, true})).status());
+  FOREBAY_RETURN_IF_ERROR(ask(type, body).status());
+  forgets_end = false;
+  return look();
+}
+
+SharedLoader::SharedLoader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+SharedLoader::~SharedLoader() {
+  if (impl_->in_child()) {
+    (void)impl_.release();
+    return;
+  }
+  close();
+}
+
+Result<std::unique_ptr<SharedLoader>> SharedLoader::open(const Pipeline& pipeline, LoaderOptions options,
+                                                         ShareOptions share) {
+  auto impl = std::make_unique<Impl>();
+  FOREBAY_RETURN_IF_ERROR(check_shared(options, share));
+  FOREBAY_ASSIGN(impl->path, socket_path(share.server));
+  FOREBAY_ASSIGN(impl->request.pipeline, portable(pipeline));
+  FOREBAY_ASSIGN(const Place place, find_place(options.rank, options.world_size, process_environment()));
+  options.rank = place.rank;
+  options.world_size = place.world_size;
+  if (!options.hosts && place.hosts > 0) options.hosts = place.hosts;
+  impl->pipeline = pipeline;
+  impl->options = options;
+  impl->share = std::move(share);
+  impl->request.options = std::move(options);
+  impl->request.together = impl->share.together;
+  FOREBAY_RETURN_IF_ERROR(impl->connect());
+  FOREBAY_RETURN_IF_ERROR(impl->look());
+  impl->options.stop = {};
+  return std::unique_ptr<SharedLoader>(new SharedLoader(std::move(impl)));
+}
+
+Status SharedLoader::prepare() { return impl_->usable(); }
+void SharedLoader::begin_iteration() { impl_->forgets_end = true; }
+
+Result<std::optional<Batch>> SharedLoader::next() {
+  while (true) {
+    bool timed_out = false;
+    Result<std::optional<Batch>> batch = next_for(std::chrono::milliseconds(100), &timed_out);
+    if (!timed_out) return batch;
+  }
+}
+
+Result<std::optional<Batch>> SharedLoader::next_for(std::chrono::milliseconds timeout, bool* timed_out) {
+  *timed_out = false;
+  FOREBAY_RETURN_IF_ERROR(impl_->usable());
+  const std::shared_ptr<Connection> connection = impl_->current();
+  Result<Connection::Next> next = connection->next(timeout);
+  if (!next.ok() && connection->lost()) {
+    FOREBAY_RETURN_IF_ERROR(impl_->connect_again(next.status()));
+    *timed_out = true;  // the caller comes again
+    return std::optional<Batch>();
+  }
+  if (!next.ok()) {
+    if (next.status().code() != Code::kCancelled) impl_->stands_at({});  // perhaps behind a bad step
+    return next.status();
+  }
+  *timed_out = next->timed_out;
+  if (next->timed_out) return std::optional<Batch>();
+  impl_->restarts = 0;
+  const bool forgets = std::exchange(impl_->forgets_end, false) && !next->batch;
+  // An end that moves nothing is that of an epoch whose last batch was given.
+  if (forgets && impl_->stands_at_state(next->behind.state)) {
+    *timed_out = true;
+    return std::optional<Batch>();
+  }
+  impl_->stands_at(std::move(next->behind));
+  return std::move(next->batch);
+}
+
+// The server knows when it answered, and not when that was seen.
+void SharedLoader::waited_for_interpreter(std::chrono::nanoseconds) {}
+
+int64_t SharedLoader::batches_per_epoch() const {
+  const Result<Position> at = impl_->position();
+  return at.ok() ? at->batches_per_epoch : 0;
+}
+
+int64_t SharedLoader::epoch() const {
+  const Result<Position> at = impl_->position();
+  return at.ok() ? at->epoch : 0;
+}
+
+bool SharedLoader::finished() const {
+  const Result<Position> at = impl_->position();
+  return at.ok() && at->finished;
+}
+
+std::string SharedLoader::state() const {
+  if (impl_->in_child()) return "";
+  const Result<Position> at = impl_->position();
+  return at.ok() ? at->state : "";
+}
+
+int64_t SharedLoader::size() const { return impl_->size; }
+std::string SharedLoader::fingerprint() const { return impl_->fingerprint; }
+
+Pipeline SharedLoader::opened() const {
+  return Pipeline(std::make_shared<const Description>(impl_->pipeline.description().steps().front()));
+}
+
+std::vector<FieldDescription> SharedLoader::source_fields() const {
+  const Result<std::string> answer = impl_->ask(MessageType::kDescribe, "");
+  const Result<SourceLook> look = answer.ok() ? from_message<SourceLook>(*answer) : answer.status();
+  return look.ok() ? look->fields : std::vector<FieldDescription>();
+}
+
+std::vector<int64_t> SharedLoader::row_groups() const {
+  const Result<std::string> answer = impl_->ask(MessageType::kDescribe, "");
+  const Result<SourceLook> look = answer.ok() ? from_message<SourceLook>(*answer) : answer.status();
+  return look.ok() ? look->row_groups : std::vector<int64_t>();
+}
+
+Status SharedLoader::set_epoch(int64_t epoch) {
+  FOREBAY_RETURN_IF_ERROR(impl_->usable());
+  FOREBAY_ASSIGN(const Position here, impl_->position());
+  return epoch == here.epoch ? Status() : impl_->moved(MessageType::kSetEpoch, to_message(epoch));
+}
+
+int SharedLoader::rank() const { return *impl_->options.rank; }
+int SharedLoader::world_size() const { return *impl_->options.world_size; }
+const Pipeline& SharedLoader::pipeline() const { return impl_->pipeline; }
+
+Status SharedLoader::load_state(const std::string& json, bool strict) {
+  return impl_->moved(MessageType::kLoadState, to_message(LoadRequest{json, strict}));
+}
+
+Ledger SharedLoader::stats() const {
+  const Result<std::string> answer = impl_->ask(MessageType::kStats, "");
+  Result<Ledger> ledger = answer.ok() ? from_message<Ledger>(*answer) : answer.status();
+  return ledger.ok() ? std::move(*ledger) : Ledger();
+}
+
+Status SharedLoader::begin_trace(const std::string& path, uint64_t most_bytes) {
+  std::error_code error;
+  const std::string whole = std::filesystem::absolute(path, error).string();
+  return impl_->ask(MessageType::kBeginTrace, to_message(TraceRequest{whole, most_bytes})).status();
+}
+
+Status SharedLoader::end_trace() { return closed() ? Status() : impl_->ask(MessageType::kEndTrace, "").status(); }
+
+std::vector<ErrorEntry> SharedLoader::errors() const {
+  const Result<std::string> answer = impl_->ask(MessageType::kErrors, "");
+  Result<std::vector<ErrorEntry>> list = answer.ok() ? from_message<std::vector<ErrorEntry>>(*answer) : answer.status();
+  return list.ok() ? std::move(*list) : std::vector<ErrorEntry>();
+}
+
+void SharedLoader::close() {
+  if (impl_->in_child()) return;
+  std::shared_ptr<Connection> last;
+  {
+    const std::lock_guard lock(impl_->mutex);
+    impl_->closed = true;
+    last = impl_->connection;
+  }
+  if (last) last->close();
+}
+
+bool SharedLoader::closed() const {
+  if (impl_->in_child()) return true;
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->closed;
+}
+
+}  // namespace forebay

@@ -1,0 +1,238 @@
+#include "serve/server/server.h"
+
+#include <poll.h>
+#include <sched.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "runtime/host.h"
+#include "telemetry/log.h"
+
+namespace forebay {
+
+namespace {
+
+constexpr size_t kMostGuests = 256;
+
+// Every large field of a batch that clients may map has a descriptor.
+void allow_descriptors() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// The first so many of the cores that it may use: what counts cores then finds these.
+void use_cores(int most) {
+  cpu_set_t cores;
+  if (sched_getaffinity(0, sizeof cores, &cores) != 0) return;
+  for (int core = 0, kept = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(core, &cores) && ++kept > most) CPU_CLR(core, &cores);
+  }
+  sched_setaffinity(0, sizeof cores, &cores);
+}
+
+FileDescriptor watch_process(pid_t process) {
+  return FileDescriptor(process > 0 ? static_cast<int>(syscall(SYS_pidfd_open, process, 0)) : -1);
+}
+
+nlohmann::json to_json(const GuestLook& look) {
+  const double seconds = look.seconds;
+  return {{"process", look.process},
+          {"program", look.program},
+          {"pipeline", look.pipeline},
+          {"rank", look.rank},
+          {"world_size", look.world_size},
+          {"together", look.together},
+          {"shares", look.shares},
+          {"epoch", look.epoch},
+          {"batches", look.batches},
+          {"samples", look.samples},
+          {"bytes", look.bytes},
+          {"samples_per_second", seconds > 0 ? static_cast<double>(look.samples) / seconds : 0.0},
+          {"seconds", seconds},
+          {"wait_seconds", look.waited},
+          {"held_batches", look.held},
+          {"held_bytes", look.held_bytes},
+          {"cache_hits", look.cache_hits}};
+}
+
+}  // namespace
+
+// A client, its thread, and what tells that its process has ended: a descendant may keep the socket open.
+struct Server::Connected {
+  Connected(FileDescriptor socket, pid_t process, Sharing& sharing, const Server& server)
+      : guest(std::move(socket), process, sharing), ended(watch_process(process)), thread([this, &server] {
+          guest.run();
+          server.wake();
+        }) {}
+  ~Connected() {
+    guest.abort();
+    thread.join();
+  }
+
+  Guest guest;
+  FileDescriptor ended;
+  bool aborted = false;
+  std::thread thread;
+};
+
+Server::Server(ServerOptions options) : options_(std::move(options)), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+Server::~Server() {
+  guests_.clear();
+  if (engine_) engine_->lend_batches_from(BlockSource::own_memory());
+}
+
+Result<std::unique_ptr<Server>> Server::open(ServerOptions options) {
+  allow_descriptors();
+  if (options.threads) use_cores(*options.threads);
+  FileDescriptor listening = std::move(options.listening);
+  if (!listening.valid()) {
+    const std::optional<FileDescriptor> lock = lock_socket(options.path, true);
+    if (!lock) return unavailable("the lock beside this socket cannot be taken").with_key(options.path);
+    if (connect_to(options.path).ok())
+      return unavailable("a server listens here already; stop it with: forebay serve stop").with_key(options.path);
+    FOREBAY_ASSIGN(listening, listen_at(options.path));
+  }
+  FOREBAY_RETURN_IF_ERROR(Slab::make(1, 4096).status());
+  std::unique_ptr<Server> server(new Server(std::move(options)));
+  server->listening_ = std::move(listening);
+  server->engine_ = Engine::shared();
+  Sharing& sharing = server->sharing_;
+  server->engine_->lend_batches_from(sharing.blocks);
+  const uint64_t memory = server->options_.memory.value_or(usable_memory() / 4);
+  if (server->options_.memory) server->engine_->memory->set_most(memory);
+  sharing.together = std::make_shared<TogetherRuns>(server->options_.patience);
+  sharing.prefixes.set_bytes(memory / 2);
+  sharing.status = [raw = server.get()] { return raw->status(); };
+  sharing.stop = [raw = server.get()] {
+    raw->stopping_ = true;
+    raw->wake();
+  };
+  return server;
+}
+
+void Server::wake() const {
+  const uint64_t one = 1;
+  (void)!write(wake_.get(), &one, sizeof one);
+}
+
+void Server::accept_all() {
+  while (true) {
+    FileDescriptor socket(accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    if (!socket.valid()) return;
+    const std::optional<PeerProcess> peer = peer_process(socket.get());
+    if (!peer || peer->user != getuid() || guests_.size() >= kMostGuests) continue;
+    try {
+      auto guest = std::make_unique<Connected>(std::move(socket), peer->process, sharing_, *this);
+      const std::lock_guard lock(mutex_);
+      guests_.push_back(std::move(guest));
+      ++served_;
+    } catch (const std::system_error& error) {
+      log_warning(fmt::format("serve: a client is turned away: {}", error.what()));
+    }
+  }
+}
+
+void Server::remove_gone() {
+  std::vector<std::unique_ptr<Connected>> gone;  // joined without the lock
+  const std::lock_guard lock(mutex_);
+  for (auto& guest : guests_) {
+    if (guest->guest.over()) gone.push_back(std::move(guest));
+  }
+  std::erase(guests_, nullptr);
+  if (guests_.empty() && !gone.empty()) alone_since_ = std::chrono::steady_clock::now();
+}
+
+// A client that hangs up, or dies with the socket in another's hands, is not waited for.
+void Server::look_at(std::vector<pollfd>& watched) {
+  for (size_t i = 0; i < guests_.size(); ++i) {
+    Connected& guest = *guests_[i];
+    const bool hung_up = (watched[2 + 2 * i].revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+    if (guest.aborted || (!hung_up && watched[3 + 2 * i].revents == 0)) continue;
+    guest.aborted = true;
+    guest.guest.abort();
+  }
+}
+
+// Whoever connects meanwhile is either seen here, or finds nobody and starts another server.
+bool Server::leaves() {
+  if (!options_.linger || !guests_.empty() || std::chrono::steady_clock::now() - alone_since_ < *options_.linger)
+    return false;
+  const std::optional<FileDescriptor> lock = lock_socket(options_.path, false);
+  if (!lock) return false;
+  accept_all();
+  if (!guests_.empty()) return false;
+  unlink(options_.path.c_str());
+  listening_ = FileDescriptor();
+  return true;
+}
+
+Status Server::run(std::stop_token stop) {
+  const std::stop_callback wakes(stop, [this] { wake(); });
+  while (!stop.stop_requested() && !stopping_) {
+    std::vector<pollfd> watched{{listening_.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
+    for (const auto& guest : guests_) {
+      watched.push_back({guest->aborted ? -1 : guest->guest.descriptor(), POLLRDHUP, 0});
+      watched.push_back({guest->aborted ? -1 : guest->ended.get(), POLLIN, 0});
+    }
+    if (poll(watched.data(), watched.size(), options_.linger ? 100 : 1000) > 0) {
+      look_at(watched);
+      uint64_t count = 0;
+      (void)!read(wake_.get(), &count, sizeof count);
+    }
+    accept_all();
+    remove_gone();
+    if (leaves()) return {};
+  }
+  if (lock_socket(options_.path, false)) unlink(options_.path.c_str());
+  listening_ = FileDescriptor();
+  std::vector<std::unique_ptr<Connected>> all;
+  {
+    const std::lock_guard guard(mutex_);
+    all.swap(guests_);
+  }
+  for (const auto& guest : all) guest->guest.abort();
+  return {};
+}
+
+std::string Server::status() const {
+  std::vector<GuestLook> looks;
+  nlohmann::json status;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& guest : guests_) looks.push_back(guest->guest.look());
+    status["clients_served"] = served_;
+  }
+  const TogetherCounts together = sharing_.together->counts();
+  uint64_t hits = 0;
+  status["clients"] = nlohmann::json::array();
+  for (const GuestLook& look : looks) {
+    if (!look.reads) continue;
+    status["clients"].push_back(to_json(look));
+    hits += look.cache_hits;
+  }
+  status["process"] = getpid();
+  status["socket"] = options_.path;
+  status["seconds"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun_).count();
+  status["threads"] = engine_->executor->cores();
+  status["batch_memory_bytes"] = sharing_.blocks->bytes();
+  status["together"] = {{"batches_made", together.made},
+                        {"batches_given", together.given},
+                        {"batches_saved", together.given - std::min(together.given, together.made)}};
+  status["cache_hits"] = hits;
+  return status.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace forebay

@@ -1,0 +1,291 @@
+#include "serve/server/server.h"
+
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <atomic>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "serve/client/server_calls.h"
+#include "serve/server/serve_test_support.h"
+
+namespace forebay {
+namespace {
+
+using serve_test::Data;
+using serve_test::digest_of;
+using serve_test::epoch_of;
+using serve_test::Running;
+using serve_test::shared;
+
+std::unique_ptr<Loader> own(const Pipeline& pipeline, LoaderOptions options = {}) {
+  return std::move(*Loader::open(pipeline, std::move(options)));
+}
+
+bool eventually(const std::function<bool()>& holds) {
+  for (int i = 0; i < 3000 && !holds(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  return holds();
+}
+
+nlohmann::json status_of(Running& server) { return nlohmann::json::parse((*server).status()); }
+
+TEST(Server, gives_the_batches_that_a_loader_gives) {
+  const Data data;
+  const auto here = own(data.pipeline(), {.seed = 7});
+  Running server(data.socket());
+  const auto there = shared(data, data.pipeline(), {.seed = 7});
+  EXPECT_EQ(there->fingerprint(), here->fingerprint());
+  EXPECT_EQ(there->size(), 100);
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    EXPECT_EQ(there->epoch(), epoch);
+    EXPECT_EQ(there->batches_per_epoch(), here->batches_per_epoch());
+    EXPECT_EQ(digest_of(epoch_of(*there)), digest_of(epoch_of(*here)));
+    EXPECT_EQ(there->state(), here->state());
+  }
+}
+
+TEST(Server, a_state_goes_both_ways_in_the_middle_of_an_epoch) {
+  const Data data;
+  Running server(data.socket());
+  const auto here = own(data.pipeline()), whole = own(data.pipeline());
+  const auto there = shared(data, data.pipeline());
+  std::vector<Batch> first;
+  for (int i = 0; i < 4; ++i) first.push_back(std::move(**there->next()));
+  ASSERT_TRUE(here->load_state(there->state()).ok());
+  std::vector<Batch> rest = epoch_of(*here);
+  EXPECT_EQ(digest_of(rest), digest_of(epoch_of(*there)));
+  ASSERT_TRUE(there->set_epoch(0).ok());
+  EXPECT_EQ(digest_of(epoch_of(*there)), digest_of(epoch_of(*whole)));
+}
+
+// The server stands a batch ahead of its client.
+TEST(Server, positions_are_those_of_the_client) {
+  const Data data;
+  Running server(data.socket());
+  const auto here = own(data.pipeline(), {.epochs = 2}), there = own(data.pipeline(), {.epochs = 2});
+  const auto client = shared(data, data.pipeline(), {.epochs = 2});
+  const auto step = [&] {
+    const auto a = here->next(), b = client->next();
+    ASSERT_TRUE(a.ok() && b.ok());
+    ASSERT_EQ(a->has_value(), b->has_value());
+    EXPECT_TRUE(!a->has_value() || (*a)->ids == (*b)->ids);
+    EXPECT_EQ(here->state(), client->state());
+    EXPECT_EQ(here->epoch(), client->epoch());
+    EXPECT_EQ(here->finished(), client->finished());
+  };
+  for (int i = 0; i < 15; ++i) step();
+  EXPECT_EQ(client->epoch(), 1);
+  // The loop was left at its last batch: the end is not told.
+  here->begin_iteration();
+  client->begin_iteration();
+  for (int i = 0; i < 3; ++i) step();
+  ASSERT_TRUE(here->set_epoch(1).ok() && client->set_epoch(1).ok());
+  for (int i = 0; i < 20; ++i) step();
+  EXPECT_TRUE(client->finished());
+}
+
+TEST(Server, ranks_divide_an_epoch) {
+  const Data data;
+  const auto whole = own(data.pipeline(3));
+  Running server(data.socket());
+  const auto a = shared(data, data.pipeline(3), {.rank = 0, .world_size = 2});
+  const auto b = shared(data, data.pipeline(3), {.rank = 1, .world_size = 2});
+  const std::vector<Batch> of_a = epoch_of(*a), of_b = epoch_of(*b);
+  ASSERT_EQ(of_a.size(), of_b.size());
+  EpochDigest digest;
+  for (size_t i = 0; i < of_a.size(); ++i) {
+    const Batch* step[] = {&of_a[i], &of_b[i]};
+    digest.add(step);
+  }
+  EXPECT_EQ(digest.to_string(), digest_of(epoch_of(*whole)));
+}
+
+TEST(Server, batches_outlive_their_loader_and_nothing_else_comes_in_their_place) {
+  const Data data(2000, 50);
+  Running server(data.socket());
+  std::vector<Batch> kept;
+  std::string digest;
+  {
+    const auto client = shared(data, data.pipeline(50));
+    kept = epoch_of(*client);
+    digest = digest_of(kept);
+  }
+  for (uint64_t seed = 1; seed < 4; ++seed) (void)epoch_of(*shared(data, data.pipeline(50), {.seed = seed}));
+  EXPECT_EQ(digest_of(kept), digest);
+}
+
+TEST(Server, what_a_client_let_go_of_is_free) {
+  const Data data;
+  Running server(data.socket());
+  const auto client = shared(data, data.pipeline());
+  {
+    const std::vector<Batch> held = epoch_of(*client);
+    EXPECT_GE(status_of(server)["clients"][0]["held_batches"], 15);
+  }
+  EXPECT_TRUE(eventually([&] { return status_of(server)["clients"][0]["held_batches"] <= 1; }));
+}
+
+TEST(Server, a_client_that_is_gone_leaves_nothing) {
+  const Data data;
+  Running server(data.socket());
+  for (int i = 0; i < 20; ++i) {
+    const auto client = shared(data, data.pipeline());
+    for (int k = 0; k < i % 4; ++k) ASSERT_TRUE(client->next().ok());
+  }
+  EXPECT_TRUE(eventually([&] {
+    const nlohmann::json now = status_of(server);
+    return now["clients"].empty() && now["batch_memory_bytes"] == 0;
+  }));
+}
+
+TEST(Server, a_client_is_told_that_its_server_has_gone) {
+  const Data data;
+  auto server = std::make_unique<Running>(data.socket());
+  const auto client = shared(data, data.pipeline());
+  ASSERT_TRUE(client->next().ok());
+  server.reset();
+  Status status;
+  for (int i = 0; i < 3 && status.ok(); ++i) status = client->next().status();
+  EXPECT_EQ(status.code(), Code::kUnavailable);
+  EXPECT_EQ(status.key(), data.socket());
+  client->close();
+  EXPECT_EQ(client->next().status().code(), Code::kInvalidArgument);
+}
+
+TEST(Server, errors_reach_the_client_as_they_are) {
+  const Data data;
+  Running server(data.socket());
+  const auto missing =
+      SharedLoader::open(arrays({{"x", Array{{}, "/nowhere/x.npy"}}}).batch(2), {}, {data.socket(), 0, {}});
+  EXPECT_EQ(missing.status().to_string(),
+            Loader::open(arrays({{"x", Array{{}, "/nowhere/x.npy"}}}).batch(2)).status().to_string());
+  const auto client = shared(data, data.pipeline());
+  EXPECT_EQ(client->load_state("{}").code(), own(data.pipeline())->load_state("{}").code());
+  EXPECT_TRUE(client->next().ok());
+}
+
+TEST(Server, what_a_server_cannot_have_is_refused) {
+  const Data data;
+  Running server(data.socket());
+  const Pipeline with_function = arrays({{"x", Array{{}, data.npy()}}}).map([](Sample&) { return Status(); }).batch(2);
+  EXPECT_EQ(SharedLoader::open(with_function, {}, {data.socket(), 0, {}}).status().code(), Code::kInvalidArgument);
+  const Pipeline in_memory = arrays({{"x", Array{Tensor::allocate(DType::kUint8, {4}), ""}}}).batch(2);
+  EXPECT_EQ(SharedLoader::open(in_memory, {}, {data.socket(), 0, {}}).status().code(), Code::kInvalidArgument);
+}
+
+TEST(Server, a_second_one_at_the_same_place_is_refused) {
+  const Data data;
+  Running server(data.socket());
+  ServerOptions options;
+  options.path = data.socket();
+  EXPECT_EQ(Server::open(std::move(options)).status().code(), Code::kUnavailable);
+}
+
+TEST(Server, closing_ends_a_wait_on_another_thread) {
+  const Data data;
+  Running server(data.socket());
+  const auto first = shared(data, data.pipeline(), {.seed = 1}, 2);  // waits for a second one
+  std::atomic<bool> asked = false;
+  std::thread closer([&] {
+    while (!asked) std::this_thread::yield();
+    first->close();
+  });
+  bool timed_out = false;
+  asked = true;
+  Status status;
+  while (status.ok()) status = first->next_for(std::chrono::milliseconds(50), &timed_out).status();
+  closer.join();
+  EXPECT_TRUE(status.code() == Code::kCancelled || status.code() == Code::kInvalidArgument) << status.to_string();
+}
+
+// ---- strangers
+
+struct Raw {
+  explicit Raw(const std::string& path) : socket(std::move(*connect_to(path))) {}
+  void say(MessageType type, const std::string& body) {
+    const uint32_t size = static_cast<uint32_t>(body.size());
+    const auto number = static_cast<uint16_t>(type);
+    std::string bytes(reinterpret_cast<const char*>(&size), 4);
+    bytes.append(reinterpret_cast<const char*>(&number), 2);
+    bytes.append(2, '\0');
+    bytes += body;
+    (void)!send(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  }
+  /// Until the server hangs up.
+  std::string rest() {
+    std::string all;
+    char part[4096];
+    ssize_t got;
+    while ((got = recv(socket.get(), part, sizeof part, 0)) > 0) all.append(part, static_cast<size_t>(got));
+    return all;
+  }
+  bool hears(const std::string& text) {
+    const timeval patience{30, 0};
+    setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    std::string all;
+    char part[4096];
+    ssize_t got;
+    while (all.find(text) == std::string::npos && (got = recv(socket.get(), part, sizeof part, 0)) > 0)
+      all.append(part, static_cast<size_t>(got));
+    return all.find(text) != std::string::npos;
+  }
+  FileDescriptor socket;
+};
+
+TEST(Server, what_is_no_message_is_refused_and_others_go_on) {
+  const Data data;
+  Running server(data.socket());
+  const auto client = shared(data, data.pipeline());
+  Hello strange;
+  strange.magic = 1;
+  Hello future;
+  future.version = kServeVersion + 1;
+  const std::string hello = to_message(Hello());
+  for (const std::string& first :
+       {to_message(strange), to_message(future), std::string("nonsense"), std::string(4000, 'x')}) {
+    Raw raw(data.socket());
+    raw.say(MessageType::kHello, first);
+    EXPECT_FALSE(raw.rest().empty());
+  }
+  Raw early(data.socket());
+  early.say(MessageType::kLook, "");
+  EXPECT_FALSE(early.rest().empty());
+  Raw large(data.socket());
+  large.say(MessageType::kHello, hello);
+  const unsigned char head[8] = {0xff, 0xff, 0xff, 0x7f, 2, 0, 0, 0};
+  (void)!send(large.socket.get(), head, sizeof head, MSG_NOSIGNAL);
+  EXPECT_NE(large.rest().find("are the most"), std::string::npos);
+  EXPECT_EQ(digest_of(epoch_of(*client)), digest_of(epoch_of(*own(data.pipeline()))));
+}
+
+TEST(Server, a_bad_request_is_answered_and_the_next_one_too) {
+  const Data data;
+  Running server(data.socket());
+  Raw raw(data.socket());
+  raw.say(MessageType::kHello, to_message(Hello()));
+  raw.say(MessageType::kOpen, "no request");
+  raw.say(MessageType::kNext, to_message(uint32_t{0}));
+  raw.say(static_cast<MessageType>(77), "");
+  raw.say(MessageType::kStatus, "");
+  EXPECT_TRUE(raw.hears("clients_served"));
+}
+
+TEST(Server, tells_who_is_served_and_ends_when_it_is_told_to) {
+  const Data data;
+  Running server(data.socket());
+  const auto client = shared(data, data.pipeline());
+  ASSERT_EQ(epoch_of(*client).size(), 15U);
+  const auto status = nlohmann::json::parse(*server_status(data.socket()));
+  EXPECT_EQ(status["process"], getpid());
+  ASSERT_EQ(status["clients"].size(), 1U);
+  EXPECT_GE(status["clients"][0]["samples"], 100);
+  EXPECT_EQ(status["clients"][0]["process"], getpid());
+  ASSERT_TRUE(stop_server(data.socket()).ok());
+  EXPECT_EQ(server_status(data.socket()).status().code(), Code::kNotFound);
+  EXPECT_FALSE(std::filesystem::exists(data.socket()));
+}
+
+}  // namespace
+}  // namespace forebay

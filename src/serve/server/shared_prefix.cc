@@ -1,0 +1,110 @@
+#include "serve/server/shared_prefix.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/byte_size.h"
+#include "loader/check.h"
+#include "pipeline/cache_rules.h"
+
+namespace forebay {
+
+namespace {
+
+bool is_order(const OpSpec& op) { return catalog().has_role(op, OpRole::kOrder); }
+
+bool ends_prefix(const OpSpec& op) {
+  return op.attachment || !op.attachment_name.empty() || catalog().has_role(op, OpRole::kBatch) ||
+         catalog().has_role(op, OpRole::kKeep) || catalog().has_role(op, OpRole::kFilter) ||
+         catalog().has_role(op, OpRole::kPack) || is_random_step(op, catalog());
+}
+
+bool makes_values(const OpSpec& op) { return catalog().has_role(op, OpRole::kValues); }
+
+bool same_step(const OpSpec& a, const OpSpec& b) { return a.name == b.name && a.args == b.args; }
+
+size_t past_orders(const Description& description, size_t step) {
+  while (step < description.steps().size() && is_order(description.steps()[step])) ++step;
+  return step;
+}
+
+}  // namespace
+
+size_t shared_steps(const Description& a, const Description& b) {
+  if (!same_step(a.steps().front(), b.steps().front())) return 0;
+  size_t common = 0;
+  for (size_t i = 1, j = 1;; ++i, ++j) {
+    i = past_orders(a, i);
+    j = past_orders(b, j);
+    if (i >= a.steps().size() || j >= b.steps().size()) return common;
+    const OpSpec& op = a.steps()[i];
+    if (ends_prefix(op) || !same_step(op, b.steps()[j])) return common;
+    if (makes_values(op)) common = i + 1;
+  }
+}
+
+Description with_cache_behind(const Description& description, size_t steps, uint64_t ram_bytes) {
+  const std::vector<OpSpec>& all = description.steps();
+  if (steps == 0 || steps >= all.size() || ram_bytes == 0) return description;
+  if (std::ranges::any_of(all, [](const OpSpec& op) { return catalog().has_role(op, OpRole::kKeep); }))
+    return description;
+  Description result(all.front());
+  for (size_t i = 1; i < all.size(); ++i) {
+    if (i == steps) result = result.append({"cache", Json{{"ram", ram_bytes}, {"disk", 0}}, nullptr, ""});
+    result = result.append(all[i]);
+  }
+  return result;
+}
+
+uint64_t SharedPrefixes::add(const Description& description, const std::string& job) {
+  const std::lock_guard lock(mutex_);
+  known_.emplace(++version_, Known{description, job});
+  return version_;
+}
+
+void SharedPrefixes::remove(uint64_t client) {
+  const std::lock_guard lock(mutex_);
+  known_.erase(client);
+  if (known_.empty()) given_.clear();
+}
+
+void SharedPrefixes::set_bytes(uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  bytes_ = bytes;
+}
+
+uint64_t SharedPrefixes::bytes_for(const Description& description, size_t steps) {
+  constexpr uint64_t kFewest = 16 * kMiB;
+  std::string place;
+  for (size_t i = 0; i < steps && i < description.steps().size(); ++i) {
+    const OpSpec& op = description.steps()[i];
+    if (!is_order(op))
+      place += fmt::format("{}({})", op.name, op.args.dump(-1, ' ', false, Json::error_handler_t::replace));
+  }
+  const std::lock_guard lock(mutex_);
+  uint64_t left = bytes_;
+  for (const auto& [other, bytes] : given_) left -= bytes;
+  if (left / 2 < kFewest && !given_.contains(place)) return 0;
+  return given_.emplace(place, left / 2).first->second;
+}
+
+uint64_t SharedPrefixes::version() const {
+  const std::lock_guard lock(mutex_);
+  return version_;
+}
+
+size_t SharedPrefixes::steps_of(uint64_t client) const {
+  const std::lock_guard lock(mutex_);
+  const auto own = known_.find(client);
+  if (own == known_.end()) return 0;
+  size_t most = 0;
+  for (const auto& [other, known] : known_) {
+    if (other != client && known.job != own->second.job)
+      most = std::max(most, shared_steps(own->second.description, known.description));
+  }
+  return most;
+}
+
+}  // namespace forebay

@@ -1,0 +1,56 @@
+#include "serve/server/shared_prefix.h"
+
+#include <gtest/gtest.h>
+
+#include "base/byte_size.h"
+#include "forebay/forebay.h"
+
+namespace forebay {
+namespace {
+
+Description steps_of(const Pipeline& pipeline) { return pipeline.description(); }
+Pipeline photographs(const std::string& root = "photos") { return images(root).shuffle().decode_image(); }
+
+TEST(SharedPrefixes, steps_are_shared_up_to_the_first_that_differs_or_draws) {
+  const Description a = steps_of(photographs().resize({64, 64}).random_crop({32}).batch(4));
+  const Description b = steps_of(images("photos").decode_image().resize({64, 64}).random_flip().batch(8));
+  EXPECT_EQ(shared_steps(a, b), 4U);  // counted in the first one, with its order
+  EXPECT_EQ(shared_steps(b, a), 3U);
+  EXPECT_EQ(shared_steps(a, steps_of(photographs().resize({32, 32}).batch(4))), 3U);
+  EXPECT_EQ(shared_steps(a, steps_of(photographs("others").resize({64, 64}).batch(4))), 0U);
+  EXPECT_EQ(shared_steps(a, steps_of(images("photos").batch(4))), 0U);
+}
+
+TEST(SharedPrefixes, the_cache_stands_behind_them_and_is_the_only_one) {
+  const Pipeline pipeline = photographs().resize({64, 64}).random_crop({32}).batch(4);
+  const Description cached = with_cache_behind(steps_of(pipeline), 4, kMiB);
+  ASSERT_EQ(cached.steps().size(), steps_of(pipeline).steps().size() + 1);
+  EXPECT_EQ(cached.steps()[4].name, "cache");
+  EXPECT_TRUE(Pipeline(std::make_shared<const Description>(cached)).check().empty());
+  EXPECT_EQ(with_cache_behind(cached, 3, kMiB).steps().size(), cached.steps().size());
+  EXPECT_EQ(with_cache_behind(steps_of(pipeline), 4, 0).steps().size(), steps_of(pipeline).steps().size());
+}
+
+TEST(SharedPrefixes, ranks_of_one_job_have_nothing_in_common) {
+  SharedPrefixes known;
+  const Description steps = steps_of(photographs().resize({64, 64}).batch(4));
+  const uint64_t a = known.add(steps, "job"), b = known.add(steps, "job");
+  EXPECT_EQ(known.steps_of(a), 0U);
+  const uint64_t c = known.add(steps, "another");
+  EXPECT_EQ(known.steps_of(a), 4U);
+  EXPECT_EQ(known.steps_of(c), 4U);
+  known.remove(c);
+  EXPECT_EQ(known.steps_of(b), 0U);
+}
+
+TEST(SharedPrefixes, all_caches_together_stay_within_their_bytes) {
+  SharedPrefixes known;
+  known.set_bytes(256 * kMiB);
+  uint64_t sum = 0;
+  for (int64_t size = 1; size < 20; ++size) sum += known.bytes_for(steps_of(photographs().resize({size, size})), 4);
+  EXPECT_LE(sum, 256 * kMiB);
+  EXPECT_EQ(known.bytes_for(steps_of(photographs().resize({1, 1})), 4), 128 * kMiB);
+}
+
+}  // namespace
+}  // namespace forebay

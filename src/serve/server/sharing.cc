@@ -1,0 +1,89 @@
+#include "serve/server/sharing.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "serve/server/own_feed.h"
+
+namespace forebay {
+
+namespace {
+
+/// The pipeline on a source that was opened before: it is not listed again.
+Pipeline over(const Pipeline& source, const Description& steps) {
+  Description result = source.description();
+  for (size_t i = 1; i < steps.steps().size(); ++i) result = result.append(steps.steps()[i]);
+  return Pipeline(std::make_shared<const Description>(std::move(result)));
+}
+
+/// All that decides what a client's batches are: equal keys, equal batches at equal states.
+std::string batches_key(const OpenRequest& request, const std::string& pipeline) {
+  LoaderOptions same = request.options;
+  same.threads.reset();
+  same.requests.reset();
+  same.memory.reset();
+  return pipeline + to_message(same);
+}
+
+/// Ranks of one job read different samples of an epoch.
+std::string job_key(const OpenRequest& request, const std::string& pipeline) {
+  if (request.options.world_size.value_or(1) < 2) return fmt::format("{}", static_cast<const void*>(&request));
+  return fmt::format("{} {} {}", *request.options.world_size, request.options.seed, pipeline);
+}
+
+/// Whether others have come with whom more steps are common than are kept now.
+Reopen reopen_with(Sharing& sharing, uint64_t entry, Description steps, LoaderOptions options) {
+  return [&sharing, entry, steps = std::move(steps), options = std::move(options),
+          kept = size_t{0}](uint64_t* seen) mutable -> Result<Reopened> {
+    const uint64_t version = sharing.prefixes.version();
+    if (version == *seen) return Reopened();
+    *seen = version;
+    const size_t common = sharing.prefixes.steps_of(entry);
+    if (common <= kept) return Reopened();
+    kept = common;
+    const uint64_t bytes = std::min(sharing.prefixes.bytes_for(steps, common), options.memory.value_or(UINT64_MAX) / 4);
+    const Description cached = with_cache_behind(steps, common, bytes);
+    if (cached.steps().size() == steps.steps().size()) return Reopened();
+    // Listed again: only who keeps something knows its objects' versions.
+    const Pipeline pipeline(std::make_shared<const Description>(cached));
+    FOREBAY_ASSIGN(std::unique_ptr<Loader> loader, Loader::open(pipeline, options));
+    return Reopened{std::move(loader), fmt::format("what is made up to {}", steps.steps()[common - 1].name)};
+  };
+}
+
+}  // namespace
+
+Result<std::unique_ptr<OpenedFeed>> OpenedFeed::open(const OpenRequest& request, Sharing& sharing,
+                                                     std::stop_token stop) {
+  FOREBAY_ASSIGN(const Pipeline pipeline, Pipeline::from_json(request.pipeline));
+  LoaderOptions options = request.options;
+  options.stop = stop;
+  FOREBAY_ASSIGN(std::unique_ptr<Loader> loader, Loader::open(pipeline, options));
+  {
+    const std::stop_callback closes(stop, [&] { loader->close(); });  // a pass over the data takes a while
+    FOREBAY_RETURN_IF_ERROR(loader->prepare());
+  }
+  if (!request.state.empty()) FOREBAY_RETURN_IF_ERROR(loader->load_state(request.state));
+  const Description& steps = pipeline.description();
+  std::unique_ptr<OpenedFeed> opened(new OpenedFeed(sharing, steps.to_string()));
+  options.stop = {};
+  if (request.together > 0) {
+    const Pipeline source = loader->opened();
+    FOREBAY_ASSIGN(
+        opened->feed_,
+        together_feed(std::move(loader), sharing.together, batches_key(request, request.pipeline), request.together,
+                      [source, steps, options] { return Loader::open(over(source, steps), options); }));
+    return opened;
+  }
+  opened->entry_ = sharing.prefixes.add(steps, job_key(request, request.pipeline));
+  opened->feed_ = own_feed(std::move(loader), reopen_with(sharing, opened->entry_, steps, options));
+  return opened;
+}
+
+OpenedFeed::~OpenedFeed() {
+  if (entry_ != 0) sharing_.prefixes.remove(entry_);
+}
+
+}  // namespace forebay

@@ -1,0 +1,93 @@
+#include "serve/server/together.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "serve/server/serve_test_support.h"
+
+namespace forebay {
+namespace {
+
+using serve_test::Data;
+using serve_test::digest_of;
+using serve_test::epoch_of;
+using serve_test::Running;
+using serve_test::shared;
+
+nlohmann::json together_of(Running& server) { return nlohmann::json::parse((*server).status())["together"]; }
+
+std::string alone(const Data& data, int epochs = 1) {
+  const auto loader = std::move(*Loader::open(data.pipeline()));
+  std::string digest;
+  for (int i = 0; i < epochs; ++i) digest += digest_of(epoch_of(*loader));
+  return digest;
+}
+
+TEST(Together, members_get_the_same_memory_made_once) {
+  const Data data;
+  Running server(data.socket());
+  const auto a = shared(data, data.pipeline(), {}, 2), b = shared(data, data.pipeline(), {}, 2);
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    std::vector<Batch> of_a, of_b;
+    while (true) {
+      auto x = a->next(), y = b->next();
+      ASSERT_TRUE(x.ok() && y.ok());
+      ASSERT_EQ(x->has_value(), y->has_value());
+      if (!x->has_value()) break;
+      of_a.push_back(std::move(**x));
+      of_b.push_back(std::move(**y));
+      EXPECT_EQ(a->state(), b->state());
+    }
+    EXPECT_EQ(digest_of(of_a), digest_of(of_b));
+    EXPECT_TRUE(epoch > 0 || digest_of(of_a) == alone(data));
+  }
+  const nlohmann::json counts = together_of(server);
+  EXPECT_GE(counts["batches_given"], 60);
+  EXPECT_LE(counts["batches_made"], 40);
+}
+
+TEST(Together, who_falls_behind_goes_on_alone_with_the_same_batches) {
+  const Data data;
+  Running server(data.socket(), std::chrono::milliseconds(20));
+  const auto fast = shared(data, data.pipeline(), {}, 2), slow = shared(data, data.pipeline(), {}, 2);
+  std::vector<Batch> of_slow;
+  ASSERT_TRUE(fast->next().ok());
+  of_slow.push_back(std::move(**slow->next()));
+  for (int i = 0; i < 60; ++i) ASSERT_TRUE(fast->next().ok());  // four epochs, and nobody waits
+  for (Batch& batch : epoch_of(*slow)) of_slow.push_back(std::move(batch));
+  EXPECT_EQ(digest_of(of_slow), alone(data));
+}
+
+TEST(Together, a_member_that_comes_to_the_same_place_gets_the_same_steps) {
+  const Data data;
+  Running server(data.socket());
+  const auto a = shared(data, data.pipeline(), {}, 1);
+  for (int i = 0; i < 6; ++i) ASSERT_TRUE(a->next().ok());
+  const auto b = shared(data, data.pipeline(), {}, 1);
+  ASSERT_TRUE(b->load_state(a->state()).ok());
+  const std::vector<Batch> of_b = epoch_of(*b);
+  EXPECT_EQ(digest_of(of_b), digest_of(epoch_of(*a)));
+  const nlohmann::json counts = together_of(server);
+  EXPECT_GT(counts["batches_saved"], 0);
+}
+
+TEST(Together, the_last_epoch_ends_for_all) {
+  const Data data;
+  Running server(data.socket());
+  const auto a = shared(data, data.pipeline(), {.epochs = 1}, 2), b = shared(data, data.pipeline(), {.epochs = 1}, 2);
+  std::thread other([&] { EXPECT_EQ(epoch_of(*b).size(), 15U); });
+  EXPECT_EQ(epoch_of(*a).size(), 15U);
+  other.join();
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(a->next()->has_value());
+  EXPECT_TRUE(a->finished());
+}
+
+TEST(Together, others_with_another_seed_are_others) {
+  const Data data;
+  Running server(data.socket());
+  const auto a = shared(data, data.pipeline(), {.seed = 1}, 1), b = shared(data, data.pipeline(), {.seed = 2}, 1);
+  EXPECT_NE(digest_of(epoch_of(*a)), digest_of(epoch_of(*b)));
+}
+
+}  // namespace
+}  // namespace forebay

@@ -1,0 +1,124 @@
+#include "serve/socket_place.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace forebay {
+
+namespace {
+
+constexpr int kBacklog = 128;
+
+Status cannot(const char* what, const std::string& path) {
+  return unavailable(fmt::format("{}: {}", what, std::strerror(errno))).with_key(path);
+}
+
+std::string folder_of_user() {
+  const char* const runtime = std::getenv("XDG_RUNTIME_DIR");
+  if (runtime != nullptr && runtime[0] == '/' && access(runtime, W_OK | X_OK) == 0)
+    return std::string(runtime) + "/forebay";
+  return fmt::format("/tmp/forebay-{}", getuid());
+}
+
+// In /tmp anybody could have made it first.
+Status make_private(const std::string& folder) {
+  if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return cannot("this folder cannot be made", folder);
+  struct stat info{};
+  if (lstat(folder.c_str(), &info) != 0) return cannot("this folder cannot be looked at", folder);
+  if (!S_ISDIR(info.st_mode) || info.st_uid != getuid() || (info.st_mode & 077) != 0)
+    return unavailable(
+               "servers listen in a folder of yours that nobody else can enter, and this is none: remove it, or "
+               "set XDG_RUNTIME_DIR")
+        .with_key(folder);
+  return {};
+}
+
+bool is_name(std::string_view name) {
+  return name.size() <= 64 && name.front() != '.' && std::ranges::all_of(name, [](unsigned char c) {
+           return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
+         });
+}
+
+sockaddr_un address_of(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  return address;
+}
+
+const sockaddr* generic(const sockaddr_un& address) { return reinterpret_cast<const sockaddr*>(&address); }
+
+}  // namespace
+
+Result<std::string> socket_path(std::string_view name) {
+  std::string path(name);
+  if (name.find('/') == std::string_view::npos) {
+    if (name.empty()) name = "auto";
+    if (!is_name(name))
+      return invalid_argument(
+          fmt::format("'{}' is no name of a server: letters, digits, '-', '_' and '.', 64 at most; or "
+                      "the path of a socket",
+                      name));
+    const std::string folder = folder_of_user();
+    FOREBAY_RETURN_IF_ERROR(make_private(folder));
+    path = fmt::format("{}/{}.sock", folder, name);
+  }
+  if (path.size() >= sizeof(sockaddr_un::sun_path))
+    return invalid_argument(
+        fmt::format("'{}' is too long for a socket: {} bytes are the most", path, sizeof(sockaddr_un::sun_path) - 1));
+  return path;
+}
+
+std::optional<FileDescriptor> lock_socket(const std::string& path, bool wait) {
+  FileDescriptor file(open((path + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!file.valid()) return std::nullopt;
+  while (flock(file.get(), LOCK_EX | (wait ? 0 : LOCK_NB)) != 0) {
+    if (errno != EINTR) return std::nullopt;
+  }
+  return file;
+}
+
+Result<FileDescriptor> listen_at(const std::string& path) {
+  FileDescriptor made(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!made.valid()) return cannot("no socket can be made", path);
+  unlink(path.c_str());
+  const sockaddr_un address = address_of(path);
+  fchmod(made.get(), 0600);  // the file's rights, too: connecting needs that to write
+  if (bind(made.get(), generic(address), sizeof address) != 0) return cannot("no server can listen here", path);
+  if (listen(made.get(), kBacklog) != 0) return cannot("no server can listen here", path);
+  return made;
+}
+
+Result<FileDescriptor> connect_to(const std::string& path) {
+  FileDescriptor made(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!made.valid()) return cannot("no socket can be made", path);
+  const sockaddr_un address = address_of(path);
+  if (connect(made.get(), generic(address), sizeof address) != 0) {
+    if (errno == ENOENT || errno == ECONNREFUSED)
+      return not_found("no server listens here; start one with: forebay serve").with_key(path);
+    return cannot("the server cannot be reached", path);
+  }
+  const std::optional<PeerProcess> peer = peer_process(made.get());
+  if (!peer || peer->user != getuid()) return unavailable("the server here is another user's").with_key(path);
+  return made;
+}
+
+std::optional<PeerProcess> peer_process(int socket) {
+  ucred who{};
+  socklen_t size = sizeof who;
+  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) return std::nullopt;
+  return PeerProcess{who.pid, who.uid};
+}
+
+}  // namespace forebay

@@ -1,0 +1,174 @@
+#include "serve/wire/channel.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace forebay {
+
+namespace {
+
+constexpr size_t kGrowth = size_t{1} << 20;  // of a body: memory follows what has come
+
+Status gone() { return unavailable("the other end of the socket has gone"); }
+
+bool would_wait(int error) { return error == EAGAIN || error == EWOULDBLOCK; }
+
+/// Descriptors beside the first bytes of a message.
+class Enclosed {
+ public:
+  Enclosed(msghdr& message, std::span<const int> descriptors) {
+    if (descriptors.empty()) return;
+    const size_t bytes = descriptors.size() * sizeof(int);
+    message.msg_control = space_.data();
+    message.msg_controllen = CMSG_SPACE(bytes);
+    cmsghdr* const head = CMSG_FIRSTHDR(&message);
+    head->cmsg_level = SOL_SOCKET;
+    head->cmsg_type = SCM_RIGHTS;
+    head->cmsg_len = CMSG_LEN(bytes);
+    std::memcpy(CMSG_DATA(head), descriptors.data(), bytes);
+  }
+
+ private:
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(Channel::kMostDescriptors * sizeof(int))> space_{};
+};
+
+}  // namespace
+
+bool Channel::wait_for(short event, std::chrono::steady_clock::time_point deadline) const {
+  while (true) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    pollfd waited{socket_.get(), event, 0};
+    const int ready = poll(&waited, 1, static_cast<int>(std::clamp<int64_t>(left.count(), 0, 60'000)));
+    if (ready > 0) return true;
+    if (left.count() <= 0 || (ready < 0 && errno != EINTR)) return false;
+  }
+}
+
+Status Channel::send(MessageType type, std::string_view body, std::span<const int> descriptors) {
+  if (body.size() > UINT32_MAX || descriptors.size() > kMostDescriptors)
+    return internal_error("a message is too long for its frame");
+  const std::lock_guard lock(send_mutex_);
+  Head head{static_cast<uint32_t>(body.size()), static_cast<uint16_t>(type), static_cast<uint16_t>(descriptors.size())};
+  iovec parts[2] = {{&head, sizeof head}, {const_cast<char*>(body.data()), body.size()}};
+  msghdr message{};
+  message.msg_iov = parts;
+  message.msg_iovlen = 2;
+  const Enclosed enclosed(message, descriptors);
+  for (size_t left = sizeof head + body.size(); left > 0;) {
+    const ssize_t sent = sendmsg(socket_.get(), &message, MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0) return gone();
+    left -= static_cast<size_t>(sent);
+    message.msg_control = nullptr;
+    message.msg_controllen = 0;
+    auto done = static_cast<size_t>(sent);
+    for (iovec& part : parts) {
+      const size_t step = std::min(done, part.iov_len);
+      part.iov_base = static_cast<char*>(part.iov_base) + step;
+      part.iov_len -= step;
+      done -= step;
+    }
+  }
+  return {};
+}
+
+bool Channel::try_send(MessageType type, std::string_view body) {
+  const std::unique_lock lock(send_mutex_, std::try_to_lock);
+  if (!lock) return false;
+  Head head{static_cast<uint32_t>(body.size()), static_cast<uint16_t>(type), 0};
+  std::string bytes(reinterpret_cast<const char*>(&head), sizeof head);
+  bytes += body;
+  // So small a message is one piece of the kernel's: it goes as a whole or not at all.
+  return ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT) ==
+         static_cast<ssize_t>(bytes.size());
+}
+
+void Channel::take_descriptors(const msghdr& message) {
+  for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr;
+       part = CMSG_NXTHDR(const_cast<msghdr*>(&message), part)) {
+    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
+    const size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (size_t i = 0; i < count; ++i) {
+      int fd = -1;
+      std::memcpy(&fd, CMSG_DATA(part) + i * sizeof(int), sizeof fd);
+      descriptors_.emplace_back(fd);
+    }
+  }
+}
+
+Result<size_t> Channel::read_some(void* to, size_t most) {
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMostDescriptors * sizeof(int))> space{};
+  iovec part{to, most};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  if (takes_descriptors_) {  // without room for them the kernel closes those that come
+    message.msg_control = space.data();
+    message.msg_controllen = space.size();
+  }
+  while (true) {
+    const ssize_t got = recvmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (got > 0) {
+      take_descriptors(message);
+      return static_cast<size_t>(got);
+    }
+    if (got == 0) return gone();
+    if (would_wait(errno)) return size_t{0};
+    if (errno != EINTR) return gone();
+  }
+}
+
+// True where a frame is whole.
+Result<bool> Channel::read_more() {
+  if (have_head_ < sizeof head_) {
+    FOREBAY_ASSIGN(const size_t got,
+                   read_some(reinterpret_cast<char*>(&head_) + have_head_, sizeof head_ - have_head_));
+    have_head_ += got;
+    if (have_head_ < sizeof head_) return false;
+    if (head_.bytes > most_bytes_)
+      return corrupt(fmt::format("a message of {} bytes; {} are the most here", head_.bytes, most_bytes_));
+    if (head_.descriptors > (takes_descriptors_ ? kMostDescriptors : 0))
+      return corrupt("a message with descriptors where none are taken");
+    have_body_ = 0;
+  }
+  while (have_body_ < head_.bytes) {
+    if (have_body_ == body_.size()) body_.resize(std::min<size_t>(head_.bytes, have_body_ + kGrowth));
+    FOREBAY_ASSIGN(const size_t got, read_some(body_.data() + have_body_, body_.size() - have_body_));
+    if (got == 0) return false;
+    have_body_ += got;
+  }
+  return true;
+}
+
+Result<std::optional<Frame>> Channel::whole() {
+  if (descriptors_.size() < head_.descriptors) return corrupt("a message lacks descriptors that it tells of");
+  std::optional<Frame> frame(Frame{static_cast<MessageType>(head_.type), std::move(body_), {}});
+  for (uint16_t i = 0; i < head_.descriptors; ++i) {
+    frame->descriptors.push_back(std::move(descriptors_.front()));
+    descriptors_.pop_front();
+  }
+  body_.clear();
+  have_head_ = 0;
+  return frame;
+}
+
+Result<std::optional<Frame>> Channel::receive(std::chrono::milliseconds timeout) {
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  while (true) {
+    FOREBAY_ASSIGN(const bool done, read_more());
+    if (done) return whole();
+    if (!wait_for(POLLIN, deadline)) return std::optional<Frame>();
+  }
+}
+
+void Channel::shut_down() { shutdown(socket_.get(), SHUT_RDWR); }
+
+}  // namespace forebay

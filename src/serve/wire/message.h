@@ -1,0 +1,221 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "forebay/batch.h"
+#include "forebay/ledger.h"
+#include "forebay/loader.h"
+#include "serve/wire/archive.h"
+
+namespace forebay {
+
+/// Of what messages look like. Both ends have the same; there is no translation.
+inline constexpr uint32_t kServeVersion = 1;
+inline constexpr uint64_t kServeMagic = 0x3165767265734246;  // "FBserve1"
+
+/// A client asks, the server answers each question with one message, in order; but for kFreed, which has no answer, and kSlabs, which go
+/// before an answer that names them.
+enum class MessageType : uint16_t {
+  // From clients.
+  kHello = 1,  ///< Hello; first, and once
+  kOpen,       ///< OpenRequest → kDone
+  kPrepare,
+  kNext,       ///< uint32 milliseconds → kBatch, kEnd or kNotYet
+  kFreed,      ///< vector of numbers of batches
+  kLook,       ///< → kDone with a Look
+  kSetEpoch,   ///< int64
+  kLoadState,  ///< LoadRequest
+  kStats,      ///< → kDone with a Ledger
+  kErrors,     ///< → kDone with a vector of ErrorEntry
+  kDescribe,   ///< → kDone with a SourceLook
+  kBeginTrace,
+  kEndTrace,
+  kClose,   ///< of its loader: batches stay where they are until they are freed
+  kStatus,  ///< → kDone with a text: JSON
+  kStop,
+  // From the server.
+  kDone = 100,
+  kFailed,  ///< a Status
+  kSlabs,   ///< vector of SlabMessage, and as many descriptors
+  kBatch,   ///< BatchMessage
+  kEnd,     ///< EndMessage: an epoch is over
+  kNotYet,
+};
+
+struct Hello {
+  uint64_t magic = kServeMagic;
+  uint32_t version = kServeVersion;
+  std::string program;  ///< of the client, for people
+};
+
+struct OpenRequest {
+  std::string pipeline;  ///< JSON
+  LoaderOptions options;
+  std::string state;     ///< where to begin; empty: at the beginning
+  int32_t together = 0;  ///< 0: apart; 1: with whoever asks for the same; n: not before so many are there
+};
+
+/// Where a loader stands.
+struct Position {
+  int64_t epoch = 0, batches_per_epoch = 0;
+  bool finished = false;
+  std::string state;
+};
+
+struct Look {
+  Position position;
+  int64_t size = 0;
+  std::string fingerprint;
+};
+
+struct LoadRequest {
+  std::string state;
+  bool strict = true;
+};
+
+struct TraceRequest {
+  std::string path;
+  uint64_t most_bytes = 0;
+};
+
+struct SourceLook {
+  std::vector<FieldDescription> fields;
+  std::vector<int64_t> row_groups;
+};
+
+/// Memory that the client may map for reading: a descriptor comes with it. Numbers begin at 1.
+struct SlabMessage {
+  uint64_t number = 0, bytes = 0;
+};
+
+/// Where a tensor lies. Slab 0: it has no memory.
+struct TensorPlace {
+  uint64_t slab = 0, offset = 0;
+  DType dtype = DType::kUint8;
+  std::vector<int64_t> shape;
+};
+
+struct FieldMessage {
+  std::string name;
+  BatchField::Kind kind = BatchField::Kind::kDense;
+  TensorPlace values, offsets, string_offsets;
+  std::vector<int64_t> lengths;
+};
+
+struct BatchMessage {
+  uint64_t number = 0;  ///< for kFreed
+  std::vector<FieldMessage> fields;
+  std::vector<int64_t> ids, positions;
+  int64_t padding = 0, epoch = 0, step = 0;
+  Position behind;
+  std::vector<uint64_t> gone_slabs;  ///< that no batch will lie in any more
+};
+
+struct EndMessage {
+  Position behind;
+};
+
+/// What a status says; a payload (an exception) stays where it is.
+std::string to_message(const Status& status);
+Status status_from_message(std::string_view bytes);
+
+// What is in each.
+
+template <typename Archive>
+void fields(Archive& archive, Hello& value) {
+  archive(value.magic, value.version, value.program);
+}
+
+template <typename Archive>
+void fields(Archive& archive, ErrorLimit& value) {
+  archive(value.count, value.share);
+}
+
+template <typename Archive>
+void fields(Archive& archive, LoaderOptions& value) {
+  archive(value.seed, value.epochs, value.rank, value.world_size, value.threads, value.requests, value.memory);
+  checked_enum(archive, value.on_error, OnError::kReplace);
+  checked_enum(archive, value.deal, DealBy::kLocal);
+  archive(value.storage_options, value.hosts);
+  bool limited = value.max_errors.has_value();
+  archive(limited);
+  if (!limited) return;
+  if (!value.max_errors) value.max_errors.emplace(int64_t{0});
+  archive(*value.max_errors);
+}
+
+template <typename Archive>
+void fields(Archive& archive, OpenRequest& value) {
+  archive(value.pipeline, value.options, value.state, value.together);
+}
+
+template <typename Archive>
+void fields(Archive& archive, Position& value) {
+  archive(value.epoch, value.batches_per_epoch, value.finished, value.state);
+}
+
+template <typename Archive>
+void fields(Archive& archive, Look& value) {
+  archive(value.position, value.size, value.fingerprint);
+}
+
+template <typename Archive>
+void fields(Archive& archive, LoadRequest& value) {
+  archive(value.state, value.strict);
+}
+
+template <typename Archive>
+void fields(Archive& archive, TraceRequest& value) {
+  archive(value.path, value.most_bytes);
+}
+
+template <typename Archive>
+void fields(Archive& archive, FieldDescription& value) {
+  archive(value.name, value.type, value.shape, value.time, value.of_folder);
+}
+
+template <typename Archive>
+void fields(Archive& archive, SourceLook& value) {
+  archive(value.fields, value.row_groups);
+}
+
+template <typename Archive>
+void fields(Archive& archive, ErrorEntry& value) {
+  archive(value.sample, value.key, value.op, value.code, value.message, value.count);
+}
+
+template <typename Archive>
+void fields(Archive& archive, SlabMessage& value) {
+  archive(value.number, value.bytes);
+}
+
+template <typename Archive>
+void fields(Archive& archive, TensorPlace& value) {
+  archive(value.slab, value.offset);
+  checked_enum(archive, value.dtype, DType::kFloat64);
+  archive(value.shape);
+}
+
+template <typename Archive>
+void fields(Archive& archive, FieldMessage& value) {
+  archive(value.name);
+  checked_enum(archive, value.kind, BatchField::Kind::kTextList);
+  archive(value.values, value.offsets, value.string_offsets, value.lengths);
+}
+
+template <typename Archive>
+void fields(Archive& archive, BatchMessage& value) {
+  archive(value.number, value.fields, value.ids, value.positions, value.padding, value.epoch, value.step);
+  archive(value.behind, value.gone_slabs);
+}
+
+template <typename Archive>
+void fields(Archive& archive, EndMessage& value) {
+  archive(value.behind);
+}
+
+}  // namespace forebay
