@@ -58,6 +58,9 @@ struct LoaderOptions {
   std::optional<int64_t> steps_per_epoch = {};  ///< of a stream, which else has one epoch without end
   /// Of a stream: the journal of a run that is to be repeated (Loader::journal()). It ends where that ended.
   std::string journal = {};
+  /// With a `.rehearse()`: the state() of a loader over the same data set (the task before, of other classes, say), whose kept samples this
+  /// one begins with.
+  std::string rehearsal = {};
   std::optional<int> rank = {};         ///< else from torchrun, Slurm or MPI variables, else 0
   std::optional<int> world_size = {};   ///< likewise, else 1
   std::optional<int> threads = {};      ///< compute threads; else from affinity and cgroup quota

@@ -77,6 +77,7 @@ class Loader:
             store, or mpi4py, whichever there is. They know each other by a token: see docs/cluster.md.
         steps_per_epoch: of a stream: how many batches a `for` gives. None: one epoch without end.
         journal: of a stream: the file that `loader.journal(path)` wrote in the run that is to be repeated: the same records in the same order, then the end.
+        rehearsal: with a `.rehearse()`: the `state_dict()` of a loader over the same data set, of the task before, say, whose kept samples this one begins with.
         share: one engine for the processes of a host. "auto": the host's server makes the batches; it is started where there is
             none, and again where it was killed. Else the name of one that runs, or the path of its socket (`forebay serve
             --socket`). Batches are the same as without, to the byte, and cannot be written to. Not for pipelines with your own functions or
@@ -108,6 +109,7 @@ class Loader:
         peers: Sequence[str] | str | None = None,
         steps_per_epoch: int | None = None,
         journal: str | os.PathLike[str] | None = None,
+        rehearsal: Mapping[str, Any] | None = None,
         share: str | os.PathLike[str] | None = None,
         together: bool | int = False,
     ) -> None:
@@ -119,6 +121,7 @@ class Loader:
             "epochs": _count("epochs", epochs),
             "steps_per_epoch": _count("steps_per_epoch", steps_per_epoch, least=1),
             "journal": "" if journal is None else os.fsdecode(journal),
+            "rehearsal": "" if rehearsal is None else _json(rehearsal),
             "rank": _count("rank", rank),
             "world_size": _count("world_size", world_size),
             "threads": _count_or_auto("threads", threads),
@@ -224,10 +227,8 @@ class Loader:
         Raises StateMismatch, which says what differs, where the state belongs to another data set, pipeline or seed;
         `strict=False` takes the position all the same, where the data set has as many samples.
         """
-        import json
-
         self._prepare()
-        self._core.load_state(json.dumps(dict(state)), bool(strict))
+        self._core.load_state(_json(state), bool(strict))
 
     def journal(self, path: str | os.PathLike[str]) -> None:
         """Of a stream: from now on it is written down there which records come, tens of bytes a step, so that `fb.Loader(pipeline, journal=path)`
@@ -391,6 +392,12 @@ class _Pass:
             loader._passes += 1
             raise StopIteration
         return batch
+
+
+def _json(state: Mapping[str, Any]) -> str:
+    import json
+
+    return json.dumps(dict(state))
 
 
 def _option(value: Any) -> str:

@@ -47,6 +47,8 @@ Result<std::unique_ptr<Loader>> Loader::open(const Pipeline& pipeline, LoaderOpt
   } else if (options.steps_per_epoch || !options.journal.empty()) {
     return invalid_argument("steps_per_epoch= and journal= are for streams; the epochs of a data set have its length");
   }
+  if (!options.rehearsal.empty() && find_step(description, OpRole::kRehearse) == nullptr)
+    return invalid_argument("rehearsal= is for pipelines with a .rehearse()");
   impl->reading = begin_reading(*impl->source);
   if (!impl->stream) {
     FOREBAY_ASSIGN(impl->peers, open_peers(options.peers, impl->place, description, options.stop));

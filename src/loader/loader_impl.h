@@ -105,6 +105,7 @@ struct Loader::Impl {
  private:
   Status prepare_samples(CompileInput& input);
   Status prepare_stream(CompileInput& input);
+  Status begin_rehearsal();
   Status start(RunnerOptions runner_options);
 };
 

@@ -79,8 +79,20 @@ Status Loader::Impl::prepare_samples(CompileInput& input) {
   if (find_step(description(), OpRole::kRehearse) != nullptr) {
     FOREBAY_ASSIGN(rehearsal, RehearsalRun::open(description(), source, chosen.selection, steps, options.seed, place));
     itinerary = rehearsal->itinerary();
+    FOREBAY_RETURN_IF_ERROR(begin_rehearsal());
   }
   return start(std::move(runner_options));
+}
+
+// With what a loader before this one kept.
+Status Loader::Impl::begin_rehearsal() {
+  if (options.rehearsal.empty()) return {};
+  FOREBAY_ASSIGN(const Checkpoint before, Checkpoint::from_json(options.rehearsal));
+  if (before.rehearsal.empty())
+    return invalid_argument("rehearsal=: this state keeps nothing: its pipeline has no .rehearse()");
+  FOREBAY_ASSIGN(Rehearsal kept, rehearsal->read_kept(before.rehearsal));
+  rehearsal->go_on({}, std::move(kept));
+  return {};
 }
 
 Status Loader::Impl::prepare_stream(CompileInput& input) {
@@ -99,6 +111,7 @@ Status Loader::Impl::prepare_stream(CompileInput& input) {
     itinerary = rehearsal->itinerary();
     runner_options.beside.push_back(
         {Use::kCaches, stream->kept_bytes(), ByteBudget::Beside::kEntries, stream->bytes()});
+    FOREBAY_RETURN_IF_ERROR(begin_rehearsal());
   }
   FOREBAY_RETURN_IF_ERROR(start(std::move(runner_options)));
   stream->on_arrival([run = std::weak_ptr<Runner>(runner)] {

@@ -155,6 +155,7 @@ Result<std::shared_ptr<RehearsalRun>> RehearsalRun::open(const Description& desc
   FOREBAY_ASSIGN(const ClassField classes, ClassField::find(said.by, source->schema(), user_code));
   std::shared_ptr<RehearsalRun> run(new RehearsalRun);
   run->options_ = said.options;
+  run->source_ = source->version().to_string();
   auto samples = std::make_shared<IndexedSamples>(classes, std::move(source), std::move(selection), steps);
   run->itinerary_ =
       std::make_shared<RehearsalItinerary>(std::move(steps), std::move(samples), said.options, said.old, place.rank);
@@ -169,6 +170,7 @@ Result<std::shared_ptr<RehearsalRun>> RehearsalRun::open(const Description& desc
   FOREBAY_ASSIGN(const ClassField classes, ClassField::find(said.by, stream->source()->schema(), user_code));
   std::shared_ptr<RehearsalRun> run(new RehearsalRun);
   run->options_ = said.options;
+  run->source_ = stream->source()->version().to_string();
   run->stream_ = stream;
   auto samples = std::make_shared<StreamedSamples>(classes, stream);
   run->itinerary_ =
@@ -178,7 +180,7 @@ Result<std::shared_ptr<RehearsalRun>> RehearsalRun::open(const Description& desc
 
 std::string RehearsalRun::kept() const {
   const Rehearsal rehearsal = itinerary_->kept();
-  nlohmann::ordered_json json = {{"classes", nlohmann::ordered_json::array()}};
+  nlohmann::ordered_json json = {{"source", source_}, {"classes", nlohmann::ordered_json::array()}};
   std::vector<int64_t> ids;
   for (const auto& [label, one] : rehearsal.classes()) {
     json["classes"].push_back({label, one.seen, one.largest_once, one.next, one.kept});
@@ -192,6 +194,8 @@ Result<Rehearsal> RehearsalRun::read_kept(const std::string& text) const {
   const auto json = nlohmann::ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
   const auto wrong = [] { return invalid_argument("this state has no usable \"rehearsal\""); };
   if (!json.is_object() || !json.contains("classes") || !json["classes"].is_array()) return wrong();
+  if (json.value("source", nlohmann::ordered_json()) != source_)
+    return Status(Code::kStateMismatch, "the kept samples are of another data set");
   std::map<int64_t, Rehearsal::Class> classes;
   int64_t all = 0;
   for (const auto& one : json["classes"]) {

@@ -34,13 +34,14 @@ class RehearsalRun {
   void go_on(const Cursor& at, Rehearsal kept) { itinerary_->stand(at, std::move(kept)); }
   /// The run goes on at another place; what is kept stays.
   void goes_elsewhere(const Cursor& at) { itinerary_->stand(at, itinerary_->kept()); }
-  /// InvalidArgument for text that is no such state, or keeps more than this run has room for.
+  /// StateMismatch where it was kept of another data set; InvalidArgument for text that is no such state, or keeps more than this run has room for.
   Result<Rehearsal> read_kept(const std::string& json) const;
   Rehearsal nothing() const { return Rehearsal(options_); }
 
  private:
   RehearsalRun() = default;
   RehearsalOptions options_;
+  std::string source_;  // what identifies the data set, whichever of its samples take part
   std::shared_ptr<RehearsalItinerary> itinerary_;
   std::shared_ptr<StreamRun> stream_;  // null: a data set
 };

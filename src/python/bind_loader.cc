@@ -75,7 +75,7 @@ decltype(PeerOptions::gather) gather_by(const nb::object& meet) {
 }
 
 void open(PyLoader* self, const PyDescription& description, uint64_t seed, std::optional<int64_t> epochs,
-          std::optional<int64_t> steps_per_epoch, std::string journal, std::optional<int> rank,
+          std::optional<int64_t> steps_per_epoch, std::string journal, std::string rehearsal, std::optional<int> rank,
           std::optional<int> world_size, std::optional<int> threads, std::optional<int> requests,
           std::optional<uint64_t> memory, const std::string& on_error, nb::object max_errors,
           std::map<std::string, std::string> storage_options, const std::string& deal, std::optional<int> hosts,
@@ -86,6 +86,7 @@ void open(PyLoader* self, const PyDescription& description, uint64_t seed, std::
   options.epochs = epochs;
   options.steps_per_epoch = steps_per_epoch;
   options.journal = std::move(journal);
+  options.rehearsal = std::move(rehearsal);
   options.rank = rank;
   options.world_size = world_size;
   options.threads = threads;
@@ -108,11 +109,12 @@ void bind_loader(nb::module_& module) {
   using nb::arg;
   nb::class_<PyLoader>(module, "Loader", "A running loader; forebay.Loader is its public face.")
       .def("__init__", &open, arg("description"), nb::kw_only(), arg("seed"), arg("epochs").none(),
-           arg("steps_per_epoch") = nb::none(), arg("journal") = "", arg("rank").none(), arg("world_size").none(),
-           arg("threads").none(), arg("requests").none(), arg("memory").none(), arg("on_error"),
-           arg("max_errors").none(), arg("storage_options"), arg("deal") = "auto", arg("hosts") = nb::none(),
-           arg("peers"), arg("token"), arg("generation").none(), arg("meet").none(), arg("share").none() = nb::none(),
-           arg("together") = 0, arg("program") = std::vector<std::string>(), arg("convert").none())
+           arg("steps_per_epoch") = nb::none(), arg("journal") = "", arg("rehearsal") = "", arg("rank").none(),
+           arg("world_size").none(), arg("threads").none(), arg("requests").none(), arg("memory").none(),
+           arg("on_error"), arg("max_errors").none(), arg("storage_options"), arg("deal") = "auto",
+           arg("hosts") = nb::none(), arg("peers"), arg("token"), arg("generation").none(), arg("meet").none(),
+           arg("share").none() = nb::none(), arg("together") = 0, arg("program") = std::vector<std::string>(),
+           arg("convert").none())
       .def("prepare", &PyLoader::prepare, "Runs the filters, once.")
       .def("begin_iteration", &PyLoader::begin_iteration, "A new `for` begins.")
       .def("next", &PyLoader::next, nb::sig("def next(self) -> Batch | None"),

@@ -158,6 +158,26 @@ def test_tasks_of_classes_one_after_the_other(photos):
     assert sorted(set(seen)) == [0, 1, 2] and seen == sorted(seen)
 
 
+def test_a_task_rehearses_what_the_task_before_kept():
+    source = fb.arrays(x=X, label=LABEL)
+    state = None
+    for task in range(4):
+        pipeline = source.only(label=task).shuffle().rehearse(4, capacity=5).batch(8)
+        with fb.Loader(pipeline, seed=task, rehearsal=state, epochs=1) as loader:
+            old = set()
+            for batch in loader:
+                marks = batch["rehearsed"]
+                assert (batch["x"] == batch.ids).all() and set(batch["label"][~marks].tolist()) == {task}
+                old |= set(batch["label"][marks].tolist())
+            assert old == set(range(task + 1))
+            state = loader.state_dict()
+    assert [label for label, *_ in state["rehearsal"]["classes"]] == [0, 1, 2, 3]
+    with pytest.raises(fb.StateMismatch, match="another data set"):
+        fb.Loader(fb.arrays(x=X[::-1].copy(), label=LABEL).rehearse(4, capacity=5).batch(8), rehearsal=state)
+    with pytest.raises(fb.InvalidArgument, match="with a .rehearse"):
+        fb.Loader(source.batch(8), rehearsal=state)
+
+
 @pytest.mark.parametrize("build, message", [
     (lambda p: p.rehearse(0, capacity=3).batch(2), "n is 0"),
     (lambda p: p.rehearse(2, capacity=0).batch(2), "capacity is 0"),
@@ -178,4 +198,4 @@ def test_states_with_broken_rehearsals_are_refused():
     with fb.Loader(arrays()(8, 4), seed=3) as loader:
         for classes in ("x", [[0]], [[0, 1, False, 0, [1, 2, 3]]], [[0, 9, False, 0, [-1]]], [[0, 99, False, 0, list(range(6))]]):
             with pytest.raises(fb.InvalidArgument, match="rehearsal"):
-                loader.load_state_dict({**state, "rehearsal": {"classes": classes}})
+                loader.load_state_dict({**state, "rehearsal": {**state["rehearsal"], "classes": classes}})
