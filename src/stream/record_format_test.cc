@@ -97,7 +97,8 @@ TEST(RecordFormat, JsonThatIsNotWhatWasDeclaredIsCorruptByName) {
   expect_corrupt(format, payload_of(R"({"small": -1, "list": [1, 2, 3]})"), "small");
   expect_corrupt(format, payload_of(R"({"small": "1", "list": [1, 2, 3]})"), "small");
   expect_corrupt(format, payload_of(R"({"small": 1, "list": [1, 2]})"), "list of 2");
-  expect_corrupt(format, payload_of(R"({"small": 1})"), "list");
+  expect_corrupt(format, payload_of(R"({"small": 1})"), "'list' is null or missing");
+  EXPECT_EQ(loaded(format, payload_of(R"({"small": 1})")).message().find("null="), std::string::npos);
   expect_corrupt(format, payload_of("[1]"), "no JSON object");
   expect_corrupt(format, payload_of(""), "no JSON object");
   expect_corrupt(format, payload_of(R"({"small": 1, "list": [1, 2, 3]}{})"), "JSON");

@@ -300,3 +300,17 @@ def test_the_endpoints_fail_as_often_as_ordered(endpoints):
 def test_the_knobs_refuse_what_they_do_not_know(faults: Control):
     with pytest.raises(urllib.error.HTTPError, match="400"):
         faults.set(share_of_luck=1)
+
+
+# ---- brokers
+
+@pytest.mark.parametrize("name", ["redis", "nats"])
+def test_a_broker_dies_and_comes_back_as_ordered(name, servers):
+    variables = servers(name)
+    address = variables[f"FOREBAY_TEST_{name.upper()}"].replace(f"{name}://", "http://")
+    control = variables[f"FOREBAY_TEST_{name.upper()}_CONTROL"]
+    for order, gone in (("kill", True), ("start", False), ("pause", False), ("resume", False)):
+        assert urllib.request.urlopen(f"{control}/{order}", timeout=LIMIT_S).read() == b"done"
+        assert refuses(address) == gone
+    with pytest.raises(urllib.error.HTTPError):
+        urllib.request.urlopen(f"{control}/explode", timeout=LIMIT_S)

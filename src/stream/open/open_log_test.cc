@@ -14,6 +14,19 @@ TEST(OpenLog, SchemesThatAreNoLogsAreUnsupportedByName) {
   }
 }
 
+TEST(OpenLog, WhatThisBuildIsWithoutNamesItsPackage) {
+#ifndef FOREBAY_WITH_REDIS
+  EXPECT_NE(open_log({"redis://host/s"}).status().message().find("libhiredis-dev"), std::string::npos);
+#endif
+#ifndef FOREBAY_WITH_NATS
+  EXPECT_NE(open_log({"nats://host/s"}).status().message().find("libnats-dev"), std::string::npos);
+#endif
+#ifndef FOREBAY_WITH_KAFKA
+  EXPECT_NE(open_log({"kafka://host/s"}).status().message().find("librdkafka-dev"), std::string::npos);
+#endif
+  EXPECT_EQ(open_log({"rediss://host/s"}).status().code(), Code::kUnsupported);
+}
+
 TEST(OpenLog, FilesAreLinesOrWhole) {
   const ScratchFolder folder;
   folder.write("a.jsonl", "{\"n\": 1}\n");
