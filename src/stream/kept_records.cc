@@ -10,17 +10,28 @@
 namespace forebay {
 
 namespace {
+
 constexpr std::chrono::seconds kReadAgain{30};
+
+// With a payload of its own: that of a record that was just read is part of a larger buffer, which it would keep.
+std::shared_ptr<const LogRecord> own_copy(const LogRecord& record) {
+  auto copy = std::make_shared<LogRecord>(record);
+  if (record.payload.empty()) return copy;  // which may tell its program when it goes
+  copy->payload = Buffer::allocate(record.payload.size());
+  std::copy(record.payload.span().begin(), record.payload.span().end(), copy->payload.data());
+  return copy;
+}
+
 }  // namespace
 
 Status KeptRecords::keep(const Stream& stream, std::span<const int64_t> numbers) {
   const std::lock_guard lock(mutex_);
   for (const int64_t number : numbers) {
-    std::shared_ptr<const LogRecord> record = stream.record(number);
+    const std::shared_ptr<const LogRecord> record = stream.record(number);
     if (!record)
       return Status(Code::kNotFound,
                     fmt::format("record {} of {} is gone before it could be kept", number, log_->name()));
-    records_[number] = {std::move(record), stream.before(number)};
+    records_[number] = {own_copy(*record), stream.before(number)};
   }
   count();
   return {};
@@ -95,7 +106,7 @@ Status KeptRecords::read_partition(size_t partition, std::vector<Kept*> wanted) 
                         fmt::format("{}: partition '{}' has forgotten '{}', which was kept for rehearsal; begin a new "
                                     "run, or keep more of the log",
                                     log_->name(), log_->partitions()[partition], kept->record->offset));
-        kept->record = std::make_shared<const LogRecord>(std::move(record));
+        kept->record = own_copy(record);
         found = true;
       }
       if (!found && (reader->ended() || std::chrono::steady_clock::now() > until))
