@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 
 #include "loader/distributed.h"
+#include "loader/step_arguments.h"
+#include "loader/unbounded_rules.h"
 #include "pipeline/description.h"
 #include "runtime/fork_guard.h"
 #include "serve/client/absolute_places.h"
@@ -28,6 +30,11 @@ constexpr int kMostAttempts = 10;                  // to reach a server: each ma
 
 /// A pipeline that another process can open.
 Result<std::string> portable(const Pipeline& pipeline) {
+  const Description& description = pipeline.description();
+  if (!description.steps().empty() && is_unbounded(description.steps().front()))
+    return invalid_argument("share=: streams are not shared yet; use share=None for this pipeline");
+  if (find_step(description, OpRole::kRehearse) != nullptr)
+    return invalid_argument("share=: what .rehearse() keeps is not shared yet; use share=None for this pipeline");
   std::error_code error;
   const std::string folder = std::filesystem::current_path(error).string();
   FOREBAY_ASSIGN(const Description absolute, with_absolute_places(pipeline.description(), folder));
