@@ -126,6 +126,11 @@ Result<TogetherRun::StepPtr> TogetherRun::take(Seat& seat, std::chrono::millisec
   return StepPtr();
 }
 
+bool TogetherRun::seated(const Seat& seat) const {
+  const std::lock_guard lock(mutex_);
+  return !seat.lost;
+}
+
 size_t TogetherRun::seats() const {
   const std::lock_guard lock(mutex_);
   return seats_.size();

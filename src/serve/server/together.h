@@ -42,6 +42,8 @@ class TogetherRun {
   /// True where a step that is here, or the next one to be made, begins at `state`.
   bool sit(Seat& seat, const std::string& state);
   void leave(Seat& seat);
+  /// Whether it still has its place: others may take that.
+  bool seated(const Seat& seat) const;
   /// Null: it is not there yet, or the seat is lost. An error that is no step is given to whoever asked.
   Result<StepPtr> take(Seat& seat, std::chrono::milliseconds timeout);
 

@@ -26,7 +26,7 @@ class TogetherFeed final : public Feed {
     FOREBAY_RETURN_IF_ERROR(find_run());
     FOREBAY_ASSIGN(const TogetherRun::StepPtr step, run()->take(seat_, timeout));
     if (step) return arrive(*step);
-    if (!seat_.lost) {
+    if (run()->seated(seat_)) {
       *timed_out = true;
       return std::optional<Batch>();
     }
@@ -58,9 +58,10 @@ class TogetherFeed final : public Feed {
   /// A seat where the position is. Alone in a run, it looks whether another one has come to this place.
   Status find_run() {
     const std::shared_ptr<TogetherRun> now = run();
-    if (now && !seat_.lost && now->seats() > 1) return {};
+    const bool seated = now && now->seated(seat_);
+    if (seated && now->seats() > 1) return {};
     const std::string state = position_->state();
-    if (now && !seat_.lost) {
+    if (seated) {
       TogetherRun::Seat other;
       std::shared_ptr<TogetherRun> found = runs_->other(key_, now.get(), state, other);
       if (!found) return {};
