@@ -59,7 +59,7 @@ class Batches(Steps):
 
     def _convert(self, batch: Any) -> dict[str, Any]:
         if self.sharding is None:
-            return {name: _converted(value) for name, value in batch.items()}
+            return _put(dict(batch.items()))
         return {name: self._sharded(name, value) for name, value in batch.items()}
 
     def _sharded(self, name: str, value: Any) -> Any:
@@ -79,16 +79,13 @@ def _is_array(value: Any) -> bool:
     return hasattr(value, "__dlpack__") and hasattr(value, "shape")
 
 
-def _converted(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return tuple(_converted(part) for part in value)
-    return array_of(value) if isinstance(value, np.ndarray) else value
+def _put(fields: dict[str, Any]) -> dict[str, Any]:
+    """All arrays at once, which costs less than one after the other; texts as they are."""
+    texts = {name: value for name, value in fields.items() if isinstance(value, list)}
+    return jax.device_put({name: value for name, value in fields.items() if name not in texts}) | texts if texts else jax.device_put(fields)
 
 
 def array_of(array: np.ndarray) -> jax.Array:
-    """The array as JAX has it: on the CPU the same memory, on other devices a copy that may still be under way."""
-    if array.dtype.itemsize == 8 and not jax.config.jax_enable_x64:
-        return jax.numpy.asarray(array)  # which makes 32 bits of it
-    if array.size and jax.default_backend() == "cpu":
-        return jax.dlpack.from_dlpack(array)
+    """The array as JAX has it: on the CPU the same memory, which it keeps, on other devices a copy that may still be under way. 64 bits become 32 unless
+    JAX is told otherwise."""
     return jax.device_put(array)

@@ -62,24 +62,62 @@ def dataset(pipeline: Pipeline | Loader, *, spec: Mapping[str, Any] | None = Non
     if not signature:
         raise InvalidArgument("tf.dataset: user code makes the fields of this pipeline, and nobody knows them before: give spec={name: tf.TensorSpec(...)}")
 
-    def epoch() -> Iterator[dict[str, Any]]:
-        for batch in loader:
-            element = _element(batch, makers)
-            if state is not None:
-                element[state] = json.dumps(loader.state_dict())
-            yield element
-
-    return tf.data.Dataset.from_generator(epoch, output_signature=signature)
+    return _Passes(loader, makers, signature, state).dataset()
 
 
-def _element(batch: Any, makers: Mapping[str, Maker]) -> dict[str, Any]:
-    element = {}
-    for name in batch:
-        make = makers.get(name)
-        if make is None:
-            raise InvalidArgument(f"tf.dataset: user code made the field '{name}', which nobody knew of: give spec={{'{name}': tf.TensorSpec(...)}}, or leave it out by .select")
-        element[name] = make(batch.buffers(name))
-    return element
+class _Passes:
+    """Goes through the loader, one pass at a time: called by TensorFlow, which gets each batch as a flat list of arrays behind a bool that says whether
+    there is one. Written out because `Dataset.from_generator`, which does the like, takes twice as long where fields are many."""
+
+    def __init__(self, loader: Loader, makers: Mapping[str, Maker], signature: Mapping[str, Any], state: str | None) -> None:
+        self.loader, self.makers, self.signature, self.state = loader, makers, signature, state
+        self.parts = [part for spec in signature.values() for part in _parts(spec)]
+        self.none = [np.False_, *(_nothing(part) for part in self.parts)]
+        self.batches: Iterator[Any] = iter(())
+
+    def begin(self) -> np.int64:
+        self.batches = iter(self.loader)
+        return np.int64(0)
+
+    def next(self) -> list[Any]:
+        batch = next(self.batches, None)
+        return self.none if batch is None else [np.True_, *self._arrays(batch)]
+
+    def _arrays(self, batch: Any) -> list[Any]:
+        arrays = []
+        for name in self.signature:
+            if name == self.state:
+                arrays.append(np.array(json.dumps(self.loader.state_dict()).encode(), object))
+            elif name in batch:
+                arrays.extend(self.makers[name](batch.buffers(name)))
+            else:
+                raise InvalidArgument(f"tf.dataset: spec= names the field '{name}', which this batch has not; it has {', '.join(batch)}")
+        if unknown := [name for name in batch if name not in self.signature]:
+            raise InvalidArgument(f"tf.dataset: user code made the field '{unknown[0]}', which nobody knew of: give spec={{'{unknown[0]}': tf.TensorSpec(...)}}, "
+                                  "or leave it out by .select")
+        return arrays
+
+    def dataset(self) -> tf.data.Dataset:
+        types = [tf.bool, *(part.dtype for part in self.parts)]
+
+        def step(_: Any) -> tuple[Any, ...]:
+            there, *arrays = tf.numpy_function(self.next, [], types)
+            there.set_shape(())
+            for array, part in zip(arrays, self.parts):
+                array.set_shape(part.shape)
+            return there, *arrays
+
+        def passed(_: Any) -> tf.data.Dataset:
+            return tf.data.Dataset.counter().map(step).take_while(lambda there, *arrays: there).map(lambda there, *arrays: self._put_together(arrays))
+
+        return tf.data.Dataset.range(1).map(lambda _: tf.numpy_function(self.begin, [], tf.int64)).flat_map(passed)
+
+    def _put_together(self, arrays: tuple[Any, ...]) -> dict[str, Any]:
+        left, element = iter(arrays), {}
+        for name, spec in self.signature.items():
+            parts = [next(left) for _ in _parts(spec)]
+            element[name] = parts[0] if len(parts) == 1 else tf.RaggedTensor.from_row_splits(*parts, validate=False)
+        return element
 
 
 def _spec(kind: str, dtype: str, row: list[int]) -> Any:
@@ -92,6 +130,19 @@ def _spec(kind: str, dtype: str, row: list[int]) -> Any:
     return tf.RaggedTensorSpec((None, None), tf.string, ragged_rank=1, row_splits_dtype=tf.int64)
 
 
+def _nothing(part: Any) -> np.ndarray:
+    """Stands behind a bool that says so."""
+    shape = [0 if size is None else size for size in part.shape]
+    return np.full(shape, b"", object) if part.dtype == tf.string else np.zeros(shape, part.dtype.as_numpy_dtype)
+
+
+def _parts(spec: Any) -> tuple[Any, ...]:
+    """The tensors that a field comes in from Python: ragged ones are put together behind it, where that costs less."""
+    if isinstance(spec, tf.RaggedTensorSpec):
+        return tf.TensorSpec((None,), spec.dtype), tf.TensorSpec((None,), tf.int64)
+    return (spec,)
+
+
 def _kind_of(name: str, spec: Any) -> str:
     """What a field has to be that user code makes."""
     if spec is None:
@@ -102,24 +153,20 @@ def _kind_of(name: str, spec: Any) -> str:
 
 
 def _maker(kind: str) -> Maker:
-    return {"dense": _dense, "ragged": _ragged, "bytes": _strings, "text": _strings, "bytes_list": _string_lists, "text_list": _string_lists}[kind]
+    return {"dense": _dense, "ragged": _dense, "bytes": _strings, "text": _strings, "bytes_list": _string_lists, "text_list": _string_lists}[kind]
 
 
-def _dense(buffers: tuple[np.ndarray, ...]) -> np.ndarray:
-    return buffers[0]
+def _dense(buffers: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
+    return buffers
 
 
-def _ragged(buffers: tuple[np.ndarray, ...]) -> tf.RaggedTensor:
-    return tf.RaggedTensor.from_row_splits(*buffers, validate=False)
+def _strings(buffers: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
+    return (_cut(buffers[0], buffers[1]),)
 
 
-def _strings(buffers: tuple[np.ndarray, ...]) -> np.ndarray:
-    return _cut(buffers[0], buffers[1])
-
-
-def _string_lists(buffers: tuple[np.ndarray, ...]) -> tf.RaggedTensor:
+def _string_lists(buffers: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
     values, offsets, string_offsets = buffers
-    return tf.RaggedTensor.from_row_splits(tf.constant(_cut(values, string_offsets), tf.string), offsets, validate=False)
+    return _cut(values, string_offsets), offsets
 
 
 def _cut(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:

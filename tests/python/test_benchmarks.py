@@ -110,6 +110,13 @@ def test_the_drop_in(bench, few_photos):
 
 
 @needs_arrow
+def test_frameworks(bench, few_photos):
+    text, _, records = bench("frameworks/frameworks.py", "--shared", few_photos, "--photos", PHOTOS, "--batch", 4, "--rows", 2000, "--table-batch", 64,
+                             "--epochs", 1)
+    assert PASSED in text and [record["data"] for record in records].count("table") == len(records) / 2
+
+
+@needs_arrow
 def test_two_loaders(bench, few_photos):
     text, _, records = bench("engine/two_loaders.py", "--shared", few_photos, "--photos", PHOTOS, "--batch", 4, "--rows", 2000,
                              "--table-batch", 64, "--epochs", 1, "--pairs", "table")
