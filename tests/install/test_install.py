@@ -6,7 +6,7 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
-from project import ROOT, run
+from project import ROOT, run, write_photos
 
 
 def test_find_package_and_link(installed, tmp_path):
@@ -22,6 +22,16 @@ def test_a_program_in_c_needs_pkg_config_alone(installed, tmp_path):
     run("cc", "-std=c99", "-Wall", "-Werror", ROOT / "tests" / "install" / "consumer.c", "-o", tmp_path / "consumer", *told.stdout.split(),
         f"-Wl,-rpath,{library}")
     assert run(tmp_path / "consumer") == "InvalidArgument\n"
+
+
+def test_the_program_of_the_page_on_c_runs(installed, tmp_path):
+    (tmp_path / "page.c").write_text(re.search(r"^```c\n(.*?)^```", (ROOT / "docs" / "c.md").read_text(), re.MULTILINE | re.DOTALL)[1])
+    write_photos(tmp_path / "photos" / "train", per_class=2)
+    library = next(installed.rglob("libforebay.so")).parent
+    run("cc", "-std=c99", "-Wall", "-Wextra", "-Werror", f"-I{installed}/include", tmp_path / "page.c", "-o", tmp_path / "page", f"-L{library}", "-lforebay",
+        f"-Wl,-rpath,{library}")
+    done = subprocess.run([tmp_path / "page"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and done.stdout.startswith("step 0: 6 pictures at "), done.stdout + done.stderr
 
 
 def test_a_project_in_c_asks_for_the_c_component_alone(installed, tmp_path):
