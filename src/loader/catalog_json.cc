@@ -16,8 +16,9 @@ std::string_view word(std::span<const std::string_view> words, Enum value) {
   return words[static_cast<size_t>(value)];
 }
 
-constexpr std::array<std::string_view, 10> kRoles = {"values", "choice", "names", "function", "take",
-                                                     "filter", "order",  "batch", "keep",     "pack"};
+constexpr std::array<std::string_view, 13> kRoles = {"values",   "choice", "names", "function", "take",
+                                                     "only",     "filter", "order", "batch",    "keep",
+                                                     "rehearse", "buffer", "pack"};
 constexpr std::array<std::string_view, 3> kKinds = {"samples", "table", "user code"};
 constexpr std::array<std::string_view, 13> kTypes = {"int",           "float",  "bool",  "text",  "size",
                                                      "floats",        "fields", "dtype", "bytes", "number or word",

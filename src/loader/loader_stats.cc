@@ -72,9 +72,15 @@ void add_stage(const Stage& stage, const RowsSeen& rows, std::vector<StepStats>&
 
 WaitStats waits_of(const Waits::Parts& ns) {
   const auto seconds = [&](Awaited what) { return static_cast<double>(ns[static_cast<size_t>(what)]) * 1e-9; };
-  return {seconds(Awaited::kPlan),    seconds(Awaited::kArrival), seconds(Awaited::kMemory),
-          seconds(Awaited::kSlot),    seconds(Awaited::kStorage), seconds(Awaited::kThread),
-          seconds(Awaited::kCompute), seconds(Awaited::kUser),    seconds(Awaited::kAssembly)};
+  return {.plan = seconds(Awaited::kPlan),
+          .arrival = seconds(Awaited::kArrival),
+          .memory = seconds(Awaited::kMemory),
+          .slot = seconds(Awaited::kSlot),
+          .storage = seconds(Awaited::kStorage),
+          .thread = seconds(Awaited::kThread),
+          .compute = seconds(Awaited::kCompute),
+          .user = seconds(Awaited::kUser),
+          .assembly = seconds(Awaited::kAssembly)};
 }
 
 ThreadStats threads_of(const Runner::Stats& run) {

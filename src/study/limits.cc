@@ -15,9 +15,16 @@ namespace forebay {
 namespace {
 
 WaitStats waits_between(const WaitStats& a, const WaitStats& b) {
-  return {b.plan - a.plan,       b.memory - a.memory,     b.slot - a.slot,
-          b.storage - a.storage, b.thread - a.thread,     b.compute - a.compute,
-          b.user - a.user,       b.assembly - a.assembly, b.interpreter - a.interpreter};
+  return {.plan = b.plan - a.plan,
+          .arrival = b.arrival - a.arrival,
+          .memory = b.memory - a.memory,
+          .slot = b.slot - a.slot,
+          .storage = b.storage - a.storage,
+          .thread = b.thread - a.thread,
+          .compute = b.compute - a.compute,
+          .user = b.user - a.user,
+          .assembly = b.assembly - a.assembly,
+          .interpreter = b.interpreter - a.interpreter};
 }
 
 // Time of compute threads, whatever they did with it.

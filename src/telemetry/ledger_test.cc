@@ -19,6 +19,7 @@ Ledger one_of_each() {
   ledger.caches.resize(1);
   ledger.memory_peak = 77;
   ledger.units = {2, 0, 2};
+  ledger.stream.emplace().partitions.resize(1);
   return ledger;
 }
 

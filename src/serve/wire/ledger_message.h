@@ -38,8 +38,8 @@ void fields(Archive& archive, CacheStats& value) {
 
 template <typename Archive>
 void fields(Archive& archive, WaitStats& value) {
-  archive(value.plan, value.memory, value.slot, value.storage, value.thread, value.compute, value.user, value.assembly,
-          value.interpreter);
+  archive(value.plan, value.arrival, value.memory, value.slot, value.storage, value.thread, value.compute, value.user,
+          value.assembly, value.interpreter);
 }
 
 template <typename Archive>
