@@ -140,7 +140,11 @@ void bind_loader(nb::module_& module) {
           "batch_fields",
           [](PyLoader& self) {
             nb::list fields;
-            for (const BatchFieldDescription& field : self.loader().batch_fields())
+            Loader* const here = self.loader().here();
+            if (here == nullptr)
+              raise(invalid_argument(
+                  "what batches will have is not known before the first one with share=; leave it out here"));
+            for (const BatchFieldDescription& field : here->batch_fields())
               fields.append(nb::make_tuple(to_text(field.name), kind_name(field.kind), type_name(field.dtype),
                                            std::vector<int64_t>(field.row.begin(), field.row.end())));
             return fields;

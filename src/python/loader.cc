@@ -216,7 +216,11 @@ void PyLoader::end_trace() {
 void PyLoader::journal(nb::str path) {
   prepare();
   const std::string file = from_text(path);
-  check(in_turn([&](Loader& target) { return target.journal(file); }));
+  check(in_turn([&](LoaderFace& target) {
+    Loader* const here = target.here();
+    return here != nullptr ? here->journal(file)
+                           : invalid_argument("journal(): only streams need one, and these are not shared");
+  }));
 }
 
 nb::dict PyLoader::stats() {
