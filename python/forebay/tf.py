@@ -67,7 +67,7 @@ def dataset(pipeline: Pipeline | Loader, *, spec: Mapping[str, Any] | None = Non
 
 class _Passes:
     """Goes through the loader, one pass at a time: called by TensorFlow, which gets each batch as a flat list of arrays behind a bool that says whether
-    there is one. Written out because `Dataset.from_generator`, which does the like, takes twice as long where fields are many."""
+    there is one. Written out because `Dataset.from_generator`, which does the like, took more CPU time where fields are many."""
 
     def __init__(self, loader: Loader, makers: Mapping[str, Maker], signature: Mapping[str, Any], state: str | None) -> None:
         self.loader, self.makers, self.signature, self.state = loader, makers, signature, state

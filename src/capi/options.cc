@@ -3,6 +3,7 @@
 #include <array>
 #include <charconv>
 #include <limits>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -194,13 +195,13 @@ Status set_option(const std::string& name, const OptionJson& value, LoaderOption
 /// The object, where each name stands once.
 Result<OptionJson> parse_object(std::string_view text) {
   std::string doubled;
-  std::vector<std::vector<std::string>> open;
+  std::vector<std::set<std::string>> open;
   const auto each_once = [&](int /*depth*/, OptionJson::parse_event_t event, OptionJson& parsed) {
     if (event == OptionJson::parse_event_t::object_start) open.emplace_back();
     if (event == OptionJson::parse_event_t::object_end) open.pop_back();
     if (event == OptionJson::parse_event_t::key) {
-      for (const std::string& name : open.back()) doubled = name == parsed ? name : doubled;
-      open.back().push_back(parsed.get<std::string>());
+      const auto [at, is_new] = open.back().insert(parsed.get<std::string>());
+      if (!is_new) doubled = *at;
     }
     return true;
   };

@@ -83,6 +83,28 @@ def test_states_travel_with_batches_that_are_taken_ahead(photos):
         assert rest == [list(batch["label"]) for batch in second]
 
 
+class Handed:
+    """A tensor for np.from_dlpack, which copies nothing, as .numpy() may."""
+
+    def __init__(self, tensor):
+        self.tensor = tensor
+
+    def __dlpack__(self, **_):
+        return tf.experimental.dlpack.to_dlpack(self.tensor)
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+
+def test_the_memory_is_the_batchs(monkeypatch):
+    given = []
+    buffers = fb.tf._dense
+    monkeypatch.setattr(fb.tf, "_dense", lambda arrays: given.append(arrays[0].ctypes.data) or buffers(arrays))
+    data = fb.tf.dataset(fb.arrays(x=np.arange(64 * 16, dtype=np.float32).reshape(64, 16)).batch(16))
+    taken = [np.from_dlpack(Handed(batch["x"])).ctypes.data for batch in data]
+    assert len(taken) == 4 and taken == given
+
+
 def test_a_model_is_trained_by_fit():
     x = np.random.default_rng(0).standard_normal((256, 4)).astype(np.float32)
     y = x @ np.array([[1.0], [-2.0], [0.5], [3.0]], np.float32)
