@@ -53,7 +53,6 @@ Schema filter_answer() {
 }
 
 constexpr uint32_t kPackedForm = 1;  // counts changes of how entries of tables are laid out
-
 class Compiler {
  public:
   explicit Compiler(const CompileInput& input)
@@ -97,10 +96,8 @@ class Compiler {
     note_names_of_user_code();
     set_outputs(output);
     if (packs() && input_.packing) plan_->packing = packing_of(*reader(), input_.packing);
-    if (end_ < input_.end && !packs()) {
-      const OpSpec& rehearse = input_.description->steps()[end_];
-      plan_->rehearsed_field = def_of(rehearse).used(rehearse, output).makes.front();
-    }
+    if (end_ < input_.end && !packs())
+      plan_->rehearsed_field = def_of(input_.description->steps()[end_]).used({}, {}).makes.front();
     if (units_) {
       units_->gathers_rows = plan_->stages.empty() && !output.open_ended;
       plan_->units = units_;
@@ -154,7 +151,7 @@ class Compiler {
     const size_t step = needed_.steps[i];
     const Schema &before = inference_.schemas[i - 1], &after = inference_.schemas[i];
     if (def.role == OpRole::kKeep) return add_cache(i);
-    if (def.role == OpRole::kBatch || def.role == OpRole::kBuffer) return {};
+    if (def.role == OpRole::kBatch) return {};
     if (is_python(op)) {
       plan_->stages.push_back(foreign_stage(op, step, indices_[step], before, after));
       forget_unnamed();
@@ -355,7 +352,7 @@ class Compiler {
   std::optional<size_t> source_field(std::string name) const {
     for (size_t i = needed_.steps.size(); i-- > 1;) {
       const OpRole role = def_of(step_at(i)).role;
-      if (role == OpRole::kChoice || role == OpRole::kBatch || role == OpRole::kBuffer) continue;
+      if (role == OpRole::kChoice || role == OpRole::kBatch) continue;
       if (role != OpRole::kNames) return std::nullopt;
       name = name_before(step_at(i), name);
     }
