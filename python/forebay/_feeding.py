@@ -6,8 +6,6 @@ again. It asks for a record's fields as it asks a data set for a sample.
 
 from __future__ import annotations
 
-import asyncio
-import inspect
 import itertools
 import sys
 import threading
@@ -98,7 +96,9 @@ class _Feeding:
     def run(self) -> None:
         try:
             records = self.iterable.records(self.partition, self.offset)
-            if inspect.isasyncgen(records) or hasattr(records, "__aiter__"):
+            if hasattr(records, "__aiter__"):
+                import asyncio  # takes a while
+
                 asyncio.run(self._push_async(records.__aiter__()))
             else:
                 self._push_all(iter(records))
@@ -120,6 +120,8 @@ class _Feeding:
                 records.close()
 
     async def _push_async(self, records: AsyncIterator[Any]) -> None:
+        import asyncio
+
         async for record in records:
             # The event loop goes on meanwhile, for whatever else the iterable does in it.
             await asyncio.get_running_loop().run_in_executor(None, self._push, record)

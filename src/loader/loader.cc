@@ -173,7 +173,12 @@ std::string Loader::fingerprint() const {
   return hash128(state.dataset + state.pipeline + state.seed).to_string();
 }
 
-std::string Loader::state() const { return impl_->prepared && !impl_->in_child() ? impl_->checkpoint().to_json() : ""; }
+std::string Loader::state() const {
+  if (!impl_->prepared || impl_->in_child()) return "";
+  // Whoever goes on from the state finds in the journal what is before it, also after a kill.
+  if (impl_->stream) (void)impl_->stream->flush_journal();
+  return impl_->checkpoint().to_json();
+}
 
 Status Loader::load_state(const std::string& json, bool strict) {
   FOREBAY_RETURN_IF_ERROR(impl_->usable());

@@ -157,6 +157,7 @@ def test_a_journal_is_continued_after_a_resume_and_says_whose_it_is(tmp_path):
         loader.journal(path)
         first = [batch["x"].tolist() for batch in itertools.islice(loader, 4)]
         state = loader.state_dict()
+        assert len(path.read_text().splitlines()) > 4, "what is before a state is there, also where the process is killed now"
     with fb.Loader(pipeline, seed=1) as loader:
         loader.load_state_dict(state)
         loader.journal(path)
