@@ -156,6 +156,7 @@ Result<std::shared_ptr<RehearsalRun>> RehearsalRun::open(const Description& desc
   std::shared_ptr<RehearsalRun> run(new RehearsalRun);
   run->options_ = said.options;
   run->source_ = source->version().to_string();
+  run->samples_ = source->size();
   auto samples = std::make_shared<IndexedSamples>(classes, std::move(source), std::move(selection), steps);
   run->itinerary_ =
       std::make_shared<RehearsalItinerary>(std::move(steps), std::move(samples), said.options, said.old, place.rank);
@@ -206,6 +207,7 @@ Result<Rehearsal> RehearsalRun::read_kept(const std::string& text) const {
         one[1].template get<int64_t>(), one[2].template get<bool>(), {}, one[3].template get<int64_t>()};
     for (const auto& id : one[4]) {
       if (!id.is_number_integer() || id.template get<int64_t>() < 0) return wrong();
+      if (!stream_ && id.template get<int64_t>() >= samples_) return wrong();
       kept.kept.push_back(id.template get<int64_t>());
     }
     const auto size = static_cast<int64_t>(kept.kept.size());
@@ -217,6 +219,14 @@ Result<Rehearsal> RehearsalRun::read_kept(const std::string& text) const {
   if (options_.policy == RehearsalPolicy::kBalanced && all > options_.capacity) return wrong();
   if (stream_)
     FOREBAY_RETURN_IF_ERROR(stream_->read_kept_places(json.value("places", nlohmann::ordered_json::array()).dump()));
+  if (stream_) {
+    for (const auto& [label, one] : classes) {
+      for (const int64_t id : one.kept) {
+        if (!stream_->is_kept(id))
+          return invalid_argument("this state keeps records of which it does not say where they lie");
+      }
+    }
+  }
   Rehearsal rehearsal(options_);
   rehearsal.restore(std::move(classes));
   return rehearsal;

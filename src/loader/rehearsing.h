@@ -41,7 +41,8 @@ class RehearsalRun {
  private:
   RehearsalRun() = default;
   RehearsalOptions options_;
-  std::string source_;  // what identifies the data set, whichever of its samples take part
+  std::string source_;   // what identifies the data set, whichever of its samples take part
+  int64_t samples_ = 0;  // ids are below, but for a stream's
   std::shared_ptr<RehearsalItinerary> itinerary_;
   std::shared_ptr<StreamRun> stream_;  // null: a data set
 };

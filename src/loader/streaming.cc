@@ -16,6 +16,8 @@ namespace forebay {
 
 namespace {
 
+constexpr int64_t kLargestChunk = int64_t{1} << 24;  // records that a state can have waited for
+
 BufferPolicy policy_of(const std::string& name) {
   if (name == "drop_oldest") return BufferPolicy::kDropOldest;
   if (name == "sample") return BufferPolicy::kSample;
@@ -132,6 +134,9 @@ std::string StreamRun::place(const Cursor& at) const {
 
 Result<StreamPlace> StreamRun::read_place(const std::string& json) const {
   FOREBAY_ASSIGN(StreamPlace place, StreamPlace::from_json(json, stream_->log().partitions()));
+  if (place.chunk && place.chunk->size() > kLargestChunk)
+    return invalid_argument(fmt::format("this state stands in a window of {} records, and {} are the most",
+                                        place.chunk->size(), kLargestChunk));
   for (const std::string& offset : place.after) {
     if (!offset.empty()) FOREBAY_RETURN_IF_ERROR(stream_->log().check_offset(offset));
   }

@@ -52,6 +52,7 @@ class StreamRun {
   /// Where these of them lie in the log, JSON; and the other way: they are read again, with the next go_on().
   std::string kept_places(std::span<const int64_t> numbers) const { return kept_->places(numbers); }
   Status read_kept_places(const std::string& json);
+  bool is_kept(int64_t number) const { return kept_->record(number) != nullptr; }
   /// From the next chunk on its records are noted there. Unavailable where the file cannot be written; InvalidArgument where it is the journal of another
   /// stream, or of another place of this one.
   Status write_journal(const std::string& path, const Cursor& at);

@@ -196,6 +196,6 @@ def test_mistakes_are_named(build, message):
 def test_states_with_broken_rehearsals_are_refused():
     _, state = steps(arrays(), 1, stop=5)
     with fb.Loader(arrays()(8, 4), seed=3) as loader:
-        for classes in ("x", [[0]], [[0, 1, False, 0, [1, 2, 3]]], [[0, 9, False, 0, [-1]]], [[0, 99, False, 0, list(range(6))]]):
+        for classes in ("x", [[0]], [[0, 1, False, 0, [1, 2, 3]]], [[0, 9, False, 0, [-1]]], [[0, 9, False, 0, [400]]], [[0, 99, False, 0, list(range(6))]]):
             with pytest.raises(fb.InvalidArgument, match="rehearsal"):
                 loader.load_state_dict({**state, "rehearsal": {**state["rehearsal"], "classes": classes}})

@@ -1,0 +1,38 @@
+// Places in a stream as states have them, chunks as rank 0 tells and journals keep them, and the first lines of journals: any text is one, in one form, or is refused; nothing in it leads out of the partitions.
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "stream/chunk.h"
+#include "stream/journal.h"
+
+using namespace forebay;
+
+static void require(bool holds, const char* what) {
+  if (holds) return;
+  std::fprintf(stderr, "broken promise: %s\n", what);
+  std::abort();
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static const std::vector<std::string> partitions = {"a", "b", "c"};
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  if (const Result<Chunk> chunk = Chunk::from_json(text, partitions.size()); chunk.ok()) {
+    require(chunk->size() >= 0, "a chunk has no less than nothing");
+    for (const ChunkPart& part : chunk->parts) require(part.partition < partitions.size(), "parts are of partitions");
+    const Result<Chunk> again = Chunk::from_json(chunk->to_json(), partitions.size());
+    require(again.ok() && *again == *chunk, "a chunk says itself");
+  }
+  if (const Result<StreamPlace> place = StreamPlace::from_json(text, partitions); place.ok()) {
+    require(place->after.size() == partitions.size() && place->dropped.size() == partitions.size(),
+            "of each partition one");
+    const Result<StreamPlace> again = StreamPlace::from_json(place->to_json(partitions), partitions);
+    require(again.ok() && *again == *place, "a place says itself");
+  }
+  if (const Result<JournalHeader> header = JournalHeader::from_json(text, partitions); header.ok()) {
+    const Result<JournalHeader> again = JournalHeader::from_json(header->to_json(partitions), partitions);
+    require(again.ok() && again->place == header->place && again->seed == header->seed, "a header says itself");
+  }
+  return 0;
+}
