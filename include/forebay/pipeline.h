@@ -96,10 +96,21 @@ struct TableOptions {
 };
 struct TextOptions {
   std::string by = "line";  ///< what a sample is: a "line" or a "file"
+  bool follow = false;      ///< a source without an end: lines that are written later, too
 };
 struct JsonlOptions {
   std::map<std::string, std::string> fields = {};  ///< member → type; those of the first records if empty
   Nulls null = {};                                 ///< of what is null or missing; no masks
+  bool follow = false;  ///< a source without an end: records that are written later, too; wants `fields`
+};
+struct FilesOptions {
+  bool follow = false;  ///< a source without an end: files that appear later, too, each once it is whole
+};
+struct LogOptions {
+  std::map<std::string, std::string> fields = {};  ///< of a record's payload: "bytes", "text", or a dtype
+  std::string format = {};                         ///< of payloads: "bytes", "json" or "fields"
+  std::string start = "beginning";                 ///< or "now"
+  std::string on_trimmed = "error";                ///< or "skip" what the log has forgotten
 };
 /// Bytes as a number or as a text such as "2GiB"; where a budget is meant, 0 is none.
 using ByteSize = std::variant<uint64_t, std::string>;
@@ -385,9 +396,11 @@ class Pipeline {
 /// Sources.
 Pipeline images(std::string root, ImagesOptions options = {});
 /// A pattern with `*`, `?`, `[a-z]`, `**`, `{a,b}`, `{000..099}`; or files by name, in the order given.
-Pipeline files(std::string pattern);
+Pipeline files(std::string pattern, FilesOptions options = {});
 Pipeline files(std::vector<std::string> names);
 Pipeline manifest(std::string url, ManifestOptions options = {});
+/// A broker's log, a source without an end: redis://, nats:// or kafka://. See docs/streams.md.
+Pipeline stream(std::string url, LogOptions options = {});
 /// Lines of text files (field `text`, `key`), or whole files: a pattern, a folder, a file, or files by name. The id counts lines over all files in byte
 /// order of their keys.
 Pipeline text(std::string pattern, TextOptions options = {});

@@ -34,7 +34,7 @@ class StreamSteps:
             dir: the folder on disk, with "spill"; by default the system's for temporary files.
         """
         folder = None if dir is None else os.fspath(dir)
-        return self._then("buffer", policy=policy, bytes=bytes, disk=None if policy != "spill" else disk, dir=folder)
+        return self._then("buffer", policy=policy, bytes=bytes, disk=disk, dir=folder)
 
     def rehearse(
         self,

@@ -100,6 +100,22 @@ TEST(CppFace, lines_records_and_hdf5_are_described_as_json_has_them) {
   }
 }
 
+TEST(CppFace, streams_are_described_as_json_has_them) {
+  const Pipeline log =
+      stream("redis://h/0/s", {.fields = {{"x", "int64"}}, .format = "json", .start = "now", .on_trimmed = "skip"});
+  EXPECT_EQ(log.description().steps().front().args, Json({{"url", "redis://h/0/s"},
+                                                          {"fields", {{"x", "int64"}}},
+                                                          {"format", "json"},
+                                                          {"start", "now"},
+                                                          {"on_trimmed", "skip"}}));
+  EXPECT_EQ(stream("nats://h/s").description().steps().front().args, Json({{"url", "nats://h/s"}}));
+  for (const Pipeline& followed : {files("a/*", {.follow = true}), text("a", {.follow = true}),
+                                   jsonl("a", {.fields = {{"x", "int64"}}, .follow = true})}) {
+    EXPECT_EQ(followed.description().steps().front().args["follow"], Json(true));
+    EXPECT_EQ(followed.to_json().value(), Pipeline::from_json(followed.to_json().value()).value().to_json().value());
+  }
+}
+
 TEST(CppFace, mistakes_about_tar_shards_are_found_before_anything_is_read) {
   EXPECT_EQ(webdataset("").check().size(), 1u);
   EXPECT_EQ(webdataset("a.tar", {.fields = {{"x", "pyd"}}}).check().size(), 1u);

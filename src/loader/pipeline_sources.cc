@@ -27,7 +27,22 @@ Pipeline images(std::string root, ImagesOptions options) {
   return source("images", {{"root", std::move(root)}, {"split_by", std::move(options.split_by)}});
 }
 
-Pipeline files(std::string pattern) { return source("files", {{"pattern_or_list", std::move(pattern)}}); }
+namespace {
+// As Python writes it: where it is not asked for, it is not said.
+Json follow_json(bool follow) { return follow ? Json(true) : Json(); }
+}  // namespace
+
+Pipeline files(std::string pattern, FilesOptions options) {
+  return source("files", said_args({{"pattern_or_list", std::move(pattern)}, {"follow", follow_json(options.follow)}}));
+}
+Pipeline stream(std::string url, LogOptions options) {
+  return source("stream",
+                said_args({{"url", std::move(url)},
+                           {"fields", options.fields.empty() ? Json() : Json(options.fields)},
+                           {"format", options.format.empty() ? Json() : Json(options.format)},
+                           {"start", options.start == "beginning" ? Json() : Json(options.start)},
+                           {"on_trimmed", options.on_trimmed == "error" ? Json() : Json(options.on_trimmed)}}));
+}
 Pipeline files(std::vector<std::string> names) { return source("files", {{"pattern_or_list", std::move(names)}}); }
 
 Pipeline manifest(std::string url, ManifestOptions options) {
@@ -38,14 +53,16 @@ Pipeline manifest(std::string url, ManifestOptions options) {
 
 namespace {
 Pipeline lines(Json pattern, const TextOptions& options) {
-  return source("text",
-                said_args({{"pattern", std::move(pattern)}, {"by", options.by == "line" ? Json() : Json(options.by)}}));
+  return source("text", said_args({{"pattern", std::move(pattern)},
+                                   {"by", options.by == "line" ? Json() : Json(options.by)},
+                                   {"follow", follow_json(options.follow)}}));
 }
 
 Pipeline records(Json pattern, const JsonlOptions& options) {
   Json args = {{"pattern", std::move(pattern)}};
   if (!options.fields.empty()) args["fields"] = options.fields;
   args.update(table_args({.null = options.null}));
+  if (options.follow) args["follow"] = true;
   return source("jsonl", std::move(args));
 }
 }  // namespace

@@ -99,7 +99,7 @@ ArgDef where(std::string name, ArgType type, bool required, std::string help) {
 }
 
 ArgDef follow() {
-  return {"follow", ArgType::kBool, false, nullptr, "true: what comes later, too, without an end", ArgForm::kNamed};
+  return {"follow", ArgType::kBool, false, false, "true: what comes later, too, without an end", ArgForm::kNamed};
 }
 
 using OpenSource = decltype(SourceDef::open);
@@ -194,7 +194,7 @@ SourceDef stream_source() {
   return {.name = "stream",
           .help = "Records of a broker's log, as they come.",
           .args = {where("url", ArgType::kText, true, "redis://, nats:// or kafka://, and what to read there"),
-                   {"fields", ArgType::kJson, false, nullptr, "of a record's payload: types by name", ArgForm::kNamed},
+                   {"fields", ArgType::kJson, false, nullptr, "of a record's payload: types by name"},
                    {"format", ArgType::kText, false, nullptr, "of payloads: \"bytes\", \"json\" or \"fields\"",
                     ArgForm::kNamed},
                    {"start", ArgType::kText, false, "beginning", "\"beginning\", or \"now\"", ArgForm::kNamed},
