@@ -1,4 +1,5 @@
 """Arguments, annotations and endings of PyTorch's loader that ours once lacked, each beside it."""
+import gc
 import os
 import time
 
@@ -8,6 +9,12 @@ torch = pytest.importorskip("torch", reason="PYTORCH ABSENT: the drop-in cannot 
 data = torch.utils.data
 
 from forebay.torch import DataLoader  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def no_garbage_of_earlier_tests():
+    """PyTorch's iterators take locks when they are finalised; a forked worker that does so for one of an earlier test waits for ever."""
+    gc.collect()
 
 both = pytest.mark.parametrize("cls", [DataLoader, data.DataLoader], ids=["forebay", "torch"])
 
