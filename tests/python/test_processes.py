@@ -205,15 +205,15 @@ def test_the_fork_server_is_clean():
 
 
 def test_a_data_set_is_in_memory_once_for_all_workers():
-    data = np.ones(40_000_000, np.uint8)
+    data = np.ones(80_000_000, np.uint8)
 
     def own_bytes():
-        assert data.sum() == 40_000_000
+        assert data.sum() == 80_000_000
         with open("/proc/self/smaps_rollup") as lines:
             return sum(1024 * int(line.split()[1]) for line in lines if line.startswith("Anonymous:"))
 
     with ProcessPool(lambda: own_bytes, 3, "test") as pool:
-        assert max(pool.call(i) for i in range(3)) < 40_000_000
+        assert max(pool.call(i) for i in range(3)) < 80_000_000
 
 
 def test_the_data_set_in_a_worker_may_be_changed_and_is_its_own():
