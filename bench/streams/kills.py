@@ -68,6 +68,10 @@ def newest(folder: Path, life: int) -> tuple[int, int, list[str], dict] | None:
     return whole[-1], world, got, state
 
 
+def place(name: str) -> int:
+    return int(name.rstrip("'"))
+
+
 class Redis:
     field = "name"
 
@@ -108,7 +112,7 @@ class Redis:
         names = [f"{i}" for i in numbers]
         while names:
             try:
-                self.connect().send(*(("XADD", f"s-{int(n) % 3}", "*", "name", n, "pad", b"x" * (int(n) % 700)) for n in names))
+                self.connect().send(*(("XADD", f"s-{place(n) % 3}", "*", "name", n, "pad", b"x" * (place(n) % 700)) for n in names))
                 return names
             except (ConnectionError, OSError):  # some may be there: names of such records are written anew under others
                 self.client = None
