@@ -62,20 +62,28 @@ class IndexedSamples final : public StepSamples {
     std::vector<int64_t> ids(static_cast<size_t>(std::min(behind, selection_->size()) - step.at.position));
     steps_->order()->ids_at(step.at.epoch, step.at.position, ids);
     selection_->ids_at(ids);
-    std::vector<Rehearsal::Sample> samples;
-    for (const int64_t id : ids) {
-      int64_t label = 0;
-      if (classes_.field()) {
+    std::vector<int64_t> labels(ids.size());
+    if (all_at_once()) {
+      FOREBAY_RETURN_IF_ERROR(source_->gather(*classes_.field(), ids, reinterpret_cast<uint8_t*>(labels.data())));
+    } else if (classes_.field()) {
+      for (size_t i = 0; i < ids.size(); ++i) {
         Record record;
-        FOREBAY_RETURN_IF_ERROR(source_->load(id, Buffer(), record));
-        FOREBAY_ASSIGN(label, classes_.of(record));
+        FOREBAY_RETURN_IF_ERROR(source_->load(ids[i], Buffer(), record));
+        FOREBAY_ASSIGN(labels[i], classes_.of(record));
       }
-      samples.push_back({id, label});
     }
+    std::vector<Rehearsal::Sample> samples;
+    for (size_t i = 0; i < ids.size(); ++i) samples.push_back({ids[i], labels[i]});
     return samples;
   }
 
  private:
+  bool all_at_once() const {
+    if (!classes_.field() || !source_->gathers(*classes_.field())) return false;
+    const Field& field = source_->schema()[*classes_.field()];
+    return field.dtype == DType::kInt64 && field.shape.rank() == 0;
+  }
+
   const ClassField classes_;
   const std::shared_ptr<const Source> source_;
   const std::shared_ptr<const Selection> selection_;
