@@ -89,13 +89,9 @@ def with_avalanche(kind):
                         rows = np.concatenate([rows, rng.choice(kept, OLD, replace=len(kept) < OLD)])
                     step(model, optimizer, pictures[rows], labels[rows])
             # The samples are their indices.
-            rows = torch.utils.data.TensorDataset(torch.from_numpy(mine))
             dataset = make_classification_dataset(
                 [(int(i), int(labels[i])) for i in mine], target_labels=[int(labels[i]) for i in mine])
-            if kind == "balanced":
-                buffer.update_from_dataset(dataset)
-            else:
-                buffer.update_from_dataset(dataset)
+            buffer.update_from_dataset(dataset)
         return model
 
     return run

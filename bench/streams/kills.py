@@ -210,7 +210,6 @@ def lives(source, folder: Path, kills: int, rng: random.Random, broker_kills: bo
     producer = threading.Thread(target=produce)
     producer.start()
     life = 0
-    patience = 0
     while True:
         last = life >= kills
         if last and not done.is_set():
@@ -249,10 +248,7 @@ def lives(source, folder: Path, kills: int, rng: random.Random, broker_kills: bo
         if told:
             delivered += told[2]
             state = told[3]
-            patience = 0
-        else:
-            patience += 1
-        for path in states.glob(f"{life:06}.*"):
+                for path in states.glob(f"{life:06}.*"):
             path.unlink()
         shutil.rmtree(where)
         life += 1

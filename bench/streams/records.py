@@ -27,10 +27,10 @@ from redis_client import RedisClient  # noqa: E402
 SIZE = 3000
 
 
-def fill(client: RedisClient, name: str, records: int) -> None:
+def fill(client: RedisClient, name: str, first: int, records: int) -> None:
     pad = np.random.default_rng(0).integers(0, 256, SIZE - 8, dtype=np.uint8).tobytes()
-    for at in range(0, records, 500):
-        client.send(*(("XADD", name, "*", "x", i.to_bytes(8, "little") + pad) for i in range(at, min(at + 500, records))))
+    for at in range(first, first + records, 500):
+        client.send(*(("XADD", name, "*", "x", i.to_bytes(8, "little") + pad) for i in range(at, min(at + 500, first + records))))
 
 
 def forebay(port: int, names: list[str], records: int, batch: int) -> tuple[float, set]:
@@ -124,9 +124,7 @@ def main() -> int:
             names = ["s-0", "s-1"]
             half = options.records // 2
             for k, name in enumerate(names):
-                pad = np.random.default_rng(0).integers(0, 256, SIZE - 8, dtype=np.uint8).tobytes()
-                for at in range(0, half, 500):
-                    client.send(*(("XADD", name, "*", "x", (k * half + i).to_bytes(8, "little") + pad) for i in range(at, min(at + 500, half))))
+                fill(client, name, k * half, half)
             ways = {"forebay": forebay}
             try:
                 import redis  # noqa: F401

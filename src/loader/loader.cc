@@ -158,7 +158,7 @@ Status Loader::set_epoch(int64_t epoch) {
   if (impl_->stream)
     return invalid_argument("set_epoch(): a stream goes on where it stands; load_state_dict() goes to another place");
   runner->seek({epoch, 0, 0});
-  if (impl_->rehearsal) impl_->rehearsal->goes_elsewhere({epoch, 0, 0});
+  if (impl_->rehearsal) impl_->rehearsal->goes_elsewhere();
   impl_->epoch_over = false;
   return {};
 }

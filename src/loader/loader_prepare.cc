@@ -91,7 +91,7 @@ Status Loader::Impl::begin_rehearsal() {
   if (before.rehearsal.empty())
     return invalid_argument("rehearsal=: this state keeps nothing: its pipeline has no .rehearse()");
   FOREBAY_ASSIGN(Rehearsal kept, rehearsal->read_kept(before.rehearsal));
-  rehearsal->go_on({}, std::move(kept));
+  rehearsal->go_on(std::move(kept));
   return {};
 }
 
@@ -159,7 +159,7 @@ Status Loader::Impl::go_to(const Checkpoint& saved) {
   }
   if (stream) stream->pause();
   runner->seek(saved.cursor);
-  if (rehearsal) rehearsal->go_on(saved.cursor, std::move(*kept));
+  if (rehearsal) rehearsal->go_on(std::move(*kept));
   if (stream) stream->go_on(saved.cursor, std::move(*place_in_stream));
   return {};
 }

@@ -30,10 +30,10 @@ class RehearsalRun {
   void stands_at(const Cursor& at) { itinerary_->delivered(at); }
   /// What is kept of all steps before the next batch, as JSON for a state: ids by class.
   std::string kept() const;
-  /// What read_kept() gave. Before the first step from `at` on.
-  void go_on(const Cursor& at, Rehearsal kept) { itinerary_->stand(at, std::move(kept)); }
+  /// What read_kept() gave. Before the first step there.
+  void go_on(Rehearsal kept) { itinerary_->begin_with(std::move(kept)); }
   /// The run goes on at another place; what is kept stays.
-  void goes_elsewhere(const Cursor& at) { itinerary_->stand(at, itinerary_->kept()); }
+  void goes_elsewhere() { itinerary_->begin_with(itinerary_->kept()); }
   /// StateMismatch where it was kept of another data set; InvalidArgument for text that is no such state, or keeps more than this run has room for.
   Result<Rehearsal> read_kept(const std::string& json) const;
   Rehearsal nothing() const { return Rehearsal(options_); }

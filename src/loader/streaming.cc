@@ -82,7 +82,9 @@ Result<std::shared_ptr<StreamRun>> StreamRun::open(const StreamSource& source, c
   if (!options.journal.empty()) {
     FOREBAY_ASSIGN(journal, JournalReader::open(options.journal, source.log()->partitions()));
     FOREBAY_RETURN_IF_ERROR(check_same_run(journal->header(), header_of(*source.log(), stream, {}), options.journal));
-    if (journal->header().sampled) stream.policy = BufferPolicy::kSample;
+    // Which records a line means follows from how the run dropped others.
+    if (journal->header().sampled != (stream.policy == BufferPolicy::kSample))
+      stream.policy = journal->header().sampled ? BufferPolicy::kSample : BufferPolicy::kBlock;
   }
   if (stream.policy == BufferPolicy::kSpill) {
     FOREBAY_ASSIGN(stream.spill, spill_space(description, *source.log()));
@@ -137,6 +139,11 @@ Result<StreamPlace> StreamRun::read_place(const std::string& json) const {
   if (place.chunk && place.chunk->size() > kLargestChunk)
     return invalid_argument(fmt::format("this state stands in a window of {} records, and {} are the most",
                                         place.chunk->size(), kLargestChunk));
+  if (place.chunk && place.sampled != (stream_->options().policy == BufferPolicy::kSample))
+    return Status(
+        Code::kStateMismatch,
+        fmt::format("the state stands in a window that was {}sampled; go on with the same .buffer() to its end",
+                    place.sampled ? "" : "not "));
   for (const std::string& offset : place.after) {
     if (!offset.empty()) FOREBAY_RETURN_IF_ERROR(stream_->log().check_offset(offset));
   }

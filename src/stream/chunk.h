@@ -41,6 +41,7 @@ struct StreamPlace {
   std::vector<int64_t> dropped;  ///< of each partition, all in all
   /// The chunk that the next record is in, where some of its records are behind.
   std::optional<Chunk> chunk = {};
+  bool sampled = false;  ///< what `chunk` dropped was left out by a sample, and did not stand before the rest
   friend bool operator==(const StreamPlace&, const StreamPlace&) = default;
 
   /// A JSON object; grows with the number of partitions alone.

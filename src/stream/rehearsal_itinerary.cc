@@ -19,7 +19,7 @@ RehearsalItinerary::RehearsalItinerary(std::shared_ptr<const Itinerary> steps, s
     : steps_(std::move(steps)), samples_(std::move(samples)), old_(old), rank_(rank), planned_(options),
       kept_(options) {}
 
-void RehearsalItinerary::stand(const Cursor& /*at*/, Rehearsal kept) {
+void RehearsalItinerary::begin_with(Rehearsal kept) {
   const std::lock_guard lock(mutex_);
   pending_.clear();
   failure_ = {};

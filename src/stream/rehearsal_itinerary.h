@@ -33,8 +33,8 @@ class RehearsalItinerary final : public Itinerary {
   RehearsalItinerary(std::shared_ptr<const Itinerary> steps, std::shared_ptr<StepSamples> samples,
                      const RehearsalOptions& options, int64_t old, int64_t rank);
 
-  /// The run stands at `at`, with that kept. Before the first step() there.
-  void stand(const Cursor& at, Rehearsal kept);
+  /// The run goes on somewhere, with that kept. Before the first step() there.
+  void begin_with(Rehearsal kept);
   /// The batches before `at` are delivered.
   void delivered(const Cursor& at);
   /// What was kept of the steps that are delivered: part of a state.

@@ -34,6 +34,7 @@ void Stream::seek(StreamPlace place) {
   const Lock lock(mutex_);
   given_ = std::move(place.chunk);
   place.chunk.reset();
+  place.sampled = false;
   if (given_) place.number = given_->first;
   base_ = std::move(place);
   decided_ = base_.number;
@@ -224,6 +225,7 @@ StreamPlace Stream::place(int64_t number) const {
   // A chunk that a state named may not have been read again yet.
   if (!place.chunk && given_ && number > given_->first) place.chunk = given_;
   place.number = number;
+  place.sampled = place.chunk && options_.policy == BufferPolicy::kSample;
   return place;
 }
 

@@ -211,6 +211,17 @@ def test_a_sample_is_of_all_that_came():
         assert loader.state_dict()["stream"]["partitions"][0][2] > 0
 
 
+def test_a_window_goes_on_only_as_it_was_begun():
+    source = fb.stream(numbers(4000))
+    for begun, other in (("sample", "block"), ("block", "sample")):
+        _, state = take(source.buffer(begun).shuffle(window=40).batch(8), steps=2, seed=1)
+        with fb.Loader(source.buffer(other).shuffle(window=40).batch(8), seed=1) as loader:
+            with pytest.raises(fb.StateMismatch, match="same .buffer"):
+                loader.load_state_dict(state)
+        _, state = take(source.buffer(begun).shuffle(window=40).batch(8), steps=5, seed=1)
+        take(source.buffer(other).shuffle(window=40).batch(8), steps=1, state=state, seed=1)  # between windows all go on
+
+
 def test_memory_stays_bounded_where_production_is_much_faster():
     def factory(offset):
         blob = np.zeros(25_000, np.float32)
