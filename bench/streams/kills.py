@@ -248,7 +248,7 @@ def lives(source, folder: Path, kills: int, rng: random.Random, broker_kills: bo
         if told:
             delivered += told[2]
             state = told[3]
-                for path in states.glob(f"{life:06}.*"):
+        for path in states.glob(f"{life:06}.*"):
             path.unlink()
         shutil.rmtree(where)
         life += 1
