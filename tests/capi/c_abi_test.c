@@ -285,12 +285,12 @@ static void* close_soon(void* loader) {
   return NULL;
 }
 
-/* A link so slow that no batch comes for a minute. */
+/* A link so slow that no batch comes for seconds; opening asks it twice, and waits. */
 static void a_wait_ends_in_time_and_when_the_loader_is_closed(void) {
   fb_loader* loader = NULL;
   fb_batch* batch = NULL;
   pthread_t thread;
-  char options[] = "{\"threads\": 1, \"storage_options\": {\"imitate_latency_ms\": 60000}}";
+  char options[] = "{\"threads\": 1, \"storage_options\": {\"imitate_latency_ms\": 4000}}";
   EXPECT(fb_open(lines_pipeline(), options, &loader) == FB_OK);
   if (loader == NULL) return;
   EXPECT(fb_next(loader, 20, &batch) == FB_TIMED_OUT && batch == NULL);
@@ -310,6 +310,9 @@ static void* see_no_error(void* text) {
   return NULL;
 }
 
+/* Not under AddressSanitizer: GCC 12's allocator for it is not made ready for a fork, so that a lock which a thread of the
+   parent holds at that moment stays locked in the child for ever. */
+#ifndef __SANITIZE_ADDRESS__
 static void the_child_of_a_fork_opens_its_own(void) {
   fb_loader* const loader = open_numbers("");
   fb_batch* batch = NULL;
@@ -329,6 +332,7 @@ static void the_child_of_a_fork_opens_its_own(void) {
   EXPECT(fb_batch_free(batch) == FB_OK);
   EXPECT(fb_loader_free(loader) == FB_OK);
 }
+#endif
 
 int main(void) {
   char elsewhere[64] = "not looked";
@@ -340,7 +344,9 @@ int main(void) {
   EXPECT(strlen(fb_version()) >= 5);
   EXPECT(strcmp(fb_code_name(FB_CORRUPT), "Corrupt") == 0 && strcmp(fb_code_name(12345), "Unknown") == 0);
   EXPECT(strcmp(fb_last_error_message(), "") == 0);
+#ifndef __SANITIZE_ADDRESS__
   the_child_of_a_fork_opens_its_own();
+#endif
   epochs_end_and_then_all_is_finished();
   a_state_goes_on_where_it_was_saved();
   a_tensor_outlives_its_batch_and_loader();
