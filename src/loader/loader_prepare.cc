@@ -106,7 +106,7 @@ Status Loader::Impl::prepare_stream(CompileInput& input) {
   runner_options.beside.push_back(
       {Use::kFetched, stream->stream().kept(), ByteBudget::Beside::kEntries, stream->bytes()});
   itinerary = stream->itinerary();
-  if (find_step(description(), OpRole::kRehearse) != nullptr) {
+  if (stream->keeps_old() || find_step(description(), OpRole::kRehearse) != nullptr) {
     FOREBAY_ASSIGN(rehearsal, RehearsalRun::open(description(), stream, options.seed, place));
     itinerary = rehearsal->itinerary();
     runner_options.beside.push_back(

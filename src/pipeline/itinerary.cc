@@ -4,6 +4,15 @@
 
 namespace forebay {
 
+std::optional<int64_t> StepPlan::old_id(int64_t row) const {
+  const auto place = static_cast<size_t>(row);
+  if (place >= old_at && place < old_at + old.size()) return old[place - old_at];
+  for (const VacantRow& one : vacant) {
+    if (one.row == place) return one.id;
+  }
+  return std::nullopt;
+}
+
 IndexedItinerary::IndexedItinerary(std::shared_ptr<const Order> order, Schedule schedule, uint64_t seed, int64_t rank,
                                    std::optional<int64_t> epochs, std::shared_ptr<const Packing> packing)
     : order_(std::move(order)), schedule_(std::move(schedule)), seed_(seed), rank_(rank), epochs_(epochs),

@@ -54,7 +54,7 @@ int64_t Rehearsal::size() const {
   return size;
 }
 
-std::vector<int64_t> Rehearsal::draw(const StepNumber& at) const {
+std::vector<int64_t> Rehearsal::draw(const StepNumber& at, int64_t more) const {
   std::vector<std::pair<uint64_t, const Class*>> begins;
   uint64_t all = 0;
   for (const auto& [label, one] : classes_) {
@@ -63,7 +63,7 @@ std::vector<int64_t> Rehearsal::draw(const StepNumber& at) const {
   }
   if (all == 0) return {};
   const StepDraws draws(options_.seed, at, PermutationKey::Use::kRehearsed);
-  const auto wanted = static_cast<uint64_t>(options_.draws);
+  const auto wanted = static_cast<uint64_t>(options_.draws + more);
   std::vector<uint64_t> places = different(draws, std::min(wanted, all), all);
   for (uint64_t i = places.size(); i < wanted; ++i) places.push_back(rehearsal_below(draws.at(2 * all + i), all));
   std::vector<int64_t> ids;

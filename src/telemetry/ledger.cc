@@ -218,6 +218,7 @@ void tell_partition(Teller& to, const PartitionStats& partition) {
 void tell_stream(Teller& to, const StreamStats& stream) {
   to.counter("arrived", stream.arrived, "records that were read");
   to.counter("trimmed", stream.trimmed, "records that the log had forgotten before they were read");
+  to.counter("dry", stream.dry, "records that had not come when they were needed, so that old ones stood in");
   to.counter("reconnects", stream.reconnects, "connections that were made again");
   to.gauge("memory_bytes", stream.bytes, "of records in memory", "bytes");
   to.gauge("disk_bytes", stream.disk_bytes, "of records that were spilled", "bytes");

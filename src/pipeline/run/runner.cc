@@ -47,7 +47,8 @@ Result<Delivery> Runner::next_for(std::chrono::milliseconds timeout) {
 
 bool Runner::wait(RunCore::Lock& lock, std::chrono::milliseconds timeout) {
   window_->consumer_waits();
-  const Executor::Waiting waiting;  // user code on a compute thread may be who asks
+  if (window_->nothing_planned()) core_.act(lock);  // with somebody waiting, more may be known
+  const Executor::Waiting waiting;                  // user code on a compute thread may be who asks
   const bool over = core_.changed.wait_for(lock, timeout, [&] { return core_.closed || window_->ready(); });
   waited_ns_ += window_->consumer_goes_on();
   return over;
