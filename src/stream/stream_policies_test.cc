@@ -163,6 +163,20 @@ TEST(Stream, what_was_decided_can_be_repeated_under_every_policy) {
   }
 }
 
+// What others dropped must be read, too, and it may be all that a chunk has of a partition.
+TEST(Stream, a_chunk_that_only_drops_of_a_partition_is_followed_without_room) {
+  const auto log = log_with({60, 100}, 500);
+  StreamOptions options = chunks_of(50);
+  options.bytes = 10'000;
+  const auto recorded = std::make_shared<Recorded>();
+  recorded->chunks = {{0, {{1, "50", 50, 0}}, 0}, {50, {{0, "60", 0, 60}, {1, "100", 50, 0}}, 0}};
+  Stream stream(log, options);
+  stream.set_guide(recorded);
+  stream.seek(stream.beginning());
+  ASSERT_TRUE(wait_known(stream, 100)) << stream.awaited();
+  EXPECT_EQ(stream.place(100).after, (std::vector<std::string>{"60", "100"}));
+}
+
 StreamOptions impatient(size_t records) {
   StreamOptions options = chunks_of(records);
   options.when_dry = WhenDry::kRepeat;
