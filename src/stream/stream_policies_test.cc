@@ -163,6 +163,20 @@ TEST(Stream, what_was_decided_can_be_repeated_under_every_policy) {
   }
 }
 
+// Records are parts of what one answer of a server brought.
+TEST(Stream, a_sample_does_not_keep_what_its_records_were_read_with) {
+  const auto waiting = waiting_sampled({.partitions = 1, .chunk = 4}, true);
+  ASSERT_TRUE(waiting->begin_chunk(0, nullptr).ok());
+  const auto owner = std::make_shared<std::vector<uint8_t>>(10'000);
+  {
+    const Buffer answer(owner->data(), owner->size(), owner);
+    for (size_t i = 0; i < 100; ++i)
+      ASSERT_TRUE(waiting->add({0, std::to_string(i + 1), "key", answer.slice(i * 100, 100)}).ok());
+  }
+  EXPECT_EQ(waiting->counts(), std::vector<size_t>{4});
+  EXPECT_EQ(owner.use_count(), 1);
+}
+
 // What others dropped must be read, too, and it may be all that a chunk has of a partition.
 TEST(Stream, a_chunk_that_only_drops_of_a_partition_is_followed_without_room) {
   const auto log = log_with({60, 100}, 500);
