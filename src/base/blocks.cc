@@ -29,6 +29,7 @@ uint8_t* map_huge(size_t bytes) {
   uint8_t* const end = aligned + (bytes + page - 1) / page * page;
   uint8_t* const mapped_end = begin + (mapped + page - 1) / page * page;
   if (end < mapped_end) munmap(end, static_cast<size_t>(mapped_end - end));
+  // Advice alone: where huge pages are off the block does as well, so the answer is of no interest.
   madvise(aligned, bytes, MADV_HUGEPAGE);
   return aligned;
 }
@@ -58,6 +59,7 @@ uint8_t* allocate_block(size_t bytes) {
 }
 
 void free_block(void* block, size_t bytes) {
+  // The size alone says where the block is from: the bounds are those of allocate_block().
   if (bytes < kMapped) return free_on_heap(block);
   munmap(block, bytes);
 }

@@ -13,6 +13,7 @@ SharedUnits::Rows SharedUnits::find(const Hash128& key) {
 
 void SharedUnits::offer(const Hash128& key, const Rows& rows) {
   const std::lock_guard lock(mutex_);
+  // A weak pointer: whoever gives rows up frees them, however many could still have used them.
   entries_[key].rows = rows;
   if (entries_.size() > sweep_at_) sweep();
 }
@@ -40,6 +41,7 @@ void SharedUnits::end(const Hash128& key) {
     told.swap(entry.waiting);
     if (entry.rows.expired()) entries_.erase(key);
   }
+  // Without the lock: they may come back at once, for the rows or to begin themselves.
   for (const auto& tell : told) tell();
 }
 
