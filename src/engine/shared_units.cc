@@ -39,6 +39,7 @@ void SharedUnits::end(const Hash128& key) {
     Entry& entry = entries_[key];
     if (--entry.working > 0) return;
     told.swap(entry.waiting);
+    // Else it stays until sweep(), so that others find the rows.
     if (entry.rows.expired()) entries_.erase(key);
   }
   // Without the lock: they may come back at once, for the rows or to begin themselves.

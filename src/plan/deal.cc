@@ -37,6 +37,7 @@ class DealByLane final : public Deal {
     }
     // Repeats are behind all lanes, so their places are their slots.
     for (int64_t slot = std::max(batch.samples, run.begin); slot < end; ++slot) out->push_back(slot);
+    // Promised by Deal: ascending, so that a rank's rows come in the order of the epoch.
     std::sort(out->begin(), out->end());
   }
 

@@ -112,6 +112,7 @@ int64_t Placement::position_dealt(int64_t host, int64_t index) const {
   if (options_.lanes > 1) {
     const int64_t first = first_lane_[static_cast<size_t>(host)];
     const int64_t lanes = first_lane_[static_cast<size_t>(host) + 1] - first;
+    // The inverse of turn_by_lane(), as what is below is that of turn_by_count().
     return index / lanes * options_.lanes + first + index % lanes;
   }
   const int64_t in_whole = whole_ / global_batch_ * rows_a_step(host);

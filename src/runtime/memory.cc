@@ -49,6 +49,7 @@ void Memory::divide() {
   uint64_t bytes = most_, fixed = 0;
   std::vector<Demand> demands;
   for (const Account* account : accounts_) {
+    // What users gave goes first; the others divide what is left, and have their least needs in any case.
     if (account->fixed()) {
       fixed += account->demand_.wanted;
     } else {
