@@ -19,6 +19,7 @@ uint8_t* map(size_t bytes) {
 
 // Over-maps and trims so that the block starts on a huge page: one fault then fills 2 MiB.
 uint8_t* map_huge(size_t bytes) {
+  if (bytes > SIZE_MAX - 2 * kHugePage) return nullptr;  // as allocate_on_heap(): sums below stay sums
   const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   const size_t mapped = bytes + kHugePage;
   uint8_t* const begin = map(mapped);
