@@ -317,15 +317,19 @@ Status Walk::contiguous_strings() {
     auto* to = reinterpret_cast<int64_t*>(offsets.data());
     const int64_t first = slots_ == 0 ? 0 : from[begin];
     bool rises = first >= 0;
+    int64_t last = first;
     to[0] = 0;
     for (int64_t i = 0; i < slots_; ++i) {
-      to[i + 1] = from[begin + i + 1] - first;
-      rises = rises & (to[i + 1] >= to[i]);
+      // Validate() has looked at the ends of the whole array alone: in between any number may stand, and a difference wraps around.
+      const int64_t end = from[begin + i + 1];
+      rises = rises & (end >= last);
+      last = end;
+      to[i + 1] = static_cast<int64_t>(static_cast<uint64_t>(end) - static_cast<uint64_t>(first));
     }
     for (size_t i = 0; i < valid_.size(); ++i) {
       if (valid_.data()[i] == 0 && to[i + 1] != to[i]) return copied_strings();  // a null with bytes behind it
     }
-    if (!rises || first + to[slots_] > size) return corrupt("a string lies outside of the memory of its column");
+    if (!rises || last > size) return corrupt("a string lies outside of the memory of its column");
     if (to[slots_] > 0)
       flat_.values = forebay_view(data).slice(static_cast<size_t>(first), static_cast<size_t>(to[slots_]));
     flat_.owned = owned_;
