@@ -33,7 +33,11 @@ class JpegWriter {
   JpegWriter& operator=(const JpegWriter&) = delete;
 
   bool run() {
-    if (setjmp(errors_.back) != 0) return false;
+    if (setjmp(errors_.back) != 0) {
+      // Until then `memory_` is what the library took first, and has freed where the file outgrew it.
+      if (library_.dest != nullptr) library_.dest->term_destination(&library_);
+      return false;
+    }
     jpeg_create_compress(&library_);
     jpeg_mem_dest(&library_, &memory_, &size_);
     set_up();

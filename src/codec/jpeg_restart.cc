@@ -59,7 +59,11 @@ Result<Buffer> rewritten(const Buffer& file) {
     made = Buffer::allocate(task.size);
     std::memcpy(made.data(), task.memory, task.size);
   }
-  if (task.created) jpeg_destroy_compress(&task.writer);
+  if (task.created) {
+    // Until then `memory` is what the library took first, and has freed where the file outgrew it.
+    if (!status.ok() && task.writer.dest != nullptr) task.writer.dest->term_destination(&task.writer);
+    jpeg_destroy_compress(&task.writer);
+  }
   std::free(task.memory);
   if (!status.ok()) return status;
   return made;
