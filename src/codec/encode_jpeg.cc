@@ -69,6 +69,7 @@ class JpegWriter {
     library_.in_color_space = pixels_.shape[2] == 1 ? JCS_GRAYSCALE : JCS_RGB;
     jpeg_set_defaults(&library_);
     jpeg_set_quality(&library_, quality_, TRUE);
+    // The one with the same results on every processor.
     library_.dct_method = JDCT_ISLOW;
     library_.optimize_coding = TRUE;
     if (quality_ >= kFullColorFrom) library_.comp_info[0].h_samp_factor = library_.comp_info[0].v_samp_factor = 1;
