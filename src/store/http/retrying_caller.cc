@@ -163,7 +163,6 @@ void CallerCore::send(const std::shared_ptr<State>& state, const std::shared_ptr
   const Time now = timer_.now();
   attempt->sent = now;
   attempt->expected_bytes = request->expected_body_bytes;
-  // An attempt may take what is left of the call's time and no more, so that the deadline holds without a timer for each call.
   Time left = options_.deadline;
   {
     const std::lock_guard lock(state->mutex);
@@ -222,7 +221,6 @@ void CallerCore::attempt_ended(const std::shared_ptr<State>& state, const Attemp
 void CallerCore::succeeded(State& state, const Attempt& attempt, HttpResponse response) {
   if (attempt.is_hedge) counters_.hedges_won.fetch_add(1, std::memory_order_relaxed);
   counters_.bytes.fetch_add(response.body.size(), std::memory_order_relaxed);
-  // By what was expected and not by what came, since hedges are planned before anything comes.
   latencies_.add(attempt.expected_bytes, timer_.now() - attempt.sent);
   bool give_back = false;
   {
@@ -266,7 +264,6 @@ void CallerCore::failed(const std::shared_ptr<State>& state, Status error, std::
     // Those who were sent away together do not come back together.
     if (asked_to_wait) wait = std::min<Time>(*asked_to_wait, options_.longest_retry_after) + wait / 4;
     give_up = reason_to_give_up(*state, now - state->first_start, wait);
-    // The next attempt may have a twin of its own.
     state->hedged = false;
   }
   if (give_up) {
@@ -333,7 +330,6 @@ void CallerCore::send_hedges() {
 
 bool CallerCore::may_hedge(State& state) {
   const std::lock_guard lock(state.mutex);
-  // A store that has said no gets no second request for the same.
   if (state.hedged || state.in_flight != 1 || state.throttled || state.entry->answered()) return false;
   if (retry_budget_.empty() || !hedge_budget_.take()) return false;
   state.hedged = true;
