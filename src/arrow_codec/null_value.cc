@@ -29,6 +29,7 @@ std::optional<std::string> whole(const NullPolicy::Value& value) {
   constexpr int bits = std::numeric_limits<T>::digits;
   const double end = std::ldexp(1.0, bits);  // the first number beyond T
   const double least = std::is_signed_v<T> ? -end : 0.0;
+  // Written so that NaN fits nothing.
   if (!(real >= least && real < end) || real != std::trunc(real)) return std::nullopt;
   return bytes_of(static_cast<T>(real));
 }

@@ -236,6 +236,7 @@ void visit(const Ledger& ledger, LedgerVisitor& visitor) {
       ledger.stores, tell_store);
   to.list({"caches", "cache", "one for each `.cache()`"}, ledger.caches, tell_cache);
   to.group("memory_bytes", "between storage and the user", [&] { tell_memory(to, ledger); });
+  // Groups that there may not be are left out as a whole, and not told as zeros: views show what there is.
   if (!ledger.units.empty()) to.group("units", "tables alone", [&] { tell_units(to, ledger.units); });
   if (ledger.stream) {
     to.group("stream", "sources without an end alone", [&] { tell_stream(to, *ledger.stream); });

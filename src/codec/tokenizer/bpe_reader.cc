@@ -74,6 +74,7 @@ class BpeTokenizerReader {
     }
     made_->ignores_merges_ = ignores_merges;
     for (const auto& [text, id] : ids_) {
+      // By bytes, since words are looked up as bytes and never spelt with the names of bytes.
       if (ignores_merges) add_whole_word(text, id, byte_of);
     }
     return {};
@@ -94,6 +95,7 @@ class BpeTokenizerReader {
   Status read_merges() {
     const json& merges = member(member(file_, "model"), "merges");
     if (!merges.is_array()) return no_tokenizer("its model has no merges");
+    // Of the right size at once: tables do not grow.
     made_->merges_ = MergeTable(merges.size());
     uint32_t rank = 0;
     for (const json& merge : merges) FOREBAY_RETURN_IF_ERROR(add_merge(merge, rank++));

@@ -30,6 +30,7 @@ class Rewrite {
 
  private:
   void came(size_t from) {
+    // What comes of the first character lies at the beginning, so its last piece says how far it reaches.
     if (from < text_.first_bytes) made_.first_bytes = made_.text.size();
   }
   NormalText& text_;

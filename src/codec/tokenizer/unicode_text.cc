@@ -95,6 +95,7 @@ class Tables {
   }
   template <size_t n>
   static void index(const uint32_t (&flat)[n], std::unordered_map<uint32_t, const uint32_t*>& of) {
+    // Code, number of codes, these: end to end.
     for (size_t at = 0; at < n; at += 2 + flat[at + 1]) of[flat[at]] = flat + at + 1;
   }
   void joints() {
@@ -205,6 +206,7 @@ void compose(std::vector<uint32_t>& codes) {
   int last = -1;  // the class of the last code kept behind the base; -1: none
   for (const uint32_t code : codes) {
     const int of = entry(code).mark_class;
+    // Not blocked (Unicode, definition D115): nothing between has this class or a higher one.
     if (base != SIZE_MAX && last < of) {
       if (const uint32_t both = pair_of(codes[base], code)) {
         codes[base] = both;

@@ -58,6 +58,7 @@ Result<XmlEvent> XmlReader::next() {
     return XmlEvent{XmlEvent::Kind::kEnd, closed, {}};
   }
   while (true) {
+    // Outside of the root blanks are no text; inside of elements they may be part of a name.
     if (open_.empty()) skip_spaces();
     if (rest_.empty()) {
       if (!open_.empty()) return fail("the end is missing");
@@ -100,6 +101,7 @@ Status XmlReader::attributes(bool* empty_element) {
     rest_.remove_prefix(1);
     skip_spaces();
     if (!rest_.starts_with('"') && !rest_.starts_with('\'')) return fail("an attribute without quotes");
+    // Passed over, but read: a '>' in quotes ends no tag.
     const char quote = rest_.front();
     rest_.remove_prefix(1);
     const size_t end = rest_.find(quote);
@@ -111,6 +113,7 @@ Status XmlReader::attributes(bool* empty_element) {
 }
 
 Result<XmlEvent> XmlReader::tag() {
+  // Servers choose their prefixes; S3's answers mix no vocabularies, so the local name tells enough.
   const auto local = [](std::string_view full) { return full.substr(full.rfind(':') + 1); };
   if (rest_.starts_with("</")) {
     rest_.remove_prefix(2);
@@ -134,6 +137,7 @@ Result<XmlEvent> XmlReader::tag() {
 }
 
 Status XmlReader::entity(std::string* out) {
+  // "&#x10ffff;" has 10: a search without a bound would make many '&' quadratic.
   const size_t end = rest_.substr(0, 12).find(';');
   if (end == std::string_view::npos) return fail("an entity without end");
   const std::string_view body = rest_.substr(1, end - 1);
@@ -165,6 +169,7 @@ Status XmlReader::entity(std::string* out) {
 
 Result<XmlEvent> XmlReader::text() {
   constexpr std::string_view kCdata = "<![CDATA[", kCdataEnd = "]]>";
+  // One event for text, entities and CDATA side by side, so that a name comes whole.
   XmlEvent event{XmlEvent::Kind::kText, open_.back(), {}};
   while (!rest_.empty()) {
     if (rest_.starts_with(kCdata)) {
