@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "base/folder_entries.h"
 #include "format/materialized/manifest.h"
 
 namespace forebay {
@@ -141,10 +142,10 @@ class LocalPlace final : public WritingPlace {
   // Whoever writes a file holds its lock, so that one without a lock has lost its writer.
   void sweep() const {
     std::error_code failed;
-    for (const auto& entry : fs::directory_iterator(name_of(std::string(kUnfinishedFolder)), failed)) {
-      if (!entry.path().filename().string().ends_with(kWriting)) continue;
-      const Descriptor file(::open(entry.path().c_str(), O_RDWR | O_CLOEXEC));
-      if (file.get() >= 0 && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0) fs::remove(entry.path(), failed);
+    for (const fs::path& entry : entries_of(name_of(std::string(kUnfinishedFolder)))) {
+      if (!entry.filename().string().ends_with(kWriting)) continue;
+      const Descriptor file(::open(entry.c_str(), O_RDWR | O_CLOEXEC));
+      if (file.get() >= 0 && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0) fs::remove(entry, failed);
     }
   }
 

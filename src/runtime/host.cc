@@ -12,6 +12,8 @@
 #include <string>
 #include <system_error>
 
+#include "base/folder_entries.h"
+
 namespace forebay {
 
 namespace {
@@ -115,9 +117,8 @@ uint64_t usable_memory() {
 
 CoreTime core_time_of_threads(std::string_view name) {
   CoreTime all;
-  std::error_code error;  // threads come and go meanwhile
-  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task", error)) {
-    std::ifstream named(thread.path() / "comm"), counted(thread.path() / "schedstat");
+  for (const std::filesystem::path& thread : entries_of("/proc/self/task")) {  // which come and go meanwhile
+    std::ifstream named(thread / "comm"), counted(thread / "schedstat");
     std::string its_name;
     double ran_ns = 0, waited_ns = 0;
     if (!std::getline(named, its_name) || its_name != name || !(counted >> ran_ns >> waited_ns)) continue;

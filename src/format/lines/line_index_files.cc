@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/folder_entries.h"
 #include "base/replace_file.h"
 
 namespace forebay {
@@ -100,16 +101,8 @@ void LineIndexFiles::save(const LineFile& file, std::span<const LineSlice> slice
 }
 
 void LineIndexFiles::remove_oldest() const {
-  std::error_code error;
-  std::vector<std::pair<fs::file_time_type, fs::path>> files;
-  for (const fs::directory_entry& entry : fs::directory_iterator(options_.index_folder, error)) {
-    const std::string name = entry.path().filename().string();
-    if (name.ends_with(".lines") || name.ends_with(".lines.tmp"))  // ours
-      files.emplace_back(entry.last_write_time(error), entry.path());
-  }
-  if (files.size() <= kMaxFiles) return;
-  std::ranges::sort(files);
-  for (size_t i = 0; i + kMaxFiles < files.size(); ++i) fs::remove(files[i].second, error);
+  remove_oldest_files(options_.index_folder, kMaxFiles,
+                      [](std::string_view name) { return name.ends_with(".lines") || name.ends_with(".lines.tmp"); });
 }
 
 }  // namespace forebay

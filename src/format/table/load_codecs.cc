@@ -11,6 +11,8 @@
 
 #include <fmt/format.h>
 
+#include "base/folder_entries.h"
+
 namespace forebay {
 
 namespace {
@@ -36,10 +38,8 @@ fs::path own_folder() {
 
 std::vector<fs::path> site_packages(const fs::path& folder) {
   std::vector<fs::path> found;
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder.parent_path() / "lib", error)) {
-    if (entry.path().filename().string().starts_with("python3."))
-      found.push_back(entry.path() / "site-packages" / "forebay");
+  for (const fs::path& entry : entries_of(folder.parent_path() / "lib")) {
+    if (entry.filename().string().starts_with("python3.")) found.push_back(entry / "site-packages" / "forebay");
   }
   std::sort(found.begin(), found.end());
   return found;

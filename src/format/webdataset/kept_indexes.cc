@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "base/folder_entries.h"
 #include "base/hash.h"
 #include "telemetry/log.h"
 
@@ -130,16 +131,8 @@ void KeptIndexes::tell() const {
 
 void KeptIndexes::remove_oldest() const {
   if (beside_) return;
-  std::error_code error;
-  std::vector<std::pair<fs::file_time_type, fs::path>> files;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder_, error)) {
-    const std::string name = entry.path().filename().string();
-    if (name.ends_with(kIndexEnding) || name.ends_with(".new"))
-      files.emplace_back(entry.last_write_time(error), entry.path());
-  }
-  if (files.size() <= kMostFiles) return;
-  std::ranges::sort(files);
-  for (size_t i = 0; i + kMostFiles < files.size(); ++i) fs::remove(files[i].second, error);
+  remove_oldest_files(folder_, kMostFiles,
+                      [](std::string_view name) { return name.ends_with(kIndexEnding) || name.ends_with(".new"); });
 }
 
 }  // namespace forebay

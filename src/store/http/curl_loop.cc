@@ -17,6 +17,8 @@
 
 #include <fmt/format.h>
 
+#include "base/folder_entries.h"
+
 namespace forebay {
 
 namespace {
@@ -113,10 +115,8 @@ Status CurlLoop::open_multi() {
 
 size_t CurlLoop::room_for_connections() const {
   rlimit limit{};
-  std::error_code error;
-  const std::filesystem::directory_iterator open("/proc/self/fd", error);
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || error) return options_.max_connections;
-  const auto used = static_cast<size_t>(std::distance(begin(open), end(open)));
+  const size_t used = entries_of("/proc/self/fd").size();
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || used == 0) return options_.max_connections;
   const size_t taken = used - std::min(used, active_.size()) + kDescriptorsLeftAlone;
   const size_t left = limit.rlim_cur > taken ? limit.rlim_cur - taken : 0;
   return std::clamp<size_t>(left / 4 * 3, 1, std::max<size_t>(options_.max_connections, 1));
