@@ -11,6 +11,7 @@ namespace forebay {
 namespace {
 
 constexpr int kFormat = 1;
+// Rules look from each step at all before it, which a stranger's file must not make take for ever.
 constexpr size_t kMaxSteps = 1000;
 constexpr size_t kMaxJsonBytes = size_t{64} << 20;
 
@@ -30,6 +31,7 @@ Result<Json> parse_json(std::string_view text) {
   try {
     return Json::parse(text);
   } catch (const Json::parse_error& error) {
+    // The library counts from 1, and is one behind the end where the text breaks off.
     const size_t at = std::min(error.byte > 0 ? error.byte - 1 : 0, text.size());
     const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
     return invalid_argument(at == text.size() ? fmt::format("this is not JSON: it breaks off in line {}", line)
@@ -130,6 +132,7 @@ Result<Description> Description::from_json(std::string_view text) {
 Hash128 Description::fingerprint(const Catalog& catalog) const {
   Hasher hasher;
   for (const OpSpec& op : *steps_) {
+    // What changes no sample and no order: a run may go on with other sizes, caches and buffers.
     if (catalog.has_role(op, OpRole::kBatch) || catalog.has_role(op, OpRole::kKeep) ||
         catalog.has_role(op, OpRole::kBuffer))
       continue;
