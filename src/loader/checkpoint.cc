@@ -12,6 +12,7 @@ constexpr size_t kMaxBytes = size_t{16} << 20;  // of a stream of very many part
 constexpr int64_t kMaxCount = kMaxEpoch;        // more is damage, and would overflow later
 
 Result<int64_t> count(const Json& json, const char* name) {
+  // What is beyond 2^63 comes out of get() negative, and is refused as such.
   if (!json.contains(name) || !json[name].is_number_integer() || json[name].get<int64_t>() < 0 ||
       json[name].get<int64_t>() > kMaxCount) {
     return invalid_argument(fmt::format("this state has no usable \"{}\"", name));

@@ -92,6 +92,8 @@ class PeerCache final : public TieredCache {
     if (own) return columns;
     hits_.fetch_add(1, std::memory_order_relaxed);
     const uint64_t before = guess_.load(std::memory_order_relaxed);
+    // Up at once and down slowly: what is too small costs a second read, what is too large only memory for a while.
+    // Two threads may overwrite each other; it is a guess.
     guess_.store(std::max(bytes + bytes / 8, before - before / 32), std::memory_order_relaxed);
     return columns;
   }
