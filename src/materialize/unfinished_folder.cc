@@ -75,6 +75,7 @@ Status UnfinishedFolder::begin() {
     FOREBAY_RETURN_IF_ERROR(begun.there ? place_->write(job_file(), text) : place_->write_new(job_file(), text));
     FOREBAY_ASSIGN(begun, read_job(*place_));
   }
+  // Through the same parser as what was read, so that both are written alike.
   const std::string wanted = nlohmann::json::parse(job_.what).dump();
   if (!begun.job || begun.job->what != wanted)
     return invalid_argument(
@@ -103,6 +104,7 @@ Result<std::vector<std::optional<StoredShard>>> UnfinishedFolder::done(std::span
     wanted.emplace_back(i, entry->index_bytes);
   }
   FOREBAY_ASSIGN(const std::vector<std::optional<uint64_t>> sizes, place_->sizes(files));
+  // An entry may have outlived its file; reading all to compare checksums would cost as much as making them.
   for (size_t i = 0; i < files.size(); ++i)
     if (sizes[i] != wanted[i].second) found[wanted[i].first].reset();
   return found;
