@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/json_depth.h"
+
 namespace forebay {
 
 namespace {
@@ -41,6 +43,7 @@ std::string Checkpoint::to_json() const {
 
 Result<Checkpoint> Checkpoint::from_json(std::string_view text) {
   if (text.size() > kMaxBytes) return invalid_argument("this is not a state: it is longer than any state");
+  if (nests_too_deep(text)) return invalid_argument("this is not a state: its lists and objects nest too deep");
   const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded() || !json.is_object() || !json.contains("format")) {
     return invalid_argument("this is not a state that state_dict() made");

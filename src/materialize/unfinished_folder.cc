@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/json_depth.h"
+
 namespace forebay {
 
 namespace {
@@ -19,6 +21,7 @@ Buffer bytes_of_text(std::string_view text) {
 }
 
 std::optional<UnfinishedFolder::Job> parse_job(const std::string& text) {
+  if (nests_too_deep(text)) return std::nullopt;
   const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object() || !json.contains("what") || !json.contains("how")) return std::nullopt;
   return UnfinishedFolder::Job{json["what"].dump(), json["how"].dump()};

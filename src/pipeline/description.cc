@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/json_depth.h"
 #include "pipeline/catalog.h"
 
 namespace forebay {
@@ -108,6 +109,7 @@ Result<std::string> Description::to_json() const {
 
 Result<Description> Description::from_json(std::string_view text) {
   if (text.size() > kMaxJsonBytes) return invalid_argument("this pipeline is larger than 64 MiB of JSON");
+  if (nests_too_deep(text)) return invalid_argument("this JSON is not a pipeline: its lists and objects nest too deep");
   FOREBAY_ASSIGN(const Json json, parse_json(text));
   if (!json.is_object() || !json.contains("forebay_pipeline") || !json.contains("steps") || !json["steps"].is_array()) {
     return invalid_argument("this JSON is not a pipeline: it has no \"forebay_pipeline\" and \"steps\"");
