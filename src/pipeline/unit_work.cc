@@ -58,10 +58,10 @@ void UnitWork::look_up(Unit& unit) const {
   if (found) {
     unit.rows = std::move(found->columns);
     unit.store = found->store;
-    if (!unit.rows) unit.requests = {std::move(found->request)};
     // An entry of another host, whose size it alone knows; what is larger than a little more than its rows is not taken.
     if (!unit.rows && found->request.set_aside_bytes && !found->request.expected_size)
-      unit.requests.front().expected_size = most_entry_bytes(plan.source->unit_cost(unit.number).decoded_bytes);
+      found->request.expected_size = most_entry_bytes(plan.source->unit_cost(unit.number).decoded_bytes);
+    if (!unit.rows) unit.requests = {std::move(found->request)};
   } else {
     UnitSource::UnitFetch fetch = plan.source->unit_fetch(unit.number);
     unit.store = fetch.store;
