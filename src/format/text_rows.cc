@@ -54,6 +54,7 @@ Result<Buffer> text_of_row(std::span<const uint8_t> row, DType dtype) {
     return buffer_of(row.first(static_cast<size_t>(end - row.begin())));
   }
   size_t count = row.size() / 4;
+  // NumPy cannot tell zeros at a text's end from what fills it up, and leaves them out, too.
   while (count > 0 && code_point(row, count - 1) == 0) --count;
   std::string text;
   for (size_t i = 0; i < count; ++i) {

@@ -16,6 +16,7 @@ struct Launcher {
 };
 constexpr Launcher kLaunchers[] = {
     {"RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_WORLD_SIZE"},
+    // SLURM_TASKS_PER_NODE, such as "4(x2),3", is no number; this one is set by --ntasks-per-node alone.
     {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_NTASKS_PER_NODE", "SLURM_STEP_NUM_NODES"},
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", nullptr},
     {"PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS", nullptr},
@@ -96,6 +97,7 @@ Result<Place> find_place(std::optional<int> rank, std::optional<int> world_size,
     if (*world_size != 1) return invalid_argument(fmt::format("world_size={} needs rank= too", *world_size));
     place.rank = 0;
   }
+  // The launcher's hosts are those of another world.
   if (world_size && *world_size != place.world_size) place.hosts = 0;
   if (world_size) place.world_size = *world_size;
   if (rank) place.rank = *rank;
@@ -107,6 +109,7 @@ Result<Place> find_place(std::optional<int> rank, std::optional<int> world_size,
                     "world_size=",
                     place.rank, place.world_size, place.world_size - 1));
   }
+  // Where ranks are not spread evenly nobody can compute which of them share a host.
   if (place.hosts < 1 || place.world_size % place.hosts != 0) place.hosts = 0;
   if (place.local_ranks < 1 || place.local_ranks > place.world_size) place.local_ranks = 1;
   return place;

@@ -43,6 +43,7 @@ class ClassField {
     const Value& value = record[*field_];
     if (value.kind == FieldKind::kText || value.kind == FieldKind::kBytes)
       return static_cast<int64_t>(
+          // Never negative, and so never the class of damaged records.
           hash128(std::string_view(reinterpret_cast<const char*>(value.bytes.data()), value.bytes.size())).low >> 1);
     return invalid_argument("rehearse: the field that tells classes is neither a whole number nor a text");
   }
@@ -162,6 +163,7 @@ SaidRehearsal said_of(const Description& description, uint64_t seed, const Place
                             : policy == "recent" ? RehearsalPolicy::kRecent
                                                  : RehearsalPolicy::kReservoir,
                   .capacity = args.integer("capacity"),
+                  // Drawn for all ranks at once; each takes its part, so that no two have the same old samples.
                   .draws = said.old * place.world_size};
   if (args.has("candidates")) said.options.candidates = args.integer("candidates");
   return said;
@@ -229,6 +231,7 @@ Result<Rehearsal> RehearsalRun::read_kept(const std::string& text) const {
     return Status(Code::kStateMismatch, "the kept samples are of another data set");
   std::map<int64_t, Rehearsal::Class> classes;
   int64_t all = 0;
+  // A state is a stranger's text: ids index the data set, and `next` the kept ones.
   for (const auto& one : json["classes"]) {
     const bool good = one.is_array() && one.size() == 5 && one[0].is_number_integer() && one[1].is_number_integer() &&
                       one[2].is_boolean() && one[3].is_number_integer() && one[4].is_array();

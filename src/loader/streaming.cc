@@ -42,6 +42,7 @@ StreamOptions options_of(const Description& description, const LoaderOptions& gi
   }
   const int64_t window = int_arg(find_step(description, OpRole::kOrder), "window", 0);
   options.shuffled = window > 0;
+  // Without a window a chunk is a step over all ranks: order is decided for no more than is needed.
   options.chunk = static_cast<size_t>(window > 0 ? window : global_batch);
   const Json args = description.steps().front().args;
   options.skip_trimmed = args.value("on_trimmed", Json()) == Json("skip");
@@ -204,6 +205,7 @@ void StreamRun::add_to(Ledger& ledger) const {
 Status StreamRun::flush_journal() { return journal_ ? journal_->flush() : Status(); }
 
 void StreamRun::close() {
+  // First: what waits for rank 0 comes back.
   if (decisions_) decisions_->close();
   if (!stream_) return;  // opening it failed
   stream_->stop();

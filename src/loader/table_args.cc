@@ -116,6 +116,7 @@ Result<RowFilter> parse_filter(const Json& json) {
         fmt::format("filter: {} is no list of conditions (column, op, value), such as {}", as_text(json), kFilterForm));
   }
   if (json.empty()) return filter;
+  // One list of conditions has a column's name at this place.
   const bool nested = json[0].is_array() && !json[0].empty() && json[0][0].is_array();
   for (const Json& all : nested ? json : Json::array({json})) {
     if (!all.is_array() || all.empty())

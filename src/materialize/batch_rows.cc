@@ -30,6 +30,7 @@ Shape shape_of_row(const BatchField& field, int64_t row) {
     shape.push_back(offsets[row + 1] - offsets[row]);
   }
   for (size_t i = 1; i < all.rank(); ++i) shape.push_back(all[i]);
+  // Padding is of the batch that it came in, not of the sample.
   if (!field.lengths.empty()) shape[0] = field.lengths[static_cast<size_t>(row)];
   return shape;
 }

@@ -107,6 +107,7 @@ Status settle_update(const std::string& folder) {
   }
   try {
     // From here on there is either the new one or none.
+    // A reader must find no manifest that names files which are being replaced.
     fs::remove(to / kManifestName);
     lock.sync();
     move_parts(from, to, *manifest);

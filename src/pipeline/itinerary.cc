@@ -24,6 +24,7 @@ bool IndexedItinerary::finished(const Cursor& at) const {
 
 Cursor IndexedItinerary::normalized(const Cursor& at) const {
   if (schedule_.steps_left(at.position) > 0) return at;
+  // One step on is enough: finished() has ruled out epochs without steps.
   return {at.epoch + 1, 0, 0};
 }
 
@@ -44,6 +45,7 @@ void IndexedItinerary::unpack(StepPlan& plan) const {
     const int64_t number = order_->id_at(plan.at.epoch, block.position);
     plan.blocks.push_back({number, block, plan.rows.size()});
     packing_->pieces(number, &plan.pieces);
+    // All sequences of a block share its row: position, occurrence and padding are the block's.
     plan.rows.resize(plan.pieces.size(), block);
   }
 }

@@ -92,6 +92,7 @@ std::optional<FileDescriptor> lock_socket(const std::string& path, bool wait) {
 Result<FileDescriptor> listen_at(const std::string& path) {
   FileDescriptor made(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!made.valid()) return cannot("no socket can be made", path);
+  // A killed server leaves the file, and bind() fails where there is one.
   unlink(path.c_str());
   const sockaddr_un address = address_of(path);
   fchmod(made.get(), 0600);  // the file's rights, too: connecting needs that to write
@@ -109,6 +110,7 @@ Result<FileDescriptor> connect_to(const std::string& path) {
       return not_found("no server listens here; start one with: forebay serve").with_key(path);
     return cannot("the server cannot be reached", path);
   }
+  // A path that the user gave may lie where others can make sockets, too.
   const std::optional<PeerProcess> peer = peer_process(made.get());
   if (!peer || peer->user != getuid()) return unavailable("the server here is another user's").with_key(path);
   return made;

@@ -90,6 +90,7 @@ Result<Hdf5Numbers> Hdf5Numbers::of(const Hdf5Type& type) {
     const uint32_t bits = number.bytes * 8;
     if (number.precision == 0 || number.precision > bits || number.bit_offset > bits - number.precision)
       return hdf5_damaged("an integer has more bits than bytes for them");
+    // Padded numbers, as some acquisition cards write 12 bits in 16.
     if (number.precision != bits) made.how_ = How::kBits;
   }
   if (!dtype) return no_dtype(type);

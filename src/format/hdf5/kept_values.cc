@@ -29,6 +29,7 @@ Result<Buffer> follow_reference(Hdf5Metadata& file, Hdf5GlobalHeap& heap, const 
   const uint32_t index = in.u32();
   if (in.failed()) return hdf5_damaged("a value of varying length");
   FOREBAY_ASSIGN(const Buffer all, heap.get(file, collection, index));
+  // No overflow: both factors have 32 bits.
   const uint64_t bytes = count * type.base[0].bytes;
   if (bytes > all.size()) return hdf5_damaged("a value of varying length is longer than what is kept of it");
   return all.slice(0, bytes);
@@ -36,6 +37,7 @@ Result<Buffer> follow_reference(Hdf5Metadata& file, Hdf5GlobalHeap& heap, const 
 
 std::string_view as_text(const Buffer& bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  // Libraries differ in whether a text's end is stored with it.
   return text.substr(0, text.find('\0'));
 }
 

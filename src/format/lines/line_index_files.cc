@@ -46,6 +46,7 @@ std::optional<std::vector<LineSlice>> parsed(std::string_view payload, uint64_t 
     const LineSlice slice = {
         numbers[0],     numbers[1], static_cast<int64_t>(numbers[2]), rows, static_cast<int64_t>(numbers[3]),
         numbers[4] == 1};
+    // The hash tells damage; this, what would be read wrongly: no row is shorter than a byte.
     const bool possible = slice.begin >= before && slice.begin < slice.end && slice.end <= size &&
                           slice.first_line >= rows && slice.rows > 0 && numbers[3] <= slice.end - slice.begin;
     if (!possible) return std::nullopt;
@@ -95,6 +96,7 @@ void LineIndexFiles::save(const LineFile& file, std::span<const LineSlice> slice
   if (!parent.empty()) fs::create_directories(parent, error);
   if (::mkdir(options_.index_folder.c_str(), 0700) != 0 && errno != EEXIST) return;
   const std::string payload = serialised(slices);
+  // Without it the next opening scans once more.
   const Status ignored =
       replace_file(path(file), fmt::format("{}{}{}", kLinesMagic, hash128(payload).to_string(), payload));
   remove_oldest();

@@ -221,6 +221,7 @@ Result<std::shared_ptr<const UnitSource>> open_memory_tables(Files tables, const
     data->parts.push_back(std::move(part));
   }
   FOREBAY_ASSIGN(data, build(std::move(data), selection, tables, std::move(stop)));
+  // Tables in memory have neither sizes nor names to be told apart by.
   FOREBAY_ASSIGN(const Hash128 content, sample_content(TableSource(data)));
   data->version = version_of(*data, selection.nulls, content);
   return std::shared_ptr<const UnitSource>(std::make_shared<TableSource>(std::move(data)));

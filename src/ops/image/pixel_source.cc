@@ -61,6 +61,7 @@ Status read_from(const EncodedPixels& from, const Rect& part, RowSink& sink, Wor
 Status read_from(const TensorPixels& from, const Rect& part, RowSink& sink, WorkMemory& memory, int slot) {
   const int64_t depth = from.channels();
   const std::span<uint8_t> row = memory.scratch(slot, row_bytes(part, depth));
+  // Of the memory, not of the part: rows within may well be read past their own end.
   const uint8_t* const end = from.tensor.buffer.data() + from.tensor.buffer.size();
   for (int64_t y = part.y; y < part.y + part.height; ++y) {
     const uint8_t* pixels = from.tensor.buffer.data() + y * from.step_y() + part.x * from.step_x();

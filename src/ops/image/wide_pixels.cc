@@ -37,6 +37,7 @@ uint16_t* values(Tensor& tensor) { return tensor.data<uint16_t>(); }
 uint16_t weighted(const Axis& axis, int64_t i, const uint16_t* from, int64_t step) {
   const int32_t* const weights = &axis.weights[static_cast<size_t>(i * axis.taps)];
   from += axis.start[static_cast<size_t>(i)] * step;
+  // 64 bits: 16 of a pixel and 22 of a weight do not fit into the 32 of the other kernels. The half rounds.
   int64_t sum = kWeightOne / 2;
   for (int64_t t = 0; t < axis.taps; ++t) sum += int64_t{weights[t]} * from[t * step];
   return static_cast<uint16_t>(std::clamp<int64_t>(sum >> kWeightBits, 0, UINT16_MAX));
@@ -78,6 +79,7 @@ Result<Tensor> resize_wide(const TensorPixels& from, int64_t height, int64_t wid
   const Axis lines = Axis::build(down, tables.subspan(first));
   auto* const narrowed = reinterpret_cast<uint16_t*>(memory.scratch(kRowsSlot, rows).data());
   const uint16_t* const pixels = values(from.tensor);
+  // Always across before down: the order decides last bits, and it has to be the same everywhere.
   for (int64_t y = 0; y < in_height; ++y) {
     for (int64_t x = 0; x < width; ++x) {
       for (int64_t c = 0; c < channels; ++c)

@@ -49,6 +49,7 @@ void Window::plan_batches() {
     std::optional<StepPlan> step = core_.itinerary->step(at);
     const WindowBatchPtr batch = step ? begin(std::move(*step)) : nullptr;
     lock.lock();
+    // seek() came meanwhile: what was planned is of another place.
     if (wanted != plans_dropped_) continue;
     if (!batch) break;
     add(batch);

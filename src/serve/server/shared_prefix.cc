@@ -84,6 +84,7 @@ uint64_t SharedPrefixes::bytes_for(const Description& description, size_t steps)
       place += fmt::format("{}({})", op.name, op.args.dump(-1, ' ', false, Json::error_handler_t::replace));
   }
   const std::lock_guard lock(mutex_);
+  // Halves of what is left never add up to all, so this stays above 0.
   uint64_t left = bytes_;
   for (const auto& [other, bytes] : given_) left -= bytes;
   if (left / 2 < kFewest && !given_.contains(place)) return 0;
