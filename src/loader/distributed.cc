@@ -1,7 +1,9 @@
 #include "loader/distributed.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -16,7 +18,7 @@ struct Launcher {
 };
 constexpr Launcher kLaunchers[] = {
     {"RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_WORLD_SIZE"},
-    // SLURM_TASKS_PER_NODE, such as "4(x2),3", is no number; this one is set by --ntasks-per-node alone.
+    // Set by --ntasks-per-node alone; without it slurm_local_ranks() looks further.
     {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_NTASKS_PER_NODE", "SLURM_STEP_NUM_NODES"},
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", nullptr},
     {"PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS", nullptr},
@@ -47,12 +49,38 @@ Result<int> number(const char* name, const std::string& text) {
       name, text));
 }
 
+// Of a list such as "4(x2),3", Slurm's for nodes of 4, 4 and 3 tasks, the number of a node; nothing where it has none, or is none.
+std::optional<int> tasks_of_node(std::string_view list, int node) {
+  while (!list.empty()) {
+    const std::string_view part = list.substr(0, list.find(','));
+    list.remove_prefix(std::min(list.size(), part.size() + 1));
+    const size_t times_at = part.find("(x");
+    const auto tasks = parse(std::string(part.substr(0, times_at)));
+    std::optional<int> times = 1;
+    if (times_at != std::string_view::npos && part.ends_with(')'))
+      times = parse(std::string(part.substr(times_at + 2, part.size() - times_at - 3)));
+    if (!tasks || !times || *tasks < 1 || *times < 1) return std::nullopt;
+    if (node < *times) return tasks;
+    node -= *times;
+  }
+  return std::nullopt;
+}
+
+// srun gives each task the list of its step, and its node's place in it.
+std::optional<int> slurm_local_ranks(const Environment& environment) {
+  const auto node = value_of(environment, "SLURM_NODEID"), list = value_of(environment, "SLURM_STEP_TASKS_PER_NODE");
+  const std::optional<int> number = node ? parse(*node) : std::nullopt;
+  return list && number && *number >= 0 ? tasks_of_node(*list, *number) : std::nullopt;
+}
+
 Result<Place> read_place(const Launcher& launcher, const Environment& environment) {
   Place place;
   FOREBAY_ASSIGN(place.rank, number(launcher.rank, *value_of(environment, launcher.rank)));
   FOREBAY_ASSIGN(place.world_size, number(launcher.world_size, *value_of(environment, launcher.world_size)));
   if (const auto local = value_of(environment, launcher.local_ranks)) {
     FOREBAY_ASSIGN(place.local_ranks, number(launcher.local_ranks, *local));
+  } else if (std::string_view(launcher.rank) == "SLURM_PROCID") {
+    place.local_ranks = slurm_local_ranks(environment).value_or(place.local_ranks);
   }
   // Ranks a host differ from host to host, so they are no number that all ranks agree on.
   if (launcher.hosts != nullptr) {

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/json_depth.h"
+
 namespace forebay {
 
 namespace {
@@ -72,6 +74,7 @@ int64_t Chunk::size() const {
 std::string Chunk::to_json() const { return json_of(*this).dump(); }
 
 Result<Chunk> Chunk::from_json(std::string_view text, size_t partitions) {
+  if (nests_too_deep(text)) return chunk_of({}, partitions);
   return chunk_of(Json::parse(text, nullptr, /*allow_exceptions=*/false), partitions);
 }
 

@@ -12,6 +12,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/json_depth.h"
+
 namespace forebay {
 
 namespace {
@@ -61,7 +63,8 @@ std::string JournalHeader::to_json(const std::vector<std::string>& partitions) c
 }
 
 Result<JournalHeader> JournalHeader::from_json(std::string_view text, const std::vector<std::string>& partitions) {
-  const JournalJson json = JournalJson::parse(text, nullptr, /*allow_exceptions=*/false);
+  const JournalJson json =
+      nests_too_deep(text) ? JournalJson() : JournalJson::parse(text, nullptr, /*allow_exceptions=*/false);
   const auto has = [&](const char* name, auto is) { return json.contains(name) && is(json[name]); };
   const auto is_text = [](const JournalJson& value) { return value.is_string(); };
   const auto is_bool = [](const JournalJson& value) { return value.is_boolean(); };
