@@ -57,8 +57,9 @@ std::optional<int> tasks_of_node(std::string_view list, int node) {
     const size_t times_at = part.find("(x");
     const auto tasks = parse(std::string(part.substr(0, times_at)));
     std::optional<int> times = 1;
-    if (times_at != std::string_view::npos && part.ends_with(')'))
-      times = parse(std::string(part.substr(times_at + 2, part.size() - times_at - 3)));
+    if (times_at != std::string_view::npos)
+      times = part.ends_with(')') ? parse(std::string(part.substr(times_at + 2, part.size() - times_at - 3)))
+                                  : std::nullopt;
     if (!tasks || !times || *tasks < 1 || *times < 1) return std::nullopt;
     if (node < *times) return tasks;
     node -= *times;
