@@ -101,8 +101,10 @@ Result<std::unique_ptr<Server>> Server::open(ServerOptions options) {
   if (!listening.valid()) {
     const std::optional<FileDescriptor> lock = lock_socket(options.path, true);
     if (!lock) return unavailable("the lock beside this socket cannot be taken").with_key(options.path);
-    if (connect_to(options.path).ok())
+    const Result<FileDescriptor> there = connect_to(options.path);
+    if (there.ok())
       return unavailable("a server listens here already; stop it with: forebay serve stop").with_key(options.path);
+    if (there.status().code() != Code::kNotFound) return there.status();  // somebody is there who does not answer
     FOREBAY_ASSIGN(listening, listen_at(options.path));
   }
   // Here and not with the first batch: the kernel may not be able to seal.
