@@ -208,6 +208,11 @@ class _Calls:
             self.exceptions.pop(token, None)
 
 
+def default_workers() -> int:
+    # More threads than cores: user code often waits for files, and they take turns anyway when it does not.
+    return min(8, 2 * len(os.sched_getaffinity(0)))
+
+
 class Workers:
     """The threads of one loader. Nothing runs before `start()`.
 
