@@ -17,15 +17,7 @@ from servers.s3 import Client
 
 BUCKET = "made"
 SERVERS = {"ceph": "FOREBAY_TEST_S3", "swift": "FOREBAY_TEST_SWIFT"}
-
-
-@pytest.fixture(autouse=True)
-def nothing_from_outside(monkeypatch, tmp_path):
-    for name in list(os.environ):
-        if name.startswith("AWS_"):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    monkeypatch.setenv("HOME", str(tmp_path))
+pytestmark = pytest.mark.usefixtures("nothing_from_outside")
 
 
 class Bucket:
