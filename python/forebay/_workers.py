@@ -268,6 +268,6 @@ class _Hint:
         names = ", ".join(sorted(set(self.names) - _hinted))
         if names:
             _hinted.update(self.names)
-            log.warning(
+            log().warning(
                 "%s: computes while it holds Python's lock, so threads take turns and other cores idle; "
                 "workers='processes' would use them", names)
