@@ -118,6 +118,11 @@ def members(folder):
     return found
 
 
+def written(what, folder, shards=9, format="arrow", **options):
+    """What `writer` writes, by this process."""
+    return made(numbers() if what == "numbers" else table(what), folder, shards=shards, format=format, **options)
+
+
 WRITER = """
 import sys
 sys.path.insert(0, sys.argv[1])

@@ -5,7 +5,7 @@ import resource
 import shutil
 
 import pytest
-from materializing import files_in, killed_at_some_moment, made, numbers, table, writer
+from materializing import files_in, killed_at_some_moment, made, numbers, table, writer, written
 
 import forebay as fb
 
@@ -14,9 +14,7 @@ import forebay as fb
 def test_a_writer_killed_at_any_moment_leaves_nothing_wrong(kind, tables, tmp_path):
     """FOREBAY_KILLS says how many moments; 200 is what the release is judged by."""
     what = tables if kind == "table" else "numbers"
-    whole = writer(what, tmp_path / "whole")
-    whole.communicate()
-    assert whole.returncode == 0
+    written(what, tmp_path / "whole")
     expected = files_in(tmp_path / "whole")
     kills = int(os.environ.get("FOREBAY_KILLS", 20)) // 2
     draw, folder, killed = random.Random(kills), tmp_path / "killed", 0
@@ -26,15 +24,13 @@ def test_a_writer_killed_at_any_moment_leaves_nothing_wrong(kind, tables, tmp_pa
             shutil.rmtree(folder)
         else:
             killed += 1
-    last = writer(what, folder)
-    _, err = last.communicate()
-    assert last.returncode == 0, err
+    written(what, folder)
     assert files_in(folder) == expected
     assert killed > 0, "no writer was killed while it ran"
 
 
 def test_two_writers_at_once_write_what_one_writes(tmp_path):
-    writer("numbers", tmp_path / "one").communicate()
+    written("numbers", tmp_path / "one")
     writers = [writer("numbers", tmp_path / "two") for _ in range(2)]
     for process in writers:
         _, err = process.communicate()
@@ -51,8 +47,8 @@ def test_a_full_disk_tells_how_to_go_on_and_going_on_works(tmp_path):
     assert process.returncode != 0
     assert "Unavailable" in err and "part-00000.arrow" in err and "the same command goes on" in err
     assert not list(folder.rglob("*.writing"))
-    assert writer("numbers", folder, 2).wait() == 0
-    assert writer("numbers", tmp_path / "whole", 2).wait() == 0
+    written("numbers", folder, 2)
+    written("numbers", tmp_path / "whole", 2)
     assert files_in(folder) == files_in(tmp_path / "whole")
 
 
