@@ -6,11 +6,13 @@ import operator
 import os
 from typing import TYPE_CHECKING, Iterable, Sequence
 
+from ._appending import Appending
+
 if TYPE_CHECKING:
     from .pipeline import Pipeline
 
 
-class StreamSteps:
+class StreamSteps(Appending):
     """What a Pipeline has for streams."""
 
     __slots__ = ()

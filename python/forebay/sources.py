@@ -8,10 +8,11 @@ from typing import Any, Mapping, Sequence
 import numpy as np
 
 from . import _core
+from ._appending import plain_args
 from ._table_args import NULL_MASK, is_name, names_of, table_args
 from ._workers import MOST_AXES, DatasetItems, function_name, run_by
 from .errors import InvalidArgument
-from .pipeline import Pipeline, plain_args
+from .pipeline import Pipeline
 
 __all__ = [
     "NULL_MASK",

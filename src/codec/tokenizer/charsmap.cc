@@ -56,8 +56,7 @@ Result<Charsmap> Charsmap::parse(std::string_view base64) {
   made.units_.resize(trie_bytes / 4);
   std::memcpy(made.units_.data(), bytes->data() + 4, trie_bytes);
   made.texts_ = bytes->substr(4 + trie_bytes);
-  if (!is_utf8({reinterpret_cast<const uint8_t*>(made.texts_.data()), made.texts_.size()}))
-    return no_tokenizer("its charsmap has texts that are no UTF-8");
+  if (!is_utf8(made.texts_)) return no_tokenizer("its charsmap has texts that are no UTF-8");
   for (size_t at = 0; at < made.texts_.size();) {
     const size_t end = std::min(made.texts_.find('\0', at), made.texts_.size());
     if (end - at > kMostText)

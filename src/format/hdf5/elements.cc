@@ -149,26 +149,4 @@ std::string_view hdf5_text(const Hdf5Type& type, const uint8_t* bytes) {
   return text.substr(0, last == std::string_view::npos ? 0 : last + 1);
 }
 
-bool is_hdf5_utf8(std::string_view text) {
-  for (size_t i = 0; i < text.size();) {
-    const auto lead = static_cast<uint8_t>(text[i]);
-    if (lead < 0x80) {
-      ++i;
-      continue;
-    }
-    const size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-    if (lead < 0xc2 || lead > 0xf4 || length > text.size() - i) return false;
-    uint32_t code = lead & (0xffu >> (length + 1));
-    for (size_t k = 1; k < length; ++k) {
-      const auto byte = static_cast<uint8_t>(text[i + k]);
-      if ((byte & 0xc0) != 0x80) return false;
-      code = code << 6 | (byte & 0x3f);
-    }
-    constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
-    if (code < kLeast[length] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) return false;
-    i += length;
-  }
-  return true;
-}
-
 }  // namespace forebay

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/utf8.h"
 #include "format/hdf5/rows.h"
 
 namespace forebay {
@@ -80,10 +81,10 @@ ColumnValues trimmed_texts(const Hdf5Column& column, const Buffer& rows, int64_t
 void note_bad_texts(const Hdf5Column& column, const ColumnValues& values, int64_t samples,
                     std::map<int64_t, Status>& bad) {
   if (column.field.kind != FieldKind::kText) return;
-  const auto* const bytes = reinterpret_cast<const char*>(values.values.data());
   for (int64_t i = 0; i < samples; ++i) {
     const int64_t begin = values.offset()[i];
-    if (!is_hdf5_utf8({bytes + begin, static_cast<size_t>(values.offset()[i + 1] - begin)}))
+    const auto bytes = static_cast<size_t>(values.offset()[i + 1] - begin);
+    if (!is_utf8(values.values.span().subspan(static_cast<size_t>(begin), bytes)))
       bad.emplace(i, bad_text(column.field.name));
   }
 }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/utf8.h"
 #include "format/hdf5/heaps.h"
 #include "format/hdf5/rows.h"
 
@@ -149,7 +150,7 @@ Status hdf5_constant(Hdf5Metadata& file, const Hdf5Attribute& attribute, Hdf5Col
       FOREBAY_ASSIGN(kept, follow_reference(file, heap, attribute.values.data(), leaf));
       value = as_text(kept);
     }
-    if (!is_hdf5_utf8(value)) return corrupt("the attribute's text is not UTF-8");
+    if (!is_utf8(value)) return corrupt("the attribute's text is not UTF-8");
     column.kept = one_value(value.data(), value.size(), true);
     return {};
   }

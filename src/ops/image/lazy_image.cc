@@ -1,7 +1,6 @@
 #include "ops/image/lazy_image.h"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -22,19 +21,6 @@ Rect intersection(const Rect& a, const Rect& b) {
   const int64_t x = std::max(a.x, b.x), y = std::max(a.y, b.y);
   return {x, y, std::min(a.x + a.width, b.x + b.width) - x, std::min(a.y + a.height, b.y + b.height) - y};
 }
-
-class CopyRows final : public RowSink {
- public:
-  CopyRows(uint8_t* out, int64_t row_bytes) : out_(out), row_bytes_(static_cast<size_t>(row_bytes)) {}
-  void row(const uint8_t* row) override {
-    std::memcpy(out_, row, row_bytes_);
-    out_ += row_bytes_;
-  }
-
- private:
-  uint8_t* out_;
-  size_t row_bytes_;
-};
 
 Status check_pixels(const Tensor& tensor, bool channels_first) {
   const Shape& shape = tensor.shape;
@@ -280,7 +266,7 @@ Status LazyImage::write_pixels(const Work& work, std::span<uint8_t> out, WorkMem
     return {};
   }
   if (work.copies) {
-    CopyRows copy(out.data(), width() * channels());
+    RowsInto copy(out.data(), static_cast<size_t>(width() * channels()));
     return source_.read(work.part, copy, memory, kSourceSlot);
   }
   const PixelFormat pixel_format = format();

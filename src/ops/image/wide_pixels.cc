@@ -1,7 +1,6 @@
 #include "ops/image/wide_pixels.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "codec/orientation.h"
 #include "ops/image/axis.h"
@@ -11,19 +10,6 @@ namespace forebay {
 namespace {
 
 constexpr int kTableSlot = 0, kRowsSlot = 1;
-
-class WideRowsInto final : public RowSink {
- public:
-  WideRowsInto(uint8_t* out, size_t row_bytes) : out_(out), row_bytes_(row_bytes) {}
-  void row(const uint8_t* row) override {
-    std::memcpy(out_, row, row_bytes_);
-    out_ += row_bytes_;
-  }
-
- private:
-  uint8_t* out_;
-  const size_t row_bytes_;
-};
 
 Result<Tensor> allocate_picture(DType dtype, const Shape& shape, WorkMemory& memory) {
   FOREBAY_RETURN_IF_ERROR(memory.reserve(static_cast<uint64_t>(shape.elements()) * dtype_size(dtype)));
@@ -57,7 +43,7 @@ Result<Tensor> decode_wide(const EncodedPixels& from, WorkMemory& memory) {
   FOREBAY_RETURN_IF_ERROR(memory.reserve(working));
   uint8_t* const pixels = made.buffer.data();
   uint8_t* const stored = turned ? memory.scratch(kRowsSlot, bytes).data() : pixels;
-  WideRowsInto rows(stored, static_cast<size_t>(info.stored_width * pixel_bytes(from.mode)));
+  RowsInto rows(stored, static_cast<size_t>(info.stored_width * pixel_bytes(from.mode)));
   FOREBAY_RETURN_IF_ERROR(decode_rows(from.bytes.span(), info, all, from.mode, rows));
   if (turned)
     orient_pixels(stored, info.stored_width, info.stored_height, pixel_bytes(from.mode), info.orientation, pixels);

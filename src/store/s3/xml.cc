@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "base/utf8.h"
+
 namespace forebay {
 
 namespace {
@@ -14,23 +16,6 @@ bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; 
 bool is_name(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
          c == '.' || c == ':' || static_cast<unsigned char>(c) >= 0x80;
-}
-
-void append_utf8(uint32_t code, std::string* out) {
-  const auto put = [&](uint32_t byte) { *out += static_cast<char>(byte); };
-  if (code < 0x80) return put(code);
-  if (code < 0x800) {
-    put(0xc0 | code >> 6);
-  } else {
-    if (code < 0x10000) {
-      put(0xe0 | code >> 12);
-    } else {
-      put(0xf0 | code >> 18);
-      put(0x80 | (code >> 12 & 0x3f));
-    }
-    put(0x80 | (code >> 6 & 0x3f));
-  }
-  put(0x80 | (code & 0x3f));
 }
 
 }  // namespace
@@ -149,7 +134,7 @@ Status XmlReader::entity(std::string* out) {
     const bool valid = parsed.ec == std::errc() && parsed.ptr == digits.data() + digits.size() && code != 0 &&
                        code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
     if (!valid) return fail("a character number that is none");
-    append_utf8(code, out);
+    append_utf8(code, *out);
   } else if (body == "amp") {
     *out += '&';
   } else if (body == "lt") {
