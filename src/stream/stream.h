@@ -155,6 +155,7 @@ class Stream {
   Result<std::optional<Waiting::Taken>> next_taken();
   void accept(Waiting::Taken taken);
   void begin_next_chunk();
+  uint64_t bytes() const;
   static void move_on(StreamPlace& place, const Chunk& chunk);
 
   const std::shared_ptr<const RecordLog> log_;
@@ -178,6 +179,7 @@ class Stream {
   std::optional<int64_t> end_;
   Status failure_;
   std::vector<std::string> troubles_;  // by reader
+  std::vector<uint64_t> held_;         // by reader: LogReader::held_bytes()
   std::vector<int64_t> heard_ns_;      // by partition: when it last gave something
   int64_t arrived_records_ = 0, reconnects_ = 0;
   int64_t trimmed_ = 0;
