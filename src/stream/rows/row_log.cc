@@ -90,6 +90,8 @@ class RowsReader final : public FolderReader {
   }
 
   uint64_t held_bytes() const override { return rows_ ? rows_->held_bytes() : 0; }
+  /// A bad file is told with the step that it is in, for which the other records may never come.
+  std::string troubled() const override { return trouble_; }
 
  private:
   Status read_once(const Limits& limits, const std::stop_token& stop, std::vector<LogRecord>& records) override {
@@ -131,6 +133,7 @@ class RowsReader final : public FolderReader {
           not_found(fmt::format("was removed or changed after its row {} was given, with all behind it; "
                                 "keep files until their rows have been read",
                                 row - 1));
+    trouble_ = opened.status.ok() ? "" : fmt::format("{}: {}", path, opened.status.message());
     if (!opened.status.ok())
       records.push_back({0, RowPlace{place}.to_string(), path, RowPayload::of_error(opened.status)});
     if (opened.table)
@@ -141,6 +144,7 @@ class RowsReader final : public FolderReader {
   const std::shared_ptr<const RowLogParts> log_;
   std::optional<RowPlace> begun_;  ///< a file that was read up to here
   std::optional<FileRows> rows_;
+  std::string trouble_;  ///< with the last file
 };
 
 class RowLog final : public RecordLog {

@@ -155,6 +155,20 @@ TEST(RowLog, WhatIsWrongIsARecordInItsPlaceAndReadingGoesOn) {
   EXPECT_EQ(found[5], "row 3 0");
 }
 
+TEST(RowLog, WhoWaitsIsToldOfAFileThatGivesNoRows) {
+  const ScratchFolder folder;
+  put_table(folder, "0.fake", text_table(texts_from(0, 2), 2));
+  put_table(folder, "1.fake", "no table");
+  const auto log = rows_of_folder(folder.path("*.fake"));
+  ASSERT_TRUE(log);
+  const auto reading = log->read_after(positions_of(*log)).value();
+  EXPECT_EQ(read_count(*reading, {0}, 3).size(), 3u);
+  EXPECT_NE(reading->troubled().find(folder.path("1.fake")), std::string::npos) << reading->troubled();
+  put_table(folder, "2.fake", text_table(texts_from(2, 2), 2, 2));
+  EXPECT_EQ(read_count(*reading, {0}, 2).size(), 2u);
+  EXPECT_EQ(reading->troubled(), "");
+}
+
 TEST(RowLog, ADamagedRowGroupIsOneRecordAndTheOthersCome) {
   const ScratchFolder folder;
   FakeTable table;
