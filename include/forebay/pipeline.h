@@ -93,6 +93,7 @@ struct TableOptions {
   /// Rows are kept for which all conditions of at least one list hold; all if there is no list.
   std::vector<std::vector<Condition>> filter = {};
   Nulls null = {};
+  bool follow = false;  ///< a source without an end: rows of files that appear later, too; local files
 };
 struct TextOptions {
   std::string by = "line";  ///< what a sample is: a "line" or a "file"

@@ -40,7 +40,8 @@ Result<std::unique_ptr<Loader>> Loader::open(const Pipeline& pipeline, LoaderOpt
                                            {.storage_options = options.storage_options,
                                             .stop = options.stop,
                                             .keep_versions = find_step(description, OpRole::kKeep) != nullptr,
-                                            .requests = options.requests}));
+                                            .requests = options.requests,
+                                            .memory = options.memory}));
   if (const auto* stream = dynamic_cast<const StreamSource*>(impl->source.get())) {
     FOREBAY_ASSIGN(impl->stream, StreamRun::open(*stream, description, options, impl->place));
     impl->source = impl->stream->source();

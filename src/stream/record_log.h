@@ -68,6 +68,8 @@ class LogReader {
   /// Why nothing can be read at the moment ("127.0.0.1:6379: Connection refused"); empty while all is well.
   virtual std::string troubled() const { return {}; }
   virtual int64_t reconnects() const { return 0; }
+  /// What it holds in memory for the next records, beside those that it gave.
+  virtual uint64_t held_bytes() const { return 0; }
   /// All that its partitions will ever have was read.
   virtual bool ended() const { return false; }
 };

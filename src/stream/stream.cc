@@ -251,8 +251,12 @@ void Stream::behind(int64_t number) {
       records.push_back(std::move(front.records[static_cast<size_t>(i)]));
     }
   }
-  kept_->set(chunk_bytes_ + waiting_->bytes());
+  kept_->set(bytes());
   room_.notify_all();
+}
+
+uint64_t Stream::bytes() const {
+  return chunk_bytes_ + waiting_->bytes() + std::accumulate(held_.begin(), held_.end(), uint64_t{0});
 }
 
 StreamPlace Stream::place(int64_t number) const {
@@ -280,7 +284,7 @@ Stream::Stats Stream::stats() const {
   stats.reconnects = reconnects_;
   stats.trimmed = trimmed_;
   stats.dry = dry_records_;
-  stats.bytes = chunk_bytes_ + waiting_->bytes();
+  stats.bytes = bytes();
   stats.dropped = base_.dropped;
   for (const Decided& decided : chunks_) {
     for (const ChunkPart& part : decided.chunk.parts) stats.dropped[part.partition] += part.dropped;

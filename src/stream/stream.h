@@ -164,6 +164,7 @@ class Stream {
   void accept_dry(int64_t numbers);
   void add(Decided decided);
   void begin_next_chunk();
+  uint64_t bytes() const;
   static void move_on(StreamPlace& place, const Chunk& chunk);
 
   const std::shared_ptr<const RecordLog> log_;
@@ -189,6 +190,7 @@ class Stream {
   std::optional<int64_t> end_;
   Status failure_;
   std::vector<std::string> troubles_;  // by reader
+  std::vector<uint64_t> held_;         // by reader: LogReader::held_bytes()
   std::vector<int64_t> heard_ns_;      // by partition: when it last gave something
   int64_t arrived_records_ = 0, reconnects_ = 0;
   int64_t trimmed_ = 0;

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 
 #include "format/objects/open_store.h"
 #include "stream/record_log.h"
+#include "stream/rows/row_log.h"
 
 namespace forebay {
 
@@ -19,6 +21,8 @@ struct LogAddress {
   std::string fields = {};
   /// Of files: each is a record once it is there, in the place of their lines.
   bool whole_files = false;
+  /// Of Parquet and Arrow files: their rows are the records.
+  std::optional<RowRequest> rows = {};
   StorageOptions storage = {};  ///< of files
 };
 
