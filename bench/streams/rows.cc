@@ -18,6 +18,7 @@
 
 #include <fmt/format.h>
 
+#include "base/field_test_support.h"
 #include "base/hash.h"
 #include "stream/record_log.h"
 #include "stream/rows/row_payload.h"
@@ -27,15 +28,6 @@ namespace {
 using namespace forebay;
 
 constexpr size_t kBlockBytes = size_t{1} << 10;  // as FileRows has it
-
-Field field_of(std::string name, FieldKind kind, DType dtype = DType::kUint8, Shape shape = {}) {
-  Field field;
-  field.name = std::move(name);
-  field.kind = kind;
-  field.dtype = dtype;
-  field.shape = shape;
-  return field;
-}
 
 ColumnValues numbers(int64_t rows, size_t row_bytes) {
   ColumnValues column;

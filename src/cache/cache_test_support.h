@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/columns.h"
+#include "base/field_test_support.h"
 #include "cache/cache.h"
 #include "store/scratch_folder.h"
 #include "store/store.h"
@@ -31,15 +32,6 @@ inline Buffer buffer_of(std::string_view text) {
   Buffer buffer = Buffer::allocate(text.size());
   if (!text.empty()) std::memcpy(buffer.data(), text.data(), text.size());
   return buffer;
-}
-
-inline Field field_of(std::string name, FieldKind kind, DType dtype = DType::kUint8, Shape shape = {}) {
-  Field field;
-  field.name = std::move(name);
-  field.kind = kind;
-  field.dtype = dtype;
-  field.shape = shape;
-  return field;
 }
 
 /// Rows of every kind of field; each value follows from `seed` and its row.

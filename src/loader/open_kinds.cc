@@ -18,11 +18,6 @@ namespace forebay {
 
 namespace {
 
-std::string text_arg(const OpSpec& source, const char* name, const std::string& otherwise = "") {
-  const Json value = source.args.value(name, Json());
-  return value.is_string() ? value.get<std::string>() : otherwise;
-}
-
 Result<std::unique_ptr<ImageFolder>> open_folder(const OpSpec& source, const OpenSourceOptions& options) {
   const std::string root = text_arg(source, "root");
   if (root.empty()) return invalid_argument("images: the root is empty; give the folder that holds the class folders");

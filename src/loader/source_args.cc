@@ -22,6 +22,11 @@ std::vector<Problem> check_source(const OpSpec& source) {
   return found;
 }
 
+std::string text_arg(const OpSpec& source, const char* name, const std::string& otherwise) {
+  const Json value = source.args.value(name, Json());
+  return value.is_string() ? value.get<std::string>() : otherwise;
+}
+
 std::vector<NamedArray> named_arrays(const OpSpec& source) {
   const Json given = source.args.value("fields", Json());
   std::vector<NamedArray> arrays;

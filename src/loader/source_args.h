@@ -13,6 +13,9 @@ namespace forebay {
 /// Touches no storage: that files exist is found when they are opened.
 std::vector<Problem> check_source(const OpSpec& source);
 
+/// An argument that is a text; what is none, or is not given, is `otherwise`.
+std::string text_arg(const OpSpec& source, const char* name, const std::string& otherwise = "");
+
 /// A field of `arrays`: in memory, as an attachment of the step, or a .npy file where `path` is not empty.
 struct NamedArray {
   std::string name, path;

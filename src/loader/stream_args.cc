@@ -33,7 +33,28 @@ Result<std::vector<std::string>> partition_names(const OpSpec& source) {
   return names;
 }
 
-}  // namespace
+// "int64[]", as lines of JSON have it, is a list of any length.
+std::string payload_fields(const Json& fields) {
+  if (!fields.is_object()) return "";
+  Json said = Json::object();
+  for (const auto& [name, type] : fields.items()) {
+    const std::string word = type.is_string() ? type.get<std::string>() : "";
+    said[name] = word.ends_with("[]") ? Json::array({word.substr(0, word.size() - 2), Json::array({-1})}) : type;
+  }
+  return said.dump();
+}
+
+Result<std::string> one_pattern(const OpSpec& source, const char* name) {
+  const Json given = source.args.value(name, Json());
+  if (given.is_string()) return given.get<std::string>();
+  return invalid_argument(
+      fmt::format("{}: follow=True wants one pattern, which files that come later can match", source.name));
+}
+
+Result<std::shared_ptr<const Source>> source_of_log(const LogAddress& address, const std::stop_token& stop) {
+  FOREBAY_ASSIGN(std::shared_ptr<const RecordLog> log, open_log(address, stop));
+  return std::shared_ptr<const Source>(std::make_shared<StreamSource>(std::move(log)));
+}
 
 Result<RecordFormat> format_of(const OpSpec& source) {
   const Json fields = source.args.value("fields", Json());
@@ -42,6 +63,8 @@ Result<RecordFormat> format_of(const OpSpec& source) {
     format = fields.is_null() ? "bytes" : text_arg(source, "url").starts_with("redis") ? "fields" : "json";
   return RecordFormat::of(format, fields.is_null() ? "" : fields.dump());
 }
+
+}  // namespace
 
 void check_stream(const OpSpec& source, std::vector<Problem>& found) {
   Problems problems(found);
@@ -64,52 +87,24 @@ Schema announced_stream(const OpSpec& source) {
 
 Result<std::shared_ptr<const Source>> open_stream(const OpSpec& source, const OpenSourceOptions& options) {
   const Json fields = source.args.value("fields", Json());
-  FOREBAY_ASSIGN(std::shared_ptr<const RecordLog> log, open_log({.url = text_arg(source, "url"),
-                                                                 .format = text_arg(source, "format"),
-                                                                 .fields = fields.is_null() ? "" : fields.dump(),
-                                                                 .storage = options.storage_options},
-                                                                options.stop));
-  return std::shared_ptr<const Source>(std::make_shared<StreamSource>(std::move(log)));
+  return source_of_log({.url = text_arg(source, "url"),
+                        .format = text_arg(source, "format"),
+                        .fields = fields.is_null() ? "" : fields.dump(),
+                        .storage = options.storage_options},
+                       options.stop);
 }
 
 bool follows(const OpSpec& source) { return source.args.value("follow", Json(false)) == Json(true); }
 
-namespace {
-// "int64[]", as lines of JSON have it, is a list of any length.
-std::string payload_fields(const Json& fields) {
-  if (!fields.is_object()) return "";
-  Json said = Json::object();
-  for (const auto& [name, type] : fields.items()) {
-    const std::string word = type.is_string() ? type.get<std::string>() : "";
-    said[name] = word.ends_with("[]") ? Json::array({word.substr(0, word.size() - 2), Json::array({-1})}) : type;
-  }
-  return said.dump();
-}
-}  // namespace
-
-namespace {
-Result<std::string> one_pattern(const OpSpec& source, const char* name) {
-  const Json given = source.args.value(name, Json());
-  if (given.is_string()) return given.get<std::string>();
-  return invalid_argument(
-      fmt::format("{}: follow=True wants one pattern, which files that come later can match", source.name));
-}
-
-Result<std::shared_ptr<const Source>> followed(const LogAddress& address, const std::stop_token& stop) {
-  FOREBAY_ASSIGN(std::shared_ptr<const RecordLog> log, open_log(address, stop));
-  return std::shared_ptr<const Source>(std::make_shared<StreamSource>(std::move(log)));
-}
-}  // namespace
-
 Result<std::shared_ptr<const Source>> open_followed(const OpSpec& source, const char* pattern, const char* format,
                                                     bool whole_files, const OpenSourceOptions& options) {
   FOREBAY_ASSIGN(std::string url, one_pattern(source, pattern));
-  return followed({.url = std::move(url),
-                   .format = format,
-                   .fields = payload_fields(source.args.value("fields", Json())),
-                   .whole_files = whole_files,
-                   .storage = options.storage_options},
-                  options.stop);
+  return source_of_log({.url = std::move(url),
+                        .format = format,
+                        .fields = payload_fields(source.args.value("fields", Json())),
+                        .whole_files = whole_files,
+                        .storage = options.storage_options},
+                       options.stop);
 }
 
 Result<std::shared_ptr<const Source>> open_followed_table(const OpSpec& source, TableRequest::Format format,
@@ -122,7 +117,8 @@ Result<std::shared_ptr<const Source>> open_followed_table(const OpSpec& source, 
   rows.said = said.dump(-1, ' ', true, Json::error_handler_t::replace);
   if (options.memory) rows.most_group_bytes = *options.memory / 2;
   FOREBAY_ASSIGN(std::string url, one_pattern(source, "pattern"));
-  return followed({.url = std::move(url), .rows = std::move(rows), .storage = options.storage_options}, options.stop);
+  return source_of_log({.url = std::move(url), .rows = std::move(rows), .storage = options.storage_options},
+                       options.stop);
 }
 
 void check_iterable(const OpSpec& source, std::vector<Problem>& found) {

@@ -4,20 +4,12 @@
 
 #include <cstring>
 
+#include "base/field_test_support.h"
 #include "forebay/string_list.h"
 
 namespace forebay {
 
 namespace {
-
-Field payload_field(std::string name, FieldKind kind, DType dtype = DType::kUint8, Shape shape = {}) {
-  Field field;
-  field.name = std::move(name);
-  field.kind = kind;
-  field.dtype = dtype;
-  field.shape = shape;
-  return field;
-}
 
 template <typename T>
 Buffer payload_buffer(const std::vector<T>& values) {
@@ -32,11 +24,11 @@ Buffer payload_text(std::string_view text) { return payload_buffer(std::vector<c
 Columns all_kinds() {
   Columns columns;
   columns.rows = 3;
-  columns.schema = Schema({payload_field("flag", FieldKind::kTensor, DType::kBool),
-                           payload_field("pair", FieldKind::kTensor, DType::kFloat32, Shape{2}),
-                           payload_field("list", FieldKind::kTensor, DType::kInt16, Shape{Shape::kUnknown}),
-                           payload_field("text", FieldKind::kText), payload_field("bytes", FieldKind::kBytes),
-                           payload_field("words", FieldKind::kTextList)});
+  columns.schema = Schema({field_of("flag", FieldKind::kTensor, DType::kBool),
+                           field_of("pair", FieldKind::kTensor, DType::kFloat32, Shape{2}),
+                           field_of("list", FieldKind::kTensor, DType::kInt16, Shape{Shape::kUnknown}),
+                           field_of("text", FieldKind::kText), field_of("bytes", FieldKind::kBytes),
+                           field_of("words", FieldKind::kTextList)});
   const std::vector<std::string_view> two = {"ab", ""};
   const Buffer run = StringList::pack(two).value().buffer;
   std::string runs(reinterpret_cast<const char*>(run.data()), run.size());
