@@ -9,16 +9,15 @@
 #include <openssl/x509_vfy.h>
 
 #include "stream/aside.h"
-#include "stream/broker_options.h"
+#include "stream/broker/broker_options.h"
+#include "stream/broker/tls_refusal.h"
 #include "stream/broker_url.h"
-#include "stream/socket/tls_refusal.h"
 
 namespace forebay {
 
 namespace {
 
-constexpr std::string_view kCertificate = "[certificate] ";  ///< before our words in the library's
-constexpr size_t kAheadKilobytes = 64 << 10;                 ///< of all partitions, before they are asked for
+constexpr size_t kAheadKilobytes = 64 << 10;  ///< of all partitions, before they are asked for
 
 struct DestroyConfiguration {
   void operator()(rd_kafka_conf_t* configuration) const { rd_kafka_conf_destroy(configuration); }
@@ -72,9 +71,6 @@ Status check_kafka_security(const KafkaAddress& address, const BrokerOptions& op
 /// Refusals of TLS in the library's words, which no other try can change; nothing for all else.
 std::optional<std::string> tls_refusal_of_kafka(std::string_view words, const KafkaAddress& address) {
   if (const auto alert = alert_in(words)) return alert_refusal(*alert, address.with_certificate);
-  const size_t at = words.find(kCertificate);
-  if (at != std::string_view::npos)
-    return std::string(words.substr(at + kCertificate.size(), words.find(" (after ") - at - kCertificate.size()));
   if (words.find("wrong version number") == std::string_view::npos) return std::nullopt;
   return "the server speaks no TLS at this port; give the port at which it does, or security_protocol";
 }
@@ -150,8 +146,9 @@ Status KafkaClient::open(size_t partitions) {
   if (address_.security.at("security.protocol").find("SSL") != std::string::npos) {
     FOREBAY_RETURN_IF_ERROR(set_kafka(set, "ssl.endpoint.identification.algorithm", "https"));
     rd_kafka_conf_set_ssl_cert_verify_cb(
-        set, [](rd_kafka_t*, const char*, int32_t, int* error, int, const char*, size_t, char* why, size_t size,
-                void* self) { return int{static_cast<KafkaClient*>(self)->take_certificate(*error, why, size)}; });
+        set, [](rd_kafka_t*, const char*, int32_t, int* error, int, const char*, size_t, char*, size_t, void* self) {
+          return int{static_cast<KafkaClient*>(self)->take_certificate(*error)};
+        });
   }
   rd_kafka_conf_set_opaque(set, this);
   rd_kafka_conf_set_log_cb(set, [](const rd_kafka_t*, int, const char*, const char*) {});
@@ -173,11 +170,11 @@ KafkaClient::~KafkaClient() {
   if (client_ != nullptr) rd_kafka_destroy(client_);
 }
 
-bool KafkaClient::take_certificate(int x509_error, char* why, size_t size) const {
+// What is told to the library here, only its log has.
+bool KafkaClient::take_certificate(int x509_error) {
   if (x509_error == X509_V_OK) return true;
-  const std::string words = fmt::format("{}{}", kCertificate, certificate_refusal(x509_error, address_.server_names));
-  words.copy(why, std::min(words.size(), size - 1));
-  why[std::min(words.size(), size - 1)] = '\0';
+  const std::lock_guard lock(mutex_);
+  refusal_ = invalid_argument(certificate_refusal(x509_error, address_.server_names));
   return false;
 }
 
@@ -208,23 +205,21 @@ Result<size_t> KafkaClient::ask_partitions(std::chrono::milliseconds wait) const
   return static_cast<size_t>(count);
 }
 
-Result<KafkaClient::Range> KafkaClient::range(size_t partition, std::chrono::milliseconds wait) const {
+Result<KafkaClient::Range> KafkaClient::range(int32_t partition, std::chrono::milliseconds wait) const {
   Range range;
-  const rd_kafka_resp_err_t error =
-      rd_kafka_query_watermark_offsets(client_, address_.topic.c_str(), static_cast<int32_t>(partition), &range.first,
-                                       &range.end, static_cast<int>(wait.count()));
+  const rd_kafka_resp_err_t error = rd_kafka_query_watermark_offsets(
+      client_, address_.topic.c_str(), partition, &range.first, &range.end, static_cast<int>(wait.count()));
   if (error != RD_KAFKA_RESP_ERR_NO_ERROR) return status_of_kafka(error, "", address_);
   return range;
 }
 
-Status KafkaClient::start(size_t partition, int64_t offset) {
-  const auto number = static_cast<int32_t>(partition);
-  if (std::ranges::find(started_, number) != started_.end()) {
-    rd_kafka_consume_stop(topic_, number);
+Status KafkaClient::start(int32_t partition, int64_t offset) {
+  if (std::ranges::find(started_, partition) != started_.end()) {
+    rd_kafka_consume_stop(topic_, partition);
   } else {
-    started_.push_back(number);
+    started_.push_back(partition);
   }
-  if (rd_kafka_consume_start(topic_, number, offset) == 0) return {};
+  if (rd_kafka_consume_start(topic_, partition, offset) == 0) return {};
   return status_of_kafka(rd_kafka_last_error(), "", address_);
 }
 

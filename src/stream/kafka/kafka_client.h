@@ -24,7 +24,9 @@ struct KafkaAddress {
   std::string server_names;                     ///< the brokers' hosts, for messages
   bool with_certificate = false;
   std::string topic;
-  std::vector<size_t> partitions;  ///< those that are read, in the topic's numbers; empty: all
+  std::vector<size_t>
+      partitions;       ///< numbers of those that are read, increasing; empty: all, until it is known which these are
+  bool chosen = false;  ///< whether somebody chose them
   /// "kafka://host:port/TOPIC", without who asks.
   std::string name;
 
@@ -53,9 +55,9 @@ class KafkaClient {
   /// How many partitions the topic has. Waits, but not where the servers refuse.
   Result<size_t> count_partitions(std::chrono::milliseconds wait) const;
   /// Which offsets a partition has. Waits.
-  Result<Range> range(size_t partition, std::chrono::milliseconds wait) const;
+  Result<Range> range(int32_t partition, std::chrono::milliseconds wait) const;
   /// Begins to fetch. Never waits for a server.
-  Status start(size_t partition, int64_t offset);
+  Status start(int32_t partition, int64_t offset);
 
   /// Takes note of what the library has to say. Never waits.
   void look() const { rd_kafka_poll(client_, 0); }
@@ -70,8 +72,8 @@ class KafkaClient {
   explicit KafkaClient(KafkaAddress address) : address_(std::move(address)) {}
   Status open(size_t partitions);
   Result<size_t> ask_partitions(std::chrono::milliseconds wait) const;
-  /// Whether a certificate that was verified is good; else writes down why not.
-  bool take_certificate(int x509_error, char* why, size_t size) const;
+  /// Whether one that the library looked at is good; else it is why the servers are not read. On the library's threads.
+  bool take_certificate(int x509_error);
   void hear(rd_kafka_resp_err_t error, const char* words);
 
   const KafkaAddress address_;

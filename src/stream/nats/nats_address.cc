@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "stream/broker_options.h"
+#include "stream/broker/broker_options.h"
 #include "stream/broker_url.h"
 
 namespace forebay {

@@ -7,7 +7,7 @@
 
 #include "cluster/address.h"
 #include "forebay/result.h"
-#include "stream/socket/tls_context.h"
+#include "stream/broker/tls_context.h"
 
 namespace forebay {
 

@@ -2,8 +2,8 @@
 
 #include <stop_token>
 
+#include "stream/broker/tcp_socket.h"
 #include "stream/nats/nats_address.h"
-#include "stream/socket/tcp_socket.h"
 
 namespace forebay {
 

@@ -9,9 +9,9 @@
 #include <fmt/format.h>
 
 #include "stream/aside.h"
+#include "stream/broker/tls_refusal.h"
 #include "stream/broker_url.h"
 #include "stream/nats/nats_greeting.h"
-#include "stream/socket/tls_refusal.h"
 
 namespace forebay {
 

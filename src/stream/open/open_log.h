@@ -3,6 +3,8 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "format/objects/open_store.h"
 #include "stream/record_log.h"
@@ -19,8 +21,13 @@ struct LogAddress {
   std::string fields = {};
   /// Of files: each is a record once it is there, in the place of their lines.
   bool whole_files = false;
-  StorageOptions storage = {};  ///< of files
+  /// Of Kafka: those of the topic's partitions that are read, in increasing order; all if empty.
+  std::vector<size_t> partitions = {};
+  StorageOptions storage = {};  ///< of files; and of brokers, as broker_options.h has them
 };
+
+/// InvalidArgument, with the way out, where partitions of such a log cannot be chosen.
+Status check_choice_of_partitions(std::string_view url);
 
 /// The one place that knows the schemes of logs. Unsupported for those that are none, and for those whose client library this build is without, which it names. Looks at
 /// files and asks Kafka for its partitions (up to half a minute, then Unavailable); asks nobody else.

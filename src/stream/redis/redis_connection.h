@@ -8,9 +8,9 @@
 #include <variant>
 #include <vector>
 
+#include "stream/broker/tls_socket.h"
 #include "stream/redis/redis_address.h"
 #include "stream/redis/redis_reply.h"
-#include "stream/socket/tls_socket.h"
 
 namespace forebay {
 

@@ -1,4 +1,4 @@
-#include "stream/socket/tcp_socket.h"
+#include "stream/broker/tcp_socket.h"
 
 #include <netdb.h>
 #include <netinet/in.h>

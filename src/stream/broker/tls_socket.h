@@ -6,8 +6,8 @@
 #include <span>
 #include <stop_token>
 
-#include "stream/socket/tcp_socket.h"
-#include "stream/socket/tls_context.h"
+#include "stream/broker/tcp_socket.h"
+#include "stream/broker/tls_context.h"
 
 namespace forebay {
 

@@ -1,4 +1,4 @@
-#include "stream/broker_options.h"
+#include "stream/broker/broker_options.h"
 
 #include <algorithm>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "stream/socket/tls_context.h"
+#include "stream/broker/tls_context.h"
 
 #include <openssl/err.h>
 #include <openssl/pem.h>

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "forebay/result.h"
+#include "stream/broker/tls_context.h"
 #include "stream/broker_url.h"
-#include "stream/socket/tls_context.h"
 
 namespace forebay {
 

@@ -1,4 +1,4 @@
-#include "stream/socket/tls_refusal.h"
+#include "stream/broker/tls_refusal.h"
 
 #include <openssl/ssl.h>
 #include <openssl/x509_vfy.h>

@@ -1,4 +1,4 @@
-#include "stream/socket/tls_socket.h"
+#include "stream/broker/tls_socket.h"
 
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-#include "stream/socket/tls_refusal.h"
+#include "stream/broker/tls_refusal.h"
 
 namespace forebay {
 
