@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/sanitized_test_support.h"
 #include "codec/jpeg_test_encoder.h"
 #include "loader/loader_test_support.h"
 #include "store/scratch_folder.h"
@@ -78,17 +79,5 @@ inline bool soon(int64_t (*count)(), int64_t number) {
   return count() == number;
 }
 inline int64_t descriptor_count() { return entries_of("/proc/self/fd"); }
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool kSanitized = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-inline constexpr bool kSanitized = true;
-#else
-inline constexpr bool kSanitized = false;
-#endif
-#else
-inline constexpr bool kSanitized = false;
-#endif
 
 }  // namespace forebay::tests

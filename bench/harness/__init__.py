@@ -13,6 +13,7 @@
 | `noise` | which machine this is, and what others took of it meanwhile |
 | `summary` | median and spread; ratios round by round |
 | `equality` | what a run failed, whether contestants delivered the same, and who is refused for it |
+| `compared` | all of that for one benchmark: what its runs are called, their rates and costs, who is refused |
 | `report` | the Markdown around a benchmark's own table |
 
 `measured`, `process_tree` and `noise` run with the Pythons of rivals too: the standard library only.

@@ -29,7 +29,7 @@ def settings_lines(records, more=lambda record: ""):
     """One line a contestant: what it calls itself, version, settings, and more(record)."""
     for loader, mine in summary.grouped(records, lambda record: record["loader"]).items():
         settings = "; ".join(f"{key}: {value}" for key, value in mine[0]["settings"].items())
-        yield f"- **{mine[0]['name']}** ({loader}), {mine[0]['version']}: {settings}{more(mine[0])}"
+        yield f"- **{mine[0]['name']}** ({loader}), {mine[0]['version']}{': ' * bool(settings)}{settings}{more(mine[0])}"
 
 
 def verdict(wrong):

@@ -3,21 +3,10 @@
 import math
 
 from harness import equality, report, summary
+from harness.compared import Compared
 
 # Of the mean of a picture's 150,528 values, in steps of 255: decoders, and resizers that begin at a smaller picture, differ by less.
 TOLERANCE = 1.0
-
-
-def rate(record):
-    return record["samples"] / record["seconds"]
-
-
-def where(record):
-    return f"{record['loader']}, round {record['round']}"
-
-
-def one_line(record):
-    return f"{where(record)}: " + (f"FAILED: {record['error']}" if "error" in record else f"{rate(record):,.0f} samples/s")
 
 
 def of_record(record):
@@ -38,31 +27,26 @@ def other_pictures(good):
         pairs = list(zip(good[0]["proof"]["means"], record["proof"]["means"]))
         off = sum(not math.isclose(mine, first, rel_tol=0, abs_tol=TOLERANCE) for first, mine in pairs)
         if off or len(pairs) != record["photos"]:
-            yield record, f"{off} of {len(pairs)} pictures are others than those of {where(good[0])}"
+            yield record, f"{off} of {len(pairs)} pictures are others than those of {RUNS.where(good[0])}"
 
 
-def failures(records):
-    return equality.failures(records, of_record, lambda good: other_pictures(good))
-
-
-def problems(records):
-    return equality.lines(failures(records), where)
+RUNS = Compared(of_record, other_pictures)
+one_line, problems = RUNS.one_line, RUNS.problems
 
 
 def body(records):
     one = records[0]
     yield report.introduction(records, f"{one['photos']} photographs, {one['threads']} threads or processes")
     yield from ("", *report.header(("writer", "samples/s", "MB written", "CPU s per 1,000", "forebay ÷ it")))
-    groups, refused = summary.grouped(records, lambda record: record["loader"]), equality.refused(failures(records))
+    groups, refused = summary.grouped(records, lambda record: record["loader"]), equality.refused(RUNS.failures(records))
     for name, mine in groups.items():
         ratio = ""
         if name != "forebay" and "forebay" in groups:
-            ratio = report.ratio_cell(groups["forebay"], mine, rate, is_refused=bool({name, "forebay"} & set(refused)))
+            ratio = report.ratio_cell(groups["forebay"], mine, RUNS.rate, is_refused=bool({name, "forebay"} & set(refused)))
         written = "" if name == "steps" else summary.spread([record["bytes"] / 1e6 for record in mine], 0)
-        cpu = summary.spread([1000 * record["cpu_s"] / record["samples"] for record in mine], 2)
-        yield report.row([name, summary.spread([rate(record) for record in mine], 0), written, cpu, ratio])
+        yield report.row([name, RUNS.rates(mine), written, RUNS.costs(mine), ratio])
     yield from ("", *report.settings_lines(records))
 
 
 def table(records):
-    return report.document("Preparing photographs", records, body, problems(records), where)
+    return RUNS.document("Preparing photographs", records, body)

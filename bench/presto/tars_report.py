@@ -1,22 +1,11 @@
 """Checks that all delivered the same photographs, and writes the table. Works on the recorded JSON lines alone."""
 
 from harness import equality, report, summary
+from harness.compared import Compared
 
 # Who is held against whom: the bytes of files, or pixels of one seed and one epoch.
 BASES = {"forebay": "webdataset", "forebay_decoded": "folder_decoded"}
 RAW = ("forebay", "webdataset")
-
-
-def rate(record):
-    return record["samples"] / record["seconds"]
-
-
-def where(record):
-    return f"{record['loader']}, round {record['round']}"
-
-
-def one_line(record):
-    return f"{where(record)}: " + (f"FAILED: {record['error']}" if "error" in record else f"{rate(record):,.0f} samples/s")
 
 
 def of_record(record):
@@ -42,29 +31,24 @@ def across(good):
     return [*equality.differing(raw, ("content", "bytes")), *equality.differing(decoded, ("content",))]
 
 
-def failures(records):
-    return equality.failures(records, of_record, across)
-
-
-def problems(records):
-    return equality.lines(failures(records), where)
+RUNS = Compared(of_record, across)
+one_line, problems = RUNS.one_line, RUNS.problems
 
 
 def body(records):
     one = records[0]
     yield report.introduction(records, f"{one['photos']} photographs, {one['epochs']} epochs, {one['threads']} threads or workers")
     yield from ("", *report.header(("loader", "samples/s", "MB/s", "CPU s per 1,000", "ratio")))
-    groups, refused = summary.grouped(records, lambda record: record["loader"]), equality.refused(failures(records))
+    groups, refused = summary.grouped(records, lambda record: record["loader"]), equality.refused(RUNS.failures(records))
     for name, mine in groups.items():
         base = BASES.get(name)
         ratio = ""
         if base in groups:
-            ratio = f"{report.ratio_cell(mine, groups[base], rate, is_refused=bool({name, base} & set(refused)))} × {base}"
+            ratio = f"{report.ratio_cell(mine, groups[base], RUNS.rate, is_refused=bool({name, base} & set(refused)))} × {base}"
         raw = summary.spread([record["bytes"] / record["seconds"] / 1e6 for record in mine], 0) if name in RAW else ""
-        cpu = summary.spread([1000 * record["cpu_s"] / record["samples"] for record in mine], 2)
-        yield report.row([name, summary.spread([rate(record) for record in mine], 0), raw, cpu, ratio])
+        yield report.row([name, RUNS.rates(mine), raw, RUNS.costs(mine), ratio])
     yield from ("", *report.settings_lines(records))
 
 
 def table(records):
-    return report.document("Tar shards of photographs", records, body, problems(records), where)
+    return RUNS.document("Tar shards of photographs", records, body)

@@ -1,18 +1,7 @@
 """Checks that all delivered the same tokens, and writes the table. Works on the recorded JSON lines alone."""
 
 from harness import equality, report, summary
-
-
-def rate(record):
-    return record["pages"] / record["seconds"]
-
-
-def where(record):
-    return f"{record['loader']}, round {record['round']}"
-
-
-def one_line(record):
-    return f"{where(record)}: " + (f"FAILED: {record['error']}" if "error" in record else f"{rate(record):,.0f} pages/s")
+from harness.compared import Compared
 
 
 def of_record(record):
@@ -23,26 +12,22 @@ def of_record(record):
     return failed
 
 
-def failures(records):
-    return equality.failures(records, of_record, lambda good: equality.differing(good, ("tokens", "lengths", "ids")))
-
-
-def problems(records):
-    return equality.lines(failures(records), where)
+RUNS = Compared(of_record, lambda good: equality.differing(good, ("tokens", "lengths", "ids")), counted="pages", unit="pages")
+one_line, problems = RUNS.one_line, RUNS.problems
 
 
 def body(records):
-    refused = equality.refused(failures(records))
+    refused = equality.refused(RUNS.failures(records))
     groups = summary.grouped(records, lambda record: record["loader"])
     base = groups.get("forebay", [])
     one = records[0]
     yield report.introduction(records, f"{one['pages']:,} pages, {one['tokens']:,} tokens, batches of {one['batch']}, {one['threads']} threads or workers")
     yield from ("", *report.header(("loader", "pages/s", "tokens/s", "CPU s", "Forebay over it")))
     for loader, mine in groups.items():
-        yield report.row([loader, summary.spread([rate(record) for record in mine], 0), summary.spread([record["tokens"] / record["seconds"] for record in mine], 0),
-                          summary.column(mine, "cpu_s", 1, 2), report.ratio_cell(base, mine, rate, 2, loader in refused or "forebay" in refused)])
+        yield report.row([loader, RUNS.rates(mine), summary.spread([record["tokens"] / record["seconds"] for record in mine], 0),
+                          summary.column(mine, "cpu_s", 1, 2), report.ratio_cell(base, mine, RUNS.rate, 2, loader in refused or "forebay" in refused)])
     yield from ("", *report.settings_lines(records))
 
 
 def table(records):
-    return report.document("Pages of HTML to tokens", records, body, problems(records), where)
+    return RUNS.document("Pages of HTML to tokens", records, body)

@@ -69,7 +69,8 @@ def with_forebay(data, tasks, seed, epochs, capacity):
 
 def with_avalanche(kind):
     def run(data, tasks, seed, epochs, capacity):
-        from avalanche.benchmarks.utils import make_classification_dataset
+        # Of avalanche-lib 0.6, where the function has no public name.
+        from avalanche.benchmarks.utils.classification_dataset import _make_taskaware_classification_dataset
         from avalanche.training.storage_policy import ClassBalancedBuffer, ReservoirSamplingBuffer
 
         pictures, labels, _, _ = data
@@ -89,8 +90,8 @@ def with_avalanche(kind):
                         rows = np.concatenate([rows, rng.choice(kept, OLD, replace=len(kept) < OLD)])
                     step(model, optimizer, pictures[rows], labels[rows])
             # The samples are their indices.
-            dataset = make_classification_dataset(
-                [(int(i), int(labels[i])) for i in mine], target_labels=[int(labels[i]) for i in mine])
+            dataset = _make_taskaware_classification_dataset(
+                [(int(i), int(labels[i])) for i in mine], targets=[int(labels[i]) for i in mine], task_labels=0)
             buffer.update_from_dataset(dataset)
         return model
 

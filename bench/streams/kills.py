@@ -1,6 +1,6 @@
 """Trainers that are killed with kill -9 at random moments and go on from their last state on other numbers of ranks: is any record lost or doubled?
 
-    python bench/streams/kills.py [--kills 200] [--source redis|lines|folder] [--policy block|spill] [--seed 1] [--broker-kills]
+    python bench/streams/kills.py [--kills 200] [--source redis|lines|folder|rows] [--policy block|spill] [--seed 1] [--broker-kills]
 
 A producer writes while it goes on. Each life of the job has 1, 2 or 3 ranks, a process each, which meet in a folder; after every few steps rank 0 writes the state, and
 every rank which records it got up to it. A life ends by kill -9 of all ranks at a random moment. What is delivered counts up to the state that the next life goes on from. In the end what was delivered
@@ -191,6 +191,41 @@ class Folder:
         pass
 
 
+class Rows:
+    """Of Parquet files, several row groups each."""
+    field = "name"
+
+    def __init__(self, folder: Path, policy: str) -> None:
+        self.folder, self.written = folder, 0
+        self.write(range(0))
+        self.pipeline = json.dumps({"forebay_pipeline": 1, "steps": [
+            {"op": "parquet", "pattern": f"{folder}/*.parquet", "follow": True},
+            {"op": "buffer", "policy": policy, "bytes": 100_000, **({"disk": 50_000_000} if policy == "spill" else {})}]})
+
+    def write(self, numbers: range) -> list[str]:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        names = [f"{i}" for i in numbers]
+        hidden = self.folder / f".{self.written}"
+        table = pa.table({"name": pa.array(names, pa.string()), "pad": pa.array([b"x" * (i % 700) for i in numbers], pa.binary())})
+        pq.write_table(table, hidden, row_group_size=1 + len(names) // 3)
+        hidden.rename(self.folder / f"{self.written * 7919 % 10_000_019:08}.parquet")
+        self.written += 1
+        return names
+
+    def log(self) -> list[str]:
+        import pyarrow.parquet as pq
+
+        return [name for path in self.folder.glob("*.parquet") for name in pq.read_table(path)["name"].to_pylist()]
+
+    def kill(self) -> None:
+        pass
+
+    def stop(self) -> None:
+        pass
+
+
 def lives(source, folder: Path, kills: int, rng: random.Random, broker_kills: bool, rate: int) -> tuple[list[str], int]:
     """What was delivered, and how many lives it took."""
     states, meet = folder / "states", folder / "meet"
@@ -261,7 +296,7 @@ def lives(source, folder: Path, kills: int, rng: random.Random, broker_kills: bo
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=200)
-    parser.add_argument("--source", choices=["redis", "lines", "folder"], default="redis")
+    parser.add_argument("--source", choices=["redis", "lines", "folder", "rows"], default="redis")
     parser.add_argument("--policy", choices=["block", "spill"], default="block")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--broker-kills", action="store_true")
@@ -273,7 +308,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "log").mkdir()
-        source = {"redis": Redis, "lines": Lines, "folder": Folder}[options.source](folder / "log", options.policy)
+        source = {"redis": Redis, "lines": Lines, "folder": Folder, "rows": Rows}[options.source](folder / "log", options.policy)
         try:
             delivered, count = lives(source, folder, options.kills, rng, options.broker_kills, options.rate)
             log = source.log()

@@ -103,6 +103,7 @@ struct PartitionStats {
 struct StreamStats {
   int64_t arrived = 0;      ///< records that were read
   int64_t trimmed = 0;      ///< that the log had forgotten before they were read
+  int64_t dry = 0;          ///< that had not come when they were needed: old ones stood in
   int64_t reconnects = 0;   ///< connections that were made again
   uint64_t bytes = 0;       ///< of records in memory
   uint64_t disk_bytes = 0;  ///< of records that were spilled

@@ -93,6 +93,7 @@ struct TableOptions {
   /// Rows are kept for which all conditions of at least one list hold; all if there is no list.
   std::vector<std::vector<Condition>> filter = {};
   Nulls null = {};
+  bool follow = false;  ///< a source without an end: rows of files that appear later, too; local files
 };
 struct TextOptions {
   std::string by = "line";  ///< what a sample is: a "line" or a "file"
@@ -139,6 +140,7 @@ struct BufferOptions {
   ByteSize bytes = "64MiB";      ///< of records in memory
   ByteSize disk = "10GiB";       ///< of records on disk, with "spill"
   std::optional<std::string> dir = {};
+  std::string when_dry = "wait";  ///< what stands in for records that have not come: "wait", "repeat" or "rehearse"
 };
 struct RehearseOptions {
   std::string by = "label";                ///< the field of the source that tells the class; empty: one class

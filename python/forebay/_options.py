@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
-from typing import Any
+from typing import Any, Mapping
 
 from . import _core
 from ._user_exceptions import encodable
@@ -130,3 +130,35 @@ def _bytes(name: str, value: Any) -> int:
     if not 0 <= number < 2**63:
         raise InvalidArgument(f"{name} is {number}; it must be a number of bytes from 0 to 2**63 - 1, or text such as '2GiB'")
     return number
+
+
+def _option(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def plain_options(options: Mapping[str, Any] | None) -> dict[str, str]:
+    return {str(key): _option(value) for key, value in (options or {}).items()}
+
+
+def _json(state: Mapping[str, Any]) -> str:
+    import json
+
+    return json.dumps(dict(state))
+
+
+def _converter(output: str) -> Any:
+    if output == "numpy":
+        return None
+    if output == "torch":
+        try:
+            import torch
+        except ImportError as error:
+            raise InvalidArgument("output='torch' needs PyTorch: pip install torch") from error
+        return torch.from_dlpack
+    if output == "jax":
+        try:
+            from .jax import array_of
+        except ImportError as error:
+            raise InvalidArgument("output='jax' needs JAX: pip install jax") from error
+        return array_of
+    raise InvalidArgument(f"output is {output!r}; it can be 'numpy', 'torch' or 'jax'")

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import collections
 import copy
-import logging
 import os
 import threading
 import time
-import traceback
 import warnings
 from typing import Any, Callable, Protocol
 
@@ -25,7 +23,12 @@ _ATTEMPTS = 5
 _NAP_S = 0.001
 _LATE_S = 0.00015  # beyond the system's own timer slack of 50 us
 
-log = logging.getLogger("forebay")
+
+def log() -> Any:
+    """The package's logger."""
+    import logging  # hardly ever is something said, and importing the package stays light
+
+    return logging.getLogger("forebay")
 
 
 class Slot:
@@ -150,7 +153,9 @@ def _serve(shared: _Shared, slot: Slot) -> None:
             try:
                 job()
             except BaseException:  # a defect; the thread must live on, and let go of the call, or somebody waits for ever
-                log.error("a worker thread failed outside of user code; please report this\n%s", traceback.format_exc())
+                import traceback
+
+                log().error("a worker thread failed outside of user code; please report this\n%s", traceback.format_exc())
             slot.completed += 1
             slot.busy_since_s = 0.0
             slot.what = None

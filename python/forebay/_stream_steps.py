@@ -6,11 +6,13 @@ import operator
 import os
 from typing import TYPE_CHECKING, Iterable, Sequence
 
+from ._appending import Appending
+
 if TYPE_CHECKING:
     from .pipeline import Pipeline
 
 
-class StreamSteps:
+class StreamSteps(Appending):
     """What a Pipeline has for streams."""
 
     __slots__ = ()
@@ -22,8 +24,9 @@ class StreamSteps:
         *,
         disk: int | str = "10GiB",
         dir: str | os.PathLike[str] | None = None,  # noqa: A002
+        when_dry: str = "wait",
     ) -> Pipeline:
-        """What becomes of a stream's records while training does not take them.
+        """What becomes of a stream's records while training does not take them, and what training gets while none come.
 
         Args:
             policy: "block": nothing is read that there is no room for, so that records wait where they are; nothing is lost. "drop_oldest": those
@@ -32,9 +35,13 @@ class StreamSteps:
             bytes: of records in memory, as a number or "256MiB". What one batch needs is read in any case.
             disk: bytes of records on disk, with "spill"; beyond it records wait where they are.
             dir: the folder on disk, with "spill"; by default the system's for temporary files.
+            when_dry: what a step has where training waits for it. "wait": it waits until a whole batch has come. Else it has the records that have come, and
+                old ones in the place of the others: "repeat": of the latest step that had new ones; "rehearse": of those that .rehearse() keeps, which says
+                in `batch["rehearsed"]` which they are. Old records have the ids that they had. They are drawn at random, by the seed, and are augmented anew;
+                states and journals hold them. In the first step there is nothing old, so it waits. stats()["stream"]["dry"] counts them.
         """
         folder = None if dir is None else os.fspath(dir)
-        return self._then("buffer", policy=policy, bytes=bytes, disk=disk, dir=folder)
+        return self._then("buffer", policy=policy, bytes=bytes, disk=disk, dir=folder, when_dry=when_dry)
 
     def rehearse(
         self,

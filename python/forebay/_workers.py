@@ -208,6 +208,11 @@ class _Calls:
             self.exceptions.pop(token, None)
 
 
+def default_workers() -> int:
+    # More threads than cores: user code often waits for files, and they take turns anyway when it does not.
+    return min(8, 2 * len(os.sched_getaffinity(0)))
+
+
 class Workers:
     """The threads of one loader. Nothing runs before `start()`.
 
@@ -263,6 +268,6 @@ class _Hint:
         names = ", ".join(sorted(set(self.names) - _hinted))
         if names:
             _hinted.update(self.names)
-            log.warning(
+            log().warning(
                 "%s: computes while it holds Python's lock, so threads take turns and other cores idle; "
                 "workers='processes' would use them", names)

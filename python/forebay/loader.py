@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import contextlib
 import itertools
 import operator
 import os
@@ -11,23 +10,22 @@ import sys
 import time
 import warnings
 import weakref
-from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
 
 from . import _core
 from ._feeding import UserStream
-from ._options import _bytes, _count, _count_or_auto, _deal, _max_errors, _on_error, _peers, _seed, _share
-from ._workers import STUCK_AFTER_S, Workers
+from ._loader_reports import LoaderReports
+from ._options import _bytes, _converter, _count, _count_or_auto, _deal, _json, _max_errors, _on_error, _peers, _seed, _share, plain_options
+from ._parts import own
+from ._workers import STUCK_AFTER_S, Workers, default_workers
 from .errors import Error, InvalidArgument, UserFailure
 from .metrics import _serve_if_asked
 from .pipeline import Pipeline
 
-if TYPE_CHECKING:
-    from .diagnosis import Diagnosis
-
 __all__ = ["Loader", "digest"]
 
 
-class Loader:
+class Loader(LoaderReports):
     """Batches of a pipeline, epoch after epoch.
 
         with fb.Loader(pipeline, seed=7) as loader:
@@ -129,7 +127,7 @@ class Loader:
             "memory": None if isinstance(memory, str) and memory == "auto" else _bytes("memory", memory),
             "on_error": _on_error(on_error),
             "max_errors": _max_errors(max_errors),
-            "storage_options": {str(key): _option(value) for key, value in (storage_options or {}).items()},
+            "storage_options": plain_options(storage_options),
             "deal": _deal(deal),
             "hosts": _count("hosts", hosts, least=1),
             **_peers(peers),
@@ -145,7 +143,7 @@ class Loader:
         self._begun_s = 0.0  # when the first batch was asked for
         self._core = _open(pipeline, options)
         self._workers = Workers(
-            self._core, pipeline._functions, options["threads"] or _default_workers(), processes=options["threads"]
+            self._core, pipeline._functions, options["threads"] or default_workers(), processes=options["threads"]
         )
         self._number = next(_numbers)
         _live.add(self)
@@ -269,71 +267,6 @@ class Loader:
         self._prepare()
         return self._core.fingerprint()
 
-    def stats(self) -> dict[str, Any]:
-        """Counters since the loader was opened, as a plain dict: what stands in it is listed in docs/stats.md."""
-        return self._core.stats()
-
-    def report(self, path: str | os.PathLike[str] | None = None) -> str:
-        """What stats() means, in at most ten lines: what you waited for, the busiest steps, the one thing to change.
-
-        Times are since the first batch was asked for. What a change could gain is an upper bound: without that wait, something else
-        may be the slowest part.
-
-        With `path` an HTML page with all figures is written there, too: one file that opens without a network. Unavailable, or NotFound,
-        where it cannot be written.
-        """
-        if path is not None:
-            self._core.write_report(os.fsdecode(path))
-        return self._core.report()
-
-    def tuning(self) -> list[dict[str, Any]]:
-        """What was left to the engine and it changed while the loader ran, the oldest first: `seconds` (since the first batch was asked
-        for), `what` ("threads", "requests", "user_threads": of your own functions), `from`, `to`, `reason`. Of each at most the latest 64.
-
-        What you gave a number for is never changed, and no change makes batches any different.
-        """
-        of_functions = [
-            {"seconds": max(0.0, at_s - self._begun_s), "what": "user_threads", "from": before, "to": after,
-             "reason": "calls wait for something outside, and more can wait beside them" if after > before
-             else "fewer bring as many calls to their end"}
-            for at_s, before, after in self._workers.decisions()
-        ]
-        return sorted(self.stats()["tuning"] + of_functions, key=lambda decision: decision["seconds"])
-
-    def diagnose(self, *, budget: float = 50.0) -> Diagnosis:
-        """`fb.diagnose` of this loader's pipeline and options, beside it, with a trainer as slow as the one that this loader has had.
-
-        Asks for 10 batches at least that this loader has given: InvalidArgument before. Do not use the loader meanwhile.
-        """
-        from .diagnosis import diagnose
-
-        stats = self.stats()
-        if stats["batches"] < 10:
-            raise InvalidArgument(f"diagnose(): {stats['batches']} batches were used so far; 10 tell how fast the trainer is")
-        trainer_s = max(0.0, stats["elapsed_seconds"] - stats["consumer_wait_seconds"]) / stats["batches"]
-        return diagnose(self._pipeline, 1000 * trainer_s, budget=budget, **self._given)
-
-    @contextlib.contextmanager
-    def trace(self, path: str | os.PathLike[str], *, limit: int | str = "100MB") -> Iterator[None]:
-        """Writes what happens when, for https://ui.perfetto.dev: `with loader.trace("run.json"): …`.
-
-        Compute threads with their tasks and operators (of one row in eight), reads and calls of your own functions, batches from begun to
-        delivered, what the consumer waits for, memory by use; arrows lead from a read to the work on it and to its batch. Only what happens inside
-        the `with` is written, and no more than `limit` bytes: the rest is left out, with a warning.
-
-        Errors: InvalidArgument (a second trace of the same loader, a limit under 4 KiB), Unavailable (the file cannot be written).
-        """
-        self._prepare()
-        self._core.begin_trace(os.fsdecode(path), _bytes("limit", limit))
-        try:
-            yield
-        finally:
-            self._core.end_trace()
-
-    def errors(self) -> list[dict[str, Any]]:
-        """Bad samples that were skipped or replaced on this rank: sample, key, operator, code, message, count."""
-        return self._core.errors()
-
     # Ending
 
     @property
@@ -371,6 +304,9 @@ class Loader:
         raise TypeError("a Loader cannot be pickled: it owns threads. Send the pipeline, and open a Loader in each process")
 
 
+own(Loader)
+
+
 class _Pass:
     """One `for` over a loader: ends with the epoch."""
 
@@ -392,16 +328,6 @@ class _Pass:
             loader._passes += 1
             raise StopIteration
         return batch
-
-
-def _json(state: Mapping[str, Any]) -> str:
-    import json
-
-    return json.dumps(dict(state))
-
-
-def _option(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def digest(*loaders: Loader) -> str:
@@ -473,26 +399,3 @@ def _open(pipeline: Pipeline, options: dict[str, Any]) -> _core.Loader:
     except InvalidArgument as error:
         error.problems = pipeline.check()
         raise
-
-
-def _default_workers() -> int:
-    # More threads than cores: user code often waits for files, and they take turns anyway when it does not.
-    return min(8, 2 * len(os.sched_getaffinity(0)))
-
-
-def _converter(output: str) -> Any:
-    if output == "numpy":
-        return None
-    if output == "torch":
-        try:
-            import torch
-        except ImportError as error:
-            raise InvalidArgument("output='torch' needs PyTorch: pip install torch") from error
-        return torch.from_dlpack
-    if output == "jax":
-        try:
-            from .jax import array_of
-        except ImportError as error:
-            raise InvalidArgument("output='jax' needs JAX: pip install jax") from error
-        return array_of
-    raise InvalidArgument(f"output is {output!r}; it can be 'numpy', 'torch' or 'jax'")

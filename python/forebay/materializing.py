@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Callable, Mapping
 
 from . import _core
-from ._options import _count, _count_or_auto
+from ._options import _count, _count_or_auto, plain_options
 from ._trying import Opener, numbers_of
 from .errors import InvalidArgument
-from .loader import _option
 from .pipeline import Pipeline
 
 __all__ = ["Materialized", "materialize"]
@@ -138,10 +137,6 @@ def materialize(
         world_size=_count("world_size", world_size, least=1),
     )
     return materialized_by(pipeline, told)
-
-
-def plain_options(options: Mapping[str, Any] | None) -> dict[str, str]:
-    return {str(key): _option(value) for key, value in (options or {}).items()}
 
 
 def whole_opener(pipeline: Pipeline, options: Mapping[str, Any]) -> Opener:

@@ -8,10 +8,11 @@ from typing import Any, Mapping, Sequence
 import numpy as np
 
 from . import _core
+from ._appending import plain_args
 from ._table_args import NULL_MASK, is_name, names_of, table_args
 from ._workers import MOST_AXES, DatasetItems, function_name, run_by
 from .errors import InvalidArgument
-from .pipeline import Pipeline, plain_args
+from .pipeline import Pipeline
 
 __all__ = [
     "NULL_MASK",
@@ -232,6 +233,8 @@ def parquet(
     columns: Sequence[str] | None = None,
     filter: Sequence[Any] | None = None,
     null: Any = "error",
+    *,
+    follow: bool = False,
 ) -> Pipeline:
     """Parquet files as one table.
 
@@ -249,16 +252,26 @@ def parquet(
             by statistics, and only where these leave it open by reading the columns that it names.
         null: what becomes of a null. "error": its row is bad. A value: it stands there, in columns of its kind (bytes that are not
             UTF-8: in binary ones); a dict gives values by column. `fb.NULL_MASK`: zero or an empty text stands there, and a bool field `<name>_valid` comes with it.
+        follow: a source without an end: the rows of files that appear later, too, file after file in the order in which they appear, each once it is
+            whole (docs/streams.md). One pattern, or a folder; local files. The columns are those of the first file, which must be there. A file of
+            other columns is Corrupt, as one that is damaged: see on_error=. A filter is decided file by file.
 
     Errors when a loader is opened: NotFound where nothing matches, Corrupt for damaged files, InvalidArgument where files differ in
     columns or types (all differences at once) and for unknown columns and wrong values, Unsupported for columns that have no
     place in a batch and where the package pyarrow, which reads tables, is not installed.
     """
-    return _source("parquet", pattern=names_of(pattern), **table_args("parquet", columns, filter, null))
+    if follow and not is_name(pattern):
+        raise InvalidArgument("parquet: follow=True wants one pattern, which files that come later can match")
+    return _source("parquet", pattern=names_of(pattern), follow=follow or None, **table_args("parquet", columns, filter, null))
 
 
 def arrow(
-    pattern_or_table: Any, columns: Sequence[str] | None = None, filter: Sequence[Any] | None = None, null: Any = "error"
+    pattern_or_table: Any,
+    columns: Sequence[str] | None = None,
+    filter: Sequence[Any] | None = None,
+    null: Any = "error",
+    *,
+    follow: bool = False,
 ) -> Pipeline:
     """Arrow files ("Feather 2"), or a table in memory: what has `__arrow_c_stream__`, such as tables and record batches of
     pyarrow, data frames of pandas and Polars, and results of DuckDB; or a list of them.
@@ -270,12 +283,17 @@ def arrow(
         pattern_or_table: files as in `parquet`, or the table.
         columns, null: as in `parquet`.
         filter: as in `parquet`; of a table in memory only with `null=fb.NULL_MASK`.
+        follow: as in `parquet`; of files.
     """
     args = plain_args("arrow", table_args("arrow", columns, filter, null))
     if is_name(pattern_or_table) or (
         isinstance(pattern_or_table, (list, tuple)) and all(is_name(one) for one in pattern_or_table)
     ):
-        return _source("arrow", pattern=names_of(pattern_or_table), **args)
+        if follow and not is_name(pattern_or_table):
+            raise InvalidArgument("arrow: follow=True wants one pattern, which files that come later can match")
+        return _source("arrow", pattern=names_of(pattern_or_table), follow=follow or None, **args)
+    if follow:
+        raise InvalidArgument("arrow: follow=True is for files, and this is a table in memory")
     tables = [pattern_or_table] if hasattr(pattern_or_table, "__arrow_c_stream__") else pattern_or_table
     if not isinstance(tables, (list, tuple)) or not all(hasattr(one, "__arrow_c_stream__") for one in tables):
         raise InvalidArgument(

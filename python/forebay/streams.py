@@ -6,10 +6,11 @@ import os
 from typing import Any, Callable, Mapping, Sequence
 
 from . import _core
+from ._appending import plain_args
 from ._feeding import Opener, UserStream
 from ._workers import function_name
 from .errors import InvalidArgument
-from .pipeline import Pipeline, plain_args
+from .pipeline import Pipeline
 
 __all__ = ["stream"]
 

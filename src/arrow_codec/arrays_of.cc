@@ -91,6 +91,7 @@ struct Run {
 Run run_of(const ColumnValues& column, int64_t rows, size_t bytes) {
   const auto first = static_cast<size_t>(column.offset()[0]), last = static_cast<size_t>(column.offset()[rows]);
   Run run{viewed(column.offsets), column.values.slice(first * bytes, (last - first) * bytes)};
+  // Else the values were cut to the run, and offsets have to count from where it begins.
   if (first == 0) return run;
   Buffer from_zero = Buffer::allocate(static_cast<size_t>(rows + 1) * sizeof(int64_t));
   for (int64_t i = 0; i <= rows; ++i)

@@ -24,6 +24,7 @@ Result<Columns> batch_columns(const TablePlan& plan, std::span<const size_t> fie
   std::vector<bool> done(plan.leaves.size(), false);
   for (const size_t field : fields) {
     const size_t leaf = plan.outputs[field].leaf;
+    // Several fields (values, lengths, validity) come of one leaf, which is taken apart once.
     if (done[leaf]) continue;
     done[leaf] = true;
     const std::shared_ptr<arrow::Array>& array = arrays[plan.leaves[leaf].column];

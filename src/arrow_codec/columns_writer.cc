@@ -32,6 +32,7 @@ ColumnsWriter::ColumnsWriter(const TablePlan& plan, std::span<const size_t> fiel
 Status ColumnsWriter::add(size_t number, const std::vector<std::shared_ptr<arrow::Array>>& chunks, bool owned) {
   const Leaf& leaf = plan_.leaves[number];
   const auto named = [&](const Status& status) {
+    // As it is: the figure that it holds decides what the engine does next.
     if (status.code() == Code::kOutOfBudget) return status;
     return Status(status.code(), fmt::format("the column '{}': {}", leaf.name, status.message()));
   };

@@ -36,6 +36,7 @@ class Walk {
         case Step::Kind::kMember: FOREBAY_RETURN_IF_ERROR(member(step)); break;
         case Step::Kind::kList: FOREBAY_RETURN_IF_ERROR(list()); break;
         case Step::Kind::kFixed:
+          // The first dimension begins a level, the others widen its slots.
           if (!in_tensor) push_level();
           in_tensor = true;
           FOREBAY_RETURN_IF_ERROR(fixed());
@@ -105,6 +106,7 @@ Status Walk::add_validity() {
       FOREBAY_RETURN_IF_ERROR(mark([&](int64_t place) {
         if (coded.IsNull(place)) return true;
         const int64_t entry = coded.GetValueIndex(place);
+        // An index that leads outside is no null; whoever gathers the values says that it is wrong.
         return entry >= 0 && entry < entries.length() && entries.IsNull(entry);
       }));
   }
@@ -127,6 +129,7 @@ Status Walk::add_bitmap() {
 Status Walk::member(const Step& step) {
   if (array_->type_id() != Type::STRUCT) return corrupt("is no struct where the table's schema says so");
   const auto& parent = static_cast<const arrow::StructArray&>(*array_);
+  // A struct of which one leaf was read has just that member, whichever it is in the table.
   const int child = parent.num_fields() == 1 ? 0 : step.child;
   if (child >= parent.num_fields()) return corrupt("has fewer members than the table's schema says");
   array_ = parent.field(child);
@@ -168,6 +171,7 @@ Status Walk::descend(Ends ends, std::shared_ptr<arrow::Array> values) {
       if (valid_.empty() || valid_.data()[slot] != 0) {
         const auto [begin, end] = ends(place);
         if (begin < 0 || end < begin || end > values->length()) return corrupt("a list lies outside of its elements");
+        // Lists that lie end to end are one segment: most columns stay a single view.
         if (inner.empty() || inner.back().start + inner.back().length != begin) {
           if (end > begin) inner.push_back({begin, end - begin});
         } else {
@@ -317,15 +321,19 @@ Status Walk::contiguous_strings() {
     auto* to = reinterpret_cast<int64_t*>(offsets.data());
     const int64_t first = slots_ == 0 ? 0 : from[begin];
     bool rises = first >= 0;
+    int64_t last = first;
     to[0] = 0;
     for (int64_t i = 0; i < slots_; ++i) {
-      to[i + 1] = from[begin + i + 1] - first;
-      rises = rises & (to[i + 1] >= to[i]);
+      // Validate() has looked at the ends of the whole array alone: in between any number may stand, and a difference wraps around.
+      const int64_t end = from[begin + i + 1];
+      rises = rises & (end >= last);
+      last = end;
+      to[i + 1] = static_cast<int64_t>(static_cast<uint64_t>(end) - static_cast<uint64_t>(first));
     }
     for (size_t i = 0; i < valid_.size(); ++i) {
       if (valid_.data()[i] == 0 && to[i + 1] != to[i]) return copied_strings();  // a null with bytes behind it
     }
-    if (!rises || first + to[slots_] > size) return corrupt("a string lies outside of the memory of its column");
+    if (!rises || last > size) return corrupt("a string lies outside of the memory of its column");
     if (to[slots_] > 0)
       flat_.values = forebay_view(data).slice(static_cast<size_t>(first), static_cast<size_t>(to[slots_]));
     flat_.owned = owned_;

@@ -27,6 +27,7 @@ Result<uint64_t> IpcCodec::index_bytes(std::span<const uint8_t> tail, uint64_t f
   if (tail.size() < kEndBytes || std::memcmp(end - 6, "ARROW1", 6) != 0)
     return corrupt(
         "is no Arrow file, or it was cut off: it does not end with ARROW1 (streams without an index are not read)");
+  // The end of a file: footer, its length (int32, little-endian), "ARROW1" (Arrow columnar format, IPC file).
   int32_t length = 0;
   std::memcpy(&length, end - kEndBytes, sizeof length);
   if (length <= 0 || file_size < kEndBytes || static_cast<uint64_t>(length) > file_size - kEndBytes)

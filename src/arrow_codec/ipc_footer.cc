@@ -33,6 +33,7 @@ class FlatBytes {
   std::optional<uint64_t> field(uint64_t table, unsigned number) const {
     const auto back = read<int32_t>(table);
     if (!back) return std::nullopt;
+    // Tables begin with the way back to their vtable: its size, the table's, then the places of the fields, 0 for those left out.
     const int64_t vtable = static_cast<int64_t>(table) - *back;
     if (vtable < 0) return std::nullopt;
     const auto size = read<uint16_t>(static_cast<uint64_t>(vtable));
@@ -62,6 +63,7 @@ class FlatBytes {
   std::span<const uint8_t> bytes_;
 };
 
+// File.fbs, Block: offset (8), metaDataLength (4, and 4 of filling), bodyLength (8).
 constexpr uint64_t kBlockBytes = 24;
 
 Result<std::vector<IpcBlock>> read_blocks(const FlatBytes& footer, uint64_t table, unsigned field, uint64_t file_size) {
@@ -89,6 +91,7 @@ Result<uint64_t> find_batch(const FlatBytes& message) {
   constexpr uint8_t kRecordBatch = 3;
   const auto table = message.follow(0);
   if (!table) return damaged();
+  // Message.fbs, Message: version, header_type, header, bodyLength.
   const auto type = message.field(*table, 1);
   const auto header = message.field(*table, 2);
   if (!type || !header || message.read<uint8_t>(*type) != kRecordBatch) return damaged();
@@ -104,6 +107,7 @@ Result<IpcFooter> read_ipc_footer(std::span<const uint8_t> bytes, uint64_t file_
   const auto table = footer.follow(0);
   if (!table) return damaged();
   IpcFooter out;
+  // File.fbs, Footer: version, schema, dictionaries, recordBatches.
   FOREBAY_ASSIGN(out.dictionaries, read_blocks(footer, *table, 2, file_size));
   FOREBAY_ASSIGN(out.batches, read_blocks(footer, *table, 3, file_size));
   return out;
@@ -119,6 +123,7 @@ Result<IpcBatchHead> read_ipc_batch_head(std::span<const uint8_t> head, uint64_t
   FOREBAY_ASSIGN(const uint64_t batch, find_batch(message));
 
   IpcBatchHead out;
+  // Message.fbs, RecordBatch: length, nodes, buffers, compression, variadicBufferCounts. What is left out has its default, 0.
   if (const auto place = message.field(batch, 0)) {
     const auto rows = message.read<int64_t>(*place);
     if (!rows || *rows < 0) return damaged();

@@ -41,6 +41,8 @@ struct BufferCount {
   bool add(const std::shared_ptr<arrow::DataType>& given) {
     const auto type = storage_type(given);
     switch (type->id()) {
+      // How many buffers a layout has ("Buffer Listing for Each Layout" of the Arrow format). Validity counts also where it is left
+      // out: its length is 0 then.
       case Type::NA: return true;
       case Type::SPARSE_UNION:
       case Type::DENSE_UNION:
@@ -91,6 +93,7 @@ Result<std::shared_ptr<const TableFile>> IpcTable::open(std::vector<Piece> index
   try {
     const auto file = std::make_shared<PieceFile>(table->index_, file_size);
     FOREBAY_ASSIGN_ARROW(const auto reader, arrow::ipc::RecordBatchFileReader::Open(file, read_options()), kArrowFile);
+    // Two readers of one footer, Arrow's and ours: what they do not see alike is not gone by.
     if (reader->num_record_batches() != static_cast<int>(footer.batches.size()))
       return corrupt("the index of the Arrow file is damaged");
     FOREBAY_ASSIGN(table->plan_, plan_table(*reader->schema(), nulls));
@@ -158,6 +161,7 @@ Result<Columns> IpcTable::decode(int64_t group, std::span<const size_t> fields, 
   none.rows = batch.rows;
   if (fields.empty()) return none;
   const uint64_t expected = cost(group, fields).decoded_bytes;
+  // Arrow unpacks into memory of its own first, of about that size.
   const uint64_t transient = batch.compressed ? expected : 0;
   FOREBAY_RETURN_IF_ERROR(memory.reserve(transient));
   Allowance allowance(expected + transient, memory);
@@ -165,6 +169,7 @@ Result<Columns> IpcTable::decode(int64_t group, std::span<const size_t> fields, 
     std::vector<Piece> all(index_);
     all.insert(all.end(), pieces.begin(), pieces.end());
     auto options = read_options();
+    // Buffers of other columns are not even looked for: their bytes were not fetched.
     options.included_fields = columns_of(plan_, fields);
     const auto file = std::make_shared<PieceFile>(all, file_size_);
     auto reader = arrow::ipc::RecordBatchFileReader::Open(file, options);

@@ -114,6 +114,7 @@ Result<WrittenTable> write_ipc_file(std::span<const Columns> batches, const std:
     uint64_t bytes = 0;
     for (const Columns& batch : batches) bytes += batch.nbytes();
     const auto out = std::make_shared<FileInMemory>(memory);
+    // Once, for files that are not compressed: Write() then seldom has to copy what is there.
     FOREBAY_RETURN_IF_ERROR(out->reserve(bytes + bytes / 64 + kHeads));
     std::shared_ptr<arrow::ipc::RecordBatchWriter> writer;
     std::shared_ptr<arrow::Schema> schema;

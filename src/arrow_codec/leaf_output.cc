@@ -29,6 +29,7 @@ Result<Buffer> row_offsets(const FlatLeaf& flat, int level) {
   std::memcpy(to, flat.offset(0), out.size());
   for (int list = 1; list < level; ++list) {
     const int64_t* inner = flat.offset(static_cast<size_t>(list));
+    // Offsets of offsets: level by level, until they count the slots of that level.
     for (size_t row = 0; row <= rows; ++row) to[row] = inner[to[row]];
   }
   return out;
@@ -65,6 +66,7 @@ Result<Buffer> list_offsets(const FlatLeaf& flat, const int64_t* strings, const 
     const auto count = static_cast<uint64_t>(strings[row + 1] - strings[row]);
     const auto size = static_cast<uint64_t>(bytes[strings[row + 1]] - bytes[strings[row]]);
     const uint64_t run = StringList::run_bytes(count, size);
+    // Offsets of a StringList have 32 bits.
     if (run > std::numeric_limits<uint32_t>::max()) return unsupported("the strings of a row have 4 GiB or more");
     to[row + 1] = to[row] + static_cast<int64_t>(run);
   }
@@ -154,6 +156,7 @@ Status note_nulls(const FlatLeaf& flat, const Leaf& leaf, std::map<int64_t, Stat
       fmt::format("the column '{}' has a null inside its list here; give null= a value, or fb.NULL_MASK", leaf.name));
   for (size_t level = 0; level < flat.valid.size(); ++level) {
     FOREBAY_RETURN_IF_ERROR(each_null_row(flat, leaf, level, [&](int64_t row) -> Status {
+      // The first reason stays: outer levels come first, and say more.
       const auto [place, is_new] = bad.try_emplace(row, level == 0 ? reason : in_list);
       return is_new ? charge_memory(kBadRowBytes) : Status();
     }));

@@ -81,6 +81,7 @@ Result<LeafType> leaf_type(const arrow::DataType& type) {
     case Type::DECIMAL64:
     case Type::DECIMAL128:
     case Type::DECIMAL256:
+    // Decimals become the float64 that is nearest; a column of nulls alone needs some type.
     case Type::NA: return tensor(DType::kFloat64);
     case Type::STRING:
     case Type::LARGE_STRING:

@@ -33,6 +33,7 @@ Result<LeafValues> copied(const arrow::ArrayData& data, std::span<const Segment>
                           bool owned) {
   const std::shared_ptr<arrow::Buffer>& buffer = data.buffers[1];
   const auto place = [&](int64_t at) { return static_cast<size_t>(data.offset + at) * width; };
+  // Foreign memory (the C data interface) promises no alignment, and values are read as numbers later.
   const bool aligned = reinterpret_cast<uintptr_t>(buffer->data()) % width == 0;
   if (segments.size() == 1 && aligned)
     return LeafValues{forebay_view(buffer).slice(place(segments[0].start), static_cast<size_t>(count) * width), owned};
@@ -52,6 +53,7 @@ double nearest(const Decimal& value, int32_t scale) {
   static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                   1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
   constexpr int64_t kExact = int64_t{1} << 53;
+  // Both whole numbers are exact (10^22 is the last power that is), and one division rounds once.
   if (scale >= 0 && scale <= 22 && value >= Decimal(-kExact) && value <= Decimal(kExact))
     return value.ToDouble(0) / powers[scale];
   const std::string digits = value.ToString(scale);
@@ -81,6 +83,7 @@ Result<LeafValues> gathered(const arrow::DictionaryArray& array, std::span<const
   const int64_t entries = array.dictionary()->length();
   int64_t wrong = 0;
   FOREBAY_ASSIGN(LeafValues out, computed<T>(segments, count, [&](int64_t place) {
+                   // Before the index is looked at: at nulls anything may stand there.
                    if (array.IsNull(place)) return T{};
                    const int64_t entry = array.GetValueIndex(place);
                    if (entry < 0 || entry >= entries) return ++wrong, T{};

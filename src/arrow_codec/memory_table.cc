@@ -29,6 +29,7 @@ uint64_t column_bytes(const arrow::Array& array) {
 int64_t rows_a_group(const arrow::RecordBatch& batch) {
   int64_t bytes = 0;
   for (const auto& column : batch.columns()) bytes += static_cast<int64_t>(column_bytes(*column));
+  // By mean bytes a row, since what a slice takes of strings is not known before it is made.
   const int64_t groups = std::max<int64_t>(1, bytes / kGroupBytes);
   return std::clamp<int64_t>(batch.num_rows() / groups, 1, kGroupRows);
 }

@@ -29,6 +29,7 @@ std::optional<std::string> whole(const NullPolicy::Value& value) {
   constexpr int bits = std::numeric_limits<T>::digits;
   const double end = std::ldexp(1.0, bits);  // the first number beyond T
   const double least = std::is_signed_v<T> ? -end : 0.0;
+  // Written so that NaN fits nothing.
   if (!(real >= least && real < end) || real != std::trunc(real)) return std::nullopt;
   return bytes_of(static_cast<T>(real));
 }
@@ -69,10 +70,6 @@ std::string value_text(const NullPolicy::Value& value) {
   return "nothing";
 }
 
-bool is_utf8_text(const std::string& text) {
-  return is_utf8({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
-}
-
 }  // namespace
 
 Result<std::optional<std::string>> null_bytes(const NullPolicy::Value& value, const Leaf& leaf) {
@@ -80,7 +77,7 @@ Result<std::optional<std::string>> null_bytes(const NullPolicy::Value& value, co
   const bool truth = std::holds_alternative<bool>(value);
   if (text != leaf.strings() || std::holds_alternative<std::monostate>(value) || (truth && leaf.dtype != DType::kBool))
     return std::optional<std::string>();
-  if (text && leaf.kind == FieldKind::kText && !is_utf8_text(std::get<std::string>(value)))
+  if (text && leaf.kind == FieldKind::kText && !is_utf8(std::get<std::string>(value)))
     return std::optional<std::string>();
   if (text) return std::optional<std::string>(std::get<std::string>(value));
   if (truth) return std::optional<std::string>(bytes_of(static_cast<uint8_t>(std::get<bool>(value))));

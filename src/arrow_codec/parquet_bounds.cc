@@ -86,6 +86,7 @@ FieldBounds ParquetTable::bounds(int64_t group, size_t field) const {
   const Output& output = plan_.outputs[field];
   const Leaf& leaf = plan_.leaves[output.leaf];
   FieldBounds out;
+  // Bounds are of elements, and filters ask of rows.
   const bool nested = leaf.lists > (leaf.strings() ? 1 : 0) || leaf.shape.rank() > 0;
   if (output.role != Output::Role::kValues || nested) return out;
   try {

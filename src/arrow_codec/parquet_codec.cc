@@ -31,6 +31,7 @@ Result<uint64_t> ParquetCodec::index_bytes(std::span<const uint8_t> tail, uint64
     return corrupt("is no Parquet file, or it was cut off: it does not end with PAR1");
   uint32_t length = 0;
   std::memcpy(&length, end - kTailBytes, sizeof length);
+  // No overflow: kSmallestFile was asked for above.
   if (length == 0 || length > file_size - kSmallestFile)
     return corrupt(fmt::format("{} claims to be {} bytes long, in a file of {}", kFooter, length, file_size));
   return length + kTailBytes;
@@ -45,6 +46,7 @@ Result<std::shared_ptr<const TableFile>> ParquetCodec::open(Buffer tail, uint64_
     parquet::ReaderProperties properties;
     const auto most =
         static_cast<int32_t>(std::min<int64_t>(length, INT32_MAX));  // of anything that is counted in there
+    // Nothing in the footer can be longer, or more, than the footer has bytes: claims beyond it take no memory.
     properties.set_thrift_string_size_limit(most);
     properties.set_thrift_container_size_limit(most);
     auto footer = parquet::FileMetaData::Make(tail.data() + (tail.size() - bytes), length, properties);

@@ -9,19 +9,12 @@
 #include "arrow_codec/expected_cells.h"
 #include "arrow_codec/made_tables.h"
 #include "arrow_codec/table_test_support.h"
+#include "base/sanitized_test_support.h"
 
 namespace forebay {
 namespace {
 
 using namespace arrow_codec_test;
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#elif defined(__has_feature)
-constexpr bool kSanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
-#else
-constexpr bool kSanitized = false;
-#endif
 
 /// Two gigabytes of text: read once is enough, and too much for a sanitizer.
 constexpr const char* kLargeStrings = "large_string_map.brotli.parquet";

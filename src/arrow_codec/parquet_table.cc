@@ -98,6 +98,7 @@ Result<ParquetTable::Chunk> ParquetTable::read_chunk(const parquet::RowGroupMeta
   const int64_t length = metadata->total_compressed_size();
   int64_t begin = metadata->data_page_offset();
   if (metadata->has_dictionary_page() && metadata->dictionary_page_offset() > 0)
+    // Writers put it before the data pages, but the format does not say so; 0 is what some write where there is none.
     begin = std::min(begin, metadata->dictionary_page_offset());
   if (values < 0 || stored < 0 || length < 0 || begin < 0) return corrupt("a size or an offset is negative");
   chunk.range = {static_cast<uint64_t>(begin), static_cast<uint64_t>(length)};
@@ -110,6 +111,7 @@ Result<ParquetTable::Chunk> ParquetTable::read_chunk(const parquet::RowGroupMeta
   if (chunk.values > saturating_times(chunk.range.length / kPageHeaderBytes + 1, kPageValues))
     return corrupt(fmt::format("claims {} values in {} bytes", values, length));
   const parquet::ColumnDescriptor& column = *footer_->schema()->Column(leaf.number);
+  // Without lists there is a value, or a null, for each row; with lists one at least.
   if (column.max_repetition_level() == 0 ? values != group.num_rows() : values < group.num_rows())
     return corrupt(fmt::format("has {} values for {} rows", values, group.num_rows()));
   if (leaf.strings()) {

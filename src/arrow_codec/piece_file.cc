@@ -58,6 +58,7 @@ arrow::Result<std::shared_ptr<arrow::Buffer>> PieceFile::ReadAt(int64_t position
   ARROW_ASSIGN_OR_RAISE(const Buffer found, find(static_cast<uint64_t>(position)));
   if (found.size() >= length) return arrow_view(found.slice(0, length));
   auto joined = take_memory(length);
+  // Whoever called Arrow looks at the Allowance's refusal first, which has the figure.
   if (!joined.ok()) return arrow::Status::OutOfMemory(joined.status().message());
   ARROW_RETURN_NOT_OK(ReadAt(position, static_cast<int64_t>(length), joined->data()).status());
   return arrow_view(*joined);

@@ -91,6 +91,7 @@ arrow::Status RecyclingPool::Reallocate(int64_t old_size, int64_t new_size, int6
 }
 
 void RecyclingPool::Free(uint8_t* block, int64_t size, int64_t /*alignment*/) {
+  // Also of blocks that another thread took: the Allowance bounds what this one adds, and never falls below 0.
   if (current != nullptr) current->give_back(static_cast<uint64_t>(size));
   allocated_.fetch_sub(size, std::memory_order_relaxed);
   const auto bytes = static_cast<size_t>(size);
@@ -129,6 +130,7 @@ bool RecyclingPool::give_idle(uint8_t* block, size_t size_class) {
 void RecyclingPool::drop_oldest() {
   const Block oldest = by_age_.front();
   by_age_.pop_front();
+  // Of its class it is the oldest, too: blocks come in at the back and are taken from there.
   by_class_[oldest.size_class].pop_front();
   idle_.fetch_sub(class_bytes(oldest.size_class), std::memory_order_relaxed);
   free_block(oldest.memory, class_bytes(oldest.size_class));

@@ -24,6 +24,7 @@ Status add_offsets(const arrow::Array& array, const Offset* offsets, const std::
       out.emplace_back();
       continue;
     }
+    // Behind the look at nulls, whose offsets may be anything.
     if (from < 0 || to < from || to > end) return outside();
     out.emplace_back(to == from ? nullptr : data->data() + from, static_cast<size_t>(to - from));
   }
@@ -45,6 +46,7 @@ Status add_views(const arrow::BinaryViewArray& array, Views& out) {
       const auto buffer = static_cast<int64_t>(view.ref.buffer_index) + 2;
       if (buffer < 2 || buffer >= static_cast<int64_t>(buffers.size()) || view.ref.offset < 0) return outside();
       const arrow::Buffer& data = *buffers[static_cast<size_t>(buffer)];
+      // In 64 bits, where two numbers of 31 cannot overflow.
       if (int64_t{view.ref.offset} + view.size() > data.size()) return outside();
       out.emplace_back(data.data() + view.ref.offset, static_cast<size_t>(view.size()));
     }
@@ -67,6 +69,7 @@ Status add(const arrow::Array& array, Views& out);
 
 Status add_dictionary(const arrow::DictionaryArray& array, Views& out) {
   Views entries;
+  // Dictionaries in dictionaries are refused where the plan is made, so this goes one level deep.
   FOREBAY_RETURN_IF_ERROR(add(*array.dictionary(), entries));
   for (int64_t i = 0; i < array.length(); ++i) {
     if (array.IsNull(i)) {

@@ -82,6 +82,7 @@ Status Planner::elements(const arrow::DataType& type, Way way) {
       Way next = way;
       next.name += i == 0 ? ".key" : ".value";
       next.steps.push_back({Step::Kind::kMember, i, 0});
+      // Keys of maps are never null.
       next.nullable = i > 0 && entries->field(i)->nullable();
       FOREBAY_RETURN_IF_ERROR(walk(storage_type(entries->field(i)->type()), std::move(next)));
     }
@@ -92,6 +93,7 @@ Status Planner::elements(const arrow::DataType& type, Way way) {
 }
 
 Status Planner::leaf(const std::shared_ptr<arrow::DataType>& type, Way way) {
+  // Counted for leaves that are left out, too: Parquet numbers its columns so.
   const int number = number_++;
   const Result<LeafType> kept = leaf_type(*type);
   if (!kept.ok()) {
@@ -133,6 +135,7 @@ Status Planner::shaped(Leaf& leaf, const Way& way) {
     if (step.kind != Step::Kind::kFixed) continue;
     if (leaf.shape.rank() == kLargestRank) return unsupported("a tensor of too many dimensions");
     if (step.length <= 0) return unsupported("a list of the fixed size 0");
+    // So that rows × elements stays far below 2^63 for any number of rows that a file can hold.
     if (leaf.elements() > INT32_MAX / step.length) return unsupported("a tensor of too many elements");
     leaf.shape.push_back(step.length);
   }
@@ -166,6 +169,7 @@ Status choose_nulls(const NullPolicy& nulls, Leaf& leaf) {
   }
   leaf.nulls.kind = NullPolicy::Kind::kError;
   if (!leaf.strings()) leaf.nulls.bytes.assign(dtype_size(leaf.dtype), '\0');
+  // A value for all columns need not fit those that have no nulls.
   if (nulls.kind != NullPolicy::Kind::kValue || (own == nullptr && !may_be_null(leaf))) return {};
   Result<std::optional<std::string>> bytes = null_bytes(own != nullptr ? *own : nulls.value, leaf);
   if (!bytes.ok()) {

@@ -153,6 +153,17 @@ TEST(TableTypes, StreamsGiveWhatWasSentAlsoFromTheMiddleOfArrays) {
   }
 }
 
+// The ends of the strings as a whole are right; the row's own are so far apart that their difference is no int64.
+TEST(TableTypes, OffsetsThatLeapOutOfAStreamsStringsAreCorrupt) {
+  const auto offsets = arrow::Buffer::FromVector(std::vector<int64_t>{0, 1, INT64_MIN, 5});
+  const auto strings = std::make_shared<arrow::LargeStringArray>(3, offsets, arrow::Buffer::FromString("abcde"));
+  const auto rows = arrow::Buffer::FromVector(std::vector<int32_t>{1, 2});
+  const auto lists = std::make_shared<arrow::ListArray>(arrow::list(arrow::large_utf8()), 1, rows, strings);
+  const auto table = stream_of(table_of({{"words", lists}}), mask_nulls());
+  ASSERT_TRUE(table.ok()) << table.status().to_string();
+  EXPECT_EQ(decode_group(**table, "", 0).status().code(), Code::kCorrupt);
+}
+
 TEST(TableTypes, DictionariesGiveTheirValues) {
   const auto numbers = arrow::json::DictArrayFromJSONString(arrow::dictionary(arrow::int8(), arrow::float32()),
                                                             "[0, 2, null, 1, 2]", "[1.5, null, 2.5]")

@@ -19,6 +19,7 @@ uint8_t* map(size_t bytes) {
 
 // Over-maps and trims so that the block starts on a huge page: one fault then fills 2 MiB.
 uint8_t* map_huge(size_t bytes) {
+  if (bytes > SIZE_MAX - 2 * kHugePage) return nullptr;  // as allocate_on_heap(): sums below stay sums
   const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   const size_t mapped = bytes + kHugePage;
   uint8_t* const begin = map(mapped);
@@ -29,6 +30,7 @@ uint8_t* map_huge(size_t bytes) {
   uint8_t* const end = aligned + (bytes + page - 1) / page * page;
   uint8_t* const mapped_end = begin + (mapped + page - 1) / page * page;
   if (end < mapped_end) munmap(end, static_cast<size_t>(mapped_end - end));
+  // Advice alone: where huge pages are off the block does as well, so the answer is of no interest.
   madvise(aligned, bytes, MADV_HUGEPAGE);
   return aligned;
 }
@@ -58,6 +60,7 @@ uint8_t* allocate_block(size_t bytes) {
 }
 
 void free_block(void* block, size_t bytes) {
+  // The size alone says where the block is from: the bounds are those of allocate_block().
   if (bytes < kMapped) return free_on_heap(block);
   munmap(block, bytes);
 }

@@ -28,7 +28,11 @@ TEST(Blocks, ThatAreLargeGoBackToTheSystem) {
   EXPECT_EQ(::mincore(block, 4096, &there), -1) << "no such pages any more";
 }
 
-TEST(Blocks, ThatNobodyHasAreNull) { EXPECT_EQ(allocate_block(size_t{1} << 60), nullptr); }
+TEST(Blocks, ThatNobodyHasAreNull) {
+  EXPECT_EQ(allocate_block(size_t{1} << 60), nullptr);
+  EXPECT_EQ(allocate_block(SIZE_MAX), nullptr);
+  EXPECT_EQ(allocate_block(SIZE_MAX - (size_t{1} << 20)), nullptr) << "with what alignment takes it is a small number";
+}
 
 }  // namespace
 }  // namespace forebay

@@ -33,9 +33,12 @@ uint16_t float_to_half(float value) {
   if (magnitude > 0x7f800000) return sign | 0x7e00;   // NaN
   if (magnitude >= 0x477ff000) return sign | 0x7c00;  // rounds to infinity
   if (magnitude < 0x38800000) {                       // subnormal half: let the adder round
+    // Below 2^-14. The last bit of 0.5f is worth 2^-24, as that of a subnormal half: the sum is rounded to just these.
     const float rounded = std::bit_cast<float>(magnitude) + 0.5f;
     return sign | static_cast<uint16_t>(std::bit_cast<uint32_t>(rounded) - std::bit_cast<uint32_t>(0.5f));
   }
+  // 13 bits of the mantissa go. Half of the last one less 1, plus that one: ties go to even. 0x38000000 is 112 = 127 - 15 in
+  // the exponent's place; a carry out of the mantissa raises the exponent, which is right.
   const uint32_t odd = (magnitude >> 13) & 1;
   return sign | static_cast<uint16_t>((magnitude - 0x38000000 + 0xfff + odd) >> 13);
 }

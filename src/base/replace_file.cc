@@ -23,6 +23,7 @@ Status cannot_write() {
 }
 
 // Always the same name: what a killed run left behind is overwritten by the next.
+// Two who write at once share it: readers that must know check what they read.
 std::string beside(const std::string& path) { return path + ".tmp"; }
 
 }  // namespace
@@ -33,6 +34,7 @@ Status replace_file(const std::string& path, std::string_view bytes) {
   if (!file) return cannot_write();
   bool written = std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size();
   written = std::fclose(file.release()) == 0 && written;
+  // No fsync(): a killed process loses nothing of what the kernel has. After a power failure the file may be empty.
   if (written && std::rename(unfinished.c_str(), path.c_str()) == 0) return {};
   Status failed = cannot_write();
   std::remove(unfinished.c_str());

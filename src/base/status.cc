@@ -7,6 +7,7 @@
 namespace forebay {
 
 namespace {
+// In the order of Code.
 constexpr std::array<std::string_view, 11> kNames = {
     "Ok",          "InvalidArgument", "NotFound",      "Corrupt", "Unavailable", "Unsupported",
     "OutOfBudget", "Cancelled",       "StateMismatch", "User",    "Internal"};
@@ -32,6 +33,7 @@ const std::string& Status::key() const { return detail_ ? detail_->key : kEmpty;
 const std::string& Status::op() const { return detail_ ? detail_->op : kEmpty; }
 const std::shared_ptr<void>& Status::payload() const { return detail_ ? detail_->payload : kNoPayload; }
 
+// Copies of a status share the detail, so that changing one does not show in another.
 Status::Detail& Status::own() {
   auto copy = std::make_shared<Detail>(*detail_);
   Detail& detail = *copy;
@@ -40,6 +42,7 @@ Status::Detail& Status::own() {
 }
 
 Status&& Status::with_key(std::string key) && {
+  // The first who knows it is the nearest to the cause; whoever passes it on does not overwrite that. So with all below.
   if (detail_ && detail_->key.empty()) own().key = std::move(key);
   return std::move(*this);
 }

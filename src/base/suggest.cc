@@ -27,6 +27,7 @@ std::string suggest(std::string_view typed, std::span<const std::string> candida
   std::string best;
   // Nobody mistypes 64 letters, and the work grows with the square.
   if (typed.size() > 64) return best;
+  // Exclusive, hence the 1 more; a single letter may be wrong in the shortest word, too.
   int best_distance = std::max<int>(1, static_cast<int>(typed.size()) / 3) + 1;
   for (const std::string& candidate : candidates) {
     const int distance = edit_distance(typed, candidate);

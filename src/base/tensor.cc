@@ -16,6 +16,7 @@ struct DTypeInfo {
   std::string_view name;
   size_t size;
 };
+// In the order of DType.
 constexpr std::array<DTypeInfo, 12> kDTypes = {{{"bool", 1},
                                                 {"uint8", 1},
                                                 {"int8", 1},
@@ -49,6 +50,7 @@ bool Shape::fully_known() const {
 
 int64_t Shape::elements() const {
   int64_t n = 1;
+  // Whoever takes dimensions from a file has checked their product; an unknown one (-1) makes no sense here.
   for (int64_t d : *this) n *= d;
   return n;
 }

@@ -11,6 +11,7 @@ int64_t UnitSource::fewest_rows() const {
 }
 
 std::optional<Identity> UnitSource::identity(int64_t id) const {
+  // unit_begin(unit) <= id < unit_begin(end) throughout.
   int64_t unit = 0, end = units();
   while (unit + 1 < end) {
     const int64_t middle = unit + (end - unit) / 2;

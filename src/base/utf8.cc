@@ -77,4 +77,25 @@ bool all_utf8(std::span<const uint8_t> bytes, std::span<const int64_t> offsets) 
   return !cut;
 }
 
+bool is_utf8(std::string_view text) {
+  return is_utf8(std::span(reinterpret_cast<const uint8_t*>(text.data()), text.size()));
+}
+
+void append_utf8(uint32_t code, std::string& text) {
+  const auto put = [&text](uint32_t byte) { text += static_cast<char>(byte); };
+  if (code < 0x80) return put(code);
+  if (code < 0x800) {
+    put(0xc0 | code >> 6);
+  } else {
+    if (code < 0x10000) {
+      put(0xe0 | code >> 12);
+    } else {
+      put(0xf0 | code >> 18);
+      put(0x80 | (code >> 12 & 0x3f));
+    }
+    put(0x80 | (code >> 6 & 0x3f));
+  }
+  put(0x80 | (code & 0x3f));
+}
+
 }  // namespace forebay

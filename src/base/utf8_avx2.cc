@@ -95,6 +95,8 @@ FOREBAY_AVX2 inline __m256i errors(__m256i block, __m256i before) {
       _mm256_and_si256(_mm256_and_si256(look_up(kFirstHigh, upper(back1)),
                                         look_up(kFirstLow, _mm256_and_si256(back1, _mm256_set1_epi8(0x0f)))),
                        look_up(kSecondHigh, upper(block)));
+  // The difference keeps its top bit only for E0 and more two bytes back, F0 and more three back: there a third or fourth byte of
+  // a character must stand. kTwoContinue is that bit, so that what must be and what is cancel out.
   const __m256i third = _mm256_subs_epu8(back2, _mm256_set1_epi8(0xe0 - 0x80));
   const __m256i fourth = _mm256_subs_epu8(back3, _mm256_set1_epi8(static_cast<char>(0xf0 - 0x80)));
   const __m256i must = _mm256_and_si256(_mm256_or_si256(third, fourth), _mm256_set1_epi8(static_cast<char>(0x80)));
@@ -114,6 +116,7 @@ FOREBAY_AVX2 bool is_utf8_avx2(std::span<const uint8_t> bytes) {
   size_t at = 0;
   for (; at + kBlock <= bytes.size(); at += kBlock) {
     const __m256i block = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes.data() + at));
+    // ASCII behind ASCII needs no look; ASCII behind the beginning of a character does.
     if (_mm256_movemask_epi8(_mm256_or_si256(block, before)) != 0)
       wrong = _mm256_or_si256(wrong, errors(block, before));
     before = block;

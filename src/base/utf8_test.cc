@@ -55,5 +55,18 @@ TEST(Utf8, lets_no_character_reach_from_one_string_into_the_next) {
   EXPECT_TRUE(all_utf8({}, none));
 }
 
+TEST(Utf8, writes_every_character_as_it_is_read) {
+  for (uint32_t code = 0; code <= 0x10ffff; ++code) {
+    std::string text;
+    append_utf8(code, text);
+    const bool character = code < 0xd800 || code > 0xdfff;
+    ASSERT_EQ(is_utf8(text), character) << code;
+    ASSERT_EQ(text.size(), code < 0x80 ? 1u : code < 0x800 ? 2u : code < 0x10000 ? 3u : 4u) << code;
+  }
+  std::string text = "a";
+  for (const uint32_t code : {0x24u, 0xe9u, 0x20acu, 0x1d11eu}) append_utf8(code, text);
+  EXPECT_EQ(text, "a$é€𝄞");
+}
+
 }  // namespace
 }  // namespace forebay

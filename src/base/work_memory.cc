@@ -17,6 +17,7 @@ void WorkMemory::begin_task(uint64_t grant, uint64_t keep) {
   reserved_ = 0;
   uint64_t held = 0;
   for (Slot& slot : slots_) {
+    // Lower slots are kept first: operators take them from 0 on.
     held += slot.size;
     if (held > keep) {
       held -= slot.size;

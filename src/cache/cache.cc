@@ -66,6 +66,7 @@ class Tiers final : public TieredCache {
       disk_->count_hit();
       return columns;
     }
+    // EntryStore gives no bytes where a read failed: whether the device or the entry is at fault is found out there.
     if (stored_bytes == 0)
       disk_->unreadable(entry);
     else
@@ -84,6 +85,7 @@ class Tiers final : public TieredCache {
     FOREBAY_ASSIGN(Columns decoded, decode_entry(entry, std::move(stored)));
     auto columns = std::make_shared<const Columns>(std::move(decoded));
     if (promotes) {
+      // Columns are views of `stored` where nothing is packed; what is unpacked is held beside it.
       const uint64_t unpacked = compression_ == Compression::kNone ? 0 : columns->nbytes();
       (void)ram_->put(entry, columns, stored_bytes + unpacked, 0, /*on_disk=*/true);
     }
@@ -117,6 +119,7 @@ class Tiers final : public TieredCache {
     const bool on_disk = disk_ && where == KeepIn::kAnyTier && put_on_disk(entry, *columns, *plain, seconds);
     if (!ram_->fits(plain->size())) return;
     const uint64_t bytes = plain->size();
+    // What was put is somebody else's memory, larger perhaps; what stays is one block of its own.
     Result<Columns> own = decode_entry(entry, std::move(*plain));
     if (own.ok()) (void)ram_->put(entry, std::make_shared<const Columns>(std::move(*own)), bytes, seconds, on_disk);
   }
@@ -223,6 +226,7 @@ Result<std::shared_ptr<TieredCache>> open_cache(const CacheOptions& given) {
   const std::string name = fmt::format("{} {} {}", options.place.to_string(), static_cast<int>(options.compression),
                                        options.disk_bytes > 0 ? dir : "");
   auto& caches = of_this_process<OpenCaches>();
+  // Held while a tier is opened, which may wait for the folder's lock: two loaders of one place must not open it twice.
   const std::lock_guard lock(caches.mutex);
   if (auto known = caches.by_name[name].lock()) {
     known->raise_budgets(options);

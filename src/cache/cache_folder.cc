@@ -72,6 +72,7 @@ Result<CacheFolder> CacheFolder::open(const std::string& path, bool create) {
 Result<CacheFolder> CacheFolder::open_below(const std::string& name, bool create) const {
   const std::string full = path_ + '/' + name;
   if (create && ::mkdirat(fd_.get(), name.c_str(), 0700) != 0 && errno != EEXIST) return cannot("made", full, errno);
+  // Relative to the open folder, and no links: who can rename things meanwhile cannot lead us elsewhere.
   FileDescriptor fd(::openat(fd_.get(), name.c_str(), kFolderFlags | O_NOFOLLOW));
   if (fd.valid()) return checked(std::move(fd), full);
   if (errno == ENOENT) return not_found(fmt::format("there is no folder {}", full));
@@ -87,6 +88,7 @@ Result<CacheFolder> CacheFolder::checked(FileDescriptor fd, std::string path) {
                     "there; give a dir= of your own",
                     path, info.st_uid));
   }
+  // Entries are trusted as far as their checksums, which anybody can compute.
   if (info.st_mode & kWritableByOthers) {
     return invalid_argument(fmt::format(
         "others may write to the cache's folder {}, so what is there cannot be trusted; run: chmod go-w '{}'", path,
@@ -96,6 +98,7 @@ Result<CacheFolder> CacheFolder::checked(FileDescriptor fd, std::string path) {
 }
 
 Result<FileDescriptor> CacheFolder::open_file(std::string_view name, int flags) const {
+  // O_NONBLOCK: a FIFO in its place must not hold us; it is refused below.
   FileDescriptor fd(::openat(fd_.get(), std::string(name).c_str(), flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
   if (!fd.valid()) {
     const int error = errno;
@@ -150,6 +153,7 @@ Result<FolderLock> FolderLock::take(const CacheFolder& folder, std::chrono::mill
       return cancelled(fmt::format("another process has locked {}/{} for {} ms; is it stopped?", folder.path(),
                                    kBudgetFile, patience.count()));
     }
+    // Polled, since flock() that waits cannot be given up after a time.
     std::this_thread::sleep_for(std::chrono::microseconds(300));
   }
   return FolderLock(std::move(fd));

@@ -70,6 +70,7 @@ std::optional<Compression> compression_from_name(std::string_view name) {
 Buffer pack(Compression compression, const uint8_t* data, uint64_t size, size_t element_bytes) {
   if (compression == Compression::kNone || size == 0 || size > kLargestBlock) return {};
   const Buffer planes = shuffled(data, size, element_bytes);
+  // Room for no more than is worth while: the libraries give up where it does not do.
   Buffer out = Buffer::allocate(size - size / 20);
   const uint64_t packed = compress(compression, planes, out);
   return packed == 0 ? Buffer() : out.slice(0, packed);
@@ -79,6 +80,7 @@ Result<Buffer> unpack(Compression compression, std::span<const uint8_t> packed, 
                       size_t element_bytes) {
   if (compression == Compression::kNone || unpacked_bytes > kLargestBlock)
     return corrupt("a column is packed in no known way");
+  // The caller has held `unpacked_bytes` against what was read (kMaxExpansion).
   Buffer planes = Buffer::allocate(unpacked_bytes);
   if (!decompress(compression, packed, planes)) return corrupt("a packed column does not unpack to what it held");
   return element_bytes > 1 ? unshuffled(planes, element_bytes) : planes;

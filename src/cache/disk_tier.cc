@@ -51,9 +51,11 @@ void write_about(const CacheFolder& place, const std::string& description) {
   (void)::renameat(place.fd(), aside.c_str(), place.fd(), std::string(kAboutFile).c_str());
 }
 
+// make_room() removes what was used longest ago by this time; reading alone leaves none.
 void touch(const FileDescriptor& lock) { (void)::futimens(lock.get(), nullptr); }
 
 /// A byte of the file of claims, locked while an entry is written, so that two processes do not write it both.
+// Locks of open file descriptions (OFD): of the process's own threads none excludes another, which writing_now_ does.
 class Claim {
  public:
   Claim(int fd, const Hash128& id) : fd_(fd), at_(static_cast<off_t>(id.low >> 2)) { held_ = set(F_WRLCK); }
@@ -123,6 +125,7 @@ std::optional<DiskTier::Found> DiskTier::find(const Hash128& id) {
   if (!found) {
     int64_t due = next_look_ns_.load(std::memory_order_relaxed);
     const int64_t now = now_ns();
+    // One thread looks, the others go on as if nothing were there: a miss costs work, a look at the folder of each miss more.
     if (now < due || !next_look_ns_.compare_exchange_strong(due, now + kLookEveryNs)) return std::nullopt;
     index_.try_refresh(place_);
     found = index_.find(id);
@@ -164,6 +167,7 @@ bool DiskTier::write(const Hash128& id, std::span<const uint8_t> entry, double s
   {
     const std::lock_guard lock(writing_);
     if (!(writer_ && writer_->fits(entry.size())) && !take_room(entry.size())) return false;
+    // Data is written beside each other and without the lock; a row follows its data, so that no reader finds what is not there.
     offset = writer_->take_place(entry.size());
   }
   const SegmentRow row = SegmentRow::of(id, offset, entry.size(), seconds);
@@ -205,6 +209,7 @@ bool DiskTier::take_room(uint64_t bytes) {
   const uint64_t step = std::clamp<uint64_t>(budget / 64, 64 << 10, 64 << 20);
   const uint64_t least = writer_->room_for(bytes, kSegmentRowBytes);
   const uint64_t free = make_room(folder_, budget, std::min(least + step, budget));
+  // The whole step, an eighth of it, or just this entry.
   for (const uint64_t more : {step, step / 8, uint64_t{0}}) {
     const uint64_t data = bytes + more, index = kSegmentRowBytes + more / 8;
     if (writer_->room_for(data, index) > free) continue;
@@ -232,6 +237,7 @@ void DiskTier::damaged(const Hash128& id) {
 void DiskTier::unreadable(const Hash128& id) {
   const Status failure = store_->take_failure();
   if (!check_there()) return;
+  // The device, and not the entry.
   if (failure.code() == Code::kUnavailable) return stop(failure.message());
   damaged(id);
 }

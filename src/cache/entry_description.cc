@@ -11,6 +11,7 @@ namespace {
 constexpr int64_t kMostRows = int64_t{1} << 48;
 constexpr uint64_t kLeastFieldBytes = 32;  // what the smallest field takes in the description
 constexpr uint64_t kLeastBadRowBytes = 20;
+// They lie on disks, so numbers are only added; what else a plan knows of a field (its sound's rate, say) the plan itself says.
 enum FieldFlags : uint8_t {
   kFetched = 1,
   kImage = 2,
@@ -40,6 +41,7 @@ Result<Field> take_field(ByteReader& in) {
   field.name = in.take_text();
   const auto kind = in.take<uint8_t>(), dtype = in.take<uint8_t>(), flags = in.take<uint8_t>(),
              rank = in.take<uint8_t>();
+  // Before they become enums: a value that none has would be undefined.
   if (kind > static_cast<uint8_t>(FieldKind::kTextList) || dtype > static_cast<uint8_t>(DType::kFloat64) ||
       rank > Shape::kMaxRank) {
     return bad("has a field of no known type");
@@ -173,6 +175,7 @@ Result<EntryDescription> EntryDescription::from_bytes(std::string_view bytes, ui
   result.rows = in.take<int64_t>();
   const auto fields = in.take<uint32_t>(), bad_rows = in.take<uint32_t>();
   if (!in.ok() || result.rows < 0 || result.rows > kMostRows) return bad("has an impossible number of rows");
+  // Before anything is taken for them: a description that is short cannot have many.
   if (fields > in.left() / kLeastFieldBytes || bad_rows > in.left() / kLeastBadRowBytes)
     return bad("claims more than it holds");
   uint64_t left = entry_bytes;  // blocks that overlap would unpack to more than was read

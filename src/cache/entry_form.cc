@@ -66,6 +66,7 @@ class Blocks {
     if (!piece.packed.empty()) {
       block.compression = compression_;
       block.packed_bytes = piece.packed.size();
+      // Filled up, so that whoever reads it can bound the memory by what lies there.
       block.stored_bytes = std::max(block.packed_bytes, extent.size / kMaxExpansion + 1);
       piece.data = piece.packed.data();
       piece.size = piece.packed.size();
@@ -143,6 +144,7 @@ Result<Buffer> encode_entry(const Hash128& id, const Columns& columns, Compressi
     }
     description.columns.push_back(column);
   }
+  // Twice: where the blocks lie depends on its length, and its length not on where they lie.
   FOREBAY_ASSIGN(std::string text, description.to_bytes());
   const uint64_t blocks_at = kEntryHeaderBytes + to_entry_alignment(text.size());
   for (StoredColumn& column : description.columns) {
@@ -164,6 +166,7 @@ Result<Buffer> encode_entry(const Hash128& id, const Columns& columns, Compressi
 
 Result<Columns> decode_entry(const Hash128& id, Buffer stored) {
   FOREBAY_ASSIGN(const Header header, checked_header(stored.span()));
+  // Of a place that was removed and written anew meanwhile, or of a peer that gives something else.
   if (header.id != id) return corrupt("the kept bytes are those of another entry");
   if (header.bytes != stored.size() || header.description_bytes > stored.size() - kEntryHeaderBytes)
     return corrupt(fmt::format("the kept entry has {} bytes instead of {}", stored.size(), header.bytes));

@@ -20,6 +20,7 @@ namespace forebay {
 namespace {
 
 uint64_t room_of(const struct ::stat& info) {
+  // st_blocks counts 512 bytes each whatever the file system has (stat(2)). Holes count as if they were filled: they may be.
   return std::max(room_of_size(static_cast<uint64_t>(info.st_size)), static_cast<uint64_t>(info.st_blocks) * 512);
 }
 
@@ -27,6 +28,7 @@ uint64_t room_of(const struct ::stat& info) {
 SegmentHeader limits_of(const CacheFolder& place, const std::string& index) {
   const auto file = place.open_file(index, O_RDONLY);
   SegmentHeader header;
+  // A shared lock that is to be had means that nobody holds the writer's; it goes with the descriptor, at the end of this function.
   if (!file.ok() || try_flock(file->get(), LOCK_SH) || !read_all(file->get(), &header, sizeof header, 0)) return {};
   return header.valid() ? header : SegmentHeader();
 }
@@ -106,6 +108,7 @@ uint64_t make_room(const CacheFolder& folder, uint64_t budget_bytes, uint64_t wa
   if (free() >= wanted) return free();
   finish_removals(folder);
   for (const PlaceUse& place : use.places) {
+    // Nobody can begin to use it meanwhile: that takes the FolderLock, which we hold.
     if (place.in_use || !remove_place(folder, place.name)) continue;
     use = measure_folder(folder);
     if (free() >= wanted) break;

@@ -87,8 +87,10 @@ uint64_t PlaceIndex::take_rows(uint32_t number, const SegmentRow* rows, uint64_t
       }
       continue;
     }
+    // Its data is not there (a crash, another writer's cut): passed over for good, since rows are read once. No overflow: valid().
     if (row.offset + row.bytes > data_bytes) continue;
     const Location location{number, at + i * kSegmentRowBytes, row.offset, row.bytes, row.seconds};
+    // Of two writers of the same entry the first that was read counts; the other's bytes stay unused.
     if (entries_.emplace(row.id, location).second) bytes_ += row.bytes;
   }
   count_memory();

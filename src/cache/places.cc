@@ -50,6 +50,7 @@ class SegmentCheck {
 
   Status run(const std::stop_token& stop, const std::function<void(uint64_t)>& on_read) {
     FOREBAY_ASSIGN(const FileDescriptor index, place_.open_file(index_name_, O_RDONLY));
+    // By somebody who is at it: the last row may be half there, and is no damage.
     const bool written_to = !try_flock(index.get(), LOCK_SH);
     const uint64_t end = whole_rows(size_of(index));
     SegmentHeader header;
@@ -80,6 +81,7 @@ class SegmentCheck {
     ++report_.entries;
     report_.bytes += row.bytes;
     if (!data.ok() || row.offset + row.bytes > size_of(*data)) return add(where, data_name_ + " ends before it");
+    // No more than the file has, as the line above has made sure.
     Buffer stored = Buffer::allocate(row.bytes);
     if (!read_all(data->get(), stored.data(), stored.size(), row.offset)) return add(where, "cannot be read");
     if (const auto decoded = decode_entry(row.id, std::move(stored)); !decoded.ok())

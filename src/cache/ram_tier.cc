@@ -40,6 +40,7 @@ bool RamTier::has(const Hash128& id) const {
 
 bool RamTier::fits(uint64_t bytes) const {
   const std::lock_guard lock(mutex_);
+  // Entries on disk give way: put() asks the policy, for which they saved little.
   const uint64_t kept = used_bytes_ - on_disk_bytes_;
   return bytes <= budget_bytes_ && kept <= budget_bytes_ - bytes;
 }
@@ -54,6 +55,7 @@ bool RamTier::put(const Hash128& id, std::shared_ptr<const Columns> columns, uin
   const uint64_t bytes = memory_bytes + overhead_bytes(*columns);
   const double saved = on_disk ? seconds * kShareOfRead : seconds;
   const std::lock_guard lock(mutex_);
+  // Two threads may have made it at once; both are right.
   if (entries_.contains(id)) return true;
   const uint64_t free = budget_bytes_ - std::min(used_bytes_.load(), budget_bytes_);
   if (bytes > free && bytes <= budget_bytes_) {

@@ -61,6 +61,7 @@ std::optional<uint32_t> segment_number(std::string_view name, std::string_view e
 
 uint64_t room_of_size(uint64_t bytes) { return (bytes + kDiskBlock - 1) / kDiskBlock * kDiskBlock; }
 
+// A 512th for the file system's own trees of blocks.
 uint64_t room_of_limit(uint64_t bytes) { return room_of_size(bytes + bytes / 512); }
 
 bool read_all(int fd, void* data, size_t size, uint64_t offset) {

@@ -26,6 +26,7 @@ uint64_t size_of(int fd) {
 Result<std::unique_ptr<SegmentWriter>> SegmentWriter::acquire(const CacheFolder& place) {
   for (uint32_t number = 0; number < kMostSegments; ++number) {
     FOREBAY_ASSIGN(FileDescriptor index, place.open_file(segment_file(number, kIndexEnding), O_RDWR | O_CREAT));
+    // Somebody writes there. The lock lives with the descriptor, so the kernel frees the segment of a writer that was killed.
     if (!try_flock(index.get(), LOCK_EX)) continue;
     FOREBAY_ASSIGN(FileDescriptor data, place.open_file(segment_file(number, kDataEnding), O_RDWR | O_CREAT));
     std::unique_ptr<SegmentWriter> writer(new SegmentWriter(std::move(index), std::move(data)));
@@ -63,6 +64,7 @@ bool SegmentWriter::take_over() {
     if (size_of(index_.get()) > index_end_ && ::ftruncate(index_.get(), static_cast<off_t>(index_end_)) != 0)
       return false;
   }
+  // What no row names was being written when its writer died.
   if (data_bytes > data_end_ && ::ftruncate(data_.get(), static_cast<off_t>(data_end_)) != 0) return false;
   data_limit_ = data_end_;
   index_limit_ = index_end_;

@@ -51,9 +51,11 @@ template <typename F>
 Figures figures_of(const std::vector<MeasuredEpoch>& epochs, F figure) {
   std::vector<double> values;
   for (const MeasuredEpoch& epoch : epochs) values.push_back(figure(epoch));
+  // A single round of a single epoch has no later ones.
   if (values.empty()) return {};
   std::ranges::sort(values);
   const size_t middle = values.size() / 2;
+  // Not the mean: one round in which the machine did something else would move it.
   const double median = values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
   return {median, values.front(), values.back()};
 }

@@ -57,6 +57,7 @@ int print_places(const std::vector<PlaceInfo>& places, const CacheVerbOptions& o
     fmt::print(console.out, "{}  {} in {} entries, {}\n", place.name, format_byte_size(place.disk_bytes), place.entries,
                use_text(place));
     std::string_view left = place.description;
+    // One step a line, as it was written when the place was made.
     while (!left.empty()) {
       const size_t end = std::min(left.find('\n'), left.size());
       fmt::print(console.out, "    {}\n", left.substr(0, end));
@@ -74,6 +75,7 @@ Result<std::vector<PlaceInfo>> chosen(const std::vector<PlaceInfo>& places, cons
   for (const std::string& digits : options.places) {
     const auto starts = [&](const PlaceInfo& place) { return place.name.starts_with(digits); };
     const auto count = std::ranges::count_if(places, starts);
+    // Never a guess where more than one begins so: what is removed does not come back.
     if (count != 1) {
       return not_found(fmt::format("{} cache in {} begins with '{}'; 'forebay cache ls' lists them",
                                    count == 0 ? "no" : "more than one", options.dir, digits));
@@ -92,6 +94,7 @@ int verify(const std::vector<PlaceInfo>& places, const CacheVerbOptions& options
   for (const PlaceInfo& place : places) {
     const Status checked = verify_place(options.dir, place.name, interrupt.token(), report,
                                         [&](uint64_t done) { progress.update(static_cast<int64_t>(done)); });
+    // Gone meanwhile, as another process clears it: no damage.
     if (!checked.ok() && checked.code() != Code::kNotFound) return report_failure(checked, options.json, console);
   }
   if (options.json) {

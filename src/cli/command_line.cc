@@ -50,8 +50,12 @@ CLI::Option* CommandLine::add_bytes(const std::string& name, std::optional<uint6
 
 std::string CommandLine::unknown_option(const Arguments& arguments) const {
   for (const std::string& argument : arguments) {
+    // What is behind it are names, even where they begin with a dash.
     if (argument == "--") break;
-    if (argument.size() < 2 || argument[0] != '-' || !(argument[1] == '-' || std::isalpha(argument[1]))) continue;
+    if (argument.size() < 2 || argument[0] != '-') continue;
+    // Numbers below 0 are no options. Unsigned: isalpha() of a negative char, any byte of UTF-8, is undefined.
+    const auto second = static_cast<unsigned char>(argument[1]);
+    if (second != '-' && std::isalpha(second) == 0) continue;
     const std::string name = argument.substr(0, argument.find('='));
     if (app_.get_option_no_throw(name) == nullptr) return name;
   }
@@ -68,6 +72,7 @@ std::optional<int> CommandLine::parse(const Arguments& arguments, const Console&
     return misuse(fmt::format("has no option '{}'{}", name, suggestion_text(name, names)), console);
   }
   try {
+    // CLI11 takes its vector from the back.
     app_.parse(Arguments(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::CallForHelp&) {
     fmt::print(console.out, "{}", app_.help());

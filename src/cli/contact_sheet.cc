@@ -27,6 +27,7 @@ class Sheet {
         count_(static_cast<int>(std::min({images.shape[0], batch.size() - batch.padding, options.max_pictures}))) {}
 
   Picture draw() const {
+    // No wider than it has pictures; one column for none, which divides below.
     const int across = std::clamp(count_, 1, options_.columns);
     const int down = (count_ + across - 1) / across;
     Picture sheet(kGap + across * (width_ + kGap), kLineHeight + 2 * kGap + down * cell_height(), kPaper);
@@ -56,6 +57,7 @@ class Sheet {
   uint8_t level(int i, size_t channel, int x, int y) const {
     const auto plane = static_cast<int64_t>(kChannels) * i + static_cast<int64_t>(channel);
     double sum = 0;
+    // Whole factors only: each dot is the mean of as many pixels as any other, and nothing is smeared.
     for (int64_t row = y * factor_; row < (y + 1) * factor_; ++row) {
       const float* values = images_.data<float>() + (plane * rows_ + row) * columns_ + x * factor_;
       for (int64_t k = 0; k < factor_; ++k) sum += values[k];

@@ -24,6 +24,7 @@ struct DiagnoseFlags {
 
 std::function<void()> trainer_of(double step_ms) {
   if (step_ms <= 0) return {};
+  // Sleeps rather than spins: a trainer on a GPU leaves the cores to others.
   return [step = std::chrono::duration<double, std::milli>(step_ms)] { std::this_thread::sleep_for(step); };
 }
 
@@ -67,10 +68,12 @@ int diagnose_verb(const Arguments& arguments, const Console& console) {
   if (!text.ok()) return report_failure(text.status(), flags.json, console);
   const Result<Pipeline> pipeline = read_pipeline(flags.pipeline, *text);
   if (!pipeline.ok()) return report_failure(pipeline.status(), flags.json, console);
+  // All of what is wrong at once, before anything is opened; diagnose() would name the first.
   if (const auto problems = pipeline->check(); !problems.empty())
     return report_problems(flags.pipeline, problems, flags.json, console);
 
   if (!flags.report.empty()) {
+    // Before minutes of measuring, not behind them.
     if (Status writable = check_writable(flags.report); !writable.ok())
       return report_failure(writable, flags.json, console);
   }

@@ -22,6 +22,7 @@ struct CloseFile {
 using File = std::unique_ptr<FILE, CloseFile>;
 
 Status file_failed(const std::string& path, const char* what) {
+  // First of all: any call in between may change errno.
   const Code code = errno == ENOENT ? Code::kNotFound : Code::kUnavailable;
   return Status(code, fmt::format("cannot {}: {}", what, std::strerror(errno))).with_key(file_name(path));
 }
@@ -34,6 +35,7 @@ Result<std::string> read_text(const std::string& path) {
   std::string text;
   char block[65536];
   size_t got = 0;
+  // Read until it ends: pipes and /proc have no size that could be asked for.
   while ((got = std::fread(block, 1, sizeof block, file.get())) > 0) {
     text.append(block, got);
     if (text.size() > kTextLimit)

@@ -22,11 +22,13 @@ std::atomic<bool> seen = false;
 timer_t grace_timer;
 
 void on_interrupt(int) {
+  // The code that was interrupted may be about to look at its own.
   const int saved_errno = errno;
   // Not exit(): it would wait for threads and locks that may be why the user presses a second time.
   if (seen.exchange(true)) _exit(kInterrupted);
   itimerspec grace{};
   grace.it_value.tv_nsec = kGraceNs;
+  // Where nothing hears the token in time, this ends the process nevertheless.
   timer_settime(grace_timer, 0, &grace, nullptr);
   const char byte = 'i';
   [[maybe_unused]] const ssize_t written = write(wake_fd, &byte, 1);
@@ -48,16 +50,19 @@ struct Interrupt::Watch {
     char byte = 0;
     while (read(pipe_fds[0], &byte, 1) < 0 && errno == EINTR) {
     }
+    // On this thread: what is called here takes locks, which a handler must not.
     if (byte == 'i') stop.request_stop();
   }
 
   void install() {
     sigaction(SIGINT, nullptr, &old_interrupt);
+    // Ignored by who started this (nohup, a shell's &): then it stays so.
     if (old_interrupt.sa_handler == SIG_IGN || pipe2(pipe_fds, O_CLOEXEC) != 0) return;
     sigevent event{};
     event.sigev_notify = SIGEV_SIGNAL;
     event.sigev_signo = SIGALRM;
     if (timer_create(CLOCK_MONOTONIC, &event, &grace_timer) != 0) return;
+    // Before the handlers that use them.
     wake_fd = pipe_fds[1];
     seen = false;
     struct sigaction action{};
@@ -73,6 +78,7 @@ struct Interrupt::Watch {
 
   void uninstall() {
     if (installed) {
+      // In the other order than install(): no handler may run once what it touches is gone.
       sigaction(SIGINT, &old_interrupt, nullptr);
       timer_delete(grace_timer);
       sigaction(SIGALRM, &old_alarm, nullptr);

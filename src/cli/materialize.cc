@@ -87,7 +87,9 @@ int run_on_ray(const Pipeline& pipeline, const MaterializeFlags& flags, const Ma
   std::vector<char*> raw;
   for (std::string& word : words) raw.push_back(word.data());
   raw.push_back(nullptr);
+  // What is still in a buffer would be lost with this process.
   std::fflush(nullptr);
+  // In place of this process: signals and the exit code are Python's own, and nothing waits here.
   ::execvp(python.c_str(), raw.data());
   return report_failure(
       invalid_argument(fmt::format("--engine ray needs Python, but '{}' cannot be run ({}); FOREBAY_PYTHON names "
@@ -155,6 +157,7 @@ int materialize_verb(const Arguments& arguments, const Console& console) {
   options.stop = interrupt.token();
   std::optional<Progress> progress;
   options.progress = [&](const MaterializeProgress& now) {
+    // Made late: how many there are to write is known with the first report.
     if (!progress) progress.emplace(console, "writing", now.samples, line.json());
     progress->update(now.samples_done, [&] {
       const double rate = static_cast<double>(now.samples_done) / std::max(now.seconds, 1e-9);
@@ -162,6 +165,7 @@ int materialize_verb(const Arguments& arguments, const Console& console) {
     });
   };
   const Result<Materialized> made = materialize(*pipeline, flags.folder, options);
+  // Off the terminal before anything else is printed there.
   progress.reset();
   if (!made.ok()) return report_failure(made.status(), line.json(), console);
   if (line.json())

@@ -91,6 +91,7 @@ Rgb Picture::at(int x, int y) const {
 }
 
 void Picture::set(int x, int y, Rgb color) {
+  // Text and pictures may reach over the edge: cut off, not written behind it.
   if (x < 0 || y < 0 || x >= width_ || y >= height_) return;
   std::ranges::copy(
       color, pixels_.data() + (static_cast<size_t>(y) * static_cast<size_t>(width_) + static_cast<size_t>(x)) * 3);

@@ -25,6 +25,7 @@ Result<std::unique_ptr<Ranks>> Ranks::open(const Pipeline& pipeline, LoaderOptio
     ranks->loaders_.push_back(std::move(loader));
   }
   ranks->stop_ = stop;
+  // Closing wakes up who waits in next(), which looks at no token.
   ranks->on_stop_.emplace(stop, [all = ranks.get()] { all->close(); });
   return ranks;
 }
@@ -42,11 +43,13 @@ Result<bool> Ranks::step(const Observer& observer, Running& running) {
   bool more = false;
   std::vector<Batch> batches;
   for (size_t rank = 0; rank < loaders_.size(); ++rank) {
+    // All ranks by turns on one thread: the batches of a step belong together, and digest needs them in order.
     auto next = loaders_[rank]->next();
     // A closed loader answers in its own way; that somebody asked for it goes before.
     if (stop_.stop_requested()) return cancelled("interrupted");
     FOREBAY_ASSIGN(const std::optional<Batch> batch, std::move(next));
     if (rank == 0) more = batch.has_value();
+    // A trainer of several processes would hang here, in a collective operation that one of them never joins.
     if (batch.has_value() != more) {
       return internal_error(fmt::format("rank {} has another number of steps than rank 0", rank));
     }
@@ -105,6 +108,7 @@ std::vector<ErrorEntry> Ranks::errors() const {
   for (const auto& loader : loaders_) {
     for (ErrorEntry& entry : loader->errors()) {
       const auto [known, is_new] = all.try_emplace({entry.sample, entry.op}, entry);
+      // One sample may fail on several ranks, padding or another deal say: told once, and counted.
       if (!is_new) known->second.count += entry.count;
     }
   }

@@ -90,6 +90,7 @@ class Run {
       write_ids(batch);
     };
     observer.step = [&] {
+      // Given as a function: it costs a look at all counters, which is needed ten times a second at most.
       progress.update(samples, [&] { return limit_now(); });
       if (!options_.report.empty()) look();
       return save_state();
@@ -102,6 +103,7 @@ class Run {
 
   void look() {
     const double now = static_cast<double>(monotonic_ns()) * 1e-9;
+    // Not at every step: thousands a second would be a history of gigabytes.
     if (history_.due(now)) history_.look(now, ranks_->first().stats());
   }
 
@@ -116,6 +118,7 @@ class Run {
   /// Since it was asked last, of the first rank.
   std::string limit_now() {
     Observation since;
+    // Between two looks, not since the beginning: what limits it now.
     since.before = std::move(looked_at_);
     since.after = looked_at_ = ranks_->first().stats();
     return fmt::format("limit: {}", name_of(limiter_of(since, options_.loader).limit));
@@ -125,6 +128,7 @@ class Run {
     fmt::print(console_.out, "epoch {}: {} samples in {} batches, {:.2f} s, {:.0f} samples a second, digest {}\n",
                e.epoch, e.samples, e.batches, e.seconds, static_cast<double>(e.samples) / std::max(e.seconds, 1e-9),
                e.digest);
+    // Whoever reads a pipe sees each epoch when it is over, not all of them at the end.
     std::fflush(console_.out);
   }
 

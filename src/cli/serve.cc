@@ -32,10 +32,12 @@ int serve(const ServeFlags& flags, const std::string& path, const Console& conso
   const Interrupt interrupt;
   Result<std::unique_ptr<Server>> server = Server::open(std::move(options));
   if (!server.ok()) return report_failure(server.status(), flags.json, console);
+  // With one it was started by a client, whose terminal this is not.
   if (!flags.listen_at)
     fmt::print(console.err, "forebay: serving at {}; Ctrl-C or 'forebay serve stop' ends it\n", path);
   const Status status = (*server)->run(interrupt.token());
   if (!status.ok()) return report_failure(status, flags.json, console);
+  // It ends well either way; a shell script has to see that somebody broke it off.
   return interrupt.requested() ? kInterrupted : kDone;
 }
 
@@ -58,8 +60,9 @@ int status(const ServeFlags& flags, const std::string& path, const Console& cons
     print_json(status, console);
     return kDone;
   }
-  const SortedJson& clients = status["clients"];
-  const SortedJson& together = status["together"];
+  // A server of another version may tell less, and a constant object has no answer for a name that is not there.
+  const SortedJson clients = status.value("clients", SortedJson::array());
+  const SortedJson together = status.value("together", SortedJson::object());
   fmt::print(console.out, "{}: process {}, {} thread{}, {} of batches that clients can map\n", path,
              status.value("process", 0), status.value("threads", 0), status.value("threads", 0) == 1 ? "" : "s",
              format_byte_size(status.value("batch_memory_bytes", uint64_t{0})));

@@ -77,6 +77,7 @@ Result<Simulation> run_simulation(SimulateFlags& flags, std::stop_token stop) {
     FOREBAY_ASSIGN(pipeline, read_pipeline(flags.pipeline, text));
   }
   flags.with.poll = [stop] {
+    // The only way out of the middle: simulate() knows no token, and its state goes with the stack.
     if (stop.stop_requested()) throw Stopped();
   };
   try {

@@ -78,6 +78,7 @@ int run_program(const Arguments& arguments, const Console& console) {
   } catch (const std::exception& e) {  // memory ran out, or a defect: still one sentence
     fmt::print(console.err, "forebay: stopped by an unexpected error: {}. Please report it.\n", e.what());
   }
+  // Only here it is known whether all of it got out: a full disk shows when the buffer is written.
   if (std::fflush(console.out) != 0 || std::ferror(console.out)) {
     fmt::print(console.err, "forebay: the output could not be written; is the disk full?\n");
     if (code == kDone) code = kFailed;

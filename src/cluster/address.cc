@@ -17,6 +17,7 @@ namespace forebay {
 namespace {
 
 bool host_letters(std::string_view host, bool bracketed) {
+  // The longest name that a resolver takes (RFC 1035, section 2.3.4). '%' is for the zone of a link-local address.
   return !host.empty() && host.size() <= 253 && std::ranges::all_of(host, [bracketed](unsigned char c) {
     return std::isalnum(c) != 0 || c == '.' || c == '-' || c == '_' || (bracketed && (c == ':' || c == '%'));
   });

@@ -8,6 +8,7 @@ namespace forebay {
 void Deadlines::add(const std::shared_ptr<std::stop_source>& stop, std::chrono::milliseconds after) {
   const Timer::Time when = timer_.now() + after;
   const std::lock_guard lock(mutex_);
+  // Most requests are over long before their time, so that entries do not gather.
   while (!entries_.empty() && entries_.front().stop.expired()) entries_.pop_front();
   entries_.push_back({when, stop});
   if (!std::exchange(waits_, true)) waits_ = timer_.at(entries_.front().when, [this] { fire(); });
@@ -24,6 +25,7 @@ void Deadlines::fire() {
     }
     waits_ = !entries_.empty() && timer_.at(entries_.front().when, [this] { fire(); });
   }
+  // Without the lock: answers come from inside, and may ask again.
   for (const auto& stop : late) stop->request_stop();
 }
 

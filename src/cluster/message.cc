@@ -27,6 +27,7 @@ uint64_t get_u64(const uint8_t* from) {
   return value;
 }
 
+// Against faults on the way, not against liars: whoever has the token can compute it, too.
 uint64_t checksum_of(const Buffer& body) { return hash128(body.data(), body.size()).low; }
 
 // How many keys a message says that it has; what follows is a table with that many.
@@ -137,6 +138,7 @@ Result<std::vector<AnsweredKey>> parse_answer(std::span<const WantedKey> wanted,
     answer.bytes = row.bytes;
     if (answer.state != State::kHere) continue;
     if (row.bytes > wanted[i].most_bytes) return corrupt("an answer with more bytes than were wanted");
+    // The first condition keeps aligned() from overflowing.
     if (row.bytes > bytes.size() - at || aligned(row.bytes) > bytes.size() - at)
       return corrupt("an answer that ends inside a body");
     answer.body = bytes.slice(at, row.bytes);

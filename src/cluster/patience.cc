@@ -17,6 +17,7 @@ bool Patience::coming(Wait& wait, uint64_t left, Time now) {
     makes_.answered();
   }
   wait.left = left;
+  // Whatever the host makes counts: it may be at work on other elements that go before this one.
   if (now - std::max(got_on_, wait.since) >= limits_.standstill) {
     (void)makes_.failed(now);
     return false;

@@ -66,12 +66,14 @@ class Peer : public std::enable_shared_from_this<Peer> {
   /// Answers everybody; when it returns, the transport is not used any more, but for answers that this thread is inside of.
   void close() {
     timer_.close();
+    // Before the requests are stopped, so that everybody hears Cancelled and nobody "nothing".
     calls.close();
     stop_.request_stop();
     size_t own = 0;
     for (const Frame* frame = innermost_frame; frame != nullptr; frame = frame->outer)
       own += frame->peer == this ? 1 : 0;
     std::unique_lock lock(mutex_);
+    // After a stop every transport answers soon, so this ends.
     answered_.wait(lock, [&] { return fetches_ <= own; });
   }
 
@@ -96,6 +98,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
       std::deque<PeerRead> in_vain;
       {
         const std::lock_guard lock(mutex_);
+        // The answer of one of them comes back here, so nobody is forgotten.
         if (in_flight_ >= options_.requests) return;
         while (!waiting_.empty() && waiting_.front().call->answered()) {
           patience_.abandoned(waiting_.front().wait);
@@ -121,6 +124,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
     uint64_t bytes = 0;
     while (!waiting_.empty() && reads.size() < options_.keys) {
       bytes += waiting_.front().wanted.most_bytes;
+      // The first goes in any case, or one large key would never go.
       if (!reads.empty() && bytes > options_.bytes) break;
       reads.push_back(std::move(waiting_.front()));
       waiting_.pop_front();
@@ -171,6 +175,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
     const Timer::Time until = timer_.now() + pause_after(read.times_asked);
     const std::lock_guard lock(mutex_);
     held_.push_back({until, std::move(read)});
+    // One wake-up for all that are held: the earliest.
     if (until >= wakes_at_) return;
     wakes_at_ = until;
     // After close() everybody has an answer already.

@@ -58,6 +58,7 @@ Result<std::optional<std::string>> read_small(const std::string& path) {
 
 // There whole or not at all, also after a crash.
 Status write_small(const std::string& path, const std::string& text) {
+  // Hosts that share the folder may have the same pid, but never the same rank, which is in `path`.
   const std::string beside = fmt::format("{}.{}.tmp", path, ::getpid());
   const int fd = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return folder_failure(beside, "write");
@@ -81,10 +82,12 @@ class FolderRendezvous final : public Rendezvous {
     if (::mkdir(folder_.c_str(), 0700) != 0 && errno != EEXIST) return folder_failure(folder_, "make the folder");
     FOREBAY_RETURN_IF_ERROR(write_small(path_of(rank), card_text(card)));
     std::vector<std::optional<HostCard>> cards(static_cast<size_t>(hosts_));
+    // Its own from memory: what lies in the folder may be of an earlier start of this rank.
     cards[static_cast<size_t>(rank)] = card;
     std::mutex mutex;
     std::condition_variable_any pause;
     for (auto wait = std::chrono::milliseconds(2);; wait = std::min(2 * wait, std::chrono::milliseconds(100))) {
+      // Polled: file systems that hosts share tell nobody of changes that another host made.
       FOREBAY_RETURN_IF_ERROR(read_missing(cards));
       if (std::ranges::all_of(cards, [](const auto& each) { return each.has_value(); })) break;
       if (stop.stop_requested()) return cancelled("stopped while waiting for the other hosts of the job");

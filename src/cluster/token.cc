@@ -40,6 +40,7 @@ bool same_secret(std::string_view a, std::string_view b) {
 
 Result<std::string> new_token() {
   std::array<unsigned char, 16> random{};
+  // Up to 256 bytes come whole or not at all (getrandom(2)).
   if (::getrandom(random.data(), random.size(), 0) != static_cast<ssize_t>(random.size()))
     return unavailable("the system gives no random bytes for a token");
   std::string token;

@@ -65,6 +65,7 @@ Status decode_plain(Bytes bytes, const BmpHeader& header, const Rect& crop, Give
 Status decode_runs(Bytes bytes, BmpHeader header, const Rect& crop, Giver& giver) {
   std::vector<uint8_t> indices(static_cast<size_t>(crop.width * crop.height));
   FOREBAY_RETURN_IF_ERROR(unpack_bmp_runs(bytes, header, crop, indices.data()));
+  // The runs have been unpacked to a byte a pixel.
   header.bits = 8;
   for (int64_t y = 0; y < crop.height; ++y) {
     convert_indexed(header, indices.data() + y * crop.width, 0, crop.width, giver.rgb());

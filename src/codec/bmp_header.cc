@@ -25,6 +25,7 @@ bool set_channel(uint32_t mask, BmpChannel& channel) {
   channel.mask = mask;
   channel.shift = std::countr_zero(mask);
   channel.largest = mask >> channel.shift;
+  // One run of ones, shifted down, is one below a power of two.
   return (uint64_t{channel.largest} & (uint64_t{channel.largest} + 1)) == 0;
 }
 
@@ -42,6 +43,7 @@ Status read_masks(Bytes bytes, BmpHeader& header) {
     return unsupported(fmt::format("BMP with colour masks and {} bits a pixel", header.bits));
   }
   const uint32_t red = u32(bytes, kMasks), green = u32(bytes, kMasks + 4), blue = u32(bytes, kMasks + 8);
+  // Some writers leave them out; the default channels stay.
   if ((red | green | blue) == 0 && header.bits == 32) return {};
   header.channels = {};
   if (red == 0 || green == 0 || blue == 0 || !set_channel(red, header.channels[0]) ||
@@ -90,6 +92,7 @@ Status read_size(Bytes bytes, uint32_t header_size, BmpHeader& header) {
     header.height = static_cast<int32_t>(u32(bytes, kFileHeader + 8));
     header.bits = static_cast<int>(u16(bytes, kFileHeader + 14));
     header.top_down = header.height < 0;
+    // No overflow: it is a number of 32 bits in one of 64.
     if (header.top_down) header.height = -header.height;
   }
   if (header.width <= 0 || header.height <= 0) {

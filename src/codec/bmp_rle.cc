@@ -68,6 +68,7 @@ class Unpacker {
   uint8_t index(uint8_t byte, int64_t i) const { return !four_bits_ ? byte : i % 2 == 0 ? byte >> 4 : byte & 15; }
 
   void repeat(int64_t count, uint8_t value) {
+    // Never beyond the picture, whatever a run claims; put() itself checks the crop alone.
     count = std::min({count, std::max<int64_t>(width_ - line_x_, 0), canvas_.left()});
     for (int64_t i = 0; i < count; ++i) canvas_.put(index(value, i));
     line_x_ += count;
@@ -96,6 +97,7 @@ class Unpacker {
     for (int64_t i = 0; i < pixels; ++i)
       canvas_.put(index(file_[at_ + static_cast<size_t>(four_bits_ ? i / 2 : i)], i));
     at_ += static_cast<uint64_t>(bytes);
+    // Literals end on an even place of the file, as Pillow counts; the format means an even number of bytes.
     at_ += at_ % 2;
     line_x_ += count;
     return {};

@@ -33,7 +33,11 @@ class JpegWriter {
   JpegWriter& operator=(const JpegWriter&) = delete;
 
   bool run() {
-    if (setjmp(errors_.back) != 0) return false;
+    if (setjmp(errors_.back) != 0) {
+      // Until then `memory_` is what the library took first, and has freed where the file outgrew it.
+      if (library_.dest != nullptr) library_.dest->term_destination(&library_);
+      return false;
+    }
     jpeg_create_compress(&library_);
     jpeg_mem_dest(&library_, &memory_, &size_);
     set_up();
@@ -65,6 +69,7 @@ class JpegWriter {
     library_.in_color_space = pixels_.shape[2] == 1 ? JCS_GRAYSCALE : JCS_RGB;
     jpeg_set_defaults(&library_);
     jpeg_set_quality(&library_, quality_, TRUE);
+    // The one with the same results on every processor.
     library_.dct_method = JDCT_ISLOW;
     library_.optimize_coding = TRUE;
     if (quality_ >= kFullColorFrom) library_.comp_info[0].h_samp_factor = library_.comp_info[0].v_samp_factor = 1;

@@ -31,6 +31,7 @@ std::optional<int> valid(uint32_t value) {
 /// The value of a directory entry that holds one number; writers use SHORT, a few LONG or BYTE.
 std::optional<int> entry_value(const TiffReader& tiff, size_t entry) {
   constexpr uint32_t kByte = 1, kShort = 3, kLong = 4;
+  // TIFF 6.0, section 2: tag, type, count, then the value itself where it has at most four bytes.
   if (tiff.u32(entry + 4) != 1) return std::nullopt;
   switch (tiff.u16(entry + 2)) {
     case kByte: return valid(tiff.bytes[entry + 8]);
@@ -52,6 +53,7 @@ std::optional<int> exif_orientation(std::span<const uint8_t> bytes) {
   const uint32_t entries = tiff.u16(directory);
   for (uint32_t i = 0; i < entries; ++i) {
     const uint64_t entry = directory + 2 + 12 * uint64_t{i};
+    // So the loop ends with the block, however many entries are claimed.
     if (!tiff.has(entry, 12)) return std::nullopt;
     if (tiff.u16(entry) == kOrientationTag) return entry_value(tiff, entry);
   }

@@ -13,6 +13,7 @@
 namespace forebay {
 namespace {
 
+// Rows of such pictures, and products of two sides, stay within 63 bits.
 constexpr int64_t kMaxSide = 1 << 30;
 
 /// One row per format: how it begins, and its functions.
@@ -27,6 +28,7 @@ struct Format {
 
 bool is_jpeg(std::string_view head) { return head.starts_with("\xFF\xD8\xFF"); }
 bool is_png(std::string_view head) { return head.starts_with("\x89PNG\r\n\x1A\n"); }
+// Between the two stands the size.
 bool is_webp(std::string_view head) { return head.starts_with("RIFF") && head.find("WEBP") == 8; }
 bool is_bmp(std::string_view head) { return head.starts_with("BM"); }
 
@@ -154,6 +156,7 @@ Status decode_rows(std::span<const uint8_t> bytes, const ImageInfo& info, const 
                                         info.stored_width, info.stored_height));
   }
   const Format& format = row_of(info.format);
+  // `info` may be of other bytes (a file that changed since it was probed); each format checks the rest.
   if (!format.matches(head_of(bytes))) return corrupt(fmt::format("not a {} image any more", format.name));
   try {
     if (mode == ColorMode::kRgb16 && !gives_wide(info)) {

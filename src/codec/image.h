@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <span>
 #include <string_view>
@@ -62,6 +63,20 @@ class RowSink {
  public:
   virtual ~RowSink() = default;
   virtual void row(const uint8_t* row) = 0;
+};
+
+/// Copies the rows into memory, one behind the other.
+class RowsInto final : public RowSink {
+ public:
+  RowsInto(uint8_t* out, size_t row_bytes) : out_(out), row_bytes_(row_bytes) {}
+  void row(const uint8_t* row) override {
+    std::memcpy(out_, row, row_bytes_);
+    out_ += row_bytes_;
+  }
+
+ private:
+  uint8_t* out_;
+  const size_t row_bytes_;
 };
 
 /// Decodes the part `stored_crop` (inside the stored picture, before orientation) and gives its pixels. With 8 bits a channel they are

@@ -100,6 +100,7 @@ void decode_steps(jpeg_decompress_struct* library, void* context) {
   task.same_header = library->image_width == task.info->stored_width &&
                      library->image_height == task.info->stored_height &&
                      library->num_components == task.info->components &&
+                     // One scan was planned for; several take memory for all coefficients, which was not asked for.
                      (task.info->frame_bytes != 0 || !jpeg_has_multiple_scans(library));
   if (!task.same_header) return;
   set_colors(library);
@@ -116,6 +117,7 @@ void decode_steps(jpeg_decompress_struct* library, void* context) {
 /// Every scan goes over the whole picture, so many scans in a small file are many hours for few bytes.
 Status check_scan_work(const ImageInfo& info, const JpegScans& scans, size_t file_bytes) {
   constexpr uint64_t kFreeBlocks = 4'000'000, kBlocksPerByte = 500;
+  // A block is 64 coefficients of two bytes.
   const uint64_t blocks = info.frame_bytes / (64 * 2) * static_cast<uint64_t>(scans.count);
   if (scans.count <= kMaxScans && blocks <= kFreeBlocks + kBlocksPerByte * file_bytes) return {};
   return unsupported(fmt::format("JPEG of {} scans over {} × {} pixels in {} bytes: more work than a picture needs",
@@ -128,6 +130,7 @@ Status decode_jpeg(Bytes bytes, const ImageInfo& info, const Rect& crop, ColorMo
   const bool several = info.frame_bytes != 0;
   FOREBAY_ASSIGN(const JpegScans scans, find_scans(bytes, several));
   if (several) FOREBAY_RETURN_IF_ERROR(check_scan_work(info, scans, bytes.size()));
+  // Of the thread and not of this frame: an error jumps over frames, and nothing in them would be freed.
   thread_local RowBuffer decoded, converted;
   Task task{&info, crop, mode, &sink, decoded.get(info.stored_width * info.components), converted.get(crop.width * 3),
             true};

@@ -102,6 +102,7 @@ Status check_data_size(const ImageInfo& info, JpegMarker frame, size_t file_byte
 }
 
 bool has_end_marker(Bytes bytes, size_t from) {
+  // From the end, where it is: whatever some writers put behind it is passed over.
   for (size_t i = bytes.size(); i >= from + 2; --i) {
     if (bytes[i - 1] == 0xD9 && bytes[i - 2] == 0xFF) return true;
   }
@@ -122,6 +123,7 @@ Result<JpegSegment> JpegMarkers::next() {
       const auto marker = static_cast<JpegMarker>(bytes_[position_++]);
       if (stands_alone(marker)) return JpegSegment{marker, {}};
       if (bytes_.size() - position_ < 2) return ends_early("inside a marker");
+      // The length counts itself (T.81, section B.1.1.4).
       const size_t length = static_cast<size_t>(bytes_[position_]) << 8 | bytes_[position_ + 1];
       if (length < 2) return corrupt("JPEG segment shorter than its own length field");
       if (bytes_.size() - position_ < length) return ends_early("inside a segment");
@@ -141,6 +143,7 @@ void JpegMarkers::skip_scan() {
     position_ = static_cast<size_t>(static_cast<const uint8_t*>(found) - bytes_.data());
     if (position_ + 1 >= bytes_.size()) break;
     const uint8_t code = bytes_[position_ + 1];
+    // 0xFF 0x00 is a byte of data that is 0xFF; 0xFF before a marker is filling (T.81, sections B.1.1.5 and B.1.1.2).
     const bool data = code == 0 || (code >= static_cast<uint8_t>(JpegMarker::kRst0) &&
                                     code <= static_cast<uint8_t>(JpegMarker::kRst7));
     if (!data && code != 0xFF) return;

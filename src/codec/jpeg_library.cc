@@ -42,11 +42,13 @@ void JpegLibrary::on_error(j_common_ptr library) {
 }
 
 void JpegLibrary::on_message(j_common_ptr library, int level) {
+  // Negative levels are warnings; others are traces.
   if (level < 0 && !harmless(library->err->msg_code)) on_error(library);
 }
 
 boolean JpegLibrary::on_empty(j_decompress_ptr library) {
   auto* errors = reinterpret_cast<ErrorManager*>(library->err);
+  // All bytes were there from the beginning, so more never come.
   errors->ended_early = true;
   on_error(reinterpret_cast<j_common_ptr>(library));
   return FALSE;
@@ -91,6 +93,7 @@ Status JpegLibrary::error_status() {
 Status JpegLibrary::run(Bytes bytes, void (*steps)(jpeg_decompress_struct*, void*), void* context) {
   prepare(bytes);
   Status status;
+  // Nothing below may have a destructor, nor change a local that is read after the jump: `status` is set behind it alone.
   if (setjmp(errors_.back) == 0) {
     jpeg_create_decompress(&library_);
     library_.src = &source_;

@@ -34,6 +34,7 @@ void copy_segments(jpeg_decompress_struct* reader, jpeg_compress_struct* writer)
 void rewrite_steps(jpeg_decompress_struct* reader, void* context) {
   Rewrite& task = *static_cast<Rewrite*>(context);
   jpeg_compress_struct* const writer = &task.writer;
+  // One way back for both: to JpegLibrary::run().
   writer->err = reader->err;
   jpeg_create_compress(writer);
   task.created = true;
@@ -45,6 +46,7 @@ void rewrite_steps(jpeg_decompress_struct* reader, void* context) {
   writer->optimize_coding = TRUE;
   writer->restart_in_rows = 1;
   jpeg_mem_dest(writer, &task.memory, &task.size);
+  // Begins the file; what is written by finish_compress() are the coefficients, so that segments still come before them.
   jpeg_write_coefficients(writer, coefficients);
   copy_segments(reader, writer);
   jpeg_finish_compress(writer);
@@ -59,7 +61,11 @@ Result<Buffer> rewritten(const Buffer& file) {
     made = Buffer::allocate(task.size);
     std::memcpy(made.data(), task.memory, task.size);
   }
-  if (task.created) jpeg_destroy_compress(&task.writer);
+  if (task.created) {
+    // Until then `memory` is what the library took first, and has freed where the file outgrew it.
+    if (!status.ok() && task.writer.dest != nullptr) task.writer.dest->term_destination(&task.writer);
+    jpeg_destroy_compress(&task.writer);
+  }
   std::free(task.memory);
   if (!status.ok()) return status;
   return made;

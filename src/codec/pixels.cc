@@ -14,6 +14,7 @@ void inverted_cmyk_to_rgb(const uint8_t* cmyk, int64_t width, uint8_t* to) {
   for (int64_t x = 0; x < width; ++x) {
     const int paper = cmyk[4 * x + 3];
     for (int c = 0; c < 3; ++c) {
+      // Divides by 255 with rounding, exactly as Pillow's MULDIV255 does.
       const int product = (255 - cmyk[4 * x + c]) * paper + 128;
       to[3 * x + c] = static_cast<uint8_t>(paper - (((product >> 8) + product) >> 8));
     }

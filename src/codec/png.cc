@@ -72,6 +72,7 @@ Status collect(Bytes bytes, const PngHeader& header, PixelChunks& pixel_chunks, 
     }
     if (!chunk.crc_is_right()) return corrupt(fmt::format("PNG chunk '{}' has a wrong CRC", chunk.type));
     if (chunk.type == "PLTE") {
+      // A suggestion for colour pictures, and of no meaning a second time or behind the data.
       if (header.color != PngColor::kPalette || has_palette || in_data) continue;
       FOREBAY_RETURN_IF_ERROR(read_palette(chunk, palette));
       has_palette = true;
@@ -147,6 +148,7 @@ class Reader {
     const int64_t size = header_.row_bytes(header_.width), line = crop_.width * pixel_bytes();
     std::vector<uint8_t> row(static_cast<size_t>(size));
     std::vector<uint8_t> converted(static_cast<size_t>(line));
+    // Of the crop alone: passes come one after the other, so its rows are whole only when the last one is done.
     std::vector<uint8_t> frame(static_cast<size_t>(line * crop_.height + kRowSlackBytes));
     for (bool last = false; !last;) {
       spng_row_info info = {};

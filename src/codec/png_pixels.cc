@@ -15,6 +15,7 @@ PngPixels::PngPixels(const PngHeader& header, const PngPalette& palette, ColorMo
     if (header.color == PngColor::kPalette) {
       std::memcpy(rgb, &palette.rgb[3 * static_cast<size_t>(i)], 3);
     } else {
+      // 1, 2 and 4 bits scale without a rest: 255 is a multiple of 1, 3 and 15.
       std::memset(rgb, i * 255 / largest, 3);
     }
     const auto at = static_cast<size_t>(i * channels(mode));

@@ -35,6 +35,7 @@ std::vector<uint8_t> file_around(const PngChunk& chunk) {
 std::string unpacked(const PngChunk& chunk) {
   const std::vector<uint8_t> file = file_around(chunk);
   const std::unique_ptr<spng_ctx, void (*)(spng_ctx*)> library(spng_ctx_new(0), spng_ctx_free);
+  // What a compressed text becomes is bounded here, before it is unpacked.
   if (!library || spng_set_chunk_limits(library.get(), kMostText, 2 * kMostText) != 0) return {};
   if (spng_set_png_buffer(library.get(), file.data(), file.size()) != 0) return {};
   spng_text text = {};

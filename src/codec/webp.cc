@@ -31,6 +31,7 @@ Result<RiffChunk> take_chunk(Bytes& rest) {
   const size_t length = little_u32(rest, 4);
   if (length > rest.size() - kHeader) return corrupt("WebP ends early, inside a chunk");
   const RiffChunk chunk{{reinterpret_cast<const char*>(rest.data()), 4}, rest.subspan(kHeader, length)};
+  // Chunks of RIFF are filled up to an even length, which the last one's writer may have forgotten.
   rest = rest.subspan(std::min(rest.size(), kHeader + length + length % 2));
   return chunk;
 }
@@ -54,6 +55,7 @@ bool take_pixels(const RiffChunk& chunk, Picture& picture) {
 Status take_first_frame(Bytes payload, Picture& picture) {
   constexpr size_t kHeader = 16;
   if (payload.size() < kHeader) return corrupt("WebP animation frame is too short");
+  // Places in units of two pixels, sizes less 1 (WebP container, ANMF).
   picture.frame = {int64_t{little_u24(payload, 0)} * 2, int64_t{little_u24(payload, 3)} * 2,
                    int64_t{little_u24(payload, 6)} + 1, int64_t{little_u24(payload, 9)} + 1};
   for (Bytes rest = payload.subspan(kHeader); !rest.empty();) {
@@ -187,6 +189,7 @@ Status decode_webp(Bytes bytes, const ImageInfo& info, const Rect& crop, ColorMo
 
   std::vector<uint8_t> row(static_cast<size_t>(crop.width * 3 + kRowSlackBytes));
   for (int64_t y = crop.y - picture.frame.y; y < crop.y - picture.frame.y + crop.height; ++y) {
+    // What the frame of an animation does not cover is black.
     std::fill(row.begin(), row.end(), uint8_t{0});
     if (y >= part.y && y < part.y + part.height) {
       const uint8_t* from = &pixels[static_cast<size_t>(((y - decoded.y) * decoded.width + part.x - decoded.x) * 3)];

@@ -20,6 +20,7 @@ struct Current {
 std::shared_ptr<Engine> Engine::shared() {
   Current& here = of_this_process<Current>();
   const std::lock_guard lock(here.mutex);
+  // Made under the lock: two loaders that are opened at once get one. It ends outside of it, with whoever held it last.
   std::shared_ptr<Engine> engine = here.engine.lock();
   if (!engine)
     here.engine = engine = std::make_shared<Engine>(usable_cores(), monotonic_ns,

@@ -40,9 +40,11 @@ void Fetcher::begin(const Flight& flight) {
 
 void Fetcher::send(const FlightPtr& flight) {
   StoreLine& line = flight->line_;
+  // Before read(), which may answer from inside: the answer reads it.
   flight->begun_ns_ = monotonic_ns();
   if (line.share_) flight->sent_ = line.share_->sent();
   line.store_.read(flight->request_, stop_.get_token(), [flight, &counters = counters_](Result<Buffer> result) {
+    // Before landed(), which may be the end of the loader and so of the line.
     if (flight->line_.share_) flight->line_.share_->ended(flight->sent_, result.ok());
     counters.waiting_ns.fetch_add(monotonic_ns() - flight->begun_ns_, std::memory_order_relaxed);
     flight->landed(std::move(result));

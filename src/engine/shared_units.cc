@@ -13,6 +13,7 @@ SharedUnits::Rows SharedUnits::find(const Hash128& key) {
 
 void SharedUnits::offer(const Hash128& key, const Rows& rows) {
   const std::lock_guard lock(mutex_);
+  // A weak pointer: whoever gives rows up frees them, however many could still have used them.
   entries_[key].rows = rows;
   if (entries_.size() > sweep_at_) sweep();
 }
@@ -38,8 +39,10 @@ void SharedUnits::end(const Hash128& key) {
     Entry& entry = entries_[key];
     if (--entry.working > 0) return;
     told.swap(entry.waiting);
+    // Else it stays until sweep(), so that others find the rows.
     if (entry.rows.expired()) entries_.erase(key);
   }
+  // Without the lock: they may come back at once, for the rows or to begin themselves.
   for (const auto& tell : told) tell();
 }
 

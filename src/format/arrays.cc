@@ -59,6 +59,7 @@ class Rows {
     row_stride_ = view_.strides[0];
     auto expected = static_cast<int64_t>(dtype_size(view_.dtype));
     for (size_t i = view_.shape.rank(); i-- > 1;) {
+      // NumPy leaves any stride on an axis of one element.
       if (view_.shape[i] > 1 && view_.strides[i] != expected) dense_rows_ = false;
       expected *= view_.shape[i];
     }
@@ -76,6 +77,7 @@ class Rows {
   Result<Value> value(int64_t i) const {
     if (view_.text) return text_value(i);
     if (view_.file) return Value::of(std::make_unique<MappedRow>(view_.file, view_.dtype, row_shape_, row(i)));
+    // Nobody writes to what a source gives: operators copy what they change.
     Buffer bytes(const_cast<uint8_t*>(row(i)), row_bytes_, view_.owner);
     if (!dense_rows_) {
       bytes = Buffer::allocate(row_bytes_);
@@ -175,8 +177,10 @@ Status Rows::hash_sample(Hasher& hasher) const {
   uint8_t bytes[kSampledRowBytes];
   const int64_t rows = std::min(count(), kSampledRows);
   for (int64_t k = 0; k < rows; ++k) {
+    // 128 bits: rows may be up to 2^63. The first and the last row are always among them.
     const int64_t i = rows == 1 ? 0 : static_cast<int64_t>(static_cast<__int128>(count() - 1) * k / (rows - 1));
     const size_t places = (row_bytes_ - window) / item + 1;
+    // A multiple of the golden ratio: windows spread evenly over the row, and are the same in every run.
     const size_t begin = static_cast<size_t>(static_cast<uint64_t>(k) * 0x9E3779B97F4A7C15u % places) * item;
     const auto take = [&] { copy(i, begin, window, bytes); };
     if (view_.file) {

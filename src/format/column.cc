@@ -22,6 +22,7 @@ std::string_view trimmed(std::string_view cell) {
 template <typename T>
 std::optional<T> parse_number(std::string_view cell) {
   cell = trimmed(cell);
+  // from_chars() takes no '+'.
   if (cell.starts_with('+') && !cell.starts_with("+-")) cell.remove_prefix(1);
   T value{};
   const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
@@ -139,6 +140,7 @@ Status ColumnBuilder::add(double value, uint64_t line) {
     ints_ = {};
     type_ = Type::kFloat;
   }
+  // What was whole so far became floats above; bools and texts never do.
   FOREBAY_RETURN_IF_ERROR(expect(Type::kFloat, line));
   floats_.push_back(value);
   ++count_;
@@ -229,6 +231,7 @@ Result<Column> ColumnBuilder::finish() && {
   column.ends_ = PackedInts(ends_.size(), arena_.size());
   for (const uint64_t end : ends_) column.ends_.push_back(end);
   auto kept = std::make_shared<std::string>(std::move(arena_));
+  // It grew by doubling, and stays as long as the source.
   kept->shrink_to_fit();
   column.data_ = Buffer(reinterpret_cast<uint8_t*>(kept->data()), kept->size(), kept);
   return column;

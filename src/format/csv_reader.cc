@@ -52,6 +52,7 @@ Status CsvReader::take(char c) {
   } else {
     state_ = State::kPlain;
   }
+  // A quote that is never closed would take the rest of the file for one field.
   if (row_.size() >= kMaxRowBytes) {
     return corrupt(fmt::format("line {}: a row of more than {} bytes; is a quote left open?", row_line_, kMaxRowBytes));
   }

@@ -150,6 +150,7 @@ void ImageFolder::find_class_spans() {
   std::ranges::sort(classes_);
   for (size_t label = 0; label < classes_.size(); ++label) {
     const std::string folder = classes_[label] + '/';
+    // With the slash: "a/" must not find "a-b/".
     const int64_t first = keys_.lower_bound(folder);
     if (first < keys_.size() && keys_.key(first).starts_with(folder)) {
       spans_.push_back({first, static_cast<int64_t>(label)});
@@ -186,6 +187,7 @@ uint64_t ImageFolder::index_bytes() const {
 }
 
 int64_t ImageFolder::label(int64_t id) const {
+  // Every id is in a span: pictures beside the class folders were refused.
   return std::prev(std::ranges::upper_bound(spans_, id, {}, &ClassSpan::first_id))->label;
 }
 

@@ -96,6 +96,7 @@ Status JsonlReader::feed(std::string_view piece) {
 
 Status JsonlReader::end_line() {
   std::string_view text = line_;
+  // A byte-order mark, as editors on Windows write it.
   if (line_number_ == 1 && text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
   const uint64_t line = line_number_++;
   Status status;

@@ -101,6 +101,7 @@ struct PathRule {
     return {};
   }
   std::string operator()(std::string_view path) const {
+    // check() has parsed it before.
     if (!url_scheme(path).empty()) return parse_url(path).value().path;
     // A local path keeps its slash; keys of a bucket begin behind it.
     if (path.starts_with('/')) return top + std::string(path.substr(top.empty() && store.empty() ? 0 : 1));

@@ -37,6 +37,7 @@ class TableBuilder final : public JsonlSink {
   }
 
   Status end_of_object(uint64_t line) override {
+    // Later objects have the first one's members, or are refused.
     if (rows_ == 0 && find(path_column_) == nullptr) return no_path_column();
     ++rows_;
     for (const ColumnBuilder& column : columns_) {

@@ -42,6 +42,7 @@ class HeaderText {
         seen[2] = tuple();
       else
         return false;
+      // NumPy writes a comma behind the last entry, too.
       if (!take(',') && !peek('}')) return false;
     }
     skip_space();
@@ -183,6 +184,7 @@ Result<NpyHeader> parse_npy_header(std::span<const uint8_t> head, uint64_t file_
     return corrupt("is no .npy file: it does not begin with \\x93NUMPY");
   }
   const int major = head[6];
+  // NEP 1: version 2 has four bytes for the header's length, version 3 is that in UTF-8.
   if (major < 1 || major > 3) return unsupported(fmt::format("is .npy version {}; known are 1 to 3", major));
   const size_t length_bytes = major == 1 ? 2 : 4;
   if (head.size() < 8 + length_bytes) return corrupt("ends inside the header");

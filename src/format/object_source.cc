@@ -65,6 +65,7 @@ Identity ObjectSource::seen_as(int64_t id, uint64_t version) const {
   Hasher hasher;
   hash_object(hasher, key(id), keys_, id, version);
   hash_columns(id, hasher);
+  // Without a version only this run can tell it from others: known by this table's number, and kept in memory alone.
   if (version != 0) return hasher.digest();
   hasher.update_value(seen_->number());
   return Identity(hasher.digest(), /*lasts=*/false);

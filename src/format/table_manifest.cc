@@ -27,6 +27,7 @@ struct Growing {
       return;
     }
     const int64_t* offsets = values.offset();
+    // Offsets of a unit count from its own beginning, which may not be 0 where it was sliced.
     const uint64_t begin = data.size();
     data.append(bytes + offsets[0], static_cast<size_t>(offsets[rows] - offsets[0]));
     for (int64_t row = 1; row <= rows; ++row) ends.push_back(begin + static_cast<uint64_t>(offsets[row] - offsets[0]));

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "base/utf8.h"
+
 namespace forebay {
 namespace {
 
@@ -22,27 +24,13 @@ uint32_t code_point(std::span<const uint8_t> row, size_t i) {
 }
 
 /// False where it is no character.
-bool append_utf8(uint32_t code, std::string& text) {
-  const auto tail = [&](int shift) { text += static_cast<char>(0x80 | (code >> shift & 0x3F)); };
-  if (code < 0x80) {
-    text += static_cast<char>(code);
-  } else if (code < 0x800) {
-    text += static_cast<char>(0xC0 | code >> 6);
-    tail(0);
-  } else if (code >= 0xDC80 && code <= 0xDCFF) {  // Python's "surrogateescape"
+bool append_character(uint32_t code, std::string& text) {
+  if (code >= 0xDC80 && code <= 0xDCFF) {  // Python's "surrogateescape"
     text += static_cast<char>(code & 0xFF);
-  } else if (code < 0x10000 && (code < 0xD800 || code > 0xDFFF)) {
-    text += static_cast<char>(0xE0 | code >> 12);
-    tail(6);
-    tail(0);
-  } else if (code >= 0x10000 && code < 0x110000) {
-    text += static_cast<char>(0xF0 | code >> 18);
-    tail(12);
-    tail(6);
-    tail(0);
-  } else {
-    return false;
+    return true;
   }
+  if ((code >= 0xD800 && code <= 0xDFFF) || code > 0x10FFFF) return false;
+  append_utf8(code, text);
   return true;
 }
 
@@ -54,10 +42,11 @@ Result<Buffer> text_of_row(std::span<const uint8_t> row, DType dtype) {
     return buffer_of(row.first(static_cast<size_t>(end - row.begin())));
   }
   size_t count = row.size() / 4;
+  // NumPy cannot tell zeros at a text's end from what fills it up, and leaves them out, too.
   while (count > 0 && code_point(row, count - 1) == 0) --count;
   std::string text;
   for (size_t i = 0; i < count; ++i) {
-    if (!append_utf8(code_point(row, i), text))
+    if (!append_character(code_point(row, i), text))
       return unsupported(fmt::format("the text has U+{:04X}, which is no character", code_point(row, i)));
   }
   return buffer_of({reinterpret_cast<const uint8_t*>(text.data()), text.size()});

@@ -72,7 +72,9 @@ Hash128 place_identity(const Description& description, size_t step) {
   hasher.update(fmt::format("forebay {} results {} {}\n", FOREBAY_VERSION, kResults, codec_versions()));
   for (size_t i = 0; i < step && i < steps.size(); ++i) {
     const OpSpec& op = steps[i];
+    // Orders, batches and the like leave samples as they are: pipelines that differ in these share entries.
     if (i > 0 && !makes_content(op)) continue;
+    // A source of the user's has an identity of its own for each sample (DatasetSource::identity()).
     const bool function = i > 0 && (op.attachment || !op.attachment_name.empty());
     const std::string name = i > 0 ? op.attachment_name : "";
     hasher.update(fmt::format("{}({}){}\n", op.name, identity_text(content_args(op, i == 0)), name));

@@ -35,6 +35,7 @@ std::vector<Problem> check(const Description& description, const Schema& source)
                                       ? std::vector<Problem>{{"", "the pipeline is empty", "begin with a source"}}
                                       : check_source(description.steps().front());
   if (!problems.empty()) return problems;
+  // Not where the source is wrong: nothing is known of its fields then, and each step would complain of that.
   problems = infer(description, source, catalog()).problems;
   for (Problem& problem : unbounded_problems(description)) problems.push_back(std::move(problem));
   return problems;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/json_depth.h"
+
 namespace forebay {
 
 namespace {
@@ -12,6 +14,7 @@ constexpr size_t kMaxBytes = size_t{16} << 20;  // of a stream of very many part
 constexpr int64_t kMaxCount = kMaxEpoch;        // more is damage, and would overflow later
 
 Result<int64_t> count(const Json& json, const char* name) {
+  // What is beyond 2^63 comes out of get() negative, and is refused as such.
   if (!json.contains(name) || !json[name].is_number_integer() || json[name].get<int64_t>() < 0 ||
       json[name].get<int64_t>() > kMaxCount) {
     return invalid_argument(fmt::format("this state has no usable \"{}\"", name));
@@ -40,6 +43,7 @@ std::string Checkpoint::to_json() const {
 
 Result<Checkpoint> Checkpoint::from_json(std::string_view text) {
   if (text.size() > kMaxBytes) return invalid_argument("this is not a state: it is longer than any state");
+  if (nests_too_deep(text)) return invalid_argument("this is not a state: its lists and objects nest too deep");
   const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded() || !json.is_object() || !json.contains("format")) {
     return invalid_argument("this is not a state that state_dict() made");

@@ -32,16 +32,27 @@ std::string replaced(std::string from, const std::string& to) {
 }
 
 TEST(Checkpoint, nothing_in_it_is_trusted) {
-  for (const std::string& bad :
-       {std::string(""), std::string("{}"), std::string("[]"), std::string("null"), std::string("{\"format\":1}"),
-        std::string(70'000, ' '), std::string(50'000, '['), replaced("\"epoch\":3", "\"epoch\":-3"),
-        replaced("\"epoch\":3", "\"epoch\":3.5"), replaced("\"epoch\":3", "\"epoch\":\"3\""),
-        replaced("\"epoch\":3", "\"epoch\":null"), replaced("\"epoch\":3", "\"epoch\":9223372036854775807"),
-        replaced("\"epoch\":3", "\"epoch\":18446744073709551615"),
-        replaced("\"position\":640", "\"position\":99999999"), replaced("\"step\":10", "\"step\":641"),
-        replaced("\"step\":10", "\"step\":9223372036854775807"), replaced("\"samples\"", "\"sample\""),
-        replaced("\"dataset\":\"", "\"dataset\":7,\"x\":\""),
-        replaced("\"fingerprints\":{", "\"fingerprints\":[],\"x\":{")}) {
+  for (const std::string& bad : {std::string(""),
+                                 std::string("{}"),
+                                 std::string("[]"),
+                                 std::string("null"),
+                                 std::string("{\"format\":1}"),
+                                 std::string(70'000, ' '),
+                                 std::string(50'000, '['),
+                                 replaced("\"epoch\":3", "\"rehearsal\":" + std::string(100'000, '[') +
+                                                             std::string(100'000, ']') + ",\"epoch\":3"),
+                                 replaced("\"epoch\":3", "\"epoch\":-3"),
+                                 replaced("\"epoch\":3", "\"epoch\":3.5"),
+                                 replaced("\"epoch\":3", "\"epoch\":\"3\""),
+                                 replaced("\"epoch\":3", "\"epoch\":null"),
+                                 replaced("\"epoch\":3", "\"epoch\":9223372036854775807"),
+                                 replaced("\"epoch\":3", "\"epoch\":18446744073709551615"),
+                                 replaced("\"position\":640", "\"position\":99999999"),
+                                 replaced("\"step\":10", "\"step\":641"),
+                                 replaced("\"step\":10", "\"step\":9223372036854775807"),
+                                 replaced("\"samples\"", "\"sample\""),
+                                 replaced("\"dataset\":\"", "\"dataset\":7,\"x\":\""),
+                                 replaced("\"fingerprints\":{", "\"fingerprints\":[],\"x\":{")}) {
     const Result<Checkpoint> read = Checkpoint::from_json(bad);
     EXPECT_EQ(read.status().code(), Code::kInvalidArgument) << bad.substr(0, 200);
   }

@@ -49,6 +49,7 @@ Status choose_deal(const Description& description, const ScheduleOptions& schedu
         "hosts= (how many there are), the same on every rank, or deal='count'");
   }
   if (count == 1) return {};
+  // Ranks of one host follow each other; where it does not divide, the last host has fewer.
   const Hosts hosts{schedule.world_size, (schedule.world_size + count - 1) / count};
   const PlacementOptions options{
       .hosts = hosts, .batch_size = schedule.batch_size, .pads = schedule.last == LastPolicy::kPad};

@@ -44,6 +44,7 @@ void EpochDigest::add(std::span<const Batch* const> step) {
   std::vector<std::vector<const BatchField*>> fields;
   std::vector<PlacedRow> rows;
   for (const Batch* batch : step) {
+    // How many rows repeat depends on the number of ranks, so repeats are no content.
     for (int64_t row = 0; row < batch->size() - batch->padding; ++row)
       rows.push_back({batch->positions[static_cast<size_t>(row)], fields.size(), row});
     fields.push_back(sorted_fields(*batch));
@@ -51,6 +52,7 @@ void EpochDigest::add(std::span<const Batch* const> step) {
   // Ranks that share lanes have rows between each other's.
   std::sort(rows.begin(), rows.end(), [](const PlacedRow& a, const PlacedRow& b) { return a.position < b.position; });
   for (const PlacedRow& row : rows) {
+    // Not the position: that is the order in which rows are added.
     impl_->hasher.update_value(step[row.batch]->ids[static_cast<size_t>(row.row)]);
     for (const BatchField* field : fields[row.batch]) {
       const std::span<const uint8_t> bytes = field->row(row.row);

@@ -1,7 +1,9 @@
 #include "loader/distributed.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -16,6 +18,7 @@ struct Launcher {
 };
 constexpr Launcher kLaunchers[] = {
     {"RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_WORLD_SIZE"},
+    // Set by --ntasks-per-node alone; without it slurm_local_ranks() looks further.
     {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_NTASKS_PER_NODE", "SLURM_STEP_NUM_NODES"},
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", nullptr},
     {"PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS", nullptr},
@@ -46,12 +49,39 @@ Result<int> number(const char* name, const std::string& text) {
       name, text));
 }
 
+// Of a list such as "4(x2),3", Slurm's for nodes of 4, 4 and 3 tasks, the number of a node; nothing where it has none, or is none.
+std::optional<int> tasks_of_node(std::string_view list, int node) {
+  while (!list.empty()) {
+    const std::string_view part = list.substr(0, list.find(','));
+    list.remove_prefix(std::min(list.size(), part.size() + 1));
+    const size_t times_at = part.find("(x");
+    const auto tasks = parse(std::string(part.substr(0, times_at)));
+    std::optional<int> times = 1;
+    if (times_at != std::string_view::npos)
+      times = part.ends_with(')') ? parse(std::string(part.substr(times_at + 2, part.size() - times_at - 3)))
+                                  : std::nullopt;
+    if (!tasks || !times || *tasks < 1 || *times < 1) return std::nullopt;
+    if (node < *times) return tasks;
+    node -= *times;
+  }
+  return std::nullopt;
+}
+
+// srun gives each task the list of its step, and its node's place in it.
+std::optional<int> slurm_local_ranks(const Environment& environment) {
+  const auto node = value_of(environment, "SLURM_NODEID"), list = value_of(environment, "SLURM_STEP_TASKS_PER_NODE");
+  const std::optional<int> number = node ? parse(*node) : std::nullopt;
+  return list && number && *number >= 0 ? tasks_of_node(*list, *number) : std::nullopt;
+}
+
 Result<Place> read_place(const Launcher& launcher, const Environment& environment) {
   Place place;
   FOREBAY_ASSIGN(place.rank, number(launcher.rank, *value_of(environment, launcher.rank)));
   FOREBAY_ASSIGN(place.world_size, number(launcher.world_size, *value_of(environment, launcher.world_size)));
   if (const auto local = value_of(environment, launcher.local_ranks)) {
     FOREBAY_ASSIGN(place.local_ranks, number(launcher.local_ranks, *local));
+  } else if (std::string_view(launcher.rank) == "SLURM_PROCID") {
+    place.local_ranks = slurm_local_ranks(environment).value_or(place.local_ranks);
   }
   // Ranks a host differ from host to host, so they are no number that all ranks agree on.
   if (launcher.hosts != nullptr) {
@@ -96,6 +126,7 @@ Result<Place> find_place(std::optional<int> rank, std::optional<int> world_size,
     if (*world_size != 1) return invalid_argument(fmt::format("world_size={} needs rank= too", *world_size));
     place.rank = 0;
   }
+  // The launcher's hosts are those of another world.
   if (world_size && *world_size != place.world_size) place.hosts = 0;
   if (world_size) place.world_size = *world_size;
   if (rank) place.rank = *rank;
@@ -107,6 +138,7 @@ Result<Place> find_place(std::optional<int> rank, std::optional<int> world_size,
                     "world_size=",
                     place.rank, place.world_size, place.world_size - 1));
   }
+  // Where ranks are not spread evenly nobody can compute which of them share a host.
   if (place.hosts < 1 || place.world_size % place.hosts != 0) place.hosts = 0;
   if (place.local_ranks < 1 || place.local_ranks > place.world_size) place.local_ranks = 1;
   return place;

@@ -33,6 +33,35 @@ TEST(Distributed, every_launcher_is_understood) {
   expect_place(find_place({}, {}, with({{"PMI_RANK", "0"}, {"PMI_SIZE", "3"}, {"MPI_LOCALNRANKS", "3"}})), 0, 3, 3);
 }
 
+// srun without --ntasks-per-node: the list of its step, as Slurm writes it.
+TEST(Distributed, slurm_tells_of_each_node_how_many_tasks_it_has) {
+  const auto local = [](const char* list, const char* node) {
+    return find_place({}, {},
+                      with({{"SLURM_PROCID", "5"},
+                            {"SLURM_NTASKS", "12"},
+                            {"SLURM_STEP_TASKS_PER_NODE", list},
+                            {"SLURM_NODEID", node}}))
+        ->local_ranks;
+  };
+  EXPECT_EQ(local("4(x2),3,1", "0"), 4);
+  EXPECT_EQ(local("4(x2),3,1", "1"), 4);
+  EXPECT_EQ(local("4(x2),3,1", "2"), 3);
+  EXPECT_EQ(local("4(x2),3,1", "3"), 1);
+  EXPECT_EQ(local("6(x2)", "1"), 6);
+  for (const auto& [list, node] : {std::pair("4(x2),3,1", "4"),
+                                   {"4", "-1"},
+                                   {"4", "x"},
+                                   {"", "0"},
+                                   {"x", "0"},
+                                   {"4(x", "0"},
+                                   {"4(x)", "0"},
+                                   {"4(x0)", "0"},
+                                   {"0", "0"},
+                                   {",4", "0"},
+                                   {"99999999999", "0"}})
+    EXPECT_EQ(local(list, node), 1) << list << " at " << node;
+}
+
 // Ranks a host are told to each rank by its own host, and may differ: only what is said to all alike counts.
 TEST(Distributed, hosts_are_known_where_all_ranks_are_told_the_same_number) {
   const auto hosts = [](const std::map<std::string, std::string>& variables, std::optional<int> world = {}) {

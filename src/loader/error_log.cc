@@ -30,9 +30,11 @@ Status ErrorLog::add(int64_t epoch, const RowError& error) {
     entries_.push_back({error.id, error.status.key(), error.status.op(), std::string(code_name(error.status.code())),
                         error.status.message(), 1});
   } else {
+    // Lists are bounded; in total() it counts.
     index_.erase(found);
   }
   if (!limit_) return {};
+  // Batches come in order, so an epoch never comes back but by seek(), which begins to count anew, too.
   if (epoch != std::exchange(epoch_, epoch)) bad_.clear();
   bad_.add(error.id);
   if (bad_.size() <= *limit_) return {};
@@ -60,6 +62,7 @@ Result<std::optional<int64_t>> error_limit(const std::optional<ErrorLimit>& max_
         fmt::format("max_errors={} is negative; give a count, or a share (0.0 to 1.0)", max_errors->count));
   if (!share) return max_errors->count < size ? std::optional<int64_t>(max_errors->count) : std::nullopt;
   const double product = *share * static_cast<double>(size);
+  // A product that is off by its last bits must not lose one.
   const double count = std::floor(product + product * 0x1p-51);  // 0.29 of 100 are 29
   return count < static_cast<double>(size) ? std::optional<int64_t>(static_cast<int64_t>(count)) : std::nullopt;
 }

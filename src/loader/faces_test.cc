@@ -12,7 +12,7 @@ Pipeline all_operators() {
   const Fields two = {"a", "b"};
   return images("photos")
       .shuffle({.block = 2, .lanes = 2, .ramp = true, .window = 9})
-      .buffer({.dir = "x"})
+      .buffer({.dir = "x", .when_dry = "wait"})
       .only({{"label", {1, 2}}})
       .take(5, {.spread = true})
       .decode_image({.field = two})
@@ -112,10 +112,19 @@ TEST(CppFace, streams_are_described_as_json_has_them) {
             Json({{"url", "kafka://h/t"}, {"partition", {0, 3}}}));
   EXPECT_EQ(stream("nats://h/s").description().steps().front().args, Json({{"url", "nats://h/s"}}));
   for (const Pipeline& followed : {files("a/*", {.follow = true}), text("a", {.follow = true}),
-                                   jsonl("a", {.fields = {{"x", "int64"}}, .follow = true})}) {
+                                   jsonl("a", {.fields = {{"x", "int64"}}, .follow = true}),
+                                   parquet("a/*", {.follow = true}), arrow("a", {.follow = true})}) {
     EXPECT_EQ(followed.description().steps().front().args["follow"], Json(true));
     EXPECT_EQ(followed.to_json().value(), Pipeline::from_json(followed.to_json().value()).value().to_json().value());
   }
+}
+
+TEST(CppFace, what_of_tables_cannot_be_followed_is_found_before_anything_is_read) {
+  EXPECT_TRUE(parquet("a/*", {.filter = {{{"x", ">", int64_t{1}}}}, .follow = true}).check().empty());
+  EXPECT_EQ(parquet(std::vector<std::string>{"a", "b"}, {.follow = true}).check().size(), 1u);
+  EXPECT_EQ(parquet("a/*", {.follow = true}).take(3).check().size(), 1u);
+  EXPECT_EQ(parquet("a/*", {.follow = true}).shuffle().check().size(), 1u);
+  EXPECT_TRUE(parquet("a/*", {.follow = true}).shuffle({.window = 100}).check().empty());
 }
 
 TEST(CppFace, mistakes_about_tar_shards_are_found_before_anything_is_read) {

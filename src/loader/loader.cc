@@ -40,7 +40,8 @@ Result<std::unique_ptr<Loader>> Loader::open(const Pipeline& pipeline, LoaderOpt
                                            {.storage_options = options.storage_options,
                                             .stop = options.stop,
                                             .keep_versions = find_step(description, OpRole::kKeep) != nullptr,
-                                            .requests = options.requests}));
+                                            .requests = options.requests,
+                                            .memory = options.memory}));
   if (const auto* stream = dynamic_cast<const StreamSource*>(impl->source.get())) {
     FOREBAY_ASSIGN(impl->stream, StreamRun::open(*stream, description, options, impl->place));
     impl->source = impl->stream->source();
@@ -77,6 +78,7 @@ void Loader::begin_iteration() { impl_->epoch_over = false; }
 Result<std::optional<Batch>> Loader::next() {
   for (;;) {
     bool timed_out = false;
+    // Any time-out does: between two rounds the runner looks at its host, and says in the log what it waits for.
     Result<std::optional<Batch>> batch = next_for(std::chrono::seconds(10), &timed_out);
     if (!timed_out) return batch;
   }
@@ -240,6 +242,7 @@ void Loader::close() {
     impl_->closed = true;
     runner = impl_->runner;
   }
+  // First, so that nothing arrives for a runner that is closing.
   if (impl_->stream) impl_->stream->close();
   if (runner) runner->close();
   if (impl_->peers) impl_->peers->close();
@@ -259,6 +262,7 @@ std::shared_ptr<ForeignCall> Loader::take_call(std::chrono::milliseconds timeout
   if (*closed) return nullptr;
   const std::shared_ptr<Runner> runner = impl_->current();
   if (!runner) {
+    // Before the first runner, or between two: a moment, so that callers in a loop do not spin.
     std::this_thread::sleep_for(std::min(timeout, std::chrono::milliseconds(1)));
     return nullptr;
   }

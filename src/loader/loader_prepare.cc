@@ -50,6 +50,7 @@ Status Loader::Impl::prepare() {
   CompileInput input{&description(), description().steps().size(), false, source, nullptr, options.seed};
   input.open_cache = std::bind_front(&Impl::open_cache, this);
   FOREBAY_RETURN_IF_ERROR(stream ? prepare_stream(input) : prepare_samples(input));
+  // Last: from here on other threads read what was set above without a lock.
   prepared = true;
   return {};
 }
@@ -106,13 +107,14 @@ Status Loader::Impl::prepare_stream(CompileInput& input) {
   runner_options.beside.push_back(
       {Use::kFetched, stream->stream().kept(), ByteBudget::Beside::kEntries, stream->bytes()});
   itinerary = stream->itinerary();
-  if (find_step(description(), OpRole::kRehearse) != nullptr) {
+  if (stream->keeps_old() || find_step(description(), OpRole::kRehearse) != nullptr) {
     FOREBAY_ASSIGN(rehearsal, RehearsalRun::open(description(), stream, options.seed, place));
     itinerary = rehearsal->itinerary();
     runner_options.beside.push_back(
         {Use::kCaches, stream->kept_bytes(), ByteBudget::Beside::kEntries, stream->bytes()});
     FOREBAY_RETURN_IF_ERROR(begin_rehearsal());
   }
+  // The runner first: who is told of arrivals has to be there.
   FOREBAY_RETURN_IF_ERROR(start(std::move(runner_options)));
   stream->on_arrival([run = std::weak_ptr<Runner>(runner)] {
     if (const std::shared_ptr<Runner> running = run.lock()) running->look_again();
@@ -157,6 +159,7 @@ Status Loader::Impl::go_to(const Checkpoint& saved) {
       FOREBAY_ASSIGN(kept, rehearsal->read_kept(saved.rehearsal));
     }
   }
+  // What could be refused has been read by now. Between the two places no step is known, so the runner begins none.
   if (stream) stream->pause();
   runner->seek(saved.cursor);
   if (rehearsal) rehearsal->go_on(std::move(*kept));

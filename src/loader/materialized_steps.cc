@@ -40,10 +40,15 @@ Json json_of(const OpSpec& step, bool source) {
 }
 
 OpSpec step_from(const Json& json) {
+  const auto text = [&](const char* name) {
+    const Json value = json.value(name, Json());
+    return value.is_string() ? value.get<std::string>() : std::string();
+  };
   OpSpec step;
-  step.name = json.value("op", "");
-  step.args = json.value("args", Json::object());
-  step.attachment_name = json.value("attachment", "");
+  step.name = text("op");
+  step.args = json.value("args", Json());
+  if (!step.args.is_object()) step.args = Json::object();
+  step.attachment_name = text("attachment");
   return step;
 }
 

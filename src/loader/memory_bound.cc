@@ -96,6 +96,7 @@ class UnitsBound {
     const uint64_t stride = std::max<uint64_t>(plan_.packed.stride(), source_row_ + made_row_);
     const uint64_t side_by_side = times(rows, stride);
     const uint64_t offsets = times(rows + 1, sizeof(int64_t) * plan_.packed.apart().size());
+    // An eighth more, since memory of units is rounded up by as much (widely_rounded()).
     bounds.held = plus(plus(side_by_side, side_by_side / 8), plus(bounds.lists, plus(offsets, 512 + 128 * fields)));
     bounds.held = std::max(bounds.held, plus(decoded, 64 * kKiB * (decoded >= kMiB ? 1 : 0)));
     // Pages and levels, a buffer that grows, and columns that operators make.

@@ -90,6 +90,7 @@ class Builder {
   Json renamed(const FieldUse& use, const Wanted& after) const {
     Json names = Json::object();
     std::set<std::string> made;
+    // Until nothing is added: a name that is taken out of the way may itself stand in another's way.
     for (bool more = true; more;) {
       more = false;
       for (size_t i = 0; i < use.reads.size(); ++i) {

@@ -62,6 +62,7 @@ bool is_local(const std::string& url) {
 }
 
 StorageOptions link_options(StorageOptions options) {
+  // A local store takes no options of a bucket; those of a simulated link go with any store.
   std::erase_if(options, [](const auto& option) { return !is_link_option(option.first); });
   return options;
 }

@@ -15,8 +15,9 @@ namespace forebay {
 struct OpenSourceOptions {
   std::map<std::string, std::string> storage_options;
   std::stop_token stop;
-  bool keep_versions = false;        ///< of objects, for Source::identity()
-  std::optional<int> requests = {};  ///< of a remote store at a time, listings and indexes included
+  bool keep_versions = false;           ///< of objects, for Source::identity()
+  std::optional<int> requests = {};     ///< of a remote store at a time, listings and indexes included
+  std::optional<uint64_t> memory = {};  ///< of the loader, where it was given
 };
 
 /// Opens what step 0 of a description names: reads the listing or the manifest, maps the arrays. What it carries opened is given as

@@ -87,7 +87,8 @@ Pipeline Pipeline::buffer(BufferOptions options) const {
               said_args({{"policy", options.policy},
                          {"bytes", byte_size_json(options.bytes)},
                          {"disk", byte_size_json(options.disk)},
-                         {"dir", optional_json(options.dir)}}));
+                         {"dir", optional_json(options.dir)},
+                         {"when_dry", options.when_dry}}));
 }
 Pipeline Pipeline::rehearse(int64_t n, int64_t capacity, RehearseOptions options) const {
   return then(*this, "rehearse",

@@ -25,6 +25,7 @@ Status read_all(const CompileInput& input, const SizingInput& given, std::set<st
   FOREBAY_ASSIGN(Ordering ordering, choose_order(nullptr, *plan->source, *input.selection, input.seed));
   sizes.block = sizes.lanes = 1;
   FOREBAY_ASSIGN(RunnerOptions options, choose_sizes(*plan, sizes));
+  // What becomes of bad ones is for watch.told() to say.
   options.bad_sample = BadSample::kSkip;
   options.ragged = std::move(ragged);
   const Schedule schedule(
@@ -33,6 +34,7 @@ Status read_all(const CompileInput& input, const SizingInput& given, std::set<st
   auto runner = std::make_shared<Runner>(Engine::shared(), plan, itinerary, options);
   Status status = watch.running(runner);
   for (bool over = false; status.ok() && !over;) {
+    // A close() of the loader finds the runner by way of running(), and ends this wait.
     Result<Runner::Delivery> delivery = runner->next_for(std::chrono::seconds(1));
     if (!delivery.ok()) {
       status = delivery.status();
@@ -60,6 +62,7 @@ Status add_lengths(const Batch& batch, std::vector<uint32_t>& lengths) {
     if (length > UINT32_MAX)
       return unsupported(fmt::format("a row of {} numbers is to be packed, and 2^32 - 1 is the most", length))
           .with_sample(batch.ids[static_cast<size_t>(row)]);
+    // A pass goes in the selection's order, so a position is an index in it. Samples left out keep 0.
     lengths[static_cast<size_t>(batch.positions[static_cast<size_t>(row)])] = static_cast<uint32_t>(length);
   }
   return {};

@@ -43,6 +43,7 @@ class ClassField {
     const Value& value = record[*field_];
     if (value.kind == FieldKind::kText || value.kind == FieldKind::kBytes)
       return static_cast<int64_t>(
+          // Never negative, and so never the class of damaged records.
           hash128(std::string_view(reinterpret_cast<const char*>(value.bytes.data()), value.bytes.size())).low >> 1);
     return invalid_argument("rehearse: the field that tells classes is neither a whole number nor a text");
   }
@@ -98,8 +99,10 @@ class StreamedSamples final : public StepSamples {
 
   Result<std::vector<Rehearsal::Sample>> of(const StepPlan& step) const override {
     const auto [from, to] = stream_->numbers_of(step);
+    const std::vector<int64_t> dry = stream_->stream().dry(from, to);
     std::vector<Rehearsal::Sample> samples;
     for (int64_t number = from; number < to; ++number) {
+      if (std::binary_search(dry.begin(), dry.end(), number)) continue;
       int64_t label = 0;
       if (classes_.field()) {
         Record record;
@@ -123,11 +126,30 @@ class StreamedSamples final : public StepSamples {
   const std::shared_ptr<StreamRun> stream_;
 };
 
+// The latest `capacity` of samples that a run with another capacity kept, the oldest first.
+void keep_latest(Rehearsal::Class& kept, int64_t capacity) {
+  std::rotate(kept.kept.begin(), kept.kept.begin() + kept.next, kept.kept.end());
+  const auto size = static_cast<int64_t>(kept.kept.size());
+  if (size > capacity) kept.kept.erase(kept.kept.begin(), kept.kept.end() - capacity);
+  kept.next = 0;
+}
+
 struct SaidRehearsal {
   RehearsalOptions options;
   int64_t old = 0;  // of each rank
   std::string by;
 };
+
+// What .buffer(when_dry="repeat") keeps: the latest records, as many as a step has.
+SaidRehearsal repeated(const StreamRun& stream, uint64_t seed) {
+  SaidRehearsal said;
+  said.options = {.seed = seed,
+                  .policy = RehearsalPolicy::kRecent,
+                  .capacity = stream.global_batch(),
+                  .draws = 0,
+                  .candidates = {}};
+  return said;
+}
 
 SaidRehearsal said_of(const Description& description, uint64_t seed, const Place& place) {
   const OpSpec& step = *find_step(description, OpRole::kRehearse);
@@ -141,6 +163,7 @@ SaidRehearsal said_of(const Description& description, uint64_t seed, const Place
                             : policy == "recent" ? RehearsalPolicy::kRecent
                                                  : RehearsalPolicy::kReservoir,
                   .capacity = args.integer("capacity"),
+                  // Drawn for all ranks at once; each takes its part, so that no two have the same old samples.
                   .draws = said.old * place.world_size};
   if (args.has("candidates")) said.options.candidates = args.integer("candidates");
   return said;
@@ -174,7 +197,8 @@ Result<std::shared_ptr<RehearsalRun>> RehearsalRun::open(const Description& desc
 Result<std::shared_ptr<RehearsalRun>> RehearsalRun::open(const Description& description,
                                                          std::shared_ptr<StreamRun> stream, uint64_t seed,
                                                          const Place& place) {
-  const SaidRehearsal said = said_of(description, seed, place);
+  const bool asked_for = find_step(description, OpRole::kRehearse) != nullptr;
+  const SaidRehearsal said = asked_for ? said_of(description, seed, place) : repeated(*stream, seed);
   const bool user_code = is_source(description.steps().front(), SourceKind::kUserCode);
   FOREBAY_ASSIGN(const ClassField classes, ClassField::find(said.by, stream->source()->schema(), user_code));
   std::shared_ptr<RehearsalRun> run(new RehearsalRun);
@@ -207,6 +231,7 @@ Result<Rehearsal> RehearsalRun::read_kept(const std::string& text) const {
     return Status(Code::kStateMismatch, "the kept samples are of another data set");
   std::map<int64_t, Rehearsal::Class> classes;
   int64_t all = 0;
+  // A state is a stranger's text: ids index the data set, and `next` the kept ones.
   for (const auto& one : json["classes"]) {
     const bool good = one.is_array() && one.size() == 5 && one[0].is_number_integer() && one[1].is_number_integer() &&
                       one[2].is_boolean() && one[3].is_number_integer() && one[4].is_array();
@@ -220,8 +245,11 @@ Result<Rehearsal> RehearsalRun::read_kept(const std::string& text) const {
     }
     const auto size = static_cast<int64_t>(kept.kept.size());
     all += size;
-    if (size > options_.capacity || kept.seen < size || kept.next < 0 || kept.next > std::max<int64_t>(size - 1, 0))
-      return wrong();
+    if (kept.seen < size || kept.next < 0 || kept.next > std::max<int64_t>(size - 1, 0)) return wrong();
+    // What is repeated is as much as a batch, and a run may go on with batches of another size.
+    const bool other_size = size > options_.capacity || (size < options_.capacity && kept.next > 0);
+    if (options_.draws == 0 && other_size) keep_latest(kept, options_.capacity);
+    if (static_cast<int64_t>(kept.kept.size()) > options_.capacity) return wrong();
     classes.emplace(one[0].template get<int64_t>(), std::move(kept));
   }
   if (options_.policy == RehearsalPolicy::kBalanced && all > options_.capacity) return wrong();

@@ -35,6 +35,7 @@ class SpreadOver final : public Selection {
   SpreadOver(std::shared_ptr<const Selection> from, int64_t size) : from_(std::move(from)), size_(size) {}
   int64_t size() const override { return size_; }
   int64_t id_at(int64_t index) const override {
+    // 128 bits: the product of an index and a size does not fit into 64.
     const auto place = static_cast<Wide>(index) * static_cast<Wide>(from_->size()) / static_cast<Wide>(size_);
     return from_->id_at(static_cast<int64_t>(place));
   }
@@ -131,6 +132,7 @@ std::shared_ptr<const Selection> spread_over_units(std::shared_ptr<const Selecti
     before += unit;
   }
   std::vector<Ranges::Range> chosen;
+  // Ends: each round has more units, and all together have more rows than are asked for.
   while (rows_of(chosen) < size) {
     const int64_t lacking = size - rows_of(chosen);
     const int64_t mean = std::max<int64_t>(before / static_cast<int64_t>(units.size()), 1);
@@ -150,6 +152,7 @@ KeptSamples::KeptSamples(std::shared_ptr<const Selection> from, std::vector<uint
 }
 
 int64_t KeptSamples::id_at(int64_t index) const {
+  // Of blocks with equal ranks all but the last are empty.
   const auto after = std::upper_bound(ranks_.begin(), ranks_.end(), index);
   const auto block = after - ranks_.begin() - 1;
   int64_t left = index - ranks_[static_cast<size_t>(block)];

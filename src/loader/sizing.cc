@@ -23,6 +23,7 @@ struct ObjectSizes {
 };
 
 ObjectSizes sample_sizes(const ExecutionPlan& plan) {
+  // Enough for a mean; of millions of objects it takes no time.
   constexpr int64_t kSampled = 512;
   const int64_t n = plan.selection->size();
   if (!plan.fetches || n == 0) return {};
@@ -67,6 +68,7 @@ uint64_t expected_batch_bytes(const ExecutionPlan& plan, const ObjectSizes& size
 
 // Enough batches to keep all threads busy; small ones are cheap, so that a hand-over is worth its while.
 int64_t window(const RunnerOptions& options, int64_t rows, uint64_t batch_bytes) {
+  // So that each thread has a row at work and others wait for it: 4 a thread.
   const int64_t for_threads = (4 * options.threads + rows - 1) / rows;
   const auto small = static_cast<int64_t>(4 * kMiB / std::max<uint64_t>(batch_bytes, 1));
   return std::clamp<int64_t>(std::max(2 + for_threads, std::min<int64_t>(small, 16)), 3, 256);
@@ -219,6 +221,7 @@ Result<RunnerOptions> choose_sizes(const ExecutionPlan& plan, const SizingInput&
   options.find_requests = !input.requests;
   options.index_bytes = plan.source->index_bytes();
   if (!input.memory) options.memory_beside = beside_bytes(plan, input);
+  // Only called for an error: it looks at every sample, or unit.
   options.memory_bound = [&plan, input, threads = options.threads] { return memory_bound(plan, input, threads); };
   if (plan.units) return size_units(plan, input, options);
   const int most_requests = input.requests.value_or(local ? kLocalRequests : remote.most);

@@ -227,12 +227,14 @@ SourceDef table_source(std::string name, std::string help, TableRequest::Format 
                    {"columns", ArgType::kJson, false, nullptr, "those to read, in this order; all if not given"},
                    {"filter", ArgType::kJson, false, nullptr, "conditions (column, op, value) on the rows to keep"},
                    {"null", ArgType::kJson, false, "error",
-                    "what becomes of nulls: \"error\", a value, values by column, or masks"}},
+                    "what becomes of nulls: \"error\", a value, values by column, or masks"},
+                   follow()},
           .kind = SourceKind::kTable,
           .announced = [](const OpSpec&) { return open_ended(); },
           .check = check_table,
           .open = [format](const OpSpec& source,
                            const OpenSourceOptions& options) -> Result<std::shared_ptr<const Source>> {
+            if (follows(source)) return open_followed_table(source, format, options);
             FOREBAY_ASSIGN(std::shared_ptr<const Source> opened,
                            open_table_source(source, format, options.storage_options, options.requests, options.stop));
             return opened;

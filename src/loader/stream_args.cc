@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "loader/source_args.h"
+#include "loader/table_args.h"
 #include "ops/definition/args.h"
 #include "stream/open/open_log.h"
 #include "stream/record_format.h"
@@ -107,20 +108,42 @@ std::string payload_fields(const Json& fields) {
 }
 }  // namespace
 
+namespace {
+Result<std::string> one_pattern(const OpSpec& source, const char* name) {
+  const Json given = source.args.value(name, Json());
+  if (given.is_string()) return given.get<std::string>();
+  return invalid_argument(
+      fmt::format("{}: follow=True wants one pattern, which files that come later can match", source.name));
+}
+
+Result<std::shared_ptr<const Source>> followed(const LogAddress& address, const std::stop_token& stop) {
+  FOREBAY_ASSIGN(std::shared_ptr<const RecordLog> log, open_log(address, stop));
+  return std::shared_ptr<const Source>(std::make_shared<StreamSource>(std::move(log)));
+}
+}  // namespace
+
 Result<std::shared_ptr<const Source>> open_followed(const OpSpec& source, const char* pattern, const char* format,
                                                     bool whole_files, const OpenSourceOptions& options) {
-  const Json given = source.args.value(pattern, Json());
-  if (!given.is_string())
-    return invalid_argument(
-        fmt::format("{}: follow=True wants one pattern, which files that come later can match", source.name));
-  const Json fields = source.args.value("fields", Json());
-  FOREBAY_ASSIGN(std::shared_ptr<const RecordLog> log, open_log({.url = given.get<std::string>(),
-                                                                 .format = format,
-                                                                 .fields = payload_fields(fields),
-                                                                 .whole_files = whole_files,
-                                                                 .storage = options.storage_options},
-                                                                options.stop));
-  return std::shared_ptr<const Source>(std::make_shared<StreamSource>(std::move(log)));
+  FOREBAY_ASSIGN(std::string url, one_pattern(source, pattern));
+  return followed({.url = std::move(url),
+                   .format = format,
+                   .fields = payload_fields(source.args.value("fields", Json())),
+                   .whole_files = whole_files,
+                   .storage = options.storage_options},
+                  options.stop);
+}
+
+Result<std::shared_ptr<const Source>> open_followed_table(const OpSpec& source, TableRequest::Format format,
+                                                          const OpenSourceOptions& options) {
+  RowRequest rows;
+  FOREBAY_ASSIGN(rows.table, parse_table_request(source));
+  rows.table.format = format;
+  Json said = source.args;
+  for (const char* not_of_rows : {"pattern", "follow"}) said.erase(not_of_rows);
+  rows.said = said.dump(-1, ' ', true, Json::error_handler_t::replace);
+  if (options.memory) rows.most_group_bytes = *options.memory / 2;
+  FOREBAY_ASSIGN(std::string url, one_pattern(source, "pattern"));
+  return followed({.url = std::move(url), .rows = std::move(rows), .storage = options.storage_options}, options.stop);
 }
 
 void check_iterable(const OpSpec& source, std::vector<Problem>& found) {

@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "format/table/open_table.h"
 #include "loader/open_source.h"
 #include "stream/pushed_log.h"
 
@@ -20,6 +21,9 @@ Result<std::shared_ptr<const Source>> open_stream(const OpSpec& source, const Op
 /// `pattern`: the argument that names the files; `format`: of their lines, or of whole files.
 Result<std::shared_ptr<const Source>> open_followed(const OpSpec& source, const char* pattern, const char* format,
                                                     bool whole_files, const OpenSourceOptions& options);
+/// The rows of the files of tables.
+Result<std::shared_ptr<const Source>> open_followed_table(const OpSpec& source, TableRequest::Format format,
+                                                          const OpenSourceOptions& options);
 bool follows(const OpSpec& source);
 
 void check_iterable(const OpSpec& source, std::vector<Problem>& found);

@@ -37,9 +37,12 @@ StreamOptions options_of(const Description& description, const LoaderOptions& gi
     const Args args(buffer->args, catalog().find(buffer->name)->args);
     options.policy = policy_of(args.text("policy"));
     if (args.has("bytes")) options.bytes = args.bytes("bytes");
+    const std::string when_dry = args.text("when_dry");
+    if (when_dry != "wait") options.when_dry = when_dry == "repeat" ? WhenDry::kRepeat : WhenDry::kRehearse;
   }
   const int64_t window = int_arg(find_step(description, OpRole::kOrder), "window", 0);
   options.shuffled = window > 0;
+  // Without a window a chunk is a step over all ranks: order is decided for no more than is needed.
   options.chunk = static_cast<size_t>(window > 0 ? window : global_batch);
   const Json args = description.steps().front().args;
   options.skip_trimmed = args.value("on_trimmed", Json()) == Json("skip");
@@ -111,7 +114,12 @@ Result<std::shared_ptr<StreamRun>> StreamRun::open(const StreamSource& source, c
 }
 
 JournalHeader StreamRun::header_of(const RecordLog& log, const StreamOptions& options, StreamPlace place) {
-  return {log.identity(), options.seed, options.shuffled, options.policy == BufferPolicy::kSample, std::move(place)};
+  return {.log = log.identity(),
+          .seed = options.seed,
+          .shuffled = options.shuffled,
+          .sampled = options.policy == BufferPolicy::kSample,
+          .when_dry = options.when_dry,
+          .place = std::move(place)};
 }
 
 Status StreamRun::check_same_run(const JournalHeader& was, const JournalHeader& now, const std::string& path) {
@@ -119,6 +127,7 @@ Status StreamRun::check_same_run(const JournalHeader& was, const JournalHeader& 
   if (was.log != now.log) differs += ", the stream";
   if (was.seed != now.seed) differs += ", the seed";
   if (was.shuffled != now.shuffled) differs += ", .shuffle()";
+  if (was.when_dry != now.when_dry) differs += ", .buffer(when_dry=)";
   if (differs.empty()) return {};
   return Status(Code::kStateMismatch,
                 fmt::format("{} was written with something else: {} differ(s)", path, differs.substr(2)));
@@ -139,7 +148,7 @@ Result<StreamPlace> StreamRun::read_place(const std::string& json) const {
   if (place.chunk && place.chunk->size() > kLargestChunk)
     return invalid_argument(fmt::format("this state stands in a window of {} records, and {} are the most",
                                         place.chunk->size(), kLargestChunk));
-  if (place.chunk && place.sampled != (stream_->options().policy == BufferPolicy::kSample))
+  if (place.chunk && place.chunk->dry == 0 && place.sampled != (stream_->options().policy == BufferPolicy::kSample))
     return Status(
         Code::kStateMismatch,
         fmt::format("the state stands in a window that was {}sampled; go on with the same .buffer() to its end",
@@ -158,6 +167,11 @@ std::pair<int64_t, int64_t> StreamRun::numbers_of(const StepPlan& step) const {
 Status StreamRun::read_kept_places(const std::string& json) { return kept_->read_places(json); }
 
 void StreamRun::go_on(const Cursor& at, StreamPlace place) {
+  // Where a batch of another size ended among numbers without records, the rest of these is not missed.
+  if (place.chunk && place.chunk->dry > 0) {
+    place.number = place.chunk->first + place.chunk->dry;
+    place.chunk.reset();
+  }
   const int64_t number = place.number;
   if (decisions_) decisions_->begin_anew();
   stream_->seek(std::move(place));
@@ -179,6 +193,7 @@ void StreamRun::add_to(Ledger& ledger) const {
   StreamStats& told = ledger.stream.emplace();
   told.arrived = stats.arrived;
   told.trimmed = stats.trimmed;
+  told.dry = stats.dry;
   told.reconnects = stats.reconnects;
   told.bytes = stats.bytes + kept_->bytes()->bytes();
   told.disk_bytes = stream_->options().spill ? stream_->options().spill->used() : 0;
@@ -190,6 +205,7 @@ void StreamRun::add_to(Ledger& ledger) const {
 Status StreamRun::flush_journal() { return journal_ ? journal_->flush() : Status(); }
 
 void StreamRun::close() {
+  // First: what waits for rank 0 comes back.
   if (decisions_) decisions_->close();
   if (!stream_) return;  // opening it failed
   stream_->stop();

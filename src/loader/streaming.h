@@ -27,6 +27,10 @@ class StreamRun {
   std::shared_ptr<const Source> source() const { return source_; }
   std::shared_ptr<const Itinerary> itinerary() const;
   const Stream& stream() const { return *stream_; }
+  /// Records of steps that are behind stand in for those that have not come.
+  bool keeps_old() const { return stream_->options().when_dry != WhenDry::kWait; }
+  /// Samples of a step over all ranks.
+  int64_t global_batch() const { return itinerary_->global_batch(); }
   /// What it may hold in memory.
   uint64_t bytes() const { return stream_->options().bytes; }
 

@@ -116,6 +116,7 @@ Result<RowFilter> parse_filter(const Json& json) {
         fmt::format("filter: {} is no list of conditions (column, op, value), such as {}", as_text(json), kFilterForm));
   }
   if (json.empty()) return filter;
+  // One list of conditions has a column's name at this place.
   const bool nested = json[0].is_array() && !json[0].empty() && json[0][0].is_array();
   for (const Json& all : nested ? json : Json::array({json})) {
     if (!all.is_array() || all.empty())
@@ -159,20 +160,6 @@ struct MemoryTables {
   std::vector<std::shared_ptr<const TableFile>> tables;
 };
 
-Result<TableRequest> parse_request(const OpSpec& source) {
-  TableRequest request;
-  FOREBAY_ASSIGN(request.selection, parse_selection(source));
-  if (source.attachment) return request;
-  const Json pattern = source.args.value("pattern", Json());
-  if (pattern.is_null() || pattern == "" || pattern == Json::array()) {
-    return invalid_argument(
-        "nothing is given; give a pattern such as 'data/**/*.parquet', a folder, a file, or a list of files");
-  }
-  FOREBAY_ASSIGN(request.names, parse_names("pattern", pattern));
-  request.is_list = pattern.is_array();
-  return request;
-}
-
 /// "table of 1,000 rows": what stands for it in texts.
 std::string name_of(const MemoryTables& memory) {
   int64_t rows = 0;
@@ -183,6 +170,26 @@ std::string name_of(const MemoryTables& memory) {
 }
 
 }  // namespace
+
+Result<TableRequest> parse_table_request(const OpSpec& source) {
+  TableRequest request;
+  FOREBAY_ASSIGN(request.selection, parse_selection(source));
+  const bool follow = source.args.value("follow", Json(false)) == Json(true);
+  if (source.attachment && follow)
+    return invalid_argument("follow=True is for files, and this is a table in memory; leave it out");
+  if (source.attachment) return request;
+  const Json pattern = source.args.value("pattern", Json());
+  if (pattern.is_null() || pattern == "" || pattern == Json::array()) {
+    return invalid_argument(
+        "nothing is given; give a pattern such as 'data/**/*.parquet', a folder, a file, or a list of files");
+  }
+  FOREBAY_ASSIGN(request.names, parse_names("pattern", pattern));
+  request.is_list = pattern.is_array();
+  if (request.is_list && follow)
+    return invalid_argument(
+        "follow=True wants one pattern, which files that come later can match; give it, or leave follow= out");
+  return request;
+}
 
 Result<NullPolicy> parse_nulls(const Json& json) {
   NullPolicy nulls;
@@ -234,11 +241,12 @@ Json table_args(const TableOptions& options) {
     if (null.value) args["null"]["value"] = table_value_json(*null.value);
     for (const auto& [column, value] : null.by_column) args["null"]["by_column"][column] = table_value_json(value);
   }
+  if (options.follow) args["follow"] = true;
   return args;
 }
 
 void check_table(const OpSpec& source, std::vector<Problem>& problems) {
-  const Status status = parse_request(source).status();
+  const Status status = parse_table_request(source).status();
   if (status.ok()) return;
   const std::string& text = status.message();
   const size_t split = std::min(text.find("; "), text.size());
@@ -264,7 +272,7 @@ Result<OpSpec> arrow_streams_step(std::span<void* const> streams, Json args) {
 Result<std::shared_ptr<const UnitSource>> open_table_source(const OpSpec& source, TableRequest::Format format,
                                                             const StorageOptions& storage, std::optional<int> requests,
                                                             std::stop_token stop) {
-  FOREBAY_ASSIGN(TableRequest request, parse_request(source));
+  FOREBAY_ASSIGN(TableRequest request, parse_table_request(source));
   request.format = format;
   FOREBAY_ASSIGN(const TableCodecs* codecs, load_table_codecs());
   if (!source.attachment) {

@@ -22,12 +22,16 @@ namespace forebay {
 /// | `columns` | a list of texts; all columns if absent                                                          |
 /// | `filter`  | `[[column, op, value], …]`: all of them; or a list of such lists: one of them                   |
 /// | `null`    | "error", a value, `{"mask": true}`, `{"value": …}` or `{"by_column": {column: value}}`          |
+/// | `follow`  | true: rows of files that appear later, too                                                      |
 ///
 /// A float that JSON does not know is `{"float": "nan"}`, "inf" or "-inf"; bytes are `{"bytes": "00ff"}`.
 Json table_args(const TableOptions& options);
 
 /// The argument `null` of a table.
 Result<NullPolicy> parse_nulls(const Json& json);
+
+/// What a source of tables asks for; its format is left to the caller.
+Result<TableRequest> parse_table_request(const OpSpec& source);
 
 /// What is wrong with the arguments in themselves, beyond their names.
 void check_table(const OpSpec& source, std::vector<Problem>& problems);

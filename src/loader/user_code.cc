@@ -284,6 +284,7 @@ ForeignStage foreign_stage(const OpSpec& op, size_t step, uint32_t random_index,
   if (step == 0) return stage;
   const OpDef& def = *catalog().find(op.name);
   const std::vector<std::string> fields = def.used(op, before).reads;
+  // Who names fields gives only these back; who gets all gives all.
   stage.merge = !fields.empty() && def.role == OpRole::kFunction;
   stage.takes_all = fields.empty();
   for (size_t i = 0; i < before.size(); ++i) {

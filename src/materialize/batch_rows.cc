@@ -1,5 +1,6 @@
 #include "materialize/batch_rows.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -29,13 +30,17 @@ Shape shape_of_row(const BatchField& field, int64_t row) {
     shape.push_back(offsets[row + 1] - offsets[row]);
   }
   for (size_t i = 1; i < all.rank(); ++i) shape.push_back(all[i]);
+  // Padding is of the batch that it came in, not of the sample.
   if (!field.lengths.empty()) shape[0] = field.lengths[static_cast<size_t>(row)];
   return shape;
 }
 
-Result<Buffer> copy_of(std::span<const uint8_t> bytes, const TakeMemory& memory = {}) {
-  constexpr size_t kLarge = 16 << 10;  // what the heap does not give back and fetch anew each time
-  FOREBAY_ASSIGN(Buffer copy, memory_from(bytes.size() < kLarge ? TakeMemory() : memory, bytes.size()));
+constexpr size_t kLargeBlock = 16 << 10;              // what the heap does not give back and fetch anew each time
+constexpr size_t kMostBlockBytes = size_t{64} << 20;  // rows that differ much in size claim no more than a shard has
+constexpr int64_t kMostBlockRows = 1 << 20;
+
+Buffer copy_of(std::span<const uint8_t> bytes) {
+  Buffer copy = Buffer::allocate(bytes.size());
   if (!bytes.empty()) std::memcpy(copy.data(), bytes.data(), bytes.size());
   return copy;
 }
@@ -88,18 +93,32 @@ Field field_of(const BatchField& from) {
   return field;
 }
 
-Result<Record> record_of(const Batch& batch, int64_t row, const std::vector<StoredField>& fields,
-                         const TakeMemory& memory) {
+// A block is for all rows that are left, were they of this size.
+Result<Buffer> RowCopies::copy_to(Block& block, std::span<const uint8_t> bytes) const {
+  if (bytes.size() > block.memory.size() - block.used || block.memory.empty()) {
+    const auto left = static_cast<size_t>(std::clamp<int64_t>(rows_ - block.rows, 1, kMostBlockRows));
+    const size_t wanted = std::max(bytes.size(), std::min(bytes.size() * left, kMostBlockBytes));
+    FOREBAY_ASSIGN(block.memory, memory_from(wanted < kLargeBlock ? TakeMemory() : memory_, wanted));
+    block.used = 0;
+  }
+  Buffer copy = block.memory.slice(block.used, bytes.size());
+  if (!bytes.empty()) std::memcpy(copy.data(), bytes.data(), bytes.size());
+  block.used += bytes.size();
+  ++block.rows;
+  return copy;
+}
+
+Result<Record> RowCopies::copy(const Batch& batch, int64_t row) {
   Record record;
-  for (const StoredField& stored : fields) {
-    FOREBAY_ASSIGN(const BatchField* const from, find_in(batch, stored.field));
+  for (size_t i = 0; i < fields_.size(); ++i) {
+    FOREBAY_ASSIGN(const BatchField* const from, find_in(batch, fields_[i].field));
     const FieldKind kind = kind_of(*from);
     if (from->string_list()) {
       FOREBAY_ASSIGN(Buffer run, run_of(*from, row));
       record.push_back(Value::of_list(kind, std::move(run)));
       continue;
     }
-    FOREBAY_ASSIGN(Buffer bytes, copy_of(from->row(row), memory));
+    FOREBAY_ASSIGN(Buffer bytes, copy_to(blocks_[i], from->row(row)));
     if (kind == FieldKind::kTensor) {
       record.push_back(Value::of(Tensor{from->values.dtype, shape_of_row(*from, row), std::move(bytes)}));
     } else {
@@ -143,7 +162,7 @@ Status RowsTogether::add(const Batch& batch, int64_t begin, int64_t end) {
 Columns RowsTogether::take(int64_t first_id) {
   const auto as_buffer = [](const auto& values) {
     const size_t bytes = values.size() * sizeof(values[0]);
-    return *copy_of({reinterpret_cast<const uint8_t*>(values.data()), bytes});
+    return copy_of({reinterpret_cast<const uint8_t*>(values.data()), bytes});
   };
   Columns columns;
   columns.rows = rows_;

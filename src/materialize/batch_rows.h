@@ -1,5 +1,7 @@
 #pragma once
 
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "base/columns.h"
@@ -12,9 +14,30 @@ namespace forebay {
 
 /// A field of a batch as one of a schema: with the shapes that all batches have.
 Field field_of(const BatchField& field);
-/// Row `row`, with memory of its own: what a loader gave goes back to it. InvalidArgument where the batch lacks a field.
-Result<Record> record_of(const Batch& batch, int64_t row, const std::vector<StoredField>& fields,
-                         const TakeMemory& memory = {});
+/// Rows of batches as records, with memory of their own: what a loader gave goes back to it. Those of a field lie end to end as long as they have the size of the
+/// first one, so that a column of them is there already.
+class RowCopies {
+ public:
+  /// Of about `rows` rows.
+  RowCopies(const std::vector<StoredField>& fields, int64_t rows, TakeMemory memory = {})
+      : fields_(fields), rows_(rows), memory_(std::move(memory)), blocks_(fields.size()) {}
+
+  /// InvalidArgument where the batch lacks a field.
+  Result<Record> copy(const Batch& batch, int64_t row);
+
+ private:
+  struct Block {
+    Buffer memory;
+    size_t used = 0;
+    int64_t rows = 0;
+  };
+  Result<Buffer> copy_to(Block& block, std::span<const uint8_t> bytes) const;
+
+  const std::vector<StoredField>& fields_;
+  const int64_t rows_;
+  const TakeMemory memory_;
+  std::vector<Block> blocks_;
+};
 
 /// Columns that were written so, whose ids begin with another number now.
 Columns with_ids(Columns columns, const std::vector<StoredField>& fields, int64_t first_id);

@@ -1,5 +1,6 @@
 #include "materialize/batch_rows.h"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <numeric>
@@ -10,6 +11,7 @@
 #include "forebay/loader.h"
 #include "forebay/pipeline.h"
 #include "forebay/string_list.h"
+#include "format/materialized/sample_columns.h"
 
 namespace forebay {
 namespace {
@@ -66,7 +68,8 @@ TEST(BatchRows, AFieldIsWhatAllItsBatchesHave) {
 
 TEST(BatchRows, ARowIsARecordWithMemoryOfItsOwn) {
   Batch batch = three_rows();
-  const Result<Record> record = record_of(batch, 2, fields_of(batch));
+  const std::vector<StoredField> fields = fields_of(batch);
+  const Result<Record> record = RowCopies(fields, 1).copy(batch, 2);
   ASSERT_TRUE(record.ok()) << record.status().to_string();
   std::memset(batch.fields[0].values.buffer.data(), 0xFF, batch.fields[0].values.nbytes());
   EXPECT_EQ((*record)[0].tensor.shape, (Shape{2}));
@@ -79,11 +82,29 @@ TEST(BatchRows, ARowIsARecordWithMemoryOfItsOwn) {
   EXPECT_EQ(list.text(0), "two");
 }
 
+TEST(BatchRows, RowsOfOneSizeLieEndToEndAndOthersAreWholeAllTheSame) {
+  Batch batch = three_rows();
+  const std::vector<StoredField> fields = fields_of(batch);
+  RowCopies copies(fields, 3);
+  std::vector<Record> records;
+  for (int64_t row = 0; row < 3; ++row) records.push_back(*copies.copy(batch, row));
+  const auto end = [&](size_t row) { return records[row][0].tensor.buffer.data() + records[row][0].tensor.nbytes(); };
+  EXPECT_EQ(records[1][0].tensor.buffer.data(), end(0));
+  EXPECT_EQ(records[2][0].tensor.buffer.data(), end(1));
+  for (int64_t row = 0; row < 3; ++row) {
+    const Record alone = *RowCopies(fields, 1).copy(batch, row);
+    for (size_t i = 0; i < fields.size(); ++i) {
+      const std::span<const uint8_t> one = bytes_of(records[static_cast<size_t>(row)][i]), other = bytes_of(alone[i]);
+      EXPECT_TRUE(std::ranges::equal(one, other)) << row << ' ' << i;
+    }
+  }
+}
+
 TEST(BatchRows, AMissingFieldIsToldWithTheSample) {
   Batch batch = three_rows(40);
   const std::vector<StoredField> fields = fields_of(batch);
   batch.fields.pop_back();
-  const Status status = record_of(batch, 0, fields).status();
+  const Status status = RowCopies(fields, 1).copy(batch, 0).status();
   EXPECT_EQ(status.code(), Code::kInvalidArgument);
   EXPECT_NE(status.to_string().find("'lists'"), std::string::npos);
   EXPECT_NE(status.to_string().find("40"), std::string::npos);

@@ -81,6 +81,7 @@ Result<size_t> find_cut(const Description& description, const MaterializeOptions
   const Pipeline pipeline(std::make_shared<const Description>(description));
   const std::vector<size_t> cuts = materialize_cuts(pipeline);
   if (cuts.empty()) return invalid_argument("there is nothing to materialise: no step gives the same in each epoch");
+  // Measured again, another cut might seem best, and what is half done would be of no use.
   if (options.cut == "best" && begun) {
     if (const std::optional<size_t> same = cut_of(description, *begun)) return *same;
   }

@@ -45,6 +45,7 @@ Result<KeptSamples> KeptSamples::open(StoreAndPath folder, const MaterializedMan
     const int64_t first = next;
     row += finished.shards[shard].rows;
     if (units == nullptr) next = row;
+    // Units do not cross shards: all that begin before its last row are its own.
     while (units != nullptr && next < units->units() && units->unit_begin(next) < row) ++next;
     const ReadRequest request{.key = folder.path + "/" + finished.below + identities_file(static_cast<int64_t>(shard)),
                               .range = {},
@@ -52,6 +53,7 @@ Result<KeptSamples> KeptSamples::open(StoreAndPath folder, const MaterializedMan
     const Result<Buffer> file = read_wait(*folder.store, request, stop);
     if (file.status().code() == Code::kCancelled) return file.status();
     const auto count = static_cast<size_t>(next - first);
+    // Without them its samples are unknown, and are made again: that costs time, and nothing else.
     const ShardIdentities identities = file.ok() ? read_identities(*file, count, codecs) : ShardIdentities(count);
     for (size_t i = 0; i < count; ++i)
       if (identities[i]) kept.numbers_.emplace(*identities[i], first + static_cast<int64_t>(i));

@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "base/folder_entries.h"
 #include "format/materialized/manifest.h"
 
 namespace forebay {
@@ -63,6 +64,7 @@ Descriptor new_file(const std::string& path) {
     Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     struct stat now{};
     if (file.get() < 0 || ::flock(file.get(), LOCK_EX) != 0 || ::fstat(file.get(), &now) != 0) return Descriptor(-1);
+    // sweep() takes a file for left over until it has its lock.
     if (now.st_nlink > 0) return file;
   }
 }
@@ -141,14 +143,15 @@ class LocalPlace final : public WritingPlace {
   // Whoever writes a file holds its lock, so that one without a lock has lost its writer.
   void sweep() const {
     std::error_code failed;
-    for (const auto& entry : fs::directory_iterator(name_of(std::string(kUnfinishedFolder)), failed)) {
-      if (!entry.path().filename().string().ends_with(kWriting)) continue;
-      const Descriptor file(::open(entry.path().c_str(), O_RDWR | O_CLOEXEC));
-      if (file.get() >= 0 && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0) fs::remove(entry.path(), failed);
+    for (const fs::path& entry : entries_of(name_of(std::string(kUnfinishedFolder)))) {
+      if (!entry.filename().string().ends_with(kWriting)) continue;
+      const Descriptor file(::open(entry.c_str(), O_RDWR | O_CLOEXEC));
+      if (file.get() >= 0 && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0) fs::remove(entry, failed);
     }
   }
 
   Status write(const std::string& name, const Buffer& bytes, bool only_new) const {
+    // Any number of processes write to one folder: names must not meet.
     static thread_local std::mt19937_64 random{std::random_device()()};
     const fs::path path = name_of(name);
     const std::string writing = name_of(fmt::format("{}/{:016x}{}", kUnfinishedFolder, random(), kWriting));
@@ -157,6 +160,7 @@ class LocalPlace final : public WritingPlace {
     const auto give_name = [&] {
       return only_new ? name_unless_there(writing, path) : ::rename(writing.c_str(), path.c_str()) == 0;
     };
+    // The order of a crash: content, then name, then the folder that holds the name.
     const bool whole = write_all(file.get(), bytes.span()) && ::fsync(file.get()) == 0 && give_name() &&
                        sync_folder(path.parent_path());
     if (whole) return {};

@@ -233,6 +233,7 @@ class Materializing {
         continue;
       }
       left_.push_back(shard);
+      // Of all shards, not of those that are left: ranks that begin at other moments see others done.
       if (shard % rank_.world_size != rank_.rank) continue;
       mine_.push_back(shard);
       progress_.samples += rows_of(shard);

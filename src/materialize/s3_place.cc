@@ -40,6 +40,7 @@ class S3Place final : public WritingPlace {
 
   Status write(const std::string& file, const Buffer& bytes) const override {
     const std::string key = key_of(file);
+    // Smaller objects go in one request, which leaves nothing behind.
     if (bytes.size() > kInParts.part_bytes) give_up([&](const std::string& found) { return found == key; }, key);
     return told(writer_.put(key, bytes, stop_));
   }
@@ -85,6 +86,7 @@ class S3Place final : public WritingPlace {
     if (!key.starts_with(kShard)) return false;
     key.remove_prefix(kShard.size());
     const size_t digits = std::min(key.find_first_not_of("0123456789"), key.size());
+    // As fmt's {:05} writes them: more digits from 100,000 shards on.
     return digits >= 5 && digits < key.size() && key[digits] == '.';
   }
 

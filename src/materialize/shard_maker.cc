@@ -38,10 +38,11 @@ Result<ShardFiles> ShardMaker::make(int64_t shard) {
 
 Status ShardMaker::add_fresh(int64_t first, int64_t end, std::vector<Record>& samples) {
   FOREBAY_RETURN_IF_ERROR(feed_.go_to(from_.origins.rank(first)));
+  RowCopies copies(from_.manifest.fields, end - first, memory_);
   for (int64_t left = end - first; left > 0;) {
     FOREBAY_ASSIGN(const RowFeed::Rows rows, feed_.next(left));
     for (int64_t row = rows.begin; row < rows.end; ++row) {
-      FOREBAY_ASSIGN(Record record, record_of(*rows.batch, row, from_.manifest.fields, memory_));
+      FOREBAY_ASSIGN(Record record, copies.copy(*rows.batch, row));
       samples.push_back(std::move(record));
     }
     left -= rows.end - rows.begin;

@@ -33,6 +33,7 @@ void SeenSamples::look_at(const BatchField& field, Seen& seen) {
   if (seen.shape && !(*seen.shape == field.values.shape)) seen.shape.reset();
   const std::span<const uint8_t> value = field.row(0);
   seen.bytes += value.size();
+  // One value that is none is enough: then it is no field of pictures.
   seen.pictures = seen.pictures && field.kind == BatchField::Kind::kBytes && looks_like_image(value);
 }
 

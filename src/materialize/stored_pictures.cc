@@ -51,6 +51,7 @@ Status encode_pixels(const MaterializedManifest& manifest, const Field& field, V
                         field.name, field.to_string(), manifest.limit));
     FOREBAY_ASSIGN(value.bytes, encode_jpeg(value.tensor, manifest.quality));
   }
+  // The shape is kept, for whoever reads it; the pixels are in the file.
   value.tensor.buffer = {};
   return {};
 }
@@ -103,6 +104,7 @@ Status encode_pictures(const MaterializedManifest& manifest, std::span<Record> r
       others.emplace_back(work);
     work();
   }
+  // The first in order, whichever thread came upon one first.
   for (size_t i = 0; i < failed.size(); ++i)
     if (!failed[i].ok()) return Status(failed[i]).with_key(key(i));
   return {};

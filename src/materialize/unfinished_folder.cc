@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/json_depth.h"
+
 namespace forebay {
 
 namespace {
@@ -19,6 +21,7 @@ Buffer bytes_of_text(std::string_view text) {
 }
 
 std::optional<UnfinishedFolder::Job> parse_job(const std::string& text) {
+  if (nests_too_deep(text)) return std::nullopt;
   const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object() || !json.contains("what") || !json.contains("how")) return std::nullopt;
   return UnfinishedFolder::Job{json["what"].dump(), json["how"].dump()};
@@ -75,6 +78,7 @@ Status UnfinishedFolder::begin() {
     FOREBAY_RETURN_IF_ERROR(begun.there ? place_->write(job_file(), text) : place_->write_new(job_file(), text));
     FOREBAY_ASSIGN(begun, read_job(*place_));
   }
+  // Through the same parser as what was read, so that both are written alike.
   const std::string wanted = nlohmann::json::parse(job_.what).dump();
   if (!begun.job || begun.job->what != wanted)
     return invalid_argument(
@@ -103,6 +107,7 @@ Result<std::vector<std::optional<StoredShard>>> UnfinishedFolder::done(std::span
     wanted.emplace_back(i, entry->index_bytes);
   }
   FOREBAY_ASSIGN(const std::vector<std::optional<uint64_t>> sizes, place_->sizes(files));
+  // An entry may have outlived its file; reading all to compare checksums would cost as much as making them.
   for (size_t i = 0; i < files.size(); ++i)
     if (sizes[i] != wanted[i].second) found[wanted[i].first].reset();
   return found;

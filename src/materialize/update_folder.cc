@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "base/folder_entries.h"
 #include "format/materialized/manifest.h"
 
 namespace forebay {
@@ -55,8 +56,8 @@ bool is_part(const fs::path& path) { return path.filename().string().starts_with
 std::vector<fs::path> parts_in(const fs::path& folder) {
   std::vector<fs::path> found;
   std::error_code none;
-  for (const auto& entry : fs::directory_iterator(folder, none))
-    if (entry.is_regular_file() && is_part(entry.path())) found.push_back(entry.path());
+  for (const fs::path& entry : entries_of(folder))
+    if (fs::is_regular_file(entry, none) && is_part(entry)) found.push_back(entry);
   return found;
 }
 
@@ -106,6 +107,7 @@ Status settle_update(const std::string& folder) {
   }
   try {
     // From here on there is either the new one or none.
+    // A reader must find no manifest that names files which are being replaced.
     fs::remove(to / kManifestName);
     lock.sync();
     move_parts(from, to, *manifest);

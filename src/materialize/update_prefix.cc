@@ -54,6 +54,7 @@ Status publish_update(const WritingPlace& place, const WritingPlace& target, con
   FOREBAY_ASSIGN(const std::optional<MaterializedManifest> now, UnfinishedFolder::finished(place));
   if (!now || now->below != below) {
     FOREBAY_RETURN_IF_ERROR(erase_replaced(place));  // of an update before this one
+    // Before the new one is read: whoever is killed in between leaves a name for the old files.
     if (now) FOREBAY_RETURN_IF_ERROR(place.write(std::string(kReplacedName), bytes_of_manifest(*now)));
     FOREBAY_RETURN_IF_ERROR(place.write(std::string(kManifestName), bytes_of_manifest(*made)));
   }

@@ -49,6 +49,7 @@ class Cast final : public RecordOp {
     Value& value = record[field.index];
     if (value.kind != FieldKind::kTensor)
       return unsupported(fmt::format("the field '{}' holds no numbers", field.name));
+    // A picture stays a description: what is cut away behind this is never made, let alone converted.
     if (field.image || dynamic_cast<LazyImage*>(value.deferred.get()) != nullptr) {
       const PictureField picture = {field.index, field.name, field.channels_first, {}};
       FOREBAY_ASSIGN(const auto images, pictures(record, std::span(&picture, 1), memory));
@@ -71,6 +72,7 @@ class Cast final : public RecordOp {
   }
 
   Status check(const Tensor& tensor, const std::string& name, Rounding rounding) const {
+    // Everything fits once it is brought to the nearest end.
     if (saturates_) return {};
     const int64_t count = tensor.shape.elements();
     const auto place = first_unfit(tensor.dtype, tensor.buffer.data(), dtype_, count, rounding);

@@ -33,6 +33,7 @@ void adjust(Adjustment what, double factor, int64_t channels, std::span<uint8_t>
   switch (what) {
     case kBrightness: return adjust_brightness(static_cast<float>(factor), pixels);
     case kContrast: return adjust_contrast(static_cast<float>(factor), channels, pixels);
+    // Grey has neither saturation nor hue: left as it is, as torchvision does.
     case kSaturation: return channels == 3 ? adjust_saturation(static_cast<float>(factor), pixels) : void();
     case kHue: return channels == 3 ? adjust_hue(factor, pixels) : void();
   }
@@ -68,6 +69,7 @@ class ColorJitter final : public RecordOp {
   Draw draw(const SampleKey& key) const {
     RandomStream random(key, operation_);
     Draw draw;
+    // Fisher and Yates: all 24 orders are alike likely.
     for (size_t i = draw.order.size() - 1; i > 0; --i) std::swap(draw.order[i], draw.order[random.below(i + 1)]);
     for (size_t i = 0; i < draw.factor.size(); ++i) draw.factor[i] = random.uniform(ranges_[i].low, ranges_[i].high);
     return draw;

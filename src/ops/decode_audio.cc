@@ -23,6 +23,7 @@ class DecodeAudio final : public RecordOp {
       FOREBAY_ASSIGN(const Buffer bytes, encoded_bytes(record[field], "recording"));
       FOREBAY_ASSIGN(Sound sound, decode_sound(bytes.span(), wanted_, *context.memory));
       record[field] = Value::of(std::move(sound.samples));
+      // Known before any sample; else each says its own, in a field that the schema has at the same place.
       if (wanted_.rate > 0) continue;
       Tensor rate = Tensor::allocate(DType::kInt64, {});
       *rate.data<int64_t>() = sound.rate;
@@ -82,6 +83,7 @@ void infer_decode_audio(const Args& args, Schema& schema, Problems& problems) {
 FieldUse decode_audio_uses(const OpSpec& spec, const Schema& before) {
   FieldUse use = decoder_uses(spec, kSound, before);
   if (const auto rate = spec.args.find("rate"); rate != spec.args.end() && !rate->is_null()) return use;
+  // The length from before: the loop makes it longer.
   for (size_t i = 0, made = use.makes.size(); i < made; ++i) use.makes.push_back(rate_field(use.makes[i]));
   return use;
 }

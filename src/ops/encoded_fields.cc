@@ -77,6 +77,7 @@ FieldUse decoder_uses(const OpSpec& spec, const Decoded& made, const Schema& bef
   if (names.empty()) names.emplace_back(made.name);
   const auto there = before.find(names.front());
   FieldUse use{names, names};
+  // Nobody named one and no schema tells: each sample decides which of the two it has.
   if (given.empty() && (!there || before[*there].has_stand_in)) use.or_else = kStoredBytes;
   for (std::string& name : use.makes) {
     if (name == kStoredBytes) name = made.name;

@@ -25,6 +25,7 @@ class Normalize final : public RecordOp {
     FOREBAY_ASSIGN(const auto images, pictures(record, fields_, *context.memory));
     for (size_t i = 0; i < images.size(); ++i) {
       FOREBAY_RETURN_IF_ERROR(normalize(*images[i], *context.memory));
+      // What the schema says as well: set_normalized().
       if (!keeps_layout_[i]) images[i]->set_layout(true);
     }
     return {};
@@ -37,6 +38,7 @@ class Normalize final : public RecordOp {
       if (given == 1 || given == channels) continue;
       return unsupported(fmt::format("{} means or deviations for a picture of {} channels", given, channels));
     }
+    // Divided once for each channel in double, not for each pixel.
     const double full = image.dtype() == DType::kUint16 ? 65535.0 : 255.0;
     std::array<float, kMaxChannels> scale{}, bias{};
     for (size_t c = 0; c < channels; ++c) {

@@ -33,6 +33,7 @@ bool holds(DType dtype, double value) {
   const int bits = static_cast<int>(dtype_size(dtype)) * 8;
   const bool is_signed =
       dtype == DType::kInt8 || dtype == DType::kInt16 || dtype == DType::kInt32 || dtype == DType::kInt64;
+  // A power of two, exact in a double where the largest value of 64 bits is not; NaN fails each of these.
   const double above = std::ldexp(1.0, is_signed ? bits - 1 : bits);
   return value == std::floor(value) && value < above && value >= (is_signed ? -above : 0.0);
 }
@@ -68,6 +69,7 @@ class Pad final : public RecordOp {
 void fill_rows(const uint8_t* from, int64_t rows, int64_t had, int64_t length, DType dtype, double value, uint8_t* to) {
   const size_t item = dtype_size(dtype), bytes = static_cast<size_t>(had) * item;
   for (int64_t row = 0; row < rows; ++row, from += bytes, to += static_cast<size_t>(length) * item) {
+    // Empty rows may have no memory to copy from.
     if (bytes > 0) std::memcpy(to, from, bytes);
     fill(dtype, value, to + bytes, static_cast<size_t>(length - had));
   }

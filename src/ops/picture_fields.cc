@@ -109,6 +109,7 @@ std::vector<size_t> check_pictures(const Args& args, PixelNeed need, std::string
   if (names.empty()) problems.add("field names no field", "leave it out for 'image', or name one");
   for (const size_t index : check_fields(names, schema, problems)) {
     Field& field = schema[index];
+    // Two pointers to one picture would do everything twice to it.
     if (std::find(fields.begin(), fields.end(), index) != fields.end()) {
       problems.add(fmt::format("the field '{}' is named twice", field.name), "name it once");
     } else if (check_kind(field, op, problems) && check_bits(field, need, op, problems)) {

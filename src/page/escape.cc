@@ -14,6 +14,7 @@ std::string valid_utf8(std::string_view text) {
 
 bool is_forbidden(char c) {
   const auto byte = static_cast<unsigned char>(c);
+  // Bytes of longer characters are 0x80 and more, so one byte at a time will do.
   return (byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7f;
 }
 

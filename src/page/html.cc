@@ -39,6 +39,7 @@ bool is_number(const std::string& cell) { return !cell.empty() && std::isdigit(s
 class Writer {
  public:
   std::string page(const Page& page) {
+    // The empty icon keeps browsers from asking a server for one.
     text_ = fmt::format(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"

@@ -14,6 +14,7 @@ std::span<const uint8_t> BatchField::row(int64_t i) const {
   if (kind == Kind::kDense) {
     const int64_t rows = values.shape[0];
     const size_t bytes = rows > 0 ? values.nbytes() / static_cast<size_t>(rows) : 0;
+    // Without what only fills the row up to the longest of its batch: another batch would fill it up to another length.
     const size_t own =
         lengths.empty() ? bytes : static_cast<size_t>(lengths[static_cast<size_t>(i)]) * dtype_size(values.dtype);
     return {data + bytes * static_cast<size_t>(i), own};

@@ -8,6 +8,7 @@ namespace forebay {
 namespace {
 constexpr uint64_t kPieceBytes = uint64_t{256}
                                  << 10;  // takes a tenth of a millisecond, many times what a hand-over takes
+// However large the batch is: each piece is a task, which takes the run's lock when it ends.
 constexpr uint64_t kMostPieces = 64;
 }  // namespace
 
@@ -65,6 +66,7 @@ void BatchAssembly::cut_up() {
         bytes = 0;
       }
       pieces_.back().push_back({part, rows});
+      // On the mean: exactly would be another walk over all rows.
       bytes += of.layout.nbytes(of.rows_of_field()) / cuts.size();
     }
   }
@@ -80,6 +82,7 @@ bool BatchAssembly::copy(size_t piece) {
       collate(part.layout, part.rows, each.rows, part.field);
     }
   }
+  // Not relaxed: whoever is last sees what the others have copied.
   return left_.fetch_sub(1) == 1;
 }
 

@@ -33,7 +33,9 @@ BatchJob::BatchJob(const ExecutionPlan& plan, const Itinerary& itinerary, StepPl
   std::vector<int64_t> ids = itinerary.indices(step_);
   plan.selection->ids_at(ids);
   for (size_t i = 0; i < n; ++i) rows_[i].id = ids[i];
+  // These are ids of the source already: neither order nor selection knows them.
   for (size_t i = 0; i < step_.old.size(); ++i) rows_[step_.old_at + i].id = step_.old[i];
+  for (const VacantRow& one : step_.vacant) rows_[one.row].id = one.id;
   for (size_t i = 0; i < plan.outputs.size(); ++i) {
     if (plan.outputs[i].row_bytes && !plan.outputs[i].may_differ) continue;
     unsized_.push_back(i);
@@ -230,6 +232,7 @@ Batch BatchJob::finish_assembly() {
     field.values.dtype = output.field.dtype;
     field.values.shape.push_back(batch.size());
     for (int64_t dim : output.field.shape) field.values.shape.push_back(dim);
+    // Only the rows that are left: close_up() has put them in front.
     field.values.buffer = slots_[i].slice(0, *output.row_bytes * batch.ids.size());
     batch.fields.push_back(std::move(field));
   }
@@ -254,7 +257,7 @@ BatchField BatchJob::which_are_old() const {
 }
 
 int64_t BatchJob::planned_id(const Itinerary& itinerary, int64_t row) const {
-  if (step_.is_old(row)) return step_.old[static_cast<size_t>(row) - step_.old_at];
+  if (const std::optional<int64_t> old = step_.old_id(row)) return *old;
   return plan_.selection->id_at(itinerary.index(step_, row));
 }
 
@@ -267,6 +270,7 @@ Field BatchJob::announced(size_t output) const {
 Result<bool> BatchJob::all_differ(size_t output) const {
   const std::vector<Value>& kept = loose_[output];
   if (!plan_.outputs[output].may_differ || kept.empty()) return false;
+  // A value that is as announced was written into its slot, and nothing was kept of it here.
   const auto differs = [&](size_t row) { return kept[row].kind != FieldKind::kAny; };
   std::optional<size_t> first;
   for (size_t row = 0; row < rows_.size(); ++row) {

@@ -13,6 +13,7 @@ namespace forebay {
 RowBytes BatchJob::piece_of(int64_t row, RowBytes sequence, size_t item) {
   const PackedPiece& piece = step_.pieces[static_cast<size_t>(row)];
   if (sequence.size() != item * plan_.packing->blocks->lengths()[static_cast<size_t>(piece.sequence)]) {
+    // Of several that have changed any will do: the message names one.
     changed_ = row;
     return {};
   }

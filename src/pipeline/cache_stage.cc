@@ -40,6 +40,7 @@ Identity CacheStage::entry_of(const Source& source, int64_t id, uint64_t version
 }
 
 Identity CacheStage::entry_of_unread(const LearnedVersions& versions, int64_t id) const {
+  // No read will ever tell a version, and none is needed: nothing of the object's content is in the entry.
   return entry_key(entry_key(place, versions.name(id)), hash128("unread"));
 }
 
@@ -49,6 +50,8 @@ bool CacheStage::made_before(const LearnedVersions& versions, int64_t id) const 
 
 void CacheStage::note_made(const LearnedVersions& versions, int64_t id, const Identity& entry) const {
   const Hash128 name = entry_key(place, versions.name(id));
+  // Under the name without a version: so it is known that something was made, though not of which version, and
+  // asking for the version pays (RowWork::ask_version()).
   if (entry.lasting && cache->has(entry.hash) && !cache->has(name)) cache->put(name, made_sign(), 0);
 }
 
@@ -87,6 +90,7 @@ Status CacheStage::restore(const Columns& entry, const Source& source, int64_t i
   Record known;
   for (const auto& field : from_source) {
     if (!field) continue;
+    // One call for all of these fields, which need no stored bytes.
     FOREBAY_RETURN_IF_ERROR(source.load(id, Buffer(), known));
     break;
   }

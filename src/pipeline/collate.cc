@@ -93,6 +93,7 @@ Result<Collation> plan_tensors(const std::string& name, const Field& field, cons
     if (shape.rank() == 1) {
       if (shape[0] > longest) longest_at = i;
       longest = std::max(longest, shape[0]);
+      // No overflow: the rows are in memory.
       total += shape[0];
     }
     if (shape.rank() != 1 && !same) return mixed(name, values, i, sample_of);
@@ -118,6 +119,7 @@ Result<Collation> plan_tensors(const std::string& name, const Field& field, cons
 constexpr size_t kAhead = 16;  // rows of a table lie anywhere in memory
 
 void prefetch(std::span<const RowBytes> rows, size_t at) {
+  // To read (0), into the second cache (2): more lines may be on their way there than to the first.
   __builtin_prefetch(rows[std::min(at + kAhead, rows.size() - 1)].data(), 0, 2);
 }
 
@@ -141,6 +143,7 @@ void collate_lists(std::span<const RowBytes> rows, const CollationPiece& piece, 
     const StringList list(rows[i]);
     const std::span<const uint8_t> joined = list.bytes();
     const size_t count = list.size();
+    // Offsets of rows and of strings are of the whole batch: what stands before the piece is in where they begin.
     *offset++ = strings;
     for (size_t s = 0; s < count; ++s) *string_offset++ = bytes + static_cast<int64_t>(list.begin_of(s));
     if (!joined.empty()) std::memcpy(to, joined.data(), joined.size());
@@ -189,9 +192,11 @@ Result<Collation> plan_collation(const std::string& name, const Field& field, co
     plan.kind = numbers && !ragged ? BatchField::Kind::kDense : kind_of_strings(field.kind);
     plan.dtype = field.dtype;
     plan.row_shape = plan.kind == BatchField::Kind::kDense ? field.shape : Shape{};
+    // A side that nobody knows has no length where there is no row.
     for (size_t i = 0; i < plan.row_shape.rank(); ++i) plan.row_shape[i] = std::max<int64_t>(plan.row_shape[i], 0);
     return plan;
   }
+  // An empty list of Python's came as an array without elements: what it is a list of, other rows say.
   const auto list = std::find_if(values.begin(), values.end(), [](auto* value) { return is_string_list(value->kind); });
   const FieldKind kind = list != values.end() && is_empty_row(*values.front()) ? (*list)->kind : values.front()->kind;
   if (kind == FieldKind::kAny) {
@@ -273,6 +278,7 @@ BatchField lay_out(const Collation& plan, size_t rows, const CollationMemory& me
   }
   out.values.shape.push_back(static_cast<int64_t>(plan.value_bytes / dtype_size(plan.dtype)));
   out.offsets = {DType::kInt64, Shape{count + 1}, memory.offsets};
+  // The end of the last row; each piece writes the beginnings of its own rows, so that no two write the same place.
   out.offsets.data<int64_t>()[rows] = plan.string_list() ? static_cast<int64_t>(plan.strings) : out.values.shape[0];
   if (!plan.string_list()) return out;
   out.string_offsets = {DType::kInt64, Shape{static_cast<int64_t>(plan.strings) + 1}, memory.string_offsets};

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/json_depth.h"
 #include "pipeline/catalog.h"
 
 namespace forebay {
@@ -11,6 +12,7 @@ namespace forebay {
 namespace {
 
 constexpr int kFormat = 1;
+// Rules look from each step at all before it, which a stranger's file must not make take for ever.
 constexpr size_t kMaxSteps = 1000;
 constexpr size_t kMaxJsonBytes = size_t{64} << 20;
 
@@ -30,6 +32,7 @@ Result<Json> parse_json(std::string_view text) {
   try {
     return Json::parse(text);
   } catch (const Json::parse_error& error) {
+    // The library counts from 1, and is one behind the end where the text breaks off.
     const size_t at = std::min(error.byte > 0 ? error.byte - 1 : 0, text.size());
     const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
     return invalid_argument(at == text.size() ? fmt::format("this is not JSON: it breaks off in line {}", line)
@@ -106,6 +109,7 @@ Result<std::string> Description::to_json() const {
 
 Result<Description> Description::from_json(std::string_view text) {
   if (text.size() > kMaxJsonBytes) return invalid_argument("this pipeline is larger than 64 MiB of JSON");
+  if (nests_too_deep(text)) return invalid_argument("this JSON is not a pipeline: its lists and objects nest too deep");
   FOREBAY_ASSIGN(const Json json, parse_json(text));
   if (!json.is_object() || !json.contains("forebay_pipeline") || !json.contains("steps") || !json["steps"].is_array()) {
     return invalid_argument("this JSON is not a pipeline: it has no \"forebay_pipeline\" and \"steps\"");
@@ -130,6 +134,7 @@ Result<Description> Description::from_json(std::string_view text) {
 Hash128 Description::fingerprint(const Catalog& catalog) const {
   Hasher hasher;
   for (const OpSpec& op : *steps_) {
+    // What changes no sample and no order: a run may go on with other sizes, caches and buffers.
     if (catalog.has_role(op, OpRole::kBatch) || catalog.has_role(op, OpRole::kKeep) ||
         catalog.has_role(op, OpRole::kBuffer))
       continue;

@@ -58,14 +58,15 @@ TEST(Description, names_that_json_cannot_hold_are_refused) {
 }
 
 TEST(Description, garbage_is_refused) {
-  const std::string deep(100'000, '[');
+  const std::string deep(100'000, '['), closed = deep + std::string(100'000, ']');
   for (const std::string& text : std::vector<std::string>{
            "", "{", "null", "[]", "{}", "42", R"({"forebay_pipeline": 1})", R"({"forebay_pipeline": 1, "steps": {}})",
            R"({"forebay_pipeline": 1, "steps": []})", R"({"forebay_pipeline": 1, "steps": [1]})",
            R"({"forebay_pipeline": 1, "steps": [{"op": 3}]})",
            R"({"forebay_pipeline": 1, "steps": [{"name": "images"}]})",
            R"({"forebay_pipeline": 2, "steps": [{"op": "images"}]})",
-           R"({"forebay_pipeline": "1", "steps": [{"op": "images"}]})", deep}) {
+           R"({"forebay_pipeline": "1", "steps": [{"op": "images"}]})", deep, closed,
+           R"({"forebay_pipeline": 1, "steps": [{"op": "images", "root": )" + closed + "}]}"}) {
     const Result<Description> read = Description::from_json(text);
     EXPECT_FALSE(read.ok()) << text.substr(0, 100);
     EXPECT_FALSE(read.status().message().empty());

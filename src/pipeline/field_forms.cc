@@ -51,6 +51,7 @@ Shape without_first(const Shape& shape) {
 FieldForms::FieldForms(const ExecutionPlan& plan, int64_t batch_size, std::set<std::string> ragged)
     : batch_size_(batch_size), ragged_(std::move(ragged)) {
   for (const OutputField& output : plan.outputs) {
+    // Of these the plan decides the form, the same in every batch.
     if (output.field.kind != FieldKind::kAny) known_.insert(output.field.name);
     if (output.field.ragged) ragged_.insert(output.field.name);
     if (output.field.pad_value) padded_.insert(output.field.name);

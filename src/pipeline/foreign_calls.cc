@@ -34,6 +34,7 @@ std::optional<Value> take_stand_in(const ForeignStage& stage, Extras& extras, co
 void ForeignCalls::put(uint64_t order, std::shared_ptr<PendingCall> call) {
   {
     const std::lock_guard lock(mutex_);
+    // A call that dies unanswered answers for itself, which takes the run's lock; whoever puts it holds that.
     if (closed_) return call->forget();
     calls_[order] = std::move(call);
   }
@@ -53,6 +54,7 @@ void ForeignCalls::forget(uint64_t order) {
   const std::lock_guard lock(mutex_);
   const auto found = calls_.find(order);
   if (found == calls_.end()) return;
+  // For the same reason as in put().
   found->second->forget();
   calls_.erase(found);
 }
@@ -111,12 +113,14 @@ Status accept_answer(const ForeignStage& stage, const Schema& schema, Record ans
                                                     field.name, schema.names()));
     }
   }
+  // Found here and not by check(): what a function gives unasked is known only now.
   for (const auto& [name, maker] : stage.later_names) {
     if (find_extra(row.extras, name) == row.extras.end()) continue;
     return invalid_argument(fmt::format(
         "there would be two fields '{}': the function gives one, and .{} makes another; give one of them another name",
         name, maker));
   }
+  // So that the order of the function's answer does not become that of the batch's fields.
   std::sort(row.extras.begin(), row.extras.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   row.record = std::move(record);
   return {};

@@ -4,6 +4,15 @@
 
 namespace forebay {
 
+std::optional<int64_t> StepPlan::old_id(int64_t row) const {
+  const auto place = static_cast<size_t>(row);
+  if (place >= old_at && place < old_at + old.size()) return old[place - old_at];
+  for (const VacantRow& one : vacant) {
+    if (one.row == place) return one.id;
+  }
+  return std::nullopt;
+}
+
 IndexedItinerary::IndexedItinerary(std::shared_ptr<const Order> order, Schedule schedule, uint64_t seed, int64_t rank,
                                    std::optional<int64_t> epochs, std::shared_ptr<const Packing> packing)
     : order_(std::move(order)), schedule_(std::move(schedule)), seed_(seed), rank_(rank), epochs_(epochs),
@@ -15,6 +24,7 @@ bool IndexedItinerary::finished(const Cursor& at) const {
 
 Cursor IndexedItinerary::normalized(const Cursor& at) const {
   if (schedule_.steps_left(at.position) > 0) return at;
+  // One step on is enough: finished() has ruled out epochs without steps.
   return {at.epoch + 1, 0, 0};
 }
 
@@ -35,6 +45,7 @@ void IndexedItinerary::unpack(StepPlan& plan) const {
     const int64_t number = order_->id_at(plan.at.epoch, block.position);
     plan.blocks.push_back({number, block, plan.rows.size()});
     packing_->pieces(number, &plan.pieces);
+    // All sequences of a block share its row: position, occurrence and padding are the block's.
     plan.rows.resize(plan.pieces.size(), block);
   }
 }

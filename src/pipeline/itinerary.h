@@ -28,6 +28,13 @@ struct PlannedBlock {
   size_t first = 0;    ///< of StepPlan::rows
 };
 
+/// A row of a step that no new sample came for.
+struct VacantRow {
+  size_t row = 0;
+  int64_t number = 0;  ///< among those of all ranks
+  int64_t id = 0;      ///< of the old sample that stands there
+};
+
 /// One step of this rank.
 struct StepPlan {
   Cursor at;
@@ -36,9 +43,12 @@ struct StepPlan {
   /// Where old samples are rehearsed: their ids in the source. `rows` has them from `old_at` on.
   std::vector<int64_t> old = {};
   size_t old_at = 0;
-  bool is_old(int64_t row) const {
-    return row >= static_cast<int64_t>(old_at) && row < static_cast<int64_t>(old_at + old.size());
-  }
+  /// Rows for which a stream had no record when they were needed, and the old samples that stand there.
+  std::vector<VacantRow> vacant = {};
+  int64_t vacant_of_all = 0;  ///< over all ranks
+  /// The id of the old sample that a row is; nothing for new ones.
+  std::optional<int64_t> old_id(int64_t row) const;
+  bool is_old(int64_t row) const { return old_id(row).has_value(); }
   /// Where sequences are packed: what the batch's rows are, and of each of `rows` which part of it goes where in its block.
   std::vector<PlannedBlock> blocks = {};
   std::vector<PackedPiece> pieces = {};
@@ -59,6 +69,8 @@ class Itinerary {
   virtual bool finished(const Cursor& at) const = 0;
   /// Whether it is known by now what comes at this place; if not, the run is told when it is. Sources without an end know only what has arrived.
   virtual bool known(const Cursor& /*at*/) const { return true; }
+  /// The trainer waits for the step at this place, and nothing is being prepared. Whether it is known now, where it was not. Called with a run's lock held.
+  virtual bool hurry(const Cursor& /*at*/) const { return false; }
   /// The step that begins at `at`. Nothing when finished, when epochs have no steps at all, or where it is not known yet.
   virtual std::optional<StepPlan> step(const Cursor& at) const = 0;
   /// Why no step is ever known from here on. OK for all that is well, or only slow.

@@ -154,6 +154,7 @@ Columns PackedRows::pack(const Columns& columns, Buffer memory) const {
   packed.schema = packed_schema_;
   packed.rows = columns.rows;
   packed.bad_rows = columns.bad_rows;
+  // A single column lies row by row as it is: nothing is copied.
   if (parts_.size() == 1) packed.values.push_back(columns.values[parts_.front().field]);
   if (parts_.size() > 1) {
     packed.values.push_back({memory.slice(0, packed_bytes(columns.rows)), {}});

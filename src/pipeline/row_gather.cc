@@ -52,6 +52,7 @@ void RowGather::locate() {
 }
 
 // Where the row's sample is, or that of its stand-in. Nothing: the row is left out.
+// Ends: each failure takes the row out, makes the batch fail, or tries one more of a bounded number of stand-ins.
 std::optional<RowPlace> RowGather::locate_row(int64_t row) {
   RowJob& job = batch_.rows()[static_cast<size_t>(row)];
   while (!job.skipped && result_.verdict != Verdict::kFatal) {
@@ -74,6 +75,7 @@ void RowGather::copy_packed() {
   const PackedRows& packed = plan_.units->packed;
   if (packed.parts().empty()) return;
   std::vector<const uint8_t*> firsts, pointers;
+  // A unit that is bad has no rows; locate() has found no place in it.
   for (const auto& unit : at_.block->units)
     firsts.push_back(unit->rows ? unit->rows->values.front().values.data() : nullptr);
   pointers.reserve(places_.size());

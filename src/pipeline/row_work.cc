@@ -116,6 +116,7 @@ RowResult RowWork::run(RowInput& input, BatchJob& batch, const RowPlacement& at,
     RowResult result = plan_->gathers_only() ? gather(batch, input) : run_stages(input, batch, at, memory);
     // Which of the rows is bad, and what becomes of it, is found row by row.
     if (plan_->gathers_only() && is_data_error(result.fatal.code())) result = run_stages(input, batch, at, memory);
+    // After the values were used: a mapped file that shrank meanwhile has given zeros, and only now it is known.
     if (Status status = plan_->source->check_intact(); !status.ok() && result.verdict != Verdict::kFatal) {
       result.fatal = std::move(status);
       result.verdict = Verdict::kFatal;
@@ -339,6 +340,7 @@ void RowWork::fail(BatchJob& batch, int64_t row, Status status, RowResult& resul
   switch (policy_ == BadSample::kReplace && none_stands_in ? BadSample::kSkip : policy_) {
     case BadSample::kRaise: error.raise = true; break;
     case BadSample::kSkip: job.skipped = true; break;
+    // Which stand-in comes follows from seed, epoch, position and attempt alone, so it is the same in every run.
     case BadSample::kReplace:
       if (job.attempt >= std::min(kMaxStandIns, itinerary_->stand_ins())) {
         error.raise = true;  // the last one tried stands for all of them

@@ -38,6 +38,7 @@ Result<std::shared_ptr<const Columns>> UnitPlan::make(int64_t unit, std::vector<
   decode_counters->add(columns.rows, bytes, columns.nbytes(), thread_cpu_ns() - begun);
   FOREBAY_RETURN_IF_ERROR(run(0, cached_after, columns, memory));
   const std::optional<Hash128> key = entry(unit);
+  // What is kept is then what rows are taken from, and a hit costs no more than its read.
   if (caches_packed()) {
     auto made = std::make_shared<const Columns>(packed.pack(columns, std::move(rows)));
     if (key && cache->admits(made->nbytes()))
@@ -54,6 +55,7 @@ Result<std::shared_ptr<const Columns>> UnitPlan::make(int64_t unit, std::vector<
 Result<std::shared_ptr<const Columns>> UnitPlan::finish(std::shared_ptr<const Columns> cached, Buffer rows,
                                                         WorkMemory& memory) const {
   if (caches_packed()) return cached;
+  // Shares the entry's memory: column operators write only to memory of their own.
   Columns columns = *cached;
   FOREBAY_RETURN_IF_ERROR(run(cached_after, ops.size(), columns, memory));
   return std::make_shared<const Columns>(packed.pack(columns, std::move(rows)));

@@ -58,6 +58,7 @@ UnitBlockPtr UnitTable::block_at(int64_t epoch, int64_t position) {
 UnitBlockPtr UnitTable::block_after(const UnitBlock& block) {
   const int64_t next = block.range.first + block.range.step * block.range.count;
   if (next < order_->size()) return block_at(block.epoch, next);
+  // Positions of a lane are its number and every step-th behind; so the remainder is the lane's first.
   return block_at(block.epoch + 1, block.range.first % block.range.step);
 }
 
@@ -90,6 +91,7 @@ void UnitTable::hold(UnitBlock& block) {
   if (std::exchange(block.held, true)) return;
   for (auto& unit : block.units) {
     auto& known = units_[unit->number];
+    // While nobody held this block its unit may have been begun anew for another one: that is the one that lives.
     if (known) {
       unit = known;
     } else {

@@ -58,10 +58,10 @@ void UnitWork::look_up(Unit& unit) const {
   if (found) {
     unit.rows = std::move(found->columns);
     unit.store = found->store;
-    if (!unit.rows) unit.requests = {std::move(found->request)};
     // An entry of another host, whose size it alone knows; what is larger than a little more than its rows is not taken.
     if (!unit.rows && found->request.set_aside_bytes && !found->request.expected_size)
-      unit.requests.front().expected_size = most_entry_bytes(plan.source->unit_cost(unit.number).decoded_bytes);
+      found->request.expected_size = most_entry_bytes(plan.source->unit_cost(unit.number).decoded_bytes);
+    if (!unit.rows) unit.requests = {std::move(found->request)};
   } else {
     UnitSource::UnitFetch fetch = plan.source->unit_fetch(unit.number);
     unit.store = fetch.store;
@@ -82,6 +82,7 @@ UnitNeeds UnitWork::needs(const Unit& unit) const {
   const bool as_it_is = unit.cached && plan.caches_packed();
   const uint64_t stored = unit.read_later ? bytes_of(unit.requests) : 0;
   const uint64_t working = std::max(as_it_is ? 0 : decoded + stored, unit.needs);
+  // One that is smaller was compressed: it is read apart, and unpacked into memory of its own.
   const uint64_t entry = stored >= side_by_side ? stored : 0;
   const uint64_t together = as_it_is ? entry : side_by_side;  // in the unit's own memory
   const bool sizes_differ = as_it_is && !plan.packed.apart().empty();

@@ -62,6 +62,7 @@ class Follower {
     if (field.kind == FieldKind::kAny || (field.image && field.kind == FieldKind::kTensor)) return;
     const bool ragged = is_ragged(field);
     field = any_field(name, ragged);
+    // Both here and where it came from: the type was told of the field as it was made.
     made_[*made_.find(origin->second)] = any_field(origin->second, ragged);
   }
 

@@ -98,6 +98,7 @@ class BlockwiseOrder final : public Order {
     assert(id >= 0 && id < size());
     const auto line = line_of(epoch);
     const int64_t chunk = chunk_holding(starts_, id);
+    // The inverse of the two steps of ids_at(): to the line, then out of the block.
     const int64_t mixed = id - (*line)[line->chunks.position_of(chunk)].to_id;
     const int64_t lane = lane_holding(mixed);
     const Block block = block_holding(*line, lane, mixed);
@@ -108,6 +109,7 @@ class BlockwiseOrder final : public Order {
   void ids_at(int64_t epoch, int64_t begin, std::span<int64_t> ids) const override {
     const auto line = line_of(epoch);
     const int64_t count = static_cast<int64_t>(ids.size());
+    // Lane by lane and not in order: each block is found once and its rows come together.
     for (int64_t first = 0; first < std::min(lanes_, count); ++first) lane_ids(*line, begin, first, ids);
   }
 
@@ -171,12 +173,15 @@ class BlockwiseOrder final : public Order {
 
   Block block_holding(const Line& line, int64_t lane, int64_t place) const {
     const int64_t lane_first = lane_begin(lane), lane_end = lane_begin(lane + 1);
+    // Blocks are counted from the lane's first chunk on, so that no lane depends on how another one is cut.
     const int64_t lane_turn = line.turn_holding(lane_first);
     const Turns turns = turns_holding(line.epoch, line.turn_holding(place) - lane_turn);
     const int64_t first_turn = lane_turn + turns.first;
+    // Compared so, since first_turn + count overflows where block= is huge.
     const int64_t last_turn = turns.count < line.size() - first_turn ? first_turn + turns.count : line.size();
     const int64_t begin = std::max(lane_first, line[first_turn].begin);
     const int64_t end = std::min(lane_end, line[last_turn].begin);
+    // By lane and number, not by chunk: a chunk that two lanes share is mixed differently in each.
     const PermutationKey key = blocks_root_.child(line.epoch).child(lane).child(turns.number);
     return {first_turn, last_turn, begin, end, Permutation(end - begin, key)};
   }
@@ -190,8 +195,10 @@ class BlockwiseOrder final : public Order {
         if (line && line->epoch == epoch) return line;
       }
     }
+    // Linear in the number of chunks, once an epoch.
     auto line = make_line(epoch);
     const std::lock_guard lock(mutex_);
+    // Two threads may both have computed it; that costs a place, and no answer.
     std::rotate(kept_.begin(), kept_.end() - 1, kept_.end());
     kept_.front() = line;
     return line;

@@ -28,7 +28,9 @@ class Granting {
   Granting(std::vector<int64_t> counts, const GlobalBatch& batch, const Hosts& hosts, bool owners)
       : left_(std::move(counts)), hosts_(hosts), owners_(owners), world_(batch.world_size),
         lacks_(static_cast<size_t>(batch.world_size)) {
+    // What it gets by count: steps must be as long on all ranks whatever hosts keep.
     for (int64_t rank = 0; rank < world_; ++rank) lack(rank) = run_of(batch.slots, world_, rank).length;
+    // A rank has about one grant of each kind of origin.
     grants_.reserve(3 * lacks_.size());
   }
 
@@ -59,12 +61,14 @@ class Granting {
     for (int64_t i = 0; i < ranks && rows > 0; ++i)
       grant(origin, first + i, std::min(run_of(rows, ranks, i).length, lack(first + i)));
     for (int64_t i = 0; i < ranks && left(origin) > 0; ++i)
+      // What is left after the even division, in the order of ranks: the result depends on counts alone.
       grant(origin, first + i, std::min(left(origin), lack(first + i)));
   }
 
   // The largest number that every lacking rank may be given, up to what it lacks, without giving more than `rows` in all.
   int64_t level(int64_t rows) const {
     const int64_t most = *std::max_element(lacks_.begin(), lacks_.end());
+    // Counted and not sorted: lacks are below the batch's size.
     std::vector<int64_t> lacking(static_cast<size_t>(most) + 1);
     for (const int64_t lack : lacks_) ++lacking[static_cast<size_t>(lack)];
     int64_t above = world_, given = 0;  // ranks that lack more than the level
@@ -90,6 +94,7 @@ class Granting {
       int64_t share = std::min(lack(rank), level);
       if (lack(rank) > share && more > 0) ++share, --more;
       while (share > 0) {
+        // Ends: the shares were cut from just these rows.
         while (left(origin) == 0) ++origin;
         const int64_t some = std::min(share, left(origin));
         grant(origin, rank, some);
@@ -202,6 +207,7 @@ class DealByPlace final : public Deal {
     std::vector<Grant> open(current.size());  // of each origin; copied, so that a row needs one look-up less
     const auto give = [&](size_t origin, int64_t slot) {
       Grant& grant = open[origin];
+      // Never beyond the origin's own grants: their rows add up to the rows that come from it.
       if (grant.rows == 0) grant = grants[current[origin]++];
       --grant.rows;
       out->slots[static_cast<size_t>(next[static_cast<size_t>(grant.rank)]++)] = slot;

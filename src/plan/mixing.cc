@@ -38,6 +38,7 @@ std::vector<int64_t> chunk_ends(const std::vector<int64_t>& chunk_rows) {
 }
 
 void look_at_batches(const Order& order, const MixingOptions& options, Mixing& mixing) {
+  // A larger batch is measured by parts of that size.
   const int64_t rows = std::min({options.batch, order.size(), kRowsLookedAt});
   const int64_t batches = order.size() / rows, taken = std::min({batches, kBatches, kRowsLookedAt / rows});
   const std::vector<int64_t> ends = chunk_ends(options.chunk_rows);

@@ -28,6 +28,7 @@ class SequentialChunksOrder final : public Order {
   explicit SequentialChunksOrder(const std::vector<int64_t>& chunk_rows) {
     int64_t end = 0;
     for (size_t chunk = 0; chunk < chunk_rows.size(); ++chunk) {
+      // Two chunks that begin at one row could not be told apart.
       if (chunk_rows[chunk] == 0) continue;
       chunks_.push_back({end, static_cast<int64_t>(chunk)});
       end += chunk_rows[chunk];
@@ -93,6 +94,7 @@ std::vector<int64_t> Order::chunks_together(int64_t, int64_t) const { return {};
 
 Order::Use Order::next_use(int64_t id, int64_t epoch, int64_t position) const {
   const int64_t here = position_of(epoch, id);
+  // Each id is once in an epoch, so the next use is in this one or the next.
   if (here >= position) return {epoch, here};
   return {epoch + 1, position_of(epoch + 1, id)};
 }

@@ -30,7 +30,7 @@ struct PackedPiece {
 class Packing {
  public:
   /// `groups`: how many sequences each has, in their order; empty: all are one group. InvalidArgument for a length or number of open blocks
-  /// below 1, Unsupported for more than 2^32 - 1 sequences, and for parts of one beyond that.
+  /// below 1, and for a length beyond 2^31 - 1; Unsupported for more than 2^32 - 1 sequences.
   static Result<Packing> make(std::vector<uint32_t> lengths, std::span<const int64_t> groups,
                               const PackingOptions& options);
 

@@ -8,6 +8,7 @@ PermutationShape PermutationShape::of(int64_t size) {
   assert(size >= 0);
   if (size <= kTableSize) return {size, 0, 0, 0};
   const auto last = static_cast<uint64_t>(size) - 1;
+  // left_size << right_bits goes beyond `size` by less than 1 << right_bits, so few values are sent through again.
   const int right_bits = std::bit_width(last) / 2;
   // Measured over 60 million differences of ids: 6 rounds show at every size below 1,000, 8 at those below 128, 10
   // nearly at 72, and 4 at any size in one epoch. Taken: two more than the least that passes.

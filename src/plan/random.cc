@@ -31,12 +31,14 @@ RandomStream::RandomStream(const SampleKey& key, uint32_t operation) {
       philox4x32({low_word(epoch), high_word(epoch), low_word(occurrence), high_word(occurrence)},
                  {low_word(key.seed), high_word(key.seed)});
   key_ = {outer[0], outer[1]};
+  // The first word counts blocks; the layout is fixed for ever (see the header).
   counter_ = {0, operation, low_word(id) ^ outer[2], high_word(id) ^ outer[3]};
 }
 
 uint32_t RandomStream::next_u32() {
   if (used_ == 4) {
     block_ = philox4x32(counter_, key_);
+    // Wraps around after 2^32 blocks without a carry into `operation`, which would be another stream.
     ++counter_[0];
     used_ = 0;
   }
@@ -44,6 +46,7 @@ uint32_t RandomStream::next_u32() {
 }
 
 uint64_t RandomStream::next_u64() {
+  // A statement of its own: the order in which arguments are evaluated is not defined.
   const uint32_t low = next_u32();
   return join_words(low, next_u32());
 }
@@ -58,6 +61,7 @@ double RandomStream::uniform(double low, double high) {
 
 uint64_t RandomStream::below(uint64_t bound) {
   assert(bound > 0);
+  // How many words a draw takes depends on the bound alone (but for rejections), so streams stay in step everywhere.
   if (high_word(bound) == 0) {
     return below_without_bias<uint32_t, uint64_t>(low_word(bound), [this] { return next_u32(); });
   }

@@ -42,6 +42,7 @@ std::vector<uint64_t> different(const StepDraws& draws, uint64_t count, uint64_t
     chosen.insert(one);
     order.push_back(one);
   }
+  // Draws are by number: [size - count, size) have chosen, (size + 1) to (size + count) put in order, from 2 × size on repeats.
   for (uint64_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[rehearsal_below(draws.at(size + i), i)]);
   return order;
 }
@@ -54,7 +55,7 @@ int64_t Rehearsal::size() const {
   return size;
 }
 
-std::vector<int64_t> Rehearsal::draw(const StepNumber& at) const {
+std::vector<int64_t> Rehearsal::draw(const StepNumber& at, int64_t more) const {
   std::vector<std::pair<uint64_t, const Class*>> begins;
   uint64_t all = 0;
   for (const auto& [label, one] : classes_) {
@@ -63,7 +64,7 @@ std::vector<int64_t> Rehearsal::draw(const StepNumber& at) const {
   }
   if (all == 0) return {};
   const StepDraws draws(options_.seed, at, PermutationKey::Use::kRehearsed);
-  const auto wanted = static_cast<uint64_t>(options_.draws);
+  const auto wanted = static_cast<uint64_t>(options_.draws + more);
   std::vector<uint64_t> places = different(draws, std::min(wanted, all), all);
   for (uint64_t i = places.size(); i < wanted; ++i) places.push_back(rehearsal_below(draws.at(2 * all + i), all));
   std::vector<int64_t> ids;
@@ -83,6 +84,7 @@ Rehearsal::Changes Rehearsal::offer(const StepNumber& at, std::span<const Sample
   if (options_.candidates && static_cast<uint64_t>(*options_.candidates) < fresh.size()) {
     const StepDraws chosen(options_.seed, at, PermutationKey::Use::kCandidates);
     offered = different(chosen, static_cast<uint64_t>(*options_.candidates), fresh.size());
+    // In the order in which they came: what a reservoir keeps depends on it.
     std::sort(offered.begin(), offered.end());
   }
   Changes changes;
@@ -131,6 +133,7 @@ void Rehearsal::keep_balanced(const Sample& sample, uint64_t draw, Changes* chan
   } else if (const uint64_t place = rehearsal_below(draw, static_cast<uint64_t>(own.seen)); place < own.kept.size()) {
     put(own, place, sample.id, changes);
   }
+  // Which classes were the largest counts only while the memory is full. All in all some passes over the classes for each sample.
   if (size() < options_.capacity) return;
   const size_t most = std::max_element(classes_.begin(), classes_.end(), larger)->second.kept.size();
   for (auto& [label, one] : classes_) one.largest_once |= one.kept.size() == most;

@@ -57,8 +57,9 @@ class Rehearsal {
   void restore(std::map<int64_t, Class> classes) { classes_ = std::move(classes); }
   int64_t size() const;
 
-  /// Ids of the old samples that a step gets: uniform over all that is kept, without repeats where there are enough; none where nothing is kept.
-  std::vector<int64_t> draw(const StepNumber& at) const;
+  /// Ids of the old samples that a step gets, and `more` of them: uniform over all that is kept, without repeats where there are enough; none where nothing
+  /// is kept.
+  std::vector<int64_t> draw(const StepNumber& at, int64_t more = 0) const;
   struct Changes {
     std::vector<int64_t> entered, left;  ///< ids; one that entered and left at once is in neither
   };

@@ -16,6 +16,7 @@ Status ScheduleOptions::check() const {
     return invalid_argument("batch size is " + std::to_string(batch_size) + "; it must be 1 or larger");
   if (world_size < 1)
     return invalid_argument("world_size is " + std::to_string(world_size) + "; it must be 1 or larger");
+  // Divided, so that the product cannot overflow before it is looked at.
   if (batch_size > INT32_MAX / world_size) {
     return invalid_argument("batch size " + std::to_string(batch_size) + " times world_size " +
                             std::to_string(world_size) + " is 2^31 or more; make the batch smaller");
@@ -44,6 +45,7 @@ GlobalBatch Schedule::global_batch(const Order::Use& at) const {
   batch.epoch = at.epoch;
   batch.position = at.position;
   batch.samples = std::min(options_.epoch_size - at.position, global_batch_size_);
+  // Every rank gets a row at least, so that none leaves a collective step out.
   batch.slots = options_.last == LastPolicy::kPad ? global_batch_size_ : std::max(batch.samples, options_.world_size);
   batch.world_size = options_.world_size;
   return batch;
@@ -103,6 +105,7 @@ int64_t stand_in_position(uint64_t seed, int64_t epoch, int64_t position, int64_
   const PermutationKey key = PermutationKey::root(seed, PermutationKey::Use::kStandIn).child(epoch).child(position);
   int64_t left = attempt - near;
   for (Order::Range there = read_next(order, epoch, own);; there = read_next(order, epoch, there)) {
+    // Ends: some other range has rows, since own.count is not all of them, and each of these takes from `left`.
     if (there.first == own.first) continue;
     const int64_t tried = std::min(there.count, kElsewhere);
     if (left < tried) return there.first + there.step * Permutation(there.count, key.child(there.first)).at(left);

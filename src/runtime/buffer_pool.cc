@@ -28,6 +28,7 @@ BufferPool::Idle::const_iterator BufferPool::find_serving(size_t size) const {
   return std::ranges::upper_bound(large_enough, idle_.end(), large_enough->size, {}, &Block::size) - 1;
 }
 
+// Lock order: the pool's, then the budget's (give_back() charges with the pool's held). Freeing is done without any: it may take long.
 std::optional<BufferPool::Block> BufferPool::take_idle(size_t size) {
   std::lock_guard lock(mutex_);
   const auto best = find_serving(size);
@@ -55,6 +56,7 @@ void BufferPool::free_one_outgrown(size_t size) {
 std::optional<BufferPool::Lent> BufferPool::acquire(size_t size) {
   if (const std::optional<Block> idle = take_idle(size)) {
     Claim claim = Claim::of_charged(budget_, Use::kPool, idle->size);
+    // Moved and not given back and taken anew: in between somebody else could have the bytes.
     claim.move_to(use_);
     return Lent{wrap(*idle, size), std::move(claim)};
   }
@@ -130,6 +132,7 @@ void BufferPool::give_back(Block block) {
   if (process_generation() != generation_) return blocks_->free(block.data, block.size);
   {
     std::lock_guard lock(mutex_);
+    // Not through a Claim: idle memory must not push out other idle memory.
     if (!closed_ && budget_->try_charge(Use::kPool, block.size)) {
       keep(block);
       if (idle_.size() <= max_idle_) return;

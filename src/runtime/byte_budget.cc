@@ -24,6 +24,7 @@ uint64_t ByteBudget::beside() const {
 
 bool ByteBudget::try_charge(Use use, uint64_t bytes) {
   std::lock_guard lock(mutex_);
+  // What is kept beside grows by itself, so that the sum may be above the capacity; then nothing new fits.
   const uint64_t used = used_ + beside();
   if (used > capacity_ || bytes > capacity_ - used) return false;
   used_ += bytes;
@@ -77,12 +78,14 @@ bool ByteBudget::make_room(Beside kind, uint64_t bytes) {
   uint64_t lacking = 0;
   {
     std::lock_guard lock(mutex_);
+    // Wraps around for impossible sizes; then nothing is given back, and try_charge() says no.
     const uint64_t needed = used_ + beside() + bytes;
     if (needed <= capacity_) return false;
     lacking = needed - capacity_;
     counted = counted_;
   }
   const uint64_t asked = lacking;
+  // Without the lock: give_back() takes those of pools and caches, and may give pages back to the system, which takes long.
   for (const Counted& each : counted) {
     const uint64_t kept = each.kind == kind ? each.kept->bytes() : 0;
     if (kept == 0 || lacking == 0) continue;

@@ -67,6 +67,7 @@ Claim Claim::split(uint64_t bytes) {
 void Claim::merge(Claim other) {
   if (other.bytes_ == 0) return;
   if (bytes_ == 0) {
+    // A default one has no use of its own yet.
     const Use use = budget_ ? use_ : other.use_;
     *this = std::move(other);
     return move_to(use);

@@ -116,11 +116,13 @@ std::shared_ptr<Executor::Line> Executor::State::next() const {
 
 void Executor::State::post(const std::shared_ptr<Line>& line, uint64_t priority, Task task) {
   if (line->waiting.empty()) {
+    // Whoever had nothing to do has no claim on the time that others used meanwhile.
     if (line->running == 0) line->time_ns = std::max(line->time_ns, level_ns);
     busy.push_back(line);
   }
   line->posted_ns = clock();
   line->waiting.push({priority, line->posted++, std::move(task)});
+  // Whoever finishes a task looks for the next by itself, so that a wake-up is needed for a thread that sleeps only.
   if (idle > 0 && running < most && line->running < line->limit) wake.notify_one();
 }
 
@@ -145,8 +147,10 @@ void Executor::State::ended(Line& line, std::unique_ptr<WorkMemory> memory, int6
   --running;
   --line.running;
   line.time_ns += took_ns;
+  // Fades by an eighth a task, so that one slow task of long ago does not keep a thread free for ever.
   line.longest_ns = std::max(took_ns, line.longest_ns - line.longest_ns / 8);
   line.memories.push_back(std::move(memory));
+  // Also where some still run: close() looks again.
   if (line.waiting.empty()) line.over.notify_all();
 }
 
@@ -158,6 +162,7 @@ int Executor::State::wanted() const {
     if (!line->own) shared = std::max(shared, line->limit);
     largest = std::max(largest, line->limit);
   }
+  // A user who asks for more threads than cores gets them; the sum over loaders never goes beyond the cores for that.
   return std::max(std::min(own + shared, cores), largest);
 }
 
@@ -251,6 +256,7 @@ void Executor::run(State& state, Worker& worker) {
   give_way_to_others();
   std::unique_lock lock(state.mutex);
   for (;;) {
+    // Before `stopping`: what has been posted is run, also at the end.
     const std::shared_ptr<Line> line = state.next();
     if (!line) {
       if (state.stopping) return;
@@ -270,6 +276,7 @@ void Executor::run(State& state, Worker& worker) {
     const int64_t took = state.clock() - begun;
     running_line = nullptr;
     lock.lock();
+    // leave_behind() has given the place back, and `memory` goes with this frame: another thread may be at work for the line.
     if (worker.lost) return;
     worker.at = nullptr;
     state.ended(*line, std::move(memory), took);
@@ -309,6 +316,7 @@ void Executor::leave_behind(Line& line) {
   int wanted;
   {
     std::lock_guard lock(state_->mutex);
+    // One of its tasks may be Waiting, and is then not in `running`: until that ends, one more than `most` may run.
     wanted = state_->most;
     line.abandoned = true;
     line.over.notify_all();
@@ -328,6 +336,7 @@ void Executor::close(Line& line) {
   std::vector<Task> left;
   {
     std::unique_lock lock(state_->mutex);
+    // The task that closes its own queue is in `running`, and would wait for itself.
     const int own = running_line == &line ? 1 : 0;
     line.over.wait(lock, [&] { return line.abandoned || (line.waiting.empty() && line.running <= own); });
     for (; !line.waiting.empty(); line.waiting.pop()) left.push_back(std::move(line.waiting.top().task));

@@ -12,6 +12,8 @@
 #include <string>
 #include <system_error>
 
+#include "base/folder_entries.h"
+
 namespace forebay {
 
 namespace {
@@ -67,12 +69,14 @@ double least_upwards(const fs::path& mounted, const std::string& group, Read rea
 
 int cores_in(const cpu_set_t& set, bool known) {
   const double allowed = known ? CPU_COUNT(&set) : static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN));
+  // Read anew each time: quotas of running containers change (Engine::follow_cores()).
   return std::max(1, static_cast<int>(std::min(allowed, std::ceil(group_limits().cores))));
 }
 
 }  // namespace
 
 GroupLimits group_limits(const fs::path& mounted, const fs::path& membership) {
+  // Version 1 has a mount for each controller below `mounted`, version 2 one for all.
   GroupLimits limits{std::min(cores_of(mounted), cores_of(mounted / "cpu")),
                      std::min(memory_of(mounted), memory_of(mounted / "memory"))};
   std::ifstream lines(membership);
@@ -107,14 +111,14 @@ int usable_cores(pthread_t thread) {
 
 uint64_t usable_memory() {
   const double host = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  // Version 1 says "no limit" by a number near 2^63, which the host's memory is below.
   return static_cast<uint64_t>(std::min(host, group_limits().memory_bytes));
 }
 
 CoreTime core_time_of_threads(std::string_view name) {
   CoreTime all;
-  std::error_code error;  // threads come and go meanwhile
-  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task", error)) {
-    std::ifstream named(thread.path() / "comm"), counted(thread.path() / "schedstat");
+  for (const std::filesystem::path& thread : entries_of("/proc/self/task")) {  // which come and go meanwhile
+    std::ifstream named(thread / "comm"), counted(thread / "schedstat");
     std::string its_name;
     double ran_ns = 0, waited_ns = 0;
     if (!std::getline(named, its_name) || its_name != name || !(counted >> ran_ns >> waited_ns)) continue;

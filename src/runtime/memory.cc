@@ -15,6 +15,7 @@ uint64_t part(const Memory::Demand& demand, uint64_t level) {
 uint64_t level_of(const std::vector<Memory::Demand>& demands, uint64_t bytes) {
   uint64_t low = 0, high = 0;
   for (const Memory::Demand& demand : demands) high = std::max(high, demand.wanted);
+  // Monotonic in `level`, so bisection finds the most; where not even the least needs fit it ends at 0, and all have these.
   const auto fits = [&](uint64_t level) {
     uint64_t sum = 0;
     for (const Memory::Demand& demand : demands) sum += part(demand, level);
@@ -48,6 +49,7 @@ void Memory::divide() {
   uint64_t bytes = most_, fixed = 0;
   std::vector<Demand> demands;
   for (const Account* account : accounts_) {
+    // What users gave goes first; the others divide what is left, and have their least needs in any case.
     if (account->fixed()) {
       fixed += account->demand_.wanted;
     } else {
@@ -57,6 +59,7 @@ void Memory::divide() {
   }
   const uint64_t level = level_of(demands, bytes > fixed ? bytes - fixed : 0);
   for (const Account* account : accounts_) {
+    // Lock order: the memory's, then the budget's. Budgets know no memory, so it is never the other way round.
     if (!account->fixed()) account->budget_->set_capacity(part(account->demand_, level) + account->demand_.beside);
   }
 }
@@ -70,6 +73,7 @@ Memory::Account::~Account() {
 
 bool Memory::Account::raise(uint64_t least) {
   const std::lock_guard lock(memory_->mutex_);
+  // The caller counts all that it holds; what lies beside is not part of what is divided.
   least -= std::min(least, demand_.beside);
   if (fixed() || least > demand_.together) return false;
   demand_.least = std::max(demand_.least, least);

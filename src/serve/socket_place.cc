@@ -4,6 +4,7 @@
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -19,6 +20,7 @@ namespace forebay {
 namespace {
 
 constexpr int kBacklog = 128;
+constexpr int kConnectSeconds = 3;
 
 Status cannot(const char* what, const std::string& path) {
   return unavailable(fmt::format("{}: {}", what, std::strerror(errno))).with_key(path);
@@ -92,6 +94,7 @@ std::optional<FileDescriptor> lock_socket(const std::string& path, bool wait) {
 Result<FileDescriptor> listen_at(const std::string& path) {
   FileDescriptor made(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!made.valid()) return cannot("no socket can be made", path);
+  // A killed server leaves the file, and bind() fails where there is one.
   unlink(path.c_str());
   const sockaddr_un address = address_of(path);
   fchmod(made.get(), 0600);  // the file's rights, too: connecting needs that to write
@@ -104,11 +107,19 @@ Result<FileDescriptor> connect_to(const std::string& path) {
   FileDescriptor made(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!made.valid()) return cannot("no socket can be made", path);
   const sockaddr_un address = address_of(path);
+  // Of a server that is stopped the queue of those who want in fills up; connect() then waits for as long as sending may.
+  const timeval patience{kConnectSeconds, 0}, forever{0, 0};
+  setsockopt(made.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
   if (connect(made.get(), generic(address), sizeof address) != 0) {
     if (errno == ENOENT || errno == ECONNREFUSED)
       return not_found("no server listens here; start one with: forebay serve").with_key(path);
+    if (errno == EAGAIN)
+      return unavailable(fmt::format("the server has not let anybody in for {} s; is it stopped?", kConnectSeconds))
+          .with_key(path);
     return cannot("the server cannot be reached", path);
   }
+  setsockopt(made.get(), SOL_SOCKET, SO_SNDTIMEO, &forever, sizeof forever);
+  // A path that the user gave may lie where others can make sockets, too.
   const std::optional<PeerProcess> peer = peer_process(made.get());
   if (!peer || peer->user != getuid()) return unavailable("the server here is another user's").with_key(path);
   return made;

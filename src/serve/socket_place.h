@@ -21,7 +21,7 @@ std::optional<FileDescriptor> lock_socket(const std::string& path, bool wait);
 
 /// A socket that listens there, in place of one that a server left that was killed. The caller holds the lock.
 Result<FileDescriptor> listen_at(const std::string& path);
-/// A connection to whoever listens there. NotFound where nobody does; Unavailable where it is another user's.
+/// A connection to whoever listens there. NotFound where nobody does; Unavailable where it is another user's, or lets nobody in for some seconds.
 Result<FileDescriptor> connect_to(const std::string& path);
 
 /// The process and user at the other end, as the kernel says.

@@ -45,6 +45,7 @@ void CallTable::close() {
     closed_ = true;
     waiting.assign(calls_.begin(), calls_.end());
   }
+  // Without the lock: an answer may begin another call here, which enters, finds the table closed and is cancelled at once.
   for (const auto& call : waiting) call->cancel("the store was closed");
   waiting.clear();
 
@@ -53,6 +54,7 @@ void CallTable::close() {
     own += frame->table == this ? 1 : 0;
   }
   std::unique_lock lock(mutex_);
+  // A call leaves when its answer has returned. Those that this thread is inside of cannot return before we do.
   left_.wait(lock, [&] { return calls_.size() <= own; });
 }
 

@@ -104,6 +104,7 @@ class Call final : public CallBase, public std::enable_shared_from_this<Call<T>>
 
   /// True when this was the answer.
   bool answer(Result<T> result) {
+    // The table may hold the last reference, and leave() gives that up. Expired: the stop comes while the call is being destroyed.
     const auto keep = this->weak_from_this().lock();
     if (!keep || answered_.exchange(true, std::memory_order_acq_rel)) return false;
     std::optional<uint64_t> bytes;

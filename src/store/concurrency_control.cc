@@ -34,6 +34,7 @@ ConcurrencyControl::ConcurrencyControl(ConcurrencyLimits limits)
 
 ConcurrencyControl::Sent ConcurrencyControl::sent(int64_t now_ns) {
   ++in_flight_;
+  // Nearly full counts as full: refilling takes a moment, and the last places are seldom all taken.
   return {now_ns, completed_, in_flight_ >= limit_ - limit_ / 8};
 }
 
@@ -41,10 +42,12 @@ void ConcurrencyControl::ended(const Sent& sent, int64_t now_ns, bool ok) {
   --in_flight_;
   ++round_.ended;
   if (!ok) return;
+  // Failures are not counted: an answer of a few bytes that says no comes sooner than data, and would look like speed.
   ++completed_;
   if (!sent.full) return;
   const double away = seconds_of(now_ns - sent.at_ns);
   ++round_.samples;
+  // What the whole link did while this one was away, as BBR has it; the mean over a round smooths bursts.
   round_.rates += static_cast<double>(completed_ - sent.completed) / away;
   round_.latencies += away;
   if (sent.completed >= round_.begin_completed && round_.samples >= samples_wanted()) end_round();
@@ -80,6 +83,7 @@ void ConcurrencyControl::end_round() {
   const double count = static_cast<double>(over.samples);
   const double rate = over.rates / count, latency = over.latencies / count;
   if (shortest_latency_ == 0 || latency < shortest_latency_) shortest_latency_ = latency;
+  // So that a link that has become slower for good is not taken for a queue for ever.
   shortest_latency_ += kForgetting * (latency - shortest_latency_);
   if (phase_ == Phase::kGrow) return grow(rate, latency);
   if (phase_ == Phase::kRecover) return recover();

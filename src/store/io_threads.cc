@@ -25,6 +25,7 @@ bool IoThreads::post(std::function<void()> job) {
   if (foreign_process()) return false;
   const std::lock_guard lock(state_->mutex);
   if (state_->closing) return false;
+  // A sleeping thread that was woken still counts as idle, hence the comparison with the jobs that wait and not with 0.
   if (state_->idle <= state_->jobs.size() && state_->threads < max_threads_ && !start_thread() &&
       state_->threads == 0) {
     return false;
@@ -80,6 +81,7 @@ void IoThreads::close() {
   std::vector<std::thread> handles;
   std::unique_lock lock(state_->mutex);
   state_->closing = true;
+  // Destroyed behind the lock: what jobs own may be a store's last reference.
   dropped.swap(state_->jobs);
   handles.swap(state_->handles);
   state_->work.notify_all();

@@ -14,6 +14,7 @@ Status larger_than_set_aside(uint64_t set_aside, uint64_t size) {
 
 Status read_failure(const ReadRequest& request, const Status& failure) {
   const uint64_t needed = failure.bytes_needed(), given = request.set_aside_bytes.value_or(0);
+  // Transports refuse what is longer than they were allowed as Unsupported; only the request tells why they were.
   const bool grew = request.set_aside_bytes && !request.range && failure.code() == Code::kUnsupported && needed > given;
   return grew ? larger_than_set_aside(given, needed) : failure;
 }
@@ -21,6 +22,7 @@ Status read_failure(const ReadRequest& request, const Status& failure) {
 Result<ByteRange> resolve_range(const ReadRequest& request, uint64_t size) {
   if (request.expected_size && *request.expected_size != size) return size_changed(*request.expected_size, size);
   const ByteRange range = request.range.value_or(ByteRange{0, size});
+  // In this order no sum can overflow, whatever the request says.
   if (range.offset > size || range.length > size - range.offset) {
     return corrupt(fmt::format("shorter than expected: {} bytes, but {} from {} were asked for", size, range.length,
                                range.offset))

@@ -5,12 +5,16 @@
 #include <fmt/format.h>
 
 #include "base/blocks.h"
+#include "runtime/fork_guard.h"
 
 namespace forebay {
 
 std::shared_ptr<ReadBuffers> ReadBuffers::make(uint64_t idle_capacity_bytes) {
   return std::shared_ptr<ReadBuffers>(new ReadBuffers(idle_capacity_bytes));
 }
+
+ReadBuffers::ReadBuffers(uint64_t idle_capacity_bytes)
+    : capacity_(idle_capacity_bytes), generation_(process_generation()) {}
 
 ReadBuffers::~ReadBuffers() {
   for (size_t size_class = 0; size_class < kClasses; ++size_class) {
@@ -55,7 +59,8 @@ void* ReadBuffers::take(size_t size_class) {
 
 void ReadBuffers::take_back(void* memory, size_t size_class) {
   const size_t bytes = class_bytes(size_class);
-  if (bytes > capacity_) return free_block(memory, bytes);
+  // In the child of a fork the lock may be held by a thread that does not exist here.
+  if (bytes > capacity_ || process_generation() != generation_) return free_block(memory, bytes);
   std::unique_lock lock(mutex_);
   idle_[size_class].push_back({memory, releases_++});
   idle_bytes_ += bytes;

@@ -44,14 +44,14 @@ class ReadBuffers final : public KeptBytes, public std::enable_shared_from_this<
   static constexpr size_t kStepsPerOctave = 4;
   static constexpr size_t kClasses = 28 * kStepsPerOctave;
 
-  explicit ReadBuffers(uint64_t idle_capacity_bytes) : capacity_(idle_capacity_bytes) {}
+  explicit ReadBuffers(uint64_t idle_capacity_bytes);
   static size_t class_of(size_t size);
   static size_t class_bytes(size_t size_class);
   void* take(size_t size_class);
   void take_back(void* memory, size_t size_class);
   std::pair<void*, size_t> drop_oldest();  ///< memory and class
 
-  const uint64_t capacity_;
+  const uint64_t capacity_, generation_;
   mutable std::mutex mutex_;
   std::array<std::vector<Idle>, kClasses> idle_;
   std::atomic<uint64_t> idle_bytes_{0};  ///< written with the lock held

@@ -1,8 +1,11 @@
 #include "store/read_buffers.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstring>
+#include <stop_token>
 #include <thread>
 #include <vector>
 
@@ -73,6 +76,27 @@ TEST(ReadBuffers, ManyThreads) {
         ASSERT_EQ(buffer.data()[0], t);
       }
     });
+  }
+}
+
+// A fork while another thread is inside: its lock stays taken in the child, for ever.
+TEST(ReadBuffers, TheChildOfAForkGivesBuffersUpWithoutTheLock) {
+  const auto buffers = ReadBuffers::make(1 << 20);
+  const std::jthread busy([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) (void)buffers->acquire(8192).value();
+  });
+  for (int i = 0; i < 200; ++i) {
+    Buffer held = buffers->acquire(8192).value();
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      ::alarm(10);
+      held = Buffer();
+      ::_exit(0);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status)) << "the child hung: " << status;
   }
 }
 

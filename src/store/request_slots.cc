@@ -26,6 +26,7 @@ RequestSlots::Share::~Share() {
 
 int RequestSlots::Share::limit() const {
   const std::lock_guard lock(slots_->mutex_);
+  // Whoever has a share is a user, so it is never a division by 0; at least one each, even where that is more than the limit.
   return std::max(1, slots_->control_.limit() / slots_->users_);
 }
 

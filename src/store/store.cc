@@ -21,6 +21,7 @@ struct Waiter {
 /// Starts a call and waits for its answer, which every store gives, also after a stop.
 template <typename T, typename Start>
 Result<T> wait_for(Start&& start) {
+  // Shared: whoever answers may still be letting go of the lock when the one who waited has returned.
   auto waiter = std::make_shared<Waiter<T>>();
   start([waiter](Result<T> result) {
     const std::lock_guard lock(waiter->mutex);
@@ -47,6 +48,7 @@ Result<ObjectInfo> stat_wait(Store& store, const std::string& key, std::stop_tok
 }
 
 uint64_t version_of_etag(std::string_view etag) {
+  // Weak (RFC 9110, section 8.8.1): the bytes may differ where it does not.
   if (etag.starts_with("W/")) return 0;
   // Listings and headers quote it differently.
   while (etag.starts_with('"')) etag.remove_prefix(1);

@@ -73,6 +73,7 @@ void Timer::close() {
     state_->changed.notify_all();
   }
   if (!thread_.joinable()) return;
+  // Closed from inside a function: the state is shared with the thread, which ends after it.
   if (thread_.get_id() == std::this_thread::get_id()) {
     thread_.detach();
   } else {

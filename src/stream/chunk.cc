@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/json_depth.h"
+
 namespace forebay {
 
 namespace {
@@ -27,6 +29,7 @@ bool is_part(const Json& part) {
 }
 
 Json json_of(const Chunk& chunk) {
+  if (chunk.dry > 0) return {{"first", chunk.first}, {"dry", chunk.dry}};
   Json parts = Json::array();
   for (const ChunkPart& part : chunk.parts) {
     Json one = {part.partition, part.last, part.taken};
@@ -37,8 +40,11 @@ Json json_of(const Chunk& chunk) {
 }
 
 Result<Chunk> chunk_of(const Json& json, size_t partitions) {
-  const bool whole = json.is_object() && json.contains("first") && is_count(json["first"]) && json.contains("parts") &&
-                     json["parts"].is_array() && json["parts"].size() <= partitions;
+  const bool numbered = json.is_object() && json.contains("first") && is_count(json["first"]);
+  if (numbered && json.contains("dry") && is_count(json["dry"]) && json["dry"] != 0)
+    return Chunk{json["first"].get<int64_t>(), {}, json["dry"].get<int64_t>()};
+  const bool whole =
+      numbered && json.contains("parts") && json["parts"].is_array() && json["parts"].size() <= partitions;
   if (!whole) return invalid_argument("this is no chunk of a stream: {\"first\": …, \"parts\": […]} is wanted");
   Chunk chunk;
   chunk.first = json["first"].get<int64_t>();
@@ -60,7 +66,7 @@ Result<Chunk> chunk_of(const Json& json, size_t partitions) {
 }  // namespace
 
 int64_t Chunk::size() const {
-  int64_t size = 0;
+  int64_t size = dry;
   for (const ChunkPart& part : parts) size += part.taken;
   return size;
 }
@@ -68,6 +74,7 @@ int64_t Chunk::size() const {
 std::string Chunk::to_json() const { return json_of(*this).dump(); }
 
 Result<Chunk> Chunk::from_json(std::string_view text, size_t partitions) {
+  if (nests_too_deep(text)) return chunk_of({}, partitions);
   return chunk_of(Json::parse(text, nullptr, /*allow_exceptions=*/false), partitions);
 }
 

@@ -23,11 +23,13 @@ struct ChunkPart {
 struct Chunk {
   int64_t first = 0;             ///< how many records of the stream are before it
   std::vector<ChunkPart> parts;  ///< of different partitions, the smallest first; those that give nothing are missing
+  int64_t dry = 0;  ///< without parts: so many numbers for which no record had come when training needed them
 
   int64_t size() const;
   friend bool operator==(const Chunk&, const Chunk&) = default;
 
-  /// JSON, one line, tens of bytes a part: {"first": 128, "parts": [[0, "17-3", 64], [2, "17-9", 64, 5]]}.
+  /// JSON, one line, tens of bytes a part: {"first": 128, "parts": [[0, "17-3", 64], [2, "17-9", 64, 5]]},
+  /// or {"first": 256, "dry": 64}.
   std::string to_json() const;
   /// InvalidArgument for what is none, or names partitions that are not below `partitions`.
   static Result<Chunk> from_json(std::string_view text, size_t partitions);

@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -10,6 +12,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/json_depth.h"
+
 namespace forebay {
 
 namespace {
@@ -17,6 +21,7 @@ namespace {
 using JournalJson = nlohmann::ordered_json;
 constexpr int kJournalFormat = 1;
 constexpr std::string_view kKind = "stream journal";
+constexpr std::array<std::string_view, 3> kWhenDry = {"wait", "repeat", "rehearse"};
 
 // How far the chunks of an existing journal go that end at or before a place. InvalidArgument where none ends there.
 Result<std::streamoff> end_of_kept(const std::string& path, const JournalHeader& now,
@@ -25,9 +30,9 @@ Result<std::streamoff> end_of_kept(const std::string& path, const JournalHeader&
   std::string line;
   std::getline(file, line);
   FOREBAY_ASSIGN(const JournalHeader was, JournalHeader::from_json(line, partitions));
-  if (was.log != now.log || was.seed != now.seed || was.shuffled != now.shuffled)
+  if (was.log != now.log || was.seed != now.seed || was.shuffled != now.shuffled || was.when_dry != now.when_dry)
     return invalid_argument(
-        fmt::format("{} is the journal of another stream, seed or window; give another path", path));
+        fmt::format("{} is the journal of another stream, seed, window or when_dry=; give another path", path));
   const int64_t place = now.place.chunk ? now.place.chunk->first + now.place.chunk->size() : now.place.number;
   int64_t reached = was.place.chunk ? was.place.chunk->first + was.place.chunk->size() : was.place.number;
   std::streamoff end = file.tellg();
@@ -46,14 +51,20 @@ Result<std::streamoff> end_of_kept(const std::string& path, const JournalHeader&
 }  // namespace
 
 std::string JournalHeader::to_json(const std::vector<std::string>& partitions) const {
-  const JournalJson json = {
-      {"forebay", kKind},   {"format", kJournalFormat},          {"log", log}, {"seed", seed}, {"shuffled", shuffled},
-      {"sampled", sampled}, {"place", place.to_json(partitions)}};
+  const JournalJson json = {{"forebay", kKind},
+                            {"format", kJournalFormat},
+                            {"log", log},
+                            {"seed", seed},
+                            {"shuffled", shuffled},
+                            {"sampled", sampled},
+                            {"when_dry", kWhenDry[static_cast<size_t>(when_dry)]},
+                            {"place", place.to_json(partitions)}};
   return json.dump();
 }
 
 Result<JournalHeader> JournalHeader::from_json(std::string_view text, const std::vector<std::string>& partitions) {
-  const JournalJson json = JournalJson::parse(text, nullptr, /*allow_exceptions=*/false);
+  const JournalJson json =
+      nests_too_deep(text) ? JournalJson() : JournalJson::parse(text, nullptr, /*allow_exceptions=*/false);
   const auto has = [&](const char* name, auto is) { return json.contains(name) && is(json[name]); };
   const auto is_text = [](const JournalJson& value) { return value.is_string(); };
   const auto is_bool = [](const JournalJson& value) { return value.is_boolean(); };
@@ -68,6 +79,10 @@ Result<JournalHeader> JournalHeader::from_json(std::string_view text, const std:
   header.log = json["log"].get<std::string>();
   header.seed = json["seed"].get<uint64_t>();
   header.shuffled = json["shuffled"].get<bool>();
+  const JournalJson dry = json.value("when_dry", JournalJson(kWhenDry[0]));
+  const auto known = std::find_if(kWhenDry.begin(), kWhenDry.end(), [&](std::string_view one) { return dry == one; });
+  if (known == kWhenDry.end()) return invalid_argument(fmt::format("this journal's when_dry is {}", dry.dump()));
+  header.when_dry = static_cast<WhenDry>(known - kWhenDry.begin());
   header.sampled = json["sampled"].get<bool>();
   FOREBAY_ASSIGN(header.place, StreamPlace::from_json(json["place"].get<std::string>(), partitions));
   return header;

@@ -16,6 +16,7 @@ struct JournalHeader {
   uint64_t seed = 0;
   bool shuffled = false;
   bool sampled = false;
+  WhenDry when_dry = WhenDry::kWait;
   StreamPlace place;  ///< where it begins
 
   std::string to_json(const std::vector<std::string>& partitions) const;

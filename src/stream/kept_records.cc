@@ -13,15 +13,6 @@ namespace {
 
 constexpr std::chrono::seconds kReadAgain{30};
 
-// With a payload of its own: that of a record that was just read is part of a larger buffer, which it would keep.
-std::shared_ptr<const LogRecord> own_copy(const LogRecord& record) {
-  auto copy = std::make_shared<LogRecord>(record);
-  if (record.payload.empty()) return copy;  // which may tell its program when it goes
-  copy->payload = Buffer::allocate(record.payload.size());
-  std::copy(record.payload.span().begin(), record.payload.span().end(), copy->payload.data());
-  return copy;
-}
-
 }  // namespace
 
 Status KeptRecords::keep(const Stream& stream, std::span<const int64_t> numbers) {
@@ -31,7 +22,7 @@ Status KeptRecords::keep(const Stream& stream, std::span<const int64_t> numbers)
     if (!record)
       return Status(Code::kNotFound,
                     fmt::format("record {} of {} is gone before it could be kept", number, log_->name()));
-    records_[number] = {own_copy(*record), stream.before(number)};
+    records_[number] = {std::make_shared<const LogRecord>(record->alone()), stream.before(number)};
   }
   count();
   return {};
@@ -106,7 +97,7 @@ Status KeptRecords::read_partition(size_t partition, std::vector<Kept*> wanted) 
                         fmt::format("{}: partition '{}' has forgotten '{}', which was kept for rehearsal; begin a new "
                                     "run, or keep more of the log",
                                     log_->name(), log_->partitions()[partition], kept->record->offset));
-        kept->record = own_copy(record);
+        kept->record = std::make_shared<const LogRecord>(record.alone());
         found = true;
       }
       if (!found && (reader->ended() || std::chrono::steady_clock::now() > until))

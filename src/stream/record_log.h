@@ -28,8 +28,10 @@ struct LogRecord {
   Buffer payload = {};
   /// Of what it stands for and others hold, as a program of the user's.
   uint64_t elsewhere = 0;
-  /// What it takes in memory while it waits.
+  /// What it takes in memory while it waits, but for what else its payload's buffer keeps alive.
   uint64_t bytes() const;
+  /// The same with a payload of its own, for who keeps it when its neighbours have gone.
+  LogRecord alone() const;
 };
 
 /// Where reading of a partition begins: behind the record of that offset; empty: with the first one there is.
@@ -66,6 +68,8 @@ class LogReader {
   /// Why nothing can be read at the moment ("127.0.0.1:6379: Connection refused"); empty while all is well.
   virtual std::string troubled() const { return {}; }
   virtual int64_t reconnects() const { return 0; }
+  /// What it holds in memory for the next records, beside those that it gave.
+  virtual uint64_t held_bytes() const { return 0; }
   /// All that its partitions will ever have was read.
   virtual bool ended() const { return false; }
 };

@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -21,9 +22,11 @@ class SpillSpace {
   /// In a folder that is there; `bytes` at most. Unavailable where nothing can be written.
   static Result<std::shared_ptr<SpillSpace>> open(std::string folder, uint64_t bytes);
   uint64_t used() const { return used_; }
-  bool has_room() const { return used_ < bytes_; }
+  /// For as much as one read brings, so that the budget holds.
+  bool has_room() const { return used_ + std::min(bytes_ / 4, kOneRead) < bytes_; }
 
  private:
+  static constexpr uint64_t kOneRead = uint64_t{1} << 20;
   friend class SpillFile;
   std::string folder_;
   uint64_t bytes_ = 0, used_ = 0;

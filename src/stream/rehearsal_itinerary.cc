@@ -65,15 +65,33 @@ std::optional<StepPlan> RehearsalItinerary::step(const Cursor& at) const {
     return std::nullopt;
   }
   add_old(*plan);
+  if (!plan->vacant.empty() && planned_.size() == 0) {
+    failure_ = Status(Code::kStateMismatch,
+                      "old samples stood in for records that had not come, and this run does not have them: give "
+                      "rehearsal= with what was kept where the journal begins");
+    return std::nullopt;
+  }
   const Rehearsal::Changes changes = planned_.offer({plan->at.epoch, plan->at.step}, *fresh);
   failure_ = samples_->keep(changes.entered);
   pending_.push_back({*plan, std::move(*fresh)});
   return plan;
 }
 
+bool RehearsalItinerary::hurry(const Cursor& at) const {
+  {
+    const std::lock_guard lock(mutex_);
+    if (planned_.size() == 0 || !failure_.ok()) return false;  // nothing could stand in
+  }
+  return steps_->hurry(at);
+}
+
+// The first draws are for the old samples that each step has, the others for what is missing in this one.
 void RehearsalItinerary::add_old(StepPlan& plan) const {
-  const std::vector<int64_t> drawn = planned_.draw({plan.at.epoch, plan.at.step});
+  std::vector<int64_t> drawn = planned_.draw({plan.at.epoch, plan.at.step}, plan.vacant_of_all);
   if (drawn.empty()) return;
+  const std::span<const int64_t> all(drawn);
+  fill_vacant(plan, all.subspan(static_cast<size_t>(planned_.options().draws)));
+  drawn.resize(static_cast<size_t>(planned_.options().draws));
   const auto filled = std::find_if(plan.rows.begin(), plan.rows.end(), [](const Row& row) { return row.padding; });
   plan.old_at = static_cast<size_t>(filled - plan.rows.begin());
   const auto first = static_cast<size_t>(rank_ * old_);
@@ -85,6 +103,14 @@ void RehearsalItinerary::add_old(StepPlan& plan) const {
     rows.push_back({position, kOldOccurrences + static_cast<int32_t>(plan.at.step % kOldOccurrences), false});
   }
   plan.rows.insert(filled, rows.begin(), rows.end());
+  for (VacantRow& one : plan.vacant) one.row += one.row >= plan.old_at ? plan.old.size() : 0;
+}
+
+void RehearsalItinerary::fill_vacant(StepPlan& plan, std::span<const int64_t> ids) const {
+  for (VacantRow& one : plan.vacant) {
+    one.id = ids[static_cast<size_t>(one.number)];
+    plan.rows[one.row].occurrence = kOldOccurrences + static_cast<int32_t>(plan.at.step % kOldOccurrences);
+  }
 }
 
 std::vector<int64_t> RehearsalItinerary::indices(const StepPlan& step) const {

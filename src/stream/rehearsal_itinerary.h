@@ -25,7 +25,7 @@ class StepSamples {
   virtual void let_go(std::span<const int64_t> /*left*/) {}
 };
 
-/// Steps with old samples in them: behind the new ones of each step (and before what only fills it up) come some that a Rehearsal kept, dealt to the ranks in equal
+/// Steps with old samples in them: where a stream had no new ones in time, in their place; and behind the new ones of each step (and before what only fills it up) come some that a Rehearsal kept, dealt to the ranks in equal
 /// parts. A step's old samples are drawn from what was kept of the steps before it.
 class RehearsalItinerary final : public Itinerary {
  public:
@@ -45,6 +45,7 @@ class RehearsalItinerary final : public Itinerary {
   bool epoch_over(const Cursor& at) const override { return steps_->epoch_over(at); }
   bool finished(const Cursor& at) const override { return steps_->finished(at); }
   bool known(const Cursor& at) const override { return steps_->known(at); }
+  bool hurry(const Cursor& at) const override;
   std::optional<StepPlan> step(const Cursor& at) const override;
   Status failure() const override;
   std::string awaited() const override { return steps_->awaited(); }
@@ -62,6 +63,7 @@ class RehearsalItinerary final : public Itinerary {
     std::vector<Rehearsal::Sample> fresh;
   };
   void add_old(StepPlan& plan) const;
+  void fill_vacant(StepPlan& plan, std::span<const int64_t> ids) const;
 
   const std::shared_ptr<const Itinerary> steps_;
   const std::shared_ptr<StepSamples> samples_;

@@ -41,7 +41,7 @@ void Stream::seek(StreamPlace place) {
   chunks_.clear();
   chunk_bytes_ = 0;
   waiting_ = make_waiting();
-  asked_ = 0;
+  asked_ = hurried_ = 0;
   ended_ = 0;
   end_.reset();
   failure_ = {};
@@ -61,31 +61,62 @@ bool Stream::known(int64_t end) {
   return false;
 }
 
+bool Stream::hurry(int64_t end) {
+  const Lock lock(mutex_);
+  if (options_.when_dry == WhenDry::kWait || stopped_ || !failure_.ok()) return false;
+  hurried_ = std::max(hurried_, end);
+  while (decided_ < end && !end_ && decide()) {
+  }
+  return decided_ >= end || end_;
+}
+
+std::vector<int64_t> Stream::dry(int64_t from, int64_t to) const {
+  const Lock lock(mutex_);
+  std::vector<int64_t> numbers;
+  for (const Decided& decided : chunks_) {
+    if (decided.chunk.dry == 0) continue;
+    const int64_t end = std::min(to, decided.chunk.first + decided.chunk.dry);
+    for (int64_t n = std::max(from, decided.chunk.first); n < end; ++n) numbers.push_back(n);
+  }
+  return numbers;
+}
+
 bool Stream::decide() {
   Result<std::optional<Waiting::Taken>> taken = next_taken();
   if (!taken.ok()) {
     failure_ = taken.status();
     return false;
   }
-  if (!*taken) return false;
-  accept(std::move(**taken));
+  if (*taken) {
+    accept(std::move(**taken));
+  } else if (given_ && given_->dry > 0) {
+    accept_dry(given_->dry);
+  } else if (may_be_dry()) {
+    accept_dry(hurried_ - decided_);
+  } else {
+    return false;
+  }
   return true;
+}
+
+// Whether this rank decides, now, and has nothing that it could decide on.
+bool Stream::may_be_dry() const {
+  if (guide_ || end_ || decided_ >= hurried_ || !failure_.ok()) return false;
+  return !told_ || told_->may_decide();
 }
 
 Result<std::optional<Waiting::Taken>> Stream::next_taken() {
   using Nothing = std::optional<Waiting::Taken>;
   if (guide_ && !given_ && !end_) begin_next_chunk();
   FOREBAY_RETURN_IF_ERROR(failure_);
-  if (given_) return waiting_->take(*given_);
+  if (given_) return given_->dry > 0 ? Nothing() : waiting_->take(*given_);
   if (guide_ || end_ || (told_ && !told_->may_decide())) return Nothing();
   std::vector<size_t> counts = waiting_->counts();
   const size_t all = std::accumulate(counts.begin(), counts.end(), size_t{0});
   if (all < options_.chunk) {
-    if (!reading_ || ended_ < readers_) return Nothing();
-    if (all == 0) {
-      end_here();
-      return Nothing();
-    }
+    const bool over = reading_ && ended_ == readers_;
+    if (over && all == 0) end_here();
+    if (all == 0 || !(over || decided_ < hurried_)) return Nothing();
   }
   FOREBAY_ASSIGN(Waiting::Taken taken, waiting_->take(share_of_chunk(std::min(all, options_.chunk), counts)));
   return Nothing(std::move(taken));
@@ -96,12 +127,24 @@ void Stream::accept(Waiting::Taken taken) {
   std::vector<size_t> counts;
   for (const auto& records : taken.records) counts.push_back(records.size());
   Decided decided;
-  decided.chunk = {decided_, std::move(taken.parts)};
+  decided.chunk = {decided_, std::move(taken.parts), 0};
   for (const MergedRecord& at : merge_order(options_.seed, decided_, counts, options_.shuffled)) {
     LogRecord& record = taken.records[at.partition][at.index];
     decided.bytes += record.bytes();
     decided.records.push_back(std::make_shared<const LogRecord>(std::move(record)));
   }
+  add(std::move(decided));
+}
+
+void Stream::accept_dry(int64_t numbers) {
+  Decided decided;
+  decided.chunk = {decided_, {}, numbers};
+  decided.records.resize(static_cast<size_t>(numbers));
+  dry_records_ += numbers;
+  add(std::move(decided));
+}
+
+void Stream::add(Decided decided) {
   decided_ += decided.chunk.size();
   chunk_bytes_ += decided.bytes;
   for (const auto& witness : {witness_, told_}) {
@@ -208,8 +251,12 @@ void Stream::behind(int64_t number) {
       records.push_back(std::move(front.records[static_cast<size_t>(i)]));
     }
   }
-  kept_->set(chunk_bytes_ + waiting_->bytes());
+  kept_->set(bytes());
   room_.notify_all();
+}
+
+uint64_t Stream::bytes() const {
+  return chunk_bytes_ + waiting_->bytes() + std::accumulate(held_.begin(), held_.end(), uint64_t{0});
 }
 
 StreamPlace Stream::place(int64_t number) const {
@@ -225,7 +272,7 @@ StreamPlace Stream::place(int64_t number) const {
   // A chunk that a state named may not have been read again yet.
   if (!place.chunk && given_ && number > given_->first) place.chunk = given_;
   place.number = number;
-  place.sampled = place.chunk && options_.policy == BufferPolicy::kSample;
+  place.sampled = place.chunk && place.chunk->dry == 0 && options_.policy == BufferPolicy::kSample;
   return place;
 }
 
@@ -236,7 +283,8 @@ Stream::Stats Stream::stats() const {
   stats.decided = decided_ - base_.number;
   stats.reconnects = reconnects_;
   stats.trimmed = trimmed_;
-  stats.bytes = chunk_bytes_ + waiting_->bytes();
+  stats.dry = dry_records_;
+  stats.bytes = bytes();
   stats.dropped = base_.dropped;
   for (const Decided& decided : chunks_) {
     for (const ChunkPart& part : decided.chunk.parts) stats.dropped[part.partition] += part.dropped;

@@ -53,6 +53,7 @@ struct StreamOptions {
   size_t chunk = 1;       ///< records that are decided at a time
   bool shuffled = false;  ///< inside a chunk
   BufferPolicy policy = BufferPolicy::kBlock;
+  WhenDry when_dry = WhenDry::kWait;
   uint64_t bytes = uint64_t{64} << 20;     ///< of records in memory, but for what one chunk needs
   std::shared_ptr<SpillSpace> spill = {};  ///< with kSpill
   bool skip_trimmed = false;               ///< what the log has forgotten is no error
@@ -97,6 +98,11 @@ class Stream {
 
   /// Whether all records below `end` are decided and there, or the stream is known to end before.
   bool known(int64_t end);
+  /// The trainer waits for the records below `end`, and old ones can stand in. Unless `when_dry` is kWait, whoever decides takes what is there; the numbers that
+  /// are left are decided without records. Whether all below `end` is known now. Who asked for it by known() is not told of what this decides.
+  bool hurry(int64_t end);
+  /// Numbers in [from, to), which are known, that were decided without records.
+  std::vector<int64_t> dry(int64_t from, int64_t to) const;
   /// How many records there are in all, where that is known: the log has ended, or the guide.
   std::optional<int64_t> end() const;
   /// Why nothing more will ever come.
@@ -119,7 +125,7 @@ class Stream {
   StreamPlace place(int64_t number) const;
 
   struct Stats {
-    int64_t arrived = 0, decided = 0, reconnects = 0, trimmed = 0;
+    int64_t arrived = 0, decided = 0, reconnects = 0, trimmed = 0, dry = 0;
     std::vector<int64_t> dropped;  ///< of each partition, since the stream's beginning
     uint64_t bytes = 0;            ///< in memory
     std::vector<size_t> waiting;   ///< of each partition, records in no chunk
@@ -130,7 +136,7 @@ class Stream {
  private:
   struct Decided {
     Chunk chunk;
-    std::vector<std::shared_ptr<const LogRecord>> records;  // in order
+    std::vector<std::shared_ptr<const LogRecord>> records;  // in order; null: behind, or none had come
     uint64_t bytes = 0;
   };
   using Lock = std::unique_lock<std::mutex>;
@@ -151,10 +157,14 @@ class Stream {
 
   // With the lock held:
   bool decide();
+  bool may_be_dry() const;
   void end_here();
   Result<std::optional<Waiting::Taken>> next_taken();
   void accept(Waiting::Taken taken);
+  void accept_dry(int64_t numbers);
+  void add(Decided decided);
   void begin_next_chunk();
+  uint64_t bytes() const;
   static void move_on(StreamPlace& place, const Chunk& chunk);
 
   const std::shared_ptr<const RecordLog> log_;
@@ -173,11 +183,14 @@ class Stream {
   uint64_t chunk_bytes_ = 0;
   std::optional<Chunk> given_;  // the next chunk, where it was decided before
   bool stopped_ = true, reading_ = false;
-  int64_t asked_ = 0;  // somebody waits for the records below
+  int64_t asked_ = 0;    // somebody waits for the records below
+  int64_t hurried_ = 0;  // and for these without patience
+  int64_t dry_records_ = 0;
   size_t readers_ = 0, ended_ = 0;
   std::optional<int64_t> end_;
   Status failure_;
   std::vector<std::string> troubles_;  // by reader
+  std::vector<uint64_t> held_;         // by reader: LogReader::held_bytes()
   std::vector<int64_t> heard_ns_;      // by partition: when it last gave something
   int64_t arrived_records_ = 0, reconnects_ = 0;
   int64_t trimmed_ = 0;

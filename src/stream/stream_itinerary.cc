@@ -58,7 +58,25 @@ std::optional<StepPlan> StreamItinerary::step(const Cursor& requested) const {
   const Schedule schedule({size, options_.batch_size, options_.world_size, options_.last});
   schedule.rows({plan.at.epoch, 0}, options_.rank, &plan.rows);
   for (Row& row : plan.rows) row.position += plan.at.position;
+  note_vacant(plan, size);
   return plan;
+}
+
+void StreamItinerary::note_vacant(StepPlan& plan, int64_t size) const {
+  const int64_t from = number_at(plan.at);
+  const std::vector<int64_t> dry = stream_->dry(from, from + size);
+  plan.vacant_of_all = static_cast<int64_t>(dry.size());
+  if (dry.empty()) return;
+  for (size_t row = 0; row < plan.rows.size(); ++row) {
+    const int64_t number = from + plan.rows[row].position - plan.at.position;
+    const auto found = std::lower_bound(dry.begin(), dry.end(), number);
+    if (found != dry.end() && *found == number) plan.vacant.push_back({row, found - dry.begin()});
+  }
+}
+
+bool StreamItinerary::hurry(const Cursor& at) const {
+  if (finished(at)) return false;
+  return stream_->hurry(number_at(at) + global_batch_);
 }
 
 std::vector<int64_t> StreamItinerary::indices(const StepPlan& step) const {

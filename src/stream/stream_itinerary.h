@@ -32,11 +32,13 @@ class StreamItinerary final : public Itinerary {
   /// The place itself, or the next epoch's beginning where nothing is left of this one.
   Cursor normalized(const Cursor& at) const;
 
+  int64_t global_batch() const { return global_batch_; }
   int64_t batch_size() const override { return options_.batch_size; }
   std::optional<int64_t> batches(const Cursor&) const override { return options_.steps_per_epoch; }
   bool epoch_over(const Cursor& at) const override { return !(normalized(at) == at); }
   bool finished(const Cursor& at) const override;
   bool known(const Cursor& at) const override;
+  bool hurry(const Cursor& at) const override;
   std::optional<StepPlan> step(const Cursor& at) const override;
   Status failure() const override { return stream_->failure(); }
   std::string awaited() const override { return stream_->awaited(); }
@@ -50,6 +52,8 @@ class StreamItinerary final : public Itinerary {
   int64_t size_at(int64_t number) const;
 
  private:
+  void note_vacant(StepPlan& plan, int64_t size) const;
+
   const std::shared_ptr<Stream> stream_;
   const StreamItineraryOptions options_;
   const int64_t global_batch_;

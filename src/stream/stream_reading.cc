@@ -30,6 +30,7 @@ void Stream::start_reading() {
   const size_t each = std::max<size_t>(1, log_->partitions_per_reader());
   readers_ = (log_->partitions().size() + each - 1) / each;
   troubles_.assign(readers_, "");
+  held_.assign(readers_, 0);
   reading_thread_ = std::jthread([this](std::stop_token stop) { read_all(std::move(stop)); });
 }
 
@@ -42,6 +43,8 @@ void Stream::stop() {
   room_.notify_all();
   if (reading_thread_.joinable()) reading_thread_.join();
   reading_thread_ = {};
+  const Lock lock(mutex_);
+  held_.clear();  // with the readers
 }
 
 // The first reader's thread has those of the others.
@@ -129,6 +132,7 @@ Status Stream::take_in(size_t reader, LogReader& from, std::vector<LogRecord> re
   const int64_t now_ns = monotonic_ns();
   Lock lock(mutex_);
   troubles_[reader] = from.troubled();
+  held_[reader] = from.held_bytes();
   reconnects_ = std::max(reconnects_, from.reconnects());
   if (records.empty()) return {};
   arrived_records_ += static_cast<int64_t>(records.size());
@@ -160,7 +164,7 @@ Status Stream::note_gaps(const std::vector<LogGap>& gaps) {
 void Stream::after_news(Lock& lock) {
   while (asked_ > decided_ && !end_ && failure_.ok() && !stopped_ && decide()) {
   }
-  kept_->set(chunk_bytes_ + waiting_->bytes());
+  kept_->set(bytes());
   const bool tell = asked_ > 0 && (decided_ >= asked_ || end_ || !failure_.ok());
   if (tell) asked_ = 0;
   lock.unlock();

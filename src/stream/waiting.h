@@ -20,6 +20,13 @@ enum class BufferPolicy : uint8_t {
   kSpill,       ///< they go to disk and come back in order
 };
 
+/// What stands in for records that have not come when training needs them.
+enum class WhenDry : uint8_t {
+  kWait,      ///< nothing: training waits
+  kRepeat,    ///< the records of the latest step that had new ones
+  kRehearse,  ///< what a rehearsal keeps
+};
+
 /// Records that have arrived and are in no chunk yet, of each partition in its order. For one thread at a time.
 class Waiting {
  public:

@@ -36,7 +36,7 @@ class Queues final : public Waiting {
   bool wants(size_t partition, uint64_t in_chunks) const override {
     const Queue& queue = queues_[partition];
     if (space_ ? space_->has_room() : has_room(queue, in_chunks)) return true;
-    if (decided_) return needs(partition) > static_cast<int64_t>(queue.records.size());
+    if (decided_) return misses(partition);
     return oldest_go_ || (in_chunks == 0 && records_ < options_.chunk);
   }
 
@@ -116,9 +116,10 @@ class Queues final : public Waiting {
     return nullptr;
   }
 
-  int64_t needs(size_t partition) const {
+  // Also where all that it has of the partition was dropped: these must come to be told from the next ones.
+  bool misses(size_t partition) const {
     const ChunkPart* const part = decided_part(partition);
-    return part != nullptr ? part->taken : 0;
+    return part != nullptr && arrived(partition) < part->taken + part->dropped;
   }
 
   // However many these are, they take no room.

@@ -117,9 +117,11 @@ class SampledRecords final : public Waiting {
     Hasher place;
     place.update_value(record.partition);
     place.update(record.offset);
-    const Kept kept{std::move(record), sampling_draw(options_.seed, first_, place.digest().low), number_++};
+    Kept kept{{}, sampling_draw(options_.seed, first_, place.digest().low), number_++};
+    if (kept_.size() >= most() && (kept_.empty() || !(kept < kept_.front()))) return;
+    kept.record = record.alone();  // those that were read with it go
     bytes_ += kept.record.bytes();
-    kept_.push_back(kept);
+    kept_.push_back(std::move(kept));
     std::push_heap(kept_.begin(), kept_.end());
     if (kept_.size() <= most()) return;
     std::pop_heap(kept_.begin(), kept_.end());

@@ -22,7 +22,9 @@ Changed rewritten(const Description& description, const Become& become) {
   for (size_t i = 0; i < description.steps().size(); ++i) {
     const std::vector<OpSpec> steps = become(i, description.steps()[i]);
     const size_t place = changed.description.steps().size();
+    // A step that is left out stands, for those who ask where it went, at the one before it.
     changed.steps.places.push_back(steps.empty() ? place - 1 : place);
+    // The source begins a description; anything else is put behind what is there.
     for (const OpSpec& step : steps)
       changed.description = i == 0 && &step == steps.data() ? Description(step) : changed.description.append(step);
   }
@@ -95,6 +97,7 @@ std::vector<size_t> cache_places(const Description& description, const Json& cac
   const std::vector<OpSpec>& steps = description.steps();
   for (size_t i = 0; i < steps.size(); ++i) {
     bool makes = i == 0;
+    // Only steps that make or choose: behind shuffle or batch the same bytes would be kept, and tried twice over.
     for (const OpRole role : {OpRole::kValues, OpRole::kChoice, OpRole::kNames, OpRole::kFunction})
       makes = makes || catalog().has_role(steps[i], role);
     if (makes && check(with_cache(description, i, cache_args, std::nullopt).description).empty()) places.push_back(i);
@@ -127,6 +130,7 @@ Changed with_cache(const Description& description, std::optional<size_t> behind,
   return rewritten(description, [&](size_t i, const OpSpec& step) {
     std::vector<OpSpec> steps;
     if (!catalog().has_role(step, OpRole::kKeep)) steps.push_back(step);
+    // Spread, as the first ones alone may lie in one shard, or be of one class and size.
     if (i == 0 && samples) steps.push_back(step_of("take", {{"n", *samples}, {"spread", true}}));
     if (behind == i) steps.push_back(step_of("cache", cache_args));
     return steps;
@@ -147,6 +151,7 @@ Changed without_caches(const Description& description) {
 Changed with_cache_of(const Description& description, uint64_t bytes) {
   return rewritten(description, [&](size_t, const OpSpec& step) {
     OpSpec changed = step;
+    // Without a disk ("disk": 0 was given) memory is the tier that may have most; else the disk is.
     if (catalog().has_role(step, OpRole::kKeep))
       changed.args[changed.args.value("disk", Json()) == Json(0) ? "ram" : "disk"] = bytes;
     return std::vector{std::move(changed)};

@@ -43,6 +43,7 @@ class Study {
   Study(const Pipeline& pipeline, const DiagnoseOptions& options)
       : description_(pipeline.description()), options_(options) {
     // What is measured goes on until it is enough.
+    // A loader that the user bounded would end in the middle of a window.
     loader_options_.epochs.reset();
   }
 
@@ -79,8 +80,10 @@ class Study {
   // The pipeline as it is.
   Status look_at_it() {
     std::vector<size_t> places(description_.steps().size());
+    // Every step stands where it stood: the user's functions are found by these numbers.
     for (size_t i = 0; i < places.size(); ++i) places[i] = i;
     FOREBAY_ASSIGN(as_it_is_, open({description_, {std::move(places)}}, loader_options_));
+    // Counted apart: it has opening files, filters and the start of all threads in it.
     FOREBAY_RETURN_IF_ERROR(take_one(*as_it_is_, context_));
     diagnosis_.first_batch_seconds = seconds();
     FOREBAY_ASSIGN(base_, observe(*as_it_is_, context_, {}));
@@ -137,10 +140,13 @@ class Study {
     for (int round = 0; round < kRounds; ++round) {
       if (round > 0 && seconds() > end) break;
       Observation as_it_is;
+      // Who runs second finds caches of the system warm and the processor hot: each has that place in turn.
       for (const bool base : {round % 2 == 0, round % 2 != 0}) {
+        // The other one reads ahead while nobody takes its batches: until it has enough it would slow down this one.
         FOREBAY_RETURN_IF_ERROR(let_rest(base ? changed : before, context_));
         FOREBAY_ASSIGN((base ? as_it_is : seen), observe(base ? before : changed, context_, length));
       }
+      // Ratios within one round, not means over all: what a machine does from one minute to the next cancels out.
       ratios.push_back(seen.rates.front() / as_it_is.rates.front());
     }
     const auto [low, high] = std::minmax_element(ratios.begin(), ratios.end());
@@ -152,6 +158,7 @@ class Study {
     OpenLoader before = as_it_is_;
     // Its own cache gets fuller while it runs.
     if (change.filled) {
+      // Compared with no cache at all, which is what a first epoch is like; else it would be compared with itself.
       FOREBAY_ASSIGN(before, open(without_caches(description_), change.options));
     }
     FOREBAY_ASSIGN(const Gain gain, in_turns(changed, *before, kRound, options_.budget_seconds + kOvertime, seen));
@@ -189,6 +196,7 @@ class Study {
 
   // A whole epoch over few samples fills it; then it is as it would be from the second epoch on.
   Result<Tried> with_a_cache(const Change& change) {
+    // A part is enough: what a cache gains a sample does not depend on how many there are, as long as all of these fit.
     int64_t samples = samples_to_keep();
     if (const double filling = static_cast<double>(samples) / median_of(base_.rates); filling > kLongestFill)
       return unavailable(
@@ -201,6 +209,7 @@ class Study {
       if (filled.caches.empty())
         return invalid_argument("nothing is kept there: what comes before it is in memory already");
       const TierStats& ram = filled.caches.front().ram;
+      // Some were too large to fit beside the others: once more with as many as did, less a fifth as those may be larger.
       if (ram.declined > 0 && ram.entries > 0 && attempt == 0) {
         samples =
             whole_batches(static_cast<int64_t>(static_cast<double>(samples) * 0.8 * static_cast<double>(ram.entries) /
@@ -208,6 +217,7 @@ class Study {
         continue;
       }
       if (ram.declined > 0) return out_of_budget("too few samples fit into memory to see what it gains", 0);
+      // Bytes of a spread part, carried over to all of them.
       const double share = static_cast<double>(as_it_is_->size()) / static_cast<double>(samples);
       return compare(*loader, change, static_cast<uint64_t>(static_cast<double>(ram.bytes) * share));
     }
@@ -217,6 +227,7 @@ class Study {
   int64_t samples_to_keep() const {
     uint64_t most = 1;  // bytes a sample takes anywhere on its way
     for (const StepStats& step : base_.after.steps) {
+      // The largest form on the way, since where the cache will stand is not known here; too few is safe, too many declines.
       if (step.samples > 0) most = std::max(most, step.bytes_out / static_cast<uint64_t>(step.samples));
     }
     const double in_time = median_of(base_.rates) * kWarmingSeconds;
@@ -244,6 +255,7 @@ class Study {
   void blame_memory() {
     for (const Candidate& candidate : candidates_) {
       const Remedy& remedy = candidate.remedy;
+      // Only what gave memory= free can tell: its worst round has to gain as well, for noise must not name a culprit.
       if (!loader_options_.memory || remedy.options.memory || remedy.gain.low < kWorthIt) continue;
       diagnosis_.first.limit = Limit::kMemory;
       diagnosis_.first.sentence = fmt::format(
@@ -280,6 +292,7 @@ class Study {
   }
 
   void rank() {
+    // Stable: among equals the one that changes_for() thought likelier stays in front.
     std::stable_sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
       return a.remedy.gain.middle > b.remedy.gain.middle;
     });
@@ -290,6 +303,7 @@ class Study {
                                                 candidate.remedy.change, gain.middle, gain.low, gain.high));
         continue;
       }
+      // The best comes first: what held that one up is the limit after it.
       if (!diagnosis_.next) diagnosis_.next = std::move(candidate.limiter);
       diagnosis_.remedies.push_back(std::move(candidate.remedy));
     }

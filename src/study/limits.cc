@@ -39,6 +39,7 @@ std::pair<std::string, double> busiest(const Ledger& before, const Ledger& after
   std::pair<std::string, double> most{"", 0};
   double all = 0;
   for (size_t i = 0; i < after.steps.size(); ++i) {
+    // A look before anything ran may have no steps yet.
     const double earlier = i < before.steps.size() ? before.steps[i].busy_seconds : 0;
     const double spent = after.steps[i].busy_seconds - earlier;
     all += spent;
@@ -56,7 +57,9 @@ double ready(const Observation& seen) { return ran(seen) + seen.cores_after.wait
 bool lacks_cores(const Observation& seen) {
   const ThreadStats &was = seen.before.thread_time, &is = seen.after.thread_time;
   const double worked = is.rows - was.rows + is.row_groups - was.row_groups;
+  // With more threads than cores each has one for that share of the time at best, which nobody else took.
   const double at_best = std::min(1.0, static_cast<double>(usable_cores()) / std::max(seen.after.threads, 1));
+  // Mostly ready to run while at work: else it was a lock or a mapped file, not a core, that they waited for.
   return ready(seen) >= worked / 2 && ran(seen) < kHadNoCore * at_best * ready(seen);
 }
 
@@ -66,6 +69,7 @@ std::string storage_sentence(double share, const Observation& seen) {
   const StoreStats &was = seen.before.stores.front(), &is = seen.after.stores.front();
   const auto waited = static_cast<double>(is.waited - was.waited);
   const double elapsed = seen.after.elapsed_seconds - seen.before.elapsed_seconds;
+  // No read ended in this time: there is nothing to divide by, and no latency to tell.
   if (waited <= 0 || elapsed <= 0) return text;
   text += fmt::format(" ({}: {:.1f} ms a read, {}/s, {:.0f} reads under way on average", is.name,
                       1e3 * (is.seconds - was.seconds) / waited,
@@ -140,6 +144,7 @@ std::string_view name_of(Limit limit) {
 }
 
 Limiter limiter_of(const Observation& seen, const LoaderOptions& options) {
+  // Not 0 by a clock that is too coarse.
   const double elapsed = std::max(seen.after.elapsed_seconds - seen.before.elapsed_seconds, 1e-9);
   const double waited = (seen.after.consumer_wait_seconds - seen.before.consumer_wait_seconds) / elapsed;
   Limiter limiter{Limit::kTrainer, waited, {}};
@@ -155,6 +160,7 @@ Limiter limiter_of(const Observation& seen, const LoaderOptions& options) {
     const auto& most =
         *std::max_element(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
     limiter = {most.first, most.second / elapsed, {}};
+    // Only now: compute is what it looks like from inside, where threads that get no core seem to work for long.
     if (limiter.limit == Limit::kCompute && lacks_cores(seen)) limiter.limit = Limit::kCores;
   }
   limiter.sentence = sentence_of(limiter.limit, limiter.share, seen, options);

@@ -24,6 +24,7 @@ namespace {
 
 constexpr int64_t kLeastSamples = 200, kOneIn = 100;
 constexpr int64_t kLeastTrialBatches = 2;
+// The other half is for the turns in which each strategy is looked at once it is filled.
 constexpr double kFilling = 0.5;  // of the time, that filling caches may take
 constexpr uint64_t kTrialBytes = 1'000'000'000;
 constexpr TrialLength kUnchanged{.windows = 6, .window_seconds = 0.3};
@@ -49,6 +50,7 @@ class Profiling {
  public:
   Profiling(const Pipeline& pipeline, const ProfileOptions& options)
       : options_(options), plain_(without_caches(pipeline.description())) {
+    // A loader that the user bounded would end in the middle of a window.
     loader_options_.epochs.reset();
     profile_.weights = options.weights;
   }
@@ -123,8 +125,10 @@ class Profiling {
                    open(for_trial(plain_.description, strategy, profile_.samples, kTrialBytes, folder.path())));
     FOREBAY_ASSIGN(const Filling filling, filled(*loader));
     const auto size = static_cast<double>(profile_.size);
+    // Of a known share of all samples; times below have none, for a later epoch makes the same samples anew.
     strategy.bytes = times(ratio_of(filling.bytes, static_cast<double>(profile_.samples) / size), size);
     const Estimate preparing = times(ratio_of(filling.seconds), size);
+    // Making and keeping is no sooner done than making alone: a lower figure is noise of the few that were tried.
     strategy.preparation_seconds = std::max(preparing, unchanged_.preparation_seconds,
                                             [](const Estimate& a, const Estimate& b) { return a.value < b.value; });
     const Ledger filled_to = loader->stats();
@@ -140,6 +144,7 @@ class Profiling {
 
   // Machines are now faster and now slower: it runs in turns with the pipeline as it is, and how many times as fast it is counts.
   Result<Estimate> rate_once_kept(Loader& loader) {
+    // A turn is a quarter of a second: with batches slower than that the pipeline as it is would take all the time.
     const bool in_turns = batch_size(plain_.description) < kSlowBatch * unchanged_.rate.value;
     if (!in_turns) {
       FOREBAY_ASSIGN(const Observation seen, observe(loader, context_, kAlone));
@@ -148,6 +153,7 @@ class Profiling {
     std::vector<double> times_as_fast;
     for (int turn = 0; turn < kTurns; ++turn) {
       double kept = 0, as_it_is = 0;
+      // Who is first changes, as in diagnose(): drift and warmth fall on both alike.
       for (const bool with : {turn % 2 == 0, turn % 2 != 0}) {
         FOREBAY_RETURN_IF_ERROR(let_rest(with ? *as_it_is_ : loader, context_));
         FOREBAY_ASSIGN(const Observation seen, observe(with ? loader : *as_it_is_, context_, kTurn));
@@ -155,6 +161,7 @@ class Profiling {
       }
       times_as_fast.push_back(kept / as_it_is);
     }
+    // On the scale of the one long look at the pipeline as it is, so that all strategies can be compared.
     return times(mean_of(times_as_fast), unchanged_.rate.value);
   }
 
@@ -166,6 +173,7 @@ class Profiling {
       const Ledger ledger = loader.stats();
       if (ledger.caches.empty()) return;
       const CacheStats& now = ledger.caches.front();
+      // Entries arrive later than their batch, some at a time: each arrival is a group of its own.
       if (entries_of(now) > entries_of(before))
         filling.bytes.push_back({static_cast<double>(entries_of(now) - entries_of(before)),
                                  static_cast<double>(bytes_of(now)) - static_cast<double>(bytes_of(before))});
@@ -178,7 +186,9 @@ class Profiling {
       before_ns = now_ns;
       look_at_entries();
     }));
+    // What is written by threads of its own may still be on its way behind the last batch.
     FOREBAY_RETURN_IF_ERROR(let_be_written(look_at_entries, before));
+    // A part that was kept would be measured as if it were all: no figure at all is better.
     if (before.ram.declined + before.disk.declined > 0)
       return out_of_budget("so many samples do not fit into what is tried with", kTrialBytes);
     if (entries_of(before) == 0)
@@ -205,14 +215,17 @@ class Profiling {
     const Result<std::string> folder = default_cache_folder();
     std::error_code none;
     std::filesystem::path place = folder.ok() ? *folder : std::filesystem::temp_directory_path(none).string();
+    // The folder need not be there yet: the file system that it will be on is that of the next one above.
     while (!std::filesystem::exists(place, none) && place.has_relative_path()) place = place.parent_path();
     const std::filesystem::space_info space = std::filesystem::space(place, none);
+    // Where nothing is known of the room the strategy is not judged by it.
     return none ? UINT64_MAX : space.available;
   }
 
   // Where the steps of what was given stand, once `steps` of what has no cache stand there.
   ChangedSteps behind_plain(const ChangedSteps& steps) const {
     ChangedSteps both;
+    // Two moves one after the other: given to plain, plain to changed.
     for (const size_t place : plain_.steps.places) both.places.push_back(steps.places[place]);
     return both;
   }

@@ -15,6 +15,7 @@ std::optional<double> parse_rate(std::string_view text) {
   double unit = 0;
   std::string_view number = text;
   for (const auto& [name, bits] : kBits) {
+    // "bit" is the last, since each of the others ends with it.
     if (!number.ends_with(name)) continue;
     number.remove_suffix(name.size());
     unit = bits / 8;
@@ -25,6 +26,7 @@ std::optional<double> parse_rate(std::string_view text) {
   const char* const end = number.data() + number.size();
   const auto [parsed, error] = std::from_chars(number.data(), end, value);
   if (error == std::errc() && parsed == end && std::isfinite(value) && value >= 0) return value * (unit > 0 ? unit : 1);
+  // It said bits and had no number: never read again as a size, which knows no bits.
   if (unit > 0) return std::nullopt;
   const std::optional<uint64_t> bytes = parse_byte_size(text);
   return bytes ? std::optional(static_cast<double>(*bytes)) : std::nullopt;

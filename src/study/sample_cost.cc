@@ -20,6 +20,7 @@ double all_of(const WaitStats& waits) {
 }
 
 bool store_is_the_limit(const WaitStats& before, const WaitStats& after) {
+  // By what consumers waited for alone: a store may be busy all the time and yet hold up nobody.
   return for_the_store(after) - for_the_store(before) > kMostly * (all_of(after) - all_of(before));
 }
 
@@ -29,11 +30,14 @@ StoreStats data_store_of(const Ledger& ledger) { return ledger.stores.empty() ? 
 
 SampleCost cost_between(const Ledger& before, const Ledger& after, double rate) {
   const auto samples = static_cast<double>(after.samples - before.samples);
+  // Nothing came between the looks: all is 0, and nothing is divided by it.
   if (samples <= 0) return {};
   const StoreStats was = data_store_of(before), is = data_store_of(after);
   SampleCost cost{.cpu_seconds = (cpu_of(after.thread_cpu) - cpu_of(before.thread_cpu)) / samples,
                   .stored_bytes = static_cast<double>(is.bytes - was.bytes) / samples,
                   .stored_reads = static_cast<double>(is.requests - was.requests) / samples};
+  // Where the store is the limit, the whole time from sample to sample is the store's, as work went on beside it; else
+  // what neither explains, locks or a sleeping operator say, stays on any number of cores.
   if (store_is_the_limit(before.waits, after.waits))
     cost.store_seconds = 1 / rate;
   else
@@ -43,7 +47,9 @@ SampleCost cost_between(const Ledger& before, const Ledger& after, double rate) 
 
 double seconds_between(const SampleCost& cost, int cores, const Elsewhere& store) {
   const double working = cost.cpu_seconds / std::max(cores, 1) + cost.other_seconds;
+  // No other store is described: this one keeps its time.
   if (!store.latency_seconds && !store.bytes_per_second) return std::max(working, cost.store_seconds);
+  // Requests in flight share their waiting; bytes do not, they pass one line.
   const double answering = store.latency_seconds.value_or(0) * cost.stored_reads / store.requests;
   const double moving = store.bytes_per_second ? cost.stored_bytes / *store.bytes_per_second : 0;
   return std::max({working, answering, moving});

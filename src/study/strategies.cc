@@ -28,6 +28,7 @@ Json cache_args(const Strategy& strategy, uint64_t bytes) {
   return args;
 }
 
+// All alike in this: nobody loses by it, and nothing is divided by 0.
 double part(double value, double worst, double best) { return best == worst ? 1 : (value - worst) / (best - worst); }
 
 // No worse in any of the three, and better in one.
@@ -43,6 +44,7 @@ std::optional<double> pays_after(const Strategy& strategy, const Strategy& uncha
   if (strategy.tier == StrategyTier::kNothing || strategy.rate.value <= unchanged.rate.value) return std::nullopt;
   const double plain = size / unchanged.rate.value;
   const double extra = std::max(strategy.preparation_seconds.value - plain, 0.0);
+  // Nothing is saved before the second epoch, so that is the soonest.
   return std::max(std::ceil(1 + extra / (plain - size / strategy.rate.value)), 2.0);
 }
 
@@ -73,6 +75,7 @@ std::vector<Strategy> strategies_for(const Description& description) {
                                                                            {StrategyTier::kDisk, "zstd"}}};
   for (const auto& [tier, compression] : kKinds) {
     const Strategy kind{.name = {}, .behind = {}, .tier = tier, .compression = compression};
+    // Checked with a size that is no 0, which would mean no cache.
     const std::vector<size_t> places = cache_places(description, cache_args(kind, UINT64_C(1) << 30));
     for (auto place = places.rbegin(); place != places.rend(); ++place)
       strategies.push_back({.name = name_of(description, *place, tier, compression),
@@ -91,11 +94,13 @@ Changed for_trial(const Description& description, const Strategy& strategy, int6
 }
 
 Changed as_written(const Description& description, const Strategy& strategy) {
+  // From the upper bound: a cache that is slightly too small declines samples for as long as it lives.
   const auto room = static_cast<uint64_t>(strategy.bytes.high.value_or(strategy.bytes.value) * kSlack);
   return with_cache(description, strategy.behind, cache_args(strategy, room), std::nullopt);
 }
 
 Estimate mixed_rate(double fits, const Estimate& kept, const Estimate& without) {
+  // Times add up where rates do not: a harmonic mean, weighted.
   const auto mixed = [&](double a, double b) { return 1 / (fits / a + (1 - fits) / b); };
   Estimate rate{mixed(kept.value, without.value)};
   if (kept.low && without.low && *kept.low > 0 && *without.low > 0) rate.low = mixed(*kept.low, *without.low);
@@ -131,6 +136,7 @@ void judge(std::vector<Strategy>& strategies, const ProfileWeights& weights, int
   std::stable_sort(strategies.begin(), strategies.end(),
                    [](const Strategy& a, const Strategy& b) { return a.score > b.score; });
   const double best = strategies.front().score;
+  // Scores so near the best differ by noise: among those the smaller one is better.
   const auto behind =
       std::find_if(strategies.begin(), strategies.end(), [&](const Strategy& one) { return one.score < best - alike; });
   std::stable_sort(strategies.begin(), behind,

@@ -28,10 +28,12 @@ Status nothing_to_look_at() {
 
 // A face in a language with a lock gets that here, as its users' loops do behind each batch.
 void look_after(Loader& loader, const TrialContext& context) {
+  // Without a face there is no lock to wait for, and nothing to tell.
   if (!context.poll) return;
   constexpr int64_t kLockTakenNs = 10'000;  // a lock that was free takes less
   const int64_t begun_ns = monotonic_ns();
   context.poll();
+  // Told, as otherwise the loader would take this for time that the consumer was at work.
   if (const int64_t locked_ns = monotonic_ns() - begun_ns; locked_ns >= kLockTakenNs)
     loader.waited_for_interpreter(std::chrono::nanoseconds(locked_ns));
 }
@@ -42,6 +44,7 @@ Result<std::optional<Batch>> next_of(Loader& loader, const TrialContext& context
   while (true) {
     if (context.stop.stop_requested()) return cancelled("stopped");
     look_after(loader, context);
+    // In short waits, between which a signal or another thread can end this.
     bool timed_out = false;
     Result<std::optional<Batch>> batch = loader.next_for(std::chrono::milliseconds(50), &timed_out);
     if (!batch.ok() || !timed_out) return batch;
@@ -51,6 +54,7 @@ Result<std::optional<Batch>> next_of(Loader& loader, const TrialContext& context
 }
 
 Result<Batch> batch_of(Loader& loader, const TrialContext& context) {
+  // A choice by chance may leave one epoch empty and not the next.
   for (int ends = 0; ends < kEmptyEpochs; ++ends) {
     FOREBAY_ASSIGN(std::optional<Batch> batch, next_of(loader, context));
     if (batch) return std::move(*batch);
@@ -68,6 +72,7 @@ struct Consumer {
   Status take() {
     FOREBAY_ASSIGN(const Batch batch, batch_of(loader, context));
     ++batches;
+    // Padding is copied and costs nothing: a last batch would look faster than it is.
     samples += batch.size() - batch.padding;
     if (!context.step) return {};
     const int64_t begun_ns = monotonic_ns();
@@ -85,6 +90,7 @@ Status use_up_what_is_ready(Loader& loader, const TrialContext& context) {
     const double waited = loader.stats().consumer_wait_seconds;
     FOREBAY_RETURN_IF_ERROR(early.take());
     if (seconds_since(begun_ns) > kLongSeconds) break;
+    // It had to be waited for: from here on batches come as fast as they are made.
     if (i >= kLeastEarly && loader.stats().consumer_wait_seconds > waited) break;
   }
   return {};
@@ -117,10 +123,12 @@ Result<Observation> observe(Loader& loader, const TrialContext& context, const T
     const int64_t begun_ns = monotonic_ns();
     consumer.batches = consumer.samples = 0;
     consumer.at_work = 0;
+    // One batch alone tells how long it took and not how they overlap: two, unless that takes too long.
     do {
       FOREBAY_RETURN_IF_ERROR(consumer.take());
     } while (seconds_since(begun_ns) < (consumer.batches < 2 ? kLongSeconds : length.window_seconds));
     seen.rates.push_back(static_cast<double>(consumer.samples) / seconds_since(begun_ns));
+    // A step that does nothing takes no time that the clock sees.
     if (context.step)
       seen.step_rates.push_back(static_cast<double>(consumer.samples) / std::max(consumer.at_work, 1e-9));
   }
@@ -133,6 +141,7 @@ Status let_rest(Loader& loader, const TrialContext& context) {
   double before = -1;
   for (int looks = 0; looks < kMostLooks; ++looks) {
     const double now = done_by(loader.stats());
+    // Exactly alike: sums of counters that do not move, no results of arithmetic that could be off by a bit.
     if (now == before) break;
     before = now;
     if (context.stop.stop_requested()) return cancelled("stopped");

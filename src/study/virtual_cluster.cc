@@ -49,6 +49,7 @@ double VirtualCluster::storage_rate() const {
   if (options_.storage.knee <= 0) return options_.storage.bytes_per_second;
   int64_t in_flight = 0;
   for (const Host& host : hosts_) in_flight += std::min(host.storage_rows * options_.ahead, options_.requests);
+  // Linear up to the knee, flat behind it.
   const double reached = static_cast<double>(in_flight) / static_cast<double>(options_.storage.knee);
   return options_.storage.bytes_per_second * std::min(1.0, reached);
 }
@@ -65,15 +66,18 @@ void VirtualCluster::serve(double issued) {
       const auto rows = static_cast<double>(host.storage_rows);
       storage_ = std::max(storage_, issued) +
                  std::max(time_for(host.storage_bytes, rate), time_for(rows, options_.storage.requests_per_second));
+      // So many requests at once share the waiting; the last of them still has all of its own, added below.
       host.requests = std::max(host.requests, issued) + rows * options_.storage.latency_seconds / in_flight;
       host.there = std::max(host.there, std::max(storage_, host.requests) + options_.storage.latency_seconds);
     }
+    // One link for both, peers and storage, as hosts mostly have.
     host.receives = std::max(host.receives, issued) +
                     std::max(time_for(host.peer_bytes + host.storage_bytes, options_.link_bytes_per_second),
                              static_cast<double>(host.peer_rows) * options_.link_latency_seconds / in_flight);
     if (host.peer_rows + host.storage_rows > 0)
       host.there = std::max(host.there, host.receives + options_.link_latency_seconds);
   }
+  // After all hosts: only now is it known when each peer has sent what it was asked for.
   for (const auto& [peer, host] : moves_) {
     Host& to = hosts_[static_cast<size_t>(host)];
     to.there = std::max(to.there, hosts_[static_cast<size_t>(peer)].sends + options_.link_latency_seconds);
@@ -81,6 +85,7 @@ void VirtualCluster::serve(double issued) {
   for (Host& host : hosts_) {
     host.prepares =
         std::max(host.prepares, issued) + time_for(static_cast<double>(host.rows), options_.prepare_per_second);
+    // The last row may come when all others are done; it alone has to be made then.
     host.there = std::max(host.prepares, host.there + time_for(1, options_.prepare_per_second));
   }
 }
@@ -101,6 +106,7 @@ void VirtualCluster::count_step() {
 
 void VirtualCluster::take_step(double rows_a_rank) {
   const bool waits_for_room = static_cast<int64_t>(taken_.size()) == options_.ahead;
+  // Issued when the step `ahead` before this was taken; the first ones at once.
   serve(waits_for_room ? taken_.front() : 0);
   if (waits_for_room) taken_.pop_front();
   count_step();
@@ -111,6 +117,7 @@ void VirtualCluster::take_step(double rows_a_rank) {
     host.rows = host.storage_rows = host.peer_rows = 0;
   }
   moves_.clear();
+  // Only what the trainer stood still for: rows that were there before cost it nothing.
   epoch_.wait_seconds += std::max(0.0, there - now_);
   now_ = std::max(now_, there);
   taken_.push_back(now_);

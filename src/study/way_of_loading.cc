@@ -50,6 +50,7 @@ ScheduleOptions schedule_of(const SimulationOptions& options) {
 int64_t steps_gone_through(const SimulationOptions& options) {
   const ScheduleOptions schedule = schedule_of(options);
   const int64_t steps = Schedule(schedule).steps();
+  // At least one, however large a step; an epoch at most.
   return std::clamp<int64_t>(options.most_rows / (schedule.batch_size * schedule.world_size), 1, steps);
 }
 
@@ -117,21 +118,25 @@ class VirtualRun {
 
   void place_row(int64_t epoch, int64_t id, int64_t host) {
     const double bytes = sizes_.of(id);
+    // In the first epoch nobody has anything yet; the regular way never keeps.
     if (epoch == 0 || way_ == WayOfLoading::kRegular) return cluster_.from_storage(host, bytes);
     if (way_ == WayOfLoading::kClairvoyant) return foreseen_row(epoch, id, host, bytes);
     const Placement::Kept kept = placement_->kept(id);
     if (kept.host == Placement::kNobody) return cluster_.from_storage(host, bytes);
     if (kept.host != host) return from_peer(kept.host, host, bytes);
+    // The placement numbers what a host keeps: the first of these are in memory, those behind on disk.
     kept.index < fits_.in_ram ? cluster_.from_ram(host, bytes) : cluster_.from_disk(host, bytes);
   }
 
   // By shares: which samples a host asks for most is another question for each of them.
   void foreseen_row(int64_t epoch, int64_t id, int64_t host, double bytes) {
+    // The golden ratio in 64 bits, odd: neighbours of ids and epochs land far apart.
     const uint64_t number = static_cast<uint64_t>(id) * 0x9E3779B97F4A7C15 + static_cast<uint64_t>(epoch);
     const double drawn = unit_of(number);
     if (drawn < nobodys_) return cluster_.from_storage(host, bytes);
     if (drawn >= nobodys_ + hits_ && options_.hosts > 1) {
       const auto other = static_cast<int64_t>(unit_of(number + 1) * static_cast<double>(options_.hosts - 1));
+      // Drawn from all but this one: numbers from its own on are moved up by one.
       return from_peer(other < host ? other : other + 1, host, bytes);
     }
     unit_of(number + 2) < in_ram_ ? cluster_.from_ram(host, bytes) : cluster_.from_disk(host, bytes);
@@ -158,8 +163,10 @@ DrawnSizes::DrawnSizes(double mean, double spread, uint64_t seed) : quantiles_(4
   double sum = 0;
   for (size_t i = 0; i < quantiles_.size(); ++i) {
     const double p = (static_cast<double>(i) + 0.5) / static_cast<double>(quantiles_.size());
+    // Strata of equal weight, the middle of each: a table, since erfc for each row would take longer than all else.
     sum += quantiles_[i] = std::exp(spread * normal_quantile(p));
   }
+  // Brought to the mean exactly, which that of finitely many strata is a little below.
   for (double& size : quantiles_) size *= mean * static_cast<double>(quantiles_.size()) / sum;
 }
 
@@ -180,6 +187,7 @@ double clairvoyant_hits(double share_a_host, int64_t hosts, int64_t epochs) {
   double room = share_a_host, hits = 0;
   for (int64_t times = epochs; times > 0 && room > 0; --times) {
     const auto k = static_cast<double>(times);
+    // Poisson's share of samples that are asked for so often, by logarithms, as a power and a factorial would overflow.
     const double such = std::exp(k * std::log(mean) - mean - std::lgamma(k + 1));
     const double kept = std::min(such, room);
     hits += kept * k / mean;

@@ -218,6 +218,7 @@ void tell_partition(Teller& to, const PartitionStats& partition) {
 void tell_stream(Teller& to, const StreamStats& stream) {
   to.counter("arrived", stream.arrived, "records that were read");
   to.counter("trimmed", stream.trimmed, "records that the log had forgotten before they were read");
+  to.counter("dry", stream.dry, "records that had not come when they were needed, so that old ones stood in");
   to.counter("reconnects", stream.reconnects, "connections that were made again");
   to.gauge("memory_bytes", stream.bytes, "of records in memory", "bytes");
   to.gauge("disk_bytes", stream.disk_bytes, "of records that were spilled", "bytes");
@@ -235,6 +236,7 @@ void visit(const Ledger& ledger, LedgerVisitor& visitor) {
       ledger.stores, tell_store);
   to.list({"caches", "cache", "one for each `.cache()`"}, ledger.caches, tell_cache);
   to.group("memory_bytes", "between storage and the user", [&] { tell_memory(to, ledger); });
+  // Groups that there may not be are left out as a whole, and not told as zeros: views show what there is.
   if (!ledger.units.empty()) to.group("units", "tables alone", [&] { tell_units(to, ledger.units); });
   if (ledger.stream) {
     to.group("stream", "sources without an end alone", [&] { tell_stream(to, *ledger.stream); });

@@ -13,6 +13,7 @@ using LedgerJson = nlohmann::ordered_json;
 // Names of files may hold any bytes, JSON only UTF-8.
 std::string text_of(const LedgerJson& json) { return json.dump(-1, ' ', false, LedgerJson::error_handler_t::replace); }
 
+// In the order of FigureKind.
 constexpr std::array<std::string_view, 8> kKinds = {"text",  "label", "counter", "estimate",
                                                     "gauge", "note",  "tally",   "histogram"};
 
@@ -93,6 +94,7 @@ std::string to_json(const Ledger& ledger) {
 
 std::string ledger_schema() {
   Ledger one_of_each;
+  // Lists are described by their first item and parts by being there, so one of each has to be.
   one_of_each.steps.resize(1);
   one_of_each.stores.resize(1);
   one_of_each.caches.resize(1);

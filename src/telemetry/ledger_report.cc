@@ -70,6 +70,7 @@ double at_work_seconds(const ThreadStats& time) {
 
 // That compute threads waited in the middle of their work: mostly for a core.
 double waited_at_work(const Ledger& ledger) {
+  // Both are read while threads go on, so it may be somewhat below 0; whoever asks compares with a share of the time.
   return at_work_seconds(ledger.thread_time) - cpu_seconds(ledger.thread_cpu);
 }
 

@@ -98,6 +98,7 @@ Trace::Row Trace::lane(uint32_t group, std::string_view title, int64_t begin_ns,
 }
 
 void Trace::slice(Row row, std::string_view title, int64_t begin_ns, int64_t end_ns, TraceArgs args) {
+  // Slices are told at their end, so what ended before the trace began is still told after.
   if (end_ns < begun_ns_) return;
   const double begin = microseconds(begin_ns);
   add(fmt::format(R"({{"ph":"X","name":{},"pid":{},"tid":{},"ts":{:.3f},"dur":{:.3f},"args":{}}})", quoted(title),
@@ -118,8 +119,10 @@ void Trace::counter(uint32_t group, std::string_view title, int64_t at_ns, Trace
 
 void Trace::add(const std::string& event) {
   const std::lock_guard lock(mutex_);
+  // Whoever took the trace before it was turned off may still write: that is dropped.
   if (file_ == nullptr) return;
   const uint64_t bytes = event.size() + 2;
+  // The constructor has taken kEndBytes off, so that the last event and the closing bracket always fit.
   if (bytes_ + bytes > most_bytes_) {
     if (left_out_++ == 0)
       log_warning(
@@ -136,6 +139,7 @@ void Trace::write_out() {
   if (!written && status_.ok())
     status_ =
         unavailable(fmt::format("could not be written ({}); is the disk full?", std::strerror(errno))).with_key(path_);
+  // Also where the write failed: memory stays bounded, and the first error is kept for finish().
   pending_.clear();
 }
 

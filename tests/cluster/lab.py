@@ -4,12 +4,12 @@ Nothing of it has a name outside: namespaces are those of processes that end wit
 nothing is left behind, also after a kill.
 """
 import ctypes
-import os
 import shutil
 import subprocess
 from pathlib import Path
 from urllib.parse import quote
 
+from servers import nginx
 from servers.daemon import die_with_parent
 
 CLONE_NEWNS, CLONE_NEWNET = 0x20000, 0x40000000
@@ -145,9 +145,8 @@ class ObjectServer:
         self.endpoint = f"http://{address}:8080"
         self.log = self.folder / "access.log"
         self._read = 0
-        (self.folder / "nginx.conf").write_text(CONFIGURATION.format(folder=self.folder, address=address, listings=listings))
-        self.process = subprocess.Popen(space.command("nginx", "-e", self.folder / "error.log", "-c", self.folder / "nginx.conf"),
-                                        stdin=subprocess.DEVNULL, preexec_fn=die_with_parent)
+        command = nginx.command(self.folder, SERVER.format(folder=self.folder, address=address, listings=listings))
+        self.process = subprocess.Popen(space.command(*command), stdin=subprocess.DEVNULL, preexec_fn=die_with_parent)
         # It listens before it serves, so that its pid file is the sign that questions wait for it at the least.
         for _ in range(600):
             if self.process.poll() is not None or (self.folder / "pid").exists():
@@ -210,31 +209,16 @@ def listing(bucket, folder, prefix):
             f"{''.join(rows)}</ListBucketResult>")
 
 
-CONFIGURATION = """\
-daemon off;
-master_process off;
-pid {folder}/pid;
-error_log {folder}/error.log warn;
-worker_rlimit_nofile 4096;
-events {{ worker_connections 2048; }}
-http {{
-  client_body_temp_path {folder}/body;
-  proxy_temp_path {folder}/proxy;
-  fastcgi_temp_path {folder}/fastcgi;
-  uwsgi_temp_path {folder}/uwsgi;
-  scgi_temp_path {folder}/scgi;
-  default_type application/octet-stream;
-  keepalive_requests 10000000;
+SERVER = """\
   map $arg_prefix $listing {{
     default /none.xml;
     {listings}
   }}
   log_format reads "$remote_addr $request_method $uri $body_bytes_sent";
-  access_log {folder}/access.log reads;
   server {{
     listen {address}:8080 backlog=4096;
     root {folder}/root;
+    access_log {folder}/access.log reads;
     if ($args ~ "list-type=2") {{ rewrite ^ $listing break; }}
   }}
-}}
 """

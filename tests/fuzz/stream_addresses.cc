@@ -8,6 +8,7 @@
 #include "stream/files/followed_folder.h"
 #include "stream/number_offset.h"
 #include "stream/redis/stream_id.h"
+#include "stream/rows/row_place.h"
 #ifdef FOREBAY_WITH_KAFKA
 #include "stream/kafka/kafka_client.h"
 #endif
@@ -30,6 +31,7 @@ static void read_offsets(const std::string& text) {
   if (const auto number = number_of_offset(text)) require(std::to_string(*number) == text, "a number has one form");
   if (const auto id = StreamId::parse(text)) require(id->to_string() == text, "an id has one form");
   if (const auto place = FolderPlace::parse(text)) require(place->to_string() == text, "a place has one form");
+  if (const auto row = RowPlace::parse(text)) require(row->to_string() == text, "a row's place has one form");
 #ifdef FOREBAY_WITH_NATS
   (void)NatsSequence::of_reply(text);
 #endif

@@ -20,3 +20,22 @@ def shared():
     if not folder.is_dir():
         pytest.skip(f"SHARED DATA ABSENT: {folder}")
     return folder
+
+
+@pytest.fixture
+def nothing_from_outside(monkeypatch, tmp_path):
+    """No credentials, profiles or saved listings of whoever runs the tests."""
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@pytest.fixture(scope="session")
+def tables(tmp_path_factory):
+    """Three Parquet files with columns of every kind, nulls among them."""
+    pytest.importorskip("pyarrow")
+    from materializing import write_tables
+
+    return write_tables(tmp_path_factory.mktemp("tables"))

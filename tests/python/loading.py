@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import forebay as fb
+from servers.s3 import Client
 
 
 def epoch_ids(loader):
@@ -24,6 +25,21 @@ def one_epoch(pipeline, **options):
     """The digest of epoch 0."""
     with fb.Loader(pipeline, **options) as loader:
         return fb.digest(loader)
+
+
+def epochs(pipeline, count=3, **options):
+    """The digests of the first ones with seed 7."""
+    with fb.Loader(pipeline, seed=7, **options) as loader:
+        return [fb.digest(loader) for _ in range(count)]
+
+
+def behind_faults(found, bucket, folder):
+    """The folder's files in a bucket below rows/, by way of the fault proxy: storage options."""
+    keys = found["FOREBAY_TEST_S3_KEY"], found["FOREBAY_TEST_S3_SECRET"]
+    client = Client(found["FOREBAY_TEST_S3"], *keys)
+    client.make_bucket(bucket)
+    client.put_all(bucket, {f"rows/{file.name}": file.read_bytes() for file in folder.iterdir()})
+    return {"endpoint": found["FOREBAY_TEST_FAULTS"], "access_key_id": keys[0], "secret_access_key": keys[1]}
 
 
 def pillow(path, mode="RGB"):

@@ -1,6 +1,11 @@
 """Pipelines that tests of materialize() take apart, and how their results are compared."""
 import hashlib
+import os
 import pathlib
+import signal
+import subprocess
+import sys
+import tarfile
 
 import numpy as np
 
@@ -92,3 +97,56 @@ def cuts_of(pipeline, folder):
     with pytest.raises(fb.InvalidArgument, match="there are: ") as refused:
         fb.materialize(pipeline, folder, cut="no such step")
     return str(refused.value).split("there are: ")[1].split("\n")[0].strip().split(", ")
+
+
+def made(pipeline, folder, **options):
+    """All of it, behind the last cut."""
+    result = fb.materialize(pipeline, folder, **{"cut": "last", **options})
+    assert result.complete
+    return result
+
+
+def members(folder):
+    """Of all tar shards: the members of each sample by ending, and the order of names."""
+    found = {}
+    for path in sorted(folder.glob("part-*.tar")):
+        with tarfile.open(path) as archive:
+            for member in archive:
+                assert member.isreg() and member.mtime == member.uid == member.gid == 0 and member.mode == 0o644
+                key, _, ending = member.name.partition(".")
+                found.setdefault(key, {})[ending] = archive.extractfile(member).read()
+    return found
+
+
+def written(what, folder, shards=9, format="arrow", **options):
+    """What `writer` writes, by this process."""
+    return made(numbers() if what == "numbers" else table(what), folder, shards=shards, format=format, **options)
+
+
+WRITER = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import materializing as m
+import forebay as fb
+pipeline = m.numbers() if sys.argv[2] == "numbers" else m.table(sys.argv[2])
+print("ready", flush=True)
+fb.materialize(pipeline, sys.argv[3], cut="last", shards=int(sys.argv[4]), format=sys.argv[5], update=len(sys.argv) > 6)
+"""
+
+
+def writer(what, folder, shards=9, format="arrow", *more, **options):
+    return subprocess.Popen([sys.executable, "-c", WRITER, os.path.dirname(__file__), str(what), str(folder), str(shards), format, *more],
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+
+
+def killed_at_some_moment(start, draw, longest_s=0.4):
+    """Starts a writer and kills it at a random moment once it has begun; whether it had not ended before."""
+    process = start()
+    assert process.stdout.readline() == "ready\n", process.communicate()
+    try:
+        process.wait(timeout=draw.uniform(0, longest_s))
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGKILL)
+    _, err = process.communicate()
+    assert process.returncode in (0, -signal.SIGKILL), err
+    return process.returncode != 0

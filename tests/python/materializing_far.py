@@ -20,6 +20,10 @@ def numbers(folder, rows=400, width=500):
     return fb.arrays(x=str(path)).cast("float32", field="x").shuffle().batch(16)
 
 
+def small(root):
+    return fb.images(root).shuffle().decode_image().resize((20, 20)).random_flip().batch(4)
+
+
 def files_in(folder):
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(Path(folder).rglob("*")) if path.is_file()}
 

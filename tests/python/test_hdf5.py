@@ -7,11 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from loading import one_epoch
+from loading import behind_faults, epochs, one_epoch
 from project import ROOT, run
 
 import forebay as fb
-from servers.s3 import Client
 
 h5py = pytest.importorskip("h5py")
 
@@ -152,13 +151,7 @@ def mixed(folder, batch=256, block=3, lanes=2, **cache):
 
 @pytest.fixture(scope="module")
 def expected(folder):
-    with fb.Loader(mixed(folder), seed=7, threads=1) as loader:
-        return [fb.digest(loader) for _ in range(3)]
-
-
-def epochs(pipeline, count=3, **options):
-    with fb.Loader(pipeline, seed=7, **options) as loader:
-        return [fb.digest(loader) for _ in range(count)]
+    return epochs(mixed(folder), threads=1)
 
 
 def test_fields_of_all_kinds_go_together_over_files(folder):
@@ -274,17 +267,9 @@ def test_a_window_step_cuts_a_sample(tmp_path):
 
 
 @pytest.fixture
-def bucket(servers, faults, folder, monkeypatch, tmp_path):
+def bucket(servers, faults, folder, nothing_from_outside):
     """The files in a bucket behind the counting proxy: storage options."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    for name in [name for name in os.environ if name.startswith("AWS_")]:
-        monkeypatch.delenv(name)
-    found = servers("ceph", "faults")
-    keys = found["FOREBAY_TEST_S3_KEY"], found["FOREBAY_TEST_S3_SECRET"]
-    client = Client(found["FOREBAY_TEST_S3"], *keys)
-    client.make_bucket("hdf5")
-    client.put_all("hdf5", {f"rows/{file.name}": file.read_bytes() for file in folder.iterdir()})
-    return {"endpoint": found["FOREBAY_TEST_FAULTS"], "access_key_id": keys[0], "secret_access_key": keys[1]}
+    return behind_faults(servers("ceph", "faults"), "hdf5", folder)
 
 
 def test_a_bucket_far_away_gives_the_same_in_few_requests(bucket, faults, expected):

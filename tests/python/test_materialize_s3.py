@@ -6,10 +6,11 @@ import re
 import shutil
 import signal
 import threading
+import time
 
 import pytest
 from loading import interrupted_script, one_epoch
-from materializing_far import digest, files_in, numbers, started
+from materializing_far import digest, files_in, numbers, small, started
 from project import ROOT, run
 
 import forebay as fb
@@ -17,15 +18,7 @@ from servers.s3 import Client
 
 BUCKET = "made"
 SERVERS = {"ceph": "FOREBAY_TEST_S3", "swift": "FOREBAY_TEST_SWIFT"}
-
-
-@pytest.fixture(autouse=True)
-def nothing_from_outside(monkeypatch, tmp_path):
-    for name in list(os.environ):
-        if name.startswith("AWS_"):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    monkeypatch.setenv("HOME", str(tmp_path))
+pytestmark = pytest.mark.usefixtures("nothing_from_outside")
 
 
 class Bucket:
@@ -97,10 +90,6 @@ def test_another_version_in_a_bucket_is_refused(photos, ceph, aws_environment, t
     assert ceph.objects("version") == before
 
 
-def small(root):
-    return fb.images(root).shuffle().decode_image().resize((20, 20)).random_flip().batch(4)
-
-
 def parts_of(objects):
     """What is read, by the names that a folder would have; and that nothing else is there."""
     manifest = json.loads(objects["_manifest.json"])
@@ -148,9 +137,20 @@ def test_an_update_of_a_table_in_a_bucket(ceph, aws_environment, tmp_path):
     parts_of(ceph.objects("table-up"))
 
 
+def killed_at(moment, faults, found, program, *arguments):
+    """Runs a program behind a link of 5 ms, and kills it when it has sent so many requests."""
+    faults.reset()
+    faults.set(latency_ms=5)
+    process = started(program, *arguments, AWS_ENDPOINT_URL=found["FOREBAY_TEST_FAULTS"])
+    while process.poll() is None and faults.status()["counts"]["requests"] < moment:
+        time.sleep(0.001)  # of two cores one would be busy with asking
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+
+
 UPDATER = """
 import sys
-from test_materialize_s3 import small
+from materializing_far import small
 import forebay as fb
 made = fb.materialize(small(sys.argv[1]), sys.argv[2], cut="resize", shards=5, update=True)
 print(made.complete)
@@ -159,7 +159,7 @@ print(made.complete)
 
 def test_an_update_killed_at_any_moment_leaves_the_old_one_or_the_new_one(photos, ceph, faults, servers, aws_environment, tmp_path, monkeypatch):
     found = servers("ceph", "faults")
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([os.path.dirname(__file__), str(ROOT / "tests")]))
+    monkeypatch.setenv("PYTHONPATH", os.path.dirname(__file__))
     root = shutil.copytree(photos, tmp_path / "photos")
     new = root / "cats" / "new.jpg"
     before = digest(small(root))
@@ -173,13 +173,7 @@ def test_an_update_killed_at_any_moment_leaves_the_old_one_or_the_new_one(photos
         new.unlink(missing_ok=True)
         fb.materialize(small(root), url, cut="resize", shards=5)
         shutil.copy(root / "cats" / "cats_1.jpg", new)
-        faults.reset()
-        faults.set(latency_ms=5)
-        process = started(UPDATER, root, url, AWS_ENDPOINT_URL=found["FOREBAY_TEST_FAULTS"])
-        while process.poll() is None and faults.status()["counts"]["requests"] < moment:
-            pass
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
+        killed_at(moment, faults, found, UPDATER, root, url)
         now = digest(fb.materialized(url, original="trust").shuffle().random_flip().batch(4))
         assert now in (before, after), moment
         seen.add(now)
@@ -191,7 +185,7 @@ def test_an_update_killed_at_any_moment_leaves_the_old_one_or_the_new_one(photos
 
 
 def test_ranks_bring_a_bucket_up_to_date_together(photos, ceph, aws_environment, tmp_path, monkeypatch):
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([os.path.dirname(__file__), str(ROOT / "tests")]))
+    monkeypatch.setenv("PYTHONPATH", os.path.dirname(__file__))
     root = shutil.copytree(photos, tmp_path / "photos")
     fb.materialize(small(root), ceph.url("ranks-up"), cut="resize", shards=5)
     shutil.copy(root / "cats" / "cats_1.jpg", root / "cats" / "new.jpg")
@@ -268,13 +262,7 @@ def test_killed_at_any_moment_the_next_run_ends_with_the_same_objects(ceph, faul
     draws = random.Random(7)
     for number, moment in enumerate(sorted(draws.sample(range(1, 60), 12))):
         url = ceph.url(f"killed/{number}")
-        faults.reset()
-        faults.set(latency_ms=5)
-        process = started(WRITER, tmp_path, url, AWS_ENDPOINT_URL=found["FOREBAY_TEST_FAULTS"])
-        while process.poll() is None and faults.status()["counts"]["requests"] < moment:
-            pass
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
+        killed_at(moment, faults, found, WRITER, tmp_path, url)
         made = fb.materialize(pipeline, url, cut="last", shards=8)
         assert made.complete
         assert ceph.objects(f"killed/{number}") == wanted, moment

@@ -1,6 +1,7 @@
 """Describing a pipeline: immutable, printable, saved as JSON, judged all at once, and touching no storage."""
 import inspect
 import pickle
+import typing
 
 import numpy as np
 import pytest
@@ -39,6 +40,23 @@ def test_every_public_name_has_a_docstring():
     for name, member in inspect.getmembers(fb.Loader):
         if not name.startswith("_"):
             assert inspect.getdoc(inspect.getattr_static(fb.Loader, name)), name
+
+
+@pytest.mark.parametrize("owner", [fb.Pipeline, fb.Loader])
+def test_every_method_is_of_the_class_that_users_know(owner):
+    """Whichever private module it stands in: help(), errors of wrong arguments and pickles name the class."""
+    methods = {name: inspect.getattr_static(owner, name) for name in dir(owner) if not name.startswith("_")}
+    for name, method in methods.items():
+        if inspect.isfunction(method):
+            assert (method.__module__, method.__qualname__) == (owner.__module__, f"{owner.__name__}.{name}")
+            with pytest.raises(TypeError, match=rf"^{owner.__name__}\.{name}\(\) "):
+                method()
+
+
+@pytest.mark.parametrize("name", [name for name in dir(fb.Pipeline) if inspect.isfunction(inspect.getattr_static(fb.Pipeline, name))])
+def test_annotations_of_pipelines_can_be_evaluated(name):
+    hints = typing.get_type_hints(getattr(fb.Pipeline, name))
+    assert name.startswith("_") or name in ("check", "to_json") or hints["return"] is fb.Pipeline
 
 
 def test_documented_defaults_are_in_the_signatures():

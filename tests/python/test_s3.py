@@ -1,6 +1,5 @@
 """Data sets in S3 buckets give what the same files give, and mistakes are told as a new user meets them."""
 import json
-import os
 import urllib.request
 from pathlib import Path
 
@@ -13,17 +12,7 @@ import forebay as fb
 from servers.s3 import Client
 
 BUCKET = "photos"
-
-
-@pytest.fixture(autouse=True)
-def nothing_from_outside(monkeypatch, tmp_path):
-    """No credentials, profiles or saved listings of whoever runs the tests."""
-    for name in list(os.environ):
-        if name.startswith("AWS_"):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+pytestmark = pytest.mark.usefixtures("nothing_from_outside")
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,4 @@
 """What a bad link or server does to a run: nothing is lost, nothing comes twice, nothing hangs, and what cannot be had is told."""
-import os
 import socket
 import time
 
@@ -12,15 +11,7 @@ from servers.s3 import Client
 
 BUCKET = "faulty"
 OBJECTS, CLASSES = 2000, 5
-pytestmark = pytest.mark.usefixtures("no_aws")
-
-
-@pytest.fixture
-def no_aws(monkeypatch, tmp_path):
-    for name in [name for name in os.environ if name.startswith("AWS_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+pytestmark = pytest.mark.usefixtures("nothing_from_outside")
 
 
 @pytest.fixture(scope="module")

@@ -1,15 +1,13 @@
 """Tables: the same rows, bytes and order whatever the machinery; epochs that are new; caches that spare every second visit."""
 import itertools
-import os
 import random
 import time
 
 import numpy as np
 import pytest
-from loading import one_epoch
+from loading import behind_faults, epochs, one_epoch
 
 import forebay as fb
-from servers.s3 import Client
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -45,13 +43,7 @@ def mixed(table, batch=256, block=3, lanes=2, **cache):
 @pytest.fixture(scope="module")
 def expected(table):
     """The digests of three epochs."""
-    with fb.Loader(mixed(table), seed=7, threads=1) as loader:
-        return [fb.digest(loader) for _ in range(3)]
-
-
-def epochs(pipeline, count=3, **options):
-    with fb.Loader(pipeline, seed=7, **options) as loader:
-        return [fb.digest(loader) for _ in range(count)]
+    return epochs(mixed(table), threads=1)
 
 
 def test_every_row_comes_once_and_with_its_own_values(table):
@@ -170,17 +162,9 @@ def test_functions_filters_and_takes_see_rows(table):
 
 
 @pytest.fixture
-def bucket(servers, faults, table, monkeypatch, tmp_path):
+def bucket(servers, faults, table, nothing_from_outside):
     """The table in a bucket behind the counting proxy: storage options."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    for name in [name for name in os.environ if name.startswith("AWS_")]:
-        monkeypatch.delenv(name)
-    found = servers("ceph", "faults")
-    keys = found["FOREBAY_TEST_S3_KEY"], found["FOREBAY_TEST_S3_SECRET"]
-    client = Client(found["FOREBAY_TEST_S3"], *keys)
-    client.make_bucket(BUCKET)
-    client.put_all(BUCKET, {f"rows/{file.name}": file.read_bytes() for file in table.iterdir()})
-    return {"endpoint": found["FOREBAY_TEST_FAULTS"], "access_key_id": keys[0], "secret_access_key": keys[1]}
+    return behind_faults(servers("ceph", "faults"), BUCKET, table)
 
 
 @pytest.mark.parametrize("threads", [1, 10])

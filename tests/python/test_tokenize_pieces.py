@@ -116,7 +116,8 @@ KINDS = ["T5", "T5, a blank before the first", "XLNet", "XLM-R", "mBART", "DeBER
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_unigram_is_that_of_tokenizers(tmp_path, texts, table, kind):
-    made = unigram(texts[:2000], *normalizers_of_unigram(table)[kind])
+    # Of lines that are not cut, training alone would take half a minute.
+    made = unigram(texts[:300 if kind == "not cut" else 2000], *normalizers_of_unigram(table)[kind])
     assert_same(tmp_path, made, everything(texts[:6000], KINDS.index(kind)))
 
 

@@ -21,11 +21,7 @@ SAMPLES, SHARDS = 240, 5
 
 
 @pytest.fixture(autouse=True)
-def nothing_from_outside(monkeypatch, tmp_path):
-    for name in list(os.environ):
-        if name.startswith("AWS_"):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+def own_cache(nothing_from_outside, monkeypatch, tmp_path):
     monkeypatch.setenv("FOREBAY_CACHE_DIR", str(tmp_path / "cache"))
 
 

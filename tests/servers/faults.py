@@ -10,13 +10,13 @@ import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
+from servers import nginx
 from servers.credentials import Credentials
 from servers.daemon import Daemon, StartFailed, answers, free_ports
-from servers.web import HEAD
 
 MODULES = Path("/usr/lib/nginx/modules")
 FILES = [MODULES / "ndk_http_module.so", MODULES / "ngx_http_lua_module.so"]
-SERVERS = """
+SERVERS = """\
   lua_package_path "{lua}/?.lua;/usr/share/lua/5.1/?.lua;;";
   init_by_lua_block {{ faults = require "faults" }}
   proxy_http_version 1.1;
@@ -67,7 +67,6 @@ SERVERS = """
     listen 127.0.0.1:{proxy} backlog=4096;
     location / {{ proxy_pass http://$http_host$request_uri; }}
   }}
-}}
 """
 
 
@@ -98,13 +97,9 @@ class Faults:
         if not upstream:
             raise StartFailed("the fault proxy did not start: it stands in front of ceph, so start that too "
                               "(--only ceph,faults)")
-        text = (HEAD + SERVERS).format(
-            modules="".join(f"load_module {file};\n" for file in FILES), folder=self.folder, files=16384, connections=8192,
-            lua=Path(__file__).parent, upstream=upstream, http=self.http, tls=self.tls, control=self.control,
-            proxy=self.proxy)
-        (self.folder / "nginx.conf").write_text(text)
-        daemon = Daemon("the fault proxy (nginx with Lua)",
-                        ["nginx", "-e", self.folder / "error.log", "-c", self.folder / "nginx.conf"],
+        text = SERVERS.format(folder=self.folder, lua=Path(__file__).parent, upstream=upstream, http=self.http, tls=self.tls,
+                              control=self.control, proxy=self.proxy)
+        daemon = Daemon("the fault proxy (nginx with Lua)", nginx.command(self.folder, text, FILES, connections=8192),
                         self.folder / "error.log")
         self.running.append(daemon)
         daemon.wait_until(lambda: answers(f"http://127.0.0.1:{self.control}/status"), "an answer to HTTP", cancelled)

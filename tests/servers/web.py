@@ -2,31 +2,10 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from servers import nginx
 from servers.daemon import Daemon, answers, free_ports
 
-# One process: what is counted is then counted once, and nothing of it survives a kill.
-HEAD = """\
-{modules}
-daemon off;
-master_process off;
-pid {folder}/pid;
-error_log {folder}/error.log warn;
-worker_rlimit_nofile {files};
-events {{ worker_connections {connections}; }}
-http {{
-  access_log off;
-  server_tokens off;
-  client_max_body_size 0;
-  client_body_temp_path {folder}/body;
-  proxy_temp_path {folder}/proxy;
-  fastcgi_temp_path {folder}/fastcgi;
-  uwsgi_temp_path {folder}/uwsgi;
-  scgi_temp_path {folder}/scgi;
-  default_type application/octet-stream;
-  keepalive_requests 10000000;
-  keepalive_timeout 300;
-"""
-FILES = """
+FILES = """\
   server {{
     listen 127.0.0.1:{http} backlog=4096;
     {ipv6}
@@ -38,7 +17,7 @@ FILES = """
   }}
 """
 # Each says in the log which connection a request came by. Answers are slow, so that many are under way at once.
-COUNTED = """
+COUNTED = """\
   server {{
     listen 127.0.0.1:{port} ssl {http2} backlog=4096;
     {streams}
@@ -49,7 +28,7 @@ COUNTED = """
     access_log {folder}/connections.log connections;
   }}
 """
-LOG = """
+LOG = """\
   log_format connections "$server_port $connection $uri";
 """
 
@@ -87,14 +66,10 @@ class Web:
         self.root.mkdir(parents=True)
         self.root.chmod(0o755)
         ipv6 = f"listen [::1]:{self.http};" if Path("/proc/net/if_inet6").exists() else ""
-        text = (HEAD + FILES).format(modules="", folder=self.folder, files=4096, connections=2048, http=self.http,
-                                     tls=self.tls, ipv6=ipv6, root=self.root) + LOG
+        text = FILES.format(folder=self.folder, http=self.http, tls=self.tls, ipv6=ipv6, root=self.root) + LOG
         for port, streams in zip(self.counted, (0, 10, 128)):
             text += counted(port, streams, folder=self.folder, root=self.root)
-        text += "}\n"
-        (self.folder / "nginx.conf").write_text(text)
-        daemon = Daemon("nginx", ["nginx", "-e", self.folder / "error.log", "-c", self.folder / "nginx.conf"],
-                        self.folder / "error.log")
+        daemon = Daemon("nginx", nginx.command(self.folder, text), self.folder / "error.log")
         self.running.append(daemon)
         daemon.wait_until(lambda: answers(f"http://127.0.0.1:{self.http}/"), "an answer to HTTP", cancelled)
 

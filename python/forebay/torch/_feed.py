@@ -98,7 +98,7 @@ class Feed:
                                        "give a larger timeout=, or 0 to wait as long as it takes")
                 if not told and waited_s >= _LONG_WAIT_S:
                     told = True
-                    log.warning("waiting for %.0f s: %s", waited_s, self._awaited(oldest))
+                    log().warning("waiting for %.0f s: %s", waited_s, self._awaited(oldest))
                 next_s = timeout_s - waited_s if timeout_s > 0 else _LONG_WAIT_S
                 self._arrived.wait(next_s if told else min(next_s, max(0.01, _LONG_WAIT_S - waited_s)))
         return oldest

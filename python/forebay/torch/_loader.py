@@ -189,8 +189,8 @@ _hinted: set[str] = set()
 def _hint(name: str) -> None:
     if name not in _hinted:
         _hinted.add(name)
-        log.warning("%s: computes while it holds Python's lock, so threads take turns and other cores idle; without "
-                    "thread_safe=True the workers of a DataLoader are processes", name)
+        log().warning("%s: computes while it holds Python's lock, so threads take turns and other cores idle; without "
+                      "thread_safe=True the workers of a DataLoader are processes", name)
 
 
 atexit.register(close_all)

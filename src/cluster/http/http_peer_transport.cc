@@ -71,6 +71,7 @@ class HttpPeers final : public Transport {
             kept->request_stop();
           });
     transport_->send(std::move(request), asking->late->get_token(), [asking](Result<HttpResponse> response) {
+      // Both end the transfer by the same token; only the caller's own stop is Cancelled.
       const bool late = asking->late->stop_requested() && !asking->stop.stop_requested();
       Result<std::vector<AnsweredKey>> answers = judge_answer(asking->host, asking->wanted, response, late);
       const Done answer = std::exchange(asking->done, nullptr);

@@ -82,6 +82,7 @@ class Session : public std::enable_shared_from_this<Session> {
     const auto text = [&](auto name) { return std::string_view(head[name].data(), head[name].size()); };
     if (!same_secret(text(http::field::authorization), served_->authorization))
       return refuse(Served::kStranger, "somebody without the token of the job", "401 Unauthorized");
+    // Behind the token, so that strangers do not learn which generation there is.
     if (text(kGenerationHeader) != served_->generation)
       return refuse(Served::kOldGeneration, "a host of another generation of the job", "409 Conflict");
     if (head.method() != http::verb::post || std::string_view(head.target().data(), head.target().size()) != kKeysPath)
@@ -97,6 +98,7 @@ class Session : public std::enable_shared_from_this<Session> {
     if (error) return;
     const Result<std::vector<WantedKey>> wanted = parse_question(parser_->get().body());
     if (!wanted.ok()) return refuse(Served::kMalformed, "a malformed question", "400 Bad Request");
+    // On this thread, which may wait for a disk: a slow one holds up as many connections as there are threads.
     parts_ = encode_answer(*wanted, find_all(*served_->keys, *wanted));
     count(*wanted);
     write_answer();
@@ -161,6 +163,7 @@ class HttpServer final : public Listening {
   }
 
   ~HttpServer() override {
+    // Handlers that have not begun are dropped with the context, and their sessions with them; the key source is not asked any more.
     context_.stop();
     for (std::thread& thread : threads_) thread.join();
   }

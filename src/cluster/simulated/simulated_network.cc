@@ -65,6 +65,7 @@ class Network final : public SimulatedNetwork, public std::enable_shared_from_th
   /// Sends a question; `call` hears what comes of it, unless nothing does.
   void send(const PeerHost& to, std::vector<WantedKey> wanted, std::shared_ptr<Call<Answers>> call) {
     const std::lock_guard lock(mutex_);
+    // Under the lock, in the order in which questions come: that is what a seed repeats.
     const double draw = std::uniform_real_distribution<double>(0, 1)(random_);
     if (draw < link_.loss) return;
     timer_.at(timer_.now() + link_.latency,
@@ -87,6 +88,7 @@ class Network final : public SimulatedNetwork, public std::enable_shared_from_th
     }
     if (!host)
       return answer_later(std::move(call), unavailable("nobody listens there").with_key("peer " + to.address), 0);
+    // Without the network's lock: a key source may take its time, and ask others.
     Result<Buffer> answer = served(*host, to.pass, encode_question(wanted));
     if (!answer.ok()) return answer_later(std::move(call), answer.status().with_key("peer " + to.address), 0);
     flip(*answer);

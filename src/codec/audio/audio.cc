@@ -72,6 +72,7 @@ class CountedFrames final : public AudioSink {
   explicit CountedFrames(int64_t limit) : limit_(limit) {}
   Status frames(const float*, int64_t count) override {
     counted += count;
+    // The only way to end the reading; count_audio_frames() takes it for the end.
     return counted > limit_ ? cancelled("") : Status();
   }
   int64_t counted = 0;
@@ -85,6 +86,7 @@ class CountedFrames final : public AudioSink {
 size_t id3_bytes(AudioBytes bytes) {
   if (bytes.size() < 10 || !has_at(bytes, 0, "ID3")) return 0;
   size_t size = 0;
+  // ID3v2.4, section 3.1: seven bits a byte, so that no size looks like a frame; flag 0x10: a footer of ten more.
   for (size_t i = 6; i < 10; ++i) size = size << 7 | (bytes[i] & 0x7fu);
   return std::min(bytes.size(), size + ((bytes[5] & 0x10) != 0 ? 20u : 10u));
 }

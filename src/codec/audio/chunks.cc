@@ -37,12 +37,14 @@ Status check_sound_chunks(AudioBytes bytes) {
   for (size_t place = 12; place + 8 <= bytes.size();) {
     const uint64_t size = number_at(bytes, place + 4, 4, big_endian), left = bytes.size() - place - 8;
     const bool samples = is_named(bytes, place, "data") || is_named(bytes, place, "SSND");
+    // Whether all are there is found out by reading to the end.
     if (samples && (size == 0 || size >= kUnknownSize)) return {};
     if (samples && size > left)
       return corrupt(fmt::format("the header says {} bytes of samples, and {} are there", size, left));
     if (is_named(bytes, place, "fmt ") && left >= 2)
       FOREBAY_RETURN_IF_ERROR(check_coding(bytes, place + 8, big_endian));
     if (samples) return {};
+    // Behind a chunk that ends outside nothing can be found; without samples before it there are none.
     if (size > left) break;
     place += 8 + static_cast<size_t>(size + size % 2);
   }

@@ -81,6 +81,7 @@ class FlacReader final : public AudioReader {
     FOREBAY_RETURN_IF_ERROR(check_frame(frame.header));
     const size_t count = frame.header.blocksize, channels = frame.header.channels;
     values_.resize(count * channels);
+    // A power of two: up to 24 bits the product is exact, so that it is the same everywhere.
     const float scale = std::ldexp(1.0f, 1 - static_cast<int>(bits_));
     for (size_t c = 0; c < channels; ++c) {
       float* out = values_.data() + c;
@@ -104,6 +105,7 @@ class FlacReader final : public AudioReader {
   static FLAC__StreamDecoderWriteStatus write_frame(const FLAC__StreamDecoder*, const FLAC__Frame* frame,
                                                     const FLAC__int32* const samples[], void* self) {
     auto& reader = *static_cast<FlacReader*>(self);
+    // Errors wait here until process_single() has returned: a callback can only say whether to go on.
     if (reader.error_.ok()) reader.error_ = reader.take_frame(*frame, samples);
     return reader.error_.ok() ? FLAC__STREAM_DECODER_WRITE_STATUS_CONTINUE : FLAC__STREAM_DECODER_WRITE_STATUS_ABORT;
   }
@@ -114,6 +116,7 @@ class FlacReader final : public AudioReader {
     const FLAC__StreamMetadata_StreamInfo& said = block->data.stream_info;
     reader.info_.rate = said.sample_rate;
     reader.info_.channels = said.channels;
+    // 0 says that the encoder did not know (RFC 9639, section 8.2).
     if (said.total_samples != 0) reader.info_.frames = static_cast<int64_t>(said.total_samples);
     reader.bits_ = said.bits_per_sample;
   }

@@ -17,6 +17,7 @@ constexpr uint64_t kMp3WorkingBytes = 1 << 19;  // a decoder's state, its buffer
 // By itself the library takes the fastest decoder that the processor has, and each gives other last bits: these two run on every
 // processor of their architecture. The first is there on x86 with 64 bits alone.
 mpg123_handle* new_mp3_decoder() {
+  // Once a process; later versions do not need it, and earlier ones may not have it done by two threads.
   static const int started = mpg123_init();
   if (started != MPG123_OK) return nullptr;
   for (const char* name : {"x86-64", "generic"}) {
@@ -55,10 +56,12 @@ int64_t announced_mpeg_frames(AudioBytes bytes) {
   const AudioBytes frame = bytes.subspan(id3_bytes(bytes));
   if (frame.size() < 4) return 0;
   const bool mpeg1 = (frame[1] >> 3 & 3) == 3, mono = frame[3] >> 6 == 3;
+  // Behind the frame's header and its side information, which is as long as version and channels say (ISO 11172-3, 13818-3).
   const size_t tag = 4 + (mpeg1 ? (mono ? 17u : 32u) : (mono ? 9u : 17u));
   if (frame.size() < tag + 12) return 0;
   const uint8_t* at = frame.data() + tag;
   if (std::memcmp(at, "Xing", 4) != 0 && std::memcmp(at, "Info", 4) != 0) return 0;
+  // The flags' lowest bit: the number of frames follows.
   if ((at[7] & 1) == 0) return 0;
   return int64_t{at[8]} << 24 | at[9] << 16 | at[10] << 8 | at[11];
 }

@@ -37,6 +37,7 @@ Result<std::unique_ptr<RateConverter>> RateConverter::create(int64_t from, int64
 }
 
 Status RateConverter::give(int64_t count) {
+  // Never ahead of what the frames so far come to: the number of frames is a function of theirs alone.
   count = std::min(count, converted(taken_, from_, to_) - given_);
   given_ += count;
   return count > 0 ? next_.frames(values_.data(), count) : Status();
@@ -50,6 +51,7 @@ Status RateConverter::frames(const float* values, int64_t count) {
                                             values_.data(), kConvertedBlock, &made);
     if (error != nullptr) return internal_error(fmt::format("resampling: {}", error));
     FOREBAY_RETURN_IF_ERROR(give(static_cast<int64_t>(made)));
+    // So that a fault of the library is no endless loop.
     if (used == 0 && made == 0) return internal_error("resampling takes no more samples");
     values += static_cast<int64_t>(used) * channels_;
     count -= static_cast<int64_t>(used);

@@ -67,6 +67,7 @@ class SoundFileReader final : public AudioReader {
       return unsupported(fmt::format("{} channels; up to {} are read", said.channels, kMaxAudioChannels));
     if (said.samplerate < 1) return corrupt(fmt::format("{} samples a second", said.samplerate));
     info_ = {ogg_name(said.format, format), said.samplerate, said.channels, std::nullopt, false, kSoundWorkingBytes};
+    // SF_COUNT_MAX is how the library says that it does not know.
     if (said.frames >= 0 && said.frames < SF_COUNT_MAX) info_.frames = said.frames;
     return {};
   }

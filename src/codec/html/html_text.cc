@@ -139,9 +139,11 @@ Status append_html_text(std::span<const uint8_t> page, WorkMemory& memory, std::
   if (!parser) return Status(Code::kOutOfBudget, "there is no memory for a parser");
   htmlCtxtUseOptions(parser.get(), HTML_PARSE_RECOVER | HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING | HTML_PARSE_NONET |
                                        HTML_PARSE_IGNORE_ENC);
+  // Before anything is parsed: without an encoding the parser guesses one.
   xmlSwitchEncoding(parser.get(), XML_CHAR_ENCODING_UTF8);
   PageReader reader(text, parser.get());
   xmlSAXHandler& calls = *parser->sax;
+  // All others are left out: the default ones build a tree.
   calls = {};
   calls.startElement = PageReader::start;
   calls.endElement = PageReader::end;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/utf8.h"
 #include "codec/tokenizer/bpe_tokenizer.h"
 #include "codec/tokenizer/file_parts.h"
 
@@ -13,18 +14,13 @@ namespace {
 using nlohmann::json;
 using namespace tokenizer_file;
 
-std::string utf8_of(uint32_t code) {  // below U+0800
-  if (code < 0x80) return std::string(1, static_cast<char>(code));
-  return {static_cast<char>(0xc0 | code >> 6), static_cast<char>(0x80 | (code & 0x3f))};
-}
-
 /// The characters that stand for bytes: printable ones for themselves, the others by their place behind U+00FF.
 std::array<std::string, 256> byte_names() {
   std::array<std::string, 256> names;
   uint32_t others = 0x100;
   for (uint32_t byte = 0; byte < 256; ++byte) {
     const bool printable = (byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte <= 0xac) || byte >= 0xae;
-    names[byte] = utf8_of(printable ? byte : others++);
+    append_utf8(printable ? byte : others++, names[byte]);
   }
   return names;
 }
@@ -74,6 +70,7 @@ class BpeTokenizerReader {
     }
     made_->ignores_merges_ = ignores_merges;
     for (const auto& [text, id] : ids_) {
+      // By bytes, since words are looked up as bytes and never spelt with the names of bytes.
       if (ignores_merges) add_whole_word(text, id, byte_of);
     }
     return {};
@@ -94,6 +91,7 @@ class BpeTokenizerReader {
   Status read_merges() {
     const json& merges = member(member(file_, "model"), "merges");
     if (!merges.is_array()) return no_tokenizer("its model has no merges");
+    // Of the right size at once: tables do not grow.
     made_->merges_ = MergeTable(merges.size());
     uint32_t rank = 0;
     for (const json& merge : merges) FOREBAY_RETURN_IF_ERROR(add_merge(merge, rank++));

@@ -38,6 +38,7 @@ std::optional<std::string> from_base64(std::string_view text) {
 bool has_leaf(uint32_t unit) { return (unit >> 8 & 1) != 0; }
 uint32_t value_of(uint32_t unit) { return unit & 0x7fffffff; }
 uint32_t label_of(uint32_t unit) { return unit & 0x800000ff; }
+// Bit 9 says that the offset is one of 256: eight more bits to the left.
 uint32_t offset_of(uint32_t unit) { return unit >> 10 << (unit >> 6 & 8); }
 
 }  // namespace
@@ -55,8 +56,7 @@ Result<Charsmap> Charsmap::parse(std::string_view base64) {
   made.units_.resize(trie_bytes / 4);
   std::memcpy(made.units_.data(), bytes->data() + 4, trie_bytes);
   made.texts_ = bytes->substr(4 + trie_bytes);
-  if (!is_utf8({reinterpret_cast<const uint8_t*>(made.texts_.data()), made.texts_.size()}))
-    return no_tokenizer("its charsmap has texts that are no UTF-8");
+  if (!is_utf8(made.texts_)) return no_tokenizer("its charsmap has texts that are no UTF-8");
   for (size_t at = 0; at < made.texts_.size();) {
     const size_t end = std::min(made.texts_.find('\0', at), made.texts_.size());
     if (end - at > kMostText)
@@ -71,6 +71,7 @@ std::optional<std::string_view> Charsmap::find(std::string_view chunk) const {
   for (const char c : chunk) {
     const uint32_t byte = static_cast<uint8_t>(c);
     if (byte == 0) return {};
+    // A child lies at its parent's offset, by XOR and not by sum, and has the byte as its label.
     at ^= byte;
     if (at >= units_.size()) return {};  // only where the table is damaged
     const uint32_t unit = units_[at];

@@ -19,6 +19,7 @@ Status no_tokenizer(const std::string& what) {
 }
 
 const json& member(const json& of, const char* name) {
+  // For references to what is not there: null, and never changed.
   static const json none;
   const auto found = of.is_object() ? of.find(name) : of.end();
   return of.is_object() && found != of.end() ? *found : none;

@@ -50,6 +50,7 @@ class LongWord {
       // Entries of tokens that have become others meanwhile are passed over.
       if (!links_[at].alive || links_[at].next >= links_.size()) continue;
       const Rank now = table_.find(links_[at].token, links_[links_[at].next].token);
+      // Each join puts two entries into the queue at most, so that what is passed over does not add up to more than n log n.
       if (now.rank != rank || now.made != made || links_[at].next != right) continue;
       join(at, made);
     }
@@ -94,6 +95,7 @@ MergeTable::MergeTable(size_t merges) : slots_(std::bit_ceil(2 * merges + 2)), m
 void MergeTable::add(int32_t left, int32_t right, Merge merge) {
   const uint64_t key = key_of(left, right);
   size_t at = place(key);
+  // Ends: at most half of the slots are taken.
   while (slots_[at].key != key && slots_[at].key != kEmpty) at = (at + 1) & mask_;
   slots_[at] = {key, merge};
 }

@@ -46,6 +46,7 @@ Status Normalizer::apply(NormalText& text) const {
   const size_t was = text.text.size(), most = std::max(kShort, was * kMostGrowth);
   for (const Step& step : steps_) {
     step(text);
+    // After each step, so that steps one after the other cannot multiply their growth before anybody looks.
     if (text.text.size() > most)
       return unsupported(
           fmt::format("the tokenizer's normalizer makes {} bytes of a text of {}", text.text.size(), was));

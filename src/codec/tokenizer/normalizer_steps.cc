@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
 #include "codec/tokenizer/unicode_class.h"
 #include "codec/tokenizer/unicode_text.h"
 
@@ -19,7 +20,7 @@ class Rewrite {
   explicit Rewrite(NormalText& text) : text_(text) { made_.text.reserve(text.text.size()); }
   /// `from`: where the character that this one comes of begins.
   void put(uint32_t code, size_t from) {
-    unicode::append_utf8(made_.text, code);
+    append_utf8(code, made_.text);
     came(from);
   }
   void put(std::string_view several, size_t from) {
@@ -30,6 +31,7 @@ class Rewrite {
 
  private:
   void came(size_t from) {
+    // What comes of the first character lies at the beginning, so its last piece says how far it reaches.
     if (from < text_.first_bytes) made_.first_bytes = made_.text.size();
   }
   NormalText& text_;
@@ -140,7 +142,7 @@ void unicode_form(NormalText& text, bool compatible, bool composed) {
   NormalText made;
   made.text.reserve(text.text.size());
   for (size_t i = 0; i < codes.size(); ++i) {
-    unicode::append_utf8(made.text, codes[i]);
+    append_utf8(codes[i], made.text);
     if (i < first_codes) made.first_bytes = made.text.size();
   }
   text = std::move(made);

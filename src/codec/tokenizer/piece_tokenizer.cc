@@ -26,6 +26,7 @@ Status PieceTokenizer::encode_between(std::string_view text, bool begins, std::v
   normalized_.split(
       normal.text,
       [&](size_t begin, size_t end) {
+        // How much of this part came of the input's first character: 0 where it lies behind.
         const size_t first = std::clamp(normal.first_bytes, begin, end) - begin;
         for (const NormalText& word : words_.cut({normal.text.substr(begin, end - begin), first}))
           model_->encode(word.text, ids);

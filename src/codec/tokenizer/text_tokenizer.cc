@@ -25,6 +25,7 @@ Status TextTokenizer::encode(std::string_view text, const Encoding& how, std::ve
   if (how.special) ids.insert(ids.end(), before_.begin(), before_.end());
   const size_t begin = ids.size();
   if (Status problem = encode_text(text, ids); !problem.ok()) {
+    // As it was before: the caller may replace the sample.
     ids.resize(begin - (how.special ? before_.size() : 0));
     return problem;
   }

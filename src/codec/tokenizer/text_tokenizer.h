@@ -12,7 +12,7 @@
 namespace forebay {
 
 /// Text → ids, as a tokenizer.json of Hugging Face's `tokenizers` has it and as that package gives them. Immutable; any thread.
-/// The models BPE (byte-level: `codec/tokenizer`), WordPiece and Unigram (`PieceTokenizer`).
+/// The models BPE (byte-level: `BpeTokenizer`), WordPiece and Unigram (`PieceTokenizer`).
 class TextTokenizer {
  public:
   static constexpr size_t kMostFileBytes = 256 << 20;

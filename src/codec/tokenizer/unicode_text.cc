@@ -95,6 +95,7 @@ class Tables {
   }
   template <size_t n>
   static void index(const uint32_t (&flat)[n], std::unordered_map<uint32_t, const uint32_t*>& of) {
+    // Code, number of codes, these: end to end.
     for (size_t at = 0; at < n; at += 2 + flat[at + 1]) of[flat[at]] = flat + at + 1;
   }
   void joints() {
@@ -205,6 +206,7 @@ void compose(std::vector<uint32_t>& codes) {
   int last = -1;  // the class of the last code kept behind the base; -1: none
   for (const uint32_t code : codes) {
     const int of = entry(code).mark_class;
+    // Not blocked (Unicode, definition D115): nothing between has this class or a higher one.
     if (base != SIZE_MAX && last < of) {
       if (const uint32_t both = pair_of(codes[base], code)) {
         codes[base] = both;
@@ -254,23 +256,6 @@ size_t grapheme_end(std::string_view text, size_t at) {
     at += next.length;
   }
   return at;
-}
-
-void append_utf8(std::string& text, uint32_t code) {
-  const auto put = [&](uint32_t byte) { text += static_cast<char>(byte); };
-  if (code < 0x80) return put(code);
-  if (code < 0x800) {
-    put(0xc0 | code >> 6);
-  } else {
-    if (code < 0x10000) {
-      put(0xe0 | code >> 12);
-    } else {
-      put(0xf0 | code >> 18);
-      put(0x80 | (code >> 12 & 0x3f));
-    }
-    put(0x80 | (code >> 6 & 0x3f));
-  }
-  put(0x80 | (code & 0x3f));
 }
 
 }  // namespace forebay::unicode

@@ -37,6 +37,4 @@ Conjunct conjunct(uint32_t code);
 /// Where the grapheme that begins at `at` < text.size() ends. `text` is UTF-8. `at` is where the one before it ended.
 size_t grapheme_end(std::string_view text, size_t at);
 
-void append_utf8(std::string& text, uint32_t code);
-
 }  // namespace forebay::unicode

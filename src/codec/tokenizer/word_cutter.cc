@@ -88,6 +88,7 @@ void WordCutter::cut_metaspace(const Step& step, NormalText&& text, std::vector<
   if (!step.cuts) return add_word(text, 0, text.text.size(), words);
   size_t begin = 0;
   while (begin < text.text.size()) {
+    // The sign begins a word and stays with it.
     const size_t next = std::min(text.text.find(step.sign, begin + 1), text.text.size());
     add_word(text, begin, next, words);
     begin = next;

@@ -14,6 +14,7 @@ class WordMatch {
   WordMatch(std::string_view text, size_t at) : text_(text), at_(at) {}
 
   size_t gpt2() const {
+    // The alternatives in the pattern's order: the first that matches wins, not the longest.
     if (const size_t length = contraction(false)) return at_ + length;
     const Utf8Char first = char_at(text_, at_);
     const size_t behind_blank = first.code == ' ' ? at_ + 1 : at_;
@@ -88,6 +89,7 @@ class WordMatch {
   // Its length: 's, 't, 'm, 'd, 're, 've, 'll.
   size_t contraction(bool any_case) const {
     if (text_[at_] != '\'' || at_ + 1 >= text_.size()) return 0;
+    // The sign, and the two bytes of U+017F.
     if (any_case && char_at(text_, at_ + 1).code == kLongS) return 3;
     const auto letter = [&](size_t i) {
       const char c = at_ + i < text_.size() ? text_[at_ + i] : '\0';

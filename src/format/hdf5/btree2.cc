@@ -9,6 +9,7 @@ namespace {
 
 constexpr uint32_t kMostNodeBytes = 64 << 20;
 constexpr uint16_t kMostDepth = 32;
+// HDF5 File Format Specification 3.0, III.A.2.
 constexpr uint64_t kNodeOverhead = 10;  // signature, version, type, checksum
 
 size_t bytes_for(uint64_t number) { return (static_cast<size_t>(std::bit_width(number | 1)) - 1) / 8 + 1; }
@@ -50,6 +51,7 @@ class TreeWalk {
     Level leaf;
     leaf.most = leaf.most_below = (node_bytes_ - kNodeOverhead) / tree_.record_bytes;
     count_bytes_ = bytes_for(leaf.most);
+    // Only depth and sizes are in the header: how many bytes a node spends on the numbers of its children follows from them.
     levels_.push_back(leaf);
     for (uint16_t i = 1; i <= depth; ++i) {
       const Level& below = levels_.back();
@@ -66,6 +68,7 @@ class TreeWalk {
   }
 
   Status give(std::span<const uint8_t> record) {
+    // So a tree that leads in circles ends, whatever its depth.
     if (left_-- == 0) return hdf5_damaged("a B-tree has more records than its header says");
     return visit_(tree_, record);
   }

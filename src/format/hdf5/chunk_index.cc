@@ -18,6 +18,7 @@ constexpr uint64_t kMostSlots = uint64_t{1} << 40;
 constexpr uint64_t kMostChunks = 32'000'000;
 
 /// Collects the chunks of one data set, whichever index names them.
+// The five newer indexes are those of the HDF5 File Format Specification 3.0, appendix C; the oldest is III.A.1.
 class ChunkReader {
  public:
   ChunkReader(Hdf5Metadata& file, const Hdf5ChunkIndex& index, Hdf5DataSet& data)
@@ -106,6 +107,7 @@ class ChunkReader {
         if (begin % data_.chunk[axis] != 0) return hdf5_damaged("a chunk begins inside another one");
         place[axis] = begin / data_.chunk[axis];
       }
+      // The key has an axis more than the data set, for bytes within an element: always 0.
       each.skip(8);
       const uint64_t child = each.address();
       FOREBAY_RETURN_IF_ERROR(level == 0 ? add(place, child, stored, skipped) : old_tree(child, depth + 1));
@@ -210,6 +212,7 @@ class ChunkReader {
     const uint64_t most = slots();
     for (uint64_t begin = 0, i = 0; begin < count; begin += page, ++i) {
       const uint64_t here = std::min(page, count - begin), bytes = here * element_bytes + 4;
+      // Pages that were never written have no checksum either.
       const bool there = written.empty() || (i / 8 < written.size() && (written[i / 8] >> (7 - i % 8) & 1) != 0);
       if (there && first + begin < most) {
         FOREBAY_ASSIGN(const Buffer block, file_.read_checked(address, bytes, "an index of chunks"));
@@ -233,6 +236,7 @@ class ChunkReader {
       return hdf5_damaged("the index of a data set's chunks");
     if (block == kHdf5Nowhere) return {};
     const uint64_t page = uint64_t{1} << page_bits, prefix = 6 + uint64_t{sizes.address};
+    // One page is not paged: elements follow the prefix, and one checksum ends all.
     if (count <= page) {
       FOREBAY_ASSIGN(const Buffer all,
                      file_.read_checked(block, prefix + count * element_bytes + 4, "an index of chunks"));
@@ -286,6 +290,7 @@ Status ChunkReader::extensible_array() {
   array.least = in.u8();
   array.least_pointers = in.u8();
   array.page_bits = in.u8();
+  // Statistics, of which nothing is needed.
   in.skip(6 * uint64_t{sizes.length});
   const uint64_t block = in.address();
   array.prefix_bytes = 6 + uint64_t{sizes.address};

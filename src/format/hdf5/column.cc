@@ -55,6 +55,7 @@ class Resolver {
 
   /// "/table.column.part": the longest path that there is, then members.
   Status take_member(Hdf5Column& column, const std::string& path, const Status& none) {
+    // Names may hold dots, too: what is there under the longer name is meant.
     for (size_t dot = path.rfind('.'); dot != std::string::npos && dot > 0; dot = path.rfind('.', dot - 1)) {
       Result<Hdf5Object> object = find_hdf5_object(file_, path.substr(0, dot));
       if (object.ok()) return take_data(column, *object, path.substr(0, dot), path.substr(dot + 1));
@@ -67,6 +68,7 @@ class Resolver {
   }
 
   Result<size_t> data_set(const Hdf5Object& object, const std::string& path) {
+    // By address, since links may lead to one data set under several names.
     if (const auto known = places_.find(object.address); known != places_.end()) return known->second;
     FOREBAY_ASSIGN(Hdf5DataSet data, open_hdf5_data_set(file_, object.header, path));
     if (data.space.empty || data.space.dims.empty()) {

@@ -25,12 +25,14 @@ Result<std::vector<Hdf5Filter>> parse_filters(Hdf5Cursor& in) {
   for (uint8_t i = 0; i < count && !in.failed(); ++i) {
     Hdf5Filter filter;
     filter.id = in.u16();
+    // IV.A.2.l: in version 2 filters below 256, the library's own, have no name.
     const uint16_t name_bytes = version == 1 || filter.id >= 256 ? in.u16() : 0;
     in.skip(2);
     const uint16_t values = in.u16();
     const std::span<const uint8_t> name = in.bytes(version == 1 ? (name_bytes + 7) / 8 * 8 : name_bytes);
     filter.name.assign(name.begin(), std::ranges::find(name, uint8_t{0}));
     for (uint16_t k = 0; k < values && !in.failed(); ++k) filter.values.push_back(in.u32());
+    // Version 1 fills up to multiples of eight.
     if (version == 1 && values % 2 != 0) in.skip(4);
     filters.push_back(std::move(filter));
   }
@@ -45,6 +47,7 @@ Result<Buffer> parse_fill(const Hdf5Message& message) {
     const uint8_t version = in.u8();
     const uint8_t flags = version >= 3 ? in.u8() : 0;
     if (version < 3) in.skip(2);
+    // IV.A.2.f: bit 5 of the flags from version 3 on, before that a byte.
     const bool defined = version >= 3 ? (flags & 0x20) != 0 : in.u8() != 0;
     if (!defined) return Buffer();
   }
@@ -158,6 +161,7 @@ class LayoutReader {
     data_.chunk.pop_back();
     uint64_t bytes = data_.type.bytes;
     for (const uint64_t dim : data_.chunk) {
+      // No overflow before it is compared: both factors have 32 bits.
       if (dim == 0 || dim > kMostChunkBytes || (bytes *= dim) > kMostChunkBytes)
         return hdf5_damaged("the shape of a data set's chunks makes no sense");
     }
@@ -214,6 +218,7 @@ Result<Hdf5Attribute> parse_attribute(Hdf5Metadata& file, const Buffer& bytes, s
   FOREBAY_ASSIGN(attribute.type, parse_hdf5_type(type_in));
   FOREBAY_ASSIGN(attribute.space, parse_hdf5_space(space_in));
   const uint64_t elements = attribute.space.elements();
+  // Types of no bytes were refused, so this divides.
   if (elements > in.left() / attribute.type.bytes) return hdf5_damaged("an attribute is shorter than its shape says");
   attribute.values = bytes.slice(in.at(), elements * attribute.type.bytes);
   return attribute;
@@ -317,6 +322,7 @@ Result<Hdf5Attribute> find_hdf5_attribute(Hdf5Metadata& file, const Hdf5Header& 
   std::vector<std::string> known;
   FOREBAY_RETURN_IF_ERROR(visit_attributes(file, header, [&](const Buffer& bytes) -> Status {
     std::string each;
+    // One that cannot be read here is no harm unless it is the one that is asked for.
     Result<Hdf5Attribute> attribute = parse_attribute(file, bytes, &each);
     known.push_back(each);
     if (each != name) return {};

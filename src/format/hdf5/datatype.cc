@@ -90,6 +90,7 @@ class TypeReader {
   }
 
   Status compound(Hdf5Type& type, int version, uint32_t count, int depth) {
+    // IV.A.2.d: from version 3 on as few bytes as the size of the compound needs.
     const size_t offset_bytes = version < 3 ? 4 : (static_cast<size_t>(std::bit_width(type.bytes)) + 7) / 8;
     for (uint32_t i = 0; i < count && !in_.failed(); ++i) {
       Hdf5Type::Member member;
@@ -123,6 +124,7 @@ class TypeReader {
     uint64_t bytes = element.bytes;
     for (const int64_t dim : dims) {
       bytes *= static_cast<uint64_t>(dim);
+      // No overflow: both factors have 32 bits.
       if (bytes > UINT32_MAX) return hdf5_damaged("an array type is larger than its element may be");
     }
     Hdf5Type whole;

@@ -90,6 +90,7 @@ Result<Hdf5Numbers> Hdf5Numbers::of(const Hdf5Type& type) {
     const uint32_t bits = number.bytes * 8;
     if (number.precision == 0 || number.precision > bits || number.bit_offset > bits - number.precision)
       return hdf5_damaged("an integer has more bits than bytes for them");
+    // Padded numbers, as some acquisition cards write 12 bits in 16.
     if (number.precision != bits) made.how_ = How::kBits;
   }
   if (!dtype) return no_dtype(type);
@@ -146,28 +147,6 @@ std::string_view hdf5_text(const Hdf5Type& type, const uint8_t* bytes) {
   if (type.padding == 0) return text.substr(0, text.find('\0'));
   const size_t last = text.find_last_not_of(type.padding == 2 ? ' ' : '\0');
   return text.substr(0, last == std::string_view::npos ? 0 : last + 1);
-}
-
-bool is_hdf5_utf8(std::string_view text) {
-  for (size_t i = 0; i < text.size();) {
-    const auto lead = static_cast<uint8_t>(text[i]);
-    if (lead < 0x80) {
-      ++i;
-      continue;
-    }
-    const size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-    if (lead < 0xc2 || lead > 0xf4 || length > text.size() - i) return false;
-    uint32_t code = lead & (0xffu >> (length + 1));
-    for (size_t k = 1; k < length; ++k) {
-      const auto byte = static_cast<uint8_t>(text[i + k]);
-      if ((byte & 0xc0) != 0x80) return false;
-      code = code << 6 | (byte & 0x3f);
-    }
-    constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
-    if (code < kLeast[length] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) return false;
-    i += length;
-  }
-  return true;
 }
 
 }  // namespace forebay

@@ -36,7 +36,4 @@ class Hdf5Numbers {
 /// What a text of fixed length holds, without what it was filled up with.
 std::string_view hdf5_text(const Hdf5Type& type, const uint8_t* bytes);
 
-/// Whether the bytes are UTF-8.
-bool is_hdf5_utf8(std::string_view text);
-
 }  // namespace forebay

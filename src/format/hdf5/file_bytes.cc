@@ -86,6 +86,7 @@ Result<Buffer> Hdf5Metadata::read(uint64_t address, uint64_t length) {
         fmt::format("the file's metadata lead to {} bytes at {}, which it does not have: it was cut off or damaged",
                     length, address));
   }
+  // Counted before it is read, and whether or not blocks are at hand: a circle ends either way.
   read_ += length;
   const uint64_t limit = std::min(kMostMetadata, kLeastLimit + std::min(size(), kMostMetadata) * kReadAgain);
   if (read_ > limit || ++reads_ > kMostReads)
@@ -105,6 +106,7 @@ Result<Hdf5Metadata> Hdf5Metadata::open(Hdf5Bytes& bytes) {
     const uint64_t length = std::min(kSuperblockBytes, bytes.size() - at);
     Hdf5Metadata file(bytes);
     FOREBAY_ASSIGN(const Buffer head, bytes.read(at, length));
+    // II.A: a user block may stand before it.
     if (!starts_with_magic(head)) continue;
     FOREBAY_RETURN_IF_ERROR(file.take_superblock(at));
     return file;

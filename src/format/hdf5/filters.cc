@@ -11,6 +11,7 @@ namespace forebay {
 
 namespace {
 
+// RFC 1951: a match of 258 bytes takes two bits at least. LZF makes 264 of three at most.
 constexpr uint64_t kMostDeflateRatio = 1032, kMostLzfRatio = 264;
 constexpr uint64_t kChecksumBytes = 4;
 
@@ -91,6 +92,7 @@ std::span<uint8_t> Hdf5Filtering::room(int which, uint64_t bytes) {
 Result<std::span<const uint8_t>> Hdf5Filtering::undo(std::span<const Hdf5Filter> filters, uint32_t skipped,
                                                      std::span<const uint8_t> stored, uint64_t bytes,
                                                      WorkMemory& memory) {
+  // Before any memory is taken for what a file only says.
   if (most_from_hdf5_filters(filters, stored.size()) < bytes) {
     return corrupt(fmt::format("a chunk of {} stored bytes cannot hold {}; the file is damaged", stored.size(), bytes));
   }
@@ -105,6 +107,7 @@ Result<std::span<const uint8_t>> Hdf5Filtering::undo(std::span<const Hdf5Filter>
     checksums += filters[i].id == Hdf5Filter::kFletcher32 && (i >= 32 || (skipped >> i & 1) == 0);
   std::span<const uint8_t> now = stored;
   int into = 0;
+  // Last first; of more than 32 filters none can be marked as skipped.
   for (size_t i = filters.size(); i-- > 0;) {
     if (i < 32 && (skipped >> i & 1) != 0) continue;
     if (filters[i].id == Hdf5Filter::kFletcher32) --checksums;

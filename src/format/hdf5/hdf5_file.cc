@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/utf8.h"
 #include "format/hdf5/rows.h"
 
 namespace forebay {
@@ -32,6 +33,7 @@ Result<Buffer> find_piece(std::span<const TableFile::Piece> pieces, uint64_t off
   const uint64_t skip = offset - piece->offset;
   if (skip <= piece->bytes.size() && bytes <= piece->bytes.size() - skip) return piece->bytes.slice(skip, bytes);
   Buffer joined = Buffer::allocate(bytes);
+  // Long chunks are several requests (joined_reads()), whose pieces follow each other without a gap.
   for (uint64_t done = 0; done < bytes; ++piece) {
     if (piece == pieces.end() || piece->offset > offset + done)
       return internal_error("the pieces lack a part of a chunk");
@@ -79,10 +81,10 @@ ColumnValues trimmed_texts(const Hdf5Column& column, const Buffer& rows, int64_t
 void note_bad_texts(const Hdf5Column& column, const ColumnValues& values, int64_t samples,
                     std::map<int64_t, Status>& bad) {
   if (column.field.kind != FieldKind::kText) return;
-  const auto* const bytes = reinterpret_cast<const char*>(values.values.data());
   for (int64_t i = 0; i < samples; ++i) {
     const int64_t begin = values.offset()[i];
-    if (!is_hdf5_utf8({bytes + begin, static_cast<size_t>(values.offset()[i + 1] - begin)}))
+    const auto bytes = static_cast<size_t>(values.offset()[i + 1] - begin);
+    if (!is_utf8(values.values.span().subspan(static_cast<size_t>(begin), bytes)))
       bad.emplace(i, bad_text(column.field.name));
   }
 }
@@ -230,6 +232,7 @@ Status Hdf5File::decode_data(size_t data, Rows rows, std::span<Wish> wishes, std
     return find_piece(pieces, address + base_, bytes);
   };
   const Status read = read_hdf5_rows(set, rows.first, rows.count, stored, extracts, filtering, memory);
+  // With its figure as it is: whoever has no memory asks again with that.
   if (read.ok() || read.code() == Code::kOutOfBudget) return read;
   Status told(read.code(), fmt::format("'{}': {}", set.path, read.message()));
   return read.range() ? std::move(told).with_range({read.range()->offset + base_, read.range()->length}) : told;
@@ -237,6 +240,7 @@ Status Hdf5File::decode_data(size_t data, Rows rows, std::span<Wish> wishes, std
 
 ColumnValues Hdf5File::windowed(const Hdf5Column& column, Buffer rows, int64_t samples) const {
   const auto stride = static_cast<uint64_t>(windows_->stride), window = static_cast<uint64_t>(windows_->rows);
+  // Windows end to end are the rows themselves.
   if (stride == window) return {std::move(rows), {}};
   const uint64_t window_bytes = row_bytes(column.field), row = window_bytes / window;
   ColumnValues made{Buffer::allocate(window_bytes * static_cast<uint64_t>(samples)), {}};

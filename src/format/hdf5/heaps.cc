@@ -47,6 +47,7 @@ Result<Hdf5FractalHeap> Hdf5FractalHeap::open(Hdf5Metadata& file, uint64_t addre
   in.skip(1);
   const uint32_t largest_object = in.u32();
   in.skip(2 * uint64_t{sizes.length} + 2 * uint64_t{sizes.address});
+  // Statistics.
   in.skip(8 * uint64_t{sizes.length});
   Hdf5FractalHeap heap;
   heap.width_ = in.u16();
@@ -59,8 +60,10 @@ Result<Hdf5FractalHeap> Hdf5FractalHeap::open(Hdf5Metadata& file, uint64_t addre
   if (in.failed() || heap.width_ == 0 || !std::has_single_bit(heap.first_block_) ||
       !std::has_single_bit(heap.largest_block_) || heap.largest_block_ < heap.first_block_ || heap_bits > 64)
     return hdf5_damaged("the header of a heap");
+  // III.G: filters of a heap are its own, apart from those of data sets.
   if (filters != 0) return unsupported("a group's names are compressed; write the file again with `h5repack`");
   heap.offset_bytes_ = (size_t{heap_bits} + 7) / 8;
+  // An object is in one block and no longer than the header allows: as few bytes as the smaller of both needs.
   heap.length_bytes_ = std::min(encoded_bytes(heap.largest_block_), encoded_bytes(largest_object));
   return heap;
 }
@@ -91,6 +94,7 @@ uint64_t Hdf5FractalHeap::row_bytes(uint64_t row) const {
 Result<Buffer> Hdf5FractalHeap::managed(Hdf5Metadata& file, uint64_t offset, uint64_t length) const {
   uint64_t block = root_, block_bytes = first_block_, rows = root_rows_;
   const uint64_t direct_rows = static_cast<uint64_t>(std::bit_width(largest_block_) - std::bit_width(first_block_)) + 2;
+  // A root without rows is a block of data itself.
   for (int depth = 0; rows > 0; ++depth) {
     if (depth == kDeepestHeap) return hdf5_damaged("a heap leads in circles");
     uint64_t row = 0;

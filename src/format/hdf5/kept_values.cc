@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/utf8.h"
 #include "format/hdf5/heaps.h"
 #include "format/hdf5/rows.h"
 
@@ -29,6 +30,7 @@ Result<Buffer> follow_reference(Hdf5Metadata& file, Hdf5GlobalHeap& heap, const 
   const uint32_t index = in.u32();
   if (in.failed()) return hdf5_damaged("a value of varying length");
   FOREBAY_ASSIGN(const Buffer all, heap.get(file, collection, index));
+  // No overflow: both factors have 32 bits.
   const uint64_t bytes = count * type.base[0].bytes;
   if (bytes > all.size()) return hdf5_damaged("a value of varying length is longer than what is kept of it");
   return all.slice(0, bytes);
@@ -36,6 +38,7 @@ Result<Buffer> follow_reference(Hdf5Metadata& file, Hdf5GlobalHeap& heap, const 
 
 std::string_view as_text(const Buffer& bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  // Libraries differ in whether a text's end is stored with it.
   return text.substr(0, text.find('\0'));
 }
 
@@ -147,7 +150,7 @@ Status hdf5_constant(Hdf5Metadata& file, const Hdf5Attribute& attribute, Hdf5Col
       FOREBAY_ASSIGN(kept, follow_reference(file, heap, attribute.values.data(), leaf));
       value = as_text(kept);
     }
-    if (!is_hdf5_utf8(value)) return corrupt("the attribute's text is not UTF-8");
+    if (!is_utf8(value)) return corrupt("the attribute's text is not UTF-8");
     column.kept = one_value(value.data(), value.size(), true);
     return {};
   }

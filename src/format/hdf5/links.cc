@@ -96,6 +96,7 @@ class LinkReader {
       const uint32_t value = each.u32();
       each.skip(12);
       FOREBAY_ASSIGN(link.name, heap.text(name));
+      // III.C: the scratch pad then says where in the heap the target's name stands.
       if (cached == 2) {
         link.kind = Hdf5Link::Kind::kSoft;
         FOREBAY_ASSIGN(link.target, heap.text(value));
@@ -127,6 +128,7 @@ class LinkReader {
     const uint8_t kind = (flags & 0x08) != 0 ? in.u8() : 0;
     if ((flags & 0x04) != 0) in.skip(8);
     if ((flags & 0x10) != 0) in.skip(1);
+    // IV.A.2.g: bits 0 and 1 say how many bytes the name's length takes.
     const uint64_t length = in.number(size_t{1} << (flags & 3));
     Hdf5Link link;
     link.name = bytes_text(in.bytes(length));
@@ -177,6 +179,7 @@ Status in_another_file(const Hdf5Link& link) {
 
 void list_data_sets(Hdf5Metadata& file, uint64_t address, const std::string& path, size_t most,
                     std::set<uint64_t>& seen, std::vector<std::string>& found) {
+  // Each object once: links may lead in circles, and a message has to come some time.
   if (found.size() >= most || seen.size() > 10'000 || !seen.insert(address).second) return;
   Result<Hdf5Header> header = read_hdf5_header(file, address);
   if (!header.ok()) return;

@@ -47,12 +47,14 @@ class HeaderReader {
     FOREBAY_ASSIGN(const Buffer flags_at, file_.read(address, 6));
     const uint8_t version = flags_at.data()[4], flags = flags_at.data()[5];
     if (version != 2) return unsupported(fmt::format("an object's header of version {}", version));
+    // IV.A.1.b: times, and limits of how attributes are kept, stand there by flags.
     const uint64_t prefix = 6 + ((flags & 0x20) != 0 ? 16 : 0) + ((flags & 0x10) != 0 ? 4 : 0);
     const uint64_t size_bytes = uint64_t{1} << (flags & 3);
     FOREBAY_ASSIGN(const Buffer head, file_.read(address, prefix + size_bytes));
     Hdf5Cursor in = file_.cursor(head);
     in.skip(prefix);
     const uint64_t length = in.number(size_bytes), whole = prefix + size_bytes + length + 4;
+    // The second: `whole` has overflowed.
     if (!file_.holds(address, whole) || length > whole) return hdf5_damaged("a header reaches beyond the file");
     FOREBAY_RETURN_IF_ERROR(file_.read_checked(address, whole, "a header").status());
     has_order_ = (flags & 0x04) != 0;

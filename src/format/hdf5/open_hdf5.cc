@@ -57,6 +57,7 @@ class FileOpener {
       }
       const std::lock_guard lock(mutex_);
       const Code code = opened.status().code();
+      // Of the file; anything else would be the same of the next.
       if (is_data_error(code) || code == Code::kInvalidArgument) {
         bad_.emplace(file, opened.status());
       } else {
@@ -125,6 +126,7 @@ std::string made_by(const Hdf5Request& request) {
 Hash128 version_of_files(const TableData& data) {
   Hasher hasher;
   for (size_t part = 0; part < data.parts.size(); ++part) {
+    // Below the base: where a data set lies is not what it is.
     hasher.update(std::string_view(data.parts[part].key).substr(data.base.size()));
     hasher.update_value(uint8_t{0});
     hasher.update_value(data.parts[part].size);

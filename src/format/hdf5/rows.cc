@@ -59,6 +59,7 @@ class ChunkBox {
   bool whole_behind(size_t axis) const { return from_step_[axis] == to_step_[axis] && full_behind(axis); }
   bool full_behind(size_t axis) const {
     for (size_t k = axis + 1; k < axes_; ++k) {
+      // A chunk at an edge is cut there: its rows have what is beyond between them.
       if (extent_[k] * from_step_[k] != from_step_[k - 1]) return false;
     }
     return true;
@@ -132,6 +133,7 @@ class RowReader {
   Status chunked(const Hdf5Stored& stored, Hdf5Filtering& filtering) {
     const ChunkSpan span = chunks_of(data_, first_, count_);
     const std::span<const Hdf5Chunk> chunks = written_chunks(data_, span);
+    // All first, then what was written over it: chunks that are missing lie anywhere between.
     if (chunks.size() < span.end - span.begin) FOREBAY_RETURN_IF_ERROR(fill());
     for (const Hdf5Chunk& chunk : chunks) {
       const Status done = one_chunk(chunk, stored, filtering);

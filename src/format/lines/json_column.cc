@@ -37,6 +37,7 @@ bool JsonColumn::add(int64_t value) {
 }
 
 bool JsonColumn::add(uint64_t value) {
+  // The parser calls every whole number without a sign unsigned.
   if (value <= INT64_MAX) return add(static_cast<int64_t>(value));
   if (field_.type == JsonType::kUint64) return put(value);
   const bool floats = field_.type == JsonType::kFloat64 || field_.type == JsonType::kFloat64List;

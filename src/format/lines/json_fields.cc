@@ -74,6 +74,7 @@ struct JsonTypeFinder::Seen {
   }
 
   void see(const nlohmann::json& value, size_t depth) {
+    // No deeper, whatever the text: this calls itself.
     if (value.is_object() && depth < kDeepestMember) {
       object = true;
       for (const auto& [name, member] : value.items()) members[name].see(member, depth + 1);

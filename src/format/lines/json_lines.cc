@@ -110,6 +110,7 @@ Result<std::vector<JsonField>> find_json_fields(const LineTable& table, std::sto
   JsonTypeFinder finder;
   Status failed;
   for_each_row(first.slice, bytes.span(), table.rows, [&](const RowLine& line) {
+    // A whole tree is built of each: long ones are left to the others.
     if (line.row >= kTypedRecords || !line.whole || line.bytes.size() > kMostTypedBytes) return;
     if (Status added = finder.add(line.bytes); !added.ok() && failed.ok())
       failed = corrupt(fmt::format("line {}: {}", line.line, added.message()));

@@ -30,6 +30,7 @@ class JsonCopy {
   }
   void key(const std::string& name) {
     comma();
+    // Does not throw: the parser has found that the name is UTF-8.
     text_ += nlohmann::json(name).dump() + ":";
   }
   void scalar(std::string_view written) {
@@ -61,6 +62,7 @@ class RecordHandler final : public nlohmann::json_sax<nlohmann::json> {
     if (passes_over()) return true;
     if (copy_.active()) return copied("null");
     if (list_) return mismatch("null in a list");
+    // Of members that appear twice the last counts, also where it is null.
     if (at_->field) columns_[*at_->field].keep(row_), seen_[*at_->field] = false;
     return true;
   }
@@ -280,6 +282,7 @@ Status read_json_record(std::span<const uint8_t> line, const JsonNames& names, s
   if (parsed && status.ok()) status = handler.finish();
   if (!parsed && status.ok()) status = corrupt("no valid JSON");
   if (!status.ok()) {
+    // Whatever of the row was taken before the error.
     for (JsonColumn& column : columns) column.keep(row);
   }
   return status;

@@ -35,6 +35,7 @@ class SliceMaker {
   void add(const BlockScan& scan) {
     const uint64_t begin = std::exchange(next_block_, next_block_ + block_bytes_);
     if (begin == 0) open(0);
+    // A line may go over any number of blocks.
     blank_ = blank_ && scan.blank_before;
     ends_in_newline_ = scan.ends_in_newline;
     if (!scan.first_newline) return;
@@ -69,6 +70,7 @@ class SliceMaker {
 
   void close(uint64_t end) {
     const bool too_long = end > block_end_ && end - block_end_ > kMostLineBytes;
+    // Read in part, so that a file without line ends is no unit of its own size; the next one begins at `end` all the same.
     slice_.end = too_long ? std::max(block_end_, slice_.begin + 1) : end;
     slice_.cut = too_long && last_is_row_;
     total_rows_ += slice_.rows;

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/folder_entries.h"
 #include "base/replace_file.h"
 
 namespace forebay {
@@ -45,6 +46,7 @@ std::optional<std::vector<LineSlice>> parsed(std::string_view payload, uint64_t 
     const LineSlice slice = {
         numbers[0],     numbers[1], static_cast<int64_t>(numbers[2]), rows, static_cast<int64_t>(numbers[3]),
         numbers[4] == 1};
+    // The hash tells damage; this, what would be read wrongly: no row is shorter than a byte.
     const bool possible = slice.begin >= before && slice.begin < slice.end && slice.end <= size &&
                           slice.first_line >= rows && slice.rows > 0 && numbers[3] <= slice.end - slice.begin;
     if (!possible) return std::nullopt;
@@ -94,22 +96,15 @@ void LineIndexFiles::save(const LineFile& file, std::span<const LineSlice> slice
   if (!parent.empty()) fs::create_directories(parent, error);
   if (::mkdir(options_.index_folder.c_str(), 0700) != 0 && errno != EEXIST) return;
   const std::string payload = serialised(slices);
+  // Without it the next opening scans once more.
   const Status ignored =
       replace_file(path(file), fmt::format("{}{}{}", kLinesMagic, hash128(payload).to_string(), payload));
   remove_oldest();
 }
 
 void LineIndexFiles::remove_oldest() const {
-  std::error_code error;
-  std::vector<std::pair<fs::file_time_type, fs::path>> files;
-  for (const fs::directory_entry& entry : fs::directory_iterator(options_.index_folder, error)) {
-    const std::string name = entry.path().filename().string();
-    if (name.ends_with(".lines") || name.ends_with(".lines.tmp"))  // ours
-      files.emplace_back(entry.last_write_time(error), entry.path());
-  }
-  if (files.size() <= kMaxFiles) return;
-  std::ranges::sort(files);
-  for (size_t i = 0; i + kMaxFiles < files.size(); ++i) fs::remove(files[i].second, error);
+  remove_oldest_files(options_.index_folder, kMaxFiles,
+                      [](std::string_view name) { return name.ends_with(".lines") || name.ends_with(".lines.tmp"); });
 }
 
 }  // namespace forebay

@@ -29,6 +29,7 @@ int64_t for_each_row(const LineSlice& slice, std::span<const uint8_t> bytes, Lin
   line.line = slice.first_line;
   if (slice.begin == 0) bytes = without_byte_order_mark(bytes);
   bool first = true;
+  // A file of a byte order mark alone has one line, an empty one, as scan_block() counted.
   while (!bytes.empty() || (first && slice.begin == 0)) {
     first = false;
     const void* const found = bytes.empty() ? nullptr : std::memchr(bytes.data(), '\n', bytes.size());
@@ -90,6 +91,7 @@ Result<Columns> LineSource::decode(int64_t unit, std::vector<Buffer> fetched, Wo
   const auto run = reader_->begin(lines.rows, lines.end - lines.begin, table_->name(table_->file_of(unit)));
   std::map<int64_t, Status> bad;
   const int64_t rows = for_each_row(lines, fetched[0].span(), table_->rows, [&](const RowLine& line) {
+    // The file has more lines than when it was scanned: told below, and columns have room for so many only.
     if (line.row >= lines.rows) return;
     Status added = line.whole ? run->add(line) : line_too_long();
     if (added.ok()) return;

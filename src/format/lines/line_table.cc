@@ -95,6 +95,7 @@ Result<std::shared_ptr<const LineTable>> open_lines(StoreAndPath at, const std::
   Hasher hasher;
   for (const TableFileEntry& file : found.files) {
     table->files.push_back({file.key, *file.size, file.version});
+    // Not versions: copies of the same files elsewhere are the same data set.
     hasher.update(fmt::format("{} {}\n", table->name(table->files.back()), *file.size));
   }
   table->version = hasher.digest();

@@ -44,6 +44,7 @@ class ScanJob final : public ReadingJob {
   void scan(std::span<const uint8_t> bytes) {
     for (uint64_t block = part_.first_block; !bytes.empty(); ++block) {
       const size_t length = std::min<size_t>(bytes.size(), options_.block_bytes);
+      // Each block has a place of its own, so jobs need no lock.
       scans_[block] = scan_block(bytes.first(length), block == 0, options_.rows);
       bytes = bytes.subspan(length);
     }

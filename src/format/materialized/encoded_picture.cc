@@ -1,25 +1,8 @@
 #include "format/materialized/encoded_picture.h"
 
-#include <cstring>
-
 namespace forebay {
 
-namespace {
-
-class RowsInto final : public RowSink {
- public:
-  RowsInto(uint8_t* out, size_t row_bytes) : out_(out), row_bytes_(row_bytes) {}
-  void row(const uint8_t* row) override {
-    std::memcpy(out_, row, row_bytes_);
-    out_ += row_bytes_;
-  }
-
- private:
-  uint8_t* out_;
-  const size_t row_bytes_;
-};
-
-}  // namespace
+namespace {}  // namespace
 
 Result<std::unique_ptr<Deferred>> EncodedPicture::of(Buffer file, const Shape& shape) {
   FOREBAY_ASSIGN(const ImageInfo info, probe_image(file.span()));

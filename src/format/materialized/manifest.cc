@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/json_depth.h"
 #include "forebay/status.h"
 
 namespace forebay {
@@ -48,6 +49,7 @@ StoredField field_from(const OrderedJson& json) {
   Field& field = stored.field;
   field.name = json.at("name").get<std::string>();
   const auto kind = std::find(kKinds.begin(), kKinds.end(), json.at("kind").get<std::string>());
+  // What is written has a type: "any" is the last, and none of them.
   if (kind >= kKinds.end() - 1) throw std::invalid_argument("a kind that there is not");
   field.kind = static_cast<FieldKind>(kind - kKinds.begin());
   if (field.kind == FieldKind::kTensor) {
@@ -55,6 +57,7 @@ StoredField field_from(const OrderedJson& json) {
     const auto shape = json.at("shape").get<std::vector<int64_t>>();
     if (!dtype || shape.size() > Shape::kMaxRank) throw std::invalid_argument("a type that there is not");
     for (const int64_t dim : shape) {
+      // So that products of a few stay within 64 bits.
       if (dim < Shape::kUnknown || dim > INT32_MAX) throw std::invalid_argument("a dimension that cannot be");
       field.shape.push_back(dim);
     }
@@ -124,6 +127,7 @@ MaterializedManifest manifest_from(const OrderedJson& json) {
   if (manifest.restart_markers && manifest.format != StoredFormat::kJpeg)
     throw std::invalid_argument("restart markers in what are no JPEGs");
   manifest.below = json.value("below", "");
+  // It becomes part of a key: "../" in it would lead out of the folder.
   if (!manifest.below.empty() && !is_update_below(manifest.below))
     throw std::invalid_argument("a folder that no update makes");
   manifest.steps = json.at("steps").dump();
@@ -145,6 +149,7 @@ MaterializedManifest manifest_from(const OrderedJson& json) {
 // What `read` throws is what is wrong with the text.
 template <typename Read>
 auto parsed(std::string_view text, const Read& read) -> Result<decltype(read(OrderedJson()))> {
+  if (nests_too_deep(text)) return corrupt("is damaged: its lists and objects nest too deep");
   try {
     return read(OrderedJson::parse(text));
   } catch (const std::exception& error) {

@@ -33,6 +33,7 @@ std::unique_ptr<const MappedShards> MappedShards::of(std::span<const Shard> shar
     at_hand += pages_at_hand(**file, of_file);
     mapped->files_.push_back(std::move(*file));
   }
+  // What is not at hand would be waited for on a compute thread.
   if (static_cast<double>(at_hand) < kAtHand * static_cast<double>(pages)) return nullptr;
   return mapped;
 }

@@ -115,6 +115,7 @@ Status MaterializedSamples::check_ranges(const ShardIndex& index) const {
   for (size_t row = 0; row < static_cast<size_t>(index.columns.rows); ++row) {
     const auto begin = number_at<uint64_t>(index.columns, range_begin_, row);
     const auto bytes = number_at<uint64_t>(index.columns, range_bytes_, row);
+    // Numbers below 0 are larger than any file, read without a sign.
     if (begin > index.bytes || bytes > index.bytes - begin)
       return corrupt(fmt::format("its index places sample {} beyond its end", row));
   }
@@ -168,6 +169,7 @@ std::string MaterializedSamples::key(int64_t id) const {
 std::optional<Identity> MaterializedSamples::identity(int64_t id) const {
   const Row row = row_of(id);
   Hasher hasher;
+  // By content: a copy of the folder, wherever it lies, finds the same entries in caches.
   for (const Hash128& part : {manifest_.place, row.shard.checksum, row.shard.index_checksum})
     hasher.update_value(part.high), hasher.update_value(part.low);
   hasher.update_value(row.row);
@@ -217,6 +219,7 @@ Status MaterializedSamples::load_from_range(size_t field, const Row& row, const 
     *value = Value::of(std::move(picture));
     return {};
   }
+  // The first, so that the product does not overflow.
   if (elements > bytes || elements * dtype_size(as.dtype) != bytes)
     return corrupt("a shape that does not fit the bytes");
   *value = Value::of(std::move(tensor));

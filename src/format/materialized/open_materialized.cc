@@ -29,6 +29,7 @@ class ShardIndexJob final : public ReadingJob {
     if (!input.status.ok()) return input.status;
     if (input.buffers.empty()) return JobWish{{{.key = key_, .range = {}, .expected_size = shard_.index_bytes}}, {}};
     const Buffer& file = input.buffers.front();
+    // Here, once; what is read of shards is checked sample by sample against hashes in it.
     if (hash128(file.data(), file.size()) != shard_.index_checksum)
       return corrupt("is damaged: its checksum is another; materialise it again").with_key(key_);
     Result<Columns> columns = columns_of_index(file, codecs_);

@@ -57,6 +57,7 @@ class ColumnOf {
   Result<Buffer> values(const TakeMemory& memory) const {
     size_t bytes = 0;
     for (const Record& sample : samples_) bytes += bytes_of(sample[field_]).size();
+    if (end_to_end()) return Buffer(buffer_of(samples_.front()).data(), bytes, buffer_of(samples_.front()).owner());
     FOREBAY_ASSIGN(Buffer all, memory_from(memory, bytes));
     uint8_t* out = all.data();
     for (const Record& sample : samples_) {
@@ -76,6 +77,22 @@ class ColumnOf {
   }
 
  private:
+  Buffer buffer_of(const Record& sample) const {
+    const Value& value = sample[field_];
+    return value.kind == FieldKind::kTensor ? value.tensor.buffer : value.bytes;
+  }
+  // In one memory, so that nothing needs to be copied.
+  bool end_to_end() const {
+    if (samples_.empty() || buffer_of(samples_.front()).owner() == nullptr) return false;
+    const uint8_t* next = bytes_of(samples_.front()[field_]).data();
+    for (const Record& sample : samples_) {
+      const std::span<const uint8_t> bytes = bytes_of(sample[field_]);
+      if (bytes.data() != next || buffer_of(sample).owner() != buffer_of(samples_.front()).owner()) return false;
+      next += bytes.size();
+    }
+    return true;
+  }
+
   std::span<const Record> samples_;
   size_t field_;
 };

@@ -39,9 +39,11 @@ std::string npy_head(const Tensor& tensor) {
   std::string shape;
   for (const int64_t dim : tensor.shape) shape += fmt::format("{}, ", dim);
   if (tensor.shape.rank() > 1) shape.resize(shape.size() - 2);
+  // "(3,)": Python's tuple of one keeps its comma.
   if (tensor.shape.rank() == 1) shape.resize(shape.size() - 1);
   std::string text =
       fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", numpy_type(tensor.dtype), shape);
+  // NEP 1: magic, version and length take ten bytes; values begin at a multiple of 64.
   constexpr size_t kBefore = 10, kAligned = 64;
   text.append((kAligned - (kBefore + text.size() + 1) % kAligned) % kAligned, ' ');
   text += '\n';

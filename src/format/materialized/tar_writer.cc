@@ -37,6 +37,7 @@ bool stays_in_folder(std::string_view name) {
 std::string pax_record(std::string_view name) {
   const std::string rest = fmt::format(" path={}\n", name);
   size_t length = rest.size() + 1;
+  // Ends: with each digit more the length grows by one, and then stays.
   while (std::to_string(length).size() + rest.size() != length) length = std::to_string(length).size() + rest.size();
   return std::to_string(length) + rest;
 }
@@ -55,6 +56,7 @@ void TarWriter::add_header(std::string_view name, uint64_t size, char type) {
   put_octal(header.gid, 0);
   put_octal(header.size, size);
   put_octal(header.mtime, 0);
+  // POSIX: the sum is that of a header with blanks in its place.
   std::memset(header.checksum, ' ', sizeof header.checksum);
   header.type = type;
   std::memcpy(header.magic, "ustar", 6);
@@ -64,6 +66,7 @@ void TarWriter::add_header(std::string_view name, uint64_t size, char type) {
   uint64_t sum = 0;
   for (const uint8_t byte : block) sum += byte;
   const std::string digits = fmt::format("{:06o}", sum);
+  // Six digits and a zero; the blank behind stays, as tar programs write it.
   std::memcpy(block.data() + offsetof(TarHeader, checksum), digits.c_str(), 7);
   bytes_.insert(bytes_.end(), block.begin(), block.end());
 }
@@ -89,6 +92,7 @@ Result<ByteRange> TarWriter::add(std::string_view name, std::span<const uint8_t>
 }
 
 Buffer TarWriter::take() {
+  // Two blocks of zeros end an archive.
   bytes_.resize(bytes_.size() + 2 * kTarBlock);
   Buffer all = Buffer::allocate(bytes_.size());
   std::memcpy(all.data(), bytes_.data(), bytes_.size());

@@ -60,6 +60,7 @@ std::optional<std::vector<std::string>> expand_range(std::string_view choice) {
   const size_t width = padded ? std::max(from.size(), to.size()) : 0;
   const int64_t step = *first <= *last ? 1 : -1;
   const auto others = static_cast<uint64_t>((*last - *first) * step);
+  // More than there may be, for the caller to refuse; a range may be of any length.
   if (others >= kMaxNames || (others + 1) * width > kMaxNameBytes) return std::vector<std::string>(kMaxNames + 1);
   std::vector<std::string> names;
   for (int64_t i = *first;; i += step) {

@@ -89,6 +89,7 @@ std::vector<std::string_view> split(std::string_view path) {
 
 /// Which places of the pattern one can be at after these names; place i means that parts before i are used up.
 std::vector<bool> places_after(const std::vector<std::string>& parts, const std::vector<std::string_view>& names) {
+  // All places at once: no going back, so a pattern of many "**" takes no longer than the product of both lengths.
   std::vector<bool> at(parts.size() + 1, false);
   const auto skip_stars = [&](std::vector<bool>& places) {
     for (size_t i = 0; i < parts.size(); ++i) {

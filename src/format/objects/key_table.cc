@@ -104,6 +104,7 @@ void KeyTableBuilder::sort_entries() {
   std::vector<Entry> merged;
   for (size_t part = 1; part < parts; ++part) {
     merged.clear();
+    // Keys differ, so the order is that of one sort, whatever the number of threads.
     std::merge(first, bound(part), bound(part), bound(part + 1), std::back_inserter(merged), before);
     std::ranges::copy(merged, first);
   }

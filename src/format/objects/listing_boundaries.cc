@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "base/folder_entries.h"
 #include "base/hash.h"
 
 namespace forebay {
@@ -148,16 +149,8 @@ void BoundaryFiles::save(const std::string& listing, const Boundaries& boundarie
 }
 
 void BoundaryFiles::remove_oldest() const {
-  std::error_code error;
-  std::vector<std::pair<fs::file_time_type, fs::path>> files;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder_, error)) {
-    const std::string name = entry.path().filename().string();
-    if (!name.ends_with(".boundaries") && !name.ends_with(".new")) continue;  // not ours
-    files.emplace_back(entry.last_write_time(error), entry.path());
-  }
-  if (files.size() <= kMaxFiles) return;
-  std::ranges::sort(files);
-  for (size_t i = 0; i + kMaxFiles < files.size(); ++i) fs::remove(files[i].second, error);
+  remove_oldest_files(folder_, kMaxFiles,
+                      [](std::string_view name) { return name.ends_with(".boundaries") || name.ends_with(".new"); });
 }
 
 }  // namespace forebay

@@ -41,6 +41,7 @@ Result<std::string> path_of_file_url(std::string_view url) {
   std::string_view rest = url.substr(std::string_view("file://").size());
   const size_t slash = rest.find('/');
   const std::string_view host = rest.substr(0, slash);
+  // RFC 8089, section 2: files of another host are not here.
   if (slash == std::string_view::npos || !(host.empty() || host == "localhost")) {
     return invalid_argument(fmt::format("'{}': a file URL has three slashes, as in file:///data/photos", url));
   }

@@ -32,8 +32,10 @@ class Registry {
   using Make = std::function<Result<std::shared_ptr<Store>>()>;
 
   Result<std::shared_ptr<Store>> get(const std::string& identity, const Make& make) {
+    // Credentials are part of the identity, and should not lie in memory once more.
     const std::string name = hash128(identity).to_string();
     const std::lock_guard lock(mutex_);
+    // Now, or a process that opens many buckets would keep an entry of each.
     std::erase_if(stores_, [](const auto& entry) { return entry.second.expired(); });
     if (std::shared_ptr<Store> found = stores_[name].lock()) return found;
     FOREBAY_ASSIGN(std::shared_ptr<Store> made, make());
@@ -93,6 +95,7 @@ Result<std::shared_ptr<Store>> open_http_store(const std::string& url, const Sto
   FOREBAY_ASSIGN(const HttpUrl parsed, parse_http_url(url));
   const std::vector<std::string_view> others = with_link_options({});
   FOREBAY_ASSIGN(HttpOptions http, parse_http_options(options, others));
+  // Headers may be secrets of one host; without any one store serves all hosts.
   const std::string origin = http.headers.empty() ? "" : parsed.origin();
   return registry().get(fmt::format("http {} {}", origin, all_of(options)), [&]() -> Result<std::shared_ptr<Store>> {
     return http_store(std::move(http), origin, shared_http_transport());

@@ -22,6 +22,7 @@ Status stat_all(Store& store, int64_t count, const std::function<std::string(int
   const auto progress = std::make_shared<Progress>();
   std::unique_lock lock(progress->mutex);
   for (int64_t i = 0; i < count && progress->error.ok(); ++i) {
+    // No stop token: the store has it, and answers all that it was asked.
     progress->answered.wait(lock, [&] { return progress->in_flight < kInFlight; });
     ++progress->in_flight;
     // A store may answer before stat() returns, and the answer takes the lock.

@@ -20,6 +20,7 @@ class Walk : public std::enable_shared_from_this<Walk> {
   Status run(std::stop_token stop) {
     const std::stop_callback pass_on(stop, [self = shared_from_this()] { self->stop_.request_stop(); });
     std::unique_lock lock(mutex_);
+    // Also after an error until nothing is in flight: answers use `on_page`, which is the caller's.
     while (error_.ok() ? !plan_.done() : plan_.in_flight() > 0) {
       std::optional<ListingPlan::Part> part = error_.ok() ? plan_.next() : std::nullopt;
       if (!part) {

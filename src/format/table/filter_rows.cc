@@ -114,6 +114,7 @@ class FilterPass {
 
   static std::map<int64_t, Status> bad_rows(const Columns& columns) {
     std::map<int64_t, Status> bad = columns.bad_rows ? *columns.bad_rows : std::map<int64_t, Status>();
+    // A codec speaks of the rows of its group; any other would be written outside of `any`.
     std::erase_if(bad, [&](const auto& each) { return each.first < 0 || each.first >= columns.rows; });
     return bad;
   }
@@ -127,6 +128,7 @@ class FilterPass {
       for (const RowCondition& condition : all) apply(condition, unit, columns, fields, every);
       for (size_t i = 0; i < rows; ++i) any[i] |= every[i];
     }
+    // Kept, so that whoever gets to them is told.
     for (const auto& [row, status] : bad_rows(columns)) any[static_cast<size_t>(row)] = 1;
     return any;
   }

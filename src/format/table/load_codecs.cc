@@ -11,6 +11,8 @@
 
 #include <fmt/format.h>
 
+#include "base/folder_entries.h"
+
 namespace forebay {
 
 namespace {
@@ -36,10 +38,8 @@ fs::path own_folder() {
 
 std::vector<fs::path> site_packages(const fs::path& folder) {
   std::vector<fs::path> found;
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder.parent_path() / "lib", error)) {
-    if (entry.path().filename().string().starts_with("python3."))
-      found.push_back(entry.path() / "site-packages" / "forebay");
+  for (const fs::path& entry : entries_of(folder.parent_path() / "lib")) {
+    if (entry.filename().string().starts_with("python3.")) found.push_back(entry / "site-packages" / "forebay");
   }
   std::sort(found.begin(), found.end());
   return found;
@@ -68,6 +68,7 @@ Status missing(const std::string& trouble) {
 /// One failed attempt, in the words of the loader, which name the library that was not found.
 Result<const TableCodecs*> load(const fs::path& module) {
   dlerror();
+  // Local: Arrow's symbols must not stand in for another Arrow that the process has.
   void* handle = dlopen(module.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) return missing(dlerror());
   using Function = const TableCodecs* (*)();
@@ -96,6 +97,7 @@ Result<const TableCodecs*> load_table_codecs() {
   static const TableCodecs* loaded = nullptr;
   const std::lock_guard lock(mutex);
   if (loaded != nullptr) return loaded;
+  // Failures are not kept: the package may be installed meanwhile.
   FOREBAY_ASSIGN(loaded, search());
   return loaded;
 }

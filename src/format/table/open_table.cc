@@ -28,15 +28,39 @@ std::vector<std::string> filter_columns(const RowFilter& filter) {
   return {names.begin(), names.end()};
 }
 
-Result<UnitedSchema> unite(const TableData& data, const TableSelection& selection) {
+/// The columns of folders, with the types that the model's have.
+Status take_types(std::vector<PartitionColumn>& columns, const TableModel& model, const std::string& file) {
+  const bool same = std::ranges::equal(columns, model.partitions, {}, &PartitionColumn::name, &PartitionColumn::name);
+  if (!same)
+    return invalid_argument(fmt::format(
+        "'{}' lies in folders of other names than '{}'; all files need the same, in the same order", file, model.name));
+  for (size_t i = 0; i < columns.size(); ++i) {
+    PartitionColumn& column = columns[i];
+    const bool all_null = std::ranges::none_of(column.texts, [](const auto& text) { return text.has_value(); });
+    if (model.partitions[i].is_integer && !column.is_integer && !all_null)
+      return invalid_argument(fmt::format("'{}' lies in a folder that gives '{}' no integer, where '{}' has one", file,
+                                          column.name, model.name));
+    column.is_integer = model.partitions[i].is_integer;
+    if (column.is_integer) column.integers.resize(column.texts.size());
+  }
+  return {};
+}
+
+Result<UnitedSchema> unite(const TableData& data, const TableSelection& selection, const TableModel* model) {
   Files files;
   std::vector<std::string> names;
+  if (model != nullptr) {
+    files.push_back(model->file);
+    names.push_back(model->name);
+  }
   for (size_t part = 0; part < data.parts.size(); ++part) {
     files.push_back(data.parts[part].file);
     names.push_back(data.part_name(part));
   }
-  return unite_schemas(
-      {files, names, data.partitions, selection.columns, filter_columns(selection.filter), selection.nulls.kind});
+  FOREBAY_ASSIGN(UnitedSchema united, unite_schemas({files, names, data.partitions, selection.columns,
+                                                     filter_columns(selection.filter), selection.nulls.kind}));
+  if (model != nullptr) united.layout_of.erase(united.layout_of.begin());
+  return united;
 }
 
 /// What the policy puts in the place of a null folder.
@@ -121,10 +145,10 @@ Hash128 version_of(const TableData& data, const NullPolicy& nulls, const Hash128
   return hasher.digest();
 }
 
-/// From parts and partitions to a table. `masked`: what a filter looks at; may be empty without one.
+/// From parts and partitions to a table. `masked`: what a filter looks at; may be empty without one. `model`: null, or TableRequest::model.
 Result<std::shared_ptr<TableData>> build(std::shared_ptr<TableData> data, const TableSelection& selection,
-                                         const Files& masked, std::stop_token stop) {
-  FOREBAY_ASSIGN(data->schema, unite(*data, selection));
+                                         const TableModel* model, const Files& masked, std::stop_token stop) {
+  FOREBAY_ASSIGN(data->schema, unite(*data, selection, model));
   FOREBAY_RETURN_IF_ERROR(data->find_units());
   for (const PartitionColumn& column : data->partitions) {
     FOREBAY_ASSIGN(PartitionNull instead, partition_null(column, selection.nulls));
@@ -180,6 +204,8 @@ Result<std::shared_ptr<const UnitSource>> open_table_files(TableFiles files, con
   std::vector<std::string> below;
   for (const TableFileEntry& entry : files.files) below.push_back(entry.key.substr(files.base.size()));
   FOREBAY_ASSIGN(std::vector<PartitionColumn> partitions, partition_columns(below));
+  if (request.model && !below.empty())
+    FOREBAY_RETURN_IF_ERROR(take_types(partitions, *request.model, files.store->display_name(files.files.front().key)));
   const IndexOptions index{parquet ? &codecs.parquet() : &codecs.arrow_file(),
                            nulls_of_files(request.selection.nulls, partitions),
                            file_columns(request.selection.filter, partitions)};
@@ -199,9 +225,16 @@ Result<std::shared_ptr<const UnitSource>> open_table_files(TableFiles files, con
     data->parts.push_back(
         {std::move(entry.key), entry.size.value_or(0), entry.version, std::move(opened.files[i].file), {}});
   }
-  FOREBAY_ASSIGN(data, build(std::move(data), request.selection, masked, std::move(stop)));
+  FOREBAY_ASSIGN(data, build(std::move(data), request.selection, request.model.get(), masked, std::move(stop)));
   data->version = version_of(*data, request.selection.nulls, {});
   return std::shared_ptr<const UnitSource>(std::make_shared<TableSource>(std::move(data)));
+}
+
+std::shared_ptr<const TableModel> model_of(const UnitSource& table) {
+  const auto* const source = dynamic_cast<const TableSource*>(&table);
+  if (source == nullptr || source->data().parts.empty()) return nullptr;
+  const TableData& data = source->data();
+  return std::make_shared<const TableModel>(TableModel{data.parts.front().file, data.part_name(0), data.partitions});
 }
 
 Result<std::shared_ptr<const UnitSource>> open_memory_tables(Files tables, const TableSelection& selection,
@@ -220,7 +253,8 @@ Result<std::shared_ptr<const UnitSource>> open_memory_tables(Files tables, const
     part.name_in_memory = tables.size() == 1 ? "table in memory" : fmt::format("table {} in memory", i);
     data->parts.push_back(std::move(part));
   }
-  FOREBAY_ASSIGN(data, build(std::move(data), selection, tables, std::move(stop)));
+  FOREBAY_ASSIGN(data, build(std::move(data), selection, nullptr, tables, std::move(stop)));
+  // Tables in memory have neither sizes nor names to be told apart by.
   FOREBAY_ASSIGN(const Hash128 content, sample_content(TableSource(data)));
   data->version = version_of(*data, selection.nulls, content);
   return std::shared_ptr<const UnitSource>(std::make_shared<TableSource>(std::move(data)));

@@ -10,6 +10,7 @@
 #include "base/table_codec.h"
 #include "base/unit_source.h"
 #include "format/objects/open_store.h"
+#include "format/table/partitions.h"
 #include "format/table/row_filter.h"
 #include "format/table/table_files.h"
 
@@ -22,12 +23,21 @@ struct TableSelection {
   NullPolicy nulls = {};
 };
 
+/// A file that others come after, which are to be one table with it though each is opened by itself.
+struct TableModel {
+  std::shared_ptr<const TableFile> file;
+  std::string name;  ///< what messages call it
+  std::vector<PartitionColumn> partitions;
+};
+
 struct TableRequest {
   enum class Format : uint8_t { kParquet, kArrow };
   Format format = Format::kParquet;
   bool is_list = false;
   std::vector<std::string> names;  ///< of a list: paths or URLs, all of one store, in which nothing is special
   TableSelection selection;
+  /// Of files: its columns are theirs. What differs is InvalidArgument and names both files, as between the files of one table.
+  std::shared_ptr<const TableModel> model = nullptr;
 };
 
 /// Opens files as one table. `at`: a pattern (`*`, `?`, `[a-z]`, `**`, `{000..099}`), a folder or a file, or where the first of the
@@ -40,6 +50,9 @@ Result<std::shared_ptr<const UnitSource>> open_table(StoreAndPath at, const Tabl
 /// The same of files that have been found.
 Result<std::shared_ptr<const UnitSource>> open_table_files(TableFiles files, const TableRequest& request,
                                                            const TableCodecs& codecs, std::stop_token stop);
+
+/// The first file of a table of files, as a model for others.
+std::shared_ptr<const TableModel> model_of(const UnitSource& table);
 
 /// Tables in memory, one after the other. They are not read again, so `filter` is Unsupported unless nulls are masked.
 Result<std::shared_ptr<const UnitSource>> open_memory_tables(std::vector<std::shared_ptr<const TableFile>> tables,

@@ -313,4 +313,44 @@ TEST(OpenTable, tables_in_memory_are_one_after_the_other) {
                Code::kUnsupported, {"NULL_MASK"});
 }
 
+TEST(OpenTable, a_file_that_comes_later_is_opened_like_the_first) {
+  Opening at;
+  at.put("d/k=1/a.parquet", table(0, {2}));
+  at.put("d/k=7/b.parquet", table(10, {1, 1}));
+  FakeTable other = table(20, {1});
+  other.columns[1].dtype = DType::kFloat32;
+  at.put("d/k=8/c.parquet", other);
+  at.put("d/k=x/d.parquet", table(30, {1}));
+  at.put("d/l=1/e.parquet", table(40, {1}));
+  TableRequest request;
+  const auto open = [&](const std::string& below) {
+    TableFiles files{at.store, "d/", {{"d/" + below, std::nullopt, 0}}};
+    return open_table_files(std::move(files), request, at.codecs, {});
+  };
+  const auto first = must(open("k=1/a.parquet"));
+  request.model = model_of(*first);
+  ASSERT_TRUE(request.model);
+  const auto second = must(open("k=7/b.parquet"));
+  EXPECT_EQ(second->schema().names(), first->schema().names());
+  EXPECT_EQ(rows_of(*second), (Names{"10|5|row 10|7", "11|5.5|row 11|7"}));
+  EXPECT_EQ(second->key(1), "memory:d/k=7/b.parquet row 1");
+  expect_error(open("k=8/c.parquet").status(), Code::kInvalidArgument,
+               {"memory:d/k=8/c.parquet", "the column 'b' as float32", "memory:d/k=1/a.parquet"});
+  expect_error(open("k=x/d.parquet").status(), Code::kInvalidArgument, {"memory:d/k=x/d.parquet", "'k'"});
+  expect_error(open("l=1/e.parquet").status(), Code::kInvalidArgument, {"memory:d/l=1/e.parquet", "other names"});
+}
+
+TEST(OpenTable, a_file_that_comes_later_has_texts_in_its_folders_name_where_the_first_has) {
+  Opening at;
+  at.put("d/k=x/a.parquet", table(0, {1}));
+  at.put("d/k=7/b.parquet", table(10, {1}));
+  TableRequest request;
+  const auto open = [&](const std::string& below) {
+    TableFiles files{at.store, "d/", {{"d/" + below, std::nullopt, 0}}};
+    return must(open_table_files(std::move(files), request, at.codecs, {}));
+  };
+  request.model = model_of(*open("k=x/a.parquet"));
+  EXPECT_EQ(rows_of(*open("k=7/b.parquet")), (Names{"10|5|row 10|7"}));
+}
+
 }  // namespace forebay

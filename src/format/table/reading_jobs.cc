@@ -62,6 +62,7 @@ class JobRun : public std::enable_shared_from_this<JobRun> {
   std::shared_ptr<Running> begin() {
     if (next_ == count_ || active_ >= options_.at_once || !error_.ok()) return nullptr;
     const uint64_t bytes = options_.bytes ? options_.bytes(next_) : 0;
+    // One always runs, however large it is, or nothing would go on.
     if (active_ > 0 && bytes > options_.budget_bytes - std::min(bytes_, options_.budget_bytes)) return nullptr;
     auto running = std::make_shared<Running>();
     running->number = next_++;
@@ -98,6 +99,7 @@ class JobRun : public std::enable_shared_from_this<JobRun> {
       const auto done = [self, running, i](Result<Buffer> bytes) {
         self->answered(running, bytes.status(), [&](JobInput& input) { input.buffers[i] = std::move(*bytes); });
       };
+      // What is in the page cache is read without a hand-over.
       std::optional<Result<Buffer>> now = store_.reads_now() ? store_.read_now(wish.reads[i]) : std::nullopt;
       if (now)
         done(std::move(*now));

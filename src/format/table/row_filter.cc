@@ -213,6 +213,7 @@ Status prepare(RowCondition& condition, const Field& field, std::optional<int64_
   }
   for (FilterValue& value : condition.values)
     FOREBAY_RETURN_IF_ERROR(prepare_value(condition, field, ticks_per_day, value));
+  // A total order: NaN was refused, and all are of one kind or numbers.
   std::ranges::sort(condition.values, sorts_before);
   return {};
 }

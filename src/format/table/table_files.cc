@@ -27,12 +27,6 @@ std::string_view last_name(std::string_view path) {
 
 std::string folders_of(std::string_view key) { return std::string(key.substr(0, key.rfind('/') + 1)); }
 
-/// Spark writes partition folders of a column called "_x" as "_x=1".
-bool is_aside(std::string_view name) {
-  return name.starts_with('.') || (name.starts_with('_') && name.find('=') == std::string_view::npos) ||
-         name.ends_with(".crc");
-}
-
 bool ends_in(std::string_view name, std::span<const std::string_view> endings) {
   return std::ranges::any_of(endings, [&](std::string_view ending) { return name.ends_with(ending); });
 }
@@ -172,6 +166,12 @@ Result<TableFiles> find_urls(StoreAndPath at) {
 }
 
 }  // namespace
+
+// Spark writes partition folders of a column called "_x" as "_x=1".
+bool is_aside(std::string_view name) {
+  return name.starts_with('.') || (name.starts_with('_') && name.find('=') == std::string_view::npos) ||
+         name.ends_with(".crc");
+}
 
 Result<TableFiles> find_table_files(StoreAndPath at, const TablePlace& place, std::stop_token stop) {
   if (place.is_list) return find_list(std::move(at), place.names);

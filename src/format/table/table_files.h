@@ -34,6 +34,9 @@ struct TablePlace {
   std::span<const std::string_view> endings;  ///< of the files in a folder: ".parquet", …
 };
 
+/// Whether other systems leave files of that name beside their tables: it begins with '.' or '_' (and holds no '='), or is of a checksum.
+bool is_aside(std::string_view name);
+
 /// Finds the files. `at`: a pattern, a folder or a file, or where the first of the list is. Of a folder: all below it that end in one
 /// of the endings. In folders and by patterns, names that begin with '.' or '_' are left out (unless they hold a '=', or the
 /// pattern says '_'), and so are checksums (.crc): that is what other systems leave beside their files.

@@ -72,10 +72,12 @@ class IndexJob final : public ReadingJob {
   Result<JobWish> take_tail(Buffer tail) {
     const Result<uint64_t> wanted = run_.options.codec->index_bytes(tail.span(), *entry_.size);
     if (!wanted.ok()) return refuse(wanted.status());
+    // Before it is asked for: what a damaged tail claims may be more than there is memory.
     if (*wanted > *entry_.size)
       return refuse(corrupt("its index is longer than the file; it was cut off or overwritten"));
     if (*wanted <= tail.size()) return take_index(tail.slice(tail.size() - *wanted, *wanted));
     if (*wanted <= kLargeIndexBytes) return JobWish{{tail_request(*wanted)}, {}};
+    // Waits while it holds the lock, on purpose: that is what keeps a second large one out of memory.
     const std::lock_guard one_at_a_time(run_.large_mutex);
     Result<Buffer> all = read_wait(*run_.files.store, tail_request(*wanted), run_.stop);
     return all.ok() ? take_index(std::move(*all)) : refuse(all.status());
@@ -114,6 +116,7 @@ class IndexJob final : public ReadingJob {
 
   /// What is wrong with this file ends nothing yet: all such files are told together.
   Result<JobWish> refuse(const Status& status) {
+    // A store that is away or a stop ends all of it: the next file would have the same.
     if (!is_data_error(status.code())) return Status(status).with_key(name());
     const std::lock_guard lock(run_.bad_mutex);
     run_.bad.emplace(file_, status);

@@ -41,6 +41,7 @@ class ShelvedTable final : public TableFile {
       rows_.push_back(open.rows(group));
       for (size_t field = 0; field < shape_->schema.size(); ++field) {
         const UnitCost cost = open.cost(group, std::span(&field, 1));
+        // Field by field, so that what any choice of them costs is a sum, without the file's index being open.
         fetched.push_back(cost.fetched_bytes);
         decoded.push_back(cost.decoded_bytes);
       }
@@ -116,8 +117,10 @@ StoredIndex::StoredIndex(const Buffer& tail, std::span<const TableFile::Piece> m
     all.append(reinterpret_cast<const char*>(piece.bytes.data()), piece.bytes.size());
   }
   all_bytes_ = all.size();
+  // Fast rather than small: footers shrink to a fraction at any level, and each is unpacked many times.
   packed_.resize(ZSTD_compressBound(all.size()));
   const size_t size = ZSTD_compress(packed_.data(), packed_.size(), all.data(), all.size(), 1);
+  // A constructor has no way to say so: open() does, for what is empty does not unpack.
   packed_ = ZSTD_isError(size) ? std::string() : packed_.substr(0, size);
   packed_.shrink_to_fit();
 }
@@ -139,10 +142,12 @@ Result<TableShelf::Open> TableShelf::get(const std::shared_ptr<const StoredIndex
   {
     const std::lock_guard lock(mutex_);
     if (const auto found = places_.find(index.get()); found != places_.end()) {
+      // The one used last is in front; its place in the list stays what places_ points to.
       kept_.splice(kept_.begin(), kept_, found->second);
       return found->second->open;
     }
   }
+  // Without the lock: others go on meanwhile, and two that open the same one do no harm.
   FOREBAY_ASSIGN(Open open, index->open(codec_, nulls_));
   put(index.get(), open);
   return open;
@@ -156,6 +161,7 @@ void TableShelf::put(const StoredIndex* index, Open open) const {
   kept_.front().bytes = kept_.front().open->index_bytes();
   bytes_ += kept_.front().bytes;
   places_[index] = kept_.begin();
+  // The one just asked for stays, however large: without it nothing could be decoded.
   while (bytes_ > budget_bytes_ && kept_.size() > 1) {
     bytes_ -= kept_.back().bytes;
     places_.erase(kept_.back().index);
@@ -171,6 +177,7 @@ std::shared_ptr<const TableShape> TableShelf::shape_of(const TableFile& file) {
     shape.times.push_back(file.time_type(i));
     const TableFile::TimeType time = shape.times.back().value_or(TableFile::TimeType());
     shape.statuses.push_back(file.field_status(i));
+    // Lengths before names, which may have anything in them: no two shapes have one text.
     text += fmt::format("{}:{} {} {} {}\n", shape.schema[i].name.size(), shape.schema[i].to_string(),
                         time.ticks_per_day, time.since_1970, shape.statuses.back().message());
   }

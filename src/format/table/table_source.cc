@@ -48,6 +48,7 @@ std::string numpy_name(const TableFile::TimeType& time) {
                                                              {kSeconds * 1'000'000, "us"},
                                                              {kSeconds * 1'000'000'000, "ns"}};
   const auto unit = kUnits.find(time.ticks_per_day);
+  // Half days, say: a type that NumPy has no name for.
   if (unit == kUnits.end()) return {};
   return fmt::format("{}[{}]", time.since_1970 ? "datetime64" : "timedelta64", unit->second);
 }
@@ -113,6 +114,7 @@ UnitCost TableSource::unit_cost(int64_t unit) const {
 }
 
 std::vector<ReadRequest> TableSource::reads(int64_t unit, const Wanted& need) const {
+  // All of it comes from the names of folders: nothing is read.
   if (!data_->store || need.fields.empty()) return {};
   const TablePart& part = part_of(unit);
   return joined_reads(part.key, part.size,
@@ -138,6 +140,7 @@ Result<Columns> TableSource::decode_file(int64_t unit, const Wanted& need, std::
   FOREBAY_ASSIGN(Columns columns, part_of(unit).file->decode(place.group, need.fields, pieces, memory));
   const int64_t rows = data_->rows(static_cast<size_t>(unit));
   if (columns.values.size() != need.fields.size()) return internal_error("decoding gave another number of columns");
+  // Ids were given out by the index: another number would move the ids of all rows behind.
   if (columns.rows != rows)
     return corrupt(fmt::format("holds {} rows where the file's index says {}; restore the file", columns.rows, rows));
   return columns;

@@ -20,6 +20,8 @@ class TableSource final : public UnitSource {
   /// `columns`: indices into the table's.
   TableSource(std::shared_ptr<const TableData> data, std::vector<size_t> columns);
 
+  const TableData& data() const { return *data_; }
+
   const Schema& schema() const override { return schema_; }
   int64_t size() const override { return data_->begins.back(); }
   Hash128 version() const override { return data_->version; }

@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "base/folder_entries.h"
 #include "base/hash.h"
 #include "telemetry/log.h"
 
@@ -62,6 +63,7 @@ std::string known_as(const KeptIndexes::Shard& shard, bool beside) {
 
 std::string unused_name(const std::string& path) {
   static std::atomic<uint64_t> count{0};
+  // The process and a count, since several threads of one may save the same.
   return fmt::format("{}.{}.{}.new", path, ::getpid(), ++count);
 }
 
@@ -83,6 +85,7 @@ std::optional<TarIndex> KeptIndexes::load(const Shard& shard) const {
   if (!text->starts_with(kIndexMagic) || text->size() < kIndexMagic.size() + kIndexHashBytes) return none(damaged_);
   const std::string_view payload = std::string_view(*text).substr(kIndexMagic.size() + kIndexHashBytes);
   const std::string known = known_as(shard, beside_);
+  // Against damage, not against malice: from_bytes() believes no number in it either.
   if (text->substr(kIndexMagic.size(), kIndexHashBytes) != hash128(payload).to_string()) return none(damaged_);
   if (!payload.starts_with(known)) return none(stale_);
   std::error_code error;
@@ -94,10 +97,12 @@ std::optional<TarIndex> KeptIndexes::load(const Shard& shard) const {
 void KeptIndexes::save(const Shard& shard, const TarIndex& index) const {
   if (!keeps(shard)) return;
   const std::string payload = known_as(shard, beside_) + index.to_bytes();
+  // What load() would refuse need not be written.
   if (payload.size() + kIndexMagic.size() + kIndexHashBytes > kMostFileBytes) return;
   std::error_code error;
   if (!beside_) {
     fs::create_directories(fs::path(folder_).parent_path(), error);
+    // For its owner alone: whoever could write there would say what stands in a shard.
     if (::mkdir(folder_.c_str(), 0700) != 0 && errno != EEXIST) return;
   }
   // Other processes may save the same now; whoever renames last wins.
@@ -109,6 +114,7 @@ void KeptIndexes::save(const Shard& shard, const TarIndex& index) const {
     written = !error;
   }
   if (!written && beside_) unwritten_.add(path(shard));
+  // Gone if the rename did it; else nothing is left lying about.
   fs::remove(aside, error);
 }
 
@@ -130,16 +136,9 @@ void KeptIndexes::tell() const {
 
 void KeptIndexes::remove_oldest() const {
   if (beside_) return;
-  std::error_code error;
-  std::vector<std::pair<fs::file_time_type, fs::path>> files;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder_, error)) {
-    const std::string name = entry.path().filename().string();
-    if (name.ends_with(kIndexEnding) || name.ends_with(".new"))
-      files.emplace_back(entry.last_write_time(error), entry.path());
-  }
-  if (files.size() <= kMostFiles) return;
-  std::ranges::sort(files);
-  for (size_t i = 0; i + kMostFiles < files.size(); ++i) fs::remove(files[i].second, error);
+  // Nothing else in that folder is ours; ".new" is left of a process that was killed.
+  remove_oldest_files(folder_, kMostFiles,
+                      [](std::string_view name) { return name.ends_with(kIndexEnding) || name.ends_with(".new"); });
 }
 
 }  // namespace forebay

@@ -44,6 +44,7 @@ Result<std::vector<ShardField>> found_fields(const TableFiles& files, std::span<
   std::vector<ShardField> fields;
   for (const auto& [extension, shard] : extensions_of(indexes)) {
     const std::string name = files.store->display_name(files.files[shard].key);
+    // Refused rather than left out: a field that silently is not there is found much later.
     if (kind_of_extension(extension) == ExtensionKind::kPickle) return is_refused(extension, name);
     fields.push_back({extension, {extension}, std::ranges::find(optional, extension) != optional.end()});
   }
@@ -81,6 +82,7 @@ void hash_index(Hasher& hasher, std::string_view key, uint64_t size, const TarIn
 Hash128 version_of(const TableFiles& files, std::span<const TarIndex> indexes, std::span<const ShardField> fields,
                    uint64_t unit_bytes) {
   Hasher hasher;
+  // Without the folder that they are in: the same shards elsewhere are the same data set.
   for (size_t i = 0; i < indexes.size(); ++i)
     hash_index(hasher, std::string_view(files.files[i].key).substr(files.base.size()), *files.files[i].size,
                indexes[i]);
@@ -137,6 +139,7 @@ Result<std::shared_ptr<const UnitSource>> open_webdataset(StoreAndPath at, const
   units->version = version_of(files, indexes, units->fields, request.unit_bytes);
   for (size_t i = 0; i < indexes.size(); ++i) {
     const TableFileEntry& file = files.files[i];
+    // Each goes as soon as it is cut into units: all of them together are many times as large.
     units->add({file.key, *file.size, file.version, 0}, std::exchange(indexes[i], {}), request.unit_bytes);
   }
   return std::shared_ptr<const UnitSource>(std::make_shared<ShardSource>(std::move(units)));

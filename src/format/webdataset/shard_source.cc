@@ -79,11 +79,13 @@ Result<Columns> ShardSource::decode(int64_t unit, std::vector<Buffer> fetched, W
 std::optional<Hash128> ShardSource::unit_identity(int64_t unit) const {
   const ShardUnits::Unit& place = unit_at(unit);
   const ShardUnits::Shard& shard = units_->shards[place.shard];
+  // A store that tells no version: bytes may change behind the same name, so nothing may be kept by it.
   if (shard.version == 0) return std::nullopt;
   Hasher hasher;
   hasher.update(fmt::format("tar 1 {}\n{} {} {} {}\n", units_->shard_name(place.shard), shard.size, shard.version,
                             place.begin, place.end));
   for (const size_t column : columns_) hasher.update_value(static_cast<uint64_t>(column));
+  // What is made of the bytes belongs to it: other extensions give other columns of the same unit.
   for (const ShardField& field : chosen_fields(*units_, fields_)) {
     hasher.update(fmt::format("{}:{} {} ", field.name.size(), field.name, field.optional));
     for (const std::string& extension : field.extensions)
@@ -93,6 +95,7 @@ std::optional<Hash128> ShardSource::unit_identity(int64_t unit) const {
 }
 
 Result<std::shared_ptr<const UnitSource>> ShardSource::with_fields(std::span<const std::string> names) const {
+  // A set: a field and its mask are two names of one.
   std::set<size_t> needed;
   for (const std::string& name : names) {
     if (!schema_.find(name)) {

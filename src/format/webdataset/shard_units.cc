@@ -41,6 +41,7 @@ void add_field_bytes(std::span<const TarIndex::File> files, const Takers& takers
   std::vector<std::pair<size_t, uint64_t>> chosen(bytes.size(), {SIZE_MAX, 0});
   for (const TarIndex::File& file : files) {
     for (const auto& [field, rank] : takers[file.extension]) {
+      // The rule of UnitFiles::add(), which decodes: memory is reserved by what is counted here.
       if (rank < chosen[field].first) chosen[field] = {rank, file.bytes};
     }
   }
@@ -78,6 +79,7 @@ void ShardUnits::add(Shard shard, const TarIndex& index, uint64_t unit_bytes) {
   for (size_t i = 0; i < index.samples.size(); ++i) {
     const TarIndex::Sample& sample = index.samples[i];
     const uint64_t end = index.end_of(i);
+    // i > 0: a unit never reaches over the end of a shard, as its bytes are one read.
     const bool goes_on =
         i > 0 && end - units.back().begin <= unit_bytes && sample.name_bytes <= UINT32_MAX - units.back().name_bytes;
     if (!goes_on) {

@@ -28,8 +28,10 @@ std::string_view text_at(std::span<const uint8_t> block, Place place) {
 /// Eight bytes at most, behind a byte that says so. Nothing for what is negative or needs more.
 std::optional<uint64_t> binary_number(std::span<const uint8_t> field) {
   uint64_t value = field.front() & 0x7F;
+  // The sign in base 256: no size is negative.
   if ((field.front() & 0x40) != 0) return std::nullopt;
   for (const uint8_t byte : field.subspan(1)) {
+    // One more byte would push the top one out of 64 bits.
     if (value >> 56 != 0) return std::nullopt;
     value = value << 8 | byte;
   }
@@ -39,6 +41,7 @@ std::optional<uint64_t> binary_number(std::span<const uint8_t> field) {
 std::optional<uint64_t> octal_number(std::string_view text) {
   constexpr std::string_view kSpaces = " \t\n\v\f\r";
   const size_t first = text.find_first_not_of(kSpaces);
+  // An empty field stands for 0 with old programs.
   if (first == std::string_view::npos) return 0;
   text = text.substr(first, text.find_last_not_of(kSpaces) + 1 - first);
   uint64_t value = 0;

@@ -31,6 +31,7 @@ class Numbers {
       const auto byte = static_cast<uint8_t>(rest_.front());
       rest_.remove_prefix(1);
       value |= static_cast<uint64_t>(byte & 127) << shift;
+      // Compared here, so that nobody can forget it: what comes out is safe to take memory by.
       if (byte < 128) return value <= largest ? value : fail();
     }
     return fail();
@@ -102,9 +103,11 @@ std::optional<TarIndex> TarIndex::from_bytes(std::string_view bytes, uint64_t ta
     for (uint64_t count = in.next(length / kTarBlockBytes); count > 0 && in.good(); --count) {
       const auto extension = static_cast<uint32_t>(in.next(index.extensions.size()));
       index.files.push_back({extension, in.next(length)});
+      // next() lets the number itself pass, one beyond the last.
       if (extension >= index.extensions.size()) return std::nullopt;
       stored += kTarBlockBytes + whole_tar_blocks(index.files.back().bytes);
     }
+    // Headers and data of its files fill a sample, and samples the tar: an index of another tar is found out here.
     if (stored == 0 || stored > length || length > tar_bytes - index.end) return std::nullopt;
     index.end += length;
   }
@@ -113,11 +116,13 @@ std::optional<TarIndex> TarIndex::from_bytes(std::string_view bytes, uint64_t ta
 }
 
 Status SampleGrouper::add(const TarMember& member) {
+  // Links and folders have no bytes of their own; a reader by ranges does not follow them.
   if (!member.regular) return {};
   Result<std::optional<TarSampleName>> name = split_sample_name(member.name);
   if (!name.ok()) return Status(name.status()).with_range({member.begin, kTarBlockBytes});
   if (!*name) return {};
   if (index_.files.size() == kMostFiles) return unsupported("a tar of more than 4,294,967,295 files");
+  // Only what follows each other is one sample: looking further back would take all names into memory.
   if (index_.samples.empty() || (*name)->base != base_) {
     base_ = (*name)->base;
     index_.samples.push_back(

@@ -53,10 +53,12 @@ std::optional<std::span<const uint8_t>> TarWalker::look(TarWindow window, ByteRa
 
 Result<TarWalker::Step> TarWalker::next(TarWindow window, TarMember& member) {
   while (true) {
+    // at_ may lie beyond: the last file is filled up to a block that a cut tar does not have.
     if (at_ > tar_bytes_ || tar_bytes_ - at_ < kTarBlockBytes) return end_is_missing();
     const auto block = look(window, {at_, kTarBlockBytes});
     if (!block) return Step::kNeedsMore;
     if (is_zero_block(*block)) {
+      // A header of a header has to have one behind it; else a name would be lost without a word.
       if (begin_) return error(Code::kCorrupt, "the tar ends behind the header of a header", at_);
       return Step::kEnd;
     }
@@ -73,6 +75,7 @@ Result<TarWalker::Step> TarWalker::next(TarWindow window, TarMember& member) {
 
 Result<bool> TarWalker::take_extension(TarWindow window, const TarHeaderBlock& header) {
   const uint64_t data = at_ + kTarBlockBytes;
+  // Before a window of that size is asked for.
   if (header.size > kMostExtensionBytes)
     return error(Code::kCorrupt, fmt::format("a header of {} bytes; no name is that long", header.size), at_);
   if (header.size > tar_bytes_ - data) return end_is_missing();
@@ -81,6 +84,7 @@ Result<bool> TarWalker::take_extension(TarWindow window, const TarHeaderBlock& h
     needed_ = {at_, kTarBlockBytes + header.size};  // the block is looked at again
     return false;
   }
+  // K is the long name of a link's target, which nobody follows.
   if (header.type == 'L') {
     const std::string_view name = as_text(*bytes);
     name_ = name.substr(0, name.find('\0'));
@@ -114,6 +118,7 @@ Status TarWalker::take_pax_record(std::string_view key, std::string_view value, 
   if (key.starts_with("GNU.sparse."))
     return error(Code::kUnsupported, "a sparse file; write the tar again without --sparse", at_);
   if (key != "path" && key != "size") return {};
+  // All entries with one name, or one size: no program writes it, and to be wrong about it is worse than to refuse.
   if (global) return error(Code::kUnsupported, fmt::format("a global pax header gives all entries one {}", key), at_);
   if (key == "path") {
     name_ = value;
@@ -129,6 +134,7 @@ Status TarWalker::give(const TarHeaderBlock& header, TarMember& member) {
   member.begin = begin_.value_or(at_);
   member.data = at_ + kTarBlockBytes;
   member.size = is_bare(header.type) ? 0 : size_.value_or(header.size);
+  // What pax or GNU said goes before the header's own fields, which are cut to their length.
   member.name = name_ ? std::move(*name_) : header.name;
   // Before there was a type for folders.
   member.regular = is_regular(header.type) && !(header.type == '\0' && member.name.ends_with('/'));

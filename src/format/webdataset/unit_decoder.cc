@@ -48,6 +48,7 @@ class UnitFiles {
     if (takers == takers_.end()) return;
     for (const auto& [field, rank] : takers->second) {
       FoundFile& found = found_[found_.size() - fields_ + field];
+      // Which of the two is meant nobody knows: the row is bad, the others are not.
       if (rank == found.rank) twice_.emplace(static_cast<int64_t>(keys_.size()) - 1, name.extension);
       if (rank < found.rank) found = {data, rank};
     }
@@ -78,12 +79,14 @@ Result<UnitFiles> find_files(const ShardUnits& units, size_t unit, std::span<con
   while (walker.at() < place.end) {
     TarMember member;
     FOREBAY_ASSIGN(const TarWalker::Step step, walker.next({place.begin, bytes}, member));
+    // All headers of the unit are in its bytes; one that is not, or an end, was not there when the index was made.
     if (step != TarWalker::Step::kMember || member.data + member.size > place.end)
       return changed(
           fmt::format("the files between bytes {} and {} are not those of the index", place.begin, place.end));
     if (!member.regular) continue;
     FOREBAY_ASSIGN(const std::optional<TarSampleName> name, split_sample_name(member.name));
     if (name) files.add(*name, bytes.subspan(member.data - place.begin, member.size));
+    // As soon as it is clear: a shard that was replaced may have millions of files here.
     if (files.rows() > units.rows(unit)) break;
   }
   if (files.rows() != units.rows(unit))
@@ -96,6 +99,7 @@ std::optional<int64_t> whole_number(std::string_view text) {
   const size_t first = text.find_first_not_of(kSpaces);
   if (first == std::string_view::npos) return std::nullopt;
   text = text.substr(first, text.find_last_not_of(kSpaces) + 1 - first);
+  // from_chars() takes no plus, which other readers do; "+-1" stays none.
   if (text.size() > 1 && text.front() == '+' && text[1] != '-') text.remove_prefix(1);
   int64_t value = 0;
   const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), value);

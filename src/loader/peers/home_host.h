@@ -9,6 +9,7 @@
 
 namespace forebay {
 
+class Selection;
 class UnitSource;
 
 /// Where something is at home.

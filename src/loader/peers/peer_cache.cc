@@ -4,7 +4,7 @@
 #include <atomic>
 #include <deque>
 #include <mutex>
-#include <unordered_set>
+#include <unordered_map>
 #include <utility>
 
 #include "cache/hash_map.h"
@@ -20,10 +20,12 @@ class LatestEntries {
   /// False where it is there already.
   bool add(const Hash128& entry) {
     const std::lock_guard lock(mutex_);
-    if (!entries_.insert(entry).second) return false;
-    order_.push_back(entry);
+    if (!entries_.try_emplace(entry, added_).second) return false;
+    order_.emplace_back(entry, added_++);
     if (order_.size() <= kMost) return true;
-    entries_.erase(order_.front());
+    // Unless it was taken since, and is there again as a later one.
+    const auto oldest = entries_.find(order_.front().first);
+    if (oldest != entries_.end() && oldest->second == order_.front().second) entries_.erase(oldest);
     order_.pop_front();
     return true;
   }
@@ -39,8 +41,9 @@ class LatestEntries {
  private:
   static constexpr size_t kMost = 1 << 14;
   mutable std::mutex mutex_;
-  std::unordered_set<Hash128, HashOfHash> entries_;
-  std::deque<Hash128> order_;
+  std::unordered_map<Hash128, uint64_t, HashOfHash> entries_;  // with the number that it was added as
+  std::deque<std::pair<Hash128, uint64_t>> order_;             // also of those that were taken
+  uint64_t added_ = 0;
 };
 
 class PeerCache final : public TieredCache {
@@ -92,6 +95,8 @@ class PeerCache final : public TieredCache {
     if (own) return columns;
     hits_.fetch_add(1, std::memory_order_relaxed);
     const uint64_t before = guess_.load(std::memory_order_relaxed);
+    // Up at once and down slowly: what is too small costs a second read, what is too large only memory for a while.
+    // Two threads may overwrite each other; it is a guess.
     guess_.store(std::max(bytes + bytes / 8, before - before / 32), std::memory_order_relaxed);
     return columns;
   }

@@ -31,6 +31,7 @@ class PeerGroup::CacheKeys final : public KeySource {
   void set_home(HomeHost home, int rank) {
     home_ = std::move(home);
     rank_ = rank;
+    // Set once: who sees the flag sees home_ and rank_ as they were set before.
     has_home_.store(true, std::memory_order_release);
   }
   void stands_at(int64_t position) { position_.store(position, std::memory_order_relaxed); }

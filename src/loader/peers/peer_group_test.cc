@@ -82,6 +82,18 @@ class PeerGroupTest : public testing::Test {
 
 }  // namespace
 
+TEST_F(PeerGroupTest, what_is_asked_for_again_is_not_forgotten_with_its_first_time) {
+  constexpr uint64_t kOthers = (1 << 14) - 1;  // so many more, and the first time is the oldest that is remembered
+  const auto ask = [&](uint64_t n) { return caches_[0]->find_of(entry_of(n), static_cast<int64_t>(n)); };
+  const auto give_nothing = [&](uint64_t n) { return caches_[0]->open(entry_of(n), Buffer()).status().message(); };
+  ASSERT_TRUE(ask(1));
+  EXPECT_EQ(give_nothing(1), "no peer has the entry");
+  for (uint64_t i = 1; i <= kOthers; ++i) ASSERT_TRUE(ask(2 * i + 1));
+  EXPECT_FALSE(ask(1)) << "once it is made without asking";
+  ASSERT_TRUE(ask(1));
+  EXPECT_EQ(give_nothing(1), "no peer has the entry");
+}
+
 TEST_F(PeerGroupTest, GivesWhatThePeerKeepsInMemoryOrOnDisk) {
   own_[1]->put(entry_of(1), one_row(1), 1, KeepIn::kAnyTier);
   own_[1]->put(entry_of(3), one_row(3), 1, KeepIn::kMemory);

@@ -30,6 +30,7 @@ class PlanarSink final : public AudioSink {
   PlanarSink(Tensor& out, int64_t channels)
       : out_(out.data<float>()), channels_(channels), frames_(out.shape.elements() / channels) {}
   Status frames(const float* values, int64_t count) override {
+    // A decoder that gives more than was counted must not write behind the end.
     if (count > frames_ - at_) return internal_error("more samples than there is memory for");
     for (int64_t c = 0; c < channels_; ++c) {
       float* to = out_ + c * frames_ + at_;
@@ -51,6 +52,7 @@ class MonoSink final : public AudioSink {
   Status frames(const float* values, int64_t count) override {
     mixed_.resize(static_cast<size_t>(count));
     for (int64_t i = 0; i < count; ++i) {
+      // In the order of the channels: another order rounds otherwise.
       float sum = values[i * channels_];
       for (int64_t c = 1; c < channels_; ++c) sum += values[i * channels_ + c];
       mixed_[static_cast<size_t>(i)] = sum / static_cast<float>(channels_);
@@ -66,8 +68,11 @@ class MonoSink final : public AudioSink {
 
 // The header's word where its file could hold so many; else what is really there.
 Result<int64_t> frames_of(const AudioInfo& info, std::span<const uint8_t> bytes, const SoundWanted& wanted) {
+  // Divided, not multiplied: a header may say anything.
   const int64_t most = wanted.max_samples / info.channels;
+  // Refused by its header alone, before anything of it is decoded.
   if (info.frames && *info.frames > most) return too_long(*info.frames, wanted);
+  // A header may claim what its bytes cannot hold, and memory is taken by that: then it is counted.
   if (info.frames && *info.frames / kBelievedSamplesOfByte * info.channels <= static_cast<int64_t>(bytes.size()))
     return *info.frames;
   FOREBAY_ASSIGN(const int64_t counted, count_audio_frames(bytes, most));
@@ -83,6 +88,7 @@ Status read_into(AudioReader& reader, int64_t rate, bool mixes, int64_t channels
     FOREBAY_ASSIGN(converter, RateConverter::create(reader.info().rate, rate, channels, last));
     first = converter.get();
   }
+  // Mixed first, then converted: one channel to convert rather than all of them.
   MonoSink mono(reader.info().channels, *first);
   FOREBAY_RETURN_IF_ERROR(reader.read(mixes ? mono : *first));
   return converter ? converter->finish() : Status();
@@ -102,6 +108,7 @@ Result<Sound> decode_sound(std::span<const uint8_t> bytes, const SoundWanted& wa
   FOREBAY_RETURN_IF_ERROR(memory.reserve(working));
   FOREBAY_ASSIGN(int64_t frames, frames_of(info, bytes, wanted));
   if (rate != info.rate) frames = RateConverter::converted(frames, info.rate, rate);
+  // Once more, as a higher rate makes more of them.
   if (frames > wanted.max_samples / channels) return too_long(frames, wanted);
   const uint64_t made_bytes = static_cast<uint64_t>(frames * channels) * sizeof(float),
                  behind = kBytesBehind + 2 * made_bytes;

@@ -12,6 +12,7 @@ constexpr double kLn10 = 2.302585092994045684018;
 constexpr double kHtkStep = 2595.0, kHtkHz = 700.0;
 constexpr double kSlaneyHz = 200.0 / 3, kSlaneyBreakHz = 1000.0, kSlaneyBreakMel = kSlaneyBreakHz / kSlaneyHz;
 
+// 27 steps to 6400 Hz, logarithmic: the constants of Slaney's Auditory Toolbox.
 double slaney_step() { return portable_log(6.4) / 27.0; }
 
 }  // namespace
@@ -42,6 +43,7 @@ void MelFilters::add_band(const MelSpec& spec, double low, double middle, double
     const double hz = static_cast<double>(k) * static_cast<double>(spec.rate) / static_cast<double>(spec.n_fft);
     double weight = std::min((hz - low) / (middle - low), (high - hz) / (high - middle));
     if (spec.normalized) weight *= 2.0 / (high - low);
+    // Also what is NaN, where two edges fall together.
     if (!(weight > 0)) continue;
     if (band.bins == 0) band.first_bin = k;
     ++band.bins;
@@ -53,6 +55,7 @@ void MelFilters::add_band(const MelSpec& spec, double low, double middle, double
 float MelFilters::weight(int64_t band, int64_t bin) const {
   const Band& b = bands_[static_cast<size_t>(band)];
   const int64_t at = bin - b.first_bin;
+  // Only the bins between its edges are kept: a band has few of all of them.
   return at >= 0 && at < b.bins ? weights_[static_cast<size_t>(b.first_weight + at)] : 0.0f;
 }
 

@@ -33,6 +33,7 @@ Wave minus_i(const Wave& a) { return {a.im, -a.re}; }
 std::vector<int64_t> radices_of(int64_t n) {
   std::vector<int64_t> radices;
   for (; n % 4 == 0; n /= 4) radices.push_back(4);
+  // Any size: what is not 2, 3, 5 goes the general way, whose work grows with the factor.
   for (int64_t radix = 2; n > 1; ++radix)
     for (; n % radix == 0; n /= radix) radices.push_back(radix);
   return radices;
@@ -63,6 +64,7 @@ class RealFft::Complex {
         case 5: run<5>(pass, values, other); break;
         default: run_odd(pass, values, other);
       }
+      // Each pass from one place to the other: nothing is overwritten that is still to be read.
       std::swap(values, other);
     }
     return values;
@@ -79,6 +81,7 @@ class RealFft::Complex {
   static Pass pass_of(int64_t n, int64_t radix, int64_t length, int64_t stride) {
     Pass pass{radix, length, stride, {}, {}};
     for (int64_t k = 0; k < radix; ++k) pass.roots.push_back(root_of_one(k, radix));
+    // In the order in which the passes read them, one behind the other.
     for (int64_t p = 0; p < length; ++p)
       for (int64_t k = 1; k < radix; ++k) pass.twiddles.push_back(root_of_one(p * k * stride, n));
     return pass;
@@ -183,6 +186,7 @@ void RealFft::even(Lanes* values) const {
   const Wave* const waves = complex_->forward(scratch.get(), scratch.get() + half);
   values[0] = waves[0].re + waves[0].im;
   values[n_ - 1] = waves[0].re - waves[0].im;
+  // Two at a time, as each is made of itself and of its mirror: both are read before either is written.
   for (int64_t k = 1; k <= half / 2; ++k) {
     const int64_t mirror = half - k;
     const Wave here = scaled(waves[k], 0.5f), there{waves[mirror].re * 0.5f, waves[mirror].im * -0.5f};

@@ -67,11 +67,14 @@ class Aggregate final : public ColumnOp {
   explicit Aggregate(AggregateWish wish) : wish_(std::move(wish)) {}
 
   Status apply(Columns& columns, WorkMemory& memory) const override {
-    std::optional<size_t> times;
-    if (!wish_.times.empty()) {
-      FOREBAY_ASSIGN(times, find_column(columns, wish_.times, ColumnNeed::kNumbers));
+    for (const std::string& name : wish_.fields) {
+      // For each field anew: add() takes columns out that user code made, and those behind them move up.
+      std::optional<size_t> times;
+      if (!wish_.times.empty()) {
+        FOREBAY_ASSIGN(times, find_column(columns, wish_.times, ColumnNeed::kNumbers));
+      }
+      FOREBAY_RETURN_IF_ERROR(one_field(columns, name, times, memory));
     }
-    for (const std::string& name : wish_.fields) FOREBAY_RETURN_IF_ERROR(one_field(columns, name, times, memory));
     return {};
   }
 
@@ -85,6 +88,7 @@ class Aggregate final : public ColumnOp {
     if (times) FOREBAY_RETURN_IF_ERROR(check_pair(columns, place, *times, bad));
     const int64_t longest = longest_series(columns, place);
     FOREBAY_ASSIGN(std::vector<Aggregated> made, make_room(columns, place, longest, memory));
+    // One piece of room for all series: they are looked at one by one.
     std::vector<double> series(static_cast<size_t>(longest)), other(times ? series.size() : 0);
     const SeriesReader reader(columns, place, times);
     visit_series(columns, place, times, bad, [&](const OneSeries& one) {
@@ -184,9 +188,11 @@ class Aggregate final : public ColumnOp {
     }
     for (int64_t row = 0; row < columns.rows; ++row) {
       const int64_t count = length_of(columns, place, row);
+      // Sums of nothing are 0; a smallest of nothing is not there at all.
       if (count == 0 && has_extreme())
         bad.emplace(row, corrupt(fmt::format("the field '{}' has no element here, so none is the smallest or largest",
                                              field.name)));
+      // Its two lists differ in length: multiplying them would read behind the shorter one.
       if (bad.contains(row)) continue;
       visit({columns.values[place].offset()[row], times ? columns.values[*times].offset()[row] : 0, count, 1, row});
     }
@@ -200,6 +206,7 @@ class Aggregate final : public ColumnOp {
       case SeriesFunction::kMin:
       case SeriesFunction::kMax: {
         const int64_t at = one.number * static_cast<int64_t>(dtype_size(dtype));
+        // The extreme of products is none of the elements: it is found among what was computed.
         const SeriesPlace products{reinterpret_cast<const uint8_t*>(series.data()), one.count, 1};
         if (wish_.times.empty())
           series_extreme(from, made.function, reader.place(one.begin, one.count, one.step), out + at);

@@ -100,6 +100,24 @@ TEST(aggregate, multiplies_with_another_field_before) {
   EXPECT_EQ(values_of<double>(made, "x_y_max"), (std::vector<double>{12, 32}));
 }
 
+TEST(aggregate, replaces_what_user_code_made_and_still_finds_the_other_field) {
+  Table table(1);
+  table.add<double>("x_y_mean", DType::kFloat64, {99})
+      .add<double>("x", DType::kFloat64, {1, 2}, {2})
+      .add<double>("z", DType::kFloat64, {3, 4}, {2})
+      .add<double>("y", DType::kFloat64, {5, 7}, {2});
+  Columns columns = table.columns();
+  const OpSpec spec = aggregate({"mean"}, {{"times", "y"}, {"field", {"x", "z"}}});
+  const auto compiled = op("aggregate").compile_columns(spec, columns.schema);
+  ASSERT_TRUE(compiled.ok() && *compiled);
+  WorkMemory memory;
+  const Status status = (*compiled)->apply(columns, memory);
+  ASSERT_TRUE(status.ok()) << status.to_string();
+  EXPECT_EQ(columns.schema.size(), 5);
+  EXPECT_EQ(values_of<double>(columns, "x_y_mean"), std::vector<double>{9.5});
+  EXPECT_EQ(values_of<double>(columns, "z_y_mean"), std::vector<double>{21.5});
+}
+
 TEST(aggregate, takes_lists_as_a_whole_and_an_empty_one_has_no_largest) {
   Table table(3);
   table.add_lists<float>("x", DType::kFloat32, {{1, 3}, {}, {5}}, 4);

@@ -49,6 +49,7 @@ class HashBucket final : public ElementwiseOp {
   template <typename T>
   void integers(const Elements& in, uint8_t* out) const {
     map_elements<T, int64_t>(in.data, out, in.count, [buckets = buckets_, salt = salt_](T x) {
+      // The same number is in the same bucket, whatever type a file stores it in.
       const auto wide = static_cast<int64_t>(x);
       return bucket_of(XXH3_64bits_withSeed(&wide, sizeof wide, salt), buckets);
     });

@@ -42,6 +42,7 @@ using LongWords [[gnu::vector_size(16)]] = uint64_t;
 template <typename Vector>
 Vector load(const uint8_t* from) {
   Vector v;
+  // One load where the compiler knows vectors, and no rule about alignment or types is broken.
   std::memcpy(&v, from, sizeof v);
   return v;
 }

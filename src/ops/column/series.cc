@@ -31,6 +31,7 @@ double sum_of(size_t count, Term term) {
     for (size_t k = 0; k < kParts; ++k) parts[k] += term(i + k);
   }
   for (size_t k = 0; i < count; ++i, ++k) parts[k] += term(i);
+  // In one fixed order, whatever vectors a machine has: the bits are the same everywhere.
   return ((parts[0] + parts[4]) + (parts[2] + parts[6])) + ((parts[1] + parts[5]) + (parts[3] + parts[7]));
 }
 
@@ -57,6 +58,7 @@ std::string series_function_names() {
 
 DType series_dtype(SeriesFunction function, DType from) {
   if (function == SeriesFunction::kMin || function == SeriesFunction::kMax) return from;
+  // Integers become doubles: a float does not hold all of 32 bits.
   return from == DType::kFloat32 || from == DType::kFloat16 ? DType::kFloat32 : DType::kFloat64;
 }
 

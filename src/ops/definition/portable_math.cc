@@ -11,6 +11,7 @@ constexpr double kTwoPi = 6.283185307179586476925;
 double small_sin(double turns) {
   const double x = turns * kTwoPi, square = x * x;
   double sum = 1.0;
+  // Horner, smallest terms first: no power is formed, and rounding errors of small terms stay small.
   for (int n = 16; n >= 2; n -= 2) sum = 1.0 - square / (n * (n + 1)) * sum;
   return x * sum;
 }
@@ -30,6 +31,7 @@ double half_turn_cos(double turns) {
 }  // namespace
 
 double portable_exp(double x) {
+  // e^x = 2^power e^rest: the series converges fast for a small rest, and 2^power is exact.
   const double power = std::nearbyint(x / kLn2);
   const double rest = x - power * kLn2;  // at most ln 2 / 2 from 0
   double sum = 1.0;
@@ -40,6 +42,7 @@ double portable_exp(double x) {
 double portable_log(double x) {
   int power = 0;
   double part = std::frexp(x, &power);  // in [1/2, 1)
+  // Around 1, from half a root of 2 to it: there z is smallest.
   if (part < 0.70710678118654752) {
     part *= 2;
     --power;

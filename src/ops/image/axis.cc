@@ -36,7 +36,9 @@ Taps bilinear_taps(const Triangle& triangle, int64_t i, std::span<double> exact,
     sum += exact[t];
   }
   for (int64_t t = 0; t < n; ++t) {
+    // A sum of 0 has only zeros in it.
     const double share = sum != 0.0 ? exact[t] / sum : exact[t];
+    // Weights are not negative, so that adding a half rounds.
     rounded[t] = static_cast<int32_t>(0.5 + share * kWeightOne);
   }
   // Zeros at the ends make no difference but cost time.
@@ -52,9 +54,11 @@ class NearestWalk {
   explicit NearestWalk(const AxisSpec& spec)
       : step_(static_cast<double>(spec.in) / static_cast<double>(spec.out)), position_(step_ * 0.5),
         last_(spec.in - 1) {
+    // Walked even where nothing is taken: the errors of all steps before belong to it.
     for (int64_t i = 0; i < spec.first; ++i) position_ += step_;
   }
   int64_t next() {
+    // The errors may lead a little behind the last one.
     const int64_t index = std::min(static_cast<int64_t>(position_), last_);
     position_ += step_;
     return index;
@@ -103,6 +107,7 @@ void keep_inside(Axis& axis, int64_t samples) {
 int64_t max_taps(const AxisSpec& spec) {
   if (spec.identity() || spec.interpolation == Interpolation::kNearest) return 1;
   const double support = std::max(static_cast<double>(spec.in) / static_cast<double>(spec.out), 1.0);
+  // An upper bound, since it sizes memory before any weight is known; compact() then takes the true one.
   return std::min(2 * static_cast<int64_t>(std::ceil(support)) + 1, spec.in);
 }
 
@@ -128,6 +133,7 @@ uint64_t Axis::bytes(const AxisSpec& spec) {
 
 Axis Axis::build(const AxisSpec& spec, std::span<uint8_t> memory) {
   const int64_t stride = max_taps(spec), origin = input_range(spec).first;
+  // Doubles first, where the memory is aligned; what needs less lies behind.
   const std::span<double> exact(reinterpret_cast<double*>(memory.data()), stride);
   int32_t* const integers = reinterpret_cast<int32_t*>(exact.data() + stride);
   const std::span<int32_t> rounded(integers, stride);
@@ -148,11 +154,13 @@ Axis Axis::build(const AxisSpec& spec, std::span<uint8_t> memory) {
       taps = {spec.identity() ? spec.first + i : walk.next(), rounded.first(1)};
     }
     const auto n = static_cast<int64_t>(taps.weights.size());
+    // Mirrored by weights and places rather than by moving pixels: it costs nothing.
     if (spec.flip_in) {
       std::reverse(taps.weights.begin(), taps.weights.end());
       taps.begin = spec.in - taps.begin - n;
     }
     const int64_t at = spec.flip_out ? spec.count - 1 - i : i;
+    // Counted from the first sample that is needed: others are not even decoded.
     axis.start[at] = static_cast<int32_t>(taps.begin - origin);
     int32_t* const to = &axis.weights[at * stride];
     std::fill(std::copy(taps.weights.begin(), taps.weights.end(), to), to + stride, 0);

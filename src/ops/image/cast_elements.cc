@@ -17,6 +17,7 @@ To saturate_float(From value) {
   const From rounded = kRounding == Rounding::kHalfToEven ? std::nearbyint(value) : value;
   // 2^digits is exact in every floating type, the type's largest value may not be.
   const From above = std::ldexp(From{1}, std::numeric_limits<To>::digits);
+  // The comparison, as a conversion of what does not fit has no defined result.
   const bool high = rounded >= above, low = rounded <= static_cast<From>(std::numeric_limits<To>::min());
   // No branches, so that vectors can do it.
   To made = static_cast<To>(high || low || rounded != rounded ? From{0} : rounded);

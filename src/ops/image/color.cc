@@ -19,6 +19,7 @@ uint8_t blend(uint8_t flat, uint8_t pixel, float factor) {
 
 void blend_all(uint8_t flat, float factor, std::span<uint8_t> pixels) {
   std::array<uint8_t, 256> table;
+  // 256 blends for any number of pixels.
   for (int i = 0; i < 256; ++i) table[i] = blend(flat, static_cast<uint8_t>(i), factor);
   for (uint8_t& pixel : pixels) pixel = table[pixel];
 }
@@ -35,6 +36,7 @@ uint8_t to_byte(double value) { return static_cast<uint8_t>(std::clamp(static_ca
 Hsv hsv_of(const uint8_t* rgb) {
   const uint8_t r = rgb[0], g = rgb[1], b = rgb[2];
   const uint8_t high = std::max({r, g, b}), low = std::min({r, g, b});
+  // Grey: no hue, and no division by a range of 0.
   if (high == low) return {0, 0, high};
   const auto range = static_cast<float>(high - low);
   const float s = range / static_cast<float>(high);
@@ -92,6 +94,7 @@ void adjust_hue(double shift, std::span<uint8_t> pixels) {
   const auto steps = static_cast<int>(shift * 255);
   for (size_t i = 0; i < pixels.size(); i += 3) {
     Hsv hsv = hsv_of(&pixels[i]);
+    // Wraps around on purpose: the hue is a circle of 256.
     hsv.h = static_cast<uint8_t>(hsv.h + steps);
     put_rgb(hsv, &pixels[i]);
   }

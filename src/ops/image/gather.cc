@@ -17,6 +17,7 @@ void gather(const TensorPixels& from, std::span<const int64_t> rows, std::span<c
           from.tensor.data<T>() + std::max<int64_t>(rows[y], 0) * from.step_y() + c * from.step_channel();
       T* const to = out + y * width * step_x + c * step_channel;
       for (int64_t x = 0; x < width; ++x) {
+        // -1 stands for what lies beside the picture.
         to[x * step_x] = rows[y] < 0 || columns[x] < 0 ? T{} : row[columns[x] * from.step_x()];
       }
     }

@@ -1,7 +1,6 @@
 #include "ops/image/lazy_image.h"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -23,25 +22,13 @@ Rect intersection(const Rect& a, const Rect& b) {
   return {x, y, std::min(a.x + a.width, b.x + b.width) - x, std::min(a.y + a.height, b.y + b.height) - y};
 }
 
-class CopyRows final : public RowSink {
- public:
-  CopyRows(uint8_t* out, int64_t row_bytes) : out_(out), row_bytes_(static_cast<size_t>(row_bytes)) {}
-  void row(const uint8_t* row) override {
-    std::memcpy(out_, row, row_bytes_);
-    out_ += row_bytes_;
-  }
-
- private:
-  uint8_t* out_;
-  size_t row_bytes_;
-};
-
 Status check_pixels(const Tensor& tensor, bool channels_first) {
   const Shape& shape = tensor.shape;
   const std::string text = shape.to_string();
   if (shape.rank() != 2 && shape.rank() != 3) {
     return unsupported(fmt::format("a tensor of shape {} is not a picture: (height, width) or three axes are", text));
   }
+  // A quarter of 2^31: positions in a row are 32 bits, with up to four channels each.
   for (const int64_t dim : shape) {
     if (dim < 1 || dim > std::numeric_limits<int32_t>::max() / 4) {
       return unsupported(fmt::format("a picture of shape {} has no pixels or too many", text));
@@ -112,6 +99,7 @@ bool LazyImage::reaches_over(const Rect& part) const { return intersection(part,
 Status LazyImage::crop(const Rect& part, WorkMemory& memory) {
   // Zeros begin where the picture ends as it stands: not at an earlier crop's edge, and not before scale and bias.
   if (reaches_over(part) && (scaled_ || window_ != resized())) FOREBAY_RETURN_IF_ERROR(settle(memory));
+  // The window lies in what is not mirrored yet: as the picture is seen mirrored, left is counted from the right.
   const int64_t x = flip_after_ ? window_.width - part.x - part.width : part.x;
   window_ = {window_.x + x, window_.y + part.y, part.width, part.height};
   if (!resize_) placed_by_ = step_;
@@ -133,6 +121,7 @@ Status LazyImage::need_eight_bits(std::string_view what, WorkMemory& memory) {
 Status LazyImage::resize(int64_t height, int64_t width, Interpolation interpolation, WorkMemory& memory) {
   const bool wide = dtype_ == DType::kUint16;
   if (interpolation == Interpolation::kBilinear && !wide) FOREBAY_RETURN_IF_ERROR(need_eight_bits("resize", memory));
+  // The weights of such a resize are all one: the same bytes, so that nothing needs to be settled for it.
   if (height == this->height() && width == this->width()) return {};
   if (interpolation == Interpolation::kBilinear && wide) {
     FOREBAY_RETURN_IF_ERROR(settle(memory));
@@ -140,8 +129,10 @@ Status LazyImage::resize(int64_t height, int64_t width, Interpolation interpolat
     begin(PixelSource(TensorPixels{std::move(made), false}));
     return {};
   }
+  // A second resize needs the rounded pixels of the first, and zeros around a picture take part in one behind them.
   if (resize_ || intersection(window_, resized()) != window_) FOREBAY_RETURN_IF_ERROR(settle(memory));
   crop_ = window_;
+  // Mirroring before a resize or after is the same but for the last bit: kept where the user put it.
   flip_before_ = std::exchange(flip_after_, false);
   resize_ = Resize{height, width, interpolation};
   window_ = resized();
@@ -157,6 +148,7 @@ Status LazyImage::normalize(std::span<const float> scale, std::span<const float>
     return {};
   }
   FOREBAY_RETURN_IF_ERROR(need_eight_bits("normalize", memory));
+  // As many as there are channels, which of_pixels() bounds.
   std::copy(scale.begin(), scale.end(), pointwise_.scale.begin());
   std::copy(bias.begin(), bias.end(), pointwise_.bias.begin());
   scaled_ = true;
@@ -195,8 +187,10 @@ Result<const Tensor*> LazyImage::pixels(WorkMemory& memory) {
 Result<Tensor*> LazyImage::edit(WorkMemory& memory) {
   FOREBAY_RETURN_IF_ERROR(need_eight_bits("this operator", memory));
   const bool channels_first = std::exchange(channels_first_, false);
-  FOREBAY_RETURN_IF_ERROR(settle(memory));
+  const Status settled = settle(memory);
+  // Put back where it failed as well: OutOfBudget leaves the description as it was.
   channels_first_ = channels_first;
+  FOREBAY_RETURN_IF_ERROR(settled);
   return &source_.edit_pixels()->tensor;
 }
 
@@ -217,6 +211,7 @@ LazyImage::Work LazyImage::work() const {
   const AxisRange columns = input_range(spec.horizontal), rows = input_range(spec.vertical);
   work.part = {crop_.x + columns.first, crop_.y + rows.first, columns.count, rows.count};
   const bool packed = dtype_ == DType::kUint8 && !scaled_ && (!channels_first_ || channels() == 1);
+  // flip_before_ is not looked at: without a resize it is never set.
   work.copies = packed && !resize_ && !flip_after_ && inside == window_;
   return work;
 }
@@ -271,7 +266,7 @@ Status LazyImage::write_pixels(const Work& work, std::span<uint8_t> out, WorkMem
     return {};
   }
   if (work.copies) {
-    CopyRows copy(out.data(), width() * channels());
+    RowsInto copy(out.data(), static_cast<size_t>(width() * channels()));
     return source_.read(work.part, copy, memory, kSourceSlot);
   }
   const PixelFormat pixel_format = format();
@@ -283,6 +278,7 @@ Status LazyImage::write_pixels(const Work& work, std::span<uint8_t> out, WorkMem
   RowSink& sink = memory.meter().looks() ? static_cast<RowSink&>(booked) : resampler;
   FOREBAY_RETURN_IF_ERROR(source_.read(work.part, sink, memory, kSourceSlot));
   for (int64_t y = 0; y < height(); ++y) {
+    // The resampler wrote the others as they came; these lie beside the picture.
     const bool made = y >= work.resample.top && y < work.resample.top + work.resample.vertical.count;
     if (!made) writer.write(y, resampler.blank_row());
   }

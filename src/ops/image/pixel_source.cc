@@ -16,19 +16,6 @@ uint64_t part_bytes(const Rect& part, int64_t channels) {
   return static_cast<uint64_t>(part.width * part.height * channels);
 }
 
-class CollectRows final : public RowSink {
- public:
-  CollectRows(uint8_t* out, size_t bytes) : out_(out), row_bytes_(bytes) {}
-  void row(const uint8_t* row) override {
-    std::memcpy(out_, row, row_bytes_);
-    out_ += row_bytes_;
-  }
-
- private:
-  uint8_t* out_;
-  size_t row_bytes_;
-};
-
 uint64_t bytes_of(const EncodedPixels& from, const Rect& part) {
   const uint64_t decoding = decode_working_bytes(from.info, upright_to_stored(from.info, part), from.mode);
   // Turned pictures are kept as stored, then upright.
@@ -42,7 +29,7 @@ Status read_turned(const EncodedPixels& from, const Rect& part, RowSink& sink, W
   const Rect stored = upright_to_stored(from.info, part);
   const std::span<uint8_t> as_stored = memory.scratch(slot, part_bytes(part, depth));
   const std::span<uint8_t> upright = memory.scratch(slot + 1, part_bytes(part, depth));
-  CollectRows collect(as_stored.data(), row_bytes(stored, depth));
+  RowsInto collect(as_stored.data(), row_bytes(stored, depth));
   FOREBAY_RETURN_IF_ERROR(decode_rows(from.bytes.span(), from.info, stored, from.mode, collect));
   orient_pixels(as_stored.data(), stored.width, stored.height, static_cast<int>(depth), from.info.orientation,
                 upright.data());
@@ -61,6 +48,7 @@ Status read_from(const EncodedPixels& from, const Rect& part, RowSink& sink, Wor
 Status read_from(const TensorPixels& from, const Rect& part, RowSink& sink, WorkMemory& memory, int slot) {
   const int64_t depth = from.channels();
   const std::span<uint8_t> row = memory.scratch(slot, row_bytes(part, depth));
+  // Of the memory, not of the part: rows within may well be read past their own end.
   const uint8_t* const end = from.tensor.buffer.data() + from.tensor.buffer.size();
   for (int64_t y = part.y; y < part.y + part.height; ++y) {
     const uint8_t* pixels = from.tensor.buffer.data() + y * from.step_y() + part.x * from.step_x();

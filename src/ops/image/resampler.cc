@@ -40,6 +40,7 @@ class Carver {
 
 bool ResampleSpec::vertical_first() const {
   const int64_t fewer_rows = vertical.in - vertical.out, fewer_columns = horizontal.in - horizontal.out;
+  // Nearest rounds nothing, so that the order makes no difference to it.
   return fewer_rows > 0 && fewer_rows > 2 * fewer_columns && horizontal.interpolation == Interpolation::kBilinear;
 }
 
@@ -59,6 +60,7 @@ Resampler::Resampler(const ResampleSpec& spec, const ImageKernels& kernels, RowW
   axis_x_ = Axis::build(spec.horizontal, carver.take(Axis::bytes(spec.horizontal)));
   axis_y_ = Axis::build(spec.vertical, carver.take(Axis::bytes(spec.vertical)));
   const std::span<uint8_t> taps = carver.take(HorizontalTaps::bytes(spec.horizontal));
+  // The vector kernels are for three channels, by far the most pictures; others go the plain way.
   if (spec.channels == 3) taps_x_ = HorizontalTaps::build(axis_x_, taps);
   // The horizontal pass writes between the sides of its rows only; those stay zero.
   kept_ = carver.take_zeros(static_cast<uint64_t>(axis_y_.taps * kept_pitch_));
@@ -72,10 +74,12 @@ Resampler::Resampler(const ResampleSpec& spec, const ImageKernels& kernels, RowW
 void Resampler::row(const uint8_t* row) {
   uint8_t* const to = kept_row(come_++);
   if (vertical_first_) {
+    // Kept, because the decoder takes its row back when this returns.
     std::memcpy(to, row, static_cast<size_t>(kept_bytes_));
   } else {
     across(row, to);
   }
+  // One row that comes may finish several: an enlarged picture has more rows than its source.
   while (done_ < axis_y_.count && axis_y_.start[done_] + axis_y_.taps <= come_) finish_row(done_++);
 }
 
@@ -100,6 +104,7 @@ void Resampler::finish_row(int64_t y) {
 const uint8_t* Resampler::down(int64_t y) {
   const int64_t start = axis_y_.start[y], taps = axis_y_.taps;
   const int32_t* const weights = &axis_y_.weights[y * axis_y_.taps];
+  // The row itself: no copy of what is not changed.
   if (taps == 1 && weights[0] == kWeightOne) return kept_row(start);
   for (int64_t t = 0; t < taps; ++t) taken_[t] = kept_row(start + t);
   kernels_.vertical(weights, taps, taken_, kept_bytes_, mixed_);

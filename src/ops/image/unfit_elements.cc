@@ -70,6 +70,7 @@ struct IntegerEnds {
 template <typename From, typename Ends>
 bool all_fit(const From* in, int64_t n, const Ends& ends) {
   typename Ends::Mark marks = 0;
+  // All of a block without a branch; which one it was is looked for only where there is one.
   for (int64_t i = 0; i < n; ++i) marks |= ends.mark(widen(in[i]));
   return ends.hold(marks);
 }
@@ -82,6 +83,7 @@ std::optional<int64_t> find_unfit(const uint8_t* in, int64_t n, const Ends& ends
     const int64_t count = std::min(kBlock, n - begin);
     const uint8_t* at = in + begin * static_cast<int64_t>(sizeof(From));
     const auto* block = reinterpret_cast<const From*>(at);
+    // Stored bytes may begin anywhere: a pointer to wider elements may not.
     if (!is_aligned<From>(at)) {
       std::memcpy(copy.data(), at, static_cast<size_t>(count) * sizeof(From));
       block = copy.data();

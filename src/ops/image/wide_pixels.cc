@@ -1,7 +1,6 @@
 #include "ops/image/wide_pixels.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "codec/orientation.h"
 #include "ops/image/axis.h"
@@ -11,19 +10,6 @@ namespace forebay {
 namespace {
 
 constexpr int kTableSlot = 0, kRowsSlot = 1;
-
-class WideRowsInto final : public RowSink {
- public:
-  WideRowsInto(uint8_t* out, size_t row_bytes) : out_(out), row_bytes_(row_bytes) {}
-  void row(const uint8_t* row) override {
-    std::memcpy(out_, row, row_bytes_);
-    out_ += row_bytes_;
-  }
-
- private:
-  uint8_t* out_;
-  const size_t row_bytes_;
-};
 
 Result<Tensor> allocate_picture(DType dtype, const Shape& shape, WorkMemory& memory) {
   FOREBAY_RETURN_IF_ERROR(memory.reserve(static_cast<uint64_t>(shape.elements()) * dtype_size(dtype)));
@@ -37,6 +23,7 @@ uint16_t* values(Tensor& tensor) { return tensor.data<uint16_t>(); }
 uint16_t weighted(const Axis& axis, int64_t i, const uint16_t* from, int64_t step) {
   const int32_t* const weights = &axis.weights[static_cast<size_t>(i * axis.taps)];
   from += axis.start[static_cast<size_t>(i)] * step;
+  // 64 bits: 16 of a pixel and 22 of a weight do not fit into the 32 of the other kernels. The half rounds.
   int64_t sum = kWeightOne / 2;
   for (int64_t t = 0; t < axis.taps; ++t) sum += int64_t{weights[t]} * from[t * step];
   return static_cast<uint16_t>(std::clamp<int64_t>(sum >> kWeightBits, 0, UINT16_MAX));
@@ -56,7 +43,7 @@ Result<Tensor> decode_wide(const EncodedPixels& from, WorkMemory& memory) {
   FOREBAY_RETURN_IF_ERROR(memory.reserve(working));
   uint8_t* const pixels = made.buffer.data();
   uint8_t* const stored = turned ? memory.scratch(kRowsSlot, bytes).data() : pixels;
-  WideRowsInto rows(stored, static_cast<size_t>(info.stored_width * pixel_bytes(from.mode)));
+  RowsInto rows(stored, static_cast<size_t>(info.stored_width * pixel_bytes(from.mode)));
   FOREBAY_RETURN_IF_ERROR(decode_rows(from.bytes.span(), info, all, from.mode, rows));
   if (turned)
     orient_pixels(stored, info.stored_width, info.stored_height, pixel_bytes(from.mode), info.orientation, pixels);
@@ -78,6 +65,7 @@ Result<Tensor> resize_wide(const TensorPixels& from, int64_t height, int64_t wid
   const Axis lines = Axis::build(down, tables.subspan(first));
   auto* const narrowed = reinterpret_cast<uint16_t*>(memory.scratch(kRowsSlot, rows).data());
   const uint16_t* const pixels = values(from.tensor);
+  // Always across before down: the order decides last bits, and it has to be the same everywhere.
   for (int64_t y = 0; y < in_height; ++y) {
     for (int64_t x = 0; x < width; ++x) {
       for (int64_t c = 0; c < channels; ++c)

@@ -43,6 +43,7 @@ class Embed final : public RecordOp {
         out += row_bytes_;
       }
     };
+    // Through the file, which notices where it became shorter while it is mapped: a signal otherwise.
     FOREBAY_RETURN_IF_ERROR(table_.file->read(gather));
     record.push_back(Value::of(std::move(made)));
     return {};
@@ -58,6 +59,7 @@ class Embed final : public RecordOp {
           ids[i] = static_cast<int64_t>(load_element<T>(tensor.buffer.data(), static_cast<int64_t>(i)));
       }
     });
+    // The batch pads ids; their rows have no value for that, so that the padding's own row is taken.
     if (fill_ && length_ > tensor.shape[0]) ids.resize(static_cast<size_t>(length_), static_cast<int64_t>(*fill_));
     const int64_t rows = table_.shape[0];
     for (size_t i = 0; i < ids.size(); ++i) {
@@ -112,6 +114,7 @@ Result<std::unique_ptr<RecordOp>> compile_embed(const Args& args, const Schema& 
   FOREBAY_ASSIGN(const auto file, MappedFile::open(path));
   Hash128 is;
   FOREBAY_RETURN_IF_ERROR(file->read([&] { is = hash128(file->data(), file->size()); }));
+  // Results depend on what the table holds, and a saved state would go on with another one.
   if (is.to_string() != args.text("hash")) {
     return Status(
                Code::kStateMismatch,

@@ -40,8 +40,10 @@ class Tokenize final : public ColumnOp {
                            ? tokenizer_->encode({reinterpret_cast<const char*>(text.data()), text.size()}, how_, ids)
                            : no_utf8(text);
       if (!problem.ok()) bad.emplace(row, std::move(problem).with_operator("tokenize"));
+      // A bad row is an empty one, so that the others stay where they are.
       offsets[row + 1] = static_cast<int64_t>(ids.size());
     }
+    // Only now it is known how many: a buffer that large, and no part of it empty for as long as the batch lives.
     made.values = Buffer::allocate(ids.size() * sizeof(int32_t));
     if (!ids.empty()) std::memcpy(made.values.data(), ids.data(), made.values.size());
     columns.values[field] = std::move(made);

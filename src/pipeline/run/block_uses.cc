@@ -38,6 +38,7 @@ std::vector<uint32_t> BlockUses::find_blocks(WindowBatch& batch) const {
       in_lane.resize(static_cast<size_t>(lanes), kNone);
       auto at = std::find(batch.blocks.begin(), batch.blocks.end(), block);
       if (at == batch.blocks.end()) at = batch.blocks.insert(at, block);
+      // A lane that moves on within the batch has left its older block behind.
       batch.straddles |= known != kNone;
       known = static_cast<uint32_t>(at - batch.blocks.begin());
       in_lane[static_cast<size_t>(position % lanes)] = known;
@@ -51,6 +52,7 @@ void BlockUses::make_tasks(WindowBatch& batch, const std::vector<uint32_t>& bloc
   std::vector<uint32_t> rows(block_of_row.size());
   std::iota(rows.begin(), rows.end(), 0u);
   if (!std::is_sorted(block_of_row.begin(), block_of_row.end())) {
+    // Stable, so that rows of one block keep the batch's order, and are written forward in memory.
     std::stable_sort(rows.begin(), rows.end(),
                      [&](uint32_t a, uint32_t b) { return block_of_row[a] < block_of_row[b]; });
     batch.rows_by_block = rows;

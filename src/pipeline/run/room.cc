@@ -8,11 +8,13 @@ namespace forebay {
 
 bool Room::make(WindowBatch& batch, const RowTask* task, uint64_t bytes) const {
   if (core_.memory.trim(bytes)) return true;
+  // This is what keeps a run from locking up: bytes are only taken away for one, and what it waits for is running.
   if (!is_oldest(batches_, batch, task)) return false;
   if (core_.memory.drop_cached(bytes)) return true;
   const uint64_t before = core_.memory.used();
   yield_to(batch, task, bytes);
   if (core_.memory.used() < before) return true;
+  // As long as anything runs, its end brings bytes back and another look.
   return !core_.anything_running() && raise_or_fail(batch, task, bytes);
 }
 

@@ -18,6 +18,7 @@ Step RowTasks::start(const WindowBatchPtr& batch, RowTask& task, Actions& action
     task.at = RowTask::Ready{};
     return Step::kMoved;
   }
+  // What user code makes is charged when it comes, wherever there is room or not: so only the oldest may add to a full memory.
   if (core_.memory.full() && !is_oldest(batches_, *batch, &task)) return Step::kNoBytes;
   call_user(batch, task);
   return Step::kMoved;
@@ -85,6 +86,7 @@ Step RowTasks::start_ahead(const WindowBatchPtr& batch, RowTask& task, Actions& 
   if (task.kept) return Step::kMoved;
   const Source::Fetch fetch = core_.row_work.fetch_of(task, batch->job);
   if (!core_.fetcher.line(*fetch.store).has_slot()) return Step::kNoSlot;
+  // Nobody gives way to what is only ahead.
   if (!core_.memory.may_fetch_ahead(fetch.size)) return Step::kNoBytes;
   std::optional<Claim> claim = core_.memory.take(Use::kFetched, fetch.size);
   if (!claim) return Step::kNoBytes;
@@ -104,6 +106,7 @@ bool RowTasks::reserve_slots(WindowBatch& batch, const RowTask& task) const {
 void RowTasks::read(const WindowBatchPtr& batch, RowTask& task, Actions& actions) {
   Source::Fetch fetch = core_.row_work.fetch_of(task, batch->job);
   if (!fetch.request.expected_size) fetch.request.set_aside_bytes = task.claim.bytes();
+  // The bytes are the read's from here on: a task that is taken back meanwhile cannot give back memory that is being written to.
   const auto read = std::make_shared<Read>(*this, batch, batch->index_of(task), core_.fetcher.line(*fetch.store),
                                            std::move(fetch.request), std::move(task.claim));
   core_.fetcher.begin(*read);

@@ -16,6 +16,7 @@ void RowTasks::on_read(Read& read, Result<Buffer> result) {
   WindowBatch& batch = *read.batch;
   RowTask& task = batch.tasks[read.index];
   const auto* wanted = std::get_if<RowTask::Fetching>(&task.at);
+  // Taken back since, and perhaps asked for anew: this answer is nobody's.
   if (wanted == nullptr || wanted->flight != &read) {
     read.claim.give_back();
     return;
@@ -52,6 +53,7 @@ bool RowTasks::claim_actual(RowTask& task, Claim claim, const Result<Buffer>& re
 void RowTasks::on_answer(const Call& call, Status status, const Schema& schema, Record record) {
   Turn turn(core_);
   RowTask& task = call.batch->tasks[call.index];
+  // A task that was taken back and asks again has another ticket.
   const auto* wanted = std::get_if<RowTask::WithUser>(&task.at);
   if (core_.closed || wanted == nullptr || wanted->ticket != call.ticket) return;
   if (status.ok()) {
@@ -120,6 +122,7 @@ void RowTasks::conclude(const WindowBatchPtr& batch, RowTask& task, RowResult re
 void RowTasks::follow(const WindowBatchPtr& batch, RowTask& task, RowResult& result, Actions& actions) {
   switch (result.verdict) {
     case Verdict::kNeedsBytes:
+      // No underflow: more was asked for than it had, which was the thread's own and its grant.
       task.at = RowTask::Ready{.needs = result.needs_bytes - core_.options.working_bytes_per_thread};
       return;
     case Verdict::kElsewhere: taking_back_.take_back(*batch, task); return uses_.widen(*batch, task, result.elsewhere);

@@ -34,6 +34,7 @@ void RunCore::act(Lock& lock, Actions actions) {
   for (run_->advance(actions); !actions.empty(); run_->advance(actions)) {
     Actions begun = std::exchange(actions, Actions());
     lock.unlock();
+    // The queue is there although the lock is not held: what was decided counts as posted, and close() waits for that.
     for (Actions::Post& post : begun.posts) queue->post(post.order, std::move(post.task));
     for (const FlightPtr& flight : begun.flights) fetcher.send(flight);
     begun = Actions();  // what ends with them tells others, who have locks of their own

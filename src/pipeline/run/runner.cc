@@ -47,7 +47,8 @@ Result<Delivery> Runner::next_for(std::chrono::milliseconds timeout) {
 
 bool Runner::wait(RunCore::Lock& lock, std::chrono::milliseconds timeout) {
   window_->consumer_waits();
-  const Executor::Waiting waiting;  // user code on a compute thread may be who asks
+  if (window_->nothing_planned()) core_.act(lock);  // with somebody waiting, more may be known
+  const Executor::Waiting waiting;                  // user code on a compute thread may be who asks
   const bool over = core_.changed.wait_for(lock, timeout, [&] { return core_.closed || window_->ready(); });
   waited_ns_ += window_->consumer_goes_on();
   return over;
@@ -79,6 +80,7 @@ void Runner::follow_host() {
   const RunCore::Lock lock(core_.mutex);
   const int before = std::exchange(cores_, cores);
   if (core_.closed || !core_.queue) return;
+  // A number that the user gave stays.
   if (!core_.options.own_threads && cores != before)
     use_threads(now_ns, std::max(1, cores / core_.options.local_ranks), cores);
   if (core_.options.find_requests && core_.line != nullptr) core_.tuning.see_requests(now_ns, core_.line->most());
@@ -138,6 +140,7 @@ void Runner::close() {
   bool ended;
   {
     RunCore::Lock lock(core_.mutex);
+    // From here on nothing advances; what is under way comes back and finds the run closed.
     if (!std::exchange(core_.closed, true)) at_close_ = core_.thread_time.look();
     window_->drop();
     core_.changed.notify_all();

@@ -131,6 +131,7 @@ Step Units::start(const std::shared_ptr<Unit>& unit, const Asker& asker, Actions
 Step Units::begin_fetching(Unit& unit, const Asker& asker) {
   // One unit always, or those that are larger than what is set aside would never be.
   const uint64_t stored = plan_.source->unit_cost(unit.number).fetched_bytes;
+  // As if no slot were free, and not as if bytes were lacking: others of the block that are fetched may go on.
   if (asker.ahead && core_.memory.has_fetched() && !core_.memory.may_fetch_ahead(stored)) return Step::kNoSlot;
   unit_work_.look_up(unit);
   if (unit.rows && plan_.caches_packed()) {
@@ -159,6 +160,7 @@ Step Units::decode(const std::shared_ptr<Unit>& unit, const Asker& asker, Action
   std::optional<Claim> thread = beside ? claim(Use::kWorking, needs.working, asker) : std::nullopt;
   if (!thread) {
     unit->row_claim.give_back();
+    // The claim went first, so that the pool has room for what comes back now.
     unit->memory = Buffer();
     return Step::kNoBytes;
   }
@@ -181,6 +183,7 @@ std::optional<Step> Units::others_have(const std::shared_ptr<Unit>& unit, const 
     // Each of those who hold them pays for them: whoever does so longest has them then.
     std::optional<Claim> bytes = claim(Use::kUnits, held_bytes(*rows, Buffer()), asker);
     if (!bytes) return Step::kNoBytes;
+    // What this run has begun of it is not needed any more; reads in flight land stale.
     drop(*unit);
     unit->row_claim = std::move(*bytes);
     unit->rows = std::move(rows);

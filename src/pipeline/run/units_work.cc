@@ -27,6 +27,7 @@ void Units::on_read(Read& read, Result<Buffer> result) {
     unit.status = result.status();
     unit.asked = unit.requests.size();  // the rest is not asked for
   }
+  // Requests that found no slot are sent by the next advance(), which goes on behind `asked`.
   if (reads.awaited > 0 || unit.asked < unit.requests.size()) return;
   unit.state = Unit::State::kFetched;
   if (!unit.status.ok()) failed(unit, std::exchange(unit.status, Status()));
@@ -65,6 +66,7 @@ void Units::work(const std::shared_ptr<Unit>& unit, WorkMemory& memory) {
 void Units::after_decoding(Unit& unit, Result<std::shared_ptr<const Columns>> made, bool cold) {
   const bool wanted = !std::exchange(unit.given_up, false) && !core_.closed;
   if (unit.read_later) core_.fetcher.line(*unit.store).found(cold);
+  // Not Decoding any more, or drop() would leave its bytes to a thread that has come back already.
   unit.state = Unit::State::kReady;
   if (unit.reads) unit.reads->claim.give_back();
   if (made.ok() && wanted) {

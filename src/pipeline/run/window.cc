@@ -147,6 +147,7 @@ Awaited Window::what_is_awaited() {
     return running->begun ? Awaited::kCompute : Awaited::kThread;
   if (task.is<RowTask::Fetching>()) return Awaited::kStorage;
   if (task.is<RowTask::WithUser>()) return Awaited::kUser;
+  // What it waits for is not noted when it finds none, so it is found again from what is lacking now.
   const bool needs_slot = task.is<RowTask::Waiting>() && core_.line != nullptr && !core_.reads_on_compute_threads();
   if (needs_slot) return core_.line->has_slot() ? Awaited::kMemory : Awaited::kSlot;
   return core_.threads_full() ? Awaited::kThread : Awaited::kMemory;

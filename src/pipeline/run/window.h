@@ -56,6 +56,8 @@ class Window final : private Advancing {
   const Waits& waits() const { return waits_; }
   /// It begins to wait.
   void consumer_waits();
+  /// No batch is being prepared, and none is about to be.
+  bool nothing_planned() const { return batches_.empty() && !planning_; }
   /// It waits no more. Gives how long it did, in nanoseconds.
   int64_t consumer_goes_on();
   /// What it waits for, or would.

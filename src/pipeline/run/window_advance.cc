@@ -105,6 +105,7 @@ void Window::advance_units_ahead(Actions& actions) {
   for (const UnitBlockPtr& block : blocks) {
     if (block->users == 0) continue;  // all of its rows were in the cache
     const int64_t next = block->range.first + block->range.step * block->range.count;
+    // The blocks of an epoch that will not come are not read.
     if (next >= core_.itinerary->order()->size() && core_.itinerary->finished({block->epoch + 1, 0, 0})) continue;
     if (!units_->move_on(*units_->table().block_after(*block), {.order = kAheadOrder, .ahead = true}, actions)) return;
   }
@@ -159,6 +160,7 @@ void Window::post_assembly(const WindowBatchPtr& batch, AssemblyStep step, Actio
     if (made && !batch->retracting) take(*batch, std::move(*made));
     taking_back_.settle(*batch);
   };
+  // Behind its own rows, and before those of younger batches.
   core_.post(actions, batch->order(batch->tasks.size()), Work::kAssembly, work);
 }
 

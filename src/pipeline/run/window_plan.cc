@@ -26,6 +26,7 @@ bool Window::is_short() const {
 }
 
 void Window::extend(Actions& actions) {
+  if (waits_.waiting() && nothing_planned()) (void)core_.itinerary->hurry(planned_);
   if (!plans_elsewhere()) {
     while (is_short() && core_.itinerary->known(planned_)) {
       std::optional<StepPlan> step = core_.itinerary->step(planned_);
@@ -48,6 +49,7 @@ void Window::plan_batches() {
     std::optional<StepPlan> step = core_.itinerary->step(at);
     const WindowBatchPtr batch = step ? begin(std::move(*step)) : nullptr;
     lock.lock();
+    // seek() came meanwhile: what was planned is of another place.
     if (wanted != plans_dropped_) continue;
     if (!batch) break;
     add(batch);

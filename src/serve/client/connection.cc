@@ -49,6 +49,7 @@ Status Connection::lose(Status why) {
 
 void Connection::close() {
   interrupted_ = true;
+  // Without waiting for the answer, and not for ever: another thread may be sending, or the server not reading.
   for (int i = 0; i < 20 && !lost_; ++i) {
     if (channel_.try_send(MessageType::kClose, "")) return;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -93,6 +94,7 @@ Result<std::string> Connection::ask(MessageType type, std::string_view body) {
     Result<Frame> frame = answer(within, &timed_out);
     if (!frame.ok()) return frame.status();
     if (timed_out) return lose(unavailable("the server does not answer; look at it with: forebay serve status"));
+    // The server answers in order, and the batch was asked for before.
     if (next_asked_ && !next_answer_) {  // that of next() comes first
       next_answer_ = std::move(*frame);
       continue;
@@ -193,12 +195,14 @@ Result<Batch> Connection::batch_of(BatchMessage message) {
   batch.padding = message.padding;
   batch.epoch = message.epoch;
   batch.step = message.step;
+  // After the tensors are made, which keep their own slabs mapped.
   for (const uint64_t slab : message.gone_slabs) slabs_.drop(slab);
   return batch;
 }
 
 // On whatever thread has the last tensor, which must not wait: what cannot be told now goes with the next question.
 void Connection::let_go(uint64_t number) {
+  // In the child of a fork the parent still holds the batch, and the socket is the parent's.
   if (process_generation() != generation_ || lost_) return;
   {
     const std::lock_guard lock(freed_mutex_);
@@ -211,6 +215,7 @@ void Connection::tell_what_goes() {
   const std::lock_guard lock(freed_mutex_);
   while (!freed_.empty()) {
     const auto end = freed_.end();
+    // In pieces that try_send() can send whole.
     const auto begin = freed_.size() > kFreedAtOnce ? end - kFreedAtOnce : freed_.begin();
     if (!channel_.try_send(MessageType::kFreed, to_message(std::vector<uint64_t>(begin, end)))) return;
     freed_.erase(begin, end);

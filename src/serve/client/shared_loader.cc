@@ -124,8 +124,10 @@ Status SharedLoader::Impl::connect() {
       const std::lock_guard lock(mutex);
       if (closed) return cancelled("the loader was closed");
       connection = *made;
+      // Another server goes on where this client stands, which the lost one may have been ahead of.
       if (at) request.state = at->state;
     }
+    // Opening may list for long; the connection is what can be told to stop.
     const std::stop_callback stops(options.stop, [&] { (*made)->close(); });
     status = (*made)->ask(MessageType::kOpen, to_message(request)).status();
     if (status.code() != Code::kUnavailable || !(*made)->lost()) return status;

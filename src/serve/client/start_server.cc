@@ -76,6 +76,7 @@ void keep_only(int from, int to) {
 // In the grandchild. Only calls that are safe there.
 [[noreturn]] void become(const Launch& launch) {
   setsid();
+  // A process of its own: what the client ignores or blocks, Python's SIGPIPE for one, is not the server's.
   for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
   sigset_t none;
   sigemptyset(&none);
@@ -83,6 +84,7 @@ void keep_only(int from, int to) {
   cpu_set_t all;
   std::memset(&all, 0xff, sizeof all);
   sched_setaffinity(0, sizeof all, &all);  // it works for all of the host; the kernel leaves out what is not ours
+  // Out of the way first: any of them may have one of the numbers that they are to get.
   const int listening = fcntl(launch.listening, F_DUPFD, 10), failed = fcntl(launch.failed, F_DUPFD_CLOEXEC, 10);
   const int log = fcntl(launch.log, F_DUPFD, 10), nothing = fcntl(launch.nothing, F_DUPFD, 10);
   keep_only(nothing, 0);
@@ -91,6 +93,7 @@ void keep_only(int from, int to) {
   keep_only(listening, kListeningAt);
   keep_only(failed, kListeningAt + 1);
   fcntl(kListeningAt + 1, F_SETFD, FD_CLOEXEC);
+  // The client's files, sockets and devices are not kept open by a server that outlives it.
   close_range(kListeningAt + 2, ~0U, 0);
   (void)!chdir("/");
   execve(launch.file.c_str(), launch.arguments.data(), launch.environment.data());
@@ -100,6 +103,7 @@ void keep_only(int from, int to) {
 }
 
 Status wait_until_begun(pid_t child, int failed, const std::string& file) {
+  // The child only forks once more and ends.
   while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
   }
   int error = 0;
@@ -165,6 +169,7 @@ Result<FileDescriptor> connect_or_start(const std::string& path, const std::vect
   Result<FileDescriptor> connected = connect_to(path);
   if (connected.ok() || !starts || connected.status().code() != Code::kNotFound) return connected;
   FOREBAY_ASSIGN(const FileDescriptor lock, take_lock(path, stop));
+  // Whoever had the lock before may have started one.
   connected = connect_to(path);
   if (connected.ok() || connected.status().code() != Code::kNotFound) return connected;
   FOREBAY_RETURN_IF_ERROR(start(path, program));

@@ -38,6 +38,7 @@ Status MappedSlabs::add(const SlabMessage& message, const FileDescriptor& file) 
   struct stat info{};
   if (fstat(file.get(), &info) != 0 || message.bytes == 0 || static_cast<uint64_t>(info.st_size) != message.bytes)
     return corrupt("the server tells of a slab that is not as long as it says");
+  // Sealed by the server, so the file cannot shrink under the mapping.
   void* const data = mmap(nullptr, message.bytes, PROT_READ, MAP_SHARED, file.get(), 0);
   if (data == MAP_FAILED)
     return out_of_budget(fmt::format("{} bytes of the server's cannot be mapped here; raise the limit of address "
@@ -72,6 +73,7 @@ Result<Tensor> MappedSlabs::tensor(const TensorPlace& place, const std::shared_p
     if (found == slabs_.end()) return no_tensor();
     mapping = found->second;
   }
+  // In this order nothing overflows.
   if (place.offset > mapping->bytes || *bytes > mapping->bytes - place.offset) return no_tensor();
   uint8_t* const data = mapping->data + place.offset;
   auto both =

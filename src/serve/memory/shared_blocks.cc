@@ -144,6 +144,7 @@ void SharedBlocks::free(uint8_t* block, size_t bytes) {
   Held& held = found->second;
   if (!held.whole) {
     give_back(held, static_cast<size_t>(block - held.slab->data()), block_bytes(bytes));
+    // Free parts are joined, so a slab without a block is one part.
     if (held.free.begin()->second < kSmallSlab) return;
   }
   lent_bytes_ -= held.slab->bytes();

@@ -75,6 +75,7 @@ void Guest::run() {
     Result<std::optional<Frame>> frame = channel_.receive(std::chrono::minutes(1));
     status = frame.status();
     if (status.ok() && frame->has_value()) status = answer(**frame);
+    // Nothing can be understood behind it; the client learns why it is cut off.
     if (status.code() == Code::kCorrupt) (void)channel_.send(MessageType::kFailed, to_message(status));
   }
   channel_.shut_down();
@@ -213,6 +214,7 @@ Result<TensorPlace> Guest::place_of(const Tensor& tensor, Held& held) {
   place.slab = found->slab->number();
   place.offset = found->offset;
   held.bytes += bytes;
+  // By a weak reference: a slab that nobody lends from any more is unmapped here, and the client told.
   if (told_.emplace(place.slab, found->slab).second) new_slabs_.push_back(std::move(found->slab));
   return place;
 }
@@ -267,6 +269,7 @@ Status Guest::give(Batch batch) {
     look_.epoch = message.epoch;
     look_.bytes += held.bytes;
     look_.held_bytes += held.bytes;
+    // Before it is told: the client may let go of it as soon as it hears.
     held_.emplace(message.number, std::move(held));
   }
   FOREBAY_RETURN_IF_ERROR(send_slabs(&message.gone_slabs));

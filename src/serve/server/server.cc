@@ -101,10 +101,13 @@ Result<std::unique_ptr<Server>> Server::open(ServerOptions options) {
   if (!listening.valid()) {
     const std::optional<FileDescriptor> lock = lock_socket(options.path, true);
     if (!lock) return unavailable("the lock beside this socket cannot be taken").with_key(options.path);
-    if (connect_to(options.path).ok())
+    const Result<FileDescriptor> there = connect_to(options.path);
+    if (there.ok())
       return unavailable("a server listens here already; stop it with: forebay serve stop").with_key(options.path);
+    if (there.status().code() != Code::kNotFound) return there.status();  // somebody is there who does not answer
     FOREBAY_ASSIGN(listening, listen_at(options.path));
   }
+  // Here and not with the first batch: the kernel may not be able to seal.
   FOREBAY_RETURN_IF_ERROR(Slab::make(1, 4096).status());
   std::unique_ptr<Server> server(new Server(std::move(options)));
   server->listening_ = std::move(listening);
@@ -170,6 +173,7 @@ void Server::look_at(std::vector<pollfd>& watched) {
 bool Server::leaves() {
   if (!options_.linger || !guests_.empty() || std::chrono::steady_clock::now() - alone_since_ < *options_.linger)
     return false;
+  // Without waiting: who starts a server has it for a moment, and then nobody leaves.
   const std::optional<FileDescriptor> lock = lock_socket(options_.path, false);
   if (!lock) return false;
   accept_all();

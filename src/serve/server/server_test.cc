@@ -287,5 +287,21 @@ TEST(Server, tells_who_is_served_and_ends_when_it_is_told_to) {
   EXPECT_FALSE(std::filesystem::exists(data.socket()));
 }
 
+// As a server that was stopped with Ctrl-Z does.
+TEST(Server, who_lets_nobody_in_is_not_waited_for_long) {
+  const std::string path = testing::TempDir() + "/lets_nobody_in.sock";
+  const Result<FileDescriptor> listening = listen_at(path);
+  ASSERT_TRUE(listening.ok()) << listening.status().to_string();
+  std::vector<FileDescriptor> waiting;
+  Result<FileDescriptor> one = connect_to(path);
+  for (int i = 0; i < 1000 && one.ok(); ++i) {
+    waiting.push_back(std::move(*one));
+    one = connect_to(path);
+  }
+  EXPECT_EQ(one.status().code(), Code::kUnavailable) << one.status().to_string();
+  EXPECT_NE(one.status().message().find("stopped"), std::string::npos) << one.status().to_string();
+  unlink(path.c_str());
+}
+
 }  // namespace
 }  // namespace forebay

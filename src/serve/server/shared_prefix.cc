@@ -25,6 +25,23 @@ bool makes_values(const OpSpec& op) { return catalog().has_role(op, OpRole::kVal
 
 bool same_step(const OpSpec& a, const OpSpec& b) { return a.name == b.name && a.args == b.args; }
 
+// What tells these steps from others.
+std::string place_of(const Description& description, size_t steps) {
+  std::string place;
+  for (size_t i = 0; i < steps && i < description.steps().size(); ++i) {
+    const OpSpec& op = description.steps()[i];
+    if (!is_order(op))
+      place += fmt::format("{}({})", op.name, op.args.dump(-1, ' ', false, Json::error_handler_t::replace));
+  }
+  return place;
+}
+
+bool begins_at(const Description& description, const std::string& place) {
+  for (size_t steps = 1; steps <= description.steps().size(); ++steps)
+    if (place_of(description, steps) == place) return true;
+  return false;
+}
+
 size_t past_orders(const Description& description, size_t step) {
   while (step < description.steps().size() && is_order(description.steps()[step])) ++step;
   return step;
@@ -67,7 +84,11 @@ uint64_t SharedPrefixes::add(const Description& description, const std::string& 
 void SharedPrefixes::remove(uint64_t client) {
   const std::lock_guard lock(mutex_);
   known_.erase(client);
-  if (known_.empty()) given_.clear();
+  // What was given goes with the last who could use it, for those who come later.
+  std::erase_if(given_, [&](const auto& given) {
+    return std::ranges::none_of(known_,
+                                [&](const auto& one) { return begins_at(one.second.description, given.first); });
+  });
 }
 
 void SharedPrefixes::set_bytes(uint64_t bytes) {
@@ -77,13 +98,9 @@ void SharedPrefixes::set_bytes(uint64_t bytes) {
 
 uint64_t SharedPrefixes::bytes_for(const Description& description, size_t steps) {
   constexpr uint64_t kFewest = 16 * kMiB;
-  std::string place;
-  for (size_t i = 0; i < steps && i < description.steps().size(); ++i) {
-    const OpSpec& op = description.steps()[i];
-    if (!is_order(op))
-      place += fmt::format("{}({})", op.name, op.args.dump(-1, ' ', false, Json::error_handler_t::replace));
-  }
+  const std::string place = place_of(description, steps);
   const std::lock_guard lock(mutex_);
+  // Halves of what is left never add up to all, so this stays above 0.
   uint64_t left = bytes_;
   for (const auto& [other, bytes] : given_) left -= bytes;
   if (left / 2 < kFewest && !given_.contains(place)) return 0;

@@ -44,7 +44,7 @@ class SharedPrefixes {
   mutable std::mutex mutex_;
   std::map<uint64_t, Known> known_;
   uint64_t version_ = 0, bytes_ = 0;
-  std::map<std::string, uint64_t> given_;  // by the steps in front of the cache; until nobody is there
+  std::map<std::string, uint64_t> given_;  // by the steps in front of the cache; until nobody has these
 };
 
 }  // namespace forebay

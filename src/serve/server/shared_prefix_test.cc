@@ -52,5 +52,21 @@ TEST(SharedPrefixes, all_caches_together_stay_within_their_bytes) {
   EXPECT_EQ(known.bytes_for(steps_of(photographs().resize({1, 1})), 4), 128 * kMiB);
 }
 
+TEST(SharedPrefixes, what_one_had_is_there_for_the_next_when_it_has_gone) {
+  SharedPrefixes known;
+  known.set_bytes(256 * kMiB);
+  const Description stays = steps_of(photographs().resize({1, 1})), goes = steps_of(photographs().resize({2, 2}));
+  known.add(stays, "");
+  EXPECT_EQ(known.bytes_for(stays, 4), 128 * kMiB);
+  for (int time = 0; time < 20; ++time) {
+    const uint64_t client = known.add(goes, ""), another = known.add(goes, "");
+    EXPECT_EQ(known.bytes_for(goes, 4), 64 * kMiB) << time;
+    known.remove(client);
+    EXPECT_EQ(known.bytes_for(goes, 4), 64 * kMiB) << "another one reads the same";
+    known.remove(another);
+  }
+  EXPECT_EQ(known.bytes_for(stays, 4), 128 * kMiB);
+}
+
 }  // namespace
 }  // namespace forebay

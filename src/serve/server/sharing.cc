@@ -21,6 +21,7 @@ Pipeline over(const Pipeline& source, const Description& steps) {
 /// All that decides what a client's batches are: equal keys, equal batches at equal states.
 std::string batches_key(const OpenRequest& request, const std::string& pipeline) {
   LoaderOptions same = request.options;
+  // How fast batches come, and within which memory, is not what they are.
   same.threads.reset();
   same.requests.reset();
   same.memory.reset();
@@ -29,6 +30,7 @@ std::string batches_key(const OpenRequest& request, const std::string& pipeline)
 
 /// Ranks of one job read different samples of an epoch.
 std::string job_key(const OpenRequest& request, const std::string& pipeline) {
+  // A job of its own: the address is that of a request which its client's thread holds, unlike any other that is there.
   if (request.options.world_size.value_or(1) < 2) return fmt::format("{}", static_cast<const void*>(&request));
   return fmt::format("{} {} {}", *request.options.world_size, request.options.seed, pipeline);
 }

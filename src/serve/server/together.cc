@@ -61,6 +61,7 @@ bool TogetherRun::held_up(Clock::time_point now) {
   }
   if (held_up_since_ == Clock::time_point()) held_up_since_ = now;
   if (now - held_up_since_ < patience_) return true;
+  // Its feed notices with its next take(), and goes on in a run of its own.
   for (Seat* seat : seats_) seat->lost = seat->lost || behind(seat);
   std::erase_if(seats_, [](const Seat* seat) { return seat->lost; });
   held_up_since_ = {};
@@ -68,6 +69,7 @@ bool TogetherRun::held_up(Clock::time_point now) {
 }
 
 void TogetherRun::keep(Step step) {
+  // By the first batch: all of a run are about as large.
   if (step.batch.ok() && counts_.made++ == 0)
     window_ = std::clamp<size_t>(kKeptBytes / std::max<uint64_t>(nbytes(*step.batch), 1), kFewestSteps, kMostSteps);
   while (steps_.size() >= window_) {

@@ -67,6 +67,7 @@ Status Channel::send(MessageType type, std::string_view body, std::span<const in
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0) return gone();
     left -= static_cast<size_t>(sent);
+    // Descriptors go with the first piece, or would come twice.
     message.msg_control = nullptr;
     message.msg_controllen = 0;
     auto done = static_cast<size_t>(sent);
@@ -133,6 +134,7 @@ Result<bool> Channel::read_more() {
                    read_some(reinterpret_cast<char*>(&head_) + have_head_, sizeof head_ - have_head_));
     have_head_ += got;
     if (have_head_ < sizeof head_) return false;
+    // Before any memory is taken for it.
     if (head_.bytes > most_bytes_)
       return corrupt(fmt::format("a message of {} bytes; {} are the most here", head_.bytes, most_bytes_));
     if (head_.descriptors > (takes_descriptors_ ? kMostDescriptors : 0))

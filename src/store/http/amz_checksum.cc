@@ -28,6 +28,7 @@ struct Algorithm {
   std::string (*sum)(std::span<const uint8_t>);
 };
 
+// Cheapest first: the first that came with the answer decides, and the others are not computed.
 constexpr std::array<Algorithm, 4> kAlgorithms = {{
     {"x-amz-checksum-crc32c", [](std::span<const uint8_t> bytes) { return big_endian_base64(crc32c(bytes)); }},
     {"x-amz-checksum-crc64nvme", amz_crc64nvme},

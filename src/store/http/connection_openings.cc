@@ -62,6 +62,7 @@ std::vector<ConnectionOpenings::Transfer> ConnectionOpenings::answered(const Ser
   state.http2 = major_version >= 2;
   state.http1 = !state.http2;
   state.failures = 0;
+  // What was learned was of HTTP/2.
   if (state.http1) state.takes = 0;
   return go_on(state, std::erase_if(state.openers, [&](const Opener& opener) { return opener.transfer == transfer; }));
 }
@@ -72,6 +73,7 @@ std::vector<ConnectionOpenings::Transfer> ConnectionOpenings::ended(const Server
   if (found == servers_.end()) return {};
   State& state = found->second;
   const size_t gone = std::erase_if(state.openers, [&](const Opener& opener) { return opener.transfer == transfer; });
+  // No answer began on it, so it is not known to take requests: those who waited for it try by themselves.
   if (gone > 0) ++state.failures;
   return gone > 0 ? std::exchange(state.waiting, {}) : std::vector<Transfer>();
 }

@@ -24,6 +24,7 @@ Status not_connected(CURL* easy, const std::string& where) {
 }
 
 Status certificate_refused(const std::string& where, std::string_view detail) {
+  // By the words of OpenSSL, since libcurl passes no code of it on; words that are not known lead to the general advice.
   std::string_view way_out = "name the authority that signed it with ca_file";
   if (contains(detail, "expired") || contains(detail, "not yet valid")) {
     way_out = "look at this machine's clock, or have the server's certificate renewed";

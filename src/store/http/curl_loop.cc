@@ -17,6 +17,8 @@
 
 #include <fmt/format.h>
 
+#include "base/folder_entries.h"
+
 namespace forebay {
 
 namespace {
@@ -60,6 +62,7 @@ void CurlLoop::send(HttpRequest request, std::stop_token stop, HttpTransport::Do
         if (!result.ok() && result.status().code() == Code::kCancelled && !some_stopped_.exchange(true)) wake();
         done(std::move(result));
       });
+  // Its token had been stopped, or the loop is closed: the answer has been given, and nothing was sent.
   if (call->answered()) return;
   Status started;
   {
@@ -67,6 +70,7 @@ void CurlLoop::send(HttpRequest request, std::stop_token stop, HttpTransport::Do
     started = start_thread();
     if (started.ok()) {
       inbox_.push_back({std::move(request), call});
+      // Whoever finds others there knows that the loop has been woken and has not looked yet.
       if (inbox_.size() == 1) wake();
     }
   }
@@ -97,6 +101,7 @@ Status CurlLoop::open_multi() {
   if (share_ == nullptr) share_ = curl_share_init();
   if (multi_ == nullptr || share_ == nullptr) return out_of_budget("no memory for connections", 0);
   max_active_ = room_for_connections();
+  // Without lock functions: all handles that share it are used on the loop's thread.
   curl_share_setopt(share_, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
   curl_multi_setopt(multi_, CURLMOPT_SOCKETFUNCTION, on_socket);
   curl_multi_setopt(multi_, CURLMOPT_SOCKETDATA, this);
@@ -110,10 +115,8 @@ Status CurlLoop::open_multi() {
 
 size_t CurlLoop::room_for_connections() const {
   rlimit limit{};
-  std::error_code error;
-  const std::filesystem::directory_iterator open("/proc/self/fd", error);
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || error) return options_.max_connections;
-  const auto used = static_cast<size_t>(std::distance(begin(open), end(open)));
+  const size_t used = entries_of("/proc/self/fd").size();
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || used == 0) return options_.max_connections;
   const size_t taken = used - std::min(used, active_.size()) + kDescriptorsLeftAlone;
   const size_t left = limit.rlim_cur > taken ? limit.rlim_cur - taken : 0;
   return std::clamp<size_t>(left / 4 * 3, 1, std::max<size_t>(options_.max_connections, 1));
@@ -217,6 +220,7 @@ int CurlLoop::wait_ms() {
   if (!queue_.empty() && active_.size() < max_active_ && !retry_at_) return 0;
   if (!until) return -1;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(*until - Clock::now()).count();
+  // Rounded up above: a wait that ends a moment too early would go round once more for each.
   return static_cast<int>(std::clamp<int64_t>(left, 0, 60'000));
 }
 

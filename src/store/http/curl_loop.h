@@ -30,8 +30,8 @@ class CurlLoop : public std::enable_shared_from_this<CurlLoop> {
   ~CurlLoop();
 
   void send(HttpRequest request, std::stop_token stop, HttpTransport::Done done);
-  /// Answers everything, then ends the thread (which ends after its answer where that is who calls).
   std::shared_ptr<KeptBytes> idle_memory() const { return buffers_; }
+  /// Answers everything, then ends the thread (which ends after its answer where that is who calls).
   void close();
 
  private:

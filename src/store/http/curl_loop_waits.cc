@@ -32,6 +32,7 @@ void CurlLoop::end_lookup(const CurlTransfer& transfer, const Status& failure) {
   if (lookup == lookups_.end() || lookup->second.by != &transfer) return;
   auto others = std::move(lookup->second.others);
   lookups_.erase(lookup);
+  // From the last to the first, each to the front: they keep their order, and go before those who came later.
   for (auto other = others.rbegin(); other != others.rend(); ++other) {
     if (failure.ok()) {
       queue_.push_front(std::move(*other));
@@ -89,6 +90,7 @@ void CurlLoop::wait_for_descriptor(Transfer transfer) {
   idle_handles_.push_back(transfer->take_handle());
   transfer->begin_again(false);
   ++transfer->descriptor_tries;
+  // As many as there are now is what the process may open; check_deadlines() raises it again when descriptors are free.
   max_active_ = std::max<size_t>(active_.size(), 1);
   retry_at_ = Clock::now() + kCheckEvery;
   queue_.push_front(std::move(transfer));
@@ -100,6 +102,7 @@ void CurlLoop::check_deadlines() {
   next_check_ = now + kCheckEvery;
   std::vector<std::pair<CurlTransfer*, Status>> late;
   for (const auto& [transfer, owner] : active_) {
+    // Collected first: removing one changes what is gone through here.
     if (Status status = transfer->check_deadlines(now); !status.ok()) late.emplace_back(transfer, std::move(status));
   }
   std::vector<std::pair<Transfer, Status>> ended;

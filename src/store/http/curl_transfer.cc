@@ -110,6 +110,7 @@ Status CurlTransfer::set_up(CurlHandle handle, CURLSH* share) {
     line.reserve(header.name.size() + 2 + header.value.size());
     line.append(header.name).append(header.value.empty() ? ";" : ": ").append(header.value);
   }
+  // No "Expect: 100-continue": servers that do not know it cost a second's wait for each body.
   header_lines_.emplace_back("Expect:");
   header_list_.resize(header_lines_.size());
   for (size_t i = 0; i < header_lines_.size(); ++i) {
@@ -125,6 +126,7 @@ void CurlTransfer::set_connection_options(const HttpConnectionOptions& options) 
   curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);  // a stop does not wait for the name service
   curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+  // Dots in a path are part of a key, and of what was signed.
   curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
   curl_easy_setopt(easy, CURLOPT_DISALLOW_USERNAME_IN_URL, 1L);
   curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
@@ -151,6 +153,7 @@ void CurlTransfer::set_connection_options(const HttpConnectionOptions& options) 
 
 void CurlTransfer::set_method() {
   CURL* const easy = handle_.easy;
+  // A handle keeps its options from one request to the next, so each is set back.
   curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, nullptr);
   curl_easy_setopt(easy, CURLOPT_NOBODY, 0L);
   curl_easy_setopt(easy, CURLOPT_UPLOAD, 0L);
@@ -228,6 +231,7 @@ Status CurlTransfer::refuse(uint64_t size) const {
 }
 
 bool CurlTransfer::end_of_headers() {
+  // RFC 9112, section 6.3: it goes before Content-Length.
   if (!response_.header("transfer-encoding").empty()) announced_ = -1;
   if (has_body() && announced_ > 0 && static_cast<uint64_t>(announced_) > request_.max_body_bytes) {
     failure_ = refuse(static_cast<uint64_t>(announced_));
@@ -257,6 +261,7 @@ bool CurlTransfer::room_for(size_t size) {
     failure_ = refuse(size);
     return false;
   }
+  // Doubled, so that bytes are copied about once more in all, however long the answer is.
   uint64_t wanted = std::max<uint64_t>({size, size_t{16} << 10, body.size() * 2});
   if (announced_ > 0 && body.empty()) {
     wanted = std::max<uint64_t>(
@@ -302,6 +307,7 @@ int CurlTransfer::on_connected(void* transfer, char*, char*, int, int local_port
 
 int CurlTransfer::on_lookup(void*, void*, void* transfer) {
   auto* self = static_cast<CurlTransfer*>(transfer);
+  // 1 ends this transfer; wait_for_lookup() begins it again when the name is known.
   return self->loop_.may_look_up(self) ? 0 : 1;
 }
 

@@ -13,6 +13,7 @@ std::optional<std::chrono::system_clock::time_point> time_of(int year, unsigned 
                                                              int minute, int second) {
   using namespace std::chrono;
   const year_month_day date{std::chrono::year(year), std::chrono::month(month), std::chrono::day(day)};
+  // 60: a leap second (RFC 9110, section 5.6.7).
   const bool valid = date.ok() && hour >= 0 && hour < 24 && minute >= 0 && minute < 60 && second >= 0 && second < 61;
   if (!valid) return std::nullopt;
   return sys_days(date) + hours(hour) + minutes(minute) + seconds(second);

@@ -27,6 +27,7 @@ double number(const std::string& name, const std::string& text, double least, do
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
   if (parsed.ec == std::errc() && parsed.ptr == text.data() + text.size() && value >= least && value <= most)
     return value;
+  // NaN is none of these, since it fails both comparisons.
   problems->push_back(fmt::format("{} is a number from {} to {}, not '{}'", name, least, most, text));
   return least;
 }

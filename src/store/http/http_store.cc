@@ -146,6 +146,7 @@ HttpRequest Core::request_of(const HttpUrl& url, const Wanted& wanted, bool same
 
 /// Mismatches are tried again, since the way may be at fault, but not for ever, since the object may be.
 std::function<Status(const HttpResponse&)> Core::judge_of(const Wanted& wanted) {
+  // Shared by all attempts of the call, of which two may be judged at once.
   return [wanted, mismatches = std::make_shared<std::atomic<int>>(0)](const HttpResponse& response) -> Status {
     if (is_redirect(response)) return {};
     FOREBAY_RETURN_IF_ERROR(judge_http_status(response));
@@ -184,6 +185,7 @@ void Core::fetch(const std::string& name, const HttpUrl& url, const Wanted& want
                                        url_for_messages(target->text()))));
     }
     const bool same = same_host && target->origin() == url.origin();
+    // Locations name no login; whoever was logged in before is on the same origin, and on no other.
     if (same) target->user_info = url.user_info;
     self->fetch(name, *target, wanted, same, redirects - 1, stop, done);
   };
@@ -192,6 +194,7 @@ void Core::fetch(const std::string& name, const HttpUrl& url, const Wanted& want
 
 Status Core::pin(const HttpUrl& url, const HttpResponse& response, uint64_t size) {
   const std::string_view etag = response.header("etag");
+  // "W/..." is weak: it may stay the same where bytes do not (RFC 9110, section 8.8.1).
   const bool strong = etag.starts_with('"');
   const Status pinned = pins_.check(url.text(), strong ? std::string(etag) : fmt::format("{} bytes", size));
   return pinned.ok() ? pinned
@@ -294,6 +297,7 @@ void Core::size_of(const std::string& name, const HttpUrl& url, std::stop_token 
 }
 
 void Core::size_by_get(const std::string& name, const HttpUrl& url, std::stop_token stop, Answer done) {
+  // The answer's Content-Range has the size. Servers that know no ranges send everything, which is then counted.
   const Wanted first_byte{"GET", ByteRange{0, 1}, 1, kWholeForPart};
   fetch(name, url, first_byte, true, kRedirects, stop,
         [self = shared_from_this(), url, done](Result<HttpResponse> response) {

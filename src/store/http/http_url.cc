@@ -62,6 +62,7 @@ Result<HttpUrl> parse_http_url(std::string_view url) {
   rest = rest.substr(0, rest.find('#'));
   const size_t slash = rest.find_first_of("/?");
   std::string_view authority = rest.substr(0, slash);
+  // The last one: passwords hold '@' where people forget to encode it, hosts never do.
   if (const size_t at = authority.rfind('@'); at != std::string_view::npos) {
     parts.user_info = authority.substr(0, at);
     authority = authority.substr(at + 1);
@@ -111,6 +112,7 @@ std::string host_and_port(std::string_view url) {
   if (!parts.ok()) return url_for_messages(url);
   const std::string& authority = parts->authority;
   const size_t colon = authority.rfind(':');
+  // A colon inside of brackets belongs to an IPv6 address.
   const bool has_port = colon != std::string::npos && authority.find(']', colon) == std::string::npos;
   return has_port ? authority : authority + (parts->scheme == "https" ? ":443" : ":80");
 }

@@ -10,6 +10,7 @@ constexpr size_t kUpdateEvery = 32;  // sorting costs microseconds
 }
 
 size_t LatencyWindow::class_of(uint64_t bytes) {
+  // Two octaves a class: 1 KiB, 4 KiB, and so on.
   const auto octaves = static_cast<size_t>(std::bit_width(bytes >> 10));
   return std::min((octaves + 1) / 2, kClasses - 1);
 }

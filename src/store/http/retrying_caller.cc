@@ -123,6 +123,7 @@ void CallerCore::call(HttpCall call, std::stop_token stop, HttpCaller::Done done
   auto state = std::make_shared<State>();
   state->call = std::move(call);
   state->first_start = timer_.now();
+  // The entry's answer holds the state, and the state the entry: the circle ends with the answer, which every call gets.
   state->entry = calls_.begin<HttpResponse>(
       state->call.name, std::move(stop),
       [core = shared_from_this(), state, done = std::move(done)](Result<HttpResponse> result) {
@@ -299,6 +300,7 @@ void CallerCore::arm_hedges(Time at_least) {
   const std::lock_guard lock(hedge_mutex_);
   if (hedges_armed_ || hedge_queue_.empty()) return;
   const Time when = std::max(hedge_queue_.begin()->first, at_least);
+  // Lock order: the queue's, then the timer's, which calls without its own.
   hedges_armed_ = timer_.at(when, [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->send_hedges();
   });

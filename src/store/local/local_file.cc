@@ -147,6 +147,7 @@ std::optional<FileDescriptor> CachedReader::open_cached(const std::string& path)
   if (errno == EAGAIN || errno == EINTR) return std::nullopt;
   // An old kernel, or a sandbox that does not know the call; or really this file: then read() will say so.
   if (errno == ENOSYS || errno == EINVAL || errno == E2BIG || errno == EPERM) {
+    // "/" is always in the kernel's caches: where not even that opens, the call itself is what fails.
     const FileDescriptor root(try_openat2("/", O_PATH | O_CLOEXEC));
     if (!root.valid()) kernel_can_.store(false, std::memory_order_relaxed);
     return std::nullopt;

@@ -39,6 +39,7 @@ std::vector<Inode> ancestors(const std::string& root, const std::string& prefix)
 
 void add_entry(int dir, const char* name, const ListRequest& request, const std::vector<Inode>& above, ListPage& page) {
   struct ::stat info;
+  // Not d_type: it says nothing of where a link leads, nothing of sizes, and on some file systems nothing at all.
   if (::fstatat(dir, name, &info, 0) != 0) {
     if (errno == ENOENT || errno == ELOOP)
       ++page.irregular;  // a link that leads nowhere, or a file just deleted
@@ -73,6 +74,7 @@ Result<ListPage> list_folder(const std::string& root, const ListRequest& request
     if (std::from_chars(request.continuation.data(), end, place).ptr != end) {
       return invalid_argument("a continuation that no page gave");
     }
+    // A place of another stream on the same folder: on Linux it is the file system's cookie, which does not belong to the descriptor.
     ::seekdir(dir.get(), place);
   }
   const std::vector<Inode> above = ancestors(root, request.prefix);

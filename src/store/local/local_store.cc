@@ -27,6 +27,7 @@ class LocalStore final : public Store {
       new std::shared_ptr<Core>(core_);
       return;
     }
+    // First the calls, so that a job that the kernel does not let go has been answered when its thread is left behind.
     core_->calls.close();
     threads_.close();
   }

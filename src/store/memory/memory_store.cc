@@ -81,6 +81,7 @@ Result<ListPage> MemoryStore::page(const ListRequest& request) const {
       std::string folder = at->first.substr(0, prefix.size() + slash + 1);
       if (!hidden) page.prefixes.push_back(folder);
       seen = folder;
+      // '0' follows '/' in ASCII: the first name that is not below the folder, in one search.
       folder.back() = '/' + 1;
       at = objects_.lower_bound(folder);
     }

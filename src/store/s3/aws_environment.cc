@@ -39,6 +39,7 @@ std::string_view without_comment(std::string_view value) {
 Result<std::string> read_text_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) return not_found("no such file").with_key(path);
+  // One more than is allowed tells a file that is too large; a device that never ends is cut off, too.
   std::string text(kMaxFileBytes + 1, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<size_t>(in.gcount()));
@@ -94,6 +95,7 @@ AwsSections parse_aws_file(std::string_view text) {
       (*section)[outer + "." + name] = value;
       continue;
     }
+    // Only a setting without a value can have indented ones below it.
     outer = value.empty() ? name : "";
     (*section)[name] = value;
   }
@@ -123,6 +125,7 @@ Result<AwsProfile> read_aws_profile(const AwsEnvironment& environment, const std
   };
   if (profile.name == "default") take(config, "default");
   take(config, "profile " + profile.name);
+  // Last, so that its settings win, as with AWS' own tools.
   take(credentials, profile.name);
   if (const auto services = profile.settings.find("services"); services != profile.settings.end()) {
     for (auto& [name, value] : config["services " + services->second]) profile.settings["services." + name] = value;

@@ -31,6 +31,7 @@ Status refuse(const AwsProfile& profile, const char* setting, const char* what) 
 /// Ways to credentials that a profile may name and that are not followed.
 Status check_profile(const AwsProfile& profile) {
   const Credentials keys = keys_of(profile);
+  // Before the keys are looked at: with a role they are only what the role is asked for with.
   if (!profile.setting("role_arn").empty() || !profile.setting("source_profile").empty()) {
     return refuse(profile, "role_arn, source_profile", "a role");
   }

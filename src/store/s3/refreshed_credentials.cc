@@ -58,11 +58,13 @@ void RefreshedCredentials::get(Done done) {
     if (!valid) state_->waiting.push_back(std::move(done));
   }
   if (start) fetch(state_);
+  // Behind fetch() and without the lock: `done` sends a request, and may come back here.
   if (valid) done(std::move(*valid));
 }
 
 void RefreshedCredentials::refuse(const Credentials& credentials) {
   const std::lock_guard lock(state_->mutex);
+  // Only where they are still those: many requests are refused at once, and the first has had new ones fetched.
   if (state_->current == credentials) state_->current.reset();
 }
 

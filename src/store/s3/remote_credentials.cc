@@ -46,6 +46,7 @@ bool is_loopback(const std::string& host) {
 }
 
 bool is_local(const std::string& host) {
+  // The fixed addresses of the container services of ECS and EKS, as AWS' own clients allow them.
   return host == "localhost" || is_loopback(host) || host == "[::1]" || host == "169.254.170.2" ||
          host == "169.254.170.23" || host == "[fd00:ec2::23]";
 }
@@ -131,6 +132,7 @@ class Instance : public std::enable_shared_from_this<Instance> {
     HttpRequest request;
     request.method = "PUT";
     request.url = endpoint_ + "/latest/api/token";
+    // Six hours, the most there is; each renewal asks for a token of its own all the same.
     request.headers.push_back({"x-aws-ec2-metadata-token-ttl-seconds", "21600"});
     ask(*transport_, std::move(request), kInstanceWithinMs,
         [self = shared_from_this(), attempt, done = std::move(done)](Result<std::string> token) mutable {

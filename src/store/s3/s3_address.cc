@@ -31,6 +31,7 @@ std::string host_and_port_of(std::string_view origin) {
 S3Address s3_address(const S3Options& options, const std::string& region, std::string_view key) {
   const std::string origin = options.endpoint.empty() ? "https://" + aws_host(region) : options.endpoint;
   const size_t host_begin = origin.find("://") + 3;
+  // AWS' certificate is of *.s3.<region>.amazonaws.com, and a star stands for one label.
   const bool has_dots = options.bucket.find('.') != std::string::npos;
   const bool automatic = is_aws(origin.substr(host_begin)) && !has_dots;
   const bool in_host = options.addressing == S3Options::Addressing::kVirtual ||

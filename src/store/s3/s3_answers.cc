@@ -131,8 +131,10 @@ Result<S3ListPage> parse_s3_list(std::string_view body, std::string_view prefix,
   list.found = !raw.objects.empty() || !raw.prefixes.empty();
   bool behind = false;
   const auto accept = [&](std::string& name) -> Result<bool> {
+    // The continuation is the server's own and stays as it is; names alone are encoded.
     if (encoded) name = percent_decode_listing(name);
     if (!name.starts_with(prefix)) return corrupt("the listing names objects outside of the folder that was asked for");
+    // Names come in byte order, so nothing that is wanted can follow.
     if (!until.empty() && name >= until) behind = true;
     if (!until.empty() && name > until) return false;
     if (hidden(name, prefix)) {

@@ -104,6 +104,7 @@ void S3Client::start(const std::shared_ptr<Exchange>& exchange) {
   };
   caller_->call(std::move(call), exchange->stop, [self = shared_from_this(), exchange](Result<HttpResponse> response) {
     if (response.ok()) return exchange->done(std::move(response));
+    // A call of its own, with attempts of its own: what was put right was no failure of the storage.
     if (self->put_right(*exchange)) return self->start(exchange);
     exchange->done(response.status());
   });
@@ -146,6 +147,7 @@ Status S3Client::judge(Exchange& exchange, const HttpResponse& response) {
   const std::lock_guard lock(exchange.mutex);
   if (std::ranges::find(exchange.request.also, response.status) != exchange.request.also.end()) return {};
   S3Verdict verdict = judge_s3(exchange.asked(options_), response);
+  // Of the attempt that was judged last. Attempts of one exchange meet the same obstacle, so it matters not which.
   exchange.remedy = verdict.remedy;
   exchange.other_region = std::move(verdict.region);
   if (verdict.status.ok()) return exchange.request.check ? exchange.request.check(response) : Status();
@@ -161,6 +163,7 @@ Status S3Client::judge(Exchange& exchange, const HttpResponse& response) {
 
 /// True where another attempt has a chance. Each remedy is tried once.
 bool S3Client::put_right(Exchange& exchange) {
+  // Lock order: the exchange's, then the client's.
   const std::lock_guard exchange_lock(exchange.mutex);
   const S3Remedy remedy = std::exchange(exchange.remedy, S3Remedy::kNone);
   const unsigned bit = 1u << static_cast<unsigned>(remedy);

@@ -80,6 +80,7 @@ class Judge {
     const bool moved = response_.status == 301 || response_.status == 307 || response_.status == 302 ||
                        error_.code == "AuthorizationHeaderMalformed" ||
                        error_.code == "IllegalLocationConstraintException";
+    // The answer to a HEAD names no code; the header with the region is all there is.
     const bool bare = asked_.without_body && response_.status == 400 && !region.empty();
     if (!moved && !bare) return {};
     if (!region.empty() && region != asked_.region) {

@@ -170,6 +170,7 @@ void S3Store::read(const ReadRequest& request, std::stop_token stop, ReadDone do
                          [core = core_, request, answer](Result<HttpResponse> head) {
                            if (!head.ok()) return answer(version_failure(head.status()));
                            const std::string_view etag = head->header("etag");
+                           // Where it is pinned to another version nothing is told: the object is read, and the read says so.
                            if (core->pins.check(request.key, etag).ok()) tell_version(request, version_of_etag(etag));
                            answer(Buffer());
                          });
@@ -226,6 +227,7 @@ void S3Store::list(const ListRequest& request, std::stop_token stop, ListDone do
 
   const auto page_of = [request](const HttpResponse& response) -> Result<ListPage> {
     FOREBAY_ASSIGN(S3ListPage list, parse_s3_list(text_view(response.body), request.prefix, request.until));
+    // Buckets have no folders: one without a name below it is not there, which only the whole of a listing can say.
     const bool whole = request.continuation.empty() && request.after.empty() && request.until.empty();
     if (whole && !list.found && list.page.continuation.empty() && !request.prefix.empty()) {
       return not_found("no such folder");

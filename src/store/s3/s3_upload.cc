@@ -98,6 +98,7 @@ class PartsUpload {
     for (size_t i = 0; i < etags_.size(); ++i)
       parts += fmt::format("<Part><PartNumber>{}</PartNumber><ETag>{}</ETag></Part>", i + 1, etags_[i]);
     S3Request request{.method = "POST", .key = key_, .query = {{"uploadId", id_}}};
+    // A completion answers 200 before it is done, and may end in an <Error>: judge_s3() looks into the body of writes.
     request.check = completed;
     if (with_checksums()) {
       request.headers = {{kCrcHeader, amz_crc64nvme(bytes_.span())}, {"x-amz-checksum-type", "FULL_OBJECT"}};

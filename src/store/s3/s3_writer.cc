@@ -60,6 +60,7 @@ Result<bool> S3Writer::put_new(const std::string& key, const Buffer& bytes, std:
     FOREBAY_RETURN_IF_ERROR(put(key, bytes, stop));
     return true;
   }
+  // Also false where our own first attempt wrote it and its answer was lost; callers take that for an object that is there.
   return answer->status != kPreconditionFailed;
 }
 

@@ -59,6 +59,7 @@ std::string canonical_query(const QueryParameters& query) {
   for (const auto& [name, value] : query) {
     encoded.emplace_back(percent_encode(name, false), percent_encode(value, false));
   }
+  // By the encoded names, as the signature wants it.
   std::ranges::sort(encoded);
   std::string text;
   for (const auto& [name, value] : encoded) text += fmt::format("{}{}={}", text.empty() ? "" : "&", name, value);
@@ -78,6 +79,7 @@ std::string Signer::canonical_request(const ToSign& request, std::vector<HttpHea
   lines.reserve(size);
   for (size_t i = 0; i < headers.size(); ++i) {
     if (i > 0 && headers[i].name == headers[i - 1].name) {
+      // Values of one name are one line: the line end gives way to the next value.
       lines.back() = ',';
       lines.append(headers[i].value).append("\n");
       continue;
@@ -92,6 +94,7 @@ std::string Signer::canonical_request(const ToSign& request, std::vector<HttpHea
 Sha256 Signer::signing_key(const Credentials& credentials, std::string_view day) const {
   std::string key_of = joined({day, " ", credentials.secret_access_key});
   const std::lock_guard lock(mutex_);
+  // Four HMACs a day, region and service; credentials that change bring another secret, and so another key.
   if (key_of != key_of_) {
     const std::string start = "AWS4" + credentials.secret_access_key;
     key_ = hmac_sha256({reinterpret_cast<const uint8_t*>(start.data()), start.size()}, day);

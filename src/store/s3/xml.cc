@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "base/utf8.h"
+
 namespace forebay {
 
 namespace {
@@ -14,23 +16,6 @@ bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; 
 bool is_name(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
          c == '.' || c == ':' || static_cast<unsigned char>(c) >= 0x80;
-}
-
-void append_utf8(uint32_t code, std::string* out) {
-  const auto put = [&](uint32_t byte) { *out += static_cast<char>(byte); };
-  if (code < 0x80) return put(code);
-  if (code < 0x800) {
-    put(0xc0 | code >> 6);
-  } else {
-    if (code < 0x10000) {
-      put(0xe0 | code >> 12);
-    } else {
-      put(0xf0 | code >> 18);
-      put(0x80 | (code >> 12 & 0x3f));
-    }
-    put(0x80 | (code >> 6 & 0x3f));
-  }
-  put(0x80 | (code & 0x3f));
 }
 
 }  // namespace
@@ -58,6 +43,7 @@ Result<XmlEvent> XmlReader::next() {
     return XmlEvent{XmlEvent::Kind::kEnd, closed, {}};
   }
   while (true) {
+    // Outside of the root blanks are no text; inside of elements they may be part of a name.
     if (open_.empty()) skip_spaces();
     if (rest_.empty()) {
       if (!open_.empty()) return fail("the end is missing");
@@ -100,6 +86,7 @@ Status XmlReader::attributes(bool* empty_element) {
     rest_.remove_prefix(1);
     skip_spaces();
     if (!rest_.starts_with('"') && !rest_.starts_with('\'')) return fail("an attribute without quotes");
+    // Passed over, but read: a '>' in quotes ends no tag.
     const char quote = rest_.front();
     rest_.remove_prefix(1);
     const size_t end = rest_.find(quote);
@@ -111,6 +98,7 @@ Status XmlReader::attributes(bool* empty_element) {
 }
 
 Result<XmlEvent> XmlReader::tag() {
+  // Servers choose their prefixes; S3's answers mix no vocabularies, so the local name tells enough.
   const auto local = [](std::string_view full) { return full.substr(full.rfind(':') + 1); };
   if (rest_.starts_with("</")) {
     rest_.remove_prefix(2);
@@ -134,6 +122,7 @@ Result<XmlEvent> XmlReader::tag() {
 }
 
 Status XmlReader::entity(std::string* out) {
+  // "&#x10ffff;" has 10: a search without a bound would make many '&' quadratic.
   const size_t end = rest_.substr(0, 12).find(';');
   if (end == std::string_view::npos) return fail("an entity without end");
   const std::string_view body = rest_.substr(1, end - 1);
@@ -145,7 +134,7 @@ Status XmlReader::entity(std::string* out) {
     const bool valid = parsed.ec == std::errc() && parsed.ptr == digits.data() + digits.size() && code != 0 &&
                        code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
     if (!valid) return fail("a character number that is none");
-    append_utf8(code, out);
+    append_utf8(code, *out);
   } else if (body == "amp") {
     *out += '&';
   } else if (body == "lt") {
@@ -165,6 +154,7 @@ Status XmlReader::entity(std::string* out) {
 
 Result<XmlEvent> XmlReader::text() {
   constexpr std::string_view kCdata = "<![CDATA[", kCdataEnd = "]]>";
+  // One event for text, entities and CDATA side by side, so that a name comes whole.
   XmlEvent event{XmlEvent::Kind::kText, open_.back(), {}};
   while (!rest_.empty()) {
     if (rest_.starts_with(kCdata)) {

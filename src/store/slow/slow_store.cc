@@ -79,6 +79,7 @@ class Slow final : public SlowStore {
     /// Evenly spread over [0, 1): a function of what it is given and the seed.
     double draw(std::string_view key, uint32_t asked, uint32_t what) const {
       Hasher hasher;
+      // A hash and no generator: the fate of a request depends on nothing that other threads ask for.
       hasher.update_value(options.seed);
       hasher.update_value(asked);
       hasher.update_value(what);

@@ -5,8 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "stream/files/followed_folder.h"
-#include "stream/pause.h"
+#include "stream/files/folder_reader.h"
 
 namespace forebay {
 
@@ -24,33 +23,17 @@ uint64_t size_in_payload(const Buffer& payload) {
   return size;
 }
 
-class FolderReader final : public LogReader {
+class FilesReader final : public FolderReader {
  public:
-  FolderReader(FilePattern pattern, FolderPlace after) : folder_(std::move(pattern), std::move(after)) {}
-
-  Result<std::vector<LogRecord>> read(const std::vector<size_t>& wanted, const Limits& limits,
-                                      std::stop_token stop) override {
-    const auto end = FollowedFolder::Clock::now() + limits.wait;
-    std::vector<LogRecord> records;
-    while (records.empty() && !stop.stop_requested()) {
-      if (!wanted.empty()) FOREBAY_RETURN_IF_ERROR(read_once(limits, stop, records));
-      const auto now = FollowedFolder::Clock::now();
-      if (!records.empty() || now >= end) return records;
-      const auto until = wanted.empty() ? end : std::min(end, folder_.looks_at());
-      pause_for(std::max<FollowedFolder::Clock::duration>(until - now, std::chrono::milliseconds(1)), stop);
-    }
-    return cancelled("stopped while waiting for files");
-  }
+  using FolderReader::FolderReader;
 
  private:
-  Status read_once(const Limits& limits, const std::stop_token& stop, std::vector<LogRecord>& records) {
+  Status read_once(const Limits& limits, const std::stop_token& stop, std::vector<LogRecord>& records) override {
     FOREBAY_ASSIGN(std::vector<FollowedFolder::Found> found, folder_.next(std::max<size_t>(limits.records, 1), stop));
     for (FollowedFolder::Found& one : found)
       records.push_back({0, one.place.to_string(), std::move(one.place.key), payload_of_size(one.file.size)});
     return {};
   }
-
-  FollowedFolder folder_;
 };
 
 class FolderLog final : public RecordLog {
@@ -74,16 +57,10 @@ class FolderLog final : public RecordLog {
       FOREBAY_RETURN_IF_ERROR(check_offset(from[0].after));
       after = *FolderPlace::parse(from[0].after);
     }
-    return std::unique_ptr<LogReader>(std::make_unique<FolderReader>(pattern_, std::move(after)));
+    return std::unique_ptr<LogReader>(std::make_unique<FilesReader>(pattern_, std::move(after)));
   }
   Result<std::vector<std::string>> ends(std::stop_token stop) const override {
-    const auto settled = std::chrono::system_clock::now() - FollowedFolder::kSettle;
-    const int64_t until = std::chrono::duration_cast<std::chrono::nanoseconds>(settled.time_since_epoch()).count();
-    FolderPlace last;
-    FOREBAY_RETURN_IF_ERROR(pattern_.scan(stop, [&](SeenFile&& file) {
-      if (is_unfinished_name(file.path) || file.changed_ns > until) return;
-      last = std::max(last, FolderPlace{file.changed_ns, pattern_.key(file.path)});
-    }));
+    FOREBAY_ASSIGN(const FolderPlace last, last_settled(pattern_, stop));
     return std::vector<std::string>{last.key.empty() ? "" : last.to_string()};
   }
   int compare(const std::string& a, const std::string& b) const override {

@@ -40,6 +40,16 @@ std::optional<FolderPlace> FolderPlace::parse(std::string_view text) {
 
 bool is_unfinished_name(std::string_view path) { return path.ends_with(".tmp") || path.ends_with(".part"); }
 
+Result<FolderPlace> last_settled(const FilePattern& pattern, const std::stop_token& stop) {
+  const int64_t until = now_in_ns() - ns_of(FollowedFolder::kSettle);
+  FolderPlace last;
+  FOREBAY_RETURN_IF_ERROR(pattern.scan(stop, [&](SeenFile&& file) {
+    if (is_unfinished_name(file.path) || file.changed_ns > until) return;
+    last = std::max(last, FolderPlace{file.changed_ns, pattern.key(file.path)});
+  }));
+  return last;
+}
+
 Result<std::vector<FollowedFolder::Found>> FollowedFolder::next(size_t most, const std::stop_token& stop) {
   if (waiting_.empty() && Clock::now() >= look_at_) FOREBAY_RETURN_IF_ERROR(look(stop));
   std::vector<Found> found;

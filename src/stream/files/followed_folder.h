@@ -30,6 +30,9 @@ struct FolderPlace {
 /// Names of files that are being written: ".tmp" or ".part" at the end.
 bool is_unfinished_name(std::string_view path);
 
+/// Of the files that have been left alone for a while, the last; before all files where there is none.
+Result<FolderPlace> last_settled(const FilePattern& pattern, const std::stop_token& stop);
+
 /// Finds files in the order of their last change, from a place on. A file is given once it and all that come before it have settled: nothing appears later that would
 /// have come before. For one thread.
 class FollowedFolder {
@@ -48,6 +51,8 @@ class FollowedFolder {
   };
   /// The next files, so many at most; none where none have settled. Looks through the folder when it is time to.
   Result<std::vector<Found>> next(size_t most, const std::stop_token& stop);
+  /// Whether next() has more without looking.
+  bool has_waiting() const { return !waiting_.empty(); }
   /// When next() will look again.
   Clock::time_point looks_at() const { return look_at_; }
 

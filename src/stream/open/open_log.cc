@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "format/table/load_codecs.h"
 #include "stream/files/folder_log.h"
 #include "stream/files/line_log.h"
 #ifdef FOREBAY_WITH_KAFKA
@@ -76,6 +77,10 @@ OpenedLog open_files_log(const LogAddress& address, const std::stop_token& stop)
   if (!place.name.empty())
     return unsupported(
         fmt::format("{}: growing files and folders are followed on local file systems only", url_scheme(address.url)));
+  if (address.rows) {
+    FOREBAY_ASSIGN(const TableCodecs* codecs, load_table_codecs());
+    return open_row_log(place.path, *address.rows, *codecs, stop);
+  }
   FOREBAY_ASSIGN(FilePattern pattern, FilePattern::of(place.path));
   FOREBAY_ASSIGN(RecordFormat format, format_of_log(address, address.whole_files ? "bytes" : "text", "json"));
   FOREBAY_RETURN_IF_ERROR(no_named_values(format));

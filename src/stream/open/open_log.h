@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -8,6 +9,7 @@
 
 #include "format/objects/open_store.h"
 #include "stream/record_log.h"
+#include "stream/rows/row_log.h"
 
 namespace forebay {
 
@@ -21,6 +23,8 @@ struct LogAddress {
   std::string fields = {};
   /// Of files: each is a record once it is there, in the place of their lines.
   bool whole_files = false;
+  /// Of Parquet and Arrow files: their rows are the records.
+  std::optional<RowRequest> rows = {};
   /// Of Kafka: those of the topic's partitions that are read, in increasing order; all if empty.
   std::vector<size_t> partitions = {};
   StorageOptions storage = {};  ///< of files; and of brokers, as broker_options.h has them

@@ -1,0 +1,93 @@
+"""How a step comes to a pipeline: appended to its description, with its arguments in the one form that C++ and JSON files give
+them too, so that equal pipelines have equal fingerprints: what is not given is left out, and a list of one is its element.
+"""
+
+from __future__ import annotations
+
+import numbers
+from typing import TYPE_CHECKING, Any, Callable, Mapping, Sequence
+
+from ._user_exceptions import encodable
+from .errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from .pipeline import Pipeline
+
+
+class Appending:
+    """What every group of a Pipeline's steps stands on; the Pipeline does it."""
+
+    __slots__ = ()
+
+    def _then(self, name: str, /, **args: Any) -> Pipeline:
+        raise NotImplementedError
+
+    def _with_function(self, name: str, fn: Callable, function: Any, **args: Any) -> Pipeline:
+        raise NotImplementedError
+
+
+def plain_args(operator: str, args: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments that were given, as descriptions hold them. InvalidArgument for what no description can hold."""
+    plain = {name: _number(value) for name, value in args.items() if value is not None}
+    for name, value in plain.items():
+        _check_plain(f"{operator}: {name}", value)
+    return plain
+
+
+def _check_plain(what: str, value: Any) -> None:
+    if isinstance(value, (list, tuple)):
+        for one in value:
+            _check_plain(what, one)
+    elif isinstance(value, dict):
+        for name, one in value.items():
+            _check_plain(what, name)
+            _check_plain(what, one)
+    elif isinstance(value, int):
+        if not -(2**63) <= value < 2**63:
+            raise InvalidArgument(f"{what} is {value}; whole numbers in a pipeline lie between -2**63 and 2**63 - 1")
+    elif isinstance(value, str):
+        if encodable(value) != value:
+            raise InvalidArgument(f"{what} is {value!r}, which is no valid text")
+    elif value is not None and not isinstance(value, float):
+        raise InvalidArgument(
+            f"{what} is of type {type(value).__name__}; a pipeline is described by numbers, text, and lists of them"
+        )
+
+
+def _number(value: Any) -> Any:
+    # NumPy's numbers are not int and float, but mean the same.
+    if getattr(value, "shape", None) == ():
+        return value.item()
+    return [_number(one) for one in value] if isinstance(value, (list, tuple)) else value
+
+
+def _one_or_list(value: Any) -> Any:
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        return value
+    return value[0] if len(value) == 1 else list(value)
+
+
+def _by_field(value: str | Mapping[str, str]) -> str | dict[str, str]:
+    return dict(sorted(value.items())) if isinstance(value, Mapping) else value
+
+
+def _range(name: str, value: float | tuple[float, float] | None) -> float | list[float] | None:
+    return None if value is None else _numbers(name, value)
+
+
+def _numbers(name: str, values: Any) -> float | list[float]:
+    return _float(name, values) if isinstance(values, numbers.Real) else _one_or_list(_floats(name, values))
+
+
+def _float(name: str, value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidArgument(f"{name} is {value!r:.100}; it must be a number that a float holds") from None
+
+
+def _floats(name: str, values: Any) -> list[float]:
+    try:
+        return [float(value) for value in values]
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidArgument(f"{name} is {values!r}; it must be a list of numbers") from None

@@ -1,0 +1,250 @@
+#include "stream/rows/row_log.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "stream/files/folder_reader.h"
+#include "stream/pause.h"
+#include "stream/rows/file_rows.h"
+#include "stream/rows/row_place.h"
+
+namespace forebay {
+
+namespace {
+
+constexpr std::chrono::seconds kUntilOneSettles{30};
+constexpr int kFirstFilesTried = 16;
+
+/// Whether a file or a folder on the way to it is none of the user's.
+bool lies_aside(std::string_view key) {
+  while (true) {
+    const size_t slash = key.find('/');
+    if (is_aside(key.substr(0, slash))) return true;
+    if (slash == std::string_view::npos) return false;
+    key.remove_prefix(slash + 1);
+  }
+}
+
+std::string pattern_of_folder(const std::string& pattern, TableRequest::Format format) {
+  struct ::stat info{};
+  if (::stat(pattern.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) return pattern;
+  const bool parquet = format == TableRequest::Format::kParquet;
+  return fmt::format("{}{}**/*{}", pattern, pattern.ends_with('/') ? "" : "/",
+                     parquet ? "{.parquet,.parq,.pq}" : "{.arrow,.feather,.ipc,.ftr}");
+}
+
+/// What a file's columns lack to be those of the log. Types and names were compared when it was opened; masks of nulls are there or not.
+Status check_same_fields(const Schema& first, const Schema& found) {
+  for (size_t i = 0; i < std::max(first.size(), found.size()); ++i) {
+    if (i < first.size() && i < found.size() && first[i].to_string() == found[i].to_string()) continue;
+    const Field& field = i < found.size() ? found[i] : first[i];
+    return corrupt(fmt::format("'{}' is a field of it or of the first file, and not of both", field.name));
+  }
+  return {};
+}
+
+/// One file, if it is still the one that stands at that place.
+struct OpenedPlace {
+  std::shared_ptr<OpenedFile> file;  ///< null: it is gone, or was changed
+  std::shared_ptr<const UnitSource> table;
+  Status status;  ///< what is wrong with its data
+};
+
+Result<OpenedPlace> open_place(const FolderPlace& place, const RowReading& reading, const Schema* schema,
+                               const std::stop_token& stop) {
+  const std::string path = reading.pattern.base() + place.key;
+  OpenedPlace opened;
+  Result<std::shared_ptr<OpenedFile>> file = OpenedFile::open(path);
+  if (!file.ok() && !is_data_error(file.status().code())) return file.status();
+  const Result<SeenFile> now = FilePattern::look_at(path);
+  if (!file.ok() || !now.ok() || now->changed_ns != place.changed_ns) return opened;
+  opened.file = std::move(*file);
+  Result<std::shared_ptr<const UnitSource>> table = open_file_table(opened.file, path, reading, stop);
+  opened.status = opened.file->check_unwritten();
+  if (opened.status.ok()) opened.status = table.status();
+  // Of a pipeline that was checked with the first file, what does not fit is the file.
+  if (opened.status.code() == Code::kInvalidArgument && reading.request.model)
+    opened.status = corrupt(opened.status.message()).with_key(path);
+  if (opened.status.ok() && schema != nullptr) opened.status = check_same_fields(*schema, (*table)->schema());
+  if (!opened.status.ok() && !is_data_error(opened.status.code())) return Status(opened.status).with_key(path);
+  if (opened.status.ok()) opened.table = std::move(*table);
+  return opened;
+}
+
+struct RowLogParts {
+  RowReading reading;
+  RowPayload payload;
+  std::string identity;
+  std::string name;
+};
+
+class RowsReader final : public FolderReader {
+ public:
+  RowsReader(std::shared_ptr<const RowLogParts> log, RowPlace after)
+      : FolderReader(log->reading.pattern, after.file), log_(std::move(log)) {
+    if (after.row != RowPlace::kLast) begun_ = std::move(after);
+  }
+
+  uint64_t held_bytes() const override { return rows_ ? rows_->held_bytes() : 0; }
+  /// A bad file is told with the step that it is in, for which the other records may never come.
+  std::string troubled() const override { return trouble_; }
+
+ private:
+  Status read_once(const Limits& limits, const std::stop_token& stop, std::vector<LogRecord>& records) override {
+    uint64_t bytes = 0;
+    const size_t most = std::max<size_t>(limits.records, 1);
+    while (records.size() < most && bytes < std::max<uint64_t>(limits.bytes, 1)) {
+      if (stop.stop_requested()) return {};
+      if (!rows_) {
+        FOREBAY_ASSIGN(const bool more, begin_file(stop, records));
+        if (!more) return {};
+        continue;
+      }
+      const size_t before = records.size();
+      FOREBAY_RETURN_IF_ERROR(rows_->take(most - before, limits.bytes - bytes, stop, records));
+      for (size_t i = before; i < records.size(); ++i) bytes += records[i].bytes();
+      if (rows_->done()) rows_.reset();
+    }
+    return {};
+  }
+
+  /// Whether there was a file.
+  Result<bool> begin_file(const std::stop_token& stop, std::vector<LogRecord>& records) {
+    if (begun_) {
+      const RowPlace at = *std::exchange(begun_, std::nullopt);
+      return begin_at(at.file, at.row + 1, stop, records);
+    }
+    FOREBAY_ASSIGN(std::vector<FollowedFolder::Found> found, folder_.next(1, stop));
+    if (found.empty()) return folder_.has_waiting();
+    if (lies_aside(found[0].place.key)) return true;
+    return begin_at(found[0].place, 0, stop, records);
+  }
+
+  Result<bool> begin_at(const FolderPlace& place, int64_t row, const std::stop_token& stop,
+                        std::vector<LogRecord>& records) {
+    FOREBAY_ASSIGN(OpenedPlace opened, open_place(place, log_->reading, &log_->payload.schema(), stop));
+    const std::string path = log_->reading.pattern.base() + place.key;
+    if (!opened.file && row > 0)
+      opened.status =
+          not_found(fmt::format("was removed or changed after its row {} was given, with all behind it; "
+                                "keep files until their rows have been read",
+                                row - 1));
+    trouble_ = opened.status.ok() ? "" : fmt::format("{}: {}", path, opened.status.message());
+    if (!opened.status.ok())
+      records.push_back({0, RowPlace{place}.to_string(), path, RowPayload::of_error(opened.status)});
+    if (opened.table)
+      rows_.emplace(place, std::move(opened.file), std::move(opened.table), row, log_->reading, log_->payload);
+    return true;
+  }
+
+  const std::shared_ptr<const RowLogParts> log_;
+  std::optional<RowPlace> begun_;  ///< a file that was read up to here
+  std::optional<FileRows> rows_;
+  std::string trouble_;  ///< with the last file
+};
+
+class RowLog final : public RecordLog {
+ public:
+  explicit RowLog(RowLogParts parts)
+      : parts_(std::make_shared<const RowLogParts>(std::move(parts))), partitions_{parts_->name} {}
+
+  const Schema& schema() const override { return parts_->payload.schema(); }
+  const std::vector<std::string>& partitions() const override { return partitions_; }
+  std::string identity() const override { return parts_->identity; }
+  std::string name() const override { return parts_->name; }
+
+  Result<std::unique_ptr<LogReader>> read_after(std::vector<LogPosition> from) const override {
+    RowPlace after;
+    if (!from.empty() && !from[0].after.empty()) {
+      FOREBAY_RETURN_IF_ERROR(check_offset(from[0].after));
+      after = *RowPlace::parse(from[0].after);
+    }
+    return std::unique_ptr<LogReader>(std::make_unique<RowsReader>(parts_, std::move(after)));
+  }
+  Result<std::vector<std::string>> ends(std::stop_token stop) const override {
+    FOREBAY_ASSIGN(FolderPlace last, last_settled(parts_->reading.pattern, stop));
+    return std::vector<std::string>{last.key.empty() ? "" : RowPlace{std::move(last)}.to_string()};
+  }
+  int compare(const std::string& a, const std::string& b) const override {
+    const auto order = *RowPlace::parse(a) <=> *RowPlace::parse(b);
+    return order < 0 ? -1 : order > 0 ? 1 : 0;
+  }
+  Status check_offset(const std::string& offset) const override {
+    if (RowPlace::parse(offset)) return {};
+    return invalid_argument(
+        fmt::format("'{}' is no offset of rows of a followed folder, such as '1700000000123456789#17/a.parquet'",
+                    offset.substr(0, 100)));
+  }
+  Status load(const LogRecord& record, Buffer, Record& out) const override {
+    return parts_->payload.read(record.payload, record.key, out);
+  }
+
+ private:
+  const std::shared_ptr<const RowLogParts> parts_;
+  const std::vector<std::string> partitions_;
+};
+
+Result<bool> has_files(const FilePattern& pattern, const std::stop_token& stop) {
+  bool any = false;
+  FOREBAY_RETURN_IF_ERROR(pattern.scan(stop, [&](SeenFile&& file) {
+    any = any || (!is_unfinished_name(file.path) && !lies_aside(pattern.key(file.path)));
+  }));
+  return any;
+}
+
+/// The first file that can be read, in their order.
+Result<std::shared_ptr<const UnitSource>> first_table(const RowReading& reading, const std::stop_token& stop) {
+  FOREBAY_ASSIGN(const bool any, has_files(reading.pattern, stop));
+  if (!any)
+    return not_found(
+        fmt::format("nothing matches '{}' yet, and the first file says which columns there are; write a "
+                    "file with these columns and no rows",
+                    reading.pattern.text()));
+  FollowedFolder folder(reading.pattern, {});
+  const auto end = FollowedFolder::Clock::now() + kUntilOneSettles;
+  Status first_bad;
+  for (int tried = 0; tried < kFirstFilesTried && FollowedFolder::Clock::now() < end;) {
+    FOREBAY_ASSIGN(const std::vector<FollowedFolder::Found> found, folder.next(1, stop));
+    if (found.empty()) {
+      if (!first_bad.ok()) return first_bad;
+      if (!pause_for(std::chrono::milliseconds(20), stop)) return cancelled("stopped while waiting for a first file");
+      continue;
+    }
+    if (lies_aside(found[0].place.key)) continue;
+    ++tried;
+    FOREBAY_ASSIGN(OpenedPlace opened, open_place(found[0].place, reading, nullptr, stop));
+    if (opened.table) return opened.table;
+    if (first_bad.ok()) first_bad = opened.status;
+  }
+  if (!first_bad.ok()) return first_bad;
+  return unavailable(
+      fmt::format("'{}': no file has been left alone for a second in the last {}; write under names that end in "
+                  ".tmp, and rename",
+                  reading.pattern.text(), kUntilOneSettles.count()));
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const RecordLog>> open_row_log(const std::string& pattern, RowRequest request,
+                                                      const TableCodecs& codecs, std::stop_token stop) {
+  const bool parquet = request.table.format == TableRequest::Format::kParquet;
+  FOREBAY_ASSIGN(FilePattern files, FilePattern::of(pattern_of_folder(pattern, request.table.format)));
+  RowReading reading{std::move(files), std::move(request.table), &codecs, request.most_group_bytes};
+  FOREBAY_ASSIGN(const std::shared_ptr<const UnitSource> first, first_table(reading, stop));
+  reading.request.model = model_of(*first);
+  Schema schema;
+  std::string identity = fmt::format("rows of {} files {} {}", parquet ? "parquet" : "arrow", pattern, request.said);
+  for (Field field : first->schema()) {
+    identity += "\n" + field.to_string();
+    field.fetched = false;  // it comes with the record
+    schema.push_back(std::move(field));
+  }
+  return std::shared_ptr<const RecordLog>(std::make_shared<const RowLog>(
+      RowLogParts{std::move(reading), RowPayload(std::move(schema)), std::move(identity), pattern}));
+}
+
+}  // namespace forebay

@@ -1,0 +1,118 @@
+#include "stream/rows/row_payload.h"
+
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace forebay {
+
+namespace {
+
+constexpr size_t kWord = sizeof(uint64_t);
+
+size_t padded(size_t bytes) { return (bytes + kWord - 1) / kWord * kWord; }
+
+uint64_t word_at(const Buffer& bytes, size_t at) {
+  uint64_t word = 0;
+  std::memcpy(&word, bytes.data() + at, kWord);
+  return word;
+}
+
+// Whoever computes with elements wants them where the machine does; on disk records stand anywhere.
+Buffer aligned_payload(const Buffer& payload) {
+  if (reinterpret_cast<uintptr_t>(payload.data()) % kWord == 0) return payload;
+  Buffer copy = Buffer::allocate(payload.size());
+  std::memcpy(copy.data(), payload.data(), payload.size());
+  return copy;
+}
+
+Status error_in(const Buffer& payload, const std::string& key) {
+  const uint64_t code = word_at(payload, 0);
+  if (code > static_cast<uint64_t>(Code::kInternal)) return corrupt("a row that nobody wrote").with_key(key);
+  std::string message(reinterpret_cast<const char*>(payload.data()) + kWord, payload.size() - kWord);
+  return Status(static_cast<Code>(code), std::move(message)).with_key(key);
+}
+
+Value value_in(const Field& field, Buffer bytes, size_t each) {
+  if (field.kind != FieldKind::kTensor) return {field.kind, {}, std::move(bytes), nullptr};
+  const auto elements = static_cast<int64_t>(bytes.size() / each);
+  return Value::of({field.dtype, field.fixed_shape() ? field.shape : Shape{elements}, std::move(bytes)});
+}
+
+}  // namespace
+
+RowPayload::RowPayload(Schema schema) : schema_(std::move(schema)), fixed_bytes_(kWord) {
+  for (const Field& field : schema_) {
+    Place place;
+    place.varies = !field.fixed_shape();
+    if (place.varies && field.kind == FieldKind::kTensor) place.each = dtype_size(field.dtype);
+    if (!place.varies) place.fixed = row_bytes(field);
+    fixed_bytes_ += place.varies ? kWord : padded(place.fixed);
+    places_.push_back(place);
+  }
+}
+
+size_t RowPayload::bytes(const Columns& columns, int64_t row) const {
+  size_t bytes = fixed_bytes_;
+  for (size_t i = 0; i < places_.size(); ++i) {
+    if (!places_[i].varies) continue;
+    const int64_t* const offset = columns.values[i].offset() + row;
+    bytes += padded(static_cast<size_t>(offset[1] - offset[0]) * places_[i].each);
+  }
+  return bytes;
+}
+
+void RowPayload::write(const Columns& columns, int64_t row, uint8_t* out) const {
+  std::memset(out, 0, kWord);
+  out += kWord;
+  for (size_t i = 0; i < places_.size(); ++i) {
+    const Place& place = places_[i];
+    const ColumnValues& column = columns.values[i];
+    uint64_t size = place.fixed;
+    size_t begin = static_cast<size_t>(row) * place.fixed;
+    if (place.varies) {
+      const int64_t* const offset = column.offset() + row;
+      begin = static_cast<size_t>(offset[0]) * place.each;
+      size = static_cast<uint64_t>(offset[1] - offset[0]) * place.each;
+      std::memcpy(out, &size, kWord);
+      out += kWord;
+    }
+    if (size > 0) std::memcpy(out, column.values.data() + begin, size);
+    std::memset(out + size, 0, padded(size) - size);
+    out += padded(size);
+  }
+}
+
+Buffer RowPayload::of_error(const Status& status) {
+  const auto code = static_cast<uint64_t>(status.code());
+  Buffer payload = Buffer::allocate(kWord + status.message().size());
+  std::memcpy(payload.data(), &code, kWord);
+  std::memcpy(payload.data() + kWord, status.message().data(), status.message().size());
+  return payload;
+}
+
+Status RowPayload::read(const Buffer& given, const std::string& key, Record& out) const {
+  const auto cut_off = [&] { return corrupt("a row ends too early").with_key(key); };
+  if (given.size() < kWord) return cut_off();
+  if (word_at(given, 0) != 0) return error_in(given, key);
+  const Buffer payload = aligned_payload(given);
+  out.clear();
+  size_t at = kWord;
+  for (size_t i = 0; i < places_.size(); ++i) {
+    uint64_t size = places_[i].fixed;
+    if (places_[i].varies) {
+      if (payload.size() - at < kWord) return cut_off();
+      size = word_at(payload, at);
+      at += kWord;
+    }
+    // A size that is cut off may be any number, also one that padding makes small.
+    if (size > payload.size() - at || padded(size) > payload.size() - at || size % places_[i].each != 0)
+      return cut_off();
+    out.push_back(value_in(schema_[i], payload.slice(at, size), places_[i].each));
+    at += padded(size);
+  }
+  return at == payload.size() ? Status() : corrupt("a row has more than its fields").with_key(key);
+}
+
+}  // namespace forebay
