@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "forebay/pipeline.h"
 #include "format/table/open_table.h"
 #include "loader/open_source.h"
 #include "stream/pushed_log.h"
