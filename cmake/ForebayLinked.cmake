@@ -14,11 +14,12 @@ pkg_check_modules(soxr REQUIRED IMPORTED_TARGET soxr)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(curl REQUIRED IMPORTED_TARGET libcurl>=7.88)
 pkg_check_modules(crypto REQUIRED IMPORTED_TARGET libcrypto)
+pkg_check_modules(ssl REQUIRED IMPORTED_TARGET libssl)
 pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(lz4 REQUIRED IMPORTED_TARGET liblz4)
 pkg_check_modules(deflate REQUIRED IMPORTED_TARGET libdeflate)
 set(FOREBAY_LINKED_LIBRARIES
-  Threads::Threads fmt::fmt PkgConfig::jpeg PkgConfig::spng PkgConfig::webp PkgConfig::xml2 PkgConfig::xxhash PkgConfig::curl PkgConfig::crypto
+  Threads::Threads fmt::fmt PkgConfig::jpeg PkgConfig::spng PkgConfig::webp PkgConfig::xml2 PkgConfig::xxhash PkgConfig::curl PkgConfig::ssl PkgConfig::crypto
   PkgConfig::zstd PkgConfig::lz4 PkgConfig::deflate PkgConfig::sndfile PkgConfig::flac PkgConfig::mpg123 PkgConfig::soxr)
 
 # Clients of brokers are linked where they are installed, and each may be missing; forebayConfig.cmake says which the library was built with.

@@ -112,6 +112,7 @@ struct LogOptions {
   std::string format = {};                         ///< of payloads: "bytes", "json" or "fields"
   std::string start = "beginning";                 ///< or "now"
   std::string on_trimmed = "error";                ///< or "skip" what the log has forgotten
+  std::vector<int64_t> partition = {};             ///< of Kafka: numbers of those to read; all if empty
 };
 /// Bytes as a number or as a text such as "2GiB"; where a budget is meant, 0 is none.
 using ByteSize = std::variant<uint64_t, std::string>;

@@ -18,7 +18,7 @@ __all__ = ["stream"]
 def stream(
     url_or_factory: str | os.PathLike[str] | Callable[..., Any],
     fields: Mapping[str, Any] | None = None,
-    partition: Sequence[Any] | None = None,
+    partition: int | Sequence[Any] | None = None,
     *,
     format: str | None = None,  # noqa: A002
     start: str = "beginning",
@@ -30,11 +30,13 @@ def stream(
     records. A sample's id is its number in that stream. See docs/streams.md.
 
     Args:
-        url_or_factory: "redis://host:port/0/NAME", "nats://host:port/STREAM" or "kafka://host:port/TOPIC"; names of Redis may hold `{000..003}`,
-            for several streams that are the partitions. Or a function: `factory(offset)` gives an iterable, or an async iterable, of dicts (field → value) that
+        url_or_factory: "redis://host:port/0/NAME", "nats://host:port/STREAM" or "kafka://host:port/TOPIC"; over TLS "rediss://" and "tls://" (NATS).
+            Names of Redis may hold `{000..003}`, for several streams that are the partitions. Certificates and who asks: `storage_options=` of the
+            loader. Or a function: `factory(offset)` gives an iterable, or an async iterable, of dicts (field → value) that
             begins at that offset, 0 at first; with `partition=` it is called `factory(offset, partition)`, once for each, on a thread each.
         fields: of a record's payload: name → "bytes", "text", "int64", … or (dtype, shape). Not for a factory, whose records have what they have.
-        partition: of a factory: the partitions' names or numbers. Not for an address, whose log has them.
+        partition: of a factory: the partitions' names or numbers. Of Kafka: the number of the topic's partition that is read, or a list of them; all if
+            not given. Not for other addresses: Redis' URL names the streams, and NATS has one.
         format: of payloads: "bytes" (field `bytes`, and `key`), "json", or "fields" (entries of Redis, and the one of `fields=`).
         start: "beginning", or "now": only what comes after the loader was opened for the first time. A state goes on where it was made.
         on_trimmed: "error", or "skip": what the log has forgotten before it was read is left out, with a warning.
@@ -48,9 +50,8 @@ def stream(
         raise InvalidArgument(f"stream: on_trimmed is {on_trimmed!r}; it can be 'error' or 'skip'")
     options = {"start": None if start == "beginning" else start, "on_trimmed": None if on_trimmed == "error" else on_trimmed}
     if isinstance(url_or_factory, (str, os.PathLike)):
-        if partition is not None:
-            raise InvalidArgument("stream: partition= is for functions; of Redis name several streams: redis://host/0/NAME-{000..003}")
-        args = {"url": os.fspath(url_or_factory), "fields": None if fields is None else _fields(fields), "format": format, **options}
+        args = {"url": os.fspath(url_or_factory), "fields": None if fields is None else _fields(fields),
+                "partition": partition if partition is None or isinstance(partition, int) else list(partition), "format": format, **options}
         return Pipeline(_core.Description.source("stream", plain_args("stream", args)))
     if not callable(url_or_factory):
         raise TypeError(f"stream: give an address, or a function of the offset, not {type(url_or_factory).__name__}; "
@@ -59,6 +60,8 @@ def stream(
         raise InvalidArgument("stream: fields= and format= are for payloads of brokers; records of a function have the fields that they have")
     if start != "beginning":
         raise InvalidArgument('stream: start="now" is for brokers; a function begins where it likes')
+    if isinstance(partition, (int, str)):
+        raise TypeError(f"stream: partition={partition!r} is one; of a function give a list of them")
     iterable = UserStream(url_or_factory, partition)
     names = None if partition is None else [str(one) for one in partition]
     args = plain_args("stream", {"partition": names})

@@ -108,6 +108,8 @@ TEST(CppFace, streams_are_described_as_json_has_them) {
                                                           {"format", "json"},
                                                           {"start", "now"},
                                                           {"on_trimmed", "skip"}}));
+  EXPECT_EQ(stream("kafka://h/t", {.partition = {0, 3}}).description().steps().front().args,
+            Json({{"url", "kafka://h/t"}, {"partition", {0, 3}}}));
   EXPECT_EQ(stream("nats://h/s").description().steps().front().args, Json({{"url", "nats://h/s"}}));
   for (const Pipeline& followed : {files("a/*", {.follow = true}), text("a", {.follow = true}),
                                    jsonl("a", {.fields = {{"x", "int64"}}, .follow = true}),

@@ -39,6 +39,7 @@ Pipeline stream(std::string url, LogOptions options) {
   return source("stream",
                 said_args({{"url", std::move(url)},
                            {"fields", options.fields.empty() ? Json() : Json(options.fields)},
+                           {"partition", options.partition.empty() ? Json() : Json(options.partition)},
                            {"format", options.format.empty() ? Json() : Json(options.format)},
                            {"start", options.start == "beginning" ? Json() : Json(options.start)},
                            {"on_trimmed", options.on_trimmed == "error" ? Json() : Json(options.on_trimmed)}}));

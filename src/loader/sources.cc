@@ -195,6 +195,8 @@ SourceDef stream_source() {
           .help = "Records of a broker's log, as they come.",
           .args = {where("url", ArgType::kText, true, "redis://, nats:// or kafka://, and what to read there"),
                    {"fields", ArgType::kJson, false, nullptr, "of a record's payload: types by name"},
+                   {"partition", ArgType::kJson, false, nullptr,
+                    "of Kafka: the number of one, or a list of them; all if not given"},
                    {"format", ArgType::kText, false, nullptr, "of payloads: \"bytes\", \"json\" or \"fields\"",
                     ArgForm::kNamed},
                    {"start", ArgType::kText, false, "beginning", "\"beginning\", or \"now\"", ArgForm::kNamed},

@@ -1,6 +1,7 @@
 #include "loader/stream_args.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <set>
 
 #include <fmt/format.h>
@@ -56,6 +57,22 @@ Result<std::shared_ptr<const Source>> source_of_log(const LogAddress& address, c
   return std::shared_ptr<const Source>(std::make_shared<StreamSource>(std::move(log)));
 }
 
+/// A number, or a list of them, each once.
+Result<std::vector<size_t>> chosen_partitions(const OpSpec& source) {
+  Json given = source.args.value("partition", Json());
+  if (given.is_null()) return std::vector<size_t>{};
+  FOREBAY_RETURN_IF_ERROR(check_choice_of_partitions(text_arg(source, "url")));
+  if (!given.is_array()) given = Json::array({given});
+  std::set<size_t> chosen;
+  for (const Json& number : given) {
+    const bool good = number.is_number_integer() && number.get<int64_t>() >= 0 && number.get<int64_t>() <= INT32_MAX;
+    if (!good || !chosen.insert(number.get<size_t>()).second)
+      return invalid_argument(fmt::format("partition: {} is no number of a partition, or there twice", number.dump()));
+  }
+  if (chosen.empty()) return invalid_argument("partition: an empty list chooses nothing");
+  return std::vector<size_t>(chosen.begin(), chosen.end());
+}
+
 Result<RecordFormat> format_of(const OpSpec& source) {
   const Json fields = source.args.value("fields", Json());
   std::string format = text_arg(source, "format");
@@ -73,6 +90,8 @@ void check_stream(const OpSpec& source, std::vector<Problem>& found) {
                  "give \"redis://host:port/0/NAME\", \"nats://host:port/STREAM\" or \"kafka://host:port/TOPIC\"; files "
                  "are followed by "
                  "fb.jsonl(…, follow=True), fb.text and fb.files");
+  if (const Status chosen = chosen_partitions(source).status(); !chosen.ok())
+    problems.add(chosen.message(), "give partition=[0, 3], or leave it out: all partitions are read");
   if (const Status format = format_of(source).status(); !format.ok())
     problems.add(format.message(),
                  "write fields={\"name\": \"int64\", …} and format=\"json\", \"fields\" or \"bytes\"");
@@ -87,9 +106,11 @@ Schema announced_stream(const OpSpec& source) {
 
 Result<std::shared_ptr<const Source>> open_stream(const OpSpec& source, const OpenSourceOptions& options) {
   const Json fields = source.args.value("fields", Json());
+  FOREBAY_ASSIGN(std::vector<size_t> partitions, chosen_partitions(source));
   return source_of_log({.url = text_arg(source, "url"),
                         .format = text_arg(source, "format"),
                         .fields = fields.is_null() ? "" : fields.dump(),
+                        .partitions = std::move(partitions),
                         .storage = options.storage_options},
                        options.stop);
 }

@@ -5,16 +5,22 @@
     GET $FOREBAY_TEST_REDIS_CONTROL/pause     stops it (SIGSTOP), as a host does that hangs
     GET $FOREBAY_TEST_REDIS_CONTROL/resume
 
-The same for NATS.
+The same for NATS. Those that speak TLS (RedisTls, NatsTls) are started with other certificates and demands by
+
+    GET …_CONTROL/start?certificate=NAME      "server", or one of certificates.make_odd(): "elsewhere", "expired"
+    GET …_CONTROL/start?clients=yes           who has no certificate of the authority's is turned away
+    GET …_CONTROL/start?authorization=TEXT    NATS: what stands between the braces of its configuration's `authorization`
 """
 import http.server
 import os
 import signal
 import socket
 import threading
+import urllib.parse
 from collections.abc import Callable
 from pathlib import Path
 
+from servers import certificates
 from servers.daemon import Daemon, StartFailed, free_ports
 
 NATS_CONFIG = """\
@@ -39,8 +45,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         broker, status, text = self.server.broker, 200, "done"
+        url = urllib.parse.urlsplit(self.path)
         try:
-            {"/kill": broker.kill, "/start": broker.start_again, "/pause": broker.pause, "/resume": broker.resume}[self.path]()
+            if url.path == "/start":
+                broker.settings = dict(urllib.parse.parse_qsl(url.query))
+            {"/kill": broker.kill, "/start": broker.start_again, "/pause": broker.pause, "/resume": broker.resume}[url.path]()
         except KeyError:
             status, text = 404, "kill, start, pause or resume"
         except (StartFailed, OSError) as error:
@@ -58,6 +67,7 @@ class Broker:
     def __init__(self, folder: Path) -> None:
         self.folder = folder / self.name
         self.port, self.control_port = free_ports(2)
+        self.settings: dict[str, str] = {}  # of its next life
         self.running: list[Daemon] = []
         self.over = threading.Event()
         self.control: http.server.HTTPServer | None = None
@@ -137,3 +147,66 @@ class Nats(Broker):
 
     def answers(self) -> bool:
         return greets(self.port, b"", b"INFO")
+
+
+class OverTls:
+    """Of a broker: its certificates."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.certificates = folder / f"{self.name}-certificates"
+
+    def start(self, cancelled: Callable[[], bool]) -> None:
+        self.certificates.mkdir(parents=True)
+        certificates.make_odd(self.certificates)
+        super().start(cancelled)
+
+    def file(self, kind: str) -> Path:
+        return self.certificates / f"{self.settings.get('certificate', 'server')}.{kind}"
+
+    def demanding(self) -> bool:
+        return self.settings.get("clients") == "yes"
+
+    def variables(self) -> dict[str, str]:
+        values = (f"{self.scheme}://localhost:{self.tls_port()}", f"http://127.0.0.1:{self.control_port}", str(self.certificates))
+        return dict(zip(self.VARIABLES, values))
+
+
+class RedisTls(OverTls, Redis):
+    """With a second port, for TLS."""
+
+    name, scheme = "redis_tls", "rediss"
+    programs = ["redis-server", "openssl"]
+    VARIABLES = ("FOREBAY_TEST_REDIS_TLS", "FOREBAY_TEST_REDIS_TLS_CONTROL", "FOREBAY_TEST_REDIS_TLS_CERTIFICATES", "FOREBAY_TEST_REDIS_TLS_PLAIN")
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self._tls_port = free_ports(1)[0]
+
+    def tls_port(self) -> int:
+        return self._tls_port
+
+    def variables(self) -> dict[str, str]:
+        return super().variables() | {self.VARIABLES[3]: f"redis://127.0.0.1:{self.port}"}
+
+    def command(self) -> list:
+        return [*super().command(), "--tls-port", self._tls_port, "--tls-cert-file", self.file("pem"), "--tls-key-file", self.file("key"),
+                "--tls-ca-cert-file", self.certificates / "ca.pem", "--tls-auth-clients", "yes" if self.demanding() else "optional"]
+
+
+class NatsTls(OverTls, Nats):
+    name, scheme = "nats_tls", "tls"
+    programs = ["nats-server", "openssl"]
+    VARIABLES = ("FOREBAY_TEST_NATS_TLS", "FOREBAY_TEST_NATS_TLS_CONTROL", "FOREBAY_TEST_NATS_TLS_CERTIFICATES")
+
+    def tls_port(self) -> int:
+        return self.port
+
+    def command(self) -> list:
+        command = super().command()
+        with open(self.folder / "nats.conf", "a") as config:
+            config.write(f'tls {{ cert_file: "{self.file("pem")}", key_file: "{self.file("key")}", '
+                         f'ca_file: "{self.certificates / "ca.pem"}", verify: {str(self.demanding()).lower()} }}\n')
+            if authorization := self.settings.get("authorization"):
+                config.write(f"authorization {{ {authorization} }}\n")
+        return command

@@ -18,14 +18,14 @@ import threading
 from pathlib import Path
 
 from servers import certificates
-from servers.brokers import Nats, Redis
+from servers.brokers import Nats, NatsTls, Redis, RedisTls
 from servers.ceph import Ceph
 from servers.daemon import StartFailed
 from servers.faults import Faults
 from servers.swift import Swift
 from servers.web import Web
 
-KINDS = (Ceph, Swift, Web, Faults, Redis, Nats)
+KINDS = (Ceph, Swift, Web, Faults, Redis, Nats, RedisTls, NatsTls)
 PREFIX = "forebay-servers-"
 PR_SET_CHILD_SUBREAPER = 36
 

@@ -23,14 +23,14 @@ class RedisWriter {
     return fmt::format("stream-{}-{}", ::getpid(), made++);
   }
 
-  RedisWriter() { connect(); }
+  explicit RedisWriter(std::string of = server()) : server_(std::move(of)) { connect(); }
   ~RedisWriter() { redisFree(context_); }
   RedisWriter(const RedisWriter&) = delete;
   RedisWriter& operator=(const RedisWriter&) = delete;
 
   void connect() {
     if (context_ != nullptr) redisFree(context_);
-    const std::string port = server().substr(server().rfind(':') + 1);
+    const std::string port = server_.substr(server_.rfind(':') + 1);
     context_ = redisConnect("127.0.0.1", std::stoi(port));
     ASSERT_TRUE(context_ != nullptr && context_->err == 0) << "no connection";
   }
@@ -67,6 +67,7 @@ class RedisWriter {
   }
 
  private:
+  const std::string server_;
   redisContext* context_ = nullptr;
 };
 

@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from servers.brokers import Nats, Redis
+from servers.brokers import Nats, NatsTls, Redis, RedisTls
 from servers.ceph import Ceph
 from servers.faults import Faults
 from servers.swift import Swift
@@ -17,7 +17,7 @@ from servers.web import Web
 TESTS = Path(__file__).resolve().parent.parent
 START_LIMIT_S = 150.0
 STOP_LIMIT_S = 60.0
-KINDS = (Ceph, Swift, Web, Faults, Redis, Nats)
+KINDS = (Ceph, Swift, Web, Faults, Redis, Nats, RedisTls, NatsTls)
 
 
 class ServersFailed(Exception):

@@ -2,10 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <optional>
 
 #include <fmt/format.h>
+#include <openssl/x509_vfy.h>
 
 #include "stream/aside.h"
+#include "stream/broker/broker_options.h"
+#include "stream/broker/tls_refusal.h"
 #include "stream/broker_url.h"
 
 namespace forebay {
@@ -22,7 +27,52 @@ using KafkaConfiguration = std::unique_ptr<rd_kafka_conf_t, DestroyConfiguration
 Status set_kafka(rd_kafka_conf_t* configuration, const char* name, const std::string& value) {
   std::array<char, 512> why{};
   if (rd_kafka_conf_set(configuration, name, value.c_str(), why.data(), why.size()) == RD_KAFKA_CONF_OK) return {};
-  return invalid_argument(fmt::format("librdkafka does not take '{}'", name));  // its words have the value
+  // Its words have the value.
+  const bool secret = std::string_view(name) == "sasl.password" || std::string_view(name) == "sasl.username";
+  return invalid_argument(fmt::format("librdkafka: {}", secret ? fmt::format("no value for {}", name) : why.data()));
+}
+
+constexpr std::array<std::string_view, 2> kKafkaOptions = {"sasl_mechanism", "security_protocol"};
+
+/// As librdkafka's settings say it.
+std::map<std::string, std::string> kafka_security(const BrokerOptions& options) {
+  const bool sasl = !options.password.empty() || !options.own_text("sasl_mechanism").empty();
+  std::string protocol = options.own_text("security_protocol");
+  if (protocol.empty() && sasl) protocol = options.any_tls ? "SASL_SSL" : "SASL_PLAINTEXT";
+  if (protocol.empty()) protocol = options.any_tls ? "SSL" : "PLAINTEXT";
+  std::map<std::string, std::string> settings{{"security.protocol", protocol}};
+  const auto set = [&](const char* name, const std::string& value) {
+    if (!value.empty()) settings[name] = value;
+  };
+  set("ssl.ca.location", options.tls.ca_file);
+  set("ssl.certificate.location", options.tls.certificate_file);
+  set("ssl.key.location", options.tls.key_file);
+  if (!sasl) return settings;
+  settings["sasl.mechanism"] = "PLAIN";
+  set("sasl.mechanism", options.own_text("sasl_mechanism"));
+  set("sasl.username", options.user);
+  set("sasl.password", options.password);
+  return settings;
+}
+
+/// What is given must be used: nobody's password goes over a connection that they think is safe, or not at all.
+Status check_kafka_security(const KafkaAddress& address, const BrokerOptions& options) {
+  std::string protocol = address.security.at("security.protocol");
+  for (char& c : protocol) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  if (options.any_tls && !protocol.ends_with("SSL"))
+    return invalid_argument(
+        fmt::format("security_protocol={} is without TLS, of which there are options: SSL or SASL_SSL", protocol));
+  if (address.security.contains("sasl.mechanism") && !protocol.starts_with("SASL"))
+    return invalid_argument(fmt::format(
+        "security_protocol={} asks nobody who they are, and a password or a mechanism is given: SASL_SSL", protocol));
+  return {};
+}
+
+/// Refusals of TLS in the library's words, which no other try can change; nothing for all else.
+std::optional<std::string> tls_refusal_of_kafka(std::string_view words, const KafkaAddress& address) {
+  if (const auto alert = alert_in(words)) return alert_refusal(*alert, address.with_certificate);
+  if (words.find("wrong version number") == std::string_view::npos) return std::nullopt;
+  return "the server speaks no TLS at this port; give the port at which it does, or security_protocol";
 }
 
 bool is_topic_name(std::string_view text) {
@@ -33,14 +83,20 @@ bool is_topic_name(std::string_view text) {
 
 }  // namespace
 
-Result<KafkaAddress> KafkaAddress::parse(std::string_view text) {
+Result<KafkaAddress> KafkaAddress::parse(std::string_view text, const std::map<std::string, std::string>& given) {
   FOREBAY_ASSIGN(const BrokerUrl url, parse_broker_url(text, 9092));
   if (url.path.size() != 1 || !is_topic_name(url.path[0]))
     return invalid_argument("a kafka:// URL is kafka://[user:password@]host[:port][,host[:port]]/TOPIC");
+  FOREBAY_ASSIGN(const BrokerOptions options, parse_broker_options(given, url, kKafkaOptions));
   KafkaAddress address;
-  for (const HostPort& host : url.hosts) address.brokers += (address.brokers.empty() ? "" : ",") + host.to_string();
-  address.user = url.user;
-  address.password = url.password;
+  for (const HostPort& host : url.hosts) {
+    address.brokers += (address.brokers.empty() ? "" : ",") + host.to_string();
+    address.server_names += (address.server_names.empty() ? "" : ",") + host.host;
+  }
+  address.security = kafka_security(options);
+  FOREBAY_RETURN_IF_ERROR(check_kafka_security(address, options));
+  address.password = options.password;
+  address.with_certificate = !options.tls.certificate_file.empty();
   address.topic = url.path[0];
   address.name = url.without_credentials();
   return address;
@@ -48,6 +104,7 @@ Result<KafkaAddress> KafkaAddress::parse(std::string_view text) {
 
 Status status_of_kafka(rd_kafka_resp_err_t error, const std::string& words, const KafkaAddress& address) {
   const std::string text = without_secret(words.empty() ? rd_kafka_err2str(error) : words, address.password);
+  if (auto refusal = tls_refusal_of_kafka(text, address)) return invalid_argument(*std::move(refusal));
   switch (error) {
     case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
     case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
@@ -56,7 +113,9 @@ Status status_of_kafka(rd_kafka_resp_err_t error, const std::string& words, cons
     case RD_KAFKA_RESP_ERR__AUTHENTICATION:
     case RD_KAFKA_RESP_ERR_SASL_AUTHENTICATION_FAILED:
     case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
-    case RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED: return invalid_argument(text);
+    case RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED:
+      return invalid_argument(text +
+                              " (user and password are those of the URL or of storage_options; see sasl_mechanism)");
     default: return unavailable(text);
   }
 }
@@ -83,12 +142,13 @@ Status KafkaClient::open(size_t partitions) {
                                     {"reconnect.backoff.max.ms", "2000"},
                                     {"socket.keepalive.enable", "true"}})
     FOREBAY_RETURN_IF_ERROR(set_kafka(set, name, value));
-  if (!address_.password.empty()) {
-    for (const auto& [name, value] : {std::pair<const char*, std::string>{"security.protocol", "SASL_PLAINTEXT"},
-                                      {"sasl.mechanism", "PLAIN"},
-                                      {"sasl.username", address_.user},
-                                      {"sasl.password", address_.password}})
-      FOREBAY_RETURN_IF_ERROR(set_kafka(set, name, value));
+  for (const auto& [name, value] : address_.security) FOREBAY_RETURN_IF_ERROR(set_kafka(set, name.c_str(), value));
+  if (address_.security.at("security.protocol").find("SSL") != std::string::npos) {
+    FOREBAY_RETURN_IF_ERROR(set_kafka(set, "ssl.endpoint.identification.algorithm", "https"));
+    rd_kafka_conf_set_ssl_cert_verify_cb(
+        set, [](rd_kafka_t*, const char*, int32_t, int* error, int, const char*, size_t, char*, size_t, void* self) {
+          return int{static_cast<KafkaClient*>(self)->take_certificate(*error)};
+        });
   }
   rd_kafka_conf_set_opaque(set, this);
   rd_kafka_conf_set_log_cb(set, [](const rd_kafka_t*, int, const char*, const char*) {});
@@ -97,7 +157,8 @@ Status KafkaClient::open(size_t partitions) {
   });
   std::array<char, 512> why{};
   client_ = rd_kafka_new(RD_KAFKA_CONSUMER, set, why.data(), why.size());
-  if (client_ == nullptr) return unavailable(without_secret(why.data(), address_.password));
+  if (client_ == nullptr)
+    return invalid_argument(fmt::format("librdkafka: {}", without_secret(why.data(), address_.password)));
   (void)configuration.release();  // the client has it now
   topic_ = rd_kafka_topic_new(client_, address_.topic.c_str(), nullptr);
   return topic_ != nullptr ? Status() : unavailable(rd_kafka_err2str(rd_kafka_last_error()));
@@ -109,7 +170,27 @@ KafkaClient::~KafkaClient() {
   if (client_ != nullptr) rd_kafka_destroy(client_);
 }
 
+// What is told to the library here, only its log has.
+bool KafkaClient::take_certificate(int x509_error) {
+  if (x509_error == X509_V_OK) return true;
+  const std::lock_guard lock(mutex_);
+  refusal_ = invalid_argument(certificate_refusal(x509_error, address_.server_names));
+  return false;
+}
+
+// The library's call looks for no refusal: it is made again, with more time each, so that those are seen, and slow servers answer one of them.
 Result<size_t> KafkaClient::count_partitions(std::chrono::milliseconds wait) const {
+  const auto end = Clock::now() + wait;
+  for (std::chrono::milliseconds some{250};; some *= 2) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
+    auto count = ask_partitions(std::max(std::min(some, left), std::chrono::milliseconds(1)));
+    look();
+    FOREBAY_RETURN_IF_ERROR(refusal());
+    if (count.ok() || count.status().code() != Code::kUnavailable || some >= left) return count;
+  }
+}
+
+Result<size_t> KafkaClient::ask_partitions(std::chrono::milliseconds wait) const {
   const struct rd_kafka_metadata* metadata = nullptr;
   const rd_kafka_resp_err_t error = rd_kafka_metadata(client_, 0, topic_, &metadata, static_cast<int>(wait.count()));
   if (error != RD_KAFKA_RESP_ERR_NO_ERROR) {
@@ -124,23 +205,21 @@ Result<size_t> KafkaClient::count_partitions(std::chrono::milliseconds wait) con
   return static_cast<size_t>(count);
 }
 
-Result<KafkaClient::Range> KafkaClient::range(size_t partition, std::chrono::milliseconds wait) const {
+Result<KafkaClient::Range> KafkaClient::range(int32_t partition, std::chrono::milliseconds wait) const {
   Range range;
-  const rd_kafka_resp_err_t error =
-      rd_kafka_query_watermark_offsets(client_, address_.topic.c_str(), static_cast<int32_t>(partition), &range.first,
-                                       &range.end, static_cast<int>(wait.count()));
+  const rd_kafka_resp_err_t error = rd_kafka_query_watermark_offsets(
+      client_, address_.topic.c_str(), partition, &range.first, &range.end, static_cast<int>(wait.count()));
   if (error != RD_KAFKA_RESP_ERR_NO_ERROR) return status_of_kafka(error, "", address_);
   return range;
 }
 
-Status KafkaClient::start(size_t partition, int64_t offset) {
-  const auto number = static_cast<int32_t>(partition);
-  if (std::ranges::find(started_, number) != started_.end()) {
-    rd_kafka_consume_stop(topic_, number);
+Status KafkaClient::start(int32_t partition, int64_t offset) {
+  if (std::ranges::find(started_, partition) != started_.end()) {
+    rd_kafka_consume_stop(topic_, partition);
   } else {
-    started_.push_back(number);
+    started_.push_back(partition);
   }
-  if (rd_kafka_consume_start(topic_, number, offset) == 0) return {};
+  if (rd_kafka_consume_start(topic_, partition, offset) == 0) return {};
   return status_of_kafka(rd_kafka_last_error(), "", address_);
 }
 

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <stop_token>
@@ -17,13 +18,21 @@ namespace forebay {
 
 /// Which topic of which cluster: "kafka://[user:password@]host[:port][,host[:port]]/TOPIC".
 struct KafkaAddress {
-  std::string brokers;  ///< "host:port,host:port"
-  std::string user, password;
+  std::string brokers;                          ///< "host:port,host:port"
+  std::map<std::string, std::string> security;  ///< settings of librdkafka's: TLS, SASL, who asks
+  std::string password;                         ///< among them; in no message
+  std::string server_names;                     ///< the brokers' hosts, for messages
+  bool with_certificate = false;
   std::string topic;
+  std::vector<size_t>
+      partitions;       ///< numbers of those that are read, increasing; empty: all, until it is known which these are
+  bool chosen = false;  ///< whether somebody chose them
   /// "kafka://host:port/TOPIC", without who asks.
   std::string name;
 
-  static Result<KafkaAddress> parse(std::string_view url);
+  /// `options`: as broker_options.h has them, and security_protocol, sasl_mechanism. What is given decides the protocol where that is not: TLS with one of
+  /// TLS' options, SASL (PLAIN, if nothing is said) with a password.
+  static Result<KafkaAddress> parse(std::string_view url, const std::map<std::string, std::string>& options = {});
 };
 
 /// What an error of the library means: NotFound for topics and partitions that are not there, InvalidArgument for refusals, else Unavailable.
@@ -43,12 +52,12 @@ class KafkaClient {
   KafkaClient& operator=(const KafkaClient&) = delete;
 
   rd_kafka_topic_t* topic() const { return topic_; }
-  /// How many partitions the topic has. Waits.
+  /// How many partitions the topic has. Waits, but not where the servers refuse.
   Result<size_t> count_partitions(std::chrono::milliseconds wait) const;
   /// Which offsets a partition has. Waits.
-  Result<Range> range(size_t partition, std::chrono::milliseconds wait) const;
+  Result<Range> range(int32_t partition, std::chrono::milliseconds wait) const;
   /// Begins to fetch. Never waits for a server.
-  Status start(size_t partition, int64_t offset);
+  Status start(int32_t partition, int64_t offset);
 
   /// Takes note of what the library has to say. Never waits.
   void look() const { rd_kafka_poll(client_, 0); }
@@ -62,6 +71,9 @@ class KafkaClient {
  private:
   explicit KafkaClient(KafkaAddress address) : address_(std::move(address)) {}
   Status open(size_t partitions);
+  Result<size_t> ask_partitions(std::chrono::milliseconds wait) const;
+  /// Whether one that the library looked at is good; else it is why the servers are not read. On the library's threads.
+  bool take_certificate(int x509_error);
   void hear(rd_kafka_resp_err_t error, const char* words);
 
   const KafkaAddress address_;

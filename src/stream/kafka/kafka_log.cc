@@ -1,6 +1,7 @@
 #include "stream/kafka/kafka_log.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "stream/aside.h"
 #include "stream/kafka/kafka_reader.h"
@@ -14,21 +15,34 @@ using KafkaClock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kOpenLimit{30'000};
 
-std::vector<std::string> numbered_partitions(const std::string& topic, size_t count) {
+std::vector<std::string> partition_names(const KafkaAddress& address) {
   std::vector<std::string> names;
-  for (size_t i = 0; i < count; ++i) names.push_back(fmt::format("{}/{}", topic, i));
+  for (const size_t number : address.partitions) names.push_back(fmt::format("{}/{}", address.topic, number));
   return names;
+}
+
+/// What is read of a topic of so many partitions.
+Status choose_partitions(KafkaAddress& address, size_t count) {
+  if (!address.partitions.empty() && address.partitions.back() >= count)
+    return invalid_argument(fmt::format("partition {} is chosen, and the topic '{}' has {}, which count from 0",
+                                        address.partitions.back(), address.topic, count));
+  address.chosen = !address.partitions.empty();
+  for (size_t i = 0; i < count && !address.chosen; ++i) address.partitions.push_back(i);
+  return {};
 }
 
 class KafkaLog final : public RecordLog {
  public:
-  KafkaLog(KafkaAddress address, size_t partitions, RecordFormat format)
-      : address_(std::move(address)), format_(std::move(format)),
-        partitions_(numbered_partitions(address_.topic, partitions)) {}
+  /// `address` says which partitions.
+  KafkaLog(KafkaAddress address, RecordFormat format)
+      : address_(std::move(address)), format_(std::move(format)), partitions_(partition_names(address_)) {}
 
   const Schema& schema() const override { return format_.schema(); }
   const std::vector<std::string>& partitions() const override { return partitions_; }
-  std::string identity() const override { return fmt::format("{} {}", address_.name, format_.identity()); }
+  std::string identity() const override {
+    const std::string chosen = address_.chosen ? fmt::format(" {}", fmt::join(address_.partitions, ",")) : "";
+    return fmt::format("{}{} {}", address_.name, chosen, format_.identity());
+  }
   std::string name() const override { return address_.name; }
   size_t partitions_per_reader() const override { return partitions_.size(); }
 
@@ -37,22 +51,27 @@ class KafkaLog final : public RecordLog {
     for (const LogPosition& position : from) {
       if (!position.after.empty()) FOREBAY_RETURN_IF_ERROR(check_offset(position.after));
       const auto offset = number_of_offset(position.after);
-      partitions.push_back({position.partition, offset ? static_cast<int64_t>(*offset) : -1});
+      partitions.push_back(
+          {position.partition, number_of(position.partition), offset ? static_cast<int64_t>(*offset) : -1});
     }
     return std::unique_ptr<LogReader>(std::make_unique<KafkaReader>(address_, std::move(partitions)));
   }
 
   Result<std::vector<std::string>> ends(std::stop_token stop) const override {
-    const auto work = [address = address_, count = partitions_.size()]() -> Result<std::vector<std::string>> {
-      FOREBAY_ASSIGN(const std::shared_ptr<KafkaClient> client, KafkaClient::make(address, count));
+    const auto work = [address = address_]() -> Result<std::vector<std::string>> {
+      FOREBAY_ASSIGN(const std::shared_ptr<KafkaClient> client, KafkaClient::make(address, address.partitions.size()));
+      FOREBAY_RETURN_IF_ERROR(
+          client->count_partitions(kOpenLimit).status());  // hears refusals, which what follows does not
       std::vector<std::string> ends;
-      for (size_t i = 0; i < count; ++i) {
-        FOREBAY_ASSIGN(const KafkaClient::Range range, client->range(i, kOpenLimit));
+      for (const size_t number : address.partitions) {
+        FOREBAY_ASSIGN(const KafkaClient::Range range, client->range(static_cast<int32_t>(number), kOpenLimit));
         ends.push_back(range.end > 0 ? fmt::format("{}", range.end - 1) : "");
       }
       return ends;
     };
-    return run_aside<std::vector<std::string>>(work, KafkaClock::now() + kOpenLimit, stop, "asking Kafka for its ends");
+    auto ends =
+        run_aside<std::vector<std::string>>(work, KafkaClock::now() + kOpenLimit, stop, "asking Kafka for its ends");
+    return ends.ok() ? std::move(ends) : Result<std::vector<std::string>>(ends.status().with_key(name()));
   }
 
   int compare(const std::string& a, const std::string& b) const override { return compare_number_offsets(a, b); }
@@ -66,6 +85,8 @@ class KafkaLog final : public RecordLog {
   }
 
  private:
+  int32_t number_of(size_t partition) const { return static_cast<int32_t>(address_.partitions[partition]); }
+
   const KafkaAddress address_;
   const RecordFormat format_;
   const std::vector<std::string> partitions_;
@@ -81,8 +102,8 @@ Result<std::shared_ptr<const RecordLog>> open_kafka_log(KafkaAddress address, Re
   };
   auto count = run_aside<size_t>(work, KafkaClock::now() + kOpenLimit, stop, "asking Kafka for partitions");
   if (!count.ok()) return count.status().with_key(address.name);
-  return std::shared_ptr<const RecordLog>(
-      std::make_shared<const KafkaLog>(std::move(address), *count, std::move(format)));
+  if (Status chosen = choose_partitions(address, *count); !chosen.ok()) return std::move(chosen).with_key(address.name);
+  return std::shared_ptr<const RecordLog>(std::make_shared<const KafkaLog>(std::move(address), std::move(format)));
 }
 
 }  // namespace forebay

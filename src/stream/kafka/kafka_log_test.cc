@@ -2,13 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <librdkafka/rdkafka_mock.h>
-
-#include <array>
 #include <thread>
 
 #include <fmt/format.h>
 
+#include "stream/kafka/mock_cluster_test_support.h"
 #include "stream/log_conformance.h"
 
 namespace forebay {
@@ -21,44 +19,6 @@ using conformance::partitions_of;
 using conformance::positions_of;
 using conformance::read_count;
 using conformance::text_of;
-
-/// A cluster of the library's own, in this process, with one topic; and a producer.
-class MockCluster {
- public:
-  explicit MockCluster(int partitions) {
-    rd_kafka_conf_t* const configuration = rd_kafka_conf_new();
-    std::array<char, 512> why{};
-    rd_kafka_conf_set(configuration, "test.mock.num.brokers", "1", why.data(), why.size());
-    rd_kafka_conf_set(configuration, "linger.ms", "0", why.data(), why.size());
-    rd_kafka_conf_set_log_cb(configuration, [](const rd_kafka_t*, int, const char*, const char*) {});
-    producer_ = rd_kafka_new(RD_KAFKA_PRODUCER, configuration, why.data(), why.size());
-    cluster_ = rd_kafka_handle_mock_cluster(producer_);
-    rd_kafka_mock_topic_create(cluster_, "topic", partitions, 1);
-  }
-  ~MockCluster() { rd_kafka_destroy(producer_); }
-  MockCluster(const MockCluster&) = delete;
-  MockCluster& operator=(const MockCluster&) = delete;
-
-  Result<std::shared_ptr<const RecordLog>> open() const {
-    const std::string url = fmt::format("kafka://{}/topic", rd_kafka_mock_cluster_bootstraps(cluster_));
-    return open_kafka_log(KafkaAddress::parse(url).value(), RecordFormat::of("bytes", "").value(), {});
-  }
-  void append(size_t partition, const std::vector<std::string>& payloads, const std::string& key = "") {
-    for (const std::string& payload : payloads) {
-      const rd_kafka_resp_err_t error = rd_kafka_producev(
-          producer_, RD_KAFKA_V_TOPIC("topic"), RD_KAFKA_V_PARTITION(static_cast<int32_t>(partition)),
-          RD_KAFKA_V_VALUE(const_cast<char*>(payload.data()), payload.size()), RD_KAFKA_V_KEY(key.data(), key.size()),
-          RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_END);
-      ASSERT_EQ(error, RD_KAFKA_RESP_ERR_NO_ERROR);
-    }
-    ASSERT_EQ(rd_kafka_flush(producer_, 20'000), RD_KAFKA_RESP_ERR_NO_ERROR);
-  }
-  void set_up(bool up) { (up ? rd_kafka_mock_broker_set_up : rd_kafka_mock_broker_set_down)(cluster_, 1); }
-
- private:
-  rd_kafka_t* producer_;
-  rd_kafka_mock_cluster_t* cluster_;
-};
 
 class KafkaUnderTest final : public LogUnderTest {
  public:
@@ -119,6 +79,21 @@ TEST(KafkaLog, KeysAreThoseOfMessagesOrWhereTheyStand) {
   for (const LogRecord& record : read_count(*log->read_after(positions_of(*log)).value(), {0, 1}, 2))
     keys.at(record.partition) = record.key;
   EXPECT_EQ(keys, (std::vector<std::string>{"the key", "1:0"}));
+}
+
+TEST(KafkaLog, ChosenPartitionsAreThoseThatThereAre) {
+  MockCluster cluster(4);
+  for (size_t i = 0; i < 4; ++i) cluster.append(i, {fmt::format("of {}", i)});
+  const auto log = cluster.open({1, 3}).value();
+  EXPECT_EQ(log->partitions(), (std::vector<std::string>{"topic/1", "topic/3"}));
+  EXPECT_NE(log->identity(), cluster.open().value()->identity());
+  for (const LogRecord& record : read_count(*log->read_after(positions_of(*log)).value(), {0, 1}, 2))
+    EXPECT_EQ(text_of(*log, record), record.partition == 0 ? "of 1" : "of 3");
+  EXPECT_EQ(log->ends({}).value(), (std::vector<std::string>{"0", "0"}));
+  const Status status = cluster.open({0, 4}).status();
+  EXPECT_EQ(status.code(), Code::kInvalidArgument);
+  EXPECT_NE(status.message().find("partition 4 is chosen, and the topic 'topic' has 4"), std::string::npos)
+      << status.to_string();
 }
 
 TEST(KafkaLog, WhatWasForgottenIsCounted) {

@@ -29,8 +29,8 @@ std::string key_of(const rd_kafka_message_t& message) {
   return fmt::format("{}:{}", message.partition, message.offset);
 }
 
-LogRecord record_of(KafkaMessage message) {
-  LogRecord record{static_cast<size_t>(message->partition), fmt::format("{}", message->offset), key_of(*message)};
+LogRecord record_of(KafkaMessage message, size_t partition) {
+  LogRecord record{partition, fmt::format("{}", message->offset), key_of(*message)};
   auto* const data = static_cast<uint8_t*>(message->payload);
   const size_t size = message->len;
   if (size == 0) return record;
@@ -81,12 +81,11 @@ Status KafkaReader::read_partition(Partition& from, const Limits& limits, uint64
                                    std::vector<LogRecord>& out) {
   if (!from.started) {
     FOREBAY_RETURN_IF_ERROR(
-        client_->start(from.partition, from.position < 0 ? RD_KAFKA_OFFSET_BEGINNING : from.position + 1));
+        client_->start(from.number, from.position < 0 ? RD_KAFKA_OFFSET_BEGINNING : from.position + 1));
     from.started = true;
   }
-  const auto partition = static_cast<int32_t>(from.partition);
   for (size_t count = 0; count < std::max<size_t>(limits.records, 1) && bytes > 0; ++count) {
-    KafkaMessage message(rd_kafka_consume(client_->topic(), partition, 0));
+    KafkaMessage message(rd_kafka_consume(client_->topic(), from.number, 0));
     if (!message) break;
     if (message->err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET || message->err == RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE)
       return find_position(from, stop);
@@ -96,21 +95,20 @@ Status KafkaReader::read_partition(Partition& from, const Limits& limits, uint64
     if (message->offset <= from.position) continue;
     from.position = message->offset;
     bytes -= std::min<uint64_t>(bytes, message->len);
-    out.push_back(record_of(std::move(message)));
+    out.push_back(record_of(std::move(message), from.partition));
   }
   return {};
 }
 
 Status KafkaReader::find_position(Partition& from, const std::stop_token& stop) {
   from.started = false;
-  const auto work = [client = client_, partition = from.partition] { return client->range(partition, kAskRangeMs); };
+  const auto work = [client = client_, number = from.number] { return client->range(number, kAskRangeMs); };
   FOREBAY_ASSIGN(const KafkaClient::Range range,
                  run_aside<KafkaClient::Range>(work, Clock::now() + kAskRangeMs, stop, "asking Kafka"));
   const int64_t next = from.position + 1;
   if (next > range.end)
-    return not_found(
-        fmt::format("partition {} ends before offset {}, where reading is to go on: the topic was made anew",
-                    from.partition, next));
+    return not_found(fmt::format(
+        "partition {} ends before offset {}, where reading is to go on: the topic was made anew", from.number, next));
   if (next < range.first && from.position >= 0)
     gaps_.push_back({from.partition, range.first - next, fmt::format("{}", range.first)});
   if (next < range.first) from.position = range.first - 1;

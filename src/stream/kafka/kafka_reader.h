@@ -13,7 +13,8 @@ namespace forebay {
 class KafkaReader final : public LogReader {
  public:
   struct Partition {
-    size_t partition = 0;
+    size_t partition = 0;   ///< among the log's
+    int32_t number = 0;     ///< in the topic
     int64_t position = -1;  ///< of the last message that was given; -1: from the first there is
     bool started = false;
   };

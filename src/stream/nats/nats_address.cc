@@ -1,9 +1,15 @@
 #include "stream/nats/nats_address.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
 
 #include <fmt/format.h>
 
+#include "stream/broker/broker_options.h"
 #include "stream/broker_url.h"
 
 namespace forebay {
@@ -16,16 +22,44 @@ bool is_nats_name(std::string_view text, std::string_view refused) {
   });
 }
 
+constexpr std::array<std::string_view, 5> kNatsOptions = {"credentials_file", "nkey", "nkey_seed_file", "server_name",
+                                                          "token"};
+
+Status check_secret_file(const char* option, const std::string& path) {
+  if (path.empty() || ::access(path.c_str(), R_OK) == 0) return {};
+  return invalid_argument(fmt::format("{}: '{}' cannot be read: {}", option, path, std::strerror(errno)));
+}
+
+Status read_who_asks(const BrokerOptions& options, NatsAddress& address) {
+  address.user = options.user;
+  address.password = options.password;
+  address.credentials_file = options.own_text("credentials_file");
+  address.nkey = options.own_text("nkey");
+  address.nkey_seed_file = options.own_text("nkey_seed_file");
+  const std::string token = options.own_text("token");
+  if (address.nkey.empty() != address.nkey_seed_file.empty())
+    return invalid_argument("nkey (U…) and nkey_seed_file belong together: give both or none");
+  const int ways = int{!address.user.empty()} + int{!token.empty()} + int{!address.credentials_file.empty()} +
+                   int{!address.nkey.empty()};
+  if (ways > 1)
+    return invalid_argument("user, token, credentials_file and nkey say who asks, each in its way; give one of them");
+  if (!token.empty()) address.user = token;
+  FOREBAY_RETURN_IF_ERROR(check_secret_file("credentials_file", address.credentials_file));
+  return check_secret_file("nkey_seed_file", address.nkey_seed_file);
+}
+
 }  // namespace
 
-Result<NatsAddress> NatsAddress::parse(std::string_view text) {
+Result<NatsAddress> NatsAddress::parse(std::string_view text, const std::map<std::string, std::string>& given) {
   FOREBAY_ASSIGN(const BrokerUrl url, parse_broker_url(text, 4222));
   if (url.path.empty() || url.path.size() > 2 || !is_nats_name(url.path[0], ".*>"))
     return invalid_argument("a nats:// URL is nats://[user:password@]host[:port]/STREAM[/SUBJECT]");
+  FOREBAY_ASSIGN(const BrokerOptions options, parse_broker_options(given, url, kNatsOptions));
   NatsAddress address;
-  for (const HostPort& host : url.hosts) address.servers.push_back("nats://" + host.to_string());
-  address.user = url.user;
-  address.password = url.password;
+  address.servers = url.hosts;
+  address.secure = url.scheme == "tls" || options.any_tls;
+  address.tls = options.tls;
+  FOREBAY_RETURN_IF_ERROR(read_who_asks(options, address));
   address.stream = url.path[0];
   if (url.path.size() == 2) address.subject = url.path[1];
   if (url.path.size() == 2 && !is_nats_name(address.subject, ""))

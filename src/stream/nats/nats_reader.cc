@@ -63,7 +63,7 @@ Status NatsReader::connect(const std::stop_token& stop) {
 Status NatsReader::endure(Status error) {
   session_.reset();
   if (error.code() != Code::kUnavailable) return std::move(error).with_key(address_.name);
-  troubled_ = fmt::format("{}: {}", address_.servers.front().substr(7), error.message());
+  troubled_ = fmt::format("{}: {}", address_.servers.front().to_string(), error.message());
   try_again_ = Clock::now() + backoff_.next();
   return {};
 }

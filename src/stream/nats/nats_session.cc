@@ -4,11 +4,14 @@
 #include <charconv>
 #include <optional>
 #include <thread>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "stream/aside.h"
+#include "stream/broker/tls_refusal.h"
 #include "stream/broker_url.h"
+#include "stream/nats/nats_greeting.h"
 
 namespace forebay {
 
@@ -21,13 +24,48 @@ constexpr int64_t kInactiveNs = 30'000'000'000;
 constexpr std::chrono::nanoseconds kExpires =
     std::chrono::seconds(2);               ///< a request that brings nothing is answered then
 constexpr std::chrono::seconds kGrace{5};  ///< and not much later
+constexpr std::chrono::seconds kGreetingLimit{2};
+constexpr auto kWhoAsksNats =
+    " (see user and password in the URL, or in storage_options: user, password, token, credentials_file, nkey)";
+
+/// What the library says was wrong with a server's certificate: "… SSL handshake error: 10:certificate has expired:depth=0:…".
+std::optional<int> certificate_error_in(std::string_view words) {
+  constexpr std::string_view kBefore = "SSL handshake error: ";
+  const size_t at = words.find(kBefore);
+  if (at == std::string_view::npos) return std::nullopt;
+  words.remove_prefix(at + kBefore.size());
+  int number = 0;
+  const auto [end, error] = std::from_chars(words.data(), words.data() + words.size(), number);
+  if (error != std::errc() || end == words.data() + words.size() || *end != ':') return std::nullopt;
+  return number;
+}
+
+std::string host_names(const NatsAddress& address) {
+  std::string names;
+  for (const HostPort& host : address.servers) names += (names.empty() ? "" : ",") + host.host;
+  return names;
+}
+
+/// Refusals of TLS, which no other try can change; nothing for all else.
+std::optional<std::string> tls_refusal_of_nats(natsStatus code, std::string_view words, const NatsAddress& address) {
+  if (code == NATS_SECURE_CONNECTION_WANTED) return "the server speaks no TLS, and the URL or storage_options want it";
+  if (code != NATS_SSL_ERROR) return std::nullopt;
+  if (const auto error = certificate_error_in(words)) {
+    const TlsOptions& tls = address.tls;
+    return certificate_refusal(*error, tls.server_name.empty() ? host_names(address) : tls.server_name);
+  }
+  if (words.find("alert") == std::string_view::npos) return std::nullopt;
+  return fmt::format("the server does not take us ({}): see certificate_file and key_file", words);
+}
 
 /// What a call of the library says went wrong.
 Status status_of_nats(natsStatus code, jsErrCode js_code, const NatsAddress& address, const char* what) {
   const char* words = nats_GetLastError(nullptr);
   if (words == nullptr || *words == '\0') words = natsStatus_GetText(code);
-  const std::string text =
+  std::string text =
       fmt::format("{}: {}", what, without_secret(words, address.password.empty() ? address.user : address.password));
+  if (code == NATS_CONNECTION_AUTH_FAILED) text += kWhoAsksNats;
+  if (auto refusal = tls_refusal_of_nats(code, words, address)) return invalid_argument(*std::move(refusal));
   if (js_code == JSStreamNotFoundErr) return not_found(fmt::format("there is no stream '{}'", address.stream));
   if (js_code == JSNotEnabledErr || js_code == JSNotEnabledForAccountErr || code == NATS_CONNECTION_AUTH_FAILED ||
       code == NATS_NOT_PERMITTED || code == NATS_INVALID_ARG ||
@@ -40,6 +78,37 @@ Status status_of_nats(natsStatus code, jsErrCode js_code, const NatsAddress& add
 struct DestroyOptions {
   void operator()(natsOptions* options) const { natsOptions_Destroy(options); }
 };
+
+natsStatus set_nats_servers(natsOptions* options, const NatsAddress& address) {
+  std::vector<std::string> urls;
+  for (const HostPort& host : address.servers) urls.push_back("nats://" + host.to_string());
+  std::vector<const char*> servers;
+  for (const std::string& url : urls) servers.push_back(url.c_str());
+  return natsOptions_SetServers(options, servers.data(), static_cast<int>(servers.size()));
+}
+
+natsStatus set_nats_user(natsOptions* options, const NatsAddress& address) {
+  if (!address.credentials_file.empty())
+    return natsOptions_SetUserCredentialsFromFiles(options, address.credentials_file.c_str(), nullptr);
+  if (!address.nkey.empty())
+    return natsOptions_SetNKeyFromSeed(options, address.nkey.c_str(), address.nkey_seed_file.c_str());
+  if (!address.password.empty())
+    return natsOptions_SetUserInfo(options, address.user.c_str(), address.password.c_str());
+  return address.user.empty() ? NATS_OK : natsOptions_SetToken(options, address.user.c_str());
+}
+
+// A server that wants TLS gets it in any case, its certificate verified.
+natsStatus set_nats_tls(natsOptions* options, const NatsAddress& address) {
+  const TlsOptions& tls = address.tls;
+  natsStatus code = address.secure ? natsOptions_SetSecure(options, true) : NATS_OK;
+  if (code == NATS_OK && !tls.ca_file.empty())
+    code = natsOptions_LoadCATrustedCertificates(options, tls.ca_file.c_str());
+  if (code == NATS_OK && !tls.certificate_file.empty())
+    code = natsOptions_LoadCertificatesChain(options, tls.certificate_file.c_str(), tls.key_file.c_str());
+  if (code == NATS_OK && !tls.server_name.empty())
+    code = natsOptions_SetExpectedHostname(options, tls.server_name.c_str());
+  return code;
+}
 
 std::optional<uint64_t> number_in(std::string_view text) {
   uint64_t number = 0;
@@ -85,13 +154,9 @@ struct NatsSession::Parts {
     natsOptions* made = nullptr;
     if (const natsStatus code = natsOptions_Create(&made); code != NATS_OK) return failed(code, {}, "connecting");
     const std::unique_ptr<natsOptions, DestroyOptions> options(made);
-    std::vector<const char*> servers;
-    for (const std::string& server : address.servers) servers.push_back(server.c_str());
-    natsStatus code = natsOptions_SetServers(made, servers.data(), static_cast<int>(servers.size()));
-    if (code == NATS_OK && !address.password.empty())
-      code = natsOptions_SetUserInfo(made, address.user.c_str(), address.password.c_str());
-    if (code == NATS_OK && address.password.empty() && !address.user.empty())
-      code = natsOptions_SetToken(made, address.user.c_str());
+    natsStatus code = set_nats_servers(made, address);
+    if (code == NATS_OK) code = set_nats_user(made, address);
+    if (code == NATS_OK) code = set_nats_tls(made, address);
     if (code == NATS_OK) code = natsOptions_SetTimeout(made, kConnectMs);
     if (code == NATS_OK) code = natsOptions_SetAllowReconnect(made, false);
     if (code == NATS_OK) code = natsOptions_SetPingInterval(made, kPingMs);
@@ -99,12 +164,18 @@ struct NatsSession::Parts {
     if (code == NATS_OK) code = natsOptions_SetName(made, "forebay");
     if (code == NATS_OK) code = natsOptions_SetErrorHandler(made, [](auto...) {}, nullptr);
     if (code == NATS_OK) code = natsConnection_Connect(&connection, made);
-    if (code != NATS_OK) return failed(code, {}, "connecting");
+    if (code != NATS_OK) return not_connected(failed(code, {}, "connecting"));
     jsOptions js_options;
     jsOptions_Init(&js_options);
     js_options.Wait = kRequestMs;
     code = natsConnection_JetStream(&stream_context, connection, &js_options);
     return code == NATS_OK ? Status() : failed(code, {}, "JetStream");
+  }
+
+  Status not_connected(Status why) const {
+    if (why.code() != Code::kUnavailable || !address.tls.certificate_file.empty()) return why;
+    if (!wants_client_certificate(address, Clock::now() + kGreetingLimit)) return why;
+    return invalid_argument(*alert_refusal(SSL_AD_CERTIFICATE_REQUIRED, false));
   }
 
   Result<NatsRange> ask_range() const {

@@ -38,7 +38,7 @@ Result<RecordFormat> format_of_log(const LogAddress& address, std::string_view p
 
 OpenedLog open_redis(const LogAddress& address) {
 #ifdef FOREBAY_WITH_REDIS
-  FOREBAY_ASSIGN(RedisAddress place, RedisAddress::parse(address.url));
+  FOREBAY_ASSIGN(RedisAddress place, RedisAddress::parse(address.url, address.storage));
   FOREBAY_ASSIGN(RecordFormat format, format_of_log(address, "bytes", "fields"));
   return redis_log(std::move(place), std::move(format));
 #else
@@ -49,7 +49,7 @@ OpenedLog open_redis(const LogAddress& address) {
 
 OpenedLog open_nats(const LogAddress& address) {
 #ifdef FOREBAY_WITH_NATS
-  FOREBAY_ASSIGN(NatsAddress place, NatsAddress::parse(address.url));
+  FOREBAY_ASSIGN(NatsAddress place, NatsAddress::parse(address.url, address.storage));
   FOREBAY_ASSIGN(RecordFormat format, format_of_log(address, "bytes", "json"));
   FOREBAY_RETURN_IF_ERROR(no_named_values(format));
   return nats_log(std::move(place), std::move(format));
@@ -61,7 +61,8 @@ OpenedLog open_nats(const LogAddress& address) {
 
 OpenedLog open_kafka(const LogAddress& address, const std::stop_token& stop) {
 #ifdef FOREBAY_WITH_KAFKA
-  FOREBAY_ASSIGN(KafkaAddress place, KafkaAddress::parse(address.url));
+  FOREBAY_ASSIGN(KafkaAddress place, KafkaAddress::parse(address.url, address.storage));
+  place.partitions = address.partitions;
   FOREBAY_ASSIGN(RecordFormat format, format_of_log(address, "bytes", "json"));
   FOREBAY_RETURN_IF_ERROR(no_named_values(format));
   return open_kafka_log(std::move(place), std::move(format), stop);
@@ -89,14 +90,30 @@ OpenedLog open_files_log(const LogAddress& address, const std::stop_token& stop)
 
 }  // namespace
 
+Status check_choice_of_partitions(std::string_view url) {
+  const std::string_view scheme = url_scheme(url);
+  if (scheme == "kafka") return {};
+  if (scheme == "redis" || scheme == "rediss")
+    return invalid_argument(
+        "partition= is for topics of Kafka; of Redis the streams are the partitions, and the URL names those that are "
+        "read: redis://host/0/NAME-{000..003}");
+  if (scheme == "nats" || scheme == "tls")
+    return invalid_argument(
+        "partition= is for topics of Kafka; a stream of NATS is one partition, and a subject chooses its messages: "
+        "nats://host/STREAM/SUBJECT");
+  return invalid_argument("partition= is for topics of Kafka; each file is a partition, and the pattern chooses them");
+}
+
 OpenedLog open_log(const LogAddress& address, std::stop_token stop) {
   const std::string_view scheme = url_scheme(address.url);
+  if (!address.partitions.empty()) FOREBAY_RETURN_IF_ERROR(check_choice_of_partitions(address.url));
   if (scheme == "redis" || scheme == "rediss") return open_redis(address);
-  if (scheme == "nats") return open_nats(address);
+  if (scheme == "nats" || scheme == "tls") return open_nats(address);
   if (scheme == "kafka") return open_kafka(address, stop);
   if (scheme.empty() || scheme == "file") return open_files_log(address, stop);
-  return unsupported(
-      fmt::format("'{}://' is no log; there are redis://, nats://, kafka://, and local files by pattern", scheme));
+  return unsupported(fmt::format(
+      "'{}://' is no log; there are redis://, rediss://, nats://, tls:// (NATS), kafka://, and files by pattern",
+      scheme));
 }
 
 }  // namespace forebay

@@ -4,6 +4,8 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "format/objects/open_store.h"
 #include "stream/record_log.h"
@@ -23,8 +25,13 @@ struct LogAddress {
   bool whole_files = false;
   /// Of Parquet and Arrow files: their rows are the records.
   std::optional<RowRequest> rows = {};
-  StorageOptions storage = {};  ///< of files
+  /// Of Kafka: those of the topic's partitions that are read, in increasing order; all if empty.
+  std::vector<size_t> partitions = {};
+  StorageOptions storage = {};  ///< of files; and of brokers, as broker_options.h has them
 };
+
+/// InvalidArgument, with the way out, where partitions of such a log cannot be chosen.
+Status check_choice_of_partitions(std::string_view url);
 
 /// The one place that knows the schemes of logs. Unsupported for those that are none, and for those whose client library this build is without, which it names. Looks at
 /// files and asks Kafka for its partitions (up to half a minute, then Unavailable); asks nobody else.

@@ -24,7 +24,6 @@ TEST(OpenLog, WhatThisBuildIsWithoutNamesItsPackage) {
 #ifndef FOREBAY_WITH_KAFKA
   EXPECT_NE(open_log({"kafka://host/s"}).status().message().find("librdkafka-dev"), std::string::npos);
 #endif
-  EXPECT_EQ(open_log({"rediss://host/s"}).status().code(), Code::kUnsupported);
 }
 
 TEST(OpenLog, FilesAreLinesOrWhole) {

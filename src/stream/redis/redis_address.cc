@@ -1,11 +1,13 @@
 #include "stream/redis/redis_address.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 #include <fmt/format.h>
 
 #include "format/objects/braces.h"
+#include "stream/broker/broker_options.h"
 #include "stream/broker_url.h"
 
 namespace forebay {
@@ -13,6 +15,7 @@ namespace forebay {
 namespace {
 
 constexpr size_t kMostStreams = 10'000;
+constexpr std::array<std::string_view, 1> kRedisOptions = {"server_name"};
 
 Result<int> database_of(std::string_view text) {
   int number = 0;
@@ -25,19 +28,19 @@ Result<int> database_of(std::string_view text) {
 
 }  // namespace
 
-Result<RedisAddress> RedisAddress::parse(std::string_view text) {
+Result<RedisAddress> RedisAddress::parse(std::string_view text, const std::map<std::string, std::string>& options) {
   FOREBAY_ASSIGN(BrokerUrl url, parse_broker_url(text, 6379));
-  if (url.scheme == "rediss")
-    return unsupported(
-        "rediss:// is Redis over TLS, which the hiredis of this build does not speak; use redis:// through a tunnel "
-        "(stunnel, ssh)");
+  FOREBAY_ASSIGN(const BrokerOptions who, parse_broker_options(options, url, kRedisOptions));
+  if (who.any_tls && url.scheme != "rediss")
+    return invalid_argument("storage options of TLS are for rediss://, and redis:// is without; write rediss://");
   if (url.hosts.size() != 1) return invalid_argument("a redis:// URL names one server");
   if (url.path.empty() || url.path.size() > 2)
     return invalid_argument("a redis:// URL is redis://[user:password@]host[:port][/db]/STREAM");
   RedisAddress address;
   address.host = url.hosts[0];
-  address.user = url.user;
-  address.password = url.password;
+  address.user = who.user;
+  address.password = who.password;
+  if (url.scheme == "rediss") address.tls = who.tls;
   if (url.path.size() == 2) {
     FOREBAY_ASSIGN(address.database, database_of(url.path[0]));
   }
@@ -50,7 +53,7 @@ Result<RedisAddress> RedisAddress::parse(std::string_view text) {
   if (sorted.size() > kMostStreams)
     return invalid_argument(
         fmt::format("'{}' names {} streams; {} is the most", url.path.back(), sorted.size(), kMostStreams));
-  address.name = fmt::format("redis://{}/{}/{}", address.host.to_string(), address.database, url.path.back());
+  address.name = fmt::format("{}://{}/{}/{}", url.scheme, address.host.to_string(), address.database, url.path.back());
   return address;
 }
 

@@ -1,6 +1,7 @@
 #include "stream/redis/redis_connection.h"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -11,6 +12,8 @@ namespace forebay {
 namespace {
 
 constexpr size_t kReceiveBytes = 256 << 10;
+constexpr auto kPerhapsTls = " (if it speaks TLS at this port: rediss://)";
+constexpr auto kWhoAsks = " (user and password are those of the URL or of storage_options)";
 
 bool passes_by_itself(std::string_view words) {
   for (const std::string_view word :
@@ -36,18 +39,37 @@ Status status_of_redis_error(std::string_view words, const RedisAddress& address
   if (passes_by_itself(words)) return unavailable(text);
   if (words.starts_with("MOVED") || words.starts_with("ASK"))
     return unsupported(fmt::format("{}: this is a Redis cluster; name the server that has the stream", text));
-  return invalid_argument(text);
+  const bool who = std::ranges::any_of(std::array{"WRONGPASS", "NOAUTH", "NOPERM", "ERR AUTH"},
+                                       [&](const char* word) { return words.starts_with(word); });
+  return invalid_argument(who ? text + kWhoAsks : text);
 }
 
-RedisConnection::RedisConnection(TcpSocket socket)
+RedisConnection::RedisConnection(Socket socket)
     : socket_(std::move(socket)), received_(std::make_unique_for_overwrite<uint8_t[]>(kReceiveBytes)) {}
 
 Result<RedisConnection> RedisConnection::open(const RedisAddress& address, Deadline deadline,
                                               const std::stop_token& stop) {
-  FOREBAY_ASSIGN(TcpSocket socket, TcpSocket::connect(address.host, deadline, stop));
+  FOREBAY_ASSIGN(Socket socket, connect(address, deadline, stop));
   RedisConnection connection(std::move(socket));
-  FOREBAY_RETURN_IF_ERROR(connection.sign_in(address, deadline, stop));
-  return connection;
+  const Status status = connection.sign_in(address, deadline, stop);
+  if (status.ok()) return connection;
+  // To who speaks no TLS where it does, a server says nothing at all.
+  const bool perhaps_tls = !address.tls && status.code() == Code::kUnavailable && !connection.answered_;
+  return perhaps_tls ? unavailable(status.message() + kPerhapsTls) : status;
+}
+
+Result<RedisConnection::Socket> RedisConnection::connect(const RedisAddress& address, Deadline deadline,
+                                                         const std::stop_token& stop) {
+  if (address.tls) {
+    FOREBAY_ASSIGN(TlsSocket socket, TlsSocket::connect(address.host, *address.tls, deadline, stop));
+    return Socket(std::move(socket));
+  }
+  FOREBAY_ASSIGN(TcpSocket socket, TcpSocket::connect(address.host, deadline, stop));
+  return Socket(std::move(socket));
+}
+
+Status RedisConnection::send(const RedisCommands& commands, Deadline deadline, const std::stop_token& stop) {
+  return std::visit([&](auto& socket) { return socket.send(commands.bytes(), deadline, stop); }, socket_);
 }
 
 Status RedisConnection::sign_in(const RedisAddress& address, Deadline deadline, const std::stop_token& stop) {
@@ -74,7 +96,10 @@ Result<const RedisReply*> RedisConnection::receive(Deadline deadline, const std:
   while (true) {
     FOREBAY_ASSIGN(const RedisReply* const reply, parser_.next());
     if (reply != nullptr) return reply;
-    FOREBAY_ASSIGN(const size_t got, socket_.receive({received_.get(), kReceiveBytes}, deadline, stop));
+    const std::span<uint8_t> into(received_.get(), kReceiveBytes);
+    FOREBAY_ASSIGN(const size_t got,
+                   std::visit([&](auto& socket) { return socket.receive(into, deadline, stop); }, socket_));
+    answered_ = true;
     parser_.feed({received_.get(), got});
   }
 }

@@ -5,11 +5,12 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
+#include "stream/broker/tls_socket.h"
 #include "stream/redis/redis_address.h"
 #include "stream/redis/redis_reply.h"
-#include "stream/redis/tcp_socket.h"
 
 namespace forebay {
 
@@ -31,19 +32,21 @@ class RedisConnection {
   /// Unavailable where it cannot be had now; InvalidArgument where the server refuses who asks.
   static Result<RedisConnection> open(const RedisAddress& address, Deadline deadline, const std::stop_token& stop);
 
-  Status send(const RedisCommands& commands, Deadline deadline, const std::stop_token& stop) {
-    return socket_.send(commands.bytes(), deadline, stop);
-  }
+  Status send(const RedisCommands& commands, Deadline deadline, const std::stop_token& stop);
   /// The next answer, valid until the next call. Errors in the server's words are answers, too.
   Result<const RedisReply*> receive(Deadline deadline, const std::stop_token& stop);
 
  private:
-  explicit RedisConnection(TcpSocket socket);
+  using Socket = std::variant<TcpSocket, TlsSocket>;
+
+  explicit RedisConnection(Socket socket);
+  static Result<Socket> connect(const RedisAddress& address, Deadline deadline, const std::stop_token& stop);
   Status sign_in(const RedisAddress& address, Deadline deadline, const std::stop_token& stop);
 
-  TcpSocket socket_;
+  Socket socket_;
   RedisParser parser_;
   std::unique_ptr<uint8_t[]> received_;
+  bool answered_ = false;
 };
 
 /// What an error in the server's words means for the reader: Unavailable for those that pass by themselves (it is loading its data, …), else InvalidArgument, or

@@ -1,4 +1,4 @@
-#include "stream/redis/tcp_socket.h"
+#include "stream/broker/tcp_socket.h"
 
 #include <netdb.h>
 #include <netinet/in.h>
@@ -116,7 +116,7 @@ Status TcpSocket::send(std::span<const uint8_t> bytes, Deadline deadline, const 
     if (sent > 0) {
       bytes = bytes.subspan(static_cast<size_t>(sent));
     } else if (errno == EAGAIN) {
-      FOREBAY_RETURN_IF_ERROR(wait_for(socket_.get(), POLLOUT, deadline, stop));
+      FOREBAY_RETURN_IF_ERROR(wait_to_write(deadline, stop));
     } else if (errno != EINTR) {
       return unavailable(std::strerror(errno));
     }
@@ -131,11 +131,19 @@ Result<size_t> TcpSocket::receive(std::span<uint8_t> into, Deadline deadline, co
     if (got > 0) return static_cast<size_t>(got);
     if (got == 0) return unavailable("the server has closed the connection");
     if (errno == EAGAIN) {
-      FOREBAY_RETURN_IF_ERROR(wait_for(socket_.get(), POLLIN, deadline, stop));
+      FOREBAY_RETURN_IF_ERROR(wait_to_read(deadline, stop));
     } else if (errno != EINTR) {
       return unavailable(std::strerror(errno));
     }
   }
+}
+
+Status TcpSocket::wait_to_read(Deadline deadline, const std::stop_token& stop) const {
+  return wait_for(socket_.get(), POLLIN, deadline, stop);
+}
+
+Status TcpSocket::wait_to_write(Deadline deadline, const std::stop_token& stop) const {
+  return wait_for(socket_.get(), POLLOUT, deadline, stop);
 }
 
 }  // namespace forebay

@@ -22,6 +22,11 @@ class TcpSocket {
   /// Some bytes, one at least, into `into`. Unavailable, too, where the other side has closed.
   Result<size_t> receive(std::span<uint8_t> into, Deadline deadline, const std::stop_token& stop);
 
+  /// For whoever speaks through it: the descriptor, which does not block, and when it has something to read or room to write.
+  int descriptor() const { return socket_.get(); }
+  Status wait_to_read(Deadline deadline, const std::stop_token& stop) const;
+  Status wait_to_write(Deadline deadline, const std::stop_token& stop) const;
+
  private:
   FileDescriptor socket_;
 };
