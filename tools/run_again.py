@@ -23,9 +23,9 @@ def run_program(name, tests, build, again):
     subprocess.run([program, "--gtest_filter=" + ":".join(tests)], env=environment, stdin=subprocess.DEVNULL, check=False)
 
 
-def run_pytest(python, again):
+def run_pytest(suite, python, again):
     subprocess.run([python, "-m", "pytest", "-q", "-ra", "--last-failed", "--last-failed-no-failures", "none",
-                    f"--junitxml={again / 'pytest.xml'}"], stdin=subprocess.DEVNULL, check=False)
+                    "-o", f"cache_dir={again.parent / suite}.cache", f"--junitxml={again / suite}.xml"], stdin=subprocess.DEVNULL, check=False)
 
 
 def main(arguments):
@@ -42,8 +42,8 @@ def main(arguments):
     again.mkdir(exist_ok=True)
     for suite, tests in failed.items():
         print("again:", *tests, sep="\n  ", flush=True)
-        if suite == "pytest":
-            run_pytest(python, again)
+        if suite.startswith("pytest"):
+            run_pytest(suite, python, again)
         else:
             run_program(suite, tests, build, again)
     return 0
