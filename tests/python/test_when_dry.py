@@ -150,7 +150,9 @@ def test_a_journal_repeats_droughts(tmp_path):
 def test_a_run_goes_on_from_a_drought(batch):
     tap = Tap(10)
     with fb.Loader(repeating(tap), seed=2) as loader:
-        before = [x for b in itertools.islice(loader, 30) for x in b["x"].tolist()]
+        before = next(iter(loader))["x"].tolist()
+        arrived(loader, 10)
+        before += [x for b in itertools.islice(loader, 29) for x in b["x"].tolist()]
         state = json.loads(json.dumps(loader.state_dict()))
         tap.close()
     assert set(before) == set(range(10))

@@ -112,7 +112,7 @@ OpenedLog open_log(const LogAddress& address, std::stop_token stop) {
   if (scheme == "kafka") return open_kafka(address, stop);
   if (scheme.empty() || scheme == "file") return open_files_log(address, stop);
   return unsupported(fmt::format(
-      "'{}://' is no log; there are redis://, rediss://, nats://, tls:// (NATS), kafka://, and files by pattern",
+      "'{}://' is no log; there are redis://, rediss://, nats://, tls:// (NATS), kafka://, and local files by pattern",
       scheme));
 }
 
