@@ -118,8 +118,12 @@ class StreamedSamples final : public StepSamples {
     }
     return samples;
   }
-  Status keep(std::span<const int64_t> entered) override { return stream_->keep(entered); }
+  Status keep(const StepPlan& step, std::span<const int64_t> entered) override { return stream_->keep(step, entered); }
   void let_go(std::span<const int64_t> left) override { stream_->let_go(left); }
+  void bring(std::span<const int64_t> ids) override { stream_->bring(ids); }
+  void give_back(std::span<const int64_t> ids) override { stream_->give_back(ids); }
+  Result<bool> here(std::span<const int64_t> ids) const override { return stream_->here(ids); }
+  std::string awaited() const override { return stream_->awaited_old(); }
 
  private:
   const ClassField classes_;

@@ -101,7 +101,7 @@ Result<std::shared_ptr<StreamRun>> StreamRun::open(const StreamSource& source, c
     FOREBAY_ASSIGN(run->decisions_, open_decisions(options.peers, place, options.stop));
     if (run->decisions_) run->decisions_->lead_or_follow(*run->stream_);
   }
-  run->kept_ = std::make_shared<KeptRecords>(source.log());
+  run->share_kept(source.log(), place);
   run->source_ = source.over(run->stream_, run->kept_);
   run->itinerary_ =
       std::make_shared<StreamItinerary>(run->stream_, StreamItineraryOptions{.batch_size = schedule.batch_size,
@@ -111,6 +111,33 @@ Result<std::shared_ptr<StreamRun>> StreamRun::open(const StreamSource& source, c
                                                                              .epochs = options.epochs,
                                                                              .last = schedule.last});
   return run;
+}
+
+// Records of a program's own are in its objects, and those of a journal's repetition with ranks that do not speak with each other.
+void StreamRun::share_kept(std::shared_ptr<const RecordLog> log, const Place& place) {
+  const bool shared = decisions_ && log->records_are_whole();
+  kept_ = std::make_shared<KeptRecords>(std::move(log), shared ? KeptShare{place.rank, place.world_size} : KeptShare{});
+  if (!shared) return;
+  decisions_->lend(kept_);
+  exchange_ = std::make_unique<KeptExchange>(
+      kept_, [decisions = decisions_.get()](int rank, std::span<const int64_t> numbers, const std::stop_token& stop) {
+        return decisions->ask_for_records(rank, numbers, stop);
+      });
+}
+
+void StreamRun::on_arrival(std::function<void()> arrived) {
+  if (exchange_) exchange_->on_arrival(arrived);
+  stream_->on_arrival(std::move(arrived));
+}
+
+void StreamRun::bring(std::span<const int64_t> numbers) {
+  if (exchange_) exchange_->bring(kept_->borrow(numbers));
+}
+
+Result<bool> StreamRun::here(std::span<const int64_t> numbers) const {
+  if (!exchange_ || kept_->here(numbers)) return true;
+  FOREBAY_RETURN_IF_ERROR(exchange_->failure());
+  return false;
 }
 
 JournalHeader StreamRun::header_of(const RecordLog& log, const StreamOptions& options, StreamPlace place) {
@@ -174,6 +201,8 @@ void StreamRun::go_on(const Cursor& at, StreamPlace place) {
   }
   const int64_t number = place.number;
   if (decisions_) decisions_->begin_anew();
+  if (exchange_) exchange_->begin_anew();
+  kept_->begin(number);
   stream_->seek(std::move(place));
   itinerary_->stand(at, number);
 }
@@ -196,6 +225,12 @@ void StreamRun::add_to(Ledger& ledger) const {
   told.dry = stats.dry;
   told.reconnects = stats.reconnects;
   told.bytes = stats.bytes + kept_->bytes()->bytes();
+  if (exchange_) {
+    const KeptExchange::Stats old = exchange_->stats();
+    told.old_lent = old.lent;
+    told.old_reread = old.reread;
+    told.old_lost = old.lost;
+  }
   told.disk_bytes = stream_->options().spill ? stream_->options().spill->used() : 0;
   const std::vector<std::string>& partitions = stream_->log().partitions();
   for (size_t p = 0; p < partitions.size(); ++p)
@@ -205,7 +240,8 @@ void StreamRun::add_to(Ledger& ledger) const {
 Status StreamRun::flush_journal() { return journal_ ? journal_->flush() : Status(); }
 
 void StreamRun::close() {
-  // First: what waits for rank 0 comes back.
+  if (exchange_) exchange_->close();
+  // First of the stream: what waits for rank 0 comes back.
   if (decisions_) decisions_->close();
   if (!stream_) return;  // opening it failed
   stream_->stop();

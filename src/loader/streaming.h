@@ -9,6 +9,7 @@
 #include "pipeline/description.h"
 #include "stream/decisions.h"
 #include "stream/journal.h"
+#include "stream/kept_exchange.h"
 #include "stream/kept_records.h"
 #include "stream/stream_itinerary.h"
 #include "stream/stream_source.h"
@@ -35,7 +36,7 @@ class StreamRun {
   uint64_t bytes() const { return stream_->options().bytes; }
 
   /// Who is told when more is known; not called any more after close().
-  void on_arrival(std::function<void()> arrived) { stream_->on_arrival(std::move(arrived)); }
+  void on_arrival(std::function<void()> arrived);
   /// The run begins, before any place() or step.
   void begin();
   /// The next batch is that of `at`: what is before it is let go of.
@@ -49,14 +50,21 @@ class StreamRun {
   void go_on(const Cursor& at, StreamPlace place);
   /// Of the stream, the records of a step over all ranks: from the first to behind the last.
   std::pair<int64_t, int64_t> numbers_of(const StepPlan& step) const;
-  /// These records can be read until they are let go of, however far the run has come. An error where one is not there any more.
-  Status keep(std::span<const int64_t> numbers) { return kept_->keep(*stream_, numbers); }
+  /// These records of a step are kept until they are let go of, however far the run has come: each by one of the ranks. An error where one is not there any more.
+  Status keep(const StepPlan& step, std::span<const int64_t> numbers) {
+    return kept_->keep(*stream_, numbers, numbers_of(step).second);
+  }
   std::shared_ptr<KeptBytes> kept_bytes() const { return kept_->bytes(); }
   void let_go(std::span<const int64_t> numbers) { kept_->let_go(numbers); }
+  /// Kept ones that a step of this rank has: from here to give_back() they are brought and stay. Whether they can be read; an error where one never will.
+  void bring(std::span<const int64_t> numbers);
+  Result<bool> here(std::span<const int64_t> numbers) const;
+  void give_back(std::span<const int64_t> numbers) { kept_->give_back(numbers); }
+  std::string awaited_old() const { return exchange_ ? exchange_->awaited() : ""; }
   /// Where these of them lie in the log, JSON; and the other way: they are read again, with the next go_on().
   std::string kept_places(std::span<const int64_t> numbers) const { return kept_->places(numbers); }
   Status read_kept_places(const std::string& json);
-  bool is_kept(int64_t number) const { return kept_->record(number) != nullptr; }
+  bool is_kept(int64_t number) const { return kept_->is_kept(number); }
   /// From the next chunk on its records are noted there. Unavailable where the file cannot be written; InvalidArgument where it is the journal of another
   /// stream, or of another place of this one.
   Status write_journal(const std::string& path, const Cursor& at);
@@ -69,6 +77,7 @@ class StreamRun {
 
  private:
   StreamRun() = default;
+  void share_kept(std::shared_ptr<const RecordLog> log, const Place& place);
   static JournalHeader header_of(const RecordLog& log, const StreamOptions& options, StreamPlace place);
   static Status check_same_run(const JournalHeader& was, const JournalHeader& now, const std::string& path);
 
@@ -79,7 +88,8 @@ class StreamRun {
   StreamPlace beginning_;
   bool repeats_ = false;
   std::shared_ptr<JournalWriter> journal_;
-  std::shared_ptr<Decisions> decisions_;  // null: of one rank
+  std::shared_ptr<Decisions> decisions_;    // null: of one rank
+  std::unique_ptr<KeptExchange> exchange_;  // null: this rank keeps all by itself
 };
 
 }  // namespace forebay

@@ -1,9 +1,14 @@
 #include "stream/decisions.h"
 
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
 #include <deque>
 #include <future>
 #include <map>
+#include <mutex>
+#include <optional>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -16,11 +21,25 @@ constexpr size_t kMostAhead = 1024;  // chunks that are decided and not asked fo
 constexpr std::chrono::milliseconds kDeadline{1000}, kShortestPause{1}, kLongestPause{20};
 constexpr std::chrono::seconds kLinger{5};           // for ranks that have not asked for the last chunks yet
 constexpr std::chrono::seconds kLongestSilence{60};  // of rank 0, before the others give up
-constexpr uint64_t kMostChunkBytes = uint64_t{16} << 20;
+constexpr uint64_t kMostChunkBytes = uint64_t{16} << 20, kMostRecordBytes = uint64_t{1} << 30;
 
 // `seeks`: the chunks of another run begin with the same numbers.
 Hash128 key_of(uint64_t seeks, int64_t first, int asker) {
   return hash128(fmt::format("chunk {} {} {}", seeks, first, asker));
+}
+
+// Of a kept record. Its number is in it, since whoever is asked must find it.
+constexpr uint64_t kRecordKeys = 0x666f726562617901;
+Hash128 key_of_record(uint64_t seeks, int64_t number) { return {kRecordKeys + seeks, static_cast<uint64_t>(number)}; }
+// Elements of questions: chunks are their first numbers, records are below -1.
+constexpr int64_t kRecordElements = -2;
+
+Result<std::vector<AnsweredKey>> ask(Transport& transport, const PeerHost& host, std::vector<WantedKey> wanted,
+                                     const std::stop_token& stop) {
+  std::promise<Result<std::vector<AnsweredKey>>> answered;
+  transport.fetch(host, std::move(wanted), kDeadline, stop,
+                  [&](Result<std::vector<AnsweredKey>> answer) { answered.set_value(std::move(answer)); });
+  return answered.get_future().get();
 }
 
 }  // namespace
@@ -36,6 +55,10 @@ class Decisions::Kept final : public KeySource, public ChunkWitness {
   void lead(Stream* stream) {
     const std::lock_guard lock(mutex_);
     stream_ = stream;
+  }
+  void lend(std::shared_ptr<const KeptRecords> records) {
+    const std::lock_guard lock(mutex_);
+    records_ = std::move(records);
   }
   void begin_anew(uint64_t seeks) {
     const std::lock_guard lock(mutex_);
@@ -76,6 +99,8 @@ class Decisions::Kept final : public KeySource, public ChunkWitness {
   }
 
   std::optional<Buffer> find(const Hash128& key) override {
+    if (const std::shared_ptr<const KeptRecords> records = records_of(key))
+      return records->bytes_of(static_cast<int64_t>(key.low));
     std::string text;
     Stream* to_tell = nullptr;
     {
@@ -99,10 +124,18 @@ class Decisions::Kept final : public KeySource, public ChunkWitness {
   }
   // Whoever decides will, sooner or later.
   std::optional<uint64_t> coming(int64_t element) override {
-    return element >= 0 ? std::optional<uint64_t>(1) : std::nullopt;
+    if (element > kRecordElements) return element >= 0 ? std::optional<uint64_t>(1) : std::nullopt;
+    const std::lock_guard lock(mutex_);
+    return records_ && records_->will_know(kRecordElements - element) ? std::optional<uint64_t>(1) : std::nullopt;
   }
 
  private:
+  // Null where it is the key of something else, or of a record of another run.
+  std::shared_ptr<const KeptRecords> records_of(const Hash128& key) {
+    const std::lock_guard lock(mutex_);
+    return key.high == kRecordKeys + seeks_ ? records_ : nullptr;
+  }
+
   // A rank that asks for a chunk has all before it. True where more may be decided now.
   bool forget_what_all_have() {
     const int64_t least = *std::min_element(asked_.begin() + 1, asked_.end());
@@ -129,6 +162,7 @@ class Decisions::Kept final : public KeySource, public ChunkWitness {
   };
   std::map<Hash128, std::pair<int64_t, int>, Less> by_key_;
   std::vector<int64_t> asked_;  // by rank: the first record of the last chunk it asked for
+  std::shared_ptr<const KeptRecords> records_;
 };
 
 /// A thread asks rank 0 for what comes next.
@@ -187,7 +221,8 @@ class Decisions::Followed final : public ChunkGuide {
       const int64_t first = *next_;
       const uint64_t seeks = seeks_;
       lock.unlock();
-      const Result<std::vector<AnsweredKey>> answer = ask(seeks, first, stop);
+      const Result<std::vector<AnsweredKey>> answer =
+          ask(*transport_, leader_, {{key_of(seeks, first, rank_), kMostChunkBytes, first}}, stop);
       lock.lock();
       if (stop.stop_requested()) return;
       if (seeks != seeks_ || next_ != first) continue;
@@ -201,13 +236,6 @@ class Decisions::Followed final : public ChunkGuide {
         pause = std::min(2 * pause, kLongestPause);
       }
     }
-  }
-
-  Result<std::vector<AnsweredKey>> ask(uint64_t seeks, int64_t first, const std::stop_token& stop) {
-    std::promise<Result<std::vector<AnsweredKey>>> answered;
-    transport_->fetch(leader_, {{key_of(seeks, first, rank_), kMostChunkBytes, first}}, kDeadline, stop,
-                      [&](Result<std::vector<AnsweredKey>> answer) { answered.set_value(std::move(answer)); });
-    return answered.get_future().get();
   }
 
   // Whether it is known now what comes, or that nothing will.
@@ -278,6 +306,16 @@ void Decisions::lead_or_follow(Stream& stream) {
     followed_ = std::make_shared<Followed>(transport_, hosts_.front(), rank_, stream);
     stream.set_guide(followed_);
   }
+}
+
+void Decisions::lend(std::shared_ptr<const KeptRecords> kept) { kept_->lend(std::move(kept)); }
+
+Result<std::vector<AnsweredKey>> Decisions::ask_for_records(int rank, std::span<const int64_t> numbers,
+                                                            const std::stop_token& stop) const {
+  std::vector<WantedKey> wanted;
+  for (const int64_t number : numbers)
+    wanted.push_back({key_of_record(seeks_, number), kMostRecordBytes, kRecordElements - number});
+  return ask(*transport_, hosts_[static_cast<size_t>(rank)], std::move(wanted), stop);
 }
 
 void Decisions::begin_anew() {

@@ -7,44 +7,187 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/hash.h"
+#include "stream/record_bytes.h"
+
 namespace forebay {
 
 namespace {
 
 constexpr std::chrono::seconds kReadAgain{30};
 
+// Of what is kept, how much more for ranks that are some steps behind.
+constexpr uint64_t kLateShare = 8;
+
 }  // namespace
 
-Status KeptRecords::keep(const Stream& stream, std::span<const int64_t> numbers) {
+void KeptRecords::begin(int64_t number) {
+  const std::lock_guard lock(mutex_);
+  borrowed_.clear();
+  late_.clear();
+  borrowed_bytes_ = late_bytes_ = 0;
+  seen_ = number;
+  count();
+}
+
+Status KeptRecords::keep(const Stream& stream, std::span<const int64_t> numbers, int64_t seen) {
   const std::lock_guard lock(mutex_);
   for (const int64_t number : numbers) {
-    const std::shared_ptr<const LogRecord> record = stream.record(number);
+    const RecordPtr record = stream.record(number);
     if (!record)
       return Status(Code::kNotFound,
                     fmt::format("record {} of {} is gone before it could be kept", number, log_->name()));
-    records_[number] = {std::make_shared<const LogRecord>(record->alone()), stream.before(number)};
+    Kept kept{{record->partition, record->offset, stream.before(number)}, nullptr};
+    if (share_.mine(number)) {
+      kept.record = std::make_shared<const LogRecord>(record->alone());
+      own_bytes_ += kept.record->bytes();
+    }
+    records_.insert_or_assign(number, std::move(kept));
   }
+  seen_ = std::max(seen_, seen);
   count();
   return {};
 }
 
 void KeptRecords::let_go(std::span<const int64_t> numbers) {
   const std::lock_guard lock(mutex_);
-  for (const int64_t number : numbers) records_.erase(number);
+  for (const int64_t number : numbers) {
+    const auto found = records_.find(number);
+    if (found == records_.end()) continue;
+    if (RecordPtr& record = found->second.record) {
+      own_bytes_ -= record->bytes();
+      late_bytes_ += record->bytes();
+      late_.emplace_back(number, std::move(record));
+    }
+    records_.erase(found);
+  }
+  forget_late();
   count();
 }
 
-void KeptRecords::count() {
-  uint64_t bytes = 0;
-  for (const auto& [number, kept] : records_) bytes += kept.record->bytes();
-  bytes_->set(bytes);
+void KeptRecords::forget_late() {
+  const uint64_t most = share_.ranks > 1 ? own_bytes_ / kLateShare : 0;
+  while (!late_.empty() && late_bytes_ > most) {
+    late_bytes_ -= late_.front().second->bytes();
+    late_.pop_front();
+  }
 }
 
-std::shared_ptr<const LogRecord> KeptRecords::record(int64_t number) const {
+void KeptRecords::count() { bytes_->set(own_bytes_ + borrowed_bytes_ + late_bytes_); }
+
+bool KeptRecords::is_kept(int64_t number) const {
   const std::lock_guard lock(mutex_);
-  const auto found = records_.find(number);
-  return found == records_.end() ? nullptr : found->second.record;
+  return records_.contains(number);
 }
+
+KeptRecords::RecordPtr KeptRecords::record(int64_t number) const {
+  const std::lock_guard lock(mutex_);
+  const auto own = records_.find(number);
+  if (own != records_.end() && own->second.record) return own->second.record;
+  const auto borrowed = borrowed_.find(number);
+  return borrowed == borrowed_.end() ? nullptr : borrowed->second.record;
+}
+
+// ---- from rank to rank
+
+std::vector<int64_t> KeptRecords::borrow(std::span<const int64_t> numbers) {
+  const std::lock_guard lock(mutex_);
+  std::vector<int64_t> missing;
+  for (const int64_t number : numbers) {
+    const auto kept = records_.find(number);
+    if (share_.mine(number) || kept == records_.end()) continue;
+    Borrowed& borrowed = borrowed_[number];
+    if (borrowed.steps++ > 0) continue;
+    borrowed.place = kept->second.place;
+    missing.push_back(number);
+  }
+  return missing;
+}
+
+bool KeptRecords::here(std::span<const int64_t> numbers) const {
+  const std::lock_guard lock(mutex_);
+  return std::all_of(numbers.begin(), numbers.end(), [&](int64_t number) {
+    const auto found = borrowed_.find(number);
+    return found == borrowed_.end() || found->second.record;
+  });
+}
+
+void KeptRecords::give_back(std::span<const int64_t> numbers) {
+  const std::lock_guard lock(mutex_);
+  for (const int64_t number : numbers) {
+    const auto found = borrowed_.find(number);
+    if (found == borrowed_.end() || --found->second.steps > 0) continue;
+    if (found->second.record) borrowed_bytes_ -= found->second.record->bytes();
+    borrowed_.erase(found);
+  }
+  count();
+}
+
+void KeptRecords::lent(int64_t number, RecordPtr record) {
+  const auto found = borrowed_.find(number);
+  if (found == borrowed_.end() || found->second.record) return;  // nobody wants it any more
+  borrowed_bytes_ += record->bytes();
+  found->second.record = std::move(record);
+  count();
+}
+
+Status KeptRecords::lend(int64_t number, const Buffer& bytes) {
+  const std::lock_guard lock(mutex_);
+  const auto found = borrowed_.find(number);
+  if (found == borrowed_.end()) return {};
+  FOREBAY_ASSIGN(const LogRecord record, parse_record(bytes, found->second.place.partition));
+  if (record.offset != found->second.place.offset)
+    return Status(Code::kCorrupt, fmt::format("another record than {} of {} was lent", number, log_->name()));
+  lent(number, std::make_shared<const LogRecord>(record.alone()));
+  return {};
+}
+
+Status KeptRecords::read_again(int64_t number, const std::stop_token& stop) {
+  Place place;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = borrowed_.find(number);
+    if (found == borrowed_.end()) return {};
+    place = found->second.place;
+  }
+  FOREBAY_ASSIGN(RecordPtr record, read_one(place, stop));
+  const std::lock_guard lock(mutex_);
+  lent(number, std::move(record));
+  return {};
+}
+
+bool KeptRecords::stand_in(int64_t number) {
+  const std::lock_guard lock(mutex_);
+  std::vector<RecordPtr> own;
+  for (const auto& [_, kept] : records_)
+    if (kept.record) own.push_back(kept.record);
+  if (own.empty()) return false;
+  const uint64_t draw = hash128(fmt::format("stand-in {}", number)).low;
+  lent(number, own[draw % own.size()]);
+  return true;
+}
+
+std::optional<Buffer> KeptRecords::bytes_of(int64_t number) const {
+  RecordPtr record;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = records_.find(number);
+    if (found != records_.end()) record = found->second.record;
+    if (!record) {
+      const auto late = std::find_if(late_.begin(), late_.end(), [&](const auto& one) { return one.first == number; });
+      if (late != late_.end()) record = late->second;
+    }
+  }
+  if (!record) return std::nullopt;
+  return record_bytes(*record);
+}
+
+bool KeptRecords::will_know(int64_t number) const {
+  const std::lock_guard lock(mutex_);
+  return share_.mine(number) && number >= seen_;
+}
+
+// ---- from the log
 
 std::string KeptRecords::places(std::span<const int64_t> numbers) const {
   const std::lock_guard lock(mutex_);
@@ -52,8 +195,8 @@ std::string KeptRecords::places(std::span<const int64_t> numbers) const {
   for (const int64_t number : numbers) {
     const auto found = records_.find(number);
     if (found == records_.end()) continue;
-    const Kept& kept = found->second;
-    json.push_back({number, kept.record->partition, kept.record->offset, kept.before});
+    const Place& place = found->second.place;
+    json.push_back({number, place.partition, place.offset, place.before});
   }
   return json.dump();
 }
@@ -65,57 +208,51 @@ Result<std::map<int64_t, KeptRecords::Kept>> KeptRecords::parse_places(const std
   std::map<int64_t, Kept> records;
   for (const auto& one : json) {
     const bool good = one.is_array() && one.size() == 4 && one[0].is_number_integer() && one[1].is_number_unsigned() &&
-                      one[2].is_string() && one[3].is_string() &&
+                      one[2].is_string() && one[3].is_string() && one[0].template get<int64_t>() >= 0 &&
                       one[1].template get<size_t>() < log_->partitions().size();
     if (!good) return wrong();
-    auto record = std::make_shared<LogRecord>();
-    record->partition = one[1].template get<size_t>();
-    record->offset = one[2].template get<std::string>();
-    Kept kept{std::move(record), one[3].template get<std::string>()};
-    FOREBAY_RETURN_IF_ERROR(log_->check_offset(kept.record->offset));
-    if (!kept.before.empty()) FOREBAY_RETURN_IF_ERROR(log_->check_offset(kept.before));
-    records.emplace(one[0].template get<int64_t>(), std::move(kept));
+    Place place{one[1].template get<size_t>(), one[2].template get<std::string>(), one[3].template get<std::string>()};
+    FOREBAY_RETURN_IF_ERROR(log_->check_offset(place.offset));
+    if (!place.before.empty()) FOREBAY_RETURN_IF_ERROR(log_->check_offset(place.before));
+    records.emplace(one[0].template get<int64_t>(), Kept{std::move(place), nullptr});
   }
   return records;
 }
 
-// In the order of the log, one reading for each run of records; what lies far apart is sought anew.
-Status KeptRecords::read_partition(size_t partition, std::vector<Kept*> wanted) const {
-  std::sort(wanted.begin(), wanted.end(),
-            [&](const Kept* a, const Kept* b) { return log_->compare(a->record->offset, b->record->offset) < 0; });
+Result<KeptRecords::RecordPtr> KeptRecords::read_one(const Place& place, const std::stop_token& stop) const {
+  const std::string& partition = log_->partitions()[place.partition];
   const auto until = std::chrono::steady_clock::now() + kReadAgain;
-  for (Kept* kept : wanted) {
-    FOREBAY_ASSIGN(const std::unique_ptr<LogReader> reader, log_->read_after({{partition, kept->before}}));
-    for (bool found = false; !found;) {
-      LogReader::Limits one;
-      one.records = 1;
-      FOREBAY_ASSIGN(std::vector<LogRecord> records, reader->read({partition}, one, {}));
-      for (LogRecord& record : records) {
-        if (found || log_->compare(record.offset, kept->record->offset) < 0) continue;
-        if (record.offset != kept->record->offset)
-          return Status(Code::kNotFound,
-                        fmt::format("{}: partition '{}' has forgotten '{}', which was kept for rehearsal; begin a new "
-                                    "run, or keep more of the log",
-                                    log_->name(), log_->partitions()[partition], kept->record->offset));
-        kept->record = std::make_shared<const LogRecord>(record.alone());
-        found = true;
-      }
-      if (!found && (reader->ended() || std::chrono::steady_clock::now() > until))
-        return unavailable(fmt::format("{}: '{}' of partition '{}', which was kept for rehearsal, cannot be read: {}",
-                                       log_->name(), kept->record->offset, log_->partitions()[partition],
-                                       reader->troubled().empty() ? "it does not come" : reader->troubled()));
+  FOREBAY_ASSIGN(const std::unique_ptr<LogReader> reader, log_->read_after({{place.partition, place.before}}));
+  for (;;) {
+    LogReader::Limits one;
+    one.records = 1;
+    FOREBAY_ASSIGN(std::vector<LogRecord> records, reader->read({place.partition}, one, stop));
+    for (const LogRecord& record : records) {
+      const int order = log_->compare(record.offset, place.offset);
+      if (order == 0) return std::make_shared<const LogRecord>(record.alone());
+      if (order > 0)
+        return Status(Code::kNotFound,
+                      fmt::format("{}: partition '{}' has forgotten '{}', which was kept for rehearsal; begin a new "
+                                  "run, or keep more of the log",
+                                  log_->name(), partition, place.offset));
     }
+    if (reader->ended() || std::chrono::steady_clock::now() > until)
+      return unavailable(fmt::format("{}: '{}' of partition '{}', which was kept for rehearsal, cannot be read: {}",
+                                     log_->name(), place.offset, partition,
+                                     reader->troubled().empty() ? "it does not come" : reader->troubled()));
   }
-  return {};
 }
 
 Status KeptRecords::read_places(const std::string& json) {
   FOREBAY_ASSIGN(auto records, parse_places(json));
-  std::map<size_t, std::vector<Kept*>> by_partition;
-  for (auto& [number, kept] : records) by_partition[kept.record->partition].push_back(&kept);
-  for (auto& [partition, wanted] : by_partition) FOREBAY_RETURN_IF_ERROR(read_partition(partition, std::move(wanted)));
+  for (auto& [number, kept] : records) {
+    if (!share_.mine(number)) continue;
+    FOREBAY_ASSIGN(kept.record, read_one(kept.place, {}));
+  }
   const std::lock_guard lock(mutex_);
   records_ = std::move(records);
+  own_bytes_ = 0;
+  for (const auto& [number, kept] : records_) own_bytes_ += kept.record ? kept.record->bytes() : 0;
   count();
   return {};
 }

@@ -1,11 +1,15 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/kept_bytes.h"
@@ -13,38 +17,89 @@
 
 namespace forebay {
 
-/// Records of a stream that are kept though they are behind: for rehearsal. By number; from any thread.
+/// Which of the kept records a rank has in its memory: each is with one of the ranks that share them.
+struct KeptShare {
+  int rank = 0, ranks = 1;
+  int owner(int64_t number) const { return static_cast<int>(number % ranks); }
+  bool mine(int64_t number) const { return owner(number) == rank; }
+};
+
+/// Records of a stream that are kept though they are behind: for rehearsal. Every rank knows which these are and where they lie in the log; the records themselves are shared
+/// out, and lent from rank to rank for the steps that have them. By number; from any thread.
 class KeptRecords {
  public:
-  explicit KeptRecords(std::shared_ptr<const RecordLog> log)
-      : log_(std::move(log)), bytes_(std::make_shared<StreamBytes>()) {}
+  explicit KeptRecords(std::shared_ptr<const RecordLog> log, KeptShare share = {})
+      : log_(std::move(log)), share_(share), bytes_(std::make_shared<StreamBytes>()) {}
 
-  /// Records of the stream that are there now. NotFound where one is not.
-  Status keep(const Stream& stream, std::span<const int64_t> numbers);
+  const KeptShare& share() const { return share_; }
+  /// The stream goes on with that number: nothing is lent any more.
+  void begin(int64_t number);
+  /// Records of the stream that are there now; what is below `seen` and not kept will never be. NotFound where one is not there.
+  Status keep(const Stream& stream, std::span<const int64_t> numbers, int64_t seen);
   void let_go(std::span<const int64_t> numbers);
+  bool is_kept(int64_t number) const;
+  /// One that is here: this rank's own, or lent to it. Null for all others.
   std::shared_ptr<const LogRecord> record(int64_t number) const;
 
   /// Where these lie in the log, as JSON: of each its number, partition, offset, and an offset before it.
   std::string places(std::span<const int64_t> numbers) const;
-  /// Reads those records again from the log, and keeps them in place of all others. InvalidArgument for what places() does not write; NotFound where the log has
+  /// Those records are kept in place of all others; this rank's own are read again from the log. InvalidArgument for what places() does not write; NotFound where the log has
   /// forgotten one; Unavailable where it cannot be reached for some seconds.
   Status read_places(const std::string& json);
 
+  /// A step of this rank has these. Which of them must be brought from elsewhere: those that are neither its own nor lent already.
+  std::vector<int64_t> borrow(std::span<const int64_t> numbers);
+  /// All of them are here.
+  bool here(std::span<const int64_t> numbers) const;
+  /// That step is behind.
+  void give_back(std::span<const int64_t> numbers);
+
+  /// What was borrowed has come: as another rank's bytes_of() (Corrupt where they are not that record's); from the log, with the errors of read_places(); or not at all, and another
+  /// record of this rank's own stands in. False where it has none.
+  Status lend(int64_t number, const Buffer& bytes);
+  Status read_again(int64_t number, const std::stop_token& stop);
+  bool stand_in(int64_t number);
+
+  /// For the other ranks: a record of this one's own, also for a while after it was let go of, since they may be some steps behind.
+  std::optional<Buffer> bytes_of(int64_t number) const;
+  /// It is not known yet whether this rank will keep it.
+  bool will_know(int64_t number) const;
+
+  /// In memory here.
   std::shared_ptr<KeptBytes> bytes() const { return bytes_; }
 
  private:
-  struct Kept {
-    std::shared_ptr<const LogRecord> record;
+  using RecordPtr = std::shared_ptr<const LogRecord>;
+  struct Place {
+    size_t partition = 0;
+    std::string offset;
     std::string before;  // an offset that reading it again begins behind; empty: with the first one there is
   };
+  struct Kept {
+    Place place;
+    RecordPtr record;  // null: another rank has it
+  };
+  struct Borrowed {
+    Place place;
+    RecordPtr record;  // null: it has not come
+    int steps = 0;     // that have it
+  };
   Result<std::map<int64_t, Kept>> parse_places(const std::string& json) const;
-  Status read_partition(size_t partition, std::vector<Kept*> wanted) const;
+  Result<RecordPtr> read_one(const Place& place, const std::stop_token& stop) const;
+  // With the lock held:
+  void lent(int64_t number, RecordPtr record);
+  void forget_late();
   void count();
 
   const std::shared_ptr<const RecordLog> log_;
+  const KeptShare share_;
   const std::shared_ptr<StreamBytes> bytes_;
   mutable std::mutex mutex_;
   std::map<int64_t, Kept> records_;
+  std::map<int64_t, Borrowed> borrowed_;
+  std::deque<std::pair<int64_t, RecordPtr>> late_;  // own ones that were let go of, the oldest first
+  uint64_t own_bytes_ = 0, borrowed_bytes_ = 0, late_bytes_ = 0;
+  int64_t seen_ = 0;
 };
 
 }  // namespace forebay

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "base/hash.h"
+#include "stream/record_bytes.h"
 
 namespace forebay {
 
@@ -17,18 +17,6 @@ namespace {
 
 constexpr off_t kSegmentBytes = off_t{16} << 20;
 constexpr size_t kReadBytes = size_t{1} << 20;
-
-struct SpilledHeader {
-  uint64_t hash;  // of what follows, up to the record's end
-  uint32_t offset_bytes, key_bytes;
-  uint64_t payload_bytes;
-  uint64_t size() const { return sizeof(SpilledHeader) + offset_bytes + key_bytes + payload_bytes; }
-};
-
-uint64_t hash_of(const uint8_t* record, uint64_t size) {
-  constexpr size_t kBehind = sizeof(uint64_t);
-  return hash128(std::string_view(reinterpret_cast<const char*>(record) + kBehind, size - kBehind)).low;
-}
 
 Status system_error(const char* what, const std::string& folder) {
   return unavailable(fmt::format("records cannot be {} disk in {}: {}", what, folder, std::strerror(errno)));
@@ -63,20 +51,7 @@ Status SpillFile::begin_segment() {
 
 Status SpillFile::push(const LogRecord& record) {
   if (segments_.empty() || segments_.back().written >= kSegmentBytes) FOREBAY_RETURN_IF_ERROR(begin_segment());
-  SpilledHeader header{0, static_cast<uint32_t>(record.offset.size()), static_cast<uint32_t>(record.key.size()),
-                       record.payload.size()};
-  Buffer bytes = Buffer::allocate(header.size());
-  uint8_t* at = bytes.data();
-  const auto put = [&](const void* data, size_t size) {
-    if (size > 0) std::memcpy(at, data, size);
-    at += size;
-  };
-  put(&header, sizeof(header));
-  put(record.offset.data(), record.offset.size());
-  put(record.key.data(), record.key.size());
-  put(record.payload.data(), record.payload.size());
-  header.hash = hash_of(bytes.data(), bytes.size());
-  std::memcpy(bytes.data(), &header, sizeof(header));
+  const Buffer bytes = record_bytes(record);
   Segment& segment = segments_.back();
   for (size_t done = 0; done < bytes.size();) {
     const ssize_t n =
@@ -95,10 +70,7 @@ Status SpillFile::push(const LogRecord& record) {
 Status SpillFile::load() {
   const auto have = [&] { return block_.size() - block_at_; };
   const auto next_size = [&]() -> uint64_t {
-    if (have() < sizeof(SpilledHeader)) return sizeof(SpilledHeader);
-    SpilledHeader header;
-    std::memcpy(&header, block_.data() + block_at_, sizeof(header));
-    return header.size();
+    return have() < kRecordHeadBytes ? kRecordHeadBytes : record_size(block_.data() + block_at_);
   };
   while (have() < next_size()) {
     Segment& segment = segments_.front();
@@ -125,19 +97,12 @@ Status SpillFile::load() {
 
 Result<LogRecord> SpillFile::pop() {
   FOREBAY_RETURN_IF_ERROR(load());
-  SpilledHeader header;
-  const uint8_t* const begin = block_.data() + block_at_;
-  std::memcpy(&header, begin, sizeof(header));
-  if (hash_of(begin, header.size()) != header.hash)
+  const uint64_t size = record_size(block_.data() + block_at_);
+  Result<LogRecord> record = parse_record(block_.slice(block_at_, size), partition_);
+  if (!record.ok())
     return Status(Code::kCorrupt,
                   fmt::format("the disk in {} gave back a record that was not spilled to it", space_->folder_));
-  LogRecord record;
-  record.partition = partition_;
-  const char* text = reinterpret_cast<const char*>(begin) + sizeof(header);
-  record.offset.assign(text, header.offset_bytes);
-  record.key.assign(text + header.offset_bytes, header.key_bytes);
-  record.payload = block_.slice(block_at_ + header.size() - header.payload_bytes, header.payload_bytes);
-  block_at_ += header.size();
+  block_at_ += size;
   --records_;
   Segment& first = segments_.front();
   if (first.read == first.written && block_at_ == block_.size()) {

@@ -22,6 +22,7 @@ RehearsalItinerary::RehearsalItinerary(std::shared_ptr<const Itinerary> steps, s
 void RehearsalItinerary::begin_with(Rehearsal kept) {
   const std::lock_guard lock(mutex_);
   pending_.clear();
+  held_up_.reset();
   failure_ = {};
   planned_ = kept;
   kept_ = std::move(kept);
@@ -33,6 +34,7 @@ void RehearsalItinerary::delivered(const Cursor& at) {
     const Planned step = std::move(pending_.front());
     pending_.pop_front();
     const Cursor& of = step.plan.at;
+    samples_->give_back(step.old);
     samples_->let_go(kept_.offer({of.epoch, of.step}, step.fresh).left);
     if (step.plan.after == at) break;
   }
@@ -56,7 +58,7 @@ std::optional<StepPlan> RehearsalItinerary::step(const Cursor& at) const {
   if (!plan) return std::nullopt;
   const std::lock_guard lock(mutex_);
   for (const Planned& pending : pending_) {
-    if (pending.plan.at == plan->at) return pending.plan;
+    if (pending.plan.at == plan->at) return once_here(pending);
   }
   if (!failure_.ok()) return std::nullopt;
   Result<std::vector<Rehearsal::Sample>> fresh = samples_->of(*plan);
@@ -72,9 +74,35 @@ std::optional<StepPlan> RehearsalItinerary::step(const Cursor& at) const {
     return std::nullopt;
   }
   const Rehearsal::Changes changes = planned_.offer({plan->at.epoch, plan->at.step}, *fresh);
-  failure_ = samples_->keep(changes.entered);
-  pending_.push_back({*plan, std::move(*fresh)});
-  return plan;
+  std::vector<int64_t> old = plan->old;
+  for (const VacantRow& one : plan->vacant) old.push_back(one.id);
+  samples_->bring(old);
+  failure_ = samples_->keep(*plan, changes.entered);
+  pending_.push_back({std::move(*plan), std::move(*fresh), std::move(old)});
+  held_up_ = at;
+  return once_here(pending_.back());
+}
+
+// With the lock held.
+std::optional<StepPlan> RehearsalItinerary::once_here(const Planned& step) const {
+  const Result<bool> here = samples_->here(step.old);
+  if (!here.ok() && failure_.ok()) failure_ = here.status();
+  if (!here.ok() || !*here) return std::nullopt;
+  held_up_.reset();
+  return step.plan;
+}
+
+bool RehearsalItinerary::known(const Cursor& at) const {
+  {
+    const std::lock_guard lock(mutex_);
+    if (held_up_ == at && !once_here(pending_.back())) return false;
+  }
+  return steps_->known(at);
+}
+
+std::string RehearsalItinerary::awaited() const {
+  const std::string old = samples_->awaited();
+  return old.empty() ? steps_->awaited() : old;
 }
 
 bool RehearsalItinerary::hurry(const Cursor& at) const {

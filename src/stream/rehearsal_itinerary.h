@@ -20,9 +20,16 @@ class StepSamples {
   virtual ~StepSamples() = default;
   /// The new samples of a step in global order: their ids in the source, and labels. An error ends the run.
   virtual Result<std::vector<Rehearsal::Sample>> of(const StepPlan& step) const = 0;
-  /// Samples that are kept from now on, and such that nobody will ask for again: for sources that have a sample once only. An error ends the run.
-  virtual Status keep(std::span<const int64_t> /*entered*/) { return {}; }
+  /// Samples of a step that are kept from now on, and such that nobody will ask for again: for sources that have a sample once only. An error ends the run.
+  virtual Status keep(const StepPlan& /*step*/, std::span<const int64_t> /*entered*/) { return {}; }
   virtual void let_go(std::span<const int64_t> /*left*/) {}
+  /// Old samples that a step of this rank has, until it is behind: what is elsewhere is brought, and the run is told when it is here.
+  virtual void bring(std::span<const int64_t> /*ids*/) {}
+  virtual void give_back(std::span<const int64_t> /*ids*/) {}
+  /// All of them can be read. An error ends the run.
+  virtual Result<bool> here(std::span<const int64_t> /*ids*/) const { return true; }
+  /// What is waited for, for the log; empty: nothing.
+  virtual std::string awaited() const { return {}; }
 };
 
 /// Steps with old samples in them: where a stream had no new ones in time, in their place; and behind the new ones of each step (and before what only fills it up) come some that a Rehearsal kept, dealt to the ranks in equal
@@ -44,11 +51,11 @@ class RehearsalItinerary final : public Itinerary {
   std::optional<int64_t> batches(const Cursor& at) const override { return steps_->batches(at); }
   bool epoch_over(const Cursor& at) const override { return steps_->epoch_over(at); }
   bool finished(const Cursor& at) const override { return steps_->finished(at); }
-  bool known(const Cursor& at) const override { return steps_->known(at); }
+  bool known(const Cursor& at) const override;
   bool hurry(const Cursor& at) const override;
   std::optional<StepPlan> step(const Cursor& at) const override;
   Status failure() const override;
-  std::string awaited() const override { return steps_->awaited(); }
+  std::string awaited() const override;
   std::vector<int64_t> indices(const StepPlan& step) const override;
   int64_t index(const StepPlan& step, int64_t row) const override;
   int64_t stand_ins() const override { return steps_->stand_ins(); }
@@ -61,7 +68,9 @@ class RehearsalItinerary final : public Itinerary {
   struct Planned {
     StepPlan plan;
     std::vector<Rehearsal::Sample> fresh;
+    std::vector<int64_t> old;  // those of this rank
   };
+  std::optional<StepPlan> once_here(const Planned& step) const;
   void add_old(StepPlan& plan) const;
   void fill_vacant(StepPlan& plan, std::span<const int64_t> ids) const;
 
@@ -69,9 +78,10 @@ class RehearsalItinerary final : public Itinerary {
   const std::shared_ptr<StepSamples> samples_;
   const int64_t old_, rank_;
   mutable std::mutex mutex_;
-  mutable Rehearsal planned_;            // of all steps that were planned
-  mutable Rehearsal kept_;               // of those that are delivered
-  mutable std::deque<Planned> pending_;  // between the two
+  mutable Rehearsal planned_;              // of all steps that were planned
+  mutable Rehearsal kept_;                 // of those that are delivered
+  mutable std::deque<Planned> pending_;    // between the two
+  mutable std::optional<Cursor> held_up_;  // the place of the last of them, while old samples of it are elsewhere
   mutable Status failure_;
 };
 

@@ -219,6 +219,10 @@ void tell_stream(Teller& to, const StreamStats& stream) {
   to.counter("arrived", stream.arrived, "records that were read");
   to.counter("trimmed", stream.trimmed, "records that the log had forgotten before they were read");
   to.counter("dry", stream.dry, "records that had not come when they were needed, so that old ones stood in");
+  to.counter("old_lent", stream.old_lent, "old records that another rank keeps and lent for steps of this one");
+  to.counter("old_reread", stream.old_reread,
+             "old records read again from the log, since the rank that keeps them did not give them");
+  to.counter("old_lost", stream.old_lost, "old records that nobody had any more, so that others stood in");
   to.counter("reconnects", stream.reconnects, "connections that were made again");
   to.gauge("memory_bytes", stream.bytes, "of records in memory", "bytes");
   to.gauge("disk_bytes", stream.disk_bytes, "of records that were spilled", "bytes");

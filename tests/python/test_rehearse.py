@@ -125,6 +125,67 @@ def test_lines_of_a_file_rehearse_by_class(tmp_path):
     assert steps(pipeline, 1, state=early, stop=20, steps_per_epoch=50)[0] == whole[30:]
 
 
+def lines_file(path, count=400):
+    path.write_text("".join(json.dumps({"x": i, "label": i // 100, "text": "x" * 500}) + "\n" for i in range(count)))
+    return fb.jsonl(path, fields={"x": "int64", "label": "int64", "text": "str"}, follow=True)
+
+
+@pytest.mark.parametrize("options", [{"capacity": 10}, {"policy": "balanced", "capacity": 30}, {"policy": "recent", "capacity": 8}])
+def test_records_that_are_kept_are_spread_over_the_ranks_and_lent(tmp_path, options):
+    source = lines_file(tmp_path / "a.jsonl")
+    pipeline = lambda new, old: source.rehearse(old, **options).batch(new)
+    whole, _ = steps(pipeline, 1, stop=50, steps_per_epoch=50)
+    for world in (2, 4):
+        (tmp_path / str(world)).mkdir()
+        spread, state = steps(pipeline, world, stop=50, steps_per_epoch=50, peers=f"file://{tmp_path}/{world}")
+        assert spread == whole
+    (tmp_path / "again").mkdir()
+    _, early = steps(pipeline, 1, stop=30, steps_per_epoch=50)
+    assert steps(pipeline, 2, state=early, stop=20, steps_per_epoch=50, peers=f"file://{tmp_path}/again")[0] == whole[30:]
+
+
+def test_each_rank_keeps_a_share_and_draws_come_from_all(tmp_path):
+    source = lines_file(tmp_path / "a.jsonl")
+    pipeline = source.rehearse(4, capacity=1000, by=None).batch(4)
+    stats = {}
+
+    def run(rank):
+        owners = []
+        with fb.Loader(pipeline, seed=3, rank=rank, world_size=2, peers=f"file://{tmp_path}", steps_per_epoch=50) as loader:
+            for batch in itertools.islice(loader, 50):
+                owners += (batch.ids[batch["rehearsed"]] % 2).tolist()
+            stats[rank] = loader.stats()["stream"]
+        return owners
+
+    owners = on_ranks(2, run)
+    for rank in range(2):
+        # of 196 fair draws, four standard deviations are 28
+        assert 70 < sum(owners[rank]) < 126
+        assert stats[rank]["old_lent"] + stats[rank]["old_reread"] == pytest.approx(sum(owner != rank for owner in owners[rank]), abs=25)
+        assert stats[rank]["old_lost"] == 0
+    assert stats[0]["old_lent"] > 40, "rank 1 is there while rank 0 is"
+
+
+def test_what_a_rank_kept_that_is_gone_is_read_from_the_log_again(tmp_path):
+    source = lines_file(tmp_path / "a.jsonl")
+    pipeline = source.rehearse(2, capacity=100, by=None).batch(2)
+
+    def run(meet, stop_of_rank_1):
+        (tmp_path / meet).mkdir()
+
+        def of_rank(rank):
+            with fb.Loader(pipeline, seed=3, rank=rank, world_size=2, peers=f"file://{tmp_path}/{meet}", steps_per_epoch=80) as loader:
+                got = [batch.ids.tolist() for batch in itertools.islice(loader, 80 if rank == 0 else stop_of_rank_1)]
+                return got, loader.stats()["stream"]
+
+        return on_ranks(2, of_rank)[0]
+
+    whole, _ = run("both", 80)
+    got, stats = run("one", 20)
+    assert got == whole
+    assert stats["old_reread"] > 20 and stats["old_lost"] == 0
+
+
 def test_photographs_rehearse_by_their_folders(photos):
     pipeline = fb.images(photos).decode_image().resize(16).rehearse(2, capacity=2).batch(4)
     with fb.Loader(pipeline, seed=1) as loader:

@@ -1,0 +1,143 @@
+#include "stream/kept_exchange.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace forebay {
+
+namespace {
+
+constexpr std::chrono::milliseconds kAskSoon{1}, kAskLater{20};
+constexpr std::chrono::seconds kAskPatience{10};  // with a rank that is some steps behind
+constexpr size_t kMostAskedAtOnce = 256;          // of one rank
+
+}  // namespace
+
+KeptExchange::KeptExchange(std::shared_ptr<KeptRecords> kept, Ask ask)
+    : kept_(std::move(kept)), ask_(std::move(ask)), thread_([this](const std::stop_token& stop) { work(stop); }) {}
+
+void KeptExchange::bring(std::span<const int64_t> numbers) {
+  if (numbers.empty()) return;
+  const std::lock_guard lock(mutex_);
+  for (const int64_t number : numbers) wanted_.emplace(number, Clock::now());
+  changed_.notify_all();
+}
+
+void KeptExchange::begin_anew() {
+  const std::lock_guard lock(mutex_);
+  ++run_;
+  wanted_.clear();
+  failure_ = {};
+}
+
+void KeptExchange::close() {
+  thread_.request_stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+Status KeptExchange::failure() const {
+  const std::lock_guard lock(mutex_);
+  return failure_;
+}
+
+std::string KeptExchange::awaited() const {
+  const std::lock_guard lock(mutex_);
+  if (wanted_.empty()) return {};
+  return fmt::format("{} old record{}, of which rank {} keeps the first", wanted_.size(),
+                     wanted_.size() == 1 ? "" : "s", kept_->share().owner(wanted_.begin()->first));
+}
+
+KeptExchange::Stats KeptExchange::stats() const {
+  const std::lock_guard lock(mutex_);
+  return stats_;
+}
+
+void KeptExchange::work(const std::stop_token& stop) {
+  auto pause = kAskSoon;
+  std::unique_lock lock(mutex_);
+  while (changed_.wait(lock, stop, [&] { return !wanted_.empty() && failure_.ok(); })) {
+    const uint64_t run = run_;
+    std::map<int, std::vector<Wanted>> asked = next();
+    lock.unlock();
+    Status failure;
+    for (auto& [owner, records] : asked) {
+      ask_owner(owner, records, stop);
+      for (Wanted& record : records)
+        if (failure.ok() && record.outcome == Outcome::kUnknown) failure = do_without_owner(record, stop);
+    }
+    lock.lock();
+    if (stop.stop_requested()) return;
+    if (run != run_) continue;
+    failure_ = failure;
+    if (settle(asked) || !failure.ok()) {
+      pause = kAskSoon;
+      lock.unlock();
+      arrived_();
+      lock.lock();
+    } else {
+      changed_.wait_for(lock, stop, pause, [] { return false; });
+      pause = std::min(2 * pause, kAskLater);
+    }
+  }
+}
+
+std::map<int, std::vector<KeptExchange::Wanted>> KeptExchange::next() const {
+  std::map<int, std::vector<Wanted>> by_owner;
+  for (const auto& [number, since] : wanted_) {
+    std::vector<Wanted>& records = by_owner[kept_->share().owner(number)];
+    if (records.size() < kMostAskedAtOnce) records.push_back({number, since});
+  }
+  return by_owner;
+}
+
+void KeptExchange::ask_owner(int owner, std::vector<Wanted>& records, const std::stop_token& stop) {
+  PeerHealth& health = health_[owner];
+  if (!health.begin(Clock::now().time_since_epoch())) return;
+  std::vector<int64_t> numbers;
+  for (const Wanted& record : records) numbers.push_back(record.number);
+  const Result<std::vector<AnsweredKey>> answer = ask_(owner, numbers, stop);
+  if (!answer.ok() || answer->size() != records.size()) {
+    health.failed(Clock::now().time_since_epoch());
+    return;
+  }
+  health.answered();
+  for (size_t i = 0; i < records.size(); ++i) {
+    const AnsweredKey& one = (*answer)[i];
+    if (one.state == AnsweredKey::State::kHere && kept_->lend(records[i].number, one.body).ok())
+      records[i].outcome = Outcome::kLent;
+    if (one.state == AnsweredKey::State::kComing && Clock::now() - records[i].since < kAskPatience)
+      records[i].outcome = Outcome::kLater;
+  }
+}
+
+Status KeptExchange::do_without_owner(Wanted& record, const std::stop_token& stop) {
+  const Status read = kept_->read_again(record.number, stop);
+  if (read.ok()) {
+    record.outcome = Outcome::kReread;
+  } else if (read.code() == Code::kNotFound && kept_->stand_in(record.number)) {
+    record.outcome = Outcome::kLost;
+  } else {
+    return read;
+  }
+  return {};
+}
+
+// Whether something has come.
+bool KeptExchange::settle(const std::map<int, std::vector<Wanted>>& asked) {
+  bool news = false;
+  for (const auto& [owner, records] : asked) {
+    for (const Wanted& record : records) {
+      if (record.outcome == Outcome::kUnknown || record.outcome == Outcome::kLater) continue;
+      if (wanted_.erase(record.number) == 0) continue;
+      ++(record.outcome == Outcome::kLent     ? stats_.lent
+         : record.outcome == Outcome::kReread ? stats_.reread
+                                              : stats_.lost);
+      news = true;
+    }
+  }
+  return news;
+}
+
+}  // namespace forebay

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cluster/message.h"
+#include "cluster/peer_health.h"
+#include "stream/kept_records.h"
+
+namespace forebay {
+
+/// Brings the old records that steps of this rank have from the ranks that keep them, on a thread of its own. One whose rank is gone, or has it not any more, is read again from the
+/// log; for one that the log has forgotten, too, a record that this rank keeps stands in, and is counted.
+class KeptExchange {
+ public:
+  /// Asks a rank for records, and waits: Decisions::ask_for_records().
+  using Ask = std::function<Result<std::vector<AnsweredKey>>(int rank, std::span<const int64_t> numbers,
+                                                             const std::stop_token& stop)>;
+  KeptExchange(std::shared_ptr<KeptRecords> kept, Ask ask);
+  ~KeptExchange() { close(); }
+
+  /// Who is told when records have come, or failure() is another. Before the first bring().
+  void on_arrival(std::function<void()> arrived) { arrived_ = std::move(arrived); }
+  /// What KeptRecords::borrow() gave.
+  void bring(std::span<const int64_t> numbers);
+  /// Nothing is wanted any more; the next ones are of another run.
+  void begin_anew();
+  void close();
+
+  /// Why a record will never come.
+  Status failure() const;
+  /// What is waited for, for the log; empty: nothing.
+  std::string awaited() const;
+
+  struct Stats {
+    int64_t lent = 0, reread = 0, lost = 0;  ///< records
+  };
+  Stats stats() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  enum class Outcome : uint8_t { kUnknown, kLater, kLent, kReread, kLost };
+  struct Wanted {
+    int64_t number = 0;
+    Clock::time_point since;
+    Outcome outcome = Outcome::kUnknown;
+  };
+  void work(const std::stop_token& stop);
+  std::map<int, std::vector<Wanted>> next() const;
+  void ask_owner(int owner, std::vector<Wanted>& records, const std::stop_token& stop);
+  Status do_without_owner(Wanted& record, const std::stop_token& stop);
+  bool settle(const std::map<int, std::vector<Wanted>>& asked);
+
+  const std::shared_ptr<KeptRecords> kept_;
+  const Ask ask_;
+  std::function<void()> arrived_;
+  std::map<int, PeerHealth> health_;  // of the thread alone
+  mutable std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::map<int64_t, Clock::time_point> wanted_;
+  uint64_t run_ = 0;
+  Status failure_;
+  Stats stats_;
+  std::jthread thread_;
+};
+
+}  // namespace forebay

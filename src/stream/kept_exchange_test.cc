@@ -1,0 +1,223 @@
+#include "stream/kept_exchange.h"
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "stream/record_bytes.h"
+#include "stream/stream_test_support.h"
+
+namespace forebay {
+namespace {
+
+constexpr int kRanks = 3;
+
+// The ranks of a job over one log, which ask each other without a network.
+class KeptExchangeTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (int rank = 0; rank < kRanks; ++rank) {
+      kept_.push_back(std::make_shared<KeptRecords>(log_, KeptShare{rank, kRanks}));
+      streams_.push_back(std::make_unique<Stream>(log_, chunks_of(10)));
+      streams_.back()->seek(streams_.back()->beginning());
+      ASSERT_TRUE(wait_known(*streams_.back(), 30));
+      gone_[rank] = false;
+    }
+    exchange_ = std::make_unique<KeptExchange>(kept_[0], [this](int rank, std::span<const int64_t> numbers,
+                                                                const std::stop_token&) { return ask(rank, numbers); });
+    exchange_->on_arrival([this] { ++arrivals_; });
+  }
+  void TearDown() override { exchange_->close(); }
+
+  Result<std::vector<AnsweredKey>> ask(int rank, std::span<const int64_t> numbers) {
+    ++asked_;
+    if (gone_[rank]) return unavailable("nobody is there");
+    std::vector<AnsweredKey> answers;
+    for (const int64_t number : numbers) {
+      AnsweredKey answer;
+      if (kept_[rank]->will_know(number)) answer.state = AnsweredKey::State::kComing;
+      if (const std::optional<Buffer> bytes = kept_[rank]->bytes_of(number)) {
+        answer.state = AnsweredKey::State::kHere;
+        answer.body = *bytes;
+      }
+      answers.push_back(std::move(answer));
+    }
+    return answers;
+  }
+  // What a step of rank 0 does.
+  void bring(std::vector<int64_t> numbers) { exchange_->bring(kept_[0]->borrow(numbers)); }
+  bool wait_here(const std::vector<int64_t>& numbers) {
+    const auto until = std::chrono::steady_clock::now() + kStreamPatience;
+    while (!kept_[0]->here(numbers)) {
+      if (!exchange_->failure().ok() || std::chrono::steady_clock::now() > until) return false;
+      std::this_thread::sleep_for(1ms);
+    }
+    return true;
+  }
+  void keep(int rank, std::vector<int64_t> numbers, int64_t seen = 30) {
+    ASSERT_TRUE(kept_[rank]->keep(*streams_[rank], numbers, seen).ok());
+  }
+  std::string key(int64_t number) {
+    const auto record = kept_[0]->record(number);
+    return record ? record->key : "";
+  }
+  std::string place_of(int64_t number) { return "a/" + std::to_string(number + 1); }
+
+  std::shared_ptr<MemoryLog> log_ = log_with({100}, 1000);
+  std::vector<std::shared_ptr<KeptRecords>> kept_;
+  std::vector<std::unique_ptr<Stream>> streams_;
+  std::atomic<bool> gone_[kRanks];
+  std::atomic<int> asked_ = 0, arrivals_ = 0;
+  std::unique_ptr<KeptExchange> exchange_;
+};
+
+TEST_F(KeptExchangeTest, each_rank_keeps_its_share_and_is_lent_the_rest) {
+  const std::vector<int64_t> all{0, 1, 2, 3, 4, 5, 6, 7, 8};
+  for (int rank = 0; rank < kRanks; ++rank) keep(rank, all);
+  for (int rank = 0; rank < kRanks; ++rank) {
+    EXPECT_TRUE(kept_[rank]->is_kept(4));
+    EXPECT_EQ(kept_[rank]->bytes()->bytes() / 1000, 3u) << "a third of nine";
+    EXPECT_EQ(kept_[rank]->places(all), kept_[0]->places(all)) << "every rank can say where all lie";
+  }
+  EXPECT_EQ(key(4), "");
+  bring(all);
+  ASSERT_TRUE(wait_here(all));
+  for (const int64_t number : all) EXPECT_EQ(key(number), place_of(number));
+  EXPECT_EQ(exchange_->stats().lent, 6);
+  EXPECT_GT(arrivals_, 0);
+  kept_[0]->give_back(all);
+  EXPECT_EQ(key(4), "");
+  EXPECT_EQ(key(3), place_of(3)) << "its own stays";
+  EXPECT_EQ(kept_[0]->bytes()->bytes() / 1000, 3u);
+}
+
+TEST_F(KeptExchangeTest, what_two_steps_have_stays_until_both_are_behind) {
+  keep(0, {1});
+  keep(1, {1});
+  bring({1});
+  bring({1});
+  ASSERT_TRUE(wait_here({1}));
+  kept_[0]->give_back(std::vector<int64_t>{1});
+  EXPECT_EQ(key(1), place_of(1));
+  kept_[0]->give_back(std::vector<int64_t>{1});
+  EXPECT_EQ(key(1), "");
+  EXPECT_EQ(exchange_->stats().lent, 1);
+}
+
+TEST_F(KeptExchangeTest, a_rank_that_is_behind_is_waited_for) {
+  keep(0, {1, 2, 4});
+  keep(2, {1, 2, 4});
+  bring({1, 2, 4});
+  const auto until = std::chrono::steady_clock::now() + kStreamPatience;
+  while (asked_ < 10 && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(1ms);
+  EXPECT_FALSE(kept_[0]->here(std::vector<int64_t>{1, 4})) << "rank 1 has not come to them";
+  EXPECT_NE(exchange_->awaited().find("rank 1"), std::string::npos) << exchange_->awaited();
+  keep(1, {1, 2, 4});
+  ASSERT_TRUE(wait_here({1, 2, 4}));
+  EXPECT_EQ(exchange_->stats().reread, 0);
+  EXPECT_EQ(exchange_->awaited(), "");
+}
+
+TEST_F(KeptExchangeTest, what_a_dead_rank_kept_is_read_again_from_the_log) {
+  for (int rank = 0; rank < kRanks; ++rank) keep(rank, {1, 2, 4});
+  gone_[1] = true;
+  bring({1, 2, 4});
+  ASSERT_TRUE(wait_here({1, 2, 4}));
+  for (const int64_t number : {1, 2, 4}) EXPECT_EQ(key(number), place_of(number));
+  EXPECT_EQ(exchange_->stats().reread, 2);
+  EXPECT_EQ(exchange_->stats().lent, 1);
+}
+
+TEST_F(KeptExchangeTest, for_what_nobody_has_any_more_another_one_stands_in_and_is_counted) {
+  for (int rank = 0; rank < kRanks; ++rank) keep(rank, {1, 3, 6});
+  gone_[1] = true;
+  log_->trim(0, 20);
+  bring({1});
+  ASSERT_TRUE(wait_here({1}));
+  EXPECT_TRUE(key(1) == place_of(3) || key(1) == place_of(6)) << key(1);
+  EXPECT_EQ(exchange_->stats().lost, 1);
+}
+
+TEST_F(KeptExchangeTest, where_nothing_can_stand_in_the_run_ends_with_the_reason) {
+  for (int rank = 0; rank < kRanks; ++rank) keep(rank, {1});
+  gone_[1] = true;
+  log_->trim(0, 20);
+  bring({1});
+  EXPECT_FALSE(wait_here({1}));
+  EXPECT_NE(exchange_->failure().message().find("has forgotten '2'"), std::string::npos)
+      << exchange_->failure().message();
+  exchange_->begin_anew();
+  EXPECT_TRUE(exchange_->failure().ok()) << "of another run nothing is known";
+}
+
+TEST_F(KeptExchangeTest, who_is_late_still_gets_what_was_just_let_go_of) {
+  std::vector<int64_t> many;
+  for (int64_t i = 0; i < 30; ++i) many.push_back(i);
+  for (int rank = 0; rank < kRanks; ++rank) keep(rank, many);
+  kept_[1]->let_go(std::vector<int64_t>{1});
+  EXPECT_TRUE(kept_[1]->bytes_of(1)) << "one of ten, and an eighth more may be held";
+  kept_[1]->let_go(std::vector<int64_t>{4});
+  EXPECT_FALSE(kept_[1]->bytes_of(1)) << "not for ever";
+  EXPECT_TRUE(kept_[1]->bytes_of(4));
+  bring({4});
+  ASSERT_TRUE(wait_here({4}));
+  EXPECT_EQ(exchange_->stats().lent, 1);
+}
+
+TEST_F(KeptExchangeTest, bytes_of_another_record_are_not_taken_for_it) {
+  for (int rank = 0; rank < kRanks; ++rank) keep(rank, {1, 4});
+  (void)kept_[0]->borrow(std::vector<int64_t>{1});
+  EXPECT_EQ(kept_[0]->lend(1, *kept_[1]->bytes_of(4)).code(), Code::kCorrupt);
+  Buffer damaged = *kept_[1]->bytes_of(1);
+  damaged.data()[damaged.size() - 1] ^= 1;
+  EXPECT_EQ(kept_[0]->lend(1, damaged).code(), Code::kCorrupt);
+  EXPECT_EQ(key(1), "");
+  EXPECT_TRUE(kept_[0]->lend(1, *kept_[1]->bytes_of(1)).ok());
+  EXPECT_EQ(key(1), place_of(1));
+}
+
+TEST_F(KeptExchangeTest, a_state_brings_each_rank_its_share) {
+  for (int rank = 0; rank < kRanks; ++rank) keep(rank, {1, 2, 4, 6});
+  const std::string places = kept_[0]->places(std::vector<int64_t>{1, 2, 4, 6});
+  KeptRecords alone(log_), second(log_, {1, 2});
+  ASSERT_TRUE(alone.read_places(places).ok());
+  ASSERT_TRUE(second.read_places(places).ok());
+  EXPECT_EQ(alone.bytes()->bytes() / 1000, 4u);
+  EXPECT_EQ(second.bytes()->bytes() / 1000, 1u);
+  EXPECT_EQ(second.record(1)->key, place_of(1));
+  EXPECT_EQ(second.places(std::vector<int64_t>{1, 2, 4, 6}), places);
+}
+
+TEST_F(KeptExchangeTest, closing_is_quick_whatever_is_awaited) {
+  keep(0, {1});
+  bring({1});
+  const auto begin = std::chrono::steady_clock::now();
+  exchange_->close();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s);
+}
+
+TEST(RecordBytes, come_back_as_they_were_or_not_at_all) {
+  LogRecord record{3, "1700-4", "the key"};
+  record.payload = Buffer::allocate(100);
+  std::fill_n(record.payload.data(), 100, uint8_t{7});
+  const Buffer bytes = record_bytes(record);
+  EXPECT_EQ(record_size(bytes.data()), bytes.size());
+  const Result<LogRecord> back = parse_record(bytes, 3);
+  ASSERT_TRUE(back.ok());
+  EXPECT_EQ(back->offset, record.offset);
+  EXPECT_EQ(back->key, record.key);
+  EXPECT_EQ(back->payload.size(), 100u);
+  for (size_t length = 0; length < bytes.size(); ++length) EXPECT_FALSE(parse_record(bytes.slice(0, length), 3).ok());
+  for (size_t at = 0; at < bytes.size(); ++at) {
+    Buffer damaged = Buffer::allocate(bytes.size());
+    std::copy_n(bytes.data(), bytes.size(), damaged.data());
+    damaged.data()[at] ^= 0x80;
+    EXPECT_EQ(parse_record(damaged, 3).status().code(), Code::kCorrupt) << "byte " << at;
+  }
+}
+
+}  // namespace
+}  // namespace forebay
