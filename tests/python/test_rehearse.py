@@ -127,7 +127,7 @@ def test_lines_of_a_file_rehearse_by_class(tmp_path):
 
 def lines_file(path, count=400):
     path.write_text("".join(json.dumps({"x": i, "label": i // 100, "text": "x" * 500}) + "\n" for i in range(count)))
-    return fb.jsonl(path, fields={"x": "int64", "label": "int64", "text": "str"}, follow=True)
+    return fb.jsonl(path, fields={"x": "int64", "label": "int64", "text": "text"}, follow=True)
 
 
 @pytest.mark.parametrize("options", [{"capacity": 10}, {"policy": "balanced", "capacity": 30}, {"policy": "recent", "capacity": 8}])
