@@ -1,12 +1,14 @@
 """Trainers that are killed with kill -9 at random moments and go on from their last state on other numbers of ranks: is any record lost or doubled?
 
-    python bench/streams/kills.py [--kills 200] [--source redis|lines|folder|rows] [--policy block|spill] [--seed 1] [--broker-kills]
+    python bench/streams/kills.py [--kills 200] [--source redis|nats|lines|folder|rows] [--policy block|spill] [--seed 1]
+        [--ranks 1,2,3] [--broker-kills] [--rehearse]
 
-A producer writes while it goes on. Each life of the job has 1, 2 or 3 ranks, a process each, which meet in a folder; after every few steps rank 0 writes the state, and
+A producer writes while it goes on. Each life of the job has one of the numbers of ranks, a process each, which meet in a folder; after every few steps rank 0 writes the state, and
 every rank which records it got up to it. A life ends by kill -9 of all ranks at a random moment. What is delivered counts up to the state that the next life goes on from. In the end what was delivered
-must be the log: each record once. With --broker-kills Redis (appendfsync always) is killed and started again now and then, too.
+must be the log: each record once. With --broker-kills Redis (appendfsync always) or NATS is killed and started again now and then, too; with --rehearse
+each batch has old records beside the new ones, which are not counted.
 
-Prints one line a hundred lives and a last one; exit code 1 where a record was lost or doubled. Wants `forebay` installed, and redis-server for Redis.
+Prints one line a hundred lives and a last one; exit code 1 where a record was lost or doubled. Wants `forebay` installed, and redis-server or nats-server.
 """
 import argparse
 import json
@@ -21,7 +23,9 @@ import threading
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "python"))
+sys.path[:0] = [str(Path(__file__).resolve().parents[2] / "tests" / "python"), str(Path(__file__).resolve().parent)]
+
+from nats_client import NatsClient  # noqa: E402
 
 RANK = r"""
 import json, os, sys
@@ -34,7 +38,8 @@ with fb.Loader(pipeline, seed=5, rank=rank, world_size=world, peers=f"file://{sp
         loader.load_state_dict(spec["state"])
     got = []
     for step, batch in enumerate(loader):
-        got += batch[spec["field"]]
+        old = batch["rehearsed"] if "rehearsed" in batch else [False] * len(batch.ids)
+        got += [value for value, again in zip(batch[spec["field"]], old) if not again]
         if step % 3 == 2:
             number = loader.state_dict()["stream"]["number"]
             name = f"{folder}/{spec['life']:06}.{number:012}.{rank}.{world}"
@@ -136,6 +141,61 @@ class Redis:
         self.process.wait()
 
 
+class Nats:
+    field = "name"
+
+    def __init__(self, folder: Path, policy: str) -> None:
+        self.folder, self.port = folder, random.randrange(20000, 40000)
+        self.client = None
+        self.start()
+        self.connect().make_stream("s")
+        self.pipeline = json.dumps({"forebay_pipeline": 1, "steps": [
+            {"op": "stream", "url": f"nats://127.0.0.1:{self.port}/s", "fields": {"name": "text"}},
+            {"op": "buffer", "policy": policy, "bytes": 200_000, **({"disk": 50_000_000} if policy == "spill" else {})}]})
+
+    def start(self) -> None:
+        config = self.folder / "nats.conf"
+        config.write_text(f'listen: 127.0.0.1:{self.port}\njetstream {{ store_dir: "{self.folder}" }}\n')
+        self.process = subprocess.Popen(["nats-server", "-c", config], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.client = None
+
+    def connect(self) -> NatsClient:
+        until = time.monotonic() + 30
+        while self.client is None:
+            try:
+                self.client = NatsClient(self.port)
+            except OSError:
+                if time.monotonic() > until:
+                    raise
+                time.sleep(0.05)
+        return self.client
+
+    def write(self, numbers: range) -> list[str]:
+        messages = {f"{i}": json.dumps({"name": f"{i}", "pad": "x" * (i % 700)}).encode() for i in numbers}
+        until = time.monotonic() + 30
+        while True:
+            try:
+                self.connect().publish("s", messages)
+                return list(messages)
+            except OSError:
+                self.client = None
+                if time.monotonic() > until:
+                    raise
+                time.sleep(0.05)
+
+    def log(self) -> list[str]:
+        return [json.loads(body)["name"] for body in self.connect().read_all("s")]
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        self.start()
+
+    def stop(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
 class Lines:
     field = "name"
 
@@ -226,7 +286,7 @@ class Rows:
         pass
 
 
-def lives(source, folder: Path, kills: int, rng: random.Random, broker_kills: bool, rate: int) -> tuple[list[str], int]:
+def lives(source, folder: Path, rng: random.Random, options: argparse.Namespace) -> tuple[list[str], int]:
     """What was delivered, and how many lives it took."""
     states, meet = folder / "states", folder / "meet"
     states.mkdir()
@@ -238,22 +298,24 @@ def lives(source, folder: Path, kills: int, rng: random.Random, broker_kills: bo
     def produce() -> None:
         nonlocal written
         while not done.is_set():
-            source.write(range(written, written + rate))
-            written += rate
+            source.write(range(written, written + options.rate))
+            written += options.rate
             time.sleep(0.05)
 
     producer = threading.Thread(target=produce)
     producer.start()
     life = 0
     while True:
-        last = life >= kills
+        last = life >= options.kills
         if last and not done.is_set():
             done.set()
             producer.join()
-        world = rng.choice([1, 2, 3])
+        world = rng.choice(options.ranks)
         steps = json.loads(source.pipeline)
         # Their last batches would wait for ever for a whole one; small ones leave little behind.
-        steps["steps"].append({"op": "batch", "n": 1 if last else 6 // world})
+        if options.rehearse:
+            steps["steps"].append({"op": "rehearse", "n": 1, "capacity": 50, "by": ""})
+        steps["steps"].append({"op": "batch", "n": 1 if last else max(1, 6 // world)})
         if last:
             world = 1
         where = Path(f"{meet}-{life}")
@@ -271,8 +333,8 @@ def lives(source, folder: Path, kills: int, rng: random.Random, broker_kills: bo
                     break
                 time.sleep(0.1)
         else:
-            time.sleep(rng.uniform(0.3, 2.0))
-            if broker_kills and rng.random() < 0.3:
+            time.sleep(rng.uniform(0.3, 2.0) * max(1.0, world / 3))  # they begin one after the other
+            if options.broker_kills and rng.random() < 0.3:
                 source.kill()
                 time.sleep(rng.uniform(0.0, 0.5))
         for process in ranks:
@@ -296,10 +358,12 @@ def lives(source, folder: Path, kills: int, rng: random.Random, broker_kills: bo
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=200)
-    parser.add_argument("--source", choices=["redis", "lines", "folder", "rows"], default="redis")
+    parser.add_argument("--source", choices=["redis", "nats", "lines", "folder", "rows"], default="redis")
     parser.add_argument("--policy", choices=["block", "spill"], default="block")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--ranks", type=lambda text: [int(one) for one in text.split(",")], default=[1, 2, 3])
     parser.add_argument("--broker-kills", action="store_true")
+    parser.add_argument("--rehearse", action="store_true")
     parser.add_argument("--rate", type=int, default=20, help="records written each 50 ms")
     options = parser.parse_args()
     rng = random.Random(options.seed)
@@ -308,9 +372,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "log").mkdir()
-        source = {"redis": Redis, "lines": Lines, "folder": Folder, "rows": Rows}[options.source](folder / "log", options.policy)
+        source = {"redis": Redis, "nats": Nats, "lines": Lines, "folder": Folder, "rows": Rows}[options.source](folder / "log", options.policy)
         try:
-            delivered, count = lives(source, folder, options.kills, rng, options.broker_kills, options.rate)
+            delivered, count = lives(source, folder, rng, options)
             log = source.log()
         finally:
             source.stop()

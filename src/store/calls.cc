@@ -14,10 +14,9 @@ CallTable::Frame::Frame(const CallTable* t) : table(t), outer(static_cast<Frame*
 CallTable::Frame::~Frame() { innermost_frame = outer; }
 
 bool CallTable::enter(std::shared_ptr<CallBase> call) {
-  requests_.fetch_add(1, std::memory_order_relaxed);
+  auto& kind = call->asked_ == Asked::kListing ? listings_ : call->asked_ == Asked::kHead ? heads_ : waited_;
+  kind.fetch_add(1, std::memory_order_relaxed);
   in_flight_.fetch_add(1, std::memory_order_relaxed);
-  if (call->asked_ == Asked::kListing) listings_.fetch_add(1, std::memory_order_release);
-  if (call->asked_ == Asked::kHead) heads_.fetch_add(1, std::memory_order_release);
   const std::lock_guard lock(mutex_);
   CallBase& entered = *call;
   entered.place_ = calls_.insert(calls_.end(), std::move(call));
@@ -59,20 +58,19 @@ void CallTable::close() {
 }
 
 void CallTable::count_immediate(uint64_t bytes, bool ok) {
-  requests_.fetch_add(1, std::memory_order_relaxed);
-  immediate_.fetch_add(1, std::memory_order_release);
+  immediate_.fetch_add(1, std::memory_order_relaxed);
   if (ok) sizes_.add(bytes);
   if (!ok) errors_.fetch_add(1, std::memory_order_relaxed);
 }
 
 StoreStats CallTable::stats() const {
   StoreStats stats;
-  // Parts first: each is counted after its request, so that none comes out larger than the whole.
-  stats.immediate = immediate_.load(std::memory_order_acquire);
-  stats.listings = listings_.load(std::memory_order_acquire);
-  stats.heads = heads_.load(std::memory_order_acquire);
-  stats.requests = requests_.load(std::memory_order_relaxed);
-  stats.waited = stats.requests - stats.immediate - stats.listings - stats.heads;
+  stats.immediate = immediate_.load(std::memory_order_relaxed);
+  stats.listings = listings_.load(std::memory_order_relaxed);
+  stats.heads = heads_.load(std::memory_order_relaxed);
+  stats.waited = waited_.load(std::memory_order_relaxed);
+  // The sum of what only grows; a part as a difference from a sum that is read at another moment could shrink.
+  stats.requests = stats.immediate + stats.listings + stats.heads + stats.waited;
   stats.opens = opens_.load(std::memory_order_relaxed);
   stats.errors = errors_.load(std::memory_order_relaxed);
   stats.in_flight = in_flight_.load(std::memory_order_relaxed);

@@ -89,7 +89,7 @@ class CallTable {
   std::condition_variable left_;
   std::list<std::shared_ptr<CallBase>> calls_;
   bool closed_ = false;
-  std::atomic<uint64_t> requests_{0}, in_flight_{0}, immediate_{0}, errors_{0}, listings_{0}, heads_{0}, opens_{0};
+  std::atomic<uint64_t> waited_{0}, in_flight_{0}, immediate_{0}, errors_{0}, listings_{0}, heads_{0}, opens_{0};
   SizeHistogram sizes_;
   LatencyHistogram latencies_;
 };

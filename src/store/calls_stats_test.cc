@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <stop_token>
+#include <thread>
 #include <utility>
 
 #include "store/calls.h"
@@ -35,6 +36,22 @@ TEST(CallTableStats, each_request_is_counted_as_what_was_asked) {
   EXPECT_EQ(stats.heads, 2u);
   EXPECT_EQ(stats.opens, 1u);
   EXPECT_EQ(stats.errors, 2u);
+}
+
+TEST(CallTableStats, no_count_ever_falls_whatever_is_asked_meanwhile) {
+  CallTable calls;
+  std::jthread asking([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      calls.count_immediate(7, true);
+      asked<ListPage>(calls)->answer(ListPage());
+    }
+  });
+  uint64_t requests = 0;
+  for (int look = 0; look < 20'000; ++look) {
+    const StoreStats stats = calls.stats();
+    ASSERT_EQ(stats.waited, 0u) << "nobody reads";
+    ASSERT_GE(stats.requests, std::exchange(requests, stats.requests));
+  }
 }
 
 TEST(CallTableStats, histograms_sum_to_the_counts_and_bytes) {
