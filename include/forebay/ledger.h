@@ -109,7 +109,7 @@ struct StreamStats {
   int64_t old_lost = 0;     ///< that nobody had any more: others stood in
   int64_t reconnects = 0;   ///< connections that were made again
   uint64_t bytes = 0;       ///< of records in memory
-  uint64_t disk_bytes = 0;  ///< of records that were spilled
+  uint64_t disk_bytes = 0;  ///< of records that were spilled or are kept there
   std::vector<PartitionStats> partitions;
 };
 

@@ -57,7 +57,8 @@ class StreamSteps(Appending):
         Before `.batch(b)`: a batch has the b new samples first, then n old ones (`batch["rehearsed"]`, bool). They are drawn uniformly from what was kept of
         the steps before; in the first step nothing is, and the batch has new ones alone. What is kept and what is drawn is a function of the seed, the samples
         and the steps: the same for any number of ranks, threads and after a resume. An old sample goes through the steps of the pipeline again, with random
-        numbers of its own. Of a stream the records are kept in memory; of a data set they are read again: a `.cache()` makes that cheap.
+        numbers of its own. Of a stream the records are kept, each by one of the ranks, in memory up to `.buffer(bytes=)`, then on disk, and lent from rank to
+        rank ahead of the steps that have them; of a data set they are read again: a `.cache()` makes that cheap.
 
         Args:
             n: old samples of a batch, per rank.

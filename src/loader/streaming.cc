@@ -50,16 +50,41 @@ StreamOptions options_of(const Description& description, const LoaderOptions& gi
   return options;
 }
 
+struct DiskRoom {
+  std::string folder;
+  uint64_t bytes = uint64_t{10} << 30;
+  bool asked_for = false;
+};
+
+// What .buffer() says of it.
+DiskRoom disk_room(const Description& description) {
+  std::error_code error;
+  DiskRoom room{.folder = std::filesystem::temp_directory_path(error).string()};
+  if (const OpSpec* const buffer = find_step(description, OpRole::kBuffer)) {
+    const Args args(buffer->args, catalog().find(buffer->name)->args);
+    room.bytes = args.bytes("disk");
+    room.asked_for = args.has("dir");
+    if (room.asked_for) room.folder = args.text("dir");
+  }
+  return room;
+}
+
+// Null where the system's folder takes nothing: then all stays in memory.
+Result<std::shared_ptr<KeptDisk>> kept_disk(const Description& description) {
+  const DiskRoom room = disk_room(description);
+  Result<std::unique_ptr<KeptDisk>> disk = KeptDisk::open(room.folder, room.bytes);
+  if (!disk.ok() && !room.asked_for) return std::shared_ptr<KeptDisk>();
+  if (!disk.ok()) return disk.status();
+  return std::shared_ptr<KeptDisk>(*std::move(disk));
+}
+
 Result<std::shared_ptr<SpillSpace>> spill_space(const Description& description, const RecordLog& log) {
   if (!log.records_are_whole())
     return invalid_argument(fmt::format(
         "policy=\"spill\": records of {} are objects of your program, which stay in its memory; give \"block\"",
         log.name()));
-  const OpSpec& buffer = *find_step(description, OpRole::kBuffer);
-  const Args args(buffer.args, catalog().find(buffer.name)->args);
-  std::error_code error;
-  const std::string folder = args.has("dir") ? args.text("dir") : std::filesystem::temp_directory_path(error).string();
-  return SpillSpace::open(folder, args.bytes("disk"));
+  const DiskRoom room = disk_room(description);
+  return SpillSpace::open(room.folder, room.bytes);
 }
 
 Status check_options(const LoaderOptions& options) {
@@ -101,7 +126,7 @@ Result<std::shared_ptr<StreamRun>> StreamRun::open(const StreamSource& source, c
     FOREBAY_ASSIGN(run->decisions_, open_decisions(options.peers, place, options.stop));
     if (run->decisions_) run->decisions_->lead_or_follow(*run->stream_);
   }
-  run->share_kept(source.log(), place);
+  FOREBAY_RETURN_IF_ERROR(run->open_kept(description, source.log(), place));
   run->source_ = source.over(run->stream_, run->kept_);
   run->itinerary_ =
       std::make_shared<StreamItinerary>(run->stream_, StreamItineraryOptions{.batch_size = schedule.batch_size,
@@ -113,16 +138,25 @@ Result<std::shared_ptr<StreamRun>> StreamRun::open(const StreamSource& source, c
   return run;
 }
 
-// Records of a program's own are in its objects, and those of a journal's repetition with ranks that do not speak with each other.
-void StreamRun::share_kept(std::shared_ptr<const RecordLog> log, const Place& place) {
-  const bool shared = decisions_ && log->records_are_whole();
-  kept_ = std::make_shared<KeptRecords>(std::move(log), shared ? KeptShare{place.rank, place.world_size} : KeptShare{});
-  if (!shared) return;
-  decisions_->lend(kept_);
+// Records of a program's own are in its objects: each rank has all of them. The same where a journal is repeated by ranks that do not speak with each other.
+Status StreamRun::open_kept(const Description& description, std::shared_ptr<const RecordLog> log, const Place& place) {
+  const bool keeps = keeps_old() || find_step(description, OpRole::kRehearse) != nullptr;
+  KeptOptions options{.memory_bytes = bytes()};
+  if (keeps && log->records_are_whole()) {
+    FOREBAY_ASSIGN(options.disk, kept_disk(description));
+    if (decisions_) options.share = {place.rank, place.world_size};
+  }
+  const bool brings = options.disk || options.share.ranks > 1;
+  kept_ = std::make_shared<KeptRecords>(std::move(log), std::move(options));
+  if (!brings) return {};
+  if (decisions_) decisions_->lend(kept_);
+  using Answers = Result<std::vector<AnsweredKey>>;
   exchange_ = std::make_unique<KeptExchange>(
-      kept_, [decisions = decisions_.get()](int rank, std::span<const int64_t> numbers, const std::stop_token& stop) {
-        return decisions->ask_for_records(rank, numbers, stop);
+      kept_, [ranks = decisions_.get()](int rank, std::span<const int64_t> numbers, const std::stop_token& stop) {
+        return ranks != nullptr ? ranks->ask_for_records(rank, numbers, stop)
+                                : Answers(unavailable("there is one rank"));
       });
+  return {};
 }
 
 void StreamRun::on_arrival(std::function<void()> arrived) {
@@ -231,7 +265,7 @@ void StreamRun::add_to(Ledger& ledger) const {
     told.old_reread = old.reread;
     told.old_lost = old.lost;
   }
-  told.disk_bytes = stream_->options().spill ? stream_->options().spill->used() : 0;
+  told.disk_bytes = kept_->disk_bytes() + (stream_->options().spill ? stream_->options().spill->used() : 0);
   const std::vector<std::string>& partitions = stream_->log().partitions();
   for (size_t p = 0; p < partitions.size(); ++p)
     told.partitions.push_back({partitions[p], static_cast<int64_t>(stats.waiting[p]), stats.dropped[p]});

@@ -50,7 +50,7 @@ class StreamRun {
   void go_on(const Cursor& at, StreamPlace place);
   /// Of the stream, the records of a step over all ranks: from the first to behind the last.
   std::pair<int64_t, int64_t> numbers_of(const StepPlan& step) const;
-  /// These records of a step are kept until they are let go of, however far the run has come: each by one of the ranks. An error where one is not there any more.
+  /// These records of a step are kept until they are let go of, however far the run has come: each by one of the ranks, in memory or on its disk. An error where one is not there any more.
   Status keep(const StepPlan& step, std::span<const int64_t> numbers) {
     return kept_->keep(*stream_, numbers, numbers_of(step).second);
   }
@@ -77,7 +77,7 @@ class StreamRun {
 
  private:
   StreamRun() = default;
-  void share_kept(std::shared_ptr<const RecordLog> log, const Place& place);
+  Status open_kept(const Description& description, std::shared_ptr<const RecordLog> log, const Place& place);
   static JournalHeader header_of(const RecordLog& log, const StreamOptions& options, StreamPlace place);
   static Status check_same_run(const JournalHeader& was, const JournalHeader& now, const std::string& path);
 
@@ -89,7 +89,7 @@ class StreamRun {
   bool repeats_ = false;
   std::shared_ptr<JournalWriter> journal_;
   std::shared_ptr<Decisions> decisions_;    // null: of one rank
-  std::unique_ptr<KeptExchange> exchange_;  // null: this rank keeps all by itself
+  std::unique_ptr<KeptExchange> exchange_;  // null: this rank keeps all by itself, in memory
 };
 
 }  // namespace forebay

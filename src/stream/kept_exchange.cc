@@ -63,7 +63,11 @@ void KeptExchange::work(const std::stop_token& stop) {
     lock.unlock();
     Status failure;
     for (auto& [owner, records] : asked) {
-      ask_owner(owner, records, stop);
+      if (owner == kept_->share().rank) {
+        read_disk(records);
+      } else {
+        ask_owner(owner, records, stop);
+      }
       for (Wanted& record : records)
         if (failure.ok() && record.outcome == Outcome::kUnknown) failure = do_without_owner(record, stop);
     }
@@ -90,6 +94,11 @@ std::map<int, std::vector<KeptExchange::Wanted>> KeptExchange::next() const {
     if (records.size() < kMostAskedAtOnce) records.push_back({number, since});
   }
   return by_owner;
+}
+
+void KeptExchange::read_disk(std::vector<Wanted>& records) {
+  for (Wanted& record : records)
+    if (kept_->read_disk(record.number).ok()) record.outcome = Outcome::kFromDisk;
 }
 
 void KeptExchange::ask_owner(int owner, std::vector<Wanted>& records, const std::stop_token& stop) {
@@ -131,9 +140,9 @@ bool KeptExchange::settle(const std::map<int, std::vector<Wanted>>& asked) {
     for (const Wanted& record : records) {
       if (record.outcome == Outcome::kUnknown || record.outcome == Outcome::kLater) continue;
       if (wanted_.erase(record.number) == 0) continue;
-      ++(record.outcome == Outcome::kLent     ? stats_.lent
-         : record.outcome == Outcome::kReread ? stats_.reread
-                                              : stats_.lost);
+      stats_.lent += record.outcome == Outcome::kLent ? 1 : 0;
+      stats_.reread += record.outcome == Outcome::kReread ? 1 : 0;
+      stats_.lost += record.outcome == Outcome::kLost ? 1 : 0;
       news = true;
     }
   }

@@ -19,7 +19,7 @@
 
 namespace forebay {
 
-/// Brings the old records that steps of this rank have from the ranks that keep them, on a thread of its own. One whose rank is gone, or has it not any more, is read again from the
+/// Brings the old records that steps of this rank have from its disk and from the ranks that keep them, on a thread of its own. One whose rank is gone, or has it not any more, is read again from the
 /// log; for one that the log has forgotten, too, a record that this rank keeps stands in, and is counted.
 class KeptExchange {
  public:
@@ -49,7 +49,7 @@ class KeptExchange {
 
  private:
   using Clock = std::chrono::steady_clock;
-  enum class Outcome : uint8_t { kUnknown, kLater, kLent, kReread, kLost };
+  enum class Outcome : uint8_t { kUnknown, kLater, kFromDisk, kLent, kReread, kLost };
   struct Wanted {
     int64_t number = 0;
     Clock::time_point since;
@@ -57,6 +57,7 @@ class KeptExchange {
   };
   void work(const std::stop_token& stop);
   std::map<int, std::vector<Wanted>> next() const;
+  void read_disk(std::vector<Wanted>& records);
   void ask_owner(int owner, std::vector<Wanted>& records, const std::stop_token& stop);
   Status do_without_owner(Wanted& record, const std::stop_token& stop);
   bool settle(const std::map<int, std::vector<Wanted>>& asked);

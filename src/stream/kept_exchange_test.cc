@@ -20,7 +20,7 @@ class KeptExchangeTest : public testing::Test {
  protected:
   void SetUp() override {
     for (int rank = 0; rank < kRanks; ++rank) {
-      kept_.push_back(std::make_shared<KeptRecords>(log_, KeptShare{rank, kRanks}));
+      kept_.push_back(std::make_shared<KeptRecords>(log_, KeptOptions{.share = {rank, kRanks}}));
       streams_.push_back(std::make_unique<Stream>(log_, chunks_of(10)));
       streams_.back()->seek(streams_.back()->beginning());
       ASSERT_TRUE(wait_known(*streams_.back(), 30));
@@ -182,13 +182,43 @@ TEST_F(KeptExchangeTest, bytes_of_another_record_are_not_taken_for_it) {
 TEST_F(KeptExchangeTest, a_state_brings_each_rank_its_share) {
   for (int rank = 0; rank < kRanks; ++rank) keep(rank, {1, 2, 4, 6});
   const std::string places = kept_[0]->places(std::vector<int64_t>{1, 2, 4, 6});
-  KeptRecords alone(log_), second(log_, {1, 2});
+  KeptRecords alone(log_), second(log_, {.share = {1, 2}});
   ASSERT_TRUE(alone.read_places(places).ok());
   ASSERT_TRUE(second.read_places(places).ok());
   EXPECT_EQ(alone.bytes()->bytes() / 1000, 4u);
   EXPECT_EQ(second.bytes()->bytes() / 1000, 1u);
   EXPECT_EQ(second.record(1)->key, place_of(1));
   EXPECT_EQ(second.places(std::vector<int64_t>{1, 2, 4, 6}), places);
+}
+
+// As above, with memory for two records and a disk for three more: one is only in the log.
+TEST_F(KeptExchangeTest, what_memory_has_no_room_for_comes_from_the_disk_and_then_from_the_log) {
+  const std::vector<int64_t> own{0, 3, 6, 9, 12, 15};
+  const std::shared_ptr<KeptDisk> disk = *KeptDisk::open(testing::TempDir(), 4'000);
+  kept_[0] = std::make_shared<KeptRecords>(log_, KeptOptions{{0, kRanks}, 2'500, disk});
+  exchange_->close();
+  exchange_ = std::make_unique<KeptExchange>(kept_[0], [](int, std::span<const int64_t>, const std::stop_token&) {
+    return Result<std::vector<AnsweredKey>>(unavailable("nobody is asked"));
+  });
+  exchange_->on_arrival([] {});
+  keep(0, own);
+  EXPECT_LT(kept_[0]->bytes()->bytes(), 2'500u);
+  EXPECT_EQ(key(3), place_of(3));
+  EXPECT_EQ(key(6), "") << "on disk";
+  EXPECT_TRUE(kept_[0]->bytes_of(6)) << "others can have it all the same";
+  EXPECT_FALSE(kept_[0]->bytes_of(15));
+  bring(own);
+  ASSERT_TRUE(wait_here(own));
+  for (const int64_t number : own) EXPECT_EQ(key(number), place_of(number));
+  EXPECT_EQ(exchange_->stats().reread, 1);
+  EXPECT_EQ(exchange_->stats().lent, 0);
+  const uint64_t used = disk->used();
+  EXPECT_GT(used, 3'000u);
+  kept_[0]->give_back(own);
+  kept_[0]->let_go(own);
+  EXPECT_EQ(kept_[0]->bytes()->bytes(), 0u);
+  keep(0, {18, 21, 24, 27});
+  EXPECT_EQ(disk->used(), used) << "its room is used again";
 }
 
 TEST_F(KeptExchangeTest, closing_is_quick_whatever_is_awaited) {

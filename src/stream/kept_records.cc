@@ -38,15 +38,22 @@ Status KeptRecords::keep(const Stream& stream, std::span<const int64_t> numbers,
       return Status(Code::kNotFound,
                     fmt::format("record {} of {} is gone before it could be kept", number, log_->name()));
     Kept kept{{record->partition, record->offset, stream.before(number)}, nullptr};
-    if (share_.mine(number)) {
-      kept.record = std::make_shared<const LogRecord>(record->alone());
-      own_bytes_ += kept.record->bytes();
-    }
+    if (share().mine(number)) store(*record, kept);
     records_.insert_or_assign(number, std::move(kept));
   }
   seen_ = std::max(seen_, seen);
   count();
   return {};
+}
+
+// What neither memory nor the disk has room for is read again from the log when a step has it.
+void KeptRecords::store(const LogRecord& record, Kept& kept) {
+  if (options_.disk && own_bytes_ + record.bytes() > options_.memory_bytes) {
+    kept.slot = options_.disk->write(record_bytes(record));
+    return;
+  }
+  kept.record = std::make_shared<const LogRecord>(record.alone());
+  own_bytes_ += kept.record->bytes();
 }
 
 void KeptRecords::let_go(std::span<const int64_t> numbers) {
@@ -59,6 +66,7 @@ void KeptRecords::let_go(std::span<const int64_t> numbers) {
       late_bytes_ += record->bytes();
       late_.emplace_back(number, std::move(record));
     }
+    if (found->second.slot) options_.disk->free(*found->second.slot);
     records_.erase(found);
   }
   forget_late();
@@ -66,7 +74,7 @@ void KeptRecords::let_go(std::span<const int64_t> numbers) {
 }
 
 void KeptRecords::forget_late() {
-  const uint64_t most = share_.ranks > 1 ? own_bytes_ / kLateShare : 0;
+  const uint64_t most = share().ranks > 1 ? own_bytes_ / kLateShare : 0;
   while (!late_.empty() && late_bytes_ > most) {
     late_bytes_ -= late_.front().second->bytes();
     late_.pop_front();
@@ -95,7 +103,7 @@ std::vector<int64_t> KeptRecords::borrow(std::span<const int64_t> numbers) {
   std::vector<int64_t> missing;
   for (const int64_t number : numbers) {
     const auto kept = records_.find(number);
-    if (share_.mine(number) || kept == records_.end()) continue;
+    if (kept == records_.end() || kept->second.record) continue;
     Borrowed& borrowed = borrowed_[number];
     if (borrowed.steps++ > 0) continue;
     borrowed.place = kept->second.place;
@@ -167,24 +175,40 @@ bool KeptRecords::stand_in(int64_t number) {
   return true;
 }
 
-std::optional<Buffer> KeptRecords::bytes_of(int64_t number) const {
-  RecordPtr record;
+Status KeptRecords::read_disk(int64_t number) {
+  std::optional<KeptDisk::Slot> slot;
   {
     const std::lock_guard lock(mutex_);
     const auto found = records_.find(number);
-    if (found != records_.end()) record = found->second.record;
-    if (!record) {
+    if (found != records_.end()) slot = found->second.slot;
+  }
+  if (!slot) return Status(Code::kNotFound, fmt::format("{} of {} is on no disk here", number, log_->name()));
+  FOREBAY_ASSIGN(const Buffer bytes, options_.disk->read(*slot));
+  return lend(number, bytes);
+}
+
+std::optional<Buffer> KeptRecords::bytes_of(int64_t number) const {
+  RecordPtr record;
+  std::optional<KeptDisk::Slot> slot;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = records_.find(number);
+    if (found != records_.end()) record = found->second.record, slot = found->second.slot;
+    if (!record && !slot) {
       const auto late = std::find_if(late_.begin(), late_.end(), [&](const auto& one) { return one.first == number; });
       if (late != late_.end()) record = late->second;
     }
   }
-  if (!record) return std::nullopt;
-  return record_bytes(*record);
+  if (record) return record_bytes(*record);
+  if (!slot) return std::nullopt;
+  // It may be let go of while it is read, and another one written there: whoever asked finds out.
+  Result<Buffer> bytes = options_.disk->read(*slot);
+  return bytes.ok() ? std::optional<Buffer>(*std::move(bytes)) : std::nullopt;
 }
 
 bool KeptRecords::will_know(int64_t number) const {
   const std::lock_guard lock(mutex_);
-  return share_.mine(number) && number >= seen_;
+  return share().mine(number) && number >= seen_;
 }
 
 // ---- from the log
@@ -245,11 +269,17 @@ Result<KeptRecords::RecordPtr> KeptRecords::read_one(const Place& place, const s
 
 Status KeptRecords::read_places(const std::string& json) {
   FOREBAY_ASSIGN(auto records, parse_places(json));
+  uint64_t bytes = 0;
   for (auto& [number, kept] : records) {
-    if (!share_.mine(number)) continue;
-    FOREBAY_ASSIGN(kept.record, read_one(kept.place, {}));
+    if (!share().mine(number)) continue;
+    FOREBAY_ASSIGN(RecordPtr record, read_one(kept.place, {}));
+    bytes += record->bytes();
+    // So that memory bounds what is read, too; the rest is read again when a step has it.
+    if (!options_.disk || bytes <= options_.memory_bytes) kept.record = std::move(record);
   }
   const std::lock_guard lock(mutex_);
+  for (const auto& [number, kept] : records_)
+    if (kept.slot) options_.disk->free(*kept.slot);
   records_ = std::move(records);
   own_bytes_ = 0;
   for (const auto& [number, kept] : records_) own_bytes_ += kept.record ? kept.record->bytes() : 0;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/kept_bytes.h"
+#include "stream/kept_disk.h"
 #include "stream/stream.h"
 
 namespace forebay {
@@ -24,21 +25,27 @@ struct KeptShare {
   bool mine(int64_t number) const { return owner(number) == rank; }
 };
 
+struct KeptOptions {
+  KeptShare share = {};
+  uint64_t memory_bytes = UINT64_MAX;   ///< of this rank's own: what comes when these are full goes to the disk
+  std::shared_ptr<KeptDisk> disk = {};  ///< null: all stay in memory
+};
+
 /// Records of a stream that are kept though they are behind: for rehearsal. Every rank knows which these are and where they lie in the log; the records themselves are shared
-/// out, and lent from rank to rank for the steps that have them. By number; from any thread.
+/// out, lie in memory or on disk, and are brought for the steps that have them. By number; from any thread.
 class KeptRecords {
  public:
-  explicit KeptRecords(std::shared_ptr<const RecordLog> log, KeptShare share = {})
-      : log_(std::move(log)), share_(share), bytes_(std::make_shared<StreamBytes>()) {}
+  explicit KeptRecords(std::shared_ptr<const RecordLog> log, KeptOptions options = {})
+      : log_(std::move(log)), options_(std::move(options)), bytes_(std::make_shared<StreamBytes>()) {}
 
-  const KeptShare& share() const { return share_; }
+  const KeptShare& share() const { return options_.share; }
   /// The stream goes on with that number: nothing is lent any more.
   void begin(int64_t number);
   /// Records of the stream that are there now; what is below `seen` and not kept will never be. NotFound where one is not there.
   Status keep(const Stream& stream, std::span<const int64_t> numbers, int64_t seen);
   void let_go(std::span<const int64_t> numbers);
   bool is_kept(int64_t number) const;
-  /// One that is here: this rank's own, or lent to it. Null for all others.
+  /// One that is in memory here: this rank's own, or brought. Null for all others.
   std::shared_ptr<const LogRecord> record(int64_t number) const;
 
   /// Where these lie in the log, as JSON: of each its number, partition, offset, and an offset before it.
@@ -47,26 +54,28 @@ class KeptRecords {
   /// forgotten one; Unavailable where it cannot be reached for some seconds.
   Status read_places(const std::string& json);
 
-  /// A step of this rank has these. Which of them must be brought from elsewhere: those that are neither its own nor lent already.
+  /// A step of this rank has these. Which of them must be brought: those that are not in memory here.
   std::vector<int64_t> borrow(std::span<const int64_t> numbers);
   /// All of them are here.
   bool here(std::span<const int64_t> numbers) const;
   /// That step is behind.
   void give_back(std::span<const int64_t> numbers);
 
-  /// What was borrowed has come: as another rank's bytes_of() (Corrupt where they are not that record's); from the log, with the errors of read_places(); or not at all, and another
-  /// record of this rank's own stands in. False where it has none.
+  /// What was borrowed has come: as another rank's bytes_of() (Corrupt where they are not that record's); from this rank's disk (NotFound where it is not there); from the log, with the
+  /// errors of read_places(); or not at all, and another record of this rank's own stands in. False where it has none in memory.
   Status lend(int64_t number, const Buffer& bytes);
+  Status read_disk(int64_t number);
   Status read_again(int64_t number, const std::stop_token& stop);
   bool stand_in(int64_t number);
 
-  /// For the other ranks: a record of this one's own, also for a while after it was let go of, since they may be some steps behind.
+  /// For the other ranks: a record of this one's own, which may wait for the disk; also for a while after it was let go of, since they may be some steps behind.
   std::optional<Buffer> bytes_of(int64_t number) const;
   /// It is not known yet whether this rank will keep it.
   bool will_know(int64_t number) const;
 
-  /// In memory here.
+  /// In memory here, and on disk.
   std::shared_ptr<KeptBytes> bytes() const { return bytes_; }
+  uint64_t disk_bytes() const { return options_.disk ? options_.disk->used() : 0; }
 
  private:
   using RecordPtr = std::shared_ptr<const LogRecord>;
@@ -77,7 +86,8 @@ class KeptRecords {
   };
   struct Kept {
     Place place;
-    RecordPtr record;  // null: another rank has it
+    RecordPtr record;  // null: it is on disk, or another rank has it, or only the log
+    std::optional<KeptDisk::Slot> slot = {};
   };
   struct Borrowed {
     Place place;
@@ -87,12 +97,13 @@ class KeptRecords {
   Result<std::map<int64_t, Kept>> parse_places(const std::string& json) const;
   Result<RecordPtr> read_one(const Place& place, const std::stop_token& stop) const;
   // With the lock held:
+  void store(const LogRecord& record, Kept& kept);
   void lent(int64_t number, RecordPtr record);
   void forget_late();
   void count();
 
   const std::shared_ptr<const RecordLog> log_;
-  const KeptShare share_;
+  const KeptOptions options_;
   const std::shared_ptr<StreamBytes> bytes_;
   mutable std::mutex mutex_;
   std::map<int64_t, Kept> records_;

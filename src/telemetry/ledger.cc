@@ -225,7 +225,7 @@ void tell_stream(Teller& to, const StreamStats& stream) {
   to.counter("old_lost", stream.old_lost, "old records that nobody had any more, so that others stood in");
   to.counter("reconnects", stream.reconnects, "connections that were made again");
   to.gauge("memory_bytes", stream.bytes, "of records in memory", "bytes");
-  to.gauge("disk_bytes", stream.disk_bytes, "of records that were spilled", "bytes");
+  to.gauge("disk_bytes", stream.disk_bytes, "of records that were spilled or are kept there", "bytes");
 }
 
 }  // namespace

@@ -186,6 +186,32 @@ def test_what_a_rank_kept_that_is_gone_is_read_from_the_log_again(tmp_path):
     assert stats["old_reread"] > 20 and stats["old_lost"] == 0
 
 
+def test_what_memory_has_no_room_for_is_kept_on_disk(tmp_path):
+    source = lines_file(tmp_path / "a.jsonl")
+
+    def run(rank, world, meet, **buffer):
+        pipeline = source.buffer(**buffer).rehearse(4 // world, capacity=1000, by=None).batch(8 // world)
+        with fb.Loader(pipeline, seed=3, rank=rank, world_size=world, peers=meet, steps_per_epoch=50) as loader:
+            return [(batch.ids.tolist(), batch["text"]) for batch in loader], loader.stats()["stream"]
+
+    whole, stats = run(0, 1, None)
+    assert stats["disk_bytes"] == 0
+    got, stats = run(0, 1, None, bytes="30kB", disk="1MB")
+    assert got == whole
+    assert stats["disk_bytes"] > 150_000 and stats["memory_bytes"] < 80_000 and stats["old_reread"] == 0
+    got, stats = run(0, 1, None, bytes="30kB", disk="50kB")
+    assert got == whole, "what the disk has no room for either is read from the log again"
+    assert stats["disk_bytes"] <= 50_000 and stats["old_reread"] > 0
+    both = on_ranks(2, lambda rank: run(rank, 2, f"file://{tmp_path}", bytes="30kB")[0])
+    assert [old for step in zip(*both) for ids, _ in step for old in ids[4:]] == [old for ids, _ in whole for old in ids[8:]]
+
+
+def test_a_folder_for_what_is_kept_that_is_not_there_is_named(tmp_path):
+    pipeline = lines_file(tmp_path / "a.jsonl").buffer(dir=tmp_path / "none").rehearse(2, capacity=10).batch(2)
+    with pytest.raises(fb.Unavailable, match="none"):
+        fb.Loader(pipeline)
+
+
 def test_photographs_rehearse_by_their_folders(photos):
     pipeline = fb.images(photos).decode_image().resize(16).rehearse(2, capacity=2).batch(4)
     with fb.Loader(pipeline, seed=1) as loader:

@@ -1,0 +1,97 @@
+#include "stream/kept_disk.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace forebay {
+
+namespace {
+
+constexpr uint64_t kLeastRoom = 256;
+
+// The whole of it, or nothing.
+template <typename Call>
+bool all_of_it(uint64_t size, const Call& call) {
+  for (uint64_t done = 0; done < size;) {
+    const ssize_t n = call(done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    done += static_cast<uint64_t>(n);
+  }
+  return true;
+}
+
+}  // namespace
+
+KeptDisk::KeptDisk(int file, std::string folder, uint64_t most_bytes)
+    : file_(file), folder_(std::move(folder)), most_bytes_(most_bytes) {}
+
+KeptDisk::~KeptDisk() { ::close(file_); }
+
+Result<std::unique_ptr<KeptDisk>> KeptDisk::open(const std::string& folder, uint64_t most_bytes) {
+  const int file = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (file < 0)
+    return unavailable(fmt::format("records cannot be kept on disk in {}: {}", folder, std::strerror(errno)));
+  return std::unique_ptr<KeptDisk>(new KeptDisk(file, folder, most_bytes));
+}
+
+// In four steps a doubling: a hole is filled by any piece that is up to a quarter smaller, so that holes do not become many.
+uint64_t KeptDisk::room_for(uint64_t size) {
+  if (size <= kLeastRoom) return kLeastRoom;
+  const uint64_t step = std::bit_floor(size - 1) / 4;
+  return (size + step - 1) / step * step;
+}
+
+std::optional<uint64_t> KeptDisk::take(uint64_t room) {
+  const std::lock_guard lock(mutex_);
+  const auto hole = holes_.find(room);
+  if (hole != holes_.end() && !hole->second.empty()) {
+    const uint64_t at = hole->second.back();
+    hole->second.pop_back();
+    return at;
+  }
+  if (room > most_bytes_ || end_ > most_bytes_ - room) return std::nullopt;
+  return std::exchange(end_, end_ + room);
+}
+
+std::optional<KeptDisk::Slot> KeptDisk::write(const Buffer& piece) {
+  const std::optional<uint64_t> at = take(room_for(piece.size()));
+  if (!at) return std::nullopt;
+  const Slot slot{*at, piece.size()};
+  const bool written = all_of_it(slot.size, [&](uint64_t done) {
+    return pwrite(file_, piece.data() + done, slot.size - done, static_cast<off_t>(slot.at + done));
+  });
+  if (written) return slot;
+  free(slot);
+  return std::nullopt;
+}
+
+Result<Buffer> KeptDisk::read(const Slot& slot) const {
+  Buffer piece = Buffer::allocate(slot.size);
+  const bool whole = all_of_it(slot.size, [&](uint64_t done) {
+    return pread(file_, piece.data() + done, slot.size - done, static_cast<off_t>(slot.at + done));
+  });
+  if (!whole)
+    return unavailable(fmt::format("the disk in {} does not give back what was kept there: {}", folder_,
+                                   errno != 0 ? std::strerror(errno) : "it ends before"));
+  return piece;
+}
+
+void KeptDisk::free(const Slot& slot) {
+  const std::lock_guard lock(mutex_);
+  holes_[room_for(slot.size)].push_back(slot.at);
+}
+
+uint64_t KeptDisk::used() const {
+  const std::lock_guard lock(mutex_);
+  return end_;
+}
+
+}  // namespace forebay
