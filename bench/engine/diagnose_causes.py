@@ -139,10 +139,11 @@ def other_rank(path, requests):
 
 
 def rereading_filter(draw, path):
-    """A filter that looks at what is read anyway: all of it is read before the first batch, and told to be."""
-    options = {"storage_options": {"imitate_bandwidth_bytes_per_s": draw.choice((5e5, 1e6))}}
+    """A filter that looks at what is read anyway: all of it is read before the first batch, and told to be. Few requests: with as many as it likes
+    they get 120 MB/s out of this bandwidth of each, and decoding is the limit."""
+    options = {"requests": draw.choice((2, 4)), "storage_options": {"imitate_bandwidth_bytes_per_s": draw.choice((2e6, 4e6))}}
     bright = pictures(path, 64).filter(lambda sample: True, fields=["image"])
-    return bright.batch(8), None, options, {"storage"}, ".filter() looks at all samples before"
+    return bright.batch(8), None, options, {"storage", "requests"}, ".filter() looks at all samples before"
 
 
 CAUSES = (latency, bandwidth, decode, operators, few_threads, waiting_python, locking_python, slow_trainer, little_memory, taken_cores, throttled,

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <deque>
 #include <future>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -31,13 +32,16 @@ Hash128 key_of(uint64_t seeks, int64_t first, int asker) {
 // Of a kept record. Its number is in it, since whoever is asked must find it.
 constexpr uint64_t kRecordKeys = 0x666f726562617901;
 Hash128 key_of_record(uint64_t seeks, int64_t number) { return {kRecordKeys + seeks, static_cast<uint64_t>(number)}; }
+// Of a rank that asks for nothing more.
+constexpr uint64_t kGoodbyeKeys = 0x666f726562617902;
+constexpr std::chrono::milliseconds kGoodbye{200};  // for rank 0 to hear it
 // Elements of questions: chunks are their first numbers, records are below -1.
 constexpr int64_t kRecordElements = -2;
 
 Result<std::vector<AnsweredKey>> ask(Transport& transport, const PeerHost& host, std::vector<WantedKey> wanted,
-                                     const std::stop_token& stop) {
+                                     const std::stop_token& stop, std::chrono::milliseconds deadline = kDeadline) {
   std::promise<Result<std::vector<AnsweredKey>>> answered;
-  transport.fetch(host, std::move(wanted), kDeadline, stop,
+  transport.fetch(host, std::move(wanted), deadline, stop,
                   [&](Result<std::vector<AnsweredKey>> answer) { answered.set_value(std::move(answer)); });
   return answered.get_future().get();
 }
@@ -101,6 +105,7 @@ class Decisions::Kept final : public KeySource, public ChunkWitness {
   std::optional<Buffer> find(const Hash128& key) override {
     if (const std::shared_ptr<const KeptRecords> records = records_of(key))
       return records->bytes_of(static_cast<int64_t>(key.low));
+    if (const std::optional<int> rank = rank_that_leaves(key)) return leave(*rank);
     std::string text;
     Stream* to_tell = nullptr;
     {
@@ -112,10 +117,7 @@ class Decisions::Kept final : public KeySource, public ChunkWitness {
           std::find_if(chunks_.begin(), chunks_.end(), [&](const auto& one) { return one.first == first; });
       if (chunk == chunks_.end()) return std::nullopt;
       text = chunk->second;
-      int64_t& asked = asked_[static_cast<size_t>(rank)];
-      asked = std::max(asked, first);
-      asked_for_.notify_all();
-      if (forget_what_all_have()) to_tell = stream_;
+      to_tell = note_asked(rank, first);
     }
     if (to_tell != nullptr) to_tell->look_again();
     Buffer body = Buffer::allocate(text.size());
@@ -134,6 +136,28 @@ class Decisions::Kept final : public KeySource, public ChunkWitness {
   std::shared_ptr<const KeptRecords> records_of(const Hash128& key) {
     const std::lock_guard lock(mutex_);
     return key.high == kRecordKeys + seeks_ ? records_ : nullptr;
+  }
+
+  std::optional<int> rank_that_leaves(const Hash128& key) {
+    const std::lock_guard lock(mutex_);
+    if (key.high != kGoodbyeKeys + seeks_ || key.low == 0 || key.low >= asked_.size()) return std::nullopt;
+    return static_cast<int>(key.low);
+  }
+  Buffer leave(int rank) {
+    Stream* to_tell = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      to_tell = note_asked(rank, std::numeric_limits<int64_t>::max());
+    }
+    if (to_tell != nullptr) to_tell->look_again();
+    return Buffer::allocate(1);
+  }
+  // The stream that may decide more now, if that is news.
+  Stream* note_asked(int rank, int64_t first) {
+    int64_t& asked = asked_[static_cast<size_t>(rank)];
+    asked = std::max(asked, first);
+    asked_for_.notify_all();
+    return forget_what_all_have() ? stream_ : nullptr;
   }
 
   // A rank that asks for a chunk has all before it. True where more may be decided now.
@@ -328,7 +352,11 @@ void Decisions::close() {
   if (!listening_) return;
   if (rank_ == 0) kept_->linger();
   kept_->lead(nullptr);
-  if (followed_) followed_->stop();
+  if (followed_) {
+    followed_->stop();
+    // So that rank 0 does not wait for this one with what it decided.
+    (void)ask(*transport_, hosts_.front(), {{{kGoodbyeKeys + seeks_, static_cast<uint64_t>(rank_)}, 1}}, {}, kGoodbye);
+  }
   listening_.reset();
 }
 

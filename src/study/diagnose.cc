@@ -25,6 +25,7 @@ constexpr double kLongestEpoch = 60;  // that filling the cache of a remedy may 
 constexpr TrialLength kVerifyRound{.windows = 1, .window_seconds = 1.5};
 constexpr double kOvertime = 10;      // seconds behind the budget: then no further round
 constexpr int64_t kLeastBatches = 2;  // of the samples over which a cache is tried
+constexpr double kFilledGain = 1.5;   // between windows, that a cache makes when it has been filled
 constexpr double kHasAll = 0.95;      // of what is asked of a cache: then it is full
 constexpr double kMoreRoom = 1.05;    // than samples took: others may be larger
 constexpr double kLongPass = 0.1;     // of an epoch, that a filter may take before the first batch
@@ -63,6 +64,7 @@ class Study {
     }
     blame_memory();
     blame_cache();
+    blame_filling();
     tell_of_filters();
     rank();
     if (options_.verify && !diagnosis_.remedies.empty()) FOREBAY_RETURN_IF_ERROR(verify(diagnosis_.remedies.front()));
@@ -278,6 +280,27 @@ class Study {
           100 * (1 - cached_share()), candidate.remedy.bytes > cache_budget() ? ", nor has it the room" : " yet",
           gain.middle, diagnosis_.first.sentence);
     }
+  }
+
+  // It was filled in the windows: what the consumer waited for is what a first epoch waits for, and no other one.
+  void blame_filling() {
+    if (diagnosis_.first.limit == Limit::kMemory || diagnosis_.first.limit == Limit::kCache || !was_filled()) return;
+    diagnosis_.first.limit = Limit::kCache;
+    diagnosis_.first.sentence = fmt::format(
+        "cache: .cache() was being filled, at {:.0f} samples a second; with all of it there it gave {:.0f}. Until then "
+        "it looks like {}",
+        diagnosis_.rate_low, diagnosis_.rate_high, diagnosis_.first.sentence);
+  }
+
+  // In the windows, which lie on both sides of it: then some of them are far slower than others.
+  bool was_filled() const {
+    if (base_.after.caches.empty() || base_.before.caches.empty()) return false;
+    const auto has_all = [&](const CacheStats& cache) {
+      const auto entries = static_cast<double>(std::max(cache.ram.entries, cache.disk.entries));
+      return entries >= kHasAll * static_cast<double>(as_it_is_->size());
+    };
+    return !has_all(base_.before.caches.front()) && has_all(base_.after.caches.front()) &&
+           diagnosis_.rate_high > kFilledGain * diagnosis_.rate_low;
   }
 
   void tell_of_filters() {

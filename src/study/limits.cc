@@ -63,6 +63,17 @@ bool lacks_cores(const Observation& seen) {
   return ready(seen) >= worked / 2 && ran(seen) < kHadNoCore * at_best * ready(seen);
 }
 
+// What comes is worked on at once by threads that have time, and yet that is the last that a batch waits for. Then reads are the limit, whatever the end of the wait looks like.
+bool waits_for_reads(const Observation& seen) {
+  if (seen.after.stores.empty() || seen.before.stores.empty()) return false;
+  const ThreadStats &was = seen.before.thread_time, &is = seen.after.thread_time;
+  const double all = had(is) - had(was);
+  const double elapsed = seen.after.elapsed_seconds - seen.before.elapsed_seconds;
+  if (all <= 0 || elapsed <= 0 || seen.after.requests <= 0) return false;
+  const double under_way = (seen.after.stores.front().seconds - seen.before.stores.front().seconds) / elapsed;
+  return is.idle - was.idle > kThreadsHaveTime * all && under_way > kAllUnderWay * seen.after.requests;
+}
+
 std::string storage_sentence(double share, const Observation& seen) {
   std::string text = fmt::format("storage: for {:.0f} % of the time the consumer waited for reads", percent(share));
   if (seen.after.stores.empty() || seen.before.stores.empty()) return text;
@@ -113,8 +124,8 @@ std::string sentence_of(Limit limit, double share, const Observation& seen, cons
   switch (limit) {
     case Limit::kStorage: return storage_sentence(share, seen);
     case Limit::kRequests:
-      return fmt::format("requests={}: for {:.0f} % of the time the consumer waited for a free one", *options.requests,
-                         percent(share));
+      return fmt::format("requests={}: for {:.0f} % of the time the consumer waited for a free one, or what it brought",
+                         *options.requests, percent(share));
     case Limit::kMemory:
       return fmt::format("memory: for {:.0f} % of the time the consumer waited for bytes that others held, of {}",
                          percent(share), format_byte_size(seen.after.memory_budget));
@@ -160,6 +171,10 @@ Limiter limiter_of(const Observation& seen, const LoaderOptions& options) {
     const auto& most =
         *std::max_element(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
     limiter = {most.first, most.second / elapsed, {}};
+    if (limiter.limit == Limit::kCompute && waits_for_reads(seen)) {
+      // The share is that of all: what was waited for behind the reads was waited for because of them.
+      limiter = {options.requests ? Limit::kRequests : Limit::kStorage, waited, {}};
+    }
     // Only now: compute is what it looks like from inside, where threads that get no core seem to work for long.
     if (limiter.limit == Limit::kCompute && lacks_cores(seen)) limiter.limit = Limit::kCores;
   }

@@ -75,6 +75,25 @@ TEST(Limits, ComputeNamesTheOperatorThatTookMostSinceTheFirstLook) {
   EXPECT_NE(sentence.find("at work 75 %"), std::string::npos) << sentence;
 }
 
+TEST(Limits, WorkThatEachReadIsFollowedByIsNoLimitWhileThreadsHaveTime) {
+  Observation seen = ten_seconds({.storage = 2, .compute = 6});
+  seen.after.threads = 2, seen.after.requests = 4;
+  seen.after.thread_time = {.rows = 9, .idle = 11};
+  seen.before.stores = {StoreStats()};
+  seen.after.stores = {StoreStats()};
+  seen.after.stores.front().seconds = 39;
+  LoaderOptions options;
+  EXPECT_EQ(name_of(limiter_of(seen, options).limit), "storage");
+  EXPECT_NEAR(limiter_of(seen, options).share, 0.8, 1e-9);
+  options.requests = 4;
+  EXPECT_EQ(name_of(limiter_of(seen, options).limit), "requests");
+  seen.after.stores.front().seconds = 20;
+  EXPECT_EQ(name_of(limiter_of(seen, options).limit), "compute") << "half of the requests have nothing to do";
+  seen.after.stores.front().seconds = 39;
+  seen.after.thread_time = {.rows = 15, .idle = 5};
+  EXPECT_EQ(name_of(limiter_of(seen, options).limit), "compute") << "the threads are busy";
+}
+
 TEST(Limits, ALockOfTheInterpreterIsTheUsersCode) {
   const Limiter limiter = limiter_of(ten_seconds({.compute = 3, .user = 1, .interpreter = 4}), {});
   EXPECT_EQ(limiter.limit, Limit::kUserCode);

@@ -156,6 +156,12 @@ def test_the_first_remedy_can_be_made_and_measured_again(slow_pipeline, tmp_path
     assert 0.2 < found.remedies[0].gain / found.verified_gain < 5, str(found)
 
 
+def test_a_cache_that_is_being_filled_is_told_from_slow_storage(photos):
+    found = fb.diagnose(pictures(photos).cache(ram="100MB", disk=0).batch(1), budget=0, requests=1, storage_options={"imitate_latency_ms": 100})
+    assert found.limit == "cache", str(found)
+    assert ".cache() was being filled, at" in str(found) and "Until then it looks like" in str(found)
+
+
 def test_a_cache_of_what_is_in_memory_already_is_not_one():
     pipeline = fb.arrays(x=np.arange(64)).map(wait_a_little).batch(4)
     found = fb.diagnose(pipeline, budget=20)
