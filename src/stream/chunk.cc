@@ -12,6 +12,7 @@ namespace forebay {
 namespace {
 
 using Json = nlohmann::ordered_json;
+// As of JSON's numbers in other languages, and far from where sums overflow.
 constexpr int64_t kMostRecords = int64_t{1} << 53;
 constexpr size_t kLongestOffset = 1024;
 

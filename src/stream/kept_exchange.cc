@@ -9,9 +9,11 @@ namespace forebay {
 
 namespace {
 
+// Between questions about what is coming: twice as long each time. A question is 32 bytes a record.
 constexpr std::chrono::milliseconds kAskSoon{1}, kAskLater{20};
 constexpr std::chrono::seconds kAskPatience{10};  // with a rank that is some steps behind
-constexpr size_t kMostAskedAtOnce = 256;          // of one rank
+// Fewer than a question may have (kMostKeys): its answer must be here as a whole before the deadline.
+constexpr size_t kMostAskedAtOnce = 256;  // of one rank
 
 }  // namespace
 
@@ -59,8 +61,10 @@ void KeptExchange::work(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (changed_.wait(lock, stop, [&] { return !wanted_.empty() && failure_.ok(); })) {
     const uint64_t run = run_;
+    // begin_anew() may come while the lock is open: what is found out then is of a run that is over.
     std::map<int, std::vector<Wanted>> asked = next();
     lock.unlock();
+    // Without the lock: a question takes up to a second, and reading one record again up to half a minute.
     Status failure;
     for (auto& [owner, records] : asked) {
       ask_owner(owner, records, stop);
@@ -94,6 +98,7 @@ std::map<int, std::vector<KeptExchange::Wanted>> KeptExchange::next() const {
 
 void KeptExchange::ask_owner(int owner, std::vector<Wanted>& records, const std::stop_token& stop) {
   PeerHealth& health = health_[owner];
+  // One that failed is left out for a while (PeerHealth), and what it keeps is read again without a question.
   if (!health.begin(Clock::now().time_since_epoch())) return;
   std::vector<int64_t> numbers;
   for (const Wanted& record : records) numbers.push_back(record.number);
@@ -103,6 +108,7 @@ void KeptExchange::ask_owner(int owner, std::vector<Wanted>& records, const std:
     return;
   }
   health.answered();
+  // What it neither has nor will have stays unknown, and is read again; so is what came damaged.
   for (size_t i = 0; i < records.size(); ++i) {
     const AnsweredKey& one = (*answer)[i];
     if (one.state == AnsweredKey::State::kHere && kept_->lend(records[i].number, one.body).ok())
@@ -116,6 +122,7 @@ Status KeptExchange::do_without_owner(Wanted& record, const std::stop_token& sto
   const Status read = kept_->read_again(record.number, stop);
   if (read.ok()) {
     record.outcome = Outcome::kReread;
+    // Only of what the log has forgotten. Where it cannot be reached the run ends, and goes on from a state with the right records.
   } else if (read.code() == Code::kNotFound && kept_->stand_in(record.number)) {
     record.outcome = Outcome::kLost;
   } else {

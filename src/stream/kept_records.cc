@@ -14,6 +14,7 @@ namespace forebay {
 
 namespace {
 
+// Longer than a reader rests between two tries to connect (Backoff::kMost), so that a server that restarts is met again.
 constexpr std::chrono::seconds kReadAgain{30};
 
 // Of what is kept, how much more for ranks that are some steps behind.
@@ -23,6 +24,7 @@ constexpr uint64_t kLateShare = 8;
 
 void KeptRecords::begin(int64_t number) {
   const std::lock_guard lock(mutex_);
+  // `records_` stays: read_places() has come before, with what the run goes on with.
   borrowed_.clear();
   late_.clear();
   borrowed_bytes_ = late_bytes_ = 0;
@@ -33,17 +35,21 @@ void KeptRecords::begin(int64_t number) {
 Status KeptRecords::keep(const Stream& stream, std::span<const int64_t> numbers, int64_t seen) {
   const std::lock_guard lock(mutex_);
   for (const int64_t number : numbers) {
+    // The stream's lock is taken under this one, so nobody who is called under the stream's may come for this one.
     const RecordPtr record = stream.record(number);
     if (!record)
       return Status(Code::kNotFound,
                     fmt::format("record {} of {} is gone before it could be kept", number, log_->name()));
+    // The place also of another rank's: any rank may write the state, and each must be able to read all of them again.
     Kept kept{{record->partition, record->offset, stream.before(number)}, nullptr};
     if (share_.mine(number)) {
+      // Alone: payloads are parts of what was read at once, and one that stays would keep megabytes of its neighbours.
       kept.record = std::make_shared<const LogRecord>(record->alone());
       own_bytes_ += kept.record->bytes();
     }
     records_.insert_or_assign(number, std::move(kept));
   }
+  // With the records, under one lock: will_know() never turns false before bytes_of() has what there is.
   seen_ = std::max(seen_, seen);
   count();
   return {};
@@ -57,6 +63,7 @@ void KeptRecords::let_go(std::span<const int64_t> numbers) {
     if (RecordPtr& record = found->second.record) {
       own_bytes_ -= record->bytes();
       late_bytes_ += record->bytes();
+      // Ranks that are some steps behind have planned steps in which it still is.
       late_.emplace_back(number, std::move(record));
     }
     records_.erase(found);
@@ -97,6 +104,7 @@ std::vector<int64_t> KeptRecords::borrow(std::span<const int64_t> numbers) {
     const auto kept = records_.find(number);
     if (share_.mine(number) || kept == records_.end()) continue;
     Borrowed& borrowed = borrowed_[number];
+    // Another step has it, or waits for it: it is asked for once.
     if (borrowed.steps++ > 0) continue;
     borrowed.place = kept->second.place;
     missing.push_back(number);
@@ -150,6 +158,7 @@ Status KeptRecords::read_again(int64_t number, const std::stop_token& stop) {
     if (found == borrowed_.end()) return {};
     place = found->second.place;
   }
+  // Without the lock, which the steps want: the log may take half a minute.
   FOREBAY_ASSIGN(RecordPtr record, read_one(place, stop));
   const std::lock_guard lock(mutex_);
   lent(number, std::move(record));
@@ -162,6 +171,7 @@ bool KeptRecords::stand_in(int64_t number) {
   for (const auto& [_, kept] : records_)
     if (kept.record) own.push_back(kept.record);
   if (own.empty()) return false;
+  // Spread, so that not one record stands in for all. It differs from rank to rank: no plan depends on it, and it is counted.
   const uint64_t draw = hash128(fmt::format("stand-in {}", number)).low;
   lent(number, own[draw % own.size()]);
   return true;
@@ -178,6 +188,7 @@ std::optional<Buffer> KeptRecords::bytes_of(int64_t number) const {
       if (late != late_.end()) record = late->second;
     }
   }
+  // Made into bytes without the lock: payloads may be large, and steps look at what is here.
   if (!record) return std::nullopt;
   return record_bytes(*record);
 }
@@ -212,6 +223,7 @@ Result<std::map<int64_t, KeptRecords::Kept>> KeptRecords::parse_places(const std
                       one[1].template get<size_t>() < log_->partitions().size();
     if (!good) return wrong();
     Place place{one[1].template get<size_t>(), one[2].template get<std::string>(), one[3].template get<std::string>()};
+    // A state is a stranger's text, and compare() takes offsets of this log alone.
     FOREBAY_RETURN_IF_ERROR(log_->check_offset(place.offset));
     if (!place.before.empty()) FOREBAY_RETURN_IF_ERROR(log_->check_offset(place.before));
     records.emplace(one[0].template get<int64_t>(), Kept{std::move(place), nullptr});
@@ -236,6 +248,7 @@ Result<KeptRecords::RecordPtr> KeptRecords::read_one(const Place& place, const s
                                   "run, or keep more of the log",
                                   log_->name(), partition, place.offset));
     }
+    // A reader that has nothing says so every now and then (LogReader::read()), and a stop is an error of its: this ends.
     if (reader->ended() || std::chrono::steady_clock::now() > until)
       return unavailable(fmt::format("{}: '{}' of partition '{}', which was kept for rehearsal, cannot be read: {}",
                                      log_->name(), place.offset, partition,
@@ -244,6 +257,7 @@ Result<KeptRecords::RecordPtr> KeptRecords::read_one(const Place& place, const s
 }
 
 Status KeptRecords::read_places(const std::string& json) {
+  // All are read before anything changes: after an error what was kept is still kept.
   FOREBAY_ASSIGN(auto records, parse_places(json));
   for (auto& [number, kept] : records) {
     if (!share_.mine(number)) continue;

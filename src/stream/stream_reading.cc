@@ -13,6 +13,7 @@ namespace forebay {
 
 namespace {
 
+// Of one read, also where the budget is used up: less is not worth the way to a broker.
 constexpr uint64_t kLeastRead = uint64_t{64} << 10;
 constexpr size_t kNamedPartitions = 5;
 constexpr std::chrono::milliseconds kAskAgain{200};
@@ -38,6 +39,7 @@ void Stream::stop() {
   {
     const Lock lock(mutex_);
     stopped_ = true;
+    // Under the lock: known() has made the thread by now, or finds `stopped_`.
     reading_thread_.request_stop();
   }
   room_.notify_all();
@@ -51,6 +53,7 @@ void Stream::stop() {
 void Stream::read_all(std::stop_token stop) {
   if (Status found = find_beginning(stop); !found.ok()) return fail(std::move(found));
   const std::vector<std::vector<LogPosition>> positions = reader_positions();
+  // Joined at the end of this function, before what they refer to goes.
   std::vector<std::jthread> others;
   for (size_t reader = 1; reader < positions.size(); ++reader)
     others.emplace_back([this, &positions, reader, stop] { read(reader, positions[reader], stop); });
@@ -88,6 +91,7 @@ std::vector<std::vector<LogPosition>> Stream::reader_positions() const {
 }
 
 void Stream::read(size_t number, const std::vector<LogPosition>& from, std::stop_token stop) {
+  // Made, used and destroyed on this thread: clients of brokers are for one thread.
   Result<std::unique_ptr<LogReader>> reader = log_->read_after(from);
   if (!reader.ok()) return fail(reader.status());
   while (!stop.stop_requested()) {
@@ -100,9 +104,11 @@ void Stream::read(size_t number, const std::vector<LogPosition>& from, std::stop
       most = limits();
     }
     Result<std::vector<LogRecord>> records = (*reader)->read(partitions, most, stop);
+    // What came with the stop is not taken in: a seek reads it again.
     if (stop.stop_requested()) return;
     if (!records.ok()) return fail(records.status());
     if (Status taken = take_in(number, **reader, std::move(*records)); !taken.ok()) return fail(std::move(taken));
+    // Of all logs only a program's own ends; readers of brokers and files go on.
     if ((*reader)->ended()) break;
   }
   Lock lock(mutex_);
@@ -128,6 +134,7 @@ LogReader::Limits Stream::limits() const {
 }
 
 Status Stream::take_in(size_t reader, LogReader& from, std::vector<LogRecord> records) {
+  // Before the records: where a gap is an error, what came behind it must not be trained on.
   FOREBAY_RETURN_IF_ERROR(note_gaps(from.take_gaps()));
   const int64_t now_ns = monotonic_ns();
   Lock lock(mutex_);
@@ -162,6 +169,7 @@ Status Stream::note_gaps(const std::vector<LogGap>& gaps) {
 
 // Decides what was asked for and could not be, and tells who asked. The lock is let go of.
 void Stream::after_news(Lock& lock) {
+  // On the reader's thread, so that the run is told of whole steps alone.
   while (asked_ > decided_ && !end_ && failure_.ok() && !stopped_ && decide()) {
   }
   kept_->set(bytes());
@@ -181,6 +189,7 @@ void Stream::fail(Status status) {
   Lock lock(mutex_);
   if (stopped_ || status.code() == Code::kCancelled) return;
   if (failure_.ok()) failure_ = std::move(status);
+  // So that after_news() tells of the failure, also where nobody had asked.
   asked_ = std::max<int64_t>(asked_, 1);
   after_news(lock);
 }
