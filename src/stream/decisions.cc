@@ -130,8 +130,13 @@ class Decisions::Kept final : public KeySource, public ChunkWitness {
   // Whoever decides will, sooner or later.
   std::optional<uint64_t> coming(int64_t element) override {
     if (element > kRecordElements) return element >= 0 ? std::optional<uint64_t>(1) : std::nullopt;
-    const std::lock_guard lock(mutex_);
-    return records_ && records_->will_know(kRecordElements - element) ? std::optional<uint64_t>(1) : std::nullopt;
+    std::shared_ptr<const KeptRecords> records;
+    {
+      const std::lock_guard lock(mutex_);
+      records = records_;
+    }
+    // Without the lock: who keeps records looks at the stream meanwhile, and the stream tells what it decides under its own.
+    return records && records->will_know(kRecordElements - element) ? std::optional<uint64_t>(1) : std::nullopt;
   }
 
  private:
