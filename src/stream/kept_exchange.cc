@@ -137,6 +137,8 @@ bool KeptExchange::settle(const std::map<int, std::vector<Wanted>>& asked) {
   for (const auto& [owner, records] : asked) {
     for (const Wanted& record : records) {
       if (record.outcome == Outcome::kUnknown || record.outcome == Outcome::kLater) continue;
+      // The step that had it may be behind by now, and the next one want it again: what was lent has gone with the first.
+      if (!kept_->here(std::span(&record.number, 1))) continue;
       if (wanted_.erase(record.number) == 0) continue;
       ++(record.outcome == Outcome::kLent     ? stats_.lent
          : record.outcome == Outcome::kReread ? stats_.reread
