@@ -121,6 +121,14 @@ TEST_F(KeptExchangeTest, what_is_borrowed_again_while_others_are_asked_comes_aga
   EXPECT_EQ(key(1), place_of(1));
 }
 
+TEST_F(KeptExchangeTest, a_record_that_is_kept_again_is_counted_once) {
+  keep(0, {0, 3});
+  keep(0, {3, 6});
+  EXPECT_EQ(kept_[0]->bytes()->bytes() / 1000, 3u);
+  kept_[0]->let_go(std::vector<int64_t>{0, 3, 6});
+  EXPECT_EQ(kept_[0]->bytes()->bytes(), 0u);
+}
+
 TEST_F(KeptExchangeTest, a_rank_that_is_behind_is_waited_for) {
   keep(0, {1, 2, 4});
   keep(2, {1, 2, 4});

@@ -47,7 +47,9 @@ Status KeptRecords::keep(const Stream& stream, std::span<const int64_t> numbers,
       kept.record = std::make_shared<const LogRecord>(record->alone());
       own_bytes_ += kept.record->bytes();
     }
-    records_.insert_or_assign(number, std::move(kept));
+    Kept& place = records_[number];
+    if (place.record) own_bytes_ -= place.record->bytes();
+    place = std::move(kept);
   }
   // With the records, under one lock: will_know() never turns false before bytes_of() has what there is.
   seen_ = std::max(seen_, seen);

@@ -1,6 +1,8 @@
 #include "stream/rehearsal_itinerary.h"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 #include <utility>
 
 namespace forebay {
@@ -21,11 +23,24 @@ RehearsalItinerary::RehearsalItinerary(std::shared_ptr<const Itinerary> steps, s
 
 void RehearsalItinerary::begin_with(Rehearsal kept) {
   const std::lock_guard lock(mutex_);
+  let_go_of_others(kept);
   pending_.clear();
   held_up_.reset();
   failure_ = {};
   planned_ = kept;
   kept_ = std::move(kept);
+}
+
+// What the run before kept and this one does not: nobody will say of it that it left.
+void RehearsalItinerary::let_go_of_others(const Rehearsal& kept) {
+  std::set<int64_t> stay;
+  for (const auto& [label, one] : kept.classes()) stay.insert(one.kept.begin(), one.kept.end());
+  std::vector<int64_t> gone;
+  for (const Rehearsal* before : {&kept_, &planned_}) {
+    for (const auto& [label, one] : before->classes())
+      std::ranges::copy_if(one.kept, std::back_inserter(gone), [&](int64_t id) { return !stay.contains(id); });
+  }
+  samples_->let_go(gone);
 }
 
 void RehearsalItinerary::delivered(const Cursor& at) {
