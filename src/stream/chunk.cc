@@ -14,6 +14,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 // As of JSON's numbers in other languages, and far from where sums overflow.
 constexpr int64_t kMostRecords = int64_t{1} << 53;
+constexpr int64_t kMostDry = int64_t{1} << 24;  // takes memory by its number alone
 constexpr size_t kLongestOffset = 1024;
 
 bool is_count(const Json& value) {
@@ -42,13 +43,15 @@ Json json_of(const Chunk& chunk) {
 
 Result<Chunk> chunk_of(const Json& json, size_t partitions) {
   const bool numbered = json.is_object() && json.contains("first") && is_count(json["first"]);
-  if (numbered && json.contains("dry") && is_count(json["dry"]) && json["dry"] != 0)
+  const bool dry = numbered && json.contains("dry") && is_count(json["dry"]) && json["dry"] != 0;
+  if (dry && json["dry"].get<int64_t>() <= kMostDry)
     return Chunk{json["first"].get<int64_t>(), {}, json["dry"].get<int64_t>()};
   const bool whole =
       numbered && json.contains("parts") && json["parts"].is_array() && json["parts"].size() <= partitions;
   if (!whole) return invalid_argument("this is no chunk of a stream: {\"first\": …, \"parts\": […]} is wanted");
   Chunk chunk;
   chunk.first = json["first"].get<int64_t>();
+  int64_t records = 0;
   for (const Json& part : json["parts"]) {
     if (!is_part(part)) return invalid_argument(fmt::format("{} is no part of a chunk", part.dump().substr(0, 80)));
     ChunkPart one;
@@ -59,8 +62,12 @@ Result<Chunk> chunk_of(const Json& json, size_t partitions) {
     const bool in_order = chunk.parts.empty() || chunk.parts.back().partition < one.partition;
     if (one.partition >= partitions || !in_order)
       return invalid_argument(fmt::format("a chunk names partition {} of {}", one.partition, partitions));
+    // Each part is below kMostRecords, so that the sum is looked at before it could overflow.
+    if ((records += one.taken) >= kMostRecords) return invalid_argument("a chunk has more records than there can be");
     chunk.parts.push_back(std::move(one));
   }
+  // Behind one without records the same would be due again, for ever.
+  if (records == 0) return invalid_argument("a chunk of a stream has no records");
   return chunk;
 }
 
@@ -92,7 +99,7 @@ std::string StreamPlace::to_json(const std::vector<std::string>& partitions) con
 }
 
 Result<StreamPlace> StreamPlace::from_json(std::string_view text, const std::vector<std::string>& partitions) {
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const Json json = nests_too_deep(text) ? Json() : Json::parse(text, nullptr, /*allow_exceptions=*/false);
   const bool whole = json.is_object() && json.contains("number") && is_count(json["number"]) &&
                      json.contains("partitions") && json["partitions"].is_array();
   if (!whole) return invalid_argument("this is no place in a stream");
