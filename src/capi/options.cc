@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/byte_size.h"
+#include "base/json_depth.h"
 #include "base/suggest.h"
 
 namespace forebay::capi {
@@ -210,6 +211,7 @@ Result<OptionJson> parse_object(std::string_view text) {
     return true;
   };
   if (text.size() > kMostBytes) return invalid_argument("options: this is longer than any options");
+  if (nests_too_deep(text)) return invalid_argument("options: lists and objects nest too deep in it");
   OptionJson json = OptionJson::parse(text, each_once, /*allow_exceptions=*/false);
   if (json.is_discarded() || !json.is_object())
     return invalid_argument("options: this is no JSON object, such as {\"seed\": 7, \"epochs\": 1}");
