@@ -1,5 +1,6 @@
 #include "stream/chunk.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -38,7 +39,13 @@ Json json_of(const Chunk& chunk) {
     if (part.dropped > 0) one.push_back(part.dropped);
     parts.push_back(std::move(one));
   }
-  return {{"first", chunk.first}, {"parts", std::move(parts)}};
+  Json json = {{"first", chunk.first}, {"parts", std::move(parts)}};
+  if (!chunk.after.empty()) json["after"] = chunk.after;
+  return json;
+}
+
+bool are_offsets(const Json& json, size_t partitions) {
+  return json.is_array() && json.size() == partitions && std::ranges::all_of(json, is_offset);
 }
 
 Result<Chunk> chunk_of(const Json& json, size_t partitions) {
@@ -68,6 +75,11 @@ Result<Chunk> chunk_of(const Json& json, size_t partitions) {
   }
   // Behind one without records the same would be due again, for ever.
   if (records == 0) return invalid_argument("a chunk of a stream has no records");
+  if (json.contains("after")) {
+    if (!are_offsets(json["after"], partitions))
+      return invalid_argument("a chunk of a stream begins behind what is no list of its partitions' offsets");
+    chunk.after = json["after"].get<std::vector<std::string>>();
+  }
   return chunk;
 }
 

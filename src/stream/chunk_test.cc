@@ -10,14 +10,16 @@ Code refused(const std::string& chunk, size_t partitions = 1) {
 }
 
 TEST(Chunk, is_read_as_it_is_written) {
-  for (const Chunk& chunk : {Chunk{128, {{0, "17-3", 64, 0}, {2, "17-9", 64, 5}}, 0}, Chunk{256, {}, 64}})
+  for (const Chunk& chunk : {Chunk{128, {{0, "17-3", 64, 0}, {2, "17-9", 64, 5}}, 0}, Chunk{256, {}, 64},
+                             Chunk{0, {{1, "7", 1, 0}}, 0, {"3", "6", ""}}})
     EXPECT_EQ(*Chunk::from_json(chunk.to_json(), 3), chunk);
 }
 
 // The next one would begin with the same number, and be the same line of a journal.
-TEST(Chunk, one_without_records_is_none) {
-  for (const std::string text : {R"({"first": 5, "parts": []})", R"({"first": 5, "parts": [[0, "7", 0, 3]]})",
-                                 R"({"first": 5, "dry": 0})", R"({"first": 5})"})
+TEST(Chunk, one_without_records_or_of_other_partitions_is_none) {
+  for (const std::string text :
+       {R"({"first": 5, "parts": []})", R"({"first": 5, "parts": [[0, "7", 0, 3]]})", R"({"first": 5, "dry": 0})",
+        R"({"first": 5})", R"({"first": 0, "parts": [[0, "7", 1]], "after": ["1", "2"]})"})
     EXPECT_EQ(refused(text), Code::kInvalidArgument) << text;
 }
 

@@ -49,7 +49,7 @@ void Stream::seek(StreamPlace place) {
   end_.reset();
   failure_ = {};
   heard_ns_.assign(log_->partitions().size(), 0);
-  stopped_ = reading_ = false;
+  stopped_ = reading_ = tells_after_ = false;
   begin_next_chunk();
 }
 
@@ -134,6 +134,8 @@ void Stream::accept(Waiting::Taken taken) {
   for (const auto& records : taken.records) counts.push_back(records.size());
   Decided decided;
   decided.chunk = {decided_, std::move(taken.parts), 0};
+  // Until the first records are behind, `base_` is where the run began.
+  if (std::exchange(tells_after_, false)) decided.chunk.after = base_.after;
   // From seed, number and counts alone: ranks, journals and states find the same order.
   for (const MergedRecord& at : merge_order(options_.seed, decided_, counts, options_.shuffled)) {
     LogRecord& record = taken.records[at.partition][at.index];

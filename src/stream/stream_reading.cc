@@ -60,19 +60,26 @@ void Stream::read_all(std::stop_token stop) {
   if (!positions.empty()) read(0, positions[0], stop);
 }
 
-// A run that wants only what comes now asks where that begins.
+// A run that wants only what comes now asks where that begins; whoever follows one is told with the first records.
 Status Stream::find_beginning(std::stop_token stop) {
   {
-    const Lock lock(mutex_);
-    const bool fresh = base_.number == 0 && std::all_of(base_.after.begin(), base_.after.end(),
-                                                        [](const std::string& offset) { return offset.empty(); });
-    if (!options_.from_now || !fresh || guide_) return {};
+    Lock lock(mutex_);
+    const bool nowhere =
+        std::all_of(base_.after.begin(), base_.after.end(), [](const std::string& offset) { return offset.empty(); });
+    // A state that stands in the first chunk goes on with it, also where the log had nothing when it began.
+    if (!options_.from_now || base_.number != 0 || !nowhere || (given_ && !guide_)) return {};
+    if (guide_) {
+      room_.wait(lock, stop, [&] { return (given_ && given_->dry == 0) || end_ || !failure_.ok(); });
+      if (given_ && !given_->after.empty()) base_.after = given_->after;
+      return {};
+    }
   }
   for (;;) {
     Result<std::vector<std::string>> ends = log_->ends(stop);
     Lock lock(mutex_);
     if (ends.ok()) {
       base_.after = std::move(*ends);
+      tells_after_ = true;
       return {};
     }
     if (ends.status().code() != Code::kUnavailable) return ends.status();
