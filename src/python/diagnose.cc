@@ -27,7 +27,8 @@ std::function<void()> step_of(const nb::object& step) {
     const std::chrono::duration<double, std::milli> length(nb::cast<double>(step));
     return [length] { std::this_thread::sleep_for(length); };
   }
-  return [step] {
+  // By reference: the study copies this function without the lock, and must count no reference of Python's on the way.
+  return [&step] {
     const nb::gil_scoped_acquire locked;
     step();
   };
