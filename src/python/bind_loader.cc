@@ -78,6 +78,14 @@ decltype(PeerOptions::gather) gather_by(const nb::object& meet) {
   };
 }
 
+/// What a server may be asked for, or be started anew for: other Python threads go on meanwhile.
+template <typename Question>
+auto ask_without_lock(PyLoader& self, Question question) {
+  const LoaderFace& target = self.loader();
+  const nb::gil_scoped_release unlocked;
+  return question(target);
+}
+
 void open(PyLoader* self, const PyDescription& description, uint64_t seed, std::optional<int64_t> epochs,
           std::optional<int64_t> steps_per_epoch, std::string journal, std::string rehearsal, std::optional<int> rank,
           std::optional<int> world_size, std::optional<int> threads, std::optional<int> requests,
@@ -130,13 +138,15 @@ void bind_loader(nb::module_& module) {
       .def("batches_per_epoch", &PyLoader::batches_per_epoch)
       .def("size", [](PyLoader& self) { return self.loader().size(); })
       .def(
-          "row_groups", [](PyLoader& self) { return self.loader().row_groups(); },
+          "row_groups",
+          [](PyLoader& self) { return ask_without_lock(self, [](const LoaderFace& of) { return of.row_groups(); }); },
           nb::sig("def row_groups(self) -> list[int]"))
       .def(
           "source_fields",
           [](PyLoader& self) {
             nb::list fields;
-            for (const FieldDescription& field : self.loader().source_fields())
+            const auto found = ask_without_lock(self, [](const LoaderFace& of) { return of.source_fields(); });
+            for (const FieldDescription& field : found)
               fields.append(nb::make_tuple(to_text(field.name), field.type, field.shape, field.time, field.of_folder));
             return fields;
           },
@@ -160,7 +170,8 @@ void bind_loader(nb::module_& module) {
       .def("opened", &PyLoader::opened, "The source alone, as this loader opened it.")
       .def("epoch", &PyLoader::epoch)
       .def("set_epoch", &PyLoader::set_epoch, arg("epoch"))
-      .def("finished", [](PyLoader& self) { return self.loader().finished(); })
+      .def("finished",
+           [](PyLoader& self) { return ask_without_lock(self, [](const LoaderFace& of) { return of.finished(); }); })
       .def("rank", [](PyLoader& self) { return self.loader().rank(); })
       .def("world_size", [](PyLoader& self) { return self.loader().world_size(); })
       .def("fingerprint", [](PyLoader& self) { return self.loader().fingerprint(); })

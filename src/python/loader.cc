@@ -243,8 +243,15 @@ nb::dict PyLoader::stats() {
 }
 
 nb::list PyLoader::errors() {
+  LoaderFace& target = loader();
+  std::vector<ErrorEntry> entries;
+  {
+    // Without the lock: a server may be asked, which has half a minute to answer.
+    const nb::gil_scoped_release unlocked;
+    entries = target.errors();
+  }
   nb::list list;
-  for (const ErrorEntry& entry : loader().errors()) list.append(to_dict(entry));
+  for (const ErrorEntry& entry : entries) list.append(to_dict(entry));
   return list;
 }
 
