@@ -43,6 +43,7 @@ int32_t arrays_of(const BatchField& field) {
 }
 
 Status describe_batch(const fb_batch* handle, fb_batch_info* info) {
+  // Up to the first version's last member: callers that were compiled with it give no more.
   constexpr size_t kFirstVersion = offsetof(fb_batch_info, reserved) + sizeof(int32_t);
   FOREBAY_ASSIGN(const auto batch, find_batch(handle));
   const fb_batch_info told = {.struct_size = 0,
@@ -50,6 +51,7 @@ Status describe_batch(const fb_batch* handle, fb_batch_info* info) {
                               .padding = batch->padding,
                               .epoch = batch->epoch,
                               .step = batch->step,
+                              // Into the batch, as all pointers here: good until fb_batch_free().
                               .ids = batch->ids.data(),
                               .positions = batch->positions.data(),
                               .fields = static_cast<int32_t>(batch->fields.size()),
@@ -78,6 +80,7 @@ Status find_field(const fb_batch* handle, const char* name, int32_t* number) {
   FOREBAY_ASSIGN(const auto batch, find_batch(handle));
   std::vector<std::string_view> names;
   for (const BatchField& field : batch->fields) {
+    // All names are wanted for the message, so this goes on.
     if (field.name == name) *number = static_cast<int32_t>(names.size());
     names.push_back(field.name);
   }
@@ -107,6 +110,7 @@ Status give_dlpack(const fb_batch* handle, int32_t number, int32_t which, Manage
 Status free_batch(const fb_batch* handle) {
   if (handle == nullptr) return {};
   FOREBAY_ASSIGN(const auto batch, find_batch(handle));
+  // DLPack tensors of it keep their memory by themselves.
   Batches::here().take(handle);
   return {};
 }

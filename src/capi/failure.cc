@@ -21,6 +21,7 @@ struct LastFailure {
   Status status;
   std::string text;
 };
+// As errno: no lock, and nobody else's failure comes between a call and the question why.
 thread_local LastFailure last;
 
 }  // namespace
@@ -29,6 +30,7 @@ fb_code told(const Status& status) noexcept {
   if (status.ok()) return FB_OK;
   const fb_code code = kCodes[static_cast<size_t>(status.code())];
   try {
+    // The text first: where there is no memory for it, both are cleared.
     last.text = status.to_string();
     last.status = status;
   } catch (...) {  // no memory for the text: the code has to do
@@ -69,6 +71,7 @@ fb_code fb_last_error(fb_error* error) {
     told.range_offset = status.range() ? static_cast<int64_t>(status.range()->offset) : -1;
     told.range_length = status.range() ? static_cast<int64_t>(status.range()->length) : -1;
     told.bytes_needed = status.bytes_needed();
+    // Points into this thread's last failure, which the next one here replaces.
     return capi::copy_struct("fb_error", sizeof(fb_error), &told, sizeof told, error);
   });
 }

@@ -78,11 +78,13 @@ Status open_loader(const char* pipeline_json, const char* options_json, fb_loade
 Result<std::optional<Batch>> next_within(Loader& loader, int64_t timeout_ms, bool* timed_out) {
   FOREBAY_RETURN_IF_ERROR(closed_already(loader));
   FOREBAY_RETURN_IF_ERROR(loader.prepare());
+  // Which says in the log what it waits for, every now and then.
   if (timeout_ms < 0) return loader.next();
   return loader.next_for(std::chrono::milliseconds(timeout_ms), timed_out);
 }
 
 fb_code next_batch(OpenLoader& open, int64_t timeout_ms, fb_batch** batch) {
+  // Told once as an epoch's end, and from then on as the end of all.
   if (open.end_told && open.loader->finished() && !open.loader->closed()) return FB_FINISHED;
   bool timed_out = false;
   auto next = next_within(*open.loader, timeout_ms, &timed_out);
@@ -108,6 +110,7 @@ fb_code next(fb_loader* handle, int64_t timeout_ms, fb_batch** batch) {
     return next_batch(**open, -1, batch);
   }
   const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
+  // Time for the turn is time of the call: another thread may be waiting for a batch.
   if (!lock.try_lock_until(until)) return FB_TIMED_OUT;
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
   return next_batch(**open, std::max<int64_t>(0, left.count()), batch);
@@ -123,6 +126,7 @@ Status describe(const fb_loader* handle, fb_loader_info* info) {
     told.rank = loader.rank();
     told.world_size = loader.world_size();
     told.finished = loader.finished() ? 1 : 0;
+    // One byte stays 0: the text ends there.
     loader.fingerprint().copy(told.fingerprint, sizeof told.fingerprint - 1);
     return copy_struct("fb_loader_info", kFirstVersion, &told, sizeof told, info);
   });
@@ -147,6 +151,7 @@ std::string listed(const std::vector<ErrorEntry>& errors) {
                     {"code", entry.code},
                     {"message", entry.message},
                     {"count", entry.count}});
+  // Keys are names of files, which may hold any bytes.
   return list.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
@@ -190,6 +195,7 @@ fb_code fb_load_state(fb_loader* loader, const char* json, int32_t strict) {
 
 fb_code fb_stats(fb_loader* loader, char** json) {
   return capi::give(json, [&]() -> Status {
+    // Not in turn: figures are asked for while another thread waits in fb_next().
     FOREBAY_ASSIGN(const auto open, capi::find_loader(loader));
     return capi::give_text(to_json(open->loader->stats()), json);
   });
@@ -205,6 +211,7 @@ fb_code fb_errors(fb_loader* loader, char** json) {
 fb_code fb_loader_close(fb_loader* loader) {
   return capi::guarded([&]() -> Status {
     FOREBAY_ASSIGN(const auto open, capi::find_loader(loader));
+    // Not in turn, which it would wait for: it is what ends a wait in fb_next().
     open->loader->close();
     return {};
   });
@@ -214,6 +221,7 @@ fb_code fb_loader_free(fb_loader* loader) {
   return capi::guarded([&]() -> Status {
     if (loader == nullptr) return {};
     FOREBAY_ASSIGN(const auto open, capi::find_loader(loader));
+    // Whoever is in a call has the loader until that returns.
     capi::Loaders::here().take(loader);
     open->loader->close();
     return {};

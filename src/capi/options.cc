@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/byte_size.h"
+#include "base/json_depth.h"
 #include "base/suggest.h"
 
 namespace forebay::capi {
@@ -20,6 +21,7 @@ namespace {
 using OptionJson = nlohmann::json;
 
 constexpr size_t kMostBytes = size_t{16} << 20;  // a list of very many peers
+// Of a value in a message, which is one line.
 constexpr size_t kShownBytes = 60;
 constexpr int64_t kMostInt = std::numeric_limits<int32_t>::max();
 constexpr int64_t kMostBudget = std::numeric_limits<int64_t>::max();
@@ -36,6 +38,7 @@ Status must_be(const std::string& name, const OptionJson& value, const std::stri
 
 Result<int64_t> whole(const std::string& name, const OptionJson& value, int64_t least, int64_t most) {
   const bool fits = value.is_number_unsigned()
+                        // First the upper end: get<int64_t>() makes a negative number of a large one.
                         ? value.get<uint64_t>() <= static_cast<uint64_t>(most) && value.get<int64_t>() >= least
                         : value.is_number_integer() && value.get<int64_t>() >= least && value.get<int64_t>() <= most;
   if (!fits) return must_be(name, value, fmt::format("a whole number from {} to {}", least, most));
@@ -136,6 +139,7 @@ Status set_storage_options(const std::string& name, const OptionJson& value, Loa
 }
 
 Status set_peers(const std::string& name, const OptionJson& value, LoaderOptions& options) {
+  // A text alone is the folder where ranks meet; an address alone would be a job of one.
   const OptionJson list = value.is_string() ? OptionJson::array({value}) : value;
   if (!list.is_array())
     return must_be(name, value, "a list of \"host:port\", one for each rank, or \"file:///FOLDER\"");
@@ -197,6 +201,7 @@ Result<OptionJson> parse_object(std::string_view text) {
   std::string doubled;
   std::vector<std::set<std::string>> open;
   const auto each_once = [&](int /*depth*/, OptionJson::parse_event_t event, OptionJson& parsed) {
+    // Names of each object that is open: the parser itself would take the last of two.
     if (event == OptionJson::parse_event_t::object_start) open.emplace_back();
     if (event == OptionJson::parse_event_t::object_end) open.pop_back();
     if (event == OptionJson::parse_event_t::key) {
@@ -206,6 +211,7 @@ Result<OptionJson> parse_object(std::string_view text) {
     return true;
   };
   if (text.size() > kMostBytes) return invalid_argument("options: this is longer than any options");
+  if (nests_too_deep(text)) return invalid_argument("options: lists and objects nest too deep in it");
   OptionJson json = OptionJson::parse(text, each_once, /*allow_exceptions=*/false);
   if (json.is_discarded() || !json.is_object())
     return invalid_argument("options: this is no JSON object, such as {\"seed\": 7, \"epochs\": 1}");

@@ -76,6 +76,8 @@ TEST(Options, a_refusal_names_the_option_and_the_way_out) {
     EXPECT_NE(refusal(text).find(expected), std::string::npos) << text << ": " << refusal(text);
   }
   EXPECT_NE(refusal(std::string(100'000, '[')), "");
+  const std::string deep = R"({"seed": )" + std::string(500'000, '[') + std::string(500'000, ']') + "}";
+  EXPECT_NE(refusal(deep).find("too deep"), std::string::npos) << "a message that shows it would not fit on the stack";
 }
 
 TEST(Options, a_message_holds_no_value_of_the_storage) {

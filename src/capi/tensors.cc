@@ -9,6 +9,7 @@ namespace forebay::capi {
 namespace {
 
 constexpr int32_t kCpu = 1;
+// The first version with flags. None is set: memory of batches may be written to.
 constexpr DLPackVersion kDlpackVersion = {1, 0};
 
 struct ElementType {
@@ -55,6 +56,7 @@ Managed* hand_over(Tensor tensor) {
   int64_t stride = 1;
   for (size_t i = shape.rank(); i-- > 0;) {
     handed->shape[i] = shape[i];
+    // Said though they are compact: before DLPack 1.2 a null pointer was allowed, and not all readers take it.
     handed->strides[i] = stride;
     stride *= shape[i];
   }
@@ -70,6 +72,7 @@ Managed* hand_over(Tensor tensor) {
   handed->managed.deleter = [](Managed* self) {
     if (self != nullptr) delete static_cast<Handed<Managed>*>(self->manager_ctx);
   };
+  // `managed` is inside of what its deleter frees.
   return &handed.release()->managed;
 }
 

@@ -34,8 +34,10 @@ template <typename... Flags>
 static nb::object numpy_of(Tensor tensor) {
   std::array<size_t, Shape::kMaxRank> shape{};
   for (size_t i = 0; i < tensor.shape.rank(); ++i) shape[i] = static_cast<size_t>(tensor.shape[i]);
+  // On the heap: the array outlives this call, and its capsule frees it on whatever thread lets go last.
   auto* kept = new Tensor(std::move(tensor));
   nb::capsule owner(kept, [](void* pointer) noexcept { delete static_cast<Tensor*>(pointer); });
+  // Shared by all empty arrays, which have no elements to write to.
   void* data = kept->buffer.data() != nullptr ? kept->buffer.data() : empty_array;
   nb::ndarray<nb::numpy, Flags...> array(data, kept->shape.rank(), shape.data(), owner, nullptr,
                                          kTypes[static_cast<size_t>(kept->dtype)], nb::device::cpu::value);
@@ -55,7 +57,9 @@ Tensor view_of(const InputArray& array) {
   Tensor tensor;
   tensor.dtype = *dtype;
   for (size_t i = 0; i < array.ndim(); ++i) tensor.shape.push_back(static_cast<int64_t>(array.shape(i)));
+  // A Buffer has no read-only form; sources do not write to what they are given.
   auto* data = const_cast<uint8_t*>(static_cast<const uint8_t*>(array.data()));
+  // No owner: engine threads let go of buffers, and must not count references of Python's. PyDescription::keep holds the array.
   tensor.buffer = Buffer(data, array.nbytes(), nullptr);
   return tensor;
 }

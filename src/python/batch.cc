@@ -19,6 +19,7 @@ std::string joined_names(const Batch& batch) {
   return text;
 }
 
+// KeyError, as a dict's: `in`, get() of libraries and except clauses rely on its type.
 [[noreturn]] void raise_no_field(const Batch& batch, const std::string& name) {
   const std::string text = fmt::format("no field '{}' in this batch; it has {}", name, joined_names(batch));
   PyErr_SetObject(PyExc_KeyError, to_text(text).ptr());
@@ -75,6 +76,7 @@ PyBatch::PyBatch(Batch batch, nb::object convert, bool read_only)
 
 nb::object PyBatch::array(Tensor tensor) const {
   // What `convert` makes has no such flag: it is the user's to leave as it is.
+  // Not every NumPy gives read-only arrays to others by DLPack.
   if (read_only_ && convert_.is_none()) return to_read_only_numpy(std::move(tensor));
   nb::object made = to_numpy(std::move(tensor));
   return convert_.is_none() ? made : convert_(made);
@@ -101,6 +103,7 @@ nb::tuple PyBatch::buffers(const std::string& name) const {
 nb::object PyBatch::field(const std::string& name) {
   for (size_t i = 0; i < batch_.fields.size(); ++i) {
     if (batch_.fields[i].name != name) continue;
+    // Once: `batch["x"] is batch["x"]`, and lists of texts take a while.
     if (!made_[i].is_valid()) made_[i] = make(batch_.fields[i]);
     return made_[i];
   }

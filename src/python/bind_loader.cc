@@ -57,21 +57,33 @@ std::string type_name(std::optional<DType> dtype) { return dtype ? std::string(d
 /// `meet`: (card, rank, world size) -> (cards, code, message), on any thread; None: there is none.
 decltype(PeerOptions::gather) gather_by(const nb::object& meet) {
   if (meet.is_none()) return {};
+  // Options are copied and dropped on threads without the interpreter's lock, so what they hold takes it to go.
   const std::shared_ptr<nb::object> kept(new nb::object(meet), [](nb::object* object) {
     const nb::gil_scoped_acquire locked;
     delete object;
   });
   return [kept](const std::string& card, int rank, int world_size) -> Result<std::vector<std::string>> {
+    // The loader is opened without it, mostly on a thread of its own (wait_interruptibly()).
     const nb::gil_scoped_acquire locked;
     try {
       auto [cards, code, message] =
           nb::cast<std::tuple<std::vector<std::string>, std::string, std::string>>((*kept)(card, rank, world_size));
       if (code.empty()) return cards;
+      // All else may pass: ranks that have not come yet, a store that does not answer.
       return code == "InvalidArgument" ? invalid_argument(message) : unavailable(message);
+      // Nothing may leave: above here is C++ that knows nothing of Python's exceptions.
     } catch (const std::exception& error) {
       return unavailable(error.what());
     }
   };
+}
+
+/// What a server may be asked for, or be started anew for: other Python threads go on meanwhile.
+template <typename Question>
+auto ask_without_lock(PyLoader& self, Question question) {
+  const LoaderFace& target = self.loader();
+  const nb::gil_scoped_release unlocked;
+  return question(target);
 }
 
 void open(PyLoader* self, const PyDescription& description, uint64_t seed, std::optional<int64_t> epochs,
@@ -100,6 +112,7 @@ void open(PyLoader* self, const PyDescription& description, uint64_t seed, std::
   options.peers = {std::move(peers), std::move(token), generation, gather_by(meet)};
   std::optional<ShareOptions> with;
   if (share) with = ShareOptions{std::move(*share), together, std::move(program)};
+  // nanobind's way to construct with a function: the memory is there, and is no object yet.
   new (self) PyLoader(description, std::move(options), std::move(with), std::move(convert));
 }
 
@@ -125,13 +138,15 @@ void bind_loader(nb::module_& module) {
       .def("batches_per_epoch", &PyLoader::batches_per_epoch)
       .def("size", [](PyLoader& self) { return self.loader().size(); })
       .def(
-          "row_groups", [](PyLoader& self) { return self.loader().row_groups(); },
+          "row_groups",
+          [](PyLoader& self) { return ask_without_lock(self, [](const LoaderFace& of) { return of.row_groups(); }); },
           nb::sig("def row_groups(self) -> list[int]"))
       .def(
           "source_fields",
           [](PyLoader& self) {
             nb::list fields;
-            for (const FieldDescription& field : self.loader().source_fields())
+            const auto found = ask_without_lock(self, [](const LoaderFace& of) { return of.source_fields(); });
+            for (const FieldDescription& field : found)
               fields.append(nb::make_tuple(to_text(field.name), field.type, field.shape, field.time, field.of_folder));
             return fields;
           },
@@ -140,6 +155,7 @@ void bind_loader(nb::module_& module) {
           "batch_fields",
           [](PyLoader& self) {
             nb::list fields;
+            // A server's client learns fields from batches alone.
             Loader* const here = self.loader().here();
             if (here == nullptr)
               raise(invalid_argument(
@@ -154,7 +170,8 @@ void bind_loader(nb::module_& module) {
       .def("opened", &PyLoader::opened, "The source alone, as this loader opened it.")
       .def("epoch", &PyLoader::epoch)
       .def("set_epoch", &PyLoader::set_epoch, arg("epoch"))
-      .def("finished", [](PyLoader& self) { return self.loader().finished(); })
+      .def("finished",
+           [](PyLoader& self) { return ask_without_lock(self, [](const LoaderFace& of) { return of.finished(); }); })
       .def("rank", [](PyLoader& self) { return self.loader().rank(); })
       .def("world_size", [](PyLoader& self) { return self.loader().world_size(); })
       .def("fingerprint", [](PyLoader& self) { return self.loader().fingerprint(); })
@@ -187,6 +204,7 @@ void bind_loader(nb::module_& module) {
           [](EpochDigest& self, const std::vector<const PyBatch*>& batches) {
             std::vector<const Batch*> step;
             for (const PyBatch* batch : batches) step.push_back(&batch->batch());
+            // Hashing takes long, and the batches stay: their Python objects are arguments of this call.
             nb::gil_scoped_release unlocked;
             self.add(step);
           },

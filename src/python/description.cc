@@ -39,6 +39,7 @@ Array read_array(nb::handle value) {
   if (is_file(value)) {
     field.path = from_text(value);
   } else {
+    // The Python half marks texts by a tuple of one: an array of characters is also an array of numbers.
     field.text = PyTuple_Check(value.ptr());
     field.values = view_of(nb::cast<InputArray>(field.text ? nb::object(value[0]) : nb::borrow(value)));
   }
@@ -64,6 +65,7 @@ PyDescription npy_arrays(const std::vector<std::string>& names, const nb::list& 
 }
 
 PyDescription arrays(const std::vector<std::string>& names, nb::list values) {
+  // Files alone are a step of their own, which can be sent to other processes and read without Python.
   if (!names.empty() && std::all_of(values.begin(), values.end(), is_file)) return npy_arrays(names, values);
   auto fields = std::make_shared<std::vector<Array>>();
   std::map<std::string, Array> by_name;
@@ -74,6 +76,7 @@ PyDescription arrays(const std::vector<std::string>& names, nb::list values) {
   Json args = Json::object();
   args["fields"] = names;
   OpSpec op{"arrays", std::move(args), std::move(fields), arrays_label(by_name)};
+  // As a tuple: what the engine reads must not go because somebody changes a list.
   return {Description(std::move(op)), nb::tuple(values)};
 }
 
@@ -86,6 +89,7 @@ Result<OpSpec> take_streams(const std::vector<void*>& streams, Json args) {
 PyDescription arrow_streams(nb::list capsules, nb::dict args) {
   std::vector<void*> streams;
   for (nb::handle capsule : capsules) {
+    // By name, as the Arrow PyCapsule interface demands: other capsules hold other structs.
     streams.push_back(PyCapsule_GetPointer(capsule.ptr(), "arrow_array_stream"));
     if (streams.back() == nullptr) throw nb::python_error();
   }
@@ -118,6 +122,7 @@ nb::list parts(const PyDescription& self) {
 
 nb::list check_all(const PyDescription& self) {
   nb::list problems;
+  // Touches no storage, so the lock is kept.
   for (const Problem& problem : self.pipeline().check()) {
     problems.append(nb::make_tuple(to_text(problem.op), to_text(problem.message), to_text(problem.remedy)));
   }
@@ -125,6 +130,7 @@ nb::list check_all(const PyDescription& self) {
 }
 
 nb::list classes(const PyDescription& self) {
+  // A copy of the pipeline: after an interrupt the listing goes on without this object.
   auto work = [pipeline = self.pipeline()](std::stop_token stop) { return pipeline.classes(std::move(stop)); };
   nb::list names;
   for (const std::string& name : value_or_raise(wait_interruptibly(std::move(work)))) names.append(to_text(name));

@@ -23,10 +23,12 @@ namespace {
 std::function<void()> step_of(const nb::object& step) {
   if (step.is_none()) return {};
   if (PyCallable_Check(step.ptr()) == 0) {
+    // A number stands for a training step of so many milliseconds that needs no Python.
     const std::chrono::duration<double, std::milli> length(nb::cast<double>(step));
     return [length] { std::this_thread::sleep_for(length); };
   }
-  return [step] {
+  // By reference: the study copies this function without the lock, and must count no reference of Python's on the way.
+  return [&step] {
     const nb::gil_scoped_acquire locked;
     step();
   };
@@ -47,6 +49,7 @@ Diagnosis run_diagnosis(const PyDescription& description, std::optional<int> thr
   options.poll = look_at_signals;
   const Pipeline pipeline = description.pipeline();
   Result<Diagnosis> found = [&] {
+    // Its loaders run Python threads, which could not move otherwise.
     const nb::gil_scoped_release unlocked;
     return diagnose(pipeline, options);
   }();
@@ -56,6 +59,7 @@ Diagnosis run_diagnosis(const PyDescription& description, std::optional<int> thr
 nb::list remedies_of(const Diagnosis& diagnosis) {
   nb::list list;
   for (const Remedy& remedy : diagnosis.remedies)
+    // Nothing to keep: the Python half opens it with the arrays that it has itself.
     list.append(nb::make_tuple(PyDescription{remedy.pipeline.description(), nb::none()}, remedy.steps.places,
                                remedy.steps.processes));
   return list;

@@ -15,6 +15,7 @@ namespace forebay::python {
 
 namespace {
 
+// Without the lock; afterwards the thread looks at signals and at whether its loader has ended.
 constexpr std::chrono::milliseconds kPushPatience{100};
 
 // Called and destroyed with the interpreter's lock, on whatever thread.
@@ -34,6 +35,7 @@ PushedLog::Open open_by(const nb::object& open) {
 }
 
 PyDescription iterable(const nb::object& open, nb::dict args, nb::str label) {
+  // An attachment: it has no JSON, so that it stays in this process.
   auto attachment = std::make_shared<IterableAttachment>(IterableAttachment{open_by(open)});
   return {Description(OpSpec{"iterable", to_json(args), std::move(attachment), from_text(label)})};
 }

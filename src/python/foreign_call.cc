@@ -17,6 +17,7 @@ namespace forebay::python {
 
 void Failures::drop(int64_t token) {
   std::lock_guard lock(mutex_);
+  // On engine threads, which have no interpreter: the Python half takes these away with its next call.
   dropped_.push_back(token);
 }
 
@@ -60,6 +61,7 @@ nb::dict sample(const ForeignCall& call) {
   const Record& record = call.record();
   std::vector<Tensor> copies(record.size());
   {
+    // Samples may be pictures of megabytes, and other Python threads work meanwhile.
     nb::gil_scoped_release unlocked;
     for (size_t i = 0; i < record.size(); ++i) {
       if (record[i].kind == FieldKind::kTensor) copies[i] = copy_of(record[i].tensor);
@@ -80,6 +82,7 @@ Buffer copy_of(std::string_view bytes) {
 
 FieldKind kind_of(const ForeignCall& call, const std::string& name) {
   const auto before = call.schema().find(name);
+  // A name that is new has no kind to go by.
   return before ? call.record()[*before].kind : FieldKind::kAny;
 }
 
@@ -121,6 +124,7 @@ Value to_value(nb::handle object, FieldKind before) {
     PyErr_Format(PyExc_TypeError, "a field has %zu axes; %zu are the most", array.ndim(), Shape::kMaxRank - 1);
     throw nb::python_error();
   }
+  // Valid without the lock as well: `array` is held above, until the copy is there.
   const Tensor view = view_of(array);
   nb::gil_scoped_release unlocked;
   return Value::of(copy_of(view));
@@ -145,17 +149,20 @@ Field describe(const ForeignCall& call, std::string name, const Value& value) {
 void finish(ForeignCall& call, const nb::dict& fields) {
   Schema schema;
   Record record;
+  // In the dict's order, which is the schema's from here on. An error leaves the call unanswered: the Python half answers with fail().
   for (auto [name, object] : fields) {
     const std::string field = from_text(name);
     Value value = to_value(object, kind_of(call, field));
     schema.push_back(describe(call, field, value));
     record.push_back(std::move(value));
   }
+  // Whoever is answered may go on at once, on this thread, with the engine's locks.
   nb::gil_scoped_release unlocked;
   call.finish(std::move(schema), std::move(record));
 }
 
 void fail(ForeignCall& call, nb::str message, int64_t token, const PyFailures& failures, bool of_sample) {
+  // kUnavailable: the worker is to blame, and not the sample, so that no error policy skips it.
   Status status(of_sample ? Code::kUser : Code::kUnavailable, from_text(message));
   status = std::move(status).with_payload(std::make_shared<UserFailure>(token, failures.shared));
   nb::gil_scoped_release unlocked;

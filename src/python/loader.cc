@@ -42,6 +42,7 @@ std::shared_ptr<LoaderFace> open_or_raise(const PyDescription& description, Load
                                           std::optional<ShareOptions> share) {
   auto work = [pipeline = description.pipeline(), options = std::move(options),
                share = std::move(share)](std::stop_token stop) mutable {
+    // After an interrupt the opening ends at its next look at it; nobody takes the result.
     options.stop = std::move(stop);
     return open(pipeline, options, share);
   };
@@ -56,6 +57,7 @@ std::shared_ptr<LoaderFace> open_or_raise(const PyDescription& description, Load
   return value_or_raise(std::move(*result));
 }
 
+// Waits are told as the interpreter's from here on.
 constexpr int64_t kLockTakenNs = 10'000;  // a lock that was free takes less
 
 }  // namespace
@@ -63,6 +65,7 @@ constexpr int64_t kLockTakenNs = 10'000;  // a lock that was free takes less
 PyLoader::PyLoader(const PyDescription& description, LoaderOptions options, std::optional<ShareOptions> share,
                    nb::object convert)
     : keep_(description.keep), convert_(std::move(convert)), process_(getpid()) {
+  // With the lock: arguments are Python's. It is given up inside.
   engine_->loader = open_or_raise(description, std::move(options), std::move(share));
 }
 
@@ -72,9 +75,11 @@ PyLoader::~PyLoader() {
     return;
   }
   nb::gil_scoped_release unlocked;
+  // Ends the waits of other threads, which then find the loader closed.
   engine_->loader->close();
   engine_->turn.lock();  // what goes on in the background ends soon after close(), and reads what `keep_` keeps
   engine_->turn.unlock();
+  // Without the lock: the engine's threads end here, and some may want it to let go of objects.
   engine_.reset();
 }
 
@@ -90,6 +95,7 @@ LoaderFace& PyLoader::loader() const {
 
 void PyLoader::raise_from(const Status& status) {
   if (!status.payload()) raise(status);
+  // The last status that holds a payload drops its token, and Python has not looked it up yet.
   raised_ = status;
   const auto& failure = *static_cast<const UserFailure*>(status.payload().get());
   nb::object error = nb::module_::import_("forebay.errors").attr("UserFailure")(failure.token);
@@ -103,6 +109,7 @@ auto PyLoader::in_turn(Call call) {
   while (true) {
     {
       nb::gil_scoped_release unlocked;
+      // Only the turn is waited for in pieces. What `call` waits for it bounds itself.
       std::unique_lock lock(engine_->turn, kSignalPeriod);
       if (lock.owns_lock()) return call(target);
     }
@@ -111,6 +118,7 @@ auto PyLoader::in_turn(Call call) {
 }
 
 void PyLoader::prepare() {
+  // Raises in a forked child, where the turn may be that of a thread that does not exist.
   loader();
   const Status status = wait_interruptibly([engine = engine_](const std::stop_token&) {
     std::lock_guard lock(engine->turn);
@@ -129,6 +137,7 @@ nb::object PyLoader::next() {
     bool timed_out = false;
     int64_t there_ns = 0;
     auto result = in_turn([&](LoaderFace& target) {
+      // In pieces, each with a look at signals: a batch that comes in between is that of the next piece.
       auto delivered = target.next_for(kSignalPeriod, &timed_out);
       there_ns = monotonic_ns();
       return delivered;
@@ -234,12 +243,20 @@ nb::dict PyLoader::stats() {
 }
 
 nb::list PyLoader::errors() {
+  LoaderFace& target = loader();
+  std::vector<ErrorEntry> entries;
+  {
+    // Without the lock: a server may be asked, which has half a minute to answer.
+    const nb::gil_scoped_release unlocked;
+    entries = target.errors();
+  }
   nb::list list;
-  for (const ErrorEntry& entry : loader().errors()) list.append(to_dict(entry));
+  for (const ErrorEntry& entry : entries) list.append(to_dict(entry));
   return list;
 }
 
 void PyLoader::close() {
+  // A child has nothing to close, and its parent's loader goes on.
   if (getpid() != process_) return;
   LoaderFace& target = *engine_->loader;
   nb::gil_scoped_release unlocked;

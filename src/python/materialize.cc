@@ -47,6 +47,7 @@ nb::dict told(const Materialized& made, const PyDescription& description) {
   dict["complete"] = made.complete;
   dict["description"] = nb::cast(PyDescription{made.pipeline.description(), description.keep});
   nb::list places;
+  // SIZE_MAX: a step whose work is in the files now.
   for (const size_t place : made.steps.places) places.append(place == SIZE_MAX ? nb::none() : nb::cast(place));
   dict["places"] = places;
   return dict;
@@ -97,6 +98,7 @@ nb::dict run_materialize(const PyDescription& description, const nb::str& folder
   options.rank = rank;
   options.world_size = world_size;
   if (!progress.is_none()) {
+    // By reference: it is called until materialize() returns, and counts no reference on the way.
     options.progress = [&progress](const MaterializeProgress& now) {
       const nb::gil_scoped_acquire locked;
       progress(told(now));
@@ -108,6 +110,7 @@ nb::dict run_materialize(const PyDescription& description, const nb::str& folder
     const nb::gil_scoped_release unlocked;
     return materialize(pipeline, where, options);
   }();
+  // With the lock again, which everything of Python's needs.
   return told(value_or_raise(std::move(made)), description);
 }
 

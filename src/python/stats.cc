@@ -29,6 +29,7 @@ class DictView final : public LedgerVisitor {
   void text(const Figure& figure, const std::string& value) override { set(figure.name, to_text(value)); }
   void tally(const Figure& figure, const std::map<uint32_t, int64_t>& value) override {
     nb::dict dict;
+    // Numbers as keys, where JSON has texts.
     for (const auto& [number, count] : value) dict[nb::int_(number)] = count;
     set(figure.name, dict);
   }
@@ -50,6 +51,7 @@ class DictView final : public LedgerVisitor {
   void begin_item() override { open_.push_back(nb::dict()); }
   void end_item() override {
     const nb::object done = take();
+    // Lists and dictionaries are open in turn, as visit() nests them.
     nb::borrow<nb::list>(open_.back()).append(done);
   }
   nb::object take() {

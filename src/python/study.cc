@@ -25,6 +25,7 @@ nb::object or_none(const std::optional<T>& value) {
 
 /// A loader of Python's, with the threads that run its functions; closed, with the interpreter lock, when the last one lets go.
 std::shared_ptr<Loader> held(nb::object loader) {
+  // Never a server's: what is tried is opened without share=.
   Loader* const core = nb::cast<PyLoader&>(loader.attr("_core")).loader().here();
   auto owner = std::shared_ptr<nb::object>(new nb::object(std::move(loader)), [](nb::object* object) {
     const nb::gil_scoped_acquire locked;
@@ -35,14 +36,17 @@ std::shared_ptr<Loader> held(nb::object loader) {
     }
     delete object;
   });
+  // The pointer is the C++ loader, and what is counted is Python's object around it.
   return {std::move(owner), core};
 }
 
 }  // namespace
 
 OpenChanged opened_by(const nb::object& open, const nb::object& keep) {
+  // By reference, since no reference may be counted without the lock. Both outlive what calls this (study.h).
   return [&open, &keep](const Pipeline& pipeline, const LoaderOptions& with,
                         const ChangedSteps& steps) -> Result<std::shared_ptr<Loader>> {
+    // On the thread that called diagnose() and its like, which has given the lock up.
     const nb::gil_scoped_acquire locked;
     return held(open(PyDescription{pipeline.description(), keep}, or_none(with.threads), or_none(with.requests),
                      or_none(with.memory), steps.places, steps.processes));

@@ -45,6 +45,7 @@ Result<std::vector<HostPort>> hosts_of(std::string_view text, uint16_t default_p
     const size_t comma = std::min(text.find(','), text.size());
     std::string host(text.substr(0, comma));
     const size_t colon = host.rfind(':');
+    // A colon inside of [brackets] belongs to an IPv6 address.
     const bool has_port = colon != std::string::npos && host.find(']', colon) == std::string::npos;
     if (!has_port) host += fmt::format(":{}", default_port);
     FOREBAY_ASSIGN(HostPort address, parse_host_port(host));
@@ -81,6 +82,7 @@ Result<BrokerUrl> parse_broker_url(std::string_view text, uint16_t default_port)
   const size_t slash = std::min(rest.find('/'), rest.size());
   std::string_view authority = rest.substr(0, slash);
   rest.remove_prefix(slash);
+  // The last one: a password may have others, which nobody wrote with percent signs.
   if (const size_t at = authority.rfind('@'); at != std::string_view::npos) {
     FOREBAY_RETURN_IF_ERROR(read_credentials(authority.substr(0, at), url));
     authority.remove_prefix(at + 1);
@@ -103,6 +105,7 @@ Result<BrokerUrl> parse_broker_url(std::string_view text, uint16_t default_port)
 
 std::string without_secret(std::string text, const std::string& secret) {
   if (secret.empty()) return text;
+  // On behind the asterisks: a secret of asterisks would be found for ever.
   for (size_t at = text.find(secret); at != std::string::npos; at = text.find(secret, at + 3))
     text.replace(at, secret.size(), "***");
   return text;

@@ -1,5 +1,6 @@
 #include "stream/chunk.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,7 +13,9 @@ namespace forebay {
 namespace {
 
 using Json = nlohmann::ordered_json;
+// As of JSON's numbers in other languages, and far from where sums overflow.
 constexpr int64_t kMostRecords = int64_t{1} << 53;
+constexpr int64_t kMostDry = int64_t{1} << 24;  // takes memory by its number alone
 constexpr size_t kLongestOffset = 1024;
 
 bool is_count(const Json& value) {
@@ -36,18 +39,26 @@ Json json_of(const Chunk& chunk) {
     if (part.dropped > 0) one.push_back(part.dropped);
     parts.push_back(std::move(one));
   }
-  return {{"first", chunk.first}, {"parts", std::move(parts)}};
+  Json json = {{"first", chunk.first}, {"parts", std::move(parts)}};
+  if (!chunk.after.empty()) json["after"] = chunk.after;
+  return json;
+}
+
+bool are_offsets(const Json& json, size_t partitions) {
+  return json.is_array() && json.size() == partitions && std::ranges::all_of(json, is_offset);
 }
 
 Result<Chunk> chunk_of(const Json& json, size_t partitions) {
   const bool numbered = json.is_object() && json.contains("first") && is_count(json["first"]);
-  if (numbered && json.contains("dry") && is_count(json["dry"]) && json["dry"] != 0)
+  const bool dry = numbered && json.contains("dry") && is_count(json["dry"]) && json["dry"] != 0;
+  if (dry && json["dry"].get<int64_t>() <= kMostDry)
     return Chunk{json["first"].get<int64_t>(), {}, json["dry"].get<int64_t>()};
   const bool whole =
       numbered && json.contains("parts") && json["parts"].is_array() && json["parts"].size() <= partitions;
   if (!whole) return invalid_argument("this is no chunk of a stream: {\"first\": …, \"parts\": […]} is wanted");
   Chunk chunk;
   chunk.first = json["first"].get<int64_t>();
+  int64_t records = 0;
   for (const Json& part : json["parts"]) {
     if (!is_part(part)) return invalid_argument(fmt::format("{} is no part of a chunk", part.dump().substr(0, 80)));
     ChunkPart one;
@@ -58,7 +69,16 @@ Result<Chunk> chunk_of(const Json& json, size_t partitions) {
     const bool in_order = chunk.parts.empty() || chunk.parts.back().partition < one.partition;
     if (one.partition >= partitions || !in_order)
       return invalid_argument(fmt::format("a chunk names partition {} of {}", one.partition, partitions));
+    // Each part is below kMostRecords, so that the sum is looked at before it could overflow.
+    if ((records += one.taken) >= kMostRecords) return invalid_argument("a chunk has more records than there can be");
     chunk.parts.push_back(std::move(one));
+  }
+  // Behind one without records the same would be due again, for ever.
+  if (records == 0) return invalid_argument("a chunk of a stream has no records");
+  if (json.contains("after")) {
+    if (!are_offsets(json["after"], partitions))
+      return invalid_argument("a chunk of a stream begins behind what is no list of its partitions' offsets");
+    chunk.after = json["after"].get<std::vector<std::string>>();
   }
   return chunk;
 }
@@ -91,7 +111,7 @@ std::string StreamPlace::to_json(const std::vector<std::string>& partitions) con
 }
 
 Result<StreamPlace> StreamPlace::from_json(std::string_view text, const std::vector<std::string>& partitions) {
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const Json json = nests_too_deep(text) ? Json() : Json::parse(text, nullptr, /*allow_exceptions=*/false);
   const bool whole = json.is_object() && json.contains("number") && is_count(json["number"]) &&
                      json.contains("partitions") && json["partitions"].is_array();
   if (!whole) return invalid_argument("this is no place in a stream");

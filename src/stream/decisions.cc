@@ -19,9 +19,11 @@ namespace forebay {
 namespace {
 
 constexpr size_t kMostAhead = 1024;  // chunks that are decided and not asked for by all
+// Of one question: what is lost is asked for again, and says the same. The pauses: while what comes is not decided yet.
 constexpr std::chrono::milliseconds kDeadline{1000}, kShortestPause{1}, kLongestPause{20};
 constexpr std::chrono::seconds kLinger{5};           // for ranks that have not asked for the last chunks yet
 constexpr std::chrono::seconds kLongestSilence{60};  // of rank 0, before the others give up
+// A chunk is tens of bytes a partition, and a topic may have thousands of these.
 constexpr uint64_t kMostChunkBytes = uint64_t{16} << 20, kMostRecordBytes = uint64_t{1} << 30;
 
 // `seeks`: the chunks of another run begin with the same numbers.
@@ -41,6 +43,7 @@ constexpr int64_t kRecordElements = -2;
 Result<std::vector<AnsweredKey>> ask(Transport& transport, const PeerHost& host, std::vector<WantedKey> wanted,
                                      const std::stop_token& stop, std::chrono::milliseconds deadline = kDeadline) {
   std::promise<Result<std::vector<AnsweredKey>>> answered;
+  // It answers exactly once, after a stop too: nobody waits here for ever.
   transport.fetch(host, std::move(wanted), deadline, stop,
                   [&](Result<std::vector<AnsweredKey>> answer) { answered.set_value(std::move(answer)); });
   return answered.get_future().get();
@@ -74,6 +77,7 @@ class Decisions::Kept final : public KeySource, public ChunkWitness {
 
   void decided(const Chunk& chunk) override {
     const std::lock_guard lock(mutex_);
+    // A key for each who may ask: questions do not say whose they are, and what all have is found by who has asked.
     chunks_.push_back({chunk.first, chunk.to_json()});
     for (int rank = 1; rank < static_cast<int>(asked_.size()); ++rank)
       by_key_[key_of(seeks_, chunk.first, rank)] = {chunk.first, rank};
@@ -119,6 +123,7 @@ class Decisions::Kept final : public KeySource, public ChunkWitness {
       text = chunk->second;
       to_tell = note_asked(rank, first);
     }
+    // Without the lock, which the stream takes under its own. It is alive: close() waits for these calls before the stream goes.
     if (to_tell != nullptr) to_tell->look_again();
     Buffer body = Buffer::allocate(text.size());
     std::copy(text.begin(), text.end(), body.data());
@@ -127,8 +132,13 @@ class Decisions::Kept final : public KeySource, public ChunkWitness {
   // Whoever decides will, sooner or later.
   std::optional<uint64_t> coming(int64_t element) override {
     if (element > kRecordElements) return element >= 0 ? std::optional<uint64_t>(1) : std::nullopt;
-    const std::lock_guard lock(mutex_);
-    return records_ && records_->will_know(kRecordElements - element) ? std::optional<uint64_t>(1) : std::nullopt;
+    std::shared_ptr<const KeptRecords> records;
+    {
+      const std::lock_guard lock(mutex_);
+      records = records_;
+    }
+    // Without the lock: who keeps records looks at the stream meanwhile, and the stream tells what it decides under its own.
+    return records && records->will_know(kRecordElements - element) ? std::optional<uint64_t>(1) : std::nullopt;
   }
 
  private:
@@ -162,6 +172,7 @@ class Decisions::Kept final : public KeySource, public ChunkWitness {
 
   // A rank that asks for a chunk has all before it. True where more may be decided now.
   bool forget_what_all_have() {
+    // Before all have asked it is kNever, and nothing is forgotten.
     const int64_t least = *std::min_element(asked_.begin() + 1, asked_.end());
     const bool full = chunks_.size() >= kMostAhead;
     while (!chunks_.empty() && chunks_.front().first < least) {
@@ -222,6 +233,7 @@ class Decisions::Followed final : public ChunkGuide {
       const auto& [number, chunk] = told_.front();
       return chunk ? Answer{Says::kThis, *chunk} : Answer{Says::kEnd, {}};
     }
+    // After begin_anew(), or where a state's own chunk led past what was asked for.
     if (next_ != first) {
       told_.clear();
       ended_ = false;
@@ -249,10 +261,12 @@ class Decisions::Followed final : public ChunkGuide {
           ask(*transport_, leader_, {{key_of(seeks, first, rank_), kMostChunkBytes, first}}, stop);
       lock.lock();
       if (stop.stop_requested()) return;
+      // begin_anew() or at() came meanwhile: the answer is of another run, or of another place of this one.
       if (seeks != seeks_ || next_ != first) continue;
       if (take(first, answer)) {
         pause = kShortestPause;
         lock.unlock();
+        // It calls at(), which takes this lock under the stream's.
         stream_.look_again();
         lock.lock();
       } else {
@@ -265,6 +279,7 @@ class Decisions::Followed final : public ChunkGuide {
   // Whether it is known now what comes, or that nothing will.
   bool take(int64_t first, const Result<std::vector<AnsweredKey>>& answer) {
     const auto now = std::chrono::steady_clock::now();
+    // From the first question that failed on: with enough told there may have been none for long.
     if (answer.ok() || trouble_.empty()) heard_ = now;
     trouble_ = answer.ok() ? "" : answer.status().message();
     if (now - heard_ > kLongestSilence) {
@@ -272,6 +287,7 @@ class Decisions::Followed final : public ChunkGuide {
                                          kLongestSilence.count(), trouble_));
       return true;
     }
+    // Mostly kComing: it is not decided yet, for which there is no limit. A stream may be quiet for days.
     if (!answer.ok() || answer->size() != 1 || answer->front().state != AnsweredKey::State::kHere) return false;
     const Buffer& body = answer->front().body;
     const std::string_view text(reinterpret_cast<const char*>(body.data()), body.size());
@@ -338,11 +354,13 @@ Result<std::vector<AnsweredKey>> Decisions::ask_for_records(int rank, std::span<
                                                             const std::stop_token& stop) const {
   std::vector<WantedKey> wanted;
   for (const int64_t number : numbers)
+    // Elements below -1, so that coming() tells records from chunks.
     wanted.push_back({key_of_record(seeks_, number), kMostRecordBytes, kRecordElements - number});
   return ask(*transport_, hosts_[static_cast<size_t>(rank)], std::move(wanted), stop);
 }
 
 void Decisions::begin_anew() {
+  // All ranks count alike, so that a question of one run never finds an answer of another.
   ++seeks_;
   kept_->begin_anew(seeks_);
   if (followed_) followed_->begin_anew(seeks_);
@@ -350,6 +368,7 @@ void Decisions::begin_anew() {
 
 void Decisions::close() {
   if (!listening_) return;
+  // The others may not have asked for the last chunks: they ask ahead, and then need nobody.
   if (rank_ == 0) kept_->linger();
   kept_->lead(nullptr);
   if (followed_) {
@@ -357,6 +376,7 @@ void Decisions::close() {
     // So that rank 0 does not wait for this one with what it decided.
     (void)ask(*transport_, hosts_.front(), {{{kGoodbyeKeys + seeks_, static_cast<uint64_t>(rank_)}, 1}}, {}, kGoodbye);
   }
+  // Waits for find() where it is under way, which may still call the stream.
   listening_.reset();
 }
 

@@ -33,9 +33,11 @@ Result<std::streamoff> end_of_kept(const std::string& path, const JournalHeader&
   if (was.log != now.log || was.seed != now.seed || was.shuffled != now.shuffled || was.when_dry != now.when_dry)
     return invalid_argument(
         fmt::format("{} is the journal of another stream, seed, window or when_dry=; give another path", path));
+  // The chunk that a state stands in is in the journal already, and the witness is not told of it again.
   const int64_t place = now.place.chunk ? now.place.chunk->first + now.place.chunk->size() : now.place.number;
   int64_t reached = was.place.chunk ? was.place.chunk->first + was.place.chunk->size() : was.place.number;
   std::streamoff end = file.tellg();
+  // eof() with a line: it has no end, and was cut off while it was written.
   while (reached < place && std::getline(file, line) && !file.eof()) {
     const Result<Chunk> chunk = Chunk::from_json(line, partitions.size());
     if (!chunk.ok() || chunk->first != reached) break;
@@ -68,6 +70,7 @@ Result<JournalHeader> JournalHeader::from_json(std::string_view text, const std:
   const auto has = [&](const char* name, auto is) { return json.contains(name) && is(json[name]); };
   const auto is_text = [](const JournalJson& value) { return value.is_string(); };
   const auto is_bool = [](const JournalJson& value) { return value.is_boolean(); };
+  // All is looked at before get(), which throws for another type.
   const bool whole = json.is_object() && json.value("forebay", JournalJson()) == kKind && has("log", is_text) &&
                      has("seed", [](const JournalJson& value) { return value.is_number_unsigned(); }) &&
                      has("shuffled", is_bool) && has("sampled", is_bool) && has("place", is_text);
@@ -79,6 +82,7 @@ Result<JournalHeader> JournalHeader::from_json(std::string_view text, const std:
   header.log = json["log"].get<std::string>();
   header.seed = json["seed"].get<uint64_t>();
   header.shuffled = json["shuffled"].get<bool>();
+  // Not in journals of before there was such an option: these waited.
   const JournalJson dry = json.value("when_dry", JournalJson(kWhenDry[0]));
   const auto known = std::find_if(kWhenDry.begin(), kWhenDry.end(), [&](std::string_view one) { return dry == one; });
   if (known == kWhenDry.end()) return invalid_argument(fmt::format("this journal's when_dry is {}", dry.dump()));
@@ -93,6 +97,7 @@ Result<std::shared_ptr<JournalWriter>> JournalWriter::open(const std::string& pa
   auto writer = std::make_shared<JournalWriter>();
   writer->path_ = path;
   std::error_code error;
+  // An empty file is begun anew: a kill may have come before the first line was written.
   const bool goes_on = std::filesystem::file_size(path, error) > 0 && !error;
   std::streamoff end = 0;
   if (goes_on) {
@@ -101,6 +106,7 @@ Result<std::shared_ptr<JournalWriter>> JournalWriter::open(const std::string& pa
   writer->file_.reset(std::fopen(path.c_str(), goes_on ? "r+" : "w"));
   if (!writer->file_) return unavailable(fmt::format("{} cannot be written: {}", path, std::strerror(errno)));
   if (goes_on) {
+    // What the run decided behind the state's place it decides anew, and perhaps otherwise.
     if (ftruncate(fileno(writer->file_.get()), end) != 0 || fseeko(writer->file_.get(), end, SEEK_SET) != 0)
       return unavailable(fmt::format("{} cannot be written: {}", path, std::strerror(errno)));
     return writer;
@@ -151,12 +157,14 @@ std::optional<Chunk> JournalReader::next() {
 }
 
 Result<ChunkGuide::Answer> JournalReader::at(int64_t first) {
+  // A seek back, or the first question. Lines are looked for from the beginning: that is rare, and they are short.
   if (!read_ || read_->first > first) {
     file_.clear();
     file_.seekg(begin_);
     read_ = next();
   }
   while (read_ && read_->first < first) read_ = next();
+  // A journal that was cut off ends the repetition where its last whole line does.
   if (!read_) return Answer{Says::kEnd, {}};
   if (read_->first == first) return Answer{Says::kThis, *read_};
   return Status(

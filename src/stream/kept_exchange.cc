@@ -9,9 +9,11 @@ namespace forebay {
 
 namespace {
 
+// Between questions about what is coming: twice as long each time. A question is 32 bytes a record.
 constexpr std::chrono::milliseconds kAskSoon{1}, kAskLater{20};
 constexpr std::chrono::seconds kAskPatience{10};  // with a rank that is some steps behind
-constexpr size_t kMostAskedAtOnce = 256;          // of one rank
+// Fewer than a question may have (kMostKeys): its answer must be here as a whole before the deadline.
+constexpr size_t kMostAskedAtOnce = 256;  // of one rank
 
 }  // namespace
 
@@ -59,8 +61,10 @@ void KeptExchange::work(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (changed_.wait(lock, stop, [&] { return !wanted_.empty() && failure_.ok(); })) {
     const uint64_t run = run_;
+    // begin_anew() may come while the lock is open: what is found out then is of a run that is over.
     std::map<int, std::vector<Wanted>> asked = next();
     lock.unlock();
+    // Without the lock: a question takes up to a second, and reading one record again up to half a minute.
     Status failure;
     for (auto& [owner, records] : asked) {
       if (owner == kept_->share().rank) {
@@ -103,6 +107,7 @@ void KeptExchange::read_disk(std::vector<Wanted>& records) {
 
 void KeptExchange::ask_owner(int owner, std::vector<Wanted>& records, const std::stop_token& stop) {
   PeerHealth& health = health_[owner];
+  // One that failed is left out for a while (PeerHealth), and what it keeps is read again without a question.
   if (!health.begin(Clock::now().time_since_epoch())) return;
   std::vector<int64_t> numbers;
   for (const Wanted& record : records) numbers.push_back(record.number);
@@ -112,6 +117,7 @@ void KeptExchange::ask_owner(int owner, std::vector<Wanted>& records, const std:
     return;
   }
   health.answered();
+  // What it neither has nor will have stays unknown, and is read again; so is what came damaged.
   for (size_t i = 0; i < records.size(); ++i) {
     const AnsweredKey& one = (*answer)[i];
     if (one.state == AnsweredKey::State::kHere && kept_->lend(records[i].number, one.body).ok())
@@ -125,6 +131,7 @@ Status KeptExchange::do_without_owner(Wanted& record, const std::stop_token& sto
   const Status read = kept_->read_again(record.number, stop);
   if (read.ok()) {
     record.outcome = Outcome::kReread;
+    // Only of what the log has forgotten. Where it cannot be reached the run ends, and goes on from a state with the right records.
   } else if (read.code() == Code::kNotFound && kept_->stand_in(record.number)) {
     record.outcome = Outcome::kLost;
   } else {
@@ -139,6 +146,8 @@ bool KeptExchange::settle(const std::map<int, std::vector<Wanted>>& asked) {
   for (const auto& [owner, records] : asked) {
     for (const Wanted& record : records) {
       if (record.outcome == Outcome::kUnknown || record.outcome == Outcome::kLater) continue;
+      // The step that had it may be behind by now, and the next one want it again: what was lent has gone with the first.
+      if (!kept_->here(std::span(&record.number, 1))) continue;
       if (wanted_.erase(record.number) == 0) continue;
       stats_.lent += record.outcome == Outcome::kLent ? 1 : 0;
       stats_.reread += record.outcome == Outcome::kReread ? 1 : 0;

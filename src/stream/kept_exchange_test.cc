@@ -34,6 +34,7 @@ class KeptExchangeTest : public testing::Test {
 
   Result<std::vector<AnsweredKey>> ask(int rank, std::span<const int64_t> numbers) {
     ++asked_;
+    if (rank == 2 && before_rank_2_) std::exchange(before_rank_2_, nullptr)();
     if (gone_[rank]) return unavailable("nobody is there");
     std::vector<AnsweredKey> answers;
     for (const int64_t number : numbers) {
@@ -71,6 +72,7 @@ class KeptExchangeTest : public testing::Test {
   std::vector<std::unique_ptr<Stream>> streams_;
   std::atomic<bool> gone_[kRanks];
   std::atomic<int> asked_ = 0, arrivals_ = 0;
+  std::function<void()> before_rank_2_;  // done once, by the exchange's thread: set before bring()
   std::unique_ptr<KeptExchange> exchange_;
 };
 
@@ -105,6 +107,26 @@ TEST_F(KeptExchangeTest, what_two_steps_have_stays_until_both_are_behind) {
   kept_[0]->give_back(std::vector<int64_t>{1});
   EXPECT_EQ(key(1), "");
   EXPECT_EQ(exchange_->stats().lent, 1);
+}
+
+TEST_F(KeptExchangeTest, what_is_borrowed_again_while_others_are_asked_comes_again) {
+  for (int rank = 0; rank < kRanks; ++rank) keep(rank, {1, 2});
+  // Rank 1 has lent its own by then. The step that had it ends, and the next one has it, too.
+  before_rank_2_ = [this] {
+    kept_[0]->give_back(std::vector<int64_t>{1});
+    bring({1});
+  };
+  bring({1, 2});
+  ASSERT_TRUE(wait_here({1, 2})) << exchange_->awaited();
+  EXPECT_EQ(key(1), place_of(1));
+}
+
+TEST_F(KeptExchangeTest, a_record_that_is_kept_again_is_counted_once) {
+  keep(0, {0, 3});
+  keep(0, {3, 6});
+  EXPECT_EQ(kept_[0]->bytes()->bytes() / 1000, 3u);
+  kept_[0]->let_go(std::vector<int64_t>{0, 3, 6});
+  EXPECT_EQ(kept_[0]->bytes()->bytes(), 0u);
 }
 
 TEST_F(KeptExchangeTest, a_rank_that_is_behind_is_waited_for) {

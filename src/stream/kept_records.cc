@@ -14,6 +14,7 @@ namespace forebay {
 
 namespace {
 
+// Longer than a reader rests between two tries to connect (Backoff::kMost), so that a server that restarts is met again.
 constexpr std::chrono::seconds kReadAgain{30};
 
 // Of what is kept, how much more for ranks that are some steps behind.
@@ -23,6 +24,7 @@ constexpr uint64_t kLateShare = 8;
 
 void KeptRecords::begin(int64_t number) {
   const std::lock_guard lock(mutex_);
+  // `records_` stays: read_places() has come before, with what the run goes on with.
   borrowed_.clear();
   late_.clear();
   borrowed_bytes_ = late_bytes_ = 0;
@@ -33,14 +35,19 @@ void KeptRecords::begin(int64_t number) {
 Status KeptRecords::keep(const Stream& stream, std::span<const int64_t> numbers, int64_t seen) {
   const std::lock_guard lock(mutex_);
   for (const int64_t number : numbers) {
+    // The stream's lock is taken under this one, so nobody who is called under the stream's may come for this one.
     const RecordPtr record = stream.record(number);
     if (!record)
       return Status(Code::kNotFound,
                     fmt::format("record {} of {} is gone before it could be kept", number, log_->name()));
+    // The place also of another rank's: any rank may write the state, and each must be able to read all of them again.
     Kept kept{{record->partition, record->offset, stream.before(number)}, nullptr};
     if (share().mine(number)) store(*record, kept);
-    records_.insert_or_assign(number, std::move(kept));
+    Kept& place = records_[number];
+    drop(place);
+    place = std::move(kept);
   }
+  // With the records, under one lock: will_know() never turns false before bytes_of() has what there is.
   seen_ = std::max(seen_, seen);
   count();
   return {};
@@ -56,6 +63,13 @@ void KeptRecords::store(const LogRecord& record, Kept& kept) {
   own_bytes_ += kept.record->bytes();
 }
 
+// Another one comes in its place.
+void KeptRecords::drop(Kept& kept) {
+  if (kept.record) own_bytes_ -= kept.record->bytes();
+  if (kept.slot) options_.disk->free(*kept.slot);
+  kept = {};
+}
+
 void KeptRecords::let_go(std::span<const int64_t> numbers) {
   const std::lock_guard lock(mutex_);
   for (const int64_t number : numbers) {
@@ -64,6 +78,7 @@ void KeptRecords::let_go(std::span<const int64_t> numbers) {
     if (RecordPtr& record = found->second.record) {
       own_bytes_ -= record->bytes();
       late_bytes_ += record->bytes();
+      // Ranks that are some steps behind have planned steps in which it still is.
       late_.emplace_back(number, std::move(record));
     }
     if (found->second.slot) options_.disk->free(*found->second.slot);
@@ -105,6 +120,7 @@ std::vector<int64_t> KeptRecords::borrow(std::span<const int64_t> numbers) {
     const auto kept = records_.find(number);
     if (kept == records_.end() || kept->second.record) continue;
     Borrowed& borrowed = borrowed_[number];
+    // Another step has it, or waits for it: it is asked for once.
     if (borrowed.steps++ > 0) continue;
     borrowed.place = kept->second.place;
     missing.push_back(number);
@@ -158,6 +174,7 @@ Status KeptRecords::read_again(int64_t number, const std::stop_token& stop) {
     if (found == borrowed_.end()) return {};
     place = found->second.place;
   }
+  // Without the lock, which the steps want: the log may take half a minute.
   FOREBAY_ASSIGN(RecordPtr record, read_one(place, stop));
   const std::lock_guard lock(mutex_);
   lent(number, std::move(record));
@@ -170,6 +187,7 @@ bool KeptRecords::stand_in(int64_t number) {
   for (const auto& [_, kept] : records_)
     if (kept.record) own.push_back(kept.record);
   if (own.empty()) return false;
+  // Spread, so that not one record stands in for all. It differs from rank to rank: no plan depends on it, and it is counted.
   const uint64_t draw = hash128(fmt::format("stand-in {}", number)).low;
   lent(number, own[draw % own.size()]);
   return true;
@@ -199,6 +217,7 @@ std::optional<Buffer> KeptRecords::bytes_of(int64_t number) const {
       if (late != late_.end()) record = late->second;
     }
   }
+  // Made into bytes without the lock: payloads may be large, and steps look at what is here.
   if (record) return record_bytes(*record);
   if (!slot) return std::nullopt;
   // It may be let go of while it is read, and another one written there: whoever asked finds out.
@@ -236,6 +255,7 @@ Result<std::map<int64_t, KeptRecords::Kept>> KeptRecords::parse_places(const std
                       one[1].template get<size_t>() < log_->partitions().size();
     if (!good) return wrong();
     Place place{one[1].template get<size_t>(), one[2].template get<std::string>(), one[3].template get<std::string>()};
+    // A state is a stranger's text, and compare() takes offsets of this log alone.
     FOREBAY_RETURN_IF_ERROR(log_->check_offset(place.offset));
     if (!place.before.empty()) FOREBAY_RETURN_IF_ERROR(log_->check_offset(place.before));
     records.emplace(one[0].template get<int64_t>(), Kept{std::move(place), nullptr});
@@ -260,6 +280,7 @@ Result<KeptRecords::RecordPtr> KeptRecords::read_one(const Place& place, const s
                                   "run, or keep more of the log",
                                   log_->name(), partition, place.offset));
     }
+    // A reader that has nothing says so every now and then (LogReader::read()), and a stop is an error of its: this ends.
     if (reader->ended() || std::chrono::steady_clock::now() > until)
       return unavailable(fmt::format("{}: '{}' of partition '{}', which was kept for rehearsal, cannot be read: {}",
                                      log_->name(), place.offset, partition,
@@ -268,6 +289,7 @@ Result<KeptRecords::RecordPtr> KeptRecords::read_one(const Place& place, const s
 }
 
 Status KeptRecords::read_places(const std::string& json) {
+  // All are read before anything changes: after an error what was kept is still kept.
   FOREBAY_ASSIGN(auto records, parse_places(json));
   uint64_t bytes = 0;
   for (auto& [number, kept] : records) {
@@ -278,8 +300,7 @@ Status KeptRecords::read_places(const std::string& json) {
     if (!options_.disk || bytes <= options_.memory_bytes) kept.record = std::move(record);
   }
   const std::lock_guard lock(mutex_);
-  for (const auto& [number, kept] : records_)
-    if (kept.slot) options_.disk->free(*kept.slot);
+  for (auto& [number, kept] : records_) drop(kept);
   records_ = std::move(records);
   own_bytes_ = 0;
   for (const auto& [number, kept] : records_) own_bytes_ += kept.record ? kept.record->bytes() : 0;

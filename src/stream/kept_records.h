@@ -98,6 +98,7 @@ class KeptRecords {
   Result<RecordPtr> read_one(const Place& place, const std::stop_token& stop) const;
   // With the lock held:
   void store(const LogRecord& record, Kept& kept);
+  void drop(Kept& kept);
   void lent(int64_t number, RecordPtr record);
   void forget_late();
   void count();

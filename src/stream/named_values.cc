@@ -26,6 +26,7 @@ std::string shown(std::span<const uint8_t> bytes) {
 }
 
 Buffer part_of(const Buffer& owner, std::span<const uint8_t> bytes) {
+  // An empty run may have no address, from which no place could be reckoned.
   if (bytes.empty()) return {};
   return owner.slice(static_cast<size_t>(bytes.data() - owner.data()), bytes.size());
 }
@@ -34,6 +35,7 @@ Buffer part_of(const Buffer& owner, std::span<const uint8_t> bytes) {
 std::optional<Shape> shape_of_bytes(const Field& field, size_t size) {
   Shape shape = field.shape;
   const bool open = shape[0] == Shape::kUnknown;
+  // For the size of one row; each dimension is at least 1, so `each` is not 0 (RecordFormat refuses others).
   if (open) shape[0] = 1;
   const size_t each = static_cast<size_t>(shape.elements()) * dtype_size(field.dtype);
   if (open) shape[0] = static_cast<int64_t>(size / each);
@@ -84,6 +86,7 @@ Result<std::vector<NamedValue>> named_values(std::span<const uint8_t> run) {
 }
 
 const std::span<const uint8_t>* find_named(const std::vector<NamedValue>& values, std::string_view name) {
+  // An entry may have a name twice; as in JSON's objects the last one counts.
   for (auto at = values.rbegin(); at != values.rend(); ++at) {
     if (at->first == name) return &at->second;
   }

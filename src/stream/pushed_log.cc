@@ -37,6 +37,7 @@ Feed::Pushed Feed::push(std::string offset, std::string key, uint64_t bytes, std
     gone->keys.push_back(key);
   };
   std::unique_lock lock(mutex_);
+  // Bounded, so that a Python thread comes back to look for Ctrl-C and for the end of its loader.
   const bool room = changed_.wait_for(
       lock, patience, [&] { return closed_ || (records_.size() < kMostPushed && bytes_ < kMostPushedBytes); });
   if (closed_) return Pushed::kClosed;
@@ -45,6 +46,7 @@ Feed::Pushed Feed::push(std::string offset, std::string key, uint64_t bytes, std
   record.offset = std::move(offset);
   record.key = std::move(key);
   record.elsewhere = bytes;
+  // Without bytes, but with an owner: what copies of the record share, and what goes with the last of them.
   record.payload = Buffer(nullptr, 0, std::shared_ptr<void>(nullptr, std::move(tell)));
   bytes_ += record.bytes();
   records_.push_back(std::move(record));
@@ -101,6 +103,7 @@ class PushedLog::Reader final : public LogReader {
       records.back().partition = partition_;
       feed_->records_.pop_front();
     }
+    // What was pushed before the end or the failure is given first.
     if (records.empty() && feed_->ended_) {
       FOREBAY_RETURN_IF_ERROR(feed_->failure_);
       ended_ = true;
@@ -127,6 +130,7 @@ Result<std::unique_ptr<LogReader>> PushedLog::read_after(std::vector<LogPosition
 }
 
 Result<std::vector<std::string>> PushedLog::ends(std::stop_token) const {
+  // Not reached from Python, which refuses start="now" for programs.
   return Status(Code::kUnsupported, fmt::format("{} has no end to begin at: only its program knows one", name_));
 }
 

@@ -17,6 +17,7 @@ struct RecordHead {
 };
 static_assert(sizeof(RecordHead) == kRecordHeadBytes);
 
+// Over lengths and bytes, so that a length that is wrong is found as well.
 uint64_t hash_of(const uint8_t* record, uint64_t size) {
   constexpr size_t kBehind = sizeof(uint64_t);
   return hash128(std::string_view(reinterpret_cast<const char*>(record) + kBehind, size - kBehind)).low;
@@ -39,6 +40,7 @@ Buffer record_bytes(const LogRecord& record) {
     if (size > 0) std::memcpy(at, data, size);
     at += size;
   };
+  // The hash is over the rest of the head, too, and is filled in last.
   put(&head, sizeof(head));
   put(record.offset.data(), record.offset.size());
   put(record.key.data(), record.key.size());
@@ -62,6 +64,7 @@ Result<LogRecord> parse_record(const Buffer& bytes, size_t partition) {
   const char* text = reinterpret_cast<const char*>(bytes.data()) + sizeof(head);
   record.offset.assign(text, head.offset_bytes);
   record.key.assign(text + head.offset_bytes, head.key_bytes);
+  // A view, which keeps the block that it was read with; who keeps the record for long takes alone().
   record.payload = bytes.slice(bytes.size() - head.payload_bytes, head.payload_bytes);
   return record;
 }

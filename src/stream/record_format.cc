@@ -16,6 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// So that sizes in bytes stay far from the end of 64 bits, whatever the dtype.
 constexpr int64_t kMostElements = int64_t{1} << 36;
 constexpr size_t kMostFields = 10'000;
 constexpr std::pair<PayloadForm, std::string_view> kForms[] = {{PayloadForm::kBytes, "bytes"},
@@ -88,6 +89,7 @@ JsonType json_type_of(const Field& field) {
   const bool list = field.shape.rank() > 0;
   if (field.dtype == DType::kBool) return list ? JsonType::kBoolList : JsonType::kBool;
   if (is_floating(field.dtype)) return list ? JsonType::kFloat64List : JsonType::kFloat64;
+  // The parser has no lists of uint64: in a list numbers end with int64.
   if (list) return JsonType::kInt64List;
   return field.dtype == DType::kUint64 ? JsonType::kUint64 : JsonType::kInt64;
 }
@@ -170,6 +172,7 @@ Result<RecordFormat> RecordFormat::of(std::string_view form, std::string_view fi
 }
 
 Status RecordFormat::declare(std::string_view fields) {
+  // Its order is the schema's. What is not UTF-8 is no JSON for the parser, so that dump() below does not throw.
   const Json given = Json::parse(fields, nullptr, false);
   if (!given.is_object() || given.empty() || given.size() > kMostFields)
     return invalid_argument("fields: no JSON object of names and types");

@@ -15,6 +15,7 @@ namespace forebay {
 
 namespace {
 
+// The disk gets a segment back as a whole, when all of it is behind: small ones give it back soon, large ones take few descriptors.
 constexpr off_t kSegmentBytes = off_t{16} << 20;
 constexpr size_t kReadBytes = size_t{1} << 20;
 
@@ -25,6 +26,7 @@ Status system_error(const char* what, const std::string& folder) {
 }  // namespace
 
 Result<std::shared_ptr<SpillSpace>> SpillSpace::open(std::string folder, uint64_t bytes) {
+  // Not all file systems have files without a name, and some folders are read-only: better told before training than in it.
   const int probe = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (probe < 0) return system_error("spilled to", folder);
   ::close(probe);
@@ -51,6 +53,7 @@ Status SpillFile::begin_segment() {
 
 Status SpillFile::push(const LogRecord& record) {
   if (segments_.empty() || segments_.back().written >= kSegmentBytes) FOREBAY_RETURN_IF_ERROR(begin_segment());
+  // `written` goes up behind all of it: what a full disk took of a record is written over by the next one.
   const Buffer bytes = record_bytes(record);
   Segment& segment = segments_.back();
   for (size_t done = 0; done < bytes.size();) {
@@ -76,6 +79,7 @@ Status SpillFile::load() {
     Segment& segment = segments_.front();
     const auto left = static_cast<uint64_t>(segment.written - segment.read);
     const uint64_t wanted = next_size() - have();
+    // Records never cross segments, so the rest of one that was begun is in this file.
     if (wanted > left)
       return Status(Code::kCorrupt,
                     fmt::format("the disk in {} lost records that were spilled to it", space_->folder_));
@@ -105,6 +109,7 @@ Result<LogRecord> SpillFile::pop() {
   block_at_ += size;
   --records_;
   Segment& first = segments_.front();
+  // Also where it is the one that is written to: the next record begins another.
   if (first.read == first.written && block_at_ == block_.size()) {
     ::close(first.file);
     space_->used_ -= static_cast<uint64_t>(first.written);
@@ -119,6 +124,7 @@ RecordQueue::RecordQueue(std::shared_ptr<SpillSpace> space, size_t partition)
     : spilled_(space ? std::make_unique<SpillFile>(std::move(space), partition) : nullptr) {}
 
 Status RecordQueue::push(LogRecord record, uint64_t number, bool spill) {
+  // What comes behind records on disk must not overtake them.
   if (spilled_ && (spill || spilled_->size() > 0)) return spilled_->push(record);
   bytes_ += record.bytes();
   memory_.emplace_back(std::move(record), number);

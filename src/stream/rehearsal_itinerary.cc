@@ -1,6 +1,8 @@
 #include "stream/rehearsal_itinerary.h"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 #include <utility>
 
 namespace forebay {
@@ -21,6 +23,7 @@ RehearsalItinerary::RehearsalItinerary(std::shared_ptr<const Itinerary> steps, s
 
 void RehearsalItinerary::begin_with(Rehearsal kept) {
   const std::lock_guard lock(mutex_);
+  let_go_of_others(kept);
   pending_.clear();
   held_up_.reset();
   failure_ = {};
@@ -28,8 +31,21 @@ void RehearsalItinerary::begin_with(Rehearsal kept) {
   kept_ = std::move(kept);
 }
 
+// What the run before kept and this one does not: nobody will say of it that it left.
+void RehearsalItinerary::let_go_of_others(const Rehearsal& kept) {
+  std::set<int64_t> stay;
+  for (const auto& [label, one] : kept.classes()) stay.insert(one.kept.begin(), one.kept.end());
+  std::vector<int64_t> gone;
+  for (const Rehearsal* before : {&kept_, &planned_}) {
+    for (const auto& [label, one] : before->classes())
+      std::ranges::copy_if(one.kept, std::back_inserter(gone), [&](int64_t id) { return !stay.contains(id); });
+  }
+  samples_->let_go(gone);
+}
+
 void RehearsalItinerary::delivered(const Cursor& at) {
   const std::lock_guard lock(mutex_);
+  // In the order of the plan, so that `kept_` takes the changes that `planned_` took.
   while (!pending_.empty() && !(pending_.front().plan.at == at)) {
     const Planned step = std::move(pending_.front());
     pending_.pop_front();
@@ -54,9 +70,11 @@ Status RehearsalItinerary::failure() const {
 }
 
 std::optional<StepPlan> RehearsalItinerary::step(const Cursor& at) const {
+  // Without the lock: it may wait for that of a stream.
   std::optional<StepPlan> plan = steps_->step(at);
   if (!plan) return std::nullopt;
   const std::lock_guard lock(mutex_);
+  // It was planned already, and waits for old samples or is asked for again: draws and offers must not come twice.
   for (const Planned& pending : pending_) {
     if (pending.plan.at == plan->at) return once_here(pending);
   }
@@ -66,6 +84,7 @@ std::optional<StepPlan> RehearsalItinerary::step(const Cursor& at) const {
     failure_ = fresh.status();
     return std::nullopt;
   }
+  // Before its new samples are offered: a step's old ones are of the steps before it.
   add_old(*plan);
   if (!plan->vacant.empty() && planned_.size() == 0) {
     failure_ = Status(Code::kStateMismatch,
@@ -76,6 +95,7 @@ std::optional<StepPlan> RehearsalItinerary::step(const Cursor& at) const {
   const Rehearsal::Changes changes = planned_.offer({plan->at.epoch, plan->at.step}, *fresh);
   std::vector<int64_t> old = plan->old;
   for (const VacantRow& one : plan->vacant) old.push_back(one.id);
+  // Now, and not when the step is due, so that nothing on the trainer's way waits for another rank.
   samples_->bring(old);
   failure_ = samples_->keep(*plan, changes.entered);
   pending_.push_back({std::move(*plan), std::move(*fresh), std::move(old)});
@@ -120,8 +140,10 @@ void RehearsalItinerary::add_old(StepPlan& plan) const {
   const std::span<const int64_t> all(drawn);
   fill_vacant(plan, all.subspan(static_cast<size_t>(planned_.options().draws)));
   drawn.resize(static_cast<size_t>(planned_.options().draws));
+  // Before the rows that only fill the step up, which are repeats and stay last.
   const auto filled = std::find_if(plan.rows.begin(), plan.rows.end(), [](const Row& row) { return row.padding; });
   plan.old_at = static_cast<size_t>(filled - plan.rows.begin());
+  // Drawn for all ranks at once, so that no two have the same and the draws do not depend on how many there are.
   const auto first = static_cast<size_t>(rank_ * old_);
   std::vector<Row> rows;
   for (size_t i = first; i < first + static_cast<size_t>(old_); ++i) {
@@ -131,6 +153,7 @@ void RehearsalItinerary::add_old(StepPlan& plan) const {
     rows.push_back({position, kOldOccurrences + static_cast<int32_t>(plan.at.step % kOldOccurrences), false});
   }
   plan.rows.insert(filled, rows.begin(), rows.end());
+  // Their numbers were of the rows without the old ones.
   for (VacantRow& one : plan.vacant) one.row += one.row >= plan.old_at ? plan.old.size() : 0;
 }
 
@@ -143,6 +166,7 @@ void RehearsalItinerary::fill_vacant(StepPlan& plan, std::span<const int64_t> id
 
 std::vector<int64_t> RehearsalItinerary::indices(const StepPlan& step) const {
   if (step.old.empty()) return steps_->indices(step);
+  // `steps_` knows nothing of old rows, whose positions no order has.
   StepPlan fresh = step;
   const auto begin = fresh.rows.begin() + static_cast<std::ptrdiff_t>(step.old_at);
   fresh.rows.erase(begin, begin + static_cast<std::ptrdiff_t>(step.old.size()));

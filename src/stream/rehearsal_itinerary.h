@@ -70,6 +70,7 @@ class RehearsalItinerary final : public Itinerary {
     std::vector<Rehearsal::Sample> fresh;
     std::vector<int64_t> old;  // those of this rank
   };
+  void let_go_of_others(const Rehearsal& kept);
   std::optional<StepPlan> once_here(const Planned& step) const;
   void add_old(StepPlan& plan) const;
   void fill_vacant(StepPlan& plan, std::span<const int64_t> ids) const;

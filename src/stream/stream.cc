@@ -10,6 +10,7 @@ namespace forebay {
 
 Stream::Stream(std::shared_ptr<const RecordLog> log, StreamOptions options)
     : log_(std::move(log)), options_(options), kept_(std::make_shared<StreamBytes>()) {
+  // All members as after a seek. It gives nothing before the next one, by which guide and witness are set.
   seek(beginning());
   stopped_ = true;
 }
@@ -24,6 +25,7 @@ StreamPlace Stream::beginning() const {
 std::unique_ptr<Waiting> Stream::make_waiting() const {
   const WaitingOptions options{log_->partitions().size(), options_.chunk, options_.bytes, options_.seed};
   // What was decided elsewhere says what was dropped.
+  // Records that a chunk dropped are told by their number alone, so whoever follows must not drop any itself.
   const bool decides = guide_ == nullptr;
   if (options_.policy == BufferPolicy::kSample) return waiting_sampled(options, decides);
   return waiting_in_queues(options, decides && options_.policy == BufferPolicy::kDropOldest, options_.spill);
@@ -35,6 +37,7 @@ void Stream::seek(StreamPlace place) {
   given_ = std::move(place.chunk);
   place.chunk.reset();
   place.sampled = false;
+  // A state's chunk is read again as a whole: its order follows from all of its records.
   if (given_) place.number = given_->first;
   base_ = std::move(place);
   decided_ = base_.number;
@@ -46,7 +49,7 @@ void Stream::seek(StreamPlace place) {
   end_.reset();
   failure_ = {};
   heard_ns_.assign(log_->partitions().size(), 0);
-  stopped_ = reading_ = false;
+  stopped_ = reading_ = tells_after_ = false;
   begin_next_chunk();
 }
 
@@ -107,17 +110,20 @@ bool Stream::may_be_dry() const {
 
 Result<std::optional<Waiting::Taken>> Stream::next_taken() {
   using Nothing = std::optional<Waiting::Taken>;
+  // It had nothing to say when the last chunk was done, and may have by now.
   if (guide_ && !given_ && !end_) begin_next_chunk();
   FOREBAY_RETURN_IF_ERROR(failure_);
   if (given_) return given_->dry > 0 ? Nothing() : waiting_->take(*given_);
   if (guide_ || end_ || (told_ && !told_->may_decide())) return Nothing();
   std::vector<size_t> counts = waiting_->counts();
   const size_t all = std::accumulate(counts.begin(), counts.end(), size_t{0});
+  // Fewer do where no more will come, or where the trainer would have to wait.
   if (all < options_.chunk) {
     const bool over = reading_ && ended_ == readers_;
     if (over && all == 0) end_here();
     if (all == 0 || !(over || decided_ < hurried_)) return Nothing();
   }
+  // In proportion to what waits, so that no partition falls behind (decision 51).
   FOREBAY_ASSIGN(Waiting::Taken taken, waiting_->take(share_of_chunk(std::min(all, options_.chunk), counts)));
   return Nothing(std::move(taken));
 }
@@ -128,6 +134,9 @@ void Stream::accept(Waiting::Taken taken) {
   for (const auto& records : taken.records) counts.push_back(records.size());
   Decided decided;
   decided.chunk = {decided_, std::move(taken.parts), 0};
+  // Until the first records are behind, `base_` is where the run began.
+  if (std::exchange(tells_after_, false)) decided.chunk.after = base_.after;
+  // From seed, number and counts alone: ranks, journals and states find the same order.
   for (const MergedRecord& at : merge_order(options_.seed, decided_, counts, options_.shuffled)) {
     LogRecord& record = taken.records[at.partition][at.index];
     decided.bytes += record.bytes();
@@ -148,6 +157,7 @@ void Stream::add(Decided decided) {
   decided_ += decided.chunk.size();
   chunk_bytes_ += decided.bytes;
   for (const auto& witness : {witness_, told_}) {
+    // What was given is known where it comes from; of a state's chunk journals and ranks have their own.
     if (witness && !given_) witness->decided(decided.chunk);
   }
   chunks_.push_back(std::move(decided));
@@ -171,6 +181,7 @@ void Stream::begin_next_chunk() {
     if (answer->says == ChunkGuide::Says::kThis) given_ = std::move(answer->chunk);
     if (answer->says == ChunkGuide::Says::kEnd) end_ = decided_;
   }
+  // Fails where a disk does: what the chunk drops may have been spilled, and is read to be dropped.
   if (Status begun = waiting_->begin_chunk(decided_, given_ ? &*given_ : nullptr); !begun.ok())
     failure_ = std::move(begun);
   room_.notify_all();
@@ -180,6 +191,7 @@ void Stream::set_witness(std::shared_ptr<ChunkWitness> witness, int64_t from) {
   const Lock lock(mutex_);
   witness_ = std::move(witness);
   if (!witness_) return;
+  // Under one lock with setting it, so that no chunk is missed or told twice.
   for (const Decided& decided : chunks_) {
     if (decided.chunk.first >= from) witness_->decided(decided.chunk);
   }
@@ -213,8 +225,10 @@ std::string Stream::before(int64_t number) const {
       move_on(place, decided.chunk);
       continue;
     }
+    // Not null: its step is being planned, and only delivered steps move records behind.
     const LogRecord& record = *decided.records[at];
     std::string before = place.after[record.partition];
+    // The chunk's order is not the log's, so all are looked at. Of those that are behind the offset is unknown: then it is an earlier one.
     for (const auto& other : decided.records) {
       if (!other || other->partition != record.partition || log_->compare(other->offset, record.offset) >= 0) continue;
       if (before.empty() || log_->compare(other->offset, before) > 0) before = other->offset;
@@ -234,6 +248,7 @@ void Stream::move_on(StreamPlace& place, const Chunk& chunk) {
 
 void Stream::behind(int64_t number) {
   std::vector<Decided> gone;  // taken apart without the lock
+  // These, too: what a record's end sets off (a program's own object) must not come under the lock.
   std::vector<std::shared_ptr<const LogRecord>> records;
   const Lock lock(mutex_);
   while (!chunks_.empty() && chunks_.front().chunk.first + chunks_.front().chunk.size() <= number) {
@@ -244,6 +259,7 @@ void Stream::behind(int64_t number) {
   }
   if (!chunks_.empty()) {  // a long one, as of a shuffled window
     Decided& front = chunks_.front();
+    // Backwards to one that went before, so that each record is met once however often this is called.
     for (int64_t i = number - front.chunk.first - 1; i >= 0 && front.records[static_cast<size_t>(i)]; --i) {
       const uint64_t bytes = front.records[static_cast<size_t>(i)]->bytes();
       front.bytes -= bytes;

@@ -182,6 +182,7 @@ class Stream {
   int64_t decided_ = 0;  // records below are in chunks
   uint64_t chunk_bytes_ = 0;
   std::optional<Chunk> given_;  // the next chunk, where it was decided before
+  bool tells_after_ = false;    // the next one with records says where the run began
   bool stopped_ = true, reading_ = false;
   int64_t asked_ = 0;    // somebody waits for the records below
   int64_t hurried_ = 0;  // and for these without patience

@@ -18,6 +18,7 @@ void StreamItinerary::stand(const Cursor& at, int64_t number) {
 }
 
 Cursor StreamItinerary::normalized(const Cursor& at) const {
+  // One place has one form: an epoch's end is the next one's beginning.
   const bool over = options_.steps_per_epoch && at.step >= *options_.steps_per_epoch;
   return over ? Cursor{at.epoch + 1, 0, 0} : at;
 }
@@ -26,6 +27,7 @@ int64_t StreamItinerary::number_at(const Cursor& requested) const {
   const Cursor at = normalized(requested);
   const std::lock_guard lock(mutex_);
   const Cursor anchor = normalized(anchor_);
+  // Positions count samples, and all ranks' samples of a step are records one after another.
   if (at.epoch == anchor.epoch) return anchored_ + at.position - anchor.position;
   // Only epochs with an end have others behind them.
   const int64_t steps = options_.steps_per_epoch.value_or(0);
@@ -48,6 +50,7 @@ bool StreamItinerary::finished(const Cursor& at) const {
 bool StreamItinerary::known(const Cursor& at) const { return stream_->known(number_at(at) + global_batch_); }
 
 std::optional<StepPlan> StreamItinerary::step(const Cursor& requested) const {
+  // known() before size_at(): by then the end is known where it is near.
   if (finished(requested) || !known(requested)) return std::nullopt;
   StepPlan plan;
   plan.at = normalized(requested);
@@ -69,6 +72,7 @@ void StreamItinerary::note_vacant(StepPlan& plan, int64_t size) const {
   if (dry.empty()) return;
   for (size_t row = 0; row < plan.rows.size(); ++row) {
     const int64_t number = from + plan.rows[row].position - plan.at.position;
+    // Its place among all that are dry, on all ranks: by this number the draws are dealt.
     const auto found = std::lower_bound(dry.begin(), dry.end(), number);
     if (found != dry.end() && *found == number) plan.vacant.push_back({row, found - dry.begin()});
   }

@@ -13,6 +13,7 @@ namespace forebay {
 
 namespace {
 
+// Of one read, also where the budget is used up: less is not worth the way to a broker.
 constexpr uint64_t kLeastRead = uint64_t{64} << 10;
 constexpr size_t kNamedPartitions = 5;
 constexpr std::chrono::milliseconds kAskAgain{200};
@@ -38,6 +39,7 @@ void Stream::stop() {
   {
     const Lock lock(mutex_);
     stopped_ = true;
+    // Under the lock: known() has made the thread by now, or finds `stopped_`.
     reading_thread_.request_stop();
   }
   room_.notify_all();
@@ -51,25 +53,33 @@ void Stream::stop() {
 void Stream::read_all(std::stop_token stop) {
   if (Status found = find_beginning(stop); !found.ok()) return fail(std::move(found));
   const std::vector<std::vector<LogPosition>> positions = reader_positions();
+  // Joined at the end of this function, before what they refer to goes.
   std::vector<std::jthread> others;
   for (size_t reader = 1; reader < positions.size(); ++reader)
     others.emplace_back([this, &positions, reader, stop] { read(reader, positions[reader], stop); });
   if (!positions.empty()) read(0, positions[0], stop);
 }
 
-// A run that wants only what comes now asks where that begins.
+// A run that wants only what comes now asks where that begins; whoever follows one is told with the first records.
 Status Stream::find_beginning(std::stop_token stop) {
   {
-    const Lock lock(mutex_);
-    const bool fresh = base_.number == 0 && std::all_of(base_.after.begin(), base_.after.end(),
-                                                        [](const std::string& offset) { return offset.empty(); });
-    if (!options_.from_now || !fresh || guide_) return {};
+    Lock lock(mutex_);
+    const bool nowhere =
+        std::all_of(base_.after.begin(), base_.after.end(), [](const std::string& offset) { return offset.empty(); });
+    // A state that stands in the first chunk goes on with it, also where the log had nothing when it began.
+    if (!options_.from_now || base_.number != 0 || !nowhere || (given_ && !guide_)) return {};
+    if (guide_) {
+      room_.wait(lock, stop, [&] { return (given_ && given_->dry == 0) || end_ || !failure_.ok(); });
+      if (given_ && !given_->after.empty()) base_.after = given_->after;
+      return {};
+    }
   }
   for (;;) {
     Result<std::vector<std::string>> ends = log_->ends(stop);
     Lock lock(mutex_);
     if (ends.ok()) {
       base_.after = std::move(*ends);
+      tells_after_ = true;
       return {};
     }
     if (ends.status().code() != Code::kUnavailable) return ends.status();
@@ -88,6 +98,7 @@ std::vector<std::vector<LogPosition>> Stream::reader_positions() const {
 }
 
 void Stream::read(size_t number, const std::vector<LogPosition>& from, std::stop_token stop) {
+  // Made, used and destroyed on this thread: clients of brokers are for one thread.
   Result<std::unique_ptr<LogReader>> reader = log_->read_after(from);
   if (!reader.ok()) return fail(reader.status());
   while (!stop.stop_requested()) {
@@ -100,9 +111,11 @@ void Stream::read(size_t number, const std::vector<LogPosition>& from, std::stop
       most = limits();
     }
     Result<std::vector<LogRecord>> records = (*reader)->read(partitions, most, stop);
+    // What came with the stop is not taken in: a seek reads it again.
     if (stop.stop_requested()) return;
     if (!records.ok()) return fail(records.status());
     if (Status taken = take_in(number, **reader, std::move(*records)); !taken.ok()) return fail(std::move(taken));
+    // Of all logs only a program's own ends; readers of brokers and files go on.
     if ((*reader)->ended()) break;
   }
   Lock lock(mutex_);
@@ -128,6 +141,7 @@ LogReader::Limits Stream::limits() const {
 }
 
 Status Stream::take_in(size_t reader, LogReader& from, std::vector<LogRecord> records) {
+  // Before the records: where a gap is an error, what came behind it must not be trained on.
   FOREBAY_RETURN_IF_ERROR(note_gaps(from.take_gaps()));
   const int64_t now_ns = monotonic_ns();
   Lock lock(mutex_);
@@ -162,6 +176,7 @@ Status Stream::note_gaps(const std::vector<LogGap>& gaps) {
 
 // Decides what was asked for and could not be, and tells who asked. The lock is let go of.
 void Stream::after_news(Lock& lock) {
+  // On the reader's thread, so that the run is told of whole steps alone.
   while (asked_ > decided_ && !end_ && failure_.ok() && !stopped_ && decide()) {
   }
   kept_->set(bytes());
@@ -181,6 +196,7 @@ void Stream::fail(Status status) {
   Lock lock(mutex_);
   if (stopped_ || status.code() == Code::kCancelled) return;
   if (failure_.ok()) failure_ = std::move(status);
+  // So that after_news() tells of the failure, also where nobody had asked.
   asked_ = std::max<int64_t>(asked_, 1);
   after_news(lock);
 }

@@ -19,6 +19,7 @@ std::shared_ptr<const StreamSource> StreamSource::over(std::shared_ptr<const Str
 }
 
 std::shared_ptr<const LogRecord> StreamSource::record(int64_t id) const {
+  // A record that is kept is in the stream as well until it is behind.
   std::shared_ptr<const LogRecord> found = stream_ ? stream_->record(id) : nullptr;
   return found || !kept_ ? found : kept_->record(id);
 }

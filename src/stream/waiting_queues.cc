@@ -18,6 +18,7 @@ class Queues final : public Waiting {
 
   Status add(LogRecord record) override {
     const size_t partition = record.partition;
+    // The other half of the budget is for chunks. What the next one needs stays in memory, whatever it takes.
     const bool full = bytes() + record.bytes() > options_.bytes / 2 && records_ >= options_.chunk;
     RecordQueue& records = queues_[partition].records;
     const uint64_t before = records.bytes();
@@ -49,6 +50,7 @@ class Queues final : public Waiting {
   }
 
   int64_t arrived(size_t partition) const override {
+    // What was dropped counts: a decided chunk says how many of the records behind its place it did not take.
     return queues_[partition].dropped + static_cast<int64_t>(queues_[partition].records.size());
   }
 
@@ -57,6 +59,7 @@ class Queues final : public Waiting {
     taken.records.resize(queues_.size());
     for (size_t p = 0; p < queues_.size(); ++p) {
       Queue& queue = queues_[p];
+      // Of a partition that only dropped there is a part, so that places move on behind what is gone.
       if (counts[p] == 0 && queue.dropped == 0) continue;
       ChunkPart part{p, queue.last_dropped, static_cast<int64_t>(counts[p]), std::exchange(queue.dropped, 0)};
       for (size_t i = 0; i < counts[p]; ++i) {
@@ -71,11 +74,13 @@ class Queues final : public Waiting {
 
   Result<std::optional<Taken>> take(const Chunk& decided) override {
     for (const ChunkPart& part : decided.parts) {
+      // All of it or nothing: what is taken out could not be put back.
       if (arrived(part.partition) < part.taken + part.dropped) return std::optional<Taken>();
     }
     std::vector<size_t> counts(queues_.size());
     for (const ChunkPart& part : decided.parts) counts[part.partition] = static_cast<size_t>(part.taken);
     FOREBAY_ASSIGN(Taken taken, take(counts));
+    // Last offsets are compared, which is enough: logs only grow at their ends.
     for (size_t i = 0; i < decided.parts.size(); ++i) {
       if (i < taken.parts.size() && taken.parts[i] == decided.parts[i]) continue;
       return Status(Code::kCorrupt,
@@ -146,6 +151,7 @@ class Queues final : public Waiting {
     return {};
   }
 
+  // The oldest by arrival over all partitions. Linear in these, for each record that is dropped.
   Status drop_oldest() {
     Queue* oldest = nullptr;
     for (Queue& queue : queues_) {

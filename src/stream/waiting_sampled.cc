@@ -25,12 +25,14 @@ class SampledRecords final : public Waiting {
       take_in(std::move(record));
     } else {
       bytes_ += record.bytes();
+      // It came with records that were asked for, and is of a later chunk.
       later_[partition].push_back(std::move(record));
     }
     return {};
   }
 
   bool wants(size_t partition, uint64_t /*in_chunks*/) const override {
+    // So at most what one read brings waits beside the sample, however fast records arrive.
     return later_[partition].empty() && may_take(partition);
   }
 
@@ -44,6 +46,7 @@ class SampledRecords final : public Waiting {
 
   int64_t arrived(size_t partition) const override { return seen_[partition].records; }
 
+  // All that the sample has: the shares are those of the draws, and no others can be chosen.
   Result<Taken> take(const std::vector<size_t>& /*counts*/) override {
     Taken taken;
     taken.records.resize(seen_.size());
@@ -65,6 +68,7 @@ class SampledRecords final : public Waiting {
 
   Result<std::optional<Taken>> take(const Chunk& decided) override {
     for (const ChunkPart& part : decided.parts) {
+      // The sample is over so many of each partition. Never more: may_take() lets no others in.
       if (seen_[part.partition].records < part.taken + part.dropped) return std::optional<Taken>();
     }
     FOREBAY_ASSIGN(Taken taken, take(std::vector<size_t>()));
@@ -101,6 +105,7 @@ class SampledRecords final : public Waiting {
   };
 
   bool may_take(size_t partition) const {
+    // Whoever follows cannot tell which chunk a record is of before it is told.
     if (!decided_) return decides_;
     for (const ChunkPart& part : decided_->parts) {
       if (part.partition == partition) return seen_[partition].records < part.taken + part.dropped;
@@ -114,6 +119,7 @@ class SampledRecords final : public Waiting {
     Seen& seen = seen_[record.partition];
     ++seen.records;
     seen.last = record.offset;
+    // By where it stands, and not by when it came: the draw is the same on every rank and when it is read again.
     Hasher place;
     place.update_value(record.partition);
     place.update(record.offset);

@@ -14,6 +14,7 @@ class Teller {
   explicit Teller(LedgerVisitor& to) : to_(to) {}
 
   void label(std::string_view name, const std::string& value, std::string_view help) {
+    // Metrics tell the elements of a list apart by it; other texts they leave out.
     to_.text({name, FigureKind::kLabel, "", help}, value);
   }
   void text(std::string_view name, const std::string& value, std::string_view help) {
@@ -62,6 +63,7 @@ class Teller {
  private:
   void number(const Figure& figure, uint64_t value) { to_.number(figure, value); }
   void number(const Figure& figure, int64_t value) { to_.number(figure, value); }
+  // Views know 64 bits alone.
   void number(const Figure& figure, int value) { to_.number(figure, static_cast<int64_t>(value)); }
   void number(const Figure& figure, double value) { to_.number(figure, value); }
 

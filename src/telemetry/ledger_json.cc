@@ -36,6 +36,7 @@ class JsonView final : public LedgerVisitor {
     open_.push_back(group.one.empty() ? LedgerJson::object() : LedgerJson::array());
   }
   void end(const FigureGroup& group) override {
+    // Taken out first: open_.back() is another one afterwards.
     LedgerJson done = take();
     open_.back()[group.name] = std::move(done);
   }
@@ -81,6 +82,7 @@ class SchemaView final : public LedgerVisitor {
                             {"unit", figure.unit},
                             {"help", figure.help}});
   }
+  // What visit() is inside of, the innermost last; the first is the whole.
   std::vector<LedgerJson> open_{LedgerJson::array()};
 };
 

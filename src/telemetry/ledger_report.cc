@@ -17,6 +17,7 @@ namespace forebay {
 
 namespace {
 
+// Below a hundredth nothing is said, and nobody changes a pipeline for a twentieth.
 constexpr double kWorthALine = 0.01, kWorthAChange = 0.05;  // of the time
 constexpr double kLacksCores = 0.5;                         // of the time at work
 
@@ -120,12 +121,14 @@ std::pair<Cause, double> main_cause(const std::vector<Part>& parts) {
 }
 
 std::string storage_remedy(const Ledger& ledger) {
+  // Before caches: what a store says itself holds whatever else is done.
   for (const StoreStats& store : ledger.stores) {
     if (store.throttled > 0)
       return fmt::format("{} asked {} times for fewer requests: lower requests= (now {}), or spread the data",
                          store.name, store.throttled, ledger.requests);
   }
   for (const CacheStats& cache : ledger.caches) {
+    // The best that its budgets allow; the hit ratio alone is low in every first epoch.
     if (cache.optimum < 0.99)
       return fmt::format("the cache holds {} of what is asked for: give it more (ram=, disk=)",
                          percent(cache.optimum, 1));
@@ -181,6 +184,7 @@ RunFinding finding_of(const Ledger& ledger) {
     finding.sentence = "No batch was asked for yet";
     return finding;
   }
+  // Of all causes: parts of one cause may be small each, and the largest together.
   const std::vector<Part> parts = parts_of(ledger.waits);
   for (const Part& part : parts) finding.waits.push_back({std::string(part.phrase), part.seconds});
   finding.sentence = fmt::format("Waiting for batches took {} of the time", percent(waited, elapsed));

@@ -13,6 +13,7 @@ std::mutex& sink_mutex() {
   return mutex;
 }
 LogSink& sink() {
+  // One call for a line: those of several threads do not mix.
   static LogSink instance = [](const std::string& line) { std::fprintf(stderr, "forebay: %s\n", line.c_str()); };
   return instance;
 }

@@ -30,7 +30,7 @@ TEST_F(LogTest, without_a_sink_nothing_happens) {
   log_warning("nobody hears it");
 }
 
-// Python's sink warns, and what it calls may warn in turn or put another sink in place.
+// A sink may run a user's code, which may warn in turn or put another sink in place.
 TEST_F(LogTest, a_sink_may_log_and_may_replace_itself) {
   std::vector<std::string> lines;
   set_log_sink([&](const std::string& line) {

@@ -41,6 +41,7 @@ Result<std::shared_ptr<Trace>> Trace::create(const std::string& path, uint64_t m
   if (most_bytes < kLeastBytes)
     return invalid_argument(
         fmt::format("a trace of at most {} bytes holds nothing; allow at least {}", most_bytes, kLeastBytes));
+  // e: children of a fork and exec do not keep it open.
   FILE* file = std::fopen(path.c_str(), "we");
   if (file == nullptr)
     return unavailable(fmt::format("cannot be written ({}); give a place where you may write", std::strerror(errno)))
@@ -57,6 +58,7 @@ Trace::Trace(FILE* file, std::string path, uint64_t most_bytes)
 Trace::~Trace() { (void)finish(); }
 
 double Trace::microseconds(int64_t at_ns) const {
+  // The format counts microseconds, as floating point; from the trace's beginning, so that doubles keep the nanoseconds.
   return static_cast<double>(std::max<int64_t>(at_ns - begun_ns_, 0)) * 1e-3;
 }
 
@@ -74,10 +76,12 @@ void Trace::name(Row row, std::string_view title) {
 
 Trace::Row Trace::row_of_this_thread(uint32_t group, std::string_view title) {
   const std::lock_guard lock(rows_mutex_);
+  // By the system's number, which a later thread may get again: it then goes on in the same row, which nobody else has.
   const auto [at, is_new] = threads_.try_emplace({group, std::this_thread::get_id()}, 0);
   if (is_new) {
     at->second = static_cast<uint32_t>(
         std::count_if(threads_.begin(), threads_.end(), [&](const auto& known) { return known.first.first == group; }));
+    // Under rows_mutex_, and takes mutex_: always in this order.
     name(Row{group, at->second}, fmt::format("{} {}", title, at->second));
   }
   return {group, at->second};
@@ -86,6 +90,7 @@ Trace::Row Trace::row_of_this_thread(uint32_t group, std::string_view title) {
 Trace::Row Trace::lane(uint32_t group, std::string_view title, int64_t begin_ns, int64_t end_ns) {
   const std::lock_guard lock(rows_mutex_);
   std::vector<int64_t>& taken_until = lanes_[group];
+  // The lowest row that is free: as many rows as ever lay side by side, and no more.
   auto free = std::find_if(taken_until.begin(), taken_until.end(), [&](int64_t until) { return until <= begin_ns; });
   const auto row = static_cast<uint32_t>(free - taken_until.begin()) + 1;
   if (free == taken_until.end()) {
@@ -167,6 +172,7 @@ bool TraceSwitch::turn_on(std::shared_ptr<Trace> trace) {
   const std::lock_guard lock(mutex_);
   if (trace_) return false;
   trace_ = std::move(trace);
+  // Behind the trace, and read without the lock: get() looks again under it.
   on_ = true;
   return true;
 }

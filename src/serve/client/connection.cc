@@ -13,6 +13,7 @@ namespace forebay {
 
 namespace {
 
+// Of one frame: batches are told by where they lie, so only ledgers and long lists of ids are large.
 constexpr uint64_t kMostAnswer = uint64_t{256} << 20;
 constexpr std::chrono::seconds kAnswerWithin{30};
 constexpr std::chrono::milliseconds kLook{100};    // whether somebody interrupted

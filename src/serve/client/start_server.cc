@@ -75,6 +75,7 @@ void keep_only(int from, int to) {
 
 // In the grandchild. Only calls that are safe there.
 [[noreturn]] void become(const Launch& launch) {
+  // Not in the terminal's group: Ctrl-C is for the trainer.
   setsid();
   // A process of its own: what the client ignores or blocks, Python's SIGPIPE for one, is not the server's.
   for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);

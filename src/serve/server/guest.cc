@@ -11,6 +11,7 @@ namespace forebay {
 
 namespace {
 
+// Before a client has said who it is it may not make us take memory.
 constexpr uint64_t kMostHello = 4096, kMostRequest = uint64_t{64} << 20;
 constexpr std::chrono::milliseconds kMostWait{100};  // for a batch: what else the client says is looked at in between
 constexpr std::chrono::seconds kHelloWithin{10};
@@ -36,6 +37,7 @@ std::shared_ptr<OpenedFeed> Guest::feed() const {
 void Guest::abort() {
   stop_.request_stop();
   channel_.shut_down();
+  // Without the lock: closing waits for work that is under way, and look() wants to go on.
   if (const std::shared_ptr<OpenedFeed> now = feed()) now->feed().close();
 }
 
@@ -81,6 +83,7 @@ void Guest::run() {
   channel_.shut_down();
   close_feed();
   {
+    // Batches are given back to their pool after the lock.
     std::map<uint64_t, Held> let_go;
     const std::lock_guard lock(mutex_);
     let_go.swap(held_);
@@ -126,6 +129,7 @@ Result<std::string> Guest::answer_of(const Frame& frame) {
     case MessageType::kEndTrace: status = loader->end_trace(); break;
     case MessageType::kSetEpoch: {
       FOREBAY_ASSIGN(const int64_t epoch, from_message<int64_t>(frame.body));
+      // set_epoch() to the epoch that it is in changes nothing, and a seat in a group must not be lost for that.
       const int64_t before = loader->epoch();
       status = loader->set_epoch(epoch);
       if (epoch != before) now->feed().moved();
@@ -186,6 +190,7 @@ Status Guest::next(const std::string& body) {
   {
     const std::lock_guard lock(mutex_);
     if (begun_ == std::chrono::steady_clock::time_point()) begun_ = asked;
+    // On this side: what a client asked for ahead it may not have waited for.
     look_.waited += std::chrono::duration<double>(std::chrono::steady_clock::now() - asked).count();
   }
   if (!batch.ok()) return channel_.send(MessageType::kFailed, to_message(batch.status()));

@@ -21,6 +21,7 @@ class OwnFeed final : public Feed {
   Ledger stats() const override { return loader()->stats(); }
   std::vector<ErrorEntry> errors() const override { return loader()->errors(); }
   void close() override {
+    // Kept while it closes: the client's thread may put another in its place.
     const std::shared_ptr<Loader> now = loader();
     {
       const std::lock_guard lock(mutex_);
@@ -50,6 +51,7 @@ class OwnFeed final : public Feed {
       std::swap(loader_, other);
       shares_ = std::move(found->shares);
     }
+    // Without the lock, and behind the swap: stats() already look at the new one.
     other->close();
   }
 

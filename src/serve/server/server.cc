@@ -22,6 +22,7 @@ namespace forebay {
 
 namespace {
 
+// A thread each, and two descriptors that are watched.
 constexpr size_t kMostGuests = 256;
 
 // Every large field of a batch that clients may map has a descriptor.
@@ -136,6 +137,7 @@ void Server::accept_all() {
     FileDescriptor socket(accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (!socket.valid()) return;
     const std::optional<PeerProcess> peer = peer_process(socket.get());
+    // The folder keeps others out; a socket that was handed over (--listen-at) may lie elsewhere.
     if (!peer || peer->user != getuid() || guests_.size() >= kMostGuests) continue;
     try {
       auto guest = std::make_unique<Connected>(std::move(socket), peer->process, sharing_, *this);
@@ -154,6 +156,7 @@ void Server::remove_gone() {
   for (auto& guest : guests_) {
     if (guest->guest.over()) gone.push_back(std::move(guest));
   }
+  // Guests come and go on this thread alone, so it reads them without the lock.
   std::erase(guests_, nullptr);
   if (guests_.empty() && !gone.empty()) alone_since_ = std::chrono::steady_clock::now();
 }
@@ -191,6 +194,7 @@ Status Server::run(std::stop_token stop) {
       watched.push_back({guest->aborted ? -1 : guest->guest.descriptor(), POLLRDHUP, 0});
       watched.push_back({guest->aborted ? -1 : guest->ended.get(), POLLIN, 0});
     }
+    // In time for --linger; a second otherwise, since all else wakes it.
     if (poll(watched.data(), watched.size(), options_.linger ? 100 : 1000) > 0) {
       look_at(watched);
       uint64_t count = 0;
@@ -207,6 +211,7 @@ Status Server::run(std::stop_token stop) {
     const std::lock_guard guard(mutex_);
     all.swap(guests_);
   }
+  // All at once, and then one join after the other.
   for (const auto& guest : all) guest->guest.abort();
   return {};
 }

@@ -64,12 +64,14 @@ Result<std::unique_ptr<OpenedFeed>> OpenedFeed::open(const OpenRequest& request,
   options.stop = stop;
   FOREBAY_ASSIGN(std::unique_ptr<Loader> loader, Loader::open(pipeline, options));
   {
+    // prepare() itself looks at no token.
     const std::stop_callback closes(stop, [&] { loader->close(); });  // a pass over the data takes a while
     FOREBAY_RETURN_IF_ERROR(loader->prepare());
   }
   if (!request.state.empty()) FOREBAY_RETURN_IF_ERROR(loader->load_state(request.state));
   const Description& steps = pipeline.description();
   std::unique_ptr<OpenedFeed> opened(new OpenedFeed(sharing, steps.to_string()));
+  // Loaders that are opened later outlive this request; abort() closes their feed.
   options.stop = {};
   if (request.together > 0) {
     const Pipeline source = loader->opened();

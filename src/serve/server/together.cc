@@ -11,6 +11,7 @@ namespace forebay {
 namespace {
 
 constexpr std::chrono::seconds kWaitForOthers{60};
+// Of one run, for members that are behind.
 constexpr uint64_t kKeptBytes = 256 * kMiB;
 constexpr size_t kFewestSteps = 2, kMostSteps = 16;
 
@@ -86,11 +87,13 @@ Status TogetherRun::make(Lock& lock, std::chrono::milliseconds timeout) {
   loader_->begin_iteration();  // ends of epochs are told by each client's own position
   bool timed_out = false;
   Result<std::optional<Batch>> made = loader_->next_for(timeout, &timed_out);
+  // Without the lock as well: one thread at a time makes, and the loader is asked by it alone.
   std::string after = timed_out ? std::string() : loader_->state();
   lock.lock();
   making_ = false;
   changed_.notify_all();
   if (timed_out) return {};
+  // An error that leaves it where it is (closed, no storage) is no step. One in a step's place is, and all get it.
   if (!made.ok() && after == state_) return made.status();
   if (made.ok() && !made->has_value()) {
     over_ = true;  // the last epoch is over, or there is nothing in one: what that means each position says itself
@@ -120,6 +123,7 @@ Result<TogetherRun::StepPtr> TogetherRun::take(Seat& seat, std::chrono::millisec
     if (now >= deadline) break;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - now);
     if (making_ || waits_for_others(now) || held_up(now)) {
+      // In pieces: time alone ends waits_for_others() and held_up().
       changed_.wait_for(lock, std::min(left, std::chrono::milliseconds(50)));
     } else {
       FOREBAY_RETURN_IF_ERROR(make(lock, left));

@@ -34,6 +34,7 @@ Status set_broker_option(const std::string& name, const std::string& value, Brok
   std::string* const common = common_option(name, options);
   std::string& place = common != nullptr ? *common : options.own[name];
   if (!place.empty()) return invalid_argument(fmt::format("the URL and storage_options both give the {}", name));
+  // Libraries take C strings, and would use what stands before it.
   if (value.find('\0') != std::string::npos) return invalid_argument(fmt::format("{} has a zero byte", name));
   place = value;
   return {};

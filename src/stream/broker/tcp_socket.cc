@@ -21,6 +21,7 @@ namespace {
 
 using SocketClock = std::chrono::steady_clock;
 
+// A stop does not wake poll(). Readers are to end within 100 ms of one (decision 41).
 constexpr std::chrono::milliseconds kLookForStops{25};
 
 struct SocketAddress {
@@ -85,6 +86,7 @@ Result<FileDescriptor> connect_to(const SocketAddress& address, TcpSocket::Deadl
   if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address.bytes), address.length) == 0) return fd;
   if (errno != EINPROGRESS) return unavailable(std::strerror(errno));
   FOREBAY_RETURN_IF_ERROR(wait_for(fd.get(), POLLOUT, deadline, stop));
+  // A connection that failed is writable, too; this is where its error is.
   int error = 0;
   socklen_t length = sizeof error;
   ::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &length);

@@ -69,6 +69,7 @@ std::optional<std::string> alert_refusal(int alert, bool with_certificate) {
 std::optional<int> alert_in(std::string_view words) {
   constexpr std::string_view kBefore = "SSL alert number ";
   const size_t at = words.find(kBefore);
+  // As OpenSSL writes it. Without a number nothing is refused, and another try is made.
   if (at == std::string_view::npos) return std::nullopt;
   words.remove_prefix(at + kBefore.size());
   int number = 0;

@@ -41,10 +41,12 @@ BIO* new_socket_bio(int descriptor) {
     BIO_METHOD* const made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "forebay socket");
     BIO_meth_set_write(made, send_for_tls);
     BIO_meth_set_read(made, receive_for_tls);
+    // OpenSSL flushes after each part of a handshake, and takes 0 for a failure.
     BIO_meth_set_ctrl(made, [](BIO*, int command, long, void*) -> long { return command == BIO_CTRL_FLUSH ? 1 : 0; });
     return made;
   }();
   BIO* const bio = BIO_new(method);
+  // The descriptor stays the socket's: freeing the BIO does not close it.
   if (bio == nullptr) return nullptr;
   BIO_set_data(bio, reinterpret_cast<void*>(static_cast<intptr_t>(descriptor)));
   BIO_set_init(bio, 1);
@@ -70,6 +72,7 @@ Status status_of_tls(bool with_certificate) {
 /// Whom the certificate must be for, and whom the server is asked to be.
 bool set_expected_name(SSL* tls, const std::string& name) {
   X509_VERIFY_PARAM* const wanted = SSL_get0_param(tls);
+  // Names and addresses are compared with different entries of a certificate (RFC 2818, section 3.1).
   if (X509_VERIFY_PARAM_set1_ip_asc(wanted, name.c_str()) == 1)
     return true;  // an IP address, which servers are not asked for
   ERR_clear_error();
@@ -98,12 +101,14 @@ Result<TlsSocket> TlsSocket::connect(const HostPort& host, const TlsOptions& opt
 
 Status TlsSocket::shake_hands(const std::string& name, Deadline deadline, const std::stop_token& stop) {
   while (true) {
+    // SSL_get_error() looks at this thread's queue, where others may have left something.
     ERR_clear_error();
     errno = 0;
     const int result = SSL_connect(tls_.get());
     if (result == 1) return {};
     const Status status = wait_for_more(result, deadline, stop);
     if (status.ok()) continue;
+    // It says more than the handshake's own error, which is a mere "certificate verify failed".
     const long verified = SSL_get_verify_result(tls_.get());
     if (verified != X509_V_OK && status.code() != Code::kCancelled)
       return invalid_argument(certificate_refusal(static_cast<int>(verified), name));

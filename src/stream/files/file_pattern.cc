@@ -25,6 +25,7 @@ using OpenFolder = std::unique_ptr<DIR, CloseFolder>;
 
 int64_t nanoseconds_of(const struct ::timespec& time) {
   const int64_t ns = int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+  // Places have no sign (FolderPlace::parse()), and no file is older than 1970.
   return std::max<int64_t>(ns, 0);
 }
 
@@ -34,6 +35,7 @@ enum class Entry : uint8_t { kFile, kFolder, kOther };
 Entry look_at_entry(int folder, const char* name, SeenFile& file) {
   struct ::stat info;
   if (::fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) != 0) return Entry::kOther;
+  // The time of the inode's change: mtime is the user's to set (decision 42).
   file.changed_ns = nanoseconds_of(info.st_ctim);
   if (S_ISDIR(info.st_mode)) return Entry::kFolder;
   if (S_ISLNK(info.st_mode)) {
@@ -53,6 +55,7 @@ class FolderSearch {
       : glob_(glob), stop_(stop), seen_(seen) {}
 
   Status run() {
+    // A list of our own and no recursion: folders nest as deep as users like.
     left_.push_back("");
     while (!left_.empty()) {
       const std::string below = std::move(left_.back());
@@ -68,6 +71,7 @@ class FolderSearch {
     const std::string path = glob_.base() + below;
     const OpenFolder folder(::opendir(path.empty() ? "." : path.c_str()));
     if (!folder) {
+      // The folder that the search begins in has to be there.
       const bool vanished = !below.empty() && (errno == ENOENT || errno == ENOTDIR);
       return vanished ? Status() : status_of_errno(errno).with_key(path);
     }
@@ -80,6 +84,7 @@ class FolderSearch {
   void look_at_name(int folder, const std::string& below, const char* name) {
     const std::string path = below + name;
     const bool matching = glob_.matches(path);
+    // Before the stat, which costs most: names alone rule most entries out.
     if (!matching && !glob_.may_match_below(path + '/')) return;
     SeenFile file;
     const Entry entry = look_at_entry(folder, name, file);
@@ -102,6 +107,7 @@ Result<FilePattern> FilePattern::of(std::string pattern) {
   if (pattern.empty() || pattern.find('\0') != std::string::npos)
     return invalid_argument("the pattern of files is empty, or holds a zero byte");
   FOREBAY_ASSIGN(made.alternatives_, expand_braces(pattern));
+  // Up to the last folder without a wildcard: keys are the same however the rest is written.
   const size_t special = std::min(pattern.find_first_of("*?[{"), pattern.size());
   made.base_ = pattern.substr(0, pattern.substr(0, special).rfind('/') + 1);
   made.pattern_ = std::move(pattern);
@@ -124,6 +130,7 @@ Status FilePattern::scan(const std::stop_token& stop, const std::function<void(S
 
 Result<SeenFile> FilePattern::look_at(const std::string& path) {
   SeenFile file{path};
+  // Else kOther with an old error would tell a wrong reason.
   errno = 0;
   switch (look_at_entry(AT_FDCWD, path.c_str(), file)) {
     case Entry::kFile: return file;

@@ -9,7 +9,9 @@ namespace forebay {
 
 namespace {
 
+// The earliest stay; the rest is found again by the next look, so that memory does not grow with the folder.
 constexpr size_t kMostWaiting = 1 << 16;
+// With the time before it a place is an offset, which has less than 1 KB.
 constexpr size_t kLongestKey = 900;
 constexpr std::chrono::milliseconds kLookEvery{100};
 constexpr int kShareOfLooking = 10;  ///< of the time, one part at most is spent on looking
@@ -34,6 +36,7 @@ std::optional<FolderPlace> FolderPlace::parse(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + slash, place.changed_ns);
   if (error != std::errc() || end != text.data() + slash || place.changed_ns < 0) return std::nullopt;
   place.key = text.substr(slash + 1);
+  // One form for each place: no zeros before the time.
   if (place.key.size() > kLongestKey || place.to_string() != text) return std::nullopt;
   return place;
 }
@@ -74,6 +77,7 @@ Status FollowedFolder::look(const std::stop_token& stop) {
     latest = std::max(latest, file.changed_ns);
     if (file.changed_ns > until) return;
     Found found{{file.changed_ns, pattern_.key(file.path)}, std::move(file)};
+    // Nothing settles behind what was given, so this is a file that was given before.
     if (found.place <= after_) return;
     if (found.place.key.size() > kLongestKey)
       too_long = unsupported(fmt::format("a name of more than {} bytes", kLongestKey)).with_key(found.file.path);
@@ -81,10 +85,12 @@ Status FollowedFolder::look(const std::stop_token& stop) {
   }));
   FOREBAY_RETURN_IF_ERROR(too_long);
   const Clock::time_point end = Clock::now();
+  // Looks that found nothing newer say nothing that an earlier one did not: the list stays short.
   if (latest_.empty() || latest > latest_.back().second) latest_.emplace_back(end, latest);
   std::ranges::sort(waiting_, [](const Found& a, const Found& b) { return b.place < a.place; });
   const auto twice = std::ranges::unique(waiting_, {}, &Found::place);
   waiting_.erase(twice.begin(), twice.end());
+  // A look through a large folder takes long, and rests ten times as long.
   look_at_ = end + std::max<Clock::duration>(kLookEvery, (end - begin) * kShareOfLooking);
   return {};
 }
@@ -105,6 +111,7 @@ int64_t FollowedFolder::settled_until(Clock::time_point begin, int64_t now_ns) {
     if (latest_.size() == 1) break;
     latest_.pop_front();
   }
+  // The far past needs no second look; nothing of the last second is settled, whatever was seen.
   return std::min(std::max(latest_settled_, now_ns - ns_of(kLongAgo)), now_ns - ns_of(kSettle));
 }
 

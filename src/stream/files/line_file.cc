@@ -42,10 +42,12 @@ Status LineFile::open() {
   auto file = open_regular(path_, &size);
   if (!file.ok()) return file.status().with_key(path_);
   file_ = std::move(file).value();
+  // Lines are only appended: a file that is shorter than what was read is no longer that file.
   if (size < position_)
     return lost_file(path_, fmt::format("has {} bytes, and {} of it were read before: it was cut, or is another file",
                                         size, position_));
   if (position_ == 0) return {};
+  // A place from a state lies behind a line's end; elsewhere it is of another file.
   FOREBAY_ASSIGN(const Buffer before, read_range(position_ - 1, 1));
   if (before.size() == 1 && before.data()[0] == '\n') return {};
   return corrupt(
@@ -56,6 +58,7 @@ Status LineFile::open() {
 }
 
 Status LineFile::check_in_place() const {
+  // What is open against what has the name now: logs that are rotated get another file under it.
   struct ::stat here, named;
   if (::fstat(file_.get(), &here) != 0) return status_of_errno(errno).with_key(path_);
   if (::stat(path_.c_str(), &named) != 0)
@@ -70,6 +73,7 @@ Result<uint64_t> LineFile::size() {
   struct ::stat info;
   if (::fstat(file_.get(), &info) != 0) return status_of_errno(errno).with_key(path_);
   const auto size = static_cast<uint64_t>(info.st_size);
+  // Searched, not given: also what was looked through for a line's end was read.
   if (size < searched_)
     return lost_file(path_, fmt::format("was cut to {} bytes, when {} of it had been read", size, searched_));
   return size;
@@ -103,6 +107,7 @@ bool LineFile::take_lines(const Buffer& block, size_t records, std::vector<LogRe
     if (end == nullptr) break;
     auto length = static_cast<size_t>(end - begin);
     const size_t next = at + length + 1;
+    // Lines of Windows: the sign is no part of the line, and positions count it all the same.
     if (length > 0 && begin[length - 1] == '\r') --length;
     if (blank_ || !is_blank({begin, length})) {
       out.push_back({partition_, fmt::format("{}", base + next), fmt::format("{}:{}", path_, base + at),
@@ -112,6 +117,7 @@ bool LineFile::take_lines(const Buffer& block, size_t records, std::vector<LogRe
     }
     at = next;
   }
+  // Behind the last whole line that was looked at, blank ones included: offsets of records are behind theirs.
   position_ = base + at;
   return at > 0;
 }
@@ -120,8 +126,10 @@ Status LineFile::read(size_t records, uint64_t bytes, std::vector<LogRecord>& ou
   const size_t before = out.size();
   while (out.size() == before) {
     FOREBAY_ASSIGN(const uint64_t end, size());
+    // Only where there is nothing new: a file that was replaced is read to its end first.
     if (end == searched_) return check_in_place();
     uint64_t needed = 0;
+    // A line was begun: its end is looked for first, without keeping what lies before it.
     if (searched_ > position_) {
       FOREBAY_ASSIGN(needed, find_end(end));
       if (needed == 0) return check_in_place();
@@ -143,6 +151,7 @@ Result<uint64_t> LineFile::end_of_lines(const std::string& path) {
     const uint64_t begin = end > kLeastBlock ? end - kLeastBlock : 0;
     FOREBAY_ASSIGN(const Buffer block, read_fully(file->get(), path, begin, end - begin));
     for (size_t i = block.size(); i > 0; --i) {
+      // From behind: what follows the last end is a line that is being written.
       if (block.data()[i - 1] == '\n') return begin + i;
     }
     end = begin;

@@ -106,6 +106,7 @@ Result<std::shared_ptr<const RecordLog>> open_line_log(const FilePattern& patter
                                                        std::stop_token stop) {
   std::vector<std::string> paths;
   FOREBAY_RETURN_IF_ERROR(pattern.scan(stop, [&](SeenFile&& file) { paths.push_back(std::move(file.path)); }));
+  // In byte order, whatever order folders give: ranks must agree on partitions.
   std::ranges::sort(paths);
   const auto twice = std::ranges::unique(paths);
   paths.erase(twice.begin(), twice.end());

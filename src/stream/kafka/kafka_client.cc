@@ -48,6 +48,7 @@ std::map<std::string, std::string> kafka_security(const BrokerOptions& options) 
   set("ssl.certificate.location", options.tls.certificate_file);
   set("ssl.key.location", options.tls.key_file);
   if (!sasl) return settings;
+  // librdkafka's own is GSSAPI, which needs more than a password.
   settings["sasl.mechanism"] = "PLAIN";
   set("sasl.mechanism", options.own_text("sasl_mechanism"));
   set("sasl.username", options.user);
@@ -130,10 +131,12 @@ Status KafkaClient::open(size_t partitions) {
   KafkaConfiguration configuration(rd_kafka_conf_new());
   rd_kafka_conf_t* const set = configuration.get();
   const std::string ahead =
+      // Of a simple consumer the setting is for each partition: divided, but each has some.
       fmt::format("{}", std::max<size_t>(kAheadKilobytes / std::max<size_t>(partitions, 1), 1024));
   for (const auto& [name, value] : {std::pair<const char*, std::string>{"bootstrap.servers", address_.brokers},
                                     {"client.id", "forebay"},
                                     {"allow.auto.create.topics", "false"},
+                                    // So that an offset that is gone is told, and not replaced in silence.
                                     {"auto.offset.reset", "error"},
                                     {"queued.max.messages.kbytes", ahead},
                                     {"fetch.wait.max.ms", "100"},
@@ -144,13 +147,16 @@ Status KafkaClient::open(size_t partitions) {
     FOREBAY_RETURN_IF_ERROR(set_kafka(set, name, value));
   for (const auto& [name, value] : address_.security) FOREBAY_RETURN_IF_ERROR(set_kafka(set, name.c_str(), value));
   if (address_.security.at("security.protocol").find("SSL") != std::string::npos) {
+    // Not the default before librdkafka 2: a certificate of another host's would do.
     FOREBAY_RETURN_IF_ERROR(set_kafka(set, "ssl.endpoint.identification.algorithm", "https"));
     rd_kafka_conf_set_ssl_cert_verify_cb(
         set, [](rd_kafka_t*, const char*, int32_t, int* error, int, const char*, size_t, char*, size_t, void* self) {
           return int{static_cast<KafkaClient*>(self)->take_certificate(*error)};
         });
   }
+  // Callbacks come until rd_kafka_destroy(), which is in the destructor.
   rd_kafka_conf_set_opaque(set, this);
+  // The library's own writes to standard error.
   rd_kafka_conf_set_log_cb(set, [](const rd_kafka_t*, int, const char*, const char*) {});
   rd_kafka_conf_set_error_cb(set, [](rd_kafka_t*, int error, const char* words, void* self) {
     static_cast<KafkaClient*>(self)->hear(static_cast<rd_kafka_resp_err_t>(error), words);
@@ -183,6 +189,7 @@ Result<size_t> KafkaClient::count_partitions(std::chrono::milliseconds wait) con
   const auto end = Clock::now() + wait;
   for (std::chrono::milliseconds some{250};; some *= 2) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
+    // Never 0 ms, which asks and does not wait.
     auto count = ask_partitions(std::max(std::min(some, left), std::chrono::milliseconds(1)));
     look();
     FOREBAY_RETURN_IF_ERROR(refusal());
@@ -194,6 +201,7 @@ Result<size_t> KafkaClient::ask_partitions(std::chrono::milliseconds wait) const
   const struct rd_kafka_metadata* metadata = nullptr;
   const rd_kafka_resp_err_t error = rd_kafka_metadata(client_, 0, topic_, &metadata, static_cast<int>(wait.count()));
   if (error != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    // The call says no more than that it timed out; why, the error callback has heard.
     const std::string heard = trouble();
     return status_of_kafka(error, heard, address_);
   }
@@ -214,6 +222,7 @@ Result<KafkaClient::Range> KafkaClient::range(int32_t partition, std::chrono::mi
 }
 
 Status KafkaClient::start(int32_t partition, int64_t offset) {
+  // A partition is stopped before it is started elsewhere.
   if (std::ranges::find(started_, partition) != started_.end()) {
     rd_kafka_consume_stop(topic_, partition);
   } else {

@@ -40,6 +40,7 @@ class KafkaLog final : public RecordLog {
   const Schema& schema() const override { return format_.schema(); }
   const std::vector<std::string>& partitions() const override { return partitions_; }
   std::string identity() const override {
+    // A state of chosen partitions has offsets of these alone. Without a choice identities stay what they are.
     const std::string chosen = address_.chosen ? fmt::format(" {}", fmt::join(address_.partitions, ",")) : "";
     return fmt::format("{}{} {}", address_.name, chosen, format_.identity());
   }
@@ -96,6 +97,7 @@ class KafkaLog final : public RecordLog {
 
 Result<std::shared_ptr<const RecordLog>> open_kafka_log(KafkaAddress address, RecordFormat format,
                                                         std::stop_token stop) {
+  // By value, with a client of its own: it may go on when nobody waits any more.
   const auto work = [address]() -> Result<size_t> {
     FOREBAY_ASSIGN(const std::shared_ptr<KafkaClient> client, KafkaClient::make(address, 1));
     return client->count_partitions(kOpenLimit);

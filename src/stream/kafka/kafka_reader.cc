@@ -12,6 +12,7 @@ namespace forebay {
 
 namespace {
 
+// Partitions are looked at in turn, without waiting at any; what was fetched ahead makes that cheap.
 constexpr std::chrono::milliseconds kLookAgain{2};
 constexpr std::chrono::milliseconds kAskRangeMs{10'000};
 constexpr std::chrono::milliseconds kCheckEvery{1'000};
@@ -33,6 +34,7 @@ LogRecord record_of(KafkaMessage message, size_t partition) {
   LogRecord record{partition, fmt::format("{}", message->offset), key_of(*message)};
   auto* const data = static_cast<uint8_t*>(message->payload);
   const size_t size = message->len;
+  // A payload of nothing (a tombstone) holds nothing, and the message goes at once.
   if (size == 0) return record;
   record.payload = Buffer(data, size, std::shared_ptr<void>(message.release(), [](void* last) {
                             rd_kafka_message_destroy(static_cast<rd_kafka_message_t*>(last));
@@ -49,6 +51,7 @@ Result<std::vector<KafkaReader::Partition*>> KafkaReader::find_partitions(const 
     if (at == partitions_.end()) return invalid_argument(fmt::format("partition {} is not of this reader", partition));
     found.push_back(&*at);
   }
+  // So that a partition that always has something does not take all bytes of a read.
   if (!found.empty()) std::ranges::rotate(found, found.begin() + static_cast<ptrdiff_t>(first_++ % found.size()));
   return found;
 }
@@ -92,6 +95,7 @@ Status KafkaReader::read_partition(Partition& from, const Limits& limits, uint64
     if (message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) break;
     if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR)
       return status_of_kafka(message->err, rd_kafka_message_errstr(message.get()), address_);
+    // Fetches are of whole batches, which may begin before the offset that was asked for.
     if (message->offset <= from.position) continue;
     from.position = message->offset;
     bytes -= std::min<uint64_t>(bytes, message->len);
@@ -106,6 +110,7 @@ Status KafkaReader::find_position(Partition& from, const std::stop_token& stop) 
   FOREBAY_ASSIGN(const KafkaClient::Range range,
                  run_aside<KafkaClient::Range>(work, Clock::now() + kAskRangeMs, stop, "asking Kafka"));
   const int64_t next = from.position + 1;
+  // At the end itself reading waits for what comes.
   if (next > range.end)
     return not_found(fmt::format(
         "partition {} ends before offset {}, where reading is to go on: the topic was made anew", from.number, next));

@@ -20,6 +20,7 @@ namespace {
 constexpr int64_t kConnectMs = 4'000;
 constexpr int64_t kRequestMs = 4'000;
 constexpr int64_t kPingMs = 3'000;  ///< a server that does not answer two of them is gone
+// A consumer without requests for so long is taken away by the server: what a kill leaves.
 constexpr int64_t kInactiveNs = 30'000'000'000;
 constexpr std::chrono::nanoseconds kExpires =
     std::chrono::seconds(2);               ///< a request that brings nothing is answered then
@@ -60,6 +61,7 @@ std::optional<std::string> tls_refusal_of_nats(natsStatus code, std::string_view
 
 /// What a call of the library says went wrong.
 Status status_of_nats(natsStatus code, jsErrCode js_code, const NatsAddress& address, const char* what) {
+  // The library keeps it for each thread: this runs on the thread of the call that failed.
   const char* words = nats_GetLastError(nullptr);
   if (words == nullptr || *words == '\0') words = natsStatus_GetText(code);
   std::string text =
@@ -67,6 +69,7 @@ Status status_of_nats(natsStatus code, jsErrCode js_code, const NatsAddress& add
   if (code == NATS_CONNECTION_AUTH_FAILED) text += kWhoAsksNats;
   if (auto refusal = tls_refusal_of_nats(code, words, address)) return invalid_argument(*std::move(refusal));
   if (js_code == JSStreamNotFoundErr) return not_found(fmt::format("there is no stream '{}'", address.stream));
+  // JetStream's own errors (10000 and up) are refusals, but for what passes: no answer in time, no room now, a consumer that went.
   if (js_code == JSNotEnabledErr || js_code == JSNotEnabledForAccountErr || code == NATS_CONNECTION_AUTH_FAILED ||
       code == NATS_NOT_PERMITTED || code == NATS_INVALID_ARG ||
       (js_code >= 10000 && code != NATS_TIMEOUT && js_code != JSInsufficientResourcesErr &&
@@ -81,6 +84,7 @@ struct DestroyOptions {
 
 natsStatus set_nats_servers(natsOptions* options, const NatsAddress& address) {
   std::vector<std::string> urls;
+  // Without the user: who asks is set by itself, and no URL with a password is in the library's messages.
   for (const HostPort& host : address.servers) urls.push_back("nats://" + host.to_string());
   std::vector<const char*> servers;
   for (const std::string& url : urls) servers.push_back(url.c_str());
@@ -140,6 +144,7 @@ struct NatsSession::Parts {
   explicit Parts(NatsAddress of) : address(std::move(of)) {}
   /// Where the server does not answer, this takes seconds.
   ~Parts() {
+    // In the other order of their making, and each may be null where an earlier one failed.
     natsSubscription_Destroy(subscription);
     natsInbox_Destroy(inbox);
     if (!consumer.empty() && !natsConnection_IsClosed(connection))
@@ -158,10 +163,12 @@ struct NatsSession::Parts {
     if (code == NATS_OK) code = set_nats_user(made, address);
     if (code == NATS_OK) code = set_nats_tls(made, address);
     if (code == NATS_OK) code = natsOptions_SetTimeout(made, kConnectMs);
+    // What the library does behind our back could not be told from messages that were lost (decision 43).
     if (code == NATS_OK) code = natsOptions_SetAllowReconnect(made, false);
     if (code == NATS_OK) code = natsOptions_SetPingInterval(made, kPingMs);
     if (code == NATS_OK) code = natsOptions_SetMaxPingsOut(made, 2);
     if (code == NATS_OK) code = natsOptions_SetName(made, "forebay");
+    // The library's own writes to standard error.
     if (code == NATS_OK) code = natsOptions_SetErrorHandler(made, [](auto...) {}, nullptr);
     if (code == NATS_OK) code = natsConnection_Connect(&connection, made);
     if (code != NATS_OK) return not_connected(failed(code, {}, "connecting"));
@@ -193,6 +200,7 @@ struct NatsSession::Parts {
     jsConsumerConfig config;
     jsConsumerConfig_Init(&config);
     config.AckPolicy = js_AckNone;
+    // With a number that is gone it begins at the next one there is; the gap is told by the range.
     config.DeliverPolicy = js_DeliverByStartSequence;
     config.OptStartSeq = begin;
     config.InactiveThreshold = kInactiveNs;
@@ -232,6 +240,7 @@ struct NatsSession::Parts {
 
 Result<NatsSession> NatsSession::open(const NatsAddress& address, uint64_t begin, Clock::time_point deadline,
                                       const std::stop_token& stop) {
+  // By value: whoever stops waiting leaves this behind.
   const auto work = [address, begin]() -> Result<std::shared_ptr<Parts>> {
     auto parts = std::make_unique<Parts>(address);
     FOREBAY_RETURN_IF_ERROR(parts->connect());
@@ -256,6 +265,7 @@ Result<NatsRange> NatsSession::ask(const NatsAddress& address, Clock::time_point
 const NatsRange& NatsSession::range() const { return parts_->range; }
 
 Result<NatsRange> NatsSession::range_now(Clock::time_point deadline, const std::stop_token& stop) const {
+  // The parts stay for as long as the question does, also behind a session that has gone.
   const auto work = [parts = parts_]() -> Result<NatsRange> { return parts->ask_range(); };
   return run_aside<NatsRange>(work, deadline, stop, "asking NATS");
 }
@@ -274,6 +284,7 @@ Status NatsSession::Parts::ask_for(int count) {
 Status NatsSession::Parts::take(NatsMessage message, std::vector<NatsMessage>& out) {
   heard = Clock::now();
   const char* status = nullptr;
+  // A message of somebody's may have a header "Status", but what the server says of a request has no payload.
   const bool empty = natsMsg_GetDataLength(message.get()) == 0;
   if (!empty || natsMsgHeader_Get(message.get(), "Status", &status) != NATS_OK) {
     --coming;
@@ -282,6 +293,7 @@ Status NatsSession::Parts::take(NatsMessage message, std::vector<NatsMessage>& o
   }
   // A request that has expired says how many it did not bring.
   const char *pending = nullptr, *words = nullptr;
+  // 408: its time is over; 404: there were no messages. Others tell that the consumer or the server ends.
   const bool expired = std::string_view(status) == "408" || std::string_view(status) == "404";
   natsMsgHeader_Get(message.get(), "Nats-Pending-Messages", &pending);
   natsMsgHeader_Get(message.get(), "Description", &words);
@@ -297,6 +309,7 @@ Result<std::vector<NatsMessage>> NatsSession::fetch(int most, std::chrono::milli
   // The next are asked for before the last have come, so that the server has always something to do.
   if (parts.coming <= most / 2) FOREBAY_RETURN_IF_ERROR(parts.ask_for(most - parts.coming));
   int64_t wait_ms = std::max<int64_t>(wait.count(), 1);
+  // The first is waited for; then those that lie there, without asking how many after each.
   for (int queued = 1; queued > 0 && messages.size() < static_cast<size_t>(most); --queued) {
     natsMsg* message = nullptr;
     const natsStatus code = natsSubscription_NextMsg(&message, parts.subscription, wait_ms);

@@ -45,6 +45,7 @@ Result<RedisAddress> RedisAddress::parse(std::string_view text, const std::map<s
     FOREBAY_ASSIGN(address.database, database_of(url.path[0]));
   }
   if (url.path.back().empty()) return invalid_argument("the URL names no stream");
+  // Braces alone: what a wildcard names could be other streams for the next run, or rank.
   FOREBAY_ASSIGN(address.streams, expand_braces(url.path.back()));
   std::vector<std::string> sorted = address.streams;
   std::ranges::sort(sorted);

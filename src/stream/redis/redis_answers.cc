@@ -24,6 +24,7 @@ bool read_entry(const RedisReply& reply, size_t i, StreamEntry& entry) {
   if (reply.is(fields, Kind::kNil)) return true;
   if (!reply.is(fields, Kind::kArray) || reply[fields].number % 2 != 0) return false;
   entry.last = fields + static_cast<size_t>(reply[fields].number);
+  // Else something in it is an array, and parts do not count as fields.
   if (entry.last != reply.behind(fields) - 1) return false;
   for (size_t k = entry.first; k <= entry.last; ++k) {
     if (!reply.is(k, Kind::kString)) return false;
@@ -38,6 +39,7 @@ bool read_stream(const RedisReply& reply, size_t i, StreamEntries& out) {
   for (size_t k = i + 3; k < reply.behind(i + 2); k = reply.behind(k)) {
     StreamEntry entry;
     if (!read_entry(reply, k, entry)) return false;
+    // Ids increase (XADD): positions and gaps rely on it.
     if (!out.entries.empty() && entry.id <= out.entries.back().id) return false;
     out.entries.push_back(entry);
   }
@@ -71,6 +73,7 @@ bool read_fact(const RedisReply& reply, size_t name, size_t value, StreamInfo& i
 
 Result<std::vector<StreamEntries>> read_entries(const RedisReply& reply) {
   std::vector<StreamEntries> streams;
+  // Nothing came while it blocked; RESP2 says so with nil.
   if (reply.is(0, Kind::kNil)) return streams;
   if (!reply.is(0, Kind::kArray)) return no_answer("XREAD");
   for (size_t i = 1; i < reply.behind(0); i = reply.behind(i)) {
@@ -88,6 +91,7 @@ Result<StreamInfo> read_stream_info(const RedisReply& reply) {
     const size_t value = i + 1;
     if (!reply.is(i, Kind::kString) || value >= reply.behind(0) || !read_fact(reply, i, value, info))
       return no_answer("XINFO");
+    // Names that are not known have values of any form: newer servers tell more.
     i = reply.behind(value);
   }
   return info;

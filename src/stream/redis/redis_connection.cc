@@ -26,6 +26,7 @@ bool passes_by_itself(std::string_view words) {
 }  // namespace
 
 void RedisCommands::add(const std::vector<std::string_view>& words) {
+  // RESP: arrays of bulk strings, whose lengths come first, so that words may hold any bytes.
   text_ += fmt::format("*{}\r\n", words.size());
   for (const std::string_view word : words) {
     text_ += fmt::format("${}\r\n", word.size());
@@ -79,6 +80,7 @@ Status RedisConnection::sign_in(const RedisAddress& address, Deadline deadline, 
   if (!address.password.empty()) {
     ++answers;
     if (address.user.empty())
+      // Without a user it is that of `default`, and of servers before 6.0 the only one.
       commands.add({"AUTH", address.password});
     else
       commands.add({"AUTH", address.user, address.password});
@@ -99,6 +101,7 @@ Result<const RedisReply*> RedisConnection::receive(Deadline deadline, const std:
     const std::span<uint8_t> into(received_.get(), kReceiveBytes);
     FOREBAY_ASSIGN(const size_t got,
                    std::visit([&](auto& socket) { return socket.receive(into, deadline, stop); }, socket_));
+    // Even a byte: what is wrong afterwards is not that it waits for TLS.
     answered_ = true;
     parser_.feed({received_.get(), got});
   }

@@ -10,6 +10,7 @@ namespace forebay {
 
 namespace {
 
+// The caller tries again where it is Unavailable; a message comes between.
 constexpr std::chrono::seconds kEndsLimit{30};
 
 /// The one value of an entry that is the payload.
@@ -59,6 +60,7 @@ class RedisLog final : public RecordLog {
   }
 
   int compare(const std::string& a, const std::string& b) const override {
+    // By numbers: as text 9-0 comes behind 10-0.
     const auto order = StreamId::parse(a) <=> StreamId::parse(b);
     return order < 0 ? -1 : order > 0 ? 1 : 0;
   }
@@ -84,6 +86,7 @@ class RedisLog final : public RecordLog {
     for (size_t i = 0; i < address_.streams.size(); ++i) {
       FOREBAY_ASSIGN(const RedisReply* const reply, connection.receive(deadline, stop));
       if (reply->is(0, RedisReply::Kind::kError)) return status_of_redis_error(reply->text(0), address_);
+      // [[id, fields]]: part 0 is the list, 1 the entry, 2 its id.
       const bool some = reply->size() > 2 && reply->is(2, RedisReply::Kind::kString);
       ends.emplace_back(some ? reply->text(2) : "");
       if (some) FOREBAY_RETURN_IF_ERROR(check_offset(ends.back()));

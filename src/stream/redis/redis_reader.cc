@@ -52,6 +52,7 @@ Status RedisReader::connect(const std::stop_token& stop) {
   FOREBAY_ASSIGN(connection_, RedisConnection::open(address_, RedisClock::now() + kConnectLimit, stop));
   if (was_connected_) ++reconnects_;
   was_connected_ = true;
+  // While there was no connection anything may have been trimmed.
   for (Stream& stream : streams_) stream.checked = false;
   return {};
 }
@@ -76,6 +77,7 @@ Status RedisReader::read_round(const std::vector<Stream*>& streams, const Limits
     Stream& stream = *given[i];
     if (const auto missing = stream.watch.check_read(infos[i], stream.position, taken[i].ids))
       note_gap(stream, *missing);
+    // Only with the records in `out`: a round that fails before is asked for again.
     stream.position = taken[i].ids.back();
     out.insert(out.end(), std::make_move_iterator(taken[i].records.begin()),
                std::make_move_iterator(taken[i].records.end()));
@@ -120,6 +122,7 @@ Result<std::vector<StreamInfo>> RedisReader::ask_infos(const std::vector<Stream*
 
 Result<const RedisReply*> RedisReader::ask_entries(const std::vector<Stream*>& streams, const Limits& limits,
                                                    Deadline until, const std::stop_token& stop) {
+  // COUNT is per stream, and knows no bytes: by the size of those that came before.
   const uint64_t fitting = limits.bytes / (entry_bytes_ * streams.size());
   const uint64_t count = std::clamp<uint64_t>(fitting, 1, std::max<size_t>(limits.records, 1));
   const auto wait = std::chrono::ceil<std::chrono::milliseconds>(until - RedisClock::now());
@@ -132,6 +135,7 @@ Result<const RedisReply*> RedisReader::ask_entries(const std::vector<Stream*>& s
   words.insert(words.end(), texts.begin() + 2, texts.end());
   RedisCommands commands;
   commands.add(words);
+  // The server may keep the answer back until then (BLOCK), and needs some time of its own.
   const Deadline deadline = std::max(until, RedisClock::now()) + kAnswerLimit;
   FOREBAY_RETURN_IF_ERROR(connection_->send(commands, deadline, stop));
   FOREBAY_ASSIGN(const RedisReply* const reply, connection_->receive(deadline, stop));
@@ -161,6 +165,7 @@ Result<std::vector<RedisReader::Taken>> RedisReader::take_entries(const RedisRep
     }
     entries += one.entries.size();
   }
+  // Mostly by the last answer, and never 0: large entries behind small ones must not come by the thousand.
   if (entries > 0) entry_bytes_ = std::max<uint64_t>((entry_bytes_ + 3 * (reply.bytes() / entries)) / 4, 64);
   streams = std::move(given);
   return all;

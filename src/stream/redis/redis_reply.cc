@@ -91,6 +91,7 @@ void RedisReply::finish() {
 size_t RedisReply::finish_part(size_t i) {
   if (parts_[i].kind != Kind::kArray) return i + 1;
   size_t next = i + 1;
+  // An array of -1 is nil, and the parser makes it so.
   for (int64_t k = 0; k < parts_[i].number && next < parts_.size(); ++k) next = finish_part(next);
   parts_[i].at = next;
   return next;
@@ -127,11 +128,13 @@ void RedisParser::feed(std::span<const uint8_t> bytes) {
 }
 
 Result<const RedisReply*> RedisParser::next() {
+  // Only behind a reply that was given: the parts of one that is not whole yet stay.
   if (state_->given) state_->reply.clear();
   state_->given = false;
   void* whole = nullptr;
   if (redisReaderGetReply(state_->reader, &whole) != REDIS_OK)
     return corrupt(fmt::format("no answer of a Redis server: {}", state_->reader->errstr));
+  // Looked at while it comes: a server that sends for ever must not fill the memory.
   const uint64_t waiting = state_->reader->len - state_->reader->pos;
   if (state_->reply.bytes() + waiting > kMostBytes || state_->reply.size() > kMostBytes / sizeof(RedisReply::Part))
     return corrupt(fmt::format("an answer of more than {} MiB", kMostBytes >> 20));

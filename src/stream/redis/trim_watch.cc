@@ -6,17 +6,20 @@
 namespace forebay {
 
 std::optional<uint64_t> StreamInfo::first_number() const {
+  // Trimming takes entries from the beginning, so those that are there are the last that were added, unless XDEL took others.
   if (!added || length == 0 || *added < length || latest_deleted >= first) return std::nullopt;
   return *added - length + 1;
 }
 
 std::optional<TrimWatch::Missing> TrimWatch::check_position(const StreamInfo& info, StreamId position) {
   const std::optional<uint64_t> known = std::exchange(number_, std::nullopt);
+  // Nothing was read yet: reading begins with the first that is there.
   if (position == StreamId{}) return std::nullopt;
   if (!info.exists) return Missing{};
   if (info.length == 0) return check_empty(info, position, known);
   const std::optional<uint64_t> first = info.first_number();
   if (info.first <= position) {
+    // The number of what was read last, where that is the first one; else what was counted until now.
     number_ = info.first == position ? first : known;
     return std::nullopt;
   }
@@ -42,6 +45,7 @@ std::optional<TrimWatch::Missing> TrimWatch::check_read(const StreamInfo& info, 
   if (info.latest_deleted > position) before.reset();  // numbers count what was deleted, and it was not read
   if (before) number_ = *before + read.size();
   if (!info.exists || !info.added) return std::nullopt;
+  // Entries may have been trimmed since they were read; of those that are still there the first has a known number.
   const auto at = std::ranges::lower_bound(read, info.first);
   const std::optional<uint64_t> first = info.first_number();
   std::optional<Missing> missing;

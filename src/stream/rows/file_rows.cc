@@ -21,6 +21,7 @@ Result<std::shared_ptr<const UnitSource>> open_file_table(std::shared_ptr<Opened
   TableFiles files;
   files.base = reading.pattern.base();
   files.files.push_back({path, file->size(), 0});
+  // What is open already: the table must not be opened by name again, which may be another file's by now.
   files.store = std::move(file);
   return open_table_files(std::move(files), reading.request, *reading.codecs, stop);
 }
@@ -29,6 +30,7 @@ FileRows::FileRows(FolderPlace place, std::shared_ptr<OpenedFile> file, std::sha
                    int64_t first, const RowReading& reading, const RowPayload& payload)
     : place_(std::move(place)), file_(std::move(file)), table_(std::move(table)), reading_(reading), payload_(payload),
       next_(first), last_(table_->size() - 1) {
+  // The last row that is given has the file's place, so that it is known before the first one is.
   while (last_ >= 0 && !keeps(last_)) --last_;
   skip_left_out();
 }
@@ -43,6 +45,7 @@ void FileRows::skip_left_out() {
 }
 
 LogRecord FileRows::record_of(int64_t row, Buffer payload) const {
+  // A bad row group's record stands at its last row, which may lie behind the last one that is kept.
   const RowPlace at{place_, row >= last_ ? RowPlace::kLast : row};
   return {0, at.to_string(), table_->key(row), std::move(payload)};
 }

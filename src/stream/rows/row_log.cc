@@ -17,11 +17,13 @@ namespace forebay {
 namespace {
 
 constexpr std::chrono::seconds kUntilOneSettles{30};
+// A folder full of what is no table must not be read through.
 constexpr int kFirstFilesTried = 16;
 
 /// Whether a file or a folder on the way to it is none of the user's.
 bool lies_aside(std::string_view key) {
   while (true) {
+    // Each folder on the way: _temporary/0/part.parquet is aside as a whole.
     const size_t slash = key.find('/');
     if (is_aside(key.substr(0, slash))) return true;
     if (slash == std::string_view::npos) return false;
@@ -58,15 +60,18 @@ Result<OpenedPlace> open_place(const FolderPlace& place, const RowReading& readi
                                const std::stop_token& stop) {
   const std::string path = reading.pattern.base() + place.key;
   OpenedPlace opened;
+  // Opened before it is looked at: if the name still has the place's time then, this is the file of that place.
   Result<std::shared_ptr<OpenedFile>> file = OpenedFile::open(path);
   if (!file.ok() && !is_data_error(file.status().code())) return file.status();
   const Result<SeenFile> now = FilePattern::look_at(path);
   if (!file.ok() || !now.ok() || now->changed_ns != place.changed_ns) return opened;
   opened.file = std::move(*file);
   Result<std::shared_ptr<const UnitSource>> table = open_file_table(opened.file, path, reading, stop);
+  // First: what looks like damage may be a file that is being written.
   opened.status = opened.file->check_unwritten();
   if (opened.status.ok()) opened.status = table.status();
   // Of a pipeline that was checked with the first file, what does not fit is the file.
+  // With the first file the request itself may be wrong, which is the user's to know at once.
   if (opened.status.code() == Code::kInvalidArgument && reading.request.model)
     opened.status = corrupt(opened.status.message()).with_key(path);
   if (opened.status.ok() && schema != nullptr) opened.status = check_same_fields(*schema, (*table)->schema());
@@ -86,6 +91,7 @@ class RowsReader final : public FolderReader {
  public:
   RowsReader(std::shared_ptr<const RowLogParts> log, RowPlace after)
       : FolderReader(log->reading.pattern, after.file), log_(std::move(log)) {
+    // Behind a file's last row its file is not needed, and reading begins with the next one.
     if (after.row != RowPlace::kLast) begun_ = std::move(after);
   }
 
@@ -119,6 +125,7 @@ class RowsReader final : public FolderReader {
       return begin_at(at.file, at.row + 1, stop, records);
     }
     FOREBAY_ASSIGN(std::vector<FollowedFolder::Found> found, folder_.next(1, stop));
+    // The next one was changed or is gone: those behind it may be there.
     if (found.empty()) return folder_.has_waiting();
     if (lies_aside(found[0].place.key)) return true;
     return begin_at(found[0].place, 0, stop, records);
@@ -128,6 +135,7 @@ class RowsReader final : public FolderReader {
                         std::vector<LogRecord>& records) {
     FOREBAY_ASSIGN(OpenedPlace opened, open_place(place, log_->reading, &log_->payload.schema(), stop));
     const std::string path = log_->reading.pattern.base() + place.key;
+    // Without a row given it only vanished: then it never was a part of the log.
     if (!opened.file && row > 0)
       opened.status =
           not_found(fmt::format("was removed or changed after its row {} was given, with all behind it; "
@@ -135,6 +143,7 @@ class RowsReader final : public FolderReader {
                                 row - 1));
     trouble_ = opened.status.ok() ? "" : fmt::format("{}: {}", path, opened.status.message());
     if (!opened.status.ok())
+      // In the place of the file's last row, so that reading goes on behind the file.
       records.push_back({0, RowPlace{place}.to_string(), path, RowPayload::of_error(opened.status)});
     if (opened.table)
       rows_.emplace(place, std::move(opened.file), std::move(opened.table), row, log_->reading, log_->payload);
@@ -204,6 +213,7 @@ Result<std::shared_ptr<const UnitSource>> first_table(const RowReading& reading,
         fmt::format("nothing matches '{}' yet, and the first file says which columns there are; write a "
                     "file with these columns and no rows",
                     reading.pattern.text()));
+  // The log's own order, so that all ranks take the same file for the first.
   FollowedFolder folder(reading.pattern, {});
   const auto end = FollowedFolder::Clock::now() + kUntilOneSettles;
   Status first_bad;

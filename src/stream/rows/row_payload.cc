@@ -11,6 +11,7 @@ namespace {
 
 constexpr size_t kWord = sizeof(uint64_t);
 
+// A multiple of eight: views of any dtype are aligned where the payload is.
 size_t padded(size_t bytes) { return (bytes + kWord - 1) / kWord * kWord; }
 
 uint64_t word_at(const Buffer& bytes, size_t at) {
@@ -79,6 +80,7 @@ void RowPayload::write(const Columns& columns, int64_t row, uint8_t* out) const 
       out += kWord;
     }
     if (size > 0) std::memcpy(out, column.values.data() + begin, size);
+    // The padding, too: equal rows are equal bytes, and nothing of what memory held before is told to others.
     std::memset(out + size, 0, padded(size) - size);
     out += padded(size);
   }

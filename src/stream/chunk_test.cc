@@ -1,0 +1,40 @@
+#include "stream/chunk.h"
+
+#include <gtest/gtest.h>
+
+namespace forebay {
+namespace {
+
+Code refused(const std::string& chunk, size_t partitions = 1) {
+  return Chunk::from_json(chunk, partitions).status().code();
+}
+
+TEST(Chunk, is_read_as_it_is_written) {
+  for (const Chunk& chunk : {Chunk{128, {{0, "17-3", 64, 0}, {2, "17-9", 64, 5}}, 0}, Chunk{256, {}, 64},
+                             Chunk{0, {{1, "7", 1, 0}}, 0, {"3", "6", ""}}})
+    EXPECT_EQ(*Chunk::from_json(chunk.to_json(), 3), chunk);
+}
+
+// The next one would begin with the same number, and be the same line of a journal.
+TEST(Chunk, one_without_records_or_of_other_partitions_is_none) {
+  for (const std::string text :
+       {R"({"first": 5, "parts": []})", R"({"first": 5, "parts": [[0, "7", 0, 3]]})", R"({"first": 5, "dry": 0})",
+        R"({"first": 5})", R"({"first": 0, "parts": [[0, "7", 1]], "after": ["1", "2"]})"})
+    EXPECT_EQ(refused(text), Code::kInvalidArgument) << text;
+}
+
+TEST(Chunk, takes_no_memory_for_a_number_and_adds_no_more_than_a_number_holds) {
+  EXPECT_EQ(refused(R"({"first": 0, "dry": 9007199254740991})"), Code::kInvalidArgument);
+  std::string many = R"({"first": 0, "parts": [)";
+  for (int p = 0; p < 2000; ++p) many += (p > 0 ? ",[" : "[") + std::to_string(p) + R"(, "1", 9007199254740991])";
+  EXPECT_EQ(refused(many + "]}", 2000), Code::kInvalidArgument);
+}
+
+TEST(StreamPlace, that_nests_deeper_than_a_stack_holds_is_refused) {
+  const std::string deep = std::string(500'000, '[') + std::string(500'000, ']');
+  EXPECT_EQ(StreamPlace::from_json(R"({"number": 0, "partitions": [)" + deep + "]}", {"a"}).status().code(),
+            Code::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace forebay

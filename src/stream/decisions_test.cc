@@ -1,0 +1,107 @@
+#include "stream/decisions.h"
+
+#include <cstdlib>
+#include <future>
+#include <iostream>
+
+#include <gtest/gtest.h>
+
+#include "cluster/simulated/simulated_network.h"
+#include "stream/stream_test_support.h"
+
+namespace forebay {
+namespace {
+
+// Holds a stream up, with its lock, where it next decides a chunk.
+class Gate final : public ChunkWitness {
+ public:
+  void decided(const Chunk&) override {
+    if (std::exchange(passed_, true)) return;
+    came_.set_value();
+    open_.get_future().wait_for(kStreamPatience);
+  }
+  bool wait() { return came_.get_future().wait_for(kStreamPatience) == std::future_status::ready; }
+  void open() { open_.set_value(); }
+
+ private:
+  std::promise<void> came_, open_;
+  bool passed_ = false;
+};
+
+class DecisionsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    first_->know(hosts_, 0);
+    second_->know(hosts_, 1);
+  }
+  void TearDown() override {
+    first_->begin_anew();  // so that nobody waits for rank 1 to ask for the last chunk
+    second_->close();
+    first_->close();
+  }
+
+  const std::shared_ptr<SimulatedNetwork> network_ = SimulatedNetwork::make({});
+  const JobPass pass_{"a-token-that-is-long-enough", 1};
+  const std::vector<PeerHost> hosts_{{"rank0:1", pass_}, {"rank1:1", pass_}};
+  const std::shared_ptr<Decisions> first_ = *Decisions::open(network_->transport(), hosts_[0]);
+  const std::shared_ptr<Decisions> second_ = *Decisions::open(network_->transport(), hosts_[1]);
+};
+
+// Three threads with three locks: the one that keeps a record, the one that decides a chunk, and the one that answers another rank.
+TEST_F(DecisionsTest, who_is_asked_for_a_record_goes_on_deciding_and_keeping) {
+  const auto log = log_with({100});
+  Stream stream(log, chunks_of(10));
+  first_->lead_or_follow(stream);
+  const auto kept = std::make_shared<KeptRecords>(log, KeptOptions{.share = {0, 2}});
+  first_->lend(kept);
+  stream.seek(stream.beginning());
+  ASSERT_TRUE(wait_known(stream, 10));
+
+  const auto gate = std::make_shared<Gate>();
+  stream.set_witness(gate, 1000);
+  auto knows = std::async(std::launch::async, [&] { return wait_known(stream, 20); });
+  ASSERT_TRUE(gate->wait());
+  auto keeps = std::async(std::launch::async, [&] { return kept->keep(stream, std::vector<int64_t>{0}, 10).ok(); });
+  std::this_thread::sleep_for(50ms);  // so that it waits for the stream
+  auto asks = std::async(std::launch::async, [&] { return second_->ask_for_records(0, std::vector<int64_t>{4}, {}); });
+  std::this_thread::sleep_for(50ms);  // so that the question is there
+  gate->open();
+  if (knows.wait_for(2 * kStreamPatience) != std::future_status::ready ||
+      keeps.wait_for(kStreamPatience) != std::future_status::ready) {
+    std::cerr << "each waits for a lock that another one holds: nobody could be joined\n";
+    std::abort();
+  }
+  EXPECT_TRUE(knows.get());
+  EXPECT_TRUE(keeps.get());
+  (void)asks.get();  // on a busy machine it may come too late
+  stream.stop();
+  second_->close();
+  first_->begin_anew();
+  first_->close();
+}
+
+TEST_F(DecisionsTest, ranks_begin_where_the_log_ended_for_rank_0) {
+  const auto log = log_with({100, 0});
+  StreamOptions options = chunks_of(4);
+  options.from_now = true;
+  Stream leads(log, options), follows(log, options);
+  first_->lead_or_follow(leads);
+  second_->lead_or_follow(follows);
+  for (Stream* const stream : {&leads, &follows}) stream->seek(stream->beginning());
+  EXPECT_FALSE(leads.known(4));
+  const auto until = std::chrono::steady_clock::now() + kStreamPatience;
+  while (leads.place(0).after[0].empty() && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(1ms);
+  log->append(0, 6);
+  log->append(1, 6);
+  ASSERT_TRUE(wait_known(leads, 12));
+  ASSERT_TRUE(wait_known(follows, 12)) << follows.failure().to_string();
+  EXPECT_EQ(keys(follows, 0, 12), keys(leads, 0, 12));
+  EXPECT_EQ(follows.place(4), leads.place(4));
+  for (Stream* const stream : {&leads, &follows}) stream->stop();
+  second_->close();
+  first_->begin_anew();
+  first_->close();
+}
+
+}  // namespace
+}  // namespace forebay
