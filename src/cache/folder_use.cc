@@ -72,6 +72,7 @@ void remove_files(const CacheFolder& above, const std::string& name) {
 FolderUse measure_folder(const CacheFolder& folder) {
   FolderUse use;
   struct ::stat info;
+  // Folders have blocks of their own, more of them with many names; the budget is for all that the disk gives.
   if (::fstat(folder.fd(), &info) == 0) use.bytes += room_of(info);
   for (const std::string& name : folder.names()) {
     if (!folder.stat(name, &info)) continue;
@@ -121,11 +122,13 @@ std::vector<int> users_of_place(const CacheFolder& place) {
   struct ::stat info;
   if (!place.stat(kLockFile, &info)) return pids;
   const std::string inode =
+      // As /proc/locks writes it: the numbers of the device in hexadecimal, that of the inode in decimal (proc(5)).
       fmt::format("{:02x}:{:02x}:{}", ::major(info.st_dev), ::minor(info.st_dev), static_cast<uint64_t>(info.st_ino));
   std::ifstream locks("/proc/locks");
   for (std::string line; std::getline(locks, line);) {
     char kind[16] = {}, advisory[16] = {}, mode[16] = {}, where[64] = {};
     int pid = 0;
+    // Whoever waits for a lock has "->" in the place of its kind, and is no user.
     if (std::sscanf(line.c_str(), "%*d: %15s %15s %15s %d %63s", kind, advisory, mode, &pid, where) != 5) continue;
     if (std::string_view(kind) == "FLOCK" && where == inode && pid > 0) pids.push_back(pid);
   }
