@@ -23,6 +23,7 @@ bool Timer::at(Time when, std::function<void()> function) {
     }
   }
   state_->queue.push({when, state_->posted++, std::move(function)});
+  // Also where it is not the next to come: the thread looks and waits again.
   state_->changed.notify_one();
   return true;
 }
@@ -53,6 +54,7 @@ void Timer::advance(Time by) {
   std::unique_lock lock(state->mutex);
   const Time until = state->manual_now + by;
   while (!state->closing && !state->queue.empty() && state->queue.top().when <= until) {
+    // Time stands at each function's own moment while it runs, and never goes back for one that was asked for late.
     state->manual_now = std::max(state->manual_now, state->queue.top().when);
     auto function = std::move(state->queue.top().function);
     state->queue.pop();

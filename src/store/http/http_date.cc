@@ -40,6 +40,7 @@ std::optional<std::chrono::system_clock::time_point> parse_http_date(std::string
   char name[4] = {};
   int day = 0, year = 0, hour = 0, minute = 0, second = 0;
   const std::string copy(text);
+  // IMF-fixdate (RFC 9110, section 5.6.7), the one form that servers may send today.
   if (std::sscanf(copy.c_str(), "%*3c, %2d %3s %4d %2d:%2d:%2d GMT", &day, name, &year, &hour, &minute, &second) != 6) {
     return std::nullopt;
   }
