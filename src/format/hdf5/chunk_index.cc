@@ -314,6 +314,7 @@ Status ChunkReader::extensible_blocks(const ExtensibleArray& array, const Buffer
   in.skip(array.prefix_bytes + uint64_t{array.in_index} * array.element_bytes);
   const uint64_t most = slots();
   uint64_t first = array.in_index;
+  // Each row has twice the elements of the one before, and `most` is 2^40 at most: `first` passes it long before it could overflow.
   for (uint32_t row = 0; row < array.supers() && first < most; ++row) {
     const uint64_t each = array.block_elements(row);
     if (row >= array.supers_in_index()) {
@@ -346,6 +347,7 @@ Status ChunkReader::super_block(const ExtensibleArray& array, uint64_t address, 
 Status ChunkReader::data_block(const ExtensibleArray& array, uint64_t address, uint64_t first, uint64_t count,
                                std::span<const uint8_t> written) {
   if (address == kHdf5Nowhere) return {};
+  // Blocks of data begin as the index block does, and then say where in the array they are.
   const uint64_t prefix = array.prefix_bytes + array.offset_bytes;
   if (count <= array.page()) {
     FOREBAY_ASSIGN(const Buffer block,
