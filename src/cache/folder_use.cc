@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <fstream>
 #include <map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -104,11 +105,13 @@ bool remove_place(const CacheFolder& folder, const std::string& name) {
 
 uint64_t make_room(const CacheFolder& folder, uint64_t budget_bytes, uint64_t wanted) {
   FolderUse use = measure_folder(folder);
-  std::ranges::sort(use.places, {}, &PlaceUse::last_used_ns);
+  // Apart from `use`, which is measured anew behind each removal.
+  std::vector<PlaceUse> places = std::move(use.places);
+  std::ranges::sort(places, {}, &PlaceUse::last_used_ns);
   const auto free = [&] { return std::min(budget_bytes - std::min(budget_bytes, use.bytes), disk_spare(folder)); };
   if (free() >= wanted) return free();
   finish_removals(folder);
-  for (const PlaceUse& place : use.places) {
+  for (const PlaceUse& place : places) {
     // Nobody can begin to use it meanwhile: that takes the FolderLock, which we hold.
     if (place.in_use || !remove_place(folder, place.name)) continue;
     use = measure_folder(folder);
