@@ -290,7 +290,12 @@ Result<Hdf5Space> parse_hdf5_space(Hdf5Cursor& in) {
   for (uint8_t i = 0; i < axes; ++i) space.dims.push_back(in.length());
   space.most = space.dims;
   if ((flags & 1) != 0) {
-    for (uint8_t i = 0; i < axes; ++i) space.most[i] = in.number(in.sizes().length);
+    // All bits of a length, however many the file gives it (IV.A.2.b).
+    const uint64_t no_end = UINT64_MAX >> (64 - 8 * std::min<unsigned>(in.sizes().length, 8));
+    for (uint64_t& most : space.most) {
+      most = in.length();
+      if (most == no_end) most = kHdf5NoEnd;
+    }
   }
   if (in.failed()) return hdf5_damaged("the shape of a data set is cut off");
   return space;
