@@ -61,6 +61,7 @@ class Tiers final : public TieredCache {
   Result<std::shared_ptr<const Columns>> open(const Hash128& entry, Buffer stored) override {
     if (foreign() || !disk_) return corrupt("there is no such entry");
     const uint64_t stored_bytes = stored.size();
+    // Its size is kept beside it: adopt() takes the bytes, and whether any came decides below whose fault it is.
     auto columns = adopt(entry, std::move(stored));
     if (columns.ok()) {
       disk_->count_hit();
@@ -79,6 +80,7 @@ class Tiers final : public TieredCache {
     if (foreign()) return corrupt("there is no such entry");
     count_size(stored.size());
     // What stays in memory has memory of its own: `stored` belongs to a pool of blocks that may be larger.
+    // More than the bytes alone: the tier counts what keeping them costs, too. Where an eighth is too little, put() declines.
     const bool promotes = ram_->free_for(stored.size() + stored.size() / 8);
     if (promotes) stored = copy_of(stored);
     const uint64_t stored_bytes = stored.size();
@@ -87,6 +89,7 @@ class Tiers final : public TieredCache {
     if (promotes) {
       // Columns are views of `stored` where nothing is packed; what is unpacked is held beside it.
       const uint64_t unpacked = compression_ == Compression::kNone ? 0 : columns->nbytes();
+      // No seconds: losing it costs a read, so it is the first to give way to entries that are in memory alone.
       (void)ram_->put(entry, columns, stored_bytes + unpacked, 0, /*on_disk=*/true);
     }
     return columns;
@@ -95,6 +98,7 @@ class Tiers final : public TieredCache {
   std::optional<Buffer> stored(const Hash128& entry) override {
     if (foreign()) return std::nullopt;
     if (const auto columns = ram_->peek(entry)) {
+      // In the form of the disk: whoever gets it checks it by adopt(), which knows that form alone.
       Result<Buffer> bytes = encode_entry(entry, *columns, Compression::kNone);
       if (bytes.ok()) return std::move(*bytes);
     }
@@ -136,6 +140,7 @@ class Tiers final : public TieredCache {
     stats.misses = misses_;
     const uint64_t hits = stats.ram.hits + stats.disk.hits, sizes = sizes_;
     if (hits + stats.misses > 0) stats.hit_ratio = static_cast<double>(hits) / static_cast<double>(hits + stats.misses);
+    // How large an entry is that was only asked for nobody knows: the mean of those that were read or offered stands for all.
     stats.seen_bytes = sizes == 0 ? 0 : seen_.count() * (size_bytes_ / sizes);
     const uint64_t budget = stats.ram.budget_bytes + stats.disk.budget_bytes;
     if (stats.seen_bytes > 0)
@@ -218,6 +223,7 @@ Result<std::shared_ptr<Tiers>> make_tiers(const CacheOptions& options, const std
 Result<std::shared_ptr<TieredCache>> open_cache(const CacheOptions& given) {
   FOREBAY_RETURN_IF_ERROR(check_limits(given));
   CacheOptions options = given;
+  // The disk's limit is DiskTier's to apply: it takes the folder, which may have to be made first.
   options.ram_bytes = limited("ram", given.ram_bytes, memory_limit(), "this machine");
   std::string dir = options.dir;
   if (dir.empty() && options.disk_bytes > 0) {

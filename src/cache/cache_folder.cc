@@ -133,6 +133,7 @@ bool CacheFolder::stat(std::string_view name, struct ::stat* info) const {
 
 bool CacheFolder::still_at(const CacheFolder& above, const std::string& name) const {
   struct ::stat there, own;
+  // The device, too: inodes are numbered anew on each.
   return above.stat(name, &there) && ::fstat(fd_.get(), &own) == 0 && there.st_ino == own.st_ino &&
          there.st_dev == own.st_dev;
 }
@@ -140,6 +141,7 @@ bool CacheFolder::still_at(const CacheFolder& above, const std::string& name) co
 bool try_flock(int fd, int operation) {
   int result;
   do {
+    // flock(2) and not fcntl(2): the lock belongs to the open file, so closing another descriptor of the same file does not drop it.
     result = ::flock(fd, operation | LOCK_NB);
   } while (result != 0 && errno == EINTR);
   return result == 0;

@@ -25,6 +25,7 @@ Buffer shuffled(const uint8_t* data, uint64_t size, size_t element) {
     uint8_t* const plane = out.data() + byte * count;
     for (uint64_t i = 0; i < count; ++i) plane[i] = data[i * element + byte];
   }
+  // What is no whole element, which only a damaged description gives, stays at the end as it is.
   std::copy(data + count * element, data + size, out.data() + count * element);
   return out;
 }

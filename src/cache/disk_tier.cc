@@ -21,8 +21,10 @@ namespace forebay {
 namespace {
 
 using std::chrono::milliseconds;
+// Opening may wait while another process makes room; a put() holds up the thread that made the entry, and declining costs that entry alone.
 constexpr milliseconds kPatienceAtOpen{5000}, kPatienceAtPut{200};
 constexpr int64_t kLookEveryNs = 100'000'000;
+// A folder, its lock, its claims and about.json: a block of 4 KiB each.
 constexpr uint64_t kNewPlaceRoom = 16 << 10;
 constexpr uint64_t kUnlimited = UINT64_MAX;
 constexpr uint64_t kTryAgainEvery = 256;
@@ -48,6 +50,7 @@ void write_about(const CacheFolder& place, const std::string& description) {
                            '\n';
   const auto file = place.open_file(aside, O_WRONLY | O_CREAT | O_TRUNC);
   if (!file.ok() || !write_all(file->get(), text.data(), text.size(), 0)) return;
+  // Renamed to its place: whoever lists places never reads half a text. open() holds the FolderLock, so nobody else writes `aside`.
   (void)::renameat(place.fd(), aside.c_str(), place.fd(), std::string(kAboutFile).c_str());
 }
 
@@ -58,6 +61,7 @@ void touch(const FileDescriptor& lock) { (void)::futimens(lock.get(), nullptr); 
 // Locks of open file descriptions (OFD): of the process's own threads none excludes another, which writing_now_ does.
 class Claim {
  public:
+  // A quarter of the hash: offsets are signed, and the byte behind the range must be one, too.
   Claim(int fd, const Hash128& id) : fd_(fd), at_(static_cast<off_t>(id.low >> 2)) { held_ = set(F_WRLCK); }
   ~Claim() {
     if (held_) (void)set(F_UNLCK);
@@ -101,6 +105,7 @@ Result<std::unique_ptr<DiskTier>> DiskTier::open(DiskTierOptions options) {
   FOREBAY_ASSIGN(CacheFolder place, folder.open_below(name, true));
   FOREBAY_ASSIGN(FileDescriptor lock, place.open_file(kLockFile, O_RDWR | O_CREAT));
   FOREBAY_ASSIGN(FileDescriptor claims, place.open_file(kClaimsFile, O_RDWR | O_CREAT));
+  // Who takes it exclusively, to measure or to remove, holds the FolderLock, as is done here: so only another program can be in the way.
   if (!try_flock(lock.get(), LOCK_SH)) return unavailable(fmt::format("{} is locked by another program", place.path()));
   touch(lock);
   write_about(place, options.description);
@@ -150,6 +155,7 @@ bool DiskTier::put(const Hash128& id, std::span<const uint8_t> entry, double sec
   if (writing_off_) return false;
   {
     const std::lock_guard lock(writing_);
+    // Another thread is at it, with the same bytes: waiting for it would gain nothing.
     if (!writing_now_.insert(id).second) return false;
   }
   const bool written = write(id, entry, seconds);
@@ -211,6 +217,7 @@ bool DiskTier::take_room(uint64_t bytes) {
   const uint64_t free = make_room(folder_, budget, std::min(least + step, budget));
   // The whole step, an eighth of it, or just this entry.
   for (const uint64_t more : {step, step / 8, uint64_t{0}}) {
+    // An eighth for rows of 64 bytes is enough for entries of 512 bytes; of smaller ones the index asks for room sooner.
     const uint64_t data = bytes + more, index = kSegmentRowBytes + more / 8;
     if (writer_->room_for(data, index) > free) continue;
     if (!writer_->grow(data, index)) {
@@ -224,6 +231,7 @@ bool DiskTier::take_room(uint64_t bytes) {
     stop_writing("the disk is full, but for a reserve");
     return false;
   }
+  // What is left of the last step may hold smaller entries: admits() lets those through.
   room_left_ = writer_->data_left();
   declined_.fetch_add(1, std::memory_order_relaxed);
   return false;

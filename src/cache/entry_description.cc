@@ -8,6 +8,7 @@ namespace forebay {
 
 namespace {
 
+// So that the bytes of rows + 1 offsets overflow nowhere; no entry comes near it.
 constexpr int64_t kMostRows = int64_t{1} << 48;
 constexpr uint64_t kLeastFieldBytes = 32;  // what the smallest field takes in the description
 constexpr uint64_t kLeastBadRowBytes = 20;
@@ -87,6 +88,7 @@ Result<StoredBlock> take_block(ByteReader& in, uint64_t entry_bytes) {
   if (block.compression == Compression::kNone
           ? block.bytes != block.stored_bytes
           : block.packed_bytes > block.stored_bytes || block.bytes / kMaxExpansion > block.stored_bytes) {
+    // Divided and not multiplied, since `bytes` may be any number here. This bounds the memory that unpack() takes.
     return bad("has a block of impossible length");
   }
   return block;
@@ -103,6 +105,7 @@ std::optional<uint64_t> bytes_of_row(const Field& field) {
 
 Status check_lengths(const Field& field, const StoredColumn& column, int64_t rows) {
   if (!field.fixed_shape()) {
+    // Whether they rise, and end within the values, Columns::check() finds out when they are unpacked.
     const uint64_t wanted = (static_cast<uint64_t>(rows) + 1) * sizeof(int64_t);
     return column.offsets.bytes == wanted ? Status() : bad("has offsets that are not one for each row");
   }
@@ -116,6 +119,7 @@ Status check_lengths(const Field& field, const StoredColumn& column, int64_t row
 }
 
 Status put_bad_row(ByteWriter& out, int64_t row, const Status& status) {
+  // A payload is the exception of user code, an object of another language: nothing in an entry is code.
   if (status.payload() || status.code() == Code::kOk)
     return unsupported("a row's error is an exception of user code, which cannot be kept");
   out.put(row);

@@ -62,6 +62,7 @@ class Blocks {
     StoredBlock block;
     block.bytes = extent.size;
     block.stored_bytes = extent.size;
+    // Each block by itself: those that packing does not make smaller stay as they are, and are read without a copy.
     Piece piece{extent.data, extent.size, pack(compression_, extent.data, extent.size, extent.element_bytes), 0};
     if (!piece.packed.empty()) {
       block.compression = compression_;
@@ -110,6 +111,7 @@ Result<Header> checked_header(std::span<const uint8_t> bytes) {
   Header header;
   if (bytes.size() < sizeof header) return corrupt("the kept entry is shorter than its header");
   std::memcpy(&header, bytes.data(), sizeof header);
+  // Before the checksum, for the message: bytes of something else altogether are no damaged entry.
   if (header.magic != kEntryMagic) return corrupt("this is no kept entry");
   if (header.header_hash != own_hash(header)) return corrupt("the kept entry's header is damaged (checksum)");
   if (header.version != kEntryVersion) return corrupt(fmt::format("the kept entry has version {}", header.version));

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <fstream>
 #include <map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -72,6 +73,7 @@ void remove_files(const CacheFolder& above, const std::string& name) {
 FolderUse measure_folder(const CacheFolder& folder) {
   FolderUse use;
   struct ::stat info;
+  // Folders have blocks of their own, more of them with many names; the budget is for all that the disk gives.
   if (::fstat(folder.fd(), &info) == 0) use.bytes += room_of(info);
   for (const std::string& name : folder.names()) {
     if (!folder.stat(name, &info)) continue;
@@ -103,11 +105,13 @@ bool remove_place(const CacheFolder& folder, const std::string& name) {
 
 uint64_t make_room(const CacheFolder& folder, uint64_t budget_bytes, uint64_t wanted) {
   FolderUse use = measure_folder(folder);
-  std::ranges::sort(use.places, {}, &PlaceUse::last_used_ns);
+  // Apart from `use`, which is measured anew behind each removal.
+  std::vector<PlaceUse> places = std::move(use.places);
+  std::ranges::sort(places, {}, &PlaceUse::last_used_ns);
   const auto free = [&] { return std::min(budget_bytes - std::min(budget_bytes, use.bytes), disk_spare(folder)); };
   if (free() >= wanted) return free();
   finish_removals(folder);
-  for (const PlaceUse& place : use.places) {
+  for (const PlaceUse& place : places) {
     // Nobody can begin to use it meanwhile: that takes the FolderLock, which we hold.
     if (place.in_use || !remove_place(folder, place.name)) continue;
     use = measure_folder(folder);
@@ -121,11 +125,13 @@ std::vector<int> users_of_place(const CacheFolder& place) {
   struct ::stat info;
   if (!place.stat(kLockFile, &info)) return pids;
   const std::string inode =
+      // As /proc/locks writes it: the numbers of the device in hexadecimal, that of the inode in decimal (proc(5)).
       fmt::format("{:02x}:{:02x}:{}", ::major(info.st_dev), ::minor(info.st_dev), static_cast<uint64_t>(info.st_ino));
   std::ifstream locks("/proc/locks");
   for (std::string line; std::getline(locks, line);) {
     char kind[16] = {}, advisory[16] = {}, mode[16] = {}, where[64] = {};
     int pid = 0;
+    // Whoever waits for a lock has "->" in the place of its kind, and is no user.
     if (std::sscanf(line.c_str(), "%*d: %15s %15s %15s %d %63s", kind, advisory, mode, &pid, where) != 5) continue;
     if (std::string_view(kind) == "FLOCK" && where == inode && pid > 0) pids.push_back(pid);
   }

@@ -85,6 +85,17 @@ TEST_F(FolderUseTest, room_is_made_of_those_that_were_not_used_for_longest) {
   EXPECT_EQ(places(), std::vector<std::string>{place_name(1)});
 }
 
+TEST_F(FolderUseTest, as_many_go_as_it_takes_and_no_more) {
+  for (const int number : {4, 1, 5, 2, 3}) place(number, 100'000, 1000 * number);
+  const uint64_t all = measure_folder(folder_).bytes;
+  EXPECT_GE(make_room(folder_, all, 250'000), 250'000u) << "more than two places give";
+  std::vector<std::string> left = places();
+  std::ranges::sort(left);
+  std::vector<std::string> youngest = {place_name(4), place_name(5)};
+  std::ranges::sort(youngest);
+  EXPECT_EQ(left, youngest);
+}
+
 TEST_F(FolderUseTest, what_somebody_uses_stays) {
   const CacheFolder used = place(1, 100'000, 1000);
   place(2, 100'000, 2000);

@@ -9,6 +9,7 @@
 namespace forebay {
 
 namespace {
+// 1 MiB of rows: few calls for an index, and memory that does not grow with it.
 constexpr uint64_t kRowsInOneRead = 16384;
 }  // namespace
 
@@ -62,6 +63,7 @@ void PlaceIndex::read_segment(const CacheFolder& place, uint32_t number, Segment
     if (end < kSegmentRowBytes || !read_all(segment.index.get(), &header, sizeof header, 0) || !header.valid()) return;
     segment.read_to = kSegmentRowBytes;
   }
+  // After the size of the index: a row follows its data, so each row before `end` finds its bytes within the size that is asked for now.
   if (segment.read_to >= end || !place.stat(segment_file(number, kDataEnding), &data)) return;
   std::vector<SegmentRow> rows(std::min((end - segment.read_to) / kSegmentRowBytes, kRowsInOneRead));
   while (segment.read_to < end) {
@@ -110,6 +112,7 @@ void PlaceIndex::remove(const CacheFolder& place, const Hash128& id) {
   }
   const auto file = place.open_file(segment_file(location.segment, kIndexEnding), O_RDWR);
   SegmentRow row;
+  // Opened by name, since the descriptor that is read from cannot write; and read again, since the place may have been made anew.
   if (!file.ok() || !read_all(file->get(), &row, sizeof row, location.row_at) || row.id != id) return;
   const SegmentRow dead{};
   (void)write_all(file->get(), &dead, sizeof dead, location.row_at);  // else the next process finds the damage too

@@ -57,6 +57,7 @@ bool RamTier::put(const Hash128& id, std::shared_ptr<const Columns> columns, uin
   const std::lock_guard lock(mutex_);
   // Two threads may have made it at once; both are right.
   if (entries_.contains(id)) return true;
+  // Clamped: a difference that wrapped would let everything in.
   const uint64_t free = budget_bytes_ - std::min(used_bytes_.load(), budget_bytes_);
   if (bytes > free && bytes <= budget_bytes_) {
     const auto victims = policy_.exchange(bytes - free, saved);

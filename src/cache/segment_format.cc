@@ -40,6 +40,7 @@ SegmentRow SegmentRow::of(const Hash128& id, uint64_t offset, uint64_t bytes, do
 }
 
 bool SegmentRow::valid() const {
+  // Bounded, so that offset + bytes overflows nowhere, not even as an off_t. A dead row fails by having no bytes.
   return hash == own_hash(*this) && bytes > 0 && offset <= INT64_MAX && bytes <= INT64_MAX - offset;
 }
 
@@ -82,6 +83,7 @@ bool write_all(int fd, const void* data, size_t size, uint64_t offset) {
   while (size > 0) {
     const ssize_t put = ::pwrite(fd, at, std::min(size, kMostAtOnce), static_cast<off_t>(offset));
     if (put < 0 && errno == EINTR) continue;
+    // pwrite(2) that writes nothing sets no errno; a full disk is what is left to say.
     if (put == 0) errno = ENOSPC;
     if (put <= 0) return false;
     at += put;

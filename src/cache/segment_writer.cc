@@ -40,6 +40,7 @@ bool SegmentWriter::take_over() {
   const bool known = read_all(index_.get(), &header, sizeof header, 0) && header.valid();
   if (!known && size_of(index_.get()) > 0) {
     // Killed before its first row, or damaged: then the entries are made anew.
+    // A reader that was beyond its new end misses rows until it opens the place anew, and reads none twice.
     if (::ftruncate(index_.get(), 0) != 0) return false;
   }
   const uint64_t data_bytes = size_of(data_.get());

@@ -80,6 +80,7 @@ Result<MeasuredEpoch> measure_epoch(Loader& loader, const std::stop_token& stop)
   while (true) {
     if (stop.stop_requested()) return cancelled("interrupted");
     auto next = loader.next();
+    // A loader that was closed meanwhile answers in its own way; that somebody asked for it goes before.
     if (stop.stop_requested()) return cancelled("interrupted");
     FOREBAY_ASSIGN(const std::optional<Batch> batch, std::move(next));
     if (!batch) break;

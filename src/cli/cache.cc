@@ -90,6 +90,7 @@ int verify(const std::vector<PlaceInfo>& places, const CacheVerbOptions& options
   PlaceReport report;
   uint64_t bytes = 0;
   for (const PlaceInfo& place : places) bytes += place.entry_bytes;
+  // Under a gibibyte it is over before a bar says anything.
   Progress progress(console, "reading bytes", static_cast<int64_t>(bytes), options.json || bytes < (uint64_t{1} << 30));
   for (const PlaceInfo& place : places) {
     const Status checked = verify_place(options.dir, place.name, interrupt.token(), report,

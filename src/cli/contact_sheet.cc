@@ -22,6 +22,7 @@ class Sheet {
  public:
   Sheet(const Batch& batch, const Tensor& images, const ContactSheetOptions& options)
       : batch_(batch), images_(images), options_(options), rows_(images.shape[2]), columns_(images.shape[3]),
+        // Rounded up: no side is longer than kMaxSide.
         factor_((std::max(rows_, columns_) + kMaxSide - 1) / kMaxSide), height_(static_cast<int>(rows_ / factor_)),
         width_(static_cast<int>(columns_ / factor_)),
         count_(static_cast<int>(std::min({images.shape[0], batch.size() - batch.padding, options.max_pictures}))) {}

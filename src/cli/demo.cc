@@ -79,6 +79,7 @@ class Demo {
   bool same() const { return again_.digest == epochs_[0].digest; }
 
  private:
+  // Another number than the first run had: the digest must not depend on it.
   int other_threads() const { return threads_ > 1 ? threads_ - 1 : threads_ + 1; }
 
   void introduce() const {

@@ -16,6 +16,7 @@ constexpr size_t kTextLimit = size_t{64} << 20;
 
 struct CloseFile {
   void operator()(FILE* file) const {
+    // Standard input is not ours to close.
     if (file != stdin) std::fclose(file);
   }
 };

@@ -97,6 +97,7 @@ int profile_verb(const Arguments& arguments, const Console& console) {
   if (!where.ok()) return report_failure(where.status(), line.json(), console);
   Result<Profile> found = profile(*pipeline, options);
   if (found.ok() && flags.elsewhere()) {
+    // What was measured here goes before what is only predicted.
     if (!line.json()) fmt::print(console.out, "{}\n", to_text(*found));
     found = predict(*found, *where);
   }

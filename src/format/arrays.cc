@@ -18,11 +18,14 @@ namespace forebay {
 
 namespace {
 
+// At most 1 MiB an array: opening one that is mapped must not read all of it.
 constexpr int64_t kSampledRows = 256;
 constexpr size_t kSampledRowBytes = 4096;
+// Rows of a shuffled batch lie anywhere, so each is a miss of the cache: some are asked for before they are needed.
 constexpr size_t kPrefetchAhead = 8;
 constexpr size_t kPrefetchBytes = 1024;  // longer rows are found by the hardware's own prefetcher
 constexpr size_t kCacheLine = 64;
+// Shorter rows are hashed in less time than a table of hashes is looked through.
 constexpr size_t kRememberedBytes = 256;
 
 /// With this source's name, so that the user finds the step.
@@ -56,6 +59,7 @@ class Rows {
     row_bytes_ = static_cast<size_t>(row_shape_.elements()) * dtype_size(view_.dtype);
     row_stride_ = static_cast<int64_t>(row_bytes_);
     if (view_.strides.empty()) return;
+    // May be 0 or negative, as NumPy's may: rows are found by it alone.
     row_stride_ = view_.strides[0];
     auto expected = static_cast<int64_t>(dtype_size(view_.dtype));
     for (size_t i = view_.shape.rank(); i-- > 1;) {

@@ -194,6 +194,7 @@ bool ColumnBuilder::all_whole() const {
 Result<Column> ColumnBuilder::finish_cells() {
   Column column;
   // Whole numbers too large for 64 bits stay text: as floats they would lose digits.
+  // The narrowest first; a bool comes last, for its words are no numbers.
   const bool typed =
       empty_cells_ < count_ && (try_parse<int64_t>(DType::kInt64, parse_number<int64_t>, &column) ||
                                 try_parse<uint64_t>(DType::kUint64, parse_number<uint64_t>, &column) ||

@@ -10,6 +10,7 @@ constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 Status CsvReader::feed(std::string_view piece) {
   if (at_begin_) {
+    // Pieces may be of one byte, so the mark may come in three of them.
     while (head_.size() < kByteOrderMark.size() && !piece.empty()) {
       head_ += piece.front();
       piece.remove_prefix(1);
@@ -98,6 +99,7 @@ Status CsvReader::finish() {
     at_begin_ = false;
     for (const char c : head_) FOREBAY_RETURN_IF_ERROR(take(c));
   }
+  // Where it began and not where the file ends: that is the line to look at.
   if (state_ == State::kQuoted) return corrupt(fmt::format("line {}: this quote is never closed", quote_line_));
   const bool nothing = row_.empty() && ends_.empty() && !quoted_field_;
   return nothing ? Status() : end_row();

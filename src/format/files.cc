@@ -52,6 +52,7 @@ Status search(Store& store, const std::string& pattern, std::stop_token stop, Fo
 /// Sizes of names spelled out in full, which must all exist.
 Status look_up(Store& store, const std::string& pattern, const std::vector<std::string>& names, std::stop_token stop,
                Found& found) {
+  // The first by its place and not by arrival, so that the message is the same on every run.
   std::optional<int64_t> missing;
   const Status asked = stat_all(
       store, static_cast<int64_t>(names.size()), [&](int64_t i) { return names[static_cast<size_t>(i)]; },
@@ -114,6 +115,7 @@ Result<std::unique_ptr<Source>> open_file_list(StoreAndPath place, std::vector<s
     name = std::move(file.path);
     keys.add(name, 0);
   }
+  // A request for each name is as much as an epoch costs; what is missing is told when it is read.
   if (store.remote())
     return make_source(place.store, "", std::move(keys).in_order(), SizesAre::kUnknown, keep_versions);
   int64_t found = 0;

@@ -67,6 +67,7 @@ class ImageFolderOpener {
     }
     const Status walked = walk(*source_->store_, source_->root_, std::move(stop),
                                [this](const std::string& folder, ListPage& page) { take(folder, page); });
+    // Of the root alone: a folder below it that went away meanwhile is another story.
     if (walked.code() == Code::kNotFound && walked.key() == shown_root()) {
       return not_found("no such folder; give the folder that holds the pictures").with_key(shown_root());
     }
@@ -159,6 +160,7 @@ void ImageFolder::find_class_spans() {
     }
   }
   std::ranges::sort(spans_, {}, &ClassSpan::first_id);
+  // One value for each class, made once: labels of samples are slices of it, and cost no memory of their own.
   label_values_ = Buffer::allocate(classes_.size() * sizeof(int64_t));
   for (size_t label = 0; label < classes_.size(); ++label) {
     const auto value = static_cast<int64_t>(label);

@@ -83,6 +83,7 @@ Status JsonlReader::feed(std::string_view piece) {
   while (!piece.empty()) {
     const size_t newline = piece.find('\n');
     const std::string_view part = piece.substr(0, newline);
+    // Before it is kept: a file without line ends must not come into memory as one line.
     if (line_.size() + part.size() > kMaxLineBytes) {
       return corrupt(fmt::format("line {}: longer than {} bytes", line_number_, kMaxLineBytes));
     }

@@ -54,6 +54,7 @@ bool stays_below(std::string_view path) {
       --depth;
     else if (!part.empty() && part != ".")
       ++depth;
+    // At each step: "../name/b" may end below where it began, and has left it on the way.
     if (depth < 0) return false;
     if (slash == std::string_view::npos) return true;
     path.remove_prefix(slash + 1);
@@ -149,6 +150,7 @@ Result<Objects> find_objects(const StoreAndPath& manifest, const ColumnBuilder& 
     objects.store = place.store;
     objects.rule.store = place.name;
   }
+  // The query and fragment of a URL are no part of its folders; a local name may have '?' and '#' in it.
   objects.rule.base = folder_of(
       manifest.path.substr(0, manifest.name == "http" ? manifest.path.find_first_of("?#") : std::string::npos));
   objects.rule.top = top_of(manifest);
@@ -167,6 +169,7 @@ Result<KeyTableBuilder> keys_of(const ColumnBuilder& paths, const PathRule& rule
                                        paths.text(i)));
     }
     if (!checked.ok()) return Status(checked.code(), fmt::format("row {}: {}", i + 1, checked.message()));
+    // As they are written, since keys of samples are what the manifest calls them; the store's keys are made by `rule`.
     keys.add(paths.text(i), 0);
   }
   return keys;
@@ -228,6 +231,7 @@ Result<std::unique_ptr<Source>> open(const StoreAndPath& place, const OpenManife
   } else {
     FOREBAY_RETURN_IF_ERROR(ask_sizes(*objects.store, table.paths, objects.rule, keys, stop));
   }
+  // Local files were asked for above, and their versions are in the table.
   const bool learns = options.keep_versions && objects.store->remote();
   return std::unique_ptr<Source>(std::make_unique<ObjectSource>(std::move(objects.store), std::move(objects.rule),
                                                                 std::move(keys).in_order(), std::move(table.columns),

@@ -46,6 +46,7 @@ class TableBuilder final : public JsonlSink {
             fmt::format("line {}: no '{}'; every object must have the members of the first", line, column.name()));
       }
     }
+    // So that find() begins with the first member of each object.
     next_ = 0;
     return {};
   }

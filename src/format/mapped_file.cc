@@ -29,6 +29,7 @@ void pass_on(int signal, siginfo_t* info, void* context) {
   if ((g_before.sa_flags & SA_SIGINFO) != 0) return g_before.sa_sigaction(signal, info, context);
   if (g_before.sa_handler != SIG_DFL && g_before.sa_handler != SIG_IGN) return g_before.sa_handler(signal);
   struct sigaction by_default = {};
+  // So that it ends the process as it would have without us, with a core where one is wanted.
   ::sigaction(signal, &by_default, nullptr);
   ::raise(signal);
 }
@@ -99,6 +100,7 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
 MappedFile::~MappedFile() { ::munmap(const_cast<uint8_t*>(data_), size_); }
 
 Status MappedFile::read_with(void (*touch)(void*), void* given) const {
+  // Once a thread: masks are a thread's own, and a system call for each row would cost more than the copy.
   static thread_local bool unblocked = false;
   if (!std::exchange(unblocked, true)) unblock_signal();
   Escape escape;

@@ -99,6 +99,7 @@ class HeaderText {
       uint64_t dim = 0;
       skip_space();
       const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), dim);
+      // Bounded before the number of axes is judged: the header may be a MiB of them.
       if (error != std::errc() || shape.size() > 64) return false;
       rest_.remove_prefix(static_cast<size_t>(end - rest_.data()));
       take('L');  // Python 2
@@ -225,6 +226,7 @@ Result<NpyHeader> parse_npy_header(std::span<const uint8_t> head, uint64_t file_
 
 Result<ArrayView> map_npy_file(const std::string& path) {
   FOREBAY_ASSIGN(std::shared_ptr<const MappedFile> file, MappedFile::open(path));
+  // Copied: what follows parses it at length, and a file that is cut meanwhile must not end that in its midst.
   std::vector<uint8_t> head(std::min<uint64_t>(file->size(), kMaxHeaderBytes + 16));
   FOREBAY_RETURN_IF_ERROR(file->read([&] { std::memcpy(head.data(), file->data(), head.size()); }));
   auto header = parse_npy_header(head, file->size());

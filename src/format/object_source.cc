@@ -109,6 +109,7 @@ Source::Fetch ObjectSource::fetch(int64_t id) const {
     // Too low costs a second request, too high some memory for a while.
     const uint64_t objects = seen_objects_.load(std::memory_order_relaxed);
     const uint64_t mean = objects == 0 ? 0 : seen_bytes_.load(std::memory_order_relaxed) / objects;
+    // Four times the mean holds most of them; more than the largest that was seen is not to be expected.
     fetch.size = objects == 0 ? kFirstGuessBytes : std::min(largest_seen_.load(std::memory_order_relaxed), 4 * mean);
   }
   return fetch;

@@ -15,6 +15,7 @@ std::optional<uint64_t> SeenVersions::find(int64_t id) const {
 }
 
 void SeenVersions::set(int64_t id, uint64_t version) {
+  // The three lowest numbers are states; a version that is one of them, being a hash, counts as the first behind them.
   at(id).store(version == 0 ? uint64_t{kNone} : std::max<uint64_t>(version, kFirstVersion), std::memory_order_relaxed);
 }
 
@@ -28,6 +29,7 @@ void SeenVersions::tell_of_none(std::string_view name) {
 
 uint64_t SeenVersions::next_number() {
   static std::atomic<uint64_t> last{0};
+  // From 1 on, and of this process: such identities are never written anywhere.
   return ++last;
 }
 

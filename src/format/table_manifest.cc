@@ -12,6 +12,7 @@ namespace forebay {
 
 namespace {
 
+// Of one row group: its columns are copied out and let go before the next is read.
 constexpr uint64_t kMostManifestBytes = uint64_t{1} << 30;
 
 /// One column while its row groups are read.

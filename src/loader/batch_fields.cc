@@ -19,6 +19,7 @@ BatchFieldDescription describe_tensor(const Field& field) {
 
 BatchFieldDescription describe_output(const OutputField& output) {
   const Field& field = output.field;
+  // User code may give other types and shapes than were known: of these nothing is promised but the name.
   if (output.may_differ || field.optional) return {field.name, {}, {}, {}};
   switch (field.kind) {
     case FieldKind::kTensor: return describe_tensor(field);

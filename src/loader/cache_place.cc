@@ -33,6 +33,7 @@ Json content_args(const OpSpec& op, bool source) {
   }
   Json given = Json::object();
   for (const auto& [name, value] : args.items()) {
+    // What was not given is left out, so that an argument that a later version adds changes no identity until it is used.
     if (!value.is_null()) given[name] = value;
   }
   return given;
@@ -61,6 +62,7 @@ Json shown(const Json& value) {
 
 std::string identity_text(const Json& value) {
   std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  // Both ways of passing over what is no UTF-8 give one text only where there is none.
   if (text == value.dump(-1, ' ', false, Json::error_handler_t::ignore)) return text;
   const std::vector<uint8_t> bytes = Json::to_cbor(value);  // what was replaced, as it is
   return text.append(bytes.begin(), bytes.end());

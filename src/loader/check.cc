@@ -15,6 +15,7 @@ namespace forebay {
 const Catalog& catalog() {
   static const Catalog instance = [] {
     std::vector<OpDef> ops = all_ops();
+    // Here and not in all_ops(): they call the user's functions, of which the module of operators knows nothing.
     ops.push_back(map_op());
     ops.push_back(filter_op());
     return Catalog(std::move(ops));

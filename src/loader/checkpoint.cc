@@ -48,6 +48,7 @@ Result<Checkpoint> Checkpoint::from_json(std::string_view text) {
   if (json.is_discarded() || !json.is_object() || !json.contains("format")) {
     return invalid_argument("this is not a state that state_dict() made");
   }
+  // Before any other field: a later format may mean something else by the same names.
   if (json["format"] != kFormat) {
     return Status(Code::kUnsupported, fmt::format("this state has format {}; this Forebay reads format {}",
                                                   json["format"].dump(), kFormat));

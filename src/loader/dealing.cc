@@ -22,6 +22,7 @@ Keeps what_keeps(const Description& description) {
 
 // How many there are that keep samples; 0 where it is not known.
 int64_t keepers(const DealRequest& request, int64_t world_size, Keeps keeps) {
+  // What the user says goes before what the launcher says, also where that cannot be known here.
   if (request.hosts) return *request.hosts;
   if (world_size == 1 || keeps == Keeps::kInMemory) return world_size;
   return request.known_hosts;
@@ -48,6 +49,7 @@ Status choose_deal(const Description& description, const ScheduleOptions& schedu
         "deal='local' needs to know which ranks share a host, and the launcher does not tell all ranks alike; give "
         "hosts= (how many there are), the same on every rank, or deal='count'");
   }
+  // One keeper has everything whoever reads it: the plain deal moves nothing.
   if (count == 1) return {};
   // Ranks of one host follow each other; where it does not divide, the last host has fewer.
   const Hosts hosts{schedule.world_size, (schedule.world_size + count - 1) / count};

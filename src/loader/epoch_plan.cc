@@ -38,6 +38,7 @@ Result<EpochPlan> plan_epoch(const Description& description, const UnitSource* u
       if (!row.padding && owner_of_lane(lane, ordering.lanes, options.world_size) != request.rank && ordering.lanes > 1)
         planned.moved.push_back(row.position);
     }
+    // Of all ranks alike: steps differ in size where the last ones are cut.
     position = schedule.next_position(position);
   }
   return plan;

@@ -23,6 +23,7 @@ void SampleSet::clear() {
 
 Status ErrorLog::add(int64_t epoch, const RowError& error) {
   ++total_;
+  // By sample and operator, so that what fails in each epoch is one line with a count.
   const auto [found, fresh] = index_.try_emplace({error.id, error.status.op()}, entries_.size());
   if (!fresh) {
     ++entries_[found->second].count;
@@ -37,6 +38,7 @@ Status ErrorLog::add(int64_t epoch, const RowError& error) {
   // Batches come in order, so an epoch never comes back but by seek(), which begins to count anew, too.
   if (epoch != std::exchange(epoch_, epoch)) bad_.clear();
   bad_.add(error.id);
+  // Different samples and not errors: one that is replaced again and again counts once.
   if (bad_.size() <= *limit_) return {};
   Status status(error.status.code(),
                 fmt::format("{} (bad sample number {} of this {}; max_errors allows {})", error.status.message(),

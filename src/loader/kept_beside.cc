@@ -12,6 +12,7 @@ namespace forebay {
 namespace {
 
 uint64_t limit_of(const TieredCache& cache, std::optional<uint64_t> memory) {
+  // A cache may be shared with another loader, whose larger budget is not for this one to count.
   return std::min(cache.stats().ram.budget_bytes, cached_at_most(memory));
 }
 

@@ -109,6 +109,7 @@ Result<NullPolicy> nulls_of_records(const OpSpec& source) {
 
 void add_problem(const Status& status, std::vector<Problem>& found) {
   const std::string& text = status.message();
+  // Messages have their way out behind "; ": problems show the two apart.
   const size_t split = std::min(text.find("; "), text.size());
   found.push_back({"", text.substr(0, split), split < text.size() ? text.substr(split + 2) : "see the source's page"});
 }

@@ -32,6 +32,7 @@ Result<std::unique_ptr<Loader>> Loader::open(const Pipeline& pipeline, LoaderOpt
   auto impl = std::make_unique<Impl>();
   const Description& description = pipeline.description();
   if (std::vector<Problem> problems = check(description); !problems.empty()) return problems_as_status(problems);
+  // Before anything is opened: a rank that is wrong must not cost a listing first.
   FOREBAY_ASSIGN(impl->place, find_place(options.rank, options.world_size, process_environment()));
   FOREBAY_RETURN_IF_ERROR(check_deal({options.deal, options.hosts}, impl->place.world_size));
   if (options.epochs && *options.epochs < 0)
@@ -156,6 +157,7 @@ Status Loader::set_epoch(int64_t epoch) {
   if (epoch < 0) return invalid_argument(fmt::format("set_epoch({}): epochs are counted from 0", epoch));
   if (epoch > kMaxEpoch) return invalid_argument(fmt::format("set_epoch({}): the last epoch is {}", epoch, kMaxEpoch));
   const std::shared_ptr<Runner> runner = impl_->current();
+  // As frameworks call it before each epoch: where the loader stands there already, its position stays.
   if (epoch == runner->cursor().epoch) return {};
   if (impl_->stream)
     return invalid_argument("set_epoch(): a stream goes on where it stands; load_state_dict() goes to another place");
@@ -246,6 +248,7 @@ void Loader::close() {
   if (impl_->stream) impl_->stream->close();
   if (runner) runner->close();
   if (impl_->peers) impl_->peers->close();
+  // Behind the runner's end, so that the last rows are in the file.
   (void)end_trace();
   std::lock_guard lock(impl_->mutex);
   impl_->reading.reset();

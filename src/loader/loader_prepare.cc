@@ -29,6 +29,7 @@ PassWatch Loader::Impl::watch_of_passes() {
 
 // A pass over all samples and the epochs share one.
 Result<std::shared_ptr<EntryCache>> Loader::Impl::open_cache(size_t step, const Hash128& cached, uint64_t least_bytes) {
+  // Entries that a pass kept are found by the epochs; two caches of one place would each keep them.
   for (const auto& [known, cache] : opened)
     if (known == cached) return std::shared_ptr<EntryCache>(cache);
   FOREBAY_ASSIGN(std::shared_ptr<TieredCache> cache,
@@ -142,6 +143,7 @@ Checkpoint Loader::Impl::checkpoint() const {
   }
   if (rehearsal) state.rehearsal = rehearsal->kept();
   state.dataset = hash128(source->version().to_string() + chosen.version).to_string();
+  // Hashes and not texts: a state is small, and has no path or argument of the user's in it.
   state.pipeline = fingerprint_of(description(), *source).to_string();
   state.seed = hash128(fmt::format("seed {}", options.seed)).to_string();
   return state;

@@ -115,6 +115,7 @@ std::vector<StepStats> stats_of_steps(const ExecutionPlan& plan) {
   if (plan.fetches) steps.push_back(step_stats("fetch", *plan.fetch_counters));
   const RowsSeen rows = rows_of(plan);
   for (const Stage& stage : plan.stages) add_stage(stage, rows, steps);
+  // Rows are written into their batch on the thread that made them, so its share is one of the rows' time, too.
   steps.push_back(step_stats("batch", *plan.write_counters, rows));
   return steps;
 }

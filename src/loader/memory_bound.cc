@@ -16,11 +16,13 @@ namespace {
 constexpr uint64_t kWorkPerStoredByte = 16;
 constexpr uint64_t kTableThread = 64 * kKiB, kPictureThread = 4 * kMiB;  // what sizing keeps for a thread, at most
 
+// Saturated: a bound that wrapped would advise less memory than was given.
 uint64_t plus(uint64_t a, uint64_t b) { return b > UINT64_MAX - a ? UINT64_MAX : a + b; }
 uint64_t times(uint64_t a, uint64_t b) { return a != 0 && b > UINT64_MAX / a ? UINT64_MAX : a * b; }
 uint64_t whole(int64_t number) { return static_cast<uint64_t>(std::max<int64_t>(number, 0)); }
 
 uint64_t largest_together(std::vector<uint64_t> bytes, uint64_t count) {
+  // The worst that may meet: the largest ones, whatever the order of the epoch is.
   std::sort(bytes.begin(), bytes.end(), std::greater<>());
   uint64_t sum = 0;
   for (size_t i = 0; i < bytes.size() && i < count; ++i) sum = plus(sum, bytes[i]);

@@ -193,6 +193,7 @@ NeededSteps needed_steps(const Description& description, size_t end, const Infer
                          const Catalog& catalog, const std::function<Schema(const Wanted&)>& given) {
   const std::vector<OpSpec>& steps = description.steps();
   std::vector<std::pair<size_t, Wanted>> needed;  // last first, each with what is wanted behind it
+  // From the last step backwards, as what is wanted is known there; then built forwards, as names are.
   for (size_t i = end; i-- > 1;) {
     Wanted after = wanted;
     if (wanted.step_back(steps[i], *catalog.find(steps[i].name), inference.schemas[i - 1]))

@@ -80,6 +80,7 @@ Result<std::unique_ptr<Source>> open_listed(const OpSpec& source, const OpenSour
   how.path_column = text_arg(source, "path", "path");
   if (const std::string root = text_arg(source, "root"); !root.empty()) how.root = root;
   auto opened = open_manifest(std::move(*place), how, options.stop);
+  // Nothing was opened that the options could have been meant for: so they are wrong after all.
   if (!refused.ok() && !elsewhere && opened.ok()) return refused;
   return opened;
 }

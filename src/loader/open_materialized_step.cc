@@ -31,6 +31,7 @@ Status check_original(const MaterializedManifest& manifest, const std::string& f
   const std::optional<OpSpec> original = original_source(manifest.steps);
   if (!original) return {};  // nobody can tell from here
   OpenSourceOptions how = options;
+  // Only the version of the whole is compared, which is of names and sizes.
   how.keep_versions = false;
   // Options are those of the folder's store; a local original has none.
   if (is_remote(folder) && !is_remote(*original)) how.storage_options.clear();

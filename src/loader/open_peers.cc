@@ -105,6 +105,7 @@ Result<std::shared_ptr<Group>> meet_and_open(const PeerOptions& options, const P
   PeerHost own{own_address(), {{}, generation_of(options)}};
   FOREBAY_ASSIGN(const std::unique_ptr<Rendezvous> way, way_to_meet(options, place.world_size, own.pass.generation));
   FOREBAY_ASSIGN(own.pass.token, new_token());
+  // Listens before it meets: the card has the port that the system gave.
   FOREBAY_ASSIGN(std::shared_ptr<Group> group, Group::open(http_peer_transport(), own));
   const auto started = std::chrono::system_clock::now().time_since_epoch().count();
   const HostCard card{group->address(), static_cast<uint64_t>(started), own.pass.token};

@@ -59,6 +59,7 @@ Result<std::shared_ptr<TieredCache>> open_step_cache(const Description& descript
   }
   if (selection.size() == 0) return open_cache(options);
   const int64_t first = selection.id_at(0);
+  // One sample stands for all: a source knows the identities of all of its samples, or of none.
   const std::optional<Identity> identity = source.identity(first);
   if (!identity && source.learned_versions() == nullptr) tell_of_no_version(step, source.key(first));
   if (identity && !identity->lasting) {

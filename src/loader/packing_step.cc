@@ -34,6 +34,7 @@ std::string version_of(const Packing& packing) {
   Hasher hasher;
   hasher.update_value(packing.length());
   hasher.update_value(packing.size());
+  // Lengths decide all of a packing but its options, which the pipeline's fingerprint has.
   for (const uint32_t length : packing.lengths()) hasher.update_value(length);
   return hasher.digest().to_string();
 }

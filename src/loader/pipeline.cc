@@ -40,6 +40,7 @@ Json optional_json(const std::optional<T>& value) {
 // Whole numbers are written as such in every face, so that equal pipelines have equal fingerprints; infinities as words,
 // since JSON has no others.
 Json number_json(double value) {
+  // Up to there a double holds each whole number; beyond, a number is written as it is.
   constexpr double kExact = 0x1p53;
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";

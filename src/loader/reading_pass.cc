@@ -23,6 +23,7 @@ Status read_all(const CompileInput& input, const SizingInput& given, std::set<st
   SizingInput sizes = given;
   sizes.batch_size = std::min(n, kBatch);
   FOREBAY_ASSIGN(Ordering ordering, choose_order(nullptr, *plan->source, *input.selection, input.seed));
+  // In order and alone: a pass mixes nothing, and each rank makes it by itself, so none waits for another's answer.
   sizes.block = sizes.lanes = 1;
   FOREBAY_ASSIGN(RunnerOptions options, choose_sizes(*plan, sizes));
   // What becomes of bad ones is for watch.told() to say.

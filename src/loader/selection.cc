@@ -145,6 +145,7 @@ std::shared_ptr<const Selection> spread_over_units(std::shared_ptr<const Selecti
 
 KeptSamples::KeptSamples(std::shared_ptr<const Selection> from, std::vector<uint64_t> bits)
     : from_(std::move(from)), bits_(std::move(bits)) {
+  // A count for each 512 bits: a look-up halves these, then goes through eight words at most.
   for (size_t word = 0; word < bits_.size(); ++word) {
     if (word % kWordsPerBlock == 0) ranks_.push_back(size_);
     size_ += std::popcount(bits_[word]);

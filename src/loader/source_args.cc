@@ -1,7 +1,9 @@
 #include "loader/source_args.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "base/suggest.h"
 #include "loader/sources.h"
 #include "ops/definition/args.h"
 
@@ -11,8 +13,10 @@ std::vector<Problem> check_source(const OpSpec& source) {
   const SourceDef* const def = find_source(source.name);
   const std::string place = "0: " + source.name;
   if (def == nullptr) {
-    return {{place, fmt::format("there is no source '{}'", source.name),
-             "a pipeline begins with images, files, manifest, arrays, parquet, arrow, webdataset or a Dataset"}};
+    std::vector<std::string> names;
+    for (const SourceDef& known : sources()) names.push_back(known.name);
+    return {{place, fmt::format("there is no source '{}'{}", source.name, suggestion_text(source.name, names)),
+             fmt::format("a pipeline begins with one of {}", fmt::join(names, ", "))}};
   }
   std::vector<Problem> found;
   Problems problems(found);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "loader/sources.h"
+
 namespace forebay {
 namespace {
 
@@ -32,6 +34,14 @@ TEST(SourceArgs, what_is_unknown_or_missing_or_wrong_is_told) {
   EXPECT_TRUE(tells(check("files", {{"pattern_or_list", {1}}}), "neither a text nor a list of texts"));
   EXPECT_TRUE(tells(check("arrays", {{"fields", {{"x", 1}}}}), "does not give a .npy file"));
   EXPECT_EQ(check("files", Json::object()).front().op, "0: files");
+}
+
+TEST(SourceArgs, who_mistypes_a_source_is_told_of_all_there_are) {
+  const std::vector<Problem> problems = check("jsnol", Json::object());
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems[0].message, "there is no source 'jsnol' (did you mean 'jsonl'?)");
+  for (const SourceDef& source : sources())
+    EXPECT_NE(problems[0].remedy.find(source.name), std::string::npos) << source.name;
 }
 
 TEST(SourceArgs, objects_of_a_program_are_missed) {

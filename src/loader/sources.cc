@@ -291,6 +291,7 @@ SourceDef materialized_source() {
 }  // namespace
 
 std::span<const SourceDef> sources() {
+  // In the order of the documents, which describe_catalog() keeps.
   static const std::vector<SourceDef> all = {
       images_source(),
       files_source(),

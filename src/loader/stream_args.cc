@@ -135,7 +135,9 @@ Result<std::shared_ptr<const Source>> open_followed_table(const OpSpec& source, 
   rows.table.format = format;
   Json said = source.args;
   for (const char* not_of_rows : {"pattern", "follow"}) said.erase(not_of_rows);
+  // The options that change rows, in words: RecordLog::identity() has them, so a state made with others is refused.
   rows.said = said.dump(-1, ' ', true, Json::error_handler_t::replace);
+  // Half: the other is for batches, as with caches.
   if (options.memory) rows.most_group_bytes = *options.memory / 2;
   FOREBAY_ASSIGN(std::string url, one_pattern(source, "pattern"));
   return source_of_log({.url = std::move(url), .rows = std::move(rows), .storage = options.storage_options},

@@ -199,6 +199,7 @@ Result<NullPolicy> parse_nulls(const Json& json) {
     return nulls;
   }
   nulls.kind = NullPolicy::Kind::kValue;
+  // An object may also be a value: {"float": "nan"} or {"bytes": …}.
   const bool detailed = json.is_object() && !json.contains("float") && !json.contains("bytes");
   if (!detailed || json.contains("value")) {
     const Result<TableValue> value = parse_value(detailed ? json["value"] : json);

@@ -132,6 +132,7 @@ void check_webdataset(const OpSpec& source, std::vector<Problem>& problems) {
 
 Result<std::shared_ptr<const Source>> open_webdataset_step(const OpSpec& source, const OpenSourceOptions& options) {
   FOREBAY_ASSIGN(WebdatasetRequest request, parse_webdataset(source));
+  // Without a folder (no HOME) headers are read at each opening: slower, and no error.
   if (const Result<std::string> folder = default_cache_folder(); folder.ok())
     request.kept_indexes = kept_indexes_folder(*folder);
   FOREBAY_ASSIGN(StoreAndPath at, open_store(request.names.front(), options.storage_options, options.requests));

@@ -171,6 +171,7 @@ std::unique_ptr<RecordOp> normalize_pictures(const Args& args, const Schema& bef
 std::unique_ptr<RecordOp> normalize_numbers(const Args& args, const Schema& before) {
   const size_t fields = args.names("field").size();
   for (const size_t given : {args.numbers("mean").size(), args.numbers("std").size()}) {
+    // Not wrong yet: the fields may turn out to be pictures, whose channels are counted otherwise.
     if (given != 1 && given != fields) return nullptr;
   }
   return record_of_columns(normalize_columns(args.names("field"), args.numbers("mean"), args.numbers("std")),

@@ -30,6 +30,7 @@ Field field_of_blocks(const std::string& name, int64_t length, DType dtype) {
 
 void infer_pack(const Args& args, Schema& schema, Problems& problems) {
   const int64_t length = args.integer("length");
+  // Segments and positions are int32.
   constexpr int64_t kLongest = (int64_t{1} << 31) - 1;
   if (length < 1 || length > kLongest)
     problems.add(fmt::format("length is {}", length), fmt::format("give 1 to {}", kLongest));

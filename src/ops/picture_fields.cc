@@ -69,6 +69,7 @@ bool check_bits(const Field& field, PixelNeed need, std::string_view op, Problem
 Result<LazyImage*> picture(Value& value, const PictureField& field, WorkMemory& memory) {
   const int step = memory.meter().current();
   if (auto* lazy = dynamic_cast<LazyImage*>(value.deferred.get())) {
+    // Work that is put off is still counted for the step that asked for it.
     lazy->set_step(step);
     return lazy;
   }

@@ -75,11 +75,13 @@ Result<std::unique_ptr<RecordOp>> compile_random_resized_crop(const Args& args, 
 
 Rect draw_crop(int64_t height, int64_t width, const CropRanges& ranges, RandomStream& random) {
   const double area = static_cast<double>(height) * static_cast<double>(width);
+  // Logarithms, so that twice as wide and twice as high are alike likely; our own, as the C library's differ in last bits.
   const double log_low = portable_log(ranges.ratio_low), log_high = portable_log(ranges.ratio_high);
   for (int attempt = 0; attempt < 10; ++attempt) {
     const double target = area * random.uniform(ranges.scale_low, ranges.scale_high);
     const double ratio = portable_exp(random.uniform(log_low, log_high));
     const int64_t w = rounded(std::sqrt(target * ratio)), h = rounded(std::sqrt(target / ratio));
+    // Drawn anew and not cut, which would give other shapes than were asked for; ten times at most, as torchvision does.
     if (w < 1 || w > width || h < 1 || h > height) continue;
     const auto y = static_cast<int64_t>(random.below(static_cast<uint64_t>(height - h + 1)));
     const auto x = static_cast<int64_t>(random.below(static_cast<uint64_t>(width - w + 1)));

@@ -25,6 +25,7 @@ void infer_rename(const Args& args, Schema& schema, Problems& problems) {
   if (problems.any()) return;
   for (size_t i = 0; i < olds.size(); ++i) schema[indices[i]].name = names[olds[i]].get<std::string>();
   for (size_t i = 0; i < schema.size(); ++i) {
+    // find() gives the first of a name, so that a second one is found by not being it.
     if (*schema.find(schema[i].name) == i) continue;
     problems.add(fmt::format("two fields would be called '{}'", schema[i].name),
                  "give another name, or drop one with .select");

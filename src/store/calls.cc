@@ -24,6 +24,7 @@ bool CallTable::enter(std::shared_ptr<CallBase> call) {
 }
 
 void CallTable::count(const CallBase& call, std::optional<uint64_t> bytes, bool ok) {
+  // From begin() on: what waits for a thread or a connection counts, for whoever asked has waited for it, too.
   const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - call.begin_;
   latencies_.add(static_cast<uint64_t>(took.count()));
   if (bytes) sizes_.add(*bytes);
@@ -54,6 +55,7 @@ void CallTable::close() {
   }
   std::unique_lock lock(mutex_);
   // A call leaves when its answer has returned. Those that this thread is inside of cannot return before we do.
+  // Ends: each call that is in the table was cancelled above or is answering, and later ones answer in begin().
   left_.wait(lock, [&] { return calls_.size() <= own; });
 }
 

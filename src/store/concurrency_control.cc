@@ -39,6 +39,7 @@ ConcurrencyControl::Sent ConcurrencyControl::sent(int64_t now_ns) {
 }
 
 void ConcurrencyControl::ended(const Sent& sent, int64_t now_ns, bool ok) {
+  // Whatever became of it: the place is free again. Its sample counts below only where its time says something.
   --in_flight_;
   ++round_.ended;
   if (!ok) return;
@@ -87,6 +88,7 @@ void ConcurrencyControl::end_round() {
   shortest_latency_ += kForgetting * (latency - shortest_latency_);
   if (phase_ == Phase::kGrow) return grow(rate, latency);
   if (phase_ == Phase::kRecover) return recover();
+  // The first round after a change of the limit still has requests that were sent under the old one.
   if (!std::exchange(warm_, true)) return;
   if (phase_ == Phase::kHold) return hold(rate, latency);
   judge_trial(rate);
@@ -106,6 +108,7 @@ void ConcurrencyControl::grow(double rate, double latency) {
     hold_rate_ = 0;
     return enter(Phase::kHold, hold_limit_);
   }
+  // At `most` it stays: then two rounds without a gain end the growing.
   if (rounds_without_gain_ == 0) limit_ = std::min(2 * limit_, limits_.most);
 }
 
@@ -116,6 +119,7 @@ void ConcurrencyControl::hold(double rate, double latency) {
   const double queue = latency / shortest_latency_;
   const bool less = queue > kLongQueue || (queue > kQueueing && less_next_);
   const int other = static_cast<int>(std::lround(less ? hold_limit_ / step_ : hold_limit_ * step_));
+  // One more or less at least: rounding would make a trial of a small limit a repetition.
   const int step = less ? std::min(other, hold_limit_ - 1) : std::max(other, hold_limit_ + 1);
   if (step < limits_.least || step > limits_.most) {
     less_next_ = !less;

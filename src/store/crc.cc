@@ -34,6 +34,7 @@ class TableCrc {
     for (; left >= 8; left -= 8, at += 8) {
       uint64_t word = 0;
       for (unsigned i = 0; i < 8; ++i) word |= uint64_t{at[i]} << 8 * i;
+      // The state goes into the first bytes, whose weights it has; of a 32-bit state the upper half of the word stays as it is.
       word ^= crc;
       Crc next = 0;
       for (unsigned i = 0; i < 8; ++i) next ^= table_[7 - i][word >> 8 * i & 0xff];

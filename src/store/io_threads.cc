@@ -42,6 +42,7 @@ bool IoThreads::start_thread() {
   pthread_sigmask(SIG_SETMASK, &all, &before);
   bool started = true;
   try {
+    // The thread shares the state: one that is left behind by close() finds it alive when its system call comes back.
     state_->handles.emplace_back([state = state_] { run(state); });
     ++state_->threads;
   } catch (const std::system_error&) {
@@ -64,6 +65,7 @@ void IoThreads::run(const std::shared_ptr<State>& state) {
     state->jobs.pop_front();
     lock.unlock();
     job();
+    // Before the lock: what the job owns may be the last reference to a store, whose end comes back here.
     job = nullptr;
     lock.lock();
   }
@@ -86,6 +88,7 @@ void IoThreads::close() {
   handles.swap(state_->handles);
   state_->work.notify_all();
   const size_t own = own_state == state_.get() ? 1 : 0;  // closed by one of its own jobs: that thread ends after it
+  // Bounded: a read from a dead network mount returns when it likes, and ending the process must not wait for that.
   const bool ended = state_->ended.wait_for(lock, patience_, [&] { return state_->threads <= own; });
   lock.unlock();
   for (std::thread& thread : handles) {

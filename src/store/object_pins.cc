@@ -11,6 +11,7 @@ namespace forebay {
 
 namespace {
 constexpr size_t kFirstPlaces = 1024;
+// 0 marks a free place, so no key may hash to it.
 uint64_t hash_of(std::string_view text) { return std::max<uint64_t>(hash128(text).low, 1); }
 }  // namespace
 
@@ -19,6 +20,7 @@ ObjectPins::ObjectPins(size_t capacity) : capacity_(std::bit_ceil(std::max(capac
 
 ObjectPins::Pin* ObjectPins::find(uint64_t key) {
   if (pins_.empty()) return nullptr;
+  // A key lies in one set of eight places, by its lowest bits: a look-up reads 128 bytes, however many there are.
   Pin* const ways = &pins_[(key & (pins_.size() / kWays - 1)) * kWays];
   Pin* const found = std::find_if(ways, ways + kWays, [&](const Pin& pin) { return pin.key == key; });
   return found == ways + kWays ? nullptr : found;

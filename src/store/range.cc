@@ -28,6 +28,7 @@ Result<ByteRange> resolve_range(const ReadRequest& request, uint64_t size) {
                                range.offset))
         .with_range(range);
   }
+  // Of a whole object that has grown beyond what was guessed: whoever asked may ask again with more memory.
   if (request.set_aside_bytes && range.length > *request.set_aside_bytes)
     return larger_than_set_aside(*request.set_aside_bytes, range.length);
   return range;

@@ -8,6 +8,7 @@
 namespace forebay {
 
 namespace {
+// Of SHA-256: what HMAC fills keys up to.
 constexpr size_t kBlockBytes = 64;
 
 std::span<const uint8_t> bytes_of(std::string_view text) {

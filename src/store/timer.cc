@@ -1,6 +1,9 @@
 #include "store/timer.h"
 
+#include <pthread.h>
+
 #include <algorithm>
+#include <csignal>
 #include <system_error>
 #include <utility>
 
@@ -15,19 +18,30 @@ Timer::Time Timer::now() const {
 bool Timer::at(Time when, std::function<void()> function) {
   const std::lock_guard lock(state_->mutex);
   if (state_->closing) return false;
-  if (!manual_ && !thread_.joinable()) {
-    try {
-      thread_ = std::thread([state = state_] { run(state); });
-    } catch (const std::system_error&) {
-      return false;
-    }
-  }
+  if (!manual_ && !thread_.joinable() && !start_thread()) return false;
   state_->queue.push({when, state_->posted++, std::move(function)});
+  // Also where it is not the next to come: the thread looks and waits again.
   state_->changed.notify_one();
   return true;
 }
 
+bool Timer::start_thread() {
+  // Signals belong to the program's own threads.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  bool started = true;
+  try {
+    thread_ = std::thread([state = state_] { run(state); });
+  } catch (const std::system_error&) {
+    started = false;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return started;
+}
+
 void Timer::run(const std::shared_ptr<State>& state) {
+  pthread_setname_np(pthread_self(), "forebay-timer");
   std::unique_lock lock(state->mutex);
   while (!state->closing) {
     if (state->queue.empty()) {
@@ -53,6 +67,7 @@ void Timer::advance(Time by) {
   std::unique_lock lock(state->mutex);
   const Time until = state->manual_now + by;
   while (!state->closing && !state->queue.empty() && state->queue.top().when <= until) {
+    // Time stands at each function's own moment while it runs, and never goes back for one that was asked for late.
     state->manual_now = std::max(state->manual_now, state->queue.top().when);
     auto function = std::move(state->queue.top().function);
     state->queue.pop();

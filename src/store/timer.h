@@ -48,6 +48,8 @@ class Timer {
     bool closing = false;
     const std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
   };
+  /// Under the lock; false where there is none to be had.
+  bool start_thread();
   static void run(const std::shared_ptr<State>& state);
 
   const std::shared_ptr<State> state_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <future>
 #include <memory>
 #include <random>
@@ -144,6 +145,22 @@ TEST(ThreadTimer, takes_functions_from_many_threads_and_runs_each_once) {
   }
   all.get_future().get();
   for (const auto& count : ran) EXPECT_EQ(count, 1);
+}
+
+TEST(ThreadTimer, takes_no_signals_of_the_program) {
+  Timer timer(false);
+  std::promise<int> blocked;
+  timer.at(0ns, [&] {
+    sigset_t mask;
+    sigemptyset(&mask);
+    pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+    blocked.set_value(sigismember(&mask, SIGINT) + sigismember(&mask, SIGTERM) + sigismember(&mask, SIGUSR1));
+  });
+  EXPECT_EQ(blocked.get_future().get(), 3);
+  sigset_t own;
+  sigemptyset(&own);
+  pthread_sigmask(SIG_SETMASK, nullptr, &own);
+  EXPECT_FALSE(sigismember(&own, SIGINT)) << "the caller's are as before";
 }
 
 TEST(ThreadTimer, close_waits_for_the_function_that_is_running) {

@@ -76,12 +76,14 @@ class TreeWalk {
   Status node(uint64_t address, uint64_t records, uint16_t depth) {
     if (records > levels_[depth].most) return hdf5_damaged("a node of a B-tree has more records than fit");
     const uint64_t pointer = depth == 0 ? 0 : file_.sizes().address + count_bytes_ + levels_[depth - 1].total_bytes;
+    // No overflow: `records` is at most what a node has room for, and nodes have 64 MiB at most.
     const uint64_t bytes = kNodeOverhead + records * tree_.record_bytes + (depth == 0 ? 0 : (records + 1) * pointer);
     FOREBAY_ASSIGN(const Buffer block, file_.read_checked(address, bytes, "a B-tree's node"));
     Hdf5Cursor in = file_.cursor(block);
     if (!in.signature(depth == 0 ? "BTLF" : "BTIN")) return hdf5_damaged("a node of a B-tree is missing");
     in.skip(2);
     for (uint64_t i = 0; i < records; ++i) FOREBAY_RETURN_IF_ERROR(give(in.bytes(tree_.record_bytes)));
+    // A node has a child more than records: one before each, and one behind the last.
     for (uint64_t i = 0; depth > 0 && i <= records; ++i) {
       const uint64_t child = in.address(), count = in.number(count_bytes_);
       in.skip(levels_[depth - 1].total_bytes);

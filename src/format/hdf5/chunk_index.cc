@@ -12,7 +12,6 @@ namespace forebay {
 namespace {
 
 constexpr int kDeepestChunkTree = 32;
-constexpr uint64_t kUnlimited = UINT64_MAX;
 constexpr uint64_t kMostSlots = uint64_t{1} << 40;
 // 40 bytes each: more than a terabyte of chunks of usual size.
 constexpr uint64_t kMostChunks = 32'000'000;
@@ -134,7 +133,7 @@ class ChunkReader {
   // Arrays count the chunks that there may be once the data set has grown, not those that there are.
   uint64_t most_along(size_t axis) const {
     const uint64_t most = data_.space.most[axis];
-    return most == kUnlimited ? kUnlimited : (most + data_.chunk[axis] - 1) / data_.chunk[axis];
+    return most == kHdf5NoEnd ? kHdf5NoEnd : (most + data_.chunk[axis] - 1) / data_.chunk[axis];
   }
 
   /// The axis that may grow without end comes first in an extensible array.
@@ -142,7 +141,7 @@ class ChunkReader {
     std::vector<size_t> order;
     for (size_t axis = 0; axis < axes_; ++axis) order.push_back(axis);
     if (index_.kind != Hdf5ChunkIndex::Kind::kExtensibleArray) return order;
-    const auto grows = std::ranges::find_if(order, [&](size_t axis) { return data_.space.most[axis] == kUnlimited; });
+    const auto grows = std::ranges::find_if(order, [&](size_t axis) { return data_.space.most[axis] == kHdf5NoEnd; });
     if (grows != order.end()) std::rotate(order.begin(), grows, grows + 1);
     return order;
   }
@@ -151,7 +150,7 @@ class ChunkReader {
     const std::vector<size_t> order = axes_in_order();
     std::vector<uint64_t> place(axes_);
     for (size_t i = axes_; i-- > 0;) {
-      const uint64_t most = i == 0 ? kUnlimited : std::max<uint64_t>(1, most_along(order[i]));
+      const uint64_t most = i == 0 ? kHdf5NoEnd : std::max<uint64_t>(1, most_along(order[i]));
       place[order[i]] = slot % most;
       slot /= most;
     }
@@ -314,6 +313,7 @@ Status ChunkReader::extensible_blocks(const ExtensibleArray& array, const Buffer
   in.skip(array.prefix_bytes + uint64_t{array.in_index} * array.element_bytes);
   const uint64_t most = slots();
   uint64_t first = array.in_index;
+  // Each row has twice the elements of the one before, and `most` is 2^40 at most: `first` passes it long before it could overflow.
   for (uint32_t row = 0; row < array.supers() && first < most; ++row) {
     const uint64_t each = array.block_elements(row);
     if (row >= array.supers_in_index()) {
@@ -346,6 +346,7 @@ Status ChunkReader::super_block(const ExtensibleArray& array, uint64_t address, 
 Status ChunkReader::data_block(const ExtensibleArray& array, uint64_t address, uint64_t first, uint64_t count,
                                std::span<const uint8_t> written) {
   if (address == kHdf5Nowhere) return {};
+  // Blocks of data begin as the index block does, and then say where in the array they are.
   const uint64_t prefix = array.prefix_bytes + array.offset_bytes;
   if (count <= array.page()) {
     FOREBAY_ASSIGN(const Buffer block,

@@ -25,6 +25,7 @@ class Resolver {
       if (const Status found = resolve(field); !found.ok())
         return Status(found.code(), fmt::format("the field '{}' ({}): {}", field.name, field.path, found.message()));
     }
+    // Before any value of varying length is read: that is the only step that takes time and memory by the rows.
     FOREBAY_RETURN_IF_ERROR(agree(fields));
     for (Hdf5Column& column : result_.columns) {
       if (const Status kept = keep(column); !kept.ok())
@@ -135,6 +136,7 @@ class Resolver {
     Field& field = column.field;
     switch (leaf.kind) {
       case Hdf5Type::Kind::kString: FOREBAY_RETURN_IF_ERROR(take_text(column, dims)); break;
+      // Bytes that nobody but their writer understands: given as so many uint8.
       case Hdf5Type::Kind::kOpaque:
         dims.push_back(leaf.bytes);
         column.each *= leaf.bytes;
@@ -170,6 +172,7 @@ class Resolver {
     unsigned __int128 elements = 1;
     for (const int64_t dim : dims) {
       elements *= static_cast<uint64_t>(dim);
+      // After each factor of at most 2^63, so that 128 bits hold the product.
       if (elements > uint64_t{1} << 56) return hdf5_damaged("a row has more elements than any memory");
       field.shape.push_back(dim);
     }

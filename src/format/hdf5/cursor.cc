@@ -9,6 +9,7 @@ namespace forebay {
 
 namespace {
 
+// lookup3 as it is for bytes, so that it gives the same on either byte order.
 struct Lookup3 {
   uint32_t a, b, c;
 
@@ -89,6 +90,7 @@ Status hdf5_damaged(std::string_view what) { return corrupt(fmt::format("the fil
 uint32_t hdf5_checksum(std::span<const uint8_t> bytes) {
   const uint32_t begin = 0xdeadbeef + static_cast<uint32_t>(bytes.size());
   Lookup3 state{begin, begin, begin};
+  // More than twelve, and not twelve or more: the last block goes through finish() in place of mix().
   while (bytes.size() > 12) {
     state.add(bytes.first(12));
     state.mix();

@@ -13,6 +13,7 @@ namespace forebay {
 
 namespace {
 
+// H5S_MAX_RANK and H5Z_MAX_NFILTERS of the library are 32, too.
 constexpr uint8_t kMostHdf5Axes = 32;
 constexpr uint64_t kMostElements = uint64_t{1} << 56, kMostChunkBytes = UINT32_MAX;
 constexpr size_t kMostFilters = 32;
@@ -184,6 +185,7 @@ Status parse_description(Hdf5Metadata& file, const Hdf5Header& header, Hdf5DataS
   const uint64_t elements = data.space.elements();
   if (elements > kMostElements || (elements > 0 && data.type.bytes > kMostElements / elements))
     return hdf5_damaged("a data set says a shape that no file could hold");
+  // The newer message first: where the older one is there, too, it says the same.
   for (const Hdf5Part part : {Hdf5Part::kFill, Hdf5Part::kOldFill}) {
     if (const Hdf5Message* const fill = header.find(part); fill != nullptr && data.fill.empty()) {
       FOREBAY_ASSIGN(data.fill, parse_fill(*fill));
@@ -230,6 +232,7 @@ Status visit_attributes(Hdf5Metadata& file, const Hdf5Header& header,
   for (const Hdf5Message& message : header.messages) {
     if (message.part == static_cast<uint16_t>(Hdf5Part::kAttribute)) FOREBAY_RETURN_IF_ERROR(visit(message.bytes));
   }
+  // Objects with many attributes keep them in a heap, whose B-tree of names leads there (IV.A.2.v).
   const Hdf5Message* const many = header.find(Hdf5Part::kAttributes);
   if (many == nullptr) return {};
   Hdf5Cursor in = file.cursor(many->bytes);
@@ -287,7 +290,12 @@ Result<Hdf5Space> parse_hdf5_space(Hdf5Cursor& in) {
   for (uint8_t i = 0; i < axes; ++i) space.dims.push_back(in.length());
   space.most = space.dims;
   if ((flags & 1) != 0) {
-    for (uint8_t i = 0; i < axes; ++i) space.most[i] = in.number(in.sizes().length);
+    // All bits of a length, however many the file gives it (IV.A.2.b).
+    const uint64_t no_end = UINT64_MAX >> (64 - 8 * std::min<unsigned>(in.sizes().length, 8));
+    for (uint64_t& most : space.most) {
+      most = in.length();
+      if (most == no_end) most = kHdf5NoEnd;
+    }
   }
   if (in.failed()) return hdf5_damaged("the shape of a data set is cut off");
   return space;

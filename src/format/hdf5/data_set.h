@@ -11,11 +11,14 @@
 
 namespace forebay {
 
+/// What an axis may grow to where nothing bounds it.
+constexpr uint64_t kHdf5NoEnd = UINT64_MAX;
+
 /// How many elements there are along each axis.
 struct Hdf5Space {
   bool empty = false;  ///< "null": there is nothing, not even one value
   std::vector<uint64_t> dims;
-  std::vector<uint64_t> most;  ///< to which they may grow
+  std::vector<uint64_t> most;  ///< to which they may grow; kHdf5NoEnd where nothing bounds that
   /// Their product; kHdf5Nowhere where that is beyond 64 bits.
   uint64_t elements() const;
 };

@@ -110,6 +110,7 @@ class TypeReader {
   /// Members of the first version say themselves that they are arrays.
   std::vector<int64_t> old_dims() {
     const uint8_t rank = in_.u8();
+    // Reserved bytes around the permutation of axes; then always four sizes, however many of them count.
     in_.skip(3 + 4 + 4);
     std::vector<int64_t> dims;
     for (int i = 0; i < 4; ++i) {
@@ -141,6 +142,7 @@ class TypeReader {
     if (type.base[0].kind != Hdf5Type::Kind::kInteger || type.base[0].bytes != type.bytes)
       return hdf5_damaged("an enumeration of no integers");
     for (uint32_t i = 0; i < count && !in_.failed(); ++i) type.names.push_back(name(version));
+    // All names come first, then all values end to end.
     const std::span<const uint8_t> values = in_.bytes(uint64_t{count} * type.bytes);
     type.values.assign(values.begin(), values.end());
     return {};

@@ -80,6 +80,7 @@ Status no_dtype(const Hdf5Type& type) {
 }  // namespace
 
 Result<Hdf5Numbers> Hdf5Numbers::of(const Hdf5Type& type) {
+  // An enumeration becomes its numbers; what they are called is lost.
   const Hdf5Type& number = type.kind == Hdf5Type::Kind::kEnum ? type.base[0] : type;
   Hdf5Numbers made;
   std::optional<DType> dtype;
@@ -118,6 +119,7 @@ uint64_t Hdf5Numbers::one(const uint8_t* in) const {
   if (precision_ >= 64) return word;
   const uint64_t mask = (uint64_t{1} << precision_) - 1;
   word &= mask;
+  // The sign stands at the top of the precision, and not of the bytes.
   return is_signed_ && (word >> (precision_ - 1)) != 0 ? word | ~mask : word;
 }
 

@@ -48,6 +48,7 @@ Result<Buffer> Hdf5BytesInStore::ask(uint64_t offset, uint64_t length) {
 }
 
 Result<Buffer> Hdf5BytesInStore::block(uint64_t number) {
+  // A list of at most 65: looking through it costs nothing beside the read that it may save.
   used_.remove(number);
   used_.push_front(number);
   if (const auto found = blocks_.find(number); found != blocks_.end()) return found->second;
@@ -88,6 +89,7 @@ Result<Buffer> Hdf5Metadata::read(uint64_t address, uint64_t length) {
   }
   // Counted before it is read, and whether or not blocks are at hand: a circle ends either way.
   read_ += length;
+  // By the size of the file, beyond the least: so a small hostile one ends soon, and a large one may be read 64 times over.
   const uint64_t limit = std::min(kMostMetadata, kLeastLimit + std::min(size(), kMostMetadata) * kReadAgain);
   if (read_ > limit || ++reads_ > kMostReads)
     return hdf5_damaged("they lead in circles, or are many times as long as the file");

@@ -28,7 +28,7 @@ std::string way_out(const Hdf5Filter& filter) {
       known != nullptr ? std::string(known) : fmt::format("filter {}", filter.id), name);
 }
 
-/// Whole blocks of eight elements, two bytes each, in words: as shuffled data mostly are four or eight bytes wide, compilers do the rest.
+/// With the width known, as that of most shuffled data is, compilers make few wide instructions of both loops.
 template <size_t kBytes>
 void unshuffle_fixed(const uint8_t* in, size_t elements, uint8_t* out) {
   for (size_t i = 0; i < elements; ++i) {
@@ -96,6 +96,7 @@ Result<std::span<const uint8_t>> Hdf5Filtering::undo(std::span<const Hdf5Filter>
   if (most_from_hdf5_filters(filters, stored.size()) < bytes) {
     return corrupt(fmt::format("a chunk of {} stored bytes cannot hold {}; the file is damaged", stored.size(), bytes));
   }
+  // Two rooms, between which the bytes go to and fro from filter to filter.
   const uint64_t room_bytes = filters.empty() ? 0 : 2 * (bytes + filters.size() * kChecksumBytes);
   if (room_bytes > reserved_) {
     FOREBAY_RETURN_IF_ERROR(memory.reserve(room_bytes - reserved_));

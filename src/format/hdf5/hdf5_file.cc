@@ -281,6 +281,7 @@ Result<Columns> Hdf5File::decode(int64_t group, std::span<const size_t> fields, 
       case Hdf5Column::From::kKept: values = kept(column, rows_here); break;
       case Hdf5Column::From::kConstant: values = repeat_constant(column, columns.rows); break;
     }
+    // Constants were checked when the file was opened.
     if (column.from != Hdf5Column::From::kConstant) note_bad_texts(column, values, columns.rows, bad);
   }
   if (!bad.empty()) columns.bad_rows = std::make_shared<const std::map<int64_t, Status>>(std::move(bad));

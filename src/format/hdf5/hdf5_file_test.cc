@@ -21,6 +21,20 @@ std::string chunk_of_ints(int32_t first, size_t count) {
   return bytes_of_numbers(values);
 }
 
+// Which axis has no end decides how chunks are counted; files with lengths of 4 bytes say it in 4.
+TEST(Hdf5Space, has_no_end_where_all_bits_of_a_length_are_set) {
+  for (const uint8_t length : {uint8_t{4}, uint8_t{8}}) {
+    std::vector<uint8_t> bytes = {2, 2, 1, 1};
+    for (const uint64_t number : {uint64_t{3}, uint64_t{7}, UINT64_MAX, uint64_t{9}}) {
+      for (unsigned i = 0; i < length; ++i) bytes.push_back(static_cast<uint8_t>(number >> (8 * i)));
+    }
+    Hdf5Cursor in(bytes, {.address = 8, .length = length});
+    const Hdf5Space space = parse_hdf5_space(in).value();
+    EXPECT_EQ(space.dims, (std::vector<uint64_t>{3, 7})) << int{length};
+    EXPECT_EQ(space.most, (std::vector<uint64_t>{kHdf5NoEnd, 9})) << int{length};
+  }
+}
+
 /// 0 … rows - 1, in chunks.
 MadeHdf5 counting_file(uint64_t rows, uint64_t chunk) {
   MadeHdf5 made;

@@ -93,6 +93,7 @@ uint64_t Hdf5FractalHeap::row_bytes(uint64_t row) const {
 // Blocks of the first two rows are the smallest, of each further one twice as large; those too large for data hold blocks themselves.
 Result<Buffer> Hdf5FractalHeap::managed(Hdf5Metadata& file, uint64_t offset, uint64_t length) const {
   uint64_t block = root_, block_bytes = first_block_, rows = root_rows_;
+  // Rows of blocks up to the largest that holds data: two of the first size, and one for each doubling.
   const uint64_t direct_rows = static_cast<uint64_t>(std::bit_width(largest_block_) - std::bit_width(first_block_)) + 2;
   // A root without rows is a block of data itself.
   for (int depth = 0; rows > 0; ++depth) {
@@ -101,11 +102,13 @@ Result<Buffer> Hdf5FractalHeap::managed(Hdf5Metadata& file, uint64_t offset, uin
     for (; row < rows && offset / width_ >= row_bytes(row); ++row) offset -= row_bytes(row) * width_;
     if (row == rows) return hdf5_damaged("an entry of a heap lies outside of it");
     const uint64_t column = offset / row_bytes(row), place = row * width_ + column, size = file.sizes().address;
+    // Signature, version, the header's address and the block's own offset stand before the addresses of its blocks.
     FOREBAY_ASSIGN(const Buffer entry, file.read(block + 5 + size + offset_bytes_ + place * size, size));
     block = file.cursor(entry).address();
     offset -= column * row_bytes(row);
     block_bytes = row_bytes(row);
     if (row < direct_rows) break;
+    // III.G: as many rows as a block of that size covers when it begins anew with the smallest blocks.
     const int more = std::bit_width(block_bytes) - std::bit_width(first_block_ * width_) + 1;
     if (more <= 0) return hdf5_damaged("a block of a heap has no rows");
     rows = static_cast<uint64_t>(more);

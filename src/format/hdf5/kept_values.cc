@@ -104,6 +104,7 @@ Result<ColumnValues> read_hdf5_varying(Hdf5Metadata& file, const Hdf5DataSet& da
   const uint64_t reference = column.leaf.bytes, rows = data.rows();
   if (column.leaf.bytes < 8u + file.sizes().address) return hdf5_damaged("a value of varying length");
   if (rows > kHdf5MostKeptBytes / reference) return too_many_kept();
+  // At least a chunk: one that is longer would be inflated once for each part of it.
   const uint64_t at_once = std::max<uint64_t>(1, std::max(kRowsAtOnce, data.chunk.empty() ? 0 : data.chunk[0]));
   Varying varying(file, column, taken);
   Hdf5Filtering filtering;

@@ -209,6 +209,7 @@ Result<Hdf5Object> find_hdf5_object(Hdf5Metadata& file, std::string_view path) {
   while (!ahead.empty()) {
     const std::string name = std::move(ahead.back());
     ahead.pop_back();
+    // All members, for one name: the order of a heap's names is that of hashes, and the nearest name is wanted where there is none.
     FOREBAY_ASSIGN(const std::vector<Hdf5Link> links, hdf5_links(file, at.header));
     const auto link = std::ranges::find(links, name, &Hdf5Link::name);
     if (link == links.end()) return no_such_member(path, name, links);
@@ -220,6 +221,7 @@ Result<Hdf5Object> find_hdf5_object(Hdf5Metadata& file, std::string_view path) {
       if (++soft_links > kMostSoftLinks || ahead.size() + there.size() > kMostSteps)
         return invalid_argument(fmt::format("the links at '{}' lead in circles; name the data set itself", name));
       ahead.insert(ahead.end(), there.rbegin(), there.rend());
+      // Else from the group that it is in, which `at` still is.
       if (link->target.starts_with('/')) at.address = file.root();
     } else {
       at.address = link->address;

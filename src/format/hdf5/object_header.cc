@@ -96,6 +96,7 @@ class HeaderReader {
     if (header_.messages.size() == kMostMessages) return hdf5_damaged("a header has too many messages");
     Buffer bytes = block.slice(at, size);
     if (part == static_cast<uint16_t>(Hdf5Part::kMore)) return more(bytes);
+    // Nil: room that a message has left (IV.A.2.a).
     if (part == 0) return {};
     if ((flags & kShared) != 0 && resolves_) {
       FOREBAY_ASSIGN(bytes, hdf5_shared_message(file_, static_cast<Hdf5Part>(part), bytes));

@@ -30,6 +30,7 @@ class FileOpener {
       : files_(files), request_(request), stop_(std::move(stop)), opened_(files.files.size()) {}
 
   Status run() {
+    // Threads and not reading jobs: where the next read is only the bytes of the one before say, deep in the parsers.
     std::vector<std::jthread> others;
     const size_t threads = std::min(kFilesAtOnce, opened_.size());
     try {

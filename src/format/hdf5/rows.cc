@@ -30,6 +30,7 @@ std::span<const Hdf5Chunk> written_chunks(const Hdf5DataSet& data, ChunkSpan spa
 class ChunkBox {
  public:
   ChunkBox(const Hdf5DataSet& data, uint64_t number, uint64_t first, uint64_t count) : axes_(data.chunk.size()) {
+    // From the last axis on, which varies fastest: each step is the product of what is behind it.
     for (size_t axis = axes_; axis-- > 0;) {
       const uint64_t grid = data.grid(axis), place = number % grid;
       number /= grid;
@@ -38,6 +39,7 @@ class ChunkBox {
       from_step_[axis] = axis + 1 == axes_ ? 1 : from_step_[axis + 1] * data.chunk[axis + 1];
       to_step_[axis] = axis + 1 == axes_ ? 1 : to_step_[axis + 1] * data.space.dims[axis + 1];
     }
+    // Only the first axis is cut by the rows that are wanted; all others are whole.
     const uint64_t low = std::max(begin_[0], first), high = std::min(begin_[0] + extent_[0], first + count);
     skipped_ = (low - begin_[0]) * from_step_[0];
     extent_[0] = high - low;

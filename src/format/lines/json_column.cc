@@ -106,6 +106,7 @@ ColumnValues JsonColumn::finish() && {
     column.offsets = Buffer::allocate((ends_.size() + 1) * sizeof(int64_t));
     auto* const offsets = reinterpret_cast<int64_t*>(column.offsets.data());
     offsets[0] = 0;
+    // Ends count bytes while rows are read, offsets count elements.
     for (size_t i = 0; i < ends_.size(); ++i) offsets[i + 1] = ends_[i] / static_cast<int64_t>(width());
   }
   column.values = Buffer::allocate(values_.size());

@@ -26,6 +26,7 @@ JsonType scalar_type(uint8_t bits) {
   if (bits == 0 || bits == kSeenText) return JsonType::kText;
   if (bits == kSeenBool) return JsonType::kBool;
   if ((bits & ~(kSeenInt | kSeenUint | kSeenFloat)) != 0) return JsonType::kJson;
+  // Also beside whole numbers: 1 and 1.5 in one member are one kind of thing to whoever wrote them.
   if ((bits & kSeenFloat) != 0) return JsonType::kFloat64;
   return (bits & kSeenUint) != 0 ? JsonType::kUint64 : JsonType::kInt64;
 }

@@ -205,6 +205,7 @@ class RecordHandler final : public nlohmann::json_sax<nlohmann::json> {
     if (!at_->field) return mismatch(what);
     JsonColumn& column = columns_[*at_->field];
     if (list_ != column.is_list()) return mismatch(what);
+    // Takes back what the same member gave before in this record.
     if (!list_) column.keep(row_);
     if (!column.add(value)) return mismatch(what);
     return list_ || end_row();

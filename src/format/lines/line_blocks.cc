@@ -40,6 +40,7 @@ class SliceMaker {
     ends_in_newline_ = scan.ends_in_newline;
     if (!scan.first_newline) return;
     end_line();
+    // The first block's lines belong to the slice that the beginning of the file opened.
     if (begin > 0) {
       close(begin + *scan.first_newline + 1);
       open(begin + *scan.first_newline + 1);

@@ -9,6 +9,7 @@ namespace forebay {
 
 namespace {
 
+// 4 MiB a read: enough to keep a disk or a bucket busy with many of them, and small beside the 256 MiB of all together.
 constexpr uint64_t kScanBlocks = 4;  // in one read
 
 /// A few blocks of one file.

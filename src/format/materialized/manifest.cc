@@ -208,6 +208,7 @@ std::string MaterializedManifest::to_json() const {
   if (restart_markers) json["restart_markers"] = true;
   if (!below.empty()) json["below"] = below;
   for (const StoredField& field : fields) json["fields"].push_back(field_json(field));
+  // Also where there are none: a manifest of what was begun is told by the empty list.
   json["shards"] = OrderedJson::array();
   for (const StoredShard& shard : shards) json["shards"].push_back(shard_json(shard));
   return json.dump(1) + "\n";
@@ -217,6 +218,7 @@ Result<MaterializedManifest> MaterializedManifest::from_json(std::string_view te
   FOREBAY_ASSIGN(const OrderedJson json, parsed(text, [](const OrderedJson& any) { return any; }));
   if (!json.is_object() || !json.contains("forebay_materialized"))
     return corrupt("is no manifest of materialised data");
+  // Before anything else in it is believed: a later format may mean other things by the same names.
   if (json["forebay_materialized"] != kManifestFormat)
     return unsupported(fmt::format("has format {}; this Forebay reads format {}", json["forebay_materialized"].dump(),
                                    kManifestFormat));

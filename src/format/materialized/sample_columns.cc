@@ -83,6 +83,7 @@ class ColumnOf {
   }
   // In one memory, so that nothing needs to be copied.
   bool end_to_end() const {
+    // Without an owner nothing keeps the memory alive for as long as the column.
     if (samples_.empty() || buffer_of(samples_.front()).owner() == nullptr) return false;
     const uint8_t* next = bytes_of(samples_.front()[field_]).data();
     for (const Record& sample : samples_) {

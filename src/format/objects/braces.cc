@@ -56,6 +56,7 @@ std::optional<std::vector<std::string>> expand_range(std::string_view choice) {
   const std::string_view from = choice.substr(0, dots), to = choice.substr(dots + 2);
   const auto first = number(from), last = number(to);
   if (!first || !last) return std::nullopt;
+  // As shells have it: a leading zero in either bound asks for equal widths.
   const bool padded = (from.size() > 1 && from[0] == '0') || (to.size() > 1 && to[0] == '0');
   const size_t width = padded ? std::max(from.size(), to.size()) : 0;
   const int64_t step = *first <= *last ? 1 : -1;

@@ -71,6 +71,7 @@ void ListingPlan::take(Part part, ListPage& page, const OnPage& on_page) {
   if (!more) return;
   part.request.continuation = page.continuation;
   cut(part, points);
+  // In front: a folder that was begun is ended before others are, so that fewer are held open at a time.
   waiting_.push_front(std::move(part));
 }
 

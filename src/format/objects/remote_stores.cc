@@ -73,6 +73,7 @@ Result<std::shared_ptr<Store>> open_s3_store(const std::string& bucket, const St
   if (!http.headers.empty())
     return invalid_argument("storage options header_...: requests to S3 take no further headers");
   FOREBAY_ASSIGN(const S3Options s3, parse_s3_options(bucket, options, environment));
+  // AWS' own variable, of S3 alone; the option goes before it.
   if (http.connection->ca_file.empty()) {
     auto connection = std::make_shared<HttpConnectionOptions>(*http.connection);
     connection->ca_file = environment.variable("AWS_CA_BUNDLE");

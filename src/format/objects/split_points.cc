@@ -102,6 +102,7 @@ std::vector<std::string> split_points(const std::string& folder, const ListPage&
   std::vector<std::string> points;
   if (last.empty() || count == 0) return points;
   const size_t deepest = std::min(names.differ_at(), last.size() - 1);
+  // From the place nearest to the last name outwards: points come in ascending order.
   for (size_t at = deepest + 1; at-- > folder.size();) {
     const char here = last[at];
     // Part of a character beyond ASCII, of which nothing tells those that follow.

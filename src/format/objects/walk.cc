@@ -22,6 +22,13 @@ class Walk : public std::enable_shared_from_this<Walk> {
     std::unique_lock lock(mutex_);
     // Also after an error until nothing is in flight: answers use `on_page`, which is the caller's.
     while (error_.ok() ? !plan_.done() : plan_.in_flight() > 0) {
+      // Whoever brought the error: what else is in flight is wanted no more.
+      if (!error_.ok() && !stop_.stop_requested()) {
+        lock.unlock();
+        stop_.request_stop();  // calls back the stores, which answer under the lock
+        lock.lock();
+        continue;
+      }
       std::optional<ListingPlan::Part> part = error_.ok() ? plan_.next() : std::nullopt;
       if (!part) {
         answered_.wait(lock);
@@ -31,11 +38,6 @@ class Walk : public std::enable_shared_from_this<Walk> {
       lock.unlock();
       start(std::move(*part));
       lock.lock();
-      if (!error_.ok()) {
-        lock.unlock();
-        stop_.request_stop();  // calls back the stores, which answer under the lock
-        lock.lock();
-      }
     }
     return error_;
   }

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <condition_variable>
+#include <future>
+#include <mutex>
 #include <thread>
 
 #include <fmt/format.h>
@@ -113,6 +116,53 @@ TEST(Walk, OneFolderThatCannotBeListedIsTheErrorAndNoPageComesAfterIt) {
     EXPECT_EQ(all.status.key(), "t/f7/g7/");
     EXPECT_LT(all.keys.size(), 60u);
   }
+}
+
+/// One folder fails once another is being listed, from a thread of its own; that other one answers only when it is told to stop.
+class HangingStore final : public Store {
+ public:
+  void read(const ReadRequest&, std::stop_token, ReadDone done) override { done(unavailable("no reads here")); }
+  void list(const ListRequest& request, std::stop_token stop, ListDone done) override {
+    if (request.prefix == "t/") {
+      ListPage page;
+      page.prefixes = {"t/fails/", "t/hangs/"};
+      return done(std::move(page));
+    }
+    if (request.prefix == "t/fails/") {
+      threads_.emplace_back([this, done = std::move(done)] {
+        hangs.get_future().wait();
+        // Time for the walk to begin to wait: that is where it has to hear of this.
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        done(unavailable("cannot be listed now"));
+      });
+      return;
+    }
+    threads_.emplace_back([this, stop = std::move(stop), done = std::move(done)] {
+      std::mutex mutex;
+      std::unique_lock lock(mutex);
+      std::condition_variable_any never;
+      hangs.set_value();
+      never.wait_for(lock, stop, std::chrono::seconds(20), [] { return false; });
+      stopped = stop.stop_requested();
+      done(cancelled("stopped"));
+    });
+  }
+  void stat(const std::string&, std::stop_token, StatDone done) override { done(unavailable("none here")); }
+  std::string display_name(const std::string& key) const override { return key; }
+  StoreStats stats() const override { return {}; }
+
+  std::promise<void> hangs;
+  std::atomic<bool> stopped{false};
+
+ private:
+  std::vector<std::jthread> threads_;
+};
+
+TEST(Walk, AnErrorThatComesWhileItWaitsStopsTheListingsInFlight) {
+  HangingStore store;
+  const Walked none = walked(store, "t/");
+  EXPECT_EQ(none.status.code(), Code::kUnavailable) << none.status.to_string();
+  EXPECT_TRUE(store.stopped) << "it was waited for";
 }
 
 // Its clock stands still, so that nothing but the stop can end the walk.

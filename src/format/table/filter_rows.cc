@@ -48,6 +48,7 @@ class KeptBits {
 
  private:
   void keep(int64_t word, uint64_t bits) {
+    // Relaxed: whoever reads the words has joined the threads that wrote them.
     if (bits != 0) std::atomic_ref(words_[static_cast<size_t>(word)]).fetch_or(bits, std::memory_order_relaxed);
   }
   std::vector<uint64_t> words_;

@@ -20,6 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kModule = "libforebay_arrow.so";
+// The number changes with the interface: a module of another version lacks the name, and is not called.
 constexpr const char* kFunction = "forebay_arrow_codecs_v3";
 
 /// Folder of the program or shared object that this code was linked into.

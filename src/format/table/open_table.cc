@@ -59,6 +59,7 @@ Result<UnitedSchema> unite(const TableData& data, const TableSelection& selectio
   }
   FOREBAY_ASSIGN(UnitedSchema united, unite_schemas({files, names, data.partitions, selection.columns,
                                                      filter_columns(selection.filter), selection.nulls.kind}));
+  // The model is there to be compared with, and gives no rows.
   if (model != nullptr) united.layout_of.erase(united.layout_of.begin());
   return united;
 }
@@ -132,6 +133,7 @@ Hash128 version_of(const TableData& data, const NullPolicy& nulls, const Hash128
   for (size_t part = 0; part < data.parts.size(); ++part) {
     const TablePart& each = data.parts[part];
     hasher.update(std::string_view(each.key).substr(data.base.size()));
+    // No key has a zero byte, so no key can look like the end of another and its size.
     hasher.update_value(uint8_t{0});
     hasher.update_value(each.size);
     hasher.update_value(data.part_begins[part]);
@@ -139,6 +141,7 @@ Hash128 version_of(const TableData& data, const NullPolicy& nulls, const Hash128
   hasher.update_value(data.begins.back());
   for (const TableColumn& column : data.schema.columns) hasher.update(column.field.to_string() + "\n");
   hasher.update(null_policy_text(nulls));
+  // By the rows kept and not by the filter's text: two ways of saying the same are one data set.
   if (data.kept) hasher.update(data.kept->data(), data.kept->size() * sizeof(uint64_t));
   hasher.update_value(content.high);
   hasher.update_value(content.low);

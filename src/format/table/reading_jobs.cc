@@ -87,6 +87,7 @@ class JobRun : public std::enable_shared_from_this<JobRun> {
   }
 
   void ask(std::shared_ptr<Running> running, JobWish wish) {
+    // Before the first is asked for: an answer may come at once, and must not look like the last.
     running->awaited = wish.reads.size() + (wish.stat ? 1 : 0);
     running->input.buffers.resize(wish.reads.size());
     const auto self = shared_from_this();

@@ -129,6 +129,7 @@ Matches match_range(const RowCondition& condition, const Bound& min, const Bound
   }
   const bool outside =
       std::ranges::all_of(values, [&](const FilterValue& value) { return below(value) < 0 || above(value) > 0; });
+  // Both bounds equal to one value: all rows are that value.
   const bool inside =
       std::ranges::any_of(values, [&](const FilterValue& value) { return below(value) == 0 && above(value) == 0; });
   return is_negated(condition.op) ? decided(outside, inside) : decided(inside, outside);

@@ -107,6 +107,7 @@ class IndexJob final : public ReadingJob {
       return JobWish();
     }
     auto again = (*open)->with_nulls(run_.masked_shelf.nulls);
+    // A codec that cannot change its way with nulls opens the bytes once more.
     if (again.ok() && *again == nullptr)
       again = run_.options.codec->open(tail_, *entry_.size, run_.masked_shelf.nulls, pieces);
     if (!again.ok()) return refuse(again.status());

@@ -200,6 +200,7 @@ bool TableSource::has_undecided(int64_t unit) const {
 }
 
 std::string TableSource::time_name(size_t field) const {
+  // The first file that has it: all have it in one unit, or uniting them was refused.
   for (size_t part = 0; part < data_->parts.size(); ++part) {
     const size_t at = data_->schema.layouts[data_->schema.layout_of[part]][columns_[field]];
     if (at == kNowhere) continue;

@@ -82,6 +82,7 @@ class Uniting {
     if (!taken_.insert(field.name).second) return;
     const std::string name = field.name;
     united_.columns.push_back({std::move(field), TableColumn::From::kFile, 0});
+    // Beside its column, where whoever takes all columns expects it.
     if (masks_.contains(name)) add(flag_field(name + std::string(kMaskEnding)));
     if (in_.nulls != NullPolicy::Kind::kMask) return;
     if (const auto items = place_.find(name + "_items_valid"); items != place_.end()) add(first_[items->second]);

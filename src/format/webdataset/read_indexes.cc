@@ -73,6 +73,7 @@ class ShardJob final : public ReadingJob {
     const uint64_t usual = !run_.files.store->remote() ? kLocalWindowBytes
                            : gap > kLargeGapBytes      ? kSmallWindowBytes
                                                        : kRemoteWindowBytes;
+    // The gap is data of files, which nobody needs for an index: it is jumped over, and not read.
     window_at_ = needed.offset;
     const uint64_t length = std::min(std::max(needed.length, usual), *entry_.size - window_at_);
     return {entry_.key, ByteRange{window_at_, length}, entry_.size, {}};

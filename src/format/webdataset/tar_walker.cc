@@ -16,6 +16,7 @@ std::string_view as_text(std::span<const uint8_t> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+// '\0' is that of tars before POSIX; '7' is a contiguous file, which is read like any other.
 bool is_regular(char type) { return type == '0' || type == '\0' || type == '7'; }
 /// Links, devices, folders, pipes: whatever size they state, no data is behind them.
 bool is_bare(char type) { return type >= '1' && type <= '6'; }
@@ -60,6 +61,7 @@ Result<TarWalker::Step> TarWalker::next(TarWindow window, TarMember& member) {
     if (is_zero_block(*block)) {
       // A header of a header has to have one behind it; else a name would be lost without a word.
       if (begin_) return error(Code::kCorrupt, "the tar ends behind the header of a header", at_);
+      // The first such block is enough: what stands behind it is padding to the size of a record.
       return Step::kEnd;
     }
     const Result<TarHeaderBlock> header = parse_tar_header(*block);

@@ -24,6 +24,7 @@ class PeerGroup::CacheKeys final : public KeySource {
     if (!has_home_.load(std::memory_order_acquire)) return UINT64_MAX;
     if (at == INT64_MAX) return std::nullopt;
     const Home home = home_(element);
+    // What is behind this loader's place and not kept will not be made any more: the asker makes it.
     if (home.host != rank_ || home.position < at) return std::nullopt;
     return static_cast<uint64_t>(home.position - at);
   }
@@ -121,6 +122,7 @@ PeerPlace PeerGroup::peer_of(int64_t element) const {
 void PeerGroup::close() {
   std::unique_ptr<Listening> listening;
   const std::lock_guard lock(mutex_);
+  // Ended behind the lock: its end waits for answers that are being given.
   listening = std::move(listening_);
 }
 

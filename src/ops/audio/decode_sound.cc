@@ -116,6 +116,7 @@ Result<Sound> decode_sound(std::span<const uint8_t> bytes, const SoundWanted& wa
   Sound made{Tensor::allocate(DType::kFloat32, wanted.mono ? Shape{frames} : Shape{channels, frames}), rate};
   FOREBAY_RETURN_IF_ERROR(
       read_into(*reader, rate, wanted.mono && info.channels > 1 && !info.mixed, channels, made.samples));
+  // Given back, so that the steps behind find it.
   memory.release(working + behind);
   return made;
 }

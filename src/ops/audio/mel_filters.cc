@@ -42,6 +42,7 @@ void MelFilters::add_band(const MelSpec& spec, double low, double middle, double
   for (int64_t k = 0; k <= spec.n_fft / 2; ++k) {
     const double hz = static_cast<double>(k) * static_cast<double>(spec.rate) / static_cast<double>(spec.n_fft);
     double weight = std::min((hz - low) / (middle - low), (high - hz) / (high - middle));
+    // Slaney's: each band has the same area, so that wide ones do not weigh more.
     if (spec.normalized) weight *= 2.0 / (high - low);
     // Also what is NaN, where two edges fall together.
     if (!(weight > 0)) continue;

@@ -153,6 +153,7 @@ class RealFft::Complex {
     out[0] = all;
     for (int64_t k = 1; k <= pass.radix / 2; ++k) {
       Wave cosines = in[0], sines{};
+      // Pairs share their products: half as many as a plain sum has.
       for (int64_t j = 1; j <= pass.radix / 2; ++j) {
         const Factor root = pass.roots[static_cast<size_t>(j * k % pass.radix)];
         const Wave &low = in[j * step], &high = in[(pass.radix - j) * step];

@@ -61,6 +61,7 @@ class CastColumns final : public ElementwiseOp {
       const uint8_t* of_row = in.data + first * static_cast<int64_t>(dtype_size(is.dtype));
       const std::string what = unfit_text(is.dtype, of_row, dtype_, begin + *place - first, is.shape.rank() == 0);
       bad.emplace(row, does_not_fit(is.name, what).with_operator("cast"));
+      // One place is told of each row, so the rest of it is passed over.
       begin = rows.begin(row + 1);
     }
     return bad;

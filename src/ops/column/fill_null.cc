@@ -48,6 +48,7 @@ bool some_missing(const Elements& valid) {
 
 template <typename T>
 void fill_elements(const Elements& in, const uint8_t* valid, int64_t each, T value, uint8_t* out) {
+  // Without a division for each element.
   if (each == 1) {
     for (int64_t i = 0; i < in.count; ++i) store_element(out, i, valid[i] ? load_element<T>(in.data, i) : value);
     return;
@@ -95,6 +96,7 @@ class FillNull final : public ColumnOp {
 
   Status fill_rows(Columns& columns, size_t field, size_t mask, WorkMemory& memory) const {
     const Elements valid = elements(columns, mask);
+    // Nothing is missing, or only whole lists are, which are empty: the column stays as it is, without a copy.
     if (!some_missing(valid) || is_ragged(columns.schema[field])) return {};
     if (columns.schema[field].kind != FieldKind::kTensor) return fill_strings(columns, field, valid.data, memory);
     return fill_tensor(columns, field, valid, columns.schema[field].shape.elements(), memory);

@@ -252,6 +252,7 @@ OpDef make_op(OpParts parts) {
   def.infer = [shared](const OpSpec& spec, Schema& schema, std::vector<Problem>& list) {
     Problems problems(list);
     check_args(spec.args, shared->args, problems);
+    // A step that is wrong makes nobody knows what; steps behind it must not be blamed for that.
     if (problems.any()) return forget_pictures(schema);
     shared->infer(Args(spec.args, shared->args), schema, problems);
   };
@@ -265,6 +266,7 @@ OpDef make_op(OpParts parts) {
   if (shared->compile_columns) {
     def.compile_columns = [shared](const OpSpec& spec, const Schema& before) -> Result<std::unique_ptr<ColumnOp>> {
       FOREBAY_ASSIGN(auto op, shared->compile_columns(Args(spec.args, shared->args), before));
+      // None: such fields are worked on record by record, as pictures are.
       if (!op) return op;
       return std::unique_ptr<ColumnOp>(std::make_unique<NamedColumnOp>(shared->name, std::move(op)));
     };

@@ -26,6 +26,7 @@ double small_cos(double turns) {
 // For 0 to half a turn.
 double half_turn_cos(double turns) {
   if (turns > 0.25) return -half_turn_cos(0.5 - turns);
+  // Of the two the one whose angle is small: its series needs few terms.
   return turns > 0.125 ? small_sin(0.25 - turns) : small_cos(turns);
 }
 }  // namespace

@@ -16,6 +16,7 @@ struct Triangle {
   int64_t in;
 
   double center(int64_t i) const { return (static_cast<double>(i) + 0.5) * scale; }
+  // Truncated after a half is added, as Pillow rounds; a window's ends lie within the picture.
   int64_t begin(int64_t i) const { return std::max<int64_t>(static_cast<int64_t>(center(i) - support + 0.5), 0); }
   int64_t end(int64_t i) const { return std::min<int64_t>(static_cast<int64_t>(center(i) + support + 0.5), in); }
 };
@@ -167,6 +168,7 @@ Axis Axis::build(const AxisSpec& spec, std::span<uint8_t> memory) {
     axis.taps = std::max(axis.taps, n);
   }
   compact(axis.weights, axis.count, stride, axis.taps);
+  // Now as dense as the kernels read them.
   axis.weights = axis.weights.first(axis.count * axis.taps);
   keep_inside(axis, input_range(spec).count);
   return axis;

@@ -85,6 +85,7 @@ double double_from_half(uint16_t half) {
 }
 
 void cast_elements(DType from, const uint8_t* in, DType to, uint8_t* out, int64_t n, Rounding rounding) {
+  // Bytes as they are: a NaN keeps what is written in it.
   if (from == to) {
     if (n > 0) std::memcpy(out, in, static_cast<size_t>(n) * dtype_size(from));
     return;

@@ -34,6 +34,7 @@ void fill_indices(const AxisSpec& spec, int64_t source_first, int64_t margin, st
 
 void gather_elements(const TensorPixels& from, std::span<const int64_t> rows, std::span<const int64_t> columns,
                      bool channels_first, uint8_t* out) {
+  // Elements are only moved, so their size says enough.
   switch (dtype_size(from.tensor.dtype)) {
     case 1: return gather(from, rows, columns, channels_first, out);
     case 2: return gather(from, rows, columns, channels_first, reinterpret_cast<uint16_t*>(out));

@@ -40,6 +40,7 @@ FOREBAY_LANE Vec low8(Vec a, Vec b) { return _mm512_unpacklo_epi8(a, b); }
 FOREBAY_LANE Vec high8(Vec a, Vec b) { return _mm512_unpackhi_epi8(a, b); }
 
 FOREBAY_LANE void store_block(const Vec* pixels, uint8_t* out) {
+  // The conversion clips above 255 but takes numbers as unsigned, so negative ones are raised to 0 before.
   _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm512_cvtusepi32_epi8(_mm512_max_epi32(pixels[0], zero())));
 }
 

@@ -107,6 +107,7 @@ FOREBAY_TARGET void horizontal_rgb(const HorizontalTaps& taps, const uint8_t* ro
 FOREBAY_TARGET void vertical(const int32_t* weights, int64_t taps, const uint8_t* const* rows, int64_t bytes,
                              uint8_t* out) {
   switch (taps) {
+    // What enlarging and reducing to a half need: loops of known length are unrolled.
     case 2: return vertical_taps<2>(weights, taps, rows, bytes, out);
     case 3: return vertical_taps<3>(weights, taps, rows, bytes, out);
     case 4: return vertical_taps<4>(weights, taps, rows, bytes, out);

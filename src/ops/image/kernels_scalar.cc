@@ -24,6 +24,7 @@ void horizontal(const Axis& axis, const uint8_t* row, uint8_t* out) {
       for (int c = 0; c < kChannels; ++c) sums[c] += weight * from[c];
     }
     for (int c = 0; c < kChannels; ++c) out[c] = to_byte(sums[c]);
+    // The fourth byte of three channels, which the vector kernels make 0 as well.
     if (kPitch > kChannels) out[kChannels] = 0;
   }
 }

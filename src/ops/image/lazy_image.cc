@@ -67,6 +67,7 @@ void LazyImage::begin(PixelSource source) {
   flip_before_ = flip_after_ = scaled_ = false;
   resize_.reset();
   dtype_ = source_.dtype();
+  // All one step's, until the next one says what it does.
   decoded_by_ = placed_by_ = finished_by_ = step_;
 }
 
@@ -102,6 +103,7 @@ Status LazyImage::crop(const Rect& part, WorkMemory& memory) {
   // The window lies in what is not mirrored yet: as the picture is seen mirrored, left is counted from the right.
   const int64_t x = flip_after_ ? window_.width - part.x - part.width : part.x;
   window_ = {window_.x + x, window_.y + part.y, part.width, part.height};
+  // With a resize it is the resampler that crops on the way, so its step has the time.
   if (!resize_) placed_by_ = step_;
   return {};
 }
@@ -141,6 +143,7 @@ Status LazyImage::resize(int64_t height, int64_t width, Interpolation interpolat
 }
 
 Status LazyImage::normalize(std::span<const float> scale, std::span<const float> bias, WorkMemory& memory) {
+  // Pixels of 16 bits are made at once: kernels and tables are for 256 values.
   if (dtype_ == DType::kUint16) {
     FOREBAY_RETURN_IF_ERROR(settle(memory));
     FOREBAY_ASSIGN(Tensor made, normalize_wide(*source_.pixels(), scale, bias, memory));
@@ -202,6 +205,7 @@ LazyImage::Work LazyImage::work() const {
   if (work.blank) return work;
   ResampleSpec& spec = work.resample;
   spec.horizontal = {crop_.width, resized().width, inside.x, inside.width, interpolation, flip_before_, flip_after_};
+  // Pictures are mirrored left to right only.
   spec.vertical = {crop_.height, resized().height, inside.y, inside.height, interpolation, false, false};
   spec.channels = channels();
   const int64_t left = inside.x - window_.x;
@@ -244,6 +248,7 @@ Status LazyImage::write(std::span<uint8_t> out, WorkMemory& memory) {
     const StepSpan span(memory.meter(), placed_by_);
     write_elements(work, out, memory);
   }
+  // Scratch only: what was written is the batch's, which has memory of its own.
   memory.release(bytes);
   return status;
 }
@@ -298,6 +303,7 @@ void LazyImage::write_elements(const Work& work, std::span<uint8_t> out, WorkMem
   }
   const TensorPixels& pixels = *source_.pixels();
   const DType from = source_.dtype();
+  // Without a second place for the elements, as nothing has to be made of them.
   if (dtype_ == from) return gather_elements(pixels, rows, columns, channels_first_, out.data());
   const int64_t elements = shape().elements();
   const std::span<uint8_t> made = memory.scratch(kSourceSlot, static_cast<size_t>(elements) * dtype_size(from));

@@ -11,6 +11,7 @@ RowWriter::RowWriter(const PixelFormat& format, const ImageKernels& kernels, std
       planar_float_(format.channels_first && format.channels == 3 && format.dtype == DType::kFloat32),
       packed_bytes_((!format.channels_first || format.channels == 1) && !format.scaled &&
                     format.dtype == DType::kUint8) {
+  // A byte has 256 values: each is converted once, and pixels look theirs up.
   if (!planar_float_ && !packed_bytes_) fill_table();
 }
 
@@ -67,6 +68,7 @@ void RowWriter::put(int64_t y, const uint8_t* pixels) {
     return;
   }
   switch (dtype_size(format_.dtype)) {
+    // By size alone: values are moved and no longer reckoned with.
     case 1: return write_by_table<uint8_t>(y, pixels);
     case 2: return write_by_table<uint16_t>(y, pixels);
     case 4: return write_by_table<uint32_t>(y, pixels);

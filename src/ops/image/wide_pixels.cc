@@ -42,6 +42,7 @@ Result<Tensor> decode_wide(const EncodedPixels& from, WorkMemory& memory) {
   const uint64_t working = decode_working_bytes(info, all, from.mode) + (turned ? bytes : 0);
   FOREBAY_RETURN_IF_ERROR(memory.reserve(working));
   uint8_t* const pixels = made.buffer.data();
+  // A picture that is stored upright is decoded right to where it stays.
   uint8_t* const stored = turned ? memory.scratch(kRowsSlot, bytes).data() : pixels;
   RowsInto rows(stored, static_cast<size_t>(info.stored_width * pixel_bytes(from.mode)));
   FOREBAY_RETURN_IF_ERROR(decode_rows(from.bytes.span(), info, all, from.mode, rows));

@@ -98,6 +98,7 @@ Result<std::shared_ptr<const TextTokenizer>> read_tokenizer(const std::string& p
   // A copy: the file may become shorter while it is read.
   std::vector<uint8_t> bytes(file->size());
   FOREBAY_RETURN_IF_ERROR(file->read([&] { std::memcpy(bytes.data(), file->data(), bytes.size()); }));
+  // Before it is parsed: another file gives other ids, and so another data set under the same state.
   if (const std::string is = hash128(bytes.data(), bytes.size()).to_string(); is != hash) {
     return Status(
                Code::kStateMismatch,

@@ -36,6 +36,7 @@ class Gate {
   }
   /// Forgets who waits.
   void clear() {
+    // Declared before the lock: what the calls hold ends behind it.
     std::deque<std::function<void()>> waiting;
     const std::lock_guard lock(mutex_);
     waiting_.swap(waiting);
@@ -126,6 +127,7 @@ class Bounded final : public Store {
     keep->gate.enter([core = keep, call, stop, ask] {
       if (call->answered()) return core->gate.leave();  // it was stopped while it waited
       ask(stop, [core, call](Result<T> result) {
+        // Before the answer: whoever gets it may ask for the next, which then finds a place.
         core->gate.leave();
         call->answer(std::move(result));
       });

@@ -8,6 +8,7 @@
 namespace forebay {
 
 namespace {
+// So that a manifest of many hosts does not make it grow for ever; those under way stay whatever their number.
 constexpr size_t kRememberedServers = 4096;
 constexpr int kMostDoublings = 10;
 }  // namespace
@@ -21,6 +22,7 @@ bool ConnectionOpenings::may_open(const Server& server, const CurlTransfer* tran
   if (std::ranges::any_of(state.openers, is_transfer)) return true;
   const size_t opened = state.openers.size();
   if (opened == 0) learn(state, load);
+  // This one, those who wait, and one for each opener, which takes a place on its own connection.
   const size_t wanted = opened + state.waiting.size() + 1;
   // A server that cannot be reached is tried by ever more at once, so that all soon know.
   const bool more =
@@ -49,6 +51,7 @@ void ConnectionOpenings::connected(const Server& server, const CurlTransfer* tra
   const auto found = servers_.find(server);
   if (found == servers_.end()) return;
   for (Opener& opener : found->second.openers) {
+    // Name, TCP and TLS took some round trips; the server's SETTINGS (RFC 9113, section 3.4) come within one more.
     if (opener.transfer == transfer) opener.ready_at = now + (now - opener.began);
   }
 }

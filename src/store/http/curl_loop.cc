@@ -117,8 +117,10 @@ size_t CurlLoop::room_for_connections() const {
   rlimit limit{};
   const size_t used = entries_of("/proc/self/fd").size();
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || used == 0) return options_.max_connections;
+  // Of the descriptors that are open now those of running transfers are ours to use again.
   const size_t taken = used - std::min(used, active_.size()) + kDescriptorsLeftAlone;
   const size_t left = limit.rlim_cur > taken ? limit.rlim_cur - taken : 0;
+  // A quarter is left: a transfer may take more than its socket, such as the pipe of libcurl's resolver.
   return std::clamp<size_t>(left / 4 * 3, 1, std::max<size_t>(options_.max_connections, 1));
 }
 
@@ -321,6 +323,7 @@ void CurlLoop::finish(Transfer transfer, CURLcode code) {
   if (transfer->lacks_descriptor && code != CURLE_OK && transfer->descriptor_tries < kDescriptorTries) {
     return wait_for_descriptor(std::move(transfer));
   }
+  // Of the connection alone: waiting for bytes is judged by check_deadlines(), which tells observers by itself.
   if (code == CURLE_OPERATION_TIMEDOUT && transfer->request().observer) transfer->request().observer->on_timeout();
   Result<HttpResponse> result =
       transfer->lacks_descriptor && code != CURLE_OK ? too_few_descriptors() : transfer->result(code);
@@ -333,6 +336,7 @@ void CurlLoop::finish(Transfer transfer, CURLcode code) {
 
 void CurlLoop::clean_up() {
   for (auto& [transfer, owner] : active_) {
+    // Their calls have been answered by close(). Handles leave the multi handle before it ends, as curl_multi_cleanup(3) wants it.
     curl_multi_remove_handle(multi_, transfer->easy());
     idle_handles_.push_back(transfer->take_handle());
   }

@@ -7,6 +7,7 @@
 namespace forebay {
 
 bool CurlLoop::may_look_up(CurlTransfer* transfer) {
+  // By host and port, as libcurl's own cache of names is: who comes later finds the name there.
   Lookup& lookup = lookups_[transfer->origin()];
   if (lookup.by == nullptr) lookup.by = transfer;
   transfer->waits_for_lookup = lookup.by != transfer;
@@ -17,6 +18,7 @@ void CurlLoop::looked_up(CurlTransfer* transfer) { end_lookup(*transfer, {}); }
 
 void CurlLoop::wait_for_lookup(Transfer transfer) {
   idle_handles_.push_back(transfer->take_handle());
+  // Its clock goes on: waiting for somebody else's lookup counts against its own deadline.
   transfer->begin_again(true);
   const auto lookup = lookups_.find(transfer->origin());
   if (lookup == lookups_.end()) {
@@ -88,6 +90,7 @@ void CurlLoop::wait_for_descriptor(Transfer transfer) {
   end_lookup(*transfer, {});
   end_opening(*transfer);
   idle_handles_.push_back(transfer->take_handle());
+  // A new clock: the process, and not the server, is what it waits for. kDescriptorTries bounds it.
   transfer->begin_again(false);
   ++transfer->descriptor_tries;
   // As many as there are now is what the process may open; check_deadlines() raises it again when descriptors are free.

@@ -123,11 +123,13 @@ Status CurlTransfer::set_up(CurlHandle handle, CURLSH* share) {
 
 void CurlTransfer::set_connection_options(const HttpConnectionOptions& options) {
   CURL* const easy = handle_.easy;
+  // No signals of libcurl's for timeouts: the process has threads, and handlers of its own.
   curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);  // a stop does not wait for the name service
   curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
   // Dots in a path are part of a key, and of what was signed.
   curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
+  // Logins travel as headers that are made here; one that is left in a URL would go out behind their back.
   curl_easy_setopt(easy, CURLOPT_DISALLOW_USERNAME_IN_URL, 1L);
   curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
   curl_easy_setopt(easy, CURLOPT_USERAGENT, "forebay");
@@ -196,6 +198,7 @@ bool CurlTransfer::header_line(std::string_view line) {
   if (line.starts_with("HTTP/")) {  // also after a 100 (Continue)
     response_ = {};
     announced_ = -1;
+    // "HTTP/2 200" is what libcurl makes of the binary frames.
     response_.major_version = line.starts_with("HTTP/2") ? 2 : 1;
     if (over_tls()) loop_.answered(this, response_.major_version);
     const size_t space = line.find(' ');
@@ -217,6 +220,7 @@ bool CurlTransfer::header_line(std::string_view line) {
   if (header.name == "content-length") {
     int64_t length = -1;
     const auto [end, error] = std::from_chars(header.value.data(), header.value.data() + header.value.size(), length);
+    // What is no number announces nothing; whether all came the connection's end then says.
     if (error == std::errc() && length >= 0) announced_ = length;
   }
   if (response_.headers.empty()) response_.headers.reserve(kUsualHeaders);
@@ -293,6 +297,7 @@ int CurlTransfer::on_seek(void* transfer, curl_off_t offset, int origin) {
   auto& self = *static_cast<CurlTransfer*>(transfer);
   if (origin != SEEK_SET || offset < 0 || static_cast<uint64_t>(offset) > self.request_.body.size())
     return CURL_SEEKFUNC_FAIL;
+  // libcurl begins a body again where a kept connection turned out to be closed.
   self.uploaded_ = static_cast<size_t>(offset);
   return CURL_SEEKFUNC_OK;
 }
@@ -327,6 +332,7 @@ Result<HttpResponse> CurlTransfer::result(CURLcode code) {
     if (response_.body.size() != received_) response_.body = response_.body.slice(0, received_);
     return std::move(response_);
   }
+  // Cut off, whatever code libcurl gives: another attempt may bring the rest.
   if (response_.status >= 200 && announced_ >= 0 && received_ < static_cast<uint64_t>(announced_)) {
     return unavailable(fmt::format("cut off after {} of {} bytes", received_, announced_));
   }

@@ -60,6 +60,7 @@ Status compare(const HttpResponse& response, std::string_view given, const EVP_M
 Status check_http_checksum(const HttpResponse& response) {
   FOREBAY_RETURN_IF_ERROR(check_amz_checksum(response));
   FOREBAY_RETURN_IF_ERROR(compare(response, response.header("content-md5"), EVP_md5(), "Content-MD5"));
+  // RFC 9530, and the older header that it replaces (RFC 3230).
   for (const std::string_view header : {"repr-digest", "digest"}) {
     const std::string_view list = response.header(header);
     if (list.empty()) continue;

@@ -9,13 +9,18 @@ namespace forebay {
 
 namespace {
 
+constexpr int kLastYear = 2200;
+
 std::optional<std::chrono::system_clock::time_point> time_of(int year, unsigned month, unsigned day, int hour,
                                                              int minute, int second) {
   using namespace std::chrono;
   const year_month_day date{std::chrono::year(year), std::chrono::month(month), std::chrono::day(day)};
   // 60: a leap second (RFC 9110, section 5.6.7).
   const bool valid = date.ok() && hour >= 0 && hour < 24 && minute >= 0 && minute < 60 && second >= 0 && second < 61;
-  if (!valid) return std::nullopt;
+  // Before the epoch there are only clocks that were never set, and zeros of programs that mean "none".
+  if (!valid || year < 1970) return std::nullopt;
+  // "For ever" is the year 9999; nanoseconds in 64 bits end in 2262, and sums with them must not wrap either.
+  if (year >= kLastYear) return sys_days(std::chrono::year(kLastYear) / January / 1);
   return sys_days(date) + hours(hour) + minutes(minute) + seconds(second);
 }
 
@@ -40,6 +45,7 @@ std::optional<std::chrono::system_clock::time_point> parse_http_date(std::string
   char name[4] = {};
   int day = 0, year = 0, hour = 0, minute = 0, second = 0;
   const std::string copy(text);
+  // IMF-fixdate (RFC 9110, section 5.6.7), the one form that servers may send today.
   if (std::sscanf(copy.c_str(), "%*3c, %2d %3s %4d %2d:%2d:%2d GMT", &day, name, &year, &hour, &minute, &second) != 6) {
     return std::nullopt;
   }

@@ -83,6 +83,20 @@ TEST(IsoTime, is_read_with_and_without_a_fraction) {
   }
 }
 
+// The clock counts nanoseconds in 64 bits, which end in 2262: "for ever" must not become a time that is over.
+TEST(IsoTime, beyond_what_the_clock_counts_is_late_and_before_the_epoch_is_none) {
+  constexpr int64_t k2200 = 7258118400;
+  for (const char* text :
+       {"2200-01-01T00:00:00Z", "2263-01-01T00:00:00Z", "9996-02-29T12:00:00Z", "9999-12-31T23:59:59Z"})
+    EXPECT_EQ(seconds_of(parse_iso_time(text)), k2200) << text;
+  EXPECT_EQ(seconds_of(parse_iso_time("2199-12-31T23:59:59Z")), k2200 - 1);
+  EXPECT_EQ(seconds_of(parse_http_date("Fri, 31 Dec 9999 23:59:59 GMT")), k2200);
+  EXPECT_EQ(seconds_of(parse_iso_time("1970-01-01T00:00:00Z")), 0);
+  for (const char* text : {"0001-01-01T00:00:00Z", "1601-01-01T00:00:00Z", "1969-12-31T23:59:59Z"})
+    EXPECT_FALSE(parse_iso_time(text)) << text;
+  EXPECT_FALSE(parse_http_date("Mon, 01 Jan 0001 00:00:00 GMT"));
+}
+
 // Credentials that were thought to last two hours longer than they do would fail every request of those hours.
 TEST(IsoTime, with_an_offset_is_that_much_earlier_or_later) {
   EXPECT_EQ(seconds_of(parse_iso_time("1994-11-06T10:49:37+02:00")), kExample);

@@ -153,6 +153,7 @@ std::function<Status(const HttpResponse&)> Core::judge_of(const Wanted& wanted) 
     if (wanted.method == "HEAD") return {};
     if (response.status == 206) {
       if (!wanted.range) return unavailable("the server answered with a part where the whole was asked for");
+      // No checksum: digests are of the whole object.
       return check_part(*wanted.range, response.header("content-range"), response.body.size());
     }
     Status checked = check_http_checksum(response);
@@ -252,6 +253,7 @@ void Core::read(const ReadRequest& request, std::stop_token stop, Store::ReadDon
   fetch(name, *url, wanted_by(request), true, kRedirects, stop,
         [self = shared_from_this(), request, url = *url, answer](Result<HttpResponse> response) {
           if (response.ok()) return answer(self->bytes_of(request, url, *response));
+          // What the transport answers to a body beyond max_body_bytes, before it is there.
           const bool too_long = response.status().code() == Code::kUnsupported;
           if (too_long && request.expected_size && !request.range)
             return answer(corrupt(fmt::format("changed: the listing said {} bytes, now {}", *request.expected_size,

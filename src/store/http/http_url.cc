@@ -68,6 +68,7 @@ Result<HttpUrl> parse_http_url(std::string_view url) {
     authority = authority.substr(at + 1);
   }
   if (!host_is_possible(authority)) return no_url(url, "no host stands behind the two slashes");
+  // Hosts do not care for case (RFC 3986, section 3.2.2), and origins are compared as text.
   parts.authority = lower(authority);
   const std::string_view target = slash == std::string_view::npos ? std::string_view("/") : rest.substr(slash);
   parts.target = encoded(target);
@@ -81,6 +82,7 @@ Result<HttpUrl> resolve_location(const HttpUrl& base, std::string_view location)
       colon != std::string_view::npos && colon < location.find_first_of("/?")) {
     return parse_http_url(location);
   }
+  // RFC 3986, section 4.2: a reference without a scheme keeps that of the base.
   if (location.starts_with("//")) return parse_http_url(fmt::format("{}:{}", base.scheme, location));
   HttpUrl target = base;
   target.user_info.clear();

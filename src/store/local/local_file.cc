@@ -67,6 +67,7 @@ FileDescriptor::~FileDescriptor() {
 }
 
 uint64_t version_of_file(const struct ::stat& info) {
+  // The time of change (ctime), too, which nobody can set: a copy that keeps mtime and size is told by it.
   const int64_t parts[] = {info.st_mtim.tv_sec,
                            info.st_mtim.tv_nsec,
                            info.st_ctim.tv_sec,

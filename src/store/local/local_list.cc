@@ -77,6 +77,7 @@ Result<ListPage> list_folder(const std::string& root, const ListRequest& request
     // A place of another stream on the same folder: on Linux it is the file system's cookie, which does not belong to the descriptor.
     ::seekdir(dir.get(), place);
   }
+  // Once a page and not once a walk: nothing is kept between calls, which may come from any thread and in any order.
   const std::vector<Inode> above = ancestors(root, request.prefix);
   const size_t max_keys = std::max<size_t>(request.max_keys, 1);
   ListPage page;

@@ -51,6 +51,7 @@ class LocalStore final : public Store {
 
   void list(const ListRequest& request, std::stop_token stop, ListDone done) override {
     start<ListPage>(request.prefix, stop, std::move(done), [request, stop](Core& core) {
+      // A prefix from "/" on is a path of its own, as keys are in path().
       return list_folder(core.absolute_keys && request.prefix.starts_with('/') ? "" : core.root, request, stop);
     });
   }

@@ -123,6 +123,7 @@ Result<AwsProfile> read_aws_profile(const AwsEnvironment& environment, const std
     profile.exists = true;
     for (auto& [name, value] : found->second) profile.settings[name] = value;
   };
+  // In the config file all sections but this one are called "profile NAME"; both spellings of the default are read.
   if (profile.name == "default") take(config, "default");
   take(config, "profile " + profile.name);
   // Last, so that its settings win, as with AWS' own tools.

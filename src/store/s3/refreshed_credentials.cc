@@ -81,6 +81,7 @@ void RefreshedCredentials::fetched(const std::shared_ptr<State>& state, Result<C
     if (credentials.ok()) {
       state->current = *credentials;
     } else {
+      // For background fetches alone: without valid credentials each request that comes asks again, and gets the error.
       state->not_before = state->clock() + kPause;
     }
   }

@@ -30,6 +30,7 @@ void ask(HttpTransport& transport, HttpRequest request, int within_ms, Text done
   HttpConnectionOptions connection;
   connection.connect_timeout_ms = within_ms;
   connection.stall_timeout_ms = within_ms;
+  // Link-local addresses mean another host to a proxy, and secrets have no business there.
   connection.direct = true;
   request.connection = std::make_shared<const HttpConnectionOptions>(std::move(connection));
   transport.send(std::move(request), {}, [done = std::move(done)](Result<HttpResponse> response) {

@@ -45,6 +45,7 @@ S3Address s3_address(const S3Options& options, const std::string& region, std::s
     address.path += options.bucket;
     if (!key.empty()) address.path += '/';
   }
+  // The slash stays, as S3's own form of the signature wants it: the path is signed as it is sent, encoded once.
   address.path += percent_encode(key, true);
   address.host = host_and_port_of(address.origin);
   return address;

@@ -141,6 +141,7 @@ Result<S3ListPage> parse_s3_list(std::string_view body, std::string_view prefix,
       ++list.page.hidden;
       return false;
     }
+    // The object called like the folder itself is a marker that consoles leave, and no sample.
     return name.size() > prefix.size();
   };
   list.page.objects.reserve(raw.objects.size());

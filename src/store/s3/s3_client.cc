@@ -110,6 +110,7 @@ void S3Client::start(const std::shared_ptr<Exchange>& exchange) {
   });
 }
 
+// Anew for each attempt: a signature is of its moment, and servers refuse those of more than 15 minutes ago.
 Result<HttpRequest> S3Client::make(Exchange& exchange, const Credentials& credentials) {
   std::shared_ptr<const Signer> signer;
   std::string region;

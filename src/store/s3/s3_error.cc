@@ -180,6 +180,7 @@ class Judge {
 
 S3Verdict judge_s3(const S3Asked& asked, const HttpResponse& response) {
   const bool success = response.status >= 200 && response.status < 300;
+  // The body of a read is the object, and may well be an XML document called <Error>.
   if (success && !asked.write) return {};
   S3ErrorBody error = parse_s3_error(text_view(response.body));
   if (success && error.code.empty()) return {};

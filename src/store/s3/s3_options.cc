@@ -117,6 +117,7 @@ Result<S3Options> parse_s3_options(const std::string& bucket, const Options& opt
   FOREBAY_ASSIGN(
       parsed.addressing,
       addressing_of(first_of({text_option(options, "addressing_style"), profile.setting("s3.addressing_style")})));
+  // On where it is AWS: other servers need not know these headers.
   FOREBAY_ASSIGN(parsed.write_checksums, bool_option(options, "write_checksums", parsed.endpoint.empty()));
   const auto cache = options.find("listing_cache");
   parsed.listing_cache = cache == options.end() ? default_listing_cache(environment) : cache->second;
@@ -128,6 +129,7 @@ Status check_bucket_name(std::string_view bucket) {
     return invalid_argument(fmt::format("'{}' cannot be the name of a bucket: {}", bucket, why));
   };
   if (bucket.empty()) return invalid_argument("the URL names no bucket; write s3://bucket/folder");
+  // Up to 255 behind other endpoints and in old buckets of us-east-1; the message tells the rule of today.
   if (bucket.size() < 3 || bucket.size() > 255) return refuse("names have 3 to 63 characters");
   if (bucket.find('@') != std::string_view::npos || bucket.find(':') != std::string_view::npos) {
     return invalid_argument(

@@ -18,6 +18,7 @@ namespace forebay {
 
 namespace {
 
+// S3's own limits of keys and pages.
 constexpr size_t kMaxKeyBytes = 1024;
 constexpr uint32_t kMaxPage = 1000;
 constexpr size_t kListingsInFlight = 384;  // 1.28 M names in four rounds
@@ -48,6 +49,7 @@ S3Request get_request(const ReadRequest& request, bool verify) {
     const ByteRange range = *request.range;
     get.headers.push_back({"range", fmt::format("bytes={}-{}", range.offset, range.offset + range.length - 1)});
     get.expected_body_bytes = range.length;
+    // The whole object: a server that knows no ranges sends that.
     get.max_body_bytes = std::max(range.length, request.expected_size.value_or(0)) + kGrownBytes;
     get.check = [range](const HttpResponse& response) {
       if (response.status != 206) return Status();
@@ -220,6 +222,7 @@ void S3Store::list(const ListRequest& request, std::stop_token stop, ListDone do
                {"encoding-type", "url"},
                {"max-keys", std::to_string(std::clamp<uint32_t>(request.max_keys, 1, kMaxPage))},
                {"prefix", request.prefix}};
+  // `after` on the first page alone: a continuation knows where the listing began.
   if (!request.continuation.empty())
     get.query.emplace_back("continuation-token", request.continuation);
   else if (!request.after.empty())

@@ -117,6 +117,7 @@ class PartsUpload {
 
   // Parts that nobody completes are paid for; so they go, also where the writer was stopped, which must end soon all the same.
   void give_up() {
+    // A stop of its own: the writer's may have been requested, and would end this request before it is sent.
     std::stop_source limit;
     auto answered = std::make_shared<std::promise<void>>();
     client_.send({.method = "DELETE", .key = key_, .query = {{"uploadId", id_}}}, limit.get_token(),

@@ -128,6 +128,7 @@ Result<std::vector<S3PartialUpload>> S3Writer::unfinished(const std::string& pre
     FOREBAY_ASSIGN(const HttpResponse answer, client_->send_wait(std::move(request), stop));
     FOREBAY_ASSIGN(page, parse_s3_uploads(text_view(answer.body)));
     for (S3PartialUpload& upload : page.uploads)
+      // Whether or not the server heeds the prefix of this request.
       if (upload.key.starts_with(prefix)) all.push_back(std::move(upload));
   } while (!page.next_key.empty());
   return all;
