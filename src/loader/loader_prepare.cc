@@ -93,6 +93,7 @@ Status Loader::Impl::begin_rehearsal() {
   if (before.rehearsal.empty())
     return invalid_argument("rehearsal=: this state keeps nothing: its pipeline has no .rehearse()");
   FOREBAY_ASSIGN(Rehearsal kept, rehearsal->read_kept(before.rehearsal));
+  FOREBAY_RETURN_IF_ERROR(rehearsal->check_behind(kept));
   rehearsal->go_on(std::move(kept));
   return {};
 }

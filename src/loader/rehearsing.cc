@@ -272,4 +272,20 @@ Result<Rehearsal> RehearsalRun::read_kept(const std::string& text) const {
   return rehearsal;
 }
 
+Status RehearsalRun::check_behind(const Rehearsal& kept) const {
+  if (!stream_) return {};
+  for (const auto& [label, one] : kept.classes()) {
+    for (const int64_t number : one.kept) {
+      if (number >= stream_->first_number())
+        return Status(
+            Code::kStateMismatch,
+            fmt::format("rehearsal=: record {} was kept, and this run begins with record {}, so it would meet "
+                        "another one of that number; go on from the state with load_state_dict(), or repeat "
+                        "the journal that begins there",
+                        number, stream_->first_number()));
+    }
+  }
+  return {};
+}
+
 }  // namespace forebay

@@ -36,6 +36,8 @@ class RehearsalRun {
   void goes_elsewhere() { itinerary_->begin_with(itinerary_->kept()); }
   /// StateMismatch where it was kept of another data set; InvalidArgument for text that is no such state, or keeps more than this run has room for.
   Result<Rehearsal> read_kept(const std::string& json) const;
+  /// StateMismatch where a stream begins with records of the same numbers: these would be taken for the kept ones.
+  Status check_behind(const Rehearsal& kept) const;
   Rehearsal nothing() const { return Rehearsal(options_); }
 
  private:

@@ -32,6 +32,8 @@ class StreamRun {
   bool keeps_old() const { return stream_->options().when_dry != WhenDry::kWait; }
   /// Samples of a step over all ranks.
   int64_t global_batch() const { return itinerary_->global_batch(); }
+  /// Where it begins without a state.
+  int64_t first_number() const { return beginning_.number; }
   /// What it may hold in memory.
   uint64_t bytes() const { return stream_->options().bytes; }
 

@@ -14,6 +14,9 @@ constexpr std::chrono::milliseconds kAskSoon{1}, kAskLater{20};
 constexpr std::chrono::seconds kAskPatience{10};  // with a rank that is some steps behind
 // Fewer than a question may have (kMostKeys): its answer must be here as a whole before the deadline.
 constexpr size_t kMostAskedAtOnce = 256;  // of one rank
+// An answer that was not here by then may have been too large: a quarter is asked for next.
+constexpr std::chrono::milliseconds kTakesLong{500};
+constexpr size_t kFewer = 4;
 
 }  // namespace
 
@@ -91,11 +94,11 @@ void KeptExchange::work(const std::stop_token& stop) {
   }
 }
 
-std::map<int, std::vector<KeptExchange::Wanted>> KeptExchange::next() const {
+std::map<int, std::vector<KeptExchange::Wanted>> KeptExchange::next() {
   std::map<int, std::vector<Wanted>> by_owner;
   for (const auto& [number, since] : wanted_) {
     std::vector<Wanted>& records = by_owner[kept_->share().owner(number)];
-    if (records.size() < kMostAskedAtOnce) records.push_back({number, since});
+    if (records.size() < owners_[kept_->share().owner(number)].most) records.push_back({number, since});
   }
   return by_owner;
 }
@@ -106,17 +109,25 @@ void KeptExchange::read_disk(std::vector<Wanted>& records) {
 }
 
 void KeptExchange::ask_owner(int owner, std::vector<Wanted>& records, const std::stop_token& stop) {
-  PeerHealth& health = health_[owner];
+  auto& [health, most] = owners_[owner];
   // One that failed is left out for a while (PeerHealth), and what it keeps is read again without a question.
   if (!health.begin(Clock::now().time_since_epoch())) return;
   std::vector<int64_t> numbers;
   for (const Wanted& record : records) numbers.push_back(record.number);
+  const Clock::time_point asked = Clock::now();
   const Result<std::vector<AnsweredKey>> answer = ask_(owner, numbers, stop);
+  if (!answer.ok() && records.size() > 1 && Clock::now() - asked >= kTakesLong) {
+    most = (records.size() + kFewer - 1) / kFewer;
+    health.abandoned();
+    for (Wanted& record : records) record.outcome = Outcome::kLater;
+    return;
+  }
   if (!answer.ok() || answer->size() != records.size()) {
     health.failed(Clock::now().time_since_epoch());
     return;
   }
   health.answered();
+  most = std::min(2 * most, kMostAskedAtOnce);
   // What it neither has nor will have stays unknown, and is read again; so is what came damaged.
   for (size_t i = 0; i < records.size(); ++i) {
     const AnsweredKey& one = (*answer)[i];

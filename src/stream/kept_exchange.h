@@ -56,7 +56,7 @@ class KeptExchange {
     Outcome outcome = Outcome::kUnknown;
   };
   void work(const std::stop_token& stop);
-  std::map<int, std::vector<Wanted>> next() const;
+  std::map<int, std::vector<Wanted>> next();
   void read_disk(std::vector<Wanted>& records);
   void ask_owner(int owner, std::vector<Wanted>& records, const std::stop_token& stop);
   Status do_without_owner(Wanted& record, const std::stop_token& stop);
@@ -65,7 +65,11 @@ class KeptExchange {
   const std::shared_ptr<KeptRecords> kept_;
   const Ask ask_;
   std::function<void()> arrived_;
-  std::map<int, PeerHealth> health_;  // of the thread alone
+  struct Owner {
+    PeerHealth health;
+    size_t most = 256;  // records of one question
+  };
+  std::map<int, Owner> owners_;  // of the thread alone
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   std::map<int64_t, Clock::time_point> wanted_;

@@ -35,6 +35,11 @@ class KeptExchangeTest : public testing::Test {
   Result<std::vector<AnsweredKey>> ask(int rank, std::span<const int64_t> numbers) {
     ++asked_;
     if (rank == 2 && before_rank_2_) std::exchange(before_rank_2_, nullptr)();
+    largest_ = std::max<size_t>(largest_, numbers.size());
+    if (numbers.size() > bearable_) {
+      std::this_thread::sleep_for(600ms);  // as long as an answer that does not come in time
+      return unavailable("too much for a second");
+    }
     if (gone_[rank]) return unavailable("nobody is there");
     std::vector<AnsweredKey> answers;
     for (const int64_t number : numbers) {
@@ -71,6 +76,7 @@ class KeptExchangeTest : public testing::Test {
   std::vector<std::shared_ptr<KeptRecords>> kept_;
   std::vector<std::unique_ptr<Stream>> streams_;
   std::atomic<bool> gone_[kRanks];
+  std::atomic<size_t> bearable_ = 1000, largest_ = 0;
   std::atomic<int> asked_ = 0, arrivals_ = 0;
   std::function<void()> before_rank_2_;  // done once, by the exchange's thread: set before bring()
   std::unique_ptr<KeptExchange> exchange_;
@@ -141,6 +147,18 @@ TEST_F(KeptExchangeTest, a_rank_that_is_behind_is_waited_for) {
   ASSERT_TRUE(wait_here({1, 2, 4}));
   EXPECT_EQ(exchange_->stats().reread, 0);
   EXPECT_EQ(exchange_->awaited(), "");
+}
+
+TEST_F(KeptExchangeTest, of_what_is_too_large_for_one_answer_fewer_are_asked_for_at_a_time) {
+  std::vector<int64_t> all;
+  for (int64_t number = 1; number < 28; number += 3) all.push_back(number);
+  keep(0, all);
+  keep(1, all);
+  bearable_ = 2;
+  bring(all);
+  ASSERT_TRUE(wait_here(all));
+  EXPECT_EQ(largest_, all.size());
+  EXPECT_EQ(exchange_->stats().lent, static_cast<int64_t>(all.size()));
 }
 
 TEST_F(KeptExchangeTest, what_a_dead_rank_kept_is_read_again_from_the_log) {

@@ -206,6 +206,13 @@ def test_what_memory_has_no_room_for_is_kept_on_disk(tmp_path):
     assert [old for step in zip(*both) for ids, _ in step for old in ids[4:]] == [old for ids, _ in whole for old in ids[8:]]
 
 
+def test_what_a_stream_kept_is_not_taken_for_records_that_are_still_to_come(tmp_path):
+    pipeline = lines_file(tmp_path / "a.jsonl").rehearse(2, capacity=10).batch(2)
+    _, state = steps(lambda new, old: pipeline, 1, new=2, old=2, stop=20)
+    with pytest.raises(fb.StateMismatch, match="begins with record 0"):
+        fb.Loader(pipeline, seed=4, rehearsal=state)
+
+
 def test_a_folder_for_what_is_kept_that_is_not_there_is_named(tmp_path):
     pipeline = lines_file(tmp_path / "a.jsonl").buffer(dir=tmp_path / "none").rehearse(2, capacity=10).batch(2)
     with pytest.raises(fb.Unavailable, match="none"):

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "base/utf8.h"
 #include "format/objects/braces.h"
 #include "format/objects/glob.h"
 #include "store/local/local_file.h"
@@ -114,7 +115,13 @@ Result<FilePattern> FilePattern::of(std::string pattern) {
   return made;
 }
 
-Status FilePattern::scan(const std::stop_token& stop, const std::function<void(SeenFile&&)>& seen) const {
+Status FilePattern::scan(const std::stop_token& stop, const std::function<void(SeenFile&&)>& all) const {
+  Status unnameable;
+  // Names are offsets and partitions, which states and journals hold as JSON.
+  const std::function<void(SeenFile&&)> seen = [&](SeenFile&& file) {
+    if (is_utf8(file.path)) return all(std::move(file));
+    unnameable = unsupported("its name is not UTF-8, so that no state could name it; rename it").with_key(file.path);
+  };
   for (const std::string& alternative : alternatives_) {
     if (stop.stop_requested()) return stopped_looking();
     if (Glob::has_wildcards(alternative)) {
@@ -125,7 +132,7 @@ Status FilePattern::scan(const std::stop_token& stop, const std::function<void(S
       return file.status();
     }
   }
-  return {};
+  return unnameable;
 }
 
 Result<SeenFile> FilePattern::look_at(const std::string& path) {

@@ -30,8 +30,8 @@ class FilePattern {
   std::string key(const std::string& path) const { return path.substr(base_.size()); }
 
   /// Gives each file that matches, in no order, perhaps twice. NotFound where the folder that the search begins in is not there; folders that vanish meanwhile
-  /// are empty. Waits for the disk; Cancelled after a stop.
-  Status scan(const std::stop_token& stop, const std::function<void(SeenFile&& file)>& seen) const;
+  /// are empty; Unsupported for a name that is not UTF-8. Waits for the disk; Cancelled after a stop.
+  Status scan(const std::stop_token& stop, const std::function<void(SeenFile&& file)>& all) const;
   /// One file; NotFound where it is gone.
   static Result<SeenFile> look_at(const std::string& path);
 

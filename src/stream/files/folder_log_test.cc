@@ -88,6 +88,19 @@ TEST(FolderLog, UnfinishedAndHiddenNamesAreLeftOut) {
   EXPECT_FALSE(log->schema()[1].fetched);
 }
 
+TEST(FolderLog, ANameThatNoStateCouldHoldIsNamed) {
+  const ScratchFolder folder;
+  folder.write("a", "a");
+  folder.write("b\xff", "b");
+  const auto log = open_folder(folder.path("*"));
+  const auto reading = log->read_after(positions_of(*log)).value();
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  Status status;
+  while (status.ok() && std::chrono::steady_clock::now() < until) status = reading->read({0}, {}, {}).status();
+  EXPECT_EQ(status.code(), Code::kUnsupported);
+  EXPECT_NE(status.message().find("not UTF-8"), std::string::npos) << status.message();
+}
+
 TEST(FolderLog, AFileThatIsWrittenAgainComesAgainAndOneThatIsGoneDoesNot) {
   const ScratchFolder folder;
   folder.write("a", "old");
