@@ -28,21 +28,24 @@ def die_with_parent(number: int = signal.SIGKILL) -> None:
     _libc.prctl(PR_SET_PDEATHSIG, number)
 
 
+_given: set[int] = set()  # nothing may listen on them yet
+
+
 def free_ports(count: int) -> list[int]:
-    """Loopback ports on which nothing listens, below the range that the kernel gives to outgoing connections."""
-    taken: list[socket.socket] = []
-    try:
-        while len(taken) < count:
-            probe = socket.socket()
+    """Loopback ports on which nothing listens, below the range that the kernel gives to outgoing connections. None that this process was given before;
+    another one can be given the same: what starts servers on them tries again with others."""
+    ports: list[int] = []
+    while len(ports) < count:
+        port = random.SystemRandom().randrange(20000, 32000)
+        with socket.socket() as probe:
             try:
-                probe.bind(("127.0.0.1", random.SystemRandom().randrange(20000, 32000)))
-                taken.append(probe)
+                probe.bind(("127.0.0.1", port))
             except OSError:
-                probe.close()
-        return [probe.getsockname()[1] for probe in taken]
-    finally:
-        for probe in taken:
-            probe.close()
+                continue
+        if port not in _given:
+            _given.add(port)
+            ports.append(port)
+    return ports
 
 
 def answers(url: str) -> bool:

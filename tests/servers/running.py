@@ -17,6 +17,7 @@ from servers.web import Web
 TESTS = Path(__file__).resolve().parent.parent
 START_LIMIT_S = 150.0
 STOP_LIMIT_S = 60.0
+STARTS = 3  # with other ports each time: somebody else may have taken one in between
 KINDS = (Ceph, Swift, Web, Faults, Redis, Nats, RedisTls, NatsTls)
 
 
@@ -64,17 +65,25 @@ class Servers:
         for name in self.wanted:
             if why := absent(name):
                 raise ServersFailed(f"SERVERS ABSENT: {why}")
-        if self.wanted:
-            env = os.environ | {"PYTHONPATH": str(TESTS), "PYTHONDONTWRITEBYTECODE": "1"}
-            self._keeper = subprocess.Popen([sys.executable, "-m", "servers.keeper", *self.wanted], stdin=subprocess.PIPE,
-                                            stdout=subprocess.PIPE, env=env, start_new_session=True)
+        for left in reversed(range(STARTS if self.wanted else 0)):
             try:
-                answer = self._answer()
-                self.variables, self.processes = answer["variables"], answer["processes"]
-            except BaseException:
-                self.stop()
-                raise
+                self._start_keeper()
+                break
+            except ServersFailed:
+                if not left:
+                    raise
         return self
+
+    def _start_keeper(self) -> None:
+        env = os.environ | {"PYTHONPATH": str(TESTS), "PYTHONDONTWRITEBYTECODE": "1"}
+        self._keeper = subprocess.Popen([sys.executable, "-m", "servers.keeper", *self.wanted], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, env=env, start_new_session=True)
+        try:
+            answer = self._answer()
+            self.variables, self.processes = answer["variables"], answer["processes"]
+        except BaseException:
+            self.stop()
+            raise
 
     def _answer(self) -> dict:
         deadline, text = time.monotonic() + START_LIMIT_S, b""
