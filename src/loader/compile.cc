@@ -23,7 +23,6 @@ std::vector<uint32_t> random_indices(const Description& description) {
   std::vector<uint32_t> indices;
   uint32_t next = 0;
   for (const OpSpec& op : description.steps()) {
-    // By the user's description, so that leaving out a step changes no random number of the others.
     indices.push_back(next);
     if (is_random_step(op, catalog())) ++next;
   }
@@ -67,7 +66,6 @@ class Compiler {
 
   Result<std::shared_ptr<const ExecutionPlan>> run() {
     const Inference whole = infer(*input_.description, input_.source->schema(), catalog());
-    // check() found nothing; so what infer() finds here is our mistake and not the user's.
     if (!whole.problems.empty()) return internal_error(problems_as_status(whole.problems).message());
     const auto units = std::dynamic_pointer_cast<const UnitSource>(input_.source);
     reduce(whole, units != nullptr);

@@ -261,6 +261,21 @@ TEST_F(KeptExchangeTest, what_memory_has_no_room_for_comes_from_the_disk_and_the
   EXPECT_EQ(disk->used(), used) << "its room is used again";
 }
 
+TEST_F(KeptExchangeTest, a_state_with_many_records_is_read_by_several_and_one_that_is_gone_is_named) {
+  std::vector<int64_t> all;
+  for (int64_t number = 0; number < 30; ++number) all.push_back(number);
+  keep(0, all);
+  const std::string places = kept_[0]->places(all);
+  KeptRecords other(log_);
+  ASSERT_TRUE(other.read_places(places).ok());
+  for (const int64_t number : all) EXPECT_EQ(other.record(number)->key, place_of(number));
+  log_->trim(0, 5);
+  const Status status = other.read_places(places);
+  EXPECT_EQ(status.code(), Code::kNotFound);
+  EXPECT_NE(status.message().find("has forgotten '"), std::string::npos) << status.message();
+  EXPECT_EQ(other.record(3)->key, place_of(3)) << "what was kept is still kept";
+}
+
 TEST_F(KeptExchangeTest, closing_is_quick_whatever_is_awaited) {
   keep(0, {1});
   bring({1});

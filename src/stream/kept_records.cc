@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -16,6 +18,8 @@ namespace {
 
 // Longer than a reader rests between two tries to connect (Backoff::kMost), so that a server that restarts is met again.
 constexpr std::chrono::seconds kReadAgain{30};
+// Records that a state names, read at once: each is found by a reader of its own, which mostly waits for its server.
+constexpr size_t kReadAtOnce = 16;
 
 // Of what is kept, how much more for ranks that are some steps behind.
 constexpr uint64_t kLateShare = 8;
@@ -288,17 +292,45 @@ Result<KeptRecords::RecordPtr> KeptRecords::read_one(const Place& place, const s
   }
 }
 
+Status KeptRecords::read_all(const std::vector<Kept*>& wanted) const {
+  std::mutex mutex;
+  size_t next = 0;
+  uint64_t bytes = 0;
+  Status failure;
+  const auto read_some = [&] {
+    std::unique_lock lock(mutex);
+    while (next < wanted.size() && failure.ok()) {
+      Kept& kept = *wanted[next++];
+      lock.unlock();
+      Result<RecordPtr> record = read_one(kept.place, {});
+      lock.lock();
+      if (!record.ok()) {
+        failure = record.status();
+        return;
+      }
+      bytes += (*record)->bytes();
+      // So that memory bounds what is read, too; the rest is read again when a step has it.
+      if (!options_.disk || bytes <= options_.memory_bytes) kept.record = *std::move(record);
+    }
+  };
+  {
+    std::vector<std::jthread> others;
+    try {
+      while (others.size() + 1 < std::min(kReadAtOnce, wanted.size())) others.emplace_back(read_some);
+    } catch (const std::system_error&) {  // no more threads: those that there are do it
+    }
+    read_some();
+  }
+  return failure;
+}
+
 Status KeptRecords::read_places(const std::string& json) {
   // All are read before anything changes: after an error what was kept is still kept.
   FOREBAY_ASSIGN(auto records, parse_places(json));
-  uint64_t bytes = 0;
-  for (auto& [number, kept] : records) {
-    if (!share().mine(number)) continue;
-    FOREBAY_ASSIGN(RecordPtr record, read_one(kept.place, {}));
-    bytes += record->bytes();
-    // So that memory bounds what is read, too; the rest is read again when a step has it.
-    if (!options_.disk || bytes <= options_.memory_bytes) kept.record = std::move(record);
-  }
+  std::vector<Kept*> own;
+  for (auto& [number, kept] : records)
+    if (share().mine(number)) own.push_back(&kept);
+  FOREBAY_RETURN_IF_ERROR(read_all(own));
   const std::lock_guard lock(mutex_);
   for (auto& [number, kept] : records_) drop(kept);
   records_ = std::move(records);

@@ -95,6 +95,7 @@ class KeptRecords {
     int steps = 0;     // that have it
   };
   Result<std::map<int64_t, Kept>> parse_places(const std::string& json) const;
+  Status read_all(const std::vector<Kept*>& wanted) const;
   Result<RecordPtr> read_one(const Place& place, const std::stop_token& stop) const;
   // With the lock held:
   void store(const LogRecord& record, Kept& kept);

@@ -221,7 +221,6 @@ void CallerCore::attempt_ended(const std::shared_ptr<State>& state, const Attemp
 void CallerCore::succeeded(State& state, const Attempt& attempt, HttpResponse response) {
   if (attempt.is_hedge) counters_.hedges_won.fetch_add(1, std::memory_order_relaxed);
   counters_.bytes.fetch_add(response.body.size(), std::memory_order_relaxed);
-  // By what was expected, which is what plan_hedge() has to go by before the answer comes.
   latencies_.add(attempt.expected_bytes, timer_.now() - attempt.sent);
   bool give_back = false;
   {
@@ -239,7 +238,6 @@ std::optional<std::string> CallerCore::reason_to_give_up(State& state, Time elap
   const bool known = ever_answered_.load(std::memory_order_relaxed);
   const bool enough = known ? attempts >= options_.attempts && elapsed >= options_.outage
                             : attempts >= 2 && elapsed >= options_.first_outage;
-  // Both: many quick refusals are no outage yet, and a few slow ones no proof of one.
   if (enough) return fmt::format("{} attempts in {:.1f} s", attempts, seconds);
   if (state.charged) return std::nullopt;
   if (!retry_budget_.take()) {
@@ -249,7 +247,6 @@ std::optional<std::string> CallerCore::reason_to_give_up(State& state, Time elap
         "lower the number of requests",
         options_.retry_share * 100);
   }
-  // One token a call, however often it is tried again: the budget is a share of calls.
   state.charged = true;
   return std::nullopt;
 }
@@ -261,7 +258,6 @@ void CallerCore::failed(const std::shared_ptr<State>& state, Status error, std::
   Time wait{0};
   {
     const std::lock_guard lock(state->mutex);
-    // Bounded, since the shift must not overflow; `longest_backoff` is reached long before.
     const int doublings = std::min(state->attempts - 1, 20);
     const Time longest = std::min<Time>(options_.backoff * (int64_t{1} << doublings), options_.longest_backoff);
     wait = std::chrono::duration_cast<Time>(longest * random_());
@@ -329,14 +325,12 @@ void CallerCore::send_hedges() {
     counters_.hedges.fetch_add(1, std::memory_order_relaxed);
     start_attempt(state, true);
   }
-  // Not at once for those that are due in a moment: a wake-up for each would cost more than the requests.
   arm_hedges(now + kHedgeTick);
 }
 
 bool CallerCore::may_hedge(State& state) {
   const std::lock_guard lock(state.mutex);
   if (state.hedged || state.in_flight != 1 || state.throttled || state.entry->answered()) return false;
-  // Where retries are used up the storage is in trouble, and twins would add to it.
   if (retry_budget_.empty() || !hedge_budget_.take()) return false;
   state.hedged = true;
   return true;
