@@ -77,7 +77,20 @@ def place(name: str) -> int:
     return int(name.rstrip("'"))
 
 
-class Redis:
+class Broker:
+    """A server in a process, which is killed and started again."""
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        self.start()
+
+    def stop(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+class Redis(Broker):
     field = "name"
 
     def __init__(self, folder: Path, policy: str) -> None:
@@ -131,17 +144,8 @@ class Redis:
                 names.append(entry[1].decode())
         return names
 
-    def kill(self) -> None:
-        self.process.kill()
-        self.process.wait()
-        self.start()
 
-    def stop(self) -> None:
-        self.process.kill()
-        self.process.wait()
-
-
-class Nats:
+class Nats(Broker):
     field = "name"
 
     def __init__(self, folder: Path, policy: str) -> None:
@@ -185,15 +189,6 @@ class Nats:
 
     def log(self) -> list[str]:
         return [json.loads(body)["name"] for body in self.connect().read_all("s")]
-
-    def kill(self) -> None:
-        self.process.kill()
-        self.process.wait()
-        self.start()
-
-    def stop(self) -> None:
-        self.process.kill()
-        self.process.wait()
 
 
 class Lines:

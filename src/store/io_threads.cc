@@ -2,12 +2,12 @@
 
 #include <pthread.h>
 
-#include <csignal>
 #include <new>
 #include <system_error>
 #include <utility>
 
 #include "runtime/fork_guard.h"
+#include "store/signals_blocked.h"
 
 namespace forebay {
 
@@ -36,20 +36,15 @@ bool IoThreads::post(std::function<void()> job) {
 }
 
 bool IoThreads::start_thread() {
-  // Signals belong to the program's own threads.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  bool started = true;
+  const SignalsBlocked blocked;
   try {
     // The thread shares the state: one that is left behind by close() finds it alive when its system call comes back.
     state_->handles.emplace_back([state = state_] { run(state); });
     ++state_->threads;
+    return true;
   } catch (const std::system_error&) {
-    started = false;
+    return false;
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return started;
 }
 
 void IoThreads::run(const std::shared_ptr<State>& state) {

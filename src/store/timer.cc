@@ -3,9 +3,10 @@
 #include <pthread.h>
 
 #include <algorithm>
-#include <csignal>
 #include <system_error>
 #include <utility>
+
+#include "store/signals_blocked.h"
 
 namespace forebay {
 
@@ -26,18 +27,13 @@ bool Timer::at(Time when, std::function<void()> function) {
 }
 
 bool Timer::start_thread() {
-  // Signals belong to the program's own threads.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  bool started = true;
+  const SignalsBlocked blocked;
   try {
     thread_ = std::thread([state = state_] { run(state); });
+    return true;
   } catch (const std::system_error&) {
-    started = false;
+    return false;
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return started;
 }
 
 void Timer::run(const std::shared_ptr<State>& state) {

@@ -75,6 +75,7 @@ std::optional<KeptDisk::Slot> KeptDisk::write(const Buffer& piece) {
 
 Result<Buffer> KeptDisk::read(const Slot& slot) const {
   Buffer piece = Buffer::allocate(slot.size);
+  errno = 0;  // a file that ends too soon sets none
   const bool whole = all_of_it(slot.size, [&](uint64_t done) {
     return pread(file_, piece.data() + done, slot.size - done, static_cast<off_t>(slot.at + done));
   });

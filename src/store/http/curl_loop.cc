@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <csignal>
 #include <filesystem>
 #include <iterator>
 #include <system_error>
@@ -18,6 +17,7 @@
 #include <fmt/format.h>
 
 #include "base/folder_entries.h"
+#include "store/signals_blocked.h"
 
 namespace forebay {
 
@@ -26,20 +26,6 @@ namespace {
 constexpr int kDescriptorTries = 200;         // 20 s
 constexpr long kStreamsPerConnection = 1000;  // the server's limit is the one that counts
 constexpr size_t kDescriptorsLeftAlone = 64;  // for what else the process opens
-
-/// Signals belong to the program's own threads.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_;
-};
 
 Status too_few_descriptors() {
   return unavailable(
