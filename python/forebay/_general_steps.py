@@ -64,7 +64,8 @@ class GeneralSteps(Appending):
                 shape: steps behind go by what a field was that is not named.
             random: call `fn(sample, rng)` with a `numpy.random.Generator` made for this sample, epoch and step.
             workers: "threads": on threads of Python's. "processes": in worker processes, as many as the loader's `threads`, for
-                functions that hold the interpreter lock; InvalidArgument when the loader is opened if `fn` cannot be pickled.
+                functions that hold the interpreter lock; InvalidArgument when the loader is opened if `fn` cannot be pickled. "auto": on threads, and
+                in worker processes once they turn out to take turns for the lock, where `fn` can be pickled and that is faster: `tuning()` tells.
             version: say when the function changed; part of the pipeline's fingerprint.
         """
         _check_callable(fn, "map")

@@ -39,7 +39,7 @@ class Growth:
     interpreter lock gets it at once and the process leaves cores idle: then a call waits for something outside, and more
     calls can wait beside it. A call that waits for the lock looks the same from inside, but then the lock is taken when the
     sampling thread tries, too. Code that lets go of the lock often hides that; so where calls use about a core, only a clear
-    gain counts.
+    gain counts. Where calls hold the lock fewer threads than at the beginning are tried, too, down to one.
 
     While calls wait and all threads are in calls, the number doubles. As soon as a size has completed enough calls for a
     rate, the rate decides: a doubling that brings less than a tenth (a third, where calls use about a core) is taken back,
@@ -126,10 +126,14 @@ class Growth:
             self._hold -= 1
             self._from = 0
             self._ceiling = self.cap if self._hold == 0 else self._ceiling
-        elif self.size > self.start:
-            self._try(max(self.size // 2, self.start))
+        elif self.size > self._least():
+            self._try(max(self.size // 2, self._least()))
         else:
             self._settle_at(self.size, HOLD_ROUNDS)
+
+    def _least(self) -> int:
+        # Threads that take turns for the lock lose time at each turn: one alone may be the fastest.
+        return 1 if self._lock_taken >= LOCK_TAKEN else self.start
 
     def _try(self, size: int) -> None:
         self._from, self.size = self.size, size
@@ -145,6 +149,8 @@ class LockWatch:
     def __init__(self) -> None:
         self._held_s = 0.0
         self._last_s = -1.0
+        self._from_s, self._from_completed = 0.0, 0
+        self.rate = 0.0  # calls a second, while that was so
 
     def look(self, sample: Sample, size: int) -> bool:
         """Whether that has been so for long enough."""
@@ -158,4 +164,34 @@ class LockWatch:
             and sample.process_cores <= 1.3
         )
         self._held_s = max(0.0, self._held_s + (seconds if held else -2 * seconds))
+        if self._held_s == 0.0:
+            self._from_s, self._from_completed = sample.now_s, sample.completed
+        elif sample.now_s > self._from_s:
+            self.rate = (sample.completed - self._from_completed) / (sample.now_s - self._from_s)
         return self._held_s >= HINT_AFTER_S
+
+
+class MoveTrial:
+    """Whether user code that went to worker processes completes clearly more calls there than the `rate` that threads did."""
+
+    WARM_UP_S, MEASURED_S, LEAST_GAIN = 1.0, 2.0, 1.1
+
+    def __init__(self, rate: float) -> None:
+        self._rate = rate
+        self._warm_s = self._busy_s = 0.0
+        self._done = 0
+        self._last: Sample | None = None
+
+    def look(self, sample: Sample, size: int) -> bool | None:
+        """None: not known yet."""
+        last, self._last = self._last, sample
+        # With less to do than there are processes a rate says what the rest of the pipeline asks for.
+        if last is None or sample.completed == last.completed or 2 * sample.busy < size:
+            return None
+        seconds = sample.now_s - last.now_s
+        if self._warm_s < self.WARM_UP_S:
+            self._warm_s += seconds
+            return None
+        self._busy_s += seconds
+        self._done += sample.completed - last.completed
+        return None if self._busy_s < self.MEASURED_S else self._done / self._busy_s >= self.LEAST_GAIN * self._rate

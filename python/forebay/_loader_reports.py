@@ -47,7 +47,8 @@ class LoaderReports:
 
     def tuning(self) -> list[dict[str, Any]]:
         """What was left to the engine and it changed while the loader ran, the oldest first: `seconds` (since the first batch was asked
-        for), `what` ("threads", "requests", "user_threads": of your own functions), `from`, `to`, `reason`. Of each at most the latest 64.
+        for), `what` ("threads", "requests", "user_threads": of your own functions, "workers": where those with `workers="auto"` run), `from`, `to`,
+        `reason`. Of each at most the latest 64.
 
         What you gave a number for is never changed, and no change makes batches any different.
         """
@@ -56,6 +57,12 @@ class LoaderReports:
              "reason": "calls wait for something outside, and more can wait beside them" if after > before
              else "fewer bring as many calls to their end"}
             for at_s, before, after in self._workers.decisions()
+        ]
+        of_functions += [
+            {"seconds": max(0.0, at_s - self._begun_s), "what": "workers", "from": before, "to": after,
+             "reason": "they hold Python's lock, so threads take turns" if after == "processes"
+             else "worker processes bring no more calls to their end"}
+            for at_s, before, after in self._workers.moves()
         ]
         return sorted(self.stats()["tuning"] + of_functions, key=lambda decision: decision["seconds"])
 

@@ -10,7 +10,7 @@ import time
 import warnings
 from typing import Any, Callable, Protocol
 
-from ._growth import Growth, LockWatch, Sample
+from ._growth import Growth, LockWatch, MoveTrial, Sample
 
 TAKE_TIMEOUT_S = 1.0  # only how often an idle thread looks around: closing wakes it at once
 STUCK_AFTER_S = 5.0
@@ -57,17 +57,29 @@ class Source(Protocol):
         ...
 
 
+class LockHeld(Protocol):
+    """What is done when user code turns out to hold the interpreter lock."""
+
+    def __call__(self) -> Growth | None:
+        """Once. Another growth, where the code goes elsewhere."""
+        ...
+
+    def back(self) -> Growth:
+        """It was no faster there: another growth, where it is again as it was."""
+        ...
+
+
 class Pool:
     """Threads over a source of calls. Nothing runs before `start()`; whoever closes the source then calls `stop()`.
 
     Begins with `growth.size` threads and follows what `growth` says, looked at every 20 ms while that changes something,
-    four times a second otherwise. `hint()` is called once if user code turns out to hold the interpreter lock.
+    four times a second otherwise. `held()` is called once if user code turns out to hold the interpreter lock.
     The threads never hold whoever owns the pool, so dropping the owner can close it.
     """
 
-    def __init__(self, source: Source, growth: Growth, hint: Callable[[], None] | None = None,
+    def __init__(self, source: Source, growth: Growth, held: LockHeld | None = None,
                  name: str = "forebay-python", begin: Callable[[], None] | None = None) -> None:
-        self._shared = _Shared(source, growth, hint, name, begin)
+        self._shared = _Shared(source, growth, held, name, begin)
         self._process = os.getpid()
 
     @property
@@ -104,9 +116,9 @@ class Pool:
 
 
 class _Shared:
-    def __init__(self, source: Source, growth: Growth, hint: Callable[[], None] | None, name: str,
+    def __init__(self, source: Source, growth: Growth, held: LockHeld | None, name: str,
                  begin: Callable[[], None] | None) -> None:
-        self.source, self.growth, self.hint, self.name, self.begin = source, growth, hint, name, begin
+        self.source, self.growth, self.held, self.name, self.begin = source, growth, held, name, begin
         self.over = threading.Event()
         self.lock = threading.Lock()
         self.slots: dict[int, Slot] = {}
@@ -130,6 +142,11 @@ class _Shared:
                     self.growth.limit(len(self.slots))
                     return
                 self.slots[index] = slot
+
+    def follow_another(self, growth: Growth) -> None:
+        self.decisions.append((time.monotonic(), self.growth.size, growth.size))
+        self.growth = growth
+        self.follow()
 
     def may_end(self, slot: Slot) -> bool:
         """Whether this thread is one too many; then it is gone from the books."""
@@ -181,6 +198,7 @@ def _stuck(slot: Slot) -> str:
 def _watch(shared: _Shared) -> None:
     cores = len(os.sched_getaffinity(0))
     tick_s, watch, last = _TICK_S, LockWatch(), _Look()
+    trial: MoveTrial | None = None
     while True:
         if shared.over.wait(tick_s) or shared.source.closed:
             return
@@ -190,9 +208,17 @@ def _watch(shared: _Shared) -> None:
         if after != before:
             shared.decisions.append((time.monotonic(), before, after))
             shared.follow()
-        if shared.hint is not None and watch.look(sample, before):
-            shared.hint()
-            shared.hint = None
+        if shared.held is not None and trial is not None and (faster := trial.look(sample, before)) is not None:
+            if not faster:
+                shared.follow_another(shared.held.back())
+            shared.held = trial = None
+        elif shared.held is not None and trial is None and watch.look(sample, before):
+            elsewhere = shared.held()
+            if elsewhere is None:
+                shared.held = None
+            else:
+                shared.follow_another(elsewhere)
+                trial = MoveTrial(watch.rate)
         if sample.busy == 0:
             tick_s = min(2 * tick_s, _IDLE_TICK_S)
         elif after != before or (shared.growth.waits and sample.busy >= before - before // 8):

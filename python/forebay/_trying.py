@@ -8,7 +8,7 @@ from typing import Any, Mapping
 
 from . import _core
 from ._options import _bytes, _count_or_auto
-from ._processes.functions import InProcesses
+from ._processes.functions import InProcesses, Movable
 from ._workers import DatasetItems, MapFunction
 from .errors import InvalidArgument
 from .loader import Loader
@@ -37,12 +37,16 @@ class Opener:
 
 
 def moved(functions: Mapping[int, Any], places: list[int], processes: bool) -> dict[int, Any]:
-    return {places[step]: InProcesses(function) if processes and can_move(function) else function
+    return {places[step]: InProcesses(_inner(function)) if processes and can_move(function) else function
             for step, function in functions.items() if places[step] < _GONE}
 
 
 def can_move(function: Any) -> bool:
-    return isinstance(function, (MapFunction, DatasetItems))
+    return isinstance(_inner(function), (MapFunction, DatasetItems))
+
+
+def _inner(function: Any) -> Any:
+    return function.function if isinstance(function, Movable) else function
 
 
 def numbers_of(options: Mapping[str, Any]) -> dict[str, int | None]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import time
 from typing import Any, Callable, Mapping
 
 import numpy as np
@@ -16,9 +17,9 @@ import numpy as np
 from . import _core
 from ._growth import Growth
 from ._pool import STUCK_AFTER_S, Pool, Slot, log, own_copy
-from ._processes.functions import InProcesses, LoaderProcesses
+from ._processes.functions import InProcesses, LoaderProcesses, Movable
 from ._user_exceptions import can_leave_a_loop, is_of_sample, text_of, with_note
-from .errors import InvalidArgument, UserFailure
+from .errors import InvalidArgument, Unavailable, UserFailure
 
 
 MOST_AXES = 7  # of a field of one sample
@@ -37,8 +38,10 @@ def run_by(workers: str, what: str, function: Any) -> Any:
     """A step's function as `workers=` wants it run."""
     if workers == "processes":
         return InProcesses(function)
+    if workers == "auto":
+        return Movable(function)
     if workers != "threads":
-        raise InvalidArgument(f"{what}: workers is {workers!r}; it can be 'threads' or 'processes'")
+        raise InvalidArgument(f"{what}: workers is {workers!r}; it can be 'threads', 'processes' or 'auto'")
     return function
 
 
@@ -178,13 +181,13 @@ class _Calls:
         return lambda: self._answer(call, function)
 
     def _function(self, slot: Slot, step: int) -> Any:
-        function = slot.own.get(step)
-        if function is None:
-            function = self.functions[step]
-            if hasattr(function, "for_thread"):
-                function = function.for_thread()
-            slot.own[step] = function
-        return function
+        # Not the thread's own: it may run elsewhere by now.
+        function = self.functions[step]
+        if not hasattr(function, "for_thread"):
+            return function
+        if step not in slot.own:
+            slot.own[step] = function.for_thread()
+        return slot.own[step]
 
     def _answer(self, call: _core.ForeignCall, function: Any) -> None:
         try:
@@ -227,13 +230,33 @@ class Workers:
         processes = processes or core.stats()["threads"] or len(os.sched_getaffinity(0))
         self._processes = LoaderProcesses(functions, processes)
         self._calls = _Calls(core, self._processes.functions)
-        here = [function.name for function in functions.values() if not isinstance(function, InProcesses)]
-        self._pool = Pool(self._calls, self._growth(count), _Hint(here))
+        here = [function.name for function in functions.values() if not isinstance(function, (InProcesses, Movable))]
+        self._threads = count
+        self._moves: list[tuple[float, str, str]] = []
+        self._pool = Pool(self._calls, self._growth(), _LockHeld(_Hint(here), self._move, self._move_back))
 
-    def _growth(self, count: int) -> Growth:
+    def _growth(self) -> Growth:
         # A thread for each worker process; more would only stand in line for them.
         processes = self._processes.count
-        return Growth(processes, cap=processes) if self._processes.all else Growth(max(count, processes))
+        return Growth(processes, cap=processes) if self._processes.all else Growth(max(self._threads, processes))
+
+    def _move(self) -> Growth | None:
+        """What may go to processes goes there."""
+        names = self._processes.movable
+        if not names:
+            return None
+        try:
+            self._processes.move()
+        except (InvalidArgument, Unavailable) as error:
+            log().warning("%s: holds Python's lock, and stays on threads: %s", names, error)
+            return None
+        self._moves.append((time.monotonic(), "threads", "processes"))
+        return self._growth()
+
+    def _move_back(self) -> Growth:
+        self._processes.move_back()
+        self._moves.append((time.monotonic(), "processes", "threads"))
+        return Growth(self._threads)
 
     def start(self) -> None:
         if self._calls.functions:
@@ -242,6 +265,10 @@ class Workers:
     def decisions(self) -> list[tuple[float, int, int]]:
         """See `Pool.decisions`."""
         return self._pool.decisions
+
+    def moves(self) -> list[tuple[float, str, str]]:
+        """When (by `time.monotonic()`) functions with workers="auto" went from where to where."""
+        return list(self._moves)
 
     def exception(self, failure: UserFailure) -> BaseException:
         """The exception that a user's function raised, with its traceback and a note of where."""
@@ -253,6 +280,17 @@ class Workers:
         stuck = self._pool.stop()
         self._calls.forget_dropped()
         return stuck
+
+
+class _LockHeld:
+    """What a pool does when user code turns out to hold the interpreter lock."""
+
+    def __init__(self, hint: Callable[[], None], move: Callable[[], Growth | None], back: Callable[[], Growth]) -> None:
+        self._hint, self.move, self.back = hint, move, back
+
+    def __call__(self) -> Growth | None:
+        self._hint()
+        return self.move()
 
 
 _hinted: set[str] = set()

@@ -167,7 +167,8 @@ def Dataset(dataset: Any, workers: str = "threads", version: str | None = None) 
         dataset: the object; its length is asked for here.
         workers: "threads": on threads of Python's, for data sets that wait for files or compute in NumPy, Pillow or torch.
             "processes": in worker processes, as many as the loader's `threads`, for code that holds the interpreter lock. Each
-            has the object as it was when the loader was opened; InvalidArgument there if it cannot be pickled.
+            has the object as it was when the loader was opened; InvalidArgument there if it cannot be pickled. "auto": on threads, and in
+            worker processes once they turn out to take turns for the lock, as for `.map()`; those have the object as it is then.
         version: names what the data set gives: say another one whenever that changes, and for each data set of its type another. Part
             of the pipeline's fingerprint. With it a `.cache()` keeps samples on disk, too, for later runs; without it in memory, for as
             long as the loader lives.

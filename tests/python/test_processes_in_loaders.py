@@ -50,6 +50,37 @@ PIPELINES = {
 
 
 @pytest.mark.parametrize("name", list(PIPELINES))
+def test_functions_that_go_elsewhere_in_the_middle_of_an_epoch_give_the_same(name):
+    """As the loader does it by itself once they turn out to hold Python's lock, and back where that was no faster."""
+    pipeline = PIPELINES[name]
+    expected = one_epoch(pipeline("threads"), seed=3)
+    assert one_epoch(pipeline("auto"), seed=3) == expected
+    with fb.Loader(pipeline("auto"), seed=3, threads=2) as loader:
+        assert loader._workers.moves() == []
+        first = iter(loader)
+        next(first)
+        assert loader._workers._move().size >= 2
+        assert list(first)
+        assert [where for _, _, where in loader._workers.moves()] == ["processes"]
+        [decision] = [one for one in loader.tuning() if one["what"] == "workers"]
+        assert (decision["from"], decision["to"]) == ("threads", "processes")
+        loader.set_epoch(0)
+        assert fb.digest(loader) == expected
+        loader._workers._move_back()
+        loader.set_epoch(0)
+        assert fb.digest(loader) == expected
+
+
+def test_a_function_that_cannot_be_sent_stays_on_threads(caplog):
+    lock = threading.Lock()
+    pipeline = numbers().map(lambda sample: {"x": sample["x"] + lock.locked()}, workers="auto").batch(8)
+    with fb.Loader(pipeline, epochs=1) as loader:
+        assert loader._workers._move() is None
+        assert sum(len(batch) for batch in loader) == 40
+    assert "stays on threads" in caplog.text
+
+
+@pytest.mark.parametrize("name", list(PIPELINES))
 def test_processes_give_the_same_digest_as_threads(name):
     pipeline = PIPELINES[name]
     for seed in (0, 3):
@@ -229,7 +260,7 @@ def test_results_that_are_no_fields_are_told_as_with_threads():
 
 def test_workers_is_threads_or_processes():
     for call in (lambda: numbers().map(dict, workers="fibres"), lambda: fb.Dataset([1], workers="fibres")):
-        with pytest.raises(fb.InvalidArgument, match="'fibres'.*'threads' or 'processes'"):
+        with pytest.raises(fb.InvalidArgument, match="'fibres'.*'threads', 'processes' or 'auto'"):
             call()
 
 

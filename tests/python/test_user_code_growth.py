@@ -7,7 +7,7 @@ import time
 import pytest
 
 import forebay as fb
-from forebay._growth import CAP, Growth, LockWatch, Sample
+from forebay._growth import CAP, Growth, LockWatch, MoveTrial, Sample
 
 
 class Machine:
@@ -63,6 +63,14 @@ def test_calls_that_compute_get_no_more(why):
     assert max(machine.sizes) <= 4
 
 
+def test_threads_that_take_turns_become_fewer_where_that_is_faster():
+    machine = Machine(Growth(4), latency_s=0.02, most_per_s=50, lock_taken=0.9, waiting=0.1, cores_used=1.0)
+    machine.run(60)
+    assert machine.growth.size == 1
+    machine.lock_taken, machine.waiting, machine.cores_used, machine.most_per_s = 0.0, 1.0, 0.1, 1e9
+    assert machine.run(60) > 4, "calls that wait now get threads again"
+
+
 def test_without_more_work_there_are_no_more_threads():
     assert set_of_sizes(Machine(Growth(4), 0.1, work=3)) == {4}
 
@@ -96,6 +104,19 @@ def test_the_hint_is_for_code_that_holds_the_lock(what, lock_taken, call_cores, 
     watch = LockWatch()
     said = [watch.look(sample(0.25 * i, lock_taken, call_cores, process_cores, cores), 2) for i in range(40)]
     assert any(said) == told, what
+
+
+@pytest.mark.parametrize("rate, faster", [(100, True), (120, False), (200, False)])
+def test_a_move_to_processes_is_judged_by_the_calls_that_they_complete(rate, faster):
+    trial = MoveTrial(rate)
+    looks = [trial.look(Sample(0.25 * i, 30 * i, 2, 1.0, 0.0, 0.1, 0.1, 2), 2) for i in range(40)]  # 120 a second
+    verdicts = [look for look in looks if look is not None]
+    assert verdicts[0] is faster
+
+
+def test_a_move_is_not_judged_while_there_is_not_enough_to_do():
+    trial = MoveTrial(100)
+    assert all(trial.look(Sample(0.25 * i, i, 0, 1.0, 0.0, 0.1, 0.1, 2), 2) is None for i in range(100))
 
 
 # Real threads

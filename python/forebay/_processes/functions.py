@@ -17,6 +17,14 @@ class InProcesses:
         self.name = function.name
 
 
+class Movable:
+    """A step's function that runs on threads until they turn out to take turns; then it may go to worker processes."""
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+        self.name = function.name
+
+
 class _Call(NamedTuple):
     """What a step's function looks at in a call, in the worker. Random generators are made there, from the key."""
 
@@ -68,35 +76,53 @@ class LoaderProcesses:
     def __init__(self, functions: Mapping[int, Any], count: int) -> None:
         """Errors: InvalidArgument where a function or data set cannot be sent to a process."""
         marked = {step: function for step, function in functions.items() if isinstance(function, InProcesses)}
-        self.functions = dict(functions)
+        self._movable = {step: function for step, function in functions.items() if isinstance(function, Movable)}
+        self.functions = {step: function.function if isinstance(function, Movable) else function
+                          for step, function in functions.items()}
+        self._wanted = count
         self._pool: ProcessPool | None = None
-        if not marked:
-            return
-        names = ", ".join(function.name for function in marked.values())
+        self._moved: ProcessPool | None = None
+        if marked:
+            self._pool = self._to_processes(marked)
+
+    def _to_processes(self, marked: Mapping[int, InProcesses | Movable]) -> ProcessPool:
         from .pool import ProcessPool
 
-        target = _MakeSteps({step: function.function for step, function in marked.items()})
-        self._pool = ProcessPool(target, count, names)
-        for step, function in marked.items():
-            self.functions[step] = _Remote(self._pool, step, function.name)
+        names = ", ".join(function.name for function in marked.values())
+        pool = ProcessPool(_MakeSteps({step: function.function for step, function in marked.items()}), self._wanted, names)
+        self.functions.update({step: _Remote(pool, step, function.name) for step, function in marked.items()})
+        return pool
+
+    @property
+    def movable(self) -> str:
+        """The names of those that may be moved, and have not been; empty where there are none."""
+        return ", ".join(function.name for function in self._movable.values()) if self._moved is None else ""
+
+    def move(self) -> None:
+        """Runs what may be moved in worker processes from the next call on. InvalidArgument where it cannot be sent there, Unavailable where no
+        process can be started: then it stays."""
+        self._moved = self._to_processes(self._movable)
+
+    def move_back(self) -> None:
+        """On threads from the next call on. Calls that are in a process end there."""
+        self.functions.update({step: function.function for step, function in self._movable.items()})
 
     @property
     def count(self) -> int:
-        """How many there are: 0 where no function asks for them."""
-        return 0 if self._pool is None else len(self._pool)
+        """How many there are: 0 where no function is in one."""
+        return sum(len(pool) for pool in (self._pool, self._moved) if pool is not None)
 
     @property
     def all(self) -> bool:
         """Whether every function runs there."""
-        return self._pool is not None and all(isinstance(one, _Remote) for one in self.functions.values())
+        return bool(self.functions) and all(isinstance(one, _Remote) for one in self.functions.values())
 
     def close(self, timeout_s: float) -> None:
         """Ends them; says which were still in user code after `timeout_s` and were killed."""
-        if self._pool is None:
-            return
-        if killed := self._pool.close(timeout_s):
-            warnings.warn(
-                f"killed: {self._pool.name} did not return within {timeout_s:.0f} s in {len(killed)} worker process(es)",
-                RuntimeWarning,
-                stacklevel=3,
-            )
+        for pool in (self._pool, self._moved):
+            if pool is not None and (killed := pool.close(timeout_s)):
+                warnings.warn(
+                    f"killed: {pool.name} did not return within {timeout_s:.0f} s in {len(killed)} worker process(es)",
+                    RuntimeWarning,
+                    stacklevel=3,
+                )
