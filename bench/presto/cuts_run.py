@@ -7,6 +7,7 @@ sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from harness import measured  # noqa: E402  (first: it notes the time)
 
+import shutil  # noqa: E402
 import time  # noqa: E402
 
 import forebay as fb  # noqa: E402
@@ -53,13 +54,22 @@ def epoch(loader):
     return sum(len(batch) for batch in loader)
 
 
+def written(job):
+    """Its files: seconds that writing took, and bytes. The pipeline reads them from the folder that this process is in."""
+    pipeline = pipelines.PIPELINES[job.pipeline](fb, job.folder)
+    made = fb.materialize(pipeline, "materialized", cut=job.strategy.removeprefix("files behind "), **options_of(job))
+    return made.seconds, made.bytes
+
+
 def cell(job, result):
     os.environ["FOREBAY_CACHE_DIR"] = os.path.join(job.work, "cache")
+    os.chdir(job.work)
+    shutil.rmtree("materialized", ignore_errors=True)
+    files = written(job) if job.tier == "files" else None
     with fb.Loader(fb.Pipeline.from_json(job.description), seed=7, **options_of(job)) as loader:
         begun = time.monotonic()
         samples = epoch(loader)
-        preparation = time.monotonic() - begun
-        kept = settle(loader)
+        preparation, kept = files or (time.monotonic() - begun, settle(loader))
         part, seen = measured.TimedPart(result), 0
         part.begin()
         while part.seconds() < job.seconds or seen == 0:

@@ -12,6 +12,7 @@
 #include "forebay/diagnosis.h"
 #include "forebay/loader.h"
 #include "forebay/pipeline.h"
+#include "forebay/profile.h"
 #include "forebay/result.h"
 
 namespace forebay {
@@ -26,7 +27,7 @@ struct MaterializeProgress {
 struct MaterializeOptions {
   LoaderOptions loader;
   /// Behind which step: its name (the last of that name), "last": the last one that gives the same each epoch; or "best": the one that profile() finds
-  /// best on disk.
+  /// best in files.
   std::string cut = "best";
   /// "arrow"; "parquet" for tables; "wds": tar shards, pixels as PNG; or "jpeg": tar shards, pictures as JPEG, which loses something.
   std::string format = "arrow";
@@ -52,16 +53,17 @@ struct MaterializeOptions {
 };
 
 struct Materialized {
-  std::string cut;          ///< the step
-  int64_t samples = 0;      ///< of the data set
-  int64_t shards = 0;       ///< of all of it
-  int64_t written = 0;      ///< samples by this run
-  int64_t reused = 0;       ///< of those: taken from what was there, without running the steps
-  uint64_t bytes = 0;       ///< of all shards that are done
-  double seconds = 0;       ///< of this run
-  bool complete = false;    ///< else other ranks have shards to write
-  Pipeline pipeline;        ///< that reads it, with the steps behind the cut
-  ChangedSteps steps = {};  ///< where the pipeline's steps stand in it; SIZE_MAX for those that are done
+  std::string cut;                    ///< the step
+  int64_t samples = 0;                ///< of the data set
+  int64_t shards = 0;                 ///< of all of it
+  int64_t written = 0;                ///< samples by this run
+  int64_t reused = 0;                 ///< of those: taken from what was there, without running the steps
+  uint64_t bytes = 0;                 ///< of all shards that are done
+  std::vector<uint64_t> shard_bytes;  ///< of each of them
+  double seconds = 0;                 ///< of this run
+  bool complete = false;              ///< else other ranks have shards to write
+  Pipeline pipeline;                  ///< that reads it, with the steps behind the cut
+  ChangedSteps steps = {};            ///< where the pipeline's steps stand in it; SIZE_MAX for those that are done
 };
 
 /// The steps of which materialize() can run all up to and with one: those that give the same in each epoch.
@@ -76,6 +78,10 @@ std::vector<size_t> materialize_cuts(const Pipeline& pipeline);
 /// where it cannot be written: what is done is kept. Cancelled.
 Result<Materialized> materialize(const Pipeline& pipeline, const std::string& folder,
                                  const MaterializeOptions& options = {});
+
+/// For ProfileOptions::files: profile() writes files of its samples as materialize() does, and answers with what reads `folder`, where
+/// those of all samples would be.
+TryFiles trying_files(std::string folder = "materialized");
 
 /// The same in parts, for those who deal out the shards themselves: any number of processes open the same, each writes the shards that it is
 /// told to, and when all are written one of them ends it. Ranks do not matter to it. From one thread at a time; `progress` is not told.
@@ -95,6 +101,8 @@ class Materializer {
   int64_t samples(const std::vector<int64_t>& of) const;
   /// Of these: samples that are taken from what was there, where they are written.
   int64_t reused(const std::vector<int64_t>& of) const;
+  /// Opens what write() needs, which the first of them does else.
+  Status begin();
   /// Costs next to nothing where it is done already.
   Status write(int64_t shard);
   /// Writes the manifest if all shards are done.

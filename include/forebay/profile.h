@@ -28,7 +28,7 @@ struct ProfileWeights {
 /// "throughput": speed alone; "deadline": preparing and speed; "storage": room and speed.
 std::optional<ProfileWeights> weights_named(std::string_view name);
 
-enum class StrategyTier : uint8_t { kNothing, kMemory, kDisk };
+enum class StrategyTier : uint8_t { kNothing, kMemory, kDisk, kFiles };
 
 /// What a sample costs, whoever makes it: what speed on other cores and from another store is predicted from.
 struct SampleCost {
@@ -40,13 +40,14 @@ struct SampleCost {
 
 /// One way to run the pipeline: what is made once and kept, and where; the rest each epoch.
 struct Strategy {
-  std::string name;              ///< "cache behind resize, on disk, zstd"
+  std::string name;              ///< "cache behind resize, on disk, zstd", "files behind resize"
   std::optional<size_t> behind;  ///< a step; nothing: all of it each epoch
   StrategyTier tier = StrategyTier::kNothing;
-  std::string compression = {};           ///< "", "lz4" or "zstd"
-  Estimate bytes = {};                    ///< that all samples take there
-  Estimate preparation_seconds = {};      ///< of the epoch in which they are made and kept
-  Estimate rate = {};                     ///< samples a second in the epochs after it
+  std::string compression = {};  ///< "", "lz4" or "zstd"
+  Estimate bytes = {};           ///< that all samples take there
+  Estimate preparation_seconds =
+      {};              ///< of the epoch in which they are made and kept; of files, of writing them before it
+  Estimate rate = {};  ///< samples a second in the epochs after it
   SampleCost preparing = {}, kept = {};   ///< in that epoch, and after it
   double fits = 1;                        ///< share of the samples for which there is room; `rate` is of all
   std::optional<double> pays_after = {};  ///< epochs until it has saved what it costs; nothing where it never does
@@ -54,7 +55,33 @@ struct Strategy {
   bool best_of_its_kind = false;          ///< no other is better in one of the three and as good in the others
   Pipeline pipeline = {};
   ChangedSteps steps = {};
+  std::string command = {};  ///< that has to write the files before, "forebay materialize PIPELINE.json …"; else empty
 };
+
+/// Files of some samples, as one strategy has them.
+struct TriedFiles {
+  struct Part {
+    int64_t samples = 0;
+    uint64_t bytes = 0;
+  };
+  std::vector<Part> parts;
+  double seconds = 0, cpu_seconds = 0;  ///< that making and writing all of them took, everything opened before
+  Pipeline pipeline;                    ///< that reads them, with the steps behind the cut
+  Pipeline answer;                      ///< the same over files of all samples, where the user would have them
+  ChangedSteps steps;
+  std::string command;  ///< that makes those
+};
+struct ProfileOptions;
+/// Which files to try: what the steps up to `behind` give of so many samples, in `folder`.
+struct FilesToTry {
+  const Pipeline& pipeline;
+  const Loader& as_it_is;  ///< over all samples
+  size_t behind = 0;
+  int64_t samples = 0;
+  std::string folder;
+  const ProfileOptions& options;  ///< whose `open` opens what becomes of `pipeline`
+};
+using TryFiles = std::function<Result<TriedFiles>(const FilesToTry&)>;
 
 struct Profile {
   int64_t samples = 0, size = 0;  ///< tried, and of the data set
@@ -73,13 +100,15 @@ struct ProfileOptions {
   double budget_seconds = 60;           ///< no further strategy is tried after that
   ProfileWeights weights = {};
   OpenChanged open = {};
+  /// Writes files that are tried beside caches: trying_files() of materialize.h. Without it none are.
+  TryFiles files = {};
   std::stop_token stop = {};
   /// Called now and then on the calling thread, where a face has to look after something; may throw.
   std::function<void()> poll = {};
 };
 
 /// Finds out which steps are better done once and which each epoch: at each place where a `.cache()` may stand the samples are
-/// kept in memory and on disk, plain, lz4 and zstd, for a part of the data set that is spread over it; what was seen is carried over to all of it. The
+/// kept in memory, on disk (plain, lz4 and zstd) and in files, for a part of the data set that is spread over it; what was seen is carried over to all of it. The
 /// measures and their weighing are those of PRESTO (arXiv 2202.08679): preparing time, room, throughput, each scaled to the range found.
 /// A `.cache()` that is there already is left out. What is kept on disk meanwhile is in a folder of its own below the temporary one, which goes with it.
 ///

@@ -71,7 +71,7 @@ def materialize(
         pipeline: as for a Loader. Steps behind the cut are not run. Its functions before the cut are run once.
         url: a local folder, made if it is not there; or s3://bucket/prefix.
         cut: behind which step: its name, "last" (the last one that gives the same each epoch), or "best": the one that `profile()` finds fastest
-            on disk, which takes a minute.
+            in files, which takes a minute.
         format: "arrow": Arrow IPC files ("Feather 2"), with a column `id`; "parquet", for tables: Parquet files with it; "wds", for samples: tar files that
             readers of WebDataset open, in which pixels are PNG; "jpeg": such tar files in which pictures are JPEG. That loses something, so
             it has a fingerprint and a version of its own, and states of the original are refused.

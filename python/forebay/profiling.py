@@ -33,16 +33,18 @@ class Strategy:
 
     Attributes:
         name: in words.
-        tier: "memory", "disk" or "nothing".
+        tier: "memory", "disk", "files" (as `materialize()` writes them) or "nothing".
         compression: "lz4", "zstd" or None.
         bytes: that all samples take there.
-        preparation_seconds: of the epoch in which they are made and kept.
+        preparation_seconds: of the epoch in which they are made and kept; of files, of writing them before it.
         samples_per_second: in the epochs after it.
         fits: share of the samples for which this host has room, 0 to 1; the speed is that with the others made each epoch.
         pays_after_epochs: until it has saved what it costs; None where it never does.
         score: by the weights, 0 to 1.
         pareto: no other is better in speed, room or preparing and as good in the others.
-        pipeline: with its `.cache(...)`.
+        pipeline: with its `.cache(...)`; of files, what reads them once `command` has been run.
+        command: that writes the files of all samples, with PIPELINE.json for the pipeline; None for others. In Python it is
+            `fb.materialize(pipeline, FOLDER, cut=…)`.
     """
 
     name: str
@@ -56,6 +58,7 @@ class Strategy:
     score: float
     pareto: bool
     pipeline: Pipeline
+    command: str | None
 
 
 @dataclass(frozen=True)
@@ -122,6 +125,7 @@ def profile(
     samples: int | str = "auto",
     time: float | str = "60s",
     weights: str | Mapping[str, float] | Sequence[float] = "throughput",
+    files: str | os.PathLike[str] | None = "materialized",
     **options: Any,
 ) -> Profile:
     """Finds out which steps are better run once and kept, and which each epoch, by trying it on a part of the samples.
@@ -133,6 +137,8 @@ def profile(
         weights: what matters. "throughput": speed; "deadline": preparing and speed; "storage": room and speed; or numbers for
             `preparation`, `storage` and `throughput`, as a dict or in this order. Each is scaled to the range that was found (PRESTO,
             arXiv 2202.08679).
+        files: where the answer would read files that `materialize()` writes, a folder or s3://bucket/prefix; nothing is written there. None: files are
+            not tried.
         options: of the Loader.
 
     Errors: those of the Loader; InvalidArgument for arguments out of range; Unavailable where no batch comes for 30 s.
@@ -146,6 +152,7 @@ def profile(
         samples=_count_or_auto("samples", samples),
         budget_seconds=_duration(time),
         weights=_weights(weights),
+        files=None if files is None else os.fsdecode(files),
     )
     return _told(found, pipeline)
 
@@ -163,7 +170,7 @@ def _told(found: _core.Profile, pipeline: Pipeline) -> Profile:
 
 def _strategy(told: Mapping[str, Any], pipeline: Pipeline) -> Strategy:
     figures = {name: Estimate(**told[name]) for name in ("bytes", "preparation_seconds", "samples_per_second")}
-    same = {name: told[name] for name in ("name", "tier", "compression", "fits", "pays_after_epochs", "score", "pareto")}
+    same = {name: told[name] for name in ("name", "tier", "compression", "fits", "pays_after_epochs", "score", "pareto", "command")}
     return Strategy(**same, **figures, pipeline=pipeline)
 
 

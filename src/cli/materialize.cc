@@ -1,5 +1,6 @@
 #include "forebay/materialize.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,6 +21,7 @@
 #include "cli/interrupt.h"
 #include "cli/loader_flags.h"
 #include "cli/progress.h"
+#include "store/local/local_file.h"
 
 namespace forebay {
 namespace {
@@ -56,7 +58,21 @@ Status apply(const Materialized& made, const MaterializeFlags& flags, const Cons
 }
 
 // Ray is a library of Python's, and so are the tasks that it runs.
-constexpr const char* kOnRay = "import sys; from forebay import _ray; sys.exit(_ray.main(sys.argv[1]))";
+constexpr const char* kOnRay =
+    "import sys; from forebay import _ray; sys.exit(_ray.main(open(int(sys.argv[1])).read()))";
+
+// A file in memory that the next program reads: a pipeline may be larger than the arguments of a program.
+Result<FileDescriptor> file_of(const std::string& text) {
+  FileDescriptor file(memfd_create("forebay-job", 0));
+  for (size_t done = 0; file.valid() && done < text.size();) {
+    const ssize_t wrote = ::write(file.get(), text.data() + done, text.size() - done);
+    if (wrote < 0 && errno != EINTR) return unavailable(fmt::format("no memory for the job: {}", std::strerror(errno)));
+    done += static_cast<size_t>(std::max<ssize_t>(wrote, 0));
+  }
+  if (!file.valid() || ::lseek(file.get(), 0, SEEK_SET) != 0)
+    return unavailable(fmt::format("no file for the job: {}", std::strerror(errno)));
+  return file;
+}
 
 SortedJson optional_json(const auto& value) { return value ? SortedJson(*value) : SortedJson(); }
 
@@ -83,7 +99,9 @@ int run_on_ray(const Pipeline& pipeline, const MaterializeFlags& flags, const Ma
                     {"json", json}};
   const char* named = std::getenv("FOREBAY_PYTHON");
   const std::string python = named != nullptr && *named != '\0' ? named : "python3";
-  std::vector<std::string> words = {python, "-c", kOnRay, job.dump()};
+  const Result<FileDescriptor> file = file_of(job.dump());
+  if (!file.ok()) return report_failure(file.status(), json, console);
+  std::vector<std::string> words = {python, "-c", kOnRay, fmt::format("{}", file->get())};
   std::vector<char*> raw;
   for (std::string& word : words) raw.push_back(word.data());
   raw.push_back(nullptr);
@@ -110,7 +128,7 @@ int materialize_verb(const Arguments& arguments, const Console& console) {
       ->required();
   line.app()
       .add_option("--cut", options.cut,
-                  "behind which step: its name, last, or best: the one that `forebay profile` finds fastest on disk")
+                  "behind which step: its name, last, or best: the one that `forebay profile` finds fastest in files")
       ->capture_default_str();
   line.app()
       .add_option("--format", options.format,

@@ -8,6 +8,7 @@
 #include "cli/files.h"
 #include "cli/interrupt.h"
 #include "cli/loader_flags.h"
+#include "forebay/materialize.h"
 #include "forebay/profile.h"
 #include "study/report/pages.h"
 
@@ -15,7 +16,7 @@ namespace forebay {
 namespace {
 
 struct ProfileFlags {
-  std::string pipeline, apply, report, weights = "throughput";
+  std::string pipeline, apply, report, weights = "throughput", files = "materialized";
   std::optional<int64_t> samples, cores;
   std::optional<double> latency_ms;
   std::string bandwidth;
@@ -43,7 +44,8 @@ Status apply(const Profile& profile, const ProfileFlags& flags, const Console& c
   const Strategy& best = profile.strategies.front();
   FOREBAY_ASSIGN(const std::string text, best.pipeline.to_json());
   FOREBAY_RETURN_IF_ERROR(write_file(flags.apply, text + "\n"));
-  fmt::print(console.err, "wrote {} with: {}\n", flags.apply, best.name);
+  fmt::print(console.err, "wrote {} with: {}{}\n", flags.apply, best.name,
+             best.command.empty() ? "" : ", which are made by: " + best.command);
   return {};
 }
 
@@ -67,6 +69,10 @@ int profile_verb(const Arguments& arguments, const Console& console) {
   line.app()
       .add_option("--weights", flags.weights, "what matters: speed; preparing and speed; or room and speed")
       ->check(CLI::IsMember({"throughput", "deadline", "storage"}))
+      ->capture_default_str();
+  line.app()
+      .add_option("--files", flags.files, "where the answer reads files that materialize would have written")
+      ->type_name("FOLDER")
       ->capture_default_str();
   line.app().add_option("--apply", flags.apply, "write the best pipeline here")->type_name("OUT.json");
   line.app().add_option("--report", flags.report, "write what was found as one HTML page here")->type_name("FILE.html");
@@ -93,6 +99,7 @@ int profile_verb(const Arguments& arguments, const Console& console) {
   ProfileOptions options{.loader = loader.options(), .samples = flags.samples, .budget_seconds = flags.seconds};
   options.weights = *weights_named(flags.weights);
   options.stop = interrupt.token();
+  options.files = trying_files(flags.files);
   const Result<Elsewhere> where = elsewhere_of(flags);
   if (!where.ok()) return report_failure(where.status(), line.json(), console);
   Result<Profile> found = profile(*pipeline, options);

@@ -37,7 +37,10 @@ Result<size_t> best_cut(const Pipeline& pipeline, const MaterializeOptions& opti
   how.open = options.open;
   how.stop = options.stop;
   how.poll = options.poll;
+  how.files = trying_files();
   FOREBAY_ASSIGN(const Profile found, profile(unpacked(pipeline.description()), how));
+  for (const Strategy& strategy : found.strategies)
+    if (strategy.tier == StrategyTier::kFiles) return *strategy.behind;
   for (const Strategy& strategy : found.strategies)
     if (strategy.tier == StrategyTier::kDisk && strategy.compression == options.compression) return *strategy.behind;
   for (const Strategy& strategy : found.strategies)

@@ -36,8 +36,6 @@ namespace {
 
 constexpr double kBetweenProgress = 0.2;  // seconds
 
-using OpenLoader = std::shared_ptr<Loader>;
-
 class Materializing {
  public:
   Materializing(const Pipeline& pipeline, std::string folder, MaterializeOptions options)
@@ -69,10 +67,9 @@ class Materializing {
   std::vector<int64_t> left() const { return left_; }
   int64_t shards() const { return plan_.shards(); }
   int64_t samples(const std::vector<int64_t>& of) const {
-    int64_t samples = 0;
-    for (const int64_t shard : of)
-      if (shard >= 0 && shard < shards()) samples += rows_of(shard);
-    return samples;
+    return std::accumulate(of.begin(), of.end(), int64_t{0}, [&](int64_t sum, int64_t shard) {
+      return sum + (shard >= 0 && shard < shards() ? rows_of(shard) : 0);
+    });
   }
   int64_t reused(const std::vector<int64_t>& of) const {
     int64_t samples = 0;
@@ -84,7 +81,7 @@ class Materializing {
 
   Status write(std::span<const int64_t> shards) {
     if (shards.empty()) return {};
-    if (!maker_) FOREBAY_RETURN_IF_ERROR(open_maker());
+    FOREBAY_RETURN_IF_ERROR(open_if_needed());
     ShardPutter putter(*unfinished_, aside_);
     for (const int64_t shard : shards) {
       Result<ShardFiles> files = maker_->make(shard);
@@ -99,6 +96,8 @@ class Materializing {
     count(last);
     return {};
   }
+
+  Status open_if_needed() { return maker_ || finished_ ? Status() : open_maker(); }
 
   Status write_unless_done(int64_t shard) {
     if (shard < 0 || shard >= shards())
@@ -297,7 +296,7 @@ class Materializing {
     told.shards = plan_.shards();
     told.written = progress_.samples_done;
     told.reused = reused(written_);
-    for (const StoredShard& shard : shards_) told.bytes += shard.bytes;
+    for (const StoredShard& shard : shards_) told.shard_bytes.push_back(shard.bytes), told.bytes += shard.bytes;
     told.complete = static_cast<int64_t>(shards_.size()) == plan_.shards();
     told.seconds = seconds();
     const Changed behind = behind_cut(description_, *cut_, folder_);
@@ -317,11 +316,11 @@ class Materializing {
     options_.progress(progress_);
   }
 
-  Result<OpenLoader> open(const Changed& changed) const {
+  Result<std::shared_ptr<Loader>> open(const Changed& changed) const {
     const Pipeline pipeline(std::make_shared<const Description>(changed.description));
     if (options_.open) return options_.open(pipeline, loader_options_, changed.steps);
     FOREBAY_ASSIGN(std::unique_ptr<Loader> loader, Loader::open(pipeline, loader_options_));
-    return OpenLoader(std::move(loader));
+    return std::shared_ptr<Loader>(std::move(loader));
   }
 
   double seconds() const { return static_cast<double>(monotonic_ns() - begun_ns_) * 1e-9; }
@@ -345,7 +344,7 @@ class Materializing {
   std::optional<UnfinishedFolder> unfinished_;
   ShardPlan plan_;
   std::vector<int64_t> left_, mine_;  ///< shards that are not done, and those of them that are this rank's
-  OpenLoader loader_;
+  std::shared_ptr<Loader> loader_;
   std::optional<RowFeed> feed_;
   MaterializedManifest what_;
   std::optional<ShardMaker> maker_;
@@ -380,6 +379,7 @@ int64_t Materializer::shards() const { return work_->materializing.shards(); }
 std::vector<int64_t> Materializer::left() const { return work_->materializing.left(); }
 int64_t Materializer::samples(const std::vector<int64_t>& of) const { return work_->materializing.samples(of); }
 int64_t Materializer::reused(const std::vector<int64_t>& of) const { return work_->materializing.reused(of); }
+Status Materializer::begin() { return work_->materializing.open_if_needed(); }
 Status Materializer::write(int64_t shard) { return work_->materializing.write_unless_done(shard); }
 
 Result<Materialized> Materializer::end() {

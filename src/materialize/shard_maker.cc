@@ -30,6 +30,15 @@ ShardIdentities identities_of_samples(const Source& source, int64_t first, int64
 
 }  // namespace
 
+ShardMaker::ShardMaker(From from, RowFeed& feed, std::function<void(int64_t)> advanced)
+    : from_(from), feed_(feed), advanced_(std::move(advanced)) {
+  if (from_.units.empty() || !from_.origins.any_kept()) return;
+  fresh_ = from_.origins.fresh();
+  for (const int64_t unit : fresh_)
+    fresh_rows_.push_back(fresh_rows_.back() + from_.units[static_cast<size_t>(unit) + 1] -
+                          from_.units[static_cast<size_t>(unit)]);
+}
+
 Result<ShardFiles> ShardMaker::make(int64_t shard) {
   const int64_t first = from_.plan.begins[static_cast<size_t>(shard)];
   const int64_t end = from_.plan.begins[static_cast<size_t>(shard) + 1];
@@ -80,12 +89,8 @@ Result<ShardFiles> ShardMaker::of_samples(int64_t first, int64_t end) {
 
 int64_t ShardMaker::rank_of_unit(int64_t unit) const {
   if (!from_.origins.any_kept()) return from_.units[static_cast<size_t>(unit)];
-  int64_t row = 0;
-  for (const int64_t fresh : from_.origins.fresh()) {
-    if (fresh >= unit) break;
-    row += from_.units[static_cast<size_t>(fresh) + 1] - from_.units[static_cast<size_t>(fresh)];
-  }
-  return row;
+  const auto at = std::lower_bound(fresh_.begin(), fresh_.end(), unit);
+  return fresh_rows_[static_cast<size_t>(at - fresh_.begin())];
 }
 
 Result<Columns> ShardMaker::fresh_unit(int64_t unit) {

@@ -29,8 +29,7 @@ class ShardMaker {
     int threads = 1;                    ///< that encode pictures
   };
   /// `feed`: of those that are to be made. `advanced`: told of how many more samples are done.
-  ShardMaker(From from, RowFeed& feed, std::function<void(int64_t)> advanced)
-      : from_(from), feed_(feed), advanced_(std::move(advanced)) {}
+  ShardMaker(From from, RowFeed& feed, std::function<void(int64_t)> advanced);
 
   Result<ShardFiles> make(int64_t shard);
 
@@ -44,6 +43,8 @@ class ShardMaker {
   const From from_;
   RowFeed& feed_;
   const std::function<void(int64_t)> advanced_;
+  std::vector<int64_t> fresh_;          ///< units of which none are there, in order
+  std::vector<int64_t> fresh_rows_{0};  ///< of those before each of them, and of all
   /// Samples, columns and files of one shard are the memory of the next one's.
   const TakeMemory memory_ = [buffers = ReadBuffers::make(uint64_t{256} << 20)](size_t bytes) {
     return buffers->acquire(bytes);

@@ -8,6 +8,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "base/replace_file.h"
+#include "forebay/materialize.h"
 #include "forebay/profile.h"
 #include "python/description.h"
 #include "python/raise.h"
@@ -25,7 +26,7 @@ using Weights = std::tuple<double, double, double>;
 
 Profile run_profile(const PyDescription& description, std::optional<int> threads, std::optional<int> requests,
                     std::optional<uint64_t> memory, const nb::object& open, std::optional<int64_t> samples,
-                    double budget_seconds, const Weights& weights) {
+                    double budget_seconds, const Weights& weights, std::optional<std::string> files) {
   ProfileOptions options;
   options.loader.threads = threads;
   options.loader.requests = requests;
@@ -35,6 +36,7 @@ Profile run_profile(const PyDescription& description, std::optional<int> threads
   options.weights = {std::get<0>(weights), std::get<1>(weights), std::get<2>(weights)};
   options.open = opened_by(open, description.keep);
   options.poll = look_at_signals;
+  if (files) options.files = trying_files(std::move(*files));
   const Pipeline pipeline = description.pipeline();
   Result<Profile> found = [&] {
     const nb::gil_scoped_release unlocked;
@@ -81,7 +83,8 @@ void bind_profile(nb::module_& module) {
       .def("strategies", &strategies_of, "Of each the description, and where the steps stand now.");
   module.def("weights_named", &named, arg("name"), "(preparation, storage, throughput), or None.");
   module.def("profile", &run_profile, arg("description"), nb::kw_only(), arg("threads").none(), arg("requests").none(),
-             arg("memory").none(), arg("open"), arg("samples").none(), arg("budget_seconds"), arg("weights"));
+             arg("memory").none(), arg("open"), arg("samples").none(), arg("budget_seconds"), arg("weights"),
+             arg("files").none());
 }
 
 }  // namespace forebay::python

@@ -57,7 +57,7 @@ class Profiling {
 
   Result<Profile> run() {
     FOREBAY_RETURN_IF_ERROR(look_at_it_unchanged());
-    std::vector<Strategy> strategies = strategies_for(plain_.description);
+    std::vector<Strategy> strategies = strategies_for(plain_.description, options_.files != nullptr);
     if (strategies.empty()) profile_.others.emplace_back("keeping anything: there is no place where a cache may stand");
     choose_samples(strategies.size());
     for (Strategy& strategy : strategies) {
@@ -119,6 +119,7 @@ class Profiling {
   }
 
   Result<Strategy> measured(Strategy strategy) {
+    if (strategy.tier == StrategyTier::kFiles) return measured_as_files(std::move(strategy));
     const bool on_disk = strategy.tier == StrategyTier::kDisk;
     FOREBAY_ASSIGN(const ScratchFolder folder, ScratchFolder::make());
     FOREBAY_ASSIGN(const OpenLoader loader,
@@ -140,6 +141,47 @@ class Profiling {
     strategy.pipeline = pipeline_of(changed);
     strategy.steps = behind_plain(changed.steps);
     return strategy;
+  }
+
+  Result<Strategy> measured_as_files(Strategy strategy) {
+    FOREBAY_ASSIGN(const ScratchFolder folder, ScratchFolder::make());
+    ProfileOptions options = options_;
+    if (options_.open)
+      options.open = [this](const Pipeline& pipeline, const LoaderOptions& with, const ChangedSteps& steps) {
+        return options_.open(pipeline, with, behind_plain(steps));
+      };
+    const Pipeline plain = pipeline_of(plain_);
+    FOREBAY_ASSIGN(const TriedFiles tried, options_.files({plain, *as_it_is_, *strategy.behind, profile_.samples,
+                                                           folder.path() + "/files", options}));
+    take_files(strategy, tried);
+    FOREBAY_ASSIGN(const OpenLoader loader, open({tried.pipeline.description(), tried.steps}));
+    const Ledger before = loader->stats();
+    FOREBAY_ASSIGN(strategy.rate, rate_once_kept(*loader));
+    strategy.kept = cost_between(before, loader->stats(), strategy.rate.value);
+    leave_room(strategy, static_cast<double>(disk_room()), unchanged_.rate);
+    return strategy;
+  }
+
+  // What writing some of them says of writing all.
+  void take_files(Strategy& strategy, const TriedFiles& tried) const {
+    std::vector<Group> bytes;
+    double samples = 0;
+    for (const TriedFiles::Part& part : tried.parts) {
+      bytes.push_back({static_cast<double>(part.samples), static_cast<double>(part.bytes)});
+      samples += static_cast<double>(part.samples);
+    }
+    const auto size = static_cast<double>(profile_.size);
+    strategy.bytes = times(ratio_of(bytes, static_cast<double>(profile_.samples) / size), size);
+    const double a_sample = 1 / std::max(samples, 1.0);
+    // The samples of one part are made while another is written, so no part alone says anything of the spread: it is that of the same steps
+    // with nothing kept.
+    strategy.preparation_seconds =
+        times(unchanged_.preparation_seconds, tried.seconds * a_sample * size / unchanged_.preparation_seconds.value);
+    strategy.preparing =
+        cost_of_work(tried.cpu_seconds * a_sample, samples / tried.seconds, profile_.threads, unchanged_.preparing);
+    strategy.pipeline = tried.answer;
+    strategy.steps = behind_plain(tried.steps);
+    strategy.command = tried.command;
   }
 
   // Machines are now faster and now slower: it runs in turns with the pipeline as it is, and how many times as fast it is counts.

@@ -23,6 +23,7 @@ std::string_view name_of(StrategyTier tier) {
   switch (tier) {
     case StrategyTier::kMemory: return "memory";
     case StrategyTier::kDisk: return "disk";
+    case StrategyTier::kFiles: return "files";
     case StrategyTier::kNothing: break;
   }
   return "nothing";
@@ -40,12 +41,14 @@ Json to_json(const Strategy& strategy) {
           {"pays_after_epochs", strategy.pays_after ? Json(*strategy.pays_after) : Json()},
           {"score", strategy.score},
           {"pareto", strategy.best_of_its_kind},
+          {"command", strategy.command.empty() ? Json() : Json(strategy.command)},
           {"pipeline", description_json(strategy.pipeline)}};
 }
 
 // What is on disk anyway may as well be there for others.
 std::string files_sentence(const Profile& profile) {
   const Strategy& best = profile.strategies.front();
+  if (best.tier == StrategyTier::kFiles) return fmt::format("Its files are made by: {}\n", best.command);
   if (best.tier != StrategyTier::kDisk || !best.behind) return {};
   return fmt::format("As files that others read, too: forebay materialize PIPELINE.json FOLDER --cut {}\n",
                      best.pipeline.description().steps()[*best.behind].name);
@@ -86,10 +89,12 @@ std::string name_text(const Strategy& strategy) {
 std::string gain_sentence(const Profile& profile) {
   const Strategy& best = profile.strategies.front();
   const Strategy* const unchanged = profile.unchanged();
+  const bool files = best.tier == StrategyTier::kFiles;
   if (best.tier == StrategyTier::kNothing)
-    return "Keep nothing: no cache that was tried here is better by these weights.";
-  return fmt::format("Best: {}, {:.2f} times as fast as with nothing kept, from the second epoch on; it takes {}.",
-                     best.name, best.rate.value / unchanged->rate.value, bytes_text(best));
+    return "Keep nothing: nothing that was tried here is better by these weights.";
+  return fmt::format("Best: {}, {:.2f} times as fast as with nothing kept, from the {} epoch on; {} {}.", best.name,
+                     best.rate.value / unchanged->rate.value, files ? "first" : "second",
+                     files ? "they take" : "it takes", bytes_text(best));
 }
 
 std::string tried_sentence(const Profile& profile) {

@@ -45,6 +45,19 @@ SampleCost cost_between(const Ledger& before, const Ledger& after, double rate) 
   return cost;
 }
 
+SampleCost cost_of_work(double cpu_seconds, double rate, int threads, const SampleCost& reading) {
+  SampleCost cost = reading;
+  cost.cpu_seconds = cpu_seconds;
+  cost.other_seconds = cost.store_seconds = 0;
+  // Nothing was written: no rate, and no time that could be told apart.
+  if (rate <= 0) return cost;
+  if (reading.store_seconds > 0)
+    cost.store_seconds = 1 / rate;
+  else
+    cost.other_seconds = std::max(1 / rate - cpu_seconds / std::max(threads, 1), 0.0);
+  return cost;
+}
+
 double seconds_between(const SampleCost& cost, int cores, const Elsewhere& store) {
   const double working = cost.cpu_seconds / std::max(cores, 1) + cost.other_seconds;
   // No other store is described: this one keeps its time.

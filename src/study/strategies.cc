@@ -16,6 +16,7 @@ namespace {
 constexpr double kSlack = 1.05;  // room for samples that are larger than those that were tried
 
 std::string name_of(const Description& description, size_t behind, StrategyTier tier, const std::string& compression) {
+  if (tier == StrategyTier::kFiles) return fmt::format("files behind {}", description.steps()[behind].name);
   return fmt::format("cache behind {}, {}{}", description.steps()[behind].name,
                      tier == StrategyTier::kMemory ? "in memory" : "on disk",
                      compression.empty() ? "" : ", " + compression);
@@ -26,6 +27,22 @@ Json cache_args(const Strategy& strategy, uint64_t bytes) {
                {"disk", strategy.tier == StrategyTier::kDisk ? bytes : 0}};
   if (!strategy.compression.empty()) args["compression"] = strategy.compression;
   return args;
+}
+
+std::vector<size_t> places_of(const Description& description, const Strategy& kind) {
+  if (kind.tier != StrategyTier::kFiles) {
+    // Checked with a size that is no 0, which would mean no cache.
+    return cache_places(description, cache_args(kind, UINT64_C(1) << 30));
+  }
+  // What may be kept in memory may be written, as materialize_cuts() has it.
+  std::vector<size_t> places = cache_places(description, {{"ram", UINT64_C(1) << 30}, {"disk", 0}});
+  // A cut is known by its step's name, which means the last of that name.
+  std::erase_if(places, [&](size_t place) {
+    return std::any_of(places.begin(), places.end(), [&](size_t later) {
+      return later > place && description.steps()[later].name == description.steps()[place].name;
+    });
+  });
+  return places;
 }
 
 // All alike in this: nobody loses by it, and nothing is divided by 0.
@@ -39,10 +56,13 @@ bool beats(const Strategy& a, const Strategy& b) {
          std::any_of(worse.begin(), worse.end(), [](double by) { return by < 0; });
 }
 
-// In the first epoch it costs what making and keeping takes longer than making alone; then each epoch saves something.
+// In the first epoch a cache costs what making and keeping takes longer than making alone; then each epoch saves something. Files are
+// written before, and the first epoch reads them.
 std::optional<double> pays_after(const Strategy& strategy, const Strategy& unchanged, double size) {
   if (strategy.tier == StrategyTier::kNothing || strategy.rate.value <= unchanged.rate.value) return std::nullopt;
   const double plain = size / unchanged.rate.value;
+  if (strategy.tier == StrategyTier::kFiles)
+    return std::max(std::ceil(strategy.preparation_seconds.value / (plain - size / strategy.rate.value)), 1.0);
   const double extra = std::max(strategy.preparation_seconds.value - plain, 0.0);
   // Nothing is saved before the second epoch, so that is the soonest.
   return std::max(std::ceil(1 + extra / (plain - size / strategy.rate.value)), 2.0);
@@ -67,16 +87,17 @@ std::optional<ProfileWeights> weights_named(std::string_view name) {
   return std::nullopt;
 }
 
-std::vector<Strategy> strategies_for(const Description& description) {
+std::vector<Strategy> strategies_for(const Description& description, bool files) {
   std::vector<Strategy> strategies;
-  constexpr std::array<std::pair<StrategyTier, const char*>, 4> kKinds = {{{StrategyTier::kMemory, ""},
+  constexpr std::array<std::pair<StrategyTier, const char*>, 5> kKinds = {{{StrategyTier::kMemory, ""},
                                                                            {StrategyTier::kDisk, ""},
+                                                                           {StrategyTier::kFiles, ""},
                                                                            {StrategyTier::kDisk, "lz4"},
                                                                            {StrategyTier::kDisk, "zstd"}}};
   for (const auto& [tier, compression] : kKinds) {
+    if (tier == StrategyTier::kFiles && !files) continue;
     const Strategy kind{.name = {}, .behind = {}, .tier = tier, .compression = compression};
-    // Checked with a size that is no 0, which would mean no cache.
-    const std::vector<size_t> places = cache_places(description, cache_args(kind, UINT64_C(1) << 30));
+    const std::vector<size_t> places = places_of(description, kind);
     for (auto place = places.rbegin(); place != places.rend(); ++place)
       strategies.push_back({.name = name_of(description, *place, tier, compression),
                             .behind = *place,
@@ -136,11 +157,13 @@ void judge(std::vector<Strategy>& strategies, const ProfileWeights& weights, int
   std::stable_sort(strategies.begin(), strategies.end(),
                    [](const Strategy& a, const Strategy& b) { return a.score > b.score; });
   const double best = strategies.front().score;
-  // Scores so near the best differ by noise: among those the smaller one is better.
+  // Scores so near the best differ by noise: among those the smaller one is better, and what needs nothing done before.
   const auto behind =
       std::find_if(strategies.begin(), strategies.end(), [&](const Strategy& one) { return one.score < best - alike; });
-  std::stable_sort(strategies.begin(), behind,
-                   [&](const Strategy& a, const Strategy& b) { return bytes(a) < bytes(b); });
+  std::stable_sort(strategies.begin(), behind, [&](const Strategy& a, const Strategy& b) {
+    const bool files = a.tier == StrategyTier::kFiles, others = b.tier == StrategyTier::kFiles;
+    return files != others ? others : bytes(a) < bytes(b);
+  });
 }
 
 }  // namespace forebay

@@ -37,6 +37,20 @@ TEST(Strategies, EachPlaceInMemoryThenOnDiskThenCompressed) {
   EXPECT_EQ(found[11], "cache behind images, on disk, zstd");
 }
 
+TEST(Strategies, FilesAreTriedWhereTheyCanBeWrittenAndNamed) {
+  const auto found = strategies_for(pictures().description(), /*files=*/true);
+  ASSERT_EQ(found.size(), 15u);
+  EXPECT_EQ(found[6].name, "files behind resize");
+  EXPECT_EQ(found[6].tier, StrategyTier::kFiles);
+  EXPECT_EQ(found[8].name, "files behind images");
+  // Of two steps of one name a cut means the last.
+  const auto twice =
+      strategies_for(images("/photos").decode_image().resize(64).resize(32).batch(8).description(), true);
+  const auto of_files = [](const Strategy& one) { return one.tier == StrategyTier::kFiles; };
+  EXPECT_EQ(std::count_if(twice.begin(), twice.end(), of_files), 3);
+  EXPECT_EQ(*std::find_if(twice.begin(), twice.end(), of_files)->behind, 3u);
+}
+
 TEST(Strategies, ATrialIsOverFewSamplesAndOnlyInItsTier) {
   const Pipeline pipeline = pictures();
   for (const Strategy& strategy : strategies_for(pipeline.description())) {

@@ -8,13 +8,29 @@ from test_cli import FAILED, MISUSE, as_json, forebay, photos, pipeline, write_p
 
 def test_the_best_pipeline_is_written_and_runs_to_the_same_digest(tmp_path, pipeline):  # noqa: F811
     best, page = tmp_path / "best.json", tmp_path / "found.html"
-    found = as_json("profile", pipeline, "--samples", 16, "--time", 20, "--apply", best, "--report", page)
+    made = tmp_path / "made"
+    found = as_json("profile", pipeline, "--samples", 16, "--time", 20, "--files", made, "--apply", best, "--report", page)
     assert found["forebay_profile"] == 1 and found["samples"] <= 21 == found["size"]
     assert json.loads(best.read_text()) == found["strategies"][0]["pipeline"]
+    if found["strategies"][0]["command"] is not None:  # its files are to be written before
+        forebay(*found["strategies"][0]["command"].replace("PIPELINE.json", str(pipeline)).split()[1:])
     digests = [as_json("run", given)["epochs"][0]["digest"] for given in (pipeline, best)]
     assert digests[0] == digests[1]
     html = page.read_text()
     assert all(strategy["name"] in html for strategy in found["strategies"])
+
+
+def test_the_command_of_a_strategy_makes_what_its_pipeline_reads(tmp_path, pipeline):  # noqa: F811
+    found = as_json("profile", pipeline, "--samples", 16, "--time", 20, "--files", tmp_path / "made")
+    files = [one for one in found["strategies"] if one["tier"] == "files"]
+    assert files and all(one["command"] is None for one in found["strategies"] if one["tier"] != "files")
+    command = files[0]["command"].split()
+    assert command[:3] == ["forebay", "materialize", "PIPELINE.json"]
+    forebay("materialize", pipeline, *command[3:])
+    answer = tmp_path / "answer.json"
+    answer.write_text(json.dumps(files[0]["pipeline"]))
+    digests = [as_json("run", given)["epochs"][0]["digest"] for given in (pipeline, answer)]
+    assert digests[0] == digests[1]
 
 
 def test_text_names_each_strategy_once(pipeline):  # noqa: F811

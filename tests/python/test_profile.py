@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import time
 
 import numpy as np
@@ -40,6 +41,7 @@ def test_every_legal_cut_is_tried_in_every_tier_or_told(found):
     for step in ("images", "decode_image", "resize"):
         for kind in ("in memory", "on disk", "on disk, lz4", "on disk, zstd"):
             assert any(name.startswith(f"cache behind {step}, {kind}") for name in names), (step, kind)
+        assert any(name.startswith(f"files behind {step}") for name in names), step
     assert not any("random_flip" in name for name in names), "what is drawn anew each epoch cannot be kept"
 
 
@@ -50,6 +52,7 @@ def test_bytes_are_those_of_the_whole_data_set(found, photographs):
     assert told["cache behind images, in memory"].value == pytest.approx(stored, rel=0.15)
     pixels = 120 * 48 * 48 * 3
     assert pixels <= told["cache behind resize, in memory"].value <= pixels + 120 * 1024, "an entry has a header"
+    assert pixels <= told["files behind resize"].value <= pixels + 120 * 1024
     assert told["nothing kept"].value == 0
     for name, estimate in told.items():
         assert estimate.low is None or estimate.low <= estimate.value <= estimate.high, name
@@ -63,9 +66,39 @@ def test_the_best_pipeline_gives_what_the_original_gives(found, photographs, tmp
         with fb.Loader(pipeline, seed=3, epochs=2) as loader:
             return [fb.digest(loader) for _ in range(2)]
 
+    monkeypatch.chdir(tmp_path)
     expected = digests(plain)
     for strategy in found.strategies:
+        if strategy.tier == "files":
+            assert strategy.command == f"forebay materialize PIPELINE.json materialized --cut {strategy.name.split()[-1]}"
+            with pytest.raises(fb.NotFound, match="materialized"):
+                fb.Loader(strategy.pipeline)
+            made = fb.materialize(plain, "materialized", cut=strategy.name.split()[-1])
+            assert made.bytes == pytest.approx(strategy.bytes.value, rel=0.2)
+        else:
+            assert strategy.command is None
         assert digests(strategy.pipeline) == expected, strategy.name
+        shutil.rmtree("materialized", ignore_errors=True)
+
+
+def test_files_can_be_left_out_and_put_elsewhere(photographs):
+    pipeline = fb.images(photographs).batch(8)
+    without = fb.profile(pipeline, samples=16, time=8, files=None)
+    assert not any("files" in name for name in [one.name for one in without.strategies] + list(without.others))
+    found = fb.profile(pipeline, samples=16, time=20, files="s3://bucket/made")
+    answers = [one.pipeline.to_json() for one in found.strategies if one.tier == "files"]
+    assert answers and all("s3://bucket/made" in answer for answer in answers)
+
+
+def test_functions_are_run_for_files_too(photographs, tmp_path, monkeypatch):
+    """What is tried is what materialize() writes: the function runs in it, and behind it not again."""
+    monkeypatch.chdir(tmp_path)
+    pipeline = fb.images(photographs).decode_image().resize((8, 8)).map(lambda sample: {"image": sample["image"] // 2}).random_flip().batch(8)
+    found = fb.profile(pipeline, samples=16, time=30)
+    strategy = next(one for one in found.strategies if one.tier == "files" and one.name.endswith("map"))
+    fb.materialize(pipeline, "materialized", cut="map")
+    with fb.Loader(strategy.pipeline, epochs=1, seed=4) as loader, fb.Loader(pipeline, epochs=1, seed=4) as original:
+        assert fb.digest(loader) == fb.digest(original)
 
 
 def test_the_first_has_the_best_score_and_figures_have_intervals(found):
@@ -132,6 +165,8 @@ def test_a_table_is_tried_over_few_of_its_row_groups(tmp_path):
     pq.write_table(pa.table({"x": np.arange(20_000, dtype=np.float32)}), tmp_path / "t.parquet", row_group_size=1000)
     found = fb.profile(fb.parquet(tmp_path).shuffle().batch(64), samples=1500, time=10)
     assert found.size == 20_000 and found.samples == 1500
+    files = [one for one in found.strategies if one.tier == "files"]
+    assert files and files[0].bytes.value == pytest.approx(20_000 * 12, rel=0.2), "a float and the id of each row"
     with fb.Loader(found.best.pipeline, epochs=1) as loader:
         assert sorted(np.concatenate([batch.ids for batch in loader])) == list(range(20_000))
 
@@ -203,4 +238,4 @@ def test_ctrl_c_ends_it(photographs):
 
 def test_the_signature_is_readable():
     parameters = inspect.signature(fb.profile).parameters
-    assert list(parameters) == ["pipeline", "samples", "time", "weights", "options"]
+    assert list(parameters) == ["pipeline", "samples", "time", "weights", "files", "options"]

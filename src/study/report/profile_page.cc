@@ -53,10 +53,12 @@ Page profile_page(const Profile& profile, const std::string& subject) {
   Page page{.title = "Forebay profile", .subject = subject};
   const Strategy& best = profile.strategies.front();
   page.finding = gain_sentence(profile);
+  page.action = best.command;
   page.footnote = tried_sentence(profile) + ". What is tried, and how: docs/profile.md.";
   page.facts = {{"speed", fmt::format("{:.0f} samples/s", best.rate.value), best.name},
                 {"takes", bytes_text(best), "of all samples"},
-                {"preparing", duration_text(best.preparation_seconds.value), "the first epoch"},
+                {"preparing", duration_text(best.preparation_seconds.value),
+                 best.tier == StrategyTier::kFiles ? "before the first epoch" : "the first epoch"},
                 {"weights", weights_text(profile.weights), ""}};
   page.sections = {speeds_section(profile)};
   if (profile.strategies.size() > 1) page.sections.push_back(room_section(profile));
