@@ -54,6 +54,7 @@ bool RamTier::put(const Hash128& id, std::shared_ptr<const Columns> columns, uin
                   bool on_disk) {
   const uint64_t bytes = memory_bytes + overhead_bytes(*columns);
   const double saved = on_disk ? seconds * kShareOfRead : seconds;
+  std::vector<std::shared_ptr<const Columns>> gone;  // end behind the lock
   const std::lock_guard lock(mutex_);
   // Two threads may have made it at once; both are right.
   if (entries_.contains(id)) return true;
@@ -61,7 +62,7 @@ bool RamTier::put(const Hash128& id, std::shared_ptr<const Columns> columns, uin
   const uint64_t free = budget_bytes_ - std::min(used_bytes_.load(), budget_bytes_);
   if (bytes > free && bytes <= budget_bytes_) {
     const auto victims = policy_.exchange(bytes - free, saved);
-    for (const Hash128& victim : victims.value_or(std::vector<Hash128>())) drop(victim);
+    for (const Hash128& victim : victims.value_or(std::vector<Hash128>())) gone.push_back(drop(victim));
   }
   if (bytes > budget_bytes_ || used_bytes_ > budget_bytes_ - bytes) {
     ++declined_;

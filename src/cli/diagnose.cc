@@ -1,6 +1,10 @@
 #include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <stop_token>
 #include <string>
-#include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -22,10 +26,14 @@ struct DiagnoseFlags {
   bool json = false, verify = false;
 };
 
-std::function<void()> trainer_of(double step_ms) {
+std::function<void()> trainer_of(double step_ms, std::stop_token stop) {
   if (step_ms <= 0) return {};
   // Sleeps rather than spins: a trainer on a GPU leaves the cores to others.
-  return [step = std::chrono::duration<double, std::milli>(step_ms)] { std::this_thread::sleep_for(step); };
+  return [step = std::chrono::duration<double, std::milli>(step_ms), stop = std::move(stop)] {
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    std::condition_variable_any().wait_for(lock, stop, step, [] { return false; });
+  };
 }
 
 /// The pipeline with that change, where it can be written.
@@ -78,7 +86,7 @@ int diagnose_verb(const Arguments& arguments, const Console& console) {
       return report_failure(writable, flags.json, console);
   }
   const Interrupt interrupt;
-  DiagnoseOptions options{.loader = loader.options(), .step = trainer_of(flags.step_ms)};
+  DiagnoseOptions options{.loader = loader.options(), .step = trainer_of(flags.step_ms, interrupt.token())};
   options.stop = interrupt.token();
   options.verify = flags.verify;
   const Result<Diagnosis> diagnosis = diagnose(*pipeline, options);

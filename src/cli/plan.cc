@@ -20,6 +20,8 @@
 namespace forebay {
 namespace {
 
+constexpr int64_t kMostRanks = 1 << 20;  // of a job: a step goes through all of them
+
 struct PlanOptions {
   std::string pipeline;
   std::optional<int64_t> hosts;
@@ -124,6 +126,12 @@ int plan_verb(const Arguments& arguments, const Console& console) {
     return line.misuse(
         fmt::format("was asked for rank {} of {}; ranks count from 0", options.plan.rank, options.plan.world_size),
         console);
+  }
+
+  if (options.hosts && *options.hosts * options.ranks_per_host > kMostRanks) {
+    return line.misuse(fmt::format("was asked for {} ranks (--hosts times --ranks-per-host); give at most {}",
+                                   *options.hosts * options.ranks_per_host, kMostRanks),
+                       console);
   }
 
   const Result<std::string> text = read_text(options.pipeline);

@@ -133,6 +133,13 @@ TEST(PlanVerb, ARankThatIsNoneIsMisuse) {
   EXPECT_NE(ended.err.find("rank 2 of 2; ranks count from 0"), std::string::npos) << ended.err;
 }
 
+TEST(PlanVerb, AJobOfTooManyRanksIsMisuse) {
+  const ArrayPipeline pipeline(16);
+  const Ended ended = forebay({"plan", pipeline.path(), "--hosts", "1048576", "--ranks-per-host", "1048576"});
+  EXPECT_EQ(ended.code, kMisuse);
+  EXPECT_NE(ended.err.find("--ranks-per-host"), std::string::npos) << ended.err;
+}
+
 TEST(PlanVerb, MixingIsForWhatIsStoredInChunksAndShuffled) {
   const ArrayPipeline rows(16), unshuffled(16, "");
   const Ended by_rows = forebay({"plan", rows.path(), "--mixing"});

@@ -15,7 +15,11 @@ const Json& wanted_values(const OpSpec& op) {
   return found != op.args.end() && found->is_object() ? *found : none;
 }
 
-bool is_value(const Json& value) { return value.is_number_integer() || value.is_string(); }
+bool is_value(const Json& value) {
+  // What does not fit 64 bits with a sign would come out as another number.
+  return value.is_string() ||
+         (value.is_number_integer() && (!value.is_number_unsigned() || value.get<uint64_t>() <= INT64_MAX));
+}
 
 void infer_only(const Args& args, Schema& schema, Problems& problems) {
   const Json values = args.json("values");
@@ -26,7 +30,7 @@ void infer_only(const Args& args, Schema& schema, Problems& problems) {
   for (const auto& [name, wanted] : values.items()) {
     if (!wanted.is_array() || wanted.empty() || !std::all_of(wanted.begin(), wanted.end(), is_value))
       problems.add(fmt::format("the values of '{}' are no list of whole numbers or texts", name),
-                   "write .only(label=[0, 1])");
+                   "write .only(label=[0, 1]); numbers are below 2^63");
     const auto field = schema.find(name);
     if (!field && !schema.open_ended)
       problems.add(fmt::format("there is no field '{}'", name), fmt::format("the fields here are: {}", schema.names()));

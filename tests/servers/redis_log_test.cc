@@ -183,6 +183,10 @@ TEST_F(RedisLogTest, WhatTheServerRefusesIsAnErrorInItsWords) {
     EXPECT_EQ(status.to_string().find("secret"), std::string::npos) << status.to_string();
   }
   EXPECT_TRUE(status_of_read("redis://reader:the-secret@" + host + "/allowed").ok());
+  // Without a password it is another user than `default`, too: one that may not see the other stream.
+  writer_->must({"ACL", "SETUSER", "guest", "on", "nopass", "~allowed*", "+@all"});
+  EXPECT_TRUE(status_of_read("redis://guest@" + host + "/allowed").ok());
+  EXPECT_EQ(status_of_read("redis://guest@" + host + "/" + stream_).code(), Code::kInvalidArgument);
   const auto log = open_log({"redis://reader:the-secret@" + host + "/allowed"}).value();
   EXPECT_EQ(log->identity().find("secret"), std::string::npos);
   EXPECT_EQ(log->name(), "redis://" + host + "/0/allowed");

@@ -21,6 +21,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kLinesMagic = "forebay lines 1\n";
 constexpr size_t kLinesHashBytes = 32;
 constexpr size_t kSliceNumbers = 5;
+constexpr uintmax_t kMostIndexBytes = 1 << 30;  // of 25 million slices: what is larger was not written here
 
 std::string serialised(std::span<const LineSlice> slices) {
   std::string payload;
@@ -59,7 +60,7 @@ std::optional<std::vector<LineSlice>> parsed(std::string_view payload, uint64_t 
 
 std::optional<std::string> whole_file(const std::string& path) {
   std::error_code error;
-  if (!fs::is_regular_file(path, error)) return std::nullopt;
+  if (!fs::is_regular_file(path, error) || fs::file_size(path, error) > kMostIndexBytes) return std::nullopt;
   std::ifstream in(path, std::ios::binary);
   std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
   return in ? std::optional(std::move(text)) : std::nullopt;

@@ -20,14 +20,17 @@ struct Progress {
 Status stat_all(Store& store, int64_t count, const std::function<std::string(int64_t)>& key, std::stop_token stop,
                 const std::function<void(int64_t, const ObjectInfo*)>& on_info) {
   const auto progress = std::make_shared<Progress>();
+  std::stop_source ended;
+  const std::stop_callback pass_on(stop, [&ended] { ended.request_stop(); });
   std::unique_lock lock(progress->mutex);
-  for (int64_t i = 0; i < count && progress->error.ok(); ++i) {
+  for (int64_t i = 0; i < count; ++i) {
     // No stop token: the store has it, and answers all that it was asked.
-    progress->answered.wait(lock, [&] { return progress->in_flight < kInFlight; });
+    progress->answered.wait(lock, [&] { return progress->in_flight < kInFlight || !progress->error.ok(); });
+    if (!progress->error.ok()) break;
     ++progress->in_flight;
     // A store may answer before stat() returns, and the answer takes the lock.
     lock.unlock();
-    store.stat(key(i), stop, [progress, i, &on_info](Result<ObjectInfo> info) {
+    store.stat(key(i), ended.get_token(), [progress, i, &on_info](Result<ObjectInfo> info) {
       const std::lock_guard in_answer(progress->mutex);
       if (info.ok())
         on_info(i, &*info);
@@ -40,6 +43,11 @@ Status stat_all(Store& store, int64_t count, const std::function<std::string(int
     });
     lock.lock();
   }
+  progress->answered.wait(lock, [&] { return progress->in_flight == 0 || !progress->error.ok(); });
+  // Nobody wants the other answers any more. Without the lock: a store may answer what is stopped at once.
+  lock.unlock();
+  ended.request_stop();
+  lock.lock();
   progress->answered.wait(lock, [&] { return progress->in_flight == 0; });
   return progress->error;
 }

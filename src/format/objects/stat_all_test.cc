@@ -103,6 +103,29 @@ TEST(StatAll, AfterAFailureNothingMoreIsAskedAndNothingIsInFlight) {
   EXPECT_EQ(told, store.asked - 1) << "what was on its way is still told";
 }
 
+/// One answer is an error; the others come when nobody wants them any more.
+class DeafStore final : public Store {
+ public:
+  void read(const ReadRequest&, std::stop_token, ReadDone done) override { done(unavailable("no reads here")); }
+  void list(const ListRequest&, std::stop_token, ListDone done) override { done(unavailable("no listings here")); }
+  void stat(const std::string& key, std::stop_token stop, StatDone done) override {
+    if (key == "k9") return done(unavailable("the store is gone"));
+    stops_.push_back(std::make_unique<Stop>(std::move(stop), [done] { done(Status(Code::kCancelled, "stopped")); }));
+  }
+  std::string display_name(const std::string& key) const override { return key; }
+  StoreStats stats() const override { return {}; }
+
+ private:
+  using Stop = std::stop_callback<std::function<void()>>;
+  std::vector<std::unique_ptr<Stop>> stops_;
+};
+
+TEST(StatAll, WhatNobodyWantsAnyMoreBehindAFailureIsNotWaitedFor) {
+  DeafStore store;
+  const Status status = stat_all(store, 100, numbered, {}, [](int64_t, const ObjectInfo*) { ADD_FAILURE(); });
+  EXPECT_EQ(status.message(), "the store is gone");
+}
+
 TEST(StatAll, ThereMayBeNothingToAsk) {
   const auto none = [](int64_t, const ObjectInfo*) { ADD_FAILURE(); };
   EXPECT_TRUE(stat_all(*memory_store(), 0, numbered, {}, none).ok());

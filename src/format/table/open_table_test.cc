@@ -57,6 +57,11 @@ TEST(OpenTable, a_delta_table_is_refused_since_its_files_hold_deleted_rows) {
   at.store->put("d/_delta_log/0.json", std::string_view("{}"));
   expect_error(at.open("d").status(), Code::kUnsupported, {"Delta table", "**/*.parquet"});
   EXPECT_EQ(must(at.open("d/**/*.parquet"))->size(), 1);
+  // One of several tables in a folder, which is named.
+  at.put("all/plain/a.parquet", table(0, {1}));
+  at.put("all/sales/a.parquet", table(0, {1}));
+  at.store->put("all/sales/_delta_log/0.json", std::string_view("{}"));
+  expect_error(at.open("all").status(), Code::kUnsupported, {"all/sales/", "Delta table"});
 }
 
 TEST(OpenTable, damaged_files_are_told_all_at_once) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -44,18 +45,18 @@ Status is_delta_table(Store& store, const std::string& folder, const TablePlace&
 /// Everything below `folder`.
 Status search_folder(Store& store, const std::string& folder, const TablePlace& place, std::stop_token stop,
                      FoundFiles& found) {
-  bool delta = false;
+  std::optional<std::string> delta;
   const Status walked = walk(store, folder, std::move(stop), [&](const std::string& in, ListPage& page) {
     for (ObjectInfo& object : page.objects) {
       const std::string_view name = last_name(object.key);
       if (!is_aside(name) && ends_in(name, place.endings)) found.emplace(object.key, entry_of(object, object.key));
     }
     std::erase_if(page.prefixes, [&](const std::string& below) {
-      delta = delta || (in == folder && last_name(below) == "_delta_log");
+      if (last_name(below) == "_delta_log" && (!delta || in < *delta)) delta = in;
       return is_aside(last_name(below));
     });
   });
-  if (walked.ok() && delta) return is_delta_table(store, folder, place);
+  if (walked.ok() && delta) return is_delta_table(store, *delta, place);
   return walked.code() == Code::kNotFound ? Status() : walked;
 }
 

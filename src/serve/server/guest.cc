@@ -43,6 +43,7 @@ void Guest::abort() {
 
 void Guest::close_feed() {
   std::shared_ptr<OpenedFeed> was;
+  not_given_.reset();
   {
     const std::lock_guard lock(mutex_);
     was = std::move(feed_);
@@ -132,13 +133,13 @@ Result<std::string> Guest::answer_of(const Frame& frame) {
       // set_epoch() to the epoch that it is in changes nothing, and a seat in a group must not be lost for that.
       const int64_t before = loader->epoch();
       status = loader->set_epoch(epoch);
-      if (epoch != before) now->feed().moved();
+      if (epoch != before) move(*now);
       break;
     }
     case MessageType::kLoadState: {
       FOREBAY_ASSIGN(const LoadRequest request, from_message<LoadRequest>(frame.body));
       status = loader->load_state(request.state, request.strict);
-      if (status.ok()) now->feed().moved();
+      if (status.ok()) move(*now);
       break;
     }
     case MessageType::kBeginTrace: {
@@ -150,6 +151,11 @@ Result<std::string> Guest::answer_of(const Frame& frame) {
   }
   if (!status.ok()) return status;
   return std::string();
+}
+
+void Guest::move(OpenedFeed& now) {
+  not_given_.reset();
+  now.feed().moved();
 }
 
 Result<std::string> Guest::open(const std::string& body) {
@@ -186,7 +192,8 @@ Status Guest::next(const std::string& body) {
   const auto asked = std::chrono::steady_clock::now();
   bool timed_out = false;
   Result<std::optional<Batch>> batch =
-      now->feed().next_for(std::min(kMostWait, std::chrono::milliseconds(*timeout)), &timed_out);
+      not_given_ ? Result<std::optional<Batch>>(std::exchange(not_given_, std::nullopt))
+                 : now->feed().next_for(std::min(kMostWait, std::chrono::milliseconds(*timeout)), &timed_out);
   {
     const std::lock_guard lock(mutex_);
     if (begun_ == std::chrono::steady_clock::time_point()) begun_ = asked;
@@ -257,7 +264,10 @@ Status Guest::give(Batch batch) {
   message.number = next_number_++;
   for (const BatchField& field : batch.fields) {
     Result<FieldMessage> placed = place_of(field, held);
-    if (!placed.ok()) return channel_.send(MessageType::kFailed, to_message(placed.status()));
+    if (!placed.ok()) {
+      not_given_ = std::move(batch);  // it comes with the next request: by then there may be memory
+      return channel_.send(MessageType::kFailed, to_message(placed.status()));
+    }
     message.fields.push_back(std::move(*placed));
   }
   message.ids = batch.ids;

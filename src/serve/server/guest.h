@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -65,6 +66,7 @@ class Guest {
   Result<FieldMessage> place_of(const BatchField& field, Held& held);
   void let_go(const std::string& body);
   void close_feed();
+  void move(OpenedFeed& now);
   Result<Loader*> position();
   Result<std::string> look_of_loader();
   Result<std::string> describe();
@@ -79,6 +81,7 @@ class Guest {
   std::map<uint64_t, std::weak_ptr<const Slab>> told_;  // slabs that the client has
   std::vector<std::shared_ptr<const Slab>> new_slabs_;  // and those that it is to be told of
   uint64_t next_number_ = 1;
+  std::optional<Batch> not_given_;  // for which there was no memory that clients can map
 
   mutable std::mutex mutex_;  // guards what follows against look() and abort()
   std::map<uint64_t, Held> held_;

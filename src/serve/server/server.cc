@@ -47,6 +47,14 @@ FileDescriptor watch_process(pid_t process) {
   return FileDescriptor(process > 0 ? static_cast<int>(syscall(SYS_pidfd_open, process, 0)) : -1);
 }
 
+// Without waiting: who does not listen is not told.
+void turn_away(FileDescriptor socket) {
+  Channel channel(std::move(socket), 0, false);
+  const Status why = unavailable(fmt::format(
+      "the server has as many clients as it takes ({}); close some, or start another server (--socket)", kMostGuests));
+  (void)channel.try_send(MessageType::kFailed, to_message(why));
+}
+
 nlohmann::json to_json(const GuestLook& look) {
   const double seconds = look.seconds;
   return {{"process", look.process},
@@ -138,7 +146,11 @@ void Server::accept_all() {
     if (!socket.valid()) return;
     const std::optional<PeerProcess> peer = peer_process(socket.get());
     // The folder keeps others out; a socket that was handed over (--listen-at) may lie elsewhere.
-    if (!peer || peer->user != getuid() || guests_.size() >= kMostGuests) continue;
+    if (!peer || peer->user != getuid()) continue;
+    if (guests_.size() >= kMostGuests) {
+      turn_away(std::move(socket));
+      continue;
+    }
     try {
       auto guest = std::make_unique<Connected>(std::move(socket), peer->process, sharing_, *this);
       const std::lock_guard lock(mutex_);

@@ -260,6 +260,22 @@ TEST(Server, what_is_no_message_is_refused_and_others_go_on) {
   EXPECT_EQ(digest_of(epoch_of(*client)), digest_of(epoch_of(*own(data.pipeline()))));
 }
 
+TEST(Server, who_comes_when_it_is_full_is_told) {
+  const Data data;
+  Running server(data.socket());
+  std::vector<FileDescriptor> others;
+  for (int i = 0; i < 256; ++i) {
+    Result<FileDescriptor> other = connect_to(data.socket());
+    ASSERT_TRUE(other.ok()) << other.status().to_string();
+    others.push_back(std::move(*other));
+  }
+  const auto late = SharedLoader::open(data.pipeline(), {}, {data.socket(), 0, {}});
+  EXPECT_NE(late.status().message().find("as many clients as it takes (256)"), std::string::npos)
+      << late.status().to_string();
+  others.clear();
+  EXPECT_TRUE(eventually([&] { return SharedLoader::open(data.pipeline(), {}, {data.socket(), 0, {}}).ok(); }));
+}
+
 TEST(Server, a_bad_request_is_answered_and_the_next_one_too) {
   const Data data;
   Running server(data.socket());

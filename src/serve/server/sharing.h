@@ -20,7 +20,6 @@ struct Sharing {
   std::shared_ptr<SharedBlocks> blocks = std::make_shared<SharedBlocks>();
   std::shared_ptr<TogetherRuns> together;
   SharedPrefixes prefixes;
-  uint64_t cache_bytes = 0;             ///< what decoded values that clients have in common may take
   std::function<std::string()> status;  ///< JSON
   std::function<void()> stop;           ///< of the server
 };

@@ -156,18 +156,30 @@ void TogetherRun::close() { loader_->close(); }
 
 Result<std::shared_ptr<TogetherRun>> TogetherRuns::join(const std::string& key, const std::string& state, int wanted,
                                                         TogetherRun::Seat& seat, const Open& open) {
-  // Whoever comes while one opens waits for that one.
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
+  // Whoever comes while one opens waits for that one; those of other keys do not.
+  opened_.wait(lock, [&] { return !opening_.contains(key); });
   const auto [begin, end] = runs_.equal_range(key);
   for (auto run = begin; run != end; ++run) {
     if (run->second->sit(seat, state)) return run->second;
   }
+  const int seats = begin == end ? wanted : 1;
+  opening_.insert(key);
+  lock.unlock();
+  Result<std::shared_ptr<TogetherRun>> made = opened_at(state, seats, open);
+  if (made.ok() && !(*made)->sit(seat, state)) made = internal_error("a run does not begin where it was told to");
+  lock.lock();
+  opening_.erase(key);
+  opened_.notify_all();
+  if (made.ok()) runs_.emplace(key, *made);
+  return made;
+}
+
+Result<std::shared_ptr<TogetherRun>> TogetherRuns::opened_at(const std::string& state, int seats,
+                                                             const Open& open) const {
   FOREBAY_ASSIGN(std::unique_ptr<Loader> loader, open());
   FOREBAY_RETURN_IF_ERROR(loader->load_state(state));
-  auto run = std::make_shared<TogetherRun>(std::move(loader), begin == end ? wanted : 1, patience_);
-  if (!run->sit(seat, state)) return internal_error("a run does not begin where it was told to");
-  runs_.emplace(key, run);
-  return run;
+  return std::make_shared<TogetherRun>(std::move(loader), seats, patience_);
 }
 
 std::shared_ptr<TogetherRun> TogetherRuns::other(const std::string& key, const TogetherRun* own,

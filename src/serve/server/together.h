@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -96,8 +97,12 @@ class TogetherRuns {
   TogetherCounts counts() const;
 
  private:
+  Result<std::shared_ptr<TogetherRun>> opened_at(const std::string& state, int seats, const Open& open) const;
+
   const std::chrono::milliseconds patience_;
   mutable std::mutex mutex_;
+  std::condition_variable opened_;
+  std::set<std::string> opening_;  ///< keys for which somebody opens a loader, without the lock
   std::multimap<std::string, std::shared_ptr<TogetherRun>> runs_;
   TogetherCounts ended_;
 };

@@ -38,6 +38,9 @@ CurlLoop::CurlLoop(const CurlTransportOptions& options)
     : options_(options), buffers_(ReadBuffers::make(options.idle_buffer_bytes)) {}
 
 CurlLoop::~CurlLoop() {
+  // Its thread never began: else they have gone with that.
+  if (multi_ != nullptr) curl_multi_cleanup(multi_);
+  if (share_ != nullptr) curl_share_cleanup(share_);
   if (wake_fd_ >= 0) ::close(wake_fd_);
   if (epoll_fd_ >= 0) ::close(epoll_fd_);
 }
@@ -332,8 +335,8 @@ void CurlLoop::clean_up() {
   openings_.clear();
   for (const CurlHandle& handle : idle_handles_) curl_easy_cleanup(handle.easy);
   idle_handles_.clear();
-  curl_multi_cleanup(multi_);
-  curl_share_cleanup(share_);
+  curl_multi_cleanup(std::exchange(multi_, nullptr));
+  curl_share_cleanup(std::exchange(share_, nullptr));
 }
 
 }  // namespace forebay

@@ -39,9 +39,10 @@ class LocalStore final : public Store {
     });
   }
 
-  bool reads_now() const override { return core_->cached.worth_trying(); }
+  bool reads_now() const override { return !threads_.foreign_process() && core_->cached.worth_trying(); }
 
   std::optional<Result<Buffer>> read_now(const ReadRequest& request) override {
+    if (threads_.foreign_process()) return std::nullopt;  // read() tells
     auto result = core_->cached.read(core_->path(request.key), request, *core_->buffers, core_->calls);
     if (!result) return std::nullopt;
     core_->calls.count_immediate(result->ok() ? (*result)->size() : 0, result->ok());

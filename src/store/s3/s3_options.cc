@@ -129,8 +129,8 @@ Status check_bucket_name(std::string_view bucket) {
     return invalid_argument(fmt::format("'{}' cannot be the name of a bucket: {}", bucket, why));
   };
   if (bucket.empty()) return invalid_argument("the URL names no bucket; write s3://bucket/folder");
-  // Up to 255 behind other endpoints and in old buckets of us-east-1; the message tells the rule of today.
-  if (bucket.size() < 3 || bucket.size() > 255) return refuse("names have 3 to 63 characters");
+  if (bucket.size() < 3 || bucket.size() > 255)
+    return refuse("names have 3 to 63 characters, those of old buckets and of other servers up to 255");
   if (bucket.find('@') != std::string_view::npos || bucket.find(':') != std::string_view::npos) {
     return invalid_argument(
         "what stands between s3:// and the next slash is no bucket name: it has an '@' or ':'; credentials and "

@@ -77,7 +77,8 @@ Status RedisConnection::sign_in(const RedisAddress& address, Deadline deadline, 
   RedisCommands commands;
   const std::string database = fmt::format("{}", address.database);
   size_t answers = 1;
-  if (!address.password.empty()) {
+  // A user may have no password (ACL "nopass"), and is another one than `default` all the same.
+  if (!address.password.empty() || !address.user.empty()) {
     ++answers;
     if (address.user.empty())
       // Without a user it is that of `default`, and of servers before 6.0 the only one.
