@@ -253,7 +253,11 @@ def main():
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         os.environ["FOREBAY_CACHE_DIR"] = os.path.join(folder, "cache")
         path = data.photographs(folder, 300)
-        records = [examined(number, args.seed, path, args.gains) for number in range(args.setups)]
+        records = []
+        for number in range(args.setups):
+            records.append(examined(number, args.seed, path, args.gains))
+            told = {name: value for name, value in records[-1].items() if name != "text"}
+            print(json.dumps(told), file=sys.stderr, flush=True)
     if args.json:
         print(json.dumps(records, indent=1))
     else:

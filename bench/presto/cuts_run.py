@@ -57,7 +57,8 @@ def epoch(loader):
 def written(job):
     """Its files: seconds that writing took, and bytes. The pipeline reads them from the folder that this process is in."""
     pipeline = pipelines.PIPELINES[job.pipeline](fb, job.folder)
-    made = fb.materialize(pipeline, "materialized", cut=job.strategy.removeprefix("files behind "), **options_of(job))
+    cut = job.strategy.removeprefix("files behind ")
+    made = fb.materialize(pipeline, f"materialized/{cut}", cut=cut, **options_of(job))
     return made.seconds, made.bytes
 
 

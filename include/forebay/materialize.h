@@ -79,9 +79,9 @@ std::vector<size_t> materialize_cuts(const Pipeline& pipeline);
 Result<Materialized> materialize(const Pipeline& pipeline, const std::string& folder,
                                  const MaterializeOptions& options = {});
 
-/// For ProfileOptions::files: profile() writes files of its samples as materialize() does, and answers with what reads `folder`, where
-/// those of all samples would be.
-TryFiles trying_files(std::string folder = "materialized");
+/// For ProfileOptions::files: profile() writes files of its samples as materialize() does, and answers with what reads those of all samples, which
+/// would be below `folder`, in one that has the cut's name. `how`: format, compression, quality, limit and restart_markers.
+TryFiles trying_files(std::string folder = "materialized", const MaterializeOptions& how = {});
 
 /// The same in parts, for those who deal out the shards themselves: any number of processes open the same, each writes the shards that it is
 /// told to, and when all are written one of them ends it. Ranks do not matter to it. From one thread at a time; `progress` is not told.

@@ -69,7 +69,10 @@ struct TriedFiles {
   Pipeline pipeline;                    ///< that reads them, with the steps behind the cut
   Pipeline answer;                      ///< the same over files of all samples, where the user would have them
   ChangedSteps steps;
-  std::string command;  ///< that makes those
+  std::string command;   ///< that makes those
+  int64_t size = 0;      ///< samples that they would have: all of the data set
+  double room = 0;       ///< bytes that there are for them
+  bool in_store = true;  ///< they would be in a store, and not on a disk of this host
 };
 struct ProfileOptions;
 /// Which files to try: what the steps up to `behind` give of so many samples, in `folder`.
@@ -79,7 +82,8 @@ struct FilesToTry {
   size_t behind = 0;
   int64_t samples = 0;
   std::string folder;
-  const ProfileOptions& options;  ///< whose `open` opens what becomes of `pipeline`
+  double most_samples = 0, most_bytes = 0;  ///< that may be written: for so many there is time, and room
+  const ProfileOptions& options;            ///< whose `open` opens what becomes of `pipeline`
 };
 using TryFiles = std::function<Result<TriedFiles>(const FilesToTry&)>;
 
@@ -100,6 +104,8 @@ struct ProfileOptions {
   double budget_seconds = 60;           ///< no further strategy is tried after that
   ProfileWeights weights = {};
   OpenChanged open = {};
+  /// The same, whatever rank this process is, as rank 0 of 1: what files are written with.
+  OpenChanged open_whole = {};
   /// Writes files that are tried beside caches: trying_files() of materialize.h. Without it none are.
   TryFiles files = {};
   std::stop_token stop = {};

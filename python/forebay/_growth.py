@@ -186,7 +186,7 @@ class MoveTrial:
         """None: not known yet."""
         last, self._last = self._last, sample
         # With less to do than there are processes a rate says what the rest of the pipeline asks for.
-        if last is None or sample.completed == last.completed or 2 * sample.busy < size:
+        if last is None or 2 * sample.busy < size:
             return None
         seconds = sample.now_s - last.now_s
         if self._warm_s < self.WARM_UP_S:

@@ -144,7 +144,6 @@ class _Shared:
                 self.slots[index] = slot
 
     def follow_another(self, growth: Growth) -> None:
-        self.decisions.append((time.monotonic(), self.growth.size, growth.size))
         self.growth = growth
         self.follow()
 

@@ -21,8 +21,9 @@ _GONE = 2**64 - 1  # the place of a step that is not there
 class Opener:
     """Opens the loaders that are tried, with the functions of the pipeline where they stand now."""
 
-    def __init__(self, pipeline: Pipeline, options: Mapping[str, Any]) -> None:
-        self._functions = pipeline._functions
+    def __init__(self, pipeline: Pipeline, options: Mapping[str, Any], movable: bool = False) -> None:
+        # What is compared must not change its place between two looks at it; what only has to be done may (`movable`).
+        self._functions = {step: function if movable else _inner(function) for step, function in pipeline._functions.items()}
         self._options = {**options, "epochs": None}
 
     def __call__(

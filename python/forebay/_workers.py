@@ -19,7 +19,7 @@ from ._growth import Growth
 from ._pool import STUCK_AFTER_S, Pool, Slot, log, own_copy
 from ._processes.functions import InProcesses, LoaderProcesses, Movable
 from ._user_exceptions import can_leave_a_loop, is_of_sample, text_of, with_note
-from .errors import InvalidArgument, Unavailable, UserFailure
+from .errors import InvalidArgument, UserFailure
 
 
 MOST_AXES = 7  # of a field of one sample
@@ -231,32 +231,9 @@ class Workers:
         self._processes = LoaderProcesses(functions, processes)
         self._calls = _Calls(core, self._processes.functions)
         here = [function.name for function in functions.values() if not isinstance(function, (InProcesses, Movable))]
-        self._threads = count
-        self._moves: list[tuple[float, str, str]] = []
-        self._pool = Pool(self._calls, self._growth(), _LockHeld(_Hint(here), self._move, self._move_back))
-
-    def _growth(self) -> Growth:
-        # A thread for each worker process; more would only stand in line for them.
-        processes = self._processes.count
-        return Growth(processes, cap=processes) if self._processes.all else Growth(max(self._threads, processes))
-
-    def _move(self) -> Growth | None:
-        """What may go to processes goes there."""
-        names = self._processes.movable
-        if not names:
-            return None
-        try:
-            self._processes.move()
-        except (InvalidArgument, Unavailable) as error:
-            log().warning("%s: holds Python's lock, and stays on threads: %s", names, error)
-            return None
-        self._moves.append((time.monotonic(), "threads", "processes"))
-        return self._growth()
-
-    def _move_back(self) -> Growth:
-        self._processes.move_back()
-        self._moves.append((time.monotonic(), "processes", "threads"))
-        return Growth(self._threads)
+        # Nothing in the pool may lead back here: who drops the loader, and with it this, closes all.
+        self._where = _Whereabouts(self._processes, count, _Hint(here))
+        self._pool = Pool(self._calls, self._where.growth(), self._where)
 
     def start(self) -> None:
         if self._calls.functions:
@@ -268,7 +245,7 @@ class Workers:
 
     def moves(self) -> list[tuple[float, str, str]]:
         """When (by `time.monotonic()`) functions with workers="auto" went from where to where."""
-        return list(self._moves)
+        return list(self._where.moves)
 
     def exception(self, failure: UserFailure) -> BaseException:
         """The exception that a user's function raised, with its traceback and a note of where."""
@@ -282,15 +259,36 @@ class Workers:
         return stuck
 
 
-class _LockHeld:
-    """What a pool does when user code turns out to hold the interpreter lock."""
+class _Whereabouts:
+    """Where the functions of a loader run, and how many threads that takes: the pool asks when they turn out to hold the interpreter lock."""
 
-    def __init__(self, hint: Callable[[], None], move: Callable[[], Growth | None], back: Callable[[], Growth]) -> None:
-        self._hint, self.move, self.back = hint, move, back
+    def __init__(self, processes: LoaderProcesses, threads: int, hint: _Hint) -> None:
+        self._processes, self._threads, self._hint = processes, threads, hint
+        self.moves: list[tuple[float, str, str]] = []
+
+    def growth(self) -> Growth:
+        # A thread for each worker process; more would only stand in line for them.
+        processes = self._processes.count
+        return Growth(processes, cap=processes) if self._processes.all else Growth(max(self._threads, processes))
 
     def __call__(self) -> Growth | None:
+        """What may go to processes goes there."""
         self._hint()
-        return self.move()
+        names = self._processes.movable
+        if not names:
+            return None
+        try:
+            self._processes.move()
+        except Exception as error:  # whatever keeps them from it, the run goes on as it was
+            log().warning("%s: holds Python's lock, and stays on threads: %s", names, error)
+            return None
+        self.moves.append((time.monotonic(), "threads", "processes"))
+        return self.growth()
+
+    def back(self) -> Growth:
+        self._processes.move_back()
+        self.moves.append((time.monotonic(), "processes", "threads"))
+        return self.growth()
 
 
 _hinted: set[str] = set()

@@ -141,7 +141,7 @@ def materialize(
 
 def whole_opener(pipeline: Pipeline, options: Mapping[str, Any]) -> Opener:
     """Its loaders see all samples, whatever rank this process is."""
-    return Opener(pipeline, {**options, "rank": 0, "world_size": 1})
+    return Opener(pipeline, {**options, "rank": 0, "world_size": 1}, movable=True)
 
 
 def materialized_by(pipeline: Pipeline, told: dict[str, Any]) -> Materialized:

@@ -43,7 +43,7 @@ class Strategy:
         score: by the weights, 0 to 1.
         pareto: no other is better in speed, room or preparing and as good in the others.
         pipeline: with its `.cache(...)`; of files, what reads them once `command` has been run.
-        command: that writes the files of all samples, with PIPELINE.json for the pipeline; None for others. In Python it is
+        command: that writes the files of all samples and has to be run first, with PIPELINE.json for the pipeline; None for others. In Python it is
             `fb.materialize(pipeline, FOLDER, cut=…)`.
     """
 
@@ -137,8 +137,8 @@ def profile(
         weights: what matters. "throughput": speed; "deadline": preparing and speed; "storage": room and speed; or numbers for
             `preparation`, `storage` and `throughput`, as a dict or in this order. Each is scaled to the range that was found (PRESTO,
             arXiv 2202.08679).
-        files: where the answer would read files that `materialize()` writes, a folder or s3://bucket/prefix; nothing is written there. None: files are
-            not tried.
+        files: below which the answer would read files that `materialize()` writes, a folder or s3://bucket/prefix; those of a cut are in a folder that has
+            its step's name. Nothing is written there. None: files are not tried, and `best.pipeline` runs as it is.
         options: of the Loader.
 
     Errors: those of the Loader; InvalidArgument for arguments out of range; Unavailable where no batch comes for 30 s.
@@ -149,6 +149,7 @@ def profile(
         pipeline._description,
         **numbers_of(options),
         open=Opener(pipeline, options),
+        open_whole=Opener(pipeline, {**options, "rank": 0, "world_size": 1}),
         samples=_count_or_auto("samples", samples),
         budget_seconds=_duration(time),
         weights=_weights(weights),

@@ -71,7 +71,7 @@ int profile_verb(const Arguments& arguments, const Console& console) {
       ->check(CLI::IsMember({"throughput", "deadline", "storage"}))
       ->capture_default_str();
   line.app()
-      .add_option("--files", flags.files, "where the answer reads files that materialize would have written")
+      .add_option("--files", flags.files, "below which the answer reads files that materialize would have written")
       ->type_name("FOLDER")
       ->capture_default_str();
   line.app().add_option("--apply", flags.apply, "write the best pipeline here")->type_name("OUT.json");

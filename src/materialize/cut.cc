@@ -31,20 +31,30 @@ Pipeline unpacked(const Description& description) {
   return Pipeline(std::make_shared<const Description>(std::move(rest)));
 }
 
+// A profile leaves caches out, and counts steps without them.
+size_t with_caches(const Description& description, size_t place) {
+  for (size_t i = 0; i < description.steps().size(); ++i) {
+    if (catalog().has_role(description.steps()[i], OpRole::kKeep)) continue;
+    if (place-- == 0) return i;
+  }
+  return description.steps().size() - 1;
+}
+
 Result<size_t> best_cut(const Pipeline& pipeline, const MaterializeOptions& options) {
   ProfileOptions how;
   how.loader = options.loader;
   how.open = options.open;
   how.stop = options.stop;
   how.poll = options.poll;
-  how.files = trying_files();
+  how.files = trying_files("materialized", options);
   FOREBAY_ASSIGN(const Profile found, profile(unpacked(pipeline.description()), how));
   for (const Strategy& strategy : found.strategies)
-    if (strategy.tier == StrategyTier::kFiles) return *strategy.behind;
+    if (strategy.tier == StrategyTier::kFiles) return with_caches(pipeline.description(), *strategy.behind);
   for (const Strategy& strategy : found.strategies)
-    if (strategy.tier == StrategyTier::kDisk && strategy.compression == options.compression) return *strategy.behind;
+    if (strategy.tier == StrategyTier::kDisk && strategy.compression == options.compression)
+      return with_caches(pipeline.description(), *strategy.behind);
   for (const Strategy& strategy : found.strategies)
-    if (strategy.behind) return *strategy.behind;
+    if (strategy.behind) return with_caches(pipeline.description(), *strategy.behind);
   return invalid_argument("no cut could be tried; name one with cut=");
 }
 

@@ -1,13 +1,20 @@
+#include <sys/resource.h>
+
 #include <algorithm>
+#include <cctype>
+#include <cstring>
+#include <filesystem>
+#include <limits>
 #include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include "base/clock.h"
 #include "base/unit_source.h"
 #include "forebay/materialize.h"
+#include "format/objects/open_store.h"
+#include "loader/sources.h"
 #include "materialize/chosen_samples.h"
 #include "materialize/cut.h"
 
@@ -15,8 +22,10 @@ namespace forebay {
 
 namespace {
 
-constexpr int64_t kTrialParts =
-    4;  // enough that what differs among them is seen, few enough that what each begins with is small
+namespace fs = std::filesystem;
+
+// Enough that what differs among them is seen, few enough that what each begins with is small.
+constexpr int64_t kTrialParts = 4;
 
 // Of all threads of this process.
 double cpu_seconds() {
@@ -48,54 +57,123 @@ std::vector<int64_t> spread_units(int64_t rows, const UnitSource& source) {
   return spread(source.units(), source.units());
 }
 
-// The data set, of which there are so many samples.
-Description over_few(const Description& description, const Loader& as_it_is, int64_t samples) {
-  const std::shared_ptr<const Source> all = as_it_is.opened().description().steps().front().opened;
+// Of the data set so many samples, as a source of its own. Unsupported, InvalidArgument or OutOfBudget where that cannot be.
+Result<std::shared_ptr<const Source>> few_of(const FilesToTry& files, const std::shared_ptr<const Source>& all) {
+  if (is_source(files.pipeline.description().steps().front(), SourceKind::kUserCode))
+    return unsupported(
+        "a data set of your own is asked for items by number, and a part of it would have other numbers");
   const auto* units = dynamic_cast<const UnitSource*>(all.get());
-  OpSpec source = description.steps().front();
-  source.opened = chosen_of(all, units != nullptr ? spread_units(samples, *units) : spread(samples, all->size()));
-  Description few(std::move(source));
-  for (size_t i = 1; i < description.steps().size(); ++i) few = few.append(description.steps()[i]);
+  if (units != nullptr && units->kept_rows() != nullptr)
+    return invalid_argument("filter= chooses rows before the cut, and all rows are materialised");
+  std::shared_ptr<const Source> few =
+      chosen_of(all, units != nullptr ? spread_units(files.samples, *units) : spread(files.samples, all->size()));
+  if (static_cast<double>(few->size()) > std::max(files.most_samples, static_cast<double>(files.samples)))
+    return Status(
+        Code::kOutOfBudget,
+        fmt::format("{} rows are the fewest that can be written, and there is time for {:.0f}; give more time",
+                    few->size(), files.most_samples));
   return few;
+}
+
+Description over(const Description& description, std::shared_ptr<const Source> opened) {
+  OpSpec source = description.steps().front();
+  source.opened = std::move(opened);
+  Description changed(std::move(source));
+  for (size_t i = 1; i < description.steps().size(); ++i) changed = changed.append(description.steps()[i]);
+  return changed;
 }
 
 Pipeline pipeline_of(Description description) {
   return Pipeline(std::make_shared<const Description>(std::move(description)));
 }
 
-Result<TriedFiles> try_files(const FilesToTry& files, const std::string& answer) {
+double bytes_in(const std::string& folder) {
+  double bytes = 0;
+  std::error_code gone;
+  for (auto entry = fs::recursive_directory_iterator(folder, gone);
+       !gone && entry != fs::recursive_directory_iterator(); entry.increment(gone)) {
+    std::error_code no_file;
+    const uintmax_t size = entry->file_size(no_file);
+    if (!no_file) bytes += static_cast<double>(size);
+  }
+  return bytes;
+}
+
+bool is_of_this_host(const std::string& url) { return url_scheme(url).empty() || url_scheme(url) == "file"; }
+
+// Bytes that there are for files there; without an end in a store.
+double room_at(const std::string& url) {
+  std::error_code none;
+  fs::path place = fs::absolute(url, none);
+  while (!none && !fs::exists(place, none) && place.has_relative_path()) place = place.parent_path();
+  const fs::space_info space = fs::space(place, none);
+  return none || !is_of_this_host(url) ? std::numeric_limits<double>::infinity() : static_cast<double>(space.available);
+}
+
+// As a shell reads it as one word.
+std::string quoted(const std::string& text) {
+  const auto plain = [](unsigned char c) { return std::isalnum(c) != 0 || std::strchr("_-./:@%+=,", c) != nullptr; };
+  if (!text.empty() && std::ranges::all_of(text, plain)) return text;
+  std::string word = "'";
+  for (const char c : text) word += c == '\'' ? "'\\''" : std::string(1, c);
+  return word + "'";
+}
+
+Status write_parts(Materializer& writer, const FilesToTry& files, TriedFiles& tried) {
+  FOREBAY_RETURN_IF_ERROR(writer.begin());
+  const int64_t begun_ns = monotonic_ns();
+  const double cpu_before = cpu_seconds();
+  for (int64_t part = 0; part < writer.shards(); ++part) {
+    FOREBAY_RETURN_IF_ERROR(writer.write(part));
+    if (bytes_in(files.folder) > files.most_bytes)
+      return out_of_budget("so many samples do not fit into what is tried with",
+                           static_cast<uint64_t>(files.most_bytes));
+  }
+  tried.seconds = static_cast<double>(monotonic_ns() - begun_ns) * 1e-9;
+  tried.cpu_seconds = cpu_seconds() - cpu_before;
+  return {};
+}
+
+Result<TriedFiles> try_files(const FilesToTry& files, const std::string& below, MaterializeOptions options) {
   const Description& description = files.pipeline.description();
-  MaterializeOptions options;
+  const std::shared_ptr<const Source> all = files.as_it_is.opened().description().steps().front().opened;
+  FOREBAY_ASSIGN(std::shared_ptr<const Source> few, few_of(files, all));
   options.loader = files.options.loader;
   options.open = files.options.open;
   options.stop = files.options.stop;
   options.poll = files.options.poll;
   options.cut = description.steps()[files.behind].name;
   options.shards = kTrialParts;
-  FOREBAY_ASSIGN(
-      const std::unique_ptr<Materializer> writer,
-      Materializer::open(pipeline_of(over_few(description, files.as_it_is, files.samples)), files.folder, options));
+  FOREBAY_ASSIGN(const std::unique_ptr<Materializer> writer,
+                 Materializer::open(pipeline_of(over(description, std::move(few))), files.folder, options));
   TriedFiles tried;
-  FOREBAY_RETURN_IF_ERROR(writer->begin());
-  const int64_t begun_ns = monotonic_ns();
-  const double cpu_before = cpu_seconds();
-  for (int64_t part = 0; part < writer->shards(); ++part) FOREBAY_RETURN_IF_ERROR(writer->write(part));
-  tried.seconds = static_cast<double>(monotonic_ns() - begun_ns) * 1e-9;
-  tried.cpu_seconds = cpu_seconds() - cpu_before;
+  FOREBAY_RETURN_IF_ERROR(write_parts(*writer, files, tried));
   FOREBAY_ASSIGN(Materialized written, writer->end());
+  if (!written.complete) return unavailable("files that were written for the trial are gone").with_key(files.folder);
   for (int64_t part = 0; part < writer->shards(); ++part)
     tried.parts.push_back({writer->samples({part}), written.shard_bytes[static_cast<size_t>(part)]});
   tried.pipeline = std::move(written.pipeline);
   tried.steps = std::move(written.steps);
+  // A folder for each cut: what is written for one of them must not be read for another.
+  const std::string answer = fmt::format("{}/{}", below, options.cut);
   tried.answer = pipeline_of(behind_cut(description, files.behind, answer).description);
-  tried.command = fmt::format("forebay materialize PIPELINE.json {} --cut {}", answer, options.cut);
+  tried.command = fmt::format("forebay materialize PIPELINE.json {} --cut {}", quoted(answer), options.cut);
+  tried.size = all->size();
+  tried.room = room_at(below);
+  tried.in_store = !is_of_this_host(below);
   return tried;
 }
 
 }  // namespace
 
-TryFiles trying_files(std::string folder) {
-  return [folder = std::move(folder)](const FilesToTry& files) { return try_files(files, folder); };
+TryFiles trying_files(std::string folder, const MaterializeOptions& how) {
+  MaterializeOptions kept;
+  kept.format = how.format;
+  kept.compression = how.compression;
+  kept.quality = how.quality;
+  kept.limit = how.limit;
+  kept.restart_markers = how.restart_markers;
+  return [folder = std::move(folder), kept](const FilesToTry& files) { return try_files(files, folder, kept); };
 }
 
 }  // namespace forebay

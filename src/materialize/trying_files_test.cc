@@ -12,10 +12,17 @@ namespace forebay {
 namespace {
 
 Result<TriedFiles> tried(const Pipeline& pipeline, size_t behind, int64_t samples, const std::string& folder,
-                         const ProfileOptions& options = {}) {
+                         double most_bytes = 1e9, const ProfileOptions& options = {}) {
   const auto as_it_is = Loader::open(pipeline, {});
   if (!as_it_is.ok()) return as_it_is.status();
-  return trying_files("made")({pipeline, **as_it_is, behind, samples, folder, options});
+  return trying_files("made")({.pipeline = pipeline,
+                               .as_it_is = **as_it_is,
+                               .behind = behind,
+                               .samples = samples,
+                               .folder = folder,
+                               .most_samples = 1e9,
+                               .most_bytes = most_bytes,
+                               .options = options});
 }
 
 TEST(TryingFiles, AFewAreWrittenInPartsAndRead) {
@@ -34,8 +41,10 @@ TEST(TryingFiles, AFewAreWrittenInPartsAndRead) {
   const auto loader = Loader::open(files->pipeline, {});
   ASSERT_TRUE(loader.ok()) << loader.status().to_string();
   EXPECT_EQ((*loader)->size(), 100);
-  EXPECT_EQ(files->answer.description().steps().front().args.at("url"), "made");
-  EXPECT_EQ(files->command, "forebay materialize PIPELINE.json made --cut cast");
+  EXPECT_EQ(files->answer.description().steps().front().args.at("url"), "made/cast");
+  EXPECT_EQ(files->command, "forebay materialize PIPELINE.json made/cast --cut cast");
+  EXPECT_EQ(files->size, 1000);
+  EXPECT_FALSE(files->in_store);
   EXPECT_FALSE(std::filesystem::exists("made")) << "that is for the user";
 }
 
@@ -64,6 +73,22 @@ TEST(TryingFiles, WhatCannotBeWrittenIsTold) {
   const Result<TriedFiles> files = tried(pipeline, 2, 16, scratch.path() + "/files");
   EXPECT_EQ(files.status().code(), Code::kInvalidArgument);
   EXPECT_NE(files.status().message().find("take"), std::string::npos) << files.status().to_string();
+}
+
+TEST(TryingFiles, NoMoreIsWrittenThanThereIsRoomFor) {
+  const ScratchFolder scratch = *ScratchFolder::make();
+  const Result<TriedFiles> files = tried(numbers(4000, 256).batch(4), 0, 4000, scratch.path() + "/files", 1e6);
+  EXPECT_EQ(files.status().code(), Code::kOutOfBudget) << files.status().to_string();
+}
+
+TEST(TryingFiles, WhatIsCachedDoesNotMoveTheBestCut) {
+  const ScratchFolder scratch = *ScratchFolder::make();
+  MaterializeOptions options;
+  options.cut = "best";
+  const Pipeline pipeline = numbers(400, 16).cache({.disk = uint64_t{0}}).map(slow, {.version = "1"}).batch(4);
+  const Result<Materialized> made = materialize(pipeline, scratch.path() + "/made", options);
+  ASSERT_TRUE(made.ok()) << made.status().to_string();
+  EXPECT_EQ(made->cut, "map");
 }
 
 }  // namespace

@@ -25,8 +25,9 @@ namespace {
 using Weights = std::tuple<double, double, double>;
 
 Profile run_profile(const PyDescription& description, std::optional<int> threads, std::optional<int> requests,
-                    std::optional<uint64_t> memory, const nb::object& open, std::optional<int64_t> samples,
-                    double budget_seconds, const Weights& weights, std::optional<std::string> files) {
+                    std::optional<uint64_t> memory, const nb::object& open, const nb::object& open_whole,
+                    std::optional<int64_t> samples, double budget_seconds, const Weights& weights,
+                    std::optional<std::string> files) {
   ProfileOptions options;
   options.loader.threads = threads;
   options.loader.requests = requests;
@@ -35,6 +36,7 @@ Profile run_profile(const PyDescription& description, std::optional<int> threads
   options.budget_seconds = budget_seconds;
   options.weights = {std::get<0>(weights), std::get<1>(weights), std::get<2>(weights)};
   options.open = opened_by(open, description.keep);
+  options.open_whole = opened_by(open_whole, description.keep);
   options.poll = look_at_signals;
   if (files) options.files = trying_files(std::move(*files));
   const Pipeline pipeline = description.pipeline();
@@ -83,8 +85,8 @@ void bind_profile(nb::module_& module) {
       .def("strategies", &strategies_of, "Of each the description, and where the steps stand now.");
   module.def("weights_named", &named, arg("name"), "(preparation, storage, throughput), or None.");
   module.def("profile", &run_profile, arg("description"), nb::kw_only(), arg("threads").none(), arg("requests").none(),
-             arg("memory").none(), arg("open"), arg("samples").none(), arg("budget_seconds"), arg("weights"),
-             arg("files").none());
+             arg("memory").none(), arg("open"), arg("open_whole"), arg("samples").none(), arg("budget_seconds"),
+             arg("weights"), arg("files").none());
 }
 
 }  // namespace forebay::python

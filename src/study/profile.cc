@@ -146,20 +146,37 @@ class Profiling {
   Result<Strategy> measured_as_files(Strategy strategy) {
     FOREBAY_ASSIGN(const ScratchFolder folder, ScratchFolder::make());
     ProfileOptions options = options_;
-    if (options_.open)
-      options.open = [this](const Pipeline& pipeline, const LoaderOptions& with, const ChangedSteps& steps) {
-        return options_.open(pipeline, with, behind_plain(steps));
+    if (const OpenChanged& whole = options_.open_whole ? options_.open_whole : options_.open)
+      options.open = [this, &whole](const Pipeline& pipeline, const LoaderOptions& with, const ChangedSteps& steps) {
+        return whole(pipeline, with, behind_plain(steps));
       };
     const Pipeline plain = pipeline_of(plain_);
-    FOREBAY_ASSIGN(const TriedFiles tried, options_.files({plain, *as_it_is_, *strategy.behind, profile_.samples,
-                                                           folder.path() + "/files", options}));
+    const double left = std::max(options_.budget_seconds - seconds(), 1.0);
+    FOREBAY_ASSIGN(const TriedFiles tried, options_.files({.pipeline = plain,
+                                                           .as_it_is = *as_it_is_,
+                                                           .behind = *strategy.behind,
+                                                           .samples = profile_.samples,
+                                                           .folder = folder.path() + "/files",
+                                                           .most_samples = left * unchanged_.rate.value,
+                                                           .most_bytes = static_cast<double>(kTrialBytes),
+                                                           .options = options}));
     take_files(strategy, tried);
+    // A part of them could not be read at all.
+    if (strategy.bytes.value > tried.room)
+      return out_of_budget("there is not so much room for its files", static_cast<uint64_t>(strategy.bytes.value));
     FOREBAY_ASSIGN(const OpenLoader loader, open({tried.pipeline.description(), tried.steps}));
     const Ledger before = loader->stats();
     FOREBAY_ASSIGN(strategy.rate, rate_once_kept(*loader));
     strategy.kept = cost_between(before, loader->stats(), strategy.rate.value);
-    leave_room(strategy, static_cast<double>(disk_room()), unchanged_.rate);
+    if (!tried.in_store) strategy.kept = from_a_disk(strategy.kept);
     return strategy;
+  }
+
+  // As a cache on disk is: another store's latency is not theirs.
+  static SampleCost from_a_disk(SampleCost cost) {
+    cost.other_seconds += std::exchange(cost.store_seconds, 0);
+    cost.stored_bytes = cost.stored_reads = 0;
+    return cost;
   }
 
   // What writing some of them says of writing all.
@@ -170,8 +187,9 @@ class Profiling {
       bytes.push_back({static_cast<double>(part.samples), static_cast<double>(part.bytes)});
       samples += static_cast<double>(part.samples);
     }
-    const auto size = static_cast<double>(profile_.size);
-    strategy.bytes = times(ratio_of(bytes, static_cast<double>(profile_.samples) / size), size);
+    // Steps behind the cut may leave samples out; all are written.
+    const auto size = static_cast<double>(tried.size);
+    strategy.bytes = times(ratio_of(bytes, samples / size), size);
     const double a_sample = 1 / std::max(samples, 1.0);
     // The samples of one part are made while another is written, so no part alone says anything of the spread: it is that of the same steps
     // with nothing kept.

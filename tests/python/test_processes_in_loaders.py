@@ -59,14 +59,14 @@ def test_functions_that_go_elsewhere_in_the_middle_of_an_epoch_give_the_same(nam
         assert loader._workers.moves() == []
         first = iter(loader)
         next(first)
-        assert loader._workers._move().size >= 2
+        assert loader._workers._where().size >= 2
         assert list(first)
         assert [where for _, _, where in loader._workers.moves()] == ["processes"]
         [decision] = [one for one in loader.tuning() if one["what"] == "workers"]
         assert (decision["from"], decision["to"]) == ("threads", "processes")
         loader.set_epoch(0)
         assert fb.digest(loader) == expected
-        loader._workers._move_back()
+        loader._workers._where.back()
         loader.set_epoch(0)
         assert fb.digest(loader) == expected
 
@@ -75,7 +75,7 @@ def test_a_function_that_cannot_be_sent_stays_on_threads(caplog):
     lock = threading.Lock()
     pipeline = numbers().map(lambda sample: {"x": sample["x"] + lock.locked()}, workers="auto").batch(8)
     with fb.Loader(pipeline, epochs=1) as loader:
-        assert loader._workers._move() is None
+        assert loader._workers._where() is None
         assert sum(len(batch) for batch in loader) == 40
     assert "stays on threads" in caplog.text
 

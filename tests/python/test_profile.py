@@ -5,7 +5,6 @@ import json
 import os
 import pathlib
 import re
-import shutil
 import time
 
 import numpy as np
@@ -70,15 +69,15 @@ def test_the_best_pipeline_gives_what_the_original_gives(found, photographs, tmp
     expected = digests(plain)
     for strategy in found.strategies:
         if strategy.tier == "files":
-            assert strategy.command == f"forebay materialize PIPELINE.json materialized --cut {strategy.name.split()[-1]}"
-            with pytest.raises(fb.NotFound, match="materialized"):
+            cut = strategy.name.split()[-1]
+            assert strategy.command == f"forebay materialize PIPELINE.json materialized/{cut} --cut {cut}"
+            with pytest.raises(fb.NotFound, match=f"materialized/{cut}"):
                 fb.Loader(strategy.pipeline)
-            made = fb.materialize(plain, "materialized", cut=strategy.name.split()[-1])
+            made = fb.materialize(plain, f"materialized/{cut}", cut=cut)
             assert made.bytes == pytest.approx(strategy.bytes.value, rel=0.2)
         else:
             assert strategy.command is None
         assert digests(strategy.pipeline) == expected, strategy.name
-        shutil.rmtree("materialized", ignore_errors=True)
 
 
 def test_files_can_be_left_out_and_put_elsewhere(photographs):
@@ -96,7 +95,7 @@ def test_functions_are_run_for_files_too(photographs, tmp_path, monkeypatch):
     pipeline = fb.images(photographs).decode_image().resize((8, 8)).map(lambda sample: {"image": sample["image"] // 2}).random_flip().batch(8)
     found = fb.profile(pipeline, samples=16, time=30)
     strategy = next(one for one in found.strategies if one.tier == "files" and one.name.endswith("map"))
-    fb.materialize(pipeline, "materialized", cut="map")
+    fb.materialize(pipeline, "materialized/map", cut="map")
     with fb.Loader(strategy.pipeline, epochs=1, seed=4) as loader, fb.Loader(pipeline, epochs=1, seed=4) as original:
         assert fb.digest(loader) == fb.digest(original)
 
@@ -141,7 +140,7 @@ def test_the_keys_of_the_json_are_documented(found):
 
 def test_functions_run_and_without_a_version_are_not_kept_on_disk(photographs):
     pipeline = fb.images(photographs).decode_image().resize((8, 8)).map(lambda sample: sample).batch(8)
-    found = fb.profile(pipeline, samples=16, time=20)
+    found = fb.profile(pipeline, samples=16, time=20, files=None)
     names = [strategy.name for strategy in found.strategies] + list(found.others)
     assert any("behind map, in memory" in name or "<lambda>, in memory" in name for name in names), names
     assert not any(("behind map" in name or "lambda" in name) and "on disk" in name for name in names)
@@ -167,6 +166,7 @@ def test_a_table_is_tried_over_few_of_its_row_groups(tmp_path):
     assert found.size == 20_000 and found.samples == 1500
     files = [one for one in found.strategies if one.tier == "files"]
     assert files and files[0].bytes.value == pytest.approx(20_000 * 12, rel=0.2), "a float and the id of each row"
+    found = fb.profile(fb.parquet(tmp_path).shuffle().batch(64), samples=1500, time=5, files=None)
     with fb.Loader(found.best.pipeline, epochs=1) as loader:
         assert sorted(np.concatenate([batch.ids for batch in loader])) == list(range(20_000))
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import threading
+import time
 import warnings
 from typing import TYPE_CHECKING, Any, Callable, Mapping, NamedTuple
 
 if TYPE_CHECKING:
     from .pool import ProcessPool
+
+
+_ON_ITS_WAY_S = 2.0
 
 
 class InProcesses:
@@ -70,6 +75,13 @@ class _Remote:
             raise
 
 
+def _end_idle(pool: ProcessPool) -> None:
+    # A thread that took the function before it went back may still be on its way into a process: it finds one.
+    time.sleep(_ON_ITS_WAY_S)
+    pool.wait_idle()
+    pool.close()
+
+
 class LoaderProcesses:
     """The worker processes of one loader, and its functions with those that run there replaced."""
 
@@ -82,16 +94,19 @@ class LoaderProcesses:
         self._wanted = count
         self._pool: ProcessPool | None = None
         self._moved: ProcessPool | None = None
+        self._closed = False
         if marked:
-            self._pool = self._to_processes(marked)
+            self._pool = self._pool_of(marked)
+            self._call_in(self._pool, marked)
 
-    def _to_processes(self, marked: Mapping[int, InProcesses | Movable]) -> ProcessPool:
+    def _pool_of(self, marked: Mapping[int, InProcesses | Movable]) -> ProcessPool:
         from .pool import ProcessPool
 
         names = ", ".join(function.name for function in marked.values())
-        pool = ProcessPool(_MakeSteps({step: function.function for step, function in marked.items()}), self._wanted, names)
+        return ProcessPool(_MakeSteps({step: function.function for step, function in marked.items()}), self._wanted, names)
+
+    def _call_in(self, pool: ProcessPool, marked: Mapping[int, InProcesses | Movable]) -> None:
         self.functions.update({step: _Remote(pool, step, function.name) for step, function in marked.items()})
-        return pool
 
     @property
     def movable(self) -> str:
@@ -99,13 +114,26 @@ class LoaderProcesses:
         return ", ".join(function.name for function in self._movable.values()) if self._moved is None else ""
 
     def move(self) -> None:
-        """Runs what may be moved in worker processes from the next call on. InvalidArgument where it cannot be sent there, Unavailable where no
-        process can be started: then it stays."""
-        self._moved = self._to_processes(self._movable)
+        """Runs what may be moved in worker processes from the next call on. Any error where it cannot be sent there, or not made there, or no process
+        can be started: then it stays."""
+        pool = self._pool_of(self._movable)
+        try:
+            pool.wait_ready()
+        except BaseException:
+            pool.close(0)
+            raise
+        self._moved = pool
+        if self._closed:  # meanwhile
+            pool.close(0)
+            return
+        self._call_in(pool, self._movable)
 
     def move_back(self) -> None:
-        """On threads from the next call on. Calls that are in a process end there."""
+        """On threads from the next call on. Calls that are in a process end there, and then the processes."""
         self.functions.update({step: function.function for step, function in self._movable.items()})
+        pool = self._moved
+        if pool is not None:
+            threading.Thread(target=_end_idle, args=(pool,), name="forebay-moved-back", daemon=True).start()
 
     @property
     def count(self) -> int:
@@ -119,6 +147,7 @@ class LoaderProcesses:
 
     def close(self, timeout_s: float) -> None:
         """Ends them; says which were still in user code after `timeout_s` and were killed."""
+        self._closed = True
         for pool in (self._pool, self._moved):
             if pool is not None and (killed := pool.close(timeout_s)):
                 warnings.warn(

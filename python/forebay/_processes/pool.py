@@ -111,6 +111,23 @@ class ProcessPool:
         """Process ids by worker; None for one that did not start."""
         return [w.process.pid(_REPORT_TIMEOUT_S) if w.process else None for w in self._workers]
 
+    def wait_ready(self) -> None:
+        """Until each worker has made its target. The errors of `call`; WorkerDied where one ends over it."""
+        for index in range(len(self._workers)):
+            worker = self._take(index)
+            try:
+                if not worker.ready:
+                    self._await_ready(worker)
+            except Closed:
+                raise self._ended(worker) from None
+            finally:
+                self._release(worker)
+
+    def wait_idle(self) -> None:
+        """Until no worker is in a call, or the pool is closed."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._closed or not any(worker.busy for worker in self._workers))
+
     def call(self, worker: int | None, *args: Any) -> Any:
         """`target(*args)` in a worker process; `None`: in the next that is free. Waits for a free worker and for the answer.
 

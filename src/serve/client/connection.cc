@@ -83,12 +83,19 @@ Result<Frame> Connection::answer(std::chrono::milliseconds timeout, bool* timed_
   }
 }
 
+// Who turns a client away says why and hangs up, before it has heard anything.
+Status Connection::last_words(Status why) {
+  const Result<std::optional<Frame>> frame = channel_.receive(std::chrono::milliseconds(0));
+  const bool told = frame.ok() && frame->has_value() && (*frame)->type == MessageType::kFailed;
+  return told ? status_from_message((*frame)->body) : why;
+}
+
 Result<std::string> Connection::ask(MessageType type, std::string_view body) {
   if (process_generation() != generation_) return cancelled("this process was forked from the one that has the loader");
   const std::lock_guard lock(turn_);
   if (lost_) return unavailable("the server has gone");
   tell_what_goes();
-  if (Status status = channel_.send(type, body); !status.ok()) return lose(std::move(status));
+  if (Status status = channel_.send(type, body); !status.ok()) return lose(last_words(std::move(status)));
   const std::chrono::milliseconds within = takes_long(type) ? std::chrono::hours(24 * 365) : kAnswerWithin;
   while (true) {
     bool timed_out = false;

@@ -156,6 +156,7 @@ Result<std::string> Guest::answer_of(const Frame& frame) {
 void Guest::move(OpenedFeed& now) {
   not_given_.reset();
   now.feed().moved();
+  given_to_ = position_of(now.feed().position());
 }
 
 Result<std::string> Guest::open(const std::string& body) {
@@ -170,13 +171,15 @@ Result<std::string> Guest::open(const std::string& body) {
     look_.world_size = request.options.world_size.value_or(1);
     look_.together = request.together;
   }
+  given_to_ = position_of(feed()->feed().position());
   if (stop_.stop_requested()) close_feed();  // abort() came before there was anything to close
   return std::string();
 }
 
 Result<std::string> Guest::look_of_loader() {
   FOREBAY_ASSIGN(Loader* const loader, position());
-  return to_message(Look{position_of(*loader), loader->size(), loader->fingerprint()});
+  // The loader is a batch ahead of a client that has not got its last one.
+  return to_message(Look{not_given_ ? given_to_ : position_of(*loader), loader->size(), loader->fingerprint()});
 }
 
 Result<std::string> Guest::describe() {
@@ -202,8 +205,10 @@ Status Guest::next(const std::string& body) {
   }
   if (!batch.ok()) return channel_.send(MessageType::kFailed, to_message(batch.status()));
   if (timed_out) return channel_.send(MessageType::kNotYet, "");
-  if (!batch->has_value())
-    return channel_.send(MessageType::kEnd, to_message(EndMessage{position_of(now->feed().position())}));
+  if (!batch->has_value()) {
+    given_to_ = position_of(now->feed().position());
+    return channel_.send(MessageType::kEnd, to_message(EndMessage{given_to_}));
+  }
   return give(std::move(**batch));
 }
 
@@ -275,7 +280,7 @@ Status Guest::give(Batch batch) {
   message.padding = batch.padding;
   message.epoch = batch.epoch;
   message.step = batch.step;
-  message.behind = position_of(feed()->feed().position());
+  message.behind = given_to_ = position_of(feed()->feed().position());
   held.batch = std::move(batch);
   {
     const std::lock_guard lock(mutex_);

@@ -82,6 +82,7 @@ class Guest {
   std::vector<std::shared_ptr<const Slab>> new_slabs_;  // and those that it is to be told of
   uint64_t next_number_ = 1;
   std::optional<Batch> not_given_;  // for which there was no memory that clients can map
+  Position given_to_;               // where the client stands that has what was given
 
   mutable std::mutex mutex_;  // guards what follows against look() and abort()
   std::map<uint64_t, Held> held_;
