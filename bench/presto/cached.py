@@ -39,8 +39,9 @@ def measure(options):
 
 def arguments():
     parser = command.parser(__doc__, work="/tmp/forebay-cached", shared=command.SHARED, rounds=5, batch=32, threads=2, seed=1, photos=1050,
-                            rivals=os.environ.get("FOREBAY_RIVALS", "/tmp/rivals"), loaders=",".join(LOADERS))
+                            rivals=os.environ.get("FOREBAY_RIVALS", "/tmp/rivals"), loaders="all")
     parser.add_argument("--epochs", type=int, default=5, help="timed, after the one in which everything is made and kept")
+    parser.set_defaults(loaders=",".join(LOADERS))
     return parser
 
 
