@@ -13,6 +13,8 @@ namespace forebay {
 
 namespace {
 
+constexpr uint64_t kMostLookedAt = uint64_t{256} << 20;  // bytes: an entry may be a whole unit of windows
+
 const Json kCacheInMemory = {{"ram", uint64_t{1} << 30}, {"disk", 0}};
 
 std::string names_of(const Description& description, const std::vector<size_t>& cuts) {
@@ -133,7 +135,7 @@ Changed before_cut(const Description& description, size_t cut, int64_t batch, st
     if (i == 0 && samples) add(changed, step_named("take", {{"n", *samples}, {"spread", true}}));
   }
   // Whoever keeps something is told the versions of objects, and so is who looks: samples are known by them.
-  if (samples) add(changed, step_named("cache", {{"ram", uint64_t{1} << 20}, {"disk", 0}}));
+  if (samples) add(changed, step_named("cache", {{"ram", kMostLookedAt}, {"disk", 0}}));
   add(changed, step_named("batch", {{"n", batch}}));
   return changed;
 }

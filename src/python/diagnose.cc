@@ -45,7 +45,7 @@ Diagnosis run_diagnosis(const PyDescription& description, std::optional<int> thr
   options.budget_seconds = budget_seconds;
   options.verify = verify;
   options.can_use_processes = can_use_processes;
-  options.open = opened_by(open, description.keep);
+  options.open = failing_with_a_status(opened_by(open, description.keep));
   options.poll = look_at_signals;
   const Pipeline pipeline = description.pipeline();
   Result<Diagnosis> found = [&] {

@@ -35,8 +35,8 @@ Profile run_profile(const PyDescription& description, std::optional<int> threads
   options.samples = samples;
   options.budget_seconds = budget_seconds;
   options.weights = {std::get<0>(weights), std::get<1>(weights), std::get<2>(weights)};
-  options.open = opened_by(open, description.keep);
-  options.open_whole = opened_by(open_whole, description.keep);
+  options.open = failing_with_a_status(opened_by(open, description.keep));
+  options.open_whole = failing_with_a_status(opened_by(open_whole, description.keep), /*before=*/true);
   options.poll = look_at_signals;
   if (files) options.files = trying_files(std::move(*files));
   const Pipeline pipeline = description.pipeline();

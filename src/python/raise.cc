@@ -32,4 +32,15 @@ void raise(const Status& status) {
   throw nb::python_error();
 }
 
+std::optional<Status> status_of(const nb::python_error& error) {
+  const nb::object base = nb::module_::import_("forebay.errors").attr("Error");
+  if (!nb::isinstance(error.value(), base)) return std::nullopt;
+  const std::string name = from_text(error.value().attr("code"));
+  for (int code = 1; code <= static_cast<int>(Code::kInternal); ++code) {
+    if (code_name(static_cast<Code>(code)) == name)
+      return Status(static_cast<Code>(code), from_text(nb::str(error.value())));
+  }
+  return std::nullopt;
+}
+
 }  // namespace forebay::python

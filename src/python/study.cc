@@ -9,6 +9,7 @@
 
 #include "python/description.h"
 #include "python/loader.h"
+#include "python/raise.h"
 #include "python/wait.h"
 
 namespace forebay::python {
@@ -50,6 +51,23 @@ OpenChanged opened_by(const nb::object& open, const nb::object& keep) {
     const nb::gil_scoped_acquire locked;
     return held(open(PyDescription{pipeline.description(), keep}, or_none(with.threads), or_none(with.requests),
                      or_none(with.memory), steps.places, steps.processes));
+  };
+}
+
+OpenChanged failing_with_a_status(OpenChanged open, bool before) {
+  return [open = std::move(open), opened = std::make_shared<bool>(before)](
+             const Pipeline& pipeline, const LoaderOptions& with,
+             const ChangedSteps& steps) -> Result<std::shared_ptr<Loader>> {
+    try {
+      Result<std::shared_ptr<Loader>> loader = open(pipeline, with, steps);
+      *opened = *opened || loader.ok();
+      return loader;
+    } catch (nb::python_error& error) {
+      const nb::gil_scoped_acquire locked;
+      std::optional<Status> status = *opened ? status_of(error) : std::nullopt;
+      if (status) return std::move(*status);
+      throw;
+    }
   };
 }
 

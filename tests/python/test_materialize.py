@@ -3,6 +3,7 @@ import json
 import shutil
 import threading
 
+import numpy as np
 import pytest
 from materializing import cuts_of, digests, joined_digest, made, numbers, photographs, table, uneven_photographs
 
@@ -136,3 +137,14 @@ def test_choosing_before_the_cut_is_refused(photos, tables, tmp_path):
 def test_nothing_finished_says_what_to_do(tmp_path):
     with pytest.raises(fb.NotFound, match="run the same command"):
         fb.Loader(fb.materialized(tmp_path).batch(2))
+
+
+def test_units_of_some_megabytes_are_looked_at_like_small_ones(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    values = np.random.default_rng(3).random((2_000, 1024), dtype=np.float32)
+    with h5py.File(tmp_path / "large.h5", "w") as file:
+        file.create_dataset("x", data=values, chunks=(1_000, 1024))
+    pipeline = fb.hdf5(str(tmp_path / "large.h5"), {"x": "/x"}).batch(64)
+    made = fb.materialize(pipeline, tmp_path / "made", cut="last")
+    with fb.Loader(made.pipeline, epochs=1) as loader, fb.Loader(pipeline, epochs=1) as original:
+        assert fb.digest(loader) == fb.digest(original)

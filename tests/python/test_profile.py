@@ -138,6 +138,24 @@ def test_the_keys_of_the_json_are_documented(found):
     assert set(re.findall(r"^\| `(\w+)` \|", table, re.M)) == keys
 
 
+def test_what_cannot_be_opened_is_told_and_the_rest_goes_on(photographs, monkeypatch):
+    from forebay import _trying
+
+    opens, opened = _trying.Opener.__call__, []
+
+    def refuses(self, *given):
+        if opened:
+            raise fb.OutOfBudget("there is no room today")
+        opened.append(opens(self, *given))
+        return opened[0]
+
+    monkeypatch.setattr(_trying.Opener, "__call__", refuses)
+    found = fb.profile(fb.images(photographs).batch(8), samples=16, time=10)
+    assert [one.name for one in found.strategies] == ["nothing kept"]
+    told = [other for other in found.others if "could not be tried: there is no room today" in other]
+    assert len(told) == 5, found.others
+
+
 def test_functions_run_and_without_a_version_are_not_kept_on_disk(photographs):
     pipeline = fb.images(photographs).decode_image().resize((8, 8)).map(lambda sample: sample).batch(8)
     found = fb.profile(pipeline, samples=16, time=20, files=None)
