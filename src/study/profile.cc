@@ -127,7 +127,7 @@ class Profiling {
     FOREBAY_ASSIGN(const Filling filling, filled(*loader));
     const auto size = static_cast<double>(profile_.size);
     // Of a known share of all samples; times below have none, for a later epoch makes the same samples anew.
-    strategy.bytes = times(ratio_of(filling.bytes, static_cast<double>(profile_.samples) / size), size);
+    strategy.bytes = times(ratio_of(filling.bytes, static_cast<double>(profile_.samples) / size), entries_of_all());
     const Estimate preparing = times(ratio_of(filling.seconds), size);
     // Making and keeping is no sooner done than making alone: a lower figure is noise of the few that were tried.
     strategy.preparation_seconds = std::max(preparing, unchanged_.preparation_seconds,
@@ -141,6 +141,12 @@ class Profiling {
     strategy.pipeline = pipeline_of(changed);
     strategy.steps = behind_plain(changed.steps);
     return strategy;
+  }
+
+  // What is read in units is kept in units, of a table its row groups.
+  double entries_of_all() const {
+    const std::vector<int64_t> units = as_it_is_->row_groups();
+    return static_cast<double>(units.empty() ? profile_.size : static_cast<int64_t>(units.size()) - 1);
   }
 
   Result<Strategy> measured_as_files(Strategy strategy) {

@@ -182,6 +182,10 @@ def test_a_table_is_tried_over_few_of_its_row_groups(tmp_path):
     pq.write_table(pa.table({"x": np.arange(20_000, dtype=np.float32)}), tmp_path / "t.parquet", row_group_size=1000)
     found = fb.profile(fb.parquet(tmp_path).shuffle().batch(64), samples=1500, time=10)
     assert found.size == 20_000 and found.samples == 1500
+    for one in found.strategies:
+        # Whole row groups are kept, and there are twenty of them.
+        if one.tier in ("memory", "disk") and one.compression is None:
+            assert one.bytes.value == pytest.approx(20_000 * 4, rel=0.3), one.name
     files = [one for one in found.strategies if one.tier == "files"]
     assert files and files[0].bytes.value == pytest.approx(20_000 * 12, rel=0.2), "a float and the id of each row"
     found = fb.profile(fb.parquet(tmp_path).shuffle().batch(64), samples=1500, time=5, files=None)
