@@ -29,8 +29,10 @@ Step RowTasks::start_fetching(const WindowBatchPtr& batch, RowTask& task, Action
   // Reading on the compute thread saves a hand-over, as long as it does not wait; now and then it is tried again. An object of
   // unknown size may turn out to need more bytes than it has been given, so it is not read there.
   StoreLine& line = core_.fetcher.line(*fetch.store);
+  const bool warm = line.reads_now();
   const bool synchronous = fetch.request.expected_size && line.try_now();
-  if (synchronous ? core_.threads_full() : !line.has_slot()) return Step::kNoSlot;
+  // A try where it failed before waits among the rows that are ready: with threads that always have enough to do there would never be one.
+  if (synchronous ? warm && core_.threads_full() : !line.has_slot()) return Step::kNoSlot;
   // The batch's memory first: a fetched row that has no place to go would only be fetched again.
   if (!reserve_slots(*batch, task)) return Step::kNoBytes;
   std::optional<Claim> claim;
@@ -85,13 +87,19 @@ Step RowTasks::start_ahead(const WindowBatchPtr& batch, RowTask& task, Actions& 
   if (core_.plan->starts_with_user_code()) return start(batch, task, actions);
   if (task.kept) return Step::kMoved;
   const Source::Fetch fetch = core_.row_work.fetch_of(task, batch->job);
-  if (!core_.fetcher.line(*fetch.store).has_slot()) return Step::kNoSlot;
+  StoreLine& line = core_.fetcher.line(*fetch.store);
+  if (!line.has_slot()) return Step::kNoSlot;
   // Nobody gives way to what is only ahead.
   if (!core_.memory.may_fetch_ahead(fetch.size)) return Step::kNoBytes;
   std::optional<Claim> claim = core_.memory.take(Use::kFetched, fetch.size);
   if (!claim) return Step::kNoBytes;
   task.claim = std::move(*claim);
-  read(batch, task, actions);
+  // Where everything is read ahead, nothing else would ever find that the page cache has it by now.
+  if (!line.reads_now() && fetch.request.expected_size && line.try_now()) {
+    task.at = RowTask::Ready{};
+  } else {
+    read(batch, task, actions);
+  }
   return Step::kMoved;
 }
 
