@@ -43,11 +43,10 @@ struct Strategy {
   std::string name;              ///< "cache behind resize, on disk, zstd", "files behind resize"
   std::optional<size_t> behind;  ///< a step; nothing: all of it each epoch
   StrategyTier tier = StrategyTier::kNothing;
-  std::string compression = {};  ///< "", "lz4" or "zstd"
-  Estimate bytes = {};           ///< that all samples take there
-  Estimate preparation_seconds =
-      {};              ///< of the epoch in which they are made and kept; of files, of writing them before it
-  Estimate rate = {};  ///< samples a second in the epochs after it
+  std::string compression = {};           ///< "", "lz4" or "zstd"
+  Estimate bytes = {};                    ///< that all samples take there
+  Estimate preparation_seconds = {};      ///< of the epoch in which they are kept; of files, of writing them before it
+  Estimate rate = {};                     ///< samples a second in the epochs after it
   SampleCost preparing = {}, kept = {};   ///< in that epoch, and after it
   double fits = 1;                        ///< share of the samples for which there is room; `rate` is of all
   std::optional<double> pays_after = {};  ///< epochs until it has saved what it costs; nothing where it never does
