@@ -72,6 +72,10 @@ struct Diagnosis {
   double seconds = 0;               ///< what finding out took
 };
 
+/// What a face of the library does with a batch before its consumer has it: makes an object of its language of it, say, so that what is tried costs
+/// what it costs its users. Called on the calling thread; may throw. Gives back how long it waited for a lock of its own.
+using HandOver = std::function<std::chrono::nanoseconds(Batch)>;
+
 struct DiagnoseOptions {
   LoaderOptions loader;
   /// What the consumer does with a batch: called after each, on the calling thread. Without one it takes them as fast as they come.
@@ -87,6 +91,7 @@ struct DiagnoseOptions {
   std::stop_token stop = {};
   /// Called now and then on the calling thread, where a face has to look after something; may throw.
   std::function<void()> poll = {};
+  HandOver hand_over = {};
 };
 
 /// Runs the pipeline for some seconds, then each change that could help in turns with it: what a cache gains is

@@ -80,6 +80,7 @@ struct FilesToTry {
   const Loader& as_it_is;  ///< over all samples
   size_t behind = 0;
   int64_t samples = 0;
+  int64_t copies = 1;  ///< that are made of each of them, as if it were another sample
   std::string folder;
   double most_samples = 0, most_bytes = 0;  ///< that may be written: for so many there is time, and room
   const ProfileOptions& options;            ///< whose `open` opens what becomes of `pipeline`
@@ -110,6 +111,7 @@ struct ProfileOptions {
   std::stop_token stop = {};
   /// Called now and then on the calling thread, where a face has to look after something; may throw.
   std::function<void()> poll = {};
+  HandOver hand_over = {};
 };
 
 /// Finds out which steps are better done once and which each epoch: at each place where a `.cache()` may stand the samples are

@@ -14,7 +14,6 @@
 #include "loader/distributed.h"
 #include "materialize/aside.h"
 #include "materialize/check_format.h"
-#include "materialize/chosen_samples.h"
 #include "materialize/cut.h"
 #include "materialize/kept_samples.h"
 #include "materialize/local_place.h"
@@ -28,6 +27,7 @@
 #include "materialize/update_prefix.h"
 #include "materialize/writing_place.h"
 #include "runtime/host.h"
+#include "study/few_samples.h"
 #include "study/trial.h"
 
 namespace forebay {

@@ -5,7 +5,6 @@
 #include <cstring>
 #include <filesystem>
 #include <limits>
-#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,8 +14,8 @@
 #include "forebay/materialize.h"
 #include "format/objects/open_store.h"
 #include "loader/sources.h"
-#include "materialize/chosen_samples.h"
 #include "materialize/cut.h"
+#include "study/few_samples.h"
 
 namespace forebay {
 
@@ -37,26 +36,6 @@ double cpu_seconds() {
   return seconds(used.ru_utime) + seconds(used.ru_stime);
 }
 
-// As far apart as each other.
-std::vector<int64_t> spread(int64_t samples, int64_t all) {
-  std::vector<int64_t> ids(static_cast<size_t>(std::min(samples, all)));
-  for (size_t i = 0; i < ids.size(); ++i)
-    ids[i] = static_cast<int64_t>(static_cast<__int128>(i) * all / static_cast<int64_t>(ids.size()));
-  return ids;
-}
-
-// Whole ones, until they have as many rows; two of them at least, so that there is more than one part.
-std::vector<int64_t> spread_units(int64_t rows, const UnitSource& source) {
-  for (int64_t count = std::min<int64_t>(2, source.units()); count < source.units(); count = count * 3 / 2 + 1) {
-    std::vector<int64_t> units = spread(count, source.units());
-    const int64_t have = std::accumulate(units.begin(), units.end(), int64_t{0}, [&](int64_t sum, int64_t unit) {
-      return sum + source.unit_begin(unit + 1) - source.unit_begin(unit);
-    });
-    if (have >= rows) return units;
-  }
-  return spread(source.units(), source.units());
-}
-
 // Of the data set so many samples, as a source of its own. Unsupported, InvalidArgument or OutOfBudget where that cannot be.
 Result<std::shared_ptr<const Source>> few_of(const FilesToTry& files, const std::shared_ptr<const Source>& all) {
   if (is_source(files.pipeline.description().steps().front(), SourceKind::kUserCode))
@@ -65,22 +44,14 @@ Result<std::shared_ptr<const Source>> few_of(const FilesToTry& files, const std:
   const auto* units = dynamic_cast<const UnitSource*>(all.get());
   if (units != nullptr && units->kept_rows() != nullptr)
     return invalid_argument("filter= chooses rows before the cut, and all rows are materialised");
-  std::shared_ptr<const Source> few =
-      chosen_of(all, units != nullptr ? spread_units(files.samples, *units) : spread(files.samples, all->size()));
-  if (static_cast<double>(few->size()) > std::max(files.most_samples, static_cast<double>(files.samples)))
+  std::shared_ptr<const Source> few = spread_of(all, files.samples, files.copies);
+  if (static_cast<double>(few->size()) >
+      std::max(files.most_samples, static_cast<double>(files.samples * files.copies)))
     return Status(
         Code::kOutOfBudget,
         fmt::format("{} rows are the fewest that can be written, and there is time for {:.0f}; give more time",
                     few->size(), files.most_samples));
   return few;
-}
-
-Description over(const Description& description, std::shared_ptr<const Source> opened) {
-  OpSpec source = description.steps().front();
-  source.opened = std::move(opened);
-  Description changed(std::move(source));
-  for (size_t i = 1; i < description.steps().size(); ++i) changed = changed.append(description.steps()[i]);
-  return changed;
 }
 
 Pipeline pipeline_of(Description description) {

@@ -7,6 +7,8 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
+#include "base/clock.h"
+#include "python/batch.h"
 #include "python/description.h"
 #include "python/loader.h"
 #include "python/raise.h"
@@ -69,6 +71,15 @@ OpenChanged failing_with_a_status(OpenChanged open, bool before) {
       throw;
     }
   };
+}
+
+std::chrono::nanoseconds make_an_object(Batch batch) {
+  const int64_t begun_ns = monotonic_ns();
+  const nb::gil_scoped_acquire locked;
+  const std::chrono::nanoseconds waited(monotonic_ns() - begun_ns);
+  check_signals();
+  const nb::object made = nb::cast(new PyBatch(std::move(batch), nb::none()), nb::rv_policy::take_ownership);
+  return waited;
 }
 
 void look_at_signals() {

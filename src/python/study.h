@@ -1,5 +1,7 @@
 #pragma once
 
+#include <chrono>
+
 #include <nanobind/nanobind.h>
 
 #include "forebay/diagnosis.h"
@@ -13,5 +15,7 @@ OpenChanged opened_by(const nanobind::object& open, const nanobind::object& keep
 OpenChanged failing_with_a_status(OpenChanged open, bool before = false);
 /// Takes the interpreter's lock, and throws where the program was interrupted.
 void look_at_signals();
+/// A batch as Python's loops get it, let go of at once; how long the interpreter's lock was waited for. Throws where the program was interrupted.
+std::chrono::nanoseconds make_an_object(Batch batch);
 
 }  // namespace forebay::python

@@ -337,7 +337,7 @@ class Study {
   const Description& description_;
   const DiagnoseOptions& options_;
   LoaderOptions loader_options_ = options_.loader;
-  const TrialContext context_{options_.step, options_.stop, options_.poll};
+  const TrialContext context_{options_.step, options_.stop, options_.poll, options_.hand_over};
   const int64_t begun_ns_ = monotonic_ns();
   OpenLoader as_it_is_;
   Observation base_;

@@ -104,6 +104,24 @@ TEST(Diagnose, WhatAFaceThrowsPasses) {
   EXPECT_THROW((void)diagnose(numbers(4096).batch(4), options), std::runtime_error);
 }
 
+TEST(Trial, WhatAFaceDoesWithABatchIsDone) {
+  auto loader = Loader::open(numbers(4096).batch(8));
+  ASSERT_TRUE(loader.ok());
+  TrialContext context;
+  int64_t batches = 0;
+  context.hand_over = [&](const Batch& batch) {
+    batches += batch.size() == 8;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return std::chrono::milliseconds(1);
+  };
+  const Result<Observation> seen = observe(**loader, context, {.windows = 1, .window_seconds = 0.05});
+  ASSERT_TRUE(seen.ok()) << seen.status().to_string();
+  EXPECT_GT(batches, 2);
+  const double told = seen->after.waits.interpreter - seen->before.waits.interpreter;
+  EXPECT_GT(told, 0.02) << "what it waited for a lock of its own is told as that";
+  EXPECT_LT(seen->rates.front(), 8000) << "and takes its time";
+}
+
 TEST(Trial, CountsWhatTheConsumerCouldTake) {
   auto loader = Loader::open(numbers(4096).batch(8));
   ASSERT_TRUE(loader.ok());

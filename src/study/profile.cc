@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <thread>
 #include <utility>
 
@@ -12,7 +13,9 @@
 #include "cache/budget_limits.h"
 #include "loader/open_step_cache.h"
 #include "loader/step_arguments.h"
+#include "study/contenders.h"
 #include "study/estimate.h"
+#include "study/few_samples.h"
 #include "study/sample_cost.h"
 #include "study/scratch_folder.h"
 #include "study/strategies.h"
@@ -27,6 +30,7 @@ constexpr int64_t kLeastTrialBatches = 2;
 // The other half is for the turns in which each strategy is looked at once it is filled.
 constexpr double kFilling = 0.5;  // of the time, that filling caches may take
 constexpr uint64_t kTrialBytes = 1'000'000'000;
+constexpr double kEnoughBytes = 256e6;  // that are more than the caches of the cores hold
 constexpr TrialLength kUnchanged{.windows = 6, .window_seconds = 0.3};
 constexpr TrialLength kTurn{.windows = 1, .window_seconds = 0.25};
 constexpr int kTurns = 4;
@@ -67,6 +71,7 @@ class Profiling {
         FOREBAY_RETURN_IF_ERROR(try_out(std::move(strategy)));
       }
     }
+    FOREBAY_RETURN_IF_ERROR(compare_the_fastest());
     judge(profile_.strategies, profile_.weights, profile_.size);
     profile_.seconds = seconds();
     return std::move(profile_);
@@ -94,11 +99,11 @@ class Profiling {
   void choose_samples(size_t strategies) {
     const int64_t batch = std::max<int64_t>(batch_size(plain_.description), 1);
     const int64_t wanted = options_.samples.value_or(std::max(kLeastSamples, profile_.size / kOneIn));
-    const double in_time = options_.budget_seconds * kFilling * unchanged_.rate.value /
-                           static_cast<double>(std::max<size_t>(strategies, 1));
+    in_time_ = options_.budget_seconds * kFilling * unchanged_.rate.value /
+               static_cast<double>(std::max<size_t>(strategies, 1));
     int64_t samples = wanted;
-    if (!options_.samples && static_cast<double>(wanted) > in_time) {
-      samples = static_cast<int64_t>(in_time);
+    if (!options_.samples && static_cast<double>(wanted) > in_time_) {
+      samples = static_cast<int64_t>(in_time_);
       profile_.others.push_back(fmt::format("{} samples, as many as were wanted: {} are made in the time that there is",
                                             wanted, std::max(samples, kLeastTrialBatches * batch)));
     }
@@ -121,8 +126,8 @@ class Profiling {
   Result<Strategy> measured(Strategy strategy) {
     if (strategy.tier == StrategyTier::kFiles) return measured_as_files(std::move(strategy));
     const bool on_disk = strategy.tier == StrategyTier::kDisk;
-    FOREBAY_ASSIGN(const ScratchFolder folder, ScratchFolder::make());
-    FOREBAY_ASSIGN(const OpenLoader loader,
+    FOREBAY_ASSIGN(ScratchFolder folder, ScratchFolder::make());
+    FOREBAY_ASSIGN(OpenLoader loader,
                    open(for_trial(plain_.description, strategy, profile_.samples, kTrialBytes, folder.path())));
     FOREBAY_ASSIGN(const Filling filling, filled(*loader));
     const auto size = static_cast<double>(profile_.size);
@@ -132,15 +137,58 @@ class Profiling {
     // Making and keeping is no sooner done than making alone: a lower figure is noise of the few that were tried.
     strategy.preparation_seconds = std::max(preparing, unchanged_.preparation_seconds,
                                             [](const Estimate& a, const Estimate& b) { return a.value < b.value; });
-    const Ledger filled_to = loader->stats();
-    strategy.preparing = cost_between({}, filled_to, size / strategy.preparation_seconds.value);
-    FOREBAY_ASSIGN(strategy.rate, rate_once_kept(*loader));
-    strategy.kept = cost_between(filled_to, loader->stats(), strategy.rate.value);
+    strategy.preparing = cost_between({}, loader->stats(), size / strategy.preparation_seconds.value);
+    if (const int64_t copies = copies_of(strategy); copies > 1) {
+      FOREBAY_ASSIGN(loader, open(for_trial(repeated(copies), strategy, std::nullopt, kTrialBytes, folder.path())));
+      FOREBAY_RETURN_IF_ERROR(filled(*loader).status());
+    }
+    FOREBAY_RETURN_IF_ERROR(look_at_it_kept(strategy, *loader));
     leave_room(strategy, static_cast<double>(on_disk ? disk_room() : memory_room()), unchanged_.rate);
     Changed changed = as_written(plain_.description, strategy);
     strategy.pipeline = pipeline_of(changed);
     strategy.steps = behind_plain(changed.steps);
+    keep_open(strategy, std::move(loader), std::move(folder));
     return strategy;
+  }
+
+  // The cores' caches hold a few samples, and not all: those few would look faster than they are. Copies of them are as good as other samples.
+  int64_t copies_of(const Strategy& strategy) {
+    int64_t& copies = copies_behind_[*strategy.behind];
+    copies = 1;
+    if (!can_be_repeated(source_as_it_is())) return copies;
+    const auto size = static_cast<double>(profile_.size), tried = static_cast<double>(profile_.samples);
+    const double enough = kEnoughBytes * size / std::max(strategy.bytes.value, 1.0);
+    // They are made once more.
+    return copies = std::max<int64_t>(static_cast<int64_t>(std::min({enough, size, in_time_ - tried}) / tried), 1);
+  }
+  const OpSpec& source_as_it_is() const { return as_it_is_->opened().description().steps().front(); }
+  Description repeated(int64_t copies) const {
+    return over(plain_.description, spread_of(source_as_it_is().opened, profile_.samples, copies));
+  }
+
+  Status look_at_it_kept(Strategy& strategy, Loader& loader) {
+    const Ledger before = loader.stats();
+    FOREBAY_ASSIGN(strategy.rate, rate_once_kept(loader));
+    strategy.kept = cost_between(before, loader.stats(), strategy.rate.value);
+    return {};
+  }
+
+  void keep_open(const Strategy& strategy, OpenLoader loader, ScratchFolder folder) {
+    // What fits in part is not seen in a trial, in which everything fits.
+    if (strategy.fits < 1) return;
+    const double share =
+        static_cast<double>(profile_.samples * copies_behind_[*strategy.behind]) / static_cast<double>(profile_.size);
+    contenders_.add({strategy.name, strategy.rate.value, strategy.bytes.value * std::min(share, 1.0), std::move(folder),
+                     std::move(loader)});
+  }
+
+  Status compare_the_fastest() {
+    FOREBAY_ASSIGN(const auto rates, contenders_.compared(context_));
+    for (Strategy& strategy : profile_.strategies) {
+      const auto found = rates.find(strategy.name);
+      if (found != rates.end()) strategy.rate = times(strategy.rate, found->second / strategy.rate.value);
+    }
+    return {};
   }
 
   // What is read in units is kept in units, of a table its row groups.
@@ -150,7 +198,7 @@ class Profiling {
   }
 
   Result<Strategy> measured_as_files(Strategy strategy) {
-    FOREBAY_ASSIGN(const ScratchFolder folder, ScratchFolder::make());
+    FOREBAY_ASSIGN(ScratchFolder folder, ScratchFolder::make());
     ProfileOptions options = options_;
     if (const OpenChanged& whole = options_.open_whole ? options_.open_whole : options_.open)
       options.open = [this, &whole](const Pipeline& pipeline, const LoaderOptions& with, const ChangedSteps& steps) {
@@ -158,23 +206,24 @@ class Profiling {
       };
     const Pipeline plain = pipeline_of(plain_);
     const double left = std::max(options_.budget_seconds - seconds(), 1.0);
-    FOREBAY_ASSIGN(const TriedFiles tried, options_.files({.pipeline = plain,
-                                                           .as_it_is = *as_it_is_,
-                                                           .behind = *strategy.behind,
-                                                           .samples = profile_.samples,
-                                                           .folder = folder.path() + "/files",
-                                                           .most_samples = left * unchanged_.rate.value,
-                                                           .most_bytes = static_cast<double>(kTrialBytes),
-                                                           .options = options}));
+    FOREBAY_ASSIGN(const TriedFiles tried,
+                   options_.files({.pipeline = plain,
+                                   .as_it_is = *as_it_is_,
+                                   .behind = *strategy.behind,
+                                   .samples = profile_.samples,
+                                   .copies = copies_behind_.try_emplace(*strategy.behind, 1).first->second,
+                                   .folder = folder.path() + "/files",
+                                   .most_samples = left * unchanged_.rate.value,
+                                   .most_bytes = static_cast<double>(kTrialBytes),
+                                   .options = options}));
     take_files(strategy, tried);
     // A part of them could not be read at all.
     if (strategy.bytes.value > tried.room)
       return out_of_budget("there is not so much room for its files", static_cast<uint64_t>(strategy.bytes.value));
-    FOREBAY_ASSIGN(const OpenLoader loader, open({tried.pipeline.description(), tried.steps}));
-    const Ledger before = loader->stats();
-    FOREBAY_ASSIGN(strategy.rate, rate_once_kept(*loader));
-    strategy.kept = cost_between(before, loader->stats(), strategy.rate.value);
+    FOREBAY_ASSIGN(OpenLoader loader, open({tried.pipeline.description(), tried.steps}));
+    FOREBAY_RETURN_IF_ERROR(look_at_it_kept(strategy, *loader));
     if (!tried.in_store) strategy.kept = from_a_disk(strategy.kept);
+    keep_open(strategy, std::move(loader), std::move(folder));
     return strategy;
   }
 
@@ -183,6 +232,12 @@ class Profiling {
     cost.other_seconds += std::exchange(cost.store_seconds, 0);
     cost.stored_bytes = cost.stored_reads = 0;
     return cost;
+  }
+
+  const Estimate* bytes_in_memory(size_t behind) const {
+    for (const Strategy& strategy : profile_.strategies)
+      if (strategy.tier == StrategyTier::kMemory && strategy.behind == behind) return &strategy.bytes;
+    return nullptr;
   }
 
   // What writing some of them says of writing all.
@@ -196,6 +251,10 @@ class Profiling {
     // Steps behind the cut may leave samples out; all are written.
     const auto size = static_cast<double>(tried.size);
     strategy.bytes = times(ratio_of(bytes, samples / size), size);
+    const Estimate* in_memory = bytes_in_memory(*strategy.behind);
+    // Parts that have copies of the same samples are alike, and do not say how far the samples differ.
+    if (in_memory != nullptr && copies_behind_.at(*strategy.behind) > 1)
+      strategy.bytes = times(*in_memory, strategy.bytes.value / in_memory->value);
     const double a_sample = 1 / std::max(samples, 1.0);
     // The samples of one part are made while another is written, so no part alone says anything of the spread: it is that of the same steps
     // with nothing kept.
@@ -314,11 +373,14 @@ class Profiling {
 
   const ProfileOptions& options_;
   LoaderOptions loader_options_ = options_.loader;
-  const TrialContext context_{{}, options_.stop, options_.poll};
+  const TrialContext context_{{}, options_.stop, options_.poll, options_.hand_over};
   const Changed plain_;
   const int64_t begun_ns_ = monotonic_ns();
   OpenLoader as_it_is_;
   Strategy unchanged_;
+  double in_time_ = 0;                       ///< samples that may be made for a strategy
+  std::map<size_t, int64_t> copies_behind_;  ///< of each sample, by step behind which it is kept
+  Contenders contenders_;
   Profile profile_;
 };
 

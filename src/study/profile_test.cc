@@ -1,12 +1,15 @@
 #include "forebay/profile.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -61,6 +64,7 @@ TEST(Profile, SlowWorkIsBetterDoneOnce) {
   ProfileOptions options;
   options.samples = 64;
   options.loader.threads = 1;
+  options.budget_seconds = 4;
   const Result<Profile> found = profile(numbers(4000, 256).map(slow, {.version = "1"}).batch(4), options);
   ASSERT_TRUE(found.ok()) << found.status().to_string();
   EXPECT_EQ(found->samples, 64);
@@ -77,6 +81,29 @@ TEST(Profile, SlowWorkIsBetterDoneOnce) {
   EXPECT_EQ(json["strategies"][0]["name"], best.name);
   const std::string html = to_html(profile_page(*found, "numbers"));
   for (const Strategy& strategy : found->strategies) EXPECT_NE(html.find(strategy.name), std::string::npos);
+}
+
+TEST(Profile, FewSamplesAreTriedManyTimesOver) {
+  const OwnTemporaryFolder temporary;
+  ProfileOptions options;
+  options.samples = 64;
+  options.budget_seconds = 3;
+  int64_t most = 0;
+  options.open = [&](const Pipeline& pipeline, const LoaderOptions& with,
+                     const ChangedSteps&) -> Result<std::shared_ptr<Loader>> {
+    FOREBAY_ASSIGN(std::unique_ptr<Loader> loader, Loader::open(pipeline, with));
+    if (!loader->stats().caches.empty()) most = std::max(most, loader->size());
+    return std::shared_ptr<Loader>(std::move(loader));
+  };
+  const Result<Profile> found =
+      profile(numbers(20'000, 1024).map([](Sample&) { return Status(); }, {.version = "1"}).batch(16), options);
+  ASSERT_TRUE(found.ok()) << found.status().to_string();
+  EXPECT_EQ(found->samples, 64);
+  EXPECT_GT(most, 640) << "256 KB fit into the caches of a core, and an epoch does not";
+  EXPECT_LE(most, 20'000);
+  for (const Strategy& strategy : found->strategies)
+    if (strategy.tier == StrategyTier::kMemory)
+      EXPECT_NEAR(strategy.bytes.value, 20'000 * 5000.0, 20'000 * 900.0) << "and bytes are those of all";
 }
 
 TEST(Profile, WhatIsKeptAlreadyIsLeftOut) {

@@ -107,8 +107,8 @@ std::vector<Strategy> strategies_for(const Description& description, bool files)
   return strategies;
 }
 
-Changed for_trial(const Description& description, const Strategy& strategy, int64_t samples, uint64_t bytes,
-                  const std::string& folder) {
+Changed for_trial(const Description& description, const Strategy& strategy, std::optional<int64_t> samples,
+                  uint64_t bytes, const std::string& folder) {
   Json args = cache_args(strategy, bytes);
   if (strategy.tier == StrategyTier::kDisk) args["dir"] = folder;
   return with_cache(description, strategy.behind, args, samples);

@@ -15,9 +15,10 @@ namespace forebay {
 /// can be tried, then compressed, those behind most work first.
 std::vector<Strategy> strategies_for(const Description& description, bool files = false);
 
-/// With that strategy, a cache, over so many samples, spread over the data set, and room for so many bytes; what is on disk stands in `folder`.
-Changed for_trial(const Description& description, const Strategy& strategy, int64_t samples, uint64_t bytes,
-                  const std::string& folder);
+/// With that strategy, a cache, over so many samples, spread over the data set, or all, and room for so many bytes; what is on disk stands in
+/// `folder`.
+Changed for_trial(const Description& description, const Strategy& strategy, std::optional<int64_t> samples,
+                  uint64_t bytes, const std::string& folder);
 /// As the user would write it, with room for all samples where there is as much.
 Changed as_written(const Description& description, const Strategy& strategy);
 

@@ -26,16 +26,14 @@ Status nothing_to_look_at() {
   return invalid_argument("the pipeline gives no batch, so there is nothing to diagnose; is the data set empty?");
 }
 
-// A face in a language with a lock gets that here, as its users' loops do behind each batch.
-void look_after(Loader& loader, const TrialContext& context) {
+// As it is for users of the face: in a language with a lock that is got behind each batch, and an object of its own is made of it.
+void hand_over(Loader& loader, const TrialContext& context, Batch batch) {
   // Without a face there is no lock to wait for, and nothing to tell.
-  if (!context.poll) return;
-  constexpr int64_t kLockTakenNs = 10'000;  // a lock that was free takes less
-  const int64_t begun_ns = monotonic_ns();
-  context.poll();
+  if (!context.hand_over) return;
+  constexpr std::chrono::microseconds kLockTaken(10);  // a lock that was free takes less
   // Told, as otherwise the loader would take this for time that the consumer was at work.
-  if (const int64_t locked_ns = monotonic_ns() - begun_ns; locked_ns >= kLockTakenNs)
-    loader.waited_for_interpreter(std::chrono::nanoseconds(locked_ns));
+  if (const std::chrono::nanoseconds locked = context.hand_over(std::move(batch)); locked >= kLockTaken)
+    loader.waited_for_interpreter(locked);
 }
 
 // Nothing: the end of an epoch.
@@ -43,11 +41,11 @@ Result<std::optional<Batch>> next_of(Loader& loader, const TrialContext& context
   const int64_t begun_ns = monotonic_ns();
   while (true) {
     if (context.stop.stop_requested()) return cancelled("stopped");
-    look_after(loader, context);
     // In short waits, between which a signal or another thread can end this.
     bool timed_out = false;
     Result<std::optional<Batch>> batch = loader.next_for(std::chrono::milliseconds(50), &timed_out);
     if (!batch.ok() || !timed_out) return batch;
+    if (context.poll) context.poll();
     if (monotonic_ns() - begun_ns > kPatienceNs)
       return unavailable("no batch came for 30 s; the log and loader.report() say what it waits for");
   }
@@ -70,10 +68,12 @@ struct Consumer {
   double at_work = 0;
 
   Status take() {
-    FOREBAY_ASSIGN(const Batch batch, batch_of(loader, context));
+    FOREBAY_ASSIGN(Batch batch, batch_of(loader, context));
     ++batches;
     // Padding is copied and costs nothing: a last batch would look faster than it is.
     samples += batch.size() - batch.padding;
+    if (context.poll && !context.hand_over) context.poll();
+    hand_over(loader, context, std::move(batch));
     if (!context.step) return {};
     const int64_t begun_ns = monotonic_ns();
     context.step();
@@ -157,6 +157,7 @@ Status pass_an_epoch(Loader& loader, const TrialContext& context, const std::fun
   FOREBAY_ASSIGN(std::optional<Batch> batch, batch_of(loader, context));
   while (batch) {
     if (look) look(*batch);
+    if (context.poll) context.poll();
     FOREBAY_ASSIGN(batch, next_of(loader, context));
   }
   return {};

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <stop_token>
 #include <vector>
 
+#include "forebay/diagnosis.h"
 #include "forebay/ledger.h"
 #include "forebay/loader.h"
 #include "forebay/result.h"
@@ -16,6 +18,7 @@ struct TrialContext {
   std::function<void()> step = {};  ///< what its consumer does with a batch
   std::stop_token stop = {};
   std::function<void()> poll = {};  ///< called now and then on the calling thread; may throw
+  HandOver hand_over = {};          ///< what a face does with a batch before its consumer has it
 };
 
 struct TrialLength {

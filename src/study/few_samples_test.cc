@@ -1,6 +1,8 @@
-#include "materialize/chosen_samples.h"
+#include "study/few_samples.h"
 
+#include <array>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,7 +11,6 @@
 
 #include "format/table/open_table_test_support.h"
 #include "loader/open_source.h"
-#include "materialize/kept_samples.h"
 #include "pipeline/description.h"
 #include "study/study_test_support.h"
 
@@ -24,7 +25,7 @@ std::shared_ptr<const Source> ten_numbers() {
   return *open_source(numbers(10).description().steps().front(), OpenSourceOptions());
 }
 
-TEST(ChosenSamples, AreThoseOfTheDataSetUnderNewNumbers) {
+TEST(FewSamples, AreThoseOfTheDataSetUnderNewNumbers) {
   const auto all = ten_numbers();
   const auto chosen = chosen_of(all, {2, 3, 9});
   EXPECT_EQ(chosen->size(), 3);
@@ -39,7 +40,7 @@ TEST(ChosenSamples, AreThoseOfTheDataSetUnderNewNumbers) {
   }
 }
 
-TEST(ChosenSamples, OfATableAreUnits) {
+TEST(FewSamples, OfATableAreUnits) {
   Opening opening;
   opening.put("t/a.parquet", table(0, {2, 3, 1}));
   opening.put("t/b.parquet", table(100, {4}));
@@ -60,23 +61,41 @@ TEST(ChosenSamples, OfATableAreUnits) {
   EXPECT_EQ((*chosen->with_fields(names))->schema().names(), "t");
 }
 
-TEST(Origins, CountWhatIsToBeMadeByItself) {
-  const Origins all;
-  EXPECT_FALSE(all.any_kept());
-  EXPECT_FALSE(all.kept(5));
-  EXPECT_EQ(all.rank(5), 5);
-  const Origins some(6, [](int64_t number) { return number % 2 == 0 ? std::optional(number + 10) : std::nullopt; });
-  EXPECT_TRUE(some.any_kept());
-  EXPECT_EQ(some.kept(4), 14);
-  EXPECT_FALSE(some.kept(3));
-  EXPECT_EQ(some.fresh(), (std::vector<int64_t>{1, 3, 5}));
-  EXPECT_EQ(some.rank(3), 1);
-  EXPECT_EQ(some.rank(4), 2);
-  EXPECT_EQ(all.kept_rows(0, 6, {}), 0);
-  EXPECT_EQ(some.kept_rows(1, 5, {}), 2);
-  const std::vector<int64_t> units{0, 3, 4, 4, 10, 11, 12};
-  EXPECT_EQ(some.kept_rows(0, 12, units), 3 + 0 + 1) << "units 0, 2 and 4";
-  EXPECT_EQ(some.kept_rows(3, 11, units), 1);
+TEST(FewSamples, AreSpreadAndEachOfItsCopiesIsAnother) {
+  const auto all = ten_numbers();
+  const auto few = spread_of(all, 2, 3);
+  ASSERT_EQ(few->size(), 6);
+  std::set<std::string> identities;
+  for (int64_t id = 0; id < few->size(); ++id) {
+    EXPECT_EQ(few->key(id), all->key(id % 2 * 5));
+    identities.insert(few->identity(id)->hash.to_string());
+  }
+  EXPECT_EQ(identities.size(), 6u) << "a cache would keep copies once";
+  EXPECT_EQ(few->identity(1), all->identity(5));
+  EXPECT_EQ(spread_of(all, 1000)->size(), 10);
+}
+
+TEST(FewSamples, ReadAsFastAsTheDataSetWouldBe) {
+  const auto all = ten_numbers();
+  const auto few = spread_of(all, 5, 2);
+  ASSERT_TRUE(all->gathers(0));
+  ASSERT_TRUE(few->gathers(0));
+  const std::vector<int64_t> ids{9, 0, 6};
+  std::array<float, 3> out{};
+  ASSERT_TRUE(few->gather(0, ids, reinterpret_cast<uint8_t*>(out.data())).ok());
+  EXPECT_EQ(out, (std::array<float, 3>{8, 0, 2}));
+}
+
+TEST(FewSamples, OfATableAreWholeUnits) {
+  Opening opening;
+  opening.put("t/a.parquet", table(0, {2, 3, 1}));
+  opening.put("t/b.parquet", table(100, {4}));
+  const auto all = *opening.open("t/*.parquet");
+  const auto few = std::dynamic_pointer_cast<const UnitSource>(spread_of(all, 3, 2));
+  ASSERT_TRUE(few);
+  EXPECT_EQ(few->units(), 4) << "two, as far apart as each other, twice";
+  EXPECT_EQ(few->size(), 6);
+  EXPECT_EQ(few->unit_name(1), all->unit_name(2));
 }
 
 }  // namespace

@@ -1,0 +1,31 @@
+#include "materialize/kept_samples.h"
+
+#include <optional>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace forebay {
+namespace {
+
+TEST(Origins, CountWhatIsToBeMadeByItself) {
+  const Origins all;
+  EXPECT_FALSE(all.any_kept());
+  EXPECT_FALSE(all.kept(5));
+  EXPECT_EQ(all.rank(5), 5);
+  const Origins some(6, [](int64_t number) { return number % 2 == 0 ? std::optional(number + 10) : std::nullopt; });
+  EXPECT_TRUE(some.any_kept());
+  EXPECT_EQ(some.kept(4), 14);
+  EXPECT_FALSE(some.kept(3));
+  EXPECT_EQ(some.fresh(), (std::vector<int64_t>{1, 3, 5}));
+  EXPECT_EQ(some.rank(3), 1);
+  EXPECT_EQ(some.rank(4), 2);
+  EXPECT_EQ(all.kept_rows(0, 6, {}), 0);
+  EXPECT_EQ(some.kept_rows(1, 5, {}), 2);
+  const std::vector<int64_t> units{0, 3, 4, 4, 10, 11, 12};
+  EXPECT_EQ(some.kept_rows(0, 12, units), 3 + 0 + 1) << "units 0, 2 and 4";
+  EXPECT_EQ(some.kept_rows(3, 11, units), 1);
+}
+
+}  // namespace
+}  // namespace forebay

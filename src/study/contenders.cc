@@ -1,0 +1,60 @@
+#include "study/contenders.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace forebay {
+
+namespace {
+
+constexpr size_t kHeld = 4;
+constexpr double kHeldBytes = 1.5e9;    // that they keep together
+constexpr double kNearlyAsFast = 0.65;  // a trial is rarely off by more
+constexpr int kContests = 5;
+constexpr TrialLength kContest{.windows = 1, .window_seconds = 0.3};
+
+}  // namespace
+
+void Contenders::add(Contender contender) {
+  const auto slower =
+      std::find_if(kept_.begin(), kept_.end(), [&](const Contender& other) { return other.rate < contender.rate; });
+  // A vector of what cannot be assigned is made anew.
+  std::vector<Contender> kept;
+  std::move(kept_.begin(), slower, std::back_inserter(kept));
+  kept.push_back(std::move(contender));
+  std::move(slower, kept_.end(), std::back_inserter(kept));
+  double bytes = 0;
+  size_t stay = 0;
+  while (stay < std::min(kept.size(), kHeld) && (bytes += kept[stay].bytes) <= kHeldBytes) ++stay;
+  while (kept.size() > stay) kept.pop_back();
+  kept_.swap(kept);
+}
+
+Result<std::map<std::string, double>> Contenders::compared(const TrialContext& context) const {
+  std::map<std::string, double> rates;
+  const auto near = static_cast<size_t>(std::count_if(kept_.begin(), kept_.end(), [&](const Contender& one) {
+    return one.rate >= kNearlyAsFast * kept_.front().rate;
+  }));
+  if (near < 2) return rates;
+  std::vector<double> shares(near);
+  double scale = 0;
+  for (size_t i = 0; i < near; ++i) scale += kept_[i].rate;
+  for (size_t round = 0; round < kContests; ++round) {
+    std::vector<double> seen(near);
+    double all = 0;
+    for (size_t turn = 0; turn < near; ++turn) {
+      // Who is first changes, and so does who comes behind whom.
+      const size_t i = round % 2 == 0 ? (turn + round) % near : (2 * near - 1 - turn + round) % near;
+      FOREBAY_ASSIGN(const Observation window, observe(*kept_[i].loader, context, kContest));
+      FOREBAY_RETURN_IF_ERROR(let_rest(*kept_[i].loader, context));
+      all += seen[i] = window.rates.front();
+    }
+    // Of each round shares, not rates: what the machine does from one round to the next falls on all alike.
+    for (size_t i = 0; i < near; ++i) shares[i] += seen[i] / all / kContests;
+  }
+  for (size_t i = 0; i < near; ++i) rates[kept_[i].name] = shares[i] * scale;
+  return rates;
+}
+
+}  // namespace forebay

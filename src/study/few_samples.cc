@@ -1,0 +1,156 @@
+#include "study/few_samples.h"
+
+#include <algorithm>
+#include <numeric>
+#include <span>
+#include <utility>
+
+#include "base/part_search.h"
+#include "base/unit_source.h"
+#include "loader/sources.h"
+
+namespace forebay {
+
+namespace {
+
+// The first of the copies is the sample itself.
+Hash128 identity_of_copy(const Hash128& identity, int64_t copy) {
+  return copy == 0 ? identity : hash128(identity.to_string() + " " + std::to_string(copy));
+}
+
+class ChosenSamples final : public Source {
+ public:
+  ChosenSamples(std::shared_ptr<const Source> all, std::vector<int64_t> chosen, int64_t copies)
+      : all_(std::move(all)), chosen_(std::move(chosen)), copies_(copies) {}
+
+  const Schema& schema() const override { return all_->schema(); }
+  int64_t size() const override { return different() * copies_; }
+  Hash128 version() const override { return all_->version(); }
+  uint64_t index_bytes() const override { return all_->index_bytes() + chosen_.size() * sizeof(int64_t); }
+  std::string key(int64_t id) const override { return all_->key(of(id)); }
+  std::optional<Identity> identity(int64_t id) const override {
+    std::optional<Identity> identity = all_->identity(of(id));
+    if (identity) identity->hash = identity_of_copy(identity->hash, id / different());
+    return identity;
+  }
+  const std::string& steps_before() const override { return all_->steps_before(); }
+  Fetch fetch(int64_t id) const override { return all_->fetch(of(id)); }
+  Status load(int64_t id, Buffer fetched, Record& record) const override {
+    return all_->load(of(id), std::move(fetched), record);
+  }
+  bool gathers(size_t field) const override { return all_->gathers(field); }
+  Status gather(size_t field, std::span<const int64_t> ids, uint8_t* out) const override {
+    std::vector<int64_t> theirs(ids.begin(), ids.end());
+    for (int64_t& id : theirs) id = of(id);
+    return all_->gather(field, theirs, out);
+  }
+  Status check_intact() const override { return all_->check_intact(); }
+
+ private:
+  int64_t different() const { return static_cast<int64_t>(chosen_.size()); }
+  int64_t of(int64_t id) const { return chosen_[static_cast<size_t>(id % different())]; }
+
+  const std::shared_ptr<const Source> all_;
+  const std::vector<int64_t> chosen_;
+  const int64_t copies_;
+};
+
+class ChosenUnits final : public UnitSource {
+ public:
+  ChosenUnits(std::shared_ptr<const UnitSource> all, std::vector<int64_t> chosen, int64_t copies)
+      : all_(std::move(all)), chosen_(std::move(chosen)), copies_(copies) {
+    for (int64_t unit = 0; unit < units(); ++unit)
+      begins_.push_back(begins_.back() + all_->unit_begin(of(unit) + 1) - all_->unit_begin(of(unit)));
+  }
+
+  const Schema& schema() const override { return all_->schema(); }
+  int64_t size() const override { return begins_.back(); }
+  Hash128 version() const override { return all_->version(); }
+  uint64_t index_bytes() const override {
+    return all_->index_bytes() + (chosen_.size() + begins_.size()) * sizeof(int64_t);
+  }
+  std::string key(int64_t id) const override {
+    const size_t unit =
+        part_holding(std::span(begins_).first(begins_.size() - 1), id, [](int64_t begin) { return begin; });
+    return all_->key(all_->unit_begin(of(static_cast<int64_t>(unit))) + id - begins_[unit]);
+  }
+  const std::string& steps_before() const override { return all_->steps_before(); }
+  int64_t units() const override { return static_cast<int64_t>(chosen_.size()) * copies_; }
+  int64_t unit_begin(int64_t unit) const override { return begins_[static_cast<size_t>(unit)]; }
+  std::string unit_name(int64_t unit) const override { return all_->unit_name(of(unit)); }
+  UnitCost unit_cost(int64_t unit) const override { return all_->unit_cost(of(unit)); }
+  UnitFetch unit_fetch(int64_t unit) const override { return all_->unit_fetch(of(unit)); }
+  Result<Columns> decode(int64_t unit, std::vector<Buffer> fetched, WorkMemory& memory) const override {
+    return all_->decode(of(unit), std::move(fetched), memory);
+  }
+  std::optional<Hash128> unit_identity(int64_t unit) const override {
+    const std::optional<Hash128> identity = all_->unit_identity(of(unit));
+    if (!identity) return identity;
+    return identity_of_copy(*identity, unit / static_cast<int64_t>(chosen_.size()));
+  }
+  std::string time_name(size_t field) const override { return all_->time_name(field); }
+  bool is_of_folder(size_t field) const override { return all_->is_of_folder(field); }
+  Result<std::shared_ptr<const UnitSource>> with_fields(std::span<const std::string> names) const override {
+    FOREBAY_ASSIGN(std::shared_ptr<const UnitSource> fewer, all_->with_fields(names));
+    return std::shared_ptr<const UnitSource>(std::make_shared<ChosenUnits>(std::move(fewer), chosen_, copies_));
+  }
+
+ private:
+  int64_t of(int64_t unit) const { return chosen_[static_cast<size_t>(unit) % chosen_.size()]; }
+
+  const std::shared_ptr<const UnitSource> all_;
+  const std::vector<int64_t> chosen_;
+  const int64_t copies_;
+  std::vector<int64_t> begins_{0};
+};
+
+// As far apart as each other.
+std::vector<int64_t> spread(int64_t samples, int64_t all) {
+  std::vector<int64_t> ids(static_cast<size_t>(std::min(samples, all)));
+  for (size_t i = 0; i < ids.size(); ++i)
+    ids[i] = static_cast<int64_t>(static_cast<__int128>(i) * all / static_cast<int64_t>(ids.size()));
+  return ids;
+}
+
+// Whole ones, until they have as many rows; two of them at least, so that there is more than one part.
+std::vector<int64_t> spread_units(int64_t rows, const UnitSource& source) {
+  for (int64_t count = std::min<int64_t>(2, source.units()); count < source.units(); count = count * 3 / 2 + 1) {
+    std::vector<int64_t> units = spread(count, source.units());
+    const int64_t have = std::accumulate(units.begin(), units.end(), int64_t{0}, [&](int64_t sum, int64_t unit) {
+      return sum + source.unit_begin(unit + 1) - source.unit_begin(unit);
+    });
+    if (have >= rows) return units;
+  }
+  return spread(source.units(), source.units());
+}
+
+}  // namespace
+
+std::shared_ptr<const Source> chosen_of(std::shared_ptr<const Source> source, std::vector<int64_t> chosen,
+                                        int64_t copies) {
+  if (auto units = std::dynamic_pointer_cast<const UnitSource>(source))
+    return std::make_shared<ChosenUnits>(std::move(units), std::move(chosen), copies);
+  return std::make_shared<ChosenSamples>(std::move(source), std::move(chosen), copies);
+}
+
+std::shared_ptr<const Source> spread_of(std::shared_ptr<const Source> source, int64_t samples, int64_t copies) {
+  const auto* units = dynamic_cast<const UnitSource*>(source.get());
+  std::vector<int64_t> ids = units != nullptr ? spread_units(samples, *units) : spread(samples, source->size());
+  return chosen_of(std::move(source), std::move(ids), copies);
+}
+
+bool can_be_repeated(const OpSpec& source) {
+  if (source.opened == nullptr || is_source(source, SourceKind::kUserCode)) return false;
+  const auto* units = dynamic_cast<const UnitSource*>(source.opened.get());
+  return source.opened->learned_versions() == nullptr && (units == nullptr || units->kept_rows() == nullptr);
+}
+
+Description over(const Description& description, std::shared_ptr<const Source> source) {
+  OpSpec first = description.steps().front();
+  first.opened = std::move(source);
+  Description changed(std::move(first));
+  for (size_t i = 1; i < description.steps().size(); ++i) changed = changed.append(description.steps()[i]);
+  return changed;
+}
+
+}  // namespace forebay
