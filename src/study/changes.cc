@@ -137,7 +137,8 @@ Changed with_cache(const Description& description, std::optional<size_t> behind,
   });
 }
 
-Changed with_few(const Description& description, const Change& change, int64_t samples, uint64_t cache_bytes) {
+Changed with_few(const Description& description, const Change& change, std::optional<int64_t> samples,
+                 uint64_t cache_bytes) {
   std::optional<size_t> behind = change.cache_behind;
   for (size_t i = 1; i < description.steps().size() && change.filled; ++i)
     if (catalog().has_role(description.steps()[i], OpRole::kKeep)) behind = i;

@@ -9,6 +9,7 @@
 #include "forebay/diagnosis.h"
 #include "loader/step_arguments.h"
 #include "study/changes.h"
+#include "study/few_samples.h"
 #include "study/limits.h"
 #include "study/trial.h"
 
@@ -28,6 +29,7 @@ constexpr int64_t kLeastBatches = 2;  // of the samples over which a cache is tr
 constexpr double kFilledGain = 1.5;   // between windows, that a cache makes when it has been filled
 constexpr double kHasAll = 0.95;      // of what is asked of a cache: then it is full
 constexpr double kMoreRoom = 1.05;    // than samples took: others may be larger
+constexpr int64_t kLongEpoch = 250;   // batches: then its end counts for little
 constexpr double kLongPass = 0.1;     // of an epoch, that a filter may take before the first batch
 
 using OpenLoader = std::shared_ptr<Loader>;
@@ -204,8 +206,7 @@ class Study {
       return unavailable(
           fmt::format("to keep two batches takes {:.0f} s here, which is too long to wait for", filling));
     for (int attempt = 0;; ++attempt) {
-      FOREBAY_ASSIGN(const OpenLoader loader,
-                     open(with_few(description_, change, samples, cache_bytes()), change.options));
+      FOREBAY_ASSIGN(const OpenLoader loader, open_over_few(change, samples));
       FOREBAY_RETURN_IF_ERROR(pass_an_epoch(*loader, context_));
       const Ledger filled = loader->stats();
       if (filled.caches.empty())
@@ -223,6 +224,22 @@ class Study {
       const double share = static_cast<double>(as_it_is_->size()) / static_cast<double>(samples);
       return compare(*loader, change, static_cast<uint64_t>(static_cast<double>(ram.bytes) * share));
     }
+  }
+
+  // Its epochs are as long as those of all samples, each of the few many times over: with only those few, and all of them kept, the ends of epochs
+  // would take most of the time.
+  Result<OpenLoader> open_over_few(const Change& change, int64_t samples) {
+    if (!with_versions_) {
+      FOREBAY_ASSIGN(OpenLoader loader, open(with_few(description_, change, samples, cache_bytes()), change.options));
+      const OpSpec source = loader->opened().description().steps().front();
+      // Of tables whole row groups would be read for a few rows.
+      if (!can_be_repeated(source) || !as_it_is_->row_groups().empty()) return loader;
+      with_versions_ = source.opened;
+    }
+    const int64_t long_enough = kLongEpoch * std::max<int64_t>(batch_size(description_) * base_world(), 1);
+    const int64_t times = std::max<int64_t>(std::min(as_it_is_->size(), long_enough) / samples, 1);
+    auto few = spread_of(with_versions_, samples, {.count = times, .alike = true});
+    return open(with_few(over(description_, std::move(few)), change, std::nullopt, cache_bytes()), change.options);
   }
 
   // As many as are made in some seconds without a trainer, and as fit.
@@ -340,6 +357,7 @@ class Study {
   const TrialContext context_{options_.step, options_.stop, options_.poll, options_.hand_over};
   const int64_t begun_ns_ = monotonic_ns();
   OpenLoader as_it_is_;
+  std::shared_ptr<const Source> with_versions_;  ///< open for a cache, which is known by them
   Observation base_;
   std::vector<Candidate> candidates_;
   Diagnosis diagnosis_;

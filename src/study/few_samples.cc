@@ -14,23 +14,23 @@ namespace forebay {
 namespace {
 
 // The first of the copies is the sample itself.
-Hash128 identity_of_copy(const Hash128& identity, int64_t copy) {
-  return copy == 0 ? identity : hash128(identity.to_string() + " " + std::to_string(copy));
+Hash128 identity_of_copy(const Hash128& identity, int64_t copy, const Copies& copies) {
+  return copies.alike || copy == 0 ? identity : hash128(identity.to_string() + " " + std::to_string(copy));
 }
 
 class ChosenSamples final : public Source {
  public:
-  ChosenSamples(std::shared_ptr<const Source> all, std::vector<int64_t> chosen, int64_t copies)
+  ChosenSamples(std::shared_ptr<const Source> all, std::vector<int64_t> chosen, const Copies& copies)
       : all_(std::move(all)), chosen_(std::move(chosen)), copies_(copies) {}
 
   const Schema& schema() const override { return all_->schema(); }
-  int64_t size() const override { return different() * copies_; }
+  int64_t size() const override { return different() * copies_.count; }
   Hash128 version() const override { return all_->version(); }
   uint64_t index_bytes() const override { return all_->index_bytes() + chosen_.size() * sizeof(int64_t); }
   std::string key(int64_t id) const override { return all_->key(of(id)); }
   std::optional<Identity> identity(int64_t id) const override {
     std::optional<Identity> identity = all_->identity(of(id));
-    if (identity) identity->hash = identity_of_copy(identity->hash, id / different());
+    if (identity) identity->hash = identity_of_copy(identity->hash, id / different(), copies_);
     return identity;
   }
   const std::string& steps_before() const override { return all_->steps_before(); }
@@ -52,12 +52,12 @@ class ChosenSamples final : public Source {
 
   const std::shared_ptr<const Source> all_;
   const std::vector<int64_t> chosen_;
-  const int64_t copies_;
+  const Copies copies_;
 };
 
 class ChosenUnits final : public UnitSource {
  public:
-  ChosenUnits(std::shared_ptr<const UnitSource> all, std::vector<int64_t> chosen, int64_t copies)
+  ChosenUnits(std::shared_ptr<const UnitSource> all, std::vector<int64_t> chosen, const Copies& copies)
       : all_(std::move(all)), chosen_(std::move(chosen)), copies_(copies) {
     for (int64_t unit = 0; unit < units(); ++unit)
       begins_.push_back(begins_.back() + all_->unit_begin(of(unit) + 1) - all_->unit_begin(of(unit)));
@@ -75,7 +75,7 @@ class ChosenUnits final : public UnitSource {
     return all_->key(all_->unit_begin(of(static_cast<int64_t>(unit))) + id - begins_[unit]);
   }
   const std::string& steps_before() const override { return all_->steps_before(); }
-  int64_t units() const override { return static_cast<int64_t>(chosen_.size()) * copies_; }
+  int64_t units() const override { return static_cast<int64_t>(chosen_.size()) * copies_.count; }
   int64_t unit_begin(int64_t unit) const override { return begins_[static_cast<size_t>(unit)]; }
   std::string unit_name(int64_t unit) const override { return all_->unit_name(of(unit)); }
   UnitCost unit_cost(int64_t unit) const override { return all_->unit_cost(of(unit)); }
@@ -86,7 +86,7 @@ class ChosenUnits final : public UnitSource {
   std::optional<Hash128> unit_identity(int64_t unit) const override {
     const std::optional<Hash128> identity = all_->unit_identity(of(unit));
     if (!identity) return identity;
-    return identity_of_copy(*identity, unit / static_cast<int64_t>(chosen_.size()));
+    return identity_of_copy(*identity, unit / static_cast<int64_t>(chosen_.size()), copies_);
   }
   std::string time_name(size_t field) const override { return all_->time_name(field); }
   bool is_of_folder(size_t field) const override { return all_->is_of_folder(field); }
@@ -100,7 +100,7 @@ class ChosenUnits final : public UnitSource {
 
   const std::shared_ptr<const UnitSource> all_;
   const std::vector<int64_t> chosen_;
-  const int64_t copies_;
+  const Copies copies_;
   std::vector<int64_t> begins_{0};
 };
 
@@ -127,13 +127,13 @@ std::vector<int64_t> spread_units(int64_t rows, const UnitSource& source) {
 }  // namespace
 
 std::shared_ptr<const Source> chosen_of(std::shared_ptr<const Source> source, std::vector<int64_t> chosen,
-                                        int64_t copies) {
+                                        const Copies& copies) {
   if (auto units = std::dynamic_pointer_cast<const UnitSource>(source))
     return std::make_shared<ChosenUnits>(std::move(units), std::move(chosen), copies);
   return std::make_shared<ChosenSamples>(std::move(source), std::move(chosen), copies);
 }
 
-std::shared_ptr<const Source> spread_of(std::shared_ptr<const Source> source, int64_t samples, int64_t copies) {
+std::shared_ptr<const Source> spread_of(std::shared_ptr<const Source> source, int64_t samples, const Copies& copies) {
   const auto* units = dynamic_cast<const UnitSource*>(source.get());
   std::vector<int64_t> ids = units != nullptr ? spread_units(samples, *units) : spread(samples, source->size());
   return chosen_of(std::move(source), std::move(ids), copies);
@@ -142,6 +142,7 @@ std::shared_ptr<const Source> spread_of(std::shared_ptr<const Source> source, in
 bool can_be_repeated(const OpSpec& source) {
   if (source.opened == nullptr || is_source(source, SourceKind::kUserCode)) return false;
   const auto* units = dynamic_cast<const UnitSource*>(source.opened.get());
+  if (source.opened->size() == 0 || !source.opened->identity(0)) return false;
   return source.opened->learned_versions() == nullptr && (units == nullptr || units->kept_rows() == nullptr);
 }
 

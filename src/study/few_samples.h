@@ -9,14 +9,20 @@
 
 namespace forebay {
 
-/// Those samples of a data set, numbered anew, and these so many times over; of a table those units. Copies have identities of their own, so that a
-/// cache keeps each by itself.
+/// How often each sample is there.
+struct Copies {
+  int64_t count = 1;
+  bool alike = false;  ///< a cache keeps one of them for all; else each has an identity of its own
+};
+
+/// Those samples of a data set, numbered anew, and these so many times over; of a table those units.
 std::shared_ptr<const Source> chosen_of(std::shared_ptr<const Source> source, std::vector<int64_t> chosen,
-                                        int64_t copies = 1);
+                                        const Copies& copies = {});
 /// So many samples, as far apart as each other; of a table whole units until they have as many rows, two of them at least.
-std::shared_ptr<const Source> spread_of(std::shared_ptr<const Source> source, int64_t samples, int64_t copies = 1);
-/// Whether a part of it with copies gives the same samples: not what asks the user's code by number, nor what leaves rows out itself, nor what
-/// has to learn versions of what it reads.
+std::shared_ptr<const Source> spread_of(std::shared_ptr<const Source> source, int64_t samples,
+                                        const Copies& copies = {});
+/// Whether a cache keeps of a part of it what it keeps of it: not what asks the user's code by number, nor what leaves rows out itself, nor what does
+/// not know the versions of its samples, or has to learn them: as of a loader that was opened without a cache.
 bool can_be_repeated(const OpSpec& source);
 
 /// The same steps over that source, which is open.

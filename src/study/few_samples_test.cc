@@ -63,7 +63,7 @@ TEST(FewSamples, OfATableAreUnits) {
 
 TEST(FewSamples, AreSpreadAndEachOfItsCopiesIsAnother) {
   const auto all = ten_numbers();
-  const auto few = spread_of(all, 2, 3);
+  const auto few = spread_of(all, 2, {.count = 3});
   ASSERT_EQ(few->size(), 6);
   std::set<std::string> identities;
   for (int64_t id = 0; id < few->size(); ++id) {
@@ -72,12 +72,14 @@ TEST(FewSamples, AreSpreadAndEachOfItsCopiesIsAnother) {
   }
   EXPECT_EQ(identities.size(), 6u) << "a cache would keep copies once";
   EXPECT_EQ(few->identity(1), all->identity(5));
+  EXPECT_EQ(spread_of(all, 2, {.count = 3, .alike = true})->identity(3), all->identity(5))
+      << "or once, where that is wanted";
   EXPECT_EQ(spread_of(all, 1000)->size(), 10);
 }
 
 TEST(FewSamples, ReadAsFastAsTheDataSetWouldBe) {
   const auto all = ten_numbers();
-  const auto few = spread_of(all, 5, 2);
+  const auto few = spread_of(all, 5, {.count = 2});
   ASSERT_TRUE(all->gathers(0));
   ASSERT_TRUE(few->gathers(0));
   const std::vector<int64_t> ids{9, 0, 6};
@@ -91,7 +93,7 @@ TEST(FewSamples, OfATableAreWholeUnits) {
   opening.put("t/a.parquet", table(0, {2, 3, 1}));
   opening.put("t/b.parquet", table(100, {4}));
   const auto all = *opening.open("t/*.parquet");
-  const auto few = std::dynamic_pointer_cast<const UnitSource>(spread_of(all, 3, 2));
+  const auto few = std::dynamic_pointer_cast<const UnitSource>(spread_of(all, 3, {.count = 2}));
   ASSERT_TRUE(few);
   EXPECT_EQ(few->units(), 4) << "two, as far apart as each other, twice";
   EXPECT_EQ(few->size(), 6);

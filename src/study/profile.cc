@@ -138,8 +138,11 @@ class Profiling {
     strategy.preparation_seconds = std::max(preparing, unchanged_.preparation_seconds,
                                             [](const Estimate& a, const Estimate& b) { return a.value < b.value; });
     strategy.preparing = cost_between({}, loader->stats(), size / strategy.preparation_seconds.value);
-    if (const int64_t copies = copies_of(strategy); copies > 1) {
-      FOREBAY_ASSIGN(loader, open(for_trial(repeated(copies), strategy, std::nullopt, kTrialBytes, folder.path())));
+    const OpSpec source = loader->opened().description().steps().front();
+    if (const int64_t copies = copies_of(source, strategy); copies > 1) {
+      auto few = spread_of(source.opened, profile_.samples, {.count = copies});
+      FOREBAY_ASSIGN(loader, open(for_trial(over(plain_.description, std::move(few)), strategy, std::nullopt,
+                                            kTrialBytes, folder.path())));
       FOREBAY_RETURN_IF_ERROR(filled(*loader).status());
     }
     FOREBAY_RETURN_IF_ERROR(look_at_it_kept(strategy, *loader));
@@ -152,18 +155,15 @@ class Profiling {
   }
 
   // The cores' caches hold a few samples, and not all: those few would look faster than they are. Copies of them are as good as other samples.
-  int64_t copies_of(const Strategy& strategy) {
+  int64_t copies_of(const OpSpec& source, const Strategy& strategy) {
     int64_t& copies = copies_behind_[*strategy.behind];
     copies = 1;
-    if (!can_be_repeated(source_as_it_is())) return copies;
+    if (!can_be_repeated(source)) return copies;
+    // Of a table they are whole row groups. They are made once more, beside those that were tried.
+    const auto few = static_cast<double>(spread_of(source.opened, profile_.samples)->size());
     const auto size = static_cast<double>(profile_.size), tried = static_cast<double>(profile_.samples);
     const double enough = kEnoughBytes * size / std::max(strategy.bytes.value, 1.0);
-    // They are made once more.
-    return copies = std::max<int64_t>(static_cast<int64_t>(std::min({enough, size, in_time_ - tried}) / tried), 1);
-  }
-  const OpSpec& source_as_it_is() const { return as_it_is_->opened().description().steps().front(); }
-  Description repeated(int64_t copies) const {
-    return over(plain_.description, spread_of(source_as_it_is().opened, profile_.samples, copies));
+    return copies = std::max<int64_t>(static_cast<int64_t>(std::min({enough, size, in_time_ - tried}) / few), 1);
   }
 
   Status look_at_it_kept(Strategy& strategy, Loader& loader) {
