@@ -183,7 +183,7 @@ class Loader {
   Status load_state(const std::string& json, bool strict = true);
 
   /// Of a stream: from now on it is written down there which records come, tens of bytes a step, so that LoaderOptions::journal can repeat
-  /// the run. A journal that is there already is continued at this loader's place. InvalidArgument where it is of another run, or this is no stream;
+  /// the run. Of several ranks rank 0 writes it; it ends where load_state() goes to another place. A journal that is there already is continued at this loader's place. InvalidArgument where it is of another run, or this is no stream;
   /// Unavailable where it cannot be written.
   Status journal(const std::string& path);
 

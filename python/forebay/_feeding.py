@@ -27,8 +27,9 @@ class UserStream:
         self.name = f"stream({function_name(factory)})"
         self.failure: BaseException | None = None  # that ended the latest run
         self._held: dict[str, Mapping[str, Any]] = {}
-        self._feeds = itertools.count()
-        self._running: dict[threading.Thread, _core.Feed] = {}
+        self._numbers = itertools.count()
+        self._feedings: list[_Feeding] = []  # those that run, or of which records are under way
+        self._lock = threading.RLock()  # of that list
 
     def __call__(self, call: _core.ForeignCall) -> dict[str, Any]:
         record = self._held.get(call.name)
@@ -39,20 +40,30 @@ class UserStream:
     def open(self, partition: int, after: str, feed: _core.Feed) -> None:
         """Called by the engine: from now on a thread pushes what comes behind an offset, until the feed is closed."""
         self.failure = None
-        feeding = _Feeding(self, partition, int(after or 0), feed, next(self._feeds))
-        thread = threading.Thread(target=feeding.run, name=f"forebay-stream-{partition}", daemon=True)
-        self._running = {one: its for one, its in self._running.items() if one.is_alive()} | {thread: feed}
-        thread.start()
+        feeding = _Feeding(self, partition, int(after or 0), feed, next(self._numbers))
+        feeding.thread.start()
+        with self._lock:
+            self._feedings.append(feeding)
+        self._drop_what_is_over()
 
     def stop(self, patience_s: float) -> list[str]:
         """Waits for the threads whose loader is closed; names what does not return."""
         until_s = time.monotonic() + patience_s
         stuck = []
-        for thread, feed in list(self._running.items()):
-            if feed.closed:
-                thread.join(max(0.0, until_s - time.monotonic()))
-                stuck += [f"{self.name} on {thread.name}"] if thread.is_alive() else []
+        for feeding in self._drop_what_is_over():
+            if feeding.feed.closed:
+                feeding.thread.join(max(0.0, until_s - time.monotonic()))
+                stuck += [f"{self.name} on {feeding.thread.name}"] if feeding.thread.is_alive() else []
+        self._drop_what_is_over()
         return stuck
+
+    def _drop_what_is_over(self) -> list[_Feeding]:
+        """Records that nobody will ask for, also of feeds that have ended: those are told of no more by themselves. What is left."""
+        with self._lock:
+            for feeding in self._feedings:
+                feeding.drop()
+            self._feedings = [feeding for feeding in self._feedings if feeding.thread.is_alive() or feeding.under_way]
+            return list(self._feedings)
 
     def records(self, partition: int, offset: int) -> Any:
         if self.partitions is None:
@@ -86,16 +97,23 @@ class _Closed(Exception):
 
 class _Feeding:
     def __init__(self, iterable: UserStream, partition: int, offset: int, feed: _core.Feed, number: int) -> None:
-        self.iterable = iterable
+        self._iterable = weakref.ref(iterable)  # which has a list of these
         self.partition = partition
         self.offset = offset
         self.feed = feed
         # Two readings of one record, before a seek and behind it, are told apart.
         self.suffix = "" if number == 0 else f" (reading {number + 1})"
+        self.under_way: set[str] = set()  # keys of records that the engine may still ask for
+        self.thread = threading.Thread(target=self.run, name=f"forebay-stream-{partition}", daemon=True)
+
+    @property
+    def iterable(self) -> UserStream:
+        return self._iterable()
 
     def run(self) -> None:
+        iterable = self.iterable  # there while this runs
         try:
-            records = self.iterable.records(self.partition, self.offset)
+            records = iterable.records(self.partition, self.offset)
             if hasattr(records, "__aiter__"):
                 import asyncio  # takes a while
 
@@ -106,10 +124,10 @@ class _Feeding:
         except _Closed:
             pass
         except BaseException as error:  # the training loop gets it
-            self.iterable.failure = with_note(can_leave_a_loop(error, self.iterable.name), f"in {self.iterable.name}, at offset {self.offset}")
-            self.feed.fail(f"{self.iterable.name} at offset {self.offset}: {type(error).__name__}: {error}")
+            iterable.failure = with_note(can_leave_a_loop(error, iterable.name), f"in {iterable.name}, at offset {self.offset}")
+            self.feed.fail(f"{iterable.name} at offset {self.offset}: {type(error).__name__}: {error}")
         finally:
-            self._drop(everything=True)
+            self.drop()
 
     def _push_all(self, records: Iterator[Any]) -> None:
         try:
@@ -131,18 +149,24 @@ class _Feeding:
             raise TypeError(f"{self.iterable.name} gave {type(record).__name__}, not a dict of fields")
         key = f"{self.iterable.label(self.partition)} {self.offset}{self.suffix}"
         self.iterable._held[key] = record
+        self.under_way.add(key)
         pushed = _core.Pushed.FULL
         while pushed == _core.Pushed.FULL:
             pushed = self.feed.push(str(self.offset + 1), key, _size(record))
-            self._drop()
+            self.drop()
         if pushed == _core.Pushed.CLOSED:
-            self.iterable._held.pop(key, None)
+            self._let_go(key)
             raise _Closed
         self.offset += 1
 
-    def _drop(self, everything: bool = False) -> None:
+    def drop(self) -> None:
         for key in self.feed.take_gone():
-            self.iterable._held.pop(key, None)
+            self._let_go(key)
+
+    def _let_go(self, key: str) -> None:
+        if (iterable := self.iterable) is not None:
+            iterable._held.pop(key, None)
+        self.under_way.discard(key)
 
 
 def _size(record: Mapping[str, Any]) -> int:

@@ -120,7 +120,7 @@ class _Shared:
                  begin: Callable[[], None] | None) -> None:
         self.source, self.growth, self.held, self.name, self.begin = source, growth, held, name, begin
         self.over = threading.Event()
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()  # garbage collection may close a loader of this pool on a thread that has it
         self.slots: dict[int, Slot] = {}
         self.monitor: threading.Thread | None = None
         self.completed = 0  # by slots that ended

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from typing import Any, Mapping
@@ -23,7 +24,8 @@ def meet(card: str, rank: int, world_size: int, environment: Mapping[str, str] |
     distributed = sys.modules.get("torch.distributed")
     if distributed is not None and distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() == world_size:
         cards: list[Any] = [None] * world_size
-        distributed.all_gather_object(cards, card)
+        with _device_of(rank, distributed):
+            distributed.all_gather_object(cards, card)
         return cards
     if environment.get("TORCHELASTIC_USE_AGENT_STORE") == "True":
         return by_store(_agent_store(environment), card, rank, world_size, environment)
@@ -34,6 +36,14 @@ def meet(card: str, rank: int, world_size: int, environment: Mapping[str, str] |
         'peers="launcher": there is no process group of torch.distributed, no store of torchrun and no mpi4py.MPI in this process that has '
         f'{world_size} ranks; give peers="file:///FOLDER", a folder that all hosts share, or a list of "host:port"'
     )
+
+
+def _device_of(rank: int, distributed: Any) -> Any:
+    """A group over NCCL gathers on the current GPU of the thread that asks, which on a thread of the engine's is the first one for all ranks of a host."""
+    torch = sys.modules["torch"]
+    if distributed.get_backend() != "nccl" or not torch.cuda.is_available():
+        return contextlib.nullcontext()
+    return torch.cuda.device(int(os.environ.get("LOCAL_RANK", rank)) % torch.cuda.device_count())
 
 
 def _agent_store(environment: Mapping[str, str]) -> Any:

@@ -230,7 +230,8 @@ class Loader(LoaderReports):
 
     def journal(self, path: str | os.PathLike[str]) -> None:
         """Of a stream: from now on it is written down there which records come, tens of bytes a step, so that `fb.Loader(pipeline, journal=path)`
-        can repeat this run though arrival cannot be repeated. The log must still have the records then.
+        can repeat this run though arrival cannot be repeated. The log must still have the records then. Of several ranks rank 0 writes it. It ends where
+        `load_state_dict` goes to another place.
 
         A journal that is there already is continued at the loader's place: after `load_state_dict`, say. InvalidArgument where it is of another run, or
         the source has an end; Unavailable where it cannot be written.

@@ -136,4 +136,17 @@ Result<Columns> columns_of(const Schema& schema, const Record& record) {
   return columns;
 }
 
+uint64_t held_bytes(const Columns& rows, const Buffer& memory) {
+  uint64_t apart = 0;
+  bool shared = false;
+  for (const ColumnValues& column : rows.values) {
+    for (const Buffer* part : {&column.values, &column.offsets}) {
+      const bool there = memory.owner() && part->owner() == memory.owner();
+      shared |= there;
+      if (!there) apart += part->size();
+    }
+  }
+  return apart + (shared ? memory.size() : 0);
+}
+
 }  // namespace forebay

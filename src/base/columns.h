@@ -62,6 +62,9 @@ inline bool is_ragged(const Field& field) {
   return field.kind == FieldKind::kTensor && field.shape.rank() == 1 && field.shape[0] == Shape::kUnknown;
 }
 
+/// Bytes of the rows, and of all of `memory` if any of them lie there.
+uint64_t held_bytes(const Columns& rows, const Buffer& memory);
+
 /// Of fields with their types, of all values row by row, and of what is wrong with rows: equal rows hash alike wherever their
 /// offsets begin.
 Hash128 content_hash(const Columns& columns);

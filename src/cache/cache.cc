@@ -83,14 +83,14 @@ class Tiers final : public TieredCache {
     // More than the bytes alone: the tier counts what keeping them costs, too. Where an eighth is too little, put() declines.
     const bool promotes = ram_->free_for(stored.size() + stored.size() / 8);
     if (promotes) stored = copy_of(stored);
-    const uint64_t stored_bytes = stored.size();
+    // Kept to tell what is a view of it.
+    const Buffer packed = stored;
     FOREBAY_ASSIGN(Columns decoded, decode_entry(entry, std::move(stored)));
     auto columns = std::make_shared<const Columns>(std::move(decoded));
     if (promotes) {
-      // Columns are views of `stored` where nothing is packed; what is unpacked is held beside it.
-      const uint64_t unpacked = compression_ == Compression::kNone ? 0 : columns->nbytes();
+      // Columns are views of what was stored where nothing is packed, whatever this run would pack; what is unpacked has memory of its own.
       // No seconds: losing it costs a read, so it is the first to give way to entries that are in memory alone.
-      (void)ram_->put(entry, columns, stored_bytes + unpacked, 0, /*on_disk=*/true);
+      (void)ram_->put(entry, columns, held_bytes(*columns, packed), 0, /*on_disk=*/true);
     }
     return columns;
   }

@@ -147,10 +147,25 @@ bool try_flock(int fd, int operation) {
   return result == 0;
 }
 
+bool flock_is_free(int fd, int operation) {
+  const bool had = try_flock(fd, operation);
+  if (had) ::flock(fd, LOCK_UN);
+  return had;
+}
+
+// By name: the lock belongs to the open file, which a process that was forked meanwhile keeps open.
+FolderLock::~FolderLock() {
+  if (fd_.valid()) ::flock(fd_.get(), LOCK_UN);
+}
+
 Result<FolderLock> FolderLock::take(const CacheFolder& folder, std::chrono::milliseconds patience) {
   FOREBAY_ASSIGN(FileDescriptor fd, folder.open_file(kBudgetFile, O_RDWR | O_CREAT));
   const auto until = std::chrono::steady_clock::now() + patience;
   while (!try_flock(fd.get(), LOCK_EX)) {
+    if (errno != EWOULDBLOCK)
+      return unavailable(
+          fmt::format("{}/{} cannot be locked: {}; give dir= a folder of a file system that knows flock()",
+                      folder.path(), kBudgetFile, std::strerror(errno)));
     if (std::chrono::steady_clock::now() >= until) {
       return cancelled(fmt::format("another process has locked {}/{} for {} ms; is it stopped?", folder.path(),
                                    kBudgetFile, patience.count()));

@@ -64,8 +64,10 @@ class CacheFolder {
   std::string path_;
 };
 
-/// flock() without waiting.
+/// flock() without waiting. False with EWOULDBLOCK in errno where somebody else has it.
 bool try_flock(int fd, int operation);
+/// Whether it could be had, which is given back at once: by name, since a process that was forked meanwhile has the descriptor, too.
+bool flock_is_free(int fd, int operation);
 
 /// The lock of a whole folder of caches, until destroyed. The kernel gives it back when its holder dies.
 /// Held for as long as something is measured or grown, never while entries are written: other processes wait for it. Does not nest.
@@ -73,6 +75,9 @@ class FolderLock {
  public:
   /// Cancelled where somebody holds it for longer than `patience`; Unavailable where there is no writing here.
   static Result<FolderLock> take(const CacheFolder& folder, std::chrono::milliseconds patience);
+  FolderLock(FolderLock&&) noexcept = default;
+  FolderLock& operator=(FolderLock&&) = delete;
+  ~FolderLock();
 
  private:
   explicit FolderLock(FileDescriptor fd) : fd_(std::move(fd)) {}

@@ -94,6 +94,26 @@ TEST_F(DiskTiers, AnIndexWithADamagedHeaderIsBegunAnew) {
   EXPECT_EQ(right_ones(*open(), 0, 10), 10u);
 }
 
+// The lock belongs to the open file, which the child of a fork has open, too.
+TEST_F(DiskTiers, AProcessThatWasForkedWhileTheFolderWasLockedDoesNotKeepItLocked) {
+  fill(*open(), 0, 1);
+  const auto folder = CacheFolder::open(dir(), /*create=*/false);
+  ASSERT_TRUE(folder.ok());
+  pid_t child = 0;
+  {
+    const auto lock = FolderLock::take(*folder, std::chrono::milliseconds(100));
+    ASSERT_TRUE(lock.ok());
+    child = fork();
+    if (child == 0) {
+      pause();
+      _exit(0);
+    }
+  }
+  EXPECT_TRUE(FolderLock::take(*folder, std::chrono::milliseconds(100)).ok());
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+}
+
 TEST_F(DiskTiers, ATornEndIsCutOffByTheNextWriter) {
   fill(*open(), 0, 10);
   const auto data_bytes = std::filesystem::file_size(file("000000.data"));

@@ -29,14 +29,14 @@ uint64_t room_of(const struct ::stat& info) {
 SegmentHeader limits_of(const CacheFolder& place, const std::string& index) {
   const auto file = place.open_file(index, O_RDONLY);
   SegmentHeader header;
-  // A shared lock that is to be had means that nobody holds the writer's; it goes with the descriptor, at the end of this function.
-  if (!file.ok() || try_flock(file->get(), LOCK_SH) || !read_all(file->get(), &header, sizeof header, 0)) return {};
+  // A shared lock that is to be had means that nobody holds the writer's.
+  if (!file.ok() || flock_is_free(file->get(), LOCK_SH) || !read_all(file->get(), &header, sizeof header, 0)) return {};
   return header.valid() ? header : SegmentHeader();
 }
 
 bool has_user(const CacheFolder& place) {
   const auto lock = place.open_file(kLockFile, O_RDONLY);
-  return lock.ok() && !try_flock(lock->get(), LOCK_EX);
+  return lock.ok() && !flock_is_free(lock->get(), LOCK_EX);
 }
 
 PlaceUse measure_place(const CacheFolder& place, const std::string& name) {

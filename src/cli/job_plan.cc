@@ -73,7 +73,8 @@ Result<JobPlan> plan_job(const Pipeline& pipeline, const JobRequest& request) {
   FOREBAY_RETURN_IF_ERROR(choose_deal(description, options, {.hosts = static_cast<int>(request.hosts)}, &ordering));
   const PlacementOptions keeping{.hosts = {world, request.ranks_per_host},
                                  .batch_size = options.batch_size,
-                                 .lanes = ordering.in_groups ? ordering.lanes : 1};
+                                 .lanes = ordering.in_groups ? ordering.lanes : 1,
+                                 .pads = options.last == LastPolicy::kPad};
   const Placement placement(ordering.order, keeping);
   const Schedule schedule(options, ordering.deal);
   const bool keeps = find_step(description, OpRole::kKeep) != nullptr;

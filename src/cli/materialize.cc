@@ -169,6 +169,11 @@ int materialize_verb(const Arguments& arguments, const Console& console) {
 
   options.loader = loader.options();
   if (url_options.given()) options.url_options = url_options.options();
+  for (const char* of_one : {"--rank", "--world", "--on-error", "--max-errors", "--requests", "--seed"}) {
+    if (!flags.engine.empty() && line.app().get_option_no_throw(of_one) != nullptr && line.app().count(of_one) > 0)
+      return line.misuse(fmt::format("{} is not for --engine ray, which deals shards to tasks itself", of_one),
+                         console);
+  }
   if (!flags.engine.empty()) return run_on_ray(*pipeline, flags, options, line.json(), console);
   if (flags.workers) return report_failure(invalid_argument("--workers is for --engine ray"), line.json(), console);
   const Interrupt interrupt;

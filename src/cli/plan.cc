@@ -134,6 +134,12 @@ int plan_verb(const Arguments& arguments, const Console& console) {
                        console);
   }
 
+  if (options.mixing && options.hosts) return line.misuse("--mixing and --hosts are two questions; ask one", console);
+  for (const char* of_steps : {"--size", "--epoch", "--rank", "--world", "--steps"}) {
+    if (options.hosts && app.count(of_steps) > 0)
+      return line.misuse(fmt::format("{} says nothing with --hosts; leave one of them out", of_steps), console);
+  }
+
   const Result<std::string> text = read_text(options.pipeline);
   if (!text.ok()) return report_failure(text.status(), options.json, console);
   const Result<Pipeline> pipeline = read_pipeline(options.pipeline, *text);

@@ -44,9 +44,15 @@ Status folder_failure(const std::string& path, const char* what) {
 }
 
 // The whole of a small file; nothing where it is not there (yet).
-Result<std::optional<std::string>> read_small(const std::string& path) {
+Result<std::optional<std::string>> read_small(const std::string& path, uid_t owner) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0) return errno == ENOENT ? Result<std::optional<std::string>>(std::nullopt) : folder_failure(path, "read");
+  // A folder that others may write to could have cards of theirs in it, which would have this rank take data from them.
+  struct ::stat info{};
+  if (::fstat(fd, &info) == 0 && info.st_uid != owner) {
+    ::close(fd);
+    return invalid_argument(fmt::format("{} is another user's: give a folder that only your job writes to", path));
+  }
   std::string text(kMostCardBytes + 1, '\0');
   const ssize_t got = ::read(fd, text.data(), text.size());
   const Status failure = got < 0 ? folder_failure(path, "read") : Status();
@@ -81,6 +87,9 @@ class FolderRendezvous final : public Rendezvous {
     const auto until = std::chrono::steady_clock::now() + deadline;
     if (::mkdir(folder_.c_str(), 0700) != 0 && errno != EEXIST) return folder_failure(folder_, "make the folder");
     FOREBAY_RETURN_IF_ERROR(write_small(path_of(rank), card_text(card)));
+    // As the file system has it: over a network all that this user writes may be some other user's.
+    struct ::stat own{};
+    if (::stat(path_of(rank).c_str(), &own) != 0) return folder_failure(path_of(rank), "read");
     std::vector<std::optional<HostCard>> cards(static_cast<size_t>(hosts_));
     // Its own from memory: what lies in the folder may be of an earlier start of this rank.
     cards[static_cast<size_t>(rank)] = card;
@@ -88,7 +97,7 @@ class FolderRendezvous final : public Rendezvous {
     std::condition_variable_any pause;
     for (auto wait = std::chrono::milliseconds(2);; wait = std::min(2 * wait, std::chrono::milliseconds(100))) {
       // Polled: file systems that hosts share tell nobody of changes that another host made.
-      FOREBAY_RETURN_IF_ERROR(read_missing(cards));
+      FOREBAY_RETURN_IF_ERROR(read_missing(cards, own.st_uid));
       if (std::ranges::all_of(cards, [](const auto& each) { return each.has_value(); })) break;
       if (stop.stop_requested()) return cancelled("stopped while waiting for the other hosts of the job");
       if (std::chrono::steady_clock::now() >= until) return missing(cards, deadline);
@@ -103,10 +112,10 @@ class FolderRendezvous final : public Rendezvous {
  private:
   std::string path_of(int rank) const { return fmt::format("{}/host-{}-{}", folder_, generation_, rank); }
 
-  Status read_missing(std::vector<std::optional<HostCard>>& cards) const {
+  Status read_missing(std::vector<std::optional<HostCard>>& cards, uid_t owner) const {
     for (size_t i = 0; i < cards.size(); ++i) {
       if (cards[i]) continue;
-      FOREBAY_ASSIGN(const std::optional<std::string> text, read_small(path_of(static_cast<int>(i))));
+      FOREBAY_ASSIGN(const std::optional<std::string> text, read_small(path_of(static_cast<int>(i)), owner));
       if (!text) continue;
       Result<HostCard> card = parse_card(*text);
       if (!card.ok()) return card.status().with_key(path_of(static_cast<int>(i)));

@@ -10,8 +10,8 @@ namespace forebay {
 namespace {
 using Json = nlohmann::ordered_json;
 constexpr int kFormat = 1;
-constexpr size_t kMaxBytes = size_t{16} << 20;  // of a stream of very many partitions
-constexpr int64_t kMaxCount = kMaxEpoch;        // more is damage, and would overflow later
+constexpr size_t kMaxBytes = size_t{1} << 30;  // of a rehearsal that keeps millions of records
+constexpr int64_t kMaxCount = kMaxEpoch;       // more is damage, and would overflow later
 
 Result<int64_t> count(const Json& json, const char* name) {
   // What is beyond 2^63 comes out of get() negative, and is refused as such.

@@ -161,6 +161,7 @@ Status Loader::set_epoch(int64_t epoch) {
   if (epoch == runner->cursor().epoch) return {};
   if (impl_->stream)
     return invalid_argument("set_epoch(): a stream goes on where it stands; load_state_dict() goes to another place");
+  if (impl_->rehearsal) impl_->rehearsal->pause();
   runner->seek({epoch, 0, 0});
   if (impl_->rehearsal) impl_->rehearsal->goes_elsewhere();
   impl_->epoch_over = false;

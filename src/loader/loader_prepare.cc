@@ -164,6 +164,7 @@ Status Loader::Impl::go_to(const Checkpoint& saved) {
   }
   // What could be refused has been read by now. Between the two places no step is known, so the runner begins none.
   if (stream) stream->pause();
+  if (rehearsal) rehearsal->pause();
   runner->seek(saved.cursor);
   if (rehearsal) rehearsal->go_on(std::move(*kept));
   if (stream) stream->go_on(saved.cursor, std::move(*place_in_stream));

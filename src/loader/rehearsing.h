@@ -32,8 +32,9 @@ class RehearsalRun {
   std::string kept() const;
   /// What read_kept() gave. Before the first step there.
   void go_on(Rehearsal kept) { itinerary_->begin_with(std::move(kept)); }
-  /// The run goes on at another place; what is kept stays.
-  void goes_elsewhere() { itinerary_->begin_with(itinerary_->kept()); }
+  /// The run goes on at another place, which the runner is told next; then go_on(), or goes_elsewhere(): what is kept stays.
+  void pause() { itinerary_->pause(); }
+  void goes_elsewhere() { itinerary_->begin_elsewhere(); }
   /// StateMismatch where it was kept of another data set; InvalidArgument for text that is no such state, or keeps more than this run has room for.
   Result<Rehearsal> read_kept(const std::string& json) const;
   /// StateMismatch where a stream begins with records of the same numbers: these would be taken for the kept ones.

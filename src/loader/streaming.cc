@@ -105,6 +105,7 @@ Result<std::shared_ptr<StreamRun>> StreamRun::open(const StreamSource& source, c
   const ScheduleOptions schedule = schedule_of(description, 0, place.world_size);
   FOREBAY_RETURN_IF_ERROR(schedule.check());
   std::shared_ptr<StreamRun> run(new StreamRun);
+  run->rank_ = place.rank;
   StreamOptions stream = options_of(description, options, schedule.batch_size * schedule.world_size);
   std::shared_ptr<JournalReader> journal;
   if (!options.journal.empty()) {
@@ -234,6 +235,7 @@ void StreamRun::go_on(const Cursor& at, StreamPlace place) {
     place.chunk.reset();
   }
   const int64_t number = place.number;
+  if (journal_) end_journal();
   if (decisions_) decisions_->begin_anew();
   if (exchange_) exchange_->begin_anew();
   kept_->begin(number);
@@ -243,12 +245,22 @@ void StreamRun::go_on(const Cursor& at, StreamPlace place) {
 
 Status StreamRun::write_journal(const std::string& path, const Cursor& at) {
   if (repeats_) return invalid_argument("this loader repeats a journal; it writes none");
+  // Rank 0 decides, and is the one that knows all of it.
+  if (decisions_ && rank_ != 0) return {};
+  if (journal_) end_journal();
   const int64_t number = itinerary_->number_at(at);
   FOREBAY_ASSIGN(journal_,
                  JournalWriter::open(path, header_of(stream_->log(), stream_->options(), stream_->place(number)),
                                      stream_->log().partitions()));
   stream_->set_witness(journal_, number);
   return {};
+}
+
+// What comes next is of another place, or goes to another file.
+void StreamRun::end_journal() {
+  stream_->set_witness(nullptr, 0);
+  (void)journal_->flush();
+  journal_.reset();
 }
 
 void StreamRun::add_to(Ledger& ledger) const {

@@ -89,6 +89,9 @@ class StreamRun {
   std::shared_ptr<KeptRecords> kept_;
   StreamPlace beginning_;
   bool repeats_ = false;
+  void end_journal();
+
+  int rank_ = 0;
   std::shared_ptr<JournalWriter> journal_;
   std::shared_ptr<Decisions> decisions_;    // null: of one rank
   std::unique_ptr<KeptExchange> exchange_;  // null: this rank keeps all by itself, in memory

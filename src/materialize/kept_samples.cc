@@ -40,6 +40,9 @@ Result<KeptSamples> KeptSamples::open(StoreAndPath folder, const MaterializedMan
   KeptSamples kept(std::move(source));
   if (!same_values(finished.fields, fields)) return kept;
   const auto* units = dynamic_cast<const UnitSource*>(kept.source_.get());
+  // The root of a bucket has no name, and another may have been given with its slash.
+  const bool joined = folder.path.empty() || folder.path.ends_with('/');
+  const std::string prefix = joined ? folder.path : folder.path + "/";
   int64_t next = 0, row = 0;
   for (size_t shard = 0; shard < finished.shards.size(); ++shard) {
     const int64_t first = next;
@@ -47,7 +50,7 @@ Result<KeptSamples> KeptSamples::open(StoreAndPath folder, const MaterializedMan
     if (units == nullptr) next = row;
     // Units do not cross shards: all that begin before its last row are its own.
     while (units != nullptr && next < units->units() && units->unit_begin(next) < row) ++next;
-    const ReadRequest request{.key = folder.path + "/" + finished.below + identities_file(static_cast<int64_t>(shard)),
+    const ReadRequest request{.key = prefix + finished.below + identities_file(static_cast<int64_t>(shard)),
                               .range = {},
                               .expected_size = {}};
     const Result<Buffer> file = read_wait(*folder.store, request, stop);

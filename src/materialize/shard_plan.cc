@@ -98,6 +98,13 @@ ShardPlan plan_shards(int64_t rows, const std::vector<int64_t>& places, double b
                                : static_cast<double>(bytes_a_shard) / std::max(bytes_a_row, 1.0);
   const auto each = static_cast<int64_t>(std::clamp(wanted, 1.0, static_cast<double>(std::max<int64_t>(rows, 1))));
   ShardPlan plan;
+  if (places.empty() && shards) {
+    // As many as were asked for, whether or not they divide the rows.
+    const int64_t count = std::min(*shards, rows);
+    for (int64_t shard = 1; shard <= count; ++shard)
+      plan.begins.push_back(static_cast<int64_t>(static_cast<__int128>(shard) * rows / count));
+    return plan;
+  }
   if (places.empty()) {
     while (plan.begins.back() < rows) plan.begins.push_back(std::min(plan.begins.back() + each, rows));
     return plan;

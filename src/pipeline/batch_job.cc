@@ -355,6 +355,17 @@ void BatchJob::plan_extras(BatchAssembly& assembly) const {
     if (!rows_[row].skipped) rows.push_back(&extras_[row]);
   }
   if (rows.empty()) return;
+  // Of a first sample without any the loop below would look at none.
+  for (size_t i = 1; i < rows.size() && rows.front()->empty(); ++i) {
+    if (rows[i]->empty()) continue;
+    const SampleName before = name_of_kept(0), here = name_of_kept(i);
+    return assembly.fail(
+        invalid_argument(fmt::format("the user's function gave '{}' here and not for sample {} ('{}') of the same "
+                                     "batch; give the same fields for every sample",
+                                     rows[i]->front().first, before.id, before.key))
+            .with_key(here.key)
+            .with_sample(here.id));
+  }
   for (const auto& [name, first] : *rows.front()) {
     std::vector<const Value*> values;
     for (const Extras* extras : rows) {

@@ -69,7 +69,9 @@ class Itinerary {
   virtual bool finished(const Cursor& at) const = 0;
   /// Whether it is known by now what comes at this place; if not, the run is told when it is. Sources without an end know only what has arrived.
   virtual bool known(const Cursor& /*at*/) const { return true; }
-  /// The trainer waits for the step at this place, and nothing is being prepared. Whether it is known now, where it was not. Called with a run's lock held.
+  /// The trainer waits for the step at this place, and nothing is being prepared: what it needs is read whatever memory it takes.
+  virtual void awaits(const Cursor& /*at*/) const {}
+  /// The same, without patience. Whether it is known now, where it was not. Called with a run's lock held.
   virtual bool hurry(const Cursor& /*at*/) const { return false; }
   /// The step that begins at `at`. Nothing when finished, when epochs have no steps at all, or where it is not known yet.
   virtual std::optional<StepPlan> step(const Cursor& at) const = 0;

@@ -29,6 +29,8 @@ struct RowInput {
   bool fetched_all = false;
   Buffer fetched;
   uint64_t size = 0;  ///< of the object, where a first read found it larger than guessed
+  bool entry_is_cold =
+      false;  ///< a compute thread did not find the cache's entry at hand: it is fetched, also where nothing else is
   // Where single samples are kept in a cache:
   bool looked_up = false;                ///< the next four say what it has
   int64_t entry_id = -1;                 ///< the sample that was looked up,

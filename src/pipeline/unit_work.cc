@@ -28,19 +28,6 @@ uint64_t most_entry_bytes(uint64_t decoded_bytes) { return decoded_bytes + decod
 
 }  // namespace
 
-uint64_t held_bytes(const Columns& rows, const Buffer& memory) {
-  uint64_t apart = 0;
-  bool shared = false;
-  for (const ColumnValues& column : rows.values) {
-    for (const Buffer* part : {&column.values, &column.offsets}) {
-      const bool there = memory.owner() && part->owner() == memory.owner();
-      shared |= there;
-      if (!there) apart += part->size();
-    }
-  }
-  return apart + (shared ? memory.size() : 0);
-}
-
 uint64_t bytes_of(const std::vector<ReadRequest>& requests) {
   uint64_t bytes = 0;
   for (const ReadRequest& request : requests)

@@ -42,7 +42,5 @@ class UnitWork {
 
 /// Bytes that those requests bring.
 uint64_t bytes_of(const std::vector<ReadRequest>& requests);
-/// Bytes of the rows, and of all of `memory` if any of them lie there.
-uint64_t held_bytes(const Columns& rows, const Buffer& memory);
 
 }  // namespace forebay

@@ -94,7 +94,10 @@ std::optional<FileDescriptor> lock_socket(const std::string& path, bool wait) {
 Result<FileDescriptor> listen_at(const std::string& path) {
   FileDescriptor made(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!made.valid()) return cannot("no socket can be made", path);
-  // A killed server leaves the file, and bind() fails where there is one.
+  // A killed server leaves the file, and bind() fails where there is one. Anything else there is the user's.
+  struct stat there{};
+  if (lstat(path.c_str(), &there) == 0 && !S_ISSOCK(there.st_mode))
+    return invalid_argument("this is no socket of a server; give a path where nothing is").with_key(path);
   unlink(path.c_str());
   const sockaddr_un address = address_of(path);
   fchmod(made.get(), 0600);  // the file's rights, too: connecting needs that to write

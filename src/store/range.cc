@@ -15,8 +15,10 @@ Status larger_than_set_aside(uint64_t set_aside, uint64_t size) {
 Status read_failure(const ReadRequest& request, const Status& failure) {
   const uint64_t needed = failure.bytes_needed(), given = request.set_aside_bytes.value_or(0);
   // Transports refuse what is longer than they were allowed as Unsupported; only the request tells why they were.
-  const bool grew = request.set_aside_bytes && !request.range && failure.code() == Code::kUnsupported && needed > given;
-  return grew ? larger_than_set_aside(given, needed) : failure;
+  if (request.range || failure.code() != Code::kUnsupported || needed == 0) return failure;
+  if (request.expected_size)
+    return corrupt(fmt::format("changed: the listing said {} bytes, and now there are more", *request.expected_size));
+  return request.set_aside_bytes && needed > given ? larger_than_set_aside(given, needed) : failure;
 }
 
 Result<ByteRange> resolve_range(const ReadRequest& request, uint64_t size) {

@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_depth.h"
+#include "telemetry/log.h"
 
 namespace forebay {
 
@@ -30,9 +31,10 @@ Result<std::streamoff> end_of_kept(const std::string& path, const JournalHeader&
   std::string line;
   std::getline(file, line);
   FOREBAY_ASSIGN(const JournalHeader was, JournalHeader::from_json(line, partitions));
-  if (was.log != now.log || was.seed != now.seed || was.shuffled != now.shuffled || was.when_dry != now.when_dry)
+  if (was.log != now.log || was.seed != now.seed || was.shuffled != now.shuffled || was.when_dry != now.when_dry ||
+      was.sampled != now.sampled)
     return invalid_argument(
-        fmt::format("{} is the journal of another stream, seed, window or when_dry=; give another path", path));
+        fmt::format("{} is the journal of another stream, seed, window or .buffer(); give another path", path));
   // The chunk that a state stands in is in the journal already, and the witness is not told of it again.
   const int64_t place = now.place.chunk ? now.place.chunk->first + now.place.chunk->size() : now.place.number;
   int64_t reached = was.place.chunk ? was.place.chunk->first + was.place.chunk->size() : was.place.number;
@@ -119,13 +121,17 @@ Result<std::shared_ptr<JournalWriter>> JournalWriter::open(const std::string& pa
 
 void JournalWriter::decided(const Chunk& chunk) {
   const std::string line = chunk.to_json() + "\n";
-  failed_ |= std::fwrite(line.data(), 1, line.size(), file_.get()) != line.size();
+  if (std::fwrite(line.data(), 1, line.size(), file_.get()) != line.size()) failed_ = true;
 }
 
 Status JournalWriter::flush() {
-  failed_ |= std::fflush(file_.get()) != 0;
+  if (std::fflush(file_.get()) != 0) failed_ = true;
   if (!failed_) return {};
-  return unavailable(fmt::format("{} cannot be written: {}", path_, std::strerror(errno)));
+  Status failure = unavailable(fmt::format("{} cannot be written: {}", path_, std::strerror(errno)));
+  // The training goes on, and nobody else would hear of it before the run is to be repeated.
+  if (!told_.exchange(true))
+    log_warning(fmt::format("journal: {}; the run cannot be repeated beyond here", failure.message()));
+  return failure;
 }
 
 Result<std::shared_ptr<JournalReader>> JournalReader::open(const std::string& path,

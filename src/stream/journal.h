@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdio>
 #include <fstream>
 #include <memory>
@@ -40,7 +41,7 @@ class JournalWriter final : public ChunkWitness {
   };
   std::string path_;
   std::unique_ptr<std::FILE, Close> file_;
-  bool failed_ = false;
+  std::atomic<bool> failed_ = false, told_ = false;
 };
 
 /// Repeats what a journal says. A line that was cut off while it was written, and what is behind it, was never given.

@@ -269,12 +269,15 @@ Result<std::map<int64_t, KeptRecords::Kept>> KeptRecords::parse_places(const std
 
 Result<KeptRecords::RecordPtr> KeptRecords::read_one(const Place& place, const std::stop_token& stop) const {
   const std::string& partition = log_->partitions()[place.partition];
-  const auto until = std::chrono::steady_clock::now() + kReadAgain;
+  auto until = std::chrono::steady_clock::now() + kReadAgain;
+  size_t some = 1;
   FOREBAY_ASSIGN(const std::unique_ptr<LogReader> reader, log_->read_after({{place.partition, place.before}}));
   for (;;) {
-    LogReader::Limits one;
-    one.records = 1;
-    FOREBAY_ASSIGN(std::vector<LogRecord> records, reader->read({place.partition}, one, stop));
+    // It comes next, or behind what was dropped: more at a time the longer it does not.
+    LogReader::Limits most;
+    most.records = some = std::min(most.records, 2 * some);
+    FOREBAY_ASSIGN(std::vector<LogRecord> records, reader->read({place.partition}, most, stop));
+    if (!records.empty()) until = std::chrono::steady_clock::now() + kReadAgain;
     for (const LogRecord& record : records) {
       const int order = log_->compare(record.offset, place.offset);
       if (order == 0) return std::make_shared<const LogRecord>(record.alone());

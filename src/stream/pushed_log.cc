@@ -68,8 +68,11 @@ void Feed::fail(Status status) {
 }
 
 void Feed::close() {
+  std::deque<LogRecord> records;  // end without the lock: their owners are told
   const std::lock_guard lock(mutex_);
   closed_ = true;
+  records.swap(records_);
+  bytes_ = 0;
   changed_.notify_all();
 }
 

@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -29,7 +30,8 @@ class SpillSpace {
   static constexpr uint64_t kOneRead = uint64_t{1} << 20;
   friend class SpillFile;
   std::string folder_;
-  uint64_t bytes_ = 0, used_ = 0;
+  uint64_t bytes_ = 0;
+  std::atomic<uint64_t> used_ = 0;  // for counters, which do not wait for a stream
 };
 
 /// Records on disk, first in, first out. For one thread at a time.

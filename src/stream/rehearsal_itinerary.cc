@@ -21,9 +21,25 @@ RehearsalItinerary::RehearsalItinerary(std::shared_ptr<const Itinerary> steps, s
     : steps_(std::move(steps)), samples_(std::move(samples)), old_(old), rank_(rank), planned_(options),
       kept_(options) {}
 
+void RehearsalItinerary::pause() {
+  const std::lock_guard lock(mutex_);
+  paused_ = true;
+}
+
 void RehearsalItinerary::begin_with(Rehearsal kept) {
   const std::lock_guard lock(mutex_);
+  begin_locked(std::move(kept));
+}
+
+void RehearsalItinerary::begin_elsewhere() {
+  const std::lock_guard lock(mutex_);
+  begin_locked(kept_);
+}
+
+void RehearsalItinerary::begin_locked(Rehearsal kept) {
   let_go_of_others(kept);
+  paused_ = false;
+  ++begun_;
   pending_.clear();
   held_up_.reset();
   failure_ = {};
@@ -70,10 +86,13 @@ Status RehearsalItinerary::failure() const {
 }
 
 std::optional<StepPlan> RehearsalItinerary::step(const Cursor& at) const {
+  const uint64_t begun = begun_;
   // Without the lock: it may wait for that of a stream.
   std::optional<StepPlan> plan = steps_->step(at);
   if (!plan) return std::nullopt;
   const std::lock_guard lock(mutex_);
+  // The run goes on elsewhere meanwhile: this step would be drawn from what is kept there, and offered to it.
+  if (paused_ || begun != begun_) return std::nullopt;
   // It was planned already, and waits for old samples or is asked for again: draws and offers must not come twice.
   for (const Planned& pending : pending_) {
     if (pending.plan.at == plan->at) return once_here(pending);
@@ -115,7 +134,7 @@ std::optional<StepPlan> RehearsalItinerary::once_here(const Planned& step) const
 bool RehearsalItinerary::known(const Cursor& at) const {
   {
     const std::lock_guard lock(mutex_);
-    if (held_up_ == at && !once_here(pending_.back())) return false;
+    if (paused_ || (held_up_ == at && !once_here(pending_.back()))) return false;
   }
   return steps_->known(at);
 }
@@ -128,7 +147,7 @@ std::string RehearsalItinerary::awaited() const {
 bool RehearsalItinerary::hurry(const Cursor& at) const {
   {
     const std::lock_guard lock(mutex_);
-    if (planned_.size() == 0 || !failure_.ok()) return false;  // nothing could stand in
+    if (paused_ || planned_.size() == 0 || !failure_.ok()) return false;  // nothing could stand in
   }
   return steps_->hurry(at);
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -40,8 +41,12 @@ class RehearsalItinerary final : public Itinerary {
   RehearsalItinerary(std::shared_ptr<const Itinerary> steps, std::shared_ptr<StepSamples> samples,
                      const RehearsalOptions& options, int64_t old, int64_t rank);
 
+  /// No step is known from here on, until the run goes on: what is being planned is of the place before.
+  void pause();
   /// The run goes on somewhere, with that kept. Before the first step() there.
   void begin_with(Rehearsal kept);
+  /// The same with what is kept of the steps that are delivered.
+  void begin_elsewhere();
   /// The batches before `at` are delivered.
   void delivered(const Cursor& at);
   /// What was kept of the steps that are delivered: part of a state.
@@ -52,6 +57,7 @@ class RehearsalItinerary final : public Itinerary {
   bool epoch_over(const Cursor& at) const override { return steps_->epoch_over(at); }
   bool finished(const Cursor& at) const override { return steps_->finished(at); }
   bool known(const Cursor& at) const override;
+  void awaits(const Cursor& at) const override { steps_->awaits(at); }
   bool hurry(const Cursor& at) const override;
   std::optional<StepPlan> step(const Cursor& at) const override;
   Status failure() const override;
@@ -70,6 +76,7 @@ class RehearsalItinerary final : public Itinerary {
     std::vector<Rehearsal::Sample> fresh;
     std::vector<int64_t> old;  // those of this rank
   };
+  void begin_locked(Rehearsal kept);
   void let_go_of_others(const Rehearsal& kept);
   std::optional<StepPlan> once_here(const Planned& step) const;
   void add_old(StepPlan& plan) const;
@@ -84,6 +91,8 @@ class RehearsalItinerary final : public Itinerary {
   mutable std::deque<Planned> pending_;    // between the two
   mutable std::optional<Cursor> held_up_;  // the place of the last of them, while old samples of it are elsewhere
   mutable Status failure_;
+  bool paused_ = false;
+  std::atomic<uint64_t> begun_ = 0;  // how often it went on somewhere
 };
 
 }  // namespace forebay

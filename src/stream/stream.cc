@@ -44,7 +44,7 @@ void Stream::seek(StreamPlace place) {
   chunks_.clear();
   chunk_bytes_ = 0;
   waiting_ = make_waiting();
-  asked_ = hurried_ = 0;
+  asked_ = awaited_ = hurried_ = 0;
   ended_ = 0;
   end_.reset();
   failure_ = {};
@@ -62,6 +62,11 @@ bool Stream::known(int64_t end) {
   if (decided_ >= end || end_) return true;
   asked_ = std::max(asked_, end);
   return false;
+}
+
+void Stream::awaits(int64_t end) {
+  const Lock lock(mutex_);
+  if (std::exchange(awaited_, std::max(awaited_, end)) < end) room_.notify_all();
 }
 
 bool Stream::hurry(int64_t end) {

@@ -98,6 +98,8 @@ class Stream {
 
   /// Whether all records below `end` are decided and there, or the stream is known to end before.
   bool known(int64_t end);
+  /// The trainer waits for the records below `end` and has none before them: they are read although what it has of a chunk before fills the memory.
+  void awaits(int64_t end);
   /// The trainer waits for the records below `end`, and old ones can stand in. Unless `when_dry` is kWait, whoever decides takes what is there; the numbers that
   /// are left are decided without records. Whether all below `end` is known now. Who asked for it by known() is not told of what this decides.
   bool hurry(int64_t end);
@@ -185,7 +187,8 @@ class Stream {
   bool tells_after_ = false;    // the next one with records says where the run began
   bool stopped_ = true, reading_ = false;
   int64_t asked_ = 0;    // somebody waits for the records below
-  int64_t hurried_ = 0;  // and for these without patience
+  int64_t awaited_ = 0;  // and for these first of all
+  int64_t hurried_ = 0;  // and without patience
   int64_t dry_records_ = 0;
   size_t readers_ = 0, ended_ = 0;
   std::optional<int64_t> end_;

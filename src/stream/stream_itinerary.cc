@@ -78,6 +78,10 @@ void StreamItinerary::note_vacant(StepPlan& plan, int64_t size) const {
   }
 }
 
+void StreamItinerary::awaits(const Cursor& at) const {
+  if (!finished(at)) stream_->awaits(number_at(at) + global_batch_);
+}
+
 bool StreamItinerary::hurry(const Cursor& at) const {
   if (finished(at)) return false;
   return stream_->hurry(number_at(at) + global_batch_);

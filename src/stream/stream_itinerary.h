@@ -38,6 +38,7 @@ class StreamItinerary final : public Itinerary {
   bool epoch_over(const Cursor& at) const override { return !(normalized(at) == at); }
   bool finished(const Cursor& at) const override;
   bool known(const Cursor& at) const override;
+  void awaits(const Cursor& at) const override;
   bool hurry(const Cursor& at) const override;
   std::optional<StepPlan> step(const Cursor& at) const override;
   Status failure() const override { return stream_->failure(); }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -23,6 +24,11 @@ std::string ago(int64_t at_ns, int64_t now_ns) {
   return at_ns == 0 ? "so far" : fmt::format("for {:.0f} s", static_cast<double>(now_ns - at_ns) * 1e-9);
 }
 
+Status no_thread(const std::system_error& error) {
+  return unavailable(fmt::format(
+      "no thread is to be had to read a stream with: {}; each reader of it has one (ulimit -u)", error.what()));
+}
+
 }  // namespace
 
 // With the lock held.
@@ -32,7 +38,11 @@ void Stream::start_reading() {
   readers_ = (log_->partitions().size() + each - 1) / each;
   troubles_.assign(readers_, "");
   held_.assign(readers_, 0);
-  reading_thread_ = std::jthread([this](std::stop_token stop) { read_all(std::move(stop)); });
+  try {
+    reading_thread_ = std::jthread([this](std::stop_token stop) { read_all(std::move(stop)); });
+  } catch (const std::system_error& error) {
+    failure_ = no_thread(error);
+  }
 }
 
 void Stream::stop() {
@@ -55,8 +65,12 @@ void Stream::read_all(std::stop_token stop) {
   const std::vector<std::vector<LogPosition>> positions = reader_positions();
   // Joined at the end of this function, before what they refer to goes.
   std::vector<std::jthread> others;
-  for (size_t reader = 1; reader < positions.size(); ++reader)
-    others.emplace_back([this, &positions, reader, stop] { read(reader, positions[reader], stop); });
+  try {
+    for (size_t reader = 1; reader < positions.size(); ++reader)
+      others.emplace_back([this, &positions, reader, stop] { read(reader, positions[reader], stop); });
+  } catch (const std::system_error& error) {
+    return fail(no_thread(error));
+  }
   if (!positions.empty()) read(0, positions[0], stop);
 }
 
@@ -126,7 +140,8 @@ void Stream::read(size_t number, const std::vector<LogPosition>& from, std::stop
 std::vector<size_t> Stream::wanted(const std::vector<LogPosition>& mine) const {
   std::vector<size_t> partitions;
   for (const LogPosition& position : mine) {
-    if (waiting_->wants(position.partition, chunk_bytes_)) partitions.push_back(position.partition);
+    if (waiting_->wants(position.partition, chunk_bytes_, awaited_ > decided_))
+      partitions.push_back(position.partition);
   }
   return partitions;
 }

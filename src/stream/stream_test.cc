@@ -140,6 +140,20 @@ TEST(Stream, what_one_batch_needs_is_read_whatever_it_takes) {
   EXPECT_TRUE(wait_known(stream, 64));
 }
 
+// The chunk before cannot go, as the step that begins in it is not delivered.
+TEST(Stream, what_a_batch_needs_of_the_next_window_is_read_beside_a_full_one) {
+  const auto log = log_with({300}, 10'000);
+  StreamOptions options = chunks_of(100);
+  options.bytes = 200'000;
+  Stream stream(log, options);
+  stream.seek(stream.beginning());
+  for (int64_t at = 0; at + 64 <= 300; at += 64) {
+    stream.awaits(at + 64);
+    ASSERT_TRUE(wait_known(stream, at + 64)) << at;
+    stream.behind(at + 64);
+  }
+}
+
 TEST(Stream, forgotten_records_are_an_error_that_says_how_many_or_are_left_out) {
   const auto log = log_with({100});
   log->trim(0, 30);

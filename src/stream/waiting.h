@@ -34,8 +34,8 @@ class Waiting {
 
   /// A record that came behind the last one of its partition.
   virtual Status add(LogRecord record) = 0;
-  /// Whether more of a partition should be read now, with so many bytes in chunks.
-  virtual bool wants(size_t partition, uint64_t in_chunks) const = 0;
+  /// Whether more of a partition should be read now, with so many bytes in chunks; `awaited`: somebody waits for the next chunk.
+  virtual bool wants(size_t partition, uint64_t in_chunks, bool awaited) const = 0;
   /// What they take in memory.
   virtual uint64_t bytes() const = 0;
   /// Of each partition, how many a chunk could have now.

@@ -33,12 +33,12 @@ class Queues final : public Waiting {
   }
 
   // Half of the room is for whoever comes first; the other half is shared out, so that a fast partition leaves room to slow ones. What the next
-  // chunk needs is read in any case.
-  bool wants(size_t partition, uint64_t in_chunks) const override {
+  // chunk needs is read in any case once it is waited for: a step may have its first records in the chunk before, which then cannot go.
+  bool wants(size_t partition, uint64_t in_chunks, bool awaited) const override {
     const Queue& queue = queues_[partition];
     if (space_ ? space_->has_room() : has_room(queue, in_chunks)) return true;
     if (decided_) return misses(partition);
-    return oldest_go_ || (in_chunks == 0 && records_ < options_.chunk);
+    return oldest_go_ || ((in_chunks == 0 || awaited) && records_ < options_.chunk);
   }
 
   uint64_t bytes() const override { return bytes_; }

@@ -31,7 +31,7 @@ class SampledRecords final : public Waiting {
     return {};
   }
 
-  bool wants(size_t partition, uint64_t /*in_chunks*/) const override {
+  bool wants(size_t partition, uint64_t /*in_chunks*/, bool /*awaited*/) const override {
     // So at most what one read brings waits beside the sample, however fast records arrive.
     return later_[partition].empty() && may_take(partition);
   }

@@ -138,11 +138,11 @@ Changed with_cache(const Description& description, std::optional<size_t> behind,
 }
 
 Changed with_few(const Description& description, const Change& change, std::optional<int64_t> samples,
-                 uint64_t cache_bytes) {
+                 const Json& cache_args) {
   std::optional<size_t> behind = change.cache_behind;
   for (size_t i = 1; i < description.steps().size() && change.filled; ++i)
     if (catalog().has_role(description.steps()[i], OpRole::kKeep)) behind = i;
-  return with_cache(description, behind, {{"ram", cache_bytes}, {"disk", 0}}, samples);
+  return with_cache(description, behind, cache_args, samples);
 }
 
 Changed without_caches(const Description& description) {

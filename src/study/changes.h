@@ -41,9 +41,9 @@ struct Changed {
 };
 /// As the user would write it.
 Changed with(const Description& description, const Change& change);
-/// The same over so many samples, spread over the data set, or all, with a cache in memory of so many bytes in place of what it is to have.
+/// The same over so many samples, spread over the data set, or all, with a cache as `cache_args` say in place of what it is to have.
 Changed with_few(const Description& description, const Change& change, std::optional<int64_t> samples,
-                 uint64_t cache_bytes);
+                 const Json& cache_args);
 /// With one cache, behind that step, and no other; `samples`: over so many, spread over the data set.
 Changed with_cache(const Description& description, std::optional<size_t> behind, const Json& cache_args,
                    std::optional<int64_t> samples);

@@ -7,10 +7,12 @@
 #include "base/byte_size.h"
 #include "base/clock.h"
 #include "forebay/diagnosis.h"
+#include "loader/open_step_cache.h"
 #include "loader/step_arguments.h"
 #include "study/changes.h"
 #include "study/few_samples.h"
 #include "study/limits.h"
+#include "study/scratch_folder.h"
 #include "study/trial.h"
 
 namespace forebay {
@@ -21,8 +23,11 @@ constexpr double kWorthIt = 1.05;      // times as fast
 constexpr double kWarmingSeconds = 3;  // that filling a cache may take
 constexpr int kRounds = 3;
 constexpr TrialLength kRound{.windows = 1, .window_seconds = 0.6};
-constexpr double kLongestFill = 15;   // seconds
-constexpr double kLongestEpoch = 60;  // that filling the cache of a remedy may take
+constexpr TrialLength kLongRound{.windows = 1,
+                                 .window_seconds = 1.5};  // who else takes cores does so by fits and starts
+constexpr uint64_t kUsualCacheBytes = uint64_t{2} << 30;  // in memory, of a .cache() without arguments
+constexpr double kLongestFill = 15;                       // seconds
+constexpr double kLongestEpoch = 60;                      // that filling the cache of a remedy may take
 constexpr TrialLength kVerifyRound{.windows = 1, .window_seconds = 1.5};
 constexpr double kOvertime = 10;      // seconds behind the budget: then no further round
 constexpr int64_t kLeastBatches = 2;  // of the samples over which a cache is tried
@@ -157,6 +162,8 @@ class Study {
     return Gain{median_of(ratios), *low, *high};
   }
 
+  const TrialLength& round_length() const { return diagnosis_.first.limit == Limit::kCores ? kLongRound : kRound; }
+
   Result<Tried> compare(Loader& changed, const Change& change, uint64_t bytes) {
     Observation seen;
     OpenLoader before = as_it_is_;
@@ -165,7 +172,8 @@ class Study {
       // Compared with no cache at all, which is what a first epoch is like; else it would be compared with itself.
       FOREBAY_ASSIGN(before, open(without_caches(description_), change.options));
     }
-    FOREBAY_ASSIGN(const Gain gain, in_turns(changed, *before, kRound, options_.budget_seconds + kOvertime, seen));
+    FOREBAY_ASSIGN(const Gain gain,
+                   in_turns(changed, *before, round_length(), options_.budget_seconds + kOvertime, seen));
     return Tried{gain, limiter_of(seen, change.options), bytes};
   }
 
@@ -206,7 +214,7 @@ class Study {
       return unavailable(
           fmt::format("to keep two batches takes {:.0f} s here, which is too long to wait for", filling));
     for (int attempt = 0;; ++attempt) {
-      FOREBAY_ASSIGN(const OpenLoader loader, open_over_few(change, samples));
+      FOREBAY_ASSIGN(const OpenLoader loader, open_over_few(change, samples, {{"ram", cache_bytes()}, {"disk", 0}}));
       FOREBAY_RETURN_IF_ERROR(pass_an_epoch(*loader, context_));
       const Ledger filled = loader->stats();
       if (filled.caches.empty())
@@ -222,15 +230,31 @@ class Study {
       if (ram.declined > 0) return out_of_budget("too few samples fit into memory to see what it gains", 0);
       // Bytes of a spread part, carried over to all of them.
       const double share = static_cast<double>(as_it_is_->size()) / static_cast<double>(samples);
-      return compare(*loader, change, static_cast<uint64_t>(static_cast<double>(ram.bytes) * share));
+      const auto bytes = static_cast<uint64_t>(static_cast<double>(ram.bytes) * share);
+      if (const double in_memory = share_in_memory(change, bytes); in_memory < 1)
+        return with_a_part_on_disk(change, samples, bytes, in_memory * static_cast<double>(ram.bytes));
+      return compare(*loader, change, bytes);
     }
+  }
+
+  // As .cache() is without arguments; what it has no room for in memory it reads from the disk.
+  double share_in_memory(const Change& change, uint64_t bytes) const {
+    const uint64_t room = std::min(kUsualCacheBytes, cached_at_most(change.options.memory));
+    return change.filled || bytes <= room ? 1 : static_cast<double>(room) / static_cast<double>(bytes);
+  }
+  Result<Tried> with_a_part_on_disk(const Change& change, int64_t samples, uint64_t bytes, double ram) {
+    FOREBAY_ASSIGN(const ScratchFolder folder, ScratchFolder::make());
+    const Json args = {{"ram", static_cast<uint64_t>(ram)}, {"disk", cache_bytes()}, {"dir", folder.path()}};
+    FOREBAY_ASSIGN(const OpenLoader loader, open_over_few(change, samples, args));
+    FOREBAY_RETURN_IF_ERROR(pass_an_epoch(*loader, context_));
+    return compare(*loader, change, bytes);
   }
 
   // Its epochs are as long as those of all samples, each of the few many times over: with only those few, and all of them kept, the ends of epochs
   // would take most of the time.
-  Result<OpenLoader> open_over_few(const Change& change, int64_t samples) {
+  Result<OpenLoader> open_over_few(const Change& change, int64_t samples, const Json& cache) {
     if (!with_versions_) {
-      FOREBAY_ASSIGN(OpenLoader loader, open(with_few(description_, change, samples, cache_bytes()), change.options));
+      FOREBAY_ASSIGN(OpenLoader loader, open(with_few(description_, change, samples, cache), change.options));
       const OpSpec source = loader->opened().description().steps().front();
       // Of tables whole row groups would be read for a few rows.
       if (!can_be_repeated(source) || !as_it_is_->row_groups().empty()) return loader;
@@ -239,7 +263,7 @@ class Study {
     const int64_t long_enough = kLongEpoch * std::max<int64_t>(batch_size(description_) * base_world(), 1);
     const int64_t times = std::max<int64_t>(std::min(as_it_is_->size(), long_enough) / samples, 1);
     auto few = spread_of(with_versions_, samples, {.count = times, .alike = true});
-    return open(with_few(over(description_, std::move(few)), change, std::nullopt, cache_bytes()), change.options);
+    return open(with_few(over(description_, std::move(few)), change, std::nullopt, cache), change.options);
   }
 
   // As many as are made in some seconds without a trainer, and as fit.

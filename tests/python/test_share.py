@@ -163,6 +163,49 @@ def test_leaving_the_loop_at_its_last_batch(photos, server):
         assert list(loader) == []
 
 
+def test_an_epoch_ends_whoever_makes_its_batches(photos, host):
+    """A loader, or a server, that goes on behind the last batch of an epoch would know nothing of its end."""
+    with fb.Loader(photographs(photos), seed=1, share="auto") as loader:
+        for epoch in range(3):
+            batches = 0
+            for batch in loader:
+                batches += 1
+                if batch.step == len(loader) - 2:
+                    passing = ask(host)["process"]  # the last batch is on its way already
+                    os.kill(passing, signal.SIGKILL)
+                assert batch.epoch == epoch
+            assert batches == 6
+
+
+def test_an_epoch_ends_where_another_client_comes_at_its_last_batch(photos, server):
+    def pipeline(size):
+        return fb.images(str(photos)).shuffle().decode_image().resize((64, 64)).random_crop(size).batch(4)
+
+    with fb.Loader(pipeline(32), seed=1, share=server) as loader:
+        for epoch in range(3):
+            steps = []
+            for batch in loader:
+                steps.append((batch.epoch, batch.step))
+                if batch.step == len(loader) - 2:
+                    with fb.Loader(pipeline(40 + epoch), seed=epoch, share=server) as other:
+                        next(iter(other))
+            assert steps == [(epoch, step) for step in range(6)]
+
+
+def test_a_file_that_is_no_socket_stays(photos, tmp_path):
+    path = tmp_path / "pipeline.json"
+    path.write_text("{}")
+    ended = subprocess.run([program(), "serve", "--socket", str(path)], capture_output=True, text=True, timeout=60)
+    assert ended.returncode != 0 and "no socket" in ended.stderr
+    assert path.read_text() == "{}"
+
+
+def test_what_is_for_streams_is_refused(photos, server):
+    for name, value in {"steps_per_epoch": 3, "journal": "j"}.items():
+        with pytest.raises(fb.InvalidArgument, match=name):
+            fb.Loader(photographs(photos), share=server, **{name: value})
+
+
 def test_auto_starts_a_server_and_another_one_where_it_was_killed(photos, host):
     pipeline = photographs(photos)
     with fb.Loader(pipeline, seed=1) as loader:

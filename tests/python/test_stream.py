@@ -150,6 +150,63 @@ def test_a_journal_repeats_a_run_that_arrival_would_not(tmp_path, policy):
     assert (tmp_path / "journal").stat().st_size < 300 + 100 * (len(again) // 40 + 1)
 
 
+def test_a_window_of_which_two_are_larger_than_the_buffer(tmp_path):
+    """Steps that begin in one window and end in the next need some of both."""
+    def records(offset):
+        return ({"x": n, "blob": np.zeros(25_000, np.float32)} for n in range(offset, 400))
+
+    with fb.Loader(fb.stream(records).buffer(bytes="20MB").shuffle(window=130).batch(64), steps_per_epoch=6) as loader:
+        assert sorted(x for batch in loader for x in batch["x"].tolist())[:100] == list(range(100))
+
+
+def test_records_that_nobody_asks_for_any_more_go(tmp_path):
+    """Also those that were pushed to a feed which was closed: of each rehearsed record that is read again, say, or of a loader that ended."""
+    source = fb.stream(lambda offset: ({"x": np.full(1000, n)} for n in range(offset, 100_000)))
+    held = next(iter(source._functions.values()))._held
+    pipeline = source.rehearse(2, capacity=30, by="").batch(4)
+    with fb.Loader(pipeline, steps_per_epoch=20) as loader:
+        for _ in loader:
+            pass
+        state = loader.state_dict()
+        for _ in range(5):
+            loader.load_state_dict(state)
+            next(iter(loader))
+        assert len(held) < 3000
+    with fb.Loader(pipeline, steps_per_epoch=1) as loader:
+        next(iter(loader))
+    assert len(held) < 300, "of loaders that are closed"
+
+
+def test_a_journal_is_not_continued_under_another_policy(tmp_path):
+    def records(offset):
+        return ({"x": n} for n in range(offset, 400))
+
+    path = tmp_path / "journal"
+    with fb.Loader(fb.stream(records).buffer("block").batch(4), steps_per_epoch=5) as loader:
+        loader.journal(path)
+        list(loader)
+        state = loader.state_dict()
+    with fb.Loader(fb.stream(records).buffer("sample").batch(4), steps_per_epoch=5) as loader:
+        loader.load_state_dict(state, strict=False)
+        with pytest.raises(fb.InvalidArgument, match="buffer"):
+            loader.journal(path)
+
+
+def test_a_journal_ends_where_the_run_goes_elsewhere(tmp_path):
+    pipeline = fb.stream(lambda offset: ({"x": n} for n in range(offset, 4000))).batch(4)
+    path = tmp_path / "journal"
+    with fb.Loader(pipeline, steps_per_epoch=5) as loader:
+        first = loader.state_dict()
+        loader.journal(path)
+        kept = [batch["x"].tolist() for batch in loader]
+        loader.load_state_dict(first)
+        list(loader)
+        loader.journal(tmp_path / "other")
+        list(loader)
+    with fb.Loader(pipeline, steps_per_epoch=5, journal=path) as loader:
+        assert [batch["x"].tolist() for batch in loader] == kept
+
+
 def test_a_journal_is_continued_after_a_resume_and_says_whose_it_is(tmp_path):
     pipeline = fb.stream(numbers(100)).batch(10)
     path = tmp_path / "journal"

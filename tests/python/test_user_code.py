@@ -1,4 +1,5 @@
 """The user's own Python: map, filter and data sets run on Python's threads; order, randomness and exceptions are exact."""
+import os
 import threading
 import traceback
 
@@ -361,3 +362,25 @@ def test_an_exception_in_a_dataset_names_it():
 def test_threads_and_digest_of_a_dataset():
     pipeline = fb.Dataset(Squares(100)).shuffle().batch(8)
     assert len({one_epoch(pipeline, seed=5, threads=threads) for threads in (1, 2, 8)}) == 1
+
+
+def test_fields_that_only_some_samples_have_are_told_whichever_is_first():
+    for odd in (0, 1):
+        pipeline = fb.arrays(x=np.arange(8)).map(lambda sample: {"y": 1} if sample["x"] % 2 == odd else {}).batch(4)
+        with pytest.raises(fb.InvalidArgument, match="same fields"):
+            only_batch(pipeline)
+
+
+def test_what_a_cache_on_disk_has_of_a_dataset_is_read_where_nothing_is_at_hand(tmp_path):
+    """Nothing else of such a pipeline is fetched, so nothing had memory for it: it was asked for again and again."""
+    pipeline = fb.Dataset(Squares(100), version="1").cache(ram=0, disk="1GiB", dir=str(tmp_path)).batch(8)
+    expected = one_epoch(pipeline)
+    assert one_epoch(pipeline, storage_options={"imitate_latency_ms": 1}) == expected
+    for data in tmp_path.rglob("*.data"):
+        with open(data, "rb") as file:  # out of the page cache
+            os.fsync(file.fileno())
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    with fb.Loader(pipeline) as loader:
+        assert fb.digest(loader) == expected
+        assert sum(cache["disk"]["hits"] for cache in loader.stats()["caches"]) >= 100
+        assert sum(cache["misses"] for cache in loader.stats()["caches"]) == 0

@@ -341,6 +341,8 @@ def _send(channel: Channel, request: tuple, name: str) -> None:
         channel.send(request)
     except Closed:
         raise
+    except Unavailable as error:  # the machine's doing, and not the sample's
+        raise _NotSent(error) from error
     except Exception as error:
         raise _NotSent(InvalidArgument(f"{name}: {explain(request[1:], error)}")) from error
 

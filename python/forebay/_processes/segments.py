@@ -18,6 +18,8 @@ from typing import NamedTuple, Sequence
 
 import numpy as np
 
+from ..errors import Unavailable
+
 BUDGET_BYTES = 64 << 20
 """What one side keeps for reuse. A larger content gets a segment of its own, which goes when it was read."""
 
@@ -99,8 +101,15 @@ class Outbox:
         if self._free and self.bytes + size_bytes > BUDGET_BYTES:
             self._drop(self._free[-1])  # too small for this: makes room for a larger one
         capacity = max(_SMALLEST_BYTES, 1 << (size_bytes - 1).bit_length()) if size_bytes <= BUDGET_BYTES else size_bytes
-        fd = os.memfd_create("forebay", os.MFD_CLOEXEC)
-        os.ftruncate(fd, capacity)
+        try:
+            fd = os.memfd_create("forebay", os.MFD_CLOEXEC)
+        except OSError as error:
+            raise Unavailable(f"there is no file in memory for what passes between a process and its workers: {error.strerror}; see ulimit -n") from error
+        try:
+            os.ftruncate(fd, capacity)
+        except OSError as error:
+            os.close(fd)
+            raise Unavailable(f"{capacity} bytes for what passes between a process and its workers: {error.strerror}") from error
         self._made += 1
         return _Segment(self._made, fd, capacity), True
 
@@ -136,6 +145,8 @@ class Inbox:
         if fd is not None:
             self._maps[placed.segment] = mmap.mmap(fd, placed.capacity_bytes)
             os.close(fd)
+        if placed.segment not in self._maps:  # the kernel cuts descriptors off for which a process has no room
+            raise Unavailable("a process has no file descriptor left for what another one sent it; raise the limit (ulimit -n)")
         whole = np.frombuffer(self._maps[placed.segment], np.uint8)
         offsets = _offsets(placed.lengths)
         if keep or sum(self._lent.values()) + placed.capacity_bytes > BUDGET_BYTES:

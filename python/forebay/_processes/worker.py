@@ -12,6 +12,7 @@ import sys
 import types
 from typing import Any, Callable, Iterator, NamedTuple
 
+from ..errors import Unavailable
 from .channel import Channel, Closed
 from .content_pickler import load
 from .failure import Failure, not_sendable
@@ -114,6 +115,8 @@ class _Answers:
             self._channel.send(answer)
         except Closed:
             raise
+        except Unavailable as error:  # the machine's doing, and not the sample's
+            self._channel.send((False, Failure.of(error)))
         except BaseException as error:
             self._channel.send((False, Failure.of(not_sendable(answer[1], error))))
 

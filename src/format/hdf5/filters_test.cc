@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <libdeflate.h>
 
+#include <algorithm>
+#include <numeric>
 #include <random>
 
 namespace forebay {
@@ -69,6 +71,26 @@ TEST(hdf5_filters, are_undone_from_the_last_to_the_first) {
   EXPECT_TRUE(same(undone({kSum, shuffle, kInflate}, deflated(shuffled(with_sum(bytes), 4)), 4096)));
   EXPECT_TRUE(same(undone({kInflate, kInflate}, deflated(deflated(bytes)), 4096)) ||
               undone({kInflate, kInflate}, deflated(deflated(bytes)), 4096).status().code() == Code::kCorrupt);
+}
+
+TEST(hdf5_filters, in_any_order_and_where_some_change_nothing) {
+  const Bytes bytes = some_bytes(4096);
+  std::vector<Hdf5Filter> filters = {{Hdf5Filter::kShuffle, {}, {4}}, kInflate, kSum, {Hdf5Filter::kShuffle, {}, {1}}};
+  std::vector<size_t> order(filters.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  do {
+    Bytes stored = bytes;
+    std::vector<Hdf5Filter> used;
+    for (const size_t i : order) {
+      used.push_back(filters[i]);
+      if (i == 0) stored = shuffled(stored, 4);
+      if (i == 1) stored = deflated(stored);
+      if (i == 2) stored = with_sum(stored);
+    }
+    const Result<Bytes> got = undone(used, stored, bytes.size());
+    ASSERT_TRUE(got.ok()) << got.status().message() << order[0] << order[1] << order[2] << order[3];
+    EXPECT_EQ(*got, bytes) << order[0] << order[1] << order[2] << order[3];
+  } while (std::next_permutation(order.begin(), order.end()));
 }
 
 TEST(hdf5_filters, one_that_a_chunk_did_not_go_through_is_left_out) {

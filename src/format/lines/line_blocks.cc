@@ -48,6 +48,7 @@ class SliceMaker {
     lines_ += scan.newlines - 1;
     slice_.rows += rows_ == LineRows::kAll ? scan.newlines - 1 : scan.rows_within;
     blank_ = scan.blank_behind;
+    line_at_end_ = scan.ends_in_newline;
   }
 
   std::vector<LineSlice> finish() {
@@ -72,7 +73,8 @@ class SliceMaker {
   void close(uint64_t end) {
     const bool too_long = end > block_end_ && end - block_end_ > kMostLineBytes;
     // Read in part, so that a file without line ends is no unit of its own size; the next one begins at `end` all the same.
-    slice_.end = too_long ? std::max(block_end_, slice_.begin + 1) : end;
+    // With the first byte of its last line at least, which may begin where the block ends.
+    slice_.end = too_long ? std::max(block_end_ + (line_at_end_ ? 1 : 0), slice_.begin + 1) : end;
     slice_.cut = too_long && last_is_row_;
     total_rows_ += slice_.rows;
     if (slice_.rows > 0) slices_.push_back(slice_);
@@ -85,6 +87,7 @@ class SliceMaker {
   int64_t lines_ = 0, total_rows_ = 0;
   bool blank_ = true;  // the open line, as far as it was seen
   bool last_is_row_ = false, ends_in_newline_ = false;
+  bool line_at_end_ = false;  // the open line begins where the slice's block ends
   std::vector<LineSlice> slices_;
 };
 

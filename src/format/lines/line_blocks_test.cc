@@ -98,5 +98,19 @@ TEST(LineBlocks, a_line_longer_than_the_bound_is_cut_and_the_next_begins_where_i
   EXPECT_EQ(text.substr(slices[1].begin), "last\n");
 }
 
+TEST(LineBlocks, a_line_that_is_too_long_and_begins_where_a_block_does_is_seen) {
+  const uint64_t block = 1 << 20;
+  std::string text;
+  while (text.size() < block) text += "0123456\n";
+  ASSERT_EQ(text.size(), block);
+  text += std::string(kMostLineBytes + 2 * block, 'x') + "\nlast\n";
+  const std::vector<LineSlice> slices = sliced(text, block, LineRows::kAll);
+  ASSERT_EQ(slices.size(), 2u);
+  EXPECT_TRUE(slices[0].cut);
+  EXPECT_EQ(slices[0].rows, static_cast<int64_t>(block / 8) + 1);
+  EXPECT_EQ(slices[0].end, block + 1) << "a byte of it, so that whoever counts finds as many lines";
+  EXPECT_EQ(text.substr(slices[1].begin), "last\n");
+}
+
 }  // namespace
 }  // namespace forebay

@@ -13,7 +13,8 @@ namespace forebay {
 Step RowTasks::start(const WindowBatchPtr& batch, RowTask& task, Actions& actions) {
   const ExecutionPlan& plan = *core_.plan;
   core_.row_work.look_up(task, batch->job);
-  if (plan.fetches && !task.kept) return start_fetching(batch, task, actions);
+  const bool fetches = plan.fetches || (task.kept_at && task.entry_is_cold);
+  if (fetches && !task.kept) return start_fetching(batch, task, actions);
   if (!plan.starts_with_user_code() || task.in_cache()) {
     task.at = RowTask::Ready{};
     return Step::kMoved;

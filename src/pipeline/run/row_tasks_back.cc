@@ -108,8 +108,8 @@ void RowTasks::conclude(const WindowBatchPtr& batch, RowTask& task, RowResult re
   task.copied = std::move(result.copied);
   if (result.verdict == Verdict::kDone || result.verdict == Verdict::kFatal) {
     if (!hold_values(*batch, task, grant, &result.needs_bytes)) {
+      // Its errors are told now: what was passed over, or has a stand-in, is so already and does not fail again.
       result.verdict = Verdict::kNeedsBytes;
-      result.errors.clear();
     } else if (batch->straddles) {
       uses_.leave(*batch, task);
     }
@@ -144,6 +144,11 @@ void RowTasks::follow(const WindowBatchPtr& batch, RowTask& task, RowResult& res
 void RowTasks::read_later(const WindowBatchPtr& batch, RowTask& task, Actions& actions) {
   StoreLine& line = core_.fetcher.line(*core_.row_work.fetch_of(task, batch->job).store);
   line.found(/*cold=*/true);
+  // Where nothing else is fetched nothing was claimed for it either: it asks anew, as what is fetched does.
+  if (!core_.plan->fetches) {
+    task.entry_is_cold = true;
+    return taking_back_.take_back(*batch, task);
+  }
   // It keeps the bytes it was given: were it to ask anew, younger ones might have taken them.
   if (line.has_slot()) {
     read(batch, task, actions);

@@ -30,7 +30,12 @@ void RunCore::act(Lock& lock, Actions actions) {
   // possible; going on here would nest as deep as there are reads in the window.
   thread_local const RunCore* acting = nullptr;
   if (acting == this && actions.empty()) return;
-  const RunCore* const outer = std::exchange(acting, this);
+  // Given back also where no memory is to be had and that is thrown: else this thread would never act again.
+  const struct Restored {
+    const RunCore* outer = std::exchange(acting, nullptr);
+    ~Restored() { acting = outer; }
+  } restored;
+  acting = this;
   for (run_->advance(actions); !actions.empty(); run_->advance(actions)) {
     Actions begun = std::exchange(actions, Actions());
     lock.unlock();
@@ -41,7 +46,6 @@ void RunCore::act(Lock& lock, Actions actions) {
     lock.lock();
   }
   run_->settled();
-  acting = outer;
 }
 
 void RunCore::act_on_a_thread(std::shared_ptr<void> taken_apart) {

@@ -26,7 +26,10 @@ bool Window::is_short() const {
 }
 
 void Window::extend(Actions& actions) {
-  if (waits_.waiting() && nothing_planned()) (void)core_.itinerary->hurry(planned_);
+  if (waits_.waiting() && nothing_planned()) {
+    core_.itinerary->awaits(planned_);
+    (void)core_.itinerary->hurry(planned_);
+  }
   if (!plans_elsewhere()) {
     while (is_short() && core_.itinerary->known(planned_)) {
       std::optional<StepPlan> step = core_.itinerary->step(planned_);

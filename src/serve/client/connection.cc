@@ -42,9 +42,10 @@ Result<std::shared_ptr<Connection>> Connection::open(FileDescriptor socket) {
   return connection;
 }
 
+// Without hanging up: a server that is alive and only slow would lend the memory of batches that are still held here to others. It hears of it when
+// the last of them goes, and with it this connection.
 Status Connection::lose(Status why) {
   lost_ = true;
-  channel_.shut_down();
   return why;
 }
 

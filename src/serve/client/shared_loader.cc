@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <mutex>
 #include <utility>
@@ -49,6 +50,13 @@ Result<std::string> portable(const Pipeline& pipeline) {
 Status check_shared(const LoaderOptions& options, const ShareOptions& share) {
   if (share.together < 0 || share.together > 4096)
     return invalid_argument(fmt::format("together={}; it is True, False or how many there will be", share.together));
+  for (const auto& [given, name] :
+       {std::pair(options.steps_per_epoch.has_value(), "steps_per_epoch="),
+        std::pair(!options.journal.empty(), "journal="), std::pair(!options.rehearsal.empty(), "rehearsal=")}) {
+    if (given)
+      return invalid_argument(fmt::format(
+          "{} is for streams and for .rehearse(), which are not shared yet; leave it out, or share=", name));
+  }
   if (!options.peers.addresses.empty() || options.peers.gather)
     return invalid_argument(
         "share= and peers= do not go together yet: a server serves one host; leave one of them out");
@@ -68,10 +76,14 @@ struct SharedLoader::Impl {
   mutable std::mutex mutex;  // guards what follows against close() and stats() from other threads
   std::shared_ptr<Connection> connection;
   std::optional<Position> at;  // where the client stands; nothing: ask the server
+  std::string last_state;      // where it was known to stand
   int64_t size = 0;
   std::string fingerprint;
   bool closed = false, forgets_end = false;
-  int restarts = 0;
+  bool owes_end = false;  // the last batch of an epoch was given, and not its end
+  bool lost_end = false;  // with the server that would have given it
+  std::atomic<int> restarts = 0;
+  std::mutex reconnecting;  // held while another server is sought: by one thread
 
   bool starts() const { return share.server.empty() || share.server == "auto"; }
   bool in_child() const { return process_generation() != generation; }
@@ -95,13 +107,17 @@ struct SharedLoader::Impl {
     const std::lock_guard lock(mutex);
     return at && at->state == state;
   }
-  void stands_at(std::optional<Position> now) {
+  // `given`: the epoch of the batch that brought it there.
+  void stands_at(std::optional<Position> now, std::optional<int64_t> given) {
     const std::lock_guard lock(mutex);
     at = std::move(now);
+    if (at) last_state = at->state;
+    owes_end = at && given && *given != at->epoch;
   }
 
   Status connect();
-  Status connect_again(const Status& why);
+  Status connect_again(const std::shared_ptr<Connection>& lost, const Status& why);
+  std::optional<bool> end_of_lost_epoch();
   Status gone(const Status& why) const;
   Result<std::string> ask(MessageType type, const std::string& body);
   Result<Position> position();
@@ -126,6 +142,7 @@ Status SharedLoader::Impl::connect() {
       connection = *made;
       // Another server goes on where this client stands, which the lost one may have been ahead of.
       if (at) request.state = at->state;
+      lost_end = lost_end || std::exchange(owes_end, false);
     }
     // Opening may list for long; the connection is what can be told to stop.
     const std::stop_callback stops(options.stop, [&] { (*made)->close(); });
@@ -143,12 +160,15 @@ Status SharedLoader::Impl::gone(const Status& why) const {
       .with_key(path);
 }
 
-Status SharedLoader::Impl::connect_again(const Status& why) {
+Status SharedLoader::Impl::connect_again(const std::shared_ptr<Connection>& lost, const Status& why) {
+  const std::lock_guard turn(reconnecting);
+  if (current() != lost) return {};  // another thread has
   if (!starts()) return gone(why);
   if (++restarts > kMostRestarts)
-    return unavailable(fmt::format(
-        "{} servers in a row ended before they gave a batch; what the last one said is in {}.log", restarts, path));
-  log_warning(fmt::format("the server at {} has gone; another one is started, and goes on where it stopped", path));
+    return unavailable(
+        fmt::format("{} servers in a row ended before they gave a batch; what the last one said is in {}.log",
+                    restarts.load(), path));
+  log_warning(fmt::format("the server at {} is lost ({}); another one goes on where it stopped", path, why.message()));
   return connect();
 }
 
@@ -158,7 +178,7 @@ Result<std::string> SharedLoader::Impl::ask(MessageType type, const std::string&
     const std::shared_ptr<Connection> now = current();
     Result<std::string> answer = now->ask(type, body);
     if (answer.ok() || !now->lost()) return answer;
-    FOREBAY_RETURN_IF_ERROR(connect_again(answer.status()));
+    FOREBAY_RETURN_IF_ERROR(connect_again(now, answer.status()));
   }
 }
 
@@ -182,6 +202,13 @@ Result<Position> SharedLoader::Impl::position() {
   return at.value_or(Position());
 }
 
+// A server that goes on behind the last batch of an epoch knows nothing of its end, which is given here: whether it is one that is left out.
+std::optional<bool> SharedLoader::Impl::end_of_lost_epoch() {
+  const std::lock_guard lock(mutex);
+  if (!std::exchange(lost_end, false)) return std::nullopt;
+  return std::exchange(forgets_end, false);
+}
+
 // What changes the position. The server stands where the client does before it is told, and not a batch ahead.
 Status SharedLoader::Impl::moved(MessageType type, const std::string& body) {
   FOREBAY_RETURN_IF_ERROR(usable());
@@ -190,6 +217,10 @@ Status SharedLoader::Impl::moved(MessageType type, const std::string& body) {
   FOREBAY_RETURN_IF_ERROR(ask(MessageType::kLoadState, to_message(LoadRequest{here.state, true})).status());
   FOREBAY_RETURN_IF_ERROR(ask(type, body).status());
   forgets_end = false;
+  {
+    const std::lock_guard lock(mutex);
+    owes_end = lost_end = false;
+  }
   return look();
 }
 
@@ -238,15 +269,19 @@ Result<std::optional<Batch>> SharedLoader::next() {
 Result<std::optional<Batch>> SharedLoader::next_for(std::chrono::milliseconds timeout, bool* timed_out) {
   *timed_out = false;
   FOREBAY_RETURN_IF_ERROR(impl_->usable());
+  if (const std::optional<bool> forgotten = impl_->end_of_lost_epoch()) {
+    *timed_out = *forgotten;
+    return std::optional<Batch>();
+  }
   const std::shared_ptr<Connection> connection = impl_->current();
   Result<Connection::Next> next = connection->next(timeout);
   if (!next.ok() && connection->lost()) {
-    FOREBAY_RETURN_IF_ERROR(impl_->connect_again(next.status()));
+    FOREBAY_RETURN_IF_ERROR(impl_->connect_again(connection, next.status()));
     *timed_out = true;  // the caller comes again
     return std::optional<Batch>();
   }
   if (!next.ok()) {
-    if (next.status().code() != Code::kCancelled) impl_->stands_at({});  // perhaps behind a bad step
+    if (next.status().code() != Code::kCancelled) impl_->stands_at({}, {});  // perhaps behind a bad step
     return next.status();
   }
   *timed_out = next->timed_out;
@@ -258,7 +293,7 @@ Result<std::optional<Batch>> SharedLoader::next_for(std::chrono::milliseconds ti
     *timed_out = true;
     return std::optional<Batch>();
   }
-  impl_->stands_at(std::move(next->behind));
+  impl_->stands_at(std::move(next->behind), next->batch ? std::optional(next->batch->epoch) : std::nullopt);
   return std::move(next->batch);
 }
 
@@ -283,7 +318,10 @@ bool SharedLoader::finished() const {
 std::string SharedLoader::state() const {
   if (impl_->in_child()) return "";
   const Result<Position> at = impl_->position();
-  return at.ok() ? at->state : "";
+  if (at.ok()) return at->state;
+  // Behind an error and a close() nobody can say more than where it stood before.
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->last_state;
 }
 
 int64_t SharedLoader::size() const { return impl_->size; }

@@ -23,6 +23,8 @@ class Feed {
   virtual Loader& position() = 0;
   /// The position was changed from outside: what follows is not what came next.
   virtual void moved() = 0;
+  /// What goes on (a trace) would end with a change of loaders: none meanwhile.
+  virtual void stay(bool /*stays*/) {}
   virtual Ledger stats() const = 0;
   virtual std::vector<ErrorEntry> errors() const = 0;
   virtual void close() = 0;

@@ -127,7 +127,10 @@ Result<std::string> Guest::answer_of(const Frame& frame) {
     case MessageType::kStats: return to_message(now->feed().stats());
     case MessageType::kErrors: return to_message(now->feed().errors());
     case MessageType::kDescribe: return describe();
-    case MessageType::kEndTrace: status = loader->end_trace(); break;
+    case MessageType::kEndTrace:
+      status = loader->end_trace();
+      now->feed().stay(false);
+      break;
     case MessageType::kSetEpoch: {
       FOREBAY_ASSIGN(const int64_t epoch, from_message<int64_t>(frame.body));
       // set_epoch() to the epoch that it is in changes nothing, and a seat in a group must not be lost for that.
@@ -145,6 +148,7 @@ Result<std::string> Guest::answer_of(const Frame& frame) {
     case MessageType::kBeginTrace: {
       FOREBAY_ASSIGN(const TraceRequest request, from_message<TraceRequest>(frame.body));
       status = loader->begin_trace(request.path, request.most_bytes);
+      if (status.ok()) now->feed().stay(true);
       break;
     }
     default: status = unsupported("a request that this server does not know");
@@ -323,7 +327,7 @@ GuestLook Guest::look() const {
   if (!now) return look;
   look.reads = true;
   look.shares = now->feed().shares();
-  for (const CacheStats& cache : now->feed().stats().caches) look.cache_hits += cache.ram.hits;
+  for (const CacheStats& cache : now->feed().stats().caches) look.cache_hits[cache.place] = cache.ram.hits;
   return look;
 }
 

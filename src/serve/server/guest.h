@@ -25,11 +25,12 @@ struct GuestLook {
   int32_t rank = 0, world_size = 1, together = 0;
   int64_t batches = 0, samples = 0, epoch = 0;
   uint64_t bytes = 0, held_bytes = 0;
-  int64_t held = 0;         ///< batches that the client has not let go of
-  double seconds = 0;       ///< since its first batch
-  double waited = 0;        ///< of these, for batches
-  uint64_t cache_hits = 0;  ///< entries that it did not have to make
-  bool reads = false;       ///< it has a loader
+  int64_t held = 0;    ///< batches that the client has not let go of
+  double seconds = 0;  ///< since its first batch
+  double waited = 0;   ///< of these, for batches
+  std::map<std::string, uint64_t>
+      cache_hits;      ///< by place: entries that clients with a cache there did not have to make
+  bool reads = false;  ///< it has a loader
 };
 
 /// A client of the server, for as long as its connection lasts: it answers what comes, one message after another, on a thread that the

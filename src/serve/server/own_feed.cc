@@ -1,6 +1,10 @@
-#include <utility>
-
 #include "serve/server/own_feed.h"
+
+#include <future>
+#include <mutex>
+#include <optional>
+#include <system_error>
+#include <utility>
 
 namespace forebay {
 
@@ -8,19 +12,22 @@ namespace {
 
 class OwnFeed final : public Feed {
  public:
-  OwnFeed(std::shared_ptr<Loader> loader, uint64_t asked, Reopen reopen)
-      : reopen_(std::move(reopen)), asked_(asked), loader_(std::move(loader)) {}
+  OwnFeed(std::shared_ptr<Loader> loader, FindBetter better) : better_(std::move(better)), loader_(std::move(loader)) {}
   ~OwnFeed() override { close(); }
 
   Result<std::optional<Batch>> next_for(std::chrono::milliseconds timeout, bool* timed_out) override {
     share_what_came();
-    return loader_->next_for(timeout, timed_out);
+    Result<std::optional<Batch>> given = loader_->next_for(timeout, timed_out);
+    if (given.ok() && !*timed_out) owes_end_ = given->has_value() && (*given)->epoch != loader_->epoch();
+    return given;
   }
   Loader& position() override { return *loader_; }
-  void moved() override {}
+  void moved() override { owes_end_ = false; }
+  void stay(bool stays) override { stays_ = stays; }
   Ledger stats() const override { return loader()->stats(); }
   std::vector<ErrorEntry> errors() const override { return loader()->errors(); }
   void close() override {
+    stop_.request_stop();
     // Kept while it closes: the client's thread may put another in its place.
     const std::shared_ptr<Loader> now = loader();
     {
@@ -42,8 +49,13 @@ class OwnFeed final : public Feed {
 
   // A loader with a cache at another place gives the same batches from the same state. Where there is none, this one goes on.
   void share_what_came() {
-    Result<Reopened> found = reopen_(&asked_);
-    if (!found.ok() || !found->loader || !found->loader->load_state(loader_->state()).ok()) return;
+    if (!coming_.valid()) return begin_opening();
+    if (coming_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return;
+    // Behind the last batch of an epoch its end is still to be given, which a loader that begins there would not know of.
+    if (owes_end_ || stays_) return;
+    Result<Reopened> found = coming_.get();
+    // What was logged, and how many bad samples this epoch has had, the other one would not know either.
+    if (!found.ok() || !loader_->errors().empty() || !found->loader->load_state(loader_->state()).ok()) return;
     std::shared_ptr<Loader> other = std::move(found->loader);
     {
       const std::lock_guard lock(mutex_);
@@ -55,18 +67,32 @@ class OwnFeed final : public Feed {
     other->close();
   }
 
-  const Reopen reopen_;
-  uint64_t asked_;
+  // Beside the batches that go on: listing a bucket, or a pass over the data, takes a while, and meanwhile this thread has questions to answer.
+  void begin_opening() {
+    OpenAnother open = better_(&asked_);
+    if (!open) return;
+    try {
+      coming_ = std::async(std::launch::async, std::move(open), stop_.get_token());
+    } catch (const std::system_error&) {
+      // No thread is to be had: this loader goes on.
+    }
+  }
+
+  const FindBetter better_;
+  uint64_t asked_ = 0;
+  bool owes_end_ = false, stays_ = false;
   mutable std::mutex mutex_;
   std::shared_ptr<Loader> loader_;  // changed by the client's thread
   std::string shares_;
   bool closed_ = false;
+  std::stop_source stop_;
+  std::future<Result<Reopened>> coming_;  // last, so that it has ended before anything else goes
 };
 
 }  // namespace
 
-std::unique_ptr<Feed> own_feed(std::unique_ptr<Loader> loader, Reopen reopen) {
-  return std::make_unique<OwnFeed>(std::move(loader), 0, std::move(reopen));
+std::unique_ptr<Feed> own_feed(std::unique_ptr<Loader> loader, FindBetter better) {
+  return std::make_unique<OwnFeed>(std::move(loader), std::move(better));
 }
 
 }  // namespace forebay

@@ -72,8 +72,7 @@ nlohmann::json to_json(const GuestLook& look) {
           {"seconds", seconds},
           {"wait_seconds", look.waited},
           {"held_batches", look.held},
-          {"held_bytes", look.held_bytes},
-          {"cache_hits", look.cache_hits}};
+          {"held_bytes", look.held_bytes}};
 }
 
 }  // namespace
@@ -237,12 +236,12 @@ std::string Server::status() const {
     status["clients_served"] = served_;
   }
   const TogetherCounts together = sharing_.together->counts();
-  uint64_t hits = 0;
+  std::map<std::string, uint64_t> hits;  // clients with a cache at one place have it together
   status["clients"] = nlohmann::json::array();
   for (const GuestLook& look : looks) {
     if (!look.reads) continue;
     status["clients"].push_back(to_json(look));
-    hits += look.cache_hits;
+    for (const auto& [place, count] : look.cache_hits) hits[place] = std::max(hits[place], count);
   }
   status["process"] = getpid();
   status["socket"] = options_.path;
@@ -252,7 +251,9 @@ std::string Server::status() const {
   status["together"] = {{"batches_made", together.made},
                         {"batches_given", together.given},
                         {"batches_saved", together.given - std::min(together.given, together.made)}};
-  status["cache_hits"] = hits;
+  uint64_t all_hits = 0;
+  for (const auto& [place, count] : hits) all_hits += count;
+  status["cache_hits"] = all_hits;
   return status.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

@@ -35,23 +35,37 @@ std::string job_key(const OpenRequest& request, const std::string& pipeline) {
   return fmt::format("{} {} {}", *request.options.world_size, request.options.seed, pipeline);
 }
 
+/// Open and ready for its first batch, or ended by `stop`.
+Result<std::unique_ptr<Loader>> open_ready(const Pipeline& pipeline, LoaderOptions options,
+                                           const std::stop_token& stop) {
+  options.stop = stop;
+  FOREBAY_ASSIGN(std::unique_ptr<Loader> loader, Loader::open(pipeline, options));
+  // prepare() itself looks at no token.
+  const std::stop_callback closes(stop, [&] { loader->close(); });  // a pass over the data takes a while
+  FOREBAY_RETURN_IF_ERROR(loader->prepare());
+  return loader;
+}
+
 /// Whether others have come with whom more steps are common than are kept now.
-Reopen reopen_with(Sharing& sharing, uint64_t entry, Description steps, LoaderOptions options) {
+FindBetter better_with(Sharing& sharing, uint64_t entry, Description steps, LoaderOptions options) {
   return [&sharing, entry, steps = std::move(steps), options = std::move(options),
-          kept = size_t{0}](uint64_t* seen) mutable -> Result<Reopened> {
+          kept = size_t{0}](uint64_t* seen) mutable -> OpenAnother {
     const uint64_t version = sharing.prefixes.version();
-    if (version == *seen) return Reopened();
+    if (version == *seen) return {};
     *seen = version;
     const size_t common = sharing.prefixes.steps_of(entry);
-    if (common <= kept) return Reopened();
+    if (common <= kept) return {};
     kept = common;
     const uint64_t bytes = std::min(sharing.prefixes.bytes_for(steps, common), options.memory.value_or(UINT64_MAX) / 4);
     const Description cached = with_cache_behind(steps, common, bytes);
-    if (cached.steps().size() == steps.steps().size()) return Reopened();
+    if (cached.steps().size() == steps.steps().size()) return {};
     // Listed again: only who keeps something knows its objects' versions.
-    const Pipeline pipeline(std::make_shared<const Description>(cached));
-    FOREBAY_ASSIGN(std::unique_ptr<Loader> loader, Loader::open(pipeline, options));
-    return Reopened{std::move(loader), fmt::format("what is made up to {}", steps.steps()[common - 1].name)};
+    return [pipeline = Pipeline(std::make_shared<const Description>(cached)), options,
+            shares = fmt::format("what is made up to {}", steps.steps()[common - 1].name)](
+               const std::stop_token& stop) -> Result<Reopened> {
+      FOREBAY_ASSIGN(std::unique_ptr<Loader> loader, open_ready(pipeline, options, stop));
+      return Reopened{std::move(loader), shares};
+    };
   };
 }
 
@@ -60,19 +74,12 @@ Reopen reopen_with(Sharing& sharing, uint64_t entry, Description steps, LoaderOp
 Result<std::unique_ptr<OpenedFeed>> OpenedFeed::open(const OpenRequest& request, Sharing& sharing,
                                                      std::stop_token stop) {
   FOREBAY_ASSIGN(const Pipeline pipeline, Pipeline::from_json(request.pipeline));
-  LoaderOptions options = request.options;
-  options.stop = stop;
-  FOREBAY_ASSIGN(std::unique_ptr<Loader> loader, Loader::open(pipeline, options));
-  {
-    // prepare() itself looks at no token.
-    const std::stop_callback closes(stop, [&] { loader->close(); });  // a pass over the data takes a while
-    FOREBAY_RETURN_IF_ERROR(loader->prepare());
-  }
+  FOREBAY_ASSIGN(std::unique_ptr<Loader> loader, open_ready(pipeline, request.options, stop));
   if (!request.state.empty()) FOREBAY_RETURN_IF_ERROR(loader->load_state(request.state));
   const Description& steps = pipeline.description();
   std::unique_ptr<OpenedFeed> opened(new OpenedFeed(sharing, steps.to_string()));
   // Loaders that are opened later outlive this request; abort() closes their feed.
-  options.stop = {};
+  LoaderOptions options = request.options;
   if (request.together > 0) {
     const Pipeline source = loader->opened();
     FOREBAY_ASSIGN(
@@ -82,7 +89,7 @@ Result<std::unique_ptr<OpenedFeed>> OpenedFeed::open(const OpenRequest& request,
     return opened;
   }
   opened->entry_ = sharing.prefixes.add(steps, job_key(request, request.pipeline));
-  opened->feed_ = own_feed(std::move(loader), reopen_with(sharing, opened->entry_, steps, options));
+  opened->feed_ = own_feed(std::move(loader), better_with(sharing, opened->entry_, steps, options));
   return opened;
 }
 

@@ -229,9 +229,11 @@ bool CurlTransfer::header_line(std::string_view line) {
 }
 
 Status CurlTransfer::refuse(uint64_t size) const {
+  // Where the size was not announced all that is known is that there is more: twice as much each time, so that there are few times.
+  const uint64_t needed = announced_ > 0 ? size : std::max(size, 2 * std::min(request_.max_body_bytes, UINT64_MAX / 2));
   return unsupported(fmt::format("the answer of {} is too long: {} bytes or more, and {} are allowed", origin_, size,
                                  request_.max_body_bytes))
-      .with_bytes_needed(size);
+      .with_bytes_needed(needed);
 }
 
 bool CurlTransfer::end_of_headers() {

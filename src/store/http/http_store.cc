@@ -50,7 +50,7 @@ Wanted wanted_by(const ReadRequest& request) {
             std::max({end, request.expected_size.value_or(0), kWholeForPart}) + kSpareBytes};
   }
   if (request.expected_size) return {"GET", {}, *request.expected_size, *request.expected_size + kSpareBytes};
-  return {"GET", {}, 0, kMaxUnknownBytes};
+  return {"GET", {}, 0, request.set_aside_bytes.value_or(kMaxUnknownBytes)};
 }
 
 std::optional<HttpHeader> login(const HttpUrl& url) {
@@ -255,9 +255,6 @@ void Core::read(const ReadRequest& request, std::stop_token stop, Store::ReadDon
           if (response.ok()) return answer(self->bytes_of(request, url, *response));
           // What the transport answers to a body beyond max_body_bytes, before it is there.
           const bool too_long = response.status().code() == Code::kUnsupported;
-          if (too_long && request.expected_size && !request.range)
-            return answer(corrupt(fmt::format("changed: the listing said {} bytes, now {}", *request.expected_size,
-                                              response.status().message())));
           if (too_long && request.range)
             return answer(unsupported(fmt::format("the server does not know byte ranges and sends the whole object; {}",
                                                   response.status().message())));

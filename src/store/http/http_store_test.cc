@@ -63,6 +63,18 @@ TEST(HttpStore, CannotListAndNamesTheWayOut) {
   expect_error(list_wait(*http_store(), {"http://host/x/", "", 10}, {}).status(), Code::kUnsupported, "fb.manifest");
 }
 
+TEST(HttpStore, NoMoreIsFetchedThanWasSetAside) {
+  const ObjectServer server({{"/x", std::string(500'000, 'x')}});
+  const auto store = http_store();
+  ReadRequest request = whole(server.url("/x"));
+  request.set_aside_bytes = 1000;
+  const Result<Buffer> refused = read_wait(*store, request, {});
+  EXPECT_EQ(refused.status().code(), Code::kOutOfBudget) << refused.status().to_string();
+  EXPECT_EQ(refused.status().bytes_needed(), 500'000u);
+  request.set_aside_bytes = 500'000;
+  EXPECT_TRUE(read_wait(*store, request, {}).ok());
+}
+
 TEST(HttpStore, AnObjectThatChangesIsCorruptAndNamed) {
   ObjectServer server(Targets{{"/x", "0123456789"}, {"/y", "1"}});
   const auto store = http_store();

@@ -117,6 +117,13 @@ Status status_of_kafka(rd_kafka_resp_err_t error, const std::string& words, cons
     case RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED:
       return invalid_argument(text +
                               " (user and password are those of the URL or of storage_options; see sasl_mechanism)");
+    // The same batch would be fetched again and again.
+    case RD_KAFKA_RESP_ERR__BAD_COMPRESSION:
+    case RD_KAFKA_RESP_ERR__BAD_MSG:
+      return corrupt(
+          fmt::format("messages of the topic '{}' cannot be unpacked ({}): they are damaged, or of a codec "
+                      "that this librdkafka was built without",
+                      address.topic, text));
     default: return unavailable(text);
   }
 }
