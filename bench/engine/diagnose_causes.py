@@ -220,12 +220,12 @@ def examined(number, seed, path, gains):
     # A number of the user's is the cause where it goes faster without: that is tried in any case.
     with others_at_work(cause):
         found = fb.diagnose(pipeline, trainer_ms, budget=50 if gains or "memory" in options or "cache" in right else 0, **options)
-    record = {"setup": number, "cause": cause.__name__, "said": found.limit,
-              "right": found.limit in right and all(said in str(found) for said in words), "text": str(found)}
-    if gains and found.remedies:
-        record["predicted"] = found.remedies[0].gain
-        record["measured"] = measured_gain(pipeline, found.remedies[0], trainer_ms, options)
-        record["change"] = found.remedies[0].change
+        record = {"setup": number, "cause": cause.__name__, "said": found.limit,
+                  "right": found.limit in right and all(said in str(found) for said in words), "text": str(found)}
+        if gains and found.remedies:
+            record["predicted"] = found.remedies[0].gain
+            record["measured"] = measured_gain(pipeline, found.remedies[0], trainer_ms, options)
+            record["change"] = found.remedies[0].change
     return record
 
 

@@ -29,7 +29,8 @@ class UserStream:
         self._held: dict[str, Mapping[str, Any]] = {}
         self._numbers = itertools.count()
         self._feedings: list[_Feeding] = []  # those that run, or of which records are under way
-        self._lock = threading.RLock()  # of that list
+        self._left = 4  # of them, when last looked at
+        self._lock = threading.RLock()  # of both
 
     def __call__(self, call: _core.ForeignCall) -> dict[str, Any]:
         record = self._held.get(call.name)
@@ -44,7 +45,9 @@ class UserStream:
         feeding.thread.start()
         with self._lock:
             self._feedings.append(feeding)
-        self._drop_what_is_over()
+            many = len(self._feedings) > 2 * self._left
+        if many:  # records that a rehearsal keeps have a feeding each
+            self._drop_what_is_over()
 
     def stop(self, patience_s: float) -> list[str]:
         """Waits for the threads whose loader is closed; names what does not return."""
@@ -63,6 +66,7 @@ class UserStream:
             for feeding in self._feedings:
                 feeding.drop()
             self._feedings = [feeding for feeding in self._feedings if feeding.thread.is_alive() or feeding.under_way]
+            self._left = max(4, len(self._feedings))
             return list(self._feedings)
 
     def records(self, partition: int, offset: int) -> Any:
@@ -104,14 +108,13 @@ class _Feeding:
         # Two readings of one record, before a seek and behind it, are told apart.
         self.suffix = "" if number == 0 else f" (reading {number + 1})"
         self.under_way: set[str] = set()  # keys of records that the engine may still ask for
-        self.thread = threading.Thread(target=self.run, name=f"forebay-stream-{partition}", daemon=True)
+        self.thread = threading.Thread(target=self.run, args=(iterable,), name=f"forebay-stream-{partition}", daemon=True)
 
     @property
     def iterable(self) -> UserStream:
         return self._iterable()
 
-    def run(self) -> None:
-        iterable = self.iterable  # there while this runs
+    def run(self, iterable: UserStream) -> None:
         try:
             records = iterable.records(self.partition, self.offset)
             if hasattr(records, "__aiter__"):

@@ -108,6 +108,7 @@ TEST_F(DiskTiers, AProcessThatWasForkedWhileTheFolderWasLockedDoesNotKeepItLocke
       pause();
       _exit(0);
     }
+    ASSERT_GT(child, 0) << "kill() takes -1 for everybody";
   }
   EXPECT_TRUE(FolderLock::take(*folder, std::chrono::milliseconds(100)).ok());
   kill(child, SIGKILL);
@@ -334,6 +335,7 @@ TEST_F(DiskTiers, AKilledWriterLeavesNothingThatMatters) {
     if (!opened.ok()) ::_exit(1);
     for (uint64_t i = 0;; ++i) (void)(*opened)->put(id_of(i % 100), entry_of(i % 100).span(), 0.01);
   }
+  ASSERT_GT(child, 0);
   while (!std::filesystem::exists(file("000000.data")) || std::filesystem::file_size(file("000000.data")) < 50'000) {
     std::this_thread::yield();
   }

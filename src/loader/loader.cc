@@ -249,6 +249,7 @@ void Loader::close() {
   if (impl_->stream) impl_->stream->close();
   if (runner) runner->close();
   if (impl_->peers) impl_->peers->close();
+  if (impl_->stream) impl_->stream->drop_records();
   // Behind the runner's end, so that the last rows are in the file.
   (void)end_trace();
   std::lock_guard lock(impl_->mutex);

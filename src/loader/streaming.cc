@@ -235,7 +235,7 @@ void StreamRun::go_on(const Cursor& at, StreamPlace place) {
     place.chunk.reset();
   }
   const int64_t number = place.number;
-  if (journal_) end_journal();
+  end_journal();
   if (decisions_) decisions_->begin_anew();
   if (exchange_) exchange_->begin_anew();
   kept_->begin(number);
@@ -247,20 +247,37 @@ Status StreamRun::write_journal(const std::string& path, const Cursor& at) {
   if (repeats_) return invalid_argument("this loader repeats a journal; it writes none");
   // Rank 0 decides, and is the one that knows all of it.
   if (decisions_ && rank_ != 0) return {};
-  if (journal_) end_journal();
   const int64_t number = itinerary_->number_at(at);
-  FOREBAY_ASSIGN(journal_,
-                 JournalWriter::open(path, header_of(stream_->log(), stream_->options(), stream_->place(number)),
-                                     stream_->log().partitions()));
-  stream_->set_witness(journal_, number);
+  const std::shared_ptr<JournalWriter> before = journal();
+  // It may be the same file: nothing is written to it any more while that is opened anew.
+  const int64_t told = stream_->set_witness(nullptr, 0);
+  if (before) (void)before->flush();
+  Result<std::shared_ptr<JournalWriter>> opened = JournalWriter::open(
+      path, header_of(stream_->log(), stream_->options(), stream_->place(number)), stream_->log().partitions());
+  if (!opened.ok()) {
+    if (before) stream_->set_witness(before, told);
+    return opened.status();
+  }
+  stream_->set_witness(*opened, number);
+  const std::lock_guard lock(journal_mutex_);
+  journal_ = std::move(*opened);
   return {};
 }
 
-// What comes next is of another place, or goes to another file.
+std::shared_ptr<JournalWriter> StreamRun::journal() const {
+  const std::lock_guard lock(journal_mutex_);
+  return journal_;
+}
+
+// What comes next is of another place.
 void StreamRun::end_journal() {
   stream_->set_witness(nullptr, 0);
-  (void)journal_->flush();
-  journal_.reset();
+  std::shared_ptr<JournalWriter> ended;
+  {
+    const std::lock_guard lock(journal_mutex_);
+    ended.swap(journal_);
+  }
+  if (ended) (void)ended->flush();
 }
 
 void StreamRun::add_to(Ledger& ledger) const {
@@ -283,7 +300,14 @@ void StreamRun::add_to(Ledger& ledger) const {
     told.partitions.push_back({partitions[p], static_cast<int64_t>(stats.waiting[p]), stats.dropped[p]});
 }
 
-Status StreamRun::flush_journal() { return journal_ ? journal_->flush() : Status(); }
+Status StreamRun::flush_journal() {
+  const std::shared_ptr<JournalWriter> now = journal();
+  return now ? now->flush() : Status();
+}
+
+void StreamRun::drop_records() {
+  if (stream_) stream_->drop_records();
+}
 
 void StreamRun::close() {
   if (exchange_) exchange_->close();

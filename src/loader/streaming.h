@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "forebay/ledger.h"
@@ -76,6 +77,8 @@ class StreamRun {
   Status flush_journal();
 
   void close();
+  /// Behind close(), and the run's end: the memory of records that nobody will ask for.
+  void drop_records();
 
  private:
   StreamRun() = default;
@@ -90,8 +93,10 @@ class StreamRun {
   StreamPlace beginning_;
   bool repeats_ = false;
   void end_journal();
+  std::shared_ptr<JournalWriter> journal() const;
 
   int rank_ = 0;
+  mutable std::mutex journal_mutex_;  // close() comes from any thread
   std::shared_ptr<JournalWriter> journal_;
   std::shared_ptr<Decisions> decisions_;    // null: of one rank
   std::unique_ptr<KeptExchange> exchange_;  // null: this rank keeps all by itself, in memory

@@ -1,8 +1,8 @@
 #include "plan/rehearsal.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
-#include <set>
 
 #include "plan/permutation.h"
 #include "plan/philox.h"
@@ -32,14 +32,34 @@ uint64_t rehearsal_below(uint64_t bits, uint64_t bound) {
   return static_cast<uint64_t>(static_cast<unsigned __int128>(bits) * bound >> 64);
 }
 
+/// So many numbers below 2^64 - 1: a table with open places, as a step needs one for some dozens.
+class ChosenNumbers {
+ public:
+  explicit ChosenNumbers(size_t most) : places_(std::bit_ceil(2 * most + 1), kNone) {}
+  /// False where it is there.
+  bool insert(uint64_t number) {
+    const size_t mask = places_.size() - 1;
+    size_t at = static_cast<size_t>(number * UINT64_C(0x9E3779B97F4A7C15) >> 32) & mask;
+    for (; places_[at] != kNone; at = (at + 1) & mask)
+      if (places_[at] == number) return false;
+    places_[at] = number;
+    return true;
+  }
+
+ private:
+  static constexpr uint64_t kNone = UINT64_MAX;
+  std::vector<uint64_t> places_;
+};
+
 // So many different ones of [0, size), in random order (Floyd's algorithm, then the order of the draws).
 std::vector<uint64_t> different(const StepDraws& draws, uint64_t count, uint64_t size) {
-  std::set<uint64_t> chosen;
+  ChosenNumbers chosen(count);
   std::vector<uint64_t> order;
+  order.reserve(count);
   for (uint64_t last = size - count; last < size; ++last) {
     const uint64_t drawn = rehearsal_below(draws.at(last), last + 1);
-    const uint64_t one = chosen.insert(drawn).second ? drawn : last;
-    chosen.insert(one);
+    const uint64_t one = chosen.insert(drawn) ? drawn : last;
+    if (one == last && drawn != last) chosen.insert(last);
     order.push_back(one);
   }
   // Draws are by number: [size - count, size) have chosen, (size + 1) to (size + count) put in order, from 2 × size on repeats.

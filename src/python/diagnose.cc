@@ -47,7 +47,7 @@ Diagnosis run_diagnosis(const PyDescription& description, std::optional<int> thr
   options.can_use_processes = can_use_processes;
   options.open = failing_with_a_status(opened_by(open, description.keep));
   options.poll = look_at_signals;
-  options.hand_over = make_an_object;
+  options.hand_over = as_a_loop_does();
   const Pipeline pipeline = description.pipeline();
   Result<Diagnosis> found = [&] {
     // Its loaders run Python threads, which could not move otherwise.

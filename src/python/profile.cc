@@ -38,7 +38,7 @@ Profile run_profile(const PyDescription& description, std::optional<int> threads
   options.open = failing_with_a_status(opened_by(open, description.keep));
   options.open_whole = failing_with_a_status(opened_by(open_whole, description.keep), /*before=*/true);
   options.poll = look_at_signals;
-  options.hand_over = make_an_object;
+  options.hand_over = as_a_loop_does();
   if (files) options.files = trying_files(std::move(*files));
   const Pipeline pipeline = description.pipeline();
   Result<Profile> found = [&] {

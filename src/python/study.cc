@@ -73,13 +73,15 @@ OpenChanged failing_with_a_status(OpenChanged open, bool before) {
   };
 }
 
-std::chrono::nanoseconds make_an_object(Batch batch) {
-  const int64_t begun_ns = monotonic_ns();
-  const nb::gil_scoped_acquire locked;
-  const std::chrono::nanoseconds waited(monotonic_ns() - begun_ns);
-  check_signals();
-  const nb::object made = nb::cast(new PyBatch(std::move(batch), nb::none()), nb::rv_policy::take_ownership);
-  return waited;
+HandOver as_a_loop_does() {
+  return [last = std::make_shared<nb::object>()](Batch batch) {
+    const int64_t begun_ns = monotonic_ns();
+    const nb::gil_scoped_acquire locked;
+    const std::chrono::nanoseconds waited(monotonic_ns() - begun_ns);
+    check_signals();
+    *last = nb::cast(new PyBatch(std::move(batch), nb::none()), nb::rv_policy::take_ownership);
+    return waited;
+  };
 }
 
 void look_at_signals() {

@@ -15,7 +15,8 @@ OpenChanged opened_by(const nanobind::object& open, const nanobind::object& keep
 OpenChanged failing_with_a_status(OpenChanged open, bool before = false);
 /// Takes the interpreter's lock, and throws where the program was interrupted.
 void look_at_signals();
-/// A batch as Python's loops get it, let go of at once; how long the interpreter's lock was waited for. Throws where the program was interrupted.
-std::chrono::nanoseconds make_an_object(Batch batch);
+/// Makes of each batch what Python's loops get, and lets go of the one before, as they do. Throws where the program was interrupted. To be made and
+/// destroyed with the interpreter's lock.
+HandOver as_a_loop_does();
 
 }  // namespace forebay::python

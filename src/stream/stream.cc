@@ -142,8 +142,11 @@ void Stream::accept(Waiting::Taken taken) {
   // Until the first records are behind, `base_` is where the run began.
   if (std::exchange(tells_after_, false)) decided.chunk.after = base_.after;
   // From seed, number and counts alone: ranks, journals and states find the same order.
+  for (const size_t count : counts) decided.in_log.emplace_back(count);
   for (const MergedRecord& at : merge_order(options_.seed, decided_, counts, options_.shuffled)) {
     LogRecord& record = taken.records[at.partition][at.index];
+    decided.in_log[at.partition][at.index] = static_cast<uint32_t>(decided.records.size());
+    decided.place_in_log.push_back(at.index);
     decided.bytes += record.bytes();
     decided.records.push_back(std::make_shared<const LogRecord>(std::move(record)));
   }
@@ -192,14 +195,15 @@ void Stream::begin_next_chunk() {
   room_.notify_all();
 }
 
-void Stream::set_witness(std::shared_ptr<ChunkWitness> witness, int64_t from) {
+int64_t Stream::set_witness(std::shared_ptr<ChunkWitness> witness, int64_t from) {
   const Lock lock(mutex_);
   witness_ = std::move(witness);
-  if (!witness_) return;
+  if (!witness_) return decided_;
   // Under one lock with setting it, so that no chunk is missed or told twice.
   for (const Decided& decided : chunks_) {
     if (decided.chunk.first >= from) witness_->decided(decided.chunk);
   }
+  return decided_;
 }
 
 std::optional<int64_t> Stream::end() const {
@@ -232,13 +236,11 @@ std::string Stream::before(int64_t number) const {
     }
     // Not null: its step is being planned, and only delivered steps move records behind.
     const LogRecord& record = *decided.records[at];
-    std::string before = place.after[record.partition];
-    // The chunk's order is not the log's, so all are looked at. Of those that are behind the offset is unknown: then it is an earlier one.
-    for (const auto& other : decided.records) {
-      if (!other || other->partition != record.partition || log_->compare(other->offset, record.offset) >= 0) continue;
-      if (before.empty() || log_->compare(other->offset, before) > 0) before = other->offset;
-    }
-    return before;
+    // Of those that are behind the offset is unknown: then it is an earlier one.
+    const std::vector<uint32_t>& in_log = decided.in_log[record.partition];
+    for (uint32_t i = decided.place_in_log[at]; i-- > 0;)
+      if (decided.records[in_log[i]]) return decided.records[in_log[i]]->offset;
+    return place.after[record.partition];
   }
   return {};
 }

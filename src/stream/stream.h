@@ -95,6 +95,8 @@ class Stream {
   StreamPlace beginning() const;
   /// Ends reading; waits for the readers, at most for what a stop takes them. Nothing is known afterwards.
   void stop();
+  /// Behind stop(): what records there are is let go of. Places stay, so that a state can still be told.
+  void drop_records();
 
   /// Whether all records below `end` are decided and there, or the stream is known to end before.
   bool known(int64_t end);
@@ -115,7 +117,8 @@ class Stream {
   void look_again();
 
   /// From now on it is told of every chunk, those first that are decided and begin at that record or later. Null: nobody is.
-  void set_witness(std::shared_ptr<ChunkWitness> witness, int64_t from);
+  /// Gives back up to which record the one before was told.
+  int64_t set_witness(std::shared_ptr<ChunkWitness> witness, int64_t from);
 
   /// One that is known and not behind; null for all others.
   std::shared_ptr<const LogRecord> record(int64_t number) const;
@@ -139,6 +142,8 @@ class Stream {
   struct Decided {
     Chunk chunk;
     std::vector<std::shared_ptr<const LogRecord>> records;  // in order; null: behind, or none had come
+    std::vector<std::vector<uint32_t>> in_log;  // of each partition: places in `records`, in the log's order
+    std::vector<uint32_t> place_in_log;         // of each record, in the list of its partition
     uint64_t bytes = 0;
   };
   using Lock = std::unique_lock<std::mutex>;

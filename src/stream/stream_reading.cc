@@ -59,6 +59,18 @@ void Stream::stop() {
   held_.clear();  // with the readers
 }
 
+void Stream::drop_records() {
+  std::vector<std::shared_ptr<const LogRecord>> records;  // and these: they end without the lock
+  std::unique_ptr<Waiting> waiting = make_waiting();
+  const Lock lock(mutex_);
+  waiting_.swap(waiting);
+  for (Decided& decided : chunks_) {
+    for (auto& record : decided.records) records.push_back(std::move(record));
+    decided.bytes = 0;
+  }
+  chunk_bytes_ = 0;
+}
+
 // The first reader's thread has those of the others.
 void Stream::read_all(std::stop_token stop) {
   if (Status found = find_beginning(stop); !found.ok()) return fail(std::move(found));

@@ -1,5 +1,6 @@
 #include "study/changes.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,6 +13,8 @@
 namespace forebay {
 
 namespace {
+
+constexpr double kNearlyAll = 0.8;  // of the time
 
 OpSpec step_of(std::string name, Json args) { return {std::move(name), std::move(args), nullptr, {}, nullptr}; }
 
@@ -43,6 +46,17 @@ void add_caches(const Description& description, const LoaderOptions& options, co
   if (places.empty()) {
     others.emplace_back("a cache: there is no place where one may stand");
     return;
+  }
+  // In front of a function that is nearly all that is waited for it would spare nothing, and be tried for long.
+  if (limiter.limit == Limit::kUserCode && limiter.share > kNearlyAll) {
+    const auto function = std::find_if(description.steps().begin(), description.steps().end(),
+                                       [](const OpSpec& step) { return catalog().has_role(step, OpRole::kFunction); });
+    const auto at = static_cast<size_t>(function - description.steps().begin());
+    std::erase_if(places, [&](size_t place) { return place < at; });
+    if (places.empty()) {
+      others.emplace_back(R"(a cache behind your function: give .map() version="1", and another one when it changes)");
+      return;
+    }
   }
   const auto add = [&](size_t step) {
     changes.push_back({fmt::format("put .cache() behind {}", description.steps()[step].name), step, options});

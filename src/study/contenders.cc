@@ -31,7 +31,8 @@ void Contenders::add(Contender contender) {
   kept_.swap(kept);
 }
 
-Result<std::map<std::string, double>> Contenders::compared(const TrialContext& context) const {
+Result<std::map<std::string, double>> Contenders::compared(const TrialContext& context,
+                                                           const std::function<bool()>& goes_on) const {
   std::map<std::string, double> rates;
   const auto near = static_cast<size_t>(std::count_if(kept_.begin(), kept_.end(), [&](const Contender& one) {
     return one.rate >= kNearlyAsFast * kept_.front().rate;
@@ -40,20 +41,22 @@ Result<std::map<std::string, double>> Contenders::compared(const TrialContext& c
   std::vector<double> shares(near);
   double scale = 0;
   for (size_t i = 0; i < near; ++i) scale += kept_[i].rate;
-  for (size_t round = 0; round < kContests; ++round) {
+  size_t rounds = 0;
+  for (; rounds < kContests && (!goes_on || goes_on()); ++rounds) {
     std::vector<double> seen(near);
     double all = 0;
     for (size_t turn = 0; turn < near; ++turn) {
       // Who is first changes, and so does who comes behind whom.
-      const size_t i = round % 2 == 0 ? (turn + round) % near : (2 * near - 1 - turn + round) % near;
+      const size_t i = rounds % 2 == 0 ? (turn + rounds) % near : (2 * near - 1 - turn + rounds) % near;
       FOREBAY_ASSIGN(const Observation window, observe(*kept_[i].loader, context, kContest));
       FOREBAY_RETURN_IF_ERROR(let_rest(*kept_[i].loader, context));
       all += seen[i] = window.rates.front();
     }
     // Of each round shares, not rates: what the machine does from one round to the next falls on all alike.
-    for (size_t i = 0; i < near; ++i) shares[i] += seen[i] / all / kContests;
+    for (size_t i = 0; i < near; ++i) shares[i] += seen[i] / all;
   }
-  for (size_t i = 0; i < near; ++i) rates[kept_[i].name] = shares[i] * scale;
+  for (size_t i = 0; rounds > 0 && i < near; ++i)
+    rates[kept_[i].name] = shares[i] / static_cast<double>(rounds) * scale;
   return rates;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -27,8 +28,9 @@ class Contenders {
   /// One that is not among the few fastest ends here, and so do those that are no longer, and those that would hold too many bytes together.
   void add(Contender contender);
   /// All that are nearly as fast as the fastest, in turns; of each what its rate is by that, on the scale of the rates before. Of a single one
-  /// nothing. Errors: those of next(); Cancelled.
-  Result<std::map<std::string, double>> compared(const TrialContext& context) const;
+  /// nothing. `goes_on`: asked before each round. Errors: those of next(); Cancelled.
+  Result<std::map<std::string, double>> compared(const TrialContext& context,
+                                                 const std::function<bool()>& goes_on = {}) const;
 
  private:
   std::vector<Contender> kept_;  ///< the fastest first

@@ -9,6 +9,7 @@
 #include "forebay/diagnosis.h"
 #include "loader/open_step_cache.h"
 #include "loader/step_arguments.h"
+#include "study/blame.h"
 #include "study/changes.h"
 #include "study/few_samples.h"
 #include "study/limits.h"
@@ -19,7 +20,6 @@ namespace forebay {
 
 namespace {
 
-constexpr double kWorthIt = 1.05;      // times as fast
 constexpr double kWarmingSeconds = 3;  // that filling a cache may take
 constexpr int kRounds = 3;
 constexpr TrialLength kRound{.windows = 1, .window_seconds = 0.6};
@@ -31,8 +31,6 @@ constexpr double kLongestEpoch = 60;                      // that filling the ca
 constexpr TrialLength kVerifyRound{.windows = 1, .window_seconds = 1.5};
 constexpr double kOvertime = 10;      // seconds behind the budget: then no further round
 constexpr int64_t kLeastBatches = 2;  // of the samples over which a cache is tried
-constexpr double kFilledGain = 1.5;   // between windows, that a cache makes when it has been filled
-constexpr double kHasAll = 0.95;      // of what is asked of a cache: then it is full
 constexpr double kMoreRoom = 1.05;    // than samples took: others may be larger
 constexpr int64_t kLongEpoch = 250;   // batches: then its end counts for little
 constexpr double kLongPass = 0.1;     // of an epoch, that a filter may take before the first batch
@@ -60,18 +58,16 @@ class Study {
     std::vector<Change> changes =
         changes_for(description_, loader_options_, diagnosis_.first, options_.can_use_processes, diagnosis_.others);
     for (const Change& change : changes) {
-      if (change.filled && cached_share() >= kHasAll) {
+      if (change.filled && cached_share(base_) >= kHasAll) {
         diagnosis_.others.push_back(fmt::format(
-            "a cache elsewhere: there is one, which gave {:.0f} % of what was asked of it", 100 * cached_share()));
+            "a cache elsewhere: there is one, which gave {:.0f} % of what was asked of it", 100 * cached_share(base_)));
       } else if (seconds() > options_.budget_seconds) {
         diagnosis_.others.push_back(change.name + ": not tried, the time was over");
       } else {
         FOREBAY_RETURN_IF_ERROR(try_out(change));
       }
     }
-    blame_memory();
-    blame_cache();
-    blame_filling();
+    blame_by_trials({base_, candidates_, loader_options_, as_it_is_->size()}, diagnosis_);
     tell_of_filters();
     rank();
     if (options_.verify && !diagnosis_.remedies.empty()) FOREBAY_RETURN_IF_ERROR(verify(diagnosis_.remedies.front()));
@@ -80,12 +76,6 @@ class Study {
   }
 
  private:
-  struct Candidate {
-    Remedy remedy;
-    Limiter limiter;
-    bool filled = false;  ///< the pipeline's own cache, with everything in it
-  };
-
   // The pipeline as it is.
   Status look_at_it() {
     std::vector<size_t> places(description_.steps().size());
@@ -114,11 +104,11 @@ class Study {
     }
     Changed changed = with(description_, change);
     std::string name = change.name;
-    if (change.filled && tried->bytes > cache_budget()) {
+    if (change.filled && tried->bytes > cache_budget(base_)) {
       const auto room = static_cast<uint64_t>(static_cast<double>(tried->bytes) * kMoreRoom);
       changed = with_cache_of(description_, room);
       name = fmt::format("give .cache() {}: all samples take about {}, and it may have {}", format_byte_size(room),
-                         format_byte_size(tried->bytes), format_byte_size(cache_budget()));
+                         format_byte_size(tried->bytes), format_byte_size(cache_budget(base_)));
     }
     candidates_.push_back({{std::move(name), tried->gain, tried->bytes,
                             Pipeline(std::make_shared<const Description>(std::move(changed.description))),
@@ -128,24 +118,10 @@ class Study {
     return {};
   }
 
-  // Of what was asked of the pipeline's own cache, what it had. 1 where there is none.
-  double cached_share() const {
-    if (base_.after.caches.empty()) return 1;
-    const CacheStats& is = base_.after.caches.front();
-    const CacheStats was = base_.before.caches.empty() ? CacheStats() : base_.before.caches.front();
-    const auto had = static_cast<double>(is.ram.hits - was.ram.hits + is.disk.hits - was.disk.hits);
-    const auto asked = had + static_cast<double>(is.misses - was.misses);
-    return asked > 0 ? had / asked : 0;
-  }
-  uint64_t cache_budget() const {
-    if (base_.after.caches.empty()) return 0;
-    const CacheStats& cache = base_.after.caches.front();
-    return std::max(cache.ram.budget_bytes, cache.disk.budget_bytes);
-  }
-
   // Machines are now faster and now slower: both run in turns, and who is first changes. Behind `end` no further round begins.
   Result<Gain> in_turns(Loader& changed, Loader& before, const TrialLength& length, double end, Observation& seen) {
     std::vector<double> ratios;
+    rates_before_.clear();
     for (int round = 0; round < kRounds; ++round) {
       if (round > 0 && seconds() > end) break;
       Observation as_it_is;
@@ -157,6 +133,7 @@ class Study {
       }
       // Ratios within one round, not means over all: what a machine does from one minute to the next cancels out.
       ratios.push_back(seen.rates.front() / as_it_is.rates.front());
+      rates_before_.push_back(as_it_is.rates.front());
     }
     const auto [low, high] = std::minmax_element(ratios.begin(), ratios.end());
     return Gain{median_of(ratios), *low, *high};
@@ -172,8 +149,12 @@ class Study {
       // Compared with no cache at all, which is what a first epoch is like; else it would be compared with itself.
       FOREBAY_ASSIGN(before, open(without_caches(description_), change.options));
     }
-    FOREBAY_ASSIGN(const Gain gain,
-                   in_turns(changed, *before, round_length(), options_.budget_seconds + kOvertime, seen));
+    FOREBAY_ASSIGN(Gain gain, in_turns(changed, *before, round_length(), options_.budget_seconds + kOvertime, seen));
+    // One that is full and too small goes on to give what it has: it is faster than none, by what was seen before another one was tried.
+    if (change.filled && bytes > cache_budget(base_)) {
+      const double faster = median_of(base_.rates) / median_of(rates_before_);
+      gain = {gain.middle / faster, gain.low / faster, gain.high / faster};
+    }
     return Tried{gain, limiter_of(seen, change.options), bytes};
   }
 
@@ -214,8 +195,7 @@ class Study {
       return unavailable(
           fmt::format("to keep two batches takes {:.0f} s here, which is too long to wait for", filling));
     for (int attempt = 0;; ++attempt) {
-      FOREBAY_ASSIGN(const OpenLoader loader, open_over_few(change, samples, {{"ram", cache_bytes()}, {"disk", 0}}));
-      FOREBAY_RETURN_IF_ERROR(pass_an_epoch(*loader, context_));
+      FOREBAY_ASSIGN(const OpenLoader loader, filled_with_few(change, samples, {{"ram", cache_bytes()}, {"disk", 0}}));
       const Ledger filled = loader->stats();
       if (filled.caches.empty())
         return invalid_argument("nothing is kept there: what comes before it is in memory already");
@@ -245,25 +225,37 @@ class Study {
   Result<Tried> with_a_part_on_disk(const Change& change, int64_t samples, uint64_t bytes, double ram) {
     FOREBAY_ASSIGN(const ScratchFolder folder, ScratchFolder::make());
     const Json args = {{"ram", static_cast<uint64_t>(ram)}, {"disk", cache_bytes()}, {"dir", folder.path()}};
-    FOREBAY_ASSIGN(const OpenLoader loader, open_over_few(change, samples, args));
-    FOREBAY_RETURN_IF_ERROR(pass_an_epoch(*loader, context_));
+    FOREBAY_ASSIGN(const OpenLoader loader, filled_with_few(change, samples, args));
     return compare(*loader, change, bytes);
   }
 
-  // Its epochs are as long as those of all samples, each of the few many times over: with only those few, and all of them kept, the ends of epochs
-  // would take most of the time.
-  Result<OpenLoader> open_over_few(const Change& change, int64_t samples, const Json& cache) {
-    if (!with_versions_) {
-      FOREBAY_ASSIGN(OpenLoader loader, open(with_few(description_, change, samples, cache), change.options));
-      const OpSpec source = loader->opened().description().steps().front();
-      // Of tables whole row groups would be read for a few rows.
-      if (!can_be_repeated(source) || !as_it_is_->row_groups().empty()) return loader;
-      with_versions_ = source.opened;
-    }
+  // Once its cache has them its epochs are as long as those of all samples, each of the few many times over: with only those few, and all of them
+  // kept, the ends of epochs would take most of the time.
+  Result<OpenLoader> filled_with_few(const Change& change, int64_t samples, const Json& cache) {
+    FOREBAY_ASSIGN(OpenLoader filled, open_over(change, samples, 1, cache));
+    FOREBAY_RETURN_IF_ERROR(pass_an_epoch(*filled, context_));
     const int64_t long_enough = kLongEpoch * std::max<int64_t>(batch_size(description_) * base_world(), 1);
-    const int64_t times = std::max<int64_t>(std::min(as_it_is_->size(), long_enough) / samples, 1);
-    auto few = spread_of(with_versions_, samples, {.count = times, .alike = true});
-    return open(with_few(over(description_, std::move(few)), change, std::nullopt, cache), change.options);
+    const int64_t times = std::min(as_it_is_->size(), long_enough) / samples;
+    if (!with_versions_ || times < 2) return filled;
+    // Loaders of a process that keep the same of the same data set have their cache together, which has all of it by now.
+    FOREBAY_ASSIGN(OpenLoader longer, open_over(change, samples, times, cache));
+    return entries_of(*longer) == entries_of(*filled) ? longer : filled;
+  }
+  static uint64_t entries_of(const Loader& loader) {
+    const Ledger now = loader.stats();
+    return now.caches.empty() ? 0 : now.caches.front().ram.entries + now.caches.front().disk.entries;
+  }
+  Result<OpenLoader> open_over(const Change& change, int64_t samples, int64_t times, const Json& cache) {
+    if (with_versions_) {
+      auto few = spread_of(with_versions_, samples, {.count = times, .alike = true});
+      return open(with_few(over(description_, std::move(few)), change, std::nullopt, cache), change.options);
+    }
+    FOREBAY_ASSIGN(OpenLoader loader, open(with_few(description_, change, samples, cache), change.options));
+    const OpSpec source = loader->opened().description().steps().front();
+    // Of tables whole row groups would be read for a few rows.
+    if (!can_be_repeated(source) || !as_it_is_->row_groups().empty()) return loader;
+    with_versions_ = source.opened;
+    return open_over(change, samples, times, cache);
   }
 
   // As many as are made in some seconds without a trainer, and as fit.
@@ -292,56 +284,6 @@ class Study {
     if (options_.open) return options_.open(pipeline, with, changed.steps);
     FOREBAY_ASSIGN(std::unique_ptr<Loader> loader, Loader::open(pipeline, with));
     return OpenLoader(std::move(loader));
-  }
-
-  // With too little memory nothing is begun ahead, so that the consumer seems to wait for what there is to do: reads, work.
-  void blame_memory() {
-    for (const Candidate& candidate : candidates_) {
-      const Remedy& remedy = candidate.remedy;
-      // Only what gave memory= free can tell: its worst round has to gain as well, for noise must not name a culprit.
-      if (!loader_options_.memory || remedy.options.memory || remedy.gain.low < kWorthIt) continue;
-      diagnosis_.first.limit = Limit::kMemory;
-      diagnosis_.first.sentence = fmt::format(
-          "memory={}: with as much as it asks for by itself it is {:.1f} times as fast. As it is, it looks like {}",
-          format_byte_size(*loader_options_.memory), remedy.gain.middle, diagnosis_.first.sentence);
-    }
-  }
-
-  // What is not kept yet has to be made, so that the consumer seems to wait for that.
-  void blame_cache() {
-    if (diagnosis_.first.limit == Limit::kMemory) return;
-    for (const Candidate& candidate : candidates_) {
-      const Gain& gain = candidate.remedy.gain;
-      if (!candidate.filled || gain.low < kWorthIt) continue;
-      diagnosis_.first.limit = Limit::kCache;
-      diagnosis_.first.sentence = fmt::format(
-          "cache: {:.0f} % of what was asked of .cache() it does not have{}; with all of it there it is {:.1f} times "
-          "as "
-          "fast. Until then it looks like {}",
-          100 * (1 - cached_share()), candidate.remedy.bytes > cache_budget() ? ", nor has it the room" : " yet",
-          gain.middle, diagnosis_.first.sentence);
-    }
-  }
-
-  // It was filled in the windows: what the consumer waited for is what a first epoch waits for, and no other one.
-  void blame_filling() {
-    if (diagnosis_.first.limit == Limit::kMemory || diagnosis_.first.limit == Limit::kCache || !was_filled()) return;
-    diagnosis_.first.limit = Limit::kCache;
-    diagnosis_.first.sentence = fmt::format(
-        "cache: .cache() was being filled, at {:.0f} samples a second; with all of it there it gave {:.0f}. Until then "
-        "it looks like {}",
-        diagnosis_.rate_low, diagnosis_.rate_high, diagnosis_.first.sentence);
-  }
-
-  // In the windows, which lie on both sides of it: then some of them are far slower than others.
-  bool was_filled() const {
-    if (base_.after.caches.empty() || base_.before.caches.empty()) return false;
-    const auto has_all = [&](const CacheStats& cache) {
-      const auto entries = static_cast<double>(std::max(cache.ram.entries, cache.disk.entries));
-      return entries >= kHasAll * static_cast<double>(as_it_is_->size());
-    };
-    return !has_all(base_.before.caches.front()) && has_all(base_.after.caches.front()) &&
-           diagnosis_.rate_high > kFilledGain * diagnosis_.rate_low;
   }
 
   void tell_of_filters() {
@@ -383,6 +325,7 @@ class Study {
   OpenLoader as_it_is_;
   std::shared_ptr<const Source> with_versions_;  ///< open for a cache, which is known by them
   Observation base_;
+  std::vector<double> rates_before_;  ///< round by round, of what was compared with
   std::vector<Candidate> candidates_;
   Diagnosis diagnosis_;
 };

@@ -1,10 +1,8 @@
 #include "forebay/profile.h"
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <map>
-#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -16,6 +14,7 @@
 #include "study/contenders.h"
 #include "study/estimate.h"
 #include "study/few_samples.h"
+#include "study/filling.h"
 #include "study/sample_cost.h"
 #include "study/scratch_folder.h"
 #include "study/strategies.h"
@@ -30,25 +29,15 @@ constexpr int64_t kLeastTrialBatches = 2;
 // The other half is for the turns in which each strategy is looked at once it is filled.
 constexpr double kFilling = 0.5;  // of the time, that filling caches may take
 constexpr uint64_t kTrialBytes = 1'000'000'000;
-constexpr double kEnoughBytes = 256e6;  // that are more than the caches of the cores hold
+constexpr double kEnoughBytes = 128e6;  // that are more than the caches of the cores hold
 constexpr TrialLength kUnchanged{.windows = 6, .window_seconds = 0.3};
 constexpr TrialLength kTurn{.windows = 1, .window_seconds = 0.25};
 constexpr int kTurns = 4;
 constexpr TrialLength kAlone{.windows = 4, .window_seconds = 0.25};
+constexpr double kOvertimeSeconds = 10;
 constexpr double kSlowBatch = 0.05;  // seconds: turns with slower ones would take the time of everything else
-constexpr auto kArrivalLook = std::chrono::milliseconds(20);  // for entries that are still on their way to the disk
-constexpr int kLeastArrivalLooks = 5, kMostArrivalLooks = 250;
 
 using OpenLoader = std::shared_ptr<Loader>;
-
-/// One after the other filling a cache, and what there was at each batch.
-struct Filling {
-  std::vector<Group> seconds;  ///< of samples
-  std::vector<Group> bytes;    ///< of entries
-};
-
-uint64_t entries_of(const CacheStats& cache) { return cache.ram.entries + cache.disk.entries; }
-uint64_t bytes_of(const CacheStats& cache) { return cache.ram.bytes + cache.disk.bytes; }
 
 class Profiling {
  public:
@@ -129,7 +118,7 @@ class Profiling {
     FOREBAY_ASSIGN(ScratchFolder folder, ScratchFolder::make());
     FOREBAY_ASSIGN(OpenLoader loader,
                    open(for_trial(plain_.description, strategy, profile_.samples, kTrialBytes, folder.path())));
-    FOREBAY_ASSIGN(const Filling filling, filled(*loader));
+    FOREBAY_ASSIGN(const Filling filling, fill(*loader, context_, kTrialBytes));
     const auto size = static_cast<double>(profile_.size);
     // Of a known share of all samples; times below have none, for a later epoch makes the same samples anew.
     strategy.bytes = times(ratio_of(filling.bytes, static_cast<double>(profile_.samples) / size), entries_of_all());
@@ -143,7 +132,7 @@ class Profiling {
       auto few = spread_of(source.opened, profile_.samples, {.count = copies});
       FOREBAY_ASSIGN(loader, open(for_trial(over(plain_.description, std::move(few)), strategy, std::nullopt,
                                             kTrialBytes, folder.path())));
-      FOREBAY_RETURN_IF_ERROR(filled(*loader).status());
+      FOREBAY_RETURN_IF_ERROR(fill(*loader, context_, kTrialBytes).status());
     }
     FOREBAY_RETURN_IF_ERROR(look_at_it_kept(strategy, *loader));
     leave_room(strategy, static_cast<double>(on_disk ? disk_room() : memory_room()), unchanged_.rate);
@@ -183,10 +172,15 @@ class Profiling {
   }
 
   Status compare_the_fastest() {
-    FOREBAY_ASSIGN(const auto rates, contenders_.compared(context_));
+    const auto rates = contenders_.compared(
+        context_, [this] { return !slow_batches() && seconds() < options_.budget_seconds + kOvertimeSeconds; });
+    if (rates.status().code() == Code::kCancelled) return rates.status();
+    if (!rates.ok())
+      profile_.others.push_back(fmt::format("the fastest beside each other: {}", rates.status().message()));
     for (Strategy& strategy : profile_.strategies) {
-      const auto found = rates.find(strategy.name);
-      if (found != rates.end()) strategy.rate = times(strategy.rate, found->second / strategy.rate.value);
+      if (!rates.ok()) break;
+      const auto found = rates->find(strategy.name);
+      if (found != rates->end()) strategy.rate = times(strategy.rate, found->second / strategy.rate.value);
     }
     return {};
   }
@@ -267,11 +261,11 @@ class Profiling {
     strategy.command = tried.command;
   }
 
+  bool slow_batches() const { return batch_size(plain_.description) >= kSlowBatch * unchanged_.rate.value; }
   // Machines are now faster and now slower: it runs in turns with the pipeline as it is, and how many times as fast it is counts.
   Result<Estimate> rate_once_kept(Loader& loader) {
     // A turn is a quarter of a second: with batches slower than that the pipeline as it is would take all the time.
-    const bool in_turns = batch_size(plain_.description) < kSlowBatch * unchanged_.rate.value;
-    if (!in_turns) {
+    if (slow_batches()) {
       FOREBAY_ASSIGN(const Observation seen, observe(loader, context_, kAlone));
       return mean_of(seen.rates);
     }
@@ -288,51 +282,6 @@ class Profiling {
     }
     // On the scale of the one long look at the pipeline as it is, so that all strategies can be compared.
     return times(mean_of(times_as_fast), unchanged_.rate.value);
-  }
-
-  Result<Filling> filled(Loader& loader) {
-    Filling filling;
-    int64_t before_ns = monotonic_ns();
-    CacheStats before;
-    const auto look_at_entries = [&] {
-      const Ledger ledger = loader.stats();
-      if (ledger.caches.empty()) return;
-      const CacheStats& now = ledger.caches.front();
-      // Entries arrive later than their batch, some at a time: each arrival is a group of its own.
-      if (entries_of(now) > entries_of(before))
-        filling.bytes.push_back({static_cast<double>(entries_of(now) - entries_of(before)),
-                                 static_cast<double>(bytes_of(now)) - static_cast<double>(bytes_of(before))});
-      before = now;
-    };
-    FOREBAY_RETURN_IF_ERROR(pass_an_epoch(loader, context_, [&](const Batch& batch) {
-      const int64_t now_ns = monotonic_ns();
-      filling.seconds.push_back(
-          {static_cast<double>(batch.size() - batch.padding), static_cast<double>(now_ns - before_ns) * 1e-9});
-      before_ns = now_ns;
-      look_at_entries();
-    }));
-    // What is written by threads of its own may still be on its way behind the last batch.
-    FOREBAY_RETURN_IF_ERROR(let_be_written(look_at_entries, before));
-    // A part that was kept would be measured as if it were all: no figure at all is better.
-    if (before.ram.declined + before.disk.declined > 0)
-      return out_of_budget("so many samples do not fit into what is tried with", kTrialBytes);
-    if (entries_of(before) == 0)
-      return invalid_argument("nothing is kept there: what comes before it is in memory already");
-    return filling;
-  }
-
-  // Until no more entries arrive.
-  template <typename Look>
-  Status let_be_written(const Look& look, const CacheStats& seen) {
-    for (int looks = 0, same = 0; looks < kMostArrivalLooks && same < kLeastArrivalLooks; ++looks) {
-      const uint64_t before = entries_of(seen);
-      if (options_.stop.stop_requested()) return cancelled("stopped");
-      if (options_.poll) options_.poll();
-      std::this_thread::sleep_for(kArrivalLook);
-      look();
-      same = entries_of(seen) == before ? same + 1 : 0;
-    }
-    return {};
   }
 
   uint64_t memory_room() const { return std::min(memory_limit(), cached_at_most(loader_options_.memory)); }

@@ -28,8 +28,6 @@ Status nothing_to_look_at() {
 
 // As it is for users of the face: in a language with a lock that is got behind each batch, and an object of its own is made of it.
 void hand_over(Loader& loader, const TrialContext& context, Batch batch) {
-  // Without a face there is no lock to wait for, and nothing to tell.
-  if (!context.hand_over) return;
   constexpr std::chrono::microseconds kLockTaken(10);  // a lock that was free takes less
   // Told, as otherwise the loader would take this for time that the consumer was at work.
   if (const std::chrono::nanoseconds locked = context.hand_over(std::move(batch)); locked >= kLockTaken)
@@ -66,6 +64,7 @@ struct Consumer {
   const TrialContext& context;
   int64_t batches = 0, samples = 0;
   double at_work = 0;
+  Batch last = {};  // loops hold on to one until they have the next
 
   Status take() {
     FOREBAY_ASSIGN(Batch batch, batch_of(loader, context));
@@ -73,7 +72,11 @@ struct Consumer {
     // Padding is copied and costs nothing: a last batch would look faster than it is.
     samples += batch.size() - batch.padding;
     if (context.poll && !context.hand_over) context.poll();
-    hand_over(loader, context, std::move(batch));
+    if (context.hand_over) {
+      hand_over(loader, context, std::move(batch));
+    } else {
+      last = std::move(batch);
+    }
     if (!context.step) return {};
     const int64_t begun_ns = monotonic_ns();
     context.step();

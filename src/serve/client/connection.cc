@@ -49,6 +49,12 @@ Status Connection::lose(Status why) {
   return why;
 }
 
+// It may hear later that its loader is not wanted any more; what it has lent stays lent.
+Status Connection::give_up() {
+  (void)channel_.try_send(MessageType::kClose, "");
+  return lose(unavailable("the server does not answer; look at it with: forebay serve status"));
+}
+
 void Connection::close() {
   interrupted_ = true;
   // Without waiting for the answer, and not for ever: another thread may be sending, or the server not reading.
@@ -102,7 +108,7 @@ Result<std::string> Connection::ask(MessageType type, std::string_view body) {
     bool timed_out = false;
     Result<Frame> frame = answer(within, &timed_out);
     if (!frame.ok()) return frame.status();
-    if (timed_out) return lose(unavailable("the server does not answer; look at it with: forebay serve status"));
+    if (timed_out) return give_up();
     // The server answers in order, and the batch was asked for before.
     if (next_asked_ && !next_answer_) {  // that of next() comes first
       next_answer_ = std::move(*frame);
@@ -152,7 +158,7 @@ Status Connection::forget_next() {
     bool timed_out = false;
     Result<Frame> frame = answer(kAnswerWithin, &timed_out);
     if (!frame.ok()) return frame.status();
-    if (timed_out) return lose(unavailable("the server does not answer; look at it with: forebay serve status"));
+    if (timed_out) return give_up();
     next_answer_ = std::move(*frame);
   }
   const Frame frame = std::move(*next_answer_);

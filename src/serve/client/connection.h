@@ -52,6 +52,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void let_go(uint64_t number);
   void tell_what_goes();
   Status lose(Status why);
+  Status give_up();
   Status last_words(Status why);
 
   Channel channel_;

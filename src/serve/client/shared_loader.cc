@@ -118,6 +118,7 @@ struct SharedLoader::Impl {
   Status connect();
   Status connect_again(const std::shared_ptr<Connection>& lost, const Status& why);
   std::optional<bool> end_of_lost_epoch();
+  Status catch_up();
   Status gone(const Status& why) const;
   Result<std::string> ask(MessageType type, const std::string& body);
   Result<Position> position();
@@ -141,7 +142,7 @@ Status SharedLoader::Impl::connect() {
       if (closed) return cancelled("the loader was closed");
       connection = *made;
       // Another server goes on where this client stands, which the lost one may have been ahead of.
-      if (at) request.state = at->state;
+      if (at || !last_state.empty()) request.state = at ? at->state : last_state;
       lost_end = lost_end || std::exchange(owes_end, false);
     }
     // Opening may list for long; the connection is what can be told to stop.
@@ -187,6 +188,7 @@ Status SharedLoader::Impl::look() {
   FOREBAY_ASSIGN(Look now, from_message<Look>(answer));
   const std::lock_guard lock(mutex);
   at = std::move(now.position);
+  last_state = at->state;
   size = now.size;
   fingerprint = std::move(now.fingerprint);
   return {};
@@ -207,6 +209,17 @@ std::optional<bool> SharedLoader::Impl::end_of_lost_epoch() {
   const std::lock_guard lock(mutex);
   if (!std::exchange(lost_end, false)) return std::nullopt;
   return std::exchange(forgets_end, false);
+}
+
+Status SharedLoader::Impl::catch_up() {
+  (void)current()->forget_next();
+  LoadRequest here;
+  {
+    const std::lock_guard lock(mutex);
+    lost_end = std::exchange(owes_end, false);
+    here = {last_state, true};
+  }
+  return ask(MessageType::kLoadState, to_message(here)).status();
 }
 
 // What changes the position. The server stands where the client does before it is told, and not a batch ahead.
@@ -294,6 +307,8 @@ Result<std::optional<Batch>> SharedLoader::next_for(std::chrono::milliseconds ti
     return std::optional<Batch>();
   }
   impl_->stands_at(std::move(next->behind), next->batch ? std::optional(next->batch->epoch) : std::nullopt);
+  // Another thread has found the server lost meanwhile, and the next one stands where this batch was not given yet.
+  if (impl_->current() != connection) FOREBAY_RETURN_IF_ERROR(impl_->catch_up());
   return std::move(next->batch);
 }
 

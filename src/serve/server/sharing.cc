@@ -41,7 +41,8 @@ Result<std::unique_ptr<Loader>> open_ready(const Pipeline& pipeline, LoaderOptio
   options.stop = stop;
   FOREBAY_ASSIGN(std::unique_ptr<Loader> loader, Loader::open(pipeline, options));
   // prepare() itself looks at no token.
-  const std::stop_callback closes(stop, [&] { loader->close(); });  // a pass over the data takes a while
+  // By its own address: what is returned goes from `loader` into the result before this ends.
+  const std::stop_callback closes(stop, [raw = loader.get()] { raw->close(); });  // a pass over the data takes a while
   FOREBAY_RETURN_IF_ERROR(loader->prepare());
   return loader;
 }

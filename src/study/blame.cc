@@ -1,0 +1,89 @@
+#include "study/blame.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/byte_size.h"
+
+namespace forebay {
+
+namespace {
+
+constexpr double kFilledGain = 1.5;  // between windows, that a cache makes when it has been filled
+
+// With too little memory nothing is begun ahead, so that the consumer seems to wait for what there is to do.
+void blame_memory(const AfterTrials& known, Diagnosis& diagnosis) {
+  for (const Candidate& candidate : known.tried) {
+    const Remedy& remedy = candidate.remedy;
+    // Only what gave memory= free can tell: its worst round has to gain as well, for noise must not name a culprit.
+    if (!known.options.memory || remedy.options.memory || remedy.gain.low < kWorthIt) continue;
+    diagnosis.first.limit = Limit::kMemory;
+    diagnosis.first.sentence = fmt::format(
+        "memory={}: with as much as it asks for by itself it is {:.1f} times as fast. As it is, it looks like {}",
+        format_byte_size(*known.options.memory), remedy.gain.middle, diagnosis.first.sentence);
+  }
+}
+
+// What is not kept yet has to be made, so that the consumer seems to wait for that.
+void blame_cache(const AfterTrials& known, Diagnosis& diagnosis) {
+  const uint64_t budget = cache_budget(known.as_it_is);
+  for (const Candidate& candidate : known.tried) {
+    const Gain& gain = candidate.remedy.gain;
+    if (!candidate.filled || gain.low < kWorthIt) continue;
+    diagnosis.first.limit = Limit::kCache;
+    diagnosis.first.sentence = fmt::format(
+        "cache: {:.0f} % of what was asked of .cache() it does not have{}; with all of it there it is {:.1f} times as "
+        "fast. Until then it looks like {}",
+        100 * (1 - cached_share(known.as_it_is)), candidate.remedy.bytes > budget ? ", nor has it the room" : " yet",
+        gain.middle, diagnosis.first.sentence);
+  }
+}
+
+// In the windows, which lie on both sides of it: then some of them are far slower than others.
+bool was_filled(const AfterTrials& known, const Diagnosis& diagnosis) {
+  const Observation& seen = known.as_it_is;
+  if (seen.after.caches.empty() || seen.before.caches.empty()) return false;
+  const auto has_all = [&](const CacheStats& cache) {
+    const auto entries = static_cast<double>(std::max(cache.ram.entries, cache.disk.entries));
+    return entries >= kHasAll * static_cast<double>(known.samples);
+  };
+  return !has_all(seen.before.caches.front()) && has_all(seen.after.caches.front()) &&
+         diagnosis.rate_high > kFilledGain * diagnosis.rate_low;
+}
+
+// What the consumer waited for is what a first epoch waits for, and no other one.
+void blame_filling(const AfterTrials& known, Diagnosis& diagnosis) {
+  if (!was_filled(known, diagnosis)) return;
+  diagnosis.first.limit = Limit::kCache;
+  diagnosis.first.sentence = fmt::format(
+      "cache: .cache() was being filled, at {:.0f} samples a second; with all of it there it gave {:.0f}. Until then "
+      "it looks like {}",
+      diagnosis.rate_low, diagnosis.rate_high, diagnosis.first.sentence);
+}
+
+}  // namespace
+
+double cached_share(const Observation& seen) {
+  if (seen.after.caches.empty()) return 1;
+  const CacheStats& is = seen.after.caches.front();
+  const CacheStats was = seen.before.caches.empty() ? CacheStats() : seen.before.caches.front();
+  const auto had = static_cast<double>(is.ram.hits - was.ram.hits + is.disk.hits - was.disk.hits);
+  const auto asked = had + static_cast<double>(is.misses - was.misses);
+  return asked > 0 ? had / asked : 0;
+}
+
+uint64_t cache_budget(const Observation& seen) {
+  if (seen.after.caches.empty()) return 0;
+  const CacheStats& cache = seen.after.caches.front();
+  return std::max(cache.ram.budget_bytes, cache.disk.budget_bytes);
+}
+
+void blame_by_trials(const AfterTrials& known, Diagnosis& diagnosis) {
+  blame_memory(known, diagnosis);
+  if (diagnosis.first.limit != Limit::kMemory) blame_cache(known, diagnosis);
+  if (diagnosis.first.limit != Limit::kMemory && diagnosis.first.limit != Limit::kCache)
+    blame_filling(known, diagnosis);
+}
+
+}  // namespace forebay

@@ -1,0 +1,77 @@
+#include "study/filling.h"
+
+#include <chrono>
+#include <thread>
+
+#include "base/clock.h"
+
+namespace forebay {
+
+namespace {
+
+constexpr auto kArrivalLook = std::chrono::milliseconds(20);  // for entries that are still on their way to the disk
+constexpr int kLeastArrivalLooks = 5, kMostArrivalLooks = 250;
+
+uint64_t entries_in(const CacheStats& cache) { return cache.ram.entries + cache.disk.entries; }
+uint64_t bytes_in(const CacheStats& cache) { return cache.ram.bytes + cache.disk.bytes; }
+
+/// What has arrived in a cache since the last look.
+class Arrivals {
+ public:
+  Arrivals(const Loader& loader, std::vector<Group>& bytes) : loader_(loader), bytes_(bytes) {}
+
+  void look() {
+    const Ledger ledger = loader_.stats();
+    if (ledger.caches.empty()) return;
+    const CacheStats& now = ledger.caches.front();
+    // Entries arrive later than their batch, some at a time: each arrival is a group of its own.
+    if (entries_in(now) > entries_in(seen_))
+      bytes_.push_back({static_cast<double>(entries_in(now) - entries_in(seen_)),
+                        static_cast<double>(bytes_in(now)) - static_cast<double>(bytes_in(seen_))});
+    seen_ = now;
+  }
+  const CacheStats& seen() const { return seen_; }
+
+ private:
+  const Loader& loader_;
+  std::vector<Group>& bytes_;
+  CacheStats seen_;
+};
+
+// Until no more entries arrive.
+Status let_be_written(Arrivals& arrivals, const TrialContext& context) {
+  for (int looks = 0, same = 0; looks < kMostArrivalLooks && same < kLeastArrivalLooks; ++looks) {
+    const uint64_t before = entries_in(arrivals.seen());
+    if (context.stop.stop_requested()) return cancelled("stopped");
+    if (context.poll) context.poll();
+    std::this_thread::sleep_for(kArrivalLook);
+    arrivals.look();
+    same = entries_in(arrivals.seen()) == before ? same + 1 : 0;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Filling> fill(Loader& loader, const TrialContext& context, uint64_t most_bytes) {
+  Filling filling;
+  int64_t before_ns = monotonic_ns();
+  Arrivals arrivals(loader, filling.bytes);
+  FOREBAY_RETURN_IF_ERROR(pass_an_epoch(loader, context, [&](const Batch& batch) {
+    const int64_t now_ns = monotonic_ns();
+    filling.seconds.push_back(
+        {static_cast<double>(batch.size() - batch.padding), static_cast<double>(now_ns - before_ns) * 1e-9});
+    before_ns = now_ns;
+    arrivals.look();
+  }));
+  FOREBAY_RETURN_IF_ERROR(let_be_written(arrivals, context));
+  const CacheStats& seen = arrivals.seen();
+  // A part that was kept would be measured as if it were all: no figure at all is better.
+  if (seen.ram.declined + seen.disk.declined > 0)
+    return out_of_budget("so many samples do not fit into what is tried with", most_bytes);
+  if (entries_in(seen) == 0)
+    return invalid_argument("nothing is kept there: what comes before it is in memory already");
+  return filling;
+}
+
+}  // namespace forebay
