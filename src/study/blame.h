@@ -14,7 +14,9 @@ constexpr double kHasAll = 0.95;   ///< of what is asked of a cache: then it is 
 /// A change that was tried.
 struct Candidate {
   Remedy remedy;
-  Limiter limiter;      ///< what held it up then
+  Limiter limiter;  ///< what held it up then
+  double before =
+      0;  ///< samples a second of the pipeline as it is, in turns with it; 0 where that was not what it was compared with
   bool filled = false;  ///< the pipeline's own cache, with everything in it
 };
 

@@ -41,6 +41,7 @@ using OpenLoader = std::shared_ptr<Loader>;
 struct Tried {
   Gain gain;
   Limiter limiter;     ///< what held it up then
+  double before = 0;   ///< Candidate::before
   uint64_t bytes = 0;  ///< a cache of all samples takes
 };
 
@@ -67,6 +68,7 @@ class Study {
         FOREBAY_RETURN_IF_ERROR(try_out(change));
       }
     }
+    even_out_small_windows();
     blame_by_trials({base_, candidates_, loader_options_, as_it_is_->size()}, diagnosis_);
     tell_of_filters();
     rank();
@@ -86,6 +88,7 @@ class Study {
     FOREBAY_RETURN_IF_ERROR(take_one(*as_it_is_, context_));
     diagnosis_.first_batch_seconds = seconds();
     FOREBAY_ASSIGN(base_, observe(*as_it_is_, context_, {}));
+    add_to_base(base_);
     diagnosis_.rate = median_of(base_.rates);
     diagnosis_.rate_low = *std::min_element(base_.rates.begin(), base_.rates.end());
     diagnosis_.rate_high = *std::max_element(base_.rates.begin(), base_.rates.end());
@@ -114,6 +117,7 @@ class Study {
                             Pipeline(std::make_shared<const Description>(std::move(changed.description))),
                             change.options, std::move(changed.steps)},
                            std::move(tried->limiter),
+                           tried->before,
                            change.filled});
     return {};
   }
@@ -134,9 +138,27 @@ class Study {
       // Ratios within one round, not means over all: what a machine does from one minute to the next cancels out.
       ratios.push_back(seen.rates.front() / as_it_is.rates.front());
       rates_before_.push_back(as_it_is.rates.front());
+      if (&before == as_it_is_.get()) add_to_base(as_it_is);
     }
     const auto [low, high] = std::minmax_element(ratios.begin(), ratios.end());
     return Gain{median_of(ratios), *low, *high};
+  }
+
+  void add_to_base(const Observation& seen) {
+    base_samples_ += seen.samples;
+    base_seconds_ += seen.seconds;
+  }
+  // Behind a slow store a window has a few samples, and their sizes decide. All windows together have many, and what a machine does from one minute to
+  // the next is not what reads wait for.
+  void even_out_small_windows() {
+    const Limit limit = diagnosis_.first.limit;
+    if ((limit != Limit::kStorage && limit != Limit::kRequests) || base_seconds_ <= 0) return;
+    for (Candidate& candidate : candidates_) {
+      if (candidate.before <= 0) continue;
+      const double off = candidate.before / (base_samples_ / base_seconds_);
+      Gain& gain = candidate.remedy.gain;
+      gain = {gain.middle * off, gain.low * off, gain.high * off};
+    }
   }
 
   const TrialLength& round_length() const { return diagnosis_.first.limit == Limit::kCores ? kLongRound : kRound; }
@@ -155,7 +177,8 @@ class Study {
       const double faster = median_of(base_.rates) / median_of(rates_before_);
       gain = {gain.middle / faster, gain.low / faster, gain.high / faster};
     }
-    return Tried{gain, limiter_of(seen, change.options), bytes};
+    const double as_it_was = before == as_it_is_ ? median_of(rates_before_) : 0;
+    return Tried{gain, limiter_of(seen, change.options), as_it_was, bytes};
   }
 
   // What a user would have who makes the change.
@@ -325,7 +348,8 @@ class Study {
   OpenLoader as_it_is_;
   std::shared_ptr<const Source> with_versions_;  ///< open for a cache, which is known by them
   Observation base_;
-  std::vector<double> rates_before_;  ///< round by round, of what was compared with
+  std::vector<double> rates_before_;            ///< round by round, of what was compared with
+  double base_samples_ = 0, base_seconds_ = 0;  ///< of all windows of the pipeline as it is
   std::vector<Candidate> candidates_;
   Diagnosis diagnosis_;
 };

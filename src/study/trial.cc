@@ -130,7 +130,10 @@ Result<Observation> observe(Loader& loader, const TrialContext& context, const T
     do {
       FOREBAY_RETURN_IF_ERROR(consumer.take());
     } while (seconds_since(begun_ns) < (consumer.batches < 2 ? kLongSeconds : length.window_seconds));
-    seen.rates.push_back(static_cast<double>(consumer.samples) / seconds_since(begun_ns));
+    const double seconds = seconds_since(begun_ns);
+    seen.rates.push_back(static_cast<double>(consumer.samples) / seconds);
+    seen.samples += static_cast<double>(consumer.samples);
+    seen.seconds += seconds;
     // A step that does nothing takes no time that the clock sees.
     if (context.step)
       seen.step_rates.push_back(static_cast<double>(consumer.samples) / std::max(consumer.at_work, 1e-9));

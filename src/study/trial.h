@@ -29,6 +29,7 @@ struct TrialLength {
 /// What was seen of a loader that ran for a while.
 struct Observation {
   std::vector<double> rates;           ///< samples a second, window by window
+  double samples = 0, seconds = 0;     ///< of all windows
   Ledger before, after;                ///< of all windows
   CoreTime cores_before, cores_after;  ///< of all compute threads of the process
   std::vector<double> step_rates;      ///< what the consumer could take, window by window; empty without a step

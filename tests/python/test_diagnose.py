@@ -163,10 +163,17 @@ def test_a_cache_that_is_being_filled_is_told_from_slow_storage(photos):
 
 
 def test_a_cache_of_what_is_in_memory_already_is_not_one():
-    pipeline = fb.arrays(x=np.arange(64)).map(wait_a_little).batch(4)
+    pipeline = fb.arrays(x=np.zeros((64, 500_000), np.float32)).batch(4)
     found = fb.diagnose(pipeline, budget=20)
-    assert found.limit == "user_code"
+    assert found.limit != "user_code"
     assert any("put .cache() behind arrays: could not be tried" in other and "in memory already" in other for other in found.others), str(found)
+
+
+def test_a_cache_in_front_of_a_function_that_is_the_limit_is_not_tried(photos):
+    found = fb.diagnose(pictures(photos).map(wait_a_little).batch(4), budget=20)
+    assert found.limit == "user_code"
+    assert not any(".cache() behind" in remedy.change for remedy in found.remedies), str(found)
+    assert any('version="1"' in other for other in found.others), str(found)
 
 
 def test_without_being_asked_nothing_is_verified(behind_latency):
