@@ -14,7 +14,7 @@ import weakref
 from typing import Any, AsyncIterator, Callable, Iterator, Mapping, Sequence
 
 from . import _core
-from ._user_exceptions import can_leave_a_loop, with_note
+from ._user_exceptions import can_leave_a_loop, text_of, with_note
 from ._workers import _returned, function_name
 
 
@@ -25,7 +25,7 @@ class UserStream:
         self.factory = factory
         self.partitions = None if partitions is None else list(partitions)
         self.name = f"stream({function_name(factory)})"
-        self.failure: BaseException | None = None  # that ended the latest run
+        self.failures: dict[int, BaseException] = {}  # by partition: what ended the latest run of it
         self._held: dict[str, Mapping[str, Any]] = {}
         self._numbers = itertools.count()
         self._feedings: list[_Feeding] = []  # those that run, or of which records are under way
@@ -40,7 +40,7 @@ class UserStream:
 
     def open(self, partition: int, after: str, feed: _core.Feed) -> None:
         """Called by the engine: from now on a thread pushes what comes behind an offset, until the feed is closed."""
-        self.failure = None
+        self.failures.pop(partition, None)
         feeding = _Feeding(self, partition, int(after or 0), feed, next(self._numbers))
         feeding.thread.start()
         with self._lock:
@@ -48,6 +48,10 @@ class UserStream:
             many = len(self._feedings) > 2 * self._left
         if many:  # records that a rehearsal keeps have a feeding each
             self._drop_what_is_over()
+
+    @property
+    def failure(self) -> BaseException | None:
+        return next(iter(self.failures.values()), None)
 
     def stop(self, patience_s: float) -> list[str]:
         """Waits for the threads whose loader is closed; names what does not return."""
@@ -127,8 +131,9 @@ class _Feeding:
         except _Closed:
             pass
         except BaseException as error:  # the training loop gets it
-            iterable.failure = with_note(can_leave_a_loop(error, iterable.name), f"in {iterable.name}, at offset {self.offset}")
-            self.feed.fail(f"{iterable.name} at offset {self.offset}: {type(error).__name__}: {error}")
+            iterable.failures[self.partition] = with_note(can_leave_a_loop(error, iterable.name), f"in {iterable.name}, at offset {self.offset}")
+            said = text_of(error).encode("utf-8", "backslashreplace").decode()  # odd file names have no UTF-8
+            self.feed.fail(f"{iterable.name} at offset {self.offset}: {said}")
         finally:
             self.drop()
 

@@ -114,7 +114,7 @@ def diagnose(
     remedies = [
         Remedy(*(told[key] for key in ("change", "gain", "gain_low", "gain_high", "cache_bytes", "options")),
                pipeline=Pipeline(description, moved(pipeline._functions, places, processes)))
-        for told, (description, places, processes) in zip(data["remedies"], found.remedies(), strict=True)
+        for told, (description, places, processes) in zip(data["remedies"], found.remedies(pipeline._description), strict=True)
     ]
     following = data["next_limiter"]
     return Diagnosis(

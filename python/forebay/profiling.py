@@ -164,7 +164,7 @@ def _told(found: _core.Profile, pipeline: Pipeline) -> Profile:
     data = json.loads(found.to_json())
     strategies = tuple(
         _strategy(told, Pipeline(description, moved(pipeline._functions, places, False)))
-        for told, (description, places) in zip(data["strategies"], found.strategies(), strict=True)
+        for told, (description, places) in zip(data["strategies"], found.strategies(pipeline._description), strict=True)
     )
     return Profile(strategies, data["samples"], data["size"], tuple(data["others"]), data, found, pipeline)
 

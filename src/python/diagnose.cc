@@ -57,11 +57,11 @@ Diagnosis run_diagnosis(const PyDescription& description, std::optional<int> thr
   return value_or_raise(std::move(found));
 }
 
-nb::list remedies_of(const Diagnosis& diagnosis) {
+// `of`: what was diagnosed, whose arrays those lie in, too.
+nb::list remedies_of(const Diagnosis& diagnosis, const PyDescription& of) {
   nb::list list;
   for (const Remedy& remedy : diagnosis.remedies)
-    // Nothing to keep: the Python half opens it with the arrays that it has itself.
-    list.append(nb::make_tuple(PyDescription{remedy.pipeline.description(), nb::none()}, remedy.steps.places,
+    list.append(nb::make_tuple(PyDescription{remedy.pipeline.description(), of.keep}, remedy.steps.places,
                                remedy.steps.processes));
   return list;
 }
@@ -81,7 +81,7 @@ void bind_diagnose(nb::module_& module) {
             if (!written.ok()) check(std::move(written).with_key(file));
           },
           arg("path"))
-      .def("remedies", &remedies_of, "Of each change the description, and where the steps stand now.");
+      .def("remedies", &remedies_of, arg("of"), "Of each change the description, and where the steps stand now.");
   module.def("diagnose", &run_diagnosis, arg("description"), nb::kw_only(), arg("threads").none(),
              arg("requests").none(), arg("memory").none(), arg("step").none(), arg("open"), arg("budget_seconds"),
              arg("verify"), arg("can_use_processes"));

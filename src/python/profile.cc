@@ -59,10 +59,11 @@ Profile run_predict(const Profile& profile, std::optional<int> cores, std::optio
   return value_or_raise(predict(profile, {cores, latency_seconds, bytes_per_second}));
 }
 
-nb::list strategies_of(const Profile& profile) {
+// `of`: what was profiled, whose arrays those lie in, too.
+nb::list strategies_of(const Profile& profile, const PyDescription& of) {
   nb::list list;
   for (const Strategy& strategy : profile.strategies)
-    list.append(nb::make_tuple(PyDescription{strategy.pipeline.description(), nb::none()}, strategy.steps.places));
+    list.append(nb::make_tuple(PyDescription{strategy.pipeline.description(), of.keep}, strategy.steps.places));
   return list;
 }
 
@@ -83,7 +84,7 @@ void bind_profile(nb::module_& module) {
           arg("path"))
       .def("predict", &run_predict, nb::kw_only(), arg("cores").none(), arg("latency_seconds").none(),
            arg("bytes_per_second").none())
-      .def("strategies", &strategies_of, "Of each the description, and where the steps stand now.");
+      .def("strategies", &strategies_of, arg("of"), "Of each the description, and where the steps stand now.");
   module.def("weights_named", &named, arg("name"), "(preparation, storage, throughput), or None.");
   module.def("profile", &run_profile, arg("description"), nb::kw_only(), arg("threads").none(), arg("requests").none(),
              arg("memory").none(), arg("open"), arg("open_whole"), arg("samples").none(), arg("budget_seconds"),

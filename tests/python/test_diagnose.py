@@ -234,3 +234,23 @@ def test_ctrl_c_ends_it(photos, ctrl_c):
     with pytest.raises(KeyboardInterrupt):
         fb.diagnose(pictures(photos).batch(4), 10)
     timer.join()
+
+
+def test_what_is_found_of_arrays_keeps_them():
+    """Arrays that were copied (of another layout, or lists) are in the pipeline alone."""
+    def found():
+        pipeline = fb.arrays(x=np.arange(400_000, dtype=np.float64).reshape(2000, 200)[:, ::2]).map(wait_a_millisecond, version="1").batch(10)
+        remedies = fb.diagnose(pipeline, budget=10).remedies
+        return [remedy.pipeline for remedy in remedies] + [fb.profile(pipeline, samples=40, time=5).best.pipeline]
+
+    pipelines = found()
+    np.random.rand(5_000_000)  # whoever takes memory now may get theirs
+    for pipeline in pipelines:
+        with fb.Loader(pipeline) as loader:
+            batch = next(iter(loader))
+            np.testing.assert_array_equal(batch["x"][3], np.arange(600, 800, 2))
+
+
+def wait_a_millisecond(sample):
+    time.sleep(0.001)
+    return {}

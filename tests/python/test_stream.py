@@ -177,6 +177,17 @@ def test_records_that_nobody_asks_for_any_more_go(tmp_path):
     assert len(held) < 300, "of loaders that are closed"
 
 
+@pytest.mark.parametrize("text", ["/data/\udcff", "\ud800", "plain"])
+def test_what_an_iterable_raises_ends_the_run_whatever_its_text(text):
+    def records(offset, partition):
+        if partition == "bad":
+            raise ConnectionError(text)
+        return ({"x": n} for n in range(offset, 1000))
+
+    with fb.Loader(fb.stream(records, partition=["bad", "a", "b"]).batch(4), steps_per_epoch=1000) as loader, pytest.raises(ConnectionError):
+        list(loader)
+
+
 def test_a_journal_is_not_continued_under_another_policy(tmp_path):
     def records(offset):
         return ({"x": n} for n in range(offset, 400))

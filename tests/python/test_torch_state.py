@@ -240,3 +240,23 @@ def test_states_that_do_not_fit_are_refused_with_the_reason():
     shorter.load_state_dict(loader.state_dict())
     with pytest.raises(fb.StateMismatch, match="behind batch 14, and the sampler gives 5"):
         iter(shorter)
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_the_epoch_that_is_set_behind_a_state_of_an_epochs_end_counts(workers):
+    """As training loops do: load, then for each epoch set_epoch() and a pass."""
+    def of_rank():
+        sampler = torch.utils.data.DistributedSampler(range(50), 2, 0)
+        return sampler, DataLoader(Numbers(), 4, sampler=sampler, num_workers=workers)
+
+    sampler, loader = of_rank()
+    sampler.set_epoch(0)
+    first = plain(loader)
+    state = json.loads(json.dumps(loader.state_dict()))
+    sampler.set_epoch(1)
+    second = plain(loader)
+    assert first != second
+    sampler, again = of_rank()
+    again.load_state_dict(state)
+    sampler.set_epoch(1)
+    assert plain(again) == second

@@ -54,7 +54,7 @@ class Feed:
         self._name = function_name(type(recipe.dataset))
         self._growth = growth
         self._pin = pin
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._ready = threading.Condition(self._lock)
         self._arrived = threading.Condition(self._lock)
         self._queue: deque[Task] = deque()

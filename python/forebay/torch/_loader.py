@@ -167,6 +167,8 @@ class DataLoader(torch.utils.data.DataLoader[T_co], Generic[T_co]):
         self._saved, self._begun, self._iterator = saved, None, None
         if saved is None:
             self._progress = None
+        elif saved["finished"] and "sampler_epoch" in saved and hasattr(self.sampler, "set_epoch"):
+            self.sampler.set_epoch(saved["sampler_epoch"])  # the next epoch is what the program says behind this
 
 
 class _PipelineLoader(OverPipeline, DataLoader):

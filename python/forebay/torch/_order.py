@@ -156,7 +156,8 @@ class Order:
 
     def _go_to(self, saved: Mapping[str, Any]) -> None:
         self._set_generators(saved.get("begin", {}))
-        if "sampler_epoch" in saved and hasattr(self._sampler, "set_epoch"):
+        # At an epoch's end it was set when the state was loaded: what the program has said since is of the epoch that begins.
+        if "sampler_epoch" in saved and not saved["finished"] and hasattr(self._sampler, "set_epoch"):
             self._sampler.set_epoch(saved["sampler_epoch"])
         if "sampler" in saved:
             if self._stateful is None:
@@ -169,7 +170,7 @@ class Order:
         self._set_generators(saved.get("first", {}))
         self._first = self._generator_states()
         if self.iterable:
-            self.position = saved.get("position", 0)
+            self.position = saved.get("position", self.position)
         else:
             assert self._indices is not None
             if saved and not saved["finished"]:
