@@ -40,8 +40,8 @@ def meet(card: str, rank: int, world_size: int, environment: Mapping[str, str] |
 
 def _device_of(rank: int, distributed: Any) -> Any:
     """A group over NCCL gathers on the current GPU of the thread that asks, which on a thread of the engine's is the first one for all ranks of a host."""
-    torch = sys.modules["torch"]
-    if distributed.get_backend() != "nccl" or not torch.cuda.is_available():
+    torch, backend = sys.modules.get("torch"), getattr(distributed, "get_backend", None)
+    if torch is None or backend is None or backend() != "nccl" or not torch.cuda.is_available():
         return contextlib.nullcontext()
     return torch.cuda.device(int(os.environ.get("LOCAL_RANK", rank)) % torch.cuda.device_count())
 

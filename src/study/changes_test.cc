@@ -35,6 +35,17 @@ TEST(Changes, CachesStandBehindWorkAndBeforeRandomness) {
             (Names{"put .cache() behind resize", "put .cache() behind images", "put .cache() behind decode_image"}));
 }
 
+TEST(Changes, InFrontOfAFunctionThatIsNearlyAllThatIsWaitedForNoneIsTried) {
+  const auto nothing = [](Sample&) { return Status(); };
+  const Pipeline pipeline = images("/photos").decode_image().map(nothing, {.version = "1"}).batch(8);
+  const auto with_share = [&](double share) {
+    std::vector<std::string> others;
+    return names(changes_for(pipeline.description(), {}, {Limit::kUserCode, share, {}}, false, others));
+  };
+  EXPECT_EQ(with_share(0.95), Names{"put .cache() behind map"});
+  EXPECT_EQ(with_share(0.5).size(), 3u);
+}
+
 TEST(Changes, OneCacheIsEnoughWhichIsTriedFull) {
   const Pipeline cached =
       images("/photos").decode_image().cache({.ram = uint64_t{5}, .dir = "/kept"}).random_flip().batch(8);

@@ -10,12 +10,10 @@
 #include <fmt/format.h>
 
 #include "loader/distributed.h"
-#include "loader/step_arguments.h"
-#include "loader/unbounded_rules.h"
 #include "pipeline/description.h"
 #include "runtime/fork_guard.h"
-#include "serve/client/absolute_places.h"
 #include "serve/client/connection.h"
+#include "serve/client/shareable.h"
 #include "serve/client/start_server.h"
 #include "serve/socket_place.h"
 #include "serve/wire/ledger_message.h"
@@ -28,40 +26,6 @@ namespace {
 constexpr int kMostRestarts = 5;                   // without a batch between them
 constexpr std::chrono::seconds kLeavesWithin{10};  // one that does not answer for longer than that does not leave
 constexpr int kMostAttempts = 10;                  // to reach a server: each may be just leaving
-
-/// A pipeline that another process can open.
-Result<std::string> portable(const Pipeline& pipeline) {
-  const Description& description = pipeline.description();
-  if (!description.steps().empty() && is_unbounded(description.steps().front()))
-    return invalid_argument("share=: streams are not shared yet; use share=None for this pipeline");
-  if (find_step(description, OpRole::kRehearse) != nullptr)
-    return invalid_argument("share=: what .rehearse() keeps is not shared yet; use share=None for this pipeline");
-  std::error_code error;
-  const std::string folder = std::filesystem::current_path(error).string();
-  FOREBAY_ASSIGN(const Description absolute, with_absolute_places(pipeline.description(), folder));
-  Result<std::string> json = absolute.to_json();
-  if (json.ok()) return json;
-  return invalid_argument(
-      fmt::format("share=: the batches are made by another process, which has neither your functions nor "
-                  "your arrays: {}. Use share=None for this pipeline",
-                  json.status().message()));
-}
-
-Status check_shared(const LoaderOptions& options, const ShareOptions& share) {
-  if (share.together < 0 || share.together > 4096)
-    return invalid_argument(fmt::format("together={}; it is True, False or how many there will be", share.together));
-  for (const auto& [given, name] :
-       {std::pair(options.steps_per_epoch.has_value(), "steps_per_epoch="),
-        std::pair(!options.journal.empty(), "journal="), std::pair(!options.rehearsal.empty(), "rehearsal=")}) {
-    if (given)
-      return invalid_argument(fmt::format(
-          "{} is for streams and for .rehearse(), which are not shared yet; leave it out, or share=", name));
-  }
-  if (!options.peers.addresses.empty() || options.peers.gather)
-    return invalid_argument(
-        "share= and peers= do not go together yet: a server serves one host; leave one of them out");
-  return {};
-}
 
 }  // namespace
 
