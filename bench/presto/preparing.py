@@ -13,7 +13,7 @@ from harness import command, contestants, rounds, runs  # noqa: E402
 from harness.contestants import Contestant  # noqa: E402
 from presto import preparing_report as report  # noqa: E402
 
-LOADERS = {"forebay": Contestant(), "steps": Contestant(), "mds": Contestant(folder="streaming"), "litdata": Contestant(folder="s3_torch")}
+LOADERS = {"forebay": Contestant(), "steps": Contestant(), "copied": Contestant(), "mds": Contestant(folder="streaming"), "litdata": Contestant(folder="s3_torch")}
 
 
 def run(loader, data, options):

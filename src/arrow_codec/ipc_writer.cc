@@ -22,7 +22,10 @@ namespace {
 
 constexpr std::string_view kWriting = "an Arrow file";
 constexpr uint64_t kHeads = 64 << 10;  // of the file's schema, footer and first batches
-constexpr uint64_t kMagicBytes = 10;   // behind the footer: its length and ARROW1
+constexpr size_t kMoreHeads = 1 << 20;
+constexpr uint64_t kOwnPiece = 64 << 10;  // a buffer that is not copied
+constexpr uint64_t kMagicBytes = 10;      // behind the footer: its length and ARROW1
+constexpr size_t kEnoughOfTail = 16;      // from which IpcCodec tells how long the footer is
 
 Result<arrow::ipc::IpcWriteOptions> write_options(const std::string& compression) {
   auto options = arrow::ipc::IpcWriteOptions::Defaults();
@@ -44,15 +47,16 @@ size_t buffers_of(const arrow::DataType& type) {
 }
 
 // Values are the last buffer of each column.
-Result<std::vector<std::vector<ByteRange>>> places_of_values(std::span<const uint8_t> file,
-                                                             const arrow::Schema& schema) {
-  FOREBAY_ASSIGN(const uint64_t index, IpcCodec().index_bytes(file, file.size()));
-  FOREBAY_ASSIGN(const IpcFooter footer,
-                 read_ipc_footer(file.subspan(file.size() - index, index - kMagicBytes), file.size()));
+Result<std::vector<std::vector<ByteRange>>> places_of_values(const BufferChain& file, const arrow::Schema& schema) {
+  const size_t enough = std::min(kEnoughOfTail, file.size());
+  const Buffer tail = file.together(file.size() - enough, enough);
+  FOREBAY_ASSIGN(const uint64_t index, IpcCodec().index_bytes(tail.span(), file.size()));
+  const Buffer described = file.together(file.size() - index, index - kMagicBytes);
+  FOREBAY_ASSIGN(const IpcFooter footer, read_ipc_footer(described.span(), file.size()));
   std::vector<std::vector<ByteRange>> places;
   for (const IpcBlock& block : footer.batches) {
-    FOREBAY_ASSIGN(const IpcBatchHead head,
-                   read_ipc_batch_head(file.subspan(block.offset, block.head_bytes), block.body_bytes));
+    const Buffer bytes = file.together(block.offset, block.head_bytes);
+    FOREBAY_ASSIGN(const IpcBatchHead head, read_ipc_batch_head(bytes.span(), block.body_bytes));
     std::vector<ByteRange>& columns = places.emplace_back();
     size_t buffer = 0;
     for (const auto& field : schema.fields()) {
@@ -66,31 +70,56 @@ Result<std::vector<std::vector<ByteRange>>> places_of_values(std::span<const uin
   return places;
 }
 
-// A file in memory of our own, which is taken larger where it does not do.
-class FileInMemory final : public arrow::io::OutputStream {
- public:
-  explicit FileInMemory(const TakeMemory& memory) : memory_(memory) {}
-
-  Status reserve(size_t bytes) {
-    FOREBAY_ASSIGN(Buffer larger, memory_from(memory_, bytes));
-    if (size_ > 0) std::memcpy(larger.data(), file_.data(), size_);
-    file_ = std::move(larger);
-    return {};
+// About what write_ipc_file() has to copy of columns that are not compressed.
+uint64_t bytes_to_copy(std::span<const Columns> batches) {
+  uint64_t all = 0, small = 0;
+  for (const Columns& batch : batches) {
+    all += batch.nbytes();
+    for (const ColumnValues& column : batch.values)
+      for (const Buffer* buffer : {&column.values, &column.offsets})
+        if (buffer->size() < kOwnPiece) small += buffer->size();
   }
-  Buffer take() { return file_.slice(0, size_); }
+  return small + all / 64 + kHeads;
+}
 
-  using arrow::io::OutputStream::Write;
+// Keeps Arrow's alive.
+Buffer buffer_of(const std::shared_ptr<arrow::Buffer>& from) {
+  return Buffer(const_cast<uint8_t*>(from->data()), static_cast<size_t>(from->size()),
+                std::const_pointer_cast<void>(std::shared_ptr<const void>(from)));
+}
+
+// A file in memory: large buffers stay where they are, all others are put together.
+class FileInPieces final : public arrow::io::OutputStream {
+ public:
+  FileInPieces(const TakeMemory& memory, size_t expected) : memory_(memory), next_block_(expected) {}
+
+  BufferChain take() {
+    end_run();
+    return std::exchange(file_, {});
+  }
+
   arrow::Status Write(const void* data, int64_t count) override {
     const auto bytes = static_cast<size_t>(count);
-    if (bytes > file_.size() - size_) {
-      if (Status status = reserve(std::max(file_.size() * 2, size_ + bytes)); !status.ok())
-        return arrow::Status::OutOfMemory(status.message());
+    if (bytes == 0) return arrow::Status::OK();
+    if (bytes > block_.size() - used_) {
+      end_run();
+      Result<Buffer> block = memory_from(memory_, std::max(next_block_, bytes));
+      if (!block.ok()) return arrow::Status::OutOfMemory(block.status().message());
+      block_ = std::move(*block);
+      begin_ = used_ = 0;
+      next_block_ = kMoreHeads;
     }
-    if (bytes > 0) std::memcpy(file_.data() + size_, data, bytes);
-    size_ += bytes;
+    std::memcpy(block_.data() + used_, data, bytes);
+    used_ += bytes;
     return arrow::Status::OK();
   }
-  arrow::Result<int64_t> Tell() const override { return static_cast<int64_t>(size_); }
+  arrow::Status Write(const std::shared_ptr<arrow::Buffer>& data) override {
+    if (static_cast<uint64_t>(data->size()) < kOwnPiece) return Write(data->data(), data->size());
+    end_run();
+    file_.add(buffer_of(data));
+    return arrow::Status::OK();
+  }
+  arrow::Result<int64_t> Tell() const override { return static_cast<int64_t>(file_.size() + used_ - begin_); }
   arrow::Status Close() override {
     closed_ = true;
     return arrow::Status::OK();
@@ -98,9 +127,16 @@ class FileInMemory final : public arrow::io::OutputStream {
   bool closed() const override { return closed_; }
 
  private:
+  void end_run() {
+    file_.add(block_.slice(begin_, used_ - begin_));
+    begin_ = used_;
+  }
+
   const TakeMemory& memory_;
-  Buffer file_;
-  size_t size_ = 0;
+  size_t next_block_;
+  Buffer block_;
+  size_t begin_ = 0, used_ = 0;  // of the block: what is not in the file yet, and its end
+  BufferChain file_;
   bool closed_ = false;
 };
 
@@ -111,11 +147,7 @@ Result<WrittenTable> write_ipc_file(std::span<const Columns> batches, const std:
   if (batches.empty()) return internal_error("an Arrow file of no batches has no schema");
   try {
     FOREBAY_ASSIGN(const auto options, write_options(compression));
-    uint64_t bytes = 0;
-    for (const Columns& batch : batches) bytes += batch.nbytes();
-    const auto out = std::make_shared<FileInMemory>(memory);
-    // Once, for files that are not compressed: Write() then seldom has to copy what is there.
-    FOREBAY_RETURN_IF_ERROR(out->reserve(bytes + bytes / 64 + kHeads));
+    const auto out = std::make_shared<FileInPieces>(memory, bytes_to_copy(batches));
     std::shared_ptr<arrow::ipc::RecordBatchWriter> writer;
     std::shared_ptr<arrow::Schema> schema;
     for (const Columns& columns : batches) {
@@ -128,7 +160,7 @@ Result<WrittenTable> write_ipc_file(std::span<const Columns> batches, const std:
     }
     if (auto closed = writer->Close(); !closed.ok()) return from_arrow(closed, kWriting);
     WrittenTable written{out->take(), {}};
-    FOREBAY_ASSIGN(written.values, places_of_values(written.bytes.span(), *schema));
+    FOREBAY_ASSIGN(written.values, places_of_values(written.bytes, *schema));
     return written;
   } catch (const std::exception& error) {
     return from_exception(error, kWriting);

@@ -79,10 +79,10 @@ TEST(IpcWriter, EveryKindOfColumnComesBackAsItWas) {
       const std::vector<Columns> batches{two_rows(first), two_rows(0)};
       const Result<WrittenTable> written = write_ipc_file(batches, compression);
       ASSERT_TRUE(written.ok()) << written.status().to_string();
-      const auto table = opened(written->bytes);
+      const auto table = opened(written->bytes.together());
       ASSERT_EQ(table->groups(), 2);
       for (int64_t group = 0; group < 2; ++group) {
-        const Columns back = read_back(*table, written->bytes, group);
+        const Columns back = read_back(*table, written->bytes.together(), group);
         EXPECT_EQ(back.schema.to_string(), batches[0].schema.to_string());
         EXPECT_EQ(content_hash(back), content_hash(batches[static_cast<size_t>(group)])) << compression << first;
       }
@@ -93,6 +93,7 @@ TEST(IpcWriter, EveryKindOfColumnComesBackAsItWas) {
 TEST(IpcWriter, ItTellsWhereValuesLie) {
   const std::vector<Columns> batches{two_rows(1), two_rows(0)};
   const WrittenTable written = *write_ipc_file(batches, "");
+  const Buffer file = written.bytes.together();
   ASSERT_EQ(written.values.size(), 2u);
   for (size_t batch = 0; batch < 2; ++batch) {
     const Columns& columns = batches[batch];
@@ -101,20 +102,20 @@ TEST(IpcWriter, ItTellsWhereValuesLie) {
       const size_t column = *columns.schema.find(name);
       const ByteRange& place = written.values[batch][column];
       ASSERT_GE(place.length, columns.values[column].values.size());
-      EXPECT_EQ(std::memcmp(written.bytes.data() + place.offset, columns.values[column].values.data(),
+      EXPECT_EQ(std::memcmp(file.data() + place.offset, columns.values[column].values.data(),
                             columns.values[column].values.size()),
                 0)
           << name;
     }
     const ByteRange& text = written.values[batch][*columns.schema.find("text")];
-    EXPECT_EQ(written.bytes.data()[text.offset], batch == 0 ? 'y' : 'x') << "from the first row's on";
+    EXPECT_EQ(file.data()[text.offset], batch == 0 ? 'y' : 'x') << "from the first row's on";
   }
 }
 
 TEST(IpcWriter, EqualColumnsGiveEqualBytes) {
   const std::vector<Columns> batches{two_rows(0)};
   const WrittenTable one = *write_ipc_file(batches, "zstd"), two = *write_ipc_file(batches, "zstd");
-  EXPECT_EQ(hash128(one.bytes.data(), one.bytes.size()), hash128(two.bytes.data(), two.bytes.size()));
+  EXPECT_EQ(one.bytes.hash(), two.bytes.hash());
 }
 
 TEST(IpcWriter, TextThatIsNoneIsNamed) {

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/buffer_chain.h"
 #include "base/columns.h"
 #include "base/kept_bytes.h"
 #include "base/take_memory.h"
@@ -102,7 +103,7 @@ class TableCodec {
 
 /// A file of a table that was written.
 struct WrittenTable {
-  Buffer bytes;
+  BufferChain bytes;  ///< large columns are where they were: they must not change meanwhile
   /// Batch by batch and column by column: where in the file the values lie (of lists those of all rows, of strings their bytes).
   std::vector<std::vector<ByteRange>> values;
 };
@@ -118,7 +119,7 @@ class TableCodecs {
   /// becomes a group (large ones several). `stream` is an `ArrowArrayStream*`.
   virtual Result<std::shared_ptr<const TableFile>> take_stream(void* stream, const NullPolicy& nulls) const = 0;
   /// Columns of one schema as a file of record batches. `compression`: "", "lz4" or "zstd". Equal columns give equal bytes. InvalidArgument, naming
-  /// the column, for text that is not UTF-8. `memory`: of the file.
+  /// the column, for text that is not UTF-8. `memory`: of what is not there already.
   virtual Result<WrittenTable> write_arrow_file(std::span<const Columns> batches, const std::string& compression,
                                                 const TakeMemory& memory) const = 0;
   Result<WrittenTable> write_arrow_file(std::span<const Columns> batches, const std::string& compression) const {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
+#include <type_traits>
 
 #include <fmt/format.h>
 
@@ -38,12 +40,6 @@ Shape shape_of_row(const BatchField& field, int64_t row) {
 constexpr size_t kLargeBlock = 16 << 10;              // what the heap does not give back and fetch anew each time
 constexpr size_t kMostBlockBytes = size_t{64} << 20;  // rows that differ much in size claim no more than a shard has
 constexpr int64_t kMostBlockRows = 1 << 20;
-
-Buffer copy_of(std::span<const uint8_t> bytes) {
-  Buffer copy = Buffer::allocate(bytes.size());
-  if (!bytes.empty()) std::memcpy(copy.data(), bytes.data(), bytes.size());
-  return copy;
-}
 
 // A list of strings as one run.
 Result<Buffer> run_of(const BatchField& field, int64_t row) {
@@ -160,9 +156,10 @@ Status RowsTogether::add(const Batch& batch, int64_t begin, int64_t end) {
 }
 
 Columns RowsTogether::take(int64_t first_id) {
-  const auto as_buffer = [](const auto& values) {
+  const auto as_buffer = [](auto& values) {
     const size_t bytes = values.size() * sizeof(values[0]);
-    return copy_of({reinterpret_cast<const uint8_t*>(values.data()), bytes});
+    const auto kept = std::make_shared<std::remove_reference_t<decltype(values)>>(std::move(values));
+    return Buffer(reinterpret_cast<uint8_t*>(kept->data()), bytes, kept);
   };
   Columns columns;
   columns.rows = rows_;

@@ -4,6 +4,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -48,7 +49,7 @@ class Descriptor {
   int fd_;
 };
 
-bool write_all(int fd, std::span<const uint8_t> bytes) {
+bool write_piece(int fd, std::span<const uint8_t> bytes) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(fd, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
@@ -56,6 +57,10 @@ bool write_all(int fd, std::span<const uint8_t> bytes) {
     bytes = bytes.subspan(static_cast<size_t>(written));
   }
   return true;
+}
+
+bool write_all(int fd, const BufferChain& bytes) {
+  return std::ranges::all_of(bytes.pieces(), [fd](const Buffer& piece) { return write_piece(fd, piece.span()); });
 }
 
 // A new file, with its lock; -1 where it cannot be made. One that a sweeper found before it had its lock is gone, and is made again.
@@ -119,8 +124,10 @@ class LocalPlace final : public WritingPlace {
     return found;
   }
 
-  Status write(const std::string& file, const Buffer& bytes) const override { return write(file, bytes, false); }
-  Status write_new(const std::string& file, const Buffer& bytes) const override { return write(file, bytes, true); }
+  Status write(const std::string& file, const BufferChain& bytes) const override { return write(file, bytes, false); }
+  Status write_new(const std::string& file, const BufferChain& bytes) const override {
+    return write(file, bytes, true);
+  }
 
   Status erase(std::span<const std::string> files) const override {
     for (const std::string& file : files) {
@@ -150,7 +157,7 @@ class LocalPlace final : public WritingPlace {
     }
   }
 
-  Status write(const std::string& name, const Buffer& bytes, bool only_new) const {
+  Status write(const std::string& name, const BufferChain& bytes, bool only_new) const {
     // Any number of processes write to one folder: names must not meet.
     static thread_local std::mt19937_64 random{std::random_device()()};
     const fs::path path = name_of(name);
@@ -161,8 +168,8 @@ class LocalPlace final : public WritingPlace {
       return only_new ? name_unless_there(writing, path) : ::rename(writing.c_str(), path.c_str()) == 0;
     };
     // The order of a crash: content, then name, then the folder that holds the name.
-    const bool whole = write_all(file.get(), bytes.span()) && ::fsync(file.get()) == 0 && give_name() &&
-                       sync_folder(path.parent_path());
+    const bool whole =
+        write_all(file.get(), bytes) && ::fsync(file.get()) == 0 && give_name() && sync_folder(path.parent_path());
     if (whole) return {};
     Status failed = not_written(path.string());
     ::unlink(writing.c_str());

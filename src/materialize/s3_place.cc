@@ -38,14 +38,14 @@ class S3Place final : public WritingPlace {
     return writer_.sizes(keys_of(files), stop_);
   }
 
-  Status write(const std::string& file, const Buffer& bytes) const override {
+  Status write(const std::string& file, const BufferChain& bytes) const override {
     const std::string key = key_of(file);
     // Smaller objects go in one request, which leaves nothing behind.
     if (bytes.size() > kInParts.part_bytes) give_up([&](const std::string& found) { return found == key; }, key);
-    return told(writer_.put(key, bytes, stop_));
+    return told(writer_.put(key, bytes.together(), stop_));
   }
-  Status write_new(const std::string& file, const Buffer& bytes) const override {
-    return told(writer_.put_new(key_of(file), bytes, stop_).status());
+  Status write_new(const std::string& file, const BufferChain& bytes) const override {
+    return told(writer_.put_new(key_of(file), bytes.together(), stop_).status());
   }
 
   Status erase(std::span<const std::string> files) const override { return writer_.erase(keys_of(files), stop_); }

@@ -117,7 +117,7 @@ Result<StoredShard> UnfinishedFolder::put(int64_t shard, int64_t rows, const Sha
   StoredShard entry;
   entry.rows = rows;
   entry.bytes = files.data.size();
-  entry.checksum = hash128(files.data.data(), files.data.size());
+  entry.checksum = files.data.hash();
   FOREBAY_RETURN_IF_ERROR(place_->write(shard_file(shard, format_), files.data));
   if (!files.index.empty()) {
     entry.index_bytes = files.index.size();

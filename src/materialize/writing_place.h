@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "forebay/buffer.h"
+#include "base/buffer_chain.h"
 #include "forebay/result.h"
 #include "format/objects/open_store.h"
 
@@ -34,9 +34,9 @@ class WritingPlace {
   virtual Result<std::vector<std::optional<std::string>>> read(std::span<const std::string> files) const = 0;
   virtual Result<std::vector<std::optional<uint64_t>>> sizes(std::span<const std::string> files) const = 0;
   /// Safe when it returns: whole, or what was there before. Unavailable where it cannot be written; what is done is kept.
-  virtual Status write(const std::string& file, const Buffer& bytes) const = 0;
+  virtual Status write(const std::string& file, const BufferChain& bytes) const = 0;
   /// The same unless there is one already. Where the place cannot tell, the last of those who write at once wins: read it again.
-  virtual Status write_new(const std::string& file, const Buffer& bytes) const = 0;
+  virtual Status write_new(const std::string& file, const BufferChain& bytes) const = 0;
   /// Takes these files away, those that are not there passed over.
   virtual Status erase(std::span<const std::string> files) const = 0;
   /// Nothing unfinished is left: neither kUnfinishedFolder nor what writers that were killed left elsewhere. Tried only: what cannot be

@@ -43,7 +43,7 @@ struct LocalFolder {
         for (size_t i = 0; i < more.size(); ++i) samples.back().push_back(Value::of_bytes(buffer_of("bytes")));
       }
       const ShardFiles files = write_sample_shard(manifest.fields, shard * kRows / 2, samples, real_codecs()).value();
-      write(shard_file(shard, manifest.format), files.data.span());
+      write(shard_file(shard, manifest.format), files.data.together().span());
       write(index_file(shard), files.index.span());
       manifest.shards.push_back(entry_of(files, kRows / 2));
       manifest.size += kRows / 2;

@@ -83,7 +83,7 @@ inline std::vector<Record> samples_of(int64_t first, int64_t count, bool string_
 }
 
 inline StoredShard entry_of(const ShardFiles& files, int64_t rows) {
-  return {rows, files.data.size(), files.index.size(), hash128(files.data.data(), files.data.size()),
+  return {rows, files.data.size(), files.index.size(), files.data.hash(),
           hash128(files.index.data(), files.index.size())};
 }
 
@@ -98,7 +98,7 @@ struct MadeFolder {
   }
   void put(const ShardFiles& files, int64_t rows) {
     const auto shard = static_cast<int64_t>(manifest.shards.size());
-    store->put("made/" + shard_file(shard, manifest.format), files.data);
+    store->put("made/" + shard_file(shard, manifest.format), files.data.together());
     store->put("made/" + index_file(shard), files.index);
     manifest.shards.push_back(entry_of(files, rows));
     manifest.size += rows;

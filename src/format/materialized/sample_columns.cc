@@ -178,7 +178,7 @@ SampleRange SampleRange::around(std::vector<ByteRange> fields) {
 }
 
 Result<Columns> index_of(std::span<const StoredField> fields, std::span<const Record> samples,
-                         std::span<const SampleRange> ranges, std::span<const uint8_t> shard) {
+                         std::span<const SampleRange> ranges, const BufferChain& shard) {
   Columns columns;
   columns.rows = static_cast<int64_t>(samples.size());
   for (size_t i = 0; i < fields.size(); ++i)
@@ -188,7 +188,7 @@ Result<Columns> index_of(std::span<const StoredField> fields, std::span<const Re
   const auto bytes = [&](size_t row) { return ranges[row].end - ranges[row].begin; };
   add_int64(columns, kRangeBegin, [&](size_t row) { return static_cast<int64_t>(ranges[row].begin); });
   add_int64(columns, kRangeBytes, [&](size_t row) { return static_cast<int64_t>(bytes(row)); });
-  add_uint64(columns, kRangeHash, [&](size_t row) { return range_hash(shard.subspan(ranges[row].begin, bytes(row))); });
+  add_uint64(columns, kRangeHash, [&](size_t row) { return range_hash(shard, {ranges[row].begin, bytes(row)}); });
   for (size_t i = 0; i < in_range.size(); ++i) {
     const Field& field = fields[in_range[i]].field;
     if (has_shape_column(fields[in_range[i]])) add_shapes(columns, field, samples, in_range[i]);

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "base/buffer_chain.h"
 #include "base/columns.h"
 #include "base/read_request.h"
 #include "base/record.h"
@@ -40,6 +41,6 @@ struct SampleRange {
 
 /// What readers have in memory of a shard with those bytes: see ShardFiles.
 Result<Columns> index_of(std::span<const StoredField> fields, std::span<const Record> samples,
-                         std::span<const SampleRange> ranges, std::span<const uint8_t> shard);
+                         std::span<const SampleRange> ranges, const BufferChain& shard);
 
 }  // namespace forebay

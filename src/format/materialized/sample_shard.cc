@@ -22,10 +22,9 @@ class SampleShardWriter {
       batches.push_back(std::move(columns));
     }
     FOREBAY_ASSIGN(const WrittenTable data, codecs.write_arrow_file(batches, "", memory));
-    FOREBAY_ASSIGN(const Columns index,
-                   index_of(fields_, samples_, ranges(batches.front().schema, data), data.bytes.span()));
+    FOREBAY_ASSIGN(const Columns index, index_of(fields_, samples_, ranges(batches.front().schema, data), data.bytes));
     FOREBAY_ASSIGN(WrittenTable written, codecs.write_arrow_file({&index, 1}, ""));
-    return ShardFiles{data.bytes, std::move(written.bytes)};
+    return ShardFiles{data.bytes, written.bytes.together()};
   }
 
  private:
@@ -76,6 +75,9 @@ std::string shape_column(const Field& field) { return field.name + ":shape"; }
 std::string begin_column(const Field& field) { return field.name + ":begin"; }
 std::string bytes_column(const Field& field) { return field.name + ":bytes"; }
 uint64_t range_hash(std::span<const uint8_t> bytes) { return hash128(bytes.data(), bytes.size()).low; }
+uint64_t range_hash(const BufferChain& file, const ByteRange& range) {
+  return file.hash(range.offset, range.length).low;
+}
 
 Result<ShardFiles> write_sample_shard(std::span<const StoredField> fields, int64_t first,
                                       std::span<const Record> samples, const TableCodecs& codecs,

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/buffer_chain.h"
 #include "base/columns.h"
 #include "base/record.h"
 #include "base/table_codec.h"
@@ -28,7 +29,8 @@ namespace forebay {
 /// | `NAME:shape`   | int32: of a tensor whose shape is not known before             |
 /// | `NAME:begin`, `NAME:bytes` | int64: of each field in the range, where there are several |
 struct ShardFiles {
-  Buffer data, index;
+  BufferChain data;
+  Buffer index;
   Buffer identities = {};  ///< what its samples were made of: see shard_identities.h
 };
 
@@ -43,9 +45,10 @@ std::string begin_column(const Field& field);
 std::string bytes_column(const Field& field);
 /// The low half of the hash.
 uint64_t range_hash(std::span<const uint8_t> bytes);
+uint64_t range_hash(const BufferChain& file, const ByteRange& range);
 
 /// `samples`: with computed values, whose ids follow each other from `first` on. InvalidArgument, naming the field, where one is not as `fields` say, or two columns
-/// would have one name. `memory`: of the shard, and of its columns meanwhile.
+/// would have one name. `memory`: of the shard, as far as its values are not in the samples already.
 Result<ShardFiles> write_sample_shard(std::span<const StoredField> fields, int64_t first,
                                       std::span<const Record> samples, const TableCodecs& codecs,
                                       const TakeMemory& memory = {});

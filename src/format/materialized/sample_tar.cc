@@ -136,9 +136,9 @@ Result<ShardFiles> write_sample_tar(std::span<const StoredField> fields, int64_t
     ranges.push_back(std::move(range));
   }
   ShardFiles files{writer.take(), {}};
-  FOREBAY_ASSIGN(const Columns index, index_of(fields, samples, ranges, files.data.span()));
+  FOREBAY_ASSIGN(const Columns index, index_of(fields, samples, ranges, files.data));
   FOREBAY_ASSIGN(WrittenTable written, codecs.write_arrow_file({&index, 1}, ""));
-  files.index = std::move(written.bytes);
+  files.index = written.bytes.together();
   return files;
 }
 

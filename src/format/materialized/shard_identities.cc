@@ -35,7 +35,7 @@ Result<Buffer> write_identities(const ShardIdentities& identities, const TableCo
   columns.rows = static_cast<int64_t>(identities.size());
   for (const bool high : {true, false}) add_part(columns, identities, high);
   FOREBAY_ASSIGN(WrittenTable written, codecs.write_arrow_file({&columns, 1}, ""));
-  return std::move(written.bytes);
+  return written.bytes.together();
 }
 
 ShardIdentities read_identities(const Buffer& file, size_t count, const TableCodecs& codecs) {

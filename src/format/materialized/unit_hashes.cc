@@ -46,7 +46,7 @@ Result<Buffer> write_unit_hashes(std::span<const StoredField> fields, std::span<
     index.values.push_back({std::move(values), {}});
   }
   FOREBAY_ASSIGN(WrittenTable written, codecs.write_arrow_file({&index, 1}, ""));
-  return std::move(written.bytes);
+  return written.bytes.together();
 }
 
 UnitHashes::UnitHashes(std::span<const StoredField> fields) {

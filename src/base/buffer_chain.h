@@ -1,0 +1,76 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/hash.h"
+#include "forebay/buffer.h"
+
+namespace forebay {
+
+/// Bytes that lie in several pieces of memory, one behind the other: a file whose large parts are where they were made.
+class BufferChain {
+ public:
+  BufferChain() = default;
+  BufferChain(Buffer piece) { add(std::move(piece)); }  // NOLINT(google-explicit-constructor): a chain of one
+
+  void add(Buffer piece) {
+    if (piece.empty()) return;
+    size_ += piece.size();
+    pieces_.push_back(std::move(piece));
+  }
+  size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  std::span<const Buffer> pieces() const { return pieces_; }
+
+  /// Of `length` bytes from `offset` on, which must lie inside: each run of them that lies together.
+  template <typename Each>
+  void each(size_t offset, size_t length, const Each& each) const {
+    for (const Buffer& piece : pieces_) {
+      if (length == 0) return;
+      if (offset >= piece.size()) {
+        offset -= piece.size();
+        continue;
+      }
+      const size_t here = std::min(length, piece.size() - offset);
+      each(piece.span().subspan(offset, here));
+      offset = 0;
+      length -= here;
+    }
+  }
+
+  /// Hash of these bytes; of all of them.
+  Hash128 hash(size_t offset, size_t length) const {
+    Hasher hasher;
+    each(offset, length, [&](std::span<const uint8_t> run) { hasher.update(run.data(), run.size()); });
+    return hasher.digest();
+  }
+  Hash128 hash() const { return hash(0, size_); }
+
+  /// These bytes together: a view where they lie so, or else a copy; all of them.
+  Buffer together(size_t offset, size_t length) const {
+    size_t begin = 0;
+    for (const Buffer& piece : pieces_) {
+      if (offset >= begin && offset + length <= begin + piece.size()) return piece.slice(offset - begin, length);
+      begin += piece.size();
+    }
+    Buffer copy = Buffer::allocate(length);
+    uint8_t* to = copy.data();
+    each(offset, length, [&](std::span<const uint8_t> run) {
+      std::memcpy(to, run.data(), run.size());
+      to += run.size();
+    });
+    return copy;
+  }
+  Buffer together() const { return together(0, size_); }
+
+ private:
+  std::vector<Buffer> pieces_;
+  size_t size_ = 0;
+};
+
+}  // namespace forebay
