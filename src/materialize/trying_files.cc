@@ -44,7 +44,7 @@ Result<std::shared_ptr<const Source>> few_of(const FilesToTry& files, const std:
   const auto* units = dynamic_cast<const UnitSource*>(all.get());
   if (units != nullptr && units->kept_rows() != nullptr)
     return invalid_argument("filter= chooses rows before the cut, and all rows are materialised");
-  std::shared_ptr<const Source> few = spread_of(all, files.samples, {.count = files.copies});
+  std::shared_ptr<const Source> few = standing_for(all, files.samples, {.count = files.copies});
   if (static_cast<double>(few->size()) >
       std::max(files.most_samples, static_cast<double>(files.samples * files.copies)))
     return Status(

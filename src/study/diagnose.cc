@@ -270,7 +270,7 @@ class Study {
   }
   Result<OpenLoader> open_over(const Change& change, int64_t samples, int64_t times, const Json& cache) {
     if (with_versions_) {
-      auto few = spread_of(with_versions_, samples, {.count = times, .alike = true});
+      auto few = standing_for(with_versions_, samples, {.count = times, .alike = true});
       return open(with_few(over(description_, std::move(few)), change, std::nullopt, cache), change.options);
     }
     FOREBAY_ASSIGN(OpenLoader loader, open(with_few(description_, change, samples, cache), change.options));

@@ -1,6 +1,7 @@
 #include "study/few_samples.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -12,6 +13,8 @@
 namespace forebay {
 
 namespace {
+
+constexpr int64_t kLookedAt = 100'000;  // sizes, of data sets that have more
 
 // The first of the copies is the sample itself.
 Hash128 identity_of_copy(const Hash128& identity, int64_t copy, const Copies& copies) {
@@ -112,10 +115,48 @@ std::vector<int64_t> spread(int64_t samples, int64_t all) {
   return ids;
 }
 
+// Of parts that are equally many and each alike in size the one that is nearest to the mean of its part, and to what those before it are off:
+// a few that are much larger than all others are not missed, nor taken for more than they are. `sizes` ascend.
+std::vector<int64_t> one_of_each_size(int64_t count, std::span<const std::pair<double, int64_t>> sizes) {
+  std::vector<int64_t> chosen;
+  double lacking = 0;
+  size_t begin = 0;
+  for (int64_t part = 1; part <= count; ++part) {
+    const auto end = static_cast<size_t>(static_cast<__int128>(sizes.size()) * part / count);
+    const std::span<const std::pair<double, int64_t>> alike = sizes.subspan(begin, end - begin);
+    lacking +=
+        std::accumulate(alike.begin(), alike.end(), 0.0, [](double sum, const auto& one) { return sum + one.first; }) /
+        static_cast<double>(alike.size());
+    const auto nearest = std::min_element(alike.begin(), alike.end(), [lacking](const auto& a, const auto& b) {
+      return std::abs(a.first - lacking) < std::abs(b.first - lacking);
+    });
+    lacking -= nearest->first;
+    chosen.push_back(nearest->second);
+    begin = end;
+  }
+  std::ranges::sort(chosen);
+  return chosen;
+}
+
+// Of `all`, whose sizes are asked for.
+template <typename SizeOf>
+std::vector<int64_t> of_each_size(int64_t count, int64_t all, const SizeOf& size_of) {
+  std::vector<std::pair<double, int64_t>> sizes;
+  for (const int64_t id : spread(std::max(count, kLookedAt), all))
+    sizes.emplace_back(static_cast<double>(size_of(id)), id);
+  std::ranges::sort(sizes);
+  return one_of_each_size(std::min(count, all), sizes);
+}
+
+std::vector<int64_t> samples_of_each_size(int64_t count, const Source& source) {
+  return of_each_size(count, source.size(), [&](int64_t id) { return source.fetch(id).size; });
+}
+
 // Whole ones, until they have as many rows; two of them at least, so that there is more than one part.
-std::vector<int64_t> spread_units(int64_t rows, const UnitSource& source) {
+std::vector<int64_t> units_of_each_size(int64_t rows, const UnitSource& source) {
   for (int64_t count = std::min<int64_t>(2, source.units()); count < source.units(); count = count * 3 / 2 + 1) {
-    std::vector<int64_t> units = spread(count, source.units());
+    std::vector<int64_t> units =
+        of_each_size(count, source.units(), [&](int64_t unit) { return source.unit_cost(unit).fetched_bytes; });
     const int64_t have = std::accumulate(units.begin(), units.end(), int64_t{0}, [&](int64_t sum, int64_t unit) {
       return sum + source.unit_begin(unit + 1) - source.unit_begin(unit);
     });
@@ -133,9 +174,11 @@ std::shared_ptr<const Source> chosen_of(std::shared_ptr<const Source> source, st
   return std::make_shared<ChosenSamples>(std::move(source), std::move(chosen), copies);
 }
 
-std::shared_ptr<const Source> spread_of(std::shared_ptr<const Source> source, int64_t samples, const Copies& copies) {
+std::shared_ptr<const Source> standing_for(std::shared_ptr<const Source> source, int64_t samples,
+                                           const Copies& copies) {
   const auto* units = dynamic_cast<const UnitSource*>(source.get());
-  std::vector<int64_t> ids = units != nullptr ? spread_units(samples, *units) : spread(samples, source->size());
+  std::vector<int64_t> ids =
+      units != nullptr ? units_of_each_size(samples, *units) : samples_of_each_size(samples, *source);
   return chosen_of(std::move(source), std::move(ids), copies);
 }
 

@@ -1,6 +1,8 @@
 #include "study/few_samples.h"
 
+#include <algorithm>
 #include <array>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -61,9 +63,9 @@ TEST(FewSamples, OfATableAreUnits) {
   EXPECT_EQ((*chosen->with_fields(names))->schema().names(), "t");
 }
 
-TEST(FewSamples, AreSpreadAndEachOfItsCopiesIsAnother) {
+TEST(FewSamples, OfEqualSizesAreSpreadAndEachOfTheirCopiesIsAnother) {
   const auto all = ten_numbers();
-  const auto few = spread_of(all, 2, {.count = 3});
+  const auto few = standing_for(all, 2, {.count = 3});
   ASSERT_EQ(few->size(), 6);
   std::set<std::string> identities;
   for (int64_t id = 0; id < few->size(); ++id) {
@@ -72,14 +74,14 @@ TEST(FewSamples, AreSpreadAndEachOfItsCopiesIsAnother) {
   }
   EXPECT_EQ(identities.size(), 6u) << "a cache would keep copies once";
   EXPECT_EQ(few->identity(1), all->identity(5));
-  EXPECT_EQ(spread_of(all, 2, {.count = 3, .alike = true})->identity(3), all->identity(5))
+  EXPECT_EQ(standing_for(all, 2, {.count = 3, .alike = true})->identity(3), all->identity(5))
       << "or once, where that is wanted";
-  EXPECT_EQ(spread_of(all, 1000)->size(), 10);
+  EXPECT_EQ(standing_for(all, 1000)->size(), 10);
 }
 
 TEST(FewSamples, ReadAsFastAsTheDataSetWouldBe) {
   const auto all = ten_numbers();
-  const auto few = spread_of(all, 5, {.count = 2});
+  const auto few = standing_for(all, 5, {.count = 2});
   ASSERT_TRUE(all->gathers(0));
   ASSERT_TRUE(few->gathers(0));
   const std::vector<int64_t> ids{9, 0, 6};
@@ -93,11 +95,55 @@ TEST(FewSamples, OfATableAreWholeUnits) {
   opening.put("t/a.parquet", table(0, {2, 3, 1}));
   opening.put("t/b.parquet", table(100, {4}));
   const auto all = *opening.open("t/*.parquet");
-  const auto few = std::dynamic_pointer_cast<const UnitSource>(spread_of(all, 3, {.count = 2}));
+  const auto few = std::dynamic_pointer_cast<const UnitSource>(standing_for(all, 3, {.count = 2}));
   ASSERT_TRUE(few);
-  EXPECT_EQ(few->units(), 4) << "two, as far apart as each other, twice";
-  EXPECT_EQ(few->size(), 6);
-  EXPECT_EQ(few->unit_name(1), all->unit_name(2));
+  EXPECT_EQ(few->units(), 4) << "a small one and a large one, twice";
+  EXPECT_EQ(few->size(), 10);
+  EXPECT_EQ(few->unit_name(0), all->unit_name(2));
+  EXPECT_EQ(few->unit_name(1), all->unit_name(3));
+}
+
+// Samples of those sizes, as far as a choice needs them.
+class OfSizes final : public Source {
+ public:
+  explicit OfSizes(std::vector<uint64_t> sizes) : sizes_(std::move(sizes)) {}
+  const Schema& schema() const override { return schema_; }
+  int64_t size() const override { return static_cast<int64_t>(sizes_.size()); }
+  Hash128 version() const override { return {}; }
+  uint64_t index_bytes() const override { return 0; }
+  std::string key(int64_t id) const override { return std::to_string(id); }
+  Fetch fetch(int64_t id) const override { return {nullptr, {}, sizes_[static_cast<size_t>(id)]}; }
+  Status load(int64_t, Buffer, Record&) const override { return {}; }
+
+ private:
+  const std::vector<uint64_t> sizes_;
+  const Schema schema_;
+};
+
+double mean_size(const Source& source) {
+  double sum = 0;
+  for (int64_t id = 0; id < source.size(); ++id) sum += static_cast<double>(source.fetch(id).size);
+  return sum / static_cast<double>(source.size());
+}
+
+TEST(FewSamples, HaveTheMeanSizeOfAllHoweverSizesAreSpreadAndWhateverReturns) {
+  for (const bool in_order : {true, false}) {
+    std::vector<uint64_t> sizes;
+    for (uint64_t i = 0; i < 10'000; ++i) {
+      const uint64_t period = i % 5 == 0 ? 3 : 1;  // each fifth is three times as large: as far apart as few are
+      sizes.push_back(period * 1000 + i * i % 9973 + (i % 40 == 7 ? 30'000 : 0));
+    }
+    if (in_order) std::ranges::sort(sizes);
+    const auto all = std::make_shared<OfSizes>(sizes);
+    for (const int64_t few : {20, 200, 2000})
+      EXPECT_NEAR(mean_size(*standing_for(all, few)) / mean_size(*all), 1, few < 100 ? 0.05 : 0.01) << few;
+  }
+}
+
+TEST(FewSamples, OfMoreThanAreLookedAtComeFromAllOver) {
+  const auto all = std::make_shared<OfSizes>(std::vector<uint64_t>(1'000'000, 7));
+  const auto few = standing_for(all, 4);
+  for (int64_t i = 0; i < 4; ++i) EXPECT_EQ(few->key(i), std::to_string(i * 250'000));
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include "study/filling.h"
 
+#include <algorithm>
 #include <chrono>
+#include <optional>
 #include <thread>
 
 #include "base/clock.h"
@@ -10,6 +12,7 @@ namespace forebay {
 namespace {
 
 constexpr auto kArrivalLook = std::chrono::milliseconds(20);  // for entries that are still on their way to the disk
+constexpr size_t kGroupsOfALongPass = 8;                      // groups
 constexpr int kLeastArrivalLooks = 5, kMostArrivalLooks = 250;
 
 uint64_t entries_in(const CacheStats& cache) { return cache.ram.entries + cache.disk.entries; }
@@ -52,6 +55,17 @@ Status let_be_written(Arrivals& arrivals, const TrialContext& context) {
 }
 
 }  // namespace
+
+Estimate seconds_to_make(std::span<const Group> seen, double samples) {
+  if (seen.size() < kGroupsOfALongPass) return times(ratio_of(seen), samples);
+  Group before;
+  for (const Group& group : seen.first(seen.size() / 2)) before.of += group.of, before.sum += group.sum;
+  Estimate seconds = times(ratio_of(seen.subspan(seen.size() / 2)), std::max(samples - before.of, 0.0));
+  for (std::optional<double>* bound : {&seconds.low, &seconds.high})
+    if (*bound) **bound += before.sum;
+  seconds.value += before.sum;
+  return seconds;
+}
 
 Result<Filling> fill(Loader& loader, const TrialContext& context, uint64_t most_bytes) {
   Filling filling;

@@ -30,6 +30,8 @@ constexpr int64_t kLeastTrialBatches = 2;
 constexpr double kFilling = 0.5;  // of the time, that filling caches may take
 constexpr uint64_t kTrialBytes = 1'000'000'000;
 constexpr double kEnoughBytes = 128e6;  // that are more than the caches of the cores hold
+constexpr double kEnoughCopies = 3;
+constexpr double kMostOfTrial = 0.8;  // of what a trial may keep: entries take more than what is in them
 constexpr TrialLength kUnchanged{.windows = 6, .window_seconds = 0.3};
 constexpr TrialLength kTurn{.windows = 1, .window_seconds = 0.25};
 constexpr int kTurns = 4;
@@ -61,6 +63,7 @@ class Profiling {
       }
     }
     FOREBAY_RETURN_IF_ERROR(compare_the_fastest());
+    say_of_the_whole_time();
     judge(profile_.strategies, profile_.weights, profile_.size);
     profile_.seconds = seconds();
     return std::move(profile_);
@@ -116,24 +119,20 @@ class Profiling {
     if (strategy.tier == StrategyTier::kFiles) return measured_as_files(std::move(strategy));
     const bool on_disk = strategy.tier == StrategyTier::kDisk;
     FOREBAY_ASSIGN(ScratchFolder folder, ScratchFolder::make());
-    FOREBAY_ASSIGN(OpenLoader loader,
-                   open(for_trial(plain_.description, strategy, profile_.samples, kTrialBytes, folder.path())));
-    FOREBAY_ASSIGN(const Filling filling, fill(*loader, context_, kTrialBytes));
+    FOREBAY_ASSIGN(OpenLoader loader, open_over_few(strategy, folder.path()));
+    FOREBAY_ASSIGN(Filling filling, fill(*loader, context_, kTrialBytes));
     const auto size = static_cast<double>(profile_.size);
     // Of a known share of all samples; times below have none, for a later epoch makes the same samples anew.
     strategy.bytes = times(ratio_of(filling.bytes, static_cast<double>(profile_.samples) / size), entries_of_all());
-    const Estimate preparing = times(ratio_of(filling.seconds), size);
-    // Making and keeping is no sooner done than making alone: a lower figure is noise of the few that were tried.
-    strategy.preparation_seconds = std::max(preparing, unchanged_.preparation_seconds,
-                                            [](const Estimate& a, const Estimate& b) { return a.value < b.value; });
-    strategy.preparing = cost_between({}, loader->stats(), size / strategy.preparation_seconds.value);
-    const OpSpec source = loader->opened().description().steps().front();
-    if (const int64_t copies = copies_of(source, strategy); copies > 1) {
-      auto few = spread_of(source.opened, profile_.samples, {.count = copies});
+    if (const int64_t copies = copies_of(strategy); copies > 1) {
+      // In a folder of its own, so that all of them are made: so many tell better how long that takes.
+      auto few = standing_for(with_versions_, profile_.samples, {.count = copies});
       FOREBAY_ASSIGN(loader, open(for_trial(over(plain_.description, std::move(few)), strategy, std::nullopt,
-                                            kTrialBytes, folder.path())));
-      FOREBAY_RETURN_IF_ERROR(fill(*loader, context_, kTrialBytes).status());
+                                            kTrialBytes, folder.path() + "/copies")));
+      FOREBAY_ASSIGN(filling, fill(*loader, context_, kTrialBytes));
     }
+    strategy.preparation_seconds = seconds_to_make(filling.seconds, size);
+    strategy.preparing = cost_between({}, loader->stats(), size / strategy.preparation_seconds.value);
     FOREBAY_RETURN_IF_ERROR(look_at_it_kept(strategy, *loader));
     leave_room(strategy, static_cast<double>(on_disk ? disk_room() : memory_room()), unchanged_.rate);
     Changed changed = as_written(plain_.description, strategy);
@@ -143,16 +142,32 @@ class Profiling {
     return strategy;
   }
 
-  // The cores' caches hold a few samples, and not all: those few would look faster than they are. Copies of them are as good as other samples.
-  int64_t copies_of(const OpSpec& source, const Strategy& strategy) {
+  // Over some samples that stand for all. Which those are is found once, by the first loader that keeps something: others do not learn the versions.
+  Result<OpenLoader> open_over_few(const Strategy& strategy, const std::string& folder) {
+    if (!with_versions_) {
+      FOREBAY_ASSIGN(OpenLoader loader,
+                     open(for_trial(plain_.description, strategy, profile_.samples, kTrialBytes, folder)));
+      const OpSpec source = loader->opened().description().steps().front();
+      if (!can_be_repeated(source)) return loader;
+      with_versions_ = source.opened;
+    }
+    const Description few = over(plain_.description, standing_for(with_versions_, profile_.samples));
+    return open(for_trial(few, strategy, std::nullopt, kTrialBytes, folder));
+  }
+
+  // The cores' caches hold a few samples, and not all: those few would look faster than they are. And what begins and ends a run is much of a
+  // short one. Copies of them are as good as other samples.
+  int64_t copies_of(const Strategy& strategy) {
     int64_t& copies = copies_behind_[*strategy.behind];
     copies = 1;
-    if (!can_be_repeated(source)) return copies;
+    if (!with_versions_) return copies;
     // Of a table they are whole row groups. They are made once more, beside those that were tried.
-    const auto few = static_cast<double>(spread_of(source.opened, profile_.samples)->size());
+    const auto few = static_cast<double>(standing_for(with_versions_, profile_.samples)->size());
     const auto size = static_cast<double>(profile_.size), tried = static_cast<double>(profile_.samples);
-    const double enough = kEnoughBytes * size / std::max(strategy.bytes.value, 1.0);
-    return copies = std::max<int64_t>(static_cast<int64_t>(std::min({enough, size, in_time_ - tried}) / few), 1);
+    const double a_sample = std::max(strategy.bytes.value, 1.0) / size;
+    const double enough = std::max(kEnoughBytes / a_sample, kEnoughCopies * few);
+    const double most = std::min({size, in_time_ - tried, kMostOfTrial * static_cast<double>(kTrialBytes) / a_sample});
+    return copies = std::max<int64_t>(static_cast<int64_t>(std::min(enough, most) / few), 1);
   }
 
   Status look_at_it_kept(Strategy& strategy, Loader& loader) {
@@ -183,6 +198,23 @@ class Profiling {
       if (found != rates->end()) strategy.rate = times(strategy.rate, found->second / strategy.rate.value);
     }
     return {};
+  }
+
+  // Machines are now faster and now slower: rates are on the scale of the first look at the pipeline as it is, and that was seconds of a minute.
+  void say_of_the_whole_time() {
+    Strategy& unchanged = profile_.strategies.front();
+    if (!as_it_is_rates_.empty()) {
+      const Estimate rate = mean_of(as_it_is_rates_);
+      const double factor = rate.value / unchanged.rate.value;
+      for (Strategy& strategy : profile_.strategies) strategy.rate = times(strategy.rate, factor);
+      unchanged.rate = rate;
+      unchanged.preparation_seconds = times(inverse(rate), static_cast<double>(profile_.size));
+    }
+    // Making and keeping is no sooner done than making alone: a lower figure is noise of the few that were tried.
+    for (Strategy& strategy : profile_.strategies)
+      if (strategy.tier != StrategyTier::kFiles &&
+          strategy.preparation_seconds.value < unchanged.preparation_seconds.value)
+        strategy.preparation_seconds = unchanged.preparation_seconds;
   }
 
   // What is read in units is kept in units, of a table its row groups.
@@ -279,6 +311,7 @@ class Profiling {
         (with ? kept : as_it_is) = seen.rates.front();
       }
       times_as_fast.push_back(kept / as_it_is);
+      as_it_is_rates_.push_back(as_it_is);
     }
     // On the scale of the one long look at the pipeline as it is, so that all strategies can be compared.
     return times(mean_of(times_as_fast), unchanged_.rate.value);
@@ -327,8 +360,10 @@ class Profiling {
   const int64_t begun_ns_ = monotonic_ns();
   OpenLoader as_it_is_;
   Strategy unchanged_;
-  double in_time_ = 0;                       ///< samples that may be made for a strategy
-  std::map<size_t, int64_t> copies_behind_;  ///< of each sample, by step behind which it is kept
+  std::vector<double> as_it_is_rates_;           ///< of it, all along
+  double in_time_ = 0;                           ///< samples that may be made for a strategy
+  std::shared_ptr<const Source> with_versions_;  ///< all samples; null where they cannot be numbered anew
+  std::map<size_t, int64_t> copies_behind_;      ///< of each sample, by step behind which it is kept
   Contenders contenders_;
   Profile profile_;
 };
