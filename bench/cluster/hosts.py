@@ -4,13 +4,14 @@
 
 Needs root (network namespaces), nginx and iproute2. Objects are random bytes and nothing is decoded, so that cores are no limit; hosts take their
 steps together, as training does, and a step of training takes batch / train seconds. Storage gives all hosts together what one of them
-trains with. Compared, from the second epoch on: regular loading (no cache, no peers), a `.cache()` alone, peers with the deal by count and
-by place; and the limit that is left, which is the training itself. --settings runs twelve other settings on 2, 4 and 8 hosts beside the simulator.
+trains with. Compared, from the second epoch on: regular loading (no cache, no peers), a `.cache()` alone, one Redis on the first host in which all keep
+objects (redis_member.py), peers with the deal by count and by place; and the limit that is left, which is the training itself. --link gives the links another rate. --settings runs twelve other settings on 2, 4 and 8 hosts beside the simulator.
 """
 import argparse
 import json
 import random
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -20,11 +21,14 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "cluster")]
 
 import forebay as fb  # noqa: E402
-from job import Job  # noqa: E402
+from job import Job, Member  # noqa: E402
 from lab import Lab, ObjectServer, absent  # noqa: E402
+from servers.daemon import die_with_parent  # noqa: E402
 
 SAMPLES, EPOCHS, WARM = 960, 9, 4
+REDIS, REDIS_PORT = "shared Redis", 6399
 WAYS = {"regular": {"peers": None, "cache": False, "deal": "count"}, "cache alone": {"peers": None, "cache": True, "deal": "count"},
+        REDIS: None,
         "count": {"peers": "folder", "cache": True, "deal": "count"}, "local": {"peers": "folder", "cache": True, "deal": "local"}}
 USUAL = {"hosts": 4, "batch": 16, "mean": 20_000, "train": 500, "link": 1e9, "feeds": 1.0, "share": None}
 # Twelve: storage's rate (in hosts that it feeds), link, share of the data set that all hosts keep, batch, deal.
@@ -69,6 +73,45 @@ def measure(setting, way, objects):
     return first | {"later_s": statistics.median(later["seconds"][WARM:]), "seconds": later["seconds"]}
 
 
+class RedisJob:
+    """A Redis on the first host, and a process of redis_member.py on each."""
+
+    def __init__(self, lab, server, setting, epochs):
+        self.world, self.members = setting["hosts"], []
+        address = Lab.address(0)
+        command = ["redis-server", "--bind", address, "--protected-mode", "no", "--port", REDIS_PORT, "--save", "", "--appendonly", "no",
+                   "--dir", server.folder]
+        self.redis = subprocess.Popen(lab.hosts[0].command(*command), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, preexec_fn=die_with_parent)
+        self._wait_for_it(lab, address)
+        for rank in range(self.world):
+            given = {"urls": server.urls(), "redis": [address, REDIS_PORT], "rank": rank, "world": self.world, "batch": setting["batch"], "epochs": epochs}
+            self.members.append(Member(lab, rank, given, program=Path(__file__).with_name("redis_member.py")))
+
+    @staticmethod
+    def _wait_for_it(lab, address):
+        for _ in range(100):
+            try:
+                return lab.hosts[0].run("redis-cli", "-h", address, "-p", REDIS_PORT, "ping")
+            except RuntimeError:
+                time.sleep(0.05)
+        raise RuntimeError("Redis does not answer")
+
+    def __enter__(self):
+        try:
+            for member in self.members:
+                member.ready()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        for member in self.members:
+            member.close()
+        self.redis.kill()
+        self.redis.wait()
+
+
 def run(setting, way, objects, folder, epochs):
     rate = setting["feeds"] * setting["train"] * setting["mean"]
     total = sum(path.stat().st_size for path in objects.rglob("*.jpg"))
@@ -77,8 +120,9 @@ def run(setting, way, objects, folder, epochs):
     with Lab(setting["hosts"], link=setting["link"], storage_rate=rate * 8) as lab:
         server = ObjectServer(lab.storage, lab.STORAGE, folder / "store", objects)
         try:
-            with Job(lab, server, folder, peers=chosen["peers"], cache={"ram": room, "disk": 0} if chosen["cache"] else None,
-                     deal=chosen["deal"], batch=setting["batch"], side=0, epochs=epochs, memory=f"{2 * room + (4 << 20)}B") as job:
+            with RedisJob(lab, server, setting, epochs) if way == REDIS else Job(
+                    lab, server, folder, peers=chosen["peers"], cache={"ram": room, "disk": 0} if chosen["cache"] else None, deal=chosen["deal"],
+                    batch=setting["batch"], side=0, epochs=epochs, memory=f"{2 * room + (4 << 20)}B") as job:
                 seconds = epochs_of(job, setting["batch"], setting["train"], epochs or EPOCHS)
         finally:
             server.close()
@@ -115,6 +159,7 @@ def in_folder(measured):
 
 
 def usual(given, objects):
+    USUAL["link"] = given.link
     rows, wire = [], []
     for number in range(given.rounds):
         wire.append(in_folder(lambda folder: bare(USUAL, objects, folder)))
@@ -151,6 +196,7 @@ def settings(objects, sizes):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--link", type=float, default=USUAL["link"], help="bits a second")
     parser.add_argument("--settings", action="store_true")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()

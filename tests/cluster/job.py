@@ -21,8 +21,8 @@ TOKEN = "0123456789abcdef-of-this-lab"
 class Member:
     """The process of one rank, on the host of that number."""
 
-    def __init__(self, lab, rank, given, space=None):
-        self.lab, self.rank, self.given = lab, rank, given
+    def __init__(self, lab, rank, given, space=None, program=Path(__file__).with_name("member.py")):
+        self.lab, self.rank, self.given, self.program = lab, rank, given, program
         self.space = space or lab.hosts[rank]
         self.state, self._text, self.asked = None, b"", 0
         self._start()
@@ -31,7 +31,7 @@ class Member:
         environment = {name: value for name, value in os.environ.items() if name not in LAUNCHERS}
         environment |= {"FOREBAY_CLUSTER_ADDRESS": f"{Lab.address(self.rank)}:{PORT}", "FOREBAY_CLUSTER_TOKEN": TOKEN}
         told = json.dumps(self.given | {"state": self.state})
-        command = self.space.command(sys.executable, Path(__file__).with_name("member.py"), told)
+        command = self.space.command(sys.executable, self.program, told)
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment,
                                         preexec_fn=die_with_parent)
         os.set_blocking(self.process.stderr.fileno(), False)
