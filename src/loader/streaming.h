@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <string>
 
 #include "forebay/ledger.h"
