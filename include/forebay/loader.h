@@ -100,6 +100,8 @@ struct FieldDescription {
   std::string time = {};
   /// Of a table: whether it stands in the names of folders, so that all rows of a row group have one value.
   bool of_folder = false;
+  /// Whether null=fb.NULL_MASK made it, to say where another field is there. A column of that name is none.
+  bool is_mask = false;
 };
 
 /// One field of the batches to come, as far as it is known before the first one.

@@ -9,8 +9,12 @@ from .loader import Loader
 from .pipeline import Pipeline
 
 
-def loader_of(source: Any, options: dict[str, Any], what: str) -> Loader:
-    """The loader that was given, or one of the pipeline that was given. InvalidArgument where options come with a loader, which has its own."""
+def loader_of(source: Any, options: dict[str, Any], what: str, outputs: tuple[str, ...] = ("numpy",)) -> Loader:
+    """The loader that was given, or one of the pipeline that was given. InvalidArgument where options come with a loader, which has its own, or where
+    its batches are made of other arrays than `outputs`, which are what the face converts."""
+    output = source._output if isinstance(source, Loader) else options.get("output", "numpy")
+    if isinstance(source, (Loader, Pipeline)) and output not in outputs:
+        raise InvalidArgument(f"{what}: it makes its arrays of NumPy's, and the loader has output={output!r}; open it without output=")
     if isinstance(source, Loader):
         if options:
             raise InvalidArgument(f"{what}: {', '.join(options)} cannot be given with a loader, which has its options: give the pipeline instead")

@@ -34,7 +34,7 @@ class ExternalSource(Steps):
         fields: what the outputs are, in this order; all by default.
         options: of the Loader.
 
-    Errors: InvalidArgument: options beside a Loader, a list of strings (DALI has no such thing); KeyError: a field that is not there.
+    Errors: InvalidArgument: options beside a Loader, an `output` other than "numpy", a list of strings (DALI has no such thing); KeyError: a field that is not there.
     """
 
     def __init__(self, pipeline: Pipeline | Loader, fields: Sequence[str] | None = None, **options: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,8 @@ def iterate(pipeline: Pipeline | Loader, mesh: Any = None, sharding: Any = None,
         options: of the Loader. Where there is a mesh or a sharding, `rank` and `world_size` are those of JAX's processes unless given.
 
     Errors: InvalidArgument: options beside a Loader; mesh and sharding at once; with either, a field that is no array (leave it out by .select, or
-    .pad it), or rows that its devices cannot share alike (.batch(n, last="drop") or last="pad").
+    .pad it), or rows that its devices cannot share alike (.batch(n, last="drop") or last="pad"; with several ranks last="partial" and on_error="skip"
+    are refused at once); a loader with output="torch".
     """
     if mesh is not None and sharding is not None:
         raise InvalidArgument("jax.iterate: give mesh or sharding, not both")
@@ -47,7 +49,27 @@ def iterate(pipeline: Pipeline | Loader, mesh: Any = None, sharding: Any = None,
         sharding = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(mesh.axis_names[0]))
     if sharding is not None and isinstance(pipeline, Pipeline) and "rank" not in options and "world_size" not in options:
         options.update(rank=jax.process_index(), world_size=jax.process_count())
-    return Batches(loader_of(pipeline, options, "jax.iterate"), sharding)
+    loader = loader_of(pipeline, options, "jax.iterate", ("numpy", "jax"))
+    try:
+        if sharding is not None and loader.world_size > 1:
+            _check_rows(loader)
+    except InvalidArgument:
+        if loader is not pipeline:
+            loader.close()
+        raise
+    return Batches(loader, sharding)
+
+
+def _check_rows(loader: Loader) -> None:
+    """All processes go through a step together: where one has a row less than another, it and the others would wait for each other for ever."""
+    if json.loads(loader.pipeline._description.last_args()).get("last", "partial") == "partial":
+        raise InvalidArgument(
+            f"jax.iterate: the last batch of an epoch may have a row more on one of the {loader.world_size} ranks than on another, and together they are "
+            "one array of equal parts: .batch(n, last='drop') leaves it out, last='pad' fills it up")
+    if loader._given["on_error"] == "skip":
+        raise InvalidArgument(
+            f"jax.iterate: on_error='skip' makes a batch shorter on one of the {loader.world_size} ranks, and together they are one array of equal parts; "
+            "on_error='replace' puts another sample there")
 
 
 class Batches(Steps):

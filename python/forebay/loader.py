@@ -138,6 +138,7 @@ class Loader(LoaderReports):
             "seed": seed, "rank": rank, "world_size": world_size, "threads": threads, "requests": requests, "memory": memory,
             "on_error": on_error, "max_errors": max_errors, "storage_options": storage_options,
         }
+        self._output = output
         self._passes = 0
         self._ready = False
         self._begun_s = 0.0  # when the first batch was asked for

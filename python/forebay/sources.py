@@ -161,7 +161,8 @@ def Dataset(dataset: Any, workers: str = "threads", version: str | None = None) 
     """Any Python object with `__len__` and `__getitem__`, such as a `torch.utils.data.Dataset`.
 
     `dataset[i]` may return a dict of fields, a tuple or list (fields "0", "1", ...) or a single value (field "0"). A field
-    is a number, str, bytes, a NumPy array or a torch tensor. It is called several at a time.
+    is a number, str, bytes, a NumPy array or a torch tensor. It is called several at a time, ahead of the batches, so what it returns
+    must depend on i alone: a `state_dict()` that the object has is not part of the loader's.
 
     Args:
         dataset: the object; its length is asked for here.

@@ -38,7 +38,8 @@ def stream(
         partition: of a factory: the partitions' names or numbers. Of Kafka: the number of the topic's partition that is read, or a list of them; all if
             not given. Not for other addresses: Redis' URL names the streams, and NATS has one.
         format: of payloads: "bytes" (field `bytes`, and `key`), "json", or "fields" (entries of Redis, and the one of `fields=`).
-        start: "beginning", or "now": only what comes after the loader was opened for the first time. A state goes on where it was made.
+        start: "beginning", or "now": only what comes after the loader was opened for the first time (its first batch, length or state was asked for). A state goes on where
+            it was made, also one of before the first batch.
         on_trimmed: "error", or "skip": what the log has forgotten before it was read is left out, with a warning.
 
     Errors when a loader runs: NotFound for records that the log has forgotten; a log that cannot be reached is waited for, and named in the log

@@ -43,7 +43,7 @@ def dataset(pipeline: Pipeline | Loader, *, spec: Mapping[str, Any] | None = Non
             `loader.load_state_dict(json.loads(...))`.
         options: of the Loader.
 
-    Errors: InvalidArgument: a field whose type is not known and has no spec; a name that is not there; options beside a Loader. What goes wrong while
+    Errors: InvalidArgument: a field whose type is not known and has no spec; a name that is not there; options beside a Loader; an `output` other than "numpy". What goes wrong while
     it runs is an error of TensorFlow's that holds the text of Forebay's.
     """
     loader = loader_of(pipeline, options, "tf.dataset")

@@ -159,5 +159,25 @@ TEST(Nulls, AreZeroUnderAMaskAndTheMaskSaysWhichTheyAre) {
   EXPECT_EQ(values<uint8_t>(*columns, "t_items_valid"), (std::vector<uint8_t>{1, 0}));
 }
 
+TEST(Nulls, HaveAMaskThatIsKnownFromColumnsOfThatName) {
+  const auto number = from_json(arrow::int32(), "[1]");
+  const auto open = [](const NamedArrays& columns, const NullPolicy& nulls) {
+    return open_table(arrow_codecs().parquet(), as_parquet(*table_of(columns)), nulls);
+  };
+  const auto masked = open({{"i", number}}, mask_nulls());
+  ASSERT_TRUE(masked.ok()) << masked.status().to_string();
+  EXPECT_FALSE((*masked)->is_mask(0));
+  EXPECT_TRUE((*masked)->is_mask(1));
+
+  const NamedArrays both = {{"i_valid", from_json(arrow::boolean(), "[false]")}, {"i", number}};
+  const auto plain = open(both, {});
+  ASSERT_TRUE(plain.ok()) << plain.status().to_string();
+  EXPECT_FALSE((*plain)->is_mask(0));
+  const auto refused = open(both, mask_nulls());
+  EXPECT_EQ(refused.status().code(), Code::kUnsupported);
+  EXPECT_NE(refused.status().message().find("'i_valid' is a column of the table"), std::string::npos);
+  EXPECT_NE(refused.status().message().find("where 'i' is null; rename the column"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace forebay

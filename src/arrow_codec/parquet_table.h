@@ -23,6 +23,7 @@ class ParquetTable final : public TableFile {
   const Schema& schema() const override { return plan_.schema; }
   std::vector<std::pair<std::string, std::string>> unmapped() const override { return plan_.unmapped; }
   std::optional<TimeType> time_type(size_t field) const override { return forebay::time_type(plan_, field); }
+  bool is_mask(size_t field) const override { return plan_.outputs[field].is_mask(); }
   Status field_status(size_t field) const override { return plan_.leaves[plan_.outputs[field].leaf].status; }
   int64_t groups() const override { return static_cast<int64_t>(groups_.size()); }
   int64_t rows(int64_t group) const override { return groups_[static_cast<size_t>(group)].rows; }

@@ -203,7 +203,7 @@ class FieldWriter {
     field.shape = outer_lists > 0 && !from.strings() ? Shape{Shape::kUnknown} : from.shape;
     if (field.kind != FieldKind::kTensor) field.dtype = DType::kUint8;
     const Shape elements = outer_lists > 0 ? Shape{Shape::kUnknown} : from.shape;
-    FOREBAY_RETURN_IF_ERROR(put(std::move(field), {leaf, Output::Role::kValues, 0}, from));
+    FOREBAY_RETURN_IF_ERROR(put(std::move(field), {leaf, Output::Role::kValues, 0}));
     const bool mask = from.nulls.kind == NullPolicy::Kind::kMask;
     if (mask && from.nullable[0]) FOREBAY_RETURN_IF_ERROR(put_valid(leaf, from.name + "_valid", {}, 0));
     if (mask && from.nullable.size() > 1 && from.nullable.back())
@@ -222,7 +222,7 @@ class FieldWriter {
     field.dtype = DType::kInt32;
     field.shape = {Shape::kUnknown};
     const std::string valid = field.name + "_items_valid";
-    FOREBAY_RETURN_IF_ERROR(put(std::move(field), {leaf, Output::Role::kLengths, level}, from));
+    FOREBAY_RETURN_IF_ERROR(put(std::move(field), {leaf, Output::Role::kLengths, level}));
     if (mask && from.nullable[static_cast<size_t>(level)]) return put_valid(leaf, valid, {Shape::kUnknown}, level);
     return {};
   }
@@ -234,23 +234,32 @@ class FieldWriter {
     field.dtype = DType::kBool;
     field.shape = shape;
     const auto role = level == 0 ? Output::Role::kValid : Output::Role::kItemsValid;
-    return put(std::move(field), {leaf, role, level}, plan_.leaves[leaf]);
+    return put(std::move(field), {leaf, role, level});
   }
 
-  Status put(Field field, Output output, const Leaf& leaf) {
-    const auto [place, is_new] = owners_.emplace(field.name, leaf.name);
-    if (!is_new)
-      return unsupported(fmt::format(
-          "two columns come to the field name '{}': one belongs to the column '{}', one to '{}'; rename one of "
-          "them where the table is written",
-          field.name, place->second, leaf.name));
+  Status put(Field field, Output output) {
+    const auto [place, is_new] = owners_.emplace(field.name, output);
+    if (!is_new) return two_of(field.name, place->second, output);
     plan_.schema.push_back(std::move(field));
     plan_.outputs.push_back(output);
     return {};
   }
 
+  Status two_of(const std::string& name, const Output& first, const Output& second) const {
+    if (first.is_mask() != second.is_mask()) {
+      return unsupported(fmt::format(
+          "'{}' is a column of the table, and what null=fb.NULL_MASK and filter= call the mask that says where '{}' is "
+          "null; rename the column where the table is written, or do without these two",
+          name, plan_.leaves[(first.is_mask() ? first : second).leaf].name));
+    }
+    return unsupported(fmt::format(
+        "two columns come to the field name '{}': one belongs to the column '{}', one to '{}'; rename one of "
+        "them where the table is written",
+        name, plan_.leaves[first.leaf].name, plan_.leaves[second.leaf].name));
+  }
+
   TablePlan& plan_;
-  std::map<std::string, std::string> owners_;
+  std::map<std::string, Output> owners_;
 };
 
 Status check_names(const NullPolicy& nulls, const std::vector<Leaf>& leaves) {

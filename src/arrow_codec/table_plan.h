@@ -66,6 +66,7 @@ struct Output {
   size_t leaf;
   Role role = Role::kValues;
   int level = 0;
+  bool is_mask() const { return role == Role::kValid || role == Role::kItemsValid; }
 };
 
 /// A table's columns as fields.

@@ -81,6 +81,8 @@ class TableFile {
     friend bool operator==(const TimeType&, const TimeType&) = default;
   };
   virtual std::optional<TimeType> time_type(size_t /*field*/) const { return {}; }
+  /// Whether a field is a mask that NullPolicy::kMask made. A column of the file is none, whatever its name.
+  virtual bool is_mask(size_t /*field*/) const { return false; }
 };
 
 /// One format of tables. Knows no files and no threads.

@@ -49,6 +49,8 @@ class UnitSource : public Source {
   virtual std::string time_name(size_t /*field*/) const { return {}; }
   /// Whether a field stands in the names of folders ("date=2026-01-01/"), so that all rows of a unit have one value.
   virtual bool is_of_folder(size_t /*field*/) const { return false; }
+  /// Whether a field is a mask that came with another one (null=fb.NULL_MASK), and no column of the stored data.
+  virtual bool is_mask(size_t /*field*/) const { return false; }
   /// The same rows with only these fields, in this order; fewer bytes are read.
   virtual Result<std::shared_ptr<const UnitSource>> with_fields(std::span<const std::string> names) const = 0;
 

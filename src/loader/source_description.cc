@@ -28,6 +28,7 @@ std::vector<FieldDescription> describe_fields(const Source& source) {
     if (units != nullptr) {
       described.time = units->time_name(index);
       described.of_folder = units->is_of_folder(index);
+      described.is_mask = units->is_mask(index);
     }
     fields.push_back(std::move(described));
   }

@@ -197,7 +197,18 @@ Status StreamRun::check_same_run(const JournalHeader& was, const JournalHeader& 
 
 std::shared_ptr<const Itinerary> StreamRun::itinerary() const { return itinerary_; }
 
-void StreamRun::begin() { go_on({}, beginning_); }
+// What comes from here on is the run's, also where it goes on from a state that was made before its first batch. Where the log cannot be asked,
+// whoever reads it asks again.
+void StreamRun::begin() {
+  StreamPlace from = beginning_;
+  const bool decides = !repeats_ && (!decisions_ || rank_ == 0);
+  if (stream_->options().from_now && decides) {
+    Result<std::vector<std::string>> ends = stream_->log().ends(closing_.get_token());
+    from.begun = ends.ok();
+    if (ends.ok()) from.after = std::move(*ends);
+  }
+  go_on({}, std::move(from));
+}
 
 void StreamRun::stands_at(const Cursor& at) { stream_->behind(itinerary_->number_at(at)); }
 
@@ -310,6 +321,7 @@ void StreamRun::drop_records() {
 }
 
 void StreamRun::close() {
+  closing_.request_stop();
   if (exchange_) exchange_->close();
   // First of the stream: what waits for rank 0 comes back.
   if (decisions_) decisions_->close();

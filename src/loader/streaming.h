@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <string>
 
 #include "forebay/ledger.h"
@@ -40,7 +41,7 @@ class StreamRun {
 
   /// Who is told when more is known; not called any more after close().
   void on_arrival(std::function<void()> arrived);
-  /// The run begins, before any place() or step.
+  /// The run begins, before any place() or step. Of one that wants only what comes from now on, asks the log where that is; close() ends that.
   void begin();
   /// The next batch is that of `at`: what is before it is let go of.
   void stands_at(const Cursor& at);
@@ -91,6 +92,7 @@ class StreamRun {
   std::shared_ptr<StreamItinerary> itinerary_;
   std::shared_ptr<KeptRecords> kept_;
   StreamPlace beginning_;
+  std::stop_source closing_;
   bool repeats_ = false;
   void end_journal();
   std::shared_ptr<JournalWriter> journal() const;

@@ -147,10 +147,11 @@ void bind_loader(nb::module_& module) {
             nb::list fields;
             const auto found = ask_without_lock(self, [](const LoaderFace& of) { return of.source_fields(); });
             for (const FieldDescription& field : found)
-              fields.append(nb::make_tuple(to_text(field.name), field.type, field.shape, field.time, field.of_folder));
+              fields.append(nb::make_tuple(to_text(field.name), field.type, field.shape, field.time, field.of_folder,
+                                           field.is_mask));
             return fields;
           },
-          nb::sig("def source_fields(self) -> list[tuple[str, str, list[int], str, bool]]"))
+          nb::sig("def source_fields(self) -> list[tuple[str, str, list[int], str, bool, bool]]"))
       .def(
           "batch_fields",
           [](PyLoader& self) {

@@ -182,6 +182,12 @@ void bind_description(nb::module_& module) {
           nb::arg("text"))
       .def("parts", &parts, nb::sig("def parts(self) -> list[tuple[str, str, str]]"),
            "(name, arguments as JSON, label) of each step, for another process. InvalidArgument for what is in memory.")
+      .def(
+          "last_args",
+          [](const PyDescription& self) {
+            return to_text(self.value.steps().back().args.dump(-1, ' ', false, Json::error_handler_t::replace));
+          },
+          nb::sig("def last_args(self) -> str"), "Arguments of the last step, as JSON.")
       .def("check", &check_all, nb::sig("def check(self) -> list[tuple[str, str, str]]"),
            "(operator, message, remedy) of each problem.")
       .def("classes", &classes, nb::sig("def classes(self) -> list[str]"),

@@ -107,6 +107,7 @@ std::string StreamPlace::to_json(const std::vector<std::string>& partitions) con
   }
   if (chunk) json["chunk"] = json_of(*chunk);
   if (sampled) json["sampled"] = true;
+  if (begun) json["begun"] = true;
   return json.dump();
 }
 
@@ -121,6 +122,7 @@ Result<StreamPlace> StreamPlace::from_json(std::string_view text, const std::vec
   StreamPlace place;
   place.number = json["number"].get<int64_t>();
   place.sampled = json.value("sampled", Json(false)) == Json(true);
+  place.begun = place.number == 0 && json.value("begun", Json(false)) == Json(true);
   for (size_t p = 0; p < partitions.size(); ++p) {
     const Json& one = json["partitions"][p];
     const bool good = one.is_array() && one.size() >= 2 && one.size() <= 3 && one[0].is_string() && is_offset(one[1]) &&

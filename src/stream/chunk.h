@@ -46,6 +46,8 @@ struct StreamPlace {
   /// The chunk that the next record is in, where some of its records are behind.
   std::optional<Chunk> chunk = {};
   bool sampled = false;  ///< what `chunk` dropped was left out by a sample, and did not stand before the rest
+  /// With the number 0, of a run that began where the log ended: `after` is that end, also where it is empty.
+  bool begun = false;
   friend bool operator==(const StreamPlace&, const StreamPlace&) = default;
 
   /// A JSON object; grows with the number of partitions alone.

@@ -295,6 +295,7 @@ StreamPlace Stream::place(int64_t number) const {
   // A chunk that a state named may not have been read again yet.
   if (!place.chunk && given_ && number > given_->first) place.chunk = given_;
   place.number = number;
+  place.begun = place.begun && number == 0;
   place.sampled = place.chunk && place.chunk->dry == 0 && options_.policy == BufferPolicy::kSample;
   return place;
 }

@@ -57,7 +57,7 @@ struct StreamOptions {
   uint64_t bytes = uint64_t{64} << 20;     ///< of records in memory, but for what one chunk needs
   std::shared_ptr<SpillSpace> spill = {};  ///< with kSpill
   bool skip_trimmed = false;               ///< what the log has forgotten is no error
-  bool from_now = false;                   ///< a run without a place begins behind what the log has
+  bool from_now = false;  ///< a run without a place (not StreamPlace::begun) begins behind what the log has
 };
 
 /// What a stream holds in memory, for the sum of a loader. Nobody can have it back: it is what comes next.

@@ -93,10 +93,18 @@ Status Stream::find_beginning(std::stop_token stop) {
     const bool nowhere =
         std::all_of(base_.after.begin(), base_.after.end(), [](const std::string& offset) { return offset.empty(); });
     // A state that stands in the first chunk goes on with it, also where the log had nothing when it began.
-    if (!options_.from_now || base_.number != 0 || !nowhere || (given_ && !guide_)) return {};
+    if (!options_.from_now || base_.number != 0 || (given_ && !guide_)) return {};
+    if (base_.begun || !nowhere) {
+      // Others may not know what this rank's state says.
+      tells_after_ = !guide_;
+      return {};
+    }
     if (guide_) {
       room_.wait(lock, stop, [&] { return (given_ && given_->dry == 0) || end_ || !failure_.ok(); });
-      if (given_ && !given_->after.empty()) base_.after = given_->after;
+      if (given_ && !given_->after.empty()) {
+        base_.after = given_->after;
+        base_.begun = true;
+      }
       return {};
     }
   }
@@ -105,6 +113,7 @@ Status Stream::find_beginning(std::stop_token stop) {
     Lock lock(mutex_);
     if (ends.ok()) {
       base_.after = std::move(*ends);
+      base_.begun = true;
       tells_after_ = true;
       return {};
     }

@@ -186,6 +186,28 @@ TEST(Stream, begins_where_the_log_ends_if_it_is_told_to) {
   EXPECT_EQ(stream.place(0).after, (std::vector<std::string>{"100", "7"}));
 }
 
+// Also where that was nothing at all: an empty offset alone would be taken for a place that nobody knows.
+TEST(Stream, a_state_of_its_beginning_has_what_came_since) {
+  for (const int64_t there : {0, 100}) {
+    const auto log = log_with({there});
+    StreamOptions options = chunks_of(4);
+    options.from_now = true;
+    Stream first(log, options);
+    first.seek(first.beginning());
+    EXPECT_FALSE(first.known(4));
+    const auto until = std::chrono::steady_clock::now() + kStreamPatience;
+    while (!first.place(0).begun && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(1ms);
+    const std::string state = first.place(0).to_json(log->partitions());
+    first.stop();
+    log->append(0, 4);
+    Stream second(log, options);
+    second.seek(StreamPlace::from_json(state, log->partitions()).value());
+    ASSERT_TRUE(wait_known(second, 4)) << "records of before it was opened";
+    EXPECT_EQ(keys(second, 0, 1).front(), "a/" + std::to_string(there + 1));
+    EXPECT_FALSE(second.place(4).begun);
+  }
+}
+
 TEST(Stream, stops_at_any_moment_and_tells_failures) {
   for (int trial = 0; trial < 20; ++trial) {
     const auto log = log_with({1'000'000, 1'000'000});

@@ -93,6 +93,7 @@ class ChosenUnits final : public UnitSource {
   }
   std::string time_name(size_t field) const override { return all_->time_name(field); }
   bool is_of_folder(size_t field) const override { return all_->is_of_folder(field); }
+  bool is_mask(size_t field) const override { return all_->is_mask(field); }
   Result<std::shared_ptr<const UnitSource>> with_fields(std::span<const std::string> names) const override {
     FOREBAY_ASSIGN(std::shared_ptr<const UnitSource> fewer, all_->with_fields(names));
     return std::shared_ptr<const UnitSource>(std::make_shared<ChosenUnits>(std::move(fewer), chosen_, copies_));

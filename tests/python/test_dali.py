@@ -66,3 +66,10 @@ def test_what_dali_has_no_type_for_is_refused():
     with ExternalSource(fb.arrays(x=np.arange(6)).batch(2), ["y"]) as source:
         with pytest.raises(KeyError, match="y"):
             source()
+
+
+def test_a_loader_of_other_arrays_is_refused():
+    pytest.importorskip("torch")
+    with fb.Loader(fb.arrays(x=np.arange(6)).batch(2), output="torch") as loader:
+        with pytest.raises(fb.InvalidArgument, match="dali.ExternalSource: .*output='torch'; open it without output="):
+            ExternalSource(loader)

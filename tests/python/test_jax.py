@@ -64,6 +64,26 @@ def test_a_loader_of_jax_arrays():
             assert isinstance(batch["x"], jax.Array)
 
 
+def test_arrays_of_other_frameworks_are_refused():
+    with fb.Loader(numbers(), output="jax", seed=7) as loader, fb.jax.iterate(loader) as batches:
+        assert all(isinstance(batch["x"], jax.Array) for batch in batches)
+    with pytest.raises(fb.InvalidArgument, match="output='torch'"):
+        fb.jax.iterate(numbers(), output="torch")
+
+
+def test_ranks_whose_last_batches_may_differ_are_refused_before_anything_is_read():
+    sharding = jax.sharding.SingleDeviceSharding(jax.devices()[0])
+    for last, on_error, word in (("partial", "raise", "last='drop'"), ("drop", "skip", "on_error='replace'")):
+        with pytest.raises(fb.InvalidArgument, match=word):
+            fb.jax.iterate(numbers(last=last), sharding=sharding, rank=0, world_size=2, on_error=on_error)
+        with fb.Loader(numbers(last=last), rank=1, world_size=2, on_error=on_error) as loader:
+            with pytest.raises(fb.InvalidArgument, match=word):
+                fb.jax.iterate(loader, sharding=sharding)
+            assert not loader.closed
+    fb.jax.iterate(numbers(last="pad"), sharding=sharding, rank=0, world_size=2).close()
+    fb.jax.iterate(numbers(), sharding=sharding, rank=0, world_size=1, on_error="skip").close()
+
+
 def test_options_come_with_a_pipeline_alone():
     with fb.Loader(numbers()) as loader:
         with pytest.raises(fb.InvalidArgument, match="seed"):
@@ -116,7 +136,7 @@ jax.distributed.initialize(sys.argv[2], 2, rank)
 assert jax.process_count() == 2 and jax.device_count() == 4
 mesh = jax.make_mesh((4,), ("data",))
 rows = np.arange(48, dtype=np.float32).reshape(24, 2)
-with fb.jax.iterate(fb.arrays(x=rows).shuffle().batch(4), mesh, seed=7) as batches:
+with fb.jax.iterate(fb.arrays(x=rows).shuffle().batch(4, last="drop"), mesh, seed=7) as batches:
     assert (batches.loader.rank, batches.loader.world_size) == (rank, 2)
     for batch in batches:
         assert batch["x"].shape == (8, 2)

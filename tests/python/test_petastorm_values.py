@@ -281,3 +281,15 @@ def test_a_predicate_on_folders_and_columns_gets_a_frame(folders):
     pytest.importorskip("pandas")
     both = Keeps({"shard", "id"}, lambda frame: (frame["shard"] == "b") & (frame["id"] % 2 == 0))
     assert [item.id.tolist() for item in read(folders, predicate=both)] == [[6, 8], [10]]
+
+
+def test_a_column_that_is_only_called_like_a_mask_is_a_field_of_its_own(tmp_path):
+    schema = pa.schema([pa.field("x", pa.int32(), nullable=False), pa.field("x_valid", pa.bool_(), nullable=False), ("y", pa.int32())])
+    pq.write_table(pa.table({"x": [1, 2, 3], "x_valid": [False, True, False], "y": [4, None, 6]}, schema=schema), tmp_path / "a.parquet")
+    (found,) = read(tmp_path)
+    assert found._fields == ("x", "x_valid", "y")
+    assert found.x.dtype == np.int32 and found.x.tolist() == [1, 2, 3]
+    assert found.x_valid.tolist() == [False, True, False]
+    same(found.y, [4, np.nan, 6], np.float64)
+    (alone,) = read(tmp_path, schema_fields=["x"])
+    assert alone._fields == ("x",) and alone.x.tolist() == [1, 2, 3]

@@ -37,6 +37,23 @@ def test_redis_over_tls_trains_and_keeps_its_secrets(servers, monkeypatch):
     refused(pipeline, "did you mean 'ca_file'?", storage_options={"cafile": "x"})
 
 
+@pytest.mark.parametrize("before", [0, 5])
+def test_a_state_of_before_the_first_batch_has_what_comes_after_it(servers, monkeypatch, before):
+    plain = servers("redis_tls")["FOREBAY_TEST_REDIS_TLS_PLAIN"]
+    monkeypatch.setenv("FOREBAY_TEST_REDIS", plain)
+    writer = RedisClient()
+    name = f"now-{before}"
+    writer.send(*(("XADD", name, "*", "x", -1) for _ in range(before)))
+    pipeline = fb.stream(f"{plain}/{name}", fields={"x": "int64"}, start="now").batch(2)
+    with fb.Loader(pipeline) as loader:
+        state = loader.state_dict()
+    writer.send(*(("XADD", name, "*", "x", i) for i in range(4)))
+    with fb.Loader(pipeline) as loader:
+        loader.load_state_dict(state)
+        assert [batch["x"].tolist() for batch in itertools.islice(loader, 2)] == [[0, 1], [2, 3]]
+    writer.close()
+
+
 def test_partitions_are_chosen_where_there_are_some_to_choose():
     for url, way_out in (("redis://h/0/s", "NAME-{000..003}"), ("rediss://h/0/s", "NAME-{000..003}"), ("nats://h/s", "STREAM/SUBJECT")):
         refused(fb.stream(url, partition=[0]), way_out)

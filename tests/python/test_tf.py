@@ -139,5 +139,7 @@ def test_misuse_is_refused(photos):
             fb.tf.dataset(loader, seed=7)
         with pytest.raises(fb.InvalidArgument, match="state="):
             fb.tf.dataset(loader, state="label")
+    with pytest.raises(fb.InvalidArgument, match="tf.dataset: .*output='torch'; open it without output="):
+        fb.tf.dataset(pictures(photos), output="torch")
     with pytest.raises(TypeError, match="Pipeline or a Loader"):
         fb.tf.dataset("photos")

@@ -346,3 +346,54 @@ def test_row_11_states_are_exact_when_batches_overtake(safe):
     other = DataLoader(Slow(False), num_workers=2, in_order=False, thread_safe=safe)
     other.load_state_dict(state)
     assert sorted(seen + [int(batch) for batch in other]) == list(range(12))
+
+
+class Epochal(Rows):
+    """Its items depend on a number that the program sets, and it knows which it gave."""
+
+    def __init__(self):
+        self.number, self.given = 0, set()
+
+    def __getitem__(self, i):
+        self.given.add(i)
+        return 100 * self.number + i
+
+    def state_dict(self):
+        return {"number": self.number, "given": sorted(self.given)}
+
+    def load_state_dict(self, state):
+        self.number, self.given = state["number"], set(state["given"])
+
+
+def threads(dataset):
+    return DataLoader(dataset, num_workers=2, thread_safe=True, prefetch_factor=2)
+
+
+def test_threads_give_the_state_of_a_data_set_at_both_ends_of_an_epoch_and_refuse_it_between():
+    rows = Epochal()
+    rows.number = 3
+    loader = threads(rows)
+    begin = loader.state_dict()
+    assert begin["dataset_state"] == {"number": 3, "given": []}, "of before the threads read ahead"
+    iterator = iter(loader)
+    next(iterator)
+    with pytest.raises(fb.InvalidArgument, match=r"Epochal has a state of its own.*end of an epoch.*thread_safe="):
+        loader.state_dict()
+    assert len(list(iterator)) == 11
+    end = loader.state_dict()
+    assert end["finished"] and end["dataset_state"] == {"number": 3, "given": list(range(12))}
+
+    for state in (begin, end):
+        resumed = threads(Epochal())
+        resumed.load_state_dict(copy.deepcopy(state))
+        assert [int(batch) for batch in resumed] == [300 + i for i in range(12)]
+
+
+def test_states_of_worker_processes_are_refused_by_threads_and_the_other_way_round():
+    loader = DataLoader(Epochal(), num_workers=2)
+    iterator = iter(loader)
+    next(iterator)
+    with pytest.raises(fb.StateMismatch, match="thread_safe=True"):
+        threads(Epochal()).load_state_dict(loader.state_dict())
+    with pytest.raises(fb.StateMismatch, match="num_workers=2"):
+        DataLoader(Epochal(), num_workers=2).load_state_dict(threads(Epochal()).state_dict())

@@ -151,7 +151,7 @@ class Reader:
         made = {}
         for field in self._fields:
             column = self._columns[field.name]
-            rows, items = (columns.get(mask) for mask in masks_of(column.source))
+            rows, items = (columns[mask] if mask in column.masks else None for mask in masks_of(column.source))
             made[field.name] = finished(columns[column.source], rows, items, field.numpy_dtype, column.time)
         if self._settings.predicate is not None:
             keep = self._kept({name: made[name] for name in sorted(self._settings.predicate.get_fields())})
@@ -231,15 +231,18 @@ def _joined(pieces: list[tuple[np.ndarray, dict[str, Any]]]) -> tuple[np.ndarray
     return ids, {name: join([columns[name] for _, columns in pieces]) for name in pieces[0][1]}
 
 
-def _chosen(found: list[tuple[str, str, list[int], str, bool]], patterns: Any, spec: Any) -> tuple[list[SchemaField], dict[str, Column]]:
+def _chosen(
+    found: list[tuple[str, str, list[int], str, bool, bool]], patterns: Any, spec: Any
+) -> tuple[list[SchemaField], dict[str, Column]]:
     """The fields that match, and how each is read."""
     sources = {source for source, *_ in found}
-    masks = {source: tuple(mask for mask in masks_of(source) if mask in sources) for source in sources}
-    hidden = {mask for several in masks.values() for mask in several}
-    names = python_names([source for source, *_ in found if source not in hidden])
-    columns = {names[source]: Column(source, masks[source], time, of_folder) for source, _, _, time, of_folder in found if source in names}
+    made = {source for source, *_, is_mask in found if is_mask}  # and not columns of the table that are only called so
+    masks = {source: tuple(mask for mask in masks_of(source) if mask in made) for source in sources - made}
+    names = python_names([source for source, *_ in found if source not in made])
+    columns = {names[source]: Column(source, masks[source], time, of_folder)
+               for source, _, _, time, of_folder, _ in found if source in names}
     fields = [SchemaField(names[source], numpy_type(word, time), tuple(None if n < 0 else n for n in shape), None, bool(masks[source]))
-              for source, word, shape, time, _ in found if source in names]
+              for source, word, shape, time, *_ in found if source in names]
     if patterns is not None and (isinstance(patterns, str) or not all(isinstance(one, str) for one in patterns)):
         raise InvalidArgument(f"make_batch_reader: schema_fields={patterns!r} cannot be honoured; give a list of regular expressions")
     if patterns is not None:

@@ -55,6 +55,8 @@ class DataLoader(torch.utils.data.DataLoader[T_co], Generic[T_co]):
           copy of its text.
         - `pin_memory` is done on the worker threads; batches are not in shared memory.
         - `get_worker_info().id` is that of the worker to which PyTorch would have given the batch.
+        - Of a data set with a `state_dict()` of its own, which all threads change, a state can be had before the first batch and behind the last of
+          an epoch; in between `state_dict()` is InvalidArgument.
         - `worker_init_fn` and `multiprocessing_context` are refused: they are about processes.
 
     Errors: those of PyTorch's constructor, with its sentences; ValueError for what `thread_safe=True` excludes.

@@ -30,9 +30,9 @@ class Progress:
         self.finished = False
 
     def prepare(self, loader: Any) -> None:
-        """Before there is an iterator. A data set on the caller's thread is at an epoch's end before anything is drawn."""
+        """Before there is an iterator. A data set that this process uses itself is at an epoch's end before anything is drawn."""
         saved = self.saved or {}
-        if saved.get("finished") and loader.num_workers == 0:
+        if saved.get("finished") and _one_dataset(loader):
             load_dataset_state(loader.dataset, saved)
         self.order.before_iterator()
 
@@ -43,6 +43,11 @@ class Progress:
         if self.data is not None:
             state.update(self.data.state(self.finished))
         return state
+
+
+def _one_dataset(loader: Any) -> bool:
+    """Whether the data set is used as it is, on threads of this process, and not as a copy in each worker."""
+    return loader.num_workers == 0 or loader._uses_threads
 
 
 def load_dataset_state(dataset: Any, saved: Mapping[str, Any]) -> None:
@@ -76,10 +81,11 @@ def _check_workers(state: Mapping[str, Any], loader: Any) -> None:
     iterable = loader._dataset_kind == _DatasetKind.Iterable
     if state.get("iterable", iterable) != iterable:
         raise StateMismatch("the state is of an iterable data set, and this DataLoader's has indices")
-    if workers is None or workers == loader.num_workers:
+    if workers is None or workers == (0 if _one_dataset(loader) else loader.num_workers):
         return
     parts = [state, *state.get("_snapshot", {}).get("_worker_snapshots", {}).values()]
     own = any(part.get("dataset_state") is not None for part in parts)
     if own or (iterable and not state["finished"]):
-        raise StateMismatch(f"the state is of num_workers={workers}, and this DataLoader has num_workers={loader.num_workers}: each "
-                            "worker stands at a place of its own in the data set; make it with the same num_workers")
+        here = "threads (thread_safe=True)" if loader._uses_threads else f"num_workers={loader.num_workers}"
+        raise StateMismatch(f"the state is of num_workers={workers}, and this DataLoader has {here}: each "
+                            "worker process stands at a place of its own in the data set; make it with the same num_workers")

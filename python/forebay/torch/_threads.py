@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import os
 import warnings
 import weakref
 from collections import deque
-from typing import Any
+from typing import Any, Mapping
 
 import torch
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from .._pool import STUCK_AFTER_S, Pool
+from .._workers import function_name
+from ..errors import InvalidArgument
 from . import _worker_info
 from ._feed import Feed, Task
+from ._order import has_state
+from ._progress import load_dataset_state
 from ._tracebacks import RaisesFree
 from ._workers import Recipe, pinned
 
@@ -63,6 +68,7 @@ class ThreadsIterator(RaisesFree, _BaseDataLoaderIter):
         progress.order.attach(self._sampler_iter)
         self._feed.drop_all()
         self._tasks.clear()
+        self._data = progress.data = SharedData(self._dataset, progress.saved) if has_state(self._dataset) else None
         for _ in range(self._ahead):
             self._put()
         self._pool.start()
@@ -103,6 +109,8 @@ class ThreadsIterator(RaisesFree, _BaseDataLoaderIter):
         task = self._feed.wait(self._tasks[0], () if self._in_order else self._tasks, self._timeout)
         self._tasks.remove(task)
         self._put()
+        if self._data is not None:
+            self._data.ahead = bool(self._tasks)
         if task.number >= 0:
             self._progress.order.delivered(task.number)
         if task.error is None:
@@ -134,6 +142,28 @@ class ThreadsIterator(RaisesFree, _BaseDataLoaderIter):
     def __del__(self) -> None:
         if hasattr(self, "_pool"):
             self._close()
+
+
+class SharedData:
+    """The one data set that all threads use, where it has a state. That belongs to a batch only while no thread works ahead of it: before the
+    first batch and behind the last."""
+
+    def __init__(self, dataset: Any, saved: Mapping[str, Any] | None) -> None:
+        if saved and not saved.get("finished"):
+            load_dataset_state(dataset, saved)
+        self._dataset = dataset
+        self._before = copy.deepcopy(dataset.state_dict())
+        self.ahead: bool | None = None  # None: no batch has been delivered
+
+    def state(self, finished: bool) -> dict[str, Any]:
+        if self.ahead and not finished:
+            name = function_name(type(self._dataset))
+            raise InvalidArgument(
+                f"state_dict: {name} has a state of its own, which threads have changed ahead of the batch that was delivered, so it is the state of no "
+                "batch. Save at the end of an epoch; or leave thread_safe= out: worker processes send the state of each batch; or take state_dict() "
+                f"from {name}, if what it returns does not matter here")
+        before = self.ahead is None and not finished
+        return {"dataset_state": copy.deepcopy(self._before if before else self._dataset.state_dict()), "workers": 0}
 
 
 def close_all() -> None:

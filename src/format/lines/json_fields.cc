@@ -19,27 +19,89 @@ constexpr std::pair<JsonType, std::string_view> kWords[] = {
 
 constexpr size_t kDeepestMember = 16;  // an object farther inside is taken as text
 
-enum Bits : uint8_t { kSeenBool = 1, kSeenInt = 2, kSeenUint = 4, kSeenFloat = 8, kSeenText = 16, kSeenOther = 32 };
+enum Bits : uint8_t {
+  kSeenBool = 1,
+  kSeenInt = 2,
+  kSeenUint = 4,
+  kSeenFloat = 8,
+  kSeenText = 16,
+  kSeenOther = 32,
+  kSeenBeyond = 64,  // a whole number that 64 bits do not hold
+};
+
+/// Makes the value, as the parser does by itself, which gives whole numbers beyond 64 bits as floats: here they are `binary`, which no text is.
+class ValueMaker final : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  using Json = nlohmann::json;
+  Json made;
+
+  bool null() override { return put(nullptr); }
+  bool boolean(bool value) override { return put(value); }
+  bool number_integer(number_integer_t value) override { return put(value); }
+  bool number_unsigned(number_unsigned_t value) override { return put(value); }
+  bool number_float(number_float_t value, const string_t& written) override {
+    return is_whole_number(written) ? put(Json::binary({})) : put(value);
+  }
+  bool string(string_t& value) override { return put(std::move(value)); }
+  bool binary(binary_t&) override { return false; }
+  bool start_object(size_t) override { return open(Json::object()); }
+  bool key(string_t& name) override {
+    key_ = std::move(name);
+    return true;
+  }
+  bool end_object() override { return close(); }
+  bool start_array(size_t) override { return open(Json::array()); }
+  bool end_array() override { return close(); }
+  bool parse_error(size_t, const std::string&, const nlohmann::detail::exception&) override { return false; }
+
+ private:
+  Json* place(Json value) {
+    if (open_.empty()) return &(made = std::move(value));
+    Json& in = *open_.back();
+    if (in.is_object()) return &(in[key_] = std::move(value));
+    in.push_back(std::move(value));
+    return &in.back();
+  }
+  bool put(Json value) {
+    place(std::move(value));
+    return true;
+  }
+  bool open(Json value) {
+    open_.push_back(place(std::move(value)));
+    return true;
+  }
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+  std::vector<Json*> open_;  ///< lists and objects around the next value; nothing is added beside one that is open
+  std::string key_;
+};
 
 /// Of values with these bits; json where they have no type in common.
 JsonType scalar_type(uint8_t bits) {
   if (bits == 0 || bits == kSeenText) return JsonType::kText;
   if (bits == kSeenBool) return JsonType::kBool;
-  if ((bits & ~(kSeenInt | kSeenUint | kSeenFloat)) != 0) return JsonType::kJson;
+  if ((bits & ~(kSeenInt | kSeenUint | kSeenFloat | kSeenBeyond)) != 0) return JsonType::kJson;
   // Also beside whole numbers: 1 and 1.5 in one member are one kind of thing to whoever wrote them.
   if ((bits & kSeenFloat) != 0) return JsonType::kFloat64;
+  // Those that 64 bits do not hold are bad: nobody said that they may be rounded.
   return (bits & kSeenUint) != 0 ? JsonType::kUint64 : JsonType::kInt64;
 }
 
 uint8_t bits_of(const nlohmann::json& value) {
   if (value.is_boolean()) return kSeenBool;
   if (value.is_number_float()) return kSeenFloat;
+  if (value.is_binary()) return kSeenBeyond;
   if (value.is_number_unsigned()) return value.get<uint64_t>() > INT64_MAX ? kSeenUint : kSeenInt;
   if (value.is_number()) return kSeenInt;
   return value.is_string() ? kSeenText : kSeenOther;
 }
 
 JsonType list_type(uint8_t bits) {
+  // As from 2^63 on: no list holds them.
+  if ((bits & kSeenBeyond) != 0 && (bits & kSeenFloat) == 0) return JsonType::kJson;
   switch (scalar_type(bits)) {
     case JsonType::kBool: return JsonType::kBoolList;
     case JsonType::kInt64: return JsonType::kInt64List;
@@ -135,12 +197,17 @@ bool fits(const JsonInstead& value, JsonType type) {
   }
 }
 
+bool is_whole_number(std::string_view written) {
+  return written.find_first_not_of("-0123456789") == std::string_view::npos;
+}
+
 JsonTypeFinder::JsonTypeFinder() : root_(std::make_unique<Seen>()) {}
 JsonTypeFinder::~JsonTypeFinder() = default;
 
 Status JsonTypeFinder::add(std::span<const uint8_t> line) {
-  const nlohmann::json value = nlohmann::json::parse(line.begin(), line.end(), nullptr, false);
-  if (value.is_discarded()) return corrupt("no valid JSON");
+  ValueMaker maker;
+  if (!nlohmann::json::sax_parse(line.begin(), line.end(), &maker)) return corrupt("no valid JSON");
+  const nlohmann::json& value = maker.made;
   if (value.is_object())
     root_->see(value, 0);
   else

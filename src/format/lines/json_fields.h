@@ -45,6 +45,8 @@ struct JsonField {
 
 /// As a batch has it.
 Field field_of_json(const JsonField& field);
+/// Whether a number of JSON is written without a point and an exponent. The parser gives those that 64 bits do not hold as floats.
+bool is_whole_number(std::string_view written);
 /// Whether such a value can stand in the field.
 bool fits(const JsonInstead& value, JsonType type);
 
@@ -53,7 +55,8 @@ bool fits(const JsonInstead& value, JsonType type);
 /// | values seen                                | field                             |
 /// |--------------------------------------------|-----------------------------------|
 /// | true, false                                | bool                              |
-/// | whole numbers                              | int64; uint64 where one needs it  |
+/// | whole numbers                              | int64; uint64 where one needs it; |
+/// |                                            | never rounded                     |
 /// | numbers, some with a point or an exponent  | float64                           |
 /// | strings                                    | text                              |
 /// | lists of one of these                      | lists: ragged, or lists of text   |

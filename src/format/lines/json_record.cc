@@ -47,10 +47,6 @@ class JsonCopy {
   size_t depth_ = 0;
 };
 
-bool is_only_digits(const std::string& written) {
-  return written.find_first_not_of("-0123456789") == std::string::npos;
-}
-
 /// What the parser calls. Every `false` stops it; `status` then says why.
 class RecordHandler final : public nlohmann::json_sax<nlohmann::json> {
  public:
@@ -70,10 +66,10 @@ class RecordHandler final : public nlohmann::json_sax<nlohmann::json> {
   bool number_integer(number_integer_t value) override { return number(int64_t{value}); }
   bool number_unsigned(number_unsigned_t value) override { return number(uint64_t{value}); }
   bool number_float(number_float_t value, const string_t& written) override {
-    // The parser gives whole numbers beyond 64 bits as floats, too; only what was written tells.
-    if (!passes_over() && !copy_.active() && is_only_digits(written) && wanted_type() != JsonType::kJson)
-      return mismatch("a whole number that 64 bits do not hold");
-    return scalar(double{value}, written, "a number with a point or an exponent");
+    // Those that 64 bits do not hold are floats, too, where floats are wanted: they are rounded as all others are.
+    return scalar(double{value}, written,
+                  is_whole_number(written) ? "a whole number that 64 bits do not hold (-2^63 to 2^64 - 1)"
+                                           : "a number with a point or an exponent");
   }
   bool string(string_t& value) override {
     if (passes_over()) return true;

@@ -58,6 +58,14 @@ TEST(JsonTypes, are_the_narrowest_that_fit_all_values) {
             (List{"b bool", "f float64", "i int64", "n text", "s text"}));
   EXPECT_EQ(found_types({R"({"a": 1})", R"({"a": 2.5})"}), (List{"a float64"}));
   EXPECT_EQ(found_types({R"({"a": 1})", R"({"a": 9223372036854775808})"}), (List{"a uint64"}));
+  EXPECT_EQ(found_types({R"({"a": 1, "b": 18446744073709551616, "c": -9223372036854775809, "d": 1.5, "e": "x"})",
+                         R"({"a": 18446744073709551616, "b": 2, "c": 1, "d": 18446744073709551616,
+                             "e": 18446744073709551616})"}),
+            (List{"a int64", "b int64", "c int64", "d float64", "e json"}));
+  EXPECT_EQ(found_types({R"({"l": [1, 18446744073709551616], "f": [18446744073709551616, 1.5]})"}),
+            (List{"f float64[]", "l json"}));
+  EXPECT_EQ(found_types({R"({"a": {"b": [[1], {"c": 2}], "a": 1}, "a": 2})", "[[1]]"}), (List{"a int64", "value json"}))
+      << "the last of two";
   EXPECT_EQ(found_types({R"({"a": 1})", R"({"a": "x"})"}), (List{"a json"}));
   EXPECT_EQ(found_types({R"({"a": [1, 2], "b": ["x"], "c": [[1]], "d": [], "e": [true], "f": [1, 0.5]})"}),
             (List{"a int64[]", "b text[]", "c json", "d text[]", "e bool[]", "f float64[]"}));
@@ -102,6 +110,22 @@ TEST(JsonRecord, a_record_that_is_wrong_leaves_the_columns_as_they_were) {
   const StringList first(lists.values.span().first(static_cast<size_t>(lists.offset()[1])));
   ASSERT_EQ(first.size(), 2u);
   EXPECT_EQ(first.text(1), "y");
+}
+
+TEST(JsonRecord, whole_numbers_beyond_64_bits_are_rounded_only_where_floats_are_wanted) {
+  Reader floats({{"a", JsonType::kFloat64, {}}, {"l", JsonType::kFloat64List, {}}, {"j", JsonType::kJson, {}}});
+  EXPECT_TRUE(floats.read(R"({"a": 9007199254740993, "l": [18446744073709551616], "j": 18446744073709551616})").ok());
+  EXPECT_TRUE(floats.read(R"({"a": -18446744073709551616, "l": [], "j": 1})").ok());
+  EXPECT_EQ(floats.numbers<double>(0), (std::vector<double>{0x1p53, -0x1p64}));
+  EXPECT_EQ(floats.numbers<double>(1), (std::vector<double>{0x1p64}));
+  EXPECT_EQ(floats.texts(2), (std::vector<std::string>{"18446744073709551616", "1"}));
+
+  Reader whole({{"a", JsonType::kInt64, {}}});
+  const Status status = whole.read(R"({"a": 18446744073709551616})");
+  EXPECT_EQ(status.code(), Code::kCorrupt);
+  EXPECT_EQ(status.message(),
+            "'a' is a whole number that 64 bits do not hold (-2^63 to 2^64 - 1) here and int64 by the fields; "
+            "fields={\"a\": \"json\"} takes any value as text");
 }
 
 TEST(JsonRecord, what_is_null_or_missing_is_what_was_said) {

@@ -79,6 +79,8 @@ class FakeTableFile final : public TableFile {
     return ticks == 0 || places_[field].second ? std::nullopt : std::optional(TimeType{ticks, true});
   }
 
+  bool is_mask(size_t field) const override { return places_[field].second; }
+
   std::vector<ByteRange> ranges(int64_t group, std::span<const size_t> fields) const override {
     std::map<uint64_t, uint64_t> ranges;
     for (size_t field : fields) {

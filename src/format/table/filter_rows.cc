@@ -102,7 +102,7 @@ class FilterPass {
       for (const RowCondition& condition : all) {
         if (decide(condition, unit) != Matches::kSome) continue;
         fields.push_back(*schema.find(condition.column));
-        if (const auto mask = schema.find(condition.column + "_valid")) fields.push_back(*mask);
+        if (const auto mask = mask_of(condition.column, file_of(unit))) fields.push_back(*mask);
       }
     }
     std::ranges::sort(fields);
@@ -135,6 +135,12 @@ class FilterPass {
   }
 
  private:
+  /// Not a column of the table that is only called like one.
+  static std::optional<size_t> mask_of(const std::string& column, const TableFile& file) {
+    const auto mask = file.schema().find(column + "_valid");
+    return mask && file.is_mask(*mask) ? mask : std::nullopt;
+  }
+
   const PartitionColumn* partition_of(const RowCondition& condition) const {
     const auto at = std::ranges::find(data_.partitions, condition.column, &PartitionColumn::name);
     return at == data_.partitions.end() ? nullptr : &*at;
@@ -164,7 +170,7 @@ class FilterPass {
     const auto column_of = [&](size_t wanted) {
       return columns.values[static_cast<size_t>(std::ranges::find(fields, wanted) - fields.begin())];
     };
-    const auto mask = schema.find(condition.column + "_valid");
+    const auto mask = mask_of(condition.column, file_of(unit));
     const ColumnValues valid = mask ? column_of(*mask) : ColumnValues();
     match_rows(condition, schema[field], column_of(field), valid.values.span(), matches);
   }

@@ -69,6 +69,16 @@ TEST(FilterRows, dates_are_compared_with_text) {
   EXPECT_EQ(kept_of(*must(at.open("x.parquet", {.columns = {}, .filter = filter}))), (std::vector<int64_t>{4, 5}));
 }
 
+TEST(FilterRows, a_column_that_is_only_called_like_a_mask_masks_nothing) {
+  Opening at;
+  FakeTable file = table(0, {});
+  file.columns = {{"a", DType::kInt64}, {"a_valid", DType::kInt64}};
+  file.groups = {{{int64_t{1}, int64_t{0}}, {int64_t{2}, int64_t{1}}, {int64_t{3}, int64_t{0}}}};
+  at.put("x.parquet", file);
+  const RowFilter filter = {{{"a", CompareOp::kLess, {int64_t{3}}}}};
+  EXPECT_EQ(kept_of(*must(at.open("x.parquet", {.columns = {}, .filter = filter}))), (std::vector<int64_t>{0, 1}));
+}
+
 // Against a plain loop over the rows, with nulls and NaN, with and without statistics.
 TEST(FilterRows, a_filter_keeps_what_looking_at_every_row_would_keep) {
   std::mt19937 random(11);

@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@ struct StubTable final : TableFile {
   std::vector<std::pair<std::string, std::string>> unreadable = {};
   std::map<size_t, Status> statuses = {};
   std::map<size_t, TimeType> times = {};
+  std::set<size_t> masks = {};
   std::vector<int64_t> group_rows = {1};
   std::optional<int64_t> claimed_groups = {};
   Columns decoded = {};
@@ -39,6 +41,7 @@ struct StubTable final : TableFile {
     for (const ColumnValues& one : decoded.values) columns.values.push_back({one.values, one.offsets});
     return columns;
   }
+  bool is_mask(size_t field) const override { return masks.contains(field); }
   std::optional<TimeType> time_type(size_t field) const override {
     const auto found = times.find(field);
     return found == times.end() ? std::nullopt : std::optional(found->second);

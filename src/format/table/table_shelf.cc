@@ -59,6 +59,7 @@ class ShelvedTable final : public TableFile {
   std::vector<std::pair<std::string, std::string>> unmapped() const override { return shape_->unmapped; }
   std::optional<TimeType> time_type(size_t field) const override { return shape_->times[field]; }
   Status field_status(size_t field) const override { return shape_->statuses[field]; }
+  bool is_mask(size_t field) const override { return shape_->masks[field]; }
   int64_t groups() const override { return static_cast<int64_t>(rows_.size()); }
   int64_t rows(int64_t group) const override { return rows_[static_cast<size_t>(group)]; }
 
@@ -171,15 +172,16 @@ void TableShelf::put(const StoredIndex* index, Open open) const {
 }
 
 std::shared_ptr<const TableShape> TableShelf::shape_of(const TableFile& file) {
-  TableShape shape{file.schema(), file.unmapped(), {}, {}};
+  TableShape shape{file.schema(), file.unmapped(), {}, {}, {}};
   std::string text;
   for (size_t i = 0; i < shape.schema.size(); ++i) {
     shape.times.push_back(file.time_type(i));
     const TableFile::TimeType time = shape.times.back().value_or(TableFile::TimeType());
     shape.statuses.push_back(file.field_status(i));
+    shape.masks.push_back(file.is_mask(i));
     // Lengths before names, which may have anything in them: no two shapes have one text.
-    text += fmt::format("{}:{} {} {} {}\n", shape.schema[i].name.size(), shape.schema[i].to_string(),
-                        time.ticks_per_day, time.since_1970, shape.statuses.back().message());
+    text += fmt::format("{}:{} {} {} {} {}\n", shape.schema[i].name.size(), shape.schema[i].to_string(),
+                        time.ticks_per_day, time.since_1970, file.is_mask(i), shape.statuses.back().message());
   }
   for (const auto& [name, why] : shape.unmapped)
     text += fmt::format("{}:{} {}:{}\n", name.size(), name, why.size(), why);

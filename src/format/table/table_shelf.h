@@ -34,6 +34,7 @@ struct TableShape {
   std::vector<std::pair<std::string, std::string>> unmapped;
   std::vector<std::optional<TableFile::TimeType>> times;
   std::vector<Status> statuses;  ///< TableFile::field_status()
+  std::vector<bool> masks;       ///< TableFile::is_mask()
 };
 
 /// The indices of a table's files. Those that were used last stay open, up to a budget; the others are opened again from their stored

@@ -214,6 +214,17 @@ bool TableSource::is_of_folder(size_t field) const {
   return data_->schema.columns[columns_[field]].from != TableColumn::From::kFile;
 }
 
+bool TableSource::is_mask(size_t field) const {
+  const TableColumn& column = data_->schema.columns[columns_[field]];
+  if (column.from != TableColumn::From::kFile) return column.from == TableColumn::From::kFolderValid;
+  // All files that have it agree, or uniting them was refused.
+  for (size_t part = 0; part < data_->parts.size(); ++part) {
+    const size_t at = data_->schema.layouts[data_->schema.layout_of[part]][columns_[field]];
+    if (at != kNowhere) return data_->parts[part].file->is_mask(at);
+  }
+  return false;
+}
+
 std::optional<Hash128> TableSource::unit_identity(int64_t unit) const {
   const TablePart& part = part_of(unit);
   // What a filter could not decide is bad here, and not in other loaders' entries.

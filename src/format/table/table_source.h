@@ -38,6 +38,7 @@ class TableSource final : public UnitSource {
   std::optional<Hash128> unit_identity(int64_t unit) const override;
   std::string time_name(size_t field) const override;
   bool is_of_folder(size_t field) const override;
+  bool is_mask(size_t field) const override;
   const std::vector<uint64_t>* kept_rows() const override { return data_->kept ? &*data_->kept : nullptr; }
   Result<std::shared_ptr<const UnitSource>> with_fields(std::span<const std::string> names) const override;
 

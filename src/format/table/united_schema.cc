@@ -54,7 +54,15 @@ class Uniting {
  private:
   Status check_partitions() const {
     for (const PartitionColumn& partition : in_.partitions) {
+      const bool masked = in_.nulls == NullPolicy::Kind::kMask && partition.has_nulls();
+      const std::string mask = partition.name + std::string(kMaskEnding);
       for (size_t file = 0; file < in_.files.size(); ++file) {
+        if (masked && in_.files[file]->schema().find(mask)) {
+          return invalid_argument(fmt::format(
+              "'{}' is a column of '{}', and what null=fb.NULL_MASK calls the mask that says where '{}' is null, which "
+              "is the name of a folder; rename the column or the folder, or give null= a value",
+              mask, in_.names[file], partition.name));
+        }
         if (!in_.files[file]->schema().find(partition.name)) continue;
         return invalid_argument(fmt::format(
             "'{0}' is both a column of '{1}' and the name of its folder ('{0}=…'); rename the folder, or give "
@@ -67,13 +75,12 @@ class Uniting {
 
   /// A column may be null in some files only; its mask is there for all.
   void find_masks() {
-    for (const auto& file : in_.files) {
-      const Schema& schema = file->schema();
-      for (size_t i = 1; i < schema.size(); ++i) {
+    for (size_t file = 0; file < in_.files.size(); ++file) {
+      const Schema& schema = in_.files[file]->schema();
+      for (size_t i = 0; i < schema.size(); ++i) {
         const std::string& name = schema[i].name;
-        if (!name.ends_with(kMaskEnding) || !is_flag(schema[i])) continue;
-        const std::string masked = name.substr(0, name.size() - kMaskEnding.size());
-        if (schema[i - 1].name == masked || schema.find(masked)) masks_.insert(masked);
+        if (!name.ends_with(kMaskEnding) || !is_flag(schema[i]) || !in_.files[file]->is_mask(i)) continue;
+        masks_.emplace(name.substr(0, name.size() - kMaskEnding.size()), file);
       }
     }
   }
@@ -85,7 +92,8 @@ class Uniting {
     // Beside its column, where whoever takes all columns expects it.
     if (masks_.contains(name)) add(flag_field(name + std::string(kMaskEnding)));
     if (in_.nulls != NullPolicy::Kind::kMask) return;
-    if (const auto items = place_.find(name + "_items_valid"); items != place_.end()) add(first_[items->second]);
+    const auto items = place_.find(name + "_items_valid");
+    if (items != place_.end() && in_.files.front()->is_mask(items->second)) add(first_[items->second]);
   }
 
   void add_partition(size_t index) {
@@ -188,15 +196,20 @@ class Uniting {
     const bool there =
         first != place_.end() && first->second < schema.size() && schema[first->second].name == wanted.name;
     const std::optional<size_t> at = there ? std::optional(first->second) : schema.find(wanted.name);
-    const bool is_mask = wanted.name.ends_with(kMaskEnding) &&
-                         masks_.contains(wanted.name.substr(0, wanted.name.size() - kMaskEnding.size()));
+    const auto mask = wanted.name.ends_with(kMaskEnding)
+                          ? masks_.find(wanted.name.substr(0, wanted.name.size() - kMaskEnding.size()))
+                          : masks_.end();
+    const bool is_mask = mask != masks_.end();
     if (!at) {
       // A file in which a column cannot be null has no mask for it.
       if (!is_mask) differ(file, 0, fmt::format("has no column '{}' ({}), which", wanted.name, type_of(wanted)), "has");
       return kNowhere;
     }
     const Field& found = schema[*at];
-    if (!same_type(found, wanted)) {
+    if (is_mask && !in_.files[file]->is_mask(*at)) {
+      differ(file, mask->second, fmt::format("has a column '{}' of its own, which", wanted.name),
+             fmt::format("has as the mask of '{}'", mask->first));
+    } else if (!same_type(found, wanted)) {
       differ(file, 0, fmt::format("has the column '{}' as {}, where", wanted.name, type_of(found)),
              fmt::format("has it as {}", type_of(wanted)));
     } else if (first != place_.end() &&
@@ -241,8 +254,9 @@ class Uniting {
   std::map<std::string, size_t> place_;  ///< in first_
   UnitedSchema united_;
   std::vector<Field> only_compared_;
-  std::set<std::string> taken_, masks_;
-  Status refused_;  // the first field that cannot be given
+  std::set<std::string> taken_;
+  std::map<std::string, size_t> masks_;  ///< columns that have one → the first file where they do
+  Status refused_;                       // the first field that cannot be given
   std::map<std::pair<std::string, std::string>, std::pair<size_t, size_t>> differences_;  // → first such file, how many
 };
 

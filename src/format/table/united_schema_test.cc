@@ -99,11 +99,35 @@ TEST(UnitedSchema, a_folder_column_has_a_mask_only_where_nulls_are_masked_and_on
 
 TEST(UnitedSchema, a_mask_that_some_files_lack_is_no_difference) {
   const Stubs files = {stub_of({"x", "y"}), stub_table({stub_field("x"), flag("x_valid"), stub_field("y")})};
+  files[1]->masks = {1};
   const auto united = Uniter{files, {}, {}, {}, NullPolicy::Kind::kMask}.unite().value();
   EXPECT_EQ(names_of(united), (Names{"x", "x_valid", "y"}));
   EXPECT_EQ(united.layouts, (std::vector<ColumnLayout>{{0, kNowhere, 1}, {0, 1, 2}}));
   EXPECT_EQ(Uniter{files}.unite().status().code(), Code::kInvalidArgument)
       << "without masks it is a column like others";
+}
+
+TEST(UnitedSchema, a_column_that_is_only_called_like_a_mask_is_none) {
+  const auto own = [] { return stub_table({stub_field("x"), stub_field("y"), flag("x_valid")}); };
+  const auto unite = [](Stubs files, std::optional<Names> columns = {}) {
+    return Uniter{std::move(files), {}, std::move(columns), {}, NullPolicy::Kind::kMask}.unite();
+  };
+  EXPECT_EQ(names_of(unite({own(), own()}).value()), (Names{"x", "y", "x_valid"}));
+  EXPECT_EQ(names_of(unite({own()}, Names{"x"}).value()), (Names{"x"})) << "nobody asked for it";
+  expect_error(unite({own(), stub_of({"x", "y"})}).status(), Code::kInvalidArgument, {"'b' has no column 'x_valid'"});
+
+  const Stubs mixed = {own(), stub_table({stub_field("x"), flag("x_valid"), stub_field("y")})};
+  mixed[1]->masks = {1};
+  expect_error(unite(mixed).status(), Code::kInvalidArgument,
+               {"'a' has a column 'x_valid' of its own, which 'b' has as the mask of 'x'"});
+  EXPECT_EQ(names_of(unite(mixed, Names{"y"}).value()), (Names{"y"}));
+}
+
+TEST(UnitedSchema, a_column_called_like_the_mask_of_a_folder_is_refused) {
+  Uniter uniter{{stub_table({stub_field("x"), flag("n_valid")})}, {folder_column("n", {std::nullopt})}};
+  EXPECT_TRUE(uniter.unite().ok());
+  uniter.nulls = NullPolicy::Kind::kMask;
+  expect_error(uniter.unite().status(), Code::kInvalidArgument, {"'n_valid' is a column of 'a'", "rename"});
 }
 
 TEST(UnitedSchema, a_column_that_is_a_folder_too_is_refused_with_the_file) {

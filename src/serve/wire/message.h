@@ -175,7 +175,7 @@ void fields(Archive& archive, TraceRequest& value) {
 
 template <typename Archive>
 void fields(Archive& archive, FieldDescription& value) {
-  archive(value.name, value.type, value.shape, value.time, value.of_folder);
+  archive(value.name, value.type, value.shape, value.time, value.of_folder, value.is_mask);
 }
 
 template <typename Archive>

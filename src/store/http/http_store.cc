@@ -36,11 +36,17 @@ bool is_redirect(const HttpResponse& response) {
   return (s == 301 || s == 302 || s == 303 || s == 307 || s == 308) && !response.header("location").empty();
 }
 
+/// What a server says to whoever asks for a range of an object of 0 bytes (RFC 9110, section 15.5.17).
+bool is_empty_object(const HttpResponse& response) {
+  return response.status == 416 && response.header("content-range") == "bytes */0";
+}
+
 /// What a fetch is after, besides its URL.
 struct Wanted {
   std::string method = "GET";
   std::optional<ByteRange> range;
   uint64_t expected_bytes = 0, max_bytes = 0;
+  bool may_be_empty = false;  ///< that there is no such range since the object has no bytes is an answer, too
 };
 
 Wanted wanted_by(const ReadRequest& request) {
@@ -149,6 +155,7 @@ std::function<Status(const HttpResponse&)> Core::judge_of(const Wanted& wanted) 
   // Shared by all attempts of the call, of which two may be judged at once.
   return [wanted, mismatches = std::make_shared<std::atomic<int>>(0)](const HttpResponse& response) -> Status {
     if (is_redirect(response)) return {};
+    if (wanted.may_be_empty && is_empty_object(response)) return {};
     FOREBAY_RETURN_IF_ERROR(judge_http_status(response));
     if (wanted.method == "HEAD") return {};
     if (response.status == 206) {
@@ -297,10 +304,13 @@ void Core::size_of(const std::string& name, const HttpUrl& url, std::stop_token 
 
 void Core::size_by_get(const std::string& name, const HttpUrl& url, std::stop_token stop, Answer done) {
   // The answer's Content-Range has the size. Servers that know no ranges send everything, which is then counted.
-  const Wanted first_byte{"GET", ByteRange{0, 1}, 1, kWholeForPart};
+  const Wanted first_byte{"GET", ByteRange{0, 1}, 1, kWholeForPart, true};
   fetch(name, url, first_byte, true, kRedirects, stop,
         [self = shared_from_this(), url, done](Result<HttpResponse> response) {
           if (!response.ok()) return done(response.status());
+          // Not pinned: a refusal mostly comes without the ETag that reads of the object have.
+          if (is_empty_object(*response))
+            return done(Known{0, std::string(response->header("etag")), version_now(*response, 0)});
           uint64_t size = response->body.size();
           if (response->status == 206) {
             const auto given = parse_content_range(response->header("content-range"));

@@ -164,6 +164,22 @@ TEST(HttpStore, FindsSizesWhereHeadIsRefused) {
   EXPECT_EQ(stat_wait(*http_store(), no_length.url("/x"), {}).value().size, 5u);
 }
 
+TEST(HttpStore, FindsEmptyObjectsWhereHeadIsRefused) {
+  TestServer server([](const TestServer::Request& r) {
+    if (r.method == "HEAD") return Reply{TestServer::status(405)};
+    if (r.header("range").empty()) return Reply{TestServer::ok("", "ETag: \"of nothing\"\r\n")};
+    const int bytes = r.target == "/empty" ? 0 : 7;
+    return Reply{TestServer::status(416, fmt::format("Content-Range: bytes */{}\r\n", bytes), "no range!")};
+  });
+  const auto store = http_store(quick());
+  EXPECT_EQ(stat_wait(*store, server.url("/empty"), {}).value().size, 0u);
+  EXPECT_EQ(text_of(read(*store, server.url("/empty")).value()), "");
+  EXPECT_EQ(read_wait(*store, part(server.url("/empty"), 0, 0), {}).value().size(), 0u);
+  expect_error(read_wait(*store, part(server.url("/empty"), 0, 4), {}).status(), Code::kCorrupt,
+               "shorter than expected");
+  expect_error(stat_wait(*store, server.url("/other"), {}).status(), Code::kCorrupt, "416");
+}
+
 TEST(HttpStore, CutBodiesAreFetchedAgain) {
   TestServer server([](const TestServer::Request& r) {
     if (r.number < 3) return Reply{"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n01234", Reply::kClose};
