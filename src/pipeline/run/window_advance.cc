@@ -17,6 +17,7 @@ void Window::advance(Actions& actions) {
   if (core_.closed) return;
   core_.fetcher.refresh();
   extend(actions);
+  look_at_front();
   if (units_ && !(advance_oldest(actions) && advance_units(actions))) return;
   bool may_start = true;
   for (size_t i = 0; i < batches_.size(); ++i) {
@@ -30,6 +31,15 @@ void Window::advance(Actions& actions) {
       return;
     }
   }
+}
+
+// Storage that was away while a compute thread read ahead may be back now that the batch is due: it begins anew, once. Not any sooner, since such a
+// read fails at once, and asking again and again would keep the threads busy.
+void Window::look_at_front() {
+  if (batches_.empty() || std::exchange(batches_.front()->due, true)) return;
+  WindowBatch& front = *batches_.front();
+  if (front.complete && front.job.fatal.code() == Code::kUnavailable) taking_back_.retract(front);
+  if (units_) units_->forget_weather(front.blocks);
 }
 
 // False where nothing younger may be moved on. `may_start`: whether tasks that wait may begin; none may once one found no slot.
