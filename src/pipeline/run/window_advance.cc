@@ -177,6 +177,8 @@ void Window::post_assembly(const WindowBatchPtr& batch, AssemblyStep step, Actio
 void Window::take(WindowBatch& batch, Result<Batch> made) {
   if (made.ok()) {
     batch.made = std::move(*made);
+  } else if (made.status().code() == Code::kOutOfBudget) {
+    batch.job.fatal = made.status();  // says nothing of the data: the batch can be asked for again
   } else if (batch.job.spoiled().ok()) {
     batch.job.errors.push_back({0, batch.job.rows().front().id, made.status(), /*raise=*/true});
   }
