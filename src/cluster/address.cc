@@ -1,7 +1,10 @@
 #include "cluster/address.h"
 
 #include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <netdb.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,7 +26,44 @@ bool host_letters(std::string_view host, bool bracketed) {
   });
 }
 
+// Empty for what is no IPv4 address, or is one of the loopback or of no interface.
+std::string outward_text(const sockaddr* address) {
+  if (address == nullptr || address->sa_family != AF_INET) return {};
+  const in_addr four = reinterpret_cast<const sockaddr_in*>(address)->sin_addr;
+  std::array<char, INET_ADDRSTRLEN> text{};
+  if (four.s_addr == 0 || ::inet_ntop(AF_INET, &four, text.data(), text.size()) == nullptr) return {};
+  return std::string_view(text.data()).starts_with("127.") ? std::string() : text.data();
+}
+
+// That of the interface which the kernel would send from. Connecting a datagram socket only looks that up; the address is one of documentation.
+std::string routed_address() {
+  sockaddr_in there{};
+  there.sin_family = AF_INET;
+  there.sin_port = htons(9);
+  ::inet_pton(AF_INET, "192.0.2.1", &there.sin_addr);
+  const int fd = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return {};
+  sockaddr_in here{};
+  auto* const own = reinterpret_cast<sockaddr*>(&here);
+  socklen_t length = sizeof here;
+  const bool found = ::connect(fd, reinterpret_cast<const sockaddr*>(&there), sizeof there) == 0 &&
+                     ::getsockname(fd, own, &length) == 0;
+  ::close(fd);
+  return found ? outward_text(own) : std::string();
+}
+
 }  // namespace
+
+std::string outward_address() {
+  std::string found = routed_address();
+  ifaddrs* all = nullptr;
+  if (!found.empty() || ::getifaddrs(&all) != 0) return found;
+  constexpr unsigned kUp = IFF_UP | IFF_RUNNING;
+  for (const ifaddrs* each = all; each != nullptr && found.empty(); each = each->ifa_next)
+    if ((each->ifa_flags & kUp) == kUp && (each->ifa_flags & IFF_LOOPBACK) == 0) found = outward_text(each->ifa_addr);
+  ::freeifaddrs(all);
+  return found;
+}
 
 std::string HostPort::to_string() const {
   return host.find(':') == std::string::npos ? fmt::format("{}:{}", host, port) : fmt::format("[{}]:{}", host, port);
@@ -50,22 +90,18 @@ Result<HostPort> parse_host_port(std::string_view text) {
 
 std::string own_host_address() {
   std::array<char, 256> name{};
-  std::string found = "127.0.0.1";
-  if (::gethostname(name.data(), name.size() - 1) != 0) return found;
+  std::string found;
   addrinfo wanted{}, *addresses = nullptr;
   wanted.ai_family = AF_INET;
   wanted.ai_socktype = SOCK_STREAM;
-  if (::getaddrinfo(name.data(), nullptr, &wanted, &addresses) != 0) return found;
-  for (const addrinfo* each = addresses; each != nullptr; each = each->ai_next) {
-    std::array<char, INET_ADDRSTRLEN> text{};
-    const auto* four = reinterpret_cast<const sockaddr_in*>(each->ai_addr);
-    if (::inet_ntop(AF_INET, &four->sin_addr, text.data(), text.size()) == nullptr) continue;
-    if (std::string_view(text.data()).starts_with("127.")) continue;
-    found = text.data();
-    break;
+  if (::gethostname(name.data(), name.size() - 1) == 0 &&
+      ::getaddrinfo(name.data(), nullptr, &wanted, &addresses) == 0) {
+    for (const addrinfo* each = addresses; each != nullptr && found.empty(); each = each->ai_next)
+      found = outward_text(each->ai_addr);
+    ::freeaddrinfo(addresses);
   }
-  ::freeaddrinfo(addresses);
-  return found;
+  if (found.empty()) found = outward_address();
+  return found.empty() ? "127.0.0.1" : found;
 }
 
 bool is_any_address(std::string_view host) {

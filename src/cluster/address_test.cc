@@ -1,6 +1,9 @@
 #include "cluster/address.h"
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 namespace forebay {
 
@@ -27,6 +30,20 @@ TEST(Address, ThatOfThisHostIsOne) {
   const auto address = parse_host_port(own_host_address() + ":1");
   ASSERT_TRUE(address.ok());
   EXPECT_FALSE(is_any_address(address->host));
+}
+
+// Also where its name is that of the loopback, as Debian's /etc/hosts has it.
+TEST(Address, ThatOfThisHostIsNotOfTheLoopbackWhereThereIsAnother) {
+  const std::string outward = outward_address();
+  if (outward.empty()) GTEST_SKIP() << "this host has no network";
+  EXPECT_FALSE(outward.starts_with("127.")) << outward;
+  EXPECT_FALSE(own_host_address().starts_with("127."));
+  sockaddr_in at{};
+  at.sin_family = AF_INET;
+  ASSERT_EQ(inet_pton(AF_INET, outward.c_str(), &at.sin_addr), 1);
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  EXPECT_EQ(bind(fd, reinterpret_cast<const sockaddr*>(&at), sizeof at), 0) << outward << " is not of this host";
+  close(fd);
 }
 
 TEST(Address, AllInterfacesAreKnownHoweverTheyAreWritten) {

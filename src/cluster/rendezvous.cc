@@ -43,10 +43,19 @@ Status folder_failure(const std::string& path, const char* what) {
   return unavailable(fmt::format("cannot {} {}: {}", what, path, std::generic_category().message(errno)));
 }
 
+struct SmallFile {
+  std::string text;
+  timespec written{};  // as the file system has it: hosts' own clocks differ
+};
+
+bool earlier(const timespec& a, const timespec& b) {
+  return a.tv_sec != b.tv_sec ? a.tv_sec < b.tv_sec : a.tv_nsec < b.tv_nsec;
+}
+
 // The whole of a small file; nothing where it is not there (yet).
-Result<std::optional<std::string>> read_small(const std::string& path, uid_t owner) {
+Result<std::optional<SmallFile>> read_small(const std::string& path, uid_t owner) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (fd < 0) return errno == ENOENT ? Result<std::optional<std::string>>(std::nullopt) : folder_failure(path, "read");
+  if (fd < 0) return errno == ENOENT ? Result<std::optional<SmallFile>>(std::nullopt) : folder_failure(path, "read");
   // A folder that others may write to could have cards of theirs in it, which would have this rank take data from them.
   struct ::stat info{};
   if (::fstat(fd, &info) == 0 && info.st_uid != owner) {
@@ -59,7 +68,7 @@ Result<std::optional<std::string>> read_small(const std::string& path, uid_t own
   ::close(fd);
   if (!failure.ok()) return failure;
   text.resize(static_cast<size_t>(got));
-  return std::optional(std::move(text));
+  return std::optional(SmallFile{std::move(text), info.st_mtim});
 }
 
 // There whole or not at all, also after a crash.
@@ -84,47 +93,59 @@ class FolderRendezvous final : public Rendezvous {
 
   Result<Membership> meet(int rank, const HostCard& card, std::chrono::milliseconds deadline,
                           std::stop_token stop) override {
-    const auto until = std::chrono::steady_clock::now() + deadline;
+    const auto begun = std::chrono::steady_clock::now(), until = begun + deadline, doubts_until = begun + deadline / 4;
     if (::mkdir(folder_.c_str(), 0700) != 0 && errno != EEXIST) return folder_failure(folder_, "make the folder");
     FOREBAY_RETURN_IF_ERROR(write_small(path_of(rank), card_text(card)));
     // As the file system has it: over a network all that this user writes may be some other user's.
     struct ::stat own{};
     if (::stat(path_of(rank).c_str(), &own) != 0) return folder_failure(path_of(rank), "read");
-    std::vector<std::optional<HostCard>> cards(static_cast<size_t>(hosts_));
+    std::vector<std::optional<Seen>> cards(static_cast<size_t>(hosts_));
     // Its own from memory: what lies in the folder may be of an earlier start of this rank.
-    cards[static_cast<size_t>(rank)] = card;
+    cards[static_cast<size_t>(rank)] = Seen{card, false};
     std::mutex mutex;
     std::condition_variable_any pause;
     for (auto wait = std::chrono::milliseconds(2);; wait = std::min(2 * wait, std::chrono::milliseconds(100))) {
       // Polled: file systems that hosts share tell nobody of changes that another host made.
-      FOREBAY_RETURN_IF_ERROR(read_missing(cards, own.st_uid));
-      if (std::ranges::all_of(cards, [](const auto& each) { return each.has_value(); })) break;
+      FOREBAY_ASSIGN(const bool news, read_doubtful(cards, own));
+      // Whoever is new sees by this that the card is of a host that is there. Once all are, since each of them looks at it then.
+      const bool all_there = std::ranges::all_of(cards, [](const auto& each) { return each.has_value(); });
+      if (news && all_there) FOREBAY_RETURN_IF_ERROR(write_small(path_of(rank), card_text(card)));
+      const bool doubts = std::chrono::steady_clock::now() < doubts_until;
+      if (all_there && std::ranges::none_of(cards, [&](const auto& each) { return each->doubtful && doubts; })) break;
       if (stop.stop_requested()) return cancelled("stopped while waiting for the other hosts of the job");
       if (std::chrono::steady_clock::now() >= until) return missing(cards, deadline);
       std::unique_lock lock(mutex);
       pause.wait_for(lock, stop, wait, [] { return false; });
     }
     Membership members{generation_, {}};
-    for (auto& each : cards) members.hosts.push_back(std::move(*each));
+    for (auto& each : cards) members.hosts.push_back(std::move(each->card));
     return members;
   }
 
  private:
+  struct Seen {
+    HostCard card;
+    bool doubtful = false;  // older than this host's own: its host may be of an earlier run, and gone
+  };
+
   std::string path_of(int rank) const { return fmt::format("{}/host-{}-{}", folder_, generation_, rank); }
 
-  Status read_missing(std::vector<std::optional<HostCard>>& cards, uid_t owner) const {
+  // What is not there yet, or may be of an earlier run. Whether anybody is new.
+  Result<bool> read_doubtful(std::vector<std::optional<Seen>>& cards, const struct ::stat& own) const {
+    bool news = false;
     for (size_t i = 0; i < cards.size(); ++i) {
-      if (cards[i]) continue;
-      FOREBAY_ASSIGN(const std::optional<std::string> text, read_small(path_of(static_cast<int>(i)), owner));
-      if (!text) continue;
-      Result<HostCard> card = parse_card(*text);
+      if (cards[i] && !cards[i]->doubtful) continue;
+      FOREBAY_ASSIGN(const std::optional<SmallFile> file, read_small(path_of(static_cast<int>(i)), own.st_uid));
+      if (!file) continue;
+      Result<HostCard> card = parse_card(file->text);
       if (!card.ok()) return card.status().with_key(path_of(static_cast<int>(i)));
-      cards[i] = std::move(*card);
+      news = news || !cards[i] || cards[i]->card.token != card->token;
+      cards[i] = Seen{std::move(*card), earlier(file->written, own.st_mtim)};
     }
-    return {};
+    return news;
   }
 
-  Status missing(const std::vector<std::optional<HostCard>>& cards, std::chrono::milliseconds deadline) const {
+  Status missing(const std::vector<std::optional<Seen>>& cards, std::chrono::milliseconds deadline) const {
     std::vector<size_t> ranks;
     size_t others = 0;
     for (size_t i = 0; i < cards.size(); ++i) {

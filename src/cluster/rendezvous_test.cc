@@ -93,16 +93,57 @@ TEST(Rendezvous, AnotherGenerationIsNotMet) {
   const ScratchFolder folder;
   (void)meet(folder.path("job"), 0, 2, 1, 1);
   EXPECT_EQ(meet(folder.path("job"), 1, 2, 2, 20).status().code(), Code::kUnavailable);
-  EXPECT_TRUE(meet(folder.path("job"), 1, 2, 1).ok());
+  EXPECT_TRUE(meet(folder.path("job"), 1, 2, 1, 400).ok());
 }
 
 TEST(Rendezvous, ALaterStartOfARankTakesThePlaceOfTheEarlier) {
   const ScratchFolder folder;
   (void)meet(folder.path("job"), 0, 2, 0, 1, /*incarnation=*/1);
   (void)meet(folder.path("job"), 0, 2, 0, 1, /*incarnation=*/2);
-  const auto met = meet(folder.path("job"), 1, 2);
+  const auto met = meet(folder.path("job"), 1, 2, 0, 400);
   ASSERT_TRUE(met.ok());
   EXPECT_EQ(met->hosts[0].incarnation, 2u);
+}
+
+TEST(Rendezvous, CardsOfARunThatWasKilledAreNotBelievedWhileTheNextOneStarts) {
+  const ScratchFolder folder;
+  constexpr int kHosts = 3;
+  const auto run = [&](uint64_t incarnation, std::vector<std::optional<Result<Membership>>>& met) {
+    std::vector<std::thread> hosts;
+    for (int rank = 0; rank < kHosts; ++rank)
+      hosts.emplace_back([&, rank] {
+        // The first is there alone with what the others left behind.
+        if (rank > 0) std::this_thread::sleep_for(std::chrono::milliseconds(100 * rank));
+        HostCard card = card_of(rank, incarnation);
+        card.token += std::to_string(incarnation);
+        met[static_cast<size_t>(rank)].emplace(
+            folder_rendezvous(folder.path("job"), kHosts, 0)->meet(rank, card, std::chrono::minutes(1), {}));
+      });
+    for (std::thread& host : hosts) host.join();
+  };
+  for (const uint64_t incarnation : {1, 2}) {
+    std::vector<std::optional<Result<Membership>>> met(kHosts);
+    const auto begun = std::chrono::steady_clock::now();
+    run(incarnation, met);
+    // All see by each other that they are there, and nobody waits out the time of doubt.
+    EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(14));
+    for (const auto& each : met) {
+      ASSERT_TRUE(each->ok()) << each->status().to_string();
+      for (const HostCard& host : (**each).hosts) EXPECT_EQ(host.incarnation, incarnation) << host.address;
+    }
+  }
+}
+
+// As when one process of a job is killed and started anew by itself: the others have met, and write no cards any more.
+TEST(Rendezvous, WhoIsStartedAnewAloneMeetsThoseWhoAreThereInTime) {
+  const ScratchFolder folder;
+  (void)meet(folder.path("job"), 0, 2, 0, 1);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  const auto begun = std::chrono::steady_clock::now();
+  const auto met = meet(folder.path("job"), 1, 2, 0, 2000);
+  ASSERT_TRUE(met.ok()) << met.status().to_string();
+  EXPECT_GE(std::chrono::steady_clock::now() - begun, std::chrono::milliseconds(500));
+  EXPECT_EQ(met->hosts[0].address, card_of(0).address);
 }
 
 TEST(Rendezvous, TokensAreForTheUserAlone) {

@@ -12,6 +12,7 @@
 #include "cluster/rendezvous.h"
 #include "cluster/token.h"
 #include "loader/step_arguments.h"
+#include "telemetry/log.h"
 
 namespace forebay {
 
@@ -60,10 +61,17 @@ Result<std::vector<PeerHost>> static_hosts(const PeerOptions& options, const Pla
 constexpr std::string_view kFolderScheme = "file://";
 constexpr std::chrono::seconds kMeetingDeadline(120);
 
-/// Where this host listens, if nobody else says where, and at which port if any: FOREBAY_CLUSTER_ADDRESS, else what its name is looked up as.
-std::string own_address() {
+/// Where this host listens, if nobody else says where, and at which port if any: FOREBAY_CLUSTER_ADDRESS, else what its name is looked up as, or
+/// its address on the network.
+std::string own_address(const Place& place) {
+  constexpr std::string_view kLoopback = "127.0.0.1";
   const char* given = std::getenv("FOREBAY_CLUSTER_ADDRESS");
-  const std::string address = given != nullptr && *given != '\0' ? given : own_host_address();
+  const bool is_given = given != nullptr && *given != '\0';
+  const std::string address = is_given ? given : own_host_address();
+  if (!is_given && address == kLoopback && place.local_ranks < place.world_size)
+    log_warning(
+        "peers: no address of this host is found that others could reach it by; where ranks are on other hosts, set "
+        "FOREBAY_CLUSTER_ADDRESS on each of them");
   return parse_host_port(address).ok() ? address : address + ":0";
 }
 
@@ -102,7 +110,7 @@ Result<std::unique_ptr<Rendezvous>> way_to_meet(const PeerOptions& options, int 
 // Each host makes a token of its own and hands it out with its address, so that only who meets has it.
 template <typename Group>
 Result<std::shared_ptr<Group>> meet_and_open(const PeerOptions& options, const Place& place, std::stop_token stop) {
-  PeerHost own{own_address(), {{}, generation_of(options)}};
+  PeerHost own{own_address(place), {{}, generation_of(options)}};
   FOREBAY_ASSIGN(const std::unique_ptr<Rendezvous> way, way_to_meet(options, place.world_size, own.pass.generation));
   FOREBAY_ASSIGN(own.pass.token, new_token());
   // Listens before it meets: the card has the port that the system gave.

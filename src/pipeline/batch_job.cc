@@ -141,9 +141,10 @@ bool BatchJob::reserve_assembly(BufferPool& pool, uint64_t bytes) {
 
 Result<Buffer> BatchJob::acquire(BufferPool& pool, size_t bytes) {
   if (bytes > reserved_.bytes()) return internal_error("a batch takes more memory than was reckoned");
-  BufferPool::Lent memory = pool.take_reserved(reserved_, bytes);
-  claim_.merge(std::move(memory.claim));
-  return std::move(memory.buffer);
+  std::optional<BufferPool::Lent> memory = pool.take_reserved(reserved_, bytes);
+  if (!memory) return system_lacks_memory();
+  claim_.merge(std::move(memory->claim));
+  return std::move(memory->buffer);
 }
 
 Result<CollationMemory> BatchJob::acquire(BufferPool& pool, const Collation& layout, size_t rows) {

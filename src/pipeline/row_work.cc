@@ -123,7 +123,7 @@ RowResult RowWork::run(RowInput& input, BatchJob& batch, const RowPlacement& at,
     }
     return result;
   } catch (const std::bad_alloc&) {
-    failed.fatal = out_of_budget("the system has no memory left, although the budget allows it; lower memory=", 0);
+    failed.fatal = system_lacks_memory();
   } catch (const std::exception& error) {
     failed.fatal = locate(internal_error(error.what()), batch.rows()[static_cast<size_t>(input.begin)].id);
   }

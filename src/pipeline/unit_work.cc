@@ -5,6 +5,7 @@
 #include <new>
 #include <utility>
 
+#include "runtime/buffer_pool.h"
 #include "store/store.h"
 
 namespace forebay {
@@ -83,7 +84,7 @@ UnitWork::Made UnitWork::make(const Unit& unit, WorkMemory& memory) const {
   try {
     made.rows = decode(unit, memory, &made.cold);
   } catch (const std::bad_alloc&) {
-    made.rows = out_of_budget("the system has no memory left, although the budget allows it; lower memory=", 0);
+    made.rows = system_lacks_memory();
   } catch (const std::exception& error) {
     made.rows = internal_error(error.what()).with_key(plan_->units->source->unit_name(unit.number));
   }

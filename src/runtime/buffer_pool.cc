@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <new>
 
 #include "runtime/fork_guard.h"
 
@@ -13,6 +12,10 @@ namespace {
 bool serves(size_t block, size_t size) { return block >= size && block - size <= block / 8; }
 
 }  // namespace
+
+Status system_lacks_memory() {
+  return out_of_budget("the system has no memory left, although the budget allows it; lower memory=", 0);
+}
 
 BufferPool::BufferPool(std::shared_ptr<ByteBudget> budget, size_t max_idle, Use use,
                        std::shared_ptr<BlockSource> blocks)
@@ -62,20 +65,27 @@ std::optional<BufferPool::Lent> BufferPool::acquire(size_t size) {
   }
   free_one_outgrown(size);
   std::optional<Claim> claim = Claim::take(budget_, use_, size);
-  if (!claim) return std::nullopt;
-  return Lent{wrap(make(size), size), std::move(*claim)};
+  if (!claim) {
+    refused_.store(false, std::memory_order_relaxed);
+    return std::nullopt;
+  }
+  const std::optional<Block> made = make(size);
+  if (!made) return std::nullopt;
+  return Lent{wrap(*made, size), std::move(*claim)};
 }
 
-BufferPool::Lent BufferPool::take_reserved(Claim& reserved, size_t size) {
+std::optional<BufferPool::Lent> BufferPool::take_reserved(Claim& reserved, size_t size) {
   Claim claim = reserved.split(size);
   if (const std::optional<Block> idle = take_idle(size)) {
     Claim charged = Claim::of_charged(budget_, Use::kPool, idle->size);
     charged.shrink_to(idle->size - size);  // the rest was reserved
     claim.merge(std::move(charged));
-    return {wrap(*idle, size), std::move(claim)};
+    return Lent{wrap(*idle, size), std::move(claim)};
   }
   free_one_outgrown(size);
-  return {wrap(make(size), size), std::move(claim)};
+  const std::optional<Block> made = make(size);
+  if (!made) return std::nullopt;
+  return Lent{wrap(*made, size), std::move(claim)};
 }
 
 bool BufferPool::has_idle(size_t size) const {
@@ -104,10 +114,13 @@ void BufferPool::close() {
   trim();
 }
 
-BufferPool::Block BufferPool::make(size_t size) {
-  uint8_t* const block = blocks_->allocate(size);
-  if (block == nullptr) throw std::bad_alloc();
-  return {block, size};
+// Nothing is thrown: whoever asks holds the lock of a run, in the middle of its bookkeeping.
+std::optional<BufferPool::Block> BufferPool::make(size_t size) {
+  uint8_t* block = blocks_->allocate(size);
+  if (block == nullptr && trim()) block = blocks_->allocate(size);
+  refused_.store(block == nullptr, std::memory_order_relaxed);
+  if (block == nullptr) return std::nullopt;
+  return Block{.data = block, .size = size};
 }
 
 Buffer BufferPool::wrap(Block block, size_t size) {

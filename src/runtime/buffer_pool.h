@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -7,10 +8,14 @@
 #include <vector>
 
 #include "forebay/buffer.h"
+#include "forebay/status.h"
 #include "runtime/block_source.h"
 #include "runtime/claim.h"
 
 namespace forebay {
+
+/// OutOfBudget: the budget allows what the system does not have.
+Status system_lacks_memory();
 
 /// Memory of batches. A buffer comes back when its last reader lets go, and is used again instead of fresh pages (which cost
 /// more than filling them).
@@ -33,11 +38,13 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
     Claim
         claim;  ///< of at least the buffer's size; goes first, so that there is room for the buffer when it comes back
   };
-  /// Nothing where the budget does not allow it now.
+  /// Nothing where the budget does not allow it now, or the system has none: refused() says which.
   std::optional<Lent> acquire(size_t size);
-  /// Bytes that take_reserved() will then give without fail.
+  /// Bytes that the budget will then not keep take_reserved() from giving.
   std::optional<Claim> reserve(uint64_t bytes) { return Claim::take(budget_, use_, bytes); }
-  Lent take_reserved(Claim& reserved, size_t size);
+  std::optional<Lent> take_reserved(Claim& reserved, size_t size);
+  /// The latest that was wanted the budget allowed, and the system did not have.
+  bool refused() const { return refused_.load(std::memory_order_relaxed); }
   /// acquire() of that size would charge nothing new.
   bool has_idle(size_t size) const;
   /// Gives idle memory back to the system. True if there was any.
@@ -57,7 +64,7 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
   Block take_oldest();
   std::optional<Block> take_idle(size_t size);
   void free_one_outgrown(size_t size);
-  Block make(size_t size);
+  std::optional<Block> make(size_t size);
   Buffer wrap(Block block, size_t size);
   void give_back(Block block);
 
@@ -70,6 +77,7 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
   Idle idle_;  ///< by size, so that hundreds (one for each column of each row group) are not looked through for each
   uint64_t came_back_ = 0;
   bool closed_ = false;
+  std::atomic<bool> refused_ = false;
 };
 
 }  // namespace forebay

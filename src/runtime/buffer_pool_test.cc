@@ -39,6 +39,44 @@ TEST(BufferPool, memory_is_used_again_when_the_last_reader_lets_go) {
   }
 }
 
+/// Has so many blocks to give.
+class FewBlocks final : public BlockSource {
+ public:
+  uint8_t* allocate(size_t bytes) override {
+    if (left == 0) return nullptr;
+    --left;
+    return own_->allocate(bytes);
+  }
+  void free(uint8_t* block, size_t bytes) override {
+    ++left;
+    own_->free(block, bytes);
+  }
+  int left = 1;
+
+ private:
+  const std::shared_ptr<BlockSource> own_ = BlockSource::own_memory();
+};
+
+TEST(BufferPool, what_the_system_has_not_is_nothing_and_not_thrown) {
+  Fixture f(1'000'000);
+  const auto blocks = std::make_shared<FewBlocks>();
+  const auto pool = std::make_shared<BufferPool>(f.budget, 16, Use::kBatches, blocks);
+  std::optional<BufferPool::Lent> first = pool->acquire(1000);
+  ASSERT_TRUE(first);
+  EXPECT_FALSE(pool->refused());
+  EXPECT_FALSE(pool->acquire(3000));
+  std::optional<Claim> reserved = pool->reserve(3000);
+  ASSERT_TRUE(reserved);
+  EXPECT_FALSE(pool->take_reserved(*reserved, 3000));
+  reserved.reset();
+  EXPECT_TRUE(pool->refused());
+  EXPECT_EQ(f.used(Use::kBatches), 1000u);
+  first.reset();
+  EXPECT_EQ(f.used(Use::kPool), 1000u);
+  EXPECT_TRUE(pool->acquire(3000)) << "what lies idle is given back to the system first";
+  EXPECT_FALSE(pool->refused());
+}
+
 TEST(BufferPool, memory_that_is_a_little_larger_is_used_and_counted_whole) {
   Fixture f(1'000'000);
   for (const size_t size : {size_t{1000}, size_t{999}, size_t{875}}) {
@@ -70,7 +108,7 @@ TEST(BufferPool, a_larger_one_counts_once_where_less_was_reserved) {
   std::optional<Claim> reserved = f.pool->reserve(900);
   ASSERT_TRUE(reserved);
   {
-    const BufferPool::Lent lent = f.pool->take_reserved(*reserved, 900);
+    const BufferPool::Lent lent = std::move(*f.pool->take_reserved(*reserved, 900));
     EXPECT_EQ(lent.claim.bytes(), 1000u);
     EXPECT_EQ(f.budget->snapshot().used, 1000u);
   }
@@ -117,7 +155,8 @@ TEST(BufferPool, what_was_reserved_is_given_whatever_others_take) {
   ASSERT_TRUE(reserved);
   EXPECT_FALSE(f.pool->reserve(1));
   EXPECT_FALSE(f.pool->acquire(200));
-  const BufferPool::Lent first = f.pool->take_reserved(*reserved, 300), second = f.pool->take_reserved(*reserved, 400);
+  const BufferPool::Lent first = std::move(*f.pool->take_reserved(*reserved, 300)),
+                         second = std::move(*f.pool->take_reserved(*reserved, 400));
   EXPECT_EQ(f.used(Use::kPool), 0u) << "the idle one was used";
   EXPECT_EQ(f.used(Use::kBatches), 700u);
   EXPECT_EQ(reserved->bytes(), 0u);

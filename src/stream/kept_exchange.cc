@@ -1,6 +1,7 @@
 #include "stream/kept_exchange.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include <fmt/format.h>
@@ -69,14 +70,10 @@ void KeptExchange::work(const std::stop_token& stop) {
     lock.unlock();
     // Without the lock: a question takes up to a second, and reading one record again up to half a minute.
     Status failure;
-    for (auto& [owner, records] : asked) {
-      if (owner == kept_->share().rank) {
-        read_disk(records);
-      } else {
-        ask_owner(owner, records, stop);
-      }
-      for (Wanted& record : records)
-        if (failure.ok() && record.outcome == Outcome::kUnknown) failure = do_without_owner(record, stop);
+    try {
+      failure = bring_asked(asked, stop);
+    } catch (const std::bad_alloc&) {  // an error of the run, and not the end of the process
+      failure = out_of_budget("the system has no memory left for old records; lower memory=", 0);
     }
     lock.lock();
     if (stop.stop_requested()) return;
@@ -92,6 +89,21 @@ void KeptExchange::work(const std::stop_token& stop) {
       pause = std::min(2 * pause, kAskLater);
     }
   }
+}
+
+// Why one of them will never come.
+Status KeptExchange::bring_asked(std::map<int, std::vector<Wanted>>& asked, const std::stop_token& stop) {
+  Status failure;
+  for (auto& [owner, records] : asked) {
+    if (owner == kept_->share().rank) {
+      read_disk(records);
+    } else {
+      ask_owner(owner, records, stop);
+    }
+    for (Wanted& record : records)
+      if (failure.ok() && record.outcome == Outcome::kUnknown) failure = do_without_owner(record, stop);
+  }
+  return failure;
 }
 
 std::map<int, std::vector<KeptExchange::Wanted>> KeptExchange::next() {

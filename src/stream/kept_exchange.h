@@ -56,6 +56,7 @@ class KeptExchange {
     Outcome outcome = Outcome::kUnknown;
   };
   void work(const std::stop_token& stop);
+  Status bring_asked(std::map<int, std::vector<Wanted>>& asked, const std::stop_token& stop);
   std::map<int, std::vector<Wanted>> next();
   void read_disk(std::vector<Wanted>& records);
   void ask_owner(int owner, std::vector<Wanted>& records, const std::stop_token& stop);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
+#include <new>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -125,6 +126,18 @@ TEST_F(KeptExchangeTest, what_is_borrowed_again_while_others_are_asked_comes_aga
   bring({1, 2});
   ASSERT_TRUE(wait_here({1, 2})) << exchange_->awaited();
   EXPECT_EQ(key(1), place_of(1));
+}
+
+TEST_F(KeptExchangeTest, a_system_without_memory_is_an_error_of_the_run) {
+  keep(0, {2});
+  keep(2, {2});
+  before_rank_2_ = [] { throw std::bad_alloc(); };
+  bring({2});
+  EXPECT_FALSE(wait_here({2}));
+  EXPECT_EQ(exchange_->failure().code(), Code::kOutOfBudget);
+  exchange_->begin_anew();
+  bring({2});
+  EXPECT_TRUE(wait_here({2})) << exchange_->failure().to_string();
 }
 
 TEST_F(KeptExchangeTest, a_record_that_is_kept_again_is_counted_once) {

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdlib>
-#include <filesystem>
 #include <string>
 #include <utility>
 
@@ -9,29 +7,23 @@
 
 namespace forebay {
 
-/// A folder of its own below the temporary one, for its owner alone; it goes with this.
+/// A folder of its own below the temporary one, for its owner alone; it goes with this. What a process that was killed left behind goes when the
+/// next one is made.
 class ScratchFolder {
  public:
   /// Unavailable where it cannot be made.
-  static Result<ScratchFolder> make() {
-    std::error_code failed;
-    std::string path = (std::filesystem::temp_directory_path(failed) / "forebay-XXXXXX").string();
-    if (failed || mkdtemp(path.data()) == nullptr)
-      return Status(Code::kUnavailable, "no temporary folder can be made; set TMPDIR to where one can").with_key(path);
-    return ScratchFolder(std::move(path));
-  }
-  ScratchFolder(ScratchFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  static Result<ScratchFolder> make();
+  ScratchFolder(ScratchFolder&& other) noexcept
+      : path_(std::exchange(other.path_, {})), lock_(std::exchange(other.lock_, -1)) {}
   ScratchFolder& operator=(ScratchFolder&&) = delete;
-  ~ScratchFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
+  ~ScratchFolder();
 
   const std::string& path() const { return path_; }
 
  private:
-  explicit ScratchFolder(std::string path) : path_(std::move(path)) {}
+  ScratchFolder(std::string path, int lock) : path_(std::move(path)), lock_(lock) {}
   std::string path_;
+  int lock_;  ///< held for as long as it is used
 };
 
 }  // namespace forebay

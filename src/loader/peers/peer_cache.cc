@@ -20,14 +20,12 @@ class LatestEntries {
   /// False where it is there already.
   bool add(const Hash128& entry) {
     const std::lock_guard lock(mutex_);
-    if (!entries_.try_emplace(entry, added_).second) return false;
-    order_.emplace_back(entry, added_++);
-    if (order_.size() <= kMost) return true;
-    // Unless it was taken since, and is there again as a later one.
-    const auto oldest = entries_.find(order_.front().first);
-    if (oldest != entries_.end() && oldest->second == order_.front().second) entries_.erase(oldest);
-    order_.pop_front();
-    return true;
+    return add_new(entry);
+  }
+  /// Once more: each time is taken by itself.
+  void add_another(const Hash128& entry) {
+    const std::lock_guard lock(mutex_);
+    if (!add_new(entry)) ++entries_[entry].times;
   }
   bool has(const Hash128& entry) const {
     const std::lock_guard lock(mutex_);
@@ -35,14 +33,35 @@ class LatestEntries {
   }
   bool take(const Hash128& entry) {
     const std::lock_guard lock(mutex_);
-    return !entries_.empty() && entries_.erase(entry) > 0;
+    const auto found = entries_.find(entry);
+    if (found == entries_.end()) return false;
+    if (--found->second.times == 0) entries_.erase(found);
+    return true;
+  }
+  void forget(const Hash128& entry) {
+    const std::lock_guard lock(mutex_);
+    entries_.erase(entry);
   }
 
  private:
+  struct Remembered {
+    uint64_t number = 0;  // that it was added as
+    int times = 1;
+  };
+  bool add_new(const Hash128& entry) {
+    if (!entries_.try_emplace(entry, Remembered{added_}).second) return false;
+    order_.emplace_back(entry, added_++);
+    if (order_.size() <= kMost) return true;
+    // Unless it was taken since, and is there again as a later one.
+    const auto oldest = entries_.find(order_.front().first);
+    if (oldest != entries_.end() && oldest->second.number == order_.front().second) entries_.erase(oldest);
+    order_.pop_front();
+    return true;
+  }
   static constexpr size_t kMost = 1 << 14;
   mutable std::mutex mutex_;
-  std::unordered_map<Hash128, uint64_t, HashOfHash> entries_;  // with the number that it was added as
-  std::deque<std::pair<Hash128, uint64_t>> order_;             // also of those that were taken
+  std::unordered_map<Hash128, Remembered, HashOfHash> entries_;
+  std::deque<std::pair<Hash128, uint64_t>> order_;  // also of those that were taken
   uint64_t added_ = 0;
 };
 
@@ -58,7 +77,7 @@ class PeerCache final : public TieredCache {
       return std::nullopt;
     }
     if (std::optional<Found> found = own_->find(entry)) {
-      (void)asked_.take(entry);
+      asked_.forget(entry);
       return found;
     }
     const PeerPlace place = peer_of_(element);
@@ -69,8 +88,8 @@ class PeerCache final : public TieredCache {
       (void)making_.take(entry);  // it was made between the two looks
       return own_->find(entry);
     }
-    (void)asked_.add(entry);
-    if (place.own) (void)of_own_.add(entry);
+    asked_.add_another(entry);
+    if (place.own) of_own_.add_another(entry);
     Found found;
     found.store = place.store;
     found.request.key = peer_key(entry, element);
@@ -124,7 +143,7 @@ class PeerCache final : public TieredCache {
  private:
   const std::shared_ptr<TieredCache> own_;
   const PeerOf peer_of_;
-  LatestEntries asked_;    ///< on their way,
+  LatestEntries asked_;    ///< on their way, each as often as it is (two batches may want one entry),
   LatestEntries of_own_;   ///< and of these, what is waited for here
   LatestEntries in_vain_;  ///< made without asking again, once
   LatestEntries making_;   ///< of what is at home here

@@ -117,6 +117,21 @@ TEST_F(PeerGroupTest, WhatItGotIsKeptWhereMemoryIsFree) {
   EXPECT_TRUE(get(1));
 }
 
+// What came for the second one is the peer's, too, and never taken for what the disk here had.
+TEST_F(PeerGroupTest, TwoWhoAskForOneEntryAtOnceBothGetIt) {
+  own_[1]->put(entry_of(1), one_row(1), 1, KeepIn::kMemory);
+  std::vector<Buffer> answers;
+  for (int i = 0; i < 2; ++i) {
+    const auto found = caches_[0]->find_of(entry_of(1), 1);
+    ASSERT_TRUE(found && !found->columns);
+    Result<Buffer> bytes = read_wait(*found->store, found->request, {});
+    ASSERT_TRUE(bytes.ok()) << bytes.status().to_string();
+    answers.push_back(std::move(*bytes));
+  }
+  for (Buffer& answer : answers) EXPECT_TRUE(caches_[0]->open(entry_of(1), std::move(answer)).ok());
+  EXPECT_EQ(caches_[0]->stats().disk.hits, 0u);
+}
+
 TEST_F(PeerGroupTest, NobodyIsAskedForWhatIsAtHomeHere) {
   own_[1]->put(entry_of(2), one_row(2), 1, KeepIn::kAnyTier);
   EXPECT_FALSE(get(2));

@@ -43,9 +43,10 @@ bool Room::is_enough(uint64_t bytes) const {
 }
 
 bool Room::raise_or_fail(WindowBatch& batch, const RowTask* task, uint64_t bytes) const {
-  Status status = lacking(core_, batch, task, bytes);
+  const bool refused = core_.memory.system_refuses();
+  Status status = refused ? system_lacks_memory() : lacking(core_, batch, task, bytes);
   if (status.bytes_needed() > core_.memory.capacity() && core_.memory.raise(status.bytes_needed())) return true;
-  batch.job.fatal = with_enough(core_, std::move(status));
+  batch.job.fatal = refused ? std::move(status) : with_enough(core_, std::move(status));
   batch.complete = true;
   core_.changed.notify_all();
   return false;

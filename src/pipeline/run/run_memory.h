@@ -32,6 +32,9 @@ class RunMemory {
   /// Entries of caches go until `bytes` more fit. True where there was any.
   bool drop_cached(uint64_t bytes) const { return budget_->make_room(ByteBudget::Beside::kEntries, bytes); }
 
+  /// What was wanted last the budget allowed, and the system did not have.
+  bool system_refuses() const { return batch_pool_->refused() || unit_pool_->refused(); }
+
   uint64_t capacity() const { return budget_->capacity(); }
   uint64_t used() const { return budget_->snapshot().used; }
   bool full() const;

@@ -119,10 +119,18 @@ TEST(RunnerFetch, a_wrong_guess_of_sizes_changes_no_byte_and_no_bound) {
   }
 }
 
-/// Fails the first read of one object.
+/// Fails the first read of one object. `now`: it answers at once, and the first object comes after that failure.
 class FailsOnce final : public Store {
  public:
-  FailsOnce(std::shared_ptr<Store> inner, std::string key) : inner_(std::move(inner)), key_(std::move(key)) {}
+  FailsOnce(std::shared_ptr<Store> inner, std::string key, bool now = false)
+      : inner_(std::move(inner)), key_(std::move(key)), now_(now) {}
+  bool reads_now() const override { return now_; }
+  std::optional<Result<Buffer>> read_now(const ReadRequest& request) override {
+    if (!now_) return std::nullopt;
+    while (request.key == Objects::key_of(0) && !failed_) std::this_thread::yield();
+    if (request.key == key_ && !failed_.exchange(true)) return unavailable("away for a moment").with_key(key_);
+    return inner_->read_now(request);
+  }
   void read(const ReadRequest& request, std::stop_token stop, ReadDone done) override {
     if (request.key == key_ && !failed_.exchange(true)) return done(unavailable("away for a moment").with_key(key_));
     inner_->read(request, std::move(stop), std::move(done));
@@ -140,6 +148,7 @@ class FailsOnce final : public Store {
  private:
   const std::shared_ptr<Store> inner_;
   const std::string key_;
+  const bool now_;
   std::atomic<bool> failed_ = false;
 };
 
@@ -158,6 +167,21 @@ TEST(RunnerFetch, weather_matters_only_to_the_batch_that_is_due) {
     EXPECT_EQ(rest.ids.size(), id == 3 ? 50u : 42u) << "what failed is asked for again";
     runner->close();
   }
+}
+
+// On a compute thread, while the batch before is not done: by the time this one is due, storage is back.
+TEST(RunnerFetch, what_could_not_be_read_ahead_is_read_again_when_its_batch_is_due) {
+  Rig rig;
+  rig.shuffled = false;
+  const auto store = std::make_shared<FailsOnce>(Objects::store_of(rig.sizes), Objects::key_of(11), /*now=*/true);
+  rig.store = store;
+  rig.options = {.threads = 2, .requests = 50, .window_batches = 2, .memory = 64 << 20, .ahead_bytes = 32 << 20};
+  const auto runner = rig.run();
+  const Outcome all = drain(*runner);
+  EXPECT_TRUE(store->failed());
+  EXPECT_EQ(all.raised, std::vector<std::string>());
+  EXPECT_EQ(all.ids.size(), 50u);
+  runner->close();
 }
 
 TEST(RunnerFetch, an_object_that_no_budget_holds_is_told_with_its_size) {

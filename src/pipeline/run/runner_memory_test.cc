@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <numeric>
 #include <thread>
 
@@ -151,6 +152,39 @@ TEST(RunnerMemory, values_whose_size_nobody_announced_stay_within_the_budget) {
   EXPECT_EQ(outcome.raised, std::vector<std::string>());
   EXPECT_EQ(outcome.ids.size(), 64u);
   EXPECT_LE(runner->stats().memory.peak, 80'000u);
+}
+
+/// Has no block of more than `most` bytes to give.
+class SmallBlocks final : public BlockSource {
+ public:
+  uint8_t* allocate(size_t bytes) override { return bytes > most ? nullptr : own_->allocate(bytes); }
+  void free(uint8_t* block, size_t bytes) override { own_->free(block, bytes); }
+  std::atomic<size_t> most = 0;
+
+ private:
+  const std::shared_ptr<BlockSource> own_ = BlockSource::own_memory();
+};
+
+// Both where slots have known sizes and where a batch is put together.
+TEST(RunnerMemory, a_system_without_memory_is_an_error_and_the_batch_can_be_asked_for_again) {
+  for (const bool sized : {true, false}) {
+    Rig setup = sized ? Rig() : padded(1 << 20);
+    const auto blocks = std::make_shared<SmallBlocks>();
+    blocks->most = sized ? 0 : 1000;  // that has the labels
+    setup.engine->lend_batches_from(blocks);
+    const auto runner = setup.run();
+    for (int i = 0; i < 2; ++i) {
+      const Status status = runner->next_for(20s).status();
+      EXPECT_EQ(status.code(), Code::kOutOfBudget) << status.to_string();
+      EXPECT_NE(status.message().find("the system has no memory left"), std::string::npos) << status.to_string();
+    }
+    EXPECT_EQ(runner->cursor(), Cursor());
+    blocks->most = SIZE_MAX;
+    const Outcome outcome = drain(*runner);
+    EXPECT_EQ(outcome.raised, std::vector<std::string>());
+    EXPECT_EQ(outcome.ids.size(), setup.sizes.size());
+    runner->close();
+  }
 }
 
 }  // namespace

@@ -64,6 +64,12 @@ void Units::drop_others(const UnitBlock* needed) {
   }
 }
 
+void Units::forget_weather(const std::vector<UnitBlockPtr>& blocks) {
+  for (const UnitBlockPtr& block : blocks)
+    for (const auto& unit : block->units)
+      if (unit->state == Unit::State::kBad && unit->pins == 0 && unit->status.code() == Code::kUnavailable) drop(*unit);
+}
+
 void Units::drop_freed(const UnitTable::Freed& freed) const {
   for (const auto& unit : freed) drop(*unit);
 }

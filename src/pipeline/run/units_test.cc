@@ -189,6 +189,19 @@ TEST(Units, storage_that_is_away_is_an_error_only_for_rows_that_are_due) {
   }
 }
 
+TEST(Units, what_storage_had_not_is_read_again_when_that_is_said) {
+  for (const Code code : {Code::kUnavailable, Code::kNotFound}) {
+    Bench bench({});
+    const UnitBlockPtr block = bench.block(0);
+    bench.move_on(block);
+    bench.store.answer(Status(code, "not now"));
+    bench.answer_all();
+    ASSERT_EQ(bench.unit(block).state, Unit::State::kBad);
+    bench.units.forget_weather({block});
+    EXPECT_EQ(bench.unit(block).state, code == Code::kUnavailable ? Unit::State::kAbsent : Unit::State::kBad);
+  }
+}
+
 TEST(Units, an_object_that_is_gone_is_an_error_whether_due_or_not) {
   Bench bench({});
   bench.due = false;

@@ -54,7 +54,11 @@ std::shared_ptr<Window> Window::make(Engine& engine, std::shared_ptr<const Execu
 }
 
 bool Window::ready() const {
-  if (!batches_.empty()) return batches_.front()->complete;
+  if (!batches_.empty()) {
+    const WindowBatch& front = *batches_.front();
+    // An error that came before it was due may be one that look_at_front() takes back.
+    return front.complete && !front.retracting && (front.due || front.job.fatal.ok());
+  }
   return finished() || !core_.itinerary->failure().ok();
 }
 

@@ -83,6 +83,7 @@ class Window final : private Advancing {
   // window_advance.cc
   void advance(Actions& actions) override;
   void settled() override;
+  void look_at_front();
   bool advance_oldest(Actions& actions);
   bool advance_batch(const WindowBatchPtr& batch, bool* may_start, Actions& actions);
   Step advance_task(const WindowBatchPtr& batch, RowTask& task, bool may_start, Actions& actions);

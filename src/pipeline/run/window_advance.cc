@@ -17,6 +17,7 @@ void Window::advance(Actions& actions) {
   if (core_.closed) return;
   core_.fetcher.refresh();
   extend(actions);
+  look_at_front();
   if (units_ && !(advance_oldest(actions) && advance_units(actions))) return;
   bool may_start = true;
   for (size_t i = 0; i < batches_.size(); ++i) {
@@ -30,6 +31,15 @@ void Window::advance(Actions& actions) {
       return;
     }
   }
+}
+
+// Storage that was away while a compute thread read ahead may be back now that the batch is due: it begins anew, once. Not any sooner, since such a
+// read fails at once, and asking again and again would keep the threads busy.
+void Window::look_at_front() {
+  if (batches_.empty() || std::exchange(batches_.front()->due, true)) return;
+  WindowBatch& front = *batches_.front();
+  if (front.complete && front.job.fatal.code() == Code::kUnavailable) taking_back_.retract(front);
+  if (units_) units_->forget_weather(front.blocks);
 }
 
 // False where nothing younger may be moved on. `may_start`: whether tasks that wait may begin; none may once one found no slot.
@@ -167,6 +177,8 @@ void Window::post_assembly(const WindowBatchPtr& batch, AssemblyStep step, Actio
 void Window::take(WindowBatch& batch, Result<Batch> made) {
   if (made.ok()) {
     batch.made = std::move(*made);
+  } else if (made.status().code() == Code::kOutOfBudget) {
+    batch.job.fatal = made.status();  // says nothing of the data: the batch can be asked for again
   } else if (batch.job.spoiled().ok()) {
     batch.job.errors.push_back({0, batch.job.rows().front().id, made.status(), /*raise=*/true});
   }

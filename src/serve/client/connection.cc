@@ -34,11 +34,13 @@ bool takes_long(MessageType type) { return type == MessageType::kOpen || type ==
 
 Connection::Connection(FileDescriptor socket) : channel_(std::move(socket), kMostAnswer, true) {}
 
-Result<std::shared_ptr<Connection>> Connection::open(FileDescriptor socket) {
+Result<std::shared_ptr<Connection>> Connection::open(FileDescriptor socket, bool* turned_away) {
   auto connection = std::make_shared<Connection>(std::move(socket));
   Hello hello;
   hello.program = program_name();
-  FOREBAY_RETURN_IF_ERROR(connection->ask(MessageType::kHello, to_message(hello)).status());
+  const Status status = connection->ask(MessageType::kHello, to_message(hello)).status();
+  if (turned_away != nullptr) *turned_away = !status.ok() && connection->told_;
+  if (!status.ok()) return status;
   return connection;
 }
 
@@ -93,8 +95,8 @@ Result<Frame> Connection::answer(std::chrono::milliseconds timeout, bool* timed_
 // Who turns a client away says why and hangs up, before it has heard anything.
 Status Connection::last_words(Status why) {
   const Result<std::optional<Frame>> frame = channel_.receive(std::chrono::milliseconds(0));
-  const bool told = frame.ok() && frame->has_value() && (*frame)->type == MessageType::kFailed;
-  return told ? status_from_message((*frame)->body) : why;
+  told_ = frame.ok() && frame->has_value() && (*frame)->type == MessageType::kFailed;
+  return told_ ? status_from_message((*frame)->body) : why;
 }
 
 Result<std::string> Connection::ask(MessageType type, std::string_view body) {
@@ -115,7 +117,8 @@ Result<std::string> Connection::ask(MessageType type, std::string_view body) {
       continue;
     }
     if (frame->type == MessageType::kDone) return std::move(frame->body);
-    if (frame->type == MessageType::kFailed) return status_from_message(frame->body);
+    told_ = frame->type == MessageType::kFailed;
+    if (told_) return status_from_message(frame->body);
     return lose(corrupt("the server gives an answer that is none"));
   }
 }

@@ -21,8 +21,9 @@ namespace forebay {
 /// thread.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  /// Says hello. Unavailable where the server goes meanwhile, or does not answer within half a minute.
-  static Result<std::shared_ptr<Connection>> open(FileDescriptor socket);
+  /// Says hello. Unavailable where the server goes meanwhile, or does not answer within half a minute. `turned_away`, where given: whether
+  /// the server itself said why not, and so would say it again.
+  static Result<std::shared_ptr<Connection>> open(FileDescriptor socket, bool* turned_away = nullptr);
   explicit Connection(FileDescriptor socket);
 
   /// The answer's body, or the error that it is. Unavailable: the server has gone, and lost() is true from then on.
@@ -62,6 +63,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::timed_mutex turn_;
   bool next_asked_ = false;
   std::optional<Frame> next_answer_;  // came while another question was asked
+  bool told_ = false;                 // the latest error of ask() was the server's own answer
 
   std::mutex freed_mutex_;
   std::vector<uint64_t> freed_;

@@ -97,9 +97,11 @@ Status SharedLoader::Impl::connect() {
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
     FOREBAY_ASSIGN(FileDescriptor socket, connect_or_start(path, starts() ? share.program : std::vector<std::string>(),
                                                            starts(), options.stop));
-    Result<std::shared_ptr<Connection>> made = Connection::open(std::move(socket));
+    bool turned_away = false;
+    Result<std::shared_ptr<Connection>> made = Connection::open(std::move(socket), &turned_away);
     status = made.status();
-    if (status.code() == Code::kUnavailable && std::chrono::steady_clock::now() < patient_until) continue;
+    // One that is full says so, and would say so again.
+    if (status.code() == Code::kUnavailable && !turned_away && std::chrono::steady_clock::now() < patient_until) continue;
     if (!status.ok()) return status;
     {
       const std::lock_guard lock(mutex);

@@ -6,6 +6,8 @@
 #include <system_error>
 #include <utility>
 
+#include "serve/server/carried_counters.h"
+
 namespace forebay {
 
 namespace {
@@ -24,7 +26,16 @@ class OwnFeed final : public Feed {
   Loader& position() override { return *loader_; }
   void moved() override { owes_end_ = false; }
   void stay(bool stays) override { stays_ = stays; }
-  Ledger stats() const override { return loader()->stats(); }
+  Ledger stats() const override {
+    std::shared_ptr<Loader> now;
+    std::optional<Ledger> before;
+    {
+      const std::lock_guard lock(mutex_);
+      now = loader_;
+      before = before_;
+    }
+    return counted(*now, before);
+  }
   std::vector<ErrorEntry> errors() const override { return loader()->errors(); }
   void close() override {
     stop_.request_stop();
@@ -47,6 +58,13 @@ class OwnFeed final : public Feed {
     return loader_;
   }
 
+  // With what the loaders before it have counted.
+  static Ledger counted(const Loader& now, const std::optional<Ledger>& before) {
+    Ledger sum = now.stats();
+    if (before) carry_counters(*before, sum, /*same_store=*/false);
+    return sum;
+  }
+
   // A loader with a cache at another place gives the same batches from the same state. Where there is none, this one goes on.
   void share_what_came() {
     if (!coming_.valid()) return begin_opening();
@@ -60,6 +78,7 @@ class OwnFeed final : public Feed {
     {
       const std::lock_guard lock(mutex_);
       if (closed_) return;
+      before_ = counted(*loader_, before_);
       std::swap(loader_, other);
       shares_ = std::move(found->shares);
     }
@@ -84,6 +103,7 @@ class OwnFeed final : public Feed {
   mutable std::mutex mutex_;
   std::shared_ptr<Loader> loader_;  // changed by the client's thread
   std::string shares_;
+  std::optional<Ledger> before_;  // of the loaders that were here before this one, in sum
   bool closed_ = false;
   std::stop_source stop_;
   std::future<Result<Reopened>> coming_;  // last, so that it has ended before anything else goes

@@ -276,6 +276,32 @@ TEST(Server, who_comes_when_it_is_full_is_told) {
   EXPECT_TRUE(eventually([&] { return SharedLoader::open(data.pipeline(), {}, {data.socket(), 0, {}}).ok(); }));
 }
 
+// As one that is full does.
+TEST(Server, who_is_turned_away_does_not_try_again) {
+  const std::string path = testing::TempDir() + "/turns_away.sock";
+  const Result<FileDescriptor> listening = listen_at(path);
+  ASSERT_TRUE(listening.ok()) << listening.status().to_string();
+  const Data data;
+  std::atomic<int> came = 0;
+  std::jthread server([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      FileDescriptor socket(accept4(listening->get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+      if (!socket.valid()) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        continue;
+      }
+      ++came;
+      (void)Channel(std::move(socket), 0, false).try_send(MessageType::kFailed, to_message(unavailable("no room here")));
+    }
+  });
+  const auto late = SharedLoader::open(data.pipeline(), {}, {path, 0, {}});
+  EXPECT_NE(late.status().message().find("no room here"), std::string::npos) << late.status().to_string();
+  EXPECT_EQ(came, 1);
+  server.request_stop();
+  server.join();
+  unlink(path.c_str());
+}
+
 TEST(Server, a_bad_request_is_answered_and_the_next_one_too) {
   const Data data;
   Running server(data.socket());

@@ -85,8 +85,12 @@ Result<std::unique_ptr<OpenedFeed>> OpenedFeed::open(const OpenRequest& request,
     const Pipeline source = loader->opened();
     FOREBAY_ASSIGN(
         opened->feed_,
-        together_feed(std::move(loader), sharing.together, batches_key(request, request.pipeline), request.together,
-                      [source, steps, options] { return Loader::open(over(source, steps), options); }));
+        together_feed(
+            std::move(loader), sharing.together, batches_key(request, request.pipeline), request.together,
+            [source, steps, options](const std::stop_token& ends) {
+              return open_ready(over(source, steps), options, ends);
+            },
+            stop));
     return opened;
   }
   opened->entry_ = sharing.prefixes.add(steps, job_key(request, request.pipeline));

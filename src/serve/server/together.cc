@@ -155,10 +155,11 @@ TogetherCounts TogetherRun::counts() const {
 void TogetherRun::close() { loader_->close(); }
 
 Result<std::shared_ptr<TogetherRun>> TogetherRuns::join(const std::string& key, const std::string& state, int wanted,
-                                                        TogetherRun::Seat& seat, const Open& open) {
+                                                        TogetherRun::Seat& seat, const Open& open,
+                                                        const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   // Whoever comes while one opens waits for that one; those of other keys do not.
-  opened_.wait(lock, [&] { return !opening_.contains(key); });
+  if (!opened_.wait(lock, stop, [&] { return !opening_.contains(key); })) return cancelled("the loader was closed");
   const auto [begin, end] = runs_.equal_range(key);
   for (auto run = begin; run != end; ++run) {
     if (run->second->sit(seat, state)) return run->second;
@@ -166,7 +167,7 @@ Result<std::shared_ptr<TogetherRun>> TogetherRuns::join(const std::string& key, 
   const int seats = begin == end ? wanted : 1;
   opening_.insert(key);
   lock.unlock();
-  Result<std::shared_ptr<TogetherRun>> made = opened_at(state, seats, open);
+  Result<std::shared_ptr<TogetherRun>> made = opened_at(state, seats, open, stop);
   if (made.ok() && !(*made)->sit(seat, state)) made = internal_error("a run does not begin where it was told to");
   lock.lock();
   opening_.erase(key);
@@ -175,9 +176,9 @@ Result<std::shared_ptr<TogetherRun>> TogetherRuns::join(const std::string& key, 
   return made;
 }
 
-Result<std::shared_ptr<TogetherRun>> TogetherRuns::opened_at(const std::string& state, int seats,
-                                                             const Open& open) const {
-  FOREBAY_ASSIGN(std::unique_ptr<Loader> loader, open());
+Result<std::shared_ptr<TogetherRun>> TogetherRuns::opened_at(const std::string& state, int seats, const Open& open,
+                                                             const std::stop_token& stop) const {
+  FOREBAY_ASSIGN(std::unique_ptr<Loader> loader, open(stop));
   FOREBAY_RETURN_IF_ERROR(loader->load_state(state));
   return std::make_shared<TogetherRun>(std::move(loader), seats, patience_);
 }

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -84,11 +85,12 @@ class TogetherRun {
 class TogetherRuns {
  public:
   explicit TogetherRuns(std::chrono::milliseconds patience) : patience_(patience) {}
-  using Open = std::function<Result<std::unique_ptr<Loader>>()>;
+  /// `stop` ends it.
+  using Open = std::function<Result<std::unique_ptr<Loader>>(const std::stop_token& stop)>;
 
-  /// The run of that key with a seat at `state`, made with `open` where there is none.
+  /// The run of that key with a seat at `state`, made with `open` where there is none, which may take long. Cancelled after a stop.
   Result<std::shared_ptr<TogetherRun>> join(const std::string& key, const std::string& state, int wanted,
-                                            TogetherRun::Seat& seat, const Open& open);
+                                            TogetherRun::Seat& seat, const Open& open, const std::stop_token& stop);
   /// Another one than `own` with such a seat, or null.
   std::shared_ptr<TogetherRun> other(const std::string& key, const TogetherRun* own, const std::string& state,
                                      TogetherRun::Seat& seat);
@@ -97,19 +99,21 @@ class TogetherRuns {
   TogetherCounts counts() const;
 
  private:
-  Result<std::shared_ptr<TogetherRun>> opened_at(const std::string& state, int seats, const Open& open) const;
+  Result<std::shared_ptr<TogetherRun>> opened_at(const std::string& state, int seats, const Open& open,
+                                                 const std::stop_token& stop) const;
 
   const std::chrono::milliseconds patience_;
   mutable std::mutex mutex_;
-  std::condition_variable opened_;
+  std::condition_variable_any opened_;
   std::set<std::string> opening_;  ///< keys for which somebody opens a loader, without the lock
   std::multimap<std::string, std::shared_ptr<TogetherRun>> runs_;
   TogetherCounts ended_;
 };
 
 /// A client's part in such runs, with a seat from the beginning. `position`: a loader that makes nothing and stands where the client
-/// stands.
+/// stands. `stop` ends the opening; loaders that are opened later, where the seat is lost, are opened beside the client's thread.
 Result<std::unique_ptr<Feed>> together_feed(std::unique_ptr<Loader> position, std::shared_ptr<TogetherRuns> runs,
-                                            std::string key, int wanted, TogetherRuns::Open open);
+                                            std::string key, int wanted, TogetherRuns::Open open,
+                                            const std::stop_token& stop);
 
 }  // namespace forebay

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <atomic>
+
 #include "serve/server/serve_test_support.h"
 
 namespace forebay {
@@ -56,6 +58,66 @@ TEST(Together, who_falls_behind_goes_on_alone_with_the_same_batches) {
   for (int i = 0; i < 60; ++i) ASSERT_TRUE(fast->next().ok());  // four epochs, and nobody waits
   for (Batch& batch : epoch_of(*slow)) of_slow.push_back(std::move(batch));
   EXPECT_EQ(digest_of(of_slow), alone(data));
+}
+
+TEST(Together, totals_go_on_where_a_member_goes_on_alone) {
+  const Data data;
+  Running server(data.socket(), std::chrono::milliseconds(20));
+  const auto fast = shared(data, data.pipeline(), {}, 2), slow = shared(data, data.pipeline(), {}, 2);
+  ASSERT_TRUE(fast->next().ok() && slow->next().ok());
+  for (int i = 0; i < 60; ++i) ASSERT_TRUE(fast->next().ok());
+  const Ledger before = slow->stats();
+  ASSERT_GT(before.batches, 40);
+  ASSERT_TRUE(slow->next().ok() && slow->next().ok());  // the second one is of a run of its own
+  const Ledger after = slow->stats();
+  EXPECT_GT(after.batches, before.batches);
+  EXPECT_GT(after.samples, before.samples);
+  EXPECT_GE(after.elapsed_seconds, before.elapsed_seconds);
+}
+
+TEST(Together, what_is_opened_later_does_not_hold_up_its_client) {
+  const Data data;
+  std::atomic<bool> first = true, goes_on = false;
+  const TogetherRuns::Open open = [&](const std::stop_token& stop) -> Result<std::unique_ptr<Loader>> {
+    const bool waits = !first.exchange(false);
+    while (waits && !goes_on && !stop.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (stop.stop_requested()) return cancelled("stopped");
+    return Loader::open(data.pipeline());
+  };
+  const auto runs = std::make_shared<TogetherRuns>(std::chrono::seconds(30));
+  const auto feed =
+      std::move(*together_feed(std::move(*Loader::open(data.pipeline())), runs, "key", 1, open, std::stop_token()));
+  bool timed_out = false;
+  for (const int64_t epoch : {2, 1}) {  // going elsewhere ends what was being opened
+    ASSERT_TRUE(feed->position().set_epoch(epoch).ok());
+    feed->moved();
+    ASSERT_TRUE(feed->next_for(std::chrono::milliseconds(10), &timed_out).ok());
+    EXPECT_TRUE(timed_out);
+  }
+  goes_on = true;
+  Result<std::optional<Batch>> batch = feed->next_for(std::chrono::seconds(1), &timed_out);
+  while (batch.ok() && timed_out) batch = feed->next_for(std::chrono::seconds(1), &timed_out);
+  ASSERT_TRUE(batch.ok() && batch->has_value()) << batch.status().to_string();
+  EXPECT_EQ((*batch)->epoch, 1);
+}
+
+TEST(Together, closing_ends_what_is_being_opened) {
+  const Data data;
+  std::atomic<bool> first = true;
+  const TogetherRuns::Open open = [&](const std::stop_token& stop) -> Result<std::unique_ptr<Loader>> {
+    if (first.exchange(false)) return Loader::open(data.pipeline());
+    while (!stop.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return cancelled("stopped");
+  };
+  const auto runs = std::make_shared<TogetherRuns>(std::chrono::seconds(30));
+  const auto feed =
+      std::move(*together_feed(std::move(*Loader::open(data.pipeline())), runs, "key", 1, open, std::stop_token()));
+  ASSERT_TRUE(feed->position().set_epoch(2).ok());
+  feed->moved();
+  bool timed_out = false;
+  ASSERT_TRUE(feed->next_for(std::chrono::milliseconds(10), &timed_out).ok());
+  feed->close();
+  EXPECT_EQ(feed->next_for(std::chrono::minutes(5), &timed_out).status().code(), Code::kCancelled);
 }
 
 TEST(Together, a_member_that_comes_to_the_same_place_gets_the_same_steps) {

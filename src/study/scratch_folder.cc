@@ -1,0 +1,77 @@
+#include "study/scratch_folder.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+#include "base/folder_entries.h"
+
+namespace forebay {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kScratchName = "forebay-scratch-";
+
+int open_folder(const fs::path& path) {
+  return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+bool lock_folder(int fd, int how) {
+  int locked = -1;
+  do {
+    locked = ::flock(fd, how);
+  } while (locked != 0 && errno == EINTR);
+  return locked == 0;
+}
+
+// Whoever uses one holds its lock, so that one without a lock has lost its process.
+void sweep_scratch(const fs::path& below) {
+  for (const fs::path& entry : entries_of(below)) {
+    if (!entry.filename().string().starts_with(kScratchName)) continue;
+    const int fd = open_folder(entry);
+    if (fd < 0) continue;
+    struct stat info{};
+    std::error_code ignored;
+    if (::fstat(fd, &info) == 0 && info.st_uid == ::geteuid() && lock_folder(fd, LOCK_EX | LOCK_NB))
+      fs::remove_all(entry, ignored);
+    ::close(fd);
+  }
+}
+
+}  // namespace
+
+Result<ScratchFolder> ScratchFolder::make() {
+  std::error_code failed;
+  const fs::path below = fs::temp_directory_path(failed);
+  if (!failed) sweep_scratch(below);
+  for (;;) {
+    std::string path = (below / (std::string(kScratchName) + "XXXXXX")).string();
+    const bool made = !failed && ::mkdtemp(path.data()) != nullptr;
+    const int lock = made ? open_folder(path) : -1;
+    if (!made || (lock < 0 && errno != ENOENT)) {
+      if (made) ::rmdir(path.c_str());
+      return Status(Code::kUnavailable, "no temporary folder can be made; set TMPDIR to where one can").with_key(path);
+    }
+    // A file system without locks has none for sweepers, either.
+    if (lock >= 0) (void)lock_folder(lock, LOCK_EX);
+    ScratchFolder folder(path, lock);
+    // A sweeper that found it before it had its lock has taken it away.
+    if (lock >= 0 && fs::exists(path, failed)) return folder;
+  }
+}
+
+ScratchFolder::~ScratchFolder() {
+  std::error_code ignored;
+  if (!path_.empty()) fs::remove_all(path_, ignored);
+  if (lock_ >= 0) ::close(lock_);
+}
+
+}  // namespace forebay
