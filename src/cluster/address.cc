@@ -4,12 +4,14 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netdb.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cerrno>
 #include <charconv>
 #include <cstring>
 
@@ -63,6 +65,26 @@ std::string outward_address() {
     if ((each->ifa_flags & kUp) == kUp && (each->ifa_flags & IFF_LOOPBACK) == 0) found = outward_text(each->ifa_addr);
   ::freeifaddrs(all);
   return found;
+}
+
+bool somebody_listens(const HostPort& at, std::chrono::milliseconds patience) {
+  addrinfo wanted{}, *addresses = nullptr;
+  wanted.ai_socktype = SOCK_STREAM;
+  if (::getaddrinfo(at.host.c_str(), std::to_string(at.port).c_str(), &wanted, &addresses) != 0) return false;
+  bool listens = false;
+  for (const addrinfo* each = addresses; each != nullptr && !listens; each = each->ai_next) {
+    const int fd = ::socket(each->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0) continue;
+    listens = ::connect(fd, each->ai_addr, each->ai_addrlen) == 0;
+    pollfd taken{.fd = fd, .events = POLLOUT, .revents = 0};
+    int failed = 0;
+    socklen_t length = sizeof failed;
+    if (!listens && errno == EINPROGRESS && ::poll(&taken, 1, static_cast<int>(patience.count())) == 1)
+      listens = ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &failed, &length) == 0 && failed == 0;
+    ::close(fd);
+  }
+  ::freeaddrinfo(addresses);
+  return listens;
 }
 
 std::string HostPort::to_string() const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -24,6 +25,9 @@ std::string own_host_address();
 /// The IPv4 address that this host has on the way to others (its default route), else that of the first interface that is up, and never one of the
 /// loopback; empty where there is none. Nothing is sent.
 std::string outward_address();
+
+/// Whether somebody listens there and takes a connection in that time.
+bool somebody_listens(const HostPort& at, std::chrono::milliseconds patience);
 
 /// "0.0.0.0", "::" and other ways to say all interfaces.
 bool is_any_address(std::string_view host);

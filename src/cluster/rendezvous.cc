@@ -24,6 +24,7 @@ namespace {
 
 constexpr size_t kMostCardBytes = 1024;
 constexpr std::string_view kCardMagic = "forebay-host-1";
+constexpr std::chrono::milliseconds kBetweenQuestions(1000), kPatience(300);
 
 class StaticRendezvous final : public Rendezvous {
  public:
@@ -94,6 +95,7 @@ class FolderRendezvous final : public Rendezvous {
   Result<Membership> meet(int rank, const HostCard& card, std::chrono::milliseconds deadline,
                           std::stop_token stop) override {
     const auto begun = std::chrono::steady_clock::now(), until = begun + deadline, doubts_until = begun + deadline / 4;
+    auto next_question = begun + kBetweenQuestions;
     if (::mkdir(folder_.c_str(), 0700) != 0 && errno != EEXIST) return folder_failure(folder_, "make the folder");
     FOREBAY_RETURN_IF_ERROR(write_small(path_of(rank), card_text(card)));
     // As the file system has it: over a network all that this user writes may be some other user's.
@@ -110,7 +112,12 @@ class FolderRendezvous final : public Rendezvous {
       // Whoever is new sees by this that the card is of a host that is there. Once all are, since each of them looks at it then.
       const bool all_there = std::ranges::all_of(cards, [](const auto& each) { return each.has_value(); });
       if (news && all_there) FOREBAY_RETURN_IF_ERROR(write_small(path_of(rank), card_text(card)));
-      const bool doubts = std::chrono::steady_clock::now() < doubts_until;
+      const auto now = std::chrono::steady_clock::now();
+      if (all_there && now >= next_question) {
+        ask_the_doubtful(cards);
+        next_question = std::chrono::steady_clock::now() + kBetweenQuestions;
+      }
+      const bool doubts = now < doubts_until;
       if (all_there && std::ranges::none_of(cards, [&](const auto& each) { return each->doubtful && doubts; })) break;
       if (stop.stop_requested()) return cancelled("stopped while waiting for the other hosts of the job");
       if (std::chrono::steady_clock::now() >= until) return missing(cards, deadline);
@@ -143,6 +150,16 @@ class FolderRendezvous final : public Rendezvous {
       cards[i] = Seen{std::move(*card), earlier(file->written, own.st_mtim)};
     }
     return news;
+  }
+
+  // Those that were there all along write no cards any more, but they listen: of an earlier run nobody does. The first that does not is enough to wait on.
+  static void ask_the_doubtful(std::vector<std::optional<Seen>>& cards) {
+    for (auto& each : cards) {
+      if (!each || !each->doubtful) continue;
+      const Result<HostPort> at = parse_host_port(each->card.address);
+      each->doubtful = !at.ok() || !somebody_listens(*at, kPatience);
+      if (each->doubtful) return;
+    }
   }
 
   Status missing(const std::vector<std::optional<Seen>>& cards, std::chrono::milliseconds deadline) const {

@@ -45,7 +45,8 @@ std::unique_ptr<Rendezvous> static_rendezvous(std::vector<std::string> addresses
 /// Hosts that meet in a folder they share, which is this job's alone: each writes a file of its card, readable by its user alone, which is there
 /// whole or not at all. Files of other generations do no harm. A card that is older than this host's own may be of an earlier run: for a quarter of
 /// the deadline it is not believed until its host, which writes its card again when it sees somebody new, or a later start of that rank has
-/// written it. Then it is: a rank that is started anew alone meets those who met before, and a host that is gone is taken for one that is away.
+/// written it, or somebody listens at its address (asked each second): a rank that is started anew alone meets those who met before. Then it is: a host
+/// that is gone is taken for one that is away.
 std::unique_ptr<Rendezvous> folder_rendezvous(std::string folder, int hosts, uint64_t generation);
 
 /// A card as text and back; Corrupt for what is none.

@@ -1,9 +1,13 @@
 #include "cluster/rendezvous.h"
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
+#include <future>
 #include <thread>
 
 #include "store/scratch_folder.h"
@@ -144,6 +148,33 @@ TEST(Rendezvous, WhoIsStartedAnewAloneMeetsThoseWhoAreThereInTime) {
   ASSERT_TRUE(met.ok()) << met.status().to_string();
   EXPECT_GE(std::chrono::steady_clock::now() - begun, std::chrono::milliseconds(500));
   EXPECT_EQ(met->hosts[0].address, card_of(0).address);
+}
+
+TEST(Rendezvous, WhoListensWasThereAllAlongAndNeedsNoNewCard) {
+  const ScratchFolder folder;
+  const int listening = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in at{};
+  at.sin_family = AF_INET;
+  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof at;
+  ASSERT_EQ(::bind(listening, reinterpret_cast<const sockaddr*>(&at), sizeof at), 0);
+  ASSERT_EQ(::listen(listening, 8), 0);
+  ASSERT_EQ(::getsockname(listening, reinterpret_cast<sockaddr*>(&at), &length), 0);
+  HostCard there = card_of(0);
+  there.address = "127.0.0.1:" + std::to_string(ntohs(at.sin_port));
+  const auto way = [&] { return folder_rendezvous(folder.path("job"), 2, 0); };
+  (void)way()->meet(0, there, std::chrono::milliseconds(1), {});
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  // The time of doubt alone would be longer than this waits.
+  std::stop_source stop;
+  auto met = std::async(std::launch::async,
+                        [&] { return way()->meet(1, card_of(1), std::chrono::hours(1), stop.get_token()); });
+  EXPECT_EQ(met.wait_for(std::chrono::seconds(60)), std::future_status::ready);
+  stop.request_stop();
+  const auto found = met.get();
+  ASSERT_TRUE(found.ok()) << found.status().to_string();
+  EXPECT_EQ(found->hosts[0].address, there.address);
+  ::close(listening);
 }
 
 TEST(Rendezvous, TokensAreForTheUserAlone) {

@@ -20,9 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kScratchName = "forebay-scratch-";
 
-int open_folder(const fs::path& path) {
-  return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-}
+int open_folder(const fs::path& path) { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); }
 
 bool lock_folder(int fd, int how) {
   int locked = -1;

@@ -101,7 +101,8 @@ Status SharedLoader::Impl::connect() {
     Result<std::shared_ptr<Connection>> made = Connection::open(std::move(socket), &turned_away);
     status = made.status();
     // One that is full says so, and would say so again.
-    if (status.code() == Code::kUnavailable && !turned_away && std::chrono::steady_clock::now() < patient_until) continue;
+    if (status.code() == Code::kUnavailable && !turned_away && std::chrono::steady_clock::now() < patient_until)
+      continue;
     if (!status.ok()) return status;
     {
       const std::lock_guard lock(mutex);

@@ -40,10 +40,10 @@ void carry_steps(const std::vector<StepStats>& before, std::vector<StepStats>& n
 }
 
 void carry_store(const StoreStats& before, StoreStats& now) {
-  for (const auto counter : {&StoreStats::requests, &StoreStats::listings, &StoreStats::heads, &StoreStats::opens,
-                             &StoreStats::immediate, &StoreStats::waited, &StoreStats::bytes, &StoreStats::errors,
-                             &StoreStats::attempts, &StoreStats::retries, &StoreStats::throttled,
-                             &StoreStats::timeouts, &StoreStats::hedges, &StoreStats::hedges_won})
+  for (const auto counter :
+       {&StoreStats::requests, &StoreStats::listings, &StoreStats::heads, &StoreStats::opens, &StoreStats::immediate,
+        &StoreStats::waited, &StoreStats::bytes, &StoreStats::errors, &StoreStats::attempts, &StoreStats::retries,
+        &StoreStats::throttled, &StoreStats::timeouts, &StoreStats::hedges, &StoreStats::hedges_won})
     now.*counter += before.*counter;
   now.seconds += before.seconds;
   carry_histogram(before.read_bytes, now.read_bytes);

@@ -43,7 +43,8 @@ TEST(OwnFeed, totals_go_on_with_another_loader) {
 TEST(CarriedCounters, each_is_a_sum_and_steps_are_found_by_name) {
   Ledger before, now;
   before.steps = {{.name = "decode_image", .samples = 5}, {.name = "resize", .samples = 4}};
-  now.steps = {{.name = "decode_image", .samples = 1}, {.name = "cache", .samples = 1}, {.name = "resize", .samples = 2}};
+  now.steps = {
+      {.name = "decode_image", .samples = 1}, {.name = "cache", .samples = 1}, {.name = "resize", .samples = 2}};
   before.stores = {{.name = "files", .requests = 7}};
   now.stores = {{.name = "files", .requests = 1}};
   before.units = {1, 0};

@@ -291,7 +291,8 @@ TEST(Server, who_is_turned_away_does_not_try_again) {
         continue;
       }
       ++came;
-      (void)Channel(std::move(socket), 0, false).try_send(MessageType::kFailed, to_message(unavailable("no room here")));
+      (void)Channel(std::move(socket), 0, false)
+          .try_send(MessageType::kFailed, to_message(unavailable("no room here")));
     }
   });
   const auto late = SharedLoader::open(data.pipeline(), {}, {path, 0, {}});

@@ -83,14 +83,13 @@ Result<std::unique_ptr<OpenedFeed>> OpenedFeed::open(const OpenRequest& request,
   LoaderOptions options = request.options;
   if (request.together > 0) {
     const Pipeline source = loader->opened();
-    FOREBAY_ASSIGN(
-        opened->feed_,
-        together_feed(
-            std::move(loader), sharing.together, batches_key(request, request.pipeline), request.together,
-            [source, steps, options](const std::stop_token& ends) {
-              return open_ready(over(source, steps), options, ends);
-            },
-            stop));
+    FOREBAY_ASSIGN(opened->feed_,
+                   together_feed(
+                       std::move(loader), sharing.together, batches_key(request, request.pipeline), request.together,
+                       [source, steps, options](const std::stop_token& ends) {
+                         return open_ready(over(source, steps), options, ends);
+                       },
+                       stop));
     return opened;
   }
   opened->entry_ = sharing.prefixes.add(steps, job_key(request, request.pipeline));
