@@ -79,7 +79,7 @@ class Session : public std::enable_shared_from_this<Session<Stream>> {
     if constexpr (std::is_same_v<Stream, TlsStream>) {
       shake_hands();
     } else {
-      read_head();
+      look_for_tls();
     }
   }
 
@@ -87,6 +87,20 @@ class Session : public std::enable_shared_from_this<Session<Stream>> {
   using Request = http::request_parser<http::vector_body<uint8_t>>;
 
   PlainStream& connection() { return beast::get_lowest_layer(stream_); }
+
+  // Whoever speaks TLS would wait for an answer, and the parser for the end of a line.
+  void look_for_tls() {
+    connection().expires_after(served_->options.idle);
+    connection().async_read_some(
+        buffer_.prepare(kMostHeaderBytes), [self = this->shared_from_this()](beast::error_code error, size_t bytes) {
+          if (error) return;
+          self->buffer_.commit(bytes);
+          const auto got = self->buffer_.data();
+          if (bytes == 0 || *static_cast<const uint8_t*>(got.data()) != kTlsHandshake) return self->read_head();
+          self->refuse(Served::kSpeaksTls, "a host that asks over TLS, which this one was given no certificate for",
+                       "400 Bad Request");
+        });
+  }
 
   void shake_hands() {
     connection().expires_after(served_->options.patience);
@@ -140,7 +154,7 @@ class Session : public std::enable_shared_from_this<Session<Stream>> {
       // Who left, or said nothing, has done no wrong.
       if (error.category() == http::make_error_code(http::error::end_of_stream).category() &&
           error != http::error::end_of_stream && error != http::error::partial_message)
-        refuse_gibberish();
+        refuse(Served::kMalformed, "something that is not HTTP", "400 Bad Request");
       return;
     }
     const auto& head = parser_->get();
@@ -196,14 +210,6 @@ class Session : public std::enable_shared_from_this<Session<Stream>> {
       self->parts_ = AnswerParts();
       if (!error && self->parser_->get().keep_alive()) self->read_head();
     });
-  }
-
-  void refuse_gibberish() {
-    const auto bytes = buffer_.data();
-    if (bytes.size() > 0 && *static_cast<const uint8_t*>(bytes.data()) == kTlsHandshake)
-      return refuse(Served::kSpeaksTls, "a host that asks over TLS, which this one was given no certificate for",
-                    "400 Bad Request");
-    refuse(Served::kMalformed, "something that is not HTTP", "400 Bad Request");
   }
 
   // A short answer without a body, then the end of the connection.
