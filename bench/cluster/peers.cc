@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "cluster/http/http_peer_transport.h"
+#include "cluster/job_tls.h"
 #include "cluster/peer_store.h"
 #include "store/http/curl_transport.h"
 
@@ -189,9 +190,19 @@ Measured run(const Settings& settings, size_t in_flight, ServerProcess& server, 
   return {static_cast<double>(objects.load()) / took, client / gb, server.end() / gb};
 }
 
+/// With TLS where the environment names certificates, as between the hosts of a job.
+std::shared_ptr<Transport> transport_of_peers() {
+  auto tls = job_tls_from_environment();
+  if (!tls.ok()) {
+    std::fprintf(stderr, "%s\n", tls.status().to_string().c_str());
+    std::exit(2);
+  }
+  return http_peer_transport({.tls = std::move(*tls)});
+}
+
 Measured peers(const Settings& settings) {
   ServerProcess server(settings.server_core, [&] {
-    const auto transport = new std::shared_ptr<Transport>(http_peer_transport());
+    const auto transport = new std::shared_ptr<Transport>(transport_of_peers());
     auto listening = (*transport)->listen("127.0.0.1:0", kPass, std::make_shared<Objects>(settings.bytes));
     if (!listening.ok()) std::abort();
     const std::string address = (*listening)->address();
@@ -199,7 +210,7 @@ Measured peers(const Settings& settings) {
   });
   PeerStoreOptions options;
   options.bytes = 1 << 20;
-  const auto transport = http_peer_transport();
+  const auto transport = transport_of_peers();
   const auto store = peer_store(transport, {"127.0.0.1:" + std::to_string(server.port()), kPass}, options);
   return run(settings, kInFlight, server, [&](uint64_t n, const auto& done) {
     ReadRequest request;

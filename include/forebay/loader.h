@@ -39,7 +39,7 @@ struct ErrorLimit {
   std::optional<double> share;  ///< counts where it is there
 };
 
-/// The hosts of a job, as far as a loader needs to know them.
+/// The hosts of a job, as far as a loader needs to know them. TLS between them is asked for by FOREBAY_CLUSTER_CERTIFICATE_FILE and its like (docs/cluster.md).
 struct PeerOptions {
   /// Empty: none are asked. "host:port" of each rank, in the order of the ranks; or "file:///FOLDER", a folder that all hosts share
   /// and that is this job's alone, where they tell each other their addresses.

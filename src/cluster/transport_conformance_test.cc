@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "cluster/http/http_peer_transport.h"
+#include "cluster/job_tls_test_support.h"
 #include "cluster/simulated/simulated_network.h"
 #include "telemetry/log.h"
 
@@ -28,6 +29,13 @@ TransportDriver simulated_driver() {
 
 TransportDriver http_driver() {
   return {"Http", [] { return http_peer_transport(); }};
+}
+
+TransportDriver tls_driver() {
+  return {"Tls", [] {
+            static const JobCertificates certificates;
+            return http_peer_transport({.tls = certificates.tls()});
+          }};
 }
 
 /// Answers once it is let go, like a host whose disk hangs.
@@ -222,7 +230,7 @@ TEST_P(TransportTest, AShortTokenIsRefusedWithoutBeingShown) {
   EXPECT_EQ(listening.status().message().find("short"), std::string::npos) << listening.status().message();
 }
 
-INSTANTIATE_TEST_SUITE_P(Transports, TransportTest, testing::Values(simulated_driver(), http_driver()),
+INSTANTIATE_TEST_SUITE_P(Transports, TransportTest, testing::Values(simulated_driver(), http_driver(), tls_driver()),
                          [](const auto& test) { return test.param.name; });
 
 }  // namespace forebay

@@ -9,6 +9,7 @@
 
 #include "cluster/address.h"
 #include "cluster/http/http_peer_transport.h"
+#include "cluster/job_tls.h"
 #include "cluster/rendezvous.h"
 #include "cluster/token.h"
 #include "loader/step_arguments.h"
@@ -109,12 +110,13 @@ Result<std::unique_ptr<Rendezvous>> way_to_meet(const PeerOptions& options, int 
 
 // Each host makes a token of its own and hands it out with its address, so that only who meets has it.
 template <typename Group>
-Result<std::shared_ptr<Group>> meet_and_open(const PeerOptions& options, const Place& place, std::stop_token stop) {
+Result<std::shared_ptr<Group>> meet_and_open(const PeerOptions& options, const Place& place,
+                                             std::shared_ptr<Transport> transport, std::stop_token stop) {
   PeerHost own{own_address(place), {{}, generation_of(options)}};
   FOREBAY_ASSIGN(const std::unique_ptr<Rendezvous> way, way_to_meet(options, place.world_size, own.pass.generation));
   FOREBAY_ASSIGN(own.pass.token, new_token());
   // Listens before it meets: the card has the port that the system gave.
-  FOREBAY_ASSIGN(std::shared_ptr<Group> group, Group::open(http_peer_transport(), own));
+  FOREBAY_ASSIGN(std::shared_ptr<Group> group, Group::open(std::move(transport), own));
   const auto started = std::chrono::system_clock::now().time_since_epoch().count();
   const HostCard card{group->address(), static_cast<uint64_t>(started), own.pass.token};
   FOREBAY_ASSIGN(const Membership met, way->meet(place.rank, card, kMeetingDeadline, std::move(stop)));
@@ -123,8 +125,9 @@ Result<std::shared_ptr<Group>> meet_and_open(const PeerOptions& options, const P
 }
 
 template <typename Group>
-Result<std::shared_ptr<Group>> at_given_addresses(std::vector<PeerHost> hosts, int rank) {
-  FOREBAY_ASSIGN(std::shared_ptr<Group> group, Group::open(http_peer_transport(), hosts[static_cast<size_t>(rank)]));
+Result<std::shared_ptr<Group>> at_given_addresses(std::vector<PeerHost> hosts, int rank,
+                                                  std::shared_ptr<Transport> transport) {
+  FOREBAY_ASSIGN(std::shared_ptr<Group> group, Group::open(std::move(transport), hosts[static_cast<size_t>(rank)]));
   group->know(std::move(hosts), rank);
   return group;
 }
@@ -141,9 +144,13 @@ Result<std::shared_ptr<Group>> open_group(const PeerOptions& options, const Plac
   if (!meets) {
     FOREBAY_ASSIGN(hosts, static_hosts(options, place));
   }
+  Result<std::shared_ptr<const JobTls>> tls = job_tls_from_environment();
+  if (!tls.ok()) return Status(tls.status().code(), "peers: " + tls.status().message());
   if (!needed) return std::shared_ptr<Group>();
-  Result<std::shared_ptr<Group>> group = meets ? meet_and_open<Group>(options, place, std::move(stop))
-                                               : at_given_addresses<Group>(std::move(hosts), place.rank);
+  std::shared_ptr<Transport> transport = http_peer_transport({.tls = std::move(*tls)});
+  Result<std::shared_ptr<Group>> group =
+      meets ? meet_and_open<Group>(options, place, std::move(transport), std::move(stop))
+            : at_given_addresses<Group>(std::move(hosts), place.rank, std::move(transport));
   if (!group.ok()) return Status(group.status().code(), "peers: " + group.status().message());
   return group;
 }

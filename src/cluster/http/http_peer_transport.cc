@@ -14,13 +14,20 @@ namespace forebay {
 
 namespace {
 
+constexpr int kUpgradeRequired = 426;
+
 Result<std::vector<AnsweredKey>> judge_answer(const std::string& host, std::span<const WantedKey> wanted,
                                               const Result<HttpResponse>& response, bool late) {
   if (!response.ok()) {
     if (late && response.status().code() == Code::kCancelled)
       return unavailable("no answer in time").with_key("peer " + host);
+    // Of certificates: no other try of this host's can change that, but another host may come to that address.
+    if (response.status().code() == Code::kInvalidArgument)
+      return unavailable(response.status().message()).with_key("peer " + host);
     return response.status();
   }
+  if (response->status == kUpgradeRequired)
+    return unavailable("it asks for TLS, which this host was given no certificate for").with_key("peer " + host);
   if (response->status != 200)
     return unavailable(fmt::format("refused with {}", response->status)).with_key("peer " + host);
   Result<std::vector<AnsweredKey>> answers = parse_answer(wanted, response->body);
@@ -28,10 +35,16 @@ Result<std::vector<AnsweredKey>> judge_answer(const std::string& host, std::span
   return answers;
 }
 
+HttpPeerOptions with_tls_served(HttpPeerOptions options) {
+  options.server.tls = options.tls;
+  return options;
+}
+
 class HttpPeers final : public Transport {
  public:
   explicit HttpPeers(HttpPeerOptions options)
-      : options_(std::move(options)), transport_(options_.transport ? options_.transport : curl_transport()) {}
+      : options_(with_tls_served(std::move(options))),
+        transport_(options_.transport ? options_.transport : curl_transport()) {}
   ~HttpPeers() override { deadlines_->close(); }
 
   Result<std::unique_ptr<Listening>> listen(const std::string& address, const JobPass& pass,
@@ -56,7 +69,7 @@ class HttpPeers final : public Transport {
     asking->done = std::move(done);
     HttpRequest request;
     request.method = "POST";
-    request.url = fmt::format("http://{}{}", host.address, kKeysPath);
+    request.url = fmt::format("{}://{}{}", options_.tls ? "https" : "http", host.address, kKeysPath);
     request.headers = {{"Authorization", "Bearer " + host.pass.token},
                        {kGenerationHeader, std::to_string(host.pass.generation)},
                        {"Content-Type", "application/octet-stream"}};
@@ -87,6 +100,7 @@ class HttpPeers final : public Transport {
     if (!connection_ || connection_->first_byte_timeout_ms != most) {
       auto made = std::make_shared<HttpConnectionOptions>();
       made->direct = true;
+      if (options_.tls) made->mutual_tls = options_.tls->asking;
       made->connect_timeout_ms = std::min(most, static_cast<int>(options_.connect_timeout.count()));
       made->first_byte_timeout_ms = made->stall_timeout_ms = most;
       connection_ = std::move(made);

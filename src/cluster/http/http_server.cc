@@ -2,16 +2,23 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/context.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
+#include <boost/beast/ssl/ssl_stream.hpp>
 
 #include "cluster/http/http_server.h"
 
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+
 #include <array>
 #include <atomic>
+#include <optional>
 #include <thread>
+#include <type_traits>
 
 #include <fmt/format.h>
 
@@ -28,9 +35,12 @@ namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = boost::beast::http;
 using Tcp = asio::ip::tcp;
+using PlainStream = beast::tcp_stream;
+using TlsStream = beast::ssl_stream<beast::tcp_stream>;
 
 constexpr std::array<char, 64> kZeros{};
 constexpr uint32_t kMostHeaderBytes = 8 << 10;
+constexpr uint8_t kTlsHandshake = 22;  // the first byte of whoever speaks TLS (RFC 8446, section 5.1)
 
 /// What the connections of a server have in common.
 struct Served {
@@ -40,35 +50,104 @@ struct Served {
   std::string authorization, generation;
   std::atomic<uint64_t> questions{0}, asked{0}, found{0}, bytes{0}, refused{0};
   std::atomic<int> connections{0};
-  std::array<std::atomic<bool>, 4> told{};
+  std::optional<asio::ssl::context> tls;
 
-  enum Kind { kStranger, kOldGeneration, kMalformed, kTooMany };
-  void refuse(Kind kind, const char* what) {
+  enum Kind { kStranger, kOldGeneration, kMalformed, kTooMany, kSpeaksTls, kNoTls };  // kNoTls: those of NoTls, too
+  void refuse(int kind, std::string_view what) {
     refused.fetch_add(1, std::memory_order_relaxed);
-    if (told[kind].exchange(true)) return;
+    if (told[static_cast<size_t>(kind)].exchange(true)) return;
     log_warning(fmt::format("the peers' server at {} refused {}; more of that kind are only counted", address, what));
   }
+
+ private:
+  std::array<std::atomic<bool>, static_cast<size_t>(kNoTls) + NoTls::kKinds> told{};
 };
 
 /// One connection: question after question. Keeps itself alive while something is under way.
-class Session : public std::enable_shared_from_this<Session> {
+template <typename Stream>
+class Session : public std::enable_shared_from_this<Session<Stream>> {
  public:
-  Session(Tcp::socket socket, std::shared_ptr<Served> served) : stream_(std::move(socket)), served_(std::move(served)) {
+  /// `stream`: what a stream is made of.
+  template <typename... StreamArgs>
+  explicit Session(std::shared_ptr<Served> served, StreamArgs&&... stream)
+      : stream_(std::forward<StreamArgs>(stream)...), served_(std::move(served)) {
     served_->connections.fetch_add(1);
   }
   ~Session() { served_->connections.fetch_sub(1); }
+
+  void begin() {
+    if constexpr (std::is_same_v<Stream, TlsStream>) {
+      shake_hands();
+    } else {
+      look_for_tls();
+    }
+  }
+
+ private:
+  using Request = http::request_parser<http::vector_body<uint8_t>>;
+
+  PlainStream& connection() { return beast::get_lowest_layer(stream_); }
+
+  // Whoever speaks TLS would wait for an answer, and the parser for the end of a line.
+  void look_for_tls() {
+    connection().expires_after(served_->options.idle);
+    connection().async_read_some(
+        buffer_.prepare(kMostHeaderBytes), [self = this->shared_from_this()](beast::error_code error, size_t bytes) {
+          if (error) return;
+          self->buffer_.commit(bytes);
+          const auto got = self->buffer_.data();
+          if (bytes == 0 || *static_cast<const uint8_t*>(got.data()) != kTlsHandshake) return self->read_head();
+          self->refuse(Served::kSpeaksTls, "a host that asks over TLS, which this one was given no certificate for",
+                       "400 Bad Request");
+        });
+  }
+
+  void shake_hands() {
+    connection().expires_after(served_->options.patience);
+    stream_.async_handshake(asio::ssl::stream_base::server, [self = this->shared_from_this()](beast::error_code error) {
+      if (error) return self->on_no_tls(error);
+      self->read_head();
+    });
+  }
+
+  void on_no_tls(beast::error_code error) {
+    // Who left, or said nothing, has done no wrong.
+    if (error.category() != asio::error::get_ssl_category()) return;
+    const NoTls why = why_no_tls(stream_.native_handle(), static_cast<unsigned>(error.value()));
+    beast::error_code ignored;
+    const std::string host = connection().socket().remote_endpoint(ignored).address().to_string();
+    served_->refuse(Served::kNoTls + static_cast<int>(why.kind), fmt::format("host {}{}", host, why.words));
+    if (why.kind != NoTls::kPlain) return say_no_more();
+    head_ =
+        "HTTP/1.1 426 Upgrade Required\r\nUpgrade: TLS/1.3, HTTP/1.1\r\nContent-Length: 0\r\n"
+        "Connection: Upgrade, close\r\n\r\n";
+    asio::async_write(connection(), asio::buffer(head_),
+                      [self = this->shared_from_this()](beast::error_code, size_t) { self->say_no_more(); });
+  }
+
+  // Whoever closes with bytes unread resets the connection, and the last that was said (an alert) may be lost on the way. Ends with
+  // the other side, or with the time that the handshake had.
+  void say_no_more() {
+    beast::error_code ignored;
+    connection().socket().shutdown(Tcp::socket::shutdown_send, ignored);
+    drain();
+  }
+  void drain() {
+    connection().async_read_some(buffer_.prepare(kMostHeaderBytes),
+                                 [self = this->shared_from_this()](beast::error_code error, size_t) {
+                                   if (!error) self->drain();
+                                 });
+  }
 
   void read_head() {
     parser_.emplace();
     parser_->header_limit(kMostHeaderBytes);
     parser_->body_limit(kMostQuestionBytes);
-    stream_.expires_after(served_->options.idle);
-    http::async_read_header(stream_, buffer_, *parser_,
-                            [self = shared_from_this()](beast::error_code error, size_t) { self->on_head(error); });
+    connection().expires_after(served_->options.idle);
+    http::async_read_header(
+        stream_, buffer_, *parser_,
+        [self = this->shared_from_this()](beast::error_code error, size_t) { self->on_head(error); });
   }
-
- private:
-  using Request = http::request_parser<http::vector_body<uint8_t>>;
 
   void on_head(beast::error_code error) {
     if (error) {
@@ -87,9 +166,10 @@ class Session : public std::enable_shared_from_this<Session> {
       return refuse(Served::kOldGeneration, "a host of another generation of the job", "409 Conflict");
     if (head.method() != http::verb::post || std::string_view(head.target().data(), head.target().size()) != kKeysPath)
       return refuse(Served::kMalformed, "a question of another kind", "404 Not Found");
-    stream_.expires_after(served_->options.patience);
-    http::async_read(stream_, buffer_, *parser_,
-                     [self = shared_from_this()](beast::error_code failed, size_t) { self->on_question(failed); });
+    connection().expires_after(served_->options.patience);
+    http::async_read(stream_, buffer_, *parser_, [self = this->shared_from_this()](beast::error_code failed, size_t) {
+      self->on_question(failed);
+    });
   }
 
   void on_question(beast::error_code error) {
@@ -125,8 +205,8 @@ class Session : public std::enable_shared_from_this<Session> {
       if (body.size() % kZeros.size() != 0)
         pieces_.emplace_back(kZeros.data(), kZeros.size() - body.size() % kZeros.size());
     }
-    stream_.expires_after(served_->options.patience);
-    asio::async_write(stream_, pieces_, [self = shared_from_this()](beast::error_code error, size_t) {
+    connection().expires_after(served_->options.patience);
+    asio::async_write(stream_, pieces_, [self = this->shared_from_this()](beast::error_code error, size_t) {
       self->parts_ = AnswerParts();
       if (!error && self->parser_->get().keep_alive()) self->read_head();
     });
@@ -136,14 +216,14 @@ class Session : public std::enable_shared_from_this<Session> {
   void refuse(Served::Kind kind, const char* what, const char* status) {
     served_->refuse(kind, what);
     head_ = fmt::format("HTTP/1.1 {}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", status);
-    stream_.expires_after(served_->options.patience);
-    asio::async_write(stream_, asio::buffer(head_), [self = shared_from_this()](beast::error_code, size_t) {
+    connection().expires_after(served_->options.patience);
+    asio::async_write(stream_, asio::buffer(head_), [self = this->shared_from_this()](beast::error_code, size_t) {
       beast::error_code ignored;
-      self->stream_.socket().shutdown(Tcp::socket::shutdown_both, ignored);
+      self->connection().socket().shutdown(Tcp::socket::shutdown_both, ignored);
     });
   }
 
-  beast::tcp_stream stream_;
+  Stream stream_;
   const std::shared_ptr<Served> served_;
   beast::flat_buffer buffer_;
   std::optional<Request> parser_;
@@ -159,6 +239,11 @@ class HttpServer final : public Listening {
     served_->authorization = "Bearer " + pass.token;
     served_->generation = std::to_string(pass.generation);
     served_->keys = std::move(keys);
+    if (options.tls) {
+      ssl_ctx_st* const tls = options.tls->serving.get();
+      SSL_CTX_up_ref(tls);  // Asio gives one back
+      served_->tls.emplace(tls);
+    }
     served_->options = std::move(options);
   }
 
@@ -225,8 +310,11 @@ class HttpServer final : public Listening {
       return served_->refuse(Served::kTooMany, "a connection beyond their limit");
     beast::error_code ignored;
     socket.set_option(Tcp::no_delay(true), ignored);
-    const auto session = std::make_shared<Session>(std::move(socket), served_);
-    session->read_head();
+    if (served_->tls) {
+      std::make_shared<Session<TlsStream>>(served_, std::move(socket), *served_->tls)->begin();
+    } else {
+      std::make_shared<Session<PlainStream>>(served_, std::move(socket))->begin();
+    }
   }
 
   const std::shared_ptr<Served> served_ = std::make_shared<Served>();

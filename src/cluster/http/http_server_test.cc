@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "cluster/address.h"
+#include "cluster/job_tls_test_support.h"
 #include "cluster/message.h"
 #include "cluster/transport_conformance.h"
 #include "telemetry/log.h"
@@ -179,6 +180,33 @@ TEST_F(HttpServerTest, ConnectionsThatSayNothingAreClosed) {
   half.send(good_head(question().size()) + question().substr(0, 10));
   EXPECT_EQ(silent.receive_all(), "");
   EXPECT_EQ(half.receive_all(), "");
+}
+
+TEST_F(HttpServerTest, ConnectionsThatNeverAgreeOnTlsAreClosed) {
+  const JobCertificates certificates;
+  HttpServerOptions options;
+  options.patience = std::chrono::milliseconds(50);
+  options.tls = certificates.tls();
+  serve(options);
+  const RawConnection silent(listening_->address()), half(listening_->address());
+  half.send(std::string_view("\x16\x03\x01\x02\x00\x01", 6));
+  EXPECT_EQ(silent.receive_all(), "");
+  EXPECT_EQ(half.receive_all(), "");
+  EXPECT_EQ(listening_->stats().refused, 0u);
+}
+
+TEST_F(HttpServerTest, WhoAsksWithoutTlsIsAnsweredWithoutIt) {
+  const JobCertificates certificates;
+  serve({.tls = certificates.tls()});
+  const std::string answer = ask(good_head(question().size()) + question());
+  EXPECT_TRUE(answer.starts_with("HTTP/1.1 426 Upgrade Required\r\n")) << answer;
+  expect_nothing_leaked(answer);
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    std::mt19937_64 random(seed);
+    std::string bytes = seed % 2 == 0 ? "" : std::string("\x16\x03\x01\x00\x20\x01", 6);
+    for (int i = 0; i < 40; ++i) bytes.push_back(static_cast<char>(random()));
+    expect_nothing_leaked(ask(bytes));
+  }
 }
 
 TEST_F(HttpServerTest, ConnectionsBeyondTheLimitAreClosedAndOthersGoOn) {

@@ -1,6 +1,7 @@
 #include "store/http/curl_error.h"
 
 #include <cerrno>
+#include <optional>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -46,6 +47,18 @@ Status no_tls(const std::string& where, std::string_view detail) {
   return unavailable(fmt::format("no TLS connection to {} ({})", where, detail));
 }
 
+/// Nothing where it is no matter of certificates.
+std::optional<Status> no_mutual_tls(CURLcode code, const std::string& where, std::string_view detail) {
+  if (code == CURLE_PEER_FAILED_VERIFICATION)
+    return invalid_argument(fmt::format("the TLS certificate of {} is not taken ({})", where, detail));
+  // With TLS 1.3 a server looks at our certificate after the handshake, so that its word may come with the answer.
+  if (contains(detail, "alert") && (contains(detail, "certificate") || contains(detail, "unknown ca")))
+    return invalid_argument(fmt::format("{} does not take the TLS certificate of this host ({})", where, detail));
+  if (code == CURLE_SSL_CONNECT_ERROR && contains(detail, "wrong version number"))
+    return invalid_argument(fmt::format("{} does not speak TLS, which it is asked over", where));
+  return std::nullopt;
+}
+
 Status proxy_refused(CURL* easy, const std::string& where, std::string_view detail) {
   long status = 0;
   curl_easy_getinfo(easy, CURLINFO_HTTP_CONNECTCODE, &status);
@@ -61,9 +74,12 @@ Status proxy_refused(CURL* easy, const std::string& where, std::string_view deta
 
 }  // namespace
 
-Status curl_error(CURLcode code, CURL* easy, std::string_view url, std::string_view detail) {
+Status curl_error(CURLcode code, CURL* easy, std::string_view url, std::string_view detail, bool mutual_tls) {
   const std::string where = host_and_port(url);
   if (detail.empty()) detail = curl_easy_strerror(code);
+  if (mutual_tls) {
+    if (std::optional<Status> refused = no_mutual_tls(code, where, detail)) return *std::move(refused);
+  }
   switch (code) {
     case CURLE_COULDNT_RESOLVE_HOST:
       return unavailable(fmt::format(

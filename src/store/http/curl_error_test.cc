@@ -70,5 +70,20 @@ TEST(CurlError, of_tls_tells_a_plain_server_from_one_that_wants_a_client_certifi
   EXPECT_EQ(told(CURLE_SSL_CONNECT_ERROR, "something else").code(), Code::kUnavailable);
 }
 
+TEST(CurlError, of_mutual_tls_tells_which_certificate_is_not_taken) {
+  const auto message = [](CURLcode code, std::string_view detail) {
+    const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> easy(curl_easy_init(), &curl_easy_cleanup);
+    return curl_error(code, easy.get(), kUrl, detail, /*mutual_tls=*/true).message();
+  };
+  EXPECT_EQ(message(CURLE_PEER_FAILED_VERIFICATION, "certificate has expired"),
+            "the TLS certificate of host.example:443 is not taken (certificate has expired)");
+  for (const CURLcode code : {CURLE_SSL_CONNECT_ERROR, CURLE_RECV_ERROR, CURLE_SEND_ERROR})
+    EXPECT_EQ(message(code, "tlsv1 alert unknown ca"),
+              "host.example:443 does not take the TLS certificate of this host (tlsv1 alert unknown ca)");
+  EXPECT_EQ(message(CURLE_SSL_CONNECT_ERROR, "SSL routines::wrong version number"),
+            "host.example:443 does not speak TLS, which it is asked over");
+  EXPECT_NE(message(CURLE_RECV_ERROR, "tlsv1 alert internal error").find("broke off"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace forebay

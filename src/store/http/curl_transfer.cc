@@ -1,21 +1,19 @@
 #include "store/http/curl_transfer.h"
 
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
 #include <charconv>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "store/http/curl_error.h"
 #include "store/http/curl_loop.h"
+#include "store/http/curl_trust.h"
 #include "store/http/http_url.h"
 
 namespace forebay {
@@ -43,30 +41,6 @@ bool breaks_line(std::string_view text) {
 }
 
 double in_seconds(int ms) { return ms / 1000.0; }
-
-bool is_folder(const std::string& path) {
-  std::error_code ignored;
-  return std::filesystem::is_directory(path, ignored);
-}
-
-std::string from_environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-/// libcurl keeps the authorities that it has read only where they are one file; reading them costs 10 ms a connection.
-void set_authorities(CURL* easy, const HttpConnectionOptions& options) {
-  static const std::string system_file = "/etc/ssl/certs/ca-certificates.crt";
-  std::string file = options.ca_file, folder;
-  if (file.empty()) file = from_environment("SSL_CERT_FILE"), folder = from_environment("SSL_CERT_DIR");
-  if (is_folder(file)) folder = std::exchange(file, "");
-  if (file.empty() && folder.empty()) {
-    if (::access(system_file.c_str(), R_OK) != 0) return;
-    file = system_file;
-  }
-  curl_easy_setopt(easy, CURLOPT_CAINFO, file.empty() ? nullptr : file.c_str());
-  curl_easy_setopt(easy, CURLOPT_CAPATH, folder.empty() ? nullptr : folder.c_str());
-}
 
 }  // namespace
 
@@ -145,9 +119,7 @@ void CurlTransfer::set_connection_options(const HttpConnectionOptions& options) 
   curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_open_socket);
   curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, CurlLoop::on_close_socket);
   curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, &loop_);
-  curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, options.verify ? 1L : 0L);
-  curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, options.verify ? 2L : 0L);
-  set_authorities(easy, options);
+  set_trust(easy, options);
   // An empty text is no proxy, not even one of the environment.
   if (options.direct || !options.proxy.empty())
     curl_easy_setopt(easy, CURLOPT_PROXY, options.direct ? "" : options.proxy.c_str());
@@ -342,7 +314,7 @@ Result<HttpResponse> CurlTransfer::result(CURLcode code) {
     return unavailable(fmt::format("cut off after {} bytes ({})", received_, curl_easy_strerror(code)));
   }
   if (code == CURLE_OPERATION_TIMEDOUT) return no_connection();
-  return curl_error(code, handle_.easy, request_.url, detail_);
+  return curl_error(code, handle_.easy, request_.url, detail_, options_->mutual_tls != nullptr);
 }
 
 Status CurlTransfer::no_connection() const {

@@ -19,15 +19,23 @@ struct HttpHeader {
   std::string value;
 };
 
+/// Who we are to servers, and who alone vouches for them: PEM. Names of hosts are not compared, so whatever `authorities` have signed is trusted.
+struct MutualTls {
+  std::string certificate;  ///< ours, with those between it and its authority
+  std::string key;          ///< its key, without a password
+  std::string authorities;
+};
+
 /// How servers are reached. Requests with the same object share connections.
 struct HttpConnectionOptions {
   std::string ca_file;  ///< authorities to trust, a file or a folder; empty: SSL_CERT_FILE, SSL_CERT_DIR, the system's
   bool verify = true;   ///< false trusts anybody
-  std::string proxy;    ///< empty: http_proxy, https_proxy, all_proxy, no_proxy
-  bool direct = false;  ///< no proxy, whatever `proxy` and the environment say
-  int connect_timeout_ms = 10'000;     ///< name, connection and TLS together
-  int first_byte_timeout_ms = 20'000;  ///< from the end of the request to the answer's first byte
-  int stall_timeout_ms = 20'000;       ///< without a byte
+  std::shared_ptr<const MutualTls> mutual_tls = nullptr;  ///< in place of both
+  std::string proxy;                                      ///< empty: http_proxy, https_proxy, all_proxy, no_proxy
+  bool direct = false;                                    ///< no proxy, whatever `proxy` and the environment say
+  int connect_timeout_ms = 10'000;                        ///< name, connection and TLS together
+  int first_byte_timeout_ms = 20'000;                     ///< from the end of the request to the answer's first byte
+  int stall_timeout_ms = 20'000;                          ///< without a byte
 };
 
 /// Hears how one request goes, on the transport's thread; must not block.

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "stream/broker/certificates_test_support.h"
+#include "store/certificates_test_support.h"
 
 namespace forebay {
 

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "stream/broker/certificates_test_support.h"
+#include "store/certificates_test_support.h"
 #include "stream/broker/tls_proxy_test_support.h"
 #include "stream/kafka/mock_cluster_test_support.h"
 #include "stream/log_conformance.h"
