@@ -112,6 +112,8 @@ void set_up_serving(SSL_CTX* context) {
   // Both sides are this program, so nobody needs an older one.
   SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION);
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+  // What is not in the certificate's file the other side has: otherwise the authority is sent along each time.
+  SSL_CTX_set_mode(context, SSL_MODE_NO_AUTO_CHAIN);
   // A session that goes on would not be verified; connections are kept, so few are opened.
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_num_tickets(context, 0);

@@ -103,6 +103,8 @@ class Session : public std::enable_shared_from_this<Session<Stream>> {
   }
 
   void shake_hands() {
+    beast::error_code ignored;
+    host_ = connection().socket().remote_endpoint(ignored).address().to_string();  // nobody knows once it has left
     connection().expires_after(served_->options.patience);
     stream_.async_handshake(asio::ssl::stream_base::server, [self = this->shared_from_this()](beast::error_code error) {
       if (error) return self->on_no_tls(error);
@@ -114,9 +116,7 @@ class Session : public std::enable_shared_from_this<Session<Stream>> {
     // Who left, or said nothing, has done no wrong.
     if (error.category() != asio::error::get_ssl_category()) return;
     const NoTls why = why_no_tls(stream_.native_handle(), static_cast<unsigned>(error.value()));
-    beast::error_code ignored;
-    const std::string host = connection().socket().remote_endpoint(ignored).address().to_string();
-    served_->refuse(Served::kNoTls + static_cast<int>(why.kind), fmt::format("host {}{}", host, why.words));
+    served_->refuse(Served::kNoTls + static_cast<int>(why.kind), fmt::format("host {}{}", host_, why.words));
     if (why.kind != NoTls::kPlain) return say_no_more();
     head_ =
         "HTTP/1.1 426 Upgrade Required\r\nUpgrade: TLS/1.3, HTTP/1.1\r\nContent-Length: 0\r\n"
@@ -227,7 +227,7 @@ class Session : public std::enable_shared_from_this<Session<Stream>> {
   const std::shared_ptr<Served> served_;
   beast::flat_buffer buffer_;
   std::optional<Request> parser_;
-  std::string head_;
+  std::string head_, host_;
   AnswerParts parts_;
   std::vector<asio::const_buffer> pieces_;
 };
