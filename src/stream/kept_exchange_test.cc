@@ -136,6 +136,7 @@ TEST_F(KeptExchangeTest, a_system_without_memory_is_an_error_of_the_run) {
   EXPECT_FALSE(wait_here({2}));
   EXPECT_EQ(exchange_->failure().code(), Code::kOutOfBudget);
   exchange_->begin_anew();
+  kept_[0]->give_back(std::vector<int64_t>{2});
   bring({2});
   EXPECT_TRUE(wait_here({2})) << exchange_->failure().to_string();
 }
