@@ -52,8 +52,8 @@ TEST(CarriedCounters, each_is_a_sum_and_steps_are_found_by_name) {
   before.batches = 9;
   before.elapsed_seconds = 10;
   before.waits.storage = 2;
-  before.tuning = {{.seconds = 3, .what = "threads"}};
-  now.tuning = {{.seconds = 1, .what = "requests"}};
+  before.tuning.emplace_back().what = "threads";
+  now.tuning.emplace_back().seconds = 1;
   now.batches = 1;
   Ledger apart = now;
   carry_counters(before, apart, /*same_store=*/false);
