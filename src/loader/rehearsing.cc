@@ -9,6 +9,7 @@
 
 #include "base/unit_source.h"
 #include "base/whole_number.h"
+#include "cache/budget_limits.h"
 #include "loader/check.h"
 #include "loader/open_step_cache.h"
 #include "loader/sources.h"
@@ -235,8 +236,8 @@ std::shared_ptr<KeptRows> RehearsalRun::open_results(const Description& descript
   const OpSpec* const step = find_step(description, OpRole::kRehearse);
   if (step == nullptr || !rehearses_here(*step, catalog())) return nullptr;
   const Args args(step->args, catalog().find(step->name)->args);
-  return std::make_shared<KeptRows>(
-      std::min(args.has("ram") ? args.bytes("ram") : kUsualBytes, cached_at_most(memory)));
+  const uint64_t said = args.has("ram") ? args.bytes("ram") : kUsualBytes;
+  return std::make_shared<KeptRows>(std::min({said, memory_limit(), cached_at_most(memory)}));
 }
 
 std::string RehearsalRun::kept() const {

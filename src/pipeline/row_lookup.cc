@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <optional>
 #include <utility>
+#include <variant>
 
 #include "pipeline/row_work.h"
 
