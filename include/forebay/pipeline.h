@@ -146,6 +146,10 @@ struct RehearseOptions {
   std::string by = "label";                ///< the field of the source that tells the class; empty: one class
   std::string policy = "reservoir";        ///< "reservoir", "balanced" or "recent"
   std::optional<int64_t> candidates = {};  ///< new samples of a step that may be kept, over all ranks
+  /// "raw": old samples pass all steps again. "here": they come in at this step as they were when they were new, and only what stands behind it is done
+  /// anew.
+  std::string where = "raw";
+  std::optional<ByteSize> ram = {};  ///< with "here", of what the steps before made; 2 GiB if not given
 };
 struct TakeOptions {
   std::optional<bool> spread = {};  ///< evenly over the data set, of a table in few whole chunks; else the first ids

@@ -51,6 +51,8 @@ class StreamSteps(Appending):
         by: str | None = "label",
         policy: str = "reservoir",
         candidates: int | None = None,
+        where: str = "raw",
+        ram: int | str | None = None,
     ) -> Pipeline:
         """`n` old samples in each batch beside the new ones, so that a model that learns from new data does not forget what was before.
 
@@ -67,8 +69,15 @@ class StreamSteps(Appending):
             policy: "reservoir": of each class a uniform sample of all that came (Vitter 1985). "balanced": the classes share the places evenly
                 (Chrysakis and Moens 2020). "recent": the latest.
             candidates: how many new samples of a step, over all ranks and drawn at random, may be kept; None: all.
+            where: "raw": old samples go through all steps again. "here": they come in at this step as they were when they were new, and only the steps
+                behind it (`.rehearse(…, where="here").random_crop(24).batch(b)`) are done anew; random steps before it are not drawn again.
+                What the steps before made is kept in memory, so that they need not run again; results never depend on whether it is. `rehearsed` is
+                a field of the samples from here on.
+            ram: with where="here", bytes of memory for that, on each rank; None: 2 GiB, 0: none.
         """
-        return self._then("rehearse", n=n, capacity=capacity, by="" if by is None else by, policy=policy, candidates=candidates)
+        return self._then(
+            "rehearse", n=n, capacity=capacity, by="" if by is None else by, policy=policy, candidates=candidates,
+            where=None if where == "raw" else where, ram=ram)
 
     def only(self, **values: int | str | Sequence[int | str]) -> Pipeline:
         """Only the samples whose fields have one of the given values: `.only(label=[0, 1])`.

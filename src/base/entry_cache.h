@@ -39,6 +39,8 @@ class EntryCache {
   /// damaged: the entry is gone then, and the caller makes it anew. Reads of that store that fail give no bytes instead of an
   /// error, and an entry without bytes is a damaged one.
   virtual Result<std::shared_ptr<const Columns>> open(const Hash128& entry, Buffer stored) = 0;
+  /// Whether it is an entry that may be kept, and is not there.
+  virtual bool wants(const Hash128& /*entry*/) const { return true; }
   /// Whether put() would keep an entry of that many bytes, so that nobody prepares one in vain.
   virtual bool admits(uint64_t bytes) const = 0;
   /// Keeps the entry if there is room. Trouble with the disk switches that tier off (one warning) and is no error.

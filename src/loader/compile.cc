@@ -11,6 +11,7 @@
 #include "loader/packing_step.h"
 #include "loader/sources.h"
 #include "loader/step_bytes.h"
+#include "loader/untouched_field.h"
 #include "loader/user_code.h"
 #include "pipeline/cache_rules.h"
 
@@ -58,8 +59,9 @@ class Compiler {
   explicit Compiler(const CompileInput& input)
       : input_(input), indices_(random_indices(*input.description)), end_(input.end) {
     for (size_t i = 1; i < end_; ++i) {
-      const OpRole role = def_of(input.description->steps()[i]).role;
-      if (role == OpRole::kPack || role == OpRole::kRehearse) end_ = i;
+      const OpSpec& op = input.description->steps()[i];
+      const OpRole role = def_of(op).role;
+      if (role == OpRole::kPack || (role == OpRole::kRehearse && !rehearses_here(op, catalog()))) end_ = i;
       packs_ |= role == OpRole::kPack;
     }
   }
@@ -151,6 +153,7 @@ class Compiler {
     const size_t step = needed_.steps[i];
     const Schema &before = inference_.schemas[i - 1], &after = inference_.schemas[i];
     if (def.role == OpRole::kKeep) return add_cache(i);
+    if (def.role == OpRole::kRehearse) return add_rehearsal(i);
     if (def.role == OpRole::kBatch) return {};
     if (is_python(op)) {
       plan_->stages.push_back(foreign_stage(op, step, indices_[step], before, after));
@@ -279,18 +282,10 @@ class Compiler {
     return {};
   }
 
-  // Fields that nobody looks at are not kept: their values may never have been made.
   Status add_cache(size_t i) {
     if (!input_.open_cache) return {};
-    CacheStage stage;
-    stage.schema = inference_.schemas[i];
     Schema kept;
-    for (const Field& field : stage.schema) {
-      const bool wanted = needed_.wanted[i].contains(field.name);
-      stage.from_source.push_back(wanted ? untouched_field(field.name, i) : std::nullopt);
-      stage.kept.push_back(wanted && !stage.from_source.back());
-      if (stage.kept.back()) kept.push_back(field);
-    }
+    CacheStage stage = stage_at(i, &kept);
     if (kept.size() == 0 && !stage.schema.open_ended) return {};
     stage.place = place_of(i, kept);
     FOREBAY_ASSIGN(stage.cache, input_.open_cache(needed_.steps[i], stage.place, fixed_bytes(kept)));
@@ -300,32 +295,28 @@ class Compiler {
     return {};
   }
 
-  // The field of the source that `name` is at a step, where nothing has changed its values and it is known without reading.
-  // Rows of units are known only once their unit is decoded, so their entries hold all fields.
-  std::optional<size_t> untouched_field(std::string name, size_t step) const {
-    if (units_) return std::nullopt;
-    for (size_t i = step; i-- > 1;) {
-      const OpSpec& op = step_at(i);
-      const OpDef& def = def_of(op);
-      if (def.role == OpRole::kNames) {
-        name = name_before(op, name);
-        continue;
-      }
-      if (def.role == OpRole::kChoice) continue;
-      const FieldUse use = def.used(op, inference_.schemas[i - 1]);
-      // A Python function may give back any field.
-      const bool any = is_python(op) || (def.role == OpRole::kFunction && use.reads.empty());
-      if (any || std::find(use.makes.begin(), use.makes.end(), name) != use.makes.end()) return std::nullopt;
-    }
-    const std::optional<size_t> field = input_.source->schema().find(name);
-    return field && !input_.source->schema()[*field].fetched ? field : std::nullopt;
+  Status add_rehearsal(size_t i) {
+    Schema kept;
+    CacheStage stage = stage_at(i, &kept);
+    stage.cache = input_.kept_results;
+    plan_->rehearsal_stage = plan_->stages.size();
+    plan_->stages.emplace_back(std::move(stage));
+    forget_unnamed();
+    return {};
   }
 
-  static std::string name_before(const OpSpec& rename, const std::string& name) {
-    for (const auto& [from, to] : rename.args["names"].items()) {
-      if (to == Json(name)) return from;
+  // Fields that nobody looks at are not kept: their values may never have been made.
+  CacheStage stage_at(size_t i, Schema* kept) const {
+    CacheStage stage;
+    stage.schema = inference_.schemas[i - 1];
+    for (const Field& field : stage.schema) {
+      const bool wanted = needed_.wanted[i].contains(field.name);
+      stage.from_source.push_back(
+          wanted ? untouched_field(needed_.description, inference_, *input_.source, field.name, i) : std::nullopt);
+      stage.kept.push_back(wanted && !stage.from_source.back());
+      if (stage.kept.back()) kept->push_back(field);
     }
-    return name;
+    return stage;
   }
 
   // What there is in front of a step (of all that are needed): the steps that were carried out, and those of the fields that came

@@ -50,7 +50,7 @@ Pipeline all_operators() {
       .pack(8, {.field = "u", .open_blocks = 4, .pad_value = -1})
       .pad("a", 1.5, {.length = 4})
       .cache({.dir = "x", .compression = "lz4"})
-      .rehearse(2, 100, {.candidates = 3})
+      .rehearse(2, 100, {.candidates = 3, .where = "here", .ram = "1MiB"})
       .batch(4, {.ragged = two});
 }
 

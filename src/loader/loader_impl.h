@@ -14,6 +14,7 @@
 #include "loader/dealing.h"
 #include "loader/distributed.h"
 #include "loader/error_log.h"
+#include "loader/kept_rows.h"
 #include "loader/open_peers.h"
 #include "loader/reading_pass.h"
 #include "loader/rehearsing.h"
@@ -46,6 +47,7 @@ struct Loader::Impl {
   std::shared_ptr<PeerGroup> peers;         // null: none
   std::shared_ptr<StreamRun> stream;        // null: the data set has an end
   std::shared_ptr<RehearsalRun> rehearsal;  // null: nothing old is asked for
+  std::shared_ptr<KeptRows> kept_rows;      // null: old samples pass all steps again
 
   std::atomic<int64_t> interpreter_ns = 0;  // see waited_for_interpreter()
   bool epoch_over = false;                  // the last batch has been delivered, the end has not been told
@@ -106,6 +108,7 @@ struct Loader::Impl {
   Status prepare_samples(CompileInput& input);
   Status prepare_stream(CompileInput& input);
   Status begin_rehearsal();
+  std::vector<RunnerOptions::Beside> beside() const;
   Status start(RunnerOptions runner_options);
 };
 

@@ -50,6 +50,8 @@ Status Loader::Impl::prepare() {
   }
   CompileInput input{&description(), description().steps().size(), false, source, nullptr, options.seed};
   input.open_cache = std::bind_front(&Impl::open_cache, this);
+  kept_rows = RehearsalRun::open_results(description(), sizes.memory);
+  input.kept_results = kept_rows;
   FOREBAY_RETURN_IF_ERROR(stream ? prepare_stream(input) : prepare_samples(input));
   // Last: from here on other threads read what was set above without a lock.
   prepared = true;
@@ -70,20 +72,27 @@ Status Loader::Impl::prepare_samples(CompileInput& input) {
   SizingInput sizing = sizes;
   sizing.block = ordering.block;
   sizing.lanes = lanes_of_rank(ordering, place.world_size);
-  sizing.caches = cached_bytes(caches, sizes.memory);
+  sizing.caches = cached_bytes(caches, sizes.memory) + (kept_rows ? kept_rows->most_bytes() : 0);
   FOREBAY_ASSIGN(RunnerOptions runner_options, choose_sizes(*plan, sizing));
   if (peers && !chosen.packing) set_first_homes(*peers, *plan, ordering, chosen.selection, schedule);
-  runner_options.beside = kept_beside(*plan, caches, sizes.memory);
+  runner_options.beside = beside();
   const auto steps =
       std::make_shared<const IndexedItinerary>(std::move(ordering.order), Schedule(schedule, std::move(ordering.deal)),
                                                options.seed, place.rank, options.epochs, chosen.packing);
   itinerary = steps;
   if (find_step(description(), OpRole::kRehearse) != nullptr) {
-    FOREBAY_ASSIGN(rehearsal, RehearsalRun::open(description(), source, chosen.selection, steps, options.seed, place));
+    FOREBAY_ASSIGN(rehearsal,
+                   RehearsalRun::open(description(), source, chosen.selection, steps, options.seed, place, kept_rows));
     itinerary = rehearsal->itinerary();
     FOREBAY_RETURN_IF_ERROR(begin_rehearsal());
   }
   return start(std::move(runner_options));
+}
+
+std::vector<RunnerOptions::Beside> Loader::Impl::beside() const {
+  std::vector<RunnerOptions::Beside> all = kept_beside(*plan, caches, sizes.memory);
+  if (kept_rows) all.push_back({Use::kCaches, kept_rows, ByteBudget::Beside::kEntries, kept_rows->most_bytes()});
+  return all;
 }
 
 // With what a loader before this one kept.
@@ -103,14 +112,14 @@ Status Loader::Impl::prepare_stream(CompileInput& input) {
   input.selection = chosen.selection = records_of_stream();
   FOREBAY_ASSIGN(plan, compile(input));
   SizingInput sizing = sizes;
-  sizing.caches = stream->bytes();
+  sizing.caches = stream->bytes() + (kept_rows ? kept_rows->most_bytes() : 0);
   FOREBAY_ASSIGN(RunnerOptions runner_options, choose_sizes(*plan, sizing));
-  runner_options.beside = kept_beside(*plan, caches, sizes.memory);
+  runner_options.beside = beside();
   runner_options.beside.push_back(
       {Use::kFetched, stream->stream().kept(), ByteBudget::Beside::kEntries, stream->bytes()});
   itinerary = stream->itinerary();
   if (stream->keeps_old() || find_step(description(), OpRole::kRehearse) != nullptr) {
-    FOREBAY_ASSIGN(rehearsal, RehearsalRun::open(description(), stream, options.seed, place));
+    FOREBAY_ASSIGN(rehearsal, RehearsalRun::open(description(), stream, options.seed, place, kept_rows));
     itinerary = rehearsal->itinerary();
     runner_options.beside.push_back(
         {Use::kCaches, stream->kept_bytes(), ByteBudget::Beside::kEntries, stream->bytes()});

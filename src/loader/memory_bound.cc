@@ -196,7 +196,7 @@ uint64_t samples_bound(const ExecutionPlan& plan, const SizingInput& input, int 
     for (const OutputField& output : plan.outputs)
       loose = plus(loose, output.field.image && !output.row_bytes ? times(picture, whole(input.batch_size)) : 0);
   }
-  const uint64_t entry = plan.cached() != nullptr ? plus(plan.working_bytes, 4 * kKiB) : 0;
+  const uint64_t entry = plan.cached() != nullptr || plan.rehearsal_stage ? plus(plan.working_bytes, 4 * kKiB) : 0;
   uint64_t bytes = plus(plus(samples.largest, entry), working);
   bytes = plus(bytes, times(loose, times_held(plan)));
   bytes = plus(bytes, plus(2 * offset_bytes(plan, input.batch_size), padding_bytes(plan, input.batch_size, 0)));

@@ -137,8 +137,10 @@ bool Wanted::step_back(const OpSpec& op, const OpDef& def, const Schema& before)
     case OpRole::kOrder: return false;
     case OpRole::kBatch:  // says of some fields how their rows lie
     case OpRole::kKeep: return true;
-    case OpRole::kRehearse:
     case OpRole::kPack: return false;  // where needed steps end
+    case OpRole::kRehearse:            // where they end, or in their midst
+      for (const std::string& name : use.makes) names_.erase(name);
+      return true;
     case OpRole::kChoice: return choice_back(use);
     case OpRole::kNames: return names_back(use);
     case OpRole::kFunction: return function_back(use);

@@ -97,7 +97,9 @@ Pipeline Pipeline::rehearse(int64_t n, int64_t capacity, RehearseOptions options
                          {"capacity", capacity},
                          {"by", options.by},
                          {"policy", options.policy},
-                         {"candidates", optional_json(options.candidates)}}));
+                         {"candidates", optional_json(options.candidates)},
+                         {"where", options.where == "raw" ? Json() : Json(options.where)},
+                         {"ram", options.ram ? byte_size_json(*options.ram) : Json()}}));
 }
 Pipeline Pipeline::only(std::map<std::string, std::vector<int64_t>> values) const {
   return then(*this, "only", said_args({{"values", values}}));

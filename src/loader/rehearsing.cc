@@ -9,10 +9,13 @@
 
 #include "base/unit_source.h"
 #include "base/whole_number.h"
+#include "cache/budget_limits.h"
 #include "loader/check.h"
+#include "loader/open_step_cache.h"
 #include "loader/sources.h"
 #include "loader/step_arguments.h"
 #include "ops/definition/args.h"
+#include "pipeline/cache_rules.h"
 
 namespace forebay {
 
@@ -51,6 +54,8 @@ class ClassField {
  private:
   std::optional<size_t> field_;
 };
+
+constexpr uint64_t kUsualBytes = uint64_t{2} << 30;  // as a .cache()'s
 
 class IndexedSamples final : public StepSamples {
  public:
@@ -138,6 +143,16 @@ void keep_latest(Rehearsal::Class& kept, int64_t capacity) {
   kept.next = 0;
 }
 
+// Of each kept sample. False for a text that is none of kept().
+bool read_epochs(const nlohmann::ordered_json& epochs, std::vector<KeptSample>& kept) {
+  if (!epochs.is_array() || epochs.size() != kept.size()) return false;
+  for (size_t i = 0; i < kept.size(); ++i) {
+    if (!epochs[i].is_number_integer() || epochs[i].template get<int64_t>() < 0) return false;
+    kept[i].epoch = epochs[i].template get<int64_t>();
+  }
+  return true;
+}
+
 struct SaidRehearsal {
   RehearsalOptions options;
   int64_t old = 0;  // of each rank
@@ -179,7 +194,7 @@ Result<std::shared_ptr<RehearsalRun>> RehearsalRun::open(const Description& desc
                                                          std::shared_ptr<const Source> source,
                                                          std::shared_ptr<const Selection> selection,
                                                          std::shared_ptr<const IndexedItinerary> steps, uint64_t seed,
-                                                         const Place& place) {
+                                                         const Place& place, std::shared_ptr<KeptRows> results) {
   if (dynamic_cast<const UnitSource*>(source.get()) != nullptr)
     return invalid_argument(
         "rehearse: rows of this source come many at a time, and old ones would each be read with all of their row "
@@ -192,15 +207,16 @@ Result<std::shared_ptr<RehearsalRun>> RehearsalRun::open(const Description& desc
   run->options_ = said.options;
   run->source_ = source->version().to_string();
   run->samples_ = source->size();
+  run->here_ = results != nullptr;
   auto samples = std::make_shared<IndexedSamples>(classes, std::move(source), std::move(selection), steps);
-  run->itinerary_ =
-      std::make_shared<RehearsalItinerary>(std::move(steps), std::move(samples), said.options, said.old, place.rank);
+  run->itinerary_ = std::make_shared<RehearsalItinerary>(std::move(steps), std::move(samples), said.options, said.old,
+                                                         place.rank, std::move(results));
   return run;
 }
 
 Result<std::shared_ptr<RehearsalRun>> RehearsalRun::open(const Description& description,
                                                          std::shared_ptr<StreamRun> stream, uint64_t seed,
-                                                         const Place& place) {
+                                                         const Place& place, std::shared_ptr<KeptRows> results) {
   const bool asked_for = find_step(description, OpRole::kRehearse) != nullptr;
   const SaidRehearsal said = asked_for ? said_of(description, seed, place) : repeated(*stream, seed);
   const bool user_code = is_source(description.steps().front(), SourceKind::kUserCode);
@@ -209,10 +225,19 @@ Result<std::shared_ptr<RehearsalRun>> RehearsalRun::open(const Description& desc
   run->options_ = said.options;
   run->source_ = stream->source()->version().to_string();
   run->stream_ = stream;
+  run->here_ = results != nullptr;
   auto samples = std::make_shared<StreamedSamples>(classes, stream);
-  run->itinerary_ =
-      std::make_shared<RehearsalItinerary>(stream->itinerary(), std::move(samples), said.options, said.old, place.rank);
+  run->itinerary_ = std::make_shared<RehearsalItinerary>(stream->itinerary(), std::move(samples), said.options,
+                                                         said.old, place.rank, std::move(results));
   return run;
+}
+
+std::shared_ptr<KeptRows> RehearsalRun::open_results(const Description& description, std::optional<uint64_t> memory) {
+  const OpSpec* const step = find_step(description, OpRole::kRehearse);
+  if (step == nullptr || !rehearses_here(*step, catalog())) return nullptr;
+  const Args args(step->args, catalog().find(step->name)->args);
+  const uint64_t said = args.has("ram") ? args.bytes("ram") : kUsualBytes;
+  return std::make_shared<KeptRows>(std::min({said, memory_limit(), cached_at_most(memory)}));
 }
 
 std::string RehearsalRun::kept() const {
@@ -220,8 +245,14 @@ std::string RehearsalRun::kept() const {
   nlohmann::ordered_json json = {{"source", source_}, {"classes", nlohmann::ordered_json::array()}};
   std::vector<int64_t> ids;
   for (const auto& [label, one] : rehearsal.classes()) {
-    json["classes"].push_back({label, one.seen, one.largest_once, one.next, one.kept});
-    ids.insert(ids.end(), one.kept.begin(), one.kept.end());
+    std::vector<int64_t> of_class, epochs;
+    for (const KeptSample& sample : one.kept) {
+      of_class.push_back(sample.id);
+      epochs.push_back(sample.epoch);
+    }
+    json["classes"].push_back({label, one.seen, one.largest_once, one.next, of_class});
+    if (here_) json["classes"].back().push_back(epochs);
+    ids.insert(ids.end(), of_class.begin(), of_class.end());
   }
   if (stream_) json["places"] = nlohmann::ordered_json::parse(stream_->kept_places(ids));
   return json.dump();
@@ -237,16 +268,18 @@ Result<Rehearsal> RehearsalRun::read_kept(const std::string& text) const {
   int64_t all = 0;
   // A state is a stranger's text: ids index the data set, and `next` the kept ones.
   for (const auto& one : json["classes"]) {
-    const bool good = one.is_array() && one.size() == 5 && one[0].is_number_integer() && one[1].is_number_integer() &&
-                      one[2].is_boolean() && one[3].is_number_integer() && one[4].is_array();
+    const bool good = one.is_array() && (one.size() == 5 || one.size() == 6) && one[0].is_number_integer() &&
+                      one[1].is_number_integer() && one[2].is_boolean() && one[3].is_number_integer() &&
+                      one[4].is_array();
     if (!good) return wrong();
     Rehearsal::Class kept{
         one[1].template get<int64_t>(), one[2].template get<bool>(), {}, one[3].template get<int64_t>()};
     for (const auto& id : one[4]) {
       if (!id.is_number_integer() || id.template get<int64_t>() < 0) return wrong();
       if (!stream_ && id.template get<int64_t>() >= samples_) return wrong();
-      kept.kept.push_back(id.template get<int64_t>());
+      kept.kept.push_back({.id = id.template get<int64_t>()});
     }
+    if (one.size() == 6 && !read_epochs(one[5], kept.kept)) return wrong();
     const auto size = static_cast<int64_t>(kept.kept.size());
     all += size;
     if (kept.seen < size || kept.next < 0 || kept.next > std::max<int64_t>(size - 1, 0)) return wrong();
@@ -261,8 +294,8 @@ Result<Rehearsal> RehearsalRun::read_kept(const std::string& text) const {
     FOREBAY_RETURN_IF_ERROR(stream_->read_kept_places(json.value("places", nlohmann::ordered_json::array()).dump()));
   if (stream_) {
     for (const auto& [label, one] : classes) {
-      for (const int64_t id : one.kept) {
-        if (!stream_->is_kept(id))
+      for (const KeptSample& sample : one.kept) {
+        if (!stream_->is_kept(sample.id))
           return invalid_argument("this state keeps records of which it does not say where they lie");
       }
     }
@@ -275,7 +308,7 @@ Result<Rehearsal> RehearsalRun::read_kept(const std::string& text) const {
 Status RehearsalRun::check_behind(const Rehearsal& kept) const {
   if (!stream_) return {};
   for (const auto& [label, one] : kept.classes()) {
-    for (const int64_t number : one.kept) {
+    for (const auto& [number, epoch] : one.kept) {
       if (number >= stream_->first_number())
         return Status(
             Code::kStateMismatch,

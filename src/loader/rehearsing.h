@@ -1,10 +1,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "forebay/loader.h"
 #include "loader/distributed.h"
+#include "loader/kept_rows.h"
 #include "loader/streaming.h"
 #include "pipeline/description.h"
 #include "pipeline/execution_plan.h"
@@ -20,10 +22,14 @@ class RehearsalRun {
                                                     std::shared_ptr<const Source> source,
                                                     std::shared_ptr<const Selection> selection,
                                                     std::shared_ptr<const IndexedItinerary> steps, uint64_t seed,
-                                                    const Place& place);
+                                                    const Place& place, std::shared_ptr<KeptRows> results);
   /// Over those of a stream.
   static Result<std::shared_ptr<RehearsalRun>> open(const Description& description, std::shared_ptr<StreamRun> stream,
-                                                    uint64_t seed, const Place& place);
+                                                    uint64_t seed, const Place& place,
+                                                    std::shared_ptr<KeptRows> results);
+
+  /// Where what came of samples is kept, with `where="here"`; null with any other, or none. `memory`: what the user gave, of which it is a part.
+  static std::shared_ptr<KeptRows> open_results(const Description& description, std::optional<uint64_t> memory);
 
   std::shared_ptr<const Itinerary> itinerary() const { return itinerary_; }
   /// The next batch is that of `at`.
@@ -48,6 +54,7 @@ class RehearsalRun {
   int64_t samples_ = 0;  // ids are below, but for a stream's
   std::shared_ptr<RehearsalItinerary> itinerary_;
   std::shared_ptr<StreamRun> stream_;  // null: a data set
+  bool here_ = false;                  // epochs of kept samples count
 };
 
 }  // namespace forebay

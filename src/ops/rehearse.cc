@@ -16,6 +16,12 @@ void infer_rehearse(const Args& args, Schema& schema, Problems& problems) {
   const std::string policy = args.text("policy");
   if (policy != "reservoir" && policy != "balanced" && policy != "recent")
     problems.add(fmt::format("unknown policy \"{}\"", policy), "give \"reservoir\", \"balanced\" or \"recent\"");
+  const std::string where = args.text("where");
+  if (where != "raw" && where != "here")
+    problems.add(fmt::format("unknown where \"{}\"", where), "give \"raw\" or \"here\"");
+  if (where == "raw" && args.has("ram"))
+    problems.add("ram= is for what came of samples, and where=\"raw\" keeps nothing of that",
+                 "leave it out, or give where=\"here\"");
   if (schema.find(kRehearsed))
     problems.add("there is a field 'rehearsed' already, and this step makes one",
                  "give the other another name, with .rename");
@@ -42,7 +48,14 @@ OpDef rehearse_op() {
                 {"policy", ArgType::kText, false, "reservoir",
                  "which are kept where there are more: \"reservoir\", \"balanced\" or \"recent\"", ArgForm::kNamed},
                 {"candidates", ArgType::kInt, false, nullptr,
-                 "new samples of a step, over all ranks, that may be kept; all if not given", ArgForm::kNamed}},
+                 "new samples of a step, over all ranks, that may be kept; all if not given", ArgForm::kNamed},
+                {"where", ArgType::kText, false, "raw",
+                 "where old samples come in: \"raw\" at the source, through all steps again; \"here\" at this step, as "
+                 "they were when they were new",
+                 ArgForm::kNamed},
+                {"ram", ArgType::kBytes, false, nullptr,
+                 "with \"here\", bytes of memory for what came of samples; 2 GiB if not given, 0 for none",
+                 ArgForm::kNamed}},
        .random = false,
        .infer = infer_rehearse,
        .role = OpRole::kRehearse,

@@ -34,8 +34,8 @@ BatchJob::BatchJob(const ExecutionPlan& plan, const Itinerary& itinerary, StepPl
   plan.selection->ids_at(ids);
   for (size_t i = 0; i < n; ++i) rows_[i].id = ids[i];
   // These are ids of the source already: neither order nor selection knows them.
-  for (size_t i = 0; i < step_.old.size(); ++i) rows_[step_.old_at + i].id = step_.old[i];
-  for (const VacantRow& one : step_.vacant) rows_[one.row].id = one.id;
+  for (size_t i = 0; i < step_.old.size(); ++i) rows_[step_.old_at + i].id = step_.old[i].id;
+  for (const VacantRow& one : step_.vacant) rows_[one.row].id = one.sample.id;
   for (size_t i = 0; i < plan.outputs.size(); ++i) {
     if (plan.outputs[i].row_bytes && !plan.outputs[i].may_differ) continue;
     unsized_.push_back(i);
@@ -258,7 +258,7 @@ BatchField BatchJob::which_are_old() const {
 }
 
 int64_t BatchJob::planned_id(const Itinerary& itinerary, int64_t row) const {
-  if (const std::optional<int64_t> old = step_.old_id(row)) return *old;
+  if (const std::optional<KeptSample> old = step_.old_sample(row)) return old->id;
   return plan_.selection->id_at(itinerary.index(step_, row));
 }
 

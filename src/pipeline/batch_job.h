@@ -45,8 +45,12 @@ class BatchJob {
   int64_t position(int64_t row) const { return step_.rows[static_cast<size_t>(row)].position; }
   /// Of the row's random numbers. A stand-in is one more appearance of its sample; its attempts must not share random
   /// numbers with that sample's own.
-  SampleKey key(int64_t row) const {
+  /// `stage`: the next one that it runs. An old sample has those of when it was new in the stages that it is kept behind.
+  SampleKey key(int64_t row, size_t stage) const {
     const RowJob& job = rows_[static_cast<size_t>(row)];
+    if (plan_.rehearsal_stage && stage < *plan_.rehearsal_stage) {
+      if (const std::optional<KeptSample> old = step_.old_sample(row)) return {plan_.seed, old->epoch, old->id, 0};
+    }
     return {plan_.seed, step_.at.epoch, job.id, step_.rows[static_cast<size_t>(row)].occurrence + job.attempt};
   }
 

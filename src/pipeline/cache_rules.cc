@@ -1,5 +1,7 @@
 #include "pipeline/cache_rules.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/byte_size.h"
@@ -24,6 +26,22 @@ bool unversioned(const OpSpec& op, const Catalog& catalog) {
 bool is_random_step(const OpSpec& op, const Catalog& catalog) {
   const OpDef* def = catalog.find(op.name);
   return def != nullptr && (def->random || def->given(op, ArgUse::kRandom) == Json(true));
+}
+
+bool rehearses_here(const OpSpec& op, const Catalog& catalog) {
+  return catalog.has_role(op, OpRole::kRehearse) && op.args.value("where", Json()) == "here";
+}
+
+std::optional<Problem> problem_behind_rehearsal(const std::vector<OpSpec>& steps, size_t step, const Catalog& catalog) {
+  const auto rehearsal = std::find_if(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(step),
+                                      [&](const OpSpec& op) { return catalog.has_role(op, OpRole::kRehearse); });
+  const OpRole role = catalog.find(steps[step].name)->role;
+  if (rehearsal == steps.begin() + static_cast<std::ptrdiff_t>(step) || role == OpRole::kBatch) return std::nullopt;
+  const std::string place = fmt::format("{}: {}", step, steps[step].name);
+  if (!makes_content(role)) return Problem{place, "it stands behind .rehearse()", "move it before .rehearse()"};
+  if (rehearses_here(*rehearsal, catalog)) return std::nullopt;
+  return Problem{place, "it stands behind .rehearse(), which only .batch() may follow",
+                 "move it before .rehearse(), or give where=\"here\": old samples then come in as they were there"};
 }
 
 std::vector<Problem> pack_problems(const std::vector<OpSpec>& steps, size_t step, const Catalog& catalog) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "pipeline/catalog.h"
@@ -12,6 +13,12 @@ std::vector<Problem> cache_problems(const std::vector<OpSpec>& steps, size_t ste
 
 /// The same of a `.pack()`: lengths are taken once, so they have to be the same in every epoch.
 std::vector<Problem> pack_problems(const std::vector<OpSpec>& steps, size_t step, const Catalog& catalog);
+
+/// What is wrong with the place of the step that stands behind a `.rehearse()`; nothing where it may stand there.
+std::optional<Problem> problem_behind_rehearsal(const std::vector<OpSpec>& steps, size_t step, const Catalog& catalog);
+
+/// Whether it is a `.rehearse()` that keeps what the steps before it made.
+bool rehearses_here(const OpSpec& op, const Catalog& catalog);
 
 /// Whether the results of this step are other ones in each epoch.
 bool is_random_step(const OpSpec& op, const Catalog& catalog);

@@ -11,6 +11,11 @@ Hash128 entry_key(const Hash128& place, const Hash128& identity) {
   return hasher.digest();
 }
 
+// Its low half is what hash maps look at.
+Hash128 entry_of_old(const KeptSample& sample) {
+  return {static_cast<uint64_t>(sample.epoch), static_cast<uint64_t>(sample.id)};
+}
+
 namespace {
 
 /// An entry that only has to be there.

@@ -8,6 +8,7 @@
 
 #include "base/entry_cache.h"
 #include "base/source.h"
+#include "plan/rehearsal.h"
 #include "telemetry/step_counters.h"
 
 namespace forebay {
@@ -17,6 +18,9 @@ using Extras = std::vector<std::pair<std::string, Value>>;
 
 /// An entry's key: what was kept at this place of the stored data with that identity.
 Hash128 entry_key(const Hash128& place, const Hash128& identity);
+
+/// The key of what was made of a sample while it was new, where a rehearsal keeps that.
+Hash128 entry_of_old(const KeptSample& sample);
 
 /// The place of a `.cache()` among operators that look at single samples. An entry is one sample: what the steps before made of its
 /// stored bytes. What the source knows without them (labels, keys) is asked of it again, since it may change while the object does not.

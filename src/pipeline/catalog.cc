@@ -44,7 +44,7 @@ Inference infer(const Description& description, const Schema& source, const Cata
   const std::vector<OpSpec>& steps = description.steps();
   result.schemas.push_back(source);
   if (source.open_ended) expect_user_fields(steps, 0, catalog, result.schemas[0]);
-  bool batched = false, shuffled = false, packed = false, rehearsed = false;
+  bool batched = false, shuffled = false, packed = false;
   for (size_t i = 1; i < steps.size(); ++i) {
     Schema schema = result.schemas.back();
     const std::string place = fmt::format("{}: {}", i, steps[i].name);
@@ -64,9 +64,8 @@ Inference infer(const Description& description, const Schema& source, const Cata
           def->role != OpRole::kBatch)
         result.problems.push_back(
             {place, "it stands behind .pack(), which puts samples together", "move it before .pack()"});
-      if (std::exchange(rehearsed, rehearsed || def->role == OpRole::kRehearse) && def->role != OpRole::kBatch)
-        result.problems.push_back(
-            {place, "it stands behind .rehearse(), which only .batch() may follow", "move it before .rehearse()"});
+      if (std::optional<Problem> wrong = problem_behind_rehearsal(steps, i, catalog))
+        result.problems.push_back(std::move(*wrong));
       if (def->role == OpRole::kOrder && std::exchange(shuffled, true))
         result.problems.push_back({place, "the samples are shuffled already", "keep one .shuffle()"});
       std::vector<Problem> found;

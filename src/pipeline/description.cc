@@ -142,7 +142,10 @@ Hash128 Description::fingerprint(const Catalog& catalog) const {
     // Where the data lies is not what it is: the data set's version says that.
     if (&op == &steps_->front()) args = Json::object();
     // As the size of a batch: any number of ranks may go on.
-    if (catalog.has_role(op, OpRole::kRehearse)) args.erase("n");
+    if (catalog.has_role(op, OpRole::kRehearse)) {
+      args.erase("n");
+      args.erase("ram");
+    }
     const std::string text = fmt::format("{}({}){}\n", op.name,
                                          args.dump(-1, ' ', false, Json::error_handler_t::replace), op.attachment_name);
     hasher.update(text);

@@ -86,6 +86,9 @@ struct ExecutionPlan {
   /// Where in `stages` single samples are kept, if they are.
   std::optional<size_t> cache_stage = {};
   const CacheStage* cached() const { return cache_stage ? &std::get<CacheStage>(stages[*cache_stage]) : nullptr; }
+  /// Where in `stages` old samples come in as they were when they were new: what stands before made nothing of them since. The steps behind are theirs,
+  /// too. Nothing where they pass all stages again.
+  std::optional<size_t> rehearsal_stage = {};
   /// Some wanted field needs the stored object's bytes.
   bool fetches = false;
   std::vector<Stage> stages;
@@ -94,7 +97,7 @@ struct ExecutionPlan {
   Schema output_schema;
   /// Where sequences are packed: the only output is a row of numbers, which goes into blocks.
   std::optional<PackingStep> packing = {};
-  /// Where old samples are rehearsed: the field that says which they are. Empty where none are.
+  /// Where old samples pass all stages again: the field that says which they are. Empty where none do.
   std::string rehearsed_field = {};
   std::vector<OutputField> outputs;
   std::shared_ptr<StepCounters> fetch_counters = std::make_shared<StepCounters>();

@@ -4,11 +4,11 @@
 
 namespace forebay {
 
-std::optional<int64_t> StepPlan::old_id(int64_t row) const {
+std::optional<KeptSample> StepPlan::old_sample(int64_t row) const {
   const auto place = static_cast<size_t>(row);
   if (place >= old_at && place < old_at + old.size()) return old[place - old_at];
   for (const VacantRow& one : vacant) {
-    if (one.row == place) return one.id;
+    if (one.row == place) return one.sample;
   }
   return std::nullopt;
 }

@@ -9,6 +9,7 @@
 #include "forebay/result.h"
 #include "plan/order.h"
 #include "plan/packing.h"
+#include "plan/rehearsal.h"
 #include "plan/schedule.h"
 
 namespace forebay {
@@ -31,8 +32,8 @@ struct PlannedBlock {
 /// A row of a step that no new sample came for.
 struct VacantRow {
   size_t row = 0;
-  int64_t number = 0;  ///< among those of all ranks
-  int64_t id = 0;      ///< of the old sample that stands there
+  int64_t number = 0;      ///< among those of all ranks
+  KeptSample sample = {};  ///< the old one that stands there
 };
 
 /// One step of this rank.
@@ -40,15 +41,15 @@ struct StepPlan {
   Cursor at;
   Cursor after;  ///< where the next batch begins; the next epoch's beginning after the last one
   std::vector<Row> rows;
-  /// Where old samples are rehearsed: their ids in the source. `rows` has them from `old_at` on.
-  std::vector<int64_t> old = {};
+  /// Where old samples are rehearsed; their ids are the source's. `rows` has them from `old_at` on.
+  std::vector<KeptSample> old = {};
   size_t old_at = 0;
   /// Rows for which a stream had no record when they were needed, and the old samples that stand there.
   std::vector<VacantRow> vacant = {};
   int64_t vacant_of_all = 0;  ///< over all ranks
-  /// The id of the old sample that a row is; nothing for new ones.
-  std::optional<int64_t> old_id(int64_t row) const;
-  bool is_old(int64_t row) const { return old_id(row).has_value(); }
+  /// The old sample that a row is; nothing for new ones.
+  std::optional<KeptSample> old_sample(int64_t row) const;
+  bool is_old(int64_t row) const { return old_sample(row).has_value(); }
   /// Where sequences are packed: what the batch's rows are, and of each of `rows` which part of it goes where in its block.
   std::vector<PlannedBlock> blocks = {};
   std::vector<PackedPiece> pieces = {};

@@ -62,7 +62,7 @@ enum class OpRole : uint8_t {
   kOrder,     ///< puts the samples in another order
   kBatch,     ///< puts samples together: nothing may follow
   kKeep,      ///< keeps what the steps before it made
-  kRehearse,  ///< puts old samples into each batch: the loader's own work. Only a batch may follow
+  kRehearse,  ///< puts old samples into each batch: the loader's own work. Only a batch may follow, or where it says so steps that make content
   kBuffer,    ///< what becomes of records that a source without an end gives too fast: the loader's own work
   kPack,  ///< makes samples of one length of rows that differ: the loader's own work. Only an order and a batch may follow
 };

@@ -52,6 +52,13 @@ Status run_ops(const NativeStage& stage, int step, Record& record, const SampleC
   return {};
 }
 
+// Whether the row's sample is an old one.
+Value mark_of(const BatchJob& batch, int64_t row) {
+  Tensor old = Tensor::allocate(DType::kBool, Shape{});
+  old.buffer.data()[0] = batch.step().is_old(row) ? 1 : 0;
+  return Value::of(std::move(old));
+}
+
 // The CPU time of a row, however that ends.
 class RowTime {
  public:
@@ -84,14 +91,6 @@ class RowTime {
   RowCounters& all_;
   OperatorTrace trace_;
 };
-
-// With memory for as much as an earlier read found, where the size is a guess.
-Source::Fetch sized(Source::Fetch fetch, uint64_t found_bytes) {
-  if (fetch.request.expected_size) return fetch;
-  fetch.size = std::max(fetch.size, found_bytes);
-  fetch.request.set_aside_bytes = fetch.size;
-  return fetch;
-}
 
 }  // namespace
 
@@ -213,6 +212,7 @@ bool RowWork::read(RowInput& input, BatchJob& batch, RowResult& result) const {
     return false;
   }
   if (!read->ok()) {
+    result.unread = read->status().code() == Code::kUnavailable;
     fail(batch, input.begin, read->status(), result);
     return false;
   }
@@ -223,23 +223,19 @@ bool RowWork::read(RowInput& input, BatchJob& batch, RowResult& result) const {
   return true;
 }
 
-// What the cache keeps on disk. False where that is damaged: the cache has dropped it, and the object itself is to be fetched.
-bool RowWork::open_kept(RowInput& input) const {
-  if (!input.kept_at || input.kept || input.stage > 0) return true;
-  const CacheStage& stage = *plan_->cached();
-  Result<std::shared_ptr<const Columns>> kept = stage.cache->open(input.entry->hash, input.fetched);
-  if (kept.ok()) input.kept = std::move(*kept);
-  return kept.ok();
-}
-
 // From the source or from where user code left off, through the operators, into the batch (or up to the next user code).
 Status RowWork::run_row(RowInput& input, BatchJob& batch, const RowPlacement& at, int64_t row, WorkMemory& memory,
                         RowResult& result) const {
   const int64_t id = batch.rows()[static_cast<size_t>(row)].id;
-  const SampleContext context{batch.key(row), &memory};
   const RowTime time(memory.meter(), counters_, *plan_->row_counters, OperatorTrace(plan_->trace->get(), names_, id));
+  // Its new row may have been made since it was looked up: steps are prepared one behind the other.
+  if (input.stage == 0 && !input.kept) look_up_old(input, batch);
   FOREBAY_ASSIGN(Record record, begin_row(input, at, id));
-  size_t stage = input.stage == 0 && input.kept ? *plan_->cache_stage + 1 : input.stage;
+  size_t stage = input.stage;
+  if (input.stage == 0 && input.kept) {
+    stage = input.entry_stage + 1;
+    if (input.entry_stage == plan_->rehearsal_stage) record.push_back(mark_of(batch, row));
+  }
   for (; stage < plan_->stages.size(); ++stage) {
     if (const auto* next = std::get_if<ForeignStage>(&plan_->stages[stage])) {
       for (size_t field : next->inputs) FOREBAY_RETURN_IF_ERROR(record[field].materialize(memory));
@@ -250,9 +246,15 @@ Status RowWork::run_row(RowInput& input, BatchJob& batch, const RowPlacement& at
     }
     if (const auto* cache = std::get_if<CacheStage>(&plan_->stages[stage])) {
       if (cache->forgets_extras) input.extras.clear();
-      FOREBAY_RETURN_IF_ERROR(keep_row(*cache, input, id, record, memory));
+      if (stage == plan_->rehearsal_stage) {
+        FOREBAY_RETURN_IF_ERROR(rehearse_row(*cache, batch, row, input.extras, record, memory));
+        record.push_back(mark_of(batch, row));
+      } else {
+        FOREBAY_RETURN_IF_ERROR(keep_row(*cache, input, id, record, memory));
+      }
       continue;
     }
+    const SampleContext context{batch.key(row, stage), &memory};
     FOREBAY_RETURN_IF_ERROR(run_ops(std::get<NativeStage>(plan_->stages[stage]), first_step_[stage], record, context));
   }
   FOREBAY_RETURN_IF_ERROR(write_row(batch, at, row, record, memory));
@@ -268,7 +270,7 @@ Result<Record> RowWork::begin_row(RowInput& input, const RowPlacement& at, int64
     return record;
   }
   if (input.kept) {
-    FOREBAY_RETURN_IF_ERROR(plan_->cached()->restore(*input.kept, *plan_->source, id, record, input.extras));
+    FOREBAY_RETURN_IF_ERROR(cache_of(input).restore(*input.kept, *plan_->source, id, record, input.extras));
   } else if (plan_->units) {
     const RowPlace place = at.block->place(id);
     const Unit& unit = *at.block->units[place.unit];
@@ -312,19 +314,6 @@ Status RowWork::write_row(BatchJob& batch, const RowPlacement& at, int64_t row, 
   return {};
 }
 
-Status RowWork::keep_row(const CacheStage& stage, const RowInput& input, int64_t id, Record& record,
-                         WorkMemory& memory) const {
-  // A stand-in may have come in the place of what was looked up.
-  std::optional<Identity> entry = input.entry_id == id ? input.entry : stage.entry(*plan_->source, id);
-  if (input.version && stage.cache)
-    entry = stage.entry_of(*plan_->source, id, input.version->load(std::memory_order_relaxed));
-  if (!entry) return {};
-  for (Value& value : record) FOREBAY_RETURN_IF_ERROR(value.materialize(memory));
-  stage.keep(*entry, record, input.extras, static_cast<double>(memory.meter().cpu_ns()) * 1e-9);
-  if (input.version) stage.note_made(*plan_->source->learned_versions(), id, *entry);
-  return {};
-}
-
 void RowWork::fail(BatchJob& batch, int64_t row, Status status, RowResult& result) const {
   RowJob& job = batch.rows()[static_cast<size_t>(row)];
   batch.forget_values(row);
@@ -352,45 +341,6 @@ void RowWork::fail(BatchJob& batch, int64_t row, Status status, RowResult& resul
       break;
   }
   result.errors.push_back(std::move(error));
-}
-
-void RowWork::look_up(RowInput& input, const BatchJob& batch) const {
-  const CacheStage* stage = plan_->cached();
-  if (stage == nullptr || std::exchange(input.looked_up, true)) return;
-  input.entry_id = batch.rows()[static_cast<size_t>(input.begin)].id;
-  input.entry = stage->entry(*plan_->source, input.entry_id);
-  input.asks = false;
-  input.version.reset();
-  const LearnedVersions* const versions = plan_->source->learned_versions();
-  if (versions != nullptr && !plan_->fetches && stage->cache)
-    input.entry = stage->entry_of_unread(*versions, input.entry_id);
-  std::optional<EntryCache::Found> found =
-      input.entry ? stage->find(*input.entry, input.entry_id, plan_->fetches) : std::nullopt;
-  if (!found) return ask_version(input);
-  input.kept = std::move(found->columns);
-  if (input.kept) return;
-  const ReadRequest& request = found->request;
-  const uint64_t size =
-      request.range ? request.range->length : request.expected_size.value_or(request.set_aside_bytes.value_or(0));
-  input.kept_at = Source::Fetch{found->store, std::move(found->request), size};
-}
-
-// The sample is not at hand. What was made of it by an earlier run may be used if its object is still the same.
-void RowWork::ask_version(RowInput& input) const {
-  const LearnedVersions* const versions = plan_->source->learned_versions();
-  if (versions == nullptr || !plan_->fetches) return;
-  input.version = std::make_shared<std::atomic<uint64_t>>(0);
-  input.asks = !input.entry && versions->ask(input.entry_id) && plan_->cached()->made_before(*versions, input.entry_id);
-}
-
-Source::Fetch RowWork::fetch_of(const RowInput& input, const BatchJob& batch) const {
-  if (input.kept_at) return input.kept_at->request.range ? *input.kept_at : sized(*input.kept_at, input.size);
-  const int64_t id = batch.rows()[static_cast<size_t>(input.begin)].id;
-  std::optional<Source::Fetch> asked = input.asks ? plan_->source->learned_versions()->ask(id) : std::nullopt;
-  Source::Fetch fetch = asked ? std::move(*asked) : plan_->source->fetch(id);
-  fetch.request.version = input.version;
-  if (asked) return fetch;
-  return sized(std::move(fetch), input.size);
 }
 
 Status RowWork::locate(Status status, int64_t id) const {

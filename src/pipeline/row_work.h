@@ -34,7 +34,8 @@ struct RowInput {
   // Where single samples are kept in a cache:
   bool looked_up = false;                ///< the next four say what it has
   int64_t entry_id = -1;                 ///< the sample that was looked up,
-  std::optional<Identity> entry;         ///< and what the cache knows it by
+  std::optional<Identity> entry;         ///< what the cache knows it by,
+  size_t entry_stage = 0;                ///< and which of the stages that is
   std::shared_ptr<const Columns> kept;   ///< in memory
   std::optional<Source::Fetch> kept_at;  ///< on disk: fetched in place of the object
   // Where versions of objects are learned from answers:
@@ -71,6 +72,7 @@ struct RowResult {
   Verdict verdict = Verdict::kDone;
   std::vector<RowError> errors;  ///< samples that are bad in themselves, by policy
   Status fatal;
+  bool unread = false;  ///< fatal: storage was away as its bytes were asked for here
   uint64_t needs_bytes = 0;
   Store* warm = nullptr;           ///< where bytes were read from without waiting
   Buffer copied;                   ///< lists that were taken out of their units
@@ -102,11 +104,17 @@ class RowWork {
   bool read(RowInput& input, BatchJob& batch, RowResult& result) const;
   void ask_version(RowInput& input) const;
   bool open_kept(RowInput& input) const;
+  bool look_up_old(RowInput& input, const BatchJob& batch) const;
   Status run_row(RowInput& input, BatchJob& batch, const RowPlacement& at, int64_t row, WorkMemory& memory,
                  RowResult& result) const;
   Result<Record> begin_row(RowInput& input, const RowPlacement& at, int64_t id) const;
   Status write_row(BatchJob& batch, const RowPlacement& at, int64_t row, Record& record, WorkMemory& memory) const;
+  const CacheStage& cache_of(const RowInput& input) const {
+    return std::get<CacheStage>(plan_->stages[input.entry_stage]);
+  }
   Status keep_row(const CacheStage& stage, const RowInput& input, int64_t id, Record& record, WorkMemory& memory) const;
+  Status rehearse_row(const CacheStage& stage, const BatchJob& batch, int64_t row, const Extras& extras, Record& record,
+                      WorkMemory& memory) const;
 
   const std::shared_ptr<const ExecutionPlan> plan_;
   const std::shared_ptr<const Itinerary> itinerary_;

@@ -75,7 +75,13 @@ int64_t Rehearsal::size() const {
   return size;
 }
 
-std::vector<int64_t> Rehearsal::draw(const StepNumber& at, int64_t more) const {
+std::vector<KeptSample> Rehearsal::all() const {
+  std::vector<KeptSample> all;
+  for (const auto& [label, one] : classes_) all.insert(all.end(), one.kept.begin(), one.kept.end());
+  return all;
+}
+
+std::vector<KeptSample> Rehearsal::draw(const StepNumber& at, int64_t more) const {
   std::vector<std::pair<uint64_t, const Class*>> begins;
   uint64_t all = 0;
   for (const auto& [label, one] : classes_) {
@@ -87,14 +93,14 @@ std::vector<int64_t> Rehearsal::draw(const StepNumber& at, int64_t more) const {
   const auto wanted = static_cast<uint64_t>(options_.draws + more);
   std::vector<uint64_t> places = different(draws, std::min(wanted, all), all);
   for (uint64_t i = places.size(); i < wanted; ++i) places.push_back(rehearsal_below(draws.at(2 * all + i), all));
-  std::vector<int64_t> ids;
+  std::vector<KeptSample> drawn;
   for (const uint64_t place : places) {
     const auto behind = std::upper_bound(begins.begin(), begins.end(), place,
                                          [](uint64_t sought, const auto& begin) { return sought < begin.first; });
     const auto& [begin, of] = *std::prev(behind);
-    ids.push_back(of->kept[place - begin]);
+    drawn.push_back(of->kept[place - begin]);
   }
-  return ids;
+  return drawn;
 }
 
 Rehearsal::Changes Rehearsal::offer(const StepNumber& at, std::span<const Sample> fresh) {
@@ -108,55 +114,55 @@ Rehearsal::Changes Rehearsal::offer(const StepNumber& at, std::span<const Sample
     std::sort(offered.begin(), offered.end());
   }
   Changes changes;
-  for (const uint64_t i : offered) offer_one(fresh[i], draws.at(i), &changes);
+  for (const uint64_t i : offered) offer_one({fresh[i].id, at.epoch}, fresh[i].label, draws.at(i), &changes);
   return changes;
 }
 
-void Rehearsal::offer_one(const Sample& sample, uint64_t draw, Changes* changes) {
-  if (options_.policy == RehearsalPolicy::kBalanced) return keep_balanced(sample, draw, changes);
-  Class& own = classes_[sample.label];
+void Rehearsal::offer_one(const KeptSample& sample, int64_t label, uint64_t draw, Changes* changes) {
+  if (options_.policy == RehearsalPolicy::kBalanced) return keep_balanced(sample, label, draw, changes);
+  Class& own = classes_[label];
   ++own.seen;
   const auto capacity = static_cast<uint64_t>(options_.capacity);
   if (own.kept.size() < capacity) {
-    put(own, own.kept.size(), sample.id, changes);
+    put(own, own.kept.size(), sample, changes);
   } else if (options_.policy == RehearsalPolicy::kRecent) {
-    put(own, static_cast<size_t>(own.next), sample.id, changes);
+    put(own, static_cast<size_t>(own.next), sample, changes);
     own.next = (own.next + 1) % options_.capacity;
   } else if (const uint64_t place = rehearsal_below(draw, static_cast<uint64_t>(own.seen)); place < capacity) {
-    put(own, place, sample.id, changes);
+    put(own, place, sample, changes);
   }
 }
 
-void Rehearsal::put(Class& in, size_t place, int64_t id, Changes* changes) {
+void Rehearsal::put(Class& in, size_t place, const KeptSample& sample, Changes* changes) {
   if (place == in.kept.size()) {
-    in.kept.push_back(id);
+    in.kept.push_back(sample);
   } else {
-    const int64_t old = std::exchange(in.kept[place], id);
+    const KeptSample old = std::exchange(in.kept[place], sample);
     if (std::erase(changes->entered, old) == 0) changes->left.push_back(old);
   }
-  changes->entered.push_back(id);
+  changes->entered.push_back(sample);
 }
 
-void Rehearsal::keep_balanced(const Sample& sample, uint64_t draw, Changes* changes) {
-  Class& own = classes_[sample.label];
+void Rehearsal::keep_balanced(const KeptSample& sample, int64_t label, uint64_t draw, Changes* changes) {
+  Class& own = classes_[label];
   ++own.seen;
   const auto larger = [](const auto& a, const auto& b) { return a.second.kept.size() < b.second.kept.size(); };
   if (size() < options_.capacity) {
-    put(own, own.kept.size(), sample.id, changes);
+    put(own, own.kept.size(), sample, changes);
   } else if (!own.largest_once) {
     Class& largest = std::max_element(classes_.begin(), classes_.end(), larger)->second;
     const uint64_t place = rehearsal_below(draw, largest.kept.size());
-    const int64_t old = std::exchange(largest.kept[place], largest.kept.back());
+    const KeptSample old = std::exchange(largest.kept[place], largest.kept.back());
     largest.kept.pop_back();
     if (std::erase(changes->entered, old) == 0) changes->left.push_back(old);
-    put(own, own.kept.size(), sample.id, changes);
+    put(own, own.kept.size(), sample, changes);
   } else if (const uint64_t place = rehearsal_below(draw, static_cast<uint64_t>(own.seen)); place < own.kept.size()) {
-    put(own, place, sample.id, changes);
+    put(own, place, sample, changes);
   }
   // Which classes were the largest counts only while the memory is full. All in all some passes over the classes for each sample.
   if (size() < options_.capacity) return;
   const size_t most = std::max_element(classes_.begin(), classes_.end(), larger)->second.kept.size();
-  for (auto& [label, one] : classes_) one.largest_once |= one.kept.size() == most;
+  for (auto& [of, one] : classes_) one.largest_once |= one.kept.size() == most;
 }
 
 }  // namespace forebay

@@ -33,6 +33,13 @@ struct StepNumber {
   int64_t epoch = 0, step = 0;
 };
 
+/// A sample that is kept, and the epoch in which it was new.
+struct KeptSample {
+  int64_t id = 0;
+  int64_t epoch = 0;
+  friend bool operator==(const KeptSample&, const KeptSample&) = default;
+};
+
 /// What a rehearsal keeps, by number: a function of the seed, the samples that came and the steps they came in, and of nothing else. The same on every rank.
 class Rehearsal {
  public:
@@ -42,10 +49,10 @@ class Rehearsal {
     friend bool operator==(const Sample&, const Sample&) = default;
   };
   struct Class {
-    int64_t seen = 0;           ///< samples that could have been kept
-    bool largest_once = false;  ///< with kBalanced
-    std::vector<int64_t> kept;  ///< ids, by place
-    int64_t next = 0;           ///< with kRecent: the place of the oldest
+    int64_t seen = 0;              ///< samples that could have been kept
+    bool largest_once = false;     ///< with kBalanced
+    std::vector<KeptSample> kept;  ///< by place
+    int64_t next = 0;              ///< with kRecent: the place of the oldest
     friend bool operator==(const Class&, const Class&) = default;
   };
 
@@ -56,20 +63,22 @@ class Rehearsal {
   const std::map<int64_t, Class>& classes() const { return classes_; }
   void restore(std::map<int64_t, Class> classes) { classes_ = std::move(classes); }
   int64_t size() const;
+  /// All of them.
+  std::vector<KeptSample> all() const;
 
-  /// Ids of the old samples that a step gets, and `more` of them: uniform over all that is kept, without repeats where there are enough; none where nothing
+  /// The old samples that a step gets, and `more` of them: uniform over all that is kept, without repeats where there are enough; none where nothing
   /// is kept.
-  std::vector<int64_t> draw(const StepNumber& at, int64_t more = 0) const;
+  std::vector<KeptSample> draw(const StepNumber& at, int64_t more = 0) const;
   struct Changes {
-    std::vector<int64_t> entered, left;  ///< ids; one that entered and left at once is in neither
+    std::vector<KeptSample> entered, left;  ///< one that entered and left at once is in neither
   };
   /// The new samples of a step, in their order.
   Changes offer(const StepNumber& at, std::span<const Sample> fresh);
 
  private:
-  void offer_one(const Sample& sample, uint64_t draw, Changes* changes);
-  void put(Class& in, size_t place, int64_t id, Changes* changes);
-  void keep_balanced(const Sample& sample, uint64_t draw, Changes* changes);
+  void offer_one(const KeptSample& sample, int64_t label, uint64_t draw, Changes* changes);
+  void put(Class& in, size_t place, const KeptSample& sample, Changes* changes);
+  void keep_balanced(const KeptSample& sample, int64_t label, uint64_t draw, Changes* changes);
 
   RehearsalOptions options_;
   std::map<int64_t, Class> classes_;

@@ -4,6 +4,7 @@
 #include <map>
 #include <random>
 #include <set>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -14,7 +15,13 @@ using Samples = std::vector<Rehearsal::Sample>;
 
 std::set<int64_t> ids_of(const Rehearsal& rehearsal) {
   std::set<int64_t> ids;
-  for (const auto& [label, one] : rehearsal.classes()) ids.insert(one.kept.begin(), one.kept.end());
+  for (const KeptSample& one : rehearsal.all()) ids.insert(one.id);
+  return ids;
+}
+
+std::vector<int64_t> drawn_of(const Rehearsal& rehearsal, const StepNumber& at) {
+  std::vector<int64_t> ids;
+  for (const KeptSample& one : rehearsal.draw(at)) ids.push_back(one.id);
   return ids;
 }
 
@@ -54,7 +61,7 @@ TEST(Rehearsal, each_class_has_its_own_places) {
   EXPECT_EQ(rehearsal.classes().size(), 3u);
   for (const auto& [label, one] : rehearsal.classes()) {
     EXPECT_EQ(one.kept.size(), 5u);
-    for (const int64_t id : one.kept) EXPECT_EQ(id % 100 == 0 ? 9 : id % 2, label);
+    for (const auto& [id, epoch] : one.kept) EXPECT_EQ(id % 100 == 0 ? 9 : id % 2, label);
   }
 }
 
@@ -80,7 +87,7 @@ TEST(Rehearsal, draws_are_uniform_over_what_is_kept_and_repeat_nothing) {
   ASSERT_EQ(kept.size(), 60u);
   std::map<int64_t, double> drawn;
   for (int64_t step = 0; step < 6000; ++step) {
-    const std::vector<int64_t> ids = rehearsal.draw({1, step});
+    const std::vector<int64_t> ids = drawn_of(rehearsal, {1, step});
     ASSERT_EQ(std::set<int64_t>(ids.begin(), ids.end()).size(), 8u);
     for (const int64_t id : ids) drawn[id] += 1;
   }
@@ -97,7 +104,7 @@ TEST(Rehearsal, few_are_repeated_and_none_gives_none) {
   Rehearsal rehearsal({.seed = 9, .capacity = 20, .draws = 8});
   EXPECT_TRUE(rehearsal.draw({0, 0}).empty());
   rehearsal.offer({0, 0}, Samples{{1, 0}, {2, 0}, {3, 0}});
-  const std::vector<int64_t> ids = rehearsal.draw({0, 1});
+  const std::vector<int64_t> ids = drawn_of(rehearsal, {0, 1});
   EXPECT_EQ(ids.size(), 8u);
   EXPECT_EQ(std::set<int64_t>(ids.begin(), ids.end()), (std::set<int64_t>{1, 2, 3}));
 }
@@ -126,11 +133,22 @@ TEST(Rehearsal, says_who_entered_and_who_left) {
       Samples fresh;
       for (int64_t i = 0; i < 5; ++i) fresh.push_back({step * 5 + i, static_cast<int64_t>(draw() % 4)});
       const Rehearsal::Changes changes = rehearsal.offer({0, step}, fresh);
-      for (const int64_t id : changes.left) ASSERT_EQ(kept.erase(id), 1u);
-      for (const int64_t id : changes.entered) ASSERT_TRUE(kept.insert(id).second);
+      for (const auto& [id, epoch] : changes.left) ASSERT_EQ(kept.erase(id), 1u);
+      for (const auto& [id, epoch] : changes.entered) ASSERT_TRUE(kept.insert(id).second);
       ASSERT_EQ(kept, ids_of(rehearsal));
     }
   }
+}
+
+TEST(Rehearsal, knows_the_epoch_in_which_a_sample_was_new) {
+  Rehearsal rehearsal({.seed = 2, .policy = RehearsalPolicy::kRecent, .capacity = 3, .draws = 3});
+  rehearsal.offer({0, 0}, Samples{{7, 0}, {8, 0}});
+  const Rehearsal::Changes changes = rehearsal.offer({1, 0}, Samples{{8, 0}, {7, 0}});
+  EXPECT_EQ(changes.entered, (std::vector<KeptSample>{{8, 1}, {7, 1}}));
+  EXPECT_EQ(changes.left, (std::vector<KeptSample>{{7, 0}}));
+  std::vector<KeptSample> drawn = rehearsal.draw({1, 1});
+  std::ranges::sort(drawn, {}, [](const KeptSample& one) { return std::pair(one.id, one.epoch); });
+  EXPECT_EQ(drawn, (std::vector<KeptSample>{{7, 1}, {8, 0}, {8, 1}}));
 }
 
 TEST(Rehearsal, goes_on_from_what_it_kept_as_if_it_had_not_stopped) {

@@ -14,12 +14,19 @@ constexpr int64_t kOldPositions = int64_t{1} << 54;
 // Appearances of a sample as an old one, told from those in an order, and from stand-ins.
 constexpr int32_t kOldOccurrences = 1 << 20;
 
+std::vector<int64_t> ids_of_kept(std::span<const KeptSample> samples) {
+  std::vector<int64_t> ids;
+  for (const KeptSample& one : samples) ids.push_back(one.id);
+  return ids;
+}
+
 }  // namespace
 
 RehearsalItinerary::RehearsalItinerary(std::shared_ptr<const Itinerary> steps, std::shared_ptr<StepSamples> samples,
-                                       const RehearsalOptions& options, int64_t old, int64_t rank)
-    : steps_(std::move(steps)), samples_(std::move(samples)), old_(old), rank_(rank), planned_(options),
-      kept_(options) {}
+                                       const RehearsalOptions& options, int64_t old, int64_t rank,
+                                       std::shared_ptr<KeptResults> results)
+    : steps_(std::move(steps)), samples_(std::move(samples)), results_(std::move(results)), old_(old), rank_(rank),
+      planned_(options), kept_(options) {}
 
 void RehearsalItinerary::pause() {
   const std::lock_guard lock(mutex_);
@@ -38,6 +45,7 @@ void RehearsalItinerary::begin_elsewhere() {
 
 void RehearsalItinerary::begin_locked(Rehearsal kept) {
   let_go_of_others(kept);
+  if (results_) results_->hold_only(kept.all());
   paused_ = false;
   ++begun_;
   pending_.clear();
@@ -50,11 +58,11 @@ void RehearsalItinerary::begin_locked(Rehearsal kept) {
 // What the run before kept and this one does not: nobody will say of it that it left.
 void RehearsalItinerary::let_go_of_others(const Rehearsal& kept) {
   std::set<int64_t> stay;
-  for (const auto& [label, one] : kept.classes()) stay.insert(one.kept.begin(), one.kept.end());
+  for (const KeptSample& one : kept.all()) stay.insert(one.id);
   std::vector<int64_t> gone;
   for (const Rehearsal* before : {&kept_, &planned_}) {
-    for (const auto& [label, one] : before->classes())
-      std::ranges::copy_if(one.kept, std::back_inserter(gone), [&](int64_t id) { return !stay.contains(id); });
+    std::ranges::copy_if(ids_of_kept(before->all()), std::back_inserter(gone),
+                         [&](int64_t id) { return !stay.contains(id); });
   }
   samples_->let_go(gone);
 }
@@ -67,7 +75,9 @@ void RehearsalItinerary::delivered(const Cursor& at) {
     pending_.pop_front();
     const Cursor& of = step.plan.at;
     samples_->give_back(step.old);
-    samples_->let_go(kept_.offer({of.epoch, of.step}, step.fresh).left);
+    const Rehearsal::Changes changes = kept_.offer({of.epoch, of.step}, step.fresh);
+    samples_->let_go(ids_of_kept(changes.left));
+    if (results_) results_->let_go(changes.left);
     if (step.plan.after == at) break;
   }
 }
@@ -112,11 +122,12 @@ std::optional<StepPlan> RehearsalItinerary::step(const Cursor& at) const {
     return std::nullopt;
   }
   const Rehearsal::Changes changes = planned_.offer({plan->at.epoch, plan->at.step}, *fresh);
-  std::vector<int64_t> old = plan->old;
-  for (const VacantRow& one : plan->vacant) old.push_back(one.id);
+  std::vector<int64_t> old = ids_of_kept(plan->old);
+  for (const VacantRow& one : plan->vacant) old.push_back(one.sample.id);
   // Now, and not when the step is due, so that nothing on the trainer's way waits for another rank.
   samples_->bring(old);
-  failure_ = samples_->keep(*plan, changes.entered);
+  failure_ = samples_->keep(*plan, ids_of_kept(changes.entered));
+  if (results_) results_->hold(changes.entered);
   pending_.push_back({std::move(*plan), std::move(*fresh), std::move(old)});
   held_up_ = at;
   return once_here(pending_.back());
@@ -154,9 +165,9 @@ bool RehearsalItinerary::hurry(const Cursor& at) const {
 
 // The first draws are for the old samples that each step has, the others for what is missing in this one.
 void RehearsalItinerary::add_old(StepPlan& plan) const {
-  std::vector<int64_t> drawn = planned_.draw({plan.at.epoch, plan.at.step}, plan.vacant_of_all);
+  std::vector<KeptSample> drawn = planned_.draw({plan.at.epoch, plan.at.step}, plan.vacant_of_all);
   if (drawn.empty()) return;
-  const std::span<const int64_t> all(drawn);
+  const std::span<const KeptSample> all(drawn);
   fill_vacant(plan, all.subspan(static_cast<size_t>(planned_.options().draws)));
   drawn.resize(static_cast<size_t>(planned_.options().draws));
   // Before the rows that only fill the step up, which are repeats and stay last.
@@ -176,9 +187,9 @@ void RehearsalItinerary::add_old(StepPlan& plan) const {
   for (VacantRow& one : plan.vacant) one.row += one.row >= plan.old_at ? plan.old.size() : 0;
 }
 
-void RehearsalItinerary::fill_vacant(StepPlan& plan, std::span<const int64_t> ids) const {
+void RehearsalItinerary::fill_vacant(StepPlan& plan, std::span<const KeptSample> drawn) const {
   for (VacantRow& one : plan.vacant) {
-    one.id = ids[static_cast<size_t>(one.number)];
+    one.sample = drawn[static_cast<size_t>(one.number)];
     plan.rows[one.row].occurrence = kOldOccurrences + static_cast<int32_t>(plan.at.step % kOldOccurrences);
   }
 }

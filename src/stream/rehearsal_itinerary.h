@@ -33,13 +33,25 @@ class StepSamples {
   virtual std::string awaited() const { return {}; }
 };
 
+/// Who has what steps made of samples while these were new: of those that are kept, and of no others.
+class KeptResults {
+ public:
+  virtual ~KeptResults() = default;
+  /// These are kept from now on, once more each.
+  virtual void hold(std::span<const KeptSample> entered) = 0;
+  virtual void let_go(std::span<const KeptSample> left) = 0;
+  /// These are kept, and no others.
+  virtual void hold_only(std::span<const KeptSample> kept) = 0;
+};
+
 /// Steps with old samples in them: where a stream had no new ones in time, in their place; and behind the new ones of each step (and before what only fills it up) come some that a Rehearsal kept, dealt to the ranks in equal
 /// parts. A step's old samples are drawn from what was kept of the steps before it.
 class RehearsalItinerary final : public Itinerary {
  public:
-  /// `old`: samples of each step on this rank; `draws` of the options are those of all ranks.
+  /// `old`: samples of each step on this rank; `draws` of the options are those of all ranks. `results`: null where nobody has any.
   RehearsalItinerary(std::shared_ptr<const Itinerary> steps, std::shared_ptr<StepSamples> samples,
-                     const RehearsalOptions& options, int64_t old, int64_t rank);
+                     const RehearsalOptions& options, int64_t old, int64_t rank,
+                     std::shared_ptr<KeptResults> results = nullptr);
 
   /// No step is known from here on, until the run goes on: what is being planned is of the place before.
   void pause();
@@ -80,10 +92,11 @@ class RehearsalItinerary final : public Itinerary {
   void let_go_of_others(const Rehearsal& kept);
   std::optional<StepPlan> once_here(const Planned& step) const;
   void add_old(StepPlan& plan) const;
-  void fill_vacant(StepPlan& plan, std::span<const int64_t> ids) const;
+  void fill_vacant(StepPlan& plan, std::span<const KeptSample> drawn) const;
 
   const std::shared_ptr<const Itinerary> steps_;
   const std::shared_ptr<StepSamples> samples_;
+  const std::shared_ptr<KeptResults> results_;
   const int64_t old_, rank_;
   mutable std::mutex mutex_;
   mutable Rehearsal planned_;              // of all steps that were planned

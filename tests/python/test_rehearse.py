@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import threading
 
 import numpy as np
 import pytest
@@ -95,6 +96,67 @@ def test_old_samples_draw_random_numbers_of_their_own():
     assert max(len(images) for images in by_id.values()) > 3
 
 
+def test_here_old_samples_come_in_as_they_were_and_the_steps_before_do_not_run_again():
+    def run(new, old, ram):
+        calls = []
+
+        def noted(sample):
+            calls.append(1)
+            return {"x": sample["x"]}
+
+        pipeline = (fb.arrays(x=X, label=LABEL).map(noted, fields="x", version="1")
+                    .rehearse(old, capacity=5, where="here", ram=ram)
+                    .map(lambda sample: {"x": np.minimum(sample["x"], 350)}, fields="x").batch(new))
+        with fb.Loader(pipeline, seed=3, epochs=2) as loader:
+            return [(batch.ids.tolist(), batch["x"].tolist(), batch["rehearsed"].tolist()) for _ in range(2) for batch in loader], len(calls)
+
+    kept, calls = run(8, 4, None)
+    again, more = run(8, 4, 0)
+    assert kept == again
+    assert more == 800 + 99 * 4
+    assert 800 <= calls < more - 40, "but for those that were drawn while the step in which they were new was being prepared"
+    assert all(x == min(i, 350) for ids, values, _ in kept for i, x in zip(ids, values))
+
+
+@pytest.mark.parametrize("ram", [None, 0, "2kB"])
+def test_here_is_the_same_for_other_ranks_budgets_and_after_a_resume(ram):
+    pixels = np.random.default_rng(0).integers(0, 255, (40, 24, 24, 3), dtype=np.uint8)
+
+    def run(world, state=None, stop=None, epochs=2):
+        pipeline = (fb.arrays(image=pixels).shuffle().random_crop(12)
+                    .rehearse(4 // world, capacity=9, by=None, where="here", ram=ram).random_crop(8).batch(4 // world))
+        steps, states = [], []
+        for rank in range(world):
+            with fb.Loader(pipeline, seed=1, rank=rank, world_size=world, epochs=2) as loader:
+                if state is not None:
+                    loader.load_state_dict(state)
+                batches = list(itertools.islice((batch for _ in range(epochs) for batch in loader), stop))
+                states.append(loader.state_dict())
+            steps.append([sorted(zip(batch["rehearsed"].tolist(), batch.ids.tolist(), (image.tobytes() for image in batch["image"]))) for batch in batches])
+        return [sorted(sum(step, [])) for step in zip(*steps)], states[0]
+
+    whole, _ = run(1)
+    assert len(whole) == 20 and run(2)[0] == whole and run(4)[0] == whole
+    _, state = run(1, stop=13)
+    assert run(1, state, epochs=1)[0] == whole[13:] == run(2, state, epochs=1)[0]
+
+
+def test_here_of_a_stream_gives_the_same_samples_as_from_its_records(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(json.dumps({"x": i, "label": i // 100}) + "\n" for i in range(400)))
+    source = fb.jsonl(path, fields={"x": "int64", "label": "int64"}, follow=True)
+
+    def pipeline(**options):
+        return lambda new, old: source.rehearse(old, capacity=3, **options).batch(new)
+
+    whole, _ = steps(pipeline(), 1, stop=50, steps_per_epoch=50)
+    assert steps(pipeline(where="here"), 1, stop=50, steps_per_epoch=50)[0] == whole
+    _, early = steps(pipeline(where="here"), 1, stop=30, steps_per_epoch=50)
+    assert steps(pipeline(where="here", ram=0), 1, state=early, stop=20, steps_per_epoch=50)[0] == whole[30:]
+    (tmp_path / "2").mkdir()
+    assert steps(pipeline(where="here"), 2, stop=50, steps_per_epoch=50, peers=f"file://{tmp_path}/2")[0] == whole
+
+
 def test_digests_are_the_same_for_other_ranks():
     one = fb.Loader(arrays()(8, 4), seed=3)
     two = [fb.Loader(arrays()(4, 2), seed=3, rank=rank, world_size=2) for rank in range(2)]
@@ -147,7 +209,7 @@ def test_records_that_are_kept_are_spread_over_the_ranks_and_lent(tmp_path, opti
 def test_each_rank_keeps_a_share_and_draws_come_from_all(tmp_path):
     source = lines_file(tmp_path / "a.jsonl")
     pipeline = source.rehearse(4, capacity=1000, by=None).batch(4)
-    stats = {}
+    stats, both_done = {}, threading.Barrier(2)
 
     def run(rank):
         owners = []
@@ -155,6 +217,7 @@ def test_each_rank_keeps_a_share_and_draws_come_from_all(tmp_path):
             for batch in itertools.islice(loader, 50):
                 owners += (batch.ids[batch["rehearsed"]] % 2).tolist()
             stats[rank] = loader.stats()["stream"]
+            both_done.wait(60)  # else rank 0 may have to do without rank 1
         return owners
 
     owners = on_ranks(2, run)
@@ -277,6 +340,9 @@ def test_a_task_rehearses_what_the_task_before_kept():
     (lambda p: p.rehearse(2, capacity=0).batch(2), "capacity is 0"),
     (lambda p: p.rehearse(2, capacity=3, policy="best").batch(2), 'unknown policy "best"'),
     (lambda p: p.rehearse(2, capacity=3, by="class").batch(2), "no field 'class'"),
+    (lambda p: p.rehearse(2, capacity=3, where="there").batch(2), 'unknown where "there"'),
+    (lambda p: p.rehearse(2, capacity=3, ram="1MiB").batch(2), 'ram= is for'),
+    (lambda p: p.rehearse(2, capacity=3, where="here").shuffle().batch(2), "stands behind .rehearse"),
     (lambda p: p.rehearse(2, capacity=3).select("x").batch(2), "only .batch\\(\\) may follow"),
     (lambda p: p.rename(x="rehearsed").rehearse(2, capacity=3).batch(2), "'rehearsed' already"),
     (lambda p: p.only(nothing=[1]).batch(2), "no field 'nothing'"),

@@ -37,7 +37,8 @@ class RowTasks::Call final : public PendingCall {
  public:
   Call(RowTasks& tasks, WindowBatchPtr of, size_t task, uint64_t number, const ForeignStage& stage, ForeignInput input)
       : alive_(tasks.core_.alive()), tasks_(tasks), batch(std::move(of)), index(task), ticket(number), stage_(stage),
-        key_(batch->job.key(batch->tasks[task].begin)), input_(std::move(input)), queued_ns_(monotonic_ns()) {}
+        key_(batch->job.key(batch->tasks[task].begin, batch->tasks[task].stage)), input_(std::move(input)),
+        queued_ns_(monotonic_ns()) {}
 
   ~Call() override {
     if (!answered_) answer(internal_error("a call of user code was dropped without an answer"), {}, {});

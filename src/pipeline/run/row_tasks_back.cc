@@ -130,7 +130,10 @@ void RowTasks::follow(const WindowBatchPtr& batch, RowTask& task, RowResult& res
     case Verdict::kAgain: return taking_back_.take_back(*batch, task);
     case Verdict::kForeign: return call_user(batch, task);
     case Verdict::kFatal:  // the rest of the batch is not waited for
-      if (batch->job.fatal.ok()) batch->job.fatal = std::move(result.fatal);
+      if (batch->job.fatal.ok()) {
+        batch->job.fatal = std::move(result.fatal);
+        batch->unread = result.unread;
+      }
       batch->complete = true;
       core_.changed.notify_all();
       break;

@@ -34,11 +34,11 @@ void Window::advance(Actions& actions) {
 }
 
 // Storage that was away while a compute thread read ahead may be back now that the batch is due: it begins anew, once. Not any sooner, since such a
-// read fails at once, and asking again and again would keep the threads busy.
+// read fails at once, and asking again and again would keep the threads busy. What user code could not do is not done twice.
 void Window::look_at_front() {
   if (batches_.empty() || std::exchange(batches_.front()->due, true)) return;
   WindowBatch& front = *batches_.front();
-  if (front.complete && front.job.fatal.code() == Code::kUnavailable) taking_back_.retract(front);
+  if (front.complete && std::exchange(front.unread, false)) taking_back_.retract(front);
   if (units_) units_->forget_weather(front.blocks);
 }
 

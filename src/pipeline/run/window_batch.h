@@ -81,6 +81,7 @@ struct WindowBatch {
   size_t running = 0;       ///< tasks that a compute thread may touch
   bool retracting = false;  ///< gives everything back as soon as no compute thread is in it
   bool dropped = false;     ///< not in the window any more
+  bool unread = false;      ///< its error is that storage was away when a compute thread asked for bytes
   bool due = false;         ///< it is the one that is delivered next, and has been looked at as that
   int assembling = 0;       ///< tasks that put it together
   bool complete = false;    ///< `made`, or an error stands in its place

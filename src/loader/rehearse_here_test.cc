@@ -1,0 +1,253 @@
+// Old samples that come in where a pipeline rehearses, as they were there when they were new.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <compare>
+#include <map>
+#include <span>
+
+#include "loader/kept_rows.h"
+#include "loader/loader_test_support.h"
+#include "pipeline/cache_stage.h"
+
+namespace forebay {
+namespace {
+
+using namespace loader_test;
+
+constexpr int64_t kSamples = 48;
+
+Array pictures() {
+  Tensor values = Tensor::allocate(DType::kUint8, Shape{kSamples, 12, 12, 3});
+  for (size_t i = 0; i < values.buffer.size(); ++i) values.buffer.data()[i] = static_cast<uint8_t>(i * 7919 >> 3);
+  return {std::move(values), ""};
+}
+
+/// A row of a batch: whether it is an old sample, which, and its picture.
+struct SeenRow {
+  bool old = false;
+  int64_t id = 0;
+  std::string picture;
+  auto operator<=>(const SeenRow&) const = default;
+};
+
+std::vector<SeenRow> rows_of(const Batch& batch) {
+  const BatchField *old = batch.find("rehearsed"), *image = batch.find("image");
+  const size_t bytes = image->values.buffer.size() / batch.ids.size();
+  std::vector<SeenRow> rows;
+  for (size_t i = 0; i < batch.ids.size(); ++i) {
+    const auto* picture = reinterpret_cast<const char*>(image->values.buffer.data()) + i * bytes;
+    rows.push_back({old->values.buffer.data()[i] != 0, batch.ids[i], std::string(picture, bytes)});
+  }
+  return rows;
+}
+
+/// 8 new samples and 4 old ones of all ranks together, with a random step in front of the stage and one behind it.
+Pipeline random_around(int64_t ranks, RehearseOptions options) {
+  options.by = "";
+  options.where = "here";
+  return arrays({{"image", pictures()}})
+      .shuffle()
+      .random_crop({8})
+      .rehearse(4 / ranks, 10, options)
+      .random_crop({5})
+      .batch(8 / ranks);
+}
+
+/// The rows of the steps of two epochs, of all ranks: new ones sorted, as which rank has which is the deal's.
+std::vector<std::vector<SeenRow>> steps_of(int ranks, const RehearseOptions& options, const std::string& state = "") {
+  std::vector<std::vector<SeenRow>> steps;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const auto loader =
+        opened(random_around(ranks, options), {.seed = 5, .epochs = 2, .rank = rank, .world_size = ranks});
+    if (!state.empty()) {
+      EXPECT_TRUE(loader->load_state(state).ok());
+    }
+    size_t step = 0;
+    while (!loader->finished()) {
+      for (const Batch& batch : epoch_of(*loader)) {
+        if (steps.size() <= step) steps.emplace_back();
+        for (SeenRow& row : rows_of(batch)) steps[step].push_back(std::move(row));
+        ++step;
+      }
+    }
+  }
+  for (auto& step : steps) {
+    const auto old = std::stable_partition(step.begin(), step.end(), [](const SeenRow& row) { return !row.old; });
+    std::sort(step.begin(), old);
+  }
+  return steps;
+}
+
+TEST(RehearseHere, gives_the_same_for_any_number_of_ranks_and_any_budget) {
+  const auto whole = steps_of(1, {});
+  ASSERT_EQ(whole.size(), 12u);
+  EXPECT_EQ(std::count_if(whole[3].begin(), whole[3].end(), [](const SeenRow& row) { return row.old; }), 4);
+  for (const int ranks : {1, 2, 4}) {
+    for (const char* ram : {"0", "2kB", "1GiB"}) EXPECT_EQ(steps_of(ranks, {.ram = ram}), whole) << ranks << ' ' << ram;
+  }
+}
+
+TEST(RehearseHere, gives_the_same_after_a_resume) {
+  const auto whole = steps_of(1, {});
+  for (const size_t steps : {2u, 6u, 9u}) {
+    const auto loader = opened(random_around(1, {}), {.seed = 5, .epochs = 2});
+    size_t done = 0;
+    while (done < steps) {
+      const auto batch = loader->next();
+      ASSERT_TRUE(batch.ok());
+      done += batch->has_value() ? 1 : 0;
+    }
+    const std::vector<std::vector<SeenRow>> rest(whole.begin() + static_cast<std::ptrdiff_t>(steps), whole.end());
+    EXPECT_EQ(steps_of(1, {}, loader->state()), rest) << steps;
+    EXPECT_EQ(steps_of(2, {.ram = "0"}, loader->state()), rest) << steps;
+  }
+}
+
+// The pictures of a sample by what it was: with nothing behind the stage an old one is what some new one was.
+TEST(RehearseHere, gives_what_the_steps_before_it_gave_when_the_sample_was_new) {
+  for (const char* ram : {"0", "1GiB"}) {
+    const Pipeline pipeline = arrays({{"image", pictures()}})
+                                  .random_crop({8})
+                                  .rehearse(4, 20, {.by = "", .where = "here", .ram = ram})
+                                  .batch(8);
+    const auto loader = opened(pipeline, {.seed = 1, .epochs = 3});
+    std::map<int64_t, std::vector<std::string>> was;
+    int64_t old = 0;
+    while (!loader->finished()) {
+      for (const Batch& batch : epoch_of(*loader)) {
+        for (const SeenRow& row : rows_of(batch)) {
+          old += row.old ? 1 : 0;
+          if (!row.old) was[row.id].push_back(row.picture);
+          EXPECT_EQ(std::ranges::count(was[row.id], row.picture) > 0, true) << row.id << " with ram=" << ram;
+        }
+      }
+    }
+    EXPECT_GT(old, 60);
+    EXPECT_TRUE(std::ranges::any_of(was, [](const auto& one) { return one.second.front() != one.second.back(); }));
+  }
+}
+
+/// How often the steps before and behind the stage ran, over one epoch of 48 new samples.
+std::pair<int64_t, int64_t> calls_of(const char* ram) {
+  std::atomic<int64_t> before = 0, behind = 0;
+  const auto counts = [](std::atomic<int64_t>& calls) {
+    return [&calls](Sample&) {
+      ++calls;
+      return Status();
+    };
+  };
+  const Pipeline pipeline = arrays({{"x", counting(kSamples, 4)}})
+                                .map(counts(before), {.fields = {"x"}})
+                                .rehearse(4, 10, {.by = "", .where = "here", .ram = ram})
+                                .map(counts(behind), {.fields = {"x"}})
+                                .batch(8);
+  // With one, rows are made in the order of the steps, so that those that are kept are there when they are old.
+  (void)epoch_of(*opened(pipeline, {.epochs = 1, .threads = 1}));
+  return {before, behind};
+}
+
+TEST(RehearseHere, does_not_run_the_steps_before_it_again_for_what_is_kept) {
+  const int64_t rows = kSamples + 4 * 5;  // nothing is old in the first step
+  EXPECT_EQ(calls_of("1MiB"), std::pair(kSamples, rows));
+  EXPECT_EQ(calls_of("0"), std::pair(rows, rows));
+}
+
+TEST(RehearseHere, marks_are_a_field_that_steps_behind_it_see) {
+  const Pipeline source = arrays({{"image", pictures()}, {"x", counting(kSamples)}});
+  const RehearseOptions here{.by = "", .where = "here"};
+  const auto marked = opened(source.rehearse(2, 9, here).select({"rehearsed", "x"}).batch(8));
+  const std::vector<Batch> batches = epoch_of(*marked);
+  ASSERT_EQ(batches[1].fields.size(), 2u);
+  const BatchField* const marks = batches[1].find("rehearsed");
+  ASSERT_NE(marks, nullptr);
+  EXPECT_EQ(marks->values.buffer.data()[9], 1);
+  EXPECT_EQ(marks->values.buffer.data()[7], 0);
+  const auto unmarked = opened(source.rehearse(2, 9, here).select({"x"}).batch(8));
+  EXPECT_EQ(epoch_of(*unmarked)[1].fields.size(), 1u);
+}
+
+TEST(RehearseHere, says_what_may_stand_where) {
+  const Pipeline source = arrays({{"x", counting(kSamples)}});
+  const RehearseOptions here{.by = "", .where = "here"};
+  const auto problem = [](const Pipeline& pipeline) {
+    const std::vector<Problem> problems = pipeline.batch(8).check();
+    return problems.empty() ? "" : problems.front().message + "; " + problems.front().remedy;
+  };
+  EXPECT_EQ(problem(source.rehearse(2, 9, here).clip({.min = 0, .field = {"x"}})), "");
+  for (const Pipeline& behind : {source.rehearse(2, 9, here).shuffle(), source.rehearse(2, 9, here).cache(),
+                                 source.rehearse(2, 9, here).rehearse(2, 9, here)})
+    EXPECT_NE(problem(behind).find("move it before .rehearse()"), std::string::npos) << problem(behind);
+  EXPECT_NE(problem(source.rehearse(2, 9, {.by = ""}).clip({.min = 0, .field = {"x"}})).find("where=\"here\""),
+            std::string::npos);
+  EXPECT_NE(problem(source.rehearse(2, 9, {.by = "", .where = "there"})).find("unknown where \"there\""),
+            std::string::npos);
+  EXPECT_NE(problem(source.rehearse(2, 9, {.by = "", .ram = "1MiB"})).find("leave it out"), std::string::npos);
+}
+
+TEST(RehearseHere, states_with_wrong_epochs_are_refused) {
+  const auto loader = opened(random_around(1, {}), {.seed = 5});
+  ASSERT_TRUE(loader->next().ok());
+  const std::string state = loader->state();
+  const size_t at = state.find(",[0,0,0,0,0,0,0,0]");
+  ASSERT_NE(at, std::string::npos) << state;
+  for (const char* wrong : {",[0]", ",[0,0,0,0,0,0,0,-1]", ",7"}) {
+    std::string changed = state;
+    changed.replace(at, 18, wrong);
+    EXPECT_EQ(loader->load_state(changed).code(), Code::kInvalidArgument) << wrong;
+  }
+  EXPECT_TRUE(loader->load_state(state).ok());
+}
+
+// What is kept in memory
+
+std::shared_ptr<const Columns> row_of(uint64_t bytes) {
+  Field field;
+  field.name = "x";
+  field.dtype = DType::kUint8;
+  field.shape = Shape{static_cast<int64_t>(bytes)};
+  Record record;
+  record.push_back(Value::of(Tensor::allocate(DType::kUint8, field.shape)));
+  std::fill_n(record[0].tensor.buffer.data(), bytes, uint8_t{3});
+  return std::make_shared<const Columns>(*columns_of(Schema({field}), record));
+}
+
+TEST(KeptRows, has_rows_of_kept_samples_and_no_others_within_its_budget) {
+  KeptRows rows(5000);
+  const std::vector<KeptSample> samples = {{1, 0}, {1, 1}, {2, 0}, {2, 0}};
+  const auto put = [&](const KeptSample& sample) { rows.put(entry_of_old(sample), row_of(1000), 0, KeepIn::kMemory); };
+  put(samples[0]);
+  EXPECT_FALSE(rows.has(entry_of_old(samples[0]))) << "it is not kept";
+  rows.hold(samples);
+  EXPECT_TRUE(rows.wants(entry_of_old(samples[1])));
+  for (const KeptSample& sample : samples) put(sample);
+  EXPECT_FALSE(rows.wants(entry_of_old(samples[1])));
+  ASSERT_TRUE(rows.find(entry_of_old(samples[2])));
+  EXPECT_EQ(rows.find(entry_of_old(samples[2]))->columns->nbytes(), 1000u);
+  const uint64_t three = rows.bytes();
+  EXPECT_LE(three, 5000u);
+  rows.let_go(std::span(samples).subspan(2, 1));
+  EXPECT_TRUE(rows.has(entry_of_old(samples[2]))) << "it is kept twice";
+  rows.let_go(std::span(samples).subspan(2, 1));
+  EXPECT_FALSE(rows.has(entry_of_old(samples[2])));
+  EXPECT_EQ(rows.bytes(), three / 3 * 2);
+  rows.hold_only(std::span(samples).first(1));
+  EXPECT_TRUE(rows.has(entry_of_old(samples[0])));
+  EXPECT_FALSE(rows.has(entry_of_old(samples[1])));
+  EXPECT_EQ(rows.give_back(1), three / 3);
+  EXPECT_EQ(rows.bytes(), 0u);
+  EXPECT_TRUE(rows.wants(entry_of_old(samples[0]))) << "it is kept all the same, and may come again";
+}
+
+TEST(KeptRows, keeps_nothing_that_it_has_no_room_for) {
+  KeptRows rows(2000);
+  const std::vector<KeptSample> samples = {{1, 0}, {2, 0}};
+  rows.hold(samples);
+  for (const KeptSample& sample : samples) rows.put(entry_of_old(sample), row_of(1000), 0, KeepIn::kMemory);
+  EXPECT_TRUE(rows.has(entry_of_old(samples[0])));
+  EXPECT_FALSE(rows.has(entry_of_old(samples[1])));
+}
+
+}  // namespace
+}  // namespace forebay

@@ -1,0 +1,116 @@
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "pipeline/row_work.h"
+
+// Rows and what is kept of samples: in the cache of a `.cache()`, and of old ones where a rehearsal comes in.
+
+namespace forebay {
+
+namespace {
+
+// With memory for as much as an earlier read found, where the size is a guess.
+Source::Fetch sized(Source::Fetch fetch, uint64_t found_bytes) {
+  if (fetch.request.expected_size) return fetch;
+  fetch.size = std::max(fetch.size, found_bytes);
+  fetch.request.set_aside_bytes = fetch.size;
+  return fetch;
+}
+
+}  // namespace
+
+// What is kept of a sample that is no new one: in memory, as it is nowhere else.
+bool RowWork::look_up_old(RowInput& input, const BatchJob& batch) const {
+  if (!plan_->rehearsal_stage) return false;
+  const std::optional<KeptSample> old = batch.step().old_sample(input.begin);
+  const CacheStage& stage = std::get<CacheStage>(plan_->stages[*plan_->rehearsal_stage]);
+  std::optional<EntryCache::Found> found = old && stage.cache ? stage.cache->find(entry_of_old(*old)) : std::nullopt;
+  if (!found) return false;
+  input.kept = std::move(found->columns);
+  input.entry_stage = *plan_->rehearsal_stage;
+  return true;
+}
+
+void RowWork::look_up(RowInput& input, const BatchJob& batch) const {
+  if (std::exchange(input.looked_up, true)) return;
+  if (look_up_old(input, batch)) return;
+  const CacheStage* stage = plan_->cached();
+  if (stage == nullptr) return;
+  input.entry_stage = *plan_->cache_stage;
+  input.entry_id = batch.rows()[static_cast<size_t>(input.begin)].id;
+  input.entry = stage->entry(*plan_->source, input.entry_id);
+  input.asks = false;
+  input.version.reset();
+  const LearnedVersions* const versions = plan_->source->learned_versions();
+  if (versions != nullptr && !plan_->fetches && stage->cache)
+    input.entry = stage->entry_of_unread(*versions, input.entry_id);
+  std::optional<EntryCache::Found> found =
+      input.entry ? stage->find(*input.entry, input.entry_id, plan_->fetches) : std::nullopt;
+  if (!found) return ask_version(input);
+  input.kept = std::move(found->columns);
+  if (input.kept) return;
+  const ReadRequest& request = found->request;
+  const uint64_t size =
+      request.range ? request.range->length : request.expected_size.value_or(request.set_aside_bytes.value_or(0));
+  input.kept_at = Source::Fetch{found->store, std::move(found->request), size};
+}
+
+// The sample is not at hand. What was made of it by an earlier run may be used if its object is still the same.
+void RowWork::ask_version(RowInput& input) const {
+  const LearnedVersions* const versions = plan_->source->learned_versions();
+  if (versions == nullptr || !plan_->fetches) return;
+  input.version = std::make_shared<std::atomic<uint64_t>>(0);
+  input.asks = !input.entry && versions->ask(input.entry_id) && plan_->cached()->made_before(*versions, input.entry_id);
+}
+
+Source::Fetch RowWork::fetch_of(const RowInput& input, const BatchJob& batch) const {
+  if (input.kept_at) return input.kept_at->request.range ? *input.kept_at : sized(*input.kept_at, input.size);
+  const int64_t id = batch.rows()[static_cast<size_t>(input.begin)].id;
+  std::optional<Source::Fetch> asked = input.asks ? plan_->source->learned_versions()->ask(id) : std::nullopt;
+  Source::Fetch fetch = asked ? std::move(*asked) : plan_->source->fetch(id);
+  fetch.request.version = input.version;
+  if (asked) return fetch;
+  return sized(std::move(fetch), input.size);
+}
+
+// What the cache keeps on disk. False where that is damaged: the cache has dropped it, and the object itself is to be fetched.
+bool RowWork::open_kept(RowInput& input) const {
+  if (!input.kept_at || input.kept || input.stage > 0) return true;
+  Result<std::shared_ptr<const Columns>> kept = cache_of(input).cache->open(input.entry->hash, input.fetched);
+  if (kept.ok()) input.kept = std::move(*kept);
+  return kept.ok();
+}
+
+Status RowWork::keep_row(const CacheStage& stage, const RowInput& input, int64_t id, Record& record,
+                         WorkMemory& memory) const {
+  // A stand-in may have come in the place of what was looked up.
+  std::optional<Identity> entry = input.entry_id == id ? input.entry : stage.entry(*plan_->source, id);
+  if (input.version && stage.cache)
+    entry = stage.entry_of(*plan_->source, id, input.version->load(std::memory_order_relaxed));
+  if (!entry) return {};
+  for (Value& value : record) FOREBAY_RETURN_IF_ERROR(value.materialize(memory));
+  stage.keep(*entry, record, input.extras, static_cast<double>(memory.meter().cpu_ns()) * 1e-9);
+  if (input.version) stage.note_made(*plan_->source->learned_versions(), id, *entry);
+  return {};
+}
+
+// Of old ones what was not kept, such as after a resume, or was with another rank; it is so from here on.
+Status RowWork::rehearse_row(const CacheStage& stage, const BatchJob& batch, int64_t row, const Extras& extras,
+                             Record& record, WorkMemory& memory) const {
+  // Of all samples, whether or not they are kept: what the steps behind make must not depend on it.
+  for (Value& value : record) FOREBAY_RETURN_IF_ERROR(value.materialize(memory));
+  const RowJob& job = batch.rows()[static_cast<size_t>(row)];
+  const KeptSample sample = batch.step().old_sample(row).value_or(KeptSample{job.id, batch.step().at.epoch});
+  const Row& planned = batch.step().rows[static_cast<size_t>(row)];
+  // A stand-in, or what only fills a step up, is nothing that a rehearsal keeps.
+  const bool may_be_kept = batch.step().is_old(row) || (job.attempt == 0 && planned.occurrence == 0);
+  const Hash128 entry = entry_of_old(sample);
+  if (stage.cache && may_be_kept && stage.cache->wants(entry)) stage.keep({entry, false}, record, extras, 0);
+  return {};
+}
+
+}  // namespace forebay
