@@ -21,7 +21,7 @@ struct Killed {
     child = fork();
     if (child == 0) {
       const Result<ScratchFolder> made = ScratchFolder::make();
-      const std::string path = made.ok() ? made->path() : std::string();
+      if (made.ok()) path = made->path();
       std::ofstream(path + "/file") << "left behind";
       (void)!write(ends[1], path.data(), path.size());
       close(ends[1]);
