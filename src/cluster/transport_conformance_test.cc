@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <thread>
 
@@ -34,7 +35,8 @@ TransportDriver http_driver() {
 TransportDriver tls_driver() {
   return {"Tls", [] {
             static const JobCertificates certificates;
-            return http_peer_transport({.tls = certificates.tls()});
+            // Hundreds of handshakes at once, on however busy a machine.
+            return http_peer_transport({.tls = certificates.tls(), .connect_timeout = std::chrono::seconds(20)});
           }};
 }
 

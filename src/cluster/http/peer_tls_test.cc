@@ -28,6 +28,11 @@ const JobCertificates& job_certificates() {
   return made;
 }
 
+// However busy the machine is.
+std::shared_ptr<Transport> patient_transport(std::shared_ptr<const JobTls> tls) {
+  return http_peer_transport({.tls = std::move(tls), .connect_timeout = std::chrono::seconds(20)});
+}
+
 class PeerTlsTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -43,7 +48,7 @@ class PeerTlsTest : public testing::Test {
   }
 
   void serve(std::shared_ptr<const JobTls> tls) {
-    serving_ = http_peer_transport({.tls = std::move(tls)});
+    serving_ = patient_transport(std::move(tls));
     auto listening = serving_->listen("127.0.0.1:0", kPass, keys_);
     ASSERT_TRUE(listening.ok()) << listening.status().to_string();
     listening_ = std::move(*listening);
@@ -56,7 +61,7 @@ class PeerTlsTest : public testing::Test {
   }
   /// What is said to a host that asks with `tls`; the server refuses it each time, and says why once, with `server_words`.
   std::string refusal(std::shared_ptr<const JobTls> tls, const std::string& server_words) {
-    const auto asking = http_peer_transport({.tls = std::move(tls)});
+    const auto asking = patient_transport(std::move(tls));
     std::string message;
     for (uint64_t i = 1; i <= 3; ++i) {
       const auto answers = ask(*asking);
@@ -99,7 +104,7 @@ class PeerTlsTest : public testing::Test {
 TEST_F(PeerTlsTest, HostsOfTheJobAreServedWhateverTheirNames) {
   keys_->put({1, 1}, std::string(5'000'001, 'x'));
   serve(job_certificates().tls());
-  const auto asking = http_peer_transport({.tls = job_certificates().tls()});
+  const auto asking = patient_transport(job_certificates().tls());
   conformance::Answers<std::vector<AnsweredKey>> answers;
   asking->fetch({listening_->address(), kPass}, {{{1, 1}, 6'000'000}}, std::chrono::seconds(20), {}, answers.take());
   ASSERT_TRUE(answers.wait_for_count(1));
@@ -110,7 +115,7 @@ TEST_F(PeerTlsTest, HostsOfTheJobAreServedWhateverTheirNames) {
 
 TEST_F(PeerTlsTest, TheTokenIsWantedToo) {
   serve(job_certificates().tls());
-  const auto asking = http_peer_transport({.tls = job_certificates().tls()});
+  const auto asking = patient_transport(job_certificates().tls());
   conformance::Answers<std::vector<AnsweredKey>> answers;
   JobPass other = kPass;
   other.token.back() = 'X';
@@ -191,8 +196,7 @@ TEST_F(PeerTlsTest, AuthoritiesOfTheSystemVouchForNobody) {
 
 TEST_F(PeerTlsTest, WhatAHostWithoutTlsHasIsLeftToStorage) {
   serve(nullptr);
-  const auto store =
-      peer_store(http_peer_transport({.tls = job_certificates().tls()}), {listening_->address(), kPass}, {});
+  const auto store = peer_store(patient_transport(job_certificates().tls()), {listening_->address(), kPass}, {});
   for (int i = 0; i < 3; ++i) {
     ReadRequest request;
     request.key = Hash128{1, 1}.to_string();
