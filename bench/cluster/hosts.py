@@ -73,7 +73,7 @@ def measure(setting, way, objects):
     return first | {"later_s": statistics.median(later["seconds"][WARM:]), "seconds": later["seconds"]}
 
 
-class RedisJob:
+class RedisJob(Job):
     """A Redis on the first host, and a process of redis_member.py on each."""
 
     def __init__(self, lab, server, setting, epochs):
@@ -96,18 +96,8 @@ class RedisJob:
                 time.sleep(0.05)
         raise RuntimeError("Redis does not answer")
 
-    def __enter__(self):
-        try:
-            for member in self.members:
-                member.ready()
-        except BaseException:
-            self.__exit__()
-            raise
-        return self
-
     def __exit__(self, *_):
-        for member in self.members:
-            member.close()
+        super().__exit__()
         self.redis.kill()
         self.redis.wait()
 
