@@ -4,8 +4,8 @@
     tools/check_layers.py [ROOT]
 
 Prints every offending line with the rule that it breaks; exit code 1 if there is one. Also refused: include cycles
-between files or folders, third-party headers in include/forebay, examples that reach behind the public headers, and
-names that say nothing (utils, helpers, common, misc, manager).
+between files or folders, third-party headers in include/forebay, examples that reach behind the public headers, names that
+say nothing (utils, helpers, common, misc, manager), and two types of the same name.
 """
 import re
 import sys
@@ -185,9 +185,36 @@ def check_names(root):
                 yield path, 0, path.name, "a name that says nothing about what is inside"
 
 
+NAMESPACE = re.compile(r"(?:inline )?namespace(?: ([\w:]+))? \{$")
+TYPE = re.compile(r"(?:class|struct|union|enum class) (?:\[\[\w+\]\] )?(\w+)(?: final)?(?: :[^:].*)? ?\{")
+
+
+def types_of(path):
+    """Yields (line number, full name) of types in a namespace that has a name, nested ones left out."""
+    spaces = []
+    for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
+        if match := NAMESPACE.match(line):
+            spaces.append(match[1])
+        elif line.startswith("}  // namespace"):
+            spaces.pop()
+        elif None not in spaces and (match := TYPE.match(line)):
+            yield number, "::".join([*spaces, match[1]])
+
+
+def check_types(root):
+    """Two types of one name are one to the linker: it keeps one of their destructors, or of the vectors of them."""
+    first = {}
+    for top in ("src", "include", "tests"):
+        for path in source_files(root / top):
+            for number, name in types_of(path):
+                other = first.setdefault(name, path)
+                if other != path:
+                    yield path, number, name, f"there is another one in {other.relative_to(root)}"
+
+
 def main(arguments):
     root = Path(arguments[0] if arguments else Path(__file__).resolve().parent.parent).resolve()
-    problems = [*check_includes(root), *check_cycles(root), *check_names(root)]
+    problems = [*check_includes(root), *check_cycles(root), *check_names(root), *check_types(root)]
     for path, line, name, problem in problems:
         place = path.relative_to(root) if path != root else Path(".")
         print(f"{place}:{line}: {name}: {problem}" if line else f"{place}: {name}: {problem}")

@@ -38,7 +38,7 @@ class UserStream:
             raise RuntimeError(f"the record {call.name} is gone already")  # of a batch that nobody wants any more
         return _returned(record, self.name)
 
-    def open(self, partition: int, after: str, feed: _core.Feed) -> None:
+    def open(self, partition: int, after: str, feed: _core.PushedRecords) -> None:
         """Called by the engine: from now on a thread pushes what comes behind an offset, until the feed is closed."""
         self.failures.pop(partition, None)
         feeding = _Feeding(self, partition, int(after or 0), feed, next(self._numbers))
@@ -91,7 +91,7 @@ class Opener:
     def __init__(self, iterable: UserStream) -> None:
         self._iterable = weakref.ref(iterable)
 
-    def __call__(self, partition: int, after: str, feed: _core.Feed) -> None:
+    def __call__(self, partition: int, after: str, feed: _core.PushedRecords) -> None:
         iterable = self._iterable()
         if iterable is None:
             feed.fail("the pipeline that the records come from is gone")
@@ -104,7 +104,7 @@ class _Closed(Exception):
 
 
 class _Feeding:
-    def __init__(self, iterable: UserStream, partition: int, offset: int, feed: _core.Feed, number: int) -> None:
+    def __init__(self, iterable: UserStream, partition: int, offset: int, feed: _core.PushedRecords, number: int) -> None:
         self._iterable = weakref.ref(iterable)  # which has a list of these
         self.partition = partition
         self.offset = offset

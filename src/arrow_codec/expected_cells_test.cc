@@ -72,8 +72,8 @@ void CellReader::visit(ScalarPtr scalar, size_t step, size_t level, bool valid, 
   scalar = unwrapped(std::move(scalar));
   valid = valid && scalar->is_valid && !dictionary_null(*scalar);
   if (step == leaf_.steps.size()) return leaf(scalar, level, valid);
-  const Step& now = leaf_.steps[step];
-  if (now.kind == Step::Kind::kMember) {
+  const PathStep& now = leaf_.steps[step];
+  if (now.kind == PathStep::Kind::kMember) {
     const auto child = scalar->type->field(now.child)->type();
     const auto member = scalar->is_valid
                             ? static_cast<const arrow::StructScalar&>(*scalar).value[static_cast<size_t>(now.child)]
@@ -81,7 +81,7 @@ void CellReader::visit(ScalarPtr scalar, size_t step, size_t level, bool valid, 
     return visit(member, step + 1, level, valid, in_tensor);
   }
   const auto elements = scalar->is_valid ? static_cast<const arrow::BaseListScalar&>(*scalar).value : nullptr;
-  if (now.kind == Step::Kind::kFixed) {
+  if (now.kind == PathStep::Kind::kFixed) {
     if (!in_tensor) cell_.valid[level++].push_back(valid);
     for (int64_t i = 0; i < now.length; ++i) {
       const auto element = elements ? *elements->GetScalar(i) : arrow::MakeNullScalar(scalar->type->field(0)->type());

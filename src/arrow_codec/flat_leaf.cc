@@ -29,13 +29,13 @@ class Walk {
 
   Result<FlatLeaf> run() {
     bool in_tensor = false;
-    for (const Step& step : leaf_.steps) {
+    for (const PathStep& step : leaf_.steps) {
       unwrap();
       FOREBAY_RETURN_IF_ERROR(add_validity());
       switch (step.kind) {
-        case Step::Kind::kMember: FOREBAY_RETURN_IF_ERROR(member(step)); break;
-        case Step::Kind::kList: FOREBAY_RETURN_IF_ERROR(list()); break;
-        case Step::Kind::kFixed:
+        case PathStep::Kind::kMember: FOREBAY_RETURN_IF_ERROR(member(step)); break;
+        case PathStep::Kind::kList: FOREBAY_RETURN_IF_ERROR(list()); break;
+        case PathStep::Kind::kFixed:
           // The first dimension begins a level, the others widen its slots.
           if (!in_tensor) push_level();
           in_tensor = true;
@@ -62,7 +62,7 @@ class Walk {
   template <typename Test>
   Status mark(Test is_null);
   Status add_bitmap();
-  Status member(const Step& step);
+  Status member(const PathStep& step);
   Status fixed();
   Status list();
   template <typename Ends>
@@ -126,7 +126,7 @@ Status Walk::add_bitmap() {
   return {};
 }
 
-Status Walk::member(const Step& step) {
+Status Walk::member(const PathStep& step) {
   if (array_->type_id() != Type::STRUCT) return corrupt("is no struct where the table's schema says so");
   const auto& parent = static_cast<const arrow::StructArray&>(*array_);
   // A struct of which one leaf was read has just that member, whichever it is in the table.

@@ -27,7 +27,7 @@ bool list_like(const arrow::DataType& type) {
 /// What is known of the way from the column to where the walk is.
 struct Way {
   std::string name;
-  std::vector<Step> steps;
+  std::vector<PathStep> steps;
   bool nullable = false;          // at the level that the walk is in
   std::vector<bool> levels = {};  // of those above
 };
@@ -64,7 +64,7 @@ Status Planner::members(const arrow::DataType& type, const Way& way) {
     const arrow::Field& member = *type.field(i);
     Way next = way;
     next.name += "." + member.name();
-    next.steps.push_back({Step::Kind::kMember, i, 0});
+    next.steps.push_back({PathStep::Kind::kMember, i, 0});
     next.nullable = way.nullable || member.nullable();
     FOREBAY_RETURN_IF_ERROR(walk(storage_type(member.type()), std::move(next)));
   }
@@ -75,13 +75,13 @@ Status Planner::elements(const arrow::DataType& type, Way way) {
   way.levels.push_back(way.nullable);
   const bool fixed = type.id() == Type::FIXED_SIZE_LIST;
   const int64_t length = fixed ? static_cast<const arrow::FixedSizeListType&>(type).list_size() : 0;
-  way.steps.push_back({fixed ? Step::Kind::kFixed : Step::Kind::kList, 0, length});
+  way.steps.push_back({fixed ? PathStep::Kind::kFixed : PathStep::Kind::kList, 0, length});
   if (type.id() == Type::MAP) {
     const auto entries = type.field(0)->type();
     for (int i = 0; i < entries->num_fields(); ++i) {
       Way next = way;
       next.name += i == 0 ? ".key" : ".value";
-      next.steps.push_back({Step::Kind::kMember, i, 0});
+      next.steps.push_back({PathStep::Kind::kMember, i, 0});
       // Keys of maps are never null.
       next.nullable = i > 0 && entries->field(i)->nullable();
       FOREBAY_RETURN_IF_ERROR(walk(storage_type(entries->field(i)->type()), std::move(next)));
@@ -120,10 +120,10 @@ Status Planner::leaf(const std::shared_ptr<arrow::DataType>& type, Way way) {
 Status Planner::shaped(Leaf& leaf, const Way& way) {
   leaf.steps = way.steps;
   bool ragged = leaf.strings();
-  for (const Step& step : leaf.steps) ragged = ragged || step.kind == Step::Kind::kList;
+  for (const PathStep& step : leaf.steps) ragged = ragged || step.kind == PathStep::Kind::kList;
   if (ragged) {
-    for (Step& step : leaf.steps) {
-      if (step.kind == Step::Kind::kFixed) step.kind = Step::Kind::kList;
+    for (PathStep& step : leaf.steps) {
+      if (step.kind == PathStep::Kind::kFixed) step.kind = PathStep::Kind::kList;
     }
     leaf.nullable = way.levels;
     leaf.nullable.push_back(way.nullable);
@@ -131,8 +131,8 @@ Status Planner::shaped(Leaf& leaf, const Way& way) {
     return {};
   }
   leaf.nullable = {way.levels.empty() ? way.nullable : way.levels[0]};
-  for (const Step& step : leaf.steps) {
-    if (step.kind != Step::Kind::kFixed) continue;
+  for (const PathStep& step : leaf.steps) {
+    if (step.kind != PathStep::Kind::kFixed) continue;
     if (leaf.shape.rank() == kLargestRank) return unsupported("a tensor of too many dimensions");
     if (step.length <= 0) return unsupported("a list of the fixed size 0");
     // So that rows × elements stays far below 2^63 for any number of rows that a file can hold.

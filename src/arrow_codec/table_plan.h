@@ -16,7 +16,7 @@
 namespace forebay {
 
 /// One step from a column towards a leaf.
-struct Step {
+struct PathStep {
   enum class Kind : uint8_t {
     kMember,  ///< a member of a struct
     kList,    ///< elements of a list or map; fixed-size lists, too, where the column is ragged
@@ -39,7 +39,7 @@ struct Leaf {
   std::string name;  ///< "point.x"
   size_t column = 0;
   int number = 0;  ///< among all leaves of the table, depth first
-  std::vector<Step> steps;
+  std::vector<PathStep> steps;
   std::shared_ptr<arrow::DataType> type;
   FieldKind kind = FieldKind::kTensor;  ///< kText, kBytes: strings
   DType dtype = DType::kUint8;

@@ -21,7 +21,7 @@ Result<ChosenSamples> choose_samples(const CompileInput& whole, const SizingInpu
     if (!catalog().has_role(step, OpRole::kFilter) && !catalog().has_role(step, OpRole::kOnly)) continue;
     // Without open_cache: what this pass decodes is not kept.
     const CompileInput input{&description, i, /*as_filter=*/true, whole.source, chosen.selection, whole.seed};
-    FOREBAY_ASSIGN(std::shared_ptr<const KeptSamples> kept, run_filter(input, sizes, watch));
+    FOREBAY_ASSIGN(std::shared_ptr<const MarkedSamples> kept, run_filter(input, sizes, watch));
     const Hash128 version = kept->version();
     // Takes are not in it: they follow from the description and the size of the data set, which the state has anyway.
     hasher.update_value(version.high);

@@ -133,8 +133,9 @@ TEST(Ordering, ARankReadsFromNoMoreLanesThanThatSays) {
 TEST(Selection, ManyIdsAtOnceAreThoseOneByOne) {
   const std::shared_ptr<const Selection> kept[] = {
       first_samples(128), first_of(first_samples(128), 100),
-      std::make_shared<KeptSamples>(first_samples(128), std::vector<uint64_t>{0x5555555555555555, 0xF0F0F0F0F0F0F0F0}),
-      first_of(std::make_shared<KeptSamples>(first_samples(128), std::vector<uint64_t>{0x5555555555555555, 1}), 20)};
+      std::make_shared<MarkedSamples>(first_samples(128),
+                                      std::vector<uint64_t>{0x5555555555555555, 0xF0F0F0F0F0F0F0F0}),
+      first_of(std::make_shared<MarkedSamples>(first_samples(128), std::vector<uint64_t>{0x5555555555555555, 1}), 20)};
   for (const auto& selection : kept) {
     std::vector<int64_t> indices;
     for (int64_t i = selection->size(); i-- > 0;) indices.push_back(i);

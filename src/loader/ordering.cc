@@ -49,7 +49,7 @@ std::shared_ptr<const Selection> all_of(const Source& source) {
   // What a table's filter= left out; the filter is part of the description, and so of its fingerprint.
   const auto* const units = dynamic_cast<const UnitSource*>(&source);
   if (units == nullptr || units->kept_rows() == nullptr) return all;
-  return std::make_shared<const KeptSamples>(std::move(all), *units->kept_rows());
+  return std::make_shared<const MarkedSamples>(std::move(all), *units->kept_rows());
 }
 
 std::shared_ptr<const Selection> records_of_stream() {

@@ -71,8 +71,8 @@ Status add_lengths(const Batch& batch, std::vector<uint32_t>& lengths) {
 
 }  // namespace
 
-Result<std::shared_ptr<const KeptSamples>> run_filter(const CompileInput& input, const SizingInput& sizes,
-                                                      const PassWatch& watch) {
+Result<std::shared_ptr<const MarkedSamples>> run_filter(const CompileInput& input, const SizingInput& sizes,
+                                                        const PassWatch& watch) {
   std::vector<uint64_t> bits(static_cast<size_t>((input.selection->size() + 63) / 64));
   FOREBAY_RETURN_IF_ERROR(read_all(input, sizes, {}, watch, [&](const Batch& batch) {
     for (int64_t row = 0; row < batch.size(); ++row) {
@@ -81,7 +81,7 @@ Result<std::shared_ptr<const KeptSamples>> run_filter(const CompileInput& input,
     }
     return Status();
   }));
-  return std::make_shared<const KeptSamples>(input.selection, std::move(bits));
+  return std::make_shared<const MarkedSamples>(input.selection, std::move(bits));
 }
 
 Result<std::vector<uint32_t>> measure_lengths(const CompileInput& input, const SizingInput& sizes,

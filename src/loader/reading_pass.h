@@ -22,8 +22,8 @@ struct PassWatch {
 
 /// Asks a pipeline's filter about every sample that got so far, in a pass of its own that reads only the fields the filter
 /// looks at.
-Result<std::shared_ptr<const KeptSamples>> run_filter(const CompileInput& input, const SizingInput& sizes,
-                                                      const PassWatch& watch);
+Result<std::shared_ptr<const MarkedSamples>> run_filter(const CompileInput& input, const SizingInput& sizes,
+                                                        const PassWatch& watch);
 
 /// How long the row that a pipeline packs is in each sample, 0 for those left out: a pass that reads only that. Caches keep what it makes.
 Result<std::vector<uint32_t>> measure_lengths(const CompileInput& input, const SizingInput& sizes,

@@ -143,7 +143,7 @@ std::shared_ptr<const Selection> spread_over_units(std::shared_ptr<const Selecti
   return std::make_shared<Ranges>(std::move(from), std::move(chosen));
 }
 
-KeptSamples::KeptSamples(std::shared_ptr<const Selection> from, std::vector<uint64_t> bits)
+MarkedSamples::MarkedSamples(std::shared_ptr<const Selection> from, std::vector<uint64_t> bits)
     : from_(std::move(from)), bits_(std::move(bits)) {
   // A count for each 512 bits: a look-up halves these, then goes through eight words at most.
   for (size_t word = 0; word < bits_.size(); ++word) {
@@ -152,7 +152,7 @@ KeptSamples::KeptSamples(std::shared_ptr<const Selection> from, std::vector<uint
   }
 }
 
-int64_t KeptSamples::id_at(int64_t index) const {
+int64_t MarkedSamples::id_at(int64_t index) const {
   // Of blocks with equal ranks all but the last are empty.
   const auto after = std::upper_bound(ranks_.begin(), ranks_.end(), index);
   const auto block = after - ranks_.begin() - 1;
@@ -162,6 +162,6 @@ int64_t KeptSamples::id_at(int64_t index) const {
   return from_->id_at(static_cast<int64_t>(word) * 64 + select_bit(bits_[word], left));
 }
 
-Hash128 KeptSamples::version() const { return hash128(bits_.data(), bits_.size() * sizeof(uint64_t)); }
+Hash128 MarkedSamples::version() const { return hash128(bits_.data(), bits_.size() * sizeof(uint64_t)); }
 
 }  // namespace forebay

@@ -14,9 +14,9 @@ namespace forebay {
 std::shared_ptr<const Selection> first_samples(int64_t size);
 
 /// Those of `from` whose bit is set; bits[i] says whether the i-th of them stays. One bit a sample, and 1/8 more to find them.
-class KeptSamples final : public Selection {
+class MarkedSamples final : public Selection {
  public:
-  KeptSamples(std::shared_ptr<const Selection> from, std::vector<uint64_t> bits);
+  MarkedSamples(std::shared_ptr<const Selection> from, std::vector<uint64_t> bits);
   int64_t size() const override { return size_; }
   int64_t id_at(int64_t index) const override;
   Hash128 version() const;

@@ -30,7 +30,7 @@ TEST(Selection, kept_samples_are_found_by_their_number) {
         bits[static_cast<size_t>(i / 64)] |= uint64_t{1} << (i % 64);
         kept.push_back(i);
       }
-      const KeptSamples selection(first_samples(n), bits);
+      const MarkedSamples selection(first_samples(n), bits);
       ASSERT_EQ(selection.size(), static_cast<int64_t>(kept.size()));
       for (size_t i = 0; i < kept.size(); ++i)
         ASSERT_EQ(selection.id_at(static_cast<int64_t>(i)), kept[i]) << n << ' ' << density;
@@ -43,14 +43,14 @@ TEST(Selection, long_empty_stretches_are_jumped_over) {
   std::vector<uint64_t> bits(10'000);
   bits[9'999] = uint64_t{1} << 63;
   bits[5'000] = 1;
-  const KeptSamples selection(first_samples(640'000), bits);
+  const MarkedSamples selection(first_samples(640'000), bits);
   EXPECT_EQ(selection.id_at(0), 320'000);
   EXPECT_EQ(selection.id_at(1), 639'999);
 }
 
 TEST(Selection, filters_stand_on_each_other) {
-  const auto odd = std::make_shared<KeptSamples>(first_samples(128), std::vector<uint64_t>(2, 0xAAAAAAAAAAAAAAAA));
-  const KeptSamples every_fourth(odd, {0xAAAAAAAAAAAAAAAA});
+  const auto odd = std::make_shared<MarkedSamples>(first_samples(128), std::vector<uint64_t>(2, 0xAAAAAAAAAAAAAAAA));
+  const MarkedSamples every_fourth(odd, {0xAAAAAAAAAAAAAAAA});
   EXPECT_EQ(every_fourth.size(), 32);
   EXPECT_EQ(every_fourth.id_at(0), 3);
   EXPECT_EQ(every_fourth.id_at(31), 127);
@@ -58,8 +58,8 @@ TEST(Selection, filters_stand_on_each_other) {
 }
 
 TEST(Selection, version_is_of_what_was_kept) {
-  EXPECT_EQ(KeptSamples(first_samples(64), {5}).version(), KeptSamples(first_samples(64), {5}).version());
-  EXPECT_FALSE(KeptSamples(first_samples(64), {5}).version() == KeptSamples(first_samples(64), {6}).version());
+  EXPECT_EQ(MarkedSamples(first_samples(64), {5}).version(), MarkedSamples(first_samples(64), {5}).version());
+  EXPECT_FALSE(MarkedSamples(first_samples(64), {5}).version() == MarkedSamples(first_samples(64), {6}).version());
 }
 
 std::vector<int64_t> ids_of(const Selection& selection) {
@@ -72,7 +72,7 @@ TEST(Selection, spread_samples_stand_as_far_apart_as_each_other) {
   EXPECT_EQ(ids_of(*spread_over(first_samples(10), 3)), (std::vector<int64_t>{0, 3, 6}));
   EXPECT_EQ(spread_over(first_samples(10), 10)->size(), 10);
   EXPECT_EQ(spread_over(first_samples(10), 11)->size(), 10) << "no more than there are";
-  const auto odd = std::make_shared<KeptSamples>(first_samples(128), std::vector<uint64_t>(2, 0xAAAAAAAAAAAAAAAA));
+  const auto odd = std::make_shared<MarkedSamples>(first_samples(128), std::vector<uint64_t>(2, 0xAAAAAAAAAAAAAAAA));
   EXPECT_EQ(ids_of(*spread_over(odd, 4)), (std::vector<int64_t>{1, 33, 65, 97})) << "of those that were kept";
   const auto few_of_many = spread_over(first_samples(INT64_MAX), 1'000'000'007);
   EXPECT_EQ(few_of_many->id_at(1'000'000'006),

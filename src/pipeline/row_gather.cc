@@ -43,7 +43,7 @@ void RowGather::locate() {
   }
   for (int64_t i = rows_.begin; i < rows_.end && result_.verdict != Verdict::kFatal; ++i) {
     const int64_t row = at_.row(i);
-    const std::optional<RowPlace> place = locate_row(row);
+    const std::optional<RowInBlock> place = locate_row(row);
     if (!place) continue;
     places_.push_back(*place);
     numbers_.push_back(static_cast<uint32_t>(row));
@@ -53,14 +53,14 @@ void RowGather::locate() {
 
 // Where the row's sample is, or that of its stand-in. Nothing: the row is left out.
 // Ends: each failure takes the row out, makes the batch fail, or tries one more of a bounded number of stand-ins.
-std::optional<RowPlace> RowGather::locate_row(int64_t row) {
+std::optional<RowInBlock> RowGather::locate_row(int64_t row) {
   RowJob& job = batch_.rows()[static_cast<size_t>(row)];
   while (!job.skipped && result_.verdict != Verdict::kFatal) {
     if (job.attempt > 0 && !at_.block->holds(job.id)) {
       result_.elsewhere.push_back(job.id);
       return std::nullopt;
     }
-    const RowPlace place = at_.block->place(job.id);
+    const RowInBlock place = at_.block->place(job.id);
     Status status = unit_row_status(*at_.block->units[place.unit], place.row);
     if (status.ok()) return place;
     const int64_t attempt = job.attempt;
@@ -79,7 +79,7 @@ void RowGather::copy_packed() {
   for (const auto& unit : at_.block->units)
     firsts.push_back(unit->rows ? unit->rows->values.front().values.data() : nullptr);
   pointers.reserve(places_.size());
-  for (const RowPlace& place : places_)
+  for (const RowInBlock& place : places_)
     pointers.push_back(firsts[place.unit] + packed.stride() * static_cast<size_t>(place.row));
   std::vector<uint8_t*> slots;
   slots.reserve(packed.parts().size());
@@ -106,8 +106,8 @@ void RowGather::point_to_lists() {
       lists.push_back(column ? Lists{column->values.data(), column->offset()} : Lists{});
     }
     for (size_t i = 0; i < places_.size(); ++i) {
-      const RowPlace& place = places_[i];
-      const RowPlace& later = places_[std::min(i + kAhead, places_.size() - 1)];
+      const RowInBlock& place = places_[i];
+      const RowInBlock& later = places_[std::min(i + kAhead, places_.size() - 1)];
       __builtin_prefetch(lists[later.unit].ends + later.row, 0, 2);
       const int64_t row = numbers_.empty() ? rows_.begin + static_cast<int64_t>(i) : numbers_[i];
       const auto [values, ends] = lists[place.unit];

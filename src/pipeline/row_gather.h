@@ -19,7 +19,7 @@ class RowGather {
 
  private:
   void locate();
-  std::optional<RowPlace> locate_row(int64_t row);
+  std::optional<RowInBlock> locate_row(int64_t row);
   void copy_packed();
   void point_to_lists();
   Status copy_lists(WorkMemory& memory);
@@ -30,7 +30,7 @@ class RowGather {
   BatchJob& batch_;
   const RowInput& rows_;
   const RowPlacement& at_;
-  std::vector<RowPlace> places_;
+  std::vector<RowInBlock> places_;
   std::vector<uint32_t> numbers_;  // of the rows in the batch; empty: from rows_.begin on
   RowResult result_;
 };

@@ -272,7 +272,7 @@ Result<Record> RowWork::begin_row(RowInput& input, const RowPlacement& at, int64
   if (input.kept) {
     FOREBAY_RETURN_IF_ERROR(cache_of(input).restore(*input.kept, *plan_->source, id, record, input.extras));
   } else if (plan_->units) {
-    const RowPlace place = at.block->place(id);
+    const RowInBlock place = at.block->place(id);
     const Unit& unit = *at.block->units[place.unit];
     FOREBAY_RETURN_IF_ERROR(unit_row_status(unit, place.row));
     return plan_->units->packed.row(*unit.rows, place.row);

@@ -22,7 +22,7 @@ bool UnitBlock::has(const Unit& unit) const {
   return std::any_of(units.begin(), units.end(), [&](const auto& own) { return own.get() == &unit; });
 }
 
-RowPlace UnitBlock::place(int64_t id) const {
+RowInBlock UnitBlock::place(int64_t id) const {
   const size_t index = part_holding(std::span<const int64_t>(begins), id, [](int64_t begin) { return begin; });
   return {index, id - begins[index]};
 }

@@ -63,7 +63,7 @@ struct Unit {
 };
 
 /// Where a row is: which of its block's units, and row inside that.
-struct RowPlace {
+struct RowInBlock {
   size_t unit = 0;
   int64_t row = 0;
 };
@@ -84,7 +84,7 @@ struct UnitBlock {
   bool has(const Unit& unit) const;
   /// Whether row `id` is in one of its units; and where, if it is.
   bool holds(int64_t id) const;
-  RowPlace place(int64_t id) const;
+  RowInBlock place(int64_t id) const;
   void add(std::shared_ptr<Unit> unit, int64_t begin, int64_t end);
 };
 using UnitBlockPtr = std::shared_ptr<UnitBlock>;

@@ -39,7 +39,7 @@ TEST(UnitTable, the_block_of_a_position_holds_the_unit_of_its_row) {
         const UnitBlockPtr block = at.table->block_at(epoch, position);
         const int64_t id = at.order->id_at(epoch, position);
         ASSERT_TRUE(block->holds(id));
-        const RowPlace place = block->place(id);
+        const RowInBlock place = block->place(id);
         const int64_t number = block->units[place.unit]->number;
         EXPECT_EQ(at.begins[static_cast<size_t>(number)] + place.row, id);
         EXPECT_LT(place.row, at.rows[static_cast<size_t>(number)]);

@@ -24,7 +24,7 @@ PushedLog::Open open_by(const nb::object& open) {
     const nb::gil_scoped_acquire locked;
     delete object;
   });
-  return [kept](size_t partition, const std::string& after, std::shared_ptr<Feed> feed) {
+  return [kept](size_t partition, const std::string& after, std::shared_ptr<PushedRecords> feed) {
     const nb::gil_scoped_acquire locked;
     try {
       (*kept)(partition, after, feed);
@@ -40,7 +40,7 @@ PyDescription iterable(const nb::object& open, nb::dict args, nb::str label) {
   return {Description(OpSpec{"iterable", to_json(args), std::move(attachment), from_text(label)})};
 }
 
-Feed::Pushed push(Feed& feed, std::string offset, std::string key, uint64_t bytes) {
+PushedRecords::Pushed push(PushedRecords& feed, std::string offset, std::string key, uint64_t bytes) {
   const nb::gil_scoped_release unlocked;
   return feed.push(std::move(offset), std::move(key), bytes, kPushPatience);
 }
@@ -48,21 +48,22 @@ Feed::Pushed push(Feed& feed, std::string offset, std::string key, uint64_t byte
 }  // namespace
 
 void bind_feed(nb::module_& module) {
-  nb::enum_<Feed::Pushed>(module, "Pushed")
-      .value("TAKEN", Feed::Pushed::kTaken)
-      .value("FULL", Feed::Pushed::kFull)
-      .value("CLOSED", Feed::Pushed::kClosed);
-  nb::class_<Feed>(module, "Feed", "Where a Python thread pushes the records of one partition of an iterable.")
+  nb::enum_<PushedRecords::Pushed>(module, "Pushed")
+      .value("TAKEN", PushedRecords::Pushed::kTaken)
+      .value("FULL", PushedRecords::Pushed::kFull)
+      .value("CLOSED", PushedRecords::Pushed::kClosed);
+  nb::class_<PushedRecords>(module, "PushedRecords",
+                            "Where a Python thread pushes the records of one partition of an iterable.")
       .def("push", &push, nb::arg("offset"), nb::arg("key"), nb::arg("bytes"),
            "The next record; FULL where there was no room for a while: try again.")
-      .def("end", &Feed::end, "There are no more.")
-      .def_prop_ro("closed", &Feed::closed, "Nobody wants more.")
+      .def("end", &PushedRecords::end, "There are no more.")
+      .def_prop_ro("closed", &PushedRecords::closed, "Nobody wants more.")
       .def(
-          "fail", [](Feed& feed, const std::string& message) { feed.fail(Status(Code::kUser, message)); },
+          "fail", [](PushedRecords& feed, const std::string& message) { feed.fail(Status(Code::kUser, message)); },
           nb::arg("message"), "There can be no more.")
       .def(
           "take_gone",
-          [](Feed& feed) {
+          [](PushedRecords& feed) {
             nb::list keys;
             for (const std::string& key : feed.take_gone()) keys.append(to_text(key));
             return keys;

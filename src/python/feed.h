@@ -4,7 +4,7 @@
 
 namespace forebay::python {
 
-/// `Feed`, through which a thread of Python's pushes records, and `Description.iterable`, the source that asks for one.
+/// `PushedRecords`, through which a thread of Python's pushes records, and `Description.iterable`, the source that asks for one.
 void bind_feed(nanobind::module_& module);
 
 }  // namespace forebay::python

@@ -11,7 +11,7 @@ namespace {
 
 struct Model {
   const char* name;
-  Server server;
+  SimulatedServer server;
 };
 
 /// From the first request on, growing included: an epoch of a small data set.
@@ -20,8 +20,8 @@ constexpr int64_t kRequests = 20'000;
 class ConcurrencySearch : public testing::TestWithParam<Model> {};
 
 TEST_P(ConcurrencySearch, reaches_95_per_cent_of_the_best_fixed_number_within_20000_requests_and_stays_there) {
-  const Server& server = GetParam().server;
-  Simulation simulation(server);
+  const SimulatedServer& server = GetParam().server;
+  ConcurrencySimulation simulation(server);
   ConcurrencyControl control;
   const Speed first = simulation.run(&control, 0, kRequests);
   const Speed then = simulation.run(&control, 0, 2 * kRequests);

@@ -13,7 +13,7 @@
 namespace forebay {
 
 /// A store on a simulated clock: each request is away for `latency`, and waits for a server that works off so many a second.
-struct Server {
+struct SimulatedServer {
   double latency_s = 0.1;
   double per_second = 2700;
   double jitter = 0.1;            // of the latency, exponential
@@ -33,9 +33,9 @@ struct Speed {
   int64_t throttled = 0;
 };
 
-class Simulation {
+class ConcurrencySimulation {
  public:
-  explicit Simulation(Server s) : server(s), tokens(s.throttles_above / 10) {}
+  explicit ConcurrencySimulation(SimulatedServer s) : server(s), tokens(s.throttles_above / 10) {}
 
   /// Keeps as many requests in flight as `control` (or `fixed`) allows until `count` came back; speed of the second half.
   Speed run(ConcurrencyControl* control, int fixed, int64_t count, double demand_per_second = 1e12) {
@@ -68,7 +68,7 @@ class Simulation {
     return result;
   }
 
-  Server server;
+  SimulatedServer server;
 
  private:
   struct Away {
@@ -112,10 +112,10 @@ class Simulation {
   int64_t asked = 0;
 };
 
-inline double best_fixed(const Server& server, int64_t count) {
+inline double best_fixed(const SimulatedServer& server, int64_t count) {
   double best = 0;
   for (int fixed = 1; fixed <= 1024; fixed *= 2)
-    best = std::max(best, Simulation(server).run(nullptr, fixed, count).per_second);
+    best = std::max(best, ConcurrencySimulation(server).run(nullptr, fixed, count).per_second);
   return best;
 }
 

@@ -23,14 +23,15 @@ std::optional<uint64_t> count_of(const std::string& offset) {
 
 }  // namespace
 
-struct Feed::Gone {
+struct PushedRecords::Gone {
   std::mutex mutex;
   std::vector<std::string> keys;
 };
 
-Feed::Feed() : gone_(std::make_shared<Gone>()) {}
+PushedRecords::PushedRecords() : gone_(std::make_shared<Gone>()) {}
 
-Feed::Pushed Feed::push(std::string offset, std::string key, uint64_t bytes, std::chrono::milliseconds patience) {
+PushedRecords::Pushed PushedRecords::push(std::string offset, std::string key, uint64_t bytes,
+                                          std::chrono::milliseconds patience) {
   // When the last holder of the record lets go of it, its key goes to `gone`.
   auto tell = [gone = gone_, key](void*) {
     const std::lock_guard lock(gone->mutex);
@@ -54,20 +55,20 @@ Feed::Pushed Feed::push(std::string offset, std::string key, uint64_t bytes, std
   return Pushed::kTaken;
 }
 
-void Feed::end() {
+void PushedRecords::end() {
   const std::lock_guard lock(mutex_);
   ended_ = true;
   changed_.notify_all();
 }
 
-void Feed::fail(Status status) {
+void PushedRecords::fail(Status status) {
   const std::lock_guard lock(mutex_);
   failure_ = std::move(status);
   ended_ = true;
   changed_.notify_all();
 }
 
-void Feed::close() {
+void PushedRecords::close() {
   std::deque<LogRecord> records;  // end without the lock: their owners are told
   const std::lock_guard lock(mutex_);
   closed_ = true;
@@ -76,19 +77,19 @@ void Feed::close() {
   changed_.notify_all();
 }
 
-bool Feed::closed() {
+bool PushedRecords::closed() {
   const std::lock_guard lock(mutex_);
   return closed_;
 }
 
-std::vector<std::string> Feed::take_gone() {
+std::vector<std::string> PushedRecords::take_gone() {
   const std::lock_guard lock(gone_->mutex);
   return std::exchange(gone_->keys, {});
 }
 
 class PushedLog::Reader final : public LogReader {
  public:
-  Reader(const PushedLog& log, const LogPosition& from) : feed_(new Feed), partition_(from.partition) {
+  Reader(const PushedLog& log, const LogPosition& from) : feed_(new PushedRecords), partition_(from.partition) {
     log.open_(from.partition, from.after, feed_);
   }
   ~Reader() override { feed_->close(); }
@@ -118,7 +119,7 @@ class PushedLog::Reader final : public LogReader {
   bool ended() const override { return ended_; }
 
  private:
-  const std::shared_ptr<Feed> feed_;
+  const std::shared_ptr<PushedRecords> feed_;
   const size_t partition_;
   bool ended_ = false;
 };

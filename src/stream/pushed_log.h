@@ -16,7 +16,7 @@ namespace forebay {
 
 /// One partition of a log that a program makes itself, from one position on: between a thread of the program's, which pushes, and the reader. What
 /// a record holds stays with the program, under the record's key.
-class Feed {
+class PushedRecords {
  public:
   enum class Pushed : uint8_t { kTaken, kFull, kClosed };
   /// The next record, if there is room for it within `patience`. `offset`: text that reading after the record begins with.
@@ -34,7 +34,7 @@ class Feed {
   friend class PushedLog;
   struct Gone;  // outlives the feed: records tell it when they go
 
-  Feed();
+  PushedRecords();
   void close();
 
   std::mutex mutex_;
@@ -51,7 +51,7 @@ class Feed {
 class PushedLog final : public RecordLog {
  public:
   /// Asked to push what comes after an offset (empty: all) of a partition, on a thread of its own, until push() says kClosed. It does not block.
-  using Open = std::function<void(size_t partition, const std::string& after, std::shared_ptr<Feed> feed)>;
+  using Open = std::function<void(size_t partition, const std::string& after, std::shared_ptr<PushedRecords> feed)>;
 
   PushedLog(std::string name, std::vector<std::string> partitions, Open open);
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "forebay/loader.h"
-#include "study/scratch_folder.h"
 #include "study/trial.h"
+#include "study/working_folder.h"
 
 namespace forebay {
 
@@ -21,7 +21,7 @@ class Contenders {
     std::string name;
     double rate = 0;                 ///< as it was found before, samples a second
     double bytes = 0;                ///< that it keeps for the trial
-    ScratchFolder folder;            ///< with what it reads
+    WorkingFolder folder;            ///< with what it reads
     std::shared_ptr<Loader> loader;  ///< behind the folder, so that it ends before that goes
   };
 

@@ -13,8 +13,8 @@
 #include "study/changes.h"
 #include "study/few_samples.h"
 #include "study/limits.h"
-#include "study/scratch_folder.h"
 #include "study/trial.h"
+#include "study/working_folder.h"
 
 namespace forebay {
 
@@ -246,7 +246,7 @@ class Study {
     return change.filled || bytes <= room ? 1 : static_cast<double>(room) / static_cast<double>(bytes);
   }
   Result<Tried> with_a_part_on_disk(const Change& change, int64_t samples, uint64_t bytes, double ram) {
-    FOREBAY_ASSIGN(const ScratchFolder folder, ScratchFolder::make());
+    FOREBAY_ASSIGN(const WorkingFolder folder, WorkingFolder::make());
     const Json args = {{"ram", static_cast<uint64_t>(ram)}, {"disk", cache_bytes()}, {"dir", folder.path()}};
     FOREBAY_ASSIGN(const OpenLoader loader, filled_with_few(change, samples, args));
     return compare(*loader, change, bytes);

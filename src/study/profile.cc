@@ -16,9 +16,9 @@
 #include "study/few_samples.h"
 #include "study/filling.h"
 #include "study/sample_cost.h"
-#include "study/scratch_folder.h"
 #include "study/strategies.h"
 #include "study/trial.h"
+#include "study/working_folder.h"
 
 namespace forebay {
 
@@ -118,7 +118,7 @@ class Profiling {
   Result<Strategy> measured(Strategy strategy) {
     if (strategy.tier == StrategyTier::kFiles) return measured_as_files(std::move(strategy));
     const bool on_disk = strategy.tier == StrategyTier::kDisk;
-    FOREBAY_ASSIGN(ScratchFolder folder, ScratchFolder::make());
+    FOREBAY_ASSIGN(WorkingFolder folder, WorkingFolder::make());
     FOREBAY_ASSIGN(OpenLoader loader, open_over_few(strategy, folder.path()));
     FOREBAY_ASSIGN(Filling filling, fill(*loader, context_, kTrialBytes));
     const auto size = static_cast<double>(profile_.size);
@@ -177,7 +177,7 @@ class Profiling {
     return {};
   }
 
-  void keep_open(const Strategy& strategy, OpenLoader loader, ScratchFolder folder) {
+  void keep_open(const Strategy& strategy, OpenLoader loader, WorkingFolder folder) {
     // What fits in part is not seen in a trial, in which everything fits.
     if (strategy.fits < 1) return;
     const double share =
@@ -224,7 +224,7 @@ class Profiling {
   }
 
   Result<Strategy> measured_as_files(Strategy strategy) {
-    FOREBAY_ASSIGN(ScratchFolder folder, ScratchFolder::make());
+    FOREBAY_ASSIGN(WorkingFolder folder, WorkingFolder::make());
     ProfileOptions options = options_;
     if (const OpenChanged& whole = options_.open_whole ? options_.open_whole : options_.open)
       options.open = [this, &whole](const Pipeline& pipeline, const LoaderOptions& with, const ChangedSteps& steps) {

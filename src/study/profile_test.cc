@@ -16,8 +16,8 @@
 
 #include "page/page.h"
 #include "study/report/pages.h"
-#include "study/scratch_folder.h"
 #include "study/study_test_support.h"
+#include "study/working_folder.h"
 
 namespace forebay {
 namespace {
@@ -41,7 +41,7 @@ class OwnTemporaryFolder {
  private:
   std::optional<std::string> before_ =
       std::getenv("TMPDIR") ? std::optional<std::string>(std::getenv("TMPDIR")) : std::nullopt;
-  Result<ScratchFolder> folder_ = ScratchFolder::make();
+  Result<WorkingFolder> folder_ = WorkingFolder::make();
 };
 
 // Of all samples, once an epoch has gone by; what is on its way to the disk has arrived when it no longer grows.

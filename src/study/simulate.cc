@@ -99,7 +99,7 @@ AnalyticalModel model_of(const SimulationOptions& o) {
   const auto samples = static_cast<double>(o.samples), hosts = static_cast<double>(o.hosts);
   const double bytes = samples * *o.sample_bytes;
   AnalyticalModel model;
-  model.kept = std::min(1.0, static_cast<double>(kept_rows(o).in_all) * hosts / samples);
+  model.kept = std::min(1.0, static_cast<double>(rows_that_fit(o).in_all) * hosts / samples);
   const auto rows = static_cast<double>(*o.batch_size * o.ranks_per_host);
   // Rows of a step that a host has at home are binomial; half the mean deviation of that from its equal share is
   // what has to move: sqrt((1 - 1/h) / (2 pi rows)) by the normal distribution, as a share of a host's rows.

@@ -58,7 +58,7 @@ class VirtualRun {
  public:
   VirtualRun(WayOfLoading way, const SimulationOptions& options)
       : way_(way), options_(options), hosts_{options.hosts * options.ranks_per_host, options.ranks_per_host},
-        fits_(kept_rows(options)), order_(shuffled_order(options.samples, options.seed)),
+        fits_(rows_that_fit(options)), order_(shuffled_order(options.samples, options.seed)),
         placement_(std::make_shared<const Placement>(
             order_, PlacementOptions{.hosts = hosts_, .batch_size = *options.batch_size, .budgets = {fits_.in_all}})),
         schedule_(schedule_of(options)),
@@ -145,7 +145,7 @@ class VirtualRun {
   const WayOfLoading way_;
   const SimulationOptions& options_;
   const Hosts hosts_;
-  const KeptRows fits_;
+  const RowsThatFit fits_;
   const std::shared_ptr<const Order> order_;
   const std::shared_ptr<const Placement> placement_;
   const Schedule schedule_;
@@ -174,7 +174,7 @@ double DrawnSizes::of(int64_t id) const {
   return quantiles_[PermutationKey::mix(static_cast<uint64_t>(id) + seed_ * 0x9E3779B97F4A7C15) % quantiles_.size()];
 }
 
-KeptRows kept_rows(const SimulationOptions& options) {
+RowsThatFit rows_that_fit(const SimulationOptions& options) {
   const auto rows = [&](double bytes) { return static_cast<int64_t>(std::min(bytes / *options.sample_bytes, 1e15)); };
   const auto ram = static_cast<double>(options.ram_bytes);
   return {rows(ram), rows(ram + static_cast<double>(options.disk_bytes))};

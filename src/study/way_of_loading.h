@@ -21,10 +21,10 @@ class DrawnSizes {
 };
 
 /// Of each host, how many rows fit into its memory, and into memory and disk.
-struct KeptRows {
+struct RowsThatFit {
   int64_t in_ram = 0, in_all = 0;
 };
-KeptRows kept_rows(const SimulationOptions& options);
+RowsThatFit rows_that_fit(const SimulationOptions& options);
 
 /// What a host that keeps so large a share of all samples, those that it asks for most in so many epochs, finds at home of what it asks for.
 double clairvoyant_hits(double share_a_host, int64_t hosts, int64_t epochs);

@@ -97,3 +97,15 @@ def test_names_that_say_nothing_are_refused(tree, name):
     code, output = tree({name: ""})
     assert code == 1
     assert "says nothing" in output
+
+
+def test_two_types_of_one_name_are_found(tree):
+    code, output = tree({
+        "src/store/a.h": "namespace forebay {\n\nclass Folder {\n};\n\n}  // namespace forebay\n",
+        "src/study/b.h": "namespace forebay {\n\nstruct Folder final : public Place {\n};\n\n}  // namespace forebay\n",
+        "src/ops/c.cc": "namespace forebay {\n\nnamespace {\n\nclass Folder {\n};\n\n}  // namespace\n\n"
+                        "class Other::Folder {\n};\n\n}  // namespace forebay\n",
+    })
+    assert code == 1
+    assert "src/study/b.h:3: forebay::Folder: there is another one in src/store/a.h" in output
+    assert "layers: 1 problem" in output

@@ -62,7 +62,7 @@ TEST(HomeHost, OfASampleIsThatOfItsPositionInTheFirstEpoch) {
     const ScheduleOptions options = options_of(seed);
     const std::shared_ptr<const Order> order = shuffled_order(options.epoch_size, seed);
     std::vector<uint64_t> bits(static_cast<size_t>(options.epoch_size * 2 / 64 + 1), 0xAAAA'AAAA'AAAA'AAAA);
-    const auto every_other = std::make_shared<KeptSamples>(first_samples(options.epoch_size * 2), bits);
+    const auto every_other = std::make_shared<MarkedSamples>(first_samples(options.epoch_size * 2), bits);
     const HomeHost home = homes(order, every_other, options);
     const HomeHost by_position =
         homes(sequential_order(options.epoch_size), first_samples(options.epoch_size), options);

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "stream/files/line_file.h"
+#include "stream/files/growing_file.h"
 #include "stream/number_offset.h"
 #include "stream/pause.h"
 
@@ -21,7 +21,7 @@ std::chrono::microseconds look_every(size_t files) {
 
 class LinesReader final : public LogReader {
  public:
-  LinesReader(std::vector<size_t> partitions, std::vector<LineFile> files)
+  LinesReader(std::vector<size_t> partitions, std::vector<GrowingFile> files)
       : partitions_(std::move(partitions)), files_(std::move(files)) {}
 
   Result<std::vector<LogRecord>> read(const std::vector<size_t>& wanted, const Limits& limits,
@@ -44,14 +44,14 @@ class LinesReader final : public LogReader {
       const auto at = std::ranges::find(partitions_, partition);
       if (at == partitions_.end())
         return invalid_argument(fmt::format("partition {} is not of this reader", partition));
-      LineFile& file = files_[static_cast<size_t>(at - partitions_.begin())];
+      GrowingFile& file = files_[static_cast<size_t>(at - partitions_.begin())];
       FOREBAY_RETURN_IF_ERROR(file.read(std::max<size_t>(limits.records, 1), share, records));
     }
     return {};
   }
 
   const std::vector<size_t> partitions_;
-  std::vector<LineFile> files_;
+  std::vector<GrowingFile> files_;
 };
 
 class LineLog final : public RecordLog {
@@ -67,7 +67,7 @@ class LineLog final : public RecordLog {
 
   Result<std::unique_ptr<LogReader>> read_after(std::vector<LogPosition> from) const override {
     std::vector<size_t> partitions;
-    std::vector<LineFile> files;
+    std::vector<GrowingFile> files;
     for (const LogPosition& position : from) {
       if (!position.after.empty()) FOREBAY_RETURN_IF_ERROR(check_offset(position.after));
       partitions.push_back(position.partition);
@@ -81,7 +81,7 @@ class LineLog final : public RecordLog {
     std::vector<std::string> ends;
     for (const std::string& path : paths_) {
       if (stop.stop_requested()) return cancelled("stopped while looking for the ends of files");
-      FOREBAY_ASSIGN(const uint64_t end, LineFile::end_of_lines(path));
+      FOREBAY_ASSIGN(const uint64_t end, GrowingFile::end_of_lines(path));
       ends.push_back(end == 0 ? "" : fmt::format("{}", end));
     }
     return ends;

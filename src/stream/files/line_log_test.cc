@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "store/scratch_folder.h"
-#include "stream/files/line_file.h"
+#include "stream/files/growing_file.h"
 #include "stream/log_conformance.h"
 
 namespace forebay {

@@ -1,4 +1,4 @@
-#include "study/scratch_folder.h"
+#include "study/working_folder.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -20,7 +20,7 @@ struct Killed {
     if (pipe(ends) != 0) return;
     child = fork();
     if (child == 0) {
-      const Result<ScratchFolder> made = ScratchFolder::make();
+      const Result<WorkingFolder> made = WorkingFolder::make();
       if (made.ok()) path = made->path();
       std::ofstream(path + "/file") << "left behind";
       (void)!write(ends[1], path.data(), path.size());
@@ -44,10 +44,10 @@ struct Killed {
   std::string path;
 };
 
-TEST(ScratchFolder, goes_with_its_owner) {
+TEST(WorkingFolder, goes_with_its_owner) {
   std::string path;
   {
-    const Result<ScratchFolder> made = ScratchFolder::make();
+    const Result<WorkingFolder> made = WorkingFolder::make();
     ASSERT_TRUE(made.ok()) << made.status().to_string();
     path = made->path();
     EXPECT_TRUE(std::filesystem::is_directory(path));
@@ -55,15 +55,15 @@ TEST(ScratchFolder, goes_with_its_owner) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
-TEST(ScratchFolder, of_a_process_that_was_killed_goes_with_the_next_and_those_in_use_stay) {
-  const Result<ScratchFolder> own = ScratchFolder::make();
+TEST(WorkingFolder, of_a_process_that_was_killed_goes_with_the_next_and_those_in_use_stay) {
+  const Result<WorkingFolder> own = WorkingFolder::make();
   Killed killed;
   ASSERT_TRUE(own.ok() && !killed.path.empty());
   EXPECT_TRUE(std::filesystem::exists(own->path()));
-  ASSERT_TRUE(ScratchFolder::make().ok());
+  ASSERT_TRUE(WorkingFolder::make().ok());
   EXPECT_TRUE(std::filesystem::exists(killed.path + "/file"));  // its process lives
   killed.kill();
-  ASSERT_TRUE(ScratchFolder::make().ok());
+  ASSERT_TRUE(WorkingFolder::make().ok());
   EXPECT_FALSE(std::filesystem::exists(killed.path));
   EXPECT_TRUE(std::filesystem::exists(own->path()));
 }

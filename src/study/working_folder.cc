@@ -1,4 +1,4 @@
-#include "study/scratch_folder.h"
+#include "study/working_folder.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -47,7 +47,7 @@ void sweep_scratch(const fs::path& below) {
 
 }  // namespace
 
-Result<ScratchFolder> ScratchFolder::make() {
+Result<WorkingFolder> WorkingFolder::make() {
   std::error_code failed;
   const fs::path below = fs::temp_directory_path(failed);
   if (!failed) sweep_scratch(below);
@@ -61,13 +61,13 @@ Result<ScratchFolder> ScratchFolder::make() {
     }
     // A file system without locks has none for sweepers, either.
     if (lock >= 0) (void)lock_folder(lock, LOCK_EX);
-    ScratchFolder folder(path, lock);
+    WorkingFolder folder(path, lock);
     // A sweeper that found it before it had its lock has taken it away.
     if (lock >= 0 && fs::exists(path, failed)) return folder;
   }
 }
 
-ScratchFolder::~ScratchFolder() {
+WorkingFolder::~WorkingFolder() {
   std::error_code ignored;
   if (!path_.empty()) fs::remove_all(path_, ignored);
   if (lock_ >= 0) ::close(lock_);

@@ -10,13 +10,13 @@
 namespace forebay {
 
 /// A file that others write to at its end, read line by line from a position on. A line is left alone until its end is there. For one thread.
-class LineFile {
+class GrowingFile {
  public:
   /// A line that takes more is Corrupt: it is no file of lines.
   static constexpr uint64_t kMostLine = uint64_t{256} << 20;
 
   /// `begin`: behind the end of a line, or 0. `blank`: whether lines of blanks alone count.
-  LineFile(size_t partition, std::string path, uint64_t begin, bool blank)
+  GrowingFile(size_t partition, std::string path, uint64_t begin, bool blank)
       : partition_(partition), path_(std::move(path)), position_(begin), searched_(begin), blank_(blank) {}
 
   /// Adds whole lines, so many of about so many bytes at most; none where there are none. NotFound where the file is gone, is shorter than what was read of it, or

@@ -1,4 +1,4 @@
-#include "stream/files/line_file.h"
+#include "stream/files/growing_file.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -37,7 +37,7 @@ Result<Buffer> read_fully(int fd, const std::string& path, uint64_t begin, uint6
 
 }  // namespace
 
-Status LineFile::open() {
+Status GrowingFile::open() {
   uint64_t size = 0;
   auto file = open_regular(path_, &size);
   if (!file.ok()) return file.status().with_key(path_);
@@ -57,7 +57,7 @@ Status LineFile::open() {
       .with_key(path_);
 }
 
-Status LineFile::check_in_place() const {
+Status GrowingFile::check_in_place() const {
   // What is open against what has the name now: logs that are rotated get another file under it.
   struct ::stat here, named;
   if (::fstat(file_.get(), &here) != 0) return status_of_errno(errno).with_key(path_);
@@ -68,7 +68,7 @@ Status LineFile::check_in_place() const {
   return lost_file(path_, "was replaced by another file; all lines of the old one were read");
 }
 
-Result<uint64_t> LineFile::size() {
+Result<uint64_t> GrowingFile::size() {
   if (!file_.valid()) FOREBAY_RETURN_IF_ERROR(open());
   struct ::stat info;
   if (::fstat(file_.get(), &info) != 0) return status_of_errno(errno).with_key(path_);
@@ -79,11 +79,11 @@ Result<uint64_t> LineFile::size() {
   return size;
 }
 
-Result<Buffer> LineFile::read_range(uint64_t begin, uint64_t length) const {
+Result<Buffer> GrowingFile::read_range(uint64_t begin, uint64_t length) const {
   return read_fully(file_.get(), path_, begin, length);
 }
 
-Result<uint64_t> LineFile::find_end(uint64_t size) {
+Result<uint64_t> GrowingFile::find_end(uint64_t size) {
   while (searched_ < size) {
     FOREBAY_ASSIGN(const Buffer block, read_range(searched_, std::min(size - searched_, uint64_t{1} << 20)));
     if (block.empty()) break;
@@ -98,7 +98,7 @@ Result<uint64_t> LineFile::find_end(uint64_t size) {
   return uint64_t{0};
 }
 
-bool LineFile::take_lines(const Buffer& block, size_t records, std::vector<LogRecord>& out) {
+bool GrowingFile::take_lines(const Buffer& block, size_t records, std::vector<LogRecord>& out) {
   const uint64_t base = position_;
   size_t at = 0;
   while (records > 0 && at < block.size()) {
@@ -122,7 +122,7 @@ bool LineFile::take_lines(const Buffer& block, size_t records, std::vector<LogRe
   return at > 0;
 }
 
-Status LineFile::read(size_t records, uint64_t bytes, std::vector<LogRecord>& out) {
+Status GrowingFile::read(size_t records, uint64_t bytes, std::vector<LogRecord>& out) {
   const size_t before = out.size();
   while (out.size() == before) {
     FOREBAY_ASSIGN(const uint64_t end, size());
@@ -143,7 +143,7 @@ Status LineFile::read(size_t records, uint64_t bytes, std::vector<LogRecord>& ou
   return {};
 }
 
-Result<uint64_t> LineFile::end_of_lines(const std::string& path) {
+Result<uint64_t> GrowingFile::end_of_lines(const std::string& path) {
   uint64_t end = 0;
   auto file = open_regular(path, &end);
   if (!file.ok()) return file.status().with_key(path);

@@ -9,19 +9,19 @@ namespace forebay {
 
 /// A folder of its own below the temporary one, for its owner alone; it goes with this. What a process that was killed left behind goes when the
 /// next one is made.
-class ScratchFolder {
+class WorkingFolder {
  public:
   /// Unavailable where it cannot be made.
-  static Result<ScratchFolder> make();
-  ScratchFolder(ScratchFolder&& other) noexcept
+  static Result<WorkingFolder> make();
+  WorkingFolder(WorkingFolder&& other) noexcept
       : path_(std::exchange(other.path_, {})), lock_(std::exchange(other.lock_, -1)) {}
-  ScratchFolder& operator=(ScratchFolder&&) = delete;
-  ~ScratchFolder();
+  WorkingFolder& operator=(WorkingFolder&&) = delete;
+  ~WorkingFolder();
 
   const std::string& path() const { return path_; }
 
  private:
-  ScratchFolder(std::string path, int lock) : path_(std::move(path)), lock_(lock) {}
+  WorkingFolder(std::string path, int lock) : path_(std::move(path)), lock_(lock) {}
   std::string path_;
   int lock_;  ///< held for as long as it is used
 };
