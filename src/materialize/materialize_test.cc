@@ -8,8 +8,8 @@
 
 #include "base/hash.h"
 #include "pipeline/description.h"
-#include "study/scratch_folder.h"
 #include "study/study_test_support.h"
+#include "study/working_folder.h"
 
 namespace forebay {
 namespace {
@@ -48,7 +48,7 @@ std::map<std::string, std::string> files_in(const std::string& folder) {
 
 class Materialize : public testing::Test {
  protected:
-  ScratchFolder scratch_ = *ScratchFolder::make();
+  WorkingFolder scratch_ = *WorkingFolder::make();
   std::string folder_ = scratch_.path() + "/made";
 };
 

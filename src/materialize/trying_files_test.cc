@@ -5,8 +5,8 @@
 
 #include "forebay/materialize.h"
 #include "pipeline/description.h"
-#include "study/scratch_folder.h"
 #include "study/study_test_support.h"
+#include "study/working_folder.h"
 
 namespace forebay {
 namespace {
@@ -26,7 +26,7 @@ Result<TriedFiles> tried(const Pipeline& pipeline, size_t behind, int64_t sample
 }
 
 TEST(TryingFiles, AFewAreWrittenInPartsAndRead) {
-  const ScratchFolder scratch = *ScratchFolder::make();
+  const WorkingFolder scratch = *WorkingFolder::make();
   const Pipeline pipeline = numbers(1000, 24).shuffle().cast("float64", {.field = {"x"}}).batch(7);
   const Result<TriedFiles> files = tried(pipeline, 2, 100, scratch.path() + "/files");
   ASSERT_TRUE(files.ok()) << files.status().to_string();
@@ -68,7 +68,7 @@ TEST(TryingFiles, AProfileHasThemBesideCaches) {
 }
 
 TEST(TryingFiles, WhatCannotBeWrittenIsTold) {
-  const ScratchFolder scratch = *ScratchFolder::make();
+  const WorkingFolder scratch = *WorkingFolder::make();
   const Pipeline pipeline = numbers(400).take(100).cast("float64", {.field = {"x"}}).batch(4);
   const Result<TriedFiles> files = tried(pipeline, 2, 16, scratch.path() + "/files");
   EXPECT_EQ(files.status().code(), Code::kInvalidArgument);
@@ -76,13 +76,13 @@ TEST(TryingFiles, WhatCannotBeWrittenIsTold) {
 }
 
 TEST(TryingFiles, NoMoreIsWrittenThanThereIsRoomFor) {
-  const ScratchFolder scratch = *ScratchFolder::make();
+  const WorkingFolder scratch = *WorkingFolder::make();
   const Result<TriedFiles> files = tried(numbers(4000, 256).batch(4), 0, 4000, scratch.path() + "/files", 1e6);
   EXPECT_EQ(files.status().code(), Code::kOutOfBudget) << files.status().to_string();
 }
 
 TEST(TryingFiles, WhatIsCachedDoesNotMoveTheBestCut) {
-  const ScratchFolder scratch = *ScratchFolder::make();
+  const WorkingFolder scratch = *WorkingFolder::make();
   MaterializeOptions options;
   options.cut = "best";
   const Pipeline pipeline = numbers(400, 16).cache({.disk = uint64_t{0}}).map(slow, {.version = "1"}).batch(4);

@@ -20,7 +20,7 @@
 #include <gtest/gtest.h>
 
 #include "materialize/local_place.h"
-#include "study/scratch_folder.h"
+#include "study/working_folder.h"
 
 namespace forebay {
 namespace {
@@ -70,7 +70,7 @@ class UnfinishedFolderOf : public testing::Test {
     return count;
   }
 
-  ScratchFolder scratch_ = *ScratchFolder::make();
+  WorkingFolder scratch_ = *WorkingFolder::make();
   const std::string folder_ = scratch_.path() + "/new/made";
   const std::shared_ptr<WritingPlace> place_ = local_place(folder_);
 };

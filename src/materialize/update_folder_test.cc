@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "format/materialized/manifest.h"
-#include "study/scratch_folder.h"
+#include "study/working_folder.h"
 
 namespace forebay {
 namespace {
@@ -43,7 +43,7 @@ class UpdateFolder : public testing::Test {
     return found;
   }
 
-  ScratchFolder scratch_ = *ScratchFolder::make();
+  WorkingFolder scratch_ = *WorkingFolder::make();
   const std::string folder_ = scratch_.path() + "/made";
   const std::string update_ = update_folder(folder_);
 };

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "study/scratch_folder.h"
+#include "study/working_folder.h"
 
 namespace forebay {
 namespace {
@@ -34,7 +34,7 @@ class WritingPlaceTest : public testing::Test {
     return manifest;
   }
 
-  ScratchFolder scratch_ = *ScratchFolder::make();
+  WorkingFolder scratch_ = *WorkingFolder::make();
   std::string folder_ = scratch_.path() + "/made";
   std::shared_ptr<WritingPlace> place_ = *WritingPlace::open(folder_, {}, {});
 };
