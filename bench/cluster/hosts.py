@@ -1,11 +1,14 @@
 """Namespaced hosts that share slow storage: samples/s of the whole job, its first epoch, and what the simulator says of the same.
 
-    python bench/cluster/hosts.py [--rounds 3] [--settings] [--json FILE]
+    python bench/cluster/hosts.py [--rounds 3] [--samples 960] [--settings] [--json FILE]
 
 Needs root (network namespaces), nginx and iproute2. Objects are random bytes and nothing is decoded, so that cores are no limit; hosts take their
 steps together, as training does, and a step of training takes batch / train seconds. Storage gives all hosts together what one of them
 trains with. Compared, from the second epoch on: regular loading (no cache, no peers), a `.cache()` alone, one Redis on the first host in which all keep
-objects (redis_member.py), peers with the deal by count and by place; and the limit that is left, which is the training itself. --link gives the links another rate. --settings runs twelve other settings on 2, 4 and 8 hosts beside the simulator.
+objects (redis_member.py), peers with the deal by count and by place; and the limit that is left, which is the training itself. --link gives the links another rate, --samples the data set another size (a multiple of 960), and so the first epoch another length.
+
+--settings runs twelve other settings on 2, 4 and 8 hosts beside the simulator: seconds of an epoch, how many of them are waited, and bytes from storage and from
+peers, of the first epoch and of later ones. A number is within 10 % where the model's is, or where both are less than 2 % of the epoch, or of the data set, apart.
 """
 import argparse
 import json
@@ -25,52 +28,75 @@ from job import Job, Member  # noqa: E402
 from lab import Lab, ObjectServer, absent  # noqa: E402
 from servers.daemon import die_with_parent  # noqa: E402
 
-SAMPLES, EPOCHS, WARM = 960, 9, 4
+EPOCHS, WARM = 7, 4
 REDIS, REDIS_PORT = "shared Redis", 6399
 WAYS = {"regular": {"peers": None, "cache": False, "deal": "count"}, "cache alone": {"peers": None, "cache": True, "deal": "count"},
         REDIS: None,
         "count": {"peers": "folder", "cache": True, "deal": "count"}, "local": {"peers": "folder", "cache": True, "deal": "local"}}
-USUAL = {"hosts": 4, "batch": 16, "mean": 20_000, "train": 500, "link": 1e9, "feeds": 1.0, "share": None}
+USUAL = {"samples": 960, "hosts": 4, "batch": 16, "mean": 20_000, "train": 500, "link": 1e9, "feeds": 1.0, "share": None}
 # Twelve: storage's rate (in hosts that it feeds), link, share of the data set that all hosts keep, batch, deal.
 SETTINGS = [USUAL | change for change in (
     {"hosts": 2}, {"hosts": 2, "feeds": 0.5}, {"hosts": 2, "share": 0.5}, {"hosts": 2, "batch": 60, "way": "count"},
-    {}, {"feeds": 0.5}, {"share": 0.5}, {"link": 100e6, "way": "count"},
+    {}, {"feeds": 0.5}, {"share": 0.5}, {"link": 30e6, "way": "count"},
     {"hosts": 8, "train": 250, "batch": 15}, {"hosts": 8, "train": 250, "batch": 15, "share": 0.5}, {"hosts": 8, "train": 250, "batch": 40, "way": "count"},
-    {"hosts": 8, "train": 250, "batch": 15, "link": 100e6})]
+    {"hosts": 8, "train": 250, "batch": 15, "link": 20e6, "way": "count"})]
 
 
-def write_objects(folder, mean, seed=1):
+def write_objects(folder, samples, mean, seed=1):
     """So many random bytes that the logarithms of the sizes deviate by 0.3."""
     draw, sizes = random.Random(seed), []
     for name in ("a", "b", "c"):
         (folder / name).mkdir(parents=True)
-        for i in range(SAMPLES // 3):
+        for i in range(samples // 3):
             sizes.append(max(int(draw.lognormvariate(0, 0.3) * mean / 1.046), 100))
             (folder / name / f"{i}.jpg").write_bytes(draw.randbytes(sizes[-1]))
     return sizes
 
 
-def epochs_of(job, batch, train, epochs):
-    """Seconds of each epoch."""
-    seconds, step_s = [], batch / train
+class Traffic:
+    """What came from storage and what from peers since it was last asked; bytes of objects, without heads."""
+
+    def __init__(self, server, job):
+        self.server, self.job, self.peers = server, job, 0
+        self.sizes = {f"/bucket/{path.relative_to(server.folder / 'root' / 'bucket')}": path.stat().st_size for path in server.paths}
+        self.mean = server.bytes / len(server.paths)
+
+    def since(self):
+        storage = sum(self.sizes[path] * len(by) for path, by in self.server.reads().items())
+        before, self.peers = self.peers, self.job.sum_of(self._from_peers) if not isinstance(self.job, RedisJob) else 0
+        return {"storage": storage, "peers": (self.peers - before) * self.mean}
+
+    @staticmethod
+    def _from_peers(stats):
+        return stats["caches"][0]["peer_hits"] if stats["caches"] else 0
+
+
+def epochs_of(job, server, setting, epochs):
+    """Of each epoch its seconds, those of them that were waited, and the bytes that came meanwhile: prefetching is ahead of the trainer."""
+    found, step_s, traffic = [], setting["batch"] / setting["train"], Traffic(server, job)
+    steps = setting["samples"] // (setting["batch"] * job.world)
     for _ in range(epochs):
         begun = time.monotonic()
-        for _ in range(SAMPLES // (batch * job.world)):
+        for _ in range(steps):
             due = time.monotonic() + step_s
             for member in job.members:
                 member.ask("touch")
             for member in job.members:
                 member.line()
             time.sleep(max(0.0, due - time.monotonic()))
-        seconds.append(time.monotonic() - begun)
-    return seconds
+        seconds = time.monotonic() - begun
+        found.append({"seconds": seconds, "waited": seconds - steps * step_s} | traffic.since())
+    return found
 
 
 def measure(setting, way, objects):
     """A job of one epoch alone, and one whose later epochs count: prefetching would mix them."""
     first = in_folder(lambda folder: run(setting, way, objects, folder, 1))
     later = in_folder(lambda folder: run(setting, way, objects, folder, None))
-    return first | {"later_s": statistics.median(later["seconds"][WARM:]), "seconds": later["seconds"]}
+    epochs = later["epochs"][WARM:]
+    usual = {what: statistics.median(epoch[what] for epoch in epochs) for what in epochs[0]}
+    return {"way": way, "storage_s": first["storage_s"], "first": first["epochs"][0], "later": usual, "epochs": later["epochs"],
+            "first_s": first["epochs"][0]["seconds"], "later_s": usual["seconds"]}
 
 
 class RedisJob(Job):
@@ -113,10 +139,10 @@ def run(setting, way, objects, folder, epochs):
             with RedisJob(lab, server, setting, epochs) if way == REDIS else Job(
                     lab, server, folder, peers=chosen["peers"], cache={"ram": room, "disk": 0} if chosen["cache"] else None, deal=chosen["deal"],
                     batch=setting["batch"], side=0, epochs=epochs, memory=f"{2 * room + (4 << 20)}B") as job:
-                seconds = epochs_of(job, setting["batch"], setting["train"], epochs or EPOCHS)
+                found = epochs_of(job, server, setting, epochs or EPOCHS)
         finally:
             server.close()
-    return {"way": way, "first_s": seconds[0], "seconds": seconds, "storage_s": total / rate}
+    return {"epochs": found, "storage_s": total / rate}
 
 
 def bare(setting, objects, folder):
@@ -133,14 +159,22 @@ def bare(setting, objects, folder):
 
 
 def simulated(setting, way, sizes, wire_s):
-    """The last epoch is what later ones are like. Storage gives what curl gets of it: heads of packets and answers take a part."""
+    """The last epoch is what later ones are like. Storage gives what curl gets of it: heads of packets and answers take a part, and of links as much."""
     rate = sum(sizes) / wire_s
+    heads = rate / (setting["feeds"] * setting["train"] * setting["mean"])
     mean = sum(sizes) / len(sizes)
-    found = fb.simulate(hosts=setting["hosts"], storage={"rate": rate}, link={"rate": setting["link"] / 8}, train=setting["train"],
-                        ram=int((setting["share"] or 1.4) * sum(sizes) / setting["hosts"]), samples=SAMPLES, sample_bytes=int(mean),
-                        spread=0.3, batch_size=setting["batch"], seed=7)
+    found = fb.simulate(hosts=setting["hosts"], storage={"rate": rate}, link={"rate": heads * setting["link"] / 8}, train=setting["train"],
+                        ram=int((setting["share"] or 1.4) * sum(sizes) / setting["hosts"]), samples=len(sizes), sample_bytes=int(mean),
+                        spread=0.3, batch_size=setting["batch"], epochs=4, seed=7)
     run = next(run for run in found.data["runs"] if run["policy"] == way)
-    return {"first_s": run["epochs"][0]["seconds"], "later_s": run["epochs"][-1]["seconds"]}
+    first, later = (
+        {"seconds": epoch["seconds"], "waited": epoch["wait_seconds"], "storage": epoch["bytes"]["storage"], "peers": epoch["bytes"]["peers"]}
+        for epoch in (run["epochs"][0], run["epochs"][-1]))
+    return {"first": first, "later": later}
+
+
+def is_close(real, model, whole):
+    return abs(model - real) <= max(0.1 * real, 0.02 * whole)
 
 
 def in_folder(measured):
@@ -149,37 +183,51 @@ def in_folder(measured):
 
 
 def usual(given, objects):
-    USUAL["link"] = given.link
+    USUAL.update(link=given.link, samples=given.samples)
     rows, wire = [], []
     for number in range(given.rounds):
         wire.append(in_folder(lambda folder: bare(USUAL, objects, folder)))
         ways = list(WAYS)
         for way in ways[number % len(ways):] + ways[:number % len(ways)]:
             rows.append(measure(USUAL, way, objects))
-    limit = USUAL["hosts"] * USUAL["train"]
-    print(f"{USUAL['hosts']} hosts, {SAMPLES} objects of {USUAL['mean']} bytes, batch {USUAL['batch']} a host, links {USUAL['link']:.0e} bit/s, "
+    limit, samples = USUAL["hosts"] * USUAL["train"], USUAL["samples"]
+    print(f"{USUAL['hosts']} hosts, {USUAL['samples']} objects of {USUAL['mean']} bytes, batch {USUAL['batch']} a host, links {USUAL['link']:.0e} bit/s, "
           f"training takes {limit} samples/s of all hosts, storage gives {USUAL['train']}; medians of {given.rounds} rounds")
     print(f"{'':<13}{'samples/s':>10}{'of limit':>10}{'÷ regular':>11}{'first epoch ÷ D/R':>19}{'÷ curl':>8}")
     later = {way: statistics.median(row["later_s"] for row in rows if row["way"] == way) for way in WAYS}
     for way in WAYS:
         first = statistics.median(row["first_s"] / row["storage_s"] for row in rows if row["way"] == way)
-        print(f"{way:<13}{SAMPLES / later[way]:>10.0f}{SAMPLES / later[way] / limit:>10.2f}{later['regular'] / later[way]:>11.2f}{first:>19.2f}"
+        print(f"{way:<13}{samples / later[way]:>10.0f}{samples / later[way] / limit:>10.2f}{later['regular'] / later[way]:>11.2f}{first:>19.2f}"
               f"{first * rows[0]['storage_s'] / statistics.median(wire):>8.2f}")
     return rows
 
 
+WHAT = ("seconds", "waited", "storage", "peers")
+
+
 def settings(objects, sizes):
-    rows = []
-    print(f"{'hosts':>5}{'batch':>6}{'feeds':>6}{'share':>6}{'link':>8}{'deal':>7}{'first s':>9}{'model':>7}{'later s':>9}{'model':>7}{'off by':>8}")
-    for setting in SETTINGS:
+    rows, right = [], dict.fromkeys([(when, what) for when in ("first", "later") for what in WHAT], 0)
+    print("seconds, seconds waited, MB from storage and from peers of an epoch: measured / the model's; ! is not within 10 %")
+    for change in SETTINGS:
+        setting = change | {"samples": len(sizes)}
         way = setting.get("way", "local")
         wire_s = in_folder(lambda folder: bare(setting, objects, folder))
         real, model = measure(setting, way, objects), simulated(setting, way, sizes, wire_s)
-        off = model["later_s"] / real["later_s"] - 1
-        rows.append({"setting": setting, "real": real, "model": model, "off": off})
-        print(f"{setting['hosts']:>5}{setting['batch']:>6}{setting['feeds']:>6}{setting['share'] or 1:>6}{setting['link']:>8.0e}{way:>7}"
-              f"{real['first_s']:>9.2f}{model['first_s']:>7.2f}{real['later_s']:>9.2f}{model['later_s']:>7.2f}{off:>8.1%}", flush=True)
-    print(f"within 10 %: {sum(abs(row['off']) <= 0.1 for row in rows)} of {len(rows)}")
+        row = {"setting": setting, "real": real, "model": model}
+        rows.append(row)
+        told = []
+        for when in ("first", "later"):
+            for what in WHAT:
+                bytes_of_it = what in ("storage", "peers")
+                whole = sum(sizes) if bytes_of_it else real[when]["seconds"]
+                within = is_close(real[when][what], model[when][what], whole)
+                right[when, what] += within
+                scale = 1e-6 if bytes_of_it else 1
+                told.append(f"{scale * real[when][what]:.2f}/{scale * model[when][what]:.2f}{'' if within else '!'}")
+        print(f"{setting['hosts']} hosts, batch {setting['batch']}, feeds {setting['feeds']}, share {setting['share'] or 1}, link {setting['link']:.0e}, {way}: "
+              f"first {' '.join(told[:4])}; later {' '.join(told[4:])}", flush=True)
+    for (when, what), count in right.items():
+        print(f"{when} {what}: within 10 % in {count} of {len(rows)}")
     return rows
 
 
@@ -187,6 +235,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--link", type=float, default=USUAL["link"], help="bits a second")
+    parser.add_argument("--samples", type=int, default=USUAL["samples"])
     parser.add_argument("--settings", action="store_true")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
@@ -194,7 +243,7 @@ def main():
         sys.exit(f"no hosts: {why}")
     with tempfile.TemporaryDirectory() as folder:
         objects = Path(folder) / "objects"
-        sizes = write_objects(objects, USUAL["mean"])
+        sizes = write_objects(objects, given.samples, USUAL["mean"])
         rows = settings(objects, sizes) if given.settings else usual(given, objects)
     if given.json:
         given.json.write_text(json.dumps(rows, indent=1))

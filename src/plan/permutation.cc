@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "plan/permutation_avx512.h"
+
 namespace forebay {
 
 PermutationShape PermutationShape::of(int64_t size) {
@@ -25,6 +27,70 @@ void Permutation::fill_table() {
     const uint64_t draw = philox4x32(i, key_.b, key_.a)[0];
     const auto j = static_cast<size_t>(static_cast<unsigned __int128>(draw) * i >> 64);
     std::swap(table_[i - 1], table_[j]);
+  }
+}
+
+// `wide` is for as many of the first values as go through the rounds together, `one` for what is left over, `again` for what came out where no index is.
+template <typename Wide, typename One, typename Again, typename Several>
+void Permutation::each(std::span<int64_t> values, const Wide& wide, const One& one, const Again& again,
+                       const Several& several) const {
+  size_t i = 0;
+  const auto inside = [&](uint64_t value) {
+    while (value >= static_cast<uint64_t>(shape_.size)) value = again(value);
+    return static_cast<int64_t>(value);
+  };
+  if (shape_.size > PermutationShape::kTableSize) {
+    // Products with larger halves take more than 64 bits.
+    if (shape_.left_size >> 32 == 0)
+      i = wide(PermutationRounds{shape_.left_size, shape_.right_bits, shape_.rounds, key_.a, key_.b}, values);
+    for (int64_t& value : values.first(i)) value = inside(static_cast<uint64_t>(value));
+    const uint64_t mask = (uint64_t{1} << shape_.right_bits) - 1;
+    for (; i + kSideBySide <= values.size(); i += kSideBySide) {
+      Side left, right;
+      for (size_t j = 0; j < kSideBySide; ++j) {
+        left[j] = static_cast<uint64_t>(values[i + j]) >> shape_.right_bits;
+        right[j] = static_cast<uint64_t>(values[i + j]) & mask;
+      }
+      several(left, right);
+      for (size_t j = 0; j < kSideBySide; ++j) values[i + j] = inside(left[j] << shape_.right_bits | right[j]);
+    }
+  }
+  for (; i < values.size(); ++i) values[i] = one(values[i]);
+}
+
+void Permutation::at_each(std::span<int64_t> values) const {
+  each(
+      values, forward_avx512, [this](int64_t value) { return at(value); },
+      [this](uint64_t value) { return forward(value); }, [this](Side& left, Side& right) { forward(left, right); });
+}
+
+void Permutation::position_of_each(std::span<int64_t> values) const {
+  each(
+      values, backward_avx512, [this](int64_t value) { return position_of(value); },
+      [this](uint64_t value) { return backward(value); }, [this](Side& left, Side& right) { backward(left, right); });
+}
+
+void Permutation::forward(Side& left, Side& right) const {
+  uint64_t round_key = key_.a;
+  for (int round = 0; round < shape_.rounds; round += 2) {
+    for (size_t j = 0; j < kSideBySide; ++j) {
+      left[j] += left_step(right[j], round_key);
+      left[j] -= left[j] >= shape_.left_size ? shape_.left_size : 0;
+    }
+    for (size_t j = 0; j < kSideBySide; ++j) right[j] ^= right_step(left[j], round_key + key_.b);
+    round_key += 2 * key_.b;
+  }
+}
+
+void Permutation::backward(Side& left, Side& right) const {
+  uint64_t round_key = key_.a + static_cast<uint64_t>(shape_.rounds) * key_.b;
+  for (int round = 0; round < shape_.rounds; round += 2) {
+    round_key -= 2 * key_.b;
+    for (size_t j = 0; j < kSideBySide; ++j) right[j] ^= right_step(left[j], round_key + key_.b);
+    for (size_t j = 0; j < kSideBySide; ++j) {
+      const uint64_t step = left_step(right[j], round_key);
+      left[j] += (left[j] >= step ? 0 : shape_.left_size) - step;
+    }
   }
 }
 

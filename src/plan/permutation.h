@@ -96,69 +96,20 @@ class Permutation {
     return static_cast<int64_t>(value);
   }
 
-  /// Each value replaced by at() of it, or by position_of(). Half the time a value of a loop over these: several go through the rounds side by
+  /// Each value replaced by at() of it, or by position_of(). A third of the time a value of a loop over these: several go through the rounds side by
   /// side, so that the processor multiplies for one while another's product is on its way.
-  void at_each(std::span<int64_t> values) const {
-    each(
-        values, [this](int64_t value) { return at(value); }, [this](uint64_t value) { return forward(value); },
-        [this](Side& left, Side& right) { forward(left, right); });
-  }
-  void position_of_each(std::span<int64_t> values) const {
-    each(
-        values, [this](int64_t value) { return position_of(value); },
-        [this](uint64_t value) { return backward(value); }, [this](Side& left, Side& right) { backward(left, right); });
-  }
+  void at_each(std::span<int64_t> values) const;
+  void position_of_each(std::span<int64_t> values) const;
 
  private:
   static constexpr size_t kSideBySide = 6;
   using Side = std::array<uint64_t, kSideBySide>;
 
-  // `one` for what is left over, `again` for what came out where no index is.
-  template <typename One, typename Again, typename Several>
-  void each(std::span<int64_t> values, const One& one, const Again& again, const Several& several) const {
-    size_t i = 0;
-    if (shape_.size > PermutationShape::kTableSize) {
-      const uint64_t mask = (uint64_t{1} << shape_.right_bits) - 1;
-      for (; i + kSideBySide <= values.size(); i += kSideBySide) {
-        Side left, right;
-        for (size_t j = 0; j < kSideBySide; ++j) {
-          left[j] = static_cast<uint64_t>(values[i + j]) >> shape_.right_bits;
-          right[j] = static_cast<uint64_t>(values[i + j]) & mask;
-        }
-        several(left, right);
-        for (size_t j = 0; j < kSideBySide; ++j) {
-          uint64_t value = left[j] << shape_.right_bits | right[j];
-          while (value >= static_cast<uint64_t>(shape_.size)) value = again(value);
-          values[i + j] = static_cast<int64_t>(value);
-        }
-      }
-    }
-    for (; i < values.size(); ++i) values[i] = one(values[i]);
-  }
-
-  void forward(Side& left, Side& right) const {
-    uint64_t round_key = key_.a;
-    for (int round = 0; round < shape_.rounds; round += 2) {
-      for (size_t j = 0; j < kSideBySide; ++j) {
-        left[j] += left_step(right[j], round_key);
-        left[j] -= left[j] >= shape_.left_size ? shape_.left_size : 0;
-      }
-      for (size_t j = 0; j < kSideBySide; ++j) right[j] ^= right_step(left[j], round_key + key_.b);
-      round_key += 2 * key_.b;
-    }
-  }
-
-  void backward(Side& left, Side& right) const {
-    uint64_t round_key = key_.a + static_cast<uint64_t>(shape_.rounds) * key_.b;
-    for (int round = 0; round < shape_.rounds; round += 2) {
-      round_key -= 2 * key_.b;
-      for (size_t j = 0; j < kSideBySide; ++j) right[j] ^= right_step(left[j], round_key + key_.b);
-      for (size_t j = 0; j < kSideBySide; ++j) {
-        const uint64_t step = left_step(right[j], round_key);
-        left[j] += (left[j] >= step ? 0 : shape_.left_size) - step;
-      }
-    }
-  }
+  template <typename Wide, typename One, typename Again, typename Several>
+  void each(std::span<int64_t> values, const Wide& wide, const One& one, const Again& again,
+            const Several& several) const;
+  void forward(Side& left, Side& right) const;
+  void backward(Side& left, Side& right) const;
 
   uint64_t forward(uint64_t value) const {
     uint64_t left = value >> shape_.right_bits;

@@ -48,6 +48,21 @@ TEST(PermutationTest, many_at_once_are_those_one_by_one) {
   }
 }
 
+// What vectors cannot do is done one by one: halves of 2^32 and more.
+TEST(PermutationTest, many_at_once_of_large_sizes_are_those_one_by_one) {
+  for (const int64_t size : {int64_t{1'000'003}, (int64_t{1} << 30) + 1, int64_t{1'000'000'000'000},
+                             (int64_t{1} << 62) - 1, (int64_t{1} << 62) + 12345, INT64_MAX}) {
+    const Permutation permutation(size, key_of(static_cast<uint64_t>(size)));
+    std::vector<int64_t> values(1000);
+    for (size_t i = 0; i < values.size(); ++i) values[i] = size - 1 - static_cast<int64_t>(i) * (size / 1001);
+    const std::vector<int64_t> positions = values;
+    permutation.at_each(values);
+    for (size_t i = 0; i < values.size(); ++i) ASSERT_EQ(values[i], permutation.at(positions[i])) << size << ' ' << i;
+    permutation.position_of_each(values);
+    ASSERT_EQ(values, positions) << size;
+  }
+}
+
 TEST(PermutationTest, every_index_once_for_sizes_to_a_million) {
   std::set<int64_t> sizes{1'000'000, 999'999, 65'535, 65'536, 65'537};
   for (int64_t size = 2001; size < 1'000'000; size += 9973) sizes.insert(size);

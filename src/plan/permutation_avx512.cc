@@ -1,0 +1,156 @@
+#include "plan/permutation_avx512.h"
+
+#if defined(__x86_64__)
+// GCC 12 takes the undefined registers inside its own intrinsics for a mistake.
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#include <immintrin.h>
+#endif
+
+namespace forebay {
+
+#if defined(__x86_64__)
+
+namespace {
+
+#define FOREBAY_AVX512 __attribute__((target("avx512f,avx512dq")))
+#define FOREBAY_AVX512_INLINE FOREBAY_AVX512 __attribute__((always_inline)) inline
+
+using Vec = __m512i;
+constexpr size_t kLanes = 8;
+// So many products are on their way at once that none is waited for.
+constexpr size_t kVectors = 4;
+constexpr size_t kTogether = kLanes * kVectors;
+
+struct Halves {
+  Vec left[kVectors], right[kVectors];
+};
+
+// The same steps as Permutation's, eight numbers at a time.
+struct Network {
+  Vec left_size, key_b, first_factor, second_factor;
+  int right_bits, rounds;
+  uint64_t key_a, step_b;
+};
+
+FOREBAY_AVX512_INLINE Vec every(uint64_t value) { return _mm512_set1_epi64(static_cast<int64_t>(value)); }
+
+FOREBAY_AVX512_INLINE Network network_of(const PermutationRounds& rounds) {
+  return {every(rounds.left_size),
+          every(rounds.key_b),
+          every(0xBF58476D1CE4E5B9),
+          every(0x94D049BB133111EB),
+          rounds.right_bits,
+          rounds.rounds,
+          rounds.key_a,
+          rounds.key_b};
+}
+
+FOREBAY_AVX512_INLINE Vec scramble(const Network& n, Vec half, Vec round_key) {
+  const Vec x = _mm512_mullo_epi64(_mm512_add_epi64(half, round_key), n.first_factor);
+  return _mm512_mullo_epi64(_mm512_xor_si512(x, _mm512_srli_epi64(x, 32)), n.second_factor);
+}
+
+// The upper 64 bits of a product with a number below 2^32, from two products of 32 bits.
+FOREBAY_AVX512_INLINE Vec left_step(const Network& n, Vec right, Vec round_key) {
+  const Vec x = scramble(n, right, round_key);
+  const Vec low = _mm512_srli_epi64(_mm512_mul_epu32(x, n.left_size), 32);
+  const Vec high = _mm512_mul_epu32(_mm512_srli_epi64(x, 32), n.left_size);
+  return _mm512_srli_epi64(_mm512_add_epi64(high, low), 32);
+}
+
+FOREBAY_AVX512_INLINE Vec right_step(const Network& n, Vec left, Vec round_key) {
+  return _mm512_srl_epi64(scramble(n, left, round_key), _mm_cvtsi32_si128(64 - n.right_bits));
+}
+
+FOREBAY_AVX512_INLINE void split(const Network& n, const int64_t* values, Halves* halves) {
+  const __m128i bits = _mm_cvtsi32_si128(n.right_bits);
+  const Vec mask = every((uint64_t{1} << n.right_bits) - 1);
+  for (size_t i = 0; i < kVectors; ++i) {
+    const Vec value = _mm512_loadu_si512(values + kLanes * i);
+    halves->left[i] = _mm512_srl_epi64(value, bits);
+    halves->right[i] = _mm512_and_si512(value, mask);
+  }
+}
+
+FOREBAY_AVX512_INLINE void join(const Network& n, const Halves& halves, int64_t* values) {
+  const __m128i bits = _mm_cvtsi32_si128(n.right_bits);
+  for (size_t i = 0; i < kVectors; ++i)
+    _mm512_storeu_si512(values + kLanes * i, _mm512_or_si512(_mm512_sll_epi64(halves.left[i], bits), halves.right[i]));
+}
+
+FOREBAY_AVX512_INLINE void forward(const Network& n, Halves* halves) {
+  uint64_t round_key = n.key_a;
+  for (int round = 0; round < n.rounds; round += 2) {
+    const Vec key = every(round_key), next_key = _mm512_add_epi64(key, n.key_b);
+    for (size_t i = 0; i < kVectors; ++i) {
+      const Vec sum = _mm512_add_epi64(halves->left[i], left_step(n, halves->right[i], key));
+      // Unsigned: of a sum below the size the difference is a large number.
+      halves->left[i] = _mm512_min_epu64(sum, _mm512_sub_epi64(sum, n.left_size));
+    }
+    for (size_t i = 0; i < kVectors; ++i)
+      halves->right[i] = _mm512_xor_si512(halves->right[i], right_step(n, halves->left[i], next_key));
+    round_key += 2 * n.step_b;
+  }
+}
+
+FOREBAY_AVX512_INLINE void backward(const Network& n, Halves* halves) {
+  uint64_t round_key = n.key_a + static_cast<uint64_t>(n.rounds) * n.step_b;
+  for (int round = 0; round < n.rounds; round += 2) {
+    round_key -= 2 * n.step_b;
+    const Vec key = every(round_key), next_key = _mm512_add_epi64(key, n.key_b);
+    for (size_t i = 0; i < kVectors; ++i)
+      halves->right[i] = _mm512_xor_si512(halves->right[i], right_step(n, halves->left[i], next_key));
+    for (size_t i = 0; i < kVectors; ++i) {
+      const Vec difference = _mm512_sub_epi64(halves->left[i], left_step(n, halves->right[i], key));
+      halves->left[i] = _mm512_min_epu64(difference, _mm512_add_epi64(difference, n.left_size));
+    }
+  }
+}
+
+bool has_avx512() {
+  static const bool has = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq");
+  return has;
+}
+
+FOREBAY_AVX512 size_t all_forward(const PermutationRounds& rounds, std::span<int64_t> values) {
+  const Network network = network_of(rounds);
+  size_t done = 0;
+  for (; done + kTogether <= values.size(); done += kTogether) {
+    Halves halves;
+    split(network, values.data() + done, &halves);
+    forward(network, &halves);
+    join(network, halves, values.data() + done);
+  }
+  return done;
+}
+
+FOREBAY_AVX512 size_t all_backward(const PermutationRounds& rounds, std::span<int64_t> values) {
+  const Network network = network_of(rounds);
+  size_t done = 0;
+  for (; done + kTogether <= values.size(); done += kTogether) {
+    Halves halves;
+    split(network, values.data() + done, &halves);
+    backward(network, &halves);
+    join(network, halves, values.data() + done);
+  }
+  return done;
+}
+
+}  // namespace
+
+size_t forward_avx512(const PermutationRounds& rounds, std::span<int64_t> values) {
+  return has_avx512() ? all_forward(rounds, values) : 0;
+}
+
+size_t backward_avx512(const PermutationRounds& rounds, std::span<int64_t> values) {
+  return has_avx512() ? all_backward(rounds, values) : 0;
+}
+
+#else
+
+size_t forward_avx512(const PermutationRounds&, std::span<int64_t>) { return 0; }
+size_t backward_avx512(const PermutationRounds&, std::span<int64_t>) { return 0; }
+
+#endif
+
+}  // namespace forebay
