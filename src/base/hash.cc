@@ -5,7 +5,38 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include "base/hash_kernels.h"
+
 namespace forebay {
+
+namespace {
+
+const HashKernels kOfTheLibrary{[](const void* data, size_t size, uint64_t* low, uint64_t* high) {
+                                  const XXH128_hash_t hash = XXH3_128bits(data, size);
+                                  *low = hash.low64;
+                                  *high = hash.high64;
+                                },
+                                [](const void* data, size_t size) -> uint64_t { return XXH3_64bits(data, size); },
+                                [](void* state, const void* data, size_t size) {
+                                  XXH3_128bits_update(static_cast<XXH3_state_t*>(state), data, size);
+                                }};
+
+// The library's own choice at run time leaves the upper halves of registers in use, which makes the code behind it several times slower.
+const HashKernels& chosen_kernels() {
+  const HashKernels* chosen = nullptr;
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f")) chosen = hash_kernels_avx512();
+  if (chosen == nullptr && __builtin_cpu_supports("avx2")) chosen = hash_kernels_avx2();
+#endif
+  return chosen == nullptr ? kOfTheLibrary : *chosen;
+}
+
+const HashKernels& kernels() {
+  static const HashKernels& chosen = chosen_kernels();
+  return chosen;
+}
+
+}  // namespace
 
 struct Hasher::State {
   XXH3_state_t* xxh = XXH3_createState();
@@ -24,9 +55,12 @@ bool Hash128::parse(std::string_view text, Hash128* out) {
 }
 
 Hash128 hash128(const void* data, size_t size) {
-  const XXH128_hash_t h = XXH3_128bits(data, size);
-  return {h.high64, h.low64};
+  Hash128 hash;
+  kernels().hash128(data, size, &hash.low, &hash.high);
+  return hash;
 }
+
+uint64_t hash64(const void* data, size_t size) { return kernels().hash64(data, size); }
 
 Hasher::Hasher() : state_(std::make_unique<State>()) { XXH3_128bits_reset(state_->xxh); }
 Hasher::~Hasher() = default;
@@ -34,7 +68,7 @@ Hasher::Hasher(Hasher&&) noexcept = default;
 Hasher& Hasher::operator=(Hasher&&) noexcept = default;
 
 void Hasher::update(const void* data, size_t size) {
-  if (size > 0) XXH3_128bits_update(state_->xxh, data, size);
+  if (size > 0) kernels().update(state_->xxh, data, size);
 }
 
 Hash128 Hasher::digest() const {

@@ -1,8 +1,13 @@
 #include "base/hash.h"
 
 #include <gtest/gtest.h>
+#include <xxhash.h>
 
+#include <algorithm>
 #include <string>
+#include <vector>
+
+#include "base/hash_kernels.h"
 
 namespace forebay {
 namespace {
@@ -23,6 +28,37 @@ TEST(Hash, pieces_give_the_hash_of_the_whole) {
     EXPECT_EQ(hasher.digest(), whole) << piece;
     EXPECT_EQ(hasher.digest(), whole) << "asking changes nothing";
   }
+}
+
+// The library's own code is the reference: SSE2 at most where its build does not say otherwise.
+void expect_same_as_the_library(const HashKernels& kernels) {
+  std::vector<uint8_t> bytes(300'000);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(i * 2654435761u >> 11);
+  std::vector<size_t> sizes{4095, 4096, 65'537, 299'990};
+  for (size_t size = 0; size < 1500; ++size) sizes.push_back(size);
+  for (const size_t size : sizes) {
+    const uint8_t* data = bytes.data() + size % 9;  // aligned to nothing
+    const XXH128_hash_t expected = XXH3_128bits(data, size);
+    uint64_t low = 0, high = 0;
+    kernels.hash128(data, size, &low, &high);
+    ASSERT_TRUE(low == expected.low64 && high == expected.high64) << size;
+    ASSERT_EQ(kernels.hash64(data, size), XXH3_64bits(data, size)) << size;
+    XXH3_state_t* state = XXH3_createState();
+    XXH3_128bits_reset(state);
+    for (size_t at = 0, piece = 1; at < size; at += piece, piece = 1 + piece * 7 % 5000)
+      kernels.update(state, data + at, std::min(piece, size - at));
+    const XXH128_hash_t streamed = XXH3_128bits_digest(state);
+    XXH3_freeState(state);
+    ASSERT_TRUE(streamed.low64 == expected.low64 && streamed.high64 == expected.high64) << size;
+  }
+}
+
+TEST(Hash, each_instruction_set_gives_the_same) {
+  EXPECT_EQ(hash64("abc", 3), XXH3_64bits("abc", 3));
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2")) expect_same_as_the_library(*hash_kernels_avx2());
+  if (__builtin_cpu_supports("avx512f")) expect_same_as_the_library(*hash_kernels_avx512());
+#endif
 }
 
 TEST(Hash, digits_come_back_and_anything_else_is_refused) {

@@ -1,7 +1,5 @@
 #include "cache/entry_form.h"
 
-#include <xxhash.h>
-
 #include <algorithm>
 #include <cstring>
 
@@ -28,7 +26,7 @@ struct Header {
 };
 static_assert(sizeof(Header) == kEntryHeaderBytes);
 
-uint64_t own_hash(const Header& header) { return XXH3_64bits(&header, sizeof header - sizeof header.header_hash); }
+uint64_t own_hash(const Header& header) { return hash64(&header, sizeof header - sizeof header.header_hash); }
 
 /// What of a column belongs to the rows: offsets may begin anywhere in values that are shared with others.
 struct Extent {
@@ -102,7 +100,7 @@ class Blocks {
 };
 
 void seal(Buffer& entry, Header header) {
-  header.content_hash = XXH3_64bits(entry.data() + sizeof header, entry.size() - sizeof header);
+  header.content_hash = hash64(entry.data() + sizeof header, entry.size() - sizeof header);
   header.header_hash = own_hash(header);
   std::memcpy(entry.data(), &header, sizeof header);
 }
@@ -172,7 +170,7 @@ Result<Columns> decode_entry(const Hash128& id, Buffer stored) {
   if (header.id != id) return corrupt("the kept bytes are those of another entry");
   if (header.bytes != stored.size() || header.description_bytes > stored.size() - kEntryHeaderBytes)
     return corrupt(fmt::format("the kept entry has {} bytes instead of {}", stored.size(), header.bytes));
-  if (XXH3_64bits(stored.data() + kEntryHeaderBytes, stored.size() - kEntryHeaderBytes) != header.content_hash)
+  if (hash64(stored.data() + kEntryHeaderBytes, stored.size() - kEntryHeaderBytes) != header.content_hash)
     return corrupt("the kept entry is damaged (checksum)");
   const Buffer entry = aligned(std::move(stored));
   const std::string_view text(reinterpret_cast<const char*>(entry.data()) + kEntryHeaderBytes,

@@ -1,7 +1,6 @@
 #include "cache/segment_format.h"
 
 #include <unistd.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -20,7 +19,7 @@ constexpr size_t kMostAtOnce = size_t{1} << 30;
 
 template <typename T>
 uint64_t own_hash(const T& value) {
-  return XXH3_64bits(&value, sizeof value - sizeof value.hash);
+  return hash64(&value, sizeof value - sizeof value.hash);
 }
 
 }  // namespace
