@@ -52,9 +52,8 @@ void KeptRows::hold_only(std::span<const KeptSample> kept) {
 std::optional<EntryCache::Found> KeptRows::find(const Hash128& entry) {
   const std::lock_guard lock(mutex_);
   const auto found = entries_.find(entry);
-  const bool here = found != entries_.end() && found->second.columns;
-  ++(here ? hits_ : misses_);
-  if (!here) return std::nullopt;
+  if (found == entries_.end() || !found->second.columns) return std::nullopt;
+  ++hits_;
   return Found{found->second.columns, nullptr, {}};
 }
 
@@ -94,7 +93,7 @@ Result<std::shared_ptr<const Columns>> KeptRows::open(const Hash128&, Buffer) {
 
 RehearsalStats KeptRows::stats() const {
   const std::lock_guard lock(mutex_);
-  return {hits_, misses_, rows_, bytes_, most_bytes_};
+  return {hits_, made_again_, rows_, bytes_, most_bytes_};
 }
 
 uint64_t KeptRows::give_back(uint64_t bytes) {

@@ -27,8 +27,8 @@ class KeptRows final : public EntryCache, public KeptResults, public KeptBytes {
   void let_go(std::span<const KeptSample> left) override;
   void hold_only(std::span<const KeptSample> kept) override;
 
-  /// Of an old sample: it counts as one that is given again, or is to be made again.
   std::optional<Found> find(const Hash128& entry) override;
+  void note_made_again() override { ++made_again_; }
   bool has(const Hash128& entry) const override;
   bool wants(const Hash128& entry) const override;
   bool admits(uint64_t bytes) const override { return bytes_ + bytes <= most_bytes_; }
@@ -53,7 +53,8 @@ class KeptRows final : public EntryCache, public KeptResults, public KeptBytes {
   const uint64_t most_bytes_;
   mutable std::mutex mutex_;
   Entries entries_;  // of all samples that are kept
-  uint64_t hits_ = 0, misses_ = 0;
+  uint64_t hits_ = 0;
+  std::atomic<uint64_t> made_again_ = 0;
   uint64_t rows_ = 0;                // that are there of them
   std::atomic<uint64_t> bytes_ = 0;  // of these
 };
