@@ -184,7 +184,16 @@ def test_an_opening_of_storage_that_does_not_answer_is_cancelled(library, tmp_pa
     assert (code, loader.value) == (CANCELLED, None)
     assert time.monotonic() - begin < 10
     cancel.join()
-    assert library.fb_canceller_free(canceller) == OK
+    # What waits for nothing is refused as well, from now on; and a canceller is no loader.
+    assert library.fb_open_cancellable(pipeline, None, canceller, ctypes.byref(loader)) == CANCELLED
+    assert b"fb_cancel" in library.fb_last_error_message()
+    assert library.fb_loader_close(canceller) == INVALID_ARGUMENT
+    assert library.fb_cancel(canceller) == OK and library.fb_canceller_free(canceller) == OK
+    assert library.fb_canceller_free(None) == OK
+    for refused in (library.fb_canceller_free(canceller), library.fb_cancel(canceller), library.fb_cancel(None), library.fb_canceller_new(None),
+                    library.fb_open_cancellable(pipeline, None, canceller, ctypes.byref(loader))):
+        assert refused == INVALID_ARGUMENT
+    assert library.fb_open_cancellable(pipeline, None, None, ctypes.byref(loader)) == OK and library.fb_loader_free(loader) == OK
 
 
 def test_codes_have_the_names_of_the_classes(library):
