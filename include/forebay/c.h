@@ -55,13 +55,14 @@ enum {
   FB_UNAVAILABLE = 4,      /* storage did not answer; trying again may help */
   FB_UNSUPPORTED = 5,      /* valid data of a kind that is not handled */
   FB_OUT_OF_BUDGET = 6,    /* more memory is needed than there can be */
-  FB_CANCELLED = 7,        /* the loader was closed meanwhile */
+  FB_CANCELLED = 7,        /* the loader was closed meanwhile, or its opening cancelled */
   FB_STATE_MISMATCH = 8,   /* a saved state belongs to other data, another pipeline or another seed */
   FB_INTERNAL = 9          /* a defect of Forebay */
 };
 
 typedef struct fb_loader fb_loader;
 typedef struct fb_batch fb_batch;
+typedef struct fb_canceller fb_canceller;
 
 /* ---- versions and failures */
 
@@ -100,6 +101,22 @@ FB_API const char* fb_last_error_message(void);
  * loader: the handle, to be freed by fb_loader_free; null after a failure.
  */
 FB_API fb_code fb_open(const char* pipeline_json, const char* options_json, fb_loader** loader);
+
+/*
+ * The same, and fb_cancel() of `canceller` ends it with FB_CANCELLED: storage that is slow or away may hold an opening up for long. Null: nothing does. Once it has
+ * returned the canceller means nothing to the loader, which fb_loader_close() stops. One canceller may serve many openings, at once and later.
+ */
+FB_API fb_code fb_open_cancellable(const char* pipeline_json, const char* options_json, fb_canceller* canceller,
+                                   fb_loader** loader);
+/* To be freed by fb_canceller_free. */
+FB_API fb_code fb_canceller_new(fb_canceller** canceller);
+/*
+ * Ends the openings with this canceller, those to come included; again does nothing. From any thread, but not from a signal handler, since it takes locks: let the
+ * handler write to a pipe that a thread reads, or a thread wait for the signal (sigwait).
+ */
+FB_API fb_code fb_cancel(fb_canceller* canceller);
+/* Openings with it go on, and nothing cancels them any more. Null is allowed; a second time is FB_INVALID_ARGUMENT. */
+FB_API fb_code fb_canceller_free(fb_canceller* canceller);
 
 /*
  * The next batch, to be freed by fb_batch_free; null unless FB_OK is returned. After the last batch of an epoch comes FB_END_OF_EPOCH, once, then the first batch

@@ -65,6 +65,13 @@ struct CacheStats {
   double optimum = 0;        ///< the best ratio that the budgets allow in a sweep over all entries
 };
 
+/// Of a `.rehearse(where="here")`: rows as the steps before it made them, of samples that are kept.
+struct RehearsalStats {
+  uint64_t hits = 0;    ///< old samples whose row was there
+  uint64_t misses = 0;  ///< whose row was made again
+  uint64_t entries = 0, bytes = 0, budget_bytes = 0;
+};
+
 /// Seconds that the consumer waited for a batch, divided without a rest by what its oldest element that was not done waited for, or was at.
 /// `interpreter`: it was there, and the lock of the consumer's language was not.
 struct WaitStats {
@@ -132,9 +139,10 @@ struct Ledger {
   WaitStats waits;
   ThreadStats thread_time;
   ThreadCpuStats thread_cpu;
-  std::vector<TuningStats> tuning;    ///< the latest changes, the oldest first
-  std::optional<StreamStats> stream;  ///< of a source without an end
-  double elapsed_seconds = 0;         ///< since the first batch was asked for; 0: none was
+  std::vector<TuningStats> tuning;          ///< the latest changes, the oldest first
+  std::optional<StreamStats> stream;        ///< of a source without an end
+  std::optional<RehearsalStats> rehearsal;  ///< where old samples come in as they were when they were new
+  double elapsed_seconds = 0;               ///< since the first batch was asked for; 0: none was
 };
 
 /// Of the names, kinds and units that visit() tells. Raised when one of them goes or means something else; new ones do not raise it.

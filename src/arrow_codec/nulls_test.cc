@@ -177,6 +177,14 @@ TEST(Nulls, HaveAMaskThatIsKnownFromColumnsOfThatName) {
   EXPECT_EQ(refused.status().code(), Code::kUnsupported);
   EXPECT_NE(refused.status().message().find("'i_valid' is a column of the table"), std::string::npos);
   EXPECT_NE(refused.status().message().find("where 'i' is null; rename the column"), std::string::npos);
+
+  NullPolicy named = mask_nulls();
+  named.mask_ending = "?";
+  const auto beside = open(both, named);
+  ASSERT_TRUE(beside.ok()) << beside.status().to_string();
+  EXPECT_EQ((*beside)->schema().names(), "i_valid, i_valid?, i, i?");
+  EXPECT_TRUE((*beside)->is_mask(1));
+  EXPECT_FALSE((*beside)->is_mask(0));
 }
 
 }  // namespace

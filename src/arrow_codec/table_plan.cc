@@ -189,7 +189,7 @@ Status choose_nulls(const NullPolicy& nulls, Leaf& leaf) {
 /// The fields of a leaf, in the order in which they stand in the schema.
 class FieldWriter {
  public:
-  explicit FieldWriter(TablePlan& plan) : plan_(plan) {}
+  FieldWriter(TablePlan& plan, std::string mask_ending) : plan_(plan), mask_ending_(std::move(mask_ending)) {}
 
   Status add(size_t leaf) {
     const Leaf& from = plan_.leaves[leaf];
@@ -205,10 +205,10 @@ class FieldWriter {
     const Shape elements = outer_lists > 0 ? Shape{Shape::kUnknown} : from.shape;
     FOREBAY_RETURN_IF_ERROR(put(std::move(field), {leaf, Output::Role::kValues, 0}));
     const bool mask = from.nulls.kind == NullPolicy::Kind::kMask;
-    if (mask && from.nullable[0]) FOREBAY_RETURN_IF_ERROR(put_valid(leaf, from.name + "_valid", {}, 0));
+    if (mask && from.nullable[0]) FOREBAY_RETURN_IF_ERROR(put_valid(leaf, from.name + mask_ending_, {}, 0));
     if (mask && from.nullable.size() > 1 && from.nullable.back())
       FOREBAY_RETURN_IF_ERROR(
-          put_valid(leaf, from.name + "_items_valid", elements, static_cast<int>(from.nullable.size()) - 1));
+          put_valid(leaf, from.name + "_items" + mask_ending_, elements, static_cast<int>(from.nullable.size()) - 1));
     for (int level = 1; level < outer_lists; ++level) FOREBAY_RETURN_IF_ERROR(put_lengths(leaf, level, mask));
     return {};
   }
@@ -221,7 +221,7 @@ class FieldWriter {
     field.name = from.name + (level == 1 ? ".lengths" : fmt::format(".lengths_{}", level));
     field.dtype = DType::kInt32;
     field.shape = {Shape::kUnknown};
-    const std::string valid = field.name + "_items_valid";
+    const std::string valid = field.name + "_items" + mask_ending_;
     FOREBAY_RETURN_IF_ERROR(put(std::move(field), {leaf, Output::Role::kLengths, level}));
     if (mask && from.nullable[static_cast<size_t>(level)]) return put_valid(leaf, valid, {Shape::kUnknown}, level);
     return {};
@@ -248,8 +248,8 @@ class FieldWriter {
   Status two_of(const std::string& name, const Output& first, const Output& second) const {
     if (first.is_mask() != second.is_mask()) {
       return unsupported(fmt::format(
-          "'{}' is a column of the table, and what null=fb.NULL_MASK and filter= call the mask that says where '{}' is "
-          "null; rename the column where the table is written, or do without these two",
+          "'{}' is a column of the table, and what null=fb.NULL_MASK calls the mask that says where '{}' is "
+          "null; rename the column where the table is written, or give another null=",
           name, plan_.leaves[(first.is_mask() ? first : second).leaf].name));
     }
     return unsupported(fmt::format(
@@ -259,6 +259,7 @@ class FieldWriter {
   }
 
   TablePlan& plan_;
+  const std::string mask_ending_;
   std::map<std::string, Output> owners_;
 };
 
@@ -283,7 +284,7 @@ Result<TablePlan> plan_table(const arrow::Schema& schema, const NullPolicy& null
   plan.leaves = std::move(planner.leaves);
   plan.unmapped = std::move(planner.unmapped);
   FOREBAY_RETURN_IF_ERROR(check_names(nulls, plan.leaves));
-  FieldWriter writer(plan);
+  FieldWriter writer(plan, nulls.mask_ending);
   for (size_t i = 0; i < plan.leaves.size(); ++i) {
     FOREBAY_RETURN_IF_ERROR(choose_nulls(nulls, plan.leaves[i]));
     FOREBAY_RETURN_IF_ERROR(writer.add(i));

@@ -45,6 +45,9 @@ class BufferChain {
 
   /// Hash of these bytes; of all of them.
   Hash128 hash(size_t offset, size_t length) const {
+    size_t within = offset;
+    // At once where they lie together: a hasher is memory of its own, which costs more than a short sample.
+    if (const Buffer* const piece = piece_of(within, length)) return hash128(piece->data() + within, length);
     Hasher hasher;
     each(offset, length, [&](std::span<const uint8_t> run) { hasher.update(run.data(), run.size()); });
     return hasher.digest();
@@ -53,11 +56,8 @@ class BufferChain {
 
   /// These bytes together: a view where they lie so, or else a copy; all of them.
   Buffer together(size_t offset, size_t length) const {
-    size_t begin = 0;
-    for (const Buffer& piece : pieces_) {
-      if (offset >= begin && offset + length <= begin + piece.size()) return piece.slice(offset - begin, length);
-      begin += piece.size();
-    }
+    size_t within = offset;
+    if (const Buffer* const piece = piece_of(within, length)) return piece->slice(within, length);
     Buffer copy = Buffer::allocate(length);
     uint8_t* to = copy.data();
     each(offset, length, [&](std::span<const uint8_t> run) {
@@ -69,6 +69,16 @@ class BufferChain {
   Buffer together() const { return together(0, size_); }
 
  private:
+  /// The piece that has all of these bytes, and where in it `offset` is; null where several have them.
+  const Buffer* piece_of(size_t& offset, size_t length) const {
+    for (const Buffer& piece : pieces_) {
+      if (offset + length <= piece.size()) return &piece;
+      if (offset < piece.size()) return nullptr;
+      offset -= piece.size();
+    }
+    return nullptr;
+  }
+
   std::vector<Buffer> pieces_;
   size_t size_ = 0;
 };

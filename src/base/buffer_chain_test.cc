@@ -32,6 +32,22 @@ TEST(BufferChain, EveryPartOfItIsWhatTheJoinedBytesHaveThere) {
   EXPECT_EQ(chain.hash(), hash128(all));
 }
 
+// Beyond the lengths at which the hash changes its way.
+TEST(BufferChain, ItsHashIsThatOfTheBytesHoweverTheyAreDivided) {
+  EXPECT_EQ(BufferChain().hash(), hash128(""));
+  for (const size_t size : {17u, 129u, 241u, 1025u, 70'000u}) {
+    std::string all(size, ' ');
+    for (size_t i = 0; i < size; ++i) all[i] = static_cast<char>(i * 7919 >> 3);
+    const BufferChain one(buffer_of(all));
+    EXPECT_EQ(one.hash(), hash128(all)) << size;
+    EXPECT_EQ(one.hash(5, size - 7), hash128(all.substr(5, size - 7))) << size;
+    BufferChain two(buffer_of(all.substr(0, size / 3)));
+    two.add(buffer_of(all.substr(size / 3)));
+    EXPECT_EQ(two.hash(), one.hash()) << size;
+    EXPECT_EQ(two.hash(size / 2, size / 4), one.hash(size / 2, size / 4)) << size;
+  }
+}
+
 TEST(BufferChain, WhatLiesTogetherIsNotCopied) {
   const Buffer one = buffer_of("abc"), two = buffer_of("defg");
   BufferChain chain(one);

@@ -39,6 +39,8 @@ class EntryCache {
   /// damaged: the entry is gone then, and the caller makes it anew. Reads of that store that fail give no bytes instead of an
   /// error, and an entry without bytes is a damaged one.
   virtual Result<std::shared_ptr<const Columns>> open(const Hash128& entry, Buffer stored) = 0;
+  /// An old sample of a rehearsal was in no find(), and so has been made again; for who counts that.
+  virtual void note_made_again() {}
   /// Whether it is an entry that may be kept, and is not there.
   virtual bool wants(const Hash128& /*entry*/) const { return true; }
   /// Whether put() would keep an entry of that many bytes, so that nobody prepares one in vain.

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -30,6 +31,10 @@ struct NullPolicy {
   Kind kind = Kind::kError;
   Value value;
   std::vector<std::pair<std::string, Value>> by_column;
+  /// What the mask of a column is called behind its name (and of elements, behind `_items`).
+  std::string mask_ending = std::string(kMaskEnding);
+
+  static constexpr std::string_view kMaskEnding = "_valid";
 };
 
 /// What a file's statistics say about one field of one group. Absent members are not known. NaN is outside of any bounds, so a

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <utility>
 
 #include <fmt/format.h>
@@ -29,6 +30,7 @@ struct OpenLoader {
 };
 
 using Loaders = Handles<OpenLoader>;
+using Cancellers = Handles<std::stop_source>;
 
 constexpr int64_t kForeverMs = int64_t{1} << 40;  // longer than any clock's end allows to add
 
@@ -61,7 +63,19 @@ Status in_turn(const fb_loader* handle, Work&& work) {
 
 Status null_pointer(const char* what) { return invalid_argument(fmt::format("{} is a null pointer", what)); }
 
-Status open_loader(const char* pipeline_json, const char* options_json, fb_loader** handle) {
+Result<std::shared_ptr<std::stop_source>> find_canceller(const fb_canceller* handle) {
+  if (handle == nullptr) return null_pointer("the canceller");
+  std::shared_ptr<std::stop_source> found = Cancellers::here().find(handle);
+  if (found == nullptr)
+    return invalid_argument("this is no canceller: it was freed, or made in a process that this one was forked from");
+  return found;
+}
+
+Status cancelled_already(const std::stop_token& stop) {
+  return stop.stop_requested() ? cancelled("fb_cancel() ended the opening") : Status();
+}
+
+Status open_loader(const char* pipeline_json, const char* options_json, std::stop_token stop, fb_loader** handle) {
   if (handle == nullptr) return null_pointer("fb_open: where the loader goes");
   *handle = nullptr;
   if (pipeline_json == nullptr) return null_pointer("fb_open: the pipeline");
@@ -69,8 +83,33 @@ Status open_loader(const char* pipeline_json, const char* options_json, fb_loade
   (void)at_exit;
   FOREBAY_ASSIGN(LoaderOptions options, options_from_json(options_json == nullptr ? "" : options_json));
   FOREBAY_ASSIGN(const Pipeline pipeline, Pipeline::from_json(pipeline_json));
+  FOREBAY_RETURN_IF_ERROR(cancelled_already(stop));
+  options.stop = stop;
   FOREBAY_ASSIGN(std::unique_ptr<Loader> loader, Loader::open(pipeline, std::move(options)));
+  // Where all was at hand nothing waited, and so nothing looked.
+  FOREBAY_RETURN_IF_ERROR(cancelled_already(stop));
   *handle = reinterpret_cast<fb_loader*>(Loaders::here().add(std::make_shared<OpenLoader>(std::move(loader))));
+  return {};
+}
+
+Status open_cancellable(const char* pipeline_json, const char* options_json, const fb_canceller* canceller,
+                        fb_loader** handle) {
+  if (handle != nullptr) *handle = nullptr;
+  if (canceller == nullptr) return open_loader(pipeline_json, options_json, {}, handle);
+  FOREBAY_ASSIGN(const std::shared_ptr<std::stop_source> found, find_canceller(canceller));
+  return open_loader(pipeline_json, options_json, found->get_token(), handle);
+}
+
+Status new_canceller(fb_canceller** handle) {
+  if (handle == nullptr) return null_pointer("fb_canceller_new: where the canceller goes");
+  *handle = reinterpret_cast<fb_canceller*>(Cancellers::here().add(std::make_shared<std::stop_source>()));
+  return {};
+}
+
+Status free_canceller(const fb_canceller* handle) {
+  if (handle == nullptr) return {};
+  FOREBAY_RETURN_IF_ERROR(find_canceller(handle).status());
+  Cancellers::here().take(handle);
   return {};
 }
 
@@ -166,7 +205,28 @@ int32_t fb_abi_version(void) { return FB_ABI_VERSION; }
 const char* fb_version(void) { return FOREBAY_VERSION; }
 
 fb_code fb_open(const char* pipeline_json, const char* options_json, fb_loader** loader) {
-  return capi::guarded([&] { return capi::open_loader(pipeline_json, options_json, loader); });
+  return capi::guarded([&] { return capi::open_loader(pipeline_json, options_json, {}, loader); });
+}
+
+fb_code fb_open_cancellable(const char* pipeline_json, const char* options_json, fb_canceller* canceller,
+                            fb_loader** loader) {
+  return capi::guarded([&] { return capi::open_cancellable(pipeline_json, options_json, canceller, loader); });
+}
+
+fb_code fb_canceller_new(fb_canceller** canceller) {
+  return capi::guarded([&] { return capi::new_canceller(canceller); });
+}
+
+fb_code fb_cancel(fb_canceller* canceller) {
+  return capi::guarded([&]() -> Status {
+    FOREBAY_ASSIGN(const auto found, capi::find_canceller(canceller));
+    found->request_stop();
+    return {};
+  });
+}
+
+fb_code fb_canceller_free(fb_canceller* canceller) {
+  return capi::guarded([&] { return capi::free_canceller(canceller); });
 }
 
 fb_code fb_next(fb_loader* loader, int64_t timeout_ms, fb_batch** batch) {

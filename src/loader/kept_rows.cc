@@ -35,6 +35,7 @@ void KeptRows::hold_only(std::span<const KeptSample> kept) {
   const std::lock_guard lock(mutex_);
   before.swap(entries_);
   bytes_ = 0;
+  rows_ = 0;
   for (const KeptSample& sample : kept) {
     const Hash128 entry = entry_of_old(sample);
     Held& held = entries_[entry];
@@ -44,6 +45,7 @@ void KeptRows::hold_only(std::span<const KeptSample> kept) {
     held.columns = was->second.columns;
     held.bytes = was->second.bytes;
     bytes_ += held.bytes;
+    ++rows_;
   }
 }
 
@@ -51,6 +53,7 @@ std::optional<EntryCache::Found> KeptRows::find(const Hash128& entry) {
   const std::lock_guard lock(mutex_);
   const auto found = entries_.find(entry);
   if (found == entries_.end() || !found->second.columns) return std::nullopt;
+  ++hits_;
   return Found{found->second.columns, nullptr, {}};
 }
 
@@ -81,10 +84,16 @@ void KeptRows::put(const Hash128& entry, std::shared_ptr<const Columns> columns,
   found->second.columns = std::move(row);
   found->second.bytes = bytes;
   bytes_ += bytes;
+  ++rows_;
 }
 
 Result<std::shared_ptr<const Columns>> KeptRows::open(const Hash128&, Buffer) {
   return internal_error("what a rehearsal keeps is in memory alone");
+}
+
+RehearsalStats KeptRows::stats() const {
+  const std::lock_guard lock(mutex_);
+  return {hits_, made_again_, rows_, bytes_, most_bytes_};
 }
 
 uint64_t KeptRows::give_back(uint64_t bytes) {
@@ -101,6 +110,7 @@ uint64_t KeptRows::drop(Held& held, std::vector<std::shared_ptr<const Columns>>&
   gone.push_back(std::move(held.columns));
   held.columns.reset();
   bytes_ -= held.bytes;
+  --rows_;
   return std::exchange(held.bytes, 0);
 }
 

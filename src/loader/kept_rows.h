@@ -12,6 +12,7 @@
 #include "base/entry_cache.h"
 #include "base/kept_bytes.h"
 #include "cache/hash_map.h"
+#include "forebay/ledger.h"
 #include "stream/rehearsal_itinerary.h"
 
 namespace forebay {
@@ -27,6 +28,7 @@ class KeptRows final : public EntryCache, public KeptResults, public KeptBytes {
   void hold_only(std::span<const KeptSample> kept) override;
 
   std::optional<Found> find(const Hash128& entry) override;
+  void note_made_again() override { ++made_again_; }
   bool has(const Hash128& entry) const override;
   bool wants(const Hash128& entry) const override;
   bool admits(uint64_t bytes) const override { return bytes_ + bytes <= most_bytes_; }
@@ -34,6 +36,7 @@ class KeptRows final : public EntryCache, public KeptResults, public KeptBytes {
   /// Nothing is elsewhere than in memory.
   Result<std::shared_ptr<const Columns>> open(const Hash128& entry, Buffer stored) override;
 
+  RehearsalStats stats() const;
   uint64_t most_bytes() const { return most_bytes_; }
   uint64_t bytes() const override { return bytes_; }
   uint64_t give_back(uint64_t bytes) override;
@@ -49,8 +52,11 @@ class KeptRows final : public EntryCache, public KeptResults, public KeptBytes {
 
   const uint64_t most_bytes_;
   mutable std::mutex mutex_;
-  Entries entries_;                  // of all samples that are kept
-  std::atomic<uint64_t> bytes_ = 0;  // of what is there of them
+  Entries entries_;  // of all samples that are kept
+  uint64_t hits_ = 0;
+  std::atomic<uint64_t> made_again_ = 0;
+  uint64_t rows_ = 0;                // that are there of them
+  std::atomic<uint64_t> bytes_ = 0;  // of these
 };
 
 }  // namespace forebay

@@ -209,6 +209,7 @@ Ledger Loader::stats() const {
   add_plan(*impl_->plan, impl_->caches, stats);
   if (impl_->peers) impl_->peers->add_to(stats);
   if (impl_->stream) impl_->stream->add_to(stats);
+  if (impl_->kept_rows) stats.rehearsal = impl_->kept_rows->stats();
   stats.index_bytes = impl_->source->index_bytes();
   const std::shared_ptr<Runner> runner = impl_->current();
   if (!runner) return stats;

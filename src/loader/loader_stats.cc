@@ -59,11 +59,11 @@ std::string place_of(const Store& store) {
   return !place.empty() ? place : store.remote() ? "http" : "files";
 }
 
-void add_stage(const Stage& stage, const RowsSeen& rows, std::vector<StepStats>& steps) {
+void add_stage(const Stage& stage, bool rehearses, const RowsSeen& rows, std::vector<StepStats>& steps) {
   if (const auto* foreign = std::get_if<ForeignStage>(&stage)) {
     steps.push_back(step_stats(foreign->name, *foreign->counters));
   } else if (const auto* cache = std::get_if<CacheStage>(&stage)) {
-    steps.push_back(step_stats("cache", *cache->counters));
+    steps.push_back(step_stats(rehearses ? "rehearse" : "cache", *cache->counters));
   } else {
     for (const NativeOp& op : std::get<NativeStage>(stage).ops)
       steps.push_back(step_stats(op.name, *op.counters, rows));
@@ -114,7 +114,7 @@ std::vector<StepStats> stats_of_steps(const ExecutionPlan& plan) {
   }
   if (plan.fetches) steps.push_back(step_stats("fetch", *plan.fetch_counters));
   const RowsSeen rows = rows_of(plan);
-  for (const Stage& stage : plan.stages) add_stage(stage, rows, steps);
+  for (size_t i = 0; i < plan.stages.size(); ++i) add_stage(plan.stages[i], plan.rehearsal_stage == i, rows, steps);
   // Rows are written into their batch on the thread that made them, so its share is one of the rows' time, too.
   steps.push_back(step_stats("batch", *plan.write_counters, rows));
   return steps;

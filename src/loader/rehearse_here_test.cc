@@ -154,6 +154,26 @@ TEST(RehearseHere, does_not_run_the_steps_before_it_again_for_what_is_kept) {
   EXPECT_EQ(calls_of("0"), std::pair(rows, rows));
 }
 
+TEST(RehearseHere, counts_what_was_there_and_what_was_made_again) {
+  const auto counted = [](const char* ram) {
+    const RehearseOptions here{.by = "", .where = "here", .ram = ram};
+    const auto loader =
+        opened(arrays({{"x", counting(kSamples, 4)}}).rehearse(4, 10, here).batch(8), {.epochs = 1, .threads = 1});
+    (void)epoch_of(*loader);
+    const Ledger ledger = loader->stats();
+    EXPECT_EQ(ledger.rehearsal ? ledger.rehearsal->bytes : 1, ledger.memory_caches);
+    return ledger.rehearsal.value_or(RehearsalStats());
+  };
+  const RehearsalStats all = counted("1MiB"), none = counted("0");
+  EXPECT_EQ(std::pair(all.hits, all.misses), std::pair(uint64_t{20}, uint64_t{0}));
+  EXPECT_EQ(all.entries, 10u);
+  EXPECT_GT(all.bytes, 10u * 16);
+  EXPECT_EQ(all.budget_bytes, uint64_t{1} << 20);
+  EXPECT_EQ(std::pair(none.hits, none.misses), std::pair(uint64_t{0}, uint64_t{20}));
+  EXPECT_EQ(none.entries + none.bytes + none.budget_bytes, 0u);
+  EXPECT_FALSE(opened(arrays({{"x", counting(kSamples, 4)}}).rehearse(4, 10, {.by = ""}).batch(8))->stats().rehearsal);
+}
+
 TEST(RehearseHere, marks_are_a_field_that_steps_behind_it_see) {
   const Pipeline source = arrays({{"image", pictures()}, {"x", counting(kSamples)}});
   const RehearseOptions here{.by = "", .where = "here"};
@@ -225,6 +245,8 @@ TEST(KeptRows, has_rows_of_kept_samples_and_no_others_within_its_budget) {
   EXPECT_FALSE(rows.wants(entry_of_old(samples[1])));
   ASSERT_TRUE(rows.find(entry_of_old(samples[2])));
   EXPECT_EQ(rows.find(entry_of_old(samples[2]))->columns->nbytes(), 1000u);
+  EXPECT_EQ(rows.stats().hits, 2u);
+  EXPECT_EQ(rows.stats().entries, 3u);
   const uint64_t three = rows.bytes();
   EXPECT_LE(three, 5000u);
   rows.let_go(std::span(samples).subspan(2, 1));
@@ -235,8 +257,10 @@ TEST(KeptRows, has_rows_of_kept_samples_and_no_others_within_its_budget) {
   rows.hold_only(std::span(samples).first(1));
   EXPECT_TRUE(rows.has(entry_of_old(samples[0])));
   EXPECT_FALSE(rows.has(entry_of_old(samples[1])));
+  EXPECT_EQ(rows.stats().entries, 1u);
   EXPECT_EQ(rows.give_back(1), three / 3);
   EXPECT_EQ(rows.bytes(), 0u);
+  EXPECT_EQ(rows.stats().entries, 0u);
   EXPECT_TRUE(rows.wants(entry_of_old(samples[0]))) << "it is kept all the same, and may come again";
 }
 

@@ -64,6 +64,7 @@ std::optional<RowInBlock> RowGather::locate_row(int64_t row) {
     Status status = unit_row_status(*at_.block->units[place.unit], place.row);
     if (status.ok()) return place;
     const int64_t attempt = job.attempt;
+    result_.unread = status.code() == Code::kUnavailable;
     work_.fail(batch_, row, std::move(status), result_);
     if (result_.verdict == Verdict::kAgain) result_.verdict = Verdict::kDone;  // the stand-in is at hand
     if (job.attempt == attempt) break;

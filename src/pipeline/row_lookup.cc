@@ -109,6 +109,7 @@ Status RowWork::rehearse_row(const CacheStage& stage, const BatchJob& batch, int
   // A stand-in, or what only fills a step up, is nothing that a rehearsal keeps.
   const bool may_be_kept = batch.step().is_old(row) || (job.attempt == 0 && planned.occurrence == 0);
   const Hash128 entry = entry_of_old(sample);
+  if (stage.cache && batch.step().is_old(row)) stage.cache->note_made_again();
   if (stage.cache && may_be_kept && stage.cache->wants(entry)) stage.keep({entry, false}, record, extras, 0);
   return {};
 }

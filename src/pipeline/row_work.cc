@@ -230,7 +230,10 @@ Status RowWork::run_row(RowInput& input, BatchJob& batch, const RowPlacement& at
   const RowTime time(memory.meter(), counters_, *plan_->row_counters, OperatorTrace(plan_->trace->get(), names_, id));
   // Its new row may have been made since it was looked up: steps are prepared one behind the other.
   if (input.stage == 0 && !input.kept) look_up_old(input, batch);
-  FOREBAY_ASSIGN(Record record, begin_row(input, at, id));
+  Result<Record> begun = begin_row(input, at, id);
+  // What is wrong with a unit has been found out before the batch was due, perhaps.
+  result.unread = plan_->units && begun.status().code() == Code::kUnavailable;
+  FOREBAY_ASSIGN(Record record, std::move(begun));
   size_t stage = input.stage;
   if (input.stage == 0 && input.kept) {
     stage = input.entry_stage + 1;

@@ -72,7 +72,7 @@ struct RowResult {
   Verdict verdict = Verdict::kDone;
   std::vector<RowError> errors;  ///< samples that are bad in themselves, by policy
   Status fatal;
-  bool unread = false;  ///< fatal: storage was away as its bytes were asked for here
+  bool unread = false;  ///< fatal: storage was away as its bytes, or its unit's, were asked for by a compute thread
   uint64_t needs_bytes = 0;
   Store* warm = nullptr;           ///< where bytes were read from without waiting
   Buffer copied;                   ///< lists that were taken out of their units

@@ -31,7 +31,8 @@ struct Unit {
   int64_t number = 0;
   State state = State::kAbsent;
   int wanted = 0;                   ///< blocks that hold it
-  int64_t pins = 0;                 ///< tasks that look into its memory
+  int64_t pins = 0;                 ///< tasks that look into its memory, or will
+  int64_t lookers = 0;              ///< of these, those that a compute thread is at
   bool given_up = false;            ///< kDecoding: what comes of it is not wanted
   bool begun = false;               ///< kDecoding: the thread is at work
   bool read_later = false;          ///< kFetched: the compute thread reads it, from memory or the page cache

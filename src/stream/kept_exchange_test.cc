@@ -195,6 +195,18 @@ TEST_F(KeptExchangeTest, for_what_nobody_has_any_more_another_one_stands_in_and_
   EXPECT_EQ(exchange_->stats().lost, 1);
 }
 
+// Nothing comes from there, and nothing will: the log's word that it is gone is all there is.
+TEST_F(KeptExchangeTest, what_an_empty_partition_has_forgotten_is_not_waited_for) {
+  for (int rank = 0; rank < kRanks; ++rank) keep(rank, {1, 3, 6});
+  gone_[1] = true;
+  log_->trim(0, 100);
+  const auto begin = std::chrono::steady_clock::now();
+  bring({1});
+  ASSERT_TRUE(wait_here({1})) << exchange_->failure().message();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 10s);
+  EXPECT_EQ(exchange_->stats().lost, 1);
+}
+
 TEST_F(KeptExchangeTest, where_nothing_can_stand_in_the_run_ends_with_the_reason) {
   for (int rank = 0; rank < kRanks; ++rank) keep(rank, {1});
   gone_[1] = true;

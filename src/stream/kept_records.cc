@@ -272,6 +272,11 @@ Result<KeptRecords::RecordPtr> KeptRecords::read_one(const Place& place, const s
   auto until = std::chrono::steady_clock::now() + kReadAgain;
   size_t some = 1;
   FOREBAY_ASSIGN(const std::unique_ptr<LogReader> reader, log_->read_after({{place.partition, place.before}}));
+  const auto forgotten = [&] {
+    return Status(Code::kNotFound, fmt::format("{}: partition '{}' has forgotten '{}', which was kept for rehearsal; "
+                                               "begin a new run, or keep more of the log",
+                                               log_->name(), partition, place.offset));
+  };
   for (;;) {
     // It comes next, or behind what was dropped: more at a time the longer it does not.
     LogReader::Limits most;
@@ -281,12 +286,11 @@ Result<KeptRecords::RecordPtr> KeptRecords::read_one(const Place& place, const s
     for (const LogRecord& record : records) {
       const int order = log_->compare(record.offset, place.offset);
       if (order == 0) return std::make_shared<const LogRecord>(record.alone());
-      if (order > 0)
-        return Status(Code::kNotFound,
-                      fmt::format("{}: partition '{}' has forgotten '{}', which was kept for rehearsal; begin a new "
-                                  "run, or keep more of the log",
-                                  log_->name(), partition, place.offset));
+      if (order > 0) return forgotten();
     }
+    // Behind what is gone there may be nothing, so that no record ever tells.
+    for (const LogGap& gap : reader->take_gaps())
+      if (gap.until.empty() || log_->compare(gap.until, place.offset) > 0) return forgotten();
     // A reader that has nothing says so every now and then (LogReader::read()), and a stop is an error of its: this ends.
     if (reader->ended() || std::chrono::steady_clock::now() > until)
       return unavailable(fmt::format("{}: '{}' of partition '{}', which was kept for rehearsal, cannot be read: {}",

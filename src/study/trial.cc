@@ -71,10 +71,10 @@ struct Consumer {
     ++batches;
     // Padding is copied and costs nothing: a last batch would look faster than it is.
     samples += batch.size() - batch.padding;
-    if (context.poll && !context.hand_over) context.poll();
     if (context.hand_over) {
       hand_over(loader, context, std::move(batch));
     } else {
+      if (context.poll) context.poll();
       last = std::move(batch);
     }
     if (!context.step) return {};

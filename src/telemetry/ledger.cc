@@ -154,8 +154,10 @@ void tell_memory(Teller& to, const Ledger& ledger) {
   gauge("pool", ledger.memory_pool, "idle memory, to be used again");
   gauge("units", ledger.memory_units, "decoded row groups");
   gauge("index", ledger.memory_index, "what the data set and caches on disk know of themselves");
-  gauge("caches", ledger.memory_caches,
-        "entries that `.cache()` keeps in memory; counted in full by each loader that uses them");
+  gauge(
+      "caches", ledger.memory_caches,
+      "what `.cache()` and `.rehearse(where=\"here\")` keep in memory; of a cache counted in full by each loader that "
+      "uses it");
   gauge("reads", ledger.memory_reads,
         "idle memory of reads, to be used again; counted in full by each loader that uses it");
   gauge("columns", ledger.memory_columns,
@@ -230,6 +232,14 @@ void tell_stream(Teller& to, const StreamStats& stream) {
   to.gauge("disk_bytes", stream.disk_bytes, "of records that were spilled or are kept there", "bytes");
 }
 
+void tell_rehearsal(Teller& to, const RehearsalStats& rehearsal) {
+  to.counter("hits", rehearsal.hits, "old samples whose row was there, so that the steps before did not run for them");
+  to.counter("misses", rehearsal.misses, "old samples whose row was made again");
+  to.gauge("entries", rehearsal.entries, "rows kept");
+  to.gauge("bytes", rehearsal.bytes, "of its rows", "bytes");
+  to.gauge("budget_bytes", rehearsal.budget_bytes, "what its rows may take", "bytes");
+}
+
 }  // namespace
 
 void visit(const Ledger& ledger, LedgerVisitor& visitor) {
@@ -248,6 +258,9 @@ void visit(const Ledger& ledger, LedgerVisitor& visitor) {
     to.group("stream", "sources without an end alone", [&] { tell_stream(to, *ledger.stream); });
     to.list({"partitions", "partition", "of a stream"}, ledger.stream->partitions, tell_partition);
   }
+  if (ledger.rehearsal)
+    to.group("rehearsal", "`.rehearse(where=\"here\")` alone: what the steps before it made of samples that are kept",
+             [&] { tell_rehearsal(to, *ledger.rehearsal); });
   to.gauge("index_bytes", ledger.index_bytes, "the data set's index: keys and sizes", "bytes");
   to.gauge("threads", ledger.threads, "compute threads that may work for it at once");
   to.gauge("requests", ledger.requests, "requests that may be in flight now");

@@ -102,6 +102,7 @@ std::string ledger_schema() {
   one_of_each.caches.resize(1);
   one_of_each.units.resize(1);
   one_of_each.stream.emplace().partitions.resize(1);
+  one_of_each.rehearsal.emplace();
   SchemaView view;
   visit(one_of_each, view);
   return text_of({{"version", kLedgerVersion}, {"figures", view.take()}});

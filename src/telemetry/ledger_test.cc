@@ -20,6 +20,7 @@ Ledger one_of_each() {
   ledger.memory_peak = 77;
   ledger.units = {2, 0, 2};
   ledger.stream.emplace().partitions.resize(1);
+  ledger.rehearsal.emplace();
   return ledger;
 }
 

@@ -300,6 +300,29 @@ static void a_wait_ends_in_time_and_when_the_loader_is_closed(void) {
   EXPECT(fb_loader_free(loader) == FB_OK);
 }
 
+static void* cancel_soon(void* canceller) {
+  const struct timespec soon = {0, 50000000};
+  nanosleep(&soon, NULL);
+  fb_cancel((fb_canceller*)canceller);
+  return NULL;
+}
+
+/* How long that takes, and which refusals there are: test_c_abi.py. */
+static void an_opening_ends_when_it_is_cancelled_and_an_open_loader_does_not(void) {
+  const char* slow = "{\"storage_options\": {\"imitate_latency_ms\": 20000}}";
+  fb_canceller* canceller = NULL;
+  fb_loader *open = NULL, *none = (fb_loader*)folder;
+  pthread_t thread;
+  int64_t rows = 0;
+  EXPECT(fb_canceller_new(&canceller) == FB_OK && canceller != NULL);
+  EXPECT(fb_open_cancellable(numbers_pipeline(), NULL, canceller, &open) == FB_OK);
+  pthread_create(&thread, NULL, cancel_soon, canceller);
+  EXPECT(fb_open_cancellable(lines_pipeline(), slow, canceller, &none) == FB_CANCELLED && none == NULL);
+  pthread_join(thread, NULL);
+  EXPECT(sum_of_epoch(open, &rows) == 4950);
+  EXPECT(fb_loader_free(open) == FB_OK && fb_canceller_free(canceller) == FB_OK);
+}
+
 static void errors_are_of_their_thread_alone(void) {
   EXPECT(fb_next(NULL, -1, NULL) == FB_INVALID_ARGUMENT);
   EXPECT(strlen(fb_last_error_message()) > 0);
@@ -354,6 +377,7 @@ int main(void) {
   what_makes_no_sense_is_refused();
   a_longer_struct_is_filled_as_far_as_it_is_known();
   a_wait_ends_in_time_and_when_the_loader_is_closed();
+  an_opening_ends_when_it_is_cancelled_and_an_open_loader_does_not();
   errors_are_of_their_thread_alone();
   pthread_create(&thread, NULL, see_no_error, elsewhere);
   pthread_join(thread, NULL);

@@ -8,7 +8,7 @@ import numpy as np
 import forebay as fb
 
 OK, END_OF_EPOCH, FINISHED, TIMED_OUT = 0, -1, -2, -3
-INVALID_ARGUMENT, NOT_FOUND, CORRUPT, STATE_MISMATCH = 1, 2, 3, 8
+INVALID_ARGUMENT, NOT_FOUND, CORRUPT, CANCELLED, STATE_MISMATCH = 1, 2, 3, 7, 8
 
 
 class Array(ctypes.Structure):
@@ -46,6 +46,8 @@ def load():
     library = ctypes.CDLL(str(Path(fb.__file__).parent / "libforebay.so"))
     handle = c_void_p
     library.fb_open.argtypes = [c_char_p, c_char_p, POINTER(handle)]
+    library.fb_open_cancellable.argtypes = [c_char_p, c_char_p, handle, POINTER(handle)]
+    library.fb_canceller_new.argtypes = [POINTER(handle)]
     library.fb_next.argtypes = [handle, c_int64, POINTER(handle)]
     library.fb_set_epoch.argtypes = [handle, c_int64]
     library.fb_load_state.argtypes = [handle, c_char_p, c_int32]
@@ -56,7 +58,7 @@ def load():
     library.fb_last_error.argtypes = [POINTER(Failure)]
     for name in ("fb_state", "fb_stats", "fb_errors"):
         getattr(library, name).argtypes = [handle, POINTER(c_void_p)]
-    for name in ("fb_loader_close", "fb_loader_free", "fb_batch_free", "fb_string_free"):
+    for name in ("fb_loader_close", "fb_loader_free", "fb_batch_free", "fb_string_free", "fb_cancel", "fb_canceller_free"):
         getattr(library, name).argtypes = [handle]
     for name in ("fb_batch_dlpack", "fb_batch_dlpack_versioned"):
         getattr(library, name).argtypes = [handle, c_int32, c_int32, POINTER(c_void_p)]

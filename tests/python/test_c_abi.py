@@ -2,12 +2,14 @@
 import ctypes
 import hashlib
 import json
+import threading
+import time
 
 import numpy as np
 import pytest
 
 import forebay as fb
-from c_interface import (CORRUPT, END_OF_EPOCH, FINISHED, INVALID_ARGUMENT, OK, STATE_MISMATCH, CLoader, Failure, LoaderInfo, filled, load)
+from c_interface import (CANCELLED, CORRUPT, END_OF_EPOCH, FINISHED, INVALID_ARGUMENT, OK, STATE_MISMATCH, CLoader, Failure, LoaderInfo, filled, load)
 
 
 @pytest.fixture(scope="module")
@@ -168,6 +170,30 @@ def test_handles_are_not_taken_for_others(library, photos, tmp_path):
     again = CLoader(library, arrays(photos, tmp_path))
     assert loader.next()[0] == INVALID_ARGUMENT, "a handle is given out once"
     again.free()
+
+
+def test_an_opening_of_storage_that_does_not_answer_is_cancelled(library, tmp_path):
+    (tmp_path / "lines.txt").write_text("one\ntwo\n")
+    pipeline = fb.text(str(tmp_path / "lines.txt")).batch(2).to_json().encode()
+    canceller, loader = ctypes.c_void_p(), ctypes.c_void_p()
+    assert library.fb_canceller_new(ctypes.byref(canceller)) == OK
+    cancel = threading.Timer(0.1, lambda: library.fb_cancel(canceller))
+    cancel.start()
+    begin = time.monotonic()
+    code = library.fb_open_cancellable(pipeline, b'{"storage_options": {"imitate_latency_ms": 20000}}', canceller, ctypes.byref(loader))
+    assert (code, loader.value) == (CANCELLED, None)
+    assert time.monotonic() - begin < 10
+    cancel.join()
+    # What waits for nothing is refused as well, from now on; and a canceller is no loader.
+    assert library.fb_open_cancellable(pipeline, None, canceller, ctypes.byref(loader)) == CANCELLED
+    assert b"fb_cancel" in library.fb_last_error_message()
+    assert library.fb_loader_close(canceller) == INVALID_ARGUMENT
+    assert library.fb_cancel(canceller) == OK and library.fb_canceller_free(canceller) == OK
+    assert library.fb_canceller_free(None) == OK
+    for refused in (library.fb_canceller_free(canceller), library.fb_cancel(canceller), library.fb_cancel(None), library.fb_canceller_new(None),
+                    library.fb_open_cancellable(pipeline, None, canceller, ctypes.byref(loader))):
+        assert refused == INVALID_ARGUMENT
+    assert library.fb_open_cancellable(pipeline, None, None, ctypes.byref(loader)) == OK and library.fb_loader_free(loader) == OK
 
 
 def test_codes_have_the_names_of_the_classes(library):

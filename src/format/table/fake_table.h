@@ -59,7 +59,7 @@ class FakeTableFile final : public TableFile {
       places_.push_back({i, false});
       if (nulls_.kind != NullPolicy::Kind::kMask || !column["nullable"]) continue;
       Field valid;
-      valid.name = field.name + "_valid";
+      valid.name = field.name + nulls_.mask_ending;
       valid.dtype = DType::kBool;
       valid.fetched = true;
       schema_.push_back(valid);

@@ -9,6 +9,7 @@
 
 #include "format/table/joined_reads.h"
 #include "format/table/reading_jobs.h"
+#include "format/table/table_index.h"
 
 namespace forebay {
 
@@ -137,8 +138,12 @@ class FilterPass {
  private:
   /// Not a column of the table that is only called like one.
   static std::optional<size_t> mask_of(const std::string& column, const TableFile& file) {
-    const auto mask = file.schema().find(column + "_valid");
-    return mask && file.is_mask(*mask) ? mask : std::nullopt;
+    // The second where the data set itself has masks, so that the filter looks at the same.
+    for (const std::string_view ending : {kFilterMaskEnding, NullPolicy::kMaskEnding}) {
+      const auto mask = file.schema().find(column + std::string(ending));
+      if (mask && file.is_mask(*mask)) return mask;
+    }
+    return std::nullopt;
   }
 
   const PartitionColumn* partition_of(const RowCondition& condition) const {

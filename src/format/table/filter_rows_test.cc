@@ -79,6 +79,26 @@ TEST(FilterRows, a_column_that_is_only_called_like_a_mask_masks_nothing) {
   EXPECT_EQ(kept_of(*must(at.open("x.parquet", {.columns = {}, .filter = filter}))), (std::vector<int64_t>{0, 1}));
 }
 
+TEST(FilterRows, a_column_with_nulls_may_stand_beside_one_that_is_called_like_its_mask) {
+  for (const NullPolicy::Kind kind : {NullPolicy::Kind::kError, NullPolicy::Kind::kValue}) {
+    Opening at;
+    FakeTable file = table(0, {});
+    file.columns = {{"a", DType::kInt64, false, true}, {"a_valid", DType::kInt64, false, true}};
+    file.groups = {{{int64_t{1}, int64_t{0}}, {kNull, int64_t{1}}, {int64_t{3}, kNull}, {int64_t{2}, int64_t{1}}}};
+    at.put("x.parquet", file);
+    NullPolicy nulls;
+    nulls.kind = kind;
+    nulls.value = int64_t{0};
+    const auto kept = [&](RowFilter filter) {
+      return kept_of(*must(at.open("x.parquet", {.columns = {}, .filter = std::move(filter), .nulls = nulls})));
+    };
+    EXPECT_EQ(kept({{{"a", CompareOp::kLess, {int64_t{3}}}}}), (std::vector<int64_t>{0, 3}));
+    EXPECT_EQ(kept({{{"a_valid", CompareOp::kGreaterEqual, {int64_t{0}}}}}), (std::vector<int64_t>{0, 1, 3}));
+    EXPECT_EQ(kept({{{"a", CompareOp::kLess, {int64_t{3}}}, {"a_valid", CompareOp::kEqual, {int64_t{1}}}}}),
+              std::vector<int64_t>{3});
+  }
+}
+
 // Against a plain loop over the rows, with nulls and NaN, with and without statistics.
 TEST(FilterRows, a_filter_keeps_what_looking_at_every_row_would_keep) {
   std::mt19937 random(11);

@@ -28,6 +28,7 @@ struct Shelf {
 NullPolicy masks() {
   NullPolicy nulls;
   nulls.kind = NullPolicy::Kind::kMask;
+  nulls.mask_ending = kFilterMaskEnding;
   return nulls;
 }
 

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <stop_token>
+#include <string_view>
 #include <vector>
 
 #include "base/table_codec.h"
@@ -9,6 +10,9 @@
 #include "format/table/table_shelf.h"
 
 namespace forebay {
+
+/// Of the masks of OpenedTable::masked where they are made for the filter alone: no column that somebody wrote ends so.
+inline constexpr std::string_view kFilterMaskEnding = "\x1f_valid";
 
 /// A file whose index has been read.
 struct OpenedTable {

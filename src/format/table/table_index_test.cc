@@ -93,7 +93,7 @@ TEST(TableIndex, a_filter_sees_nulls_whatever_the_user_wants_of_them) {
     TableFiles files = unsized(store, {"a"});
     const auto errors = read_indices(files, by(*codec, {"a"}), {}).value();
     EXPECT_EQ(errors.files[0].file->schema().names(), "a, b, t");
-    EXPECT_EQ(errors.files[0].masked->schema().names(), "a, a_valid, b, t");
+    EXPECT_EQ(errors.files[0].masked->schema().names(), "a, a" + std::string(kFilterMaskEnding) + ", b, t");
     const auto masked = read_indices(files, by(*codec, {"a"}, masks), {}).value();
     EXPECT_EQ(masked.files[0].file, masked.files[0].masked) << "one and the same";
   }

@@ -78,8 +78,16 @@ void BlockUses::use(const WindowBatch& batch, RowTask& task) const {
 void BlockUses::pin(const WindowBatch& batch, RowTask& task) const {
   if (units_ == nullptr || task.in_cache()) return;
   use(batch, task);
-  task.pins = true;
-  for (const auto& unit : batch.block_of(task)->units) ++unit->pins;
+  task.pins = task.looks = true;
+  for (const auto& unit : batch.block_of(task)->units) {
+    ++unit->pins;
+    ++unit->lookers;
+  }
+}
+
+void BlockUses::looked(const WindowBatch& batch, RowTask& task) {
+  if (!std::exchange(task.looks, false)) return;
+  for (const auto& unit : batch.block_of(task)->units) --unit->lookers;
 }
 
 void BlockUses::unpin(const WindowBatch& batch, RowTask& task) {

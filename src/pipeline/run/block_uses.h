@@ -21,7 +21,9 @@ class BlockUses {
   void plan(WindowBatch& batch) const;
   /// Uses the task's block and does not pin it.
   void use(const WindowBatch& batch, RowTask& task) const;
+  /// A compute thread will look into it; and has.
   void pin(const WindowBatch& batch, RowTask& task) const;
+  static void looked(const WindowBatch& batch, RowTask& task);
   void leave(const WindowBatch& batch, RowTask& task) const;
   /// The same for all tasks but those that run.
   void leave_all(WindowBatch& batch) const;

@@ -87,6 +87,7 @@ void RowTasks::work(const WindowBatchPtr& batch, size_t index, WorkMemory& memor
   Turn turn(core_);
   core_.ended();
   --batch->running;
+  BlockUses::looked(*batch, task);
   conclude(batch, task, std::move(result), std::move(std::get<RowTask::Running>(task.at).grant), turn.actions);
 }
 

@@ -6,6 +6,7 @@
 
 #include "pipeline/run/runner.h"
 #include "pipeline/run/runner_test_support.h"
+#include "pipeline/run/runner_units_test_support.h"
 
 namespace forebay {
 namespace {
@@ -119,15 +120,15 @@ TEST(RunnerFetch, a_wrong_guess_of_sizes_changes_no_byte_and_no_bound) {
   }
 }
 
-/// Fails the first read of one object. `now`: it answers at once, and the first object comes after that failure.
+/// Fails the first read of one object. `behind`: it answers at once, and that object comes after the failure.
 class FailsOnce final : public Store {
  public:
-  FailsOnce(std::shared_ptr<Store> inner, std::string key, bool now = false)
-      : inner_(std::move(inner)), key_(std::move(key)), now_(now) {}
-  bool reads_now() const override { return now_; }
+  FailsOnce(std::shared_ptr<Store> inner, std::string key, std::string behind = "")
+      : inner_(std::move(inner)), key_(std::move(key)), behind_(std::move(behind)) {}
+  bool reads_now() const override { return !behind_.empty(); }
   std::optional<Result<Buffer>> read_now(const ReadRequest& request) override {
-    if (!now_) return std::nullopt;
-    while (request.key == Objects::key_of(0) && !failed_) std::this_thread::yield();
+    if (behind_.empty()) return std::nullopt;
+    while (request.key == behind_ && !failed_) std::this_thread::yield();
     if (request.key == key_ && !failed_.exchange(true)) return unavailable("away for a moment").with_key(key_);
     return inner_->read_now(request);
   }
@@ -148,7 +149,7 @@ class FailsOnce final : public Store {
  private:
   const std::shared_ptr<Store> inner_;
   const std::string key_;
-  const bool now_;
+  const std::string behind_;
   std::atomic<bool> failed_ = false;
 };
 
@@ -173,7 +174,7 @@ TEST(RunnerFetch, weather_matters_only_to_the_batch_that_is_due) {
 TEST(RunnerFetch, what_could_not_be_read_ahead_is_read_again_when_its_batch_is_due) {
   Rig rig;
   rig.shuffled = false;
-  const auto store = std::make_shared<FailsOnce>(Objects::store_of(rig.sizes), Objects::key_of(11), /*now=*/true);
+  const auto store = std::make_shared<FailsOnce>(Objects::store_of(rig.sizes), Objects::key_of(11), Objects::key_of(0));
   rig.store = store;
   rig.options = {.threads = 2, .requests = 50, .window_batches = 2, .memory = 64 << 20, .ahead_bytes = 32 << 20};
   const auto runner = rig.run();
@@ -182,6 +183,32 @@ TEST(RunnerFetch, what_could_not_be_read_ahead_is_read_again_when_its_batch_is_d
   EXPECT_EQ(all.raised, std::vector<std::string>());
   EXPECT_EQ(all.ids.size(), 50u);
   runner->close();
+}
+
+// A batch is some of a row group's rows, so that several of them, in the window at once, find out what is wrong with it.
+TEST(RunnerFetch, a_row_group_that_could_not_be_read_ahead_is_read_again_when_its_batch_is_due) {
+  for (const bool single_rows : {false, true}) {
+    for (int round = 0; round < 20; ++round) {
+      UnitRig rig;
+      rig.rows = {16, 16, 16};
+      rig.batch = 4;
+      rig.epochs = 1;
+      rig.single_rows = single_rows;
+      const auto store =
+          std::make_shared<FailsOnce>(MadeUnits::store_of(3), MadeUnits::key_of(1), MadeUnits::key_of(0));
+      rig.store = store;
+      rig.options = {.threads = 3, .requests = 4, .window_batches = 8, .memory = 64 << 20, .ahead_bytes = 32 << 20};
+      const Schedule schedule({.epoch_size = 48, .batch_size = 4, .world_size = 1});
+      const auto steps =
+          std::make_shared<const IndexedItinerary>(sequential_chunks_order(rig.rows), schedule, 5, 0, rig.epochs);
+      const auto runner = std::make_shared<Runner>(rig.engine, rig.plan(), steps, rig.options);
+      const Outcome all = drain(*runner);
+      EXPECT_TRUE(store->failed());
+      EXPECT_EQ(all.raised, std::vector<std::string>()) << single_rows << ' ' << round;
+      EXPECT_EQ(all.ids.size(), 48u);
+      runner->close();
+    }
+  }
 }
 
 TEST(RunnerFetch, an_object_that_no_budget_holds_is_told_with_its_size) {

@@ -64,10 +64,20 @@ void Units::drop_others(const UnitBlock* needed) {
   }
 }
 
-void Units::forget_weather(const std::vector<UnitBlockPtr>& blocks) {
-  for (const UnitBlockPtr& block : blocks)
-    for (const auto& unit : block->units)
-      if (unit->state == Unit::State::kBad && unit->pins == 0 && unit->status.code() == Code::kUnavailable) drop(*unit);
+bool Units::forget_weather(const std::vector<UnitBlockPtr>& blocks) {
+  bool all = true;
+  for (const UnitBlockPtr& block : blocks) {
+    for (const auto& unit : block->units) {
+      if (unit->state != Unit::State::kBad || unit->status.code() != Code::kUnavailable) continue;
+      // It has no rows, so that whoever only pins it, with rows of others of its block, holds nothing of it.
+      if (unit->lookers == 0) {
+        drop(*unit);
+      } else {
+        all = false;
+      }
+    }
+  }
+  return all;
 }
 
 void Units::drop_freed(const UnitTable::Freed& freed) const {

@@ -197,8 +197,15 @@ TEST(Units, what_storage_had_not_is_read_again_when_that_is_said) {
     bench.store.answer(Status(code, "not now"));
     bench.answer_all();
     ASSERT_EQ(bench.unit(block).state, Unit::State::kBad);
-    bench.units.forget_weather({block});
-    EXPECT_EQ(bench.unit(block).state, code == Code::kUnavailable ? Unit::State::kAbsent : Unit::State::kBad);
+    const bool away = code == Code::kUnavailable;
+    bench.unit(block).pins = 2;
+    bench.unit(block).lookers = 1;
+    EXPECT_EQ(bench.units.forget_weather({block}), !away) << "a compute thread looks into it";
+    EXPECT_EQ(bench.unit(block).state, Unit::State::kBad);
+    bench.unit(block).lookers = 0;
+    EXPECT_TRUE(bench.units.forget_weather({block}));
+    EXPECT_EQ(bench.unit(block).state, away ? Unit::State::kAbsent : Unit::State::kBad);
+    bench.unit(block).pins = 0;
   }
 }
 

@@ -36,10 +36,14 @@ void Window::advance(Actions& actions) {
 // Storage that was away while a compute thread read ahead may be back now that the batch is due: it begins anew, once. Not any sooner, since such a
 // read fails at once, and asking again and again would keep the threads busy. What user code could not do is not done twice.
 void Window::look_at_front() {
-  if (batches_.empty() || std::exchange(batches_.front()->due, true)) return;
+  if (batches_.empty() || batches_.front()->due) return;
   WindowBatch& front = *batches_.front();
-  if (front.complete && std::exchange(front.unread, false)) taking_back_.retract(front);
-  if (units_) units_->forget_weather(front.blocks);
+  // A compute thread that is finding out just now what was wrong then is waited for: it never waits itself.
+  if (units_ && !units_->forget_weather(front.blocks)) return;
+  front.due = true;
+  if (!front.complete) return;
+  if (std::exchange(front.unread, false)) taking_back_.retract(front);
+  core_.changed.notify_all();
 }
 
 // False where nothing younger may be moved on. `may_start`: whether tasks that wait may begin; none may once one found no slot.

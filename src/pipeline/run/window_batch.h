@@ -45,6 +45,7 @@ struct RowTask : RowInput {
   UnitBlockPtr wider;  ///< in its place, where stand-ins come from elsewhere
   bool uses = false;   ///< counted in UnitBlock::users
   bool pins = false;   ///< and in Unit::pins
+  bool looks = false;  ///< and in Unit::lookers
   Buffer copied;       ///< lists that were taken out of their units, because the batch outlasts these
 
   template <class State>

@@ -96,6 +96,29 @@ TEST(KafkaLog, ChosenPartitionsAreThoseThatThereAre) {
       << status.to_string();
 }
 
+TEST(KafkaLog, PayloadsThatAreHeldOutliveTheirReader) {
+  MockCluster cluster(1);
+  cluster.append(0, numbers(0, 20));
+  const auto log = cluster.open().value();
+  const int threads = rd_kafka_thread_cnt();
+  // A client that ends while somebody holds a message waits for that one, as long as ended_aside() lets it (200 ms). On a busy machine
+  // one try may take as long for reasons of its own.
+  bool at_once = false;
+  for (int i = 0; i < 5 && !at_once; ++i) {
+    auto reading = log->read_after(positions_of(*log)).value();
+    const std::vector<LogRecord> records = read_count(*reading, {0}, 20);
+    const auto begin = std::chrono::steady_clock::now();
+    reading.reset();
+    at_once = std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(150);
+    EXPECT_GT(rd_kafka_thread_cnt(), threads) << "the client of messages that are held";
+    for (size_t n = 0; n < records.size(); ++n) EXPECT_EQ(text_of(*log, records[n]), fmt::format("{} ", n));
+  }
+  EXPECT_TRUE(at_once);
+  for (int i = 0; i < 1'000 && rd_kafka_thread_cnt() > threads; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_LE(rd_kafka_thread_cnt(), threads) << "it goes with the last of them";
+}
+
 TEST(KafkaLog, WhatWasForgottenIsCounted) {
   MockCluster cluster(1);
   cluster.append(0, {"first"});

@@ -30,15 +30,20 @@ std::string key_of(const rd_kafka_message_t& message) {
   return fmt::format("{}:{}", message.partition, message.offset);
 }
 
-LogRecord record_of(KafkaMessage message, size_t partition) {
+/// No copy: the message goes with the last who holds its payload. Behind it its client, whose end would wait for the message, and which the library looks into
+/// as it frees one.
+struct HeldMessage {
+  std::shared_ptr<KafkaClient> client;
+  KafkaMessage message;
+};
+
+LogRecord record_of(KafkaMessage message, size_t partition, const std::shared_ptr<KafkaClient>& client) {
   LogRecord record{partition, fmt::format("{}", message->offset), key_of(*message)};
   auto* const data = static_cast<uint8_t*>(message->payload);
   const size_t size = message->len;
   // A payload of nothing (a tombstone) holds nothing, and the message goes at once.
   if (size == 0) return record;
-  record.payload = Buffer(data, size, std::shared_ptr<void>(message.release(), [](void* last) {
-                            rd_kafka_message_destroy(static_cast<rd_kafka_message_t*>(last));
-                          }));
+  record.payload = Buffer(data, size, std::make_shared<HeldMessage>(HeldMessage{client, std::move(message)}));
   return record;
 }
 
@@ -99,7 +104,7 @@ Status KafkaReader::read_partition(Partition& from, const Limits& limits, uint64
     if (message->offset <= from.position) continue;
     from.position = message->offset;
     bytes -= std::min<uint64_t>(bytes, message->len);
-    out.push_back(record_of(std::move(message), from.partition));
+    out.push_back(record_of(std::move(message), from.partition, client_));
   }
   return {};
 }
