@@ -61,14 +61,16 @@ class VirtualRun {
         fits_(rows_that_fit(options)), order_(shuffled_order(options.samples, options.seed)),
         placement_(std::make_shared<const Placement>(
             order_, PlacementOptions{.hosts = hosts_, .batch_size = *options.batch_size, .budgets = {fits_.in_all}})),
-        schedule_(schedule_of(options)),
-        deal_(way == WayOfLoading::kLocal ? deal_by_place(order_, placement_) : deal_by_count()),
+        schedule_(schedule_of(options)), deal_(way == WayOfLoading::kLocal ? by_first_reader() : deal_by_count()),
         sizes_(*options.sample_bytes, options.spread, options.seed), cluster_(options) {
     const auto samples = static_cast<double>(options.samples);
     const double a_host = std::min(1.0, static_cast<double>(fits_.in_all) / samples);
     hits_ = clairvoyant_hits(a_host, options.hosts, kClairvoyantEpochs);
     nobodys_ = std::max(0.0, 1 - a_host * static_cast<double>(options.hosts));
     in_ram_ = fits_.in_all > 0 ? static_cast<double>(fits_.in_ram) / static_cast<double>(fits_.in_all) : 0;
+    const auto own = static_cast<double>(placement_->rows_dealt(0));
+    spare_ = std::max(0.0, static_cast<double>(fits_.in_ram) - own);
+    others_ = samples - own;
   }
 
   SimulatedRun run() {
@@ -78,8 +80,17 @@ class VirtualRun {
   }
 
  private:
+  // As the loader has it: ranks do not know each other's budgets, so that each sample counts as kept where it was read first.
+  std::shared_ptr<const Deal> by_first_reader() const {
+    return deal_by_place(order_, std::make_shared<const Placement>(
+                                     order_, PlacementOptions{.hosts = hosts_, .batch_size = *options_.batch_size}));
+  }
+
   SimulatedEpoch run_epoch(int64_t epoch) {
     int64_t position = 0, transfers = 0;
+    // What came from peers until now stays where memory is free.
+    const double came = from_peers_ / share_gone_through(options_) / static_cast<double>(options_.hosts);
+    copied_ = others_ > 0 ? std::min(spare_, came) / others_ : 0;
     const int64_t steps = steps_gone_through(options_);
     for (int64_t step = 0; step < steps; ++step, position = schedule_.next_position(position)) {
       options_.poll();
@@ -113,6 +124,7 @@ class VirtualRun {
 
   void from_peer(int64_t peer, int64_t host, double bytes) {
     peers_.push_back(peer);
+    ++from_peers_;
     cluster_.from_peer(peer, host, bytes);
   }
 
@@ -123,7 +135,10 @@ class VirtualRun {
     if (way_ == WayOfLoading::kClairvoyant) return foreseen_row(epoch, id, host, bytes);
     const Placement::Kept kept = placement_->kept(id);
     if (kept.host == Placement::kNobody) return cluster_.from_storage(host, bytes);
-    if (kept.host != host) return from_peer(kept.host, host, bytes);
+    if (kept.host != host) {
+      const double drawn = unit_of(static_cast<uint64_t>(id * options_.hosts + host));
+      return drawn < copied_ ? cluster_.from_ram(host, bytes) : from_peer(kept.host, host, bytes);
+    }
     // The placement numbers what a host keeps: the first of these are in memory, those behind on disk.
     kept.index < fits_.in_ram ? cluster_.from_ram(host, bytes) : cluster_.from_disk(host, bytes);
   }
@@ -152,6 +167,9 @@ class VirtualRun {
   const std::shared_ptr<const Deal> deal_;
   const DrawnSizes sizes_;
   double hits_ = 0, nobodys_ = 0, in_ram_ = 0;
+  double spare_ = 0, others_ = 0;  // rows for which a host has memory beside its own, and those that are not its own
+  double from_peers_ = 0;          // rows, over all hosts
+  double copied_ = 0;              // share of others' rows that a host has a copy of
   VirtualCluster cluster_;
   DealtBatch dealt_;
   std::vector<int64_t> ids_, peers_;
