@@ -102,8 +102,7 @@ Result<std::shared_ptr<const SampleClasses>> read_classes(const CompileInput& in
   const CompileInput pass{&description, description.steps().size(), false, input.source, input.selection, input.seed};
   const auto classes = std::make_shared<SampleClasses>(input.selection->size());
   const PassWatch quiet{watch.running, [](const RowError&) { return Status(); }};
-  FOREBAY_RETURN_IF_ERROR(
-      read_all(pass, sizes, {}, quiet, [&](const Batch& batch) { return classes->add(batch); }));
+  FOREBAY_RETURN_IF_ERROR(read_all(pass, sizes, {}, quiet, [&](const Batch& batch) { return classes->add(batch); }));
   return std::shared_ptr<const SampleClasses>(classes);
 }
 

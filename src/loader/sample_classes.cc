@@ -34,8 +34,8 @@ Status SampleClasses::add(const Batch& batch) {
       set(index, class_of_text({reinterpret_cast<const char*>(value.data()), value.size()}));
       continue;
     }
-    const std::optional<int64_t> number = whole_number(
-        Value::of(Tensor{field.values.dtype, Shape{}, field.values.buffer.slice(static_cast<size_t>(row) * bytes, bytes)}));
+    const std::optional<int64_t> number = whole_number(Value::of(
+        Tensor{field.values.dtype, Shape{}, field.values.buffer.slice(static_cast<size_t>(row) * bytes, bytes)}));
     if (!number) return internal_error(fmt::format("the field '{}' tells no classes", field.name));
     set(index, *number);
   }
