@@ -179,7 +179,7 @@ bool RowTasks::hold_values(WindowBatch& batch, RowTask& task, Claim& grant, uint
     values.merge(core_.memory.existing(Use::kFetched, lacking));
   } else if (std::optional<Claim> rest = core_.memory.take(Use::kFetched, lacking)) {
     values.merge(std::move(*rest));
-  } else {
+  } else if (lacking > 0) {  // of nothing more even a memory has enough that caches have filled beyond its size
     for (int64_t i = task.begin; i < task.end; ++i) job.forget_values(at.row(i));
     *needs_bytes = core_.options.working_bytes_per_thread + more;
     return false;
