@@ -128,9 +128,9 @@ void BlockUses::look_again(WindowBatch& batch) const {
     RowTask& task = batch.tasks[i];  // a task a row
     if (!task.is<RowTask::Waiting>() || !task.uses || task.in_cache()) continue;
     if (batch.block_of(task)->units.front()->state != Unit::State::kAbsent) continue;
-    task.looked_up = false;
-    core_.row_work.look_up(task, batch.job);
-    if (task.in_cache()) leave(batch, task);
+    if (!core_.row_work.look_up_old(task, batch.job)) continue;
+    task.looked_up = true;
+    leave(batch, task);
   }
 }
 
