@@ -84,11 +84,10 @@ def test_the_same_for_1_2_and_4_ranks_any_threads_and_after_a_resume(table, opti
 def test_little_memory_changes_nothing(table, options):
     pipeline = pipeline_of(table, **options)
     whole, _ = steps(pipeline)
-    with pytest.raises(fb.OutOfBudget) as refused:
-        fb.Loader(pipeline(16, 8), memory=1000)
-    enough = refused.value.bytes_needed
     for threads in (1, 3):
-        assert steps(pipeline, memory=enough, threads=threads)[0] == whole
+        with pytest.raises(fb.OutOfBudget) as refused:
+            fb.Loader(pipeline(16, 8), memory=1000, threads=threads)
+        assert steps(pipeline, memory=refused.value.bytes_needed, threads=threads)[0] == whole
 
 
 def test_kept_rows_of_a_step_are_those_that_were_new_there(table):
@@ -122,7 +121,7 @@ def test_python_steps_run_again_only_for_what_is_not_kept(table):
     kept, calls = run(None)
     again, more = run(0)
     assert kept == again and more == ROWS + 37 * 8
-    assert ROWS <= calls < more - 100, "but for rows that were drawn while the step in which they were new was being prepared"
+    assert ROWS <= calls < more - 30, "but for rows that were drawn while the step in which they were new was being prepared"
 
 
 def test_a_task_rehearses_rows_that_the_task_before_kept(table):
@@ -141,7 +140,7 @@ def test_a_task_rehearses_rows_that_the_task_before_kept(table):
 
 
 def test_only_the_fields_that_are_wanted_are_in_old_rows(table):
-    pipeline = fb.parquet(str(table), filter=[("id", ">=", 300)]).select(["id", "list"]).rehearse(4, capacity=5).batch(8)
+    pipeline = fb.parquet(str(table), filter=[("id", ">=", 300)]).select("id", "list").rehearse(4, capacity=5).batch(8)
     with fb.Loader(pipeline, epochs=1) as loader:
         for batch in loader:
             assert batch.ids.min() >= 300 and np.array_equal(batch["id"], batch.ids)
