@@ -60,12 +60,14 @@ class StreamSteps(Appending):
         the steps before; in the first step nothing is, and the batch has new ones alone. What is kept and what is drawn is a function of the seed, the samples
         and the steps: the same for any number of ranks, threads and after a resume. An old sample goes through the steps of the pipeline again, with random
         numbers of its own. Of a stream the records are kept, each by one of the ranks, in memory up to `.buffer(bytes=)`, then on disk, and lent from rank to
-        rank ahead of the steps that have them; of a data set they are read again: a `.cache()` makes that cheap.
+        rank ahead of the steps that have them; of a data set they are read again: a `.cache()` makes that cheap. Of
+        tables and tar shards that takes their row groups; where="here" keeps rows instead.
 
         Args:
             n: old samples of a batch, per rank.
             capacity: how many are kept: of each class, or in all with policy="balanced" or by=None.
-            by: the field of the source that tells the class: a whole number or a text, known without decoding. None: one class.
+            by: the field of the source that tells the class: a whole number or a text, known without decoding; of tables, tar shards and lines any
+                such field, which is read once when the loader is opened. None: one class.
             policy: "reservoir": of each class a uniform sample of all that came (Vitter 1985). "balanced": the classes share the places evenly
                 (Chrysakis and Moens 2020). "recent": the latest.
             candidates: how many new samples of a step, over all ranks and drawn at random, may be kept; None: all.

@@ -72,6 +72,7 @@ Status Loader::Impl::prepare_samples(CompileInput& input) {
   SizingInput sizing = sizes;
   sizing.block = ordering.block;
   sizing.lanes = lanes_of_rank(ordering, place.world_size);
+  sizing.old_rows = old_rows(description());
   sizing.caches = cached_bytes(caches, sizes.memory) + (kept_rows ? kept_rows->most_bytes() : 0);
   FOREBAY_ASSIGN(RunnerOptions runner_options, choose_sizes(*plan, sizing));
   if (peers && !chosen.packing) set_first_homes(*peers, *plan, ordering, chosen.selection, schedule);
@@ -81,8 +82,12 @@ Status Loader::Impl::prepare_samples(CompileInput& input) {
                                                options.seed, place.rank, options.epochs, chosen.packing);
   itinerary = steps;
   if (find_step(description(), OpRole::kRehearse) != nullptr) {
-    FOREBAY_ASSIGN(rehearsal,
-                   RehearsalRun::open(description(), source, chosen.selection, steps, options.seed, place, kept_rows));
+    RehearsalRun::DataSet data{source, chosen.selection, steps};
+    FOREBAY_ASSIGN(const std::string by, RehearsalRun::field_to_read(description(), *source));
+    if (!by.empty()) {
+      FOREBAY_ASSIGN(data.classes, read_classes(input, by, sizes, watch_of_passes()));
+    }
+    FOREBAY_ASSIGN(rehearsal, RehearsalRun::open(description(), std::move(data), options.seed, place, kept_rows));
     itinerary = rehearsal->itinerary();
     FOREBAY_RETURN_IF_ERROR(begin_rehearsal());
   }
@@ -112,6 +117,7 @@ Status Loader::Impl::prepare_stream(CompileInput& input) {
   input.selection = chosen.selection = records_of_stream();
   FOREBAY_ASSIGN(plan, compile(input));
   SizingInput sizing = sizes;
+  sizing.old_rows = old_rows(description());
   sizing.caches = stream->bytes() + (kept_rows ? kept_rows->most_bytes() : 0);
   FOREBAY_ASSIGN(RunnerOptions runner_options, choose_sizes(*plan, sizing));
   runner_options.beside = beside();

@@ -122,7 +122,7 @@ uint64_t units_in_batch(const ExecutionPlan& plan, const SizingInput& input) {
     fewest = std::min(fewest, source.unit_begin(unit + 1) - source.unit_begin(unit));
   const int64_t in_lane = input.batch_size / input.lanes + 1;
   const int64_t blocks = in_lane / std::max<int64_t>(1, std::max<int64_t>(fewest, 1) * input.block) + 3;
-  return times(whole(input.lanes), times(whole(input.block), whole(blocks)));
+  return plus(times(whole(input.lanes), times(whole(input.block), whole(blocks))), whole(input.old_rows));
 }
 
 uint64_t units_bound(const ExecutionPlan& plan, const SizingInput& input, int threads) {
@@ -137,7 +137,8 @@ uint64_t units_bound(const ExecutionPlan& plan, const SizingInput& input, int th
     decode = std::max(decode, bounds.decode);
     longest = std::max(longest, bounds.lists);
   }
-  const uint64_t blocks = whole(input.lanes) * whole(input.block);
+  // What old samples are of is there one by one, beside what is mixed.
+  const uint64_t blocks = whole(input.lanes) * whole(input.block) + (input.old_rows > 0 ? 1 : 0);
   const bool ragged = std::any_of(plan.outputs.begin(), plan.outputs.end(), [](auto& one) { return !one.row_bytes; });
   const uint64_t values =
       ragged ? times(largest_together(lists, std::min(units_in_batch(plan, input), times(whole(input.batch_size), 2))),
@@ -147,7 +148,7 @@ uint64_t units_bound(const ExecutionPlan& plan, const SizingInput& input, int th
   for (const uint64_t part :
        {plan.batch_bytes(input.batch_size), largest_together(held, blocks), decode, times(values, times_held(plan)),
         2 * offset_bytes(plan, input.batch_size), padding_bytes(plan, input.batch_size, longest), plan.working_bytes,
-        plan.stages.empty() ? 0 : longest})
+        plan.stages.empty() ? 0 : longest, plan.rehearsal_stage ? plus(longest, plan.working_bytes) : 0})
     bytes = plus(bytes, part);
   return bytes;
 }

@@ -93,4 +93,17 @@ Result<std::vector<uint32_t>> measure_lengths(const CompileInput& input, const S
   return lengths;
 }
 
+Result<std::shared_ptr<const SampleClasses>> read_classes(const CompileInput& input, const std::string& field,
+                                                          const SizingInput& sizes, const PassWatch& watch) {
+  OpSpec alone;
+  alone.name = "select";
+  alone.args["fields"] = std::vector<std::string>{field};
+  const Description description = Description(input.description->steps().front()).append(std::move(alone));
+  const CompileInput pass{&description, description.steps().size(), false, input.source, input.selection, input.seed};
+  const auto classes = std::make_shared<SampleClasses>(input.selection->size());
+  const PassWatch quiet{watch.running, [](const RowError&) { return Status(); }};
+  FOREBAY_RETURN_IF_ERROR(read_all(pass, sizes, {}, quiet, [&](const Batch& batch) { return classes->add(batch); }));
+  return std::shared_ptr<const SampleClasses>(classes);
+}
+
 }  // namespace forebay

@@ -2,9 +2,11 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "loader/compile.h"
+#include "loader/sample_classes.h"
 #include "loader/selection.h"
 #include "loader/sizing.h"
 #include "pipeline/run/runner.h"
@@ -28,5 +30,10 @@ Result<std::shared_ptr<const MarkedSamples>> run_filter(const CompileInput& inpu
 /// How long the row that a pipeline packs is in each sample, 0 for those left out: a pass that reads only that. Caches keep what it makes.
 Result<std::vector<uint32_t>> measure_lengths(const CompileInput& input, const SizingInput& sizes,
                                               const PassWatch& watch);
+
+/// What a field of the source says of each sample's class: a pass that reads only that. Damaged samples have a class of their own: they are told when it is
+/// their turn.
+Result<std::shared_ptr<const SampleClasses>> read_classes(const CompileInput& input, const std::string& field,
+                                                          const SizingInput& sizes, const PassWatch& watch);
 
 }  // namespace forebay

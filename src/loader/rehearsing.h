@@ -7,6 +7,7 @@
 #include "forebay/loader.h"
 #include "loader/distributed.h"
 #include "loader/kept_rows.h"
+#include "loader/sample_classes.h"
 #include "loader/streaming.h"
 #include "pipeline/description.h"
 #include "pipeline/execution_plan.h"
@@ -17,11 +18,17 @@ namespace forebay {
 /// What a loader with a `.rehearse()` has beside all others: what is kept, and the steps that it is drawn into.
 class RehearsalRun {
  public:
-  /// Over the steps of a data set; `selection`: which of its samples take part. InvalidArgument where the field that tells classes is not known without reading.
-  static Result<std::shared_ptr<RehearsalRun>> open(const Description& description,
-                                                    std::shared_ptr<const Source> source,
-                                                    std::shared_ptr<const Selection> selection,
-                                                    std::shared_ptr<const IndexedItinerary> steps, uint64_t seed,
+  struct DataSet {
+    std::shared_ptr<const Source> source;
+    std::shared_ptr<const Selection> selection;  ///< which of its samples take part
+    std::shared_ptr<const IndexedItinerary> steps;
+    std::shared_ptr<const SampleClasses> classes = nullptr;  ///< what field_to_read() says
+  };
+  /// The field that tells classes, where a pass over the data set has to read it first, as of tables: read_classes(). Empty where none has. InvalidArgument where
+  /// it cannot tell any.
+  static Result<std::string> field_to_read(const Description& description, const Source& source);
+  /// Over the steps of a data set. InvalidArgument where the field that tells classes is not known without reading, and nobody read it.
+  static Result<std::shared_ptr<RehearsalRun>> open(const Description& description, DataSet data, uint64_t seed,
                                                     const Place& place, std::shared_ptr<KeptRows> results);
   /// Over those of a stream.
   static Result<std::shared_ptr<RehearsalRun>> open(const Description& description, std::shared_ptr<StreamRun> stream,

@@ -154,7 +154,8 @@ Result<RunnerOptions> size_units(const ExecutionPlan& plan, const SizingInput& i
   const uint64_t index = input.memory ? options.index_bytes : 0;
   const uint64_t needed = mixed + once + index;
   const uint64_t busy = (threads - 1) * (largest + sizes.largest_stored) + options.window_bytes + 4 * kMiB;
-  const uint64_t second = sizes.together(2 * units_mixed(input)) - mixed;
+  // Of old samples each may be of a row group of its own.
+  const uint64_t second = sizes.together(2 * units_mixed(input) + input.old_rows) - mixed;
   const uint64_t limit = usable_memory() / 4 / static_cast<uint64_t>(input.local_ranks);
   const uint64_t wanted = needed + busy + (needed + busy < kModest ? std::min(second, kModest - needed - busy) : 0);
   options.memory = input.memory.value_or(std::max(std::min(wanted, limit), std::min(needed, limit)));
@@ -179,8 +180,9 @@ Result<RunnerOptions> size_units(const ExecutionPlan& plan, const SizingInput& i
       enough);
 }
 
-// Of a batch of blocks, the rows that are in it at the mean.
+// All rows of a batch; of a batch of blocks, those that are in it at the mean.
 SizingInput in_rows(const ExecutionPlan& plan, SizingInput input) {
+  input.batch_size += input.old_rows;
   if (!plan.packing) return input;
   const Packing& packing = *plan.packing->blocks;
   input.packed = packed_bytes(plan, input.batch_size);

@@ -14,6 +14,7 @@ struct SizingInput {
   std::optional<uint64_t> memory = {};
   uint64_t caches = 0;     ///< bytes that caches may hold in memory: on top where `memory` is not given, else within it
   int64_t batch_size = 1;  ///< rows, or blocks where rows are packed
+  int64_t old_rows = 0;    ///< of a batch, beside those: what it rehearses
   uint64_t packed = 0;     ///< bytes of a batch's blocks, found by choose_sizes()
   int local_ranks = 1;
   int64_t block = 1, lanes = 1;  ///< for units of many rows: mixed at once, and spans that this rank reads from

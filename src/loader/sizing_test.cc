@@ -62,6 +62,12 @@ TEST(Sizing, memory_for_less_than_one_batch_is_refused_with_the_figure) {
   EXPECT_TRUE(choose_sizes(plan_of(100), {.memory = status.bytes_needed(), .batch_size = 32}).ok());
 }
 
+TEST(Sizing, old_rows_count_as_rows_of_the_batch) {
+  EXPECT_EQ(choose_sizes(plan_of(100), {.memory = 3999, .batch_size = 32, .old_rows = 8}).status().code(),
+            Code::kOutOfBudget);
+  EXPECT_TRUE(choose_sizes(plan_of(100), {.memory = 5000, .batch_size = 32, .old_rows = 8}).ok());
+}
+
 TEST(Sizing, nonsense_is_refused) {
   for (const int threads : {0, -1, 1'000'000}) {
     EXPECT_EQ(choose_sizes(plan_of(1), SizingInput{.threads = threads, .requests = {}, .memory = {}}).status().code(),

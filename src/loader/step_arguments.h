@@ -18,6 +18,8 @@ bool bool_arg(const OpSpec& op, const char* name);
 
 /// Samples per rank and step; 1 where nothing puts them together.
 int64_t batch_size(const Description& description);
+/// Old ones beside them, where a step rehearses; 0 without.
+int64_t old_rows(const Description& description);
 /// How so many samples become the steps of an epoch.
 ScheduleOptions schedule_of(const Description& description, int64_t samples, int64_t world_size);
 

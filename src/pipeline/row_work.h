@@ -93,6 +93,8 @@ class RowWork {
   void fail(BatchJob& batch, int64_t row, Status status, RowResult& result) const;
   /// Asks the cache, once, what it has of the sample.
   void look_up(RowInput& input, const BatchJob& batch) const;
+  /// Whether what came of it is kept where a rehearsal comes in, and the row is an old one; also after look_up(), as new rows are made meanwhile.
+  bool look_up_old(RowInput& input, const BatchJob& batch) const;
   /// What has to be read: the object, or the entry in the cache.
   Source::Fetch fetch_of(const RowInput& input, const BatchJob& batch) const;
   /// The status with the sample's name.
@@ -104,7 +106,6 @@ class RowWork {
   bool read(RowInput& input, BatchJob& batch, RowResult& result) const;
   void ask_version(RowInput& input) const;
   bool open_kept(RowInput& input) const;
-  bool look_up_old(RowInput& input, const BatchJob& batch) const;
   Status run_row(RowInput& input, BatchJob& batch, const RowPlacement& at, int64_t row, WorkMemory& memory,
                  RowResult& result) const;
   Result<Record> begin_row(RowInput& input, const RowPlacement& at, int64_t id) const;

@@ -87,6 +87,18 @@ UnitBlockPtr UnitTable::widened(const UnitBlock& block, const std::vector<int64_
   return wider;
 }
 
+// Its unit is no unit of the table yet: hold() makes it one, or takes the one that is there.
+UnitBlockPtr UnitTable::block_of_old(int64_t number) const {
+  auto block = std::make_shared<UnitBlock>();
+  block->range = {.first = -1};
+  block->open = false;
+  block->old = true;
+  auto unit = std::make_shared<Unit>();
+  unit->number = number;
+  block->add(std::move(unit), begins_[static_cast<size_t>(number)], begins_[static_cast<size_t>(number) + 1]);
+  return block;
+}
+
 void UnitTable::hold(UnitBlock& block) {
   if (std::exchange(block.held, true)) return;
   for (auto& unit : block.units) {

@@ -77,6 +77,7 @@ struct UnitBlock {
   std::vector<int64_t> begins, ends;         ///< first id of each, and the one behind its last
   bool open = true;                          ///< rows of it are still to be planned
   bool held = false;                         ///< its units are wanted
+  bool old = false;                          ///< of old samples, which stand in no order: nobody but a batch has it
   int64_t users = 0;                         ///< tasks that will need it, or do
 
   int64_t last_position() const { return range.first + range.step * (range.count - 1); }
@@ -108,6 +109,9 @@ class UnitTable {
   void remove_user(const UnitBlockPtr& block, Freed& freed);
   /// The same block with the units of some other rows beside its own: for stand-ins that come from elsewhere.
   UnitBlockPtr widened(const UnitBlock& block, const std::vector<int64_t>& ids);
+  /// A block of that unit alone, for old samples. Its unit is only wanted while it has users.
+  UnitBlockPtr block_of_old(int64_t unit) const;
+  int64_t unit_of(int64_t id) const;
   /// Collects what close_before() left without users.
   void sweep(Freed& freed);
   /// Forgets blocks that nobody uses, open or not.
@@ -117,7 +121,6 @@ class UnitTable {
   const std::unordered_map<int64_t, std::shared_ptr<Unit>>& units() const { return units_; }
 
  private:
-  int64_t unit_of(int64_t id) const;
   void add_unit(UnitBlock& block, int64_t number);
   void hold(UnitBlock& block);
   void let_go(UnitBlock& block, Freed& freed);

@@ -196,5 +196,35 @@ TEST(UnitTable, whatever_is_done_a_unit_is_there_as_long_as_a_block_wants_it) {
   }
 }
 
+TEST(UnitTable, a_row_group_of_old_samples_is_there_only_while_it_is_used_and_only_once) {
+  const Table at({5, 1, 8, 3}, 1);
+  const UnitBlockPtr mixed = at.table->block_at(0, 0);
+  const std::shared_ptr<Unit> there = mixed->units.front();
+  const UnitBlockPtr same = at.table->block_of_old(there->number);
+  const int64_t other_id = there->number == 2 ? 0 : 6;
+  const UnitBlockPtr other = at.table->block_of_old(at.table->unit_of(other_id));
+  EXPECT_TRUE(other->holds(other_id));
+  EXPECT_EQ(at.table->units().size(), 1u) << "nobody uses them yet";
+  UnitTable::Freed freed;
+  for (int round = 0; round < 2; ++round) {  // the second time it was taken back in between
+    at.table->add_user(same);
+    at.table->add_user(other);
+    EXPECT_EQ(same->units.front(), there);
+    EXPECT_EQ(at.table->units().size(), 2u);
+    at.table->remove_user(same, freed);
+    EXPECT_TRUE(freed.empty()) << "its rows are being mixed";
+    at.table->remove_user(other, freed);
+    ASSERT_EQ(freed.size(), 1u);
+    EXPECT_EQ(freed.front()->number, at.table->unit_of(other_id));
+    freed.clear();
+  }
+  at.table->add_user(same);
+  at.table->clear(freed);
+  EXPECT_TRUE(freed.empty()) << "a batch has it still";
+  at.table->remove_user(same, freed);
+  EXPECT_EQ(freed.size(), 1u);
+  EXPECT_TRUE(at.table->units().empty());
+}
+
 }  // namespace
 }  // namespace forebay

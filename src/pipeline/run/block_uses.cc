@@ -25,9 +25,14 @@ std::vector<uint32_t> BlockUses::find_blocks(WindowBatch& batch) const {
   const int64_t epoch = batch.job.step().at.epoch;
   constexpr uint32_t kNone = UINT32_MAX;
   std::vector<uint32_t> in_lane, block_of_row;  // the block last met in a lane; that of a row
+  BlocksByUnit of_old;
   block_of_row.reserve(batch.job.rows().size());
   int64_t lanes = 1;
   for (const Row& row : batch.job.step().rows) {
+    if (const auto number = static_cast<int64_t>(block_of_row.size()); batch.job.step().is_old(number)) {
+      block_of_row.push_back(block_of_old(batch, batch.job.rows()[block_of_row.size()].id, of_old));
+      continue;
+    }
     const int64_t position = row.position;
     const auto lane = static_cast<size_t>(lanes == 1 ? 0 : position % lanes);
     uint32_t known = lane < in_lane.size() ? in_lane[lane] : kNone;
@@ -46,6 +51,14 @@ std::vector<uint32_t> BlockUses::find_blocks(WindowBatch& batch) const {
     block_of_row.push_back(known);
   }
   return block_of_row;
+}
+
+// One for each row group, so that those who are through let go of it while others are still waited for.
+uint32_t BlockUses::block_of_old(WindowBatch& batch, int64_t id, BlocksByUnit& known) const {
+  const int64_t unit = units_->table().unit_of(id);
+  const auto [at, is_new] = known.try_emplace(unit, static_cast<uint32_t>(batch.blocks.size()));
+  if (is_new) batch.blocks.push_back(units_->table().block_of_old(unit));
+  return at->second;
 }
 
 void BlockUses::make_tasks(WindowBatch& batch, const std::vector<uint32_t>& block_of_row) const {
@@ -113,6 +126,20 @@ void BlockUses::widen(const WindowBatch& batch, RowTask& task, const std::vector
   leave(batch, task);
   task.wider = wider;
   task.uses = true;
+}
+
+// Only where nothing of them was begun: what is on its way is used.
+void BlockUses::look_again(WindowBatch& batch) const {
+  if (!core_.plan->rehearsal_stage) return;
+  const StepPlan& step = batch.job.step();
+  for (size_t i = step.old_at; i < step.old_at + step.old.size(); ++i) {
+    RowTask& task = batch.tasks[i];  // a task a row
+    if (!task.is<RowTask::Waiting>() || !task.uses || task.in_cache()) continue;
+    if (batch.block_of(task)->units.front()->state != Unit::State::kAbsent) continue;
+    if (!core_.row_work.look_up_old(task, batch.job)) continue;
+    task.looked_up = true;
+    leave(batch, task);
+  }
 }
 
 void BlockUses::forget_wider(const WindowBatch& batch, RowTask& task) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "pipeline/run/units.h"
@@ -31,13 +32,17 @@ class BlockUses {
   void widen(const WindowBatch& batch, RowTask& task, const std::vector<int64_t>& ids) const;
   /// No more.
   void forget_wider(const WindowBatch& batch, RowTask& task) const;
+  /// Old samples whose row groups nobody has asked for yet: what was made of them may be kept by now, and then these are not needed.
+  void look_again(WindowBatch& batch) const;
   /// Whether the task's block is not ready.
   bool waits(const WindowBatch& batch, const RowTask& task) const {
     return units_ != nullptr && !task.in_cache() && !batch.block_of(task)->ready();
   }
 
  private:
+  using BlocksByUnit = std::unordered_map<int64_t, uint32_t>;
   std::vector<uint32_t> find_blocks(WindowBatch& batch) const;
+  uint32_t block_of_old(WindowBatch& batch, int64_t id, BlocksByUnit& known) const;
   void make_tasks(WindowBatch& batch, const std::vector<uint32_t>& block_of_row) const;
   static void unpin(const WindowBatch& batch, RowTask& task);
 

@@ -42,6 +42,13 @@ Status no_block_fits(const RunCore& core, const WindowBatch& batch, const RowTas
   uint64_t needed = thread_bytes(core) + task.needs() + bytes + core.plan->batch_bytes(batch.size());
   for (const auto& unit : block.units) needed += unit->claimed_bytes();
   needed = std::max(needed, least);
+  if (block.old)
+    return out_of_budget(
+               fmt::format("the row group of an old sample needs {} bytes of memory beside one batch and what "
+                           "is mixed in it; the budget is {}: raise memory=, or write smaller row groups",
+                           needed, core.memory.capacity()),
+               needed)
+        .with_key(core.plan->units->source->unit_name(block.units.front()->number));
   return out_of_budget(fmt::format("the rows of {} row groups are mixed, which needs {} bytes of memory with one "
                                    "batch; the budget is {}: "
                                    "raise memory=, give .shuffle() a smaller block=, or write smaller row groups",

@@ -111,7 +111,7 @@ void RowTasks::conclude(const WindowBatchPtr& batch, RowTask& task, RowResult re
     if (!hold_values(*batch, task, grant, &result.needs_bytes)) {
       // Its errors are told now: what was passed over, or has a stand-in, is so already and does not fail again.
       result.verdict = Verdict::kNeedsBytes;
-    } else if (batch->straddles) {
+    } else if (batch->leaves_early(task)) {
       uses_.leave(*batch, task);
     }
   }
@@ -180,7 +180,7 @@ bool RowTasks::hold_values(WindowBatch& batch, RowTask& task, Claim& grant, uint
     values.merge(core_.memory.existing(Use::kFetched, lacking));
   } else if (std::optional<Claim> rest = core_.memory.take(Use::kFetched, lacking)) {
     values.merge(std::move(*rest));
-  } else {
+  } else if (lacking > 0) {  // of nothing more even a memory has enough that caches have filled beyond its size
     for (int64_t i = task.begin; i < task.end; ++i) job.forget_values(at.row(i));
     *needs_bytes = core_.options.working_bytes_per_thread + more;
     return false;

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "pipeline/run/runner_units_test_support.h"
 
 namespace forebay::runner_test {
@@ -234,6 +236,41 @@ TEST(RunnerUnits, closing_in_the_middle_leaves_nothing_behind) {
     EXPECT_EQ(memory.by_use[static_cast<size_t>(Use::kUnits)], 0u);
     EXPECT_EQ(memory.by_use[static_cast<size_t>(Use::kFetched)], 0u);
   }
+}
+
+/// A cache that fills all memory, and more, with every row, and gives it back when somebody is in need.
+class FillsMemory final : public KeptBytes {
+ public:
+  uint64_t bytes() const override { return bytes_; }
+  uint64_t give_back(uint64_t) override { return bytes_.exchange(0); }
+  void fill() { bytes_ = uint64_t{1} << 30; }
+
+ private:
+  std::atomic<uint64_t> bytes_ = 0;
+};
+
+TEST(RunnerUnits, a_cache_that_fills_memory_beyond_its_size_makes_no_row_again_and_again) {
+  UnitRig rig;
+  rig.options.threads = 1;
+  rig.options.working_bytes_per_thread = 1000;
+  const auto cache = std::make_shared<FillsMemory>();
+  rig.options.beside = {{Use::kCaches, cache, ByteBudget::Beside::kEntries, UINT64_MAX}};
+  const auto plan = rig.plan();
+  auto units = std::make_shared<UnitPlan>();
+  units->source = plan->units->source;
+  units->packed = PackedRows(units->source->schema());
+  plan->units = units;
+  NativeStage stage;
+  stage.ops.push_back({"keeps", std::make_unique<Does>([cache](Record&, const SampleContext& context) -> Status {
+                         FOREBAY_RETURN_IF_ERROR(context.memory->reserve(5000));
+                         cache->fill();
+                         return {};
+                       }),
+                       std::make_shared<StepCounters>()});
+  plan->stages.emplace_back(std::move(stage));
+  const Ran ran = run_all(std::make_shared<Runner>(rig.engine, plan, rig.itinerary(), rig.options));
+  EXPECT_TRUE(ran.status.ok()) << ran.status.to_string();
+  EXPECT_EQ(ran.lines, expected(rig));
 }
 
 }  // namespace

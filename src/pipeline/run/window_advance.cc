@@ -96,10 +96,14 @@ bool Window::advance_units(Actions& actions) {
   bool oldest = true;
   for (const WindowBatchPtr& batch : batches_) {
     if (batch->rests() || batch->all_done()) continue;
+    uses_.look_again(*batch);
     RoomForBatch room(room_, *batch);
     const UnitBlock* first = batch->block_of(batch->oldest()).get();
     const auto moves = [&](const UnitBlock& block) {
-      const Units::Asker asker{.order = batch->order(0), .others = &block == first ? &room : nullptr};
+      const bool is_first = &block == first;
+      // Of old samples as many row groups at once as there is room for beside the batches, and one always.
+      const Units::Asker asker{
+          .order = batch->order(0), .ahead = block.old && !is_first, .others = is_first ? &room : nullptr};
       return block.users == 0 || block.ready() || units_->move_on(block, asker, actions);
     };
     if (!moves(*first)) return !oldest;
@@ -117,7 +121,7 @@ void Window::advance_units_ahead(Actions& actions) {
   if (batches_.empty()) return;
   const std::vector<UnitBlockPtr> blocks = batches_.back()->blocks;
   for (const UnitBlockPtr& block : blocks) {
-    if (block->users == 0) continue;  // all of its rows were in the cache
+    if (block->users == 0 || block->old) continue;  // all of its rows were in the cache; nothing follows
     const int64_t next = block->range.first + block->range.step * block->range.count;
     // The blocks of an epoch that will not come are not read.
     if (next >= core_.itinerary->order()->size() && core_.itinerary->finished({block->epoch + 1, 0, 0})) continue;

@@ -98,8 +98,10 @@ struct WindowBatch {
   /// Of a task, among all tasks of the run: the smallest goes first.
   uint64_t order(size_t task) const { return sequence << 24 | task; }
   const UnitBlockPtr& block_of(const RowTask& task) const { return task.wider ? task.wider : blocks[task.block]; }
+  /// Its block is let go of before the batch is done, so that of old samples' row groups one at a time is enough.
+  bool leaves_early(const RowTask& task) const { return straddles || (!blocks.empty() && block_of(task)->old); }
   RowPlacement placement(const RowTask& task) const {
-    return {blocks.empty() ? nullptr : block_of(task).get(), rows_by_block, straddles};
+    return {blocks.empty() ? nullptr : block_of(task).get(), rows_by_block, leaves_early(task)};
   }
 };
 using WindowBatchPtr = std::shared_ptr<WindowBatch>;
