@@ -66,58 +66,68 @@ def dataset(pipeline: Pipeline | Loader, *, spec: Mapping[str, Any] | None = Non
 
 
 class _Passes:
-    """Goes through the loader, one pass at a time: called by TensorFlow, which gets each batch as a flat list of arrays behind a bool that says whether
-    there is one. Written out because `Dataset.from_generator`, which does the like, took more CPU time where fields are many."""
+    """Goes through the loader, one pass at a time: called by TensorFlow, which gets each batch as a flat list of arrays.
+
+    One function of one `map` whose end is an error, in raw ops, because most of what TensorFlow costs is the making of its graphs, of each data set and again of each
+    pass: `Dataset.from_generator` makes four, each with all fields, and the like written with `flat_map` and `take_while` made five.
+    """
 
     def __init__(self, loader: Loader, makers: Mapping[str, Maker], signature: Mapping[str, Any], state: str | None) -> None:
-        self.loader, self.makers, self.signature, self.state = loader, makers, signature, state
-        self.parts = [part for spec in signature.values() for part in _parts(spec)]
-        self.none = [np.False_, *(_nothing(part) for part in self.parts)]
+        self.loader, self.signature, self.state = loader, signature, state
+        self.fields = [(name, makers.get(name)) for name in sorted(signature)]  # as tf.nest has them
+        self.parts = [part for name, _ in self.fields for part in _parts(signature[name])]
         self.batches: Iterator[Any] = iter(())
+        self.checked: list[str] = []
 
-    def begin(self) -> np.int64:
-        self.batches = iter(self.loader)
-        return np.int64(0)
-
-    def next(self) -> list[Any]:
-        batch = next(self.batches, None)
-        return self.none if batch is None else [np.True_, *self._arrays(batch)]
+    def next(self, step: np.int64) -> list[Any]:
+        """The batch of this step of a pass. StopIteration is the pass's end for TensorFlow, too."""
+        if step == 0:
+            self.batches = iter(self.loader)
+        return self._arrays(next(self.batches))
 
     def _arrays(self, batch: Any) -> list[Any]:
-        arrays = []
-        for name in self.signature:
-            if name == self.state:
-                arrays.append(np.array(json.dumps(self.loader.state_dict()).encode(), object))
-            elif name in batch:
-                arrays.extend(self.makers[name](batch.buffers(name)))
-            else:
-                raise InvalidArgument(f"tf.dataset: spec= names the field '{name}', which this batch has not; it has {', '.join(batch)}")
-        if unknown := [name for name in batch if name not in self.signature]:
-            raise InvalidArgument(f"tf.dataset: user code made the field '{unknown[0]}', which nobody knew of: give spec={{'{unknown[0]}': tf.TensorSpec(...)}}, "
-                                  "or leave it out by .select")
+        names = list(batch)
+        if names != self.checked:
+            self._check(names)
+            self.checked = names
+        arrays: list[Any] = []
+        for name, maker in self.fields:
+            arrays += maker(batch.buffers(name)) if maker else [np.array(json.dumps(self.loader.state_dict()).encode(), object)]
         return arrays
 
+    def _check(self, names: list[str]) -> None:
+        if missing := [name for name in self.signature if name not in names and name != self.state]:
+            raise InvalidArgument(f"tf.dataset: spec= names the field '{missing[0]}', which this batch has not; it has {', '.join(names)}")
+        if unknown := [name for name in names if name not in self.signature]:
+            raise InvalidArgument(f"tf.dataset: user code made the field '{unknown[0]}', which nobody knew of: give spec={{'{unknown[0]}': tf.TensorSpec(...)}}, "
+                                  "or leave it out by .select")
+
     def dataset(self) -> tf.data.Dataset:
-        types = [tf.bool, *(part.dtype for part in self.parts)]
+        # "ints on device": it need not be divided over devices, and is not optimized for that whenever a pass begins, which took tens of times as long.
+        step = tf.function(self._step, autograph=False, experimental_attributes={"experimental_ints_on_device": True})
+        step = step.get_concrete_function(tf.TensorSpec((), tf.int64))
+        flat = [_flat(self.signature[name]) for name, _ in self.fields]
+        steps = tf.raw_ops.MapDataset(
+            input_dataset=tf.data.experimental.to_variant(tf.data.Dataset.counter()), other_arguments=step.captured_inputs, f=step,
+            output_types=[spec.dtype for spec in flat], output_shapes=[spec.shape for spec in flat],
+            use_inter_op_parallelism=False,  # no other thread is woken
+            preserve_cardinality=False)  # its end is the data set's
+        data = tf.data.experimental.from_variant(steps, dict(self.signature))
+        data._forebay_step = step  # lives as long as what calls it
+        options = tf.data.Options()
+        options.experimental_optimization.inject_prefetch = False  # the loader's state would be ahead of what was given
+        return data.with_options(options)
 
-        def step(_: Any) -> tuple[Any, ...]:
-            there, *arrays = tf.numpy_function(self.next, [], types)
-            there.set_shape(())
-            for array, part in zip(arrays, self.parts):
-                array.set_shape(part.shape)
-            return there, *arrays
-
-        def passed(_: Any) -> tf.data.Dataset:
-            return tf.data.Dataset.counter().map(step).take_while(lambda there, *arrays: there).map(lambda there, *arrays: self._put_together(arrays))
-
-        return tf.data.Dataset.range(1).map(lambda _: tf.numpy_function(self.begin, [], tf.int64)).flat_map(passed)
-
-    def _put_together(self, arrays: tuple[Any, ...]) -> dict[str, Any]:
-        left, element = iter(arrays), {}
-        for name, spec in self.signature.items():
-            parts = [next(left) for _ in _parts(spec)]
-            element[name] = parts[0] if len(parts) == 1 else tf.RaggedTensor.from_row_splits(*parts, validate=False)
-        return element
+    def _step(self, number: Any) -> list[Any]:
+        arrays, tensors = iter(tf.numpy_function(self.next, [number], [part.dtype for part in self.parts])), []
+        for name, _ in self.fields:
+            spec = self.signature[name]
+            if isinstance(spec, tf.RaggedTensorSpec):
+                values, splits = next(arrays), tf.cast(next(arrays), spec.row_splits_dtype)
+                tensors.append(tf.raw_ops.RaggedTensorToVariant(rt_nested_splits=[splits], rt_dense_values=values, batched_input=False))
+            else:
+                tensors.append(next(arrays))
+        return tensors
 
 
 def _spec(kind: str, dtype: str, row: list[int]) -> Any:
@@ -130,10 +140,9 @@ def _spec(kind: str, dtype: str, row: list[int]) -> Any:
     return tf.RaggedTensorSpec((None, None), tf.string, ragged_rank=1, row_splits_dtype=tf.int64)
 
 
-def _nothing(part: Any) -> np.ndarray:
-    """Stands behind a bool that says so."""
-    shape = [0 if size is None else size for size in part.shape]
-    return np.full(shape, b"", object) if part.dtype == tf.string else np.zeros(shape, part.dtype.as_numpy_dtype)
+def _flat(spec: Any) -> tf.TensorSpec:
+    """What a field is within a data set of TensorFlow's."""
+    return tf.TensorSpec((), tf.variant) if isinstance(spec, tf.RaggedTensorSpec) else spec
 
 
 def _parts(spec: Any) -> tuple[Any, ...]:
