@@ -25,17 +25,14 @@ def pipeline_of(job):
     return fb.parquet(os.path.join(job.folder, "*.parquet"), columns=job.columns).shuffle().batch(job.batch)
 
 
-def python_loop(loader):
-    for batch in loader:
-        yield dict(batch.items())
+class PythonLoop:
+    """The loader's batches, every array made."""
 
+    def __init__(self, loader):
+        self.loader = loader
 
-def tensorflow_loop(loader):
-    return iter(fb.tf.dataset(loader))
-
-
-def jax_loop(loader):
-    return iter(fb.jax.iterate(loader))
+    def __iter__(self):
+        return (dict(batch.items()) for batch in self.loader)
 
 
 def version_of(name):
@@ -57,7 +54,8 @@ def _is_there(package):
         return False
 
 
-LOOPS = {"python": python_loop, "tf": tensorflow_loop, "jax": jax_loop}
+# Made once, and gone through once an epoch: as their documents say.
+LOOPS = {"python": PythonLoop, "tf": lambda loader: fb.tf.dataset(loader), "jax": lambda loader: fb.jax.iterate(loader)}
 
 
 def arrays_of(value):
@@ -91,17 +89,17 @@ def measure(job, result):
         import jax
 
         jax.config.update("jax_enable_x64", True)  # the same types as everywhere
-    loop = LOOPS[job.loader]
     with fb.Loader(pipeline_of(job), seed=job.seed, threads=job.threads) as loader:
-        first_epoch = digest(loop(loader))
+        epoch = LOOPS[job.loader](loader)
+        first_epoch = digest(epoch)
         part, rows, batches = measured.TimedPart(result), 0, 0
         part.begin()
         for _ in range(job.epochs):
-            for batch in loop(loader):
+            for batch in epoch:
                 rows += rows_in(batch)
                 batches += 1
         figures = part.end()
-        last_epoch = digest(loop(loader))
+        last_epoch = digest(epoch)
     return figures | {"samples": rows, "batches": batches, "digest": first_epoch, "last_digest": last_epoch, "name": job.loader,
                       "version": version_of(job.loader), "settings": {"threads": job.threads}}
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import weakref
 from typing import Any, Callable, Iterator, Mapping
 
 import numpy as np
@@ -33,7 +35,9 @@ def dataset(pipeline: Pipeline | Loader, *, spec: Mapping[str, Any] | None = Non
     Arrays are (rows, ...); ragged fields are tf.RaggedTensor, bytes and text tf.string, lists of them ragged tf.string. The
     element_spec is that of the pipeline, known before anything is read.
 
-    The position is the loader's: going through the data set again goes on there, or begins the next epoch. With .prefetch and the like the loader is ahead of the
+    Make it once, and not for each epoch: with many fields that takes TensorFlow some time. A loader that it opens ends with it.
+
+    The position is the loader's: going through the data set again goes on there, or begins the next epoch. Nothing is taken ahead. With .prefetch and the like the loader is ahead of the
     trainer: `state=` then says which state belongs to which batch. One iterator at a time; shuffle and batch in the pipeline, not here.
 
     Args:
@@ -68,8 +72,8 @@ def dataset(pipeline: Pipeline | Loader, *, spec: Mapping[str, Any] | None = Non
 class _Passes:
     """Goes through the loader, one pass at a time: called by TensorFlow, which gets each batch as a flat list of arrays.
 
-    One function of one `map` whose end is an error, in raw ops, because most of what TensorFlow costs is the making of its graphs, of each data set and again of each
-    pass: `Dataset.from_generator` makes four, each with all fields, and the like written with `flat_map` and `take_while` made five.
+    One `map` of one function, whose end is an error, in raw ops: most of what TensorFlow costs is that it makes its functions ready, for each data set and again for each
+    pass, and `Dataset.from_generator` has four of them.
     """
 
     def __init__(self, loader: Loader, makers: Mapping[str, Maker], signature: Mapping[str, Any], state: str | None) -> None:
@@ -103,8 +107,8 @@ class _Passes:
                                   "or leave it out by .select")
 
     def dataset(self) -> tf.data.Dataset:
-        # "ints on device": it need not be divided over devices, and is not optimized for that whenever a pass begins, which took tens of times as long.
-        step = tf.function(self._step, autograph=False, experimental_attributes={"experimental_ints_on_device": True})
+        # "ints on device": so it is not divided over devices, nor optimized for that whenever a pass begins, which took several times as long.
+        step = tf.function(functools.partial(self._step, self._called()), autograph=False, experimental_attributes={"experimental_ints_on_device": True})
         step = step.get_concrete_function(tf.TensorSpec((), tf.int64))
         flat = [_flat(self.signature[name]) for name, _ in self.fields]
         steps = tf.raw_ops.MapDataset(
@@ -113,13 +117,26 @@ class _Passes:
             use_inter_op_parallelism=False,  # no other thread is woken
             preserve_cardinality=False)  # its end is the data set's
         data = tf.data.experimental.from_variant(steps, dict(self.signature))
-        data._forebay_step = step  # lives as long as what calls it
+        data._forebay = self, step  # they live as long as it
         options = tf.data.Options()
-        options.experimental_optimization.inject_prefetch = False  # the loader's state would be ahead of what was given
+        options.experimental_optimization.inject_prefetch = False  # by which the loader's state was ahead of what was given
         return data.with_options(options)
 
-    def _step(self, number: Any) -> list[Any]:
-        arrays, tensors = iter(tf.numpy_function(self.next, [number], [part.dtype for part in self.parts])), []
+    def _called(self) -> Callable[[np.int64], list[Any]]:
+        """What TensorFlow calls, and never lets go of: the loader is to go with the data set, if that is not made within a graph, which goes on without it."""
+        if not tf.executing_eagerly():
+            return self.next
+        weak = weakref.WeakMethod(self.next)
+
+        def next_of_those_there(step: np.int64) -> list[Any]:
+            if there := weak():
+                return there(step)
+            raise InvalidArgument("tf.dataset: the tf.data.Dataset is gone, and the loader with it: keep it as long as something reads on")
+
+        return next_of_those_there
+
+    def _step(self, called: Callable[[np.int64], list[Any]], number: Any) -> list[Any]:
+        arrays, tensors = iter(tf.numpy_function(called, [number], [part.dtype for part in self.parts])), []
         for name, _ in self.fields:
             spec = self.signature[name]
             if isinstance(spec, tf.RaggedTensorSpec):

@@ -1,6 +1,9 @@
 """forebay.tf: the loader's batches as a tf.data.Dataset, with the element_spec of the pipeline, resumable."""
+import gc
 import hashlib
 import json
+import time
+import weakref
 
 import numpy as np
 import pytest
@@ -48,6 +51,49 @@ def test_every_kind_of_field():
         assert spec.is_compatible_with(first[name]) and spec.is_compatible_with(second[name]), name
 
 
+def as_python_has_it(value):
+    """The arrays of a field, however it comes."""
+    if isinstance(value, tf.RaggedTensor):
+        return [value.values.numpy(), value.row_splits.numpy()]
+    if isinstance(value, tf.Tensor):
+        return [value.numpy()]
+    if isinstance(value, tuple):
+        return list(value)
+    return [np.array([text.encode() for text in value], object)] if isinstance(value, list) else [value]
+
+
+def test_mixed_fields_have_the_bytes_of_the_python_loop():
+    pa = pytest.importorskip("pyarrow")
+    rows, random = 23, np.random.default_rng(3)
+    columns = {f"z{number:02}": pa.array(random.standard_normal(rows).astype(np.float32)) for number in range(20)}
+    columns |= {"holes": pa.array([None if row % 3 == 0 else row for row in range(rows)], pa.int64()), "flag": pa.array(random.random(rows) < 0.5),
+                "half": pa.array(random.standard_normal(rows).astype(np.float16)), "byte": pa.array(range(rows), pa.uint8()),
+                "Many": pa.array([list(range(row % 4)) for row in range(rows)], pa.list_(pa.int32())), "word": pa.array([f"w{row}" for row in range(rows)]),
+                "fixed": pa.array([[row, 2.0, 3.0] for row in range(rows)], pa.list_(pa.float64(), 3)), "a": pa.array([[], *[[1.5]] * (rows - 1)])}
+    pipeline = fb.arrow(pa.table(columns), null=fb.NULL_MASK).shuffle().batch(8)
+    with fb.Loader(pipeline, seed=7) as first, fb.Loader(pipeline, seed=7) as second:
+        data = fb.tf.dataset(first)
+        for _ in range(2):
+            sizes = []
+            for mine, batch in zip(data, second, strict=True):
+                assert list(mine) == list(batch) and "holes_valid" in mine
+                sizes.append(len(batch["byte"]))
+                for name in mine:
+                    for one, other in zip(as_python_has_it(mine[name]), as_python_has_it(batch[name]), strict=True):
+                        assert (one.dtype, one.shape, one.tolist()) == (other.dtype, other.shape, other.tolist()), name
+            assert sizes == [8, 8, 7]
+
+
+def test_every_field_lies_where_it_lay(monkeypatch):
+    given = []
+    buffers = fb.tf._dense
+    monkeypatch.setattr(fb.tf, "_dense", lambda arrays: given.extend(array.ctypes.data for array in arrays) or buffers(arrays))
+    arrays = {"b": np.zeros((8, 16, 16, 3), np.uint8), "a": np.zeros((8, 2), np.float32), "c": np.zeros(8, np.int64)}
+    for batch in fb.tf.dataset(fb.arrays(**arrays).batch(4)):
+        assert [np.from_dlpack(Handed(batch[name])).ctypes.data for name in sorted(batch)] == given
+        given.clear()
+
+
 def test_padding_and_packing_are_known_before(tmp_path):
     pa = pytest.importorskip("pyarrow")
     rows = fb.arrow(pa.table({"tokens": [[1, 2], [3], [4, 5, 6]]}))
@@ -70,6 +116,50 @@ def test_the_loader_has_the_position(photos):
         assert state["step"] == 2, "nothing is taken ahead"
         second.load_state_dict(state)
         assert digest(fb.tf.dataset(second).as_numpy_iterator()) == digest(data.as_numpy_iterator())
+
+
+def test_nothing_is_taken_ahead_while_the_trainer_is_busy():
+    with fb.Loader(fb.arrays(x=np.arange(64)).batch(4)) as loader:
+        batches = iter(fb.tf.dataset(loader).map(lambda batch: batch["x"]))
+        for step in range(1, 4):
+            assert next(batches).numpy().tolist() == list(range(4 * step - 4, 4 * step))
+            time.sleep(0.1)
+            assert loader.state_dict()["step"] == step
+
+
+def test_passes_end_and_begin_and_repeat():
+    data = fb.tf.dataset(fb.arrays(x=np.arange(6)).batch(4))
+    assert data.cardinality() == tf.data.UNKNOWN_CARDINALITY
+    assert [len(batch["x"]) for batch in data.repeat(3)] == [4, 2] * 3
+    batches = iter(data.map(lambda batch: batch["x"]))
+    del data
+    gc.collect()
+    assert [len(batch) for batch in batches] == [4, 2]
+    for _ in range(2):
+        with pytest.raises(StopIteration):
+            next(batches)
+
+
+def test_the_loader_goes_with_the_data_set():
+    loader = fb.Loader(fb.arrays(x=np.arange(6)).batch(4))
+    gone = weakref.ref(loader)
+    data = fb.tf.dataset(loader).map(lambda batch: batch["x"]).prefetch(1)
+    del loader
+    assert len(list(data)) == 2 and gone() is not None
+    del data
+    gc.collect()
+    assert gone() is None
+
+
+def test_it_may_be_made_and_read_within_a_graph():
+    @tf.function
+    def total():
+        found = tf.constant(0, tf.int64)
+        for batch in fb.tf.dataset(fb.arrays(x=np.arange(6)).batch(4)):
+            found += tf.reduce_sum(batch["x"])
+        return found
+
+    assert [int(total()) for _ in range(2)] == [15, 15]
 
 
 def test_states_travel_with_batches_that_are_taken_ahead(photos):
@@ -123,6 +213,21 @@ def test_what_user_code_makes_needs_a_spec():
     spec = {"x": tf.TensorSpec((None,), tf.int64), "twice": tf.TensorSpec((None,), tf.float32)}
     batches = list(fb.tf.dataset(pipeline, spec=spec))
     assert [batch["twice"].numpy().tolist() for batch in batches] == [[0, 2], [4, 6], [8, 10]]
+
+
+def test_a_spec_says_of_what_type_the_row_splits_are():
+    pa = pytest.importorskip("pyarrow")
+    rows = fb.arrow(pa.table({"many": [[1, 2], [], [3]], "one": [1, 2, 3]})).batch(3)
+    data = fb.tf.dataset(rows, spec={"many": tf.RaggedTensorSpec((None, None), tf.int64, ragged_rank=1, row_splits_dtype=tf.int32)})
+    (batch,) = data
+    assert batch["many"].row_splits.dtype == tf.int32 and batch["many"].to_list() == [[1, 2], [], [3]]
+    assert data.element_spec["many"].is_compatible_with(batch["many"])
+
+
+def test_a_spec_of_a_field_that_is_not_there():
+    data = fb.tf.dataset(fb.arrays(x=np.arange(4)).batch(2), spec={"y": tf.TensorSpec((None,), tf.int64)})
+    with pytest.raises(tf.errors.OpError, match="spec= names the field 'y', which this batch has not; it has x"):
+        next(iter(data))
 
 
 def test_an_error_comes_with_its_text(tmp_path, photos):
