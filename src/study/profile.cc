@@ -186,6 +186,12 @@ class Profiling {
                      std::move(loader)});
   }
 
+  // What samples cost goes with it, or a prediction for the same host would be another rate than what was measured.
+  static void correct_rate(Strategy& strategy, double factor) {
+    strategy.rate = times(strategy.rate, factor);
+    strategy.kept = at_pace(strategy.kept, factor);
+  }
+
   Status compare_the_fastest() {
     const auto rates = contenders_.compared(
         context_, [this] { return !slow_batches() && seconds() < options_.budget_seconds + kOvertimeSeconds; });
@@ -195,7 +201,7 @@ class Profiling {
     for (Strategy& strategy : profile_.strategies) {
       if (!rates.ok()) break;
       const auto found = rates->find(strategy.name);
-      if (found != rates->end()) strategy.rate = times(strategy.rate, found->second / strategy.rate.value);
+      if (found != rates->end()) correct_rate(strategy, found->second / strategy.rate.value);
     }
     return {};
   }
@@ -206,7 +212,7 @@ class Profiling {
     if (!as_it_is_rates_.empty()) {
       const Estimate rate = mean_of(as_it_is_rates_);
       const double factor = rate.value / unchanged.rate.value;
-      for (Strategy& strategy : profile_.strategies) strategy.rate = times(strategy.rate, factor);
+      for (Strategy& strategy : profile_.strategies) correct_rate(strategy, factor);
       unchanged.rate = rate;
       unchanged.preparation_seconds = times(inverse(rate), static_cast<double>(profile_.size));
     }

@@ -58,6 +58,11 @@ SampleCost cost_of_work(double cpu_seconds, double rate, int threads, const Samp
   return cost;
 }
 
+SampleCost at_pace(SampleCost cost, double factor) {
+  for (double* seconds : {&cost.cpu_seconds, &cost.store_seconds, &cost.other_seconds}) *seconds /= factor;
+  return cost;
+}
+
 double seconds_between(const SampleCost& cost, int cores, const Elsewhere& store) {
   const double working = cost.cpu_seconds / std::max(cores, 1) + cost.other_seconds;
   // No other store is described: this one keeps its time.

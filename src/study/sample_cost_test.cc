@@ -39,6 +39,11 @@ TEST(SampleCost, AStoreThatWasWaitedForIsTheLimitAndNotTheCores) {
   EXPECT_DOUBLE_EQ(seconds_between(cost, 2, {.latency_seconds = 0.0064}), 0.0005) << "another store does";
 }
 
+TEST(SampleCost, GoesWithTheRateThatItBelongsTo) {
+  const SampleCost cost = cost_between({}, ledger(100, 0.5, 1, 1), 100);
+  EXPECT_DOUBLE_EQ(1 / seconds_between(at_pace(cost, 1.25), 2, {}), 1.25 / seconds_between(cost, 2, {}));
+}
+
 TEST(SampleCost, MoreCoresShareTheWorkAndNothingElse) {
   const SampleCost cost{.cpu_seconds = 0.04, .other_seconds = 0.01};
   EXPECT_DOUBLE_EQ(seconds_between(cost, 1, {}), 0.05);
