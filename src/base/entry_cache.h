@@ -41,6 +41,8 @@ class EntryCache {
   virtual Result<std::shared_ptr<const Columns>> open(const Hash128& entry, Buffer stored) = 0;
   /// An old sample of a rehearsal was in no find(), and so has been made again; for who counts that.
   virtual void note_made_again() {}
+  /// Grows with what is put, so that who found nothing looks again only when there may be something; for what is kept of rehearsals.
+  virtual uint64_t puts() const { return 0; }
   /// Whether it is an entry that may be kept, and is not there.
   virtual bool wants(const Hash128& /*entry*/) const { return true; }
   /// Whether put() would keep an entry of that many bytes, so that nobody prepares one in vain.

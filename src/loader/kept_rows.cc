@@ -85,6 +85,7 @@ void KeptRows::put(const Hash128& entry, std::shared_ptr<const Columns> columns,
   found->second.bytes = bytes;
   bytes_ += bytes;
   ++rows_;
+  ++puts_;
 }
 
 Result<std::shared_ptr<const Columns>> KeptRows::open(const Hash128&, Buffer) {

@@ -29,6 +29,7 @@ class KeptRows final : public EntryCache, public KeptResults, public KeptBytes {
 
   std::optional<Found> find(const Hash128& entry) override;
   void note_made_again() override { ++made_again_; }
+  uint64_t puts() const override { return puts_; }
   bool has(const Hash128& entry) const override;
   bool wants(const Hash128& entry) const override;
   bool admits(uint64_t bytes) const override { return bytes_ + bytes <= most_bytes_; }
@@ -54,7 +55,7 @@ class KeptRows final : public EntryCache, public KeptResults, public KeptBytes {
   mutable std::mutex mutex_;
   Entries entries_;  // of all samples that are kept
   uint64_t hits_ = 0;
-  std::atomic<uint64_t> made_again_ = 0;
+  std::atomic<uint64_t> made_again_ = 0, puts_ = 0;
   uint64_t rows_ = 0;                // that are there of them
   std::atomic<uint64_t> bytes_ = 0;  // of these
 };

@@ -66,9 +66,12 @@ Result<std::unique_ptr<Loader>> Loader::open(const Pipeline& pipeline, LoaderOpt
   impl->pipeline = pipeline;
   options.peers.gather = {};  // called once
   impl->options = std::move(options);
-  // User code in these passes is called by whoever has the loader.
-  const bool passes =
-      find_step(description, OpRole::kFilter) != nullptr || find_step(description, OpRole::kPack) != nullptr;
+  // Passes are for whoever has the loader: user code in them is called there, and close() ends them.
+  bool passes = find_step(description, OpRole::kFilter) != nullptr || find_step(description, OpRole::kPack) != nullptr;
+  if (find_step(description, OpRole::kRehearse) != nullptr) {
+    FOREBAY_ASSIGN(const std::string classes, RehearsalRun::field_to_read(description, *impl->source));
+    passes |= !classes.empty();
+  }
   if (!passes) FOREBAY_RETURN_IF_ERROR(impl->prepare());
   return std::unique_ptr<Loader>(new Loader(std::move(impl)));
 }

@@ -103,6 +103,7 @@ Result<std::shared_ptr<const SampleClasses>> read_classes(const CompileInput& in
   const auto classes = std::make_shared<SampleClasses>(input.selection->size());
   const PassWatch quiet{watch.running, [](const RowError&) { return Status(); }};
   FOREBAY_RETURN_IF_ERROR(read_all(pass, sizes, {}, quiet, [&](const Batch& batch) { return classes->add(batch); }));
+  classes->finish();
   return std::shared_ptr<const SampleClasses>(classes);
 }
 

@@ -16,7 +16,7 @@ int64_t class_of_text(std::string_view text);
 /// Of samples whose field cannot be read: one that no others have.
 constexpr int64_t kClassOfDamaged = INT64_MIN;
 
-/// The class of each sample of a selection, by its number there, where the values of a field had to be read for it. Four bytes a sample.
+/// The class of each sample of a selection, by its number there, where the values of a field had to be read for it. Four bytes a sample and eight a class.
 class SampleClasses {
  public:
   explicit SampleClasses(int64_t samples) : numbers_(static_cast<size_t>(samples)) {}
@@ -25,13 +25,15 @@ class SampleClasses {
   static bool can_be_of(const Field& field);
   /// A batch with that field alone, whose positions are numbers in the selection.
   Status add(const Batch& batch);
+  /// No more batches come.
+  void finish() { number_of_ = {}; }
   int64_t of(int64_t index) const { return classes_[numbers_[static_cast<size_t>(index)]]; }
 
  private:
   void set(int64_t index, int64_t label);
 
   std::vector<int64_t> classes_ = {kClassOfDamaged};
-  std::unordered_map<int64_t, uint32_t> number_of_;  // in `classes_`
+  std::unordered_map<int64_t, uint32_t> number_of_;  // in `classes_`; empty once all are known
   std::vector<uint32_t> numbers_;                    // of each sample; 0 for those that no batch had
 };
 

@@ -28,12 +28,13 @@ std::vector<uint32_t> BlockUses::find_blocks(WindowBatch& batch) const {
   BlocksByUnit of_old;
   block_of_row.reserve(batch.job.rows().size());
   int64_t lanes = 1;
-  for (const Row& row : batch.job.step().rows) {
-    if (const auto number = static_cast<int64_t>(block_of_row.size()); batch.job.step().is_old(number)) {
-      block_of_row.push_back(block_of_old(batch, batch.job.rows()[block_of_row.size()].id, of_old));
+  const StepPlan& step = batch.job.step();
+  for (size_t number = 0; number < step.rows.size(); ++number) {
+    if (!step.old.empty() && step.is_old(static_cast<int64_t>(number))) {
+      block_of_row.push_back(block_of_old(batch, batch.job.rows()[number].id, of_old));
       continue;
     }
-    const int64_t position = row.position;
+    const int64_t position = step.rows[number].position;
     const auto lane = static_cast<size_t>(lanes == 1 ? 0 : position % lanes);
     uint32_t known = lane < in_lane.size() ? in_lane[lane] : kNone;
     if (known == kNone || position < batch.blocks[known]->range.first ||
@@ -132,6 +133,10 @@ void BlockUses::widen(const WindowBatch& batch, RowTask& task, const std::vector
 void BlockUses::look_again(WindowBatch& batch) const {
   if (!core_.plan->rehearsal_stage) return;
   const StepPlan& step = batch.job.step();
+  const CacheStage& stage = std::get<CacheStage>(core_.plan->stages[*core_.plan->rehearsal_stage]);
+  if (step.old.empty() || !stage.cache) return;
+  // Before all that is put later: what comes meanwhile is seen the next time.
+  if (const uint64_t puts = stage.cache->puts(); std::exchange(batch.looked_again_at, puts) == puts) return;
   for (size_t i = step.old_at; i < step.old_at + step.old.size(); ++i) {
     RowTask& task = batch.tasks[i];  // a task a row
     if (!task.is<RowTask::Waiting>() || !task.uses || task.in_cache()) continue;

@@ -34,9 +34,9 @@ class BlockUses {
   void forget_wider(const WindowBatch& batch, RowTask& task) const;
   /// Old samples whose row groups nobody has asked for yet: what was made of them may be kept by now, and then these are not needed.
   void look_again(WindowBatch& batch) const;
-  /// Whether the task's block is not ready.
+  /// Whether the task's block is not ready. What runs waits for nothing, and a compute thread may find meanwhile that it needs no block.
   bool waits(const WindowBatch& batch, const RowTask& task) const {
-    return units_ != nullptr && !task.in_cache() && !batch.block_of(task)->ready();
+    return units_ != nullptr && !task.is<RowTask::Running>() && !task.in_cache() && !batch.block_of(task)->ready();
   }
 
  private:

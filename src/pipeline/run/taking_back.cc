@@ -52,7 +52,7 @@ void TakingBack::settle(WindowBatch& batch) const {
   batch.job.drop_slots();
   batch.made.reset();
   batch.done = batch.first = 0;
-  batch.complete = false;
+  batch.complete = batch.unread = false;
   batch.retracting = false;
   if (batch.dropped) uses_.leave_all(batch);
 }

@@ -65,19 +65,16 @@ void Units::drop_others(const UnitBlock* needed) {
 }
 
 bool Units::forget_weather(const std::vector<UnitBlockPtr>& blocks) {
-  bool all = true;
-  for (const UnitBlockPtr& block : blocks) {
-    for (const auto& unit : block->units) {
-      if (unit->state != Unit::State::kBad || unit->status.code() != Code::kUnavailable) continue;
-      // It has no rows, so that whoever only pins it, with rows of others of its block, holds nothing of it.
-      if (unit->lookers == 0) {
-        drop(*unit);
-      } else {
-        all = false;
-      }
-    }
-  }
-  return all;
+  std::vector<Unit*> away;
+  for (const UnitBlockPtr& block : blocks)
+    for (const auto& unit : block->units)
+      if (unit->state == Unit::State::kBad && unit->status.code() == Code::kUnavailable) away.push_back(unit.get());
+  // All at once: those that were read again sooner would be asked for again and again until the last is free.
+  if (std::ranges::any_of(away, [](const Unit* unit) { return unit->lookers > 0; })) return false;
+  // They have no rows, so that whoever only pins one, with rows of others of its block, holds nothing of it. Twice is once.
+  for (Unit* unit : away)
+    if (unit->state == Unit::State::kBad) drop(*unit);
+  return true;
 }
 
 void Units::drop_freed(const UnitTable::Freed& freed) const {

@@ -48,8 +48,8 @@ class Units {
   void remove_user(const UnitBlockPtr& block);
   /// Everything goes that nobody uses.
   void clear();
-  /// Units of these blocks that could not be read because storage was away are to be read again. False where a compute thread looks into one of them: then that
-  /// one stays, until this is said again.
+  /// Units of these blocks that could not be read because storage was away are to be read again. False where a compute thread looks into one of them: then all
+  /// stay, until this is said again.
   bool forget_weather(const std::vector<UnitBlockPtr>& blocks);
   /// Everything goes that can be read or decoded again, but for what `needed` holds and what compute threads look into.
   void drop_others(const UnitBlock* needed);

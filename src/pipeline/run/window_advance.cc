@@ -109,7 +109,8 @@ bool Window::advance_units(Actions& actions) {
     if (!moves(*first)) return !oldest;
     oldest = false;
     for (const UnitBlockPtr& block : batch->blocks) {
-      if (!moves(*block)) return true;
+      // Those of old samples take what is left over, and hold up no others.
+      if (!moves(*block) && !block->old) return true;
     }
   }
   advance_units_ahead(actions);
