@@ -30,6 +30,7 @@ class ClassField {
     if (user_code || !field) return unknown(name, user_code ? "none" : schema.names());
     ClassField found;
     found.field_ = *field;
+    found.name_ = name;
     if (schema[*field].fetched)
       return invalid_argument(fmt::format(
           "rehearse: the field '{}' must be read to be known; classes are told by fields of the index", name));
@@ -42,7 +43,7 @@ class ClassField {
     const Value& value = record[*field_];
     if (value.kind == FieldKind::kText || value.kind == FieldKind::kBytes)
       return class_of_text({reinterpret_cast<const char*>(value.bytes.data()), value.bytes.size()});
-    return unfit();
+    return unfit(name_);
   }
   static Status unknown(const std::string& name, const std::string& others) {
     return invalid_argument(
@@ -50,12 +51,16 @@ class ClassField {
                     "another field: {}",
                     name, others));
   }
-  static Status unfit() {
-    return invalid_argument("rehearse: the field that tells classes is neither a whole number nor a text");
+  static Status unfit(const std::string& name) {
+    return invalid_argument(
+        fmt::format("rehearse: the field '{}' is neither a whole number nor a text, which tell classes; give by=\"\", "
+                    "or another field",
+                    name));
   }
 
  private:
   std::optional<size_t> field_;
+  std::string name_;
 };
 
 constexpr uint64_t kUsualBytes = uint64_t{2} << 30;  // as a .cache()'s
@@ -201,7 +206,7 @@ Result<std::string> RehearsalRun::field_to_read(const Description& description, 
   if (by.empty() || dynamic_cast<const UnitSource*>(&source) == nullptr) return std::string();
   const auto field = source.schema().find(by);
   if (!field) return ClassField::unknown(by, source.schema().names());
-  if (!SampleClasses::can_be_of(source.schema()[*field])) return ClassField::unfit();
+  if (!SampleClasses::can_be_of(source.schema()[*field])) return ClassField::unfit(by);
   return by;
 }
 

@@ -78,6 +78,7 @@ void RowTasks::work(const WindowBatchPtr& batch, size_t index, WorkMemory& memor
   const uint64_t granted = running.grant.bytes();
   const RowPlacement at = batch->placement(task);
   core_.settled();
+  const bool ahead = !batch->due;
   lock.unlock();
   RowResult result;
   if (wanted) {
@@ -88,6 +89,7 @@ void RowTasks::work(const WindowBatchPtr& batch, size_t index, WorkMemory& memor
   core_.ended();
   --batch->running;
   BlockUses::looked(*batch, task);
+  result.unread &= ahead;
   conclude(batch, task, std::move(result), std::move(std::get<RowTask::Running>(task.at).grant), turn.actions);
 }
 
@@ -142,6 +144,8 @@ void RowTasks::follow(const WindowBatchPtr& batch, RowTask& task, RowResult& res
   }
   if (result.warm != nullptr) core_.fetcher.line(*result.warm).found(/*cold=*/false);
   finish(*batch, task);
+  // It was begun before the batch was due, and is heard of behind that: Window::look_at_front() does not come again.
+  if (batch->due && std::exchange(batch->unread, false)) taking_back_.retract(*batch);
 }
 
 // The object was not at hand for a compute thread.
