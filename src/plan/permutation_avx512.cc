@@ -112,25 +112,18 @@ bool has_avx512() {
   return has;
 }
 
-FOREBAY_AVX512 size_t all_forward(const PermutationRounds& rounds, std::span<int64_t> values) {
+template <bool kForward>
+FOREBAY_AVX512 size_t all(const PermutationRounds& rounds, std::span<int64_t> values) {
   const Network network = network_of(rounds);
   size_t done = 0;
   for (; done + kTogether <= values.size(); done += kTogether) {
     Halves halves;
     split(network, values.data() + done, &halves);
-    forward(network, &halves);
-    join(network, halves, values.data() + done);
-  }
-  return done;
-}
-
-FOREBAY_AVX512 size_t all_backward(const PermutationRounds& rounds, std::span<int64_t> values) {
-  const Network network = network_of(rounds);
-  size_t done = 0;
-  for (; done + kTogether <= values.size(); done += kTogether) {
-    Halves halves;
-    split(network, values.data() + done, &halves);
-    backward(network, &halves);
+    if constexpr (kForward) {
+      forward(network, &halves);
+    } else {
+      backward(network, &halves);
+    }
     join(network, halves, values.data() + done);
   }
   return done;
@@ -139,11 +132,11 @@ FOREBAY_AVX512 size_t all_backward(const PermutationRounds& rounds, std::span<in
 }  // namespace
 
 size_t forward_avx512(const PermutationRounds& rounds, std::span<int64_t> values) {
-  return has_avx512() ? all_forward(rounds, values) : 0;
+  return has_avx512() ? all<true>(rounds, values) : 0;
 }
 
 size_t backward_avx512(const PermutationRounds& rounds, std::span<int64_t> values) {
-  return has_avx512() ? all_backward(rounds, values) : 0;
+  return has_avx512() ? all<false>(rounds, values) : 0;
 }
 
 #else
