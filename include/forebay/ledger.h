@@ -111,6 +111,8 @@ struct StreamStats {
   int64_t arrived = 0;      ///< records that were read
   int64_t trimmed = 0;      ///< that the log had forgotten before they were read
   int64_t dry = 0;          ///< that had not come when they were needed: old ones stood in
+  int64_t from_ranks = 0;   ///< records of batches that another rank had read, and gave
+  int64_t reread = 0;       ///< and those that this one read after all, since that one did not
   int64_t old_lent = 0;     ///< old ones that another rank keeps and lent for a step of this one
   int64_t old_reread = 0;   ///< that were read again from the log, since the rank that keeps them did not give them
   int64_t old_lost = 0;     ///< that nobody had any more: others stood in

@@ -123,6 +123,8 @@ Status Loader::Impl::prepare_stream(CompileInput& input) {
   runner_options.beside = beside();
   runner_options.beside.push_back(
       {Use::kFetched, stream->stream().kept(), ByteBudget::Beside::kEntries, stream->bytes()});
+  if (const std::shared_ptr<KeptBytes> lent = stream->lent_bytes())
+    runner_options.beside.push_back({Use::kFetched, lent, ByteBudget::Beside::kEntries, stream->bytes()});
   itinerary = stream->itinerary();
   if (stream->keeps_old() || find_step(description(), OpRole::kRehearse) != nullptr) {
     FOREBAY_ASSIGN(rehearsal, RehearsalRun::open(description(), stream, options.seed, place, kept_rows));

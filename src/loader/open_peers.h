@@ -8,7 +8,7 @@
 #include "loader/ordering.h"
 #include "loader/peers/peer_group.h"
 #include "pipeline/description.h"
-#include "stream/decisions.h"
+#include "stream/ranks/decisions.h"
 
 namespace forebay {
 

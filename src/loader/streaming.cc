@@ -16,6 +16,7 @@ namespace forebay {
 
 namespace {
 
+constexpr uint64_t kLateShare = 8;                   // of a stream's memory, for ranks that are behind
 constexpr int64_t kLargestChunk = int64_t{1} << 24;  // records that a state can have waited for
 
 BufferPolicy policy_of(const std::string& name) {
@@ -118,15 +119,17 @@ Result<std::shared_ptr<StreamRun>> StreamRun::open(const StreamSource& source, c
   if (stream.policy == BufferPolicy::kSpill) {
     FOREBAY_ASSIGN(stream.spill, spill_space(description, *source.log()));
   }
-  run->stream_ = std::make_shared<Stream>(source.log(), stream);
+  if (!journal) {
+    FOREBAY_ASSIGN(run->decisions_, open_decisions(options.peers, place, options.stop));
+  }
+  run->share_reading(description, source.log(), stream);
+  run->stream_ = std::make_shared<Stream>(run->reading_ ? run->reading_->log() : source.log(), stream);
+  if (run->reading_) run->reading_->attach(run->stream_);
   run->beginning_ = journal ? journal->header().place : run->stream_->beginning();
   run->repeats_ = journal != nullptr;
-  if (journal) {  // which every rank reads by itself
-    run->stream_->set_guide(std::move(journal));
-  } else {
-    FOREBAY_ASSIGN(run->decisions_, open_decisions(options.peers, place, options.stop));
-    if (run->decisions_) run->decisions_->lead_or_follow(*run->stream_);
-  }
+  // A journal every rank reads by itself.
+  if (journal) run->stream_->set_guide(std::move(journal));
+  if (run->decisions_) run->decisions_->lead_or_follow(*run->stream_);
   FOREBAY_RETURN_IF_ERROR(run->open_kept(description, source.log(), place));
   run->source_ = source.over(run->stream_, run->kept_);
   run->itinerary_ =
@@ -136,7 +139,16 @@ Result<std::shared_ptr<StreamRun>> StreamRun::open(const StreamSource& source, c
                                                                              .steps_per_epoch = options.steps_per_epoch,
                                                                              .epochs = options.epochs,
                                                                              .last = schedule.last});
+  if (run->reading_) run->itinerary_->set_records(run->reading_);
   return run;
+}
+
+// Where all ranks need all records each reads all: to keep old ones by what is in them, and to drop or spill what is too much.
+void StreamRun::share_reading(const Description& description, const std::shared_ptr<const RecordLog>& log,
+                              const StreamOptions& options) {
+  const bool keeps = options.when_dry != WhenDry::kWait || find_step(description, OpRole::kRehearse) != nullptr;
+  if (!decisions_ || keeps || options.policy != BufferPolicy::kBlock || !log->is_served()) return;
+  reading_ = std::make_shared<DealtReading>(log, decisions_, options.bytes / kLateShare);
 }
 
 // Records of a program's own are in its objects: each rank has all of them. The same where a journal is repeated by ranks that do not speak with each other.
@@ -152,7 +164,7 @@ Status StreamRun::open_kept(const Description& description, std::shared_ptr<cons
   if (!brings) return {};
   if (decisions_) decisions_->lend(kept_);
   using Answers = Result<std::vector<AnsweredKey>>;
-  exchange_ = std::make_unique<KeptExchange>(
+  exchange_ = std::make_unique<RecordExchange>(
       kept_, [ranks = decisions_.get()](int rank, std::span<const int64_t> numbers, const std::stop_token& stop) {
         return ranks != nullptr ? ranks->ask_for_records(rank, numbers, stop)
                                 : Answers(unavailable("there is one rank"));
@@ -162,6 +174,7 @@ Status StreamRun::open_kept(const Description& description, std::shared_ptr<cons
 
 void StreamRun::on_arrival(std::function<void()> arrived) {
   if (exchange_) exchange_->on_arrival(arrived);
+  if (reading_) reading_->on_arrival(arrived);
   stream_->on_arrival(std::move(arrived));
 }
 
@@ -247,7 +260,10 @@ void StreamRun::go_on(const Cursor& at, StreamPlace place) {
   }
   const int64_t number = place.number;
   end_journal();
+  // What is read now is of the old place, and must not be told as if it were of the new one.
+  if (reading_) stream_->stop();
   if (decisions_) decisions_->begin_anew();
+  if (reading_) reading_->begin_anew();
   if (exchange_) exchange_->begin_anew();
   kept_->begin(number);
   stream_->seek(std::move(place));
@@ -300,10 +316,16 @@ void StreamRun::add_to(Ledger& ledger) const {
   told.reconnects = stats.reconnects;
   told.bytes = stats.bytes + kept_->bytes()->bytes();
   if (exchange_) {
-    const KeptExchange::Stats old = exchange_->stats();
+    const RecordExchange::Stats old = exchange_->stats();
     told.old_lent = old.lent;
     told.old_reread = old.reread;
     told.old_lost = old.lost;
+  }
+  if (reading_) {
+    const RecordExchange::Stats rows = reading_->stats();
+    told.from_ranks = rows.lent;
+    told.reread = rows.reread;
+    told.bytes += reading_->bytes()->bytes();
   }
   told.disk_bytes = kept_->disk_bytes() + (stream_->options().spill ? stream_->options().spill->used() : 0);
   const std::vector<std::string>& partitions = stream_->log().partitions();
@@ -323,6 +345,7 @@ void StreamRun::drop_records() {
 void StreamRun::close() {
   closing_.request_stop();
   if (exchange_) exchange_->close();
+  if (reading_) reading_->close();
   // First of the stream: what waits for rank 0 comes back.
   if (decisions_) decisions_->close();
   if (!stream_) return;  // opening it failed

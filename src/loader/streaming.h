@@ -9,10 +9,11 @@
 #include "forebay/loader.h"
 #include "loader/distributed.h"
 #include "pipeline/description.h"
-#include "stream/decisions.h"
 #include "stream/journal.h"
-#include "stream/kept_exchange.h"
 #include "stream/kept_records.h"
+#include "stream/ranks/dealt_reading.h"
+#include "stream/ranks/decisions.h"
+#include "stream/ranks/record_exchange.h"
 #include "stream/stream_itinerary.h"
 #include "stream/stream_source.h"
 
@@ -58,6 +59,8 @@ class StreamRun {
   Status keep(const StepPlan& step, std::span<const int64_t> numbers) {
     return kept_->keep(*stream_, numbers, numbers_of(step).second);
   }
+  /// Of what it reads for other ranks, beside stream().kept(); null where it does not.
+  std::shared_ptr<KeptBytes> lent_bytes() const { return reading_ ? reading_->bytes() : nullptr; }
   std::shared_ptr<KeptBytes> kept_bytes() const { return kept_->bytes(); }
   void let_go(std::span<const int64_t> numbers) { kept_->let_go(numbers); }
   /// Kept ones that a step of this rank has: from here to give_back() they are brought and stay. Whether they can be read; an error where one never will.
@@ -83,6 +86,8 @@ class StreamRun {
 
  private:
   StreamRun() = default;
+  void share_reading(const Description& description, const std::shared_ptr<const RecordLog>& log,
+                     const StreamOptions& options);
   Status open_kept(const Description& description, std::shared_ptr<const RecordLog> log, const Place& place);
   static JournalHeader header_of(const RecordLog& log, const StreamOptions& options, StreamPlace place);
   static Status check_same_run(const JournalHeader& was, const JournalHeader& now, const std::string& path);
@@ -100,8 +105,9 @@ class StreamRun {
   int rank_ = 0;
   mutable std::mutex journal_mutex_;  // close() comes from any thread
   std::shared_ptr<JournalWriter> journal_;
-  std::shared_ptr<Decisions> decisions_;    // null: of one rank
-  std::unique_ptr<KeptExchange> exchange_;  // null: this rank keeps all by itself, in memory
+  std::shared_ptr<Decisions> decisions_;      // null: of one rank
+  std::shared_ptr<DealtReading> reading_;     // null: this rank reads all by itself
+  std::unique_ptr<RecordExchange> exchange_;  // null: this rank keeps all by itself, in memory
 };
 
 }  // namespace forebay

@@ -16,8 +16,6 @@ namespace forebay {
 
 namespace {
 
-// Longer than a reader rests between two tries to connect (Backoff::kMost), so that a server that restarts is met again.
-constexpr std::chrono::seconds kReadAgain{30};
 // Records that a state names, read at once: each is found by a reader of its own, which mostly waits for its server.
 constexpr size_t kReadAtOnce = 16;
 
@@ -179,7 +177,7 @@ Status KeptRecords::read_again(int64_t number, const std::stop_token& stop) {
     place = found->second.place;
   }
   // Without the lock, which the steps want: the log may take half a minute.
-  FOREBAY_ASSIGN(RecordPtr record, read_one(place, stop));
+  FOREBAY_ASSIGN(RecordPtr record, read_record(*log_, place, stop));
   const std::lock_guard lock(mutex_);
   lent(number, std::move(record));
   return {};
@@ -197,7 +195,7 @@ bool KeptRecords::stand_in(int64_t number) {
   return true;
 }
 
-Status KeptRecords::read_disk(int64_t number) {
+Status KeptRecords::read_here(int64_t number) {
   std::optional<KeptDisk::Slot> slot;
   {
     const std::lock_guard lock(mutex_);
@@ -267,38 +265,6 @@ Result<std::map<int64_t, KeptRecords::Kept>> KeptRecords::parse_places(const std
   return records;
 }
 
-Result<KeptRecords::RecordPtr> KeptRecords::read_one(const Place& place, const std::stop_token& stop) const {
-  const std::string& partition = log_->partitions()[place.partition];
-  auto until = std::chrono::steady_clock::now() + kReadAgain;
-  size_t some = 1;
-  FOREBAY_ASSIGN(const std::unique_ptr<LogReader> reader, log_->read_after({{place.partition, place.before}}));
-  const auto forgotten = [&] {
-    return Status(Code::kNotFound, fmt::format("{}: partition '{}' has forgotten '{}', which was kept for rehearsal; "
-                                               "begin a new run, or keep more of the log",
-                                               log_->name(), partition, place.offset));
-  };
-  for (;;) {
-    // It comes next, or behind what was dropped: more at a time the longer it does not.
-    LogReader::Limits most;
-    most.records = some = std::min(most.records, 2 * some);
-    FOREBAY_ASSIGN(std::vector<LogRecord> records, reader->read({place.partition}, most, stop));
-    if (!records.empty()) until = std::chrono::steady_clock::now() + kReadAgain;
-    for (const LogRecord& record : records) {
-      const int order = log_->compare(record.offset, place.offset);
-      if (order == 0) return std::make_shared<const LogRecord>(record.alone());
-      if (order > 0) return forgotten();
-    }
-    // Behind what is gone there may be nothing, so that no record ever tells.
-    for (const LogGap& gap : reader->take_gaps())
-      if (gap.until.empty() || log_->compare(gap.until, place.offset) > 0) return forgotten();
-    // A reader that has nothing says so every now and then (LogReader::read()), and a stop is an error of its: this ends.
-    if (reader->ended() || std::chrono::steady_clock::now() > until)
-      return unavailable(fmt::format("{}: '{}' of partition '{}', which was kept for rehearsal, cannot be read: {}",
-                                     log_->name(), place.offset, partition,
-                                     reader->troubled().empty() ? "it does not come" : reader->troubled()));
-  }
-}
-
 Status KeptRecords::read_all(const std::vector<Kept*>& wanted) const {
   std::mutex mutex;
   size_t next = 0;
@@ -309,7 +275,7 @@ Status KeptRecords::read_all(const std::vector<Kept*>& wanted) const {
     while (next < wanted.size() && failure.ok()) {
       Kept& kept = *wanted[next++];
       lock.unlock();
-      Result<RecordPtr> record = read_one(kept.place, {});
+      Result<RecordPtr> record = read_record(*log_, kept.place, {});
       lock.lock();
       if (!record.ok()) {
         failure = record.status();

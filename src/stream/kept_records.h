@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "base/kept_bytes.h"
+#include "stream/awaited_records.h"
 #include "stream/kept_disk.h"
+#include "stream/read_record.h"
 #include "stream/stream.h"
 
 namespace forebay {
@@ -33,7 +35,7 @@ struct KeptOptions {
 
 /// Records of a stream that are kept though they are behind: for rehearsal. Every rank knows which these are and where they lie in the log; the records themselves are shared
 /// out, lie in memory or on disk, and are brought for the steps that have them. By number; from any thread.
-class KeptRecords {
+class KeptRecords final : public AwaitedRecords {
  public:
   explicit KeptRecords(std::shared_ptr<const RecordLog> log, KeptOptions options = {})
       : log_(std::move(log)), options_(std::move(options)), bytes_(std::make_shared<StreamBytes>()) {}
@@ -57,16 +59,17 @@ class KeptRecords {
   /// A step of this rank has these. Which of them must be brought: those that are not in memory here.
   std::vector<int64_t> borrow(std::span<const int64_t> numbers);
   /// All of them are here.
-  bool here(std::span<const int64_t> numbers) const;
+  bool here(std::span<const int64_t> numbers) const override;
   /// That step is behind.
   void give_back(std::span<const int64_t> numbers);
 
-  /// What was borrowed has come: as another rank's bytes_of() (Corrupt where they are not that record's); from this rank's disk (NotFound where it is not there); from the log, with the
-  /// errors of read_places(); or not at all, and another record of this rank's own stands in. False where it has none in memory.
-  Status lend(int64_t number, const Buffer& bytes);
-  Status read_disk(int64_t number);
-  Status read_again(int64_t number, const std::stop_token& stop);
-  bool stand_in(int64_t number);
+  // What was borrowed has come: another rank's bytes_of(), from this rank's disk, from the log, or not at all, and another record of this rank's own stands in.
+  int owner(int64_t number) const override { return share().owner(number); }
+  int own_rank() const override { return share().rank; }
+  Status lend(int64_t number, const Buffer& bytes) override;
+  Status read_here(int64_t number) override;
+  Status read_again(int64_t number, const std::stop_token& stop) override;
+  bool stand_in(int64_t number) override;
 
   /// For the other ranks: a record of this one's own, which may wait for the disk; also for a while after it was let go of, since they may be some steps behind.
   std::optional<Buffer> bytes_of(int64_t number) const;
@@ -79,11 +82,7 @@ class KeptRecords {
 
  private:
   using RecordPtr = std::shared_ptr<const LogRecord>;
-  struct Place {
-    size_t partition = 0;
-    std::string offset;
-    std::string before;  // an offset that reading it again begins behind; empty: with the first one there is
-  };
+  using Place = RecordPlace;
   struct Kept {
     Place place;
     RecordPtr record;  // null: it is on disk, or another rank has it, or only the log
@@ -96,7 +95,6 @@ class KeptRecords {
   };
   Result<std::map<int64_t, Kept>> parse_places(const std::string& json) const;
   Status read_all(const std::vector<Kept*>& wanted) const;
-  Result<RecordPtr> read_one(const Place& place, const std::stop_token& stop) const;
   // With the lock held:
   void store(const LogRecord& record, Kept& kept);
   void drop(Kept& kept);

@@ -8,6 +8,13 @@ uint64_t LogRecord::bytes() const {
   return sizeof(LogRecord) + offset.size() + key.size() + payload.size() + elsewhere;
 }
 
+std::vector<std::vector<size_t>> RecordLog::readers() const {
+  const size_t each = std::max<size_t>(1, partitions_per_reader());
+  std::vector<std::vector<size_t>> readers((partitions().size() + each - 1) / each);
+  for (size_t p = 0; p < partitions().size(); ++p) readers[p / each].push_back(p);
+  return readers;
+}
+
 LogRecord LogRecord::alone() const {
   LogRecord copy = *this;
   if (payload.empty()) return copy;  // its owner may be what tells a program that it has gone

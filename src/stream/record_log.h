@@ -28,6 +28,8 @@ struct LogRecord {
   Buffer payload = {};
   /// Of what it stands for and others hold, as a program of the user's.
   uint64_t elsewhere = 0;
+  /// Only its place is here: key and payload are with the rank that reads its partition (DealtLog).
+  bool away = false;
   /// What it takes in memory while it waits, but for what else its payload's buffer keeps alive.
   uint64_t bytes() const;
   /// The same with a payload of its own, for who keeps it when its neighbours have gone.
@@ -91,8 +93,12 @@ class RecordLog {
 
   /// Whether a record is all in its offset, key and payload, so that it can be kept elsewhere.
   virtual bool records_are_whole() const { return true; }
+  /// Whether whoever has it feels each reader, as a broker does: then the ranks of a job share its partitions (DealtLog).
+  virtual bool is_served() const { return false; }
   /// How many partitions one reader should have: a connection each, or all on one.
   virtual size_t partitions_per_reader() const { return 1; }
+  /// Which partitions each of a stream's readers has: all of them, each once.
+  virtual std::vector<std::vector<size_t>> readers() const;
   /// Never waits for the server: read() connects. `from` are different partitions.
   virtual Result<std::unique_ptr<LogReader>> read_after(std::vector<LogPosition> from) const = 0;
   /// The offset of each partition's last record, empty where there is none yet: where a run that wants only new records begins.

@@ -64,6 +64,11 @@ bool Stream::known(int64_t end) {
   return false;
 }
 
+int64_t Stream::decided() const {
+  const Lock lock(mutex_);
+  return decided_;
+}
+
 void Stream::awaits(int64_t end) {
   const Lock lock(mutex_);
   if (std::exchange(awaited_, std::max(awaited_, end)) < end) room_.notify_all();
@@ -216,13 +221,34 @@ Status Stream::failure() const {
   return failure_;
 }
 
-std::shared_ptr<const LogRecord> Stream::record(int64_t number) const {
-  const Lock lock(mutex_);
+// Nothing where it is behind, or not decided.
+std::optional<std::pair<size_t, size_t>> Stream::find(int64_t number) const {
   const auto after = std::upper_bound(chunks_.begin(), chunks_.end(), number, [](int64_t sought, const Decided& chunk) {
     return sought < chunk.chunk.first + static_cast<int64_t>(chunk.records.size());
   });
-  if (after == chunks_.end() || number < after->chunk.first) return nullptr;
-  return after->records[static_cast<size_t>(number - after->chunk.first)];
+  if (after == chunks_.end() || number < after->chunk.first) return std::nullopt;
+  return std::pair(static_cast<size_t>(after - chunks_.begin()), static_cast<size_t>(number - after->chunk.first));
+}
+
+std::shared_ptr<const LogRecord> Stream::record(int64_t number) const {
+  const Lock lock(mutex_);
+  const auto place = find(number);
+  return place ? chunks_[place->first].records[place->second] : nullptr;
+}
+
+void Stream::fill(int64_t number, LogRecord whole) {
+  auto record = std::make_shared<const LogRecord>(std::move(whole));
+  const Lock lock(mutex_);
+  const auto place = find(number);
+  if (!place) return;
+  Decided& decided = chunks_[place->first];
+  std::shared_ptr<const LogRecord>& was = decided.records[place->second];
+  if (!was || !was->away) return;
+  const uint64_t more = record->bytes() - was->bytes();
+  decided.bytes += more;
+  chunk_bytes_ += more;
+  was = std::move(record);
+  kept_->set(bytes());
 }
 
 std::string Stream::before(int64_t number) const {
@@ -257,7 +283,7 @@ void Stream::behind(int64_t number) {
   std::vector<Decided> gone;  // taken apart without the lock
   // These, too: what a record's end sets off (a program's own object) must not come under the lock.
   std::vector<std::shared_ptr<const LogRecord>> records;
-  const Lock lock(mutex_);
+  Lock lock(mutex_);
   while (!chunks_.empty() && chunks_.front().chunk.first + chunks_.front().chunk.size() <= number) {
     move_on(base_, chunks_.front().chunk);
     chunk_bytes_ -= chunks_.front().bytes;
@@ -276,6 +302,11 @@ void Stream::behind(int64_t number) {
   }
   kept_->set(bytes());
   room_.notify_all();
+  lock.unlock();
+  if (!let_go_) return;
+  for (const Decided& decided : gone) records.insert(records.end(), decided.records.begin(), decided.records.end());
+  for (const auto& record : records)
+    if (record) let_go_(*record);
 }
 
 uint64_t Stream::bytes() const {

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/kept_bytes.h"
@@ -30,6 +31,8 @@ class ChunkGuide {
   };
   /// What begins with that record. Called under a lock: it never waits. After kLater, whoever has the guide calls Stream::look_again().
   virtual Result<Answer> at(int64_t first) = 0;
+  /// Of a run that wants only what comes from now on, the offsets that it begins behind, where these are known before its first chunk. As at().
+  virtual std::optional<std::vector<std::string>> beginning() { return std::nullopt; }
   /// What kLater waits for, for the log.
   virtual std::string awaited() const { return {}; }
 };
@@ -40,6 +43,8 @@ class ChunkWitness {
   virtual ~ChunkWitness() = default;
   /// Called under a lock: it never waits.
   virtual void decided(const Chunk& chunk) = 0;
+  /// The run, which wants only what comes from now on, begins behind these offsets.
+  virtual void begins(const std::vector<std::string>& /*after*/) {}
   /// No chunk follows the last one, which ended in front of that record.
   virtual void ended(int64_t /*first*/) {}
   /// Whether one more chunk may be decided now; when that changes, whoever says so calls Stream::look_again().
@@ -88,6 +93,8 @@ class Stream {
   void on_arrival(std::function<void()> arrived) { arrived_ = std::move(arrived); }
   void set_guide(std::shared_ptr<ChunkGuide> guide) { guide_ = std::move(guide); }
   void set_told(std::shared_ptr<ChunkWitness> told) { told_ = std::move(told); }
+  /// Is called with each record that the stream lets go of, without a lock.
+  void on_behind(std::function<void(const LogRecord&)> behind) { let_go_ = std::move(behind); }
 
   /// Goes on from there; nothing is known until the first known() after it, which begins to read. Not while another seek() or stop() is under way.
   void seek(StreamPlace place);
@@ -100,6 +107,8 @@ class Stream {
 
   /// Whether all records below `end` are decided and there, or the stream is known to end before.
   bool known(int64_t end);
+  /// Records below are decided, without asking for more.
+  int64_t decided() const;
   /// The trainer waits for the records below `end` and has none before them: they are read although what it has of a chunk before fills the memory.
   void awaits(int64_t end);
   /// The trainer waits for the records below `end`, and old ones can stand in. Unless `when_dry` is kWait, whoever decides takes what is there; the numbers that
@@ -124,6 +133,10 @@ class Stream {
   std::shared_ptr<const LogRecord> record(int64_t number) const;
   /// An offset that reading a record again can begin behind: the one before it in its partition, or an earlier one; empty: the first there is.
   std::string before(int64_t number) const;
+  /// A record that is away has come. One that is behind by now is not missed.
+  void fill(int64_t number, LogRecord whole);
+  /// Nothing more can come, for that reason.
+  void fail(Status status);
   /// Records below that number are not asked for again.
   void behind(int64_t number);
   /// Of the record of that number, which is not behind.
@@ -160,9 +173,9 @@ class Stream {
   Status take_in(size_t reader, LogReader& from, std::vector<LogRecord> records);
   Status note_gaps(const std::vector<LogGap>& gaps);
   void after_news(Lock& lock);
-  void fail(Status status);
 
   // With the lock held:
+  std::optional<std::pair<size_t, size_t>> find(int64_t number) const;  // its chunk, and its place in that
   bool decide();
   bool may_be_dry() const;
   void end_here();
@@ -178,6 +191,7 @@ class Stream {
   const StreamOptions options_;
   const std::shared_ptr<StreamBytes> kept_;
   std::function<void()> arrived_;
+  std::function<void(const LogRecord&)> let_go_;
   std::shared_ptr<ChunkGuide> guide_;
   std::shared_ptr<ChunkWitness> witness_, told_;
 

@@ -8,13 +8,17 @@
 
 namespace forebay {
 
+namespace {
+constexpr int64_t kStepsBrought = 8;  // of rows, ahead of the step that is asked for
+}  // namespace
+
 StreamItinerary::StreamItinerary(std::shared_ptr<Stream> stream, const StreamItineraryOptions& options)
     : stream_(std::move(stream)), options_(options), global_batch_(options.batch_size * options.world_size) {}
 
 void StreamItinerary::stand(const Cursor& at, int64_t number) {
   const std::lock_guard lock(mutex_);
   anchor_ = at;
-  anchored_ = number;
+  anchored_ = brought_ = number;
 }
 
 Cursor StreamItinerary::normalized(const Cursor& at) const {
@@ -47,7 +51,45 @@ bool StreamItinerary::finished(const Cursor& at) const {
   return stream_->end() && size_at(number_at(at)) == 0;
 }
 
-bool StreamItinerary::known(const Cursor& at) const { return stream_->known(number_at(at) + global_batch_); }
+bool StreamItinerary::known(const Cursor& at) const {
+  const int64_t first = number_at(at);
+  if (!stream_->known(first + global_batch_)) return false;
+  if (!records_) return true;
+  bring_rows(first);
+  return records_->here(own_numbers(first));
+}
+
+// Of the step that begins with that record.
+std::vector<int64_t> StreamItinerary::own_numbers(int64_t first) const {
+  std::vector<int64_t> numbers;
+  const int64_t size = size_at(first);
+  if (size == 0) return numbers;
+  std::vector<Row> rows;
+  Schedule({size, options_.batch_size, options_.world_size, options_.last}).rows({0, 0}, options_.rank, &rows);
+  for (const Row& row : rows) numbers.push_back(first + row.position);
+  return numbers;
+}
+
+// Also of the next steps that are decided, so that these do not wait for one question each.
+void StreamItinerary::bring_rows(int64_t first) const {
+  const int64_t until = std::min(stream_->decided(), first + kStepsBrought * global_batch_);
+  std::vector<int64_t> numbers;
+  {
+    const std::lock_guard lock(mutex_);
+    // Whole steps alone: the end of one may be in a chunk that is not decided.
+    for (brought_ = std::max(brought_, first); brought_ + size_at(brought_) <= until; brought_ += global_batch_) {
+      const std::vector<int64_t> own = own_numbers(brought_);
+      if (own.empty()) break;
+      numbers.insert(numbers.end(), own.begin(), own.end());
+    }
+  }
+  records_->bring(numbers);
+}
+
+std::string StreamItinerary::awaited() const {
+  const std::string rows = records_ ? records_->awaited() : "";
+  return rows.empty() ? stream_->awaited() : rows;
+}
 
 std::optional<StepPlan> StreamItinerary::step(const Cursor& requested) const {
   // known() before size_at(): by then the end is known where it is near.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "pipeline/itinerary.h"
+#include "stream/step_records.h"
 #include "stream/stream.h"
 
 namespace forebay {
@@ -25,6 +26,8 @@ class StreamItinerary final : public Itinerary {
  public:
   StreamItinerary(std::shared_ptr<Stream> stream, const StreamItineraryOptions& options);
 
+  /// The ranks read the log together: a step is known once its records are here, too. Before the first step().
+  void set_records(std::shared_ptr<StepRecords> records) { records_ = std::move(records); }
   /// The stream stands at its record `number` where a run stands at `at`. Before the first step() after a seek of the stream.
   void stand(const Cursor& at, int64_t number);
   /// The record that the step at a place begins with.
@@ -42,7 +45,7 @@ class StreamItinerary final : public Itinerary {
   bool hurry(const Cursor& at) const override;
   std::optional<StepPlan> step(const Cursor& at) const override;
   Status failure() const override { return stream_->failure(); }
-  std::string awaited() const override { return stream_->awaited(); }
+  std::string awaited() const override;
   /// A record's number in the stream is its index, and its id.
   std::vector<int64_t> indices(const StepPlan& step) const override;
   int64_t index(const StepPlan& step, int64_t row) const override;
@@ -54,6 +57,8 @@ class StreamItinerary final : public Itinerary {
 
  private:
   void note_vacant(StepPlan& plan, int64_t size) const;
+  std::vector<int64_t> own_numbers(int64_t first) const;
+  void bring_rows(int64_t first) const;
 
   const std::shared_ptr<Stream> stream_;
   const StreamItineraryOptions options_;
@@ -61,6 +66,8 @@ class StreamItinerary final : public Itinerary {
   mutable std::mutex mutex_;
   Cursor anchor_;
   int64_t anchored_ = 0;
+  std::shared_ptr<StepRecords> records_;  // null: this rank reads all by itself
+  mutable int64_t brought_ = 0;           // rows of steps that begin below are on their way, or here
 };
 
 }  // namespace forebay

@@ -34,8 +34,7 @@ Status no_thread(const std::system_error& error) {
 // With the lock held.
 void Stream::start_reading() {
   reading_ = true;
-  const size_t each = std::max<size_t>(1, log_->partitions_per_reader());
-  readers_ = (log_->partitions().size() + each - 1) / each;
+  readers_ = log_->readers().size();
   troubles_.assign(readers_, "");
   held_.assign(readers_, 0);
   try {
@@ -97,12 +96,17 @@ Status Stream::find_beginning(std::stop_token stop) {
     if (base_.begun || !nowhere) {
       // Others may not know what this rank's state says.
       tells_after_ = !guide_;
+      if (told_) told_->begins(base_.after);
       return {};
     }
     if (guide_) {
-      room_.wait(lock, stop, [&] { return (given_ && given_->dry == 0) || end_ || !failure_.ok(); });
-      if (given_ && !given_->after.empty()) {
-        base_.after = given_->after;
+      std::optional<std::vector<std::string>> after;
+      room_.wait(lock, stop, [&] {
+        return (given_ && given_->dry == 0) || (after = guide_->beginning()) || end_ || !failure_.ok();
+      });
+      if (given_ && !given_->after.empty()) after = given_->after;
+      if (after) {
+        base_.after = *std::move(after);
         base_.begun = true;
       }
       return {};
@@ -115,6 +119,7 @@ Status Stream::find_beginning(std::stop_token stop) {
       base_.after = std::move(*ends);
       base_.begun = true;
       tells_after_ = true;
+      if (told_) told_->begins(base_.after);
       return {};
     }
     if (ends.status().code() != Code::kUnavailable) return ends.status();
@@ -126,9 +131,11 @@ Status Stream::find_beginning(std::stop_token stop) {
 
 std::vector<std::vector<LogPosition>> Stream::reader_positions() const {
   const Lock lock(mutex_);
-  const size_t each = std::max<size_t>(1, log_->partitions_per_reader());
-  std::vector<std::vector<LogPosition>> positions(readers_);
-  for (size_t p = 0; p < base_.after.size(); ++p) positions[p / each].push_back({p, base_.after[p]});
+  std::vector<std::vector<LogPosition>> positions;
+  for (const std::vector<size_t>& partitions : log_->readers()) {
+    positions.emplace_back();
+    for (const size_t p : partitions) positions.back().push_back({p, base_.after[p]});
+  }
   return positions;
 }
 

@@ -223,6 +223,11 @@ void tell_stream(Teller& to, const StreamStats& stream) {
   to.counter("arrived", stream.arrived, "records that were read");
   to.counter("trimmed", stream.trimmed, "records that the log had forgotten before they were read");
   to.counter("dry", stream.dry, "records that had not come when they were needed, so that old ones stood in");
+  to.counter("from_ranks", stream.from_ranks,
+             "records of this rank's batches that another rank had read from the broker, and gave");
+  to.counter(
+      "reread", stream.reread,
+      "records that this rank read from the broker after all, since the rank that had read them did not give them");
   to.counter("old_lent", stream.old_lent, "old records that another rank keeps and lent for steps of this one");
   to.counter("old_reread", stream.old_reread,
              "old records read again from the log, since the rank that keeps them did not give them");

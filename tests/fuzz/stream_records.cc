@@ -1,10 +1,12 @@
-// Payloads of logs, and what fields= says they are: any bytes give a record that fits its schema, or a status that is no defect.
+// Payloads of logs, and what fields= says they are; and what ranks tell each other of records: any bytes give a record that fits its schema, or notes, or a status that is no defect.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
 
+#include "stream/ranks/record_notes.h"
+#include "stream/record_bytes.h"
 #include "stream/record_format.h"
 
 using namespace forebay;
@@ -36,6 +38,18 @@ static void load(const RecordFormat& format, const Buffer& payload) {
   if (status.ok()) check_record(format, record, payload.size());
 }
 
+static void check_from_ranks(const Buffer& bytes) {
+  const auto notes = parse_notes(bytes.span());
+  require(notes.ok() || notes.status().code() == Code::kCorrupt, "what are no notes is Corrupt");
+  if (notes.ok()) {
+    const Buffer again = encode_notes(*notes);
+    require(again.size() == bytes.size() && std::memcmp(again.data(), bytes.data(), bytes.size()) == 0,
+            "notes have one form");
+  }
+  const auto record = parse_record(bytes, 0);
+  require(record.ok() || record.status().code() == Code::kCorrupt, "what is no record is Corrupt");
+}
+
 /// The first byte chooses the form and the length of the fields' text; where that declares nothing, some fixed fields are taken.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
@@ -45,6 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string fields(reinterpret_cast<const char*>(data) + 1, length);
   Buffer payload = Buffer::allocate(size - 1 - length);
   if (!payload.empty()) std::memcpy(payload.data(), data + 1 + length, payload.size());
+  check_from_ranks(payload);
   const auto said = RecordFormat::of(form, fields);
   require(said.ok() || said.status().code() == Code::kInvalidArgument, "what declares nothing is InvalidArgument");
   if (said.ok()) load(*said, payload);

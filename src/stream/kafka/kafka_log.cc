@@ -39,6 +39,7 @@ class KafkaLog final : public RecordLog {
 
   const Schema& schema() const override { return format_.schema(); }
   const std::vector<std::string>& partitions() const override { return partitions_; }
+  bool is_served() const override { return true; }
   std::string identity() const override {
     // A state of chosen partitions has offsets of these alone. Without a choice identities stay what they are.
     const std::string chosen = address_.chosen ? fmt::format(" {}", fmt::join(address_.partitions, ",")) : "";

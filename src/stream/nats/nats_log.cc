@@ -19,6 +19,7 @@ class NatsLog final : public RecordLog {
 
   const Schema& schema() const override { return format_.schema(); }
   const std::vector<std::string>& partitions() const override { return partitions_; }
+  bool is_served() const override { return true; }
   std::string identity() const override { return fmt::format("{} {}", address_.name, format_.identity()); }
   std::string name() const override { return address_.name; }
 

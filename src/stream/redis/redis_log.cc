@@ -35,6 +35,7 @@ class RedisLog final : public RecordLog {
 
   const Schema& schema() const override { return format_.schema(); }
   const std::vector<std::string>& partitions() const override { return address_.streams; }
+  bool is_served() const override { return true; }
   std::string identity() const override { return fmt::format("{} {}", address_.name, format_.identity()); }
   std::string name() const override { return address_.name; }
   size_t partitions_per_reader() const override { return address_.streams.size(); }

@@ -15,23 +15,23 @@
 
 #include "cluster/message.h"
 #include "cluster/peer_health.h"
-#include "stream/kept_records.h"
+#include "stream/awaited_records.h"
 
 namespace forebay {
 
-/// Brings the old records that steps of this rank have from its disk and from the ranks that keep them, on a thread of its own. One whose rank is gone, or has it not any more, is read again from the
-/// log; for one that the log has forgotten, too, a record that this rank keeps stands in, and is counted.
-class KeptExchange {
+/// Brings records that steps of this rank wait for from its disk and from the ranks that have them, on a thread of its own. One whose rank is gone, or has it not any more, is read again
+/// from the log; for one that the log has forgotten, too, another may stand in, and is counted.
+class RecordExchange {
  public:
   /// Asks a rank for records, and waits: Decisions::ask_for_records().
   using Ask = std::function<Result<std::vector<AnsweredKey>>(int rank, std::span<const int64_t> numbers,
                                                              const std::stop_token& stop)>;
-  KeptExchange(std::shared_ptr<KeptRecords> kept, Ask ask);
-  ~KeptExchange() { close(); }
+  RecordExchange(std::shared_ptr<AwaitedRecords> records, Ask ask);
+  ~RecordExchange() { close(); }
 
   /// Who is told when records have come, or failure() is another. Before the first bring().
   void on_arrival(std::function<void()> arrived) { arrived_ = std::move(arrived); }
-  /// What KeptRecords::borrow() gave.
+  /// Those that are not here: of old ones, what KeptRecords::borrow() gave.
   void bring(std::span<const int64_t> numbers);
   /// Nothing is wanted any more; the next ones are of another run.
   void begin_anew();
@@ -63,7 +63,7 @@ class KeptExchange {
   Status do_without_owner(Wanted& record, const std::stop_token& stop);
   bool settle(const std::map<int, std::vector<Wanted>>& asked);
 
-  const std::shared_ptr<KeptRecords> kept_;
+  const std::shared_ptr<AwaitedRecords> records_;
   const Ask ask_;
   std::function<void()> arrived_;
   struct Owner {

@@ -1,4 +1,4 @@
-#include "stream/decisions.h"
+#include "stream/ranks/decisions.h"
 
 #include <cstdlib>
 #include <future>

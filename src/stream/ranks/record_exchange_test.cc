@@ -1,4 +1,4 @@
-#include "stream/kept_exchange.h"
+#include "stream/ranks/record_exchange.h"
 
 #include <algorithm>
 #include <atomic>
@@ -17,7 +17,7 @@ namespace {
 constexpr int kRanks = 3;
 
 // The ranks of a job over one log, which ask each other without a network.
-class KeptExchangeTest : public testing::Test {
+class RecordExchangeTest : public testing::Test {
  protected:
   void SetUp() override {
     for (int rank = 0; rank < kRanks; ++rank) {
@@ -27,8 +27,9 @@ class KeptExchangeTest : public testing::Test {
       ASSERT_TRUE(wait_known(*streams_.back(), 30));
       gone_[rank] = false;
     }
-    exchange_ = std::make_unique<KeptExchange>(kept_[0], [this](int rank, std::span<const int64_t> numbers,
-                                                                const std::stop_token&) { return ask(rank, numbers); });
+    exchange_ = std::make_unique<RecordExchange>(
+        kept_[0],
+        [this](int rank, std::span<const int64_t> numbers, const std::stop_token&) { return ask(rank, numbers); });
     exchange_->on_arrival([this] { ++arrivals_; });
   }
   void TearDown() override { exchange_->close(); }
@@ -80,10 +81,10 @@ class KeptExchangeTest : public testing::Test {
   std::atomic<size_t> bearable_ = 1000, largest_ = 0;
   std::atomic<int> asked_ = 0, arrivals_ = 0;
   std::function<void()> before_rank_2_;  // done once, by the exchange's thread: set before bring()
-  std::unique_ptr<KeptExchange> exchange_;
+  std::unique_ptr<RecordExchange> exchange_;
 };
 
-TEST_F(KeptExchangeTest, each_rank_keeps_its_share_and_is_lent_the_rest) {
+TEST_F(RecordExchangeTest, each_rank_keeps_its_share_and_is_lent_the_rest) {
   const std::vector<int64_t> all{0, 1, 2, 3, 4, 5, 6, 7, 8};
   for (int rank = 0; rank < kRanks; ++rank) keep(rank, all);
   for (int rank = 0; rank < kRanks; ++rank) {
@@ -103,7 +104,7 @@ TEST_F(KeptExchangeTest, each_rank_keeps_its_share_and_is_lent_the_rest) {
   EXPECT_EQ(kept_[0]->bytes()->bytes() / 1000, 3u);
 }
 
-TEST_F(KeptExchangeTest, what_two_steps_have_stays_until_both_are_behind) {
+TEST_F(RecordExchangeTest, what_two_steps_have_stays_until_both_are_behind) {
   keep(0, {1});
   keep(1, {1});
   bring({1});
@@ -116,7 +117,7 @@ TEST_F(KeptExchangeTest, what_two_steps_have_stays_until_both_are_behind) {
   EXPECT_EQ(exchange_->stats().lent, 1);
 }
 
-TEST_F(KeptExchangeTest, what_is_borrowed_again_while_others_are_asked_comes_again) {
+TEST_F(RecordExchangeTest, what_is_borrowed_again_while_others_are_asked_comes_again) {
   for (int rank = 0; rank < kRanks; ++rank) keep(rank, {1, 2});
   // Rank 1 has lent its own by then. The step that had it ends, and the next one has it, too.
   before_rank_2_ = [this] {
@@ -128,7 +129,7 @@ TEST_F(KeptExchangeTest, what_is_borrowed_again_while_others_are_asked_comes_aga
   EXPECT_EQ(key(1), place_of(1));
 }
 
-TEST_F(KeptExchangeTest, a_system_without_memory_is_an_error_of_the_run) {
+TEST_F(RecordExchangeTest, a_system_without_memory_is_an_error_of_the_run) {
   keep(0, {2});
   keep(2, {2});
   before_rank_2_ = [] { throw std::bad_alloc(); };
@@ -141,7 +142,7 @@ TEST_F(KeptExchangeTest, a_system_without_memory_is_an_error_of_the_run) {
   EXPECT_TRUE(wait_here({2})) << exchange_->failure().to_string();
 }
 
-TEST_F(KeptExchangeTest, a_record_that_is_kept_again_is_counted_once) {
+TEST_F(RecordExchangeTest, a_record_that_is_kept_again_is_counted_once) {
   keep(0, {0, 3});
   keep(0, {3, 6});
   EXPECT_EQ(kept_[0]->bytes()->bytes() / 1000, 3u);
@@ -149,7 +150,7 @@ TEST_F(KeptExchangeTest, a_record_that_is_kept_again_is_counted_once) {
   EXPECT_EQ(kept_[0]->bytes()->bytes(), 0u);
 }
 
-TEST_F(KeptExchangeTest, a_rank_that_is_behind_is_waited_for) {
+TEST_F(RecordExchangeTest, a_rank_that_is_behind_is_waited_for) {
   keep(0, {1, 2, 4});
   keep(2, {1, 2, 4});
   bring({1, 2, 4});
@@ -163,7 +164,7 @@ TEST_F(KeptExchangeTest, a_rank_that_is_behind_is_waited_for) {
   EXPECT_EQ(exchange_->awaited(), "");
 }
 
-TEST_F(KeptExchangeTest, of_what_is_too_large_for_one_answer_fewer_are_asked_for_at_a_time) {
+TEST_F(RecordExchangeTest, of_what_is_too_large_for_one_answer_fewer_are_asked_for_at_a_time) {
   std::vector<int64_t> all;
   for (int64_t number = 1; number < 28; number += 3) all.push_back(number);
   keep(0, all);
@@ -175,7 +176,7 @@ TEST_F(KeptExchangeTest, of_what_is_too_large_for_one_answer_fewer_are_asked_for
   EXPECT_EQ(exchange_->stats().lent, static_cast<int64_t>(all.size()));
 }
 
-TEST_F(KeptExchangeTest, what_a_dead_rank_kept_is_read_again_from_the_log) {
+TEST_F(RecordExchangeTest, what_a_dead_rank_kept_is_read_again_from_the_log) {
   for (int rank = 0; rank < kRanks; ++rank) keep(rank, {1, 2, 4});
   gone_[1] = true;
   bring({1, 2, 4});
@@ -185,7 +186,7 @@ TEST_F(KeptExchangeTest, what_a_dead_rank_kept_is_read_again_from_the_log) {
   EXPECT_EQ(exchange_->stats().lent, 1);
 }
 
-TEST_F(KeptExchangeTest, for_what_nobody_has_any_more_another_one_stands_in_and_is_counted) {
+TEST_F(RecordExchangeTest, for_what_nobody_has_any_more_another_one_stands_in_and_is_counted) {
   for (int rank = 0; rank < kRanks; ++rank) keep(rank, {1, 3, 6});
   gone_[1] = true;
   log_->trim(0, 20);
@@ -196,7 +197,7 @@ TEST_F(KeptExchangeTest, for_what_nobody_has_any_more_another_one_stands_in_and_
 }
 
 // Nothing comes from there, and nothing will: the log's word that it is gone is all there is.
-TEST_F(KeptExchangeTest, what_an_empty_partition_has_forgotten_is_not_waited_for) {
+TEST_F(RecordExchangeTest, what_an_empty_partition_has_forgotten_is_not_waited_for) {
   for (int rank = 0; rank < kRanks; ++rank) keep(rank, {1, 3, 6});
   gone_[1] = true;
   log_->trim(0, 100);
@@ -207,7 +208,7 @@ TEST_F(KeptExchangeTest, what_an_empty_partition_has_forgotten_is_not_waited_for
   EXPECT_EQ(exchange_->stats().lost, 1);
 }
 
-TEST_F(KeptExchangeTest, where_nothing_can_stand_in_the_run_ends_with_the_reason) {
+TEST_F(RecordExchangeTest, where_nothing_can_stand_in_the_run_ends_with_the_reason) {
   for (int rank = 0; rank < kRanks; ++rank) keep(rank, {1});
   gone_[1] = true;
   log_->trim(0, 20);
@@ -219,7 +220,7 @@ TEST_F(KeptExchangeTest, where_nothing_can_stand_in_the_run_ends_with_the_reason
   EXPECT_TRUE(exchange_->failure().ok()) << "of another run nothing is known";
 }
 
-TEST_F(KeptExchangeTest, who_is_late_still_gets_what_was_just_let_go_of) {
+TEST_F(RecordExchangeTest, who_is_late_still_gets_what_was_just_let_go_of) {
   std::vector<int64_t> many;
   for (int64_t i = 0; i < 30; ++i) many.push_back(i);
   for (int rank = 0; rank < kRanks; ++rank) keep(rank, many);
@@ -233,7 +234,7 @@ TEST_F(KeptExchangeTest, who_is_late_still_gets_what_was_just_let_go_of) {
   EXPECT_EQ(exchange_->stats().lent, 1);
 }
 
-TEST_F(KeptExchangeTest, bytes_of_another_record_are_not_taken_for_it) {
+TEST_F(RecordExchangeTest, bytes_of_another_record_are_not_taken_for_it) {
   for (int rank = 0; rank < kRanks; ++rank) keep(rank, {1, 4});
   (void)kept_[0]->borrow(std::vector<int64_t>{1});
   EXPECT_EQ(kept_[0]->lend(1, *kept_[1]->bytes_of(4)).code(), Code::kCorrupt);
@@ -245,7 +246,7 @@ TEST_F(KeptExchangeTest, bytes_of_another_record_are_not_taken_for_it) {
   EXPECT_EQ(key(1), place_of(1));
 }
 
-TEST_F(KeptExchangeTest, a_state_brings_each_rank_its_share) {
+TEST_F(RecordExchangeTest, a_state_brings_each_rank_its_share) {
   for (int rank = 0; rank < kRanks; ++rank) keep(rank, {1, 2, 4, 6});
   const std::string places = kept_[0]->places(std::vector<int64_t>{1, 2, 4, 6});
   KeptRecords alone(log_), second(log_, {.share = {1, 2}});
@@ -258,12 +259,12 @@ TEST_F(KeptExchangeTest, a_state_brings_each_rank_its_share) {
 }
 
 // As above, with memory for two records and a disk for three more: one is only in the log.
-TEST_F(KeptExchangeTest, what_memory_has_no_room_for_comes_from_the_disk_and_then_from_the_log) {
+TEST_F(RecordExchangeTest, what_memory_has_no_room_for_comes_from_the_disk_and_then_from_the_log) {
   const std::vector<int64_t> own{0, 3, 6, 9, 12, 15};
   const std::shared_ptr<KeptDisk> disk = *KeptDisk::open(testing::TempDir(), 4'000);
   kept_[0] = std::make_shared<KeptRecords>(log_, KeptOptions{{0, kRanks}, 2'500, disk});
   exchange_->close();
-  exchange_ = std::make_unique<KeptExchange>(kept_[0], [](int, std::span<const int64_t>, const std::stop_token&) {
+  exchange_ = std::make_unique<RecordExchange>(kept_[0], [](int, std::span<const int64_t>, const std::stop_token&) {
     return Result<std::vector<AnsweredKey>>(unavailable("nobody is asked"));
   });
   exchange_->on_arrival([] {});
@@ -287,7 +288,7 @@ TEST_F(KeptExchangeTest, what_memory_has_no_room_for_comes_from_the_disk_and_the
   EXPECT_EQ(disk->used(), used) << "its room is used again";
 }
 
-TEST_F(KeptExchangeTest, a_state_with_many_records_is_read_by_several_and_one_that_is_gone_is_named) {
+TEST_F(RecordExchangeTest, a_state_with_many_records_is_read_by_several_and_one_that_is_gone_is_named) {
   std::vector<int64_t> all;
   for (int64_t number = 0; number < 30; ++number) all.push_back(number);
   keep(0, all);
@@ -302,7 +303,7 @@ TEST_F(KeptExchangeTest, a_state_with_many_records_is_read_by_several_and_one_th
   EXPECT_EQ(other.record(3)->key, place_of(3)) << "what was kept is still kept";
 }
 
-TEST_F(KeptExchangeTest, closing_is_quick_whatever_is_awaited) {
+TEST_F(RecordExchangeTest, closing_is_quick_whatever_is_awaited) {
   keep(0, {1});
   bring({1});
   const auto begin = std::chrono::steady_clock::now();

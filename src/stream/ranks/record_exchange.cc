@@ -1,4 +1,4 @@
-#include "stream/kept_exchange.h"
+#include "stream/ranks/record_exchange.h"
 
 #include <algorithm>
 #include <new>
@@ -21,46 +21,47 @@ constexpr size_t kFewer = 4;
 
 }  // namespace
 
-KeptExchange::KeptExchange(std::shared_ptr<KeptRecords> kept, Ask ask)
-    : kept_(std::move(kept)), ask_(std::move(ask)), thread_([this](const std::stop_token& stop) { work(stop); }) {}
+RecordExchange::RecordExchange(std::shared_ptr<AwaitedRecords> records, Ask ask)
+    : records_(std::move(records)), ask_(std::move(ask)), thread_([this](const std::stop_token& stop) { work(stop); }) {
+}
 
-void KeptExchange::bring(std::span<const int64_t> numbers) {
+void RecordExchange::bring(std::span<const int64_t> numbers) {
   if (numbers.empty()) return;
   const std::lock_guard lock(mutex_);
   for (const int64_t number : numbers) wanted_.emplace(number, Clock::now());
   changed_.notify_all();
 }
 
-void KeptExchange::begin_anew() {
+void RecordExchange::begin_anew() {
   const std::lock_guard lock(mutex_);
   ++run_;
   wanted_.clear();
   failure_ = {};
 }
 
-void KeptExchange::close() {
+void RecordExchange::close() {
   thread_.request_stop();
   if (thread_.joinable()) thread_.join();
 }
 
-Status KeptExchange::failure() const {
+Status RecordExchange::failure() const {
   const std::lock_guard lock(mutex_);
   return failure_;
 }
 
-std::string KeptExchange::awaited() const {
+std::string RecordExchange::awaited() const {
   const std::lock_guard lock(mutex_);
   if (wanted_.empty()) return {};
-  return fmt::format("{} old record{}, of which rank {} keeps the first", wanted_.size(),
-                     wanted_.size() == 1 ? "" : "s", kept_->share().owner(wanted_.begin()->first));
+  return fmt::format("{} record{}, of which rank {} has the first", wanted_.size(), wanted_.size() == 1 ? "" : "s",
+                     records_->owner(wanted_.begin()->first));
 }
 
-KeptExchange::Stats KeptExchange::stats() const {
+RecordExchange::Stats RecordExchange::stats() const {
   const std::lock_guard lock(mutex_);
   return stats_;
 }
 
-void KeptExchange::work(const std::stop_token& stop) {
+void RecordExchange::work(const std::stop_token& stop) {
   auto pause = kAskSoon;
   std::unique_lock lock(mutex_);
   while (changed_.wait(lock, stop, [&] { return !wanted_.empty() && failure_.ok(); })) {
@@ -73,7 +74,7 @@ void KeptExchange::work(const std::stop_token& stop) {
     try {
       failure = bring_asked(asked, stop);
     } catch (const std::bad_alloc&) {  // an error of the run, and not the end of the process
-      failure = out_of_budget("the system has no memory left for old records; lower memory=", 0);
+      failure = out_of_budget("the system has no memory left for records of other ranks; lower memory=", 0);
     }
     lock.lock();
     if (stop.stop_requested()) return;
@@ -92,10 +93,10 @@ void KeptExchange::work(const std::stop_token& stop) {
 }
 
 // Why one of them will never come.
-Status KeptExchange::bring_asked(std::map<int, std::vector<Wanted>>& asked, const std::stop_token& stop) {
+Status RecordExchange::bring_asked(std::map<int, std::vector<Wanted>>& asked, const std::stop_token& stop) {
   Status failure;
   for (auto& [owner, records] : asked) {
-    if (owner == kept_->share().rank) {
+    if (owner == records_->own_rank()) {
       read_disk(records);
     } else {
       ask_owner(owner, records, stop);
@@ -106,21 +107,21 @@ Status KeptExchange::bring_asked(std::map<int, std::vector<Wanted>>& asked, cons
   return failure;
 }
 
-std::map<int, std::vector<KeptExchange::Wanted>> KeptExchange::next() {
+std::map<int, std::vector<RecordExchange::Wanted>> RecordExchange::next() {
   std::map<int, std::vector<Wanted>> by_owner;
   for (const auto& [number, since] : wanted_) {
-    std::vector<Wanted>& records = by_owner[kept_->share().owner(number)];
-    if (records.size() < owners_[kept_->share().owner(number)].most) records.push_back({number, since});
+    std::vector<Wanted>& records = by_owner[records_->owner(number)];
+    if (records.size() < owners_[records_->owner(number)].most) records.push_back({number, since});
   }
   return by_owner;
 }
 
-void KeptExchange::read_disk(std::vector<Wanted>& records) {
+void RecordExchange::read_disk(std::vector<Wanted>& records) {
   for (Wanted& record : records)
-    if (kept_->read_disk(record.number).ok()) record.outcome = Outcome::kFromDisk;
+    if (records_->read_here(record.number).ok()) record.outcome = Outcome::kFromDisk;
 }
 
-void KeptExchange::ask_owner(int owner, std::vector<Wanted>& records, const std::stop_token& stop) {
+void RecordExchange::ask_owner(int owner, std::vector<Wanted>& records, const std::stop_token& stop) {
   auto& [health, most] = owners_[owner];
   // One that failed is left out for a while (PeerHealth), and what it keeps is read again without a question.
   if (!health.begin(Clock::now().time_since_epoch())) return;
@@ -143,19 +144,19 @@ void KeptExchange::ask_owner(int owner, std::vector<Wanted>& records, const std:
   // What it neither has nor will have stays unknown, and is read again; so is what came damaged.
   for (size_t i = 0; i < records.size(); ++i) {
     const AnsweredKey& one = (*answer)[i];
-    if (one.state == AnsweredKey::State::kHere && kept_->lend(records[i].number, one.body).ok())
+    if (one.state == AnsweredKey::State::kHere && records_->lend(records[i].number, one.body).ok())
       records[i].outcome = Outcome::kLent;
     if (one.state == AnsweredKey::State::kComing && Clock::now() - records[i].since < kAskPatience)
       records[i].outcome = Outcome::kLater;
   }
 }
 
-Status KeptExchange::do_without_owner(Wanted& record, const std::stop_token& stop) {
-  const Status read = kept_->read_again(record.number, stop);
+Status RecordExchange::do_without_owner(Wanted& record, const std::stop_token& stop) {
+  const Status read = records_->read_again(record.number, stop);
   if (read.ok()) {
     record.outcome = Outcome::kReread;
     // Only of what the log has forgotten. Where it cannot be reached the run ends, and goes on from a state with the right records.
-  } else if (read.code() == Code::kNotFound && kept_->stand_in(record.number)) {
+  } else if (read.code() == Code::kNotFound && records_->stand_in(record.number)) {
     record.outcome = Outcome::kLost;
   } else {
     return read;
@@ -164,13 +165,13 @@ Status KeptExchange::do_without_owner(Wanted& record, const std::stop_token& sto
 }
 
 // Whether something has come.
-bool KeptExchange::settle(const std::map<int, std::vector<Wanted>>& asked) {
+bool RecordExchange::settle(const std::map<int, std::vector<Wanted>>& asked) {
   bool news = false;
   for (const auto& [owner, records] : asked) {
     for (const Wanted& record : records) {
       if (record.outcome == Outcome::kUnknown || record.outcome == Outcome::kLater) continue;
       // The step that had it may be behind by now, and the next one want it again: what was lent has gone with the first.
-      if (!kept_->here(std::span(&record.number, 1))) continue;
+      if (!records_->here(std::span(&record.number, 1))) continue;
       if (wanted_.erase(record.number) == 0) continue;
       stats_.lent += record.outcome == Outcome::kLent ? 1 : 0;
       stats_.reread += record.outcome == Outcome::kReread ? 1 : 0;

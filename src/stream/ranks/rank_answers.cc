@@ -1,0 +1,190 @@
+#include "stream/ranks/rank_answers.h"
+
+#include <algorithm>
+#include <chrono>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace forebay {
+
+namespace {
+
+constexpr size_t kMostAhead = 1024;          // chunks that are decided and not asked for by all
+constexpr std::chrono::seconds kLinger{5};   // for ranks that have not asked for the last chunks yet
+constexpr std::chrono::seconds kHoldOut{2};  // and for those that have not come for what was read for them
+
+Buffer buffer_of(std::string_view text) {
+  Buffer body = Buffer::allocate(text.size());
+  std::copy(text.begin(), text.end(), body.data());
+  return body;
+}
+
+}  // namespace
+
+void RankAnswers::know(int rank, int ranks) {
+  const std::lock_guard lock(mutex_);
+  rank_ = rank;
+  asked_.assign(static_cast<size_t>(ranks), kNever);
+}
+
+void RankAnswers::lead(Stream* stream) {
+  const std::lock_guard lock(mutex_);
+  stream_ = stream;
+}
+
+void RankAnswers::lend(std::shared_ptr<const KeptRecords> kept) {
+  const std::lock_guard lock(mutex_);
+  kept_ = std::move(kept);
+}
+
+void RankAnswers::share(std::shared_ptr<RecordShelf> shelf) {
+  const std::lock_guard lock(mutex_);
+  shelf_ = std::move(shelf);
+}
+
+void RankAnswers::begin_anew(uint64_t seeks) {
+  const std::lock_guard lock(mutex_);
+  seeks_ = seeks;
+  beginning_.reset();
+  chunks_.clear();
+  std::fill(asked_.begin(), asked_.end(), kNever);
+  if (shelf_) shelf_->begin_anew(seeks);
+}
+
+void RankAnswers::decided(const Chunk& chunk) {
+  const std::lock_guard lock(mutex_);
+  chunks_.push_back({chunk.first, chunk.to_json()});
+}
+
+void RankAnswers::begins(const std::vector<std::string>& after) {
+  const std::lock_guard lock(mutex_);
+  beginning_ = nlohmann::json(after).dump();
+}
+
+void RankAnswers::ended(int64_t first) {
+  const std::lock_guard lock(mutex_);
+  chunks_.push_back({first, "end"});
+}
+
+void RankAnswers::linger() {
+  std::unique_lock lock(mutex_);
+  asked_for_.wait_for(lock, kLinger, [&] { return all_are_told(); });
+  if (shelf_) asked_for_.wait_for(lock, kHoldOut, [&] { return !shelf_->is_awaited() || all_have_left(); });
+}
+
+bool RankAnswers::all_are_told() const {
+  return chunks_.empty() ||
+         std::all_of(asked_.begin() + 1, asked_.end(), [&](int64_t asked) { return asked >= chunks_.back().first; });
+}
+
+bool RankAnswers::all_have_left() const {
+  for (size_t rank = 0; rank < asked_.size(); ++rank)
+    if (rank != static_cast<size_t>(rank_) && asked_[rank] != kLeft) return false;
+  return true;
+}
+
+bool RankAnswers::may_decide() {
+  const std::lock_guard lock(mutex_);
+  return chunks_.size() < kMostAhead;
+}
+
+std::string RankAnswers::awaited() const {
+  const std::lock_guard lock(mutex_);
+  const auto slowest = std::min_element(asked_.begin() + 1, asked_.end());
+  return fmt::format("rank {}, which is {} chunks behind", slowest - asked_.begin(), chunks_.size());
+}
+
+std::optional<Buffer> RankAnswers::find(const Hash128& key) {
+  const std::optional<RankKey> asked = RankKey::from(key);
+  if (!asked) return std::nullopt;
+  // A shelf knows its run by itself: what it gives belongs together with what it forgets.
+  if (asked->what == RankQuestion::kNotes || asked->what == RankQuestion::kRow) {
+    const std::shared_ptr<RecordShelf> shelf = under_lock(shelf_);
+    if (!shelf) return std::nullopt;
+    if (asked->what == RankQuestion::kRow) {
+      std::optional<Buffer> row = shelf->row(asked->seeks, static_cast<size_t>(asked->rank), asked->number);
+      asked_for_.notify_all();
+      return row;
+    }
+    const NotesPlace place = NotesPlace::from_number(asked->number);
+    return shelf->notes(asked->seeks, asked->rank, place.partition, place.from);
+  }
+  if (asked->seeks != under_lock(seeks_)) return std::nullopt;
+  switch (asked->what) {
+    case RankQuestion::kKept: {
+      const std::shared_ptr<const KeptRecords> kept = under_lock(kept_);
+      return kept ? kept->bytes_of(static_cast<int64_t>(asked->number)) : std::nullopt;
+    }
+    case RankQuestion::kBeginning: return find_beginning();
+    case RankQuestion::kGoodbye: return is_other_rank(asked->rank) ? std::optional(leave(asked->rank)) : std::nullopt;
+    default: return find_chunk(*asked);
+  }
+}
+
+// Whoever decides will, sooner or later.
+std::optional<uint64_t> RankAnswers::coming(int64_t element) {
+  const std::optional<int64_t> kept_one = kept_number(element);
+  if (!kept_one) return element >= kComesSoonerOrLater ? std::optional<uint64_t>(1) : std::nullopt;
+  // Without the lock: who keeps records looks at the stream meanwhile, and the stream tells what it decides under its own.
+  const std::shared_ptr<const KeptRecords> kept = under_lock(kept_);
+  return kept && kept->will_know(*kept_one) ? std::optional<uint64_t>(1) : std::nullopt;
+}
+
+std::optional<Buffer> RankAnswers::find_chunk(const RankKey& asked) {
+  const auto first = static_cast<int64_t>(asked.number);
+  std::string text;
+  Stream* to_tell = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    if (asked.rank < 1 || static_cast<size_t>(asked.rank) >= asked_.size()) return std::nullopt;
+    const auto chunk = std::lower_bound(chunks_.begin(), chunks_.end(), first,
+                                        [](const auto& one, int64_t sought) { return one.first < sought; });
+    if (chunk == chunks_.end() || chunk->first != first) return std::nullopt;
+    text = chunk->second;
+    to_tell = note_asked(asked.rank, first);
+  }
+  // Without the lock, which the stream takes under its own. It is alive: Decisions::close() waits for these calls before the stream goes.
+  if (to_tell != nullptr) to_tell->look_again();
+  return buffer_of(text);
+}
+
+std::optional<Buffer> RankAnswers::find_beginning() const {
+  const std::lock_guard lock(mutex_);
+  return beginning_ ? std::optional(buffer_of(*beginning_)) : std::nullopt;
+}
+
+bool RankAnswers::is_other_rank(int rank) const {
+  const std::lock_guard lock(mutex_);
+  return rank != rank_ && static_cast<size_t>(rank) < asked_.size();
+}
+
+Buffer RankAnswers::leave(int rank) {
+  Stream* to_tell = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    to_tell = note_asked(rank, kLeft);
+  }
+  if (to_tell != nullptr) to_tell->look_again();
+  return Buffer::allocate(1);
+}
+
+// The stream that may decide more now, if that is news.
+Stream* RankAnswers::note_asked(int rank, int64_t first) {
+  int64_t& asked = asked_[static_cast<size_t>(rank)];
+  asked = std::max(asked, first);
+  asked_for_.notify_all();
+  return forget_what_all_have() ? stream_ : nullptr;
+}
+
+// A rank that asks for a chunk has all before it. True where more may be decided now.
+bool RankAnswers::forget_what_all_have() {
+  // Before all have asked it is kNever, and nothing is forgotten.
+  const int64_t least = *std::min_element(asked_.begin() + 1, asked_.end());
+  const bool full = chunks_.size() >= kMostAhead;
+  while (!chunks_.empty() && chunks_.front().first < least) chunks_.pop_front();
+  return full && chunks_.size() < kMostAhead;
+}
+
+}  // namespace forebay

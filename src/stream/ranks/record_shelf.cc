@@ -1,0 +1,152 @@
+#include "stream/ranks/record_shelf.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/hash.h"
+#include "stream/record_bytes.h"
+
+namespace forebay {
+
+namespace {
+constexpr size_t kMostNotes = 1024;  // of one answer
+constexpr size_t kFewLate = 64;
+uint64_t bytes_of(const RecordNote& note) { return sizeof(RecordNote) + note.offset.size(); }
+}  // namespace
+
+RecordShelf::RecordShelf(size_t partitions, int rank, int ranks, uint64_t late_bytes)
+    : rank_(rank), ranks_(ranks), most_late_(late_bytes), bytes_(std::make_shared<StreamBytes>()),
+      partitions_(partitions) {
+  begin_anew(0);
+}
+
+void RecordShelf::begin_anew(uint64_t seeks) {
+  const std::lock_guard lock(mutex_);
+  seeks_ = seeks;
+  for (Partition& partition : partitions_) {
+    partition = {};
+    partition.asked.assign(static_cast<size_t>(ranks_), 0);
+    partition.asked[static_cast<size_t>(rank_)] = UINT64_MAX;  // asks nobody
+  }
+  late_.clear();
+  late_rows_ = 0;
+  late_bytes_ = note_bytes_ = 0;
+  count();
+}
+
+uint64_t RecordShelf::hash_of(const std::string& offset) { return hash64(offset.data(), offset.size()); }
+
+void RecordShelf::note(size_t partition, RecordNote note) {
+  note_bytes_ += bytes_of(note);
+  partitions_[partition].notes.push_back(std::move(note));
+}
+
+void RecordShelf::add(const std::vector<LogRecord>& records, const std::vector<LogGap>& gaps) {
+  const std::lock_guard lock(mutex_);
+  for (const LogGap& gap : gaps) note(gap.partition, {gap.until, true, gap.records.value_or(-1)});
+  for (const LogRecord& record : records) {
+    note(record.partition, {record.offset});
+    partitions_[record.partition].rows.insert_or_assign(hash_of(record.offset), Row{record});
+  }
+  count();
+}
+
+std::optional<RecordShelf::Row> RecordShelf::take_out(size_t partition, uint64_t offset_hash) {
+  auto& rows = partitions_[partition].rows;
+  const auto found = rows.find(offset_hash);
+  if (found == rows.end()) return std::nullopt;
+  Row row = std::move(found->second);
+  rows.erase(found);
+  if (row.late) {
+    late_bytes_ -= row.record.bytes();
+    --late_rows_;
+    count();
+  }
+  return row;
+}
+
+void RecordShelf::taken(const LogRecord& record) {
+  std::optional<Row> gone;  // ends without the lock
+  const std::lock_guard lock(mutex_);
+  gone = take_out(record.partition, hash_of(record.offset));
+}
+
+void RecordShelf::behind(const LogRecord& record) {
+  const std::lock_guard lock(mutex_);
+  auto& rows = partitions_[record.partition].rows;
+  const auto found = rows.find(hash_of(record.offset));
+  if (found == rows.end() || found->second.late) return;
+  // Its neighbours in a larger buffer have gone, and must not stay for its sake.
+  found->second = {record.alone(), true};
+  late_bytes_ += found->second.record.bytes();
+  ++late_rows_;
+  late_.push_back({record.partition, found->first});
+  forget_late();
+  count();
+}
+
+bool RecordShelf::is_late(const Late& late) const {
+  const auto& rows = partitions_[late.partition].rows;
+  const auto found = rows.find(late.offset_hash);
+  return found != rows.end() && found->second.late;
+}
+
+void RecordShelf::forget_late() {
+  while (!late_.empty() && late_bytes_ > most_late_) {
+    if (is_late(late_.front())) {
+      take_out(late_.front().partition, late_.front().offset_hash);
+      ++stats_.dropped;
+    }
+    late_.pop_front();
+  }
+  // Most have been fetched in the meantime, where ranks keep up with each other.
+  if (late_.size() > kFewLate + 2 * late_rows_) std::erase_if(late_, [&](const Late& late) { return !is_late(late); });
+}
+
+std::optional<Buffer> RecordShelf::notes(uint64_t seeks, int rank, size_t partition, uint64_t from) {
+  const std::lock_guard lock(mutex_);
+  if (seeks != seeks_ || partition >= partitions_.size() || rank < 0 || rank >= ranks_) return std::nullopt;
+  Partition& of = partitions_[partition];
+  uint64_t& asked = of.asked[static_cast<size_t>(rank)];
+  asked = std::max(asked, from);
+  forget_notes(of);
+  if (from < of.first_note || from >= of.first_note + of.notes.size()) return std::nullopt;
+  std::vector<RecordNote> told;
+  for (size_t i = from - of.first_note; i < of.notes.size() && told.size() < kMostNotes; ++i)
+    told.push_back(of.notes[i]);
+  return encode_notes(told);
+}
+
+void RecordShelf::forget_notes(Partition& partition) {
+  const uint64_t all_have = *std::min_element(partition.asked.begin(), partition.asked.end());
+  while (!partition.notes.empty() && partition.first_note < all_have) {
+    note_bytes_ -= bytes_of(partition.notes.front());
+    partition.notes.pop_front();
+    ++partition.first_note;
+  }
+  count();
+}
+
+std::optional<Buffer> RecordShelf::row(uint64_t seeks, size_t partition, uint64_t offset_hash) {
+  std::optional<Row> row;
+  {
+    const std::lock_guard lock(mutex_);
+    if (seeks != seeks_ || partition >= partitions_.size()) return std::nullopt;
+    row = take_out(partition, offset_hash);
+    if (!row) return std::nullopt;
+    ++stats_.lent;
+  }
+  return record_bytes(row->record);
+}
+
+bool RecordShelf::is_awaited() const {
+  const std::lock_guard lock(mutex_);
+  return late_rows_ > 0;
+}
+
+RecordShelf::Stats RecordShelf::stats() const {
+  const std::lock_guard lock(mutex_);
+  return stats_;
+}
+
+}  // namespace forebay

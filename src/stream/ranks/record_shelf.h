@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "base/kept_bytes.h"
+#include "forebay/buffer.h"
+#include "stream/ranks/record_notes.h"
+#include "stream/record_log.h"
+#include "stream/stream.h"
+
+namespace forebay {
+
+/// What this rank reads of a stream for all ranks: of each of its partitions what came, in order, for all of them; and the records themselves, each for the one rank that
+/// has it in a batch. As long as the stream has a record this costs no memory beside it; behind that, records that nobody has come for yet are kept up to `late_bytes`, and who
+/// comes later reads the log. From any thread.
+class RecordShelf {
+ public:
+  RecordShelf(size_t partitions, int rank, int ranks, uint64_t late_bytes);
+
+  /// What there is, is of another run.
+  void begin_anew(uint64_t seeks);
+
+  /// As they were read, before the stream has them.
+  void add(const std::vector<LogRecord>& records, const std::vector<LogGap>& gaps);
+  /// This rank has it in a batch of its own.
+  void taken(const LogRecord& record);
+  /// The stream lets go of it.
+  void behind(const LogRecord& record);
+
+  /// For another rank, which has all notes below `from`: those behind, some hundreds at a time. Nothing where there are none yet, or of another run.
+  std::optional<Buffer> notes(uint64_t seeks, int rank, size_t partition, uint64_t from);
+  /// For another rank: record_bytes() of a record, which nobody will ask for again. Nothing where it is not here any more.
+  std::optional<Buffer> row(uint64_t seeks, size_t partition, uint64_t offset_hash);
+  /// The stream has gone past a record that another rank has not come for.
+  bool is_awaited() const;
+  /// How rows are asked for.
+  static uint64_t hash_of(const std::string& offset);
+
+  /// Memory beside the stream's.
+  std::shared_ptr<KeptBytes> bytes() const { return bytes_; }
+  struct Stats {
+    int64_t lent = 0;     ///< records that others came for
+    int64_t dropped = 0;  ///< and those that they came too late for
+  };
+  Stats stats() const;
+
+ private:
+  struct Row {
+    LogRecord record;
+    bool late = false;  // the stream has it no more
+  };
+  struct Partition {
+    uint64_t first_note = 0;  // how many notes all ranks have
+    std::deque<RecordNote> notes;
+    std::vector<uint64_t> asked;  // of each other rank: how many it has
+    std::unordered_map<uint64_t, Row> rows;
+  };
+  struct Late {
+    size_t partition;
+    uint64_t offset_hash;
+  };
+  void note(size_t partition, RecordNote note);
+  void forget_notes(Partition& partition);
+  std::optional<Row> take_out(size_t partition, uint64_t offset_hash);
+  bool is_late(const Late& late) const;
+  void forget_late();
+  void count() { bytes_->set(late_bytes_ + note_bytes_); }
+
+  const int rank_, ranks_;
+  const uint64_t most_late_;
+  const std::shared_ptr<StreamBytes> bytes_;
+  mutable std::mutex mutex_;
+  uint64_t seeks_ = 0;
+  std::vector<Partition> partitions_;
+  std::deque<Late> late_;  // the oldest first; some have been fetched meanwhile
+  size_t late_rows_ = 0;
+  uint64_t late_bytes_ = 0, note_bytes_ = 0;
+  Stats stats_;
+};
+
+}  // namespace forebay

@@ -1,0 +1,49 @@
+#include "stream/read_record.h"
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace forebay {
+
+namespace {
+// Longer than a reader rests between two tries to connect (Backoff::kMost), so that a server that restarts is met again.
+constexpr std::chrono::seconds kReadAgain{30};
+}  // namespace
+
+Result<std::shared_ptr<const LogRecord>> read_record(const RecordLog& log, const RecordPlace& place,
+                                                     const std::stop_token& stop) {
+  const std::string& partition = log.partitions()[place.partition];
+  auto until = std::chrono::steady_clock::now() + kReadAgain;
+  size_t some = 1;
+  FOREBAY_ASSIGN(const std::unique_ptr<LogReader> reader, log.read_after({{place.partition, place.before}}));
+  const auto forgotten = [&] {
+    return Status(Code::kNotFound, fmt::format("{}: partition '{}' has forgotten '{}', which was read before; "
+                                               "begin a new run, or keep more of the log",
+                                               log.name(), partition, place.offset));
+  };
+  for (;;) {
+    // It comes next, or behind what was dropped: more at a time the longer it does not.
+    LogReader::Limits most;
+    most.records = some = std::min(most.records, 2 * some);
+    FOREBAY_ASSIGN(std::vector<LogRecord> records, reader->read({place.partition}, most, stop));
+    if (!records.empty()) until = std::chrono::steady_clock::now() + kReadAgain;
+    for (const LogRecord& record : records) {
+      const int order = log.compare(record.offset, place.offset);
+      if (order == 0) return std::make_shared<const LogRecord>(record.alone());
+      if (order > 0) return forgotten();
+    }
+    // Behind what is gone there may be nothing, so that no record ever tells.
+    for (const LogGap& gap : reader->take_gaps())
+      if (gap.until.empty() || log.compare(gap.until, place.offset) > 0) return forgotten();
+    // A reader that has nothing says so every now and then (LogReader::read()), and a stop is an error of its: this ends.
+    if (reader->ended() || std::chrono::steady_clock::now() > until)
+      return unavailable(fmt::format("{}: '{}' of partition '{}', which was read before, cannot be read again: {}",
+                                     log.name(), place.offset, partition,
+                                     reader->troubled().empty() ? "it does not come" : reader->troubled()));
+  }
+}
+
+}  // namespace forebay
