@@ -108,7 +108,7 @@ struct PartitionStats {
 
 /// Of a stream, since the loader was opened or went elsewhere.
 struct StreamStats {
-  int64_t arrived = 0;      ///< records that were read
+  int64_t arrived = 0;      ///< records that came, those that another rank has read included
   int64_t trimmed = 0;      ///< that the log had forgotten before they were read
   int64_t dry = 0;          ///< that had not come when they were needed: old ones stood in
   int64_t from_ranks = 0;   ///< records of batches that another rank had read, and gave

@@ -53,7 +53,8 @@ def test_a_broker_sends_each_record_once_whatever_the_number_of_ranks(tmp_path, 
     got, _ = steps_of_ranks(lambda world: written.pipeline(4, window), world, f"file://{tmp_path}", steps=steps, seed=3)
     sent = written.sent() - before
     assert sorted(xs(got)) == ALL
-    assert sent < 1.2 * PARTITIONS * RECORDS * SIZE
+    # Twice or more where each rank reads all. Beside them it sends what XINFO says of each stream, two records, behind every answer.
+    assert sent < 1.7 * PARTITIONS * RECORDS * SIZE
 
 
 def test_the_journal_of_several_ranks_is_repeated_by_one(tmp_path, written):

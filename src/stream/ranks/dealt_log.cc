@@ -21,6 +21,10 @@ constexpr std::chrono::milliseconds kNotesSoon{1}, kNotesLater{20};
 constexpr std::chrono::seconds kNotesPatience{2};
 // A thread each, however many ranks there are.
 constexpr size_t kMostFollowers = 4;
+// Partitions of one question (kMostKeys); a topic may have thousands.
+constexpr size_t kMostAskedFor = 512;
+// So many ranks are asked as often as kNotesLater says; of more each is asked less often.
+constexpr size_t kAskedOften = 4;
 
 // Partitions of this rank: what is read of them is for all.
 class SharingReader final : public LogReader {
@@ -78,7 +82,7 @@ class FollowingReader final : public LogReader {
       }
       if (NoteClock::now() >= until) return records;
       pause_for(rest_, stop);
-      rest_ = std::min(2 * rest_, kNotesLater);
+      rest_ = std::min(2 * rest_, kNotesLater * static_cast<int>(std::max<size_t>(1, owners_.size() / kAskedOften)));
     }
   }
   std::vector<LogGap> take_gaps() override { return std::exchange(gaps_, {}); }
@@ -123,14 +127,22 @@ class FollowingReader final : public LogReader {
       if (std::find(wanted.begin(), wanted.end(), followed.partition) != wanted.end()) asked.push_back(&followed);
     if (asked.empty() || stop.stop_requested()) return {};
     if (owner.direct) return read_direct(owner, asked, limits, stop, records);
+    Status taken;
+    for (size_t at = 0; at < asked.size() && taken.ok(); at += kMostAskedFor)
+      taken = ask_for_notes(owner.rank, std::span(asked).subspan(at, std::min(kMostAskedFor, asked.size() - at)), stop,
+                            records);
+    return stop.stop_requested() ? Status() : note_health(owner, taken);
+  }
+
+  Status ask_for_notes(int rank, std::span<Followed* const> asked, const std::stop_token& stop,
+                       std::vector<LogRecord>& records) {
     std::vector<DealtLog::NotesWanted> notes;
     for (const Followed* const followed : asked) notes.push_back({followed->partition, followed->notes});
-    const Result<std::vector<AnsweredKey>> answer = ask_(owner.rank, notes, stop);
-    if (stop.stop_requested()) return {};
-    Status taken = answer.ok() ? Status() : answer.status();
-    for (size_t i = 0; taken.ok() && i < asked.size() && i < answer->size(); ++i)
-      if ((*answer)[i].state == AnsweredKey::State::kHere) taken = take_notes((*answer)[i].body, *asked[i], records);
-    return note_health(owner, taken);
+    FOREBAY_ASSIGN(const std::vector<AnsweredKey> answers, ask_(rank, notes, stop));
+    for (size_t i = 0; i < std::min(asked.size(), answers.size()); ++i)
+      if (answers[i].state == AnsweredKey::State::kHere)
+        FOREBAY_RETURN_IF_ERROR(take_notes(answers[i].body, *asked[i], records));
+    return {};
   }
 
   Status take_notes(const Buffer& body, Followed& followed, std::vector<LogRecord>& records) {
