@@ -9,21 +9,29 @@ void Deadlines::add(const std::shared_ptr<std::stop_source>& stop, std::chrono::
   const Timer::Time when = timer_.now() + after;
   const std::lock_guard lock(mutex_);
   // Most requests are over long before their time, so that entries do not gather.
-  while (!entries_.empty() && entries_.front().stop.expired()) entries_.pop_front();
-  entries_.push_back({when, stop});
-  if (!std::exchange(waits_, true)) waits_ = timer_.at(entries_.front().when, [this] { fire(); });
+  while (!entries_.empty() && entries_.begin()->second.expired()) entries_.erase(entries_.begin());
+  entries_.emplace(when, stop);
+  wait_for_first();
 }
 
-void Deadlines::fire() {
+void Deadlines::wait_for_first() {
+  if (entries_.empty() || entries_.begin()->first >= wakes_at_) return;
+  const Timer::Time when = entries_.begin()->first;
+  if (timer_.at(when, [this, when] { fire(when); })) wakes_at_ = when;
+}
+
+void Deadlines::fire(Timer::Time when) {
   std::vector<std::shared_ptr<std::stop_source>> late;
   {
     const std::lock_guard lock(mutex_);
+    if (when != wakes_at_) return;  // an earlier one came after it, and has seen to what follows
     const Timer::Time now = timer_.now();
-    while (!entries_.empty() && (entries_.front().when <= now || entries_.front().stop.expired())) {
-      if (auto stop = entries_.front().stop.lock()) late.push_back(std::move(stop));
-      entries_.pop_front();
+    while (!entries_.empty() && (entries_.begin()->first <= now || entries_.begin()->second.expired())) {
+      if (auto stop = entries_.begin()->second.lock()) late.push_back(std::move(stop));
+      entries_.erase(entries_.begin());
     }
-    waits_ = !entries_.empty() && timer_.at(entries_.front().when, [this] { fire(); });
+    wakes_at_ = Timer::Time::max();
+    wait_for_first();
   }
   // Without the lock: answers come from inside, and may ask again.
   for (const auto& stop : late) stop->request_stop();

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <chrono>
-#include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <stop_token>
@@ -12,8 +12,7 @@ namespace forebay {
 
 /// Ends requests that take too long in all, however many bytes trickle in: they are asked to stop. May be used from any thread.
 ///
-/// One point in time is waited for, not one for each request, so it is meant for requests that are given about the same time: one with
-/// less, behind others, may get as much as they.
+/// One point in time is waited for, not one for each request: most are over long before their time.
 class Deadlines {
  public:
   /// Asks `stop` to stop once `after` has passed, if anybody holds it by then.
@@ -21,15 +20,13 @@ class Deadlines {
   void close() { timer_.close(); }
 
  private:
-  struct Entry {
-    Timer::Time when;
-    std::weak_ptr<std::stop_source> stop;
-  };
-  void fire();
+  void fire(Timer::Time when);
+  /// Under the lock.
+  void wait_for_first();
 
   std::mutex mutex_;
-  std::deque<Entry> entries_;
-  bool waits_ = false;
+  std::multimap<Timer::Time, std::weak_ptr<std::stop_source>> entries_;
+  Timer::Time wakes_at_ = Timer::Time::max();
   Timer timer_{/*manual=*/false};  // last: its thread uses the rest
 };
 

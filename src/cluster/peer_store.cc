@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "cluster/peer_health.h"
+#include "cluster/peer_pace.h"
 #include "store/calls.h"
 #include "store/timer.h"
 #include "telemetry/log.h"
@@ -32,11 +33,20 @@ struct PeerRead {
   Patience::Wait wait = {};
 };
 
+/// Keys that travel together.
+struct Question {
+  std::vector<PeerRead> reads;
+  uint64_t bytes = 0;  ///< that it counts for
+  bool all = false;    ///< with it about as much is asked for as may be
+  PeerHealth::Time asked{0};
+};
+
 /// What outlives the store where an answer ends late. Not so the transport: it may not end inside of an answer of its own.
 class Peer : public std::enable_shared_from_this<Peer> {
  public:
   Peer(Transport& transport, PeerHost host, PeerStoreOptions options)
-      : host_(std::move(host)), options_(options), patience_(options.patience), transport_(transport) {}
+      : host_(std::move(host)), options_(options), patience_(options.patience),
+        pace_(options.bytes / 16, options.bytes / 4, options.bytes * options.requests), transport_(transport) {}
 
   bool may_ask() const { return health_.may_ask(now()); }
 
@@ -56,6 +66,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
     std::vector<Held> held;
     {
       const std::lock_guard lock(mutex_);
+      pace_.failed(now());
       waiting.swap(waiting_);
       held.swap(held_);
     }
@@ -94,7 +105,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
 
   void send_waiting() {
     while (true) {
-      std::vector<PeerRead> reads;
+      Question question;
       std::deque<PeerRead> in_vain;
       {
         const std::lock_guard lock(mutex_);
@@ -105,8 +116,9 @@ class Peer : public std::enable_shared_from_this<Peer> {
           waiting_.pop_front();
         }
         if (waiting_.empty()) return;
+        if (in_flight_ > 0 && asked_bytes_ + counted(waiting_.front()) > pace_.allowed()) return;
         if (!stop_.stop_requested() && health_.begin(now())) {
-          reads = take_together();
+          question = take_together();
           ++in_flight_;
           ++fetches_;
         } else {
@@ -114,36 +126,52 @@ class Peer : public std::enable_shared_from_this<Peer> {
         }
       }
       for (const PeerRead& read : in_vain) give_nothing(read);
-      if (reads.empty()) return;
-      send(std::move(reads));
+      if (question.reads.empty()) return;
+      send(std::move(question));
     }
   }
 
-  std::vector<PeerRead> take_together() {
-    std::vector<PeerRead> reads;
-    uint64_t bytes = 0;
-    while (!waiting_.empty() && reads.size() < options_.keys) {
-      bytes += waiting_.front().wanted.most_bytes;
+  // What is not known to be smaller may have much, and has it rarely.
+  uint64_t counted(const PeerRead& read) const { return std::min(read.wanted.most_bytes, options_.bytes); }
+
+  Question take_together() {
+    Question question;
+    // Several of them at once, so that there is always one on the way.
+    const uint64_t most = std::min(options_.bytes, pace_.allowed() / options_.requests);
+    while (!waiting_.empty() && question.reads.size() < options_.keys) {
+      const uint64_t bytes = question.bytes + counted(waiting_.front());
       // The first goes in any case, or one large key would never go.
-      if (!reads.empty() && bytes > options_.bytes) break;
-      reads.push_back(std::move(waiting_.front()));
+      if (!question.reads.empty() && bytes > most) break;
+      question.bytes = bytes;
+      question.reads.push_back(std::move(waiting_.front()));
       waiting_.pop_front();
     }
-    return reads;
+    asked_bytes_ += question.bytes;
+    question.all = asked_bytes_ > pace_.allowed() / 2;
+    question.asked = now();
+    return question;
   }
 
-  void send(std::vector<PeerRead> reads) {
+  AnswerLimits limits(const std::vector<WantedKey>& wanted) const {
+    uint64_t bytes = 0;
+    for (const WantedKey& each : wanted) bytes += each.most_bytes;
+    const auto times = static_cast<int64_t>(std::max<uint64_t>(1, bytes / options_.bytes));
+    return {2 * times * options_.deadline, options_.deadline};
+  }
+
+  void send(Question question) {
     std::vector<WantedKey> wanted;
-    for (PeerRead& read : reads) {
+    for (PeerRead& read : question.reads) {
       ++read.times_asked;
       wanted.push_back(read.wanted);
     }
+    const AnswerLimits within = limits(wanted);
     transport_.fetch(
-        host_, std::move(wanted), options_.deadline, stop_.get_token(),
-        [self = shared_from_this(), reads = std::move(reads)](Result<std::vector<AnsweredKey>> answers) mutable {
+        host_, std::move(wanted), within, stop_.get_token(),
+        [self = shared_from_this(), asked = std::move(question)](Result<std::vector<AnsweredKey>> answers) mutable {
           Frame frame{self.get(), innermost_frame};
           innermost_frame = &frame;
-          self->on_answer(std::move(reads), std::move(answers));
+          self->on_answer(std::move(asked), std::move(answers));
           innermost_frame = frame.outer;
           const std::lock_guard lock(self->mutex_);
           --self->fetches_;
@@ -151,11 +179,18 @@ class Peer : public std::enable_shared_from_this<Peer> {
         });
   }
 
-  void on_answer(std::vector<PeerRead> reads, Result<std::vector<AnsweredKey>> answers) {
+  void on_answer(Question question, Result<std::vector<AnsweredKey>> answers) {
+    uint64_t bytes = 0;
+    if (answers.ok()) {
+      for (const AnsweredKey& each : *answers) bytes += each.body.size();
+    }
     {
       const std::lock_guard lock(mutex_);
       --in_flight_;
+      asked_bytes_ -= question.bytes;
+      pace_.answered(question.asked, now(), bytes, question.all);
     }
+    std::vector<PeerRead>& reads = question.reads;
     judge(answers);  // before anybody hears of it, so that who asks again asks elsewhere
     for (size_t i = 0; i < reads.size(); ++i) {
       if (!answers.ok()) {
@@ -232,11 +267,13 @@ class Peer : public std::enable_shared_from_this<Peer> {
   Patience patience_;
   std::mutex mutex_;
   std::deque<PeerRead> waiting_;
+  PeerPace pace_;
   std::vector<Held> held_;
   Timer::Time wakes_at_ = Timer::Time::max();
   std::condition_variable answered_;
   size_t in_flight_ = 0;
-  size_t fetches_ = 0;  ///< the same, and answers that are being given
+  uint64_t asked_bytes_ = 0;  ///< of those
+  size_t fetches_ = 0;        ///< the same, and answers that are being given
   std::stop_source stop_;
   Transport& transport_;
   Timer timer_{/*manual=*/false};  // last: its thread uses the rest

@@ -11,10 +11,11 @@
 namespace forebay {
 
 struct PeerStoreOptions {
-  std::chrono::milliseconds deadline{1000};  ///< of one request, in all
-  size_t requests = 8;                       ///< in flight at most, and so connections
-  size_t keys = 32;                          ///< of one request at most,
-  uint64_t bytes = 1 << 20;                  ///< and of what it may bring, but for one key alone
+  /// Without a byte of an answer: the host is away. One that brings up to `bytes` has twice as long in all, a larger one more.
+  std::chrono::milliseconds deadline{1000};
+  size_t requests = 8;       ///< in flight at most, and so connections
+  size_t keys = 32;          ///< of one request at most,
+  uint64_t bytes = 1 << 20;  ///< and of what it may bring, but for one key alone
   PatienceLimits patience = {};
 };
 
@@ -28,7 +29,8 @@ std::string peer_key(const Hash128& key, int64_t element = -1);
 /// OutOfBudget with the size for what is larger than ReadRequest::set_aside_bytes. One that is larger than
 /// ReadRequest::expected_size gives no bytes.
 ///
-/// Keys that are wanted at the same time travel together: while all its requests are under way, later ones gather.
+/// Keys that are wanted at the same time travel together: while all its requests are under way, or as many bytes as its link
+/// brings soon (PeerPace), later ones gather.
 ///
 /// What the peer says that it will make is waited for and asked for again (Patience): as long as the peer gets on, and no thread
 /// or request waits meanwhile.

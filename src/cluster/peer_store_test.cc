@@ -121,6 +121,29 @@ TEST_F(PeerStoreTest, AFrozenPeerAnswersEverybodyAtTheDeadline) {
   EXPECT_FALSE(peer->may_ask());
 }
 
+TEST_F(PeerStoreTest, ASlowLinkBringsAllThatIsWantedAtOnce) {
+  constexpr uint64_t kWanted = 240, kBytes = 20'000;
+  for (uint64_t i = 0; i < kWanted; ++i) keys_->put(key(kObjects + i), std::string(kBytes, static_cast<char>(i)));
+  // Two seconds of it, so that no deadline of one second for each answer holds where all is asked for at once.
+  network_->set_link({.bytes_per_second = kWanted * kBytes / 2});
+  const auto peer = store();
+  ReadAnswers answers;
+  for (uint64_t i = 0; i < kWanted; ++i) peer->read(request(kObjects + i, kBytes), {}, answers.take());
+  ASSERT_TRUE(answers.wait_for_count(kWanted));
+  for (const Code code : answers.codes()) EXPECT_EQ(code, Code::kOk);
+  EXPECT_EQ(peer->stats().bytes, kWanted * kBytes);
+  EXPECT_TRUE(peer->may_ask());
+  EXPECT_EQ(lines(), 0u);
+}
+
+TEST_F(PeerStoreTest, OneLargeEntryHasItsTimeOnASlowLink) {
+  keys_->put(key(kObjects), std::string(10 << 20, 'x'));
+  network_->set_link({.bytes_per_second = 4 << 20});
+  const auto peer = store();
+  EXPECT_EQ(read(*peer, request(kObjects, 10 << 20))->size(), size_t{10} << 20);
+  EXPECT_TRUE(peer->may_ask());
+}
+
 TEST_F(PeerStoreTest, APeerThatComesBackIsUsedAgain) {
   const auto peer = store();
   network_->set_health("host:1", HostHealth::kDead);

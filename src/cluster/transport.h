@@ -35,6 +35,19 @@ struct PeerHost {
   JobPass pass;         ///< what it wants to be shown
 };
 
+/// How long an answer is waited for.
+struct AnswerLimits {
+  template <typename Rep, typename Period>
+  AnswerLimits(std::chrono::duration<Rep, Period> both)  // NOLINT(google-explicit-constructor)
+      : AnswerLimits(both, both) {}
+  AnswerLimits(std::chrono::milliseconds until_all, std::chrono::milliseconds without_a_byte)
+      : in_all(until_all), silence(without_a_byte) {}
+
+  std::chrono::milliseconds in_all;
+  std::chrono::milliseconds
+      silence;  ///< without a byte of it; so that a host that is away is known sooner than a slow one
+};
+
 /// Moves bytes between the hosts of one job; knows nothing of what they are. Every method may be called from any thread.
 ///
 /// transport_conformance.h is the suite that every one passes. UCX would be a third, as a module of its own.
@@ -48,9 +61,9 @@ class Transport {
                                                     std::shared_ptr<KeySource> keys) = 0;
 
   /// Asks one host for up to kMostKeys keys. Answers exactly once: with an element for each key, in order; or Unavailable where the host is not
-  /// there, refuses, or has not answered in full after `deadline`; Corrupt where it answers nonsense; Cancelled after a stop. The answer must not block.
-  virtual void fetch(const PeerHost& host, std::vector<WantedKey> wanted, std::chrono::milliseconds deadline,
-                     std::stop_token stop, Done done) = 0;
+  /// there, refuses, or goes beyond `limits`; Corrupt where it answers nonsense; Cancelled after a stop. The answer must not block.
+  virtual void fetch(const PeerHost& host, std::vector<WantedKey> wanted, AnswerLimits limits, std::stop_token stop,
+                     Done done) = 0;
 };
 
 }  // namespace forebay

@@ -159,6 +159,17 @@ TEST_P(TransportTest, AHostThatDoesNotAnswerIsUnavailableAfterTheDeadline) {
   hanging->let_go();
 }
 
+TEST_P(TransportTest, AHostOfWhomNothingComesIsKnownLongBeforeASlowOneHasToBeReady) {
+  const auto hanging = std::make_shared<HangingKeys>();
+  const auto listening = serve(hanging);
+  FetchAnswers answers;
+  client_->fetch({listening->address(), kPass}, {{{1, 1}, 1}},
+                 AnswerLimits(std::chrono::hours(1), std::chrono::milliseconds(100)), {}, answers.take());
+  ASSERT_TRUE(answers.wait_for_count(1));
+  EXPECT_EQ(answers.last().status().code(), Code::kUnavailable) << answers.last().status().to_string();
+  hanging->let_go();
+}
+
 TEST_P(TransportTest, AStopIsAnsweredWithCancelled) {
   const auto hanging = std::make_shared<HangingKeys>();
   const auto listening = serve(hanging);

@@ -52,8 +52,8 @@ class HttpPeers final : public Transport {
     return http_server(address, pass, std::move(keys), options_.server);
   }
 
-  void fetch(const PeerHost& host, std::vector<WantedKey> wanted, std::chrono::milliseconds deadline,
-             std::stop_token stop, Done done) override {
+  void fetch(const PeerHost& host, std::vector<WantedKey> wanted, AnswerLimits limits, std::stop_token stop,
+             Done done) override {
     struct Asking {
       std::string host;
       std::vector<WantedKey> wanted;
@@ -75,8 +75,8 @@ class HttpPeers final : public Transport {
                        {"Content-Type", "application/octet-stream"}};
     request.body = encode_question(asking->wanted);
     request.max_body_bytes = most_answer_bytes(asking->wanted);
-    request.connection = connection(deadline);
-    deadlines_->add(asking->late, deadline);
+    request.connection = connection(limits.silence);
+    deadlines_->add(asking->late, limits.in_all);
     if (stop.stop_possible())
       asking->on_stop =
           std::make_unique<std::stop_callback<std::function<void()>>>(std::move(stop), [late = asking->late] {
@@ -93,9 +93,9 @@ class HttpPeers final : public Transport {
   }
 
  private:
-  // Requests with the same object share connections, so there is one for each deadline, of which there are few.
-  std::shared_ptr<const HttpConnectionOptions> connection(std::chrono::milliseconds deadline) {
-    const int most = static_cast<int>(std::clamp<int64_t>(deadline.count(), 1, 1 << 30));
+  // Requests with the same object share connections, so there is one for each `silence`, of which there are few.
+  std::shared_ptr<const HttpConnectionOptions> connection(std::chrono::milliseconds silence) {
+    const int most = static_cast<int>(std::clamp<int64_t>(silence.count(), 1, 1 << 30));
     const std::lock_guard lock(mutex_);
     if (!connection_ || connection_->first_byte_timeout_ms != most) {
       auto made = std::make_shared<HttpConnectionOptions>();

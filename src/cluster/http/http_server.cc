@@ -39,6 +39,7 @@ using PlainStream = beast::tcp_stream;
 using TlsStream = beast::ssl_stream<beast::tcp_stream>;
 
 constexpr std::array<char, 64> kZeros{};
+constexpr uint64_t kPatientBytes = 1 << 20;  // of an answer, that have the patience of a short one
 constexpr uint32_t kMostHeaderBytes = 8 << 10;
 constexpr uint8_t kTlsHandshake = 22;  // the first byte of whoever speaks TLS (RFC 8446, section 5.1)
 
@@ -205,7 +206,8 @@ class Session : public std::enable_shared_from_this<Session<Stream>> {
       if (body.size() % kZeros.size() != 0)
         pieces_.emplace_back(kZeros.data(), kZeros.size() - body.size() % kZeros.size());
     }
-    connection().expires_after(served_->options.patience);
+    // It is for the asker to say whether an answer is too slow: that of one large entry may be.
+    connection().expires_after(served_->options.patience * (1 + parts_.bytes / kPatientBytes));
     asio::async_write(stream_, pieces_, [self = this->shared_from_this()](beast::error_code error, size_t) {
       self->parts_ = AnswerParts();
       if (!error && self->parser_->get().keep_alive()) self->read_head();

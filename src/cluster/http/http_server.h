@@ -15,7 +15,7 @@ struct HttpServerOptions {
   int threads = 2;
   int most_connections = 512;
   std::chrono::milliseconds idle{60'000};  ///< a connection that asks nothing for so long is closed
-  /// For a question that has begun, for each answer to be taken, and for TLS to be agreed on.
+  /// For a question that has begun, for each MiB of an answer to be taken, and for TLS to be agreed on.
   std::chrono::milliseconds patience{5'000};
   std::shared_ptr<const JobTls> tls = nullptr;  ///< null: none is spoken
 };

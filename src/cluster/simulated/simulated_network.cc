@@ -1,6 +1,7 @@
 #include "cluster/simulated/simulated_network.h"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <random>
@@ -27,6 +28,12 @@ struct SimulatedHost {
 };
 
 using Answers = std::vector<AnsweredKey>;
+
+/// A question on its way, and whether bytes of its answer come: links are shared, so that all answers on one come at the same time.
+struct Questioning {
+  std::shared_ptr<Call<Answers>> call;
+  std::atomic<bool> comes{false};
+};
 
 class Network final : public SimulatedNetwork, public std::enable_shared_from_this<Network> {
  public:
@@ -62,21 +69,21 @@ class Network final : public SimulatedNetwork, public std::enable_shared_from_th
     host.gone = true;
   }
 
-  /// Sends a question; `call` hears what comes of it, unless nothing does.
-  void send(const PeerHost& to, std::vector<WantedKey> wanted, std::shared_ptr<Call<Answers>> call) {
+  /// Sends a question; its call hears what comes of it, unless nothing does.
+  void send(const PeerHost& to, std::vector<WantedKey> wanted, std::shared_ptr<Questioning> question) {
     const std::lock_guard lock(mutex_);
     // Under the lock, in the order in which questions come: that is what a seed repeats.
     const double draw = std::uniform_real_distribution<double>(0, 1)(random_);
     if (draw < link_.loss) return;
     timer_.at(timer_.now() + link_.latency,
-              [self = weak_from_this(), to, wanted = std::move(wanted), call = std::move(call)]() mutable {
-                if (const auto network = self.lock()) network->arrive(to, std::move(wanted), std::move(call));
+              [self = weak_from_this(), to, wanted = std::move(wanted), question = std::move(question)]() mutable {
+                if (const auto network = self.lock()) network->arrive(to, std::move(wanted), std::move(question));
               });
   }
   Timer::Time now() const { return timer_.now(); }
 
  private:
-  void arrive(const PeerHost& to, std::vector<WantedKey> wanted, std::shared_ptr<Call<Answers>> call) {
+  void arrive(const PeerHost& to, std::vector<WantedKey> wanted, std::shared_ptr<Questioning> question) {
     std::shared_ptr<SimulatedHost> host;
     {
       const std::lock_guard lock(mutex_);
@@ -87,13 +94,13 @@ class Network final : public SimulatedNetwork, public std::enable_shared_from_th
       if (is == HostHealth::kWell && at != hosts_.end()) host = at->second;
     }
     if (!host)
-      return answer_later(std::move(call), unavailable("nobody listens there").with_key("peer " + to.address), 0);
+      return answer_later(std::move(question), unavailable("nobody listens there").with_key("peer " + to.address), 0);
     // Without the network's lock: a key source may take its time, and ask others.
     Result<Buffer> answer = served(*host, to.pass, encode_question(wanted));
-    if (!answer.ok()) return answer_later(std::move(call), answer.status().with_key("peer " + to.address), 0);
+    if (!answer.ok()) return answer_later(std::move(question), answer.status().with_key("peer " + to.address), 0);
     flip(*answer);
     const uint64_t bytes = answer->size();
-    answer_later(std::move(call), parse_answer(wanted, *answer), bytes);
+    answer_later(std::move(question), parse_answer(wanted, *answer), bytes);
   }
 
   static Result<Buffer> served(SimulatedHost& host, const JobPass& pass, const Buffer& question) {
@@ -119,13 +126,14 @@ class Network final : public SimulatedNetwork, public std::enable_shared_from_th
     bytes.data()[bit / 8] ^= static_cast<uint8_t>(1u << (bit % 8));
   }
 
-  void answer_later(std::shared_ptr<Call<Answers>> call, Result<Answers> answer, uint64_t bytes) {
+  void answer_later(std::shared_ptr<Questioning> question, Result<Answers> answer, uint64_t bytes) {
+    question->comes = true;
     const std::lock_guard lock(mutex_);
     const auto sending = std::chrono::nanoseconds(
         static_cast<int64_t>(static_cast<double>(bytes) / std::max(link_.bytes_per_second, 1.0) * 1e9));
     busy_until_ = std::max(busy_until_, timer_.now()) + sending;
     timer_.at(busy_until_ + link_.latency,
-              [call = std::move(call), answer = std::move(answer)]() mutable { call->answer(std::move(answer)); });
+              [call = question->call, answer = std::move(answer)]() mutable { call->answer(std::move(answer)); });
   }
 
   std::mutex mutex_;
@@ -173,30 +181,36 @@ class SimulatedTransport final : public Transport {
     return std::unique_ptr<Listening>(std::make_unique<SimulatedListening>(network_, std::move(host), std::move(at)));
   }
 
-  void fetch(const PeerHost& host, std::vector<WantedKey> wanted, std::chrono::milliseconds deadline,
-             std::stop_token stop, Done done) override {
-    // The deadline ends what the link or a frozen host never answers.
-    auto late = std::make_shared<std::stop_source>();
+  void fetch(const PeerHost& host, std::vector<WantedKey> wanted, AnswerLimits limits, std::stop_token stop,
+             Done done) override {
+    // The limits end what the link or a frozen host never answers.
+    auto late = std::make_shared<std::stop_source>(), silent = std::make_shared<std::stop_source>();
     const auto call = calls_.begin<Answers>("peer " + host.address, std::move(stop), std::move(done));
     if (call->answered()) return;
     using OnLate = std::stop_callback<std::function<void()>>;
-    auto on_late = std::make_shared<OnLate>(late->get_token(), [weak = std::weak_ptr(call), host = host.address] {
+    const auto question = std::make_shared<Questioning>(call);
+    const auto give_up = [weak = std::weak_ptr(call), host = host.address] {
       if (const auto waiting = weak.lock()) waiting->answer(unavailable("no answer in time").with_key("peer " + host));
+    };
+    auto on_late = std::make_shared<OnLate>(late->get_token(), give_up);
+    auto on_silent = std::make_shared<OnLate>(silent->get_token(), [give_up, question] {
+      if (!question->comes) give_up();
     });
-    deadlines_.add(late, deadline);
+    deadlines_.add(late, limits.in_all);
+    deadlines_.add(silent, limits.silence);
     {
       const std::lock_guard lock(mutex_);
       while (!waits_.empty() && waits_.front().call->answered()) waits_.pop_front();
-      waits_.push_back({call, late, std::move(on_late)});
+      waits_.push_back({call, late, silent, std::move(on_late), std::move(on_silent)});
     }
-    network_->send(host, std::move(wanted), call);
+    network_->send(host, std::move(wanted), question);
   }
 
  private:
   struct Waits {
     std::shared_ptr<Call<Answers>> call;
-    std::shared_ptr<std::stop_source> late;
-    std::shared_ptr<void> on_late;
+    std::shared_ptr<std::stop_source> late, silent;
+    std::shared_ptr<void> on_late, on_silent;
   };
   const std::shared_ptr<Network> network_;
   std::mutex mutex_;

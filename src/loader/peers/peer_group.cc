@@ -60,8 +60,7 @@ class OwnKeys final : public Transport {
                                             std::shared_ptr<KeySource>) override {
     return invalid_argument("nobody else is served here").with_key(address);
   }
-  void fetch(const PeerHost&, std::vector<WantedKey> wanted, std::chrono::milliseconds, std::stop_token,
-             Done done) override {
+  void fetch(const PeerHost&, std::vector<WantedKey> wanted, AnswerLimits, std::stop_token, Done done) override {
     std::vector<AnsweredKey> answers;
     for (FoundKey& found : find_all(*keys_, wanted)) {
       using State = AnsweredKey::State;
