@@ -18,6 +18,9 @@ from ._user_exceptions import can_leave_a_loop, text_of, with_note
 from ._workers import _returned, function_name
 
 
+CLOSED_LOOK_S = 0.1  # so often is looked whether anybody wants more
+
+
 class UserStream:
     """`fb.stream(factory)`: who makes the records, and those that are under way."""
 
@@ -54,13 +57,14 @@ class UserStream:
         return next(iter(self.failures.values()), None)
 
     def stop(self, patience_s: float) -> list[str]:
-        """Waits for the threads whose loader is closed; names what does not return."""
+        """Waits for the threads whose loader is closed; names what does not return, once: closing again waits for it no more."""
         until_s = time.monotonic() + patience_s
         stuck = []
         for feeding in self._drop_what_is_over():
-            if feeding.feed.closed:
+            if feeding.feed.closed and not feeding.stuck:
                 feeding.thread.join(max(0.0, until_s - time.monotonic()))
-                stuck += [f"{self.name} on {feeding.thread.name}"] if feeding.thread.is_alive() else []
+                feeding.stuck = feeding.thread.is_alive()
+                stuck += [f"{self.name} on {feeding.thread.name}"] if feeding.stuck else []
         self._drop_what_is_over()
         return stuck
 
@@ -111,6 +115,7 @@ class _Feeding:
         self.feed = feed
         # Two readings of one record, before a seek and behind it, are told apart.
         self.suffix = "" if number == 0 else f" (reading {number + 1})"
+        self.stuck = False  # and told so
         self.under_way: set[str] = set()  # keys of records that the engine may still ask for
         self.thread = threading.Thread(target=self.run, args=(iterable,), name=f"forebay-stream-{partition}", daemon=True)
 
@@ -148,9 +153,25 @@ class _Feeding:
     async def _push_async(self, records: AsyncIterator[Any]) -> None:
         import asyncio
 
-        async for record in records:
-            # The event loop goes on meanwhile, for whatever else the iterable does in it.
-            await asyncio.get_running_loop().run_in_executor(None, self._push, record)
+        stopping = asyncio.create_task(self._cancel_once_closed(asyncio.current_task()))
+        try:
+            async for record in records:
+                # The event loop goes on meanwhile, for whatever else the iterable does in it.
+                await asyncio.get_running_loop().run_in_executor(None, self._push, record)
+        except asyncio.CancelledError:
+            if self.feed.closed:
+                raise _Closed from None
+            raise
+        finally:
+            stopping.cancel()
+
+    async def _cancel_once_closed(self, reading: Any) -> None:
+        """What an async iterable awaits can be broken off."""
+        import asyncio
+
+        while not self.feed.closed:
+            await asyncio.sleep(CLOSED_LOOK_S)
+        reading.cancel()
 
     def _push(self, record: Any) -> None:
         if not isinstance(record, Mapping):

@@ -143,6 +143,8 @@ def plain_options(options: Mapping[str, Any] | None) -> dict[str, str]:
 def _json(state: Mapping[str, Any]) -> str:
     import json
 
+    if not isinstance(state, Mapping):
+        raise TypeError(f"a state is the dict that state_dict() gives, not {type(state).__name__}; of a file: json.load(file)")
     return json.dumps(dict(state))
 
 

@@ -7,6 +7,7 @@ import itertools
 import operator
 import os
 import sys
+import threading
 import time
 import warnings
 import weakref
@@ -393,6 +394,9 @@ _numbers = itertools.count()  # in the order of opening: how metrics tell them a
 def _close_all() -> None:
     for loader in list(_live):
         loader.close()
+    # What threads that nobody can stop still hold is freed by the end of the process; that is no leak to tell users of.
+    if threading.active_count() > 1:
+        _core.be_quiet_at_exit()
 
 
 def _open(pipeline: Pipeline, options: dict[str, Any]) -> _core.Loader:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any, Callable, Mapping, Sequence
 
+import numpy as np
+
 from . import _core
 from ._appending import plain_args
 from ._feeding import Opener, UserStream
@@ -73,5 +75,12 @@ def _fields(fields: Mapping[str, Any]) -> dict[str, Any]:
     """As descriptions hold them: a type, or [type, [dimensions]]."""
     plain = {}
     for name, field in fields.items():
-        plain[str(name)] = [str(field[0]), list(field[1])] if isinstance(field, (tuple, list)) else str(field)
+        plain[str(name)] = [_type(field[0]), list(field[1])] if isinstance(field, (tuple, list)) else _type(field)
     return plain
+
+
+def _type(field: Any) -> str:
+    """"int64" of np.int64 and np.dtype("int64"), too."""
+    if isinstance(field, np.dtype) or isinstance(field, type) and issubclass(field, np.generic):
+        return np.dtype(field).name
+    return str(field)

@@ -13,6 +13,7 @@
 #include "loader/ordering.h"
 #include "loader/selection.h"
 #include "loader/step_arguments.h"
+#include "loader/unbounded_rules.h"
 #include "plan/placement.h"
 #include "plan/schedule.h"
 
@@ -58,6 +59,8 @@ void go_through(const Schedule& schedule, const Ordering& ordering, const Placem
 
 Result<JobPlan> plan_job(const Pipeline& pipeline, const JobRequest& request) {
   const Description& description = pipeline.description();
+  if (is_unbounded(description.steps().front()))
+    return invalid_argument("a stream has no epochs, and what comes when is not known before it does");
   FOREBAY_ASSIGN(const std::shared_ptr<const Source> source,
                  open_source(description.steps().front(), {.storage_options = request.storage, .stop = request.stop}));
   if (find_step(description, OpRole::kPack) != nullptr)
@@ -116,8 +119,9 @@ void print_job(const JobPlan& plan, const Console& console) {
     const int64_t all = std::max<int64_t>(1, plan.own + plan.moved + plan.storage);
     return fmt::format("{:.1f} %", 100.0 * static_cast<double>(rows) / static_cast<double>(all));
   };
-  fmt::print(console.out, "{} samples, {} ranks on {} hosts, {} rows a rank: {} steps an epoch, dealt by {}\n",
-             plan.samples, plan.ranks, plan.hosts, plan.batch, plan.steps, plan.deal);
+  fmt::print(console.out, "{} samples, {} ranks on {} host{}, {} rows a rank: {} step{} an epoch, dealt by {}\n",
+             plan.samples, plan.ranks, plan.hosts, plan.hosts == 1 ? "" : "s", plan.batch, plan.steps,
+             plan.steps == 1 ? "" : "s", plan.deal);
   fmt::print(console.out, "first epoch: every sample is read from storage, once\n");
   if (plan.most_kept == 0) {
     fmt::print(console.out,

@@ -34,7 +34,7 @@ int serve(const ServeFlags& flags, const std::string& path, const Console& conso
   if (!server.ok()) return report_failure(server.status(), flags.json, console);
   // With one it was started by a client, whose terminal this is not.
   if (!flags.listen_at)
-    fmt::print(console.err, "forebay: serving at {}; Ctrl-C or 'forebay serve stop' ends it\n", path);
+    fmt::print(console.err, "forebay: serving at {}; Ctrl-C or '{}' ends it\n", path, serve_command(path, "stop"));
   const Status status = (*server)->run(interrupt.token());
   if (!status.ok()) return report_failure(status, flags.json, console);
   // It ends well either way; a shell script has to see that somebody broke it off.

@@ -140,6 +140,22 @@ TEST(PlanVerb, AJobOfTooManyRanksIsMisuse) {
   EXPECT_NE(ended.err.find("--ranks-per-host"), std::string::npos) << ended.err;
 }
 
+TEST(PlanVerb, AJobOfOneHostIsOneHost) {
+  const ArrayPipeline pipeline(16);
+  const Ended ended = forebay({"plan", pipeline.path(), "--hosts", "1"});
+  EXPECT_EQ(ended.code, kDone) << ended.err;
+  EXPECT_NE(ended.out.find("on 1 host,"), std::string::npos) << ended.out;
+}
+
+TEST(PlanVerb, AJobThatReadsAStreamIsRefused) {
+  const ScratchFolder folder;
+  folder.write("p.json", R"({"forebay_pipeline": 1, "steps": [{"op": "text", "pattern": ")" + folder.path("x.txt") +
+                             R"(", "follow": true}, {"op": "batch", "n": 4}]})");
+  const Ended ended = forebay({"plan", folder.path("p.json"), "--hosts", "2"});
+  EXPECT_EQ(ended.code, kFailed);
+  EXPECT_NE(ended.err.find("a stream has no epochs"), std::string::npos) << ended.err;
+}
+
 TEST(PlanVerb, MixingIsForWhatIsStoredInChunksAndShuffled) {
   const ArrayPipeline rows(16), unshuffled(16, "");
   const Ended by_rows = forebay({"plan", rows.path(), "--mixing"});

@@ -249,6 +249,8 @@ void Loader::close() {
     impl_->closed = true;
     runner = impl_->runner;
   }
+  // One after the other: threads that end here are joined once.
+  const std::lock_guard closing(impl_->closing);
   // First, so that nothing arrives for a runner that is closing.
   if (impl_->stream) impl_->stream->close();
   if (runner) runner->close();

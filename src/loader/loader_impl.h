@@ -56,6 +56,7 @@ struct Loader::Impl {
       mutex;  // guards runner, closed and errors against close(), stats() and take_call() from other threads
   std::shared_ptr<Runner> runner;
   bool closed = false;
+  std::mutex closing;  // held while close() ends what there is, and before `mutex`
 
   const Description& description() const { return pipeline.description(); }
   const UnitSource* units() const { return dynamic_cast<const UnitSource*>(source.get()); }

@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 #include "loader/loader_test_support.h"
+#include "store/scratch_folder.h"
 
 namespace forebay {
 namespace {
@@ -241,6 +242,18 @@ TEST(LoaderThreads, StatsStateAndErrorsMayBeAskedWhileBatchesAreMade) {
 
 TEST(LoaderThreads, CloseFromManyThreadsIsOneClose) {
   const auto loader = opened(numbers(1000).batch(4));
+  ASSERT_TRUE(loader->next().ok());
+  std::vector<std::thread> closers;
+  for (int i = 0; i < 4; ++i) closers.emplace_back([&] { loader->close(); });
+  for (std::thread& closer : closers) closer.join();
+  EXPECT_TRUE(loader->closed());
+}
+
+// They all wait for the thread that reads.
+TEST(LoaderThreads, AStreamIsClosedOnceByManyThreads) {
+  const ScratchFolder folder;
+  folder.write("log.txt", "a\nb\n");
+  const auto loader = opened(text(folder.path("log.txt"), {.follow = true}).batch(2));
   ASSERT_TRUE(loader->next().ok());
   std::vector<std::thread> closers;
   for (int i = 0; i < 4; ++i) closers.emplace_back([&] { loader->close(); });

@@ -27,7 +27,7 @@ class ClassField {
   static Result<ClassField> find(const std::string& name, const Schema& schema, bool user_code) {
     if (name.empty()) return ClassField();
     const auto field = schema.find(name);
-    if (user_code || !field) return unknown(name, user_code ? "none" : schema.names());
+    if (user_code || !field) return unknown(name, user_code ? "" : schema.names());
     ClassField found;
     found.field_ = *field;
     found.name_ = name;
@@ -47,15 +47,15 @@ class ClassField {
   }
   static Status unknown(const std::string& name, const std::string& others) {
     return invalid_argument(
-        fmt::format("rehearse: the source has no field '{}' that is known before a sample is made; give by=\"\", or "
-                    "another field: {}",
-                    name, others));
+        fmt::format("rehearse: the source has no field '{}' that is known before a sample is made; give by=\"\" (in "
+                    "Python by=None), so that all are of one class{}{}",
+                    name, others.empty() ? "" : ", or another field: ", others));
   }
   static Status unfit(const std::string& name) {
-    return invalid_argument(
-        fmt::format("rehearse: the field '{}' is neither a whole number nor a text, which tell classes; give by=\"\", "
-                    "or another field",
-                    name));
+    return invalid_argument(fmt::format(
+        "rehearse: the field '{}' is neither a whole number nor a text, which tell classes; give by=\"\" (in "
+        "Python by=None), so that all are of one class, or another field",
+        name));
   }
 
  private:

@@ -37,9 +37,15 @@ void infer_only(const Args& args, Schema& schema, Problems& problems) {
     if (!field || schema[*field].kind == FieldKind::kAny) continue;
     const Field& found = schema[*field];
     const bool number = found.kind == FieldKind::kTensor && found.shape.rank() == 0 && is_whole(found.dtype);
-    if (!number && found.kind != FieldKind::kText)
+    if (!number && found.kind != FieldKind::kText) {
       problems.add(fmt::format("the field {} is neither one whole number nor a text", found.to_string()),
                    "choose by another field, or with .filter");
+    } else if (std::any_of(wanted.begin(), wanted.end(),
+                           [&](const Json& value) { return value.is_string() == number; })) {
+      problems.add(fmt::format("the field {} is a {}, which no {} equals", found.to_string(),
+                               number ? "number" : "text", number ? "text" : "number"),
+                   number ? "give whole numbers" : "give texts");
+    }
   }
 }
 

@@ -348,6 +348,12 @@ std::string only_in(const Extras& one, const Extras& other) {
   }
   return "";
 }
+
+// Of two that have not the same fields: one that either lacks.
+std::string only_in_one(const Extras& one, const Extras& other) {
+  std::string name = only_in(one, other);
+  return name.empty() ? only_in(other, one) : name;
+}
 }  // namespace
 
 void BatchJob::plan_extras(BatchAssembly& assembly) const {
@@ -378,7 +384,7 @@ void BatchJob::plan_extras(BatchAssembly& assembly) const {
                                          "the same batch: '{}' is "
                                          "in one of them only; give the same fields for every sample",
                                          before.id, before.key,
-                                         found == extras->end() ? name : only_in(*extras, *rows.front())))
+                                         found == extras->end() ? name : only_in_one(*extras, *rows.front())))
                 .with_key(here.key)
                 .with_sample(here.id));
       }

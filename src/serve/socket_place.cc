@@ -19,6 +19,7 @@ namespace forebay {
 
 namespace {
 
+constexpr std::string_view kEnding = ".sock";
 constexpr int kBacklog = 128;
 constexpr int kConnectSeconds = 3;
 
@@ -74,12 +75,22 @@ Result<std::string> socket_path(std::string_view name) {
                       name));
     const std::string folder = folder_of_user();
     FOREBAY_RETURN_IF_ERROR(make_private(folder));
-    path = fmt::format("{}/{}.sock", folder, name);
+    path = fmt::format("{}/{}{}", folder, name, kEnding);
   }
   if (path.size() >= sizeof(sockaddr_un::sun_path))
     return invalid_argument(
         fmt::format("'{}' is too long for a socket: {} bytes are the most", path, sizeof(sockaddr_un::sun_path) - 1));
   return path;
+}
+
+std::string serve_command(const std::string& path, std::string_view verb) {
+  std::string_view name = path;
+  const std::string folder = folder_of_user() + "/";
+  // In a folder below it is a path, and no name.
+  if (name.starts_with(folder) && name.ends_with(kEnding) && name.find('/', folder.size()) == name.npos)
+    name = name.substr(folder.size(), name.size() - folder.size() - kEnding.size());
+  return fmt::format("forebay serve{}{}{}", verb.empty() ? "" : " ", verb,
+                     name == "auto" ? "" : fmt::format(" --socket {}", name));
 }
 
 std::optional<FileDescriptor> lock_socket(const std::string& path, bool wait) {
@@ -115,7 +126,7 @@ Result<FileDescriptor> connect_to(const std::string& path) {
   setsockopt(made.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
   if (connect(made.get(), generic(address), sizeof address) != 0) {
     if (errno == ENOENT || errno == ECONNREFUSED)
-      return not_found("no server listens here; start one with: forebay serve").with_key(path);
+      return not_found(fmt::format("no server listens here; start one with: {}", serve_command(path))).with_key(path);
     if (errno == EAGAIN)
       return unavailable(fmt::format("the server has not let anybody in for {} s; is it stopped?", kConnectSeconds))
           .with_key(path);

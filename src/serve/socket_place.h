@@ -16,6 +16,9 @@ namespace forebay {
 /// InvalidArgument for a name that is none or a path that is too long; Unavailable where the folder is somebody else's or open to others.
 Result<std::string> socket_path(std::string_view name);
 
+/// The command that starts the server there, or with a verb asks it ("stop"): "forebay serve stop --socket NAME".
+std::string serve_command(const std::string& path, std::string_view verb = "");
+
 /// The lock beside a socket: who starts a server or ends one holds it. Waits for it, or not; nothing where somebody else has it.
 std::optional<FileDescriptor> lock_socket(const std::string& path, bool wait);
 

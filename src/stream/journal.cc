@@ -151,15 +151,25 @@ Result<std::shared_ptr<JournalReader>> JournalReader::open(const std::string& pa
                : header.status();
   reader->header_ = std::move(*header);
   reader->begin_ = reader->file_.tellg();
+  const StreamPlace& place = reader->header_.place;
+  reader->begins_ = place.chunk ? place.chunk->first + place.chunk->size() : place.number;
   return reader;
 }
 
-std::optional<Chunk> JournalReader::next() {
+Status JournalReader::read_next() {
+  const int64_t before = read_ ? read_->first + read_->size() : begins_;
+  read_.reset();
   std::string line;
-  if (!std::getline(file_, line) || file_.eof()) return std::nullopt;
+  if (!std::getline(file_, line) || file_.eof()) return {};
   Result<Chunk> chunk = Chunk::from_json(line, partitions_);
-  if (!chunk.ok()) return std::nullopt;
-  return std::move(*chunk);
+  // A line with an end was given: to pass over it would end the run early, as if the journal did.
+  if (!chunk.ok())
+    return corrupt(
+        fmt::format("{}: the line behind record {} is damaged: '{}'; without it and all that follows, the "
+                    "journal repeats the run up to there",
+                    path_, before, line.substr(0, 80)));
+  read_ = std::move(*chunk);
+  return {};
 }
 
 Result<ChunkGuide::Answer> JournalReader::at(int64_t first) {
@@ -167,9 +177,10 @@ Result<ChunkGuide::Answer> JournalReader::at(int64_t first) {
   if (!read_ || read_->first > first) {
     file_.clear();
     file_.seekg(begin_);
-    read_ = next();
+    read_.reset();
+    FOREBAY_RETURN_IF_ERROR(read_next());
   }
-  while (read_ && read_->first < first) read_ = next();
+  while (read_ && read_->first < first) FOREBAY_RETURN_IF_ERROR(read_next());
   // A journal that was cut off ends the repetition where its last whole line does.
   if (!read_) return Answer{Says::kEnd, {}};
   if (read_->first == first) return Answer{Says::kThis, *read_};

@@ -44,22 +44,25 @@ class JournalWriter final : public ChunkWitness {
   std::atomic<bool> failed_ = false, told_ = false;
 };
 
-/// Repeats what a journal says. A line that was cut off while it was written, and what is behind it, was never given.
+/// Repeats what a journal says. A line that was cut off while it was written was never given: the journal ends before it.
 class JournalReader final : public ChunkGuide {
  public:
   /// NotFound, InvalidArgument.
   static Result<std::shared_ptr<JournalReader>> open(const std::string& path,
                                                      const std::vector<std::string>& partitions);
   const JournalHeader& header() const { return header_; }
+  /// Corrupt for a line that is whole and no chunk.
   Result<Answer> at(int64_t first) override;
 
  private:
-  std::optional<Chunk> next();
+  /// Into `read_`; nothing at the end. Corrupt.
+  Status read_next();
 
   std::string path_;
   size_t partitions_ = 0;
   std::ifstream file_;
   std::streampos begin_;
+  int64_t begins_ = 0;  // the first record that a chunk here has
   JournalHeader header_;
   std::optional<Chunk> read_;  // the last line that was
 };

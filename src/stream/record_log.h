@@ -108,6 +108,9 @@ class RecordLog {
   /// InvalidArgument for text that is no offset of this log: from states and journals.
   virtual Status check_offset(const std::string& offset) const = 0;
 
+  /// By which messages tell a record.
+  virtual std::string place_of(const LogRecord& record) const { return record.key; }
+
   /// Where fetch() reads; null where payloads have all.
   virtual Store* store() const { return nullptr; }
   /// What must be read before load(); nothing where payloads have all.

@@ -19,8 +19,11 @@ namespace {
 constexpr off_t kSegmentBytes = off_t{16} << 20;
 constexpr size_t kReadBytes = size_t{1} << 20;
 
-Status system_error(const char* what, const std::string& folder) {
-  return unavailable(fmt::format("records cannot be {} disk in {}: {}", what, folder, std::strerror(errno)));
+Status not_spilled(const std::string& folder) {
+  return unavailable(fmt::format(
+      "records cannot be spilled to disk in {}: {}; give .buffer(\"spill\", dir=) another folder, or let it "
+      "use less of this one with disk=",
+      folder, std::strerror(errno)));
 }
 
 }  // namespace
@@ -28,7 +31,7 @@ Status system_error(const char* what, const std::string& folder) {
 Result<std::shared_ptr<SpillSpace>> SpillSpace::open(std::string folder, uint64_t bytes) {
   // Not all file systems have files without a name, and some folders are read-only: better told before training than in it.
   const int probe = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  if (probe < 0) return system_error("spilled to", folder);
+  if (probe < 0) return not_spilled(folder);
   ::close(probe);
   auto space = std::make_shared<SpillSpace>();
   space->folder_ = std::move(folder);
@@ -46,7 +49,7 @@ SpillFile::~SpillFile() {
 Status SpillFile::begin_segment() {
   Segment segment;
   segment.file = ::open(space_->folder_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  if (segment.file < 0) return system_error("spilled to", space_->folder_);
+  if (segment.file < 0) return not_spilled(space_->folder_);
   segments_.push_back(segment);
   return {};
 }
@@ -60,7 +63,7 @@ Status SpillFile::push(const LogRecord& record) {
     const ssize_t n =
         pwrite(segment.file, bytes.data() + done, bytes.size() - done, segment.written + static_cast<off_t>(done));
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return system_error("spilled to", space_->folder_);
+    if (n <= 0) return not_spilled(space_->folder_);
     done += static_cast<size_t>(n);
   }
   segment.written += static_cast<off_t>(bytes.size());
@@ -89,7 +92,9 @@ Status SpillFile::load() {
     while (filled < block.size()) {
       const ssize_t n = pread(segment.file, block.data() + filled, block.size() - filled, segment.read);
       if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) return system_error("read back from", space_->folder_);
+      if (n <= 0)
+        return unavailable(
+            fmt::format("records cannot be read back from disk in {}: {}", space_->folder_, std::strerror(errno)));
       filled += static_cast<size_t>(n);
       segment.read += n;
     }

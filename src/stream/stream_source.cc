@@ -28,7 +28,7 @@ int64_t StreamSource::size() const { return int64_t{1} << 53; }
 
 std::string StreamSource::key(int64_t id) const {
   const std::shared_ptr<const LogRecord> record = this->record(id);
-  return record ? record->key : fmt::format("record {} of {}", id, log_->name());
+  return record ? log_->place_of(*record) : fmt::format("record {} of {}", id, log_->name());
 }
 
 Source::Fetch StreamSource::fetch(int64_t id) const {

@@ -12,6 +12,7 @@
 #include "loader/ordering.h"
 #include "loader/selection.h"
 #include "loader/step_arguments.h"
+#include "loader/unbounded_rules.h"
 #include "plan/schedule.h"
 #include "study/way_of_loading.h"
 
@@ -24,7 +25,7 @@ Status measure_sizes(const Source& source, const Selection& selection, Simulatio
   const auto unknown = [] {
     return invalid_argument(
         "the sizes of this data set's samples are not known without reading them; give sample_bytes= (their mean, as "
-        "stored)");
+        "stored; --sample-bytes)");
   };
   // Units tell nothing of the sizes of rows within, and an empty choice has none.
   if (dynamic_cast<const UnitSource*>(&source) != nullptr || selection.size() == 0) return unknown();
@@ -51,11 +52,15 @@ Status measure_sizes(const Source& source, const Selection& selection, Simulatio
 Status complete(const std::optional<Pipeline>& pipeline, SimulationOptions& options) {
   if (pipeline && !options.batch_size) options.batch_size = batch_size(pipeline->description());
   if (!options.batch_size)
-    return invalid_argument("simulate: without a pipeline, give batch_size= (rows a rank and step)");
+    return invalid_argument("simulate: without a pipeline, give batch_size= (rows a rank and step; --batch)");
   if (options.samples > 0 && options.sample_bytes) return {};
   if (!pipeline) return invalid_argument("simulate: without a pipeline, give samples= and sample_bytes=");
   const Description& description = pipeline->description();
   if (std::vector<Problem> problems = check(description); !problems.empty()) return problems_as_status(problems);
+  if (is_unbounded(description.steps().front()))
+    return invalid_argument(
+        "simulate: a stream has no epochs to go through; give samples= and sample_bytes= of as much of it as one is to "
+        "have");
   FOREBAY_ASSIGN(const std::shared_ptr<const Source> source, open_source(description.steps().front(), {}));
   const auto selection = chosen_unread(description, source.get(), source->size());
   if (options.samples == 0) options.samples = selection->size();

@@ -133,6 +133,23 @@ TEST(Simulate, text_json_and_page_say_the_same) {
   EXPECT_NE(to_html(simulation_page(found, "x.json")).find("clairvoyant"), std::string::npos);
 }
 
+TEST(Simulate, an_epoch_without_a_limit_has_no_gain_to_tell) {
+  SimulationOptions options = sixteen_hosts();
+  options.link_bytes_per_second = 0;
+  const Simulation found = simulate(std::nullopt, options).value();
+  ASSERT_EQ(found.local().steady().seconds, 0);
+  EXPECT_NE(to_text(found).find("no wait at all"), std::string::npos);
+  EXPECT_NE(simulation_page(found, "x.json").finding.find("waits for nothing"), std::string::npos);
+}
+
+TEST(Simulate, a_stream_has_no_epochs) {
+  SimulationOptions options{.hosts = 4};
+  const auto pipeline = stream("redis://host/0/clicks").batch(4);
+  EXPECT_NE(simulate(pipeline, options).status().message().find("a stream has no epochs"), std::string::npos);
+  options.samples = 1000, options.sample_bytes = 1e5;
+  EXPECT_TRUE(simulate(pipeline, options).ok());
+}
+
 TEST(VirtualCluster, storage_below_its_knee_gives_a_part_and_requests_wait_for_answers) {
   SimulationOptions options{.hosts = 1};
   options.storage = {.bytes_per_second = 100, .knee = 128};

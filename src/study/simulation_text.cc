@@ -5,6 +5,7 @@
 
 #include "base/byte_size.h"
 #include "forebay/simulation.h"
+#include "page/page.h"
 
 namespace forebay {
 
@@ -52,9 +53,11 @@ SimulationJson json_of(const SimulationOptions& o) {
           {"epochs", o.epochs}};
 }
 
+std::string time_words(double seconds) { return format_figure(seconds, PlotUnit::kSeconds); }
+
 std::string row_of(const std::string& name, const SimulatedEpoch& epoch) {
-  return fmt::format("  {:<22}{:>10.2f}{:>10.2f}{:>12}{:>12}{:>12}{:>12}{:>8.1f}{:>7.2f}\n", name, epoch.seconds,
-                     epoch.wait_seconds, bytes_words(epoch.storage_bytes), bytes_words(epoch.peer_bytes),
+  return fmt::format("  {:<22}{:>10}{:>10}{:>12}{:>12}{:>12}{:>12}{:>8.1f}{:>7.2f}\n", name, time_words(epoch.seconds),
+                     time_words(epoch.wait_seconds), bytes_words(epoch.storage_bytes), bytes_words(epoch.peer_bytes),
                      bytes_words(epoch.disk_bytes), bytes_words(epoch.ram_bytes), 100 * epoch.moved, epoch.imbalance);
 }
 
@@ -95,18 +98,21 @@ std::string to_text(const Simulation& found) {
   if (found.share_gone_through < 1)
     text += fmt::format("{:.2g} % of each epoch were gone through; times and bytes are scaled up\n",
                         100 * found.share_gone_through);
-  text += fmt::format("\n  {:<22}{:>10}{:>10}{:>12}{:>12}{:>12}{:>12}{:>8}{:>7}\n", "", "epoch s", "waited s",
-                      "storage", "peers", "disk", "memory", "moved %", "uneven");
+  text += fmt::format("\n  {:<22}{:>10}{:>10}{:>12}{:>12}{:>12}{:>12}{:>8}{:>7}\n", "", "epoch", "waited", "storage",
+                      "peers", "disk", "memory", "moved %", "uneven");
   text += row_of("local, first epoch", found.local().epochs.front());
   for (const SimulatedRun& run : found.runs) text += row_of(run.policy + ", later ones", run.steady());
   const AnalyticalModel& model = found.model;
+  const std::string gain =
+      found.local().steady().seconds > 0
+          ? fmt::format("{:.1f} times as fast as reading all from storage", found.gain())
+          : "no wait at all; how fast ranks and their preparing are was not said (--train, --prepare)";
   text += fmt::format(
-      "\nA later epoch, local: {:.1f} times as fast as reading all from storage; {} transfers in a step at most\n"
-      "By arithmetic {:.2f} s: training {:.2f}; storage {:.2f} + peers {:.2f} + preparing {:.2f} ({:.1f} % kept, "
-      "{:.1f} "
-      "% of it moved)\n",
-      found.gain(), found.local().steady().transfers, model.seconds(), model.train, model.storage, model.peers,
-      model.prepare, 100 * model.kept, 100 * model.moved);
+      "\nA later epoch, local: {}; {} transfers in a step at most\n"
+      "By arithmetic {}: training {}; storage {} + peers {} + preparing {} ({:.1f} % kept, {:.1f} % of it moved)\n",
+      gain, found.local().steady().transfers, time_words(model.seconds()), time_words(model.train),
+      time_words(model.storage), time_words(model.peers), time_words(model.prepare), 100 * model.kept,
+      100 * model.moved);
   text += "\nWhat would change a later epoch:\n";
   for (const SimulatedChange& change : found.changes)
     text += fmt::format("  {:.2f} x  {}\n", change.gain, change.change);

@@ -40,8 +40,13 @@ def test_pictures_of_two_sizes_are_named_by_file(tmp_path):
     assert "c.png" in caught.value.key and "a.png" in caught.value.message and caught.value.sample == 2
 
 
-def test_a_field_that_only_some_samples_have_is_named_with_both():
-    pipeline = fb.Dataset([{"a": 1}, {"a": 1}, {"a": 1, "b": 2}]).batch(3)
+@pytest.mark.parametrize("samples", [
+    [{"a": 1}, {"a": 1}, {"a": 1, "b": 2}],
+    [{"a": 1, "b": 2}, {"a": 1, "b": 2}, {"a": 1}],
+    [{"b": 2, "a": 1}, {"b": 2, "a": 1}, {"a": 1}],
+])
+def test_a_field_that_only_some_samples_have_is_named_with_both(samples):
+    pipeline = fb.Dataset(samples).batch(3)
     with fb.Loader(pipeline) as loader, pytest.raises(fb.InvalidArgument, match="'b' is in one of them only") as caught:
         list(loader)
     assert caught.value.sample == 2 and "sample 0" in caught.value.message

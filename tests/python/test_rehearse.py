@@ -347,10 +347,22 @@ def test_a_task_rehearses_what_the_task_before_kept():
     (lambda p: p.rename(x="rehearsed").rehearse(2, capacity=3).batch(2), "'rehearsed' already"),
     (lambda p: p.only(nothing=[1]).batch(2), "no field 'nothing'"),
     (lambda p: p.only(x=[1]).batch(2), "neither one whole number nor a text"),
+    (lambda p: p.only(label=["one"]).batch(2), "is a number, which no text equals; give whole numbers"),
 ])
 def test_mistakes_are_named(build, message):
     with pytest.raises(fb.InvalidArgument, match=message):
         fb.Loader(build(fb.arrays(x=X, label=LABEL)))
+
+
+def test_a_text_is_no_number_and_a_number_no_text():
+    pipeline = fb.arrays(x=X, name=np.array([f"{i % 3}" for i in range(400)]))
+    with pytest.raises(fb.InvalidArgument, match="is a text, which no number equals; give texts"):
+        fb.Loader(pipeline.only(name=[1, 2]).batch(2))
+
+
+def test_what_is_kept_of_the_task_before_is_a_state():
+    with pytest.raises(TypeError, match="a state is the dict that state_dict.. gives, not str"):
+        fb.Loader(arrays()(8, 4), rehearsal="state.json")
 
 
 def test_states_with_broken_rehearsals_are_refused():

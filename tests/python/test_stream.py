@@ -3,8 +3,11 @@
 import asyncio
 import itertools
 import json
+import subprocess
+import sys
 import threading
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -65,6 +68,39 @@ def test_an_async_iterable_is_one_too():
 
     batches, _ = take(fb.stream(factory).batch(10))
     assert sum(batches, []) == list(range(30))
+
+
+def test_what_an_async_iterable_awaits_is_broken_off_when_the_loader_closes():
+    ended = threading.Event()
+
+    async def factory(offset):
+        try:
+            yield {"x": 1}
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # "left running"
+        with fb.Loader(fb.stream(factory).batch(1)) as loader:
+            next(iter(loader))
+    assert ended.wait(10)
+
+
+def test_a_factory_that_does_not_return_is_told_once_and_ends_with_its_process():
+    code = """
+import threading
+import forebay as fb, forebay._feeding, forebay.loader
+forebay.loader.STUCK_AFTER_S = 0.2
+def factory(offset):
+    yield {"x": 1}
+    threading.Event().wait()
+with fb.Loader(fb.stream(factory).batch(1)) as loader:
+    next(iter(loader))
+loader.close()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and done.stderr.count("left running") == 1 and "leaked" not in done.stderr, done.stderr
 
 
 def test_all_kinds_of_fields_arrive():
@@ -241,6 +277,26 @@ def test_a_journal_is_continued_after_a_resume_and_says_whose_it_is(tmp_path):
     (tmp_path / "other").write_text("hello\n")
     with pytest.raises(fb.InvalidArgument, match="no journal"):
         fb.Loader(pipeline, journal=tmp_path / "other")
+
+
+def test_numpy_types_are_types_of_fields():
+    plain = fb.stream("redis://host/0/clicks", fields={"x": "int64", "y": ("float32", (3,))})
+    assert fb.stream("redis://host/0/clicks", fields={"x": np.int64, "y": (np.dtype("float32"), (3,))}).to_json() == plain.to_json()
+
+
+def test_a_damaged_line_of_a_journal_is_told_and_one_that_was_cut_off_ends_it(tmp_path):
+    pipeline = fb.stream(numbers(60)).batch(10)
+    with fb.Loader(pipeline) as loader:
+        loader.journal(tmp_path / "journal")
+        run = [batch["x"].tolist() for batch in loader]
+    lines = (tmp_path / "journal").read_text().splitlines(keepends=True)
+    (tmp_path / "damaged").write_text("".join([*lines[:4], lines[4].replace("parts", "pasts"), *lines[5:]]))
+    with fb.Loader(pipeline, journal=tmp_path / "damaged") as loader, pytest.raises(fb.Corrupt, match="damaged: the line behind record 30 is"):
+        assert [batch["x"].tolist() for batch in itertools.islice(loader, 3)] == run[:3]
+        list(loader)
+    (tmp_path / "cut").write_text("".join([*lines[:4], lines[4][:-5]]))
+    with fb.Loader(pipeline, journal=tmp_path / "cut") as loader:
+        assert [batch["x"].tolist() for batch in loader] == run[:3]
 
 
 def test_what_training_does_not_take_is_dropped_and_counted():

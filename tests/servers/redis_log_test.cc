@@ -138,6 +138,17 @@ TEST_F(RedisLogTest, WhatWasTrimmedBeforeItsOffsetIsSaid) {
   EXPECT_TRUE(from_beginning->take_gaps().empty()) << "the beginning is where it begins";
 }
 
+TEST_F(RedisLogTest, AStreamThatIsNotThereIsNamedUntilItGivesSomething) {
+  const auto log = open_redis_log(stream_);
+  const auto reading = reader(*log);
+  ASSERT_TRUE(reading->read({0}, {}, {}).ok()) << "it may come";
+  EXPECT_NE(reading->troubled().find("no stream '" + stream_ + "'"), std::string::npos) << reading->troubled();
+  add(0, 1);
+  const auto records = read_count(*reading, {0}, 1);
+  EXPECT_EQ(reading->troubled(), "");
+  EXPECT_EQ(log->place_of(records.at(0)), stream_ + " " + records[0].offset);
+}
+
 TEST_F(RedisLogTest, WhatIsTrimmedWhileItReadsIsCounted) {
   add(0, 50);
   const auto log = open_redis_log(stream_);

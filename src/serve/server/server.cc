@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <thread>
 #include <utility>
 
@@ -108,10 +110,14 @@ Result<std::unique_ptr<Server>> Server::open(ServerOptions options) {
   FileDescriptor listening = std::move(options.listening);
   if (!listening.valid()) {
     const std::optional<FileDescriptor> lock = lock_socket(options.path, true);
-    if (!lock) return unavailable("the lock beside this socket cannot be taken").with_key(options.path);
+    if (!lock)
+      return unavailable(fmt::format("the lock beside this socket cannot be taken: {}", std::strerror(errno)))
+          .with_key(options.path);
     const Result<FileDescriptor> there = connect_to(options.path);
     if (there.ok())
-      return unavailable("a server listens here already; stop it with: forebay serve stop").with_key(options.path);
+      return unavailable(
+                 fmt::format("a server listens here already; stop it with: {}", serve_command(options.path, "stop")))
+          .with_key(options.path);
     if (there.status().code() != Code::kNotFound) return there.status();  // somebody is there who does not answer
     FOREBAY_ASSIGN(listening, listen_at(options.path));
   }

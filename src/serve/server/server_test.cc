@@ -10,6 +10,7 @@
 
 #include "serve/client/server_calls.h"
 #include "serve/server/serve_test_support.h"
+#include "serve/socket_place.h"
 
 namespace forebay {
 namespace {
@@ -180,7 +181,17 @@ TEST(Server, a_second_one_at_the_same_place_is_refused) {
   Running server(data.socket());
   ServerOptions options;
   options.path = data.socket();
-  EXPECT_EQ(Server::open(std::move(options)).status().code(), Code::kUnavailable);
+  const Status status = Server::open(std::move(options)).status();
+  EXPECT_EQ(status.code(), Code::kUnavailable);
+  EXPECT_NE(status.message().find("forebay serve stop --socket " + data.socket()), std::string::npos)
+      << status.message();
+}
+
+TEST(Server, commands_name_a_server_as_users_do) {
+  EXPECT_EQ(serve_command(socket_path("auto").value()), "forebay serve");
+  EXPECT_EQ(serve_command(socket_path("auto").value(), "stop"), "forebay serve stop");
+  EXPECT_EQ(serve_command(socket_path("jobs").value(), "stop"), "forebay serve stop --socket jobs");
+  EXPECT_EQ(serve_command("/run/x.sock"), "forebay serve --socket /run/x.sock");
 }
 
 TEST(Server, closing_ends_a_wait_on_another_thread) {

@@ -82,6 +82,9 @@ class KafkaLog final : public RecordLog {
     if (number && *number < static_cast<uint64_t>(INT64_MAX)) return {};
     return invalid_argument(fmt::format("'{}' is no offset of Kafka, which are whole numbers", offset.substr(0, 100)));
   }
+  std::string place_of(const LogRecord& record) const override {
+    return fmt::format("{} {}", partitions_[record.partition], record.offset);
+  }
   Status load(const LogRecord& record, Buffer, Record& out) const override {
     return format_.load(record.key, record.payload, out);
   }

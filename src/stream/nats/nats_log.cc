@@ -45,6 +45,9 @@ class NatsLog final : public RecordLog {
   Status check_offset(const std::string& offset) const override {
     return check_number_offset(offset, "JetStream (sequence numbers)", 1);
   }
+  std::string place_of(const LogRecord& record) const override {
+    return fmt::format("{} {} ({})", partitions_[record.partition], record.offset, record.key);
+  }
   Status load(const LogRecord& record, Buffer, Record& out) const override {
     return format_.load(record.key, record.payload, out);
   }

@@ -26,6 +26,16 @@ Result<int> database_of(std::string_view text) {
   return number;
 }
 
+bool is_number(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// Other braces may be part of a name: those of a cluster say which part of it is hashed.
+bool has_range(std::string_view name) {
+  const size_t dots = name.find("..");
+  return dots != name.npos && name.find('{') < dots && name.find('}', dots) != name.npos;
+}
+
 }  // namespace
 
 Result<RedisAddress> RedisAddress::parse(std::string_view text, const std::map<std::string, std::string>& options) {
@@ -36,6 +46,9 @@ Result<RedisAddress> RedisAddress::parse(std::string_view text, const std::map<s
   if (url.hosts.size() != 1) return invalid_argument("a redis:// URL names one server");
   if (url.path.empty() || url.path.size() > 2)
     return invalid_argument("a redis:// URL is redis://[user:password@]host[:port][/db]/STREAM");
+  if (url.path.size() == 1 && is_number(url.path[0]))
+    return invalid_argument(fmt::format(
+        "the URL names a database and no stream: write /{0}/STREAM, or /0/{0} for a stream of that name", url.path[0]));
   RedisAddress address;
   address.host = url.hosts[0];
   address.user = who.user;
@@ -47,6 +60,8 @@ Result<RedisAddress> RedisAddress::parse(std::string_view text, const std::map<s
   if (url.path.back().empty()) return invalid_argument("the URL names no stream");
   // Braces alone: what a wildcard names could be other streams for the next run, or rank.
   FOREBAY_ASSIGN(address.streams, expand_braces(url.path.back()));
+  if (const std::string& name = address.streams.front(); address.streams.size() == 1 && has_range(name))
+    return invalid_argument(fmt::format("the braces in '{}' are no range; write NAME-{{000..003}}", name));
   std::vector<std::string> sorted = address.streams;
   std::ranges::sort(sorted);
   if (std::ranges::adjacent_find(sorted) != sorted.end())

@@ -70,6 +70,9 @@ class RedisLog final : public RecordLog {
     return invalid_argument(
         fmt::format("'{}' is no offset of a Redis stream, such as '1700000000000-3'", offset.substr(0, 100)));
   }
+  std::string place_of(const LogRecord& record) const override {
+    return fmt::format("{} {}", partitions()[record.partition], record.offset);
+  }
   Status load(const LogRecord& record, Buffer, Record& out) const override {
     if (format_.form() == PayloadForm::kFields) return format_.load(record.key, record.payload, out);
     FOREBAY_ASSIGN(const Buffer value, only_value(record.payload));

@@ -57,6 +57,12 @@ Status RedisReader::connect(const std::stop_token& stop) {
   return {};
 }
 
+std::string RedisReader::troubled() const {
+  // It may come, so it is waited for; but mostly its name is wrong.
+  if (troubled_.empty() && !absent_.empty()) return fmt::format("there was no stream '{}' when reading began", absent_);
+  return troubled_;
+}
+
 Status RedisReader::endure(Status error) {
   connection_.reset();
   if (error.code() != Code::kUnavailable) return std::move(error).with_key(address_.name);
@@ -79,6 +85,7 @@ Status RedisReader::read_round(const std::vector<Stream*>& streams, const Limits
       note_gap(stream, *missing);
     // Only with the records in `out`: a round that fails before is asked for again.
     stream.position = taken[i].ids.back();
+    if (absent_ == name_of(stream)) absent_.clear();
     out.insert(out.end(), std::make_move_iterator(taken[i].records.begin()),
                std::make_move_iterator(taken[i].records.end()));
   }
@@ -95,6 +102,7 @@ Status RedisReader::check_positions(const std::vector<Stream*>& streams, const s
   FOREBAY_ASSIGN(const std::vector<StreamInfo> infos, ask_infos(unchecked, stop));
   for (size_t i = 0; i < unchecked.size(); ++i) {
     Stream& stream = *unchecked[i];
+    if (!infos[i].exists) absent_ = name_of(stream);
     if (const auto missing = stream.watch.check_position(infos[i], stream.position)) note_gap(stream, *missing);
     stream.checked = true;
   }

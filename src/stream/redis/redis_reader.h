@@ -27,7 +27,7 @@ class RedisReader final : public LogReader {
   Result<std::vector<LogRecord>> read(const std::vector<size_t>& wanted, const Limits& limits,
                                       std::stop_token stop) override;
   std::vector<LogGap> take_gaps() override { return std::exchange(gaps_, {}); }
-  std::string troubled() const override { return troubled_; }
+  std::string troubled() const override;
   int64_t reconnects() const override { return reconnects_; }
 
  private:
@@ -60,7 +60,7 @@ class RedisReader final : public LogReader {
   uint64_t entry_bytes_ = 64 << 10;  ///< of an entry, about
   bool was_connected_ = false;
   int64_t reconnects_ = 0;
-  std::string troubled_;
+  std::string troubled_, absent_;
   std::vector<LogGap> gaps_;
 };
 

@@ -95,9 +95,11 @@ TEST(RedisAddress, NamesServerDatabaseAndStreams) {
   EXPECT_EQ(address->streams, (std::vector<std::string>{"clicks-00", "clicks-01", "clicks-02"}));
   EXPECT_EQ(address->name, "redis://host:6379/3/clicks-{00..02}");
   for (const std::string text : {"redis://h", "redis://h/", "redis://h/x/s", "redis://h/-1/s", "redis://h/0/s/t",
-                                 "redis://a,b/s", "redis://h/{a,a}"})
+                                 "redis://a,b/s", "redis://h/{a,a}", "redis://h/0", "redis://h/clicks-{000..}"})
     EXPECT_EQ(RedisAddress::parse(text).status().code(), Code::kInvalidArgument) << text;
   EXPECT_TRUE(RedisAddress::parse("rediss://h/s").ok());
+  EXPECT_TRUE(RedisAddress::parse("redis://h/0/0").ok());
+  EXPECT_TRUE(RedisAddress::parse("redis://h/{user}:clicks").ok()) << "braces of a cluster";
 }
 
 TEST(RedisErrors, WhatPassesByItselfIsWaitedForAndSecretsAreBlottedOut) {

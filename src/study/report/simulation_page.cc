@@ -55,8 +55,11 @@ Section changes_section(const Simulation& found) {
 Page simulation_page(const Simulation& found, const std::string& subject) {
   const SimulatedEpoch& later = found.local().steady();
   Page page{.title = "forebay simulate", .subject = subject};
-  page.finding = fmt::format("A later epoch takes {}, {:.1f} times as fast as reading all from storage.",
-                             format_figure(later.seconds, PlotUnit::kSeconds), found.gain());
+  page.finding = later.seconds > 0
+                     ? fmt::format("A later epoch takes {}, {:.1f} times as fast as reading all from storage.",
+                                   format_figure(later.seconds, PlotUnit::kSeconds), found.gain())
+                     : "A later epoch waits for nothing; how fast ranks and their preparing are was not said (--train, "
+                       "--prepare).";
   if (!found.changes.empty() && found.changes.front().gain > 1.05)
     page.action =
         fmt::format("What would help most: {} ({:.2f} x).", found.changes.front().change, found.changes.front().gain);
