@@ -40,8 +40,8 @@ bool RamTier::has(const Hash128& id) const {
 
 bool RamTier::fits(uint64_t bytes) const {
   const std::lock_guard lock(mutex_);
-  // Entries on disk give way: put() asks the policy, for which they saved little.
-  const uint64_t kept = used_bytes_ - on_disk_bytes_;
+  // put() asks the policy, for which those that give way saved little.
+  const uint64_t kept = used_bytes_ - yielding_bytes_;
   return bytes <= budget_bytes_ && kept <= budget_bytes_ - bytes;
 }
 
@@ -68,10 +68,11 @@ bool RamTier::put(const Hash128& id, std::shared_ptr<const Columns> columns, uin
     ++declined_;
     return false;
   }
-  entries_.emplace(id, Entry{std::move(columns), bytes, on_disk});
+  const bool gives_way = on_disk || seconds <= 0;
+  entries_.emplace(id, Entry{std::move(columns), bytes, gives_way});
   policy_.kept(id, bytes, saved);
   used_bytes_ += bytes;
-  on_disk_bytes_ += on_disk ? bytes : 0;
+  yielding_bytes_ += gives_way ? bytes : 0;
   return true;
 }
 
@@ -80,7 +81,7 @@ std::shared_ptr<const Columns> RamTier::drop(const Hash128& id) {
   const auto found = entries_.find(id);
   std::shared_ptr<const Columns> columns = std::move(found->second.columns);
   used_bytes_ -= found->second.bytes;
-  on_disk_bytes_ -= found->second.on_disk ? found->second.bytes : 0;
+  yielding_bytes_ -= found->second.gives_way ? found->second.bytes : 0;
   entries_.erase(found);
   policy_.gone(id);
   return columns;

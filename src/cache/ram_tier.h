@@ -23,12 +23,12 @@ class RamTier final : public KeptBytes {
   bool has(const Hash128& id) const;
   /// The same as find(), and no use of it.
   std::shared_ptr<const Columns> peek(const Hash128& id) const;
-  /// Whether there is room for an entry of that many bytes: free, or taken by entries that lie on disk too.
+  /// Whether there is room for an entry of that many bytes: free, or taken by entries that give way to it.
   bool fits(uint64_t bytes) const;
   /// Whether it is free.
   bool free_for(uint64_t bytes) const;
   /// `memory_bytes`: what the columns hold on to, which must be theirs alone. `on_disk`: losing them costs a read and not the
-  /// `seconds` that they took to make. True where they are kept (also from before).
+  /// `seconds` that they took to make. True where they are kept (also from before). Entries that are on disk, or saved nothing, give way to others.
   bool put(const Hash128& id, std::shared_ptr<const Columns> columns, uint64_t memory_bytes, double seconds,
            bool on_disk);
   /// A budget never falls while the tier lives.
@@ -46,14 +46,14 @@ class RamTier final : public KeptBytes {
   struct Entry {
     std::shared_ptr<const Columns> columns;
     uint64_t bytes = 0;
-    bool on_disk = false;
+    bool gives_way = false;
   };
   std::shared_ptr<const Columns> drop(const Hash128& id);
 
   mutable std::mutex mutex_;
   uint64_t budget_bytes_;
   std::atomic<uint64_t> used_bytes_{0};  ///< written with the lock held
-  uint64_t on_disk_bytes_ = 0;           ///< of these, entries that lie on disk too
+  uint64_t yielding_bytes_ = 0;          ///< of these, entries that give way
   KeepPolicy policy_;
   std::unordered_map<Hash128, Entry, HashOfHash> entries_;
   uint64_t hits_ = 0, declined_ = 0;

@@ -36,6 +36,19 @@ TEST(RamTier, WhatIsOnDiskTooGivesWayToWhatIsNot) {
   EXPECT_NE(ram.find(id_of(4)), nullptr);
 }
 
+TEST(RamTier, WhatSavesNothingGivesWayToWhatDoes) {
+  RamTier ram(room_of_entries(2));
+  EXPECT_TRUE(ram.put(id_of(1), shared_columns(1, 10), kEntry, 0, false));
+  EXPECT_TRUE(ram.put(id_of(2), shared_columns(2, 10), kEntry, 0, false));
+  EXPECT_TRUE(ram.fits(kEntry)) << "or nobody would offer more";
+  EXPECT_FALSE(ram.put(id_of(3), shared_columns(3, 10), kEntry, 0, false));
+  EXPECT_TRUE(ram.put(id_of(4), shared_columns(4, 10), kEntry, 0.01, false));
+  EXPECT_TRUE(ram.put(id_of(5), shared_columns(5, 10), kEntry, 0.01, false));
+  EXPECT_FALSE(ram.fits(kEntry));
+  EXPECT_NE(ram.find(id_of(4)), nullptr);
+  EXPECT_NE(ram.find(id_of(5)), nullptr);
+}
+
 TEST(RamTier, AnEntryGivenAwayLivesAsLongAsItsReaders) {
   RamTier ram(room_of_entries(1));
   EXPECT_TRUE(ram.put(id_of(1), shared_columns(1, 10), kEntry, 0.01, true));
