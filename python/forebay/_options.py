@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
-from typing import Any, Mapping
+from typing import Any, Iterable, Mapping
 
 from . import _core
 from ._user_exceptions import encodable
@@ -33,6 +33,8 @@ def _peers(peers: Any) -> dict[str, Any]:
     if isinstance(peers, str) and peers == "launcher":
         return {"peers": [], "token": "", "generation": None, "meet": _meet}
     if isinstance(peers, str) and "://" not in peers:
+        raise InvalidArgument(f"peers is {peers!r}; it is {ways}")
+    if peers is not None and not isinstance(peers, Iterable):
         raise InvalidArgument(f"peers is {peers!r}; it is {ways}")
     given = [peers] if isinstance(peers, str) else list(peers or ())
     for address in given:

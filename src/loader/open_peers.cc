@@ -1,5 +1,6 @@
 #include "loader/open_peers.h"
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
@@ -52,6 +53,8 @@ Result<std::vector<PeerHost>> static_hosts(const PeerOptions& options, const Pla
     if (!at.ok()) return invalid_argument("peers: " + at.status().message());
     if (at->port == 0)
       return invalid_argument(fmt::format("peers: '{}' has no port that others could ask at", address));
+    if (std::ranges::count(options.addresses, address) > 1)
+      return invalid_argument(fmt::format("peers: '{}' is given twice; each rank listens at its own", address));
   }
   FOREBAY_ASSIGN(
       const Membership members,

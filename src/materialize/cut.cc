@@ -134,8 +134,10 @@ Changed before_cut(const Description& description, size_t cut, int64_t batch, st
     add(changed, std::move(step));
     if (i == 0 && samples) add(changed, step_named("take", {{"n", *samples}, {"spread", true}}));
   }
-  // Whoever keeps something is told the versions of objects, and so is who looks: samples are known by them.
-  if (samples) add(changed, step_named("cache", {{"ram", kMostLookedAt}, {"disk", 0}}));
+  // Whoever keeps something is told the versions of objects, and so is who looks: samples are known by them. Of a source that is open already
+  // nothing is asked anew, and a cache without versions would only say in the log that it keeps nothing.
+  if (samples && steps.front().opened == nullptr)
+    add(changed, step_named("cache", {{"ram", kMostLookedAt}, {"disk", 0}}));
   add(changed, step_named("batch", {{"n", batch}}));
   return changed;
 }

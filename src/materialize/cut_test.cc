@@ -58,6 +58,14 @@ TEST(Cut, StepsBeforeItAreThoseThatMakeSomething) {
             (Names{"images", "take", "cache", "batch"}));
 }
 
+TEST(Cut, ASourceThatIsOpenIsAskedForNoVersions) {
+  Tensor numbers = Tensor::allocate(DType::kInt64, Shape{10});
+  const auto loader = Loader::open(arrays({{"x", {numbers, ""}}}).batch(2), {});
+  ASSERT_TRUE(loader.ok()) << loader.status().to_string();
+  const Pipeline open = (*loader)->opened().batch(2);
+  EXPECT_EQ(names_of(before_cut(open.description(), 0, 16, {}, 5).description), (Names{"arrays", "take", "batch"}));
+}
+
 TEST(Cut, BehindItTheOrderStaysAndWhatWasKeptBeforeDoesNot) {
   const Pipeline pipeline =
       images("/p").shuffle().cache({.ram = uint64_t{1}}).decode_image().resize(8).random_flip().batch(2);

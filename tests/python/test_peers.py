@@ -177,6 +177,8 @@ def test_a_folder_that_is_none_is_refused(photos):
 
 @pytest.mark.parametrize("peers, said", [
     (["127.0.0.1:1"], "1 addresses for 2 ranks"),
+    (["127.0.0.1:1", "127.0.0.1:1"], "given twice"),
+    (4100, "it is a list of"),
     (["127.0.0.1", "127.0.0.1:2"], "host:port"),
     (["0.0.0.0:4100", "127.0.0.1:4101"], "all interfaces"),
     (["192.0.2.1:4100", "127.0.0.1:4101"], "give an address of this host"),
