@@ -1,6 +1,7 @@
 #include "cache/ram_tier.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace forebay {
@@ -40,9 +41,12 @@ bool RamTier::has(const Hash128& id) const {
 
 bool RamTier::fits(uint64_t bytes) const {
   const std::lock_guard lock(mutex_);
-  // put() asks the policy, for which those that give way saved little.
-  const uint64_t kept = used_bytes_ - yielding_bytes_;
-  return bytes <= budget_bytes_ && kept <= budget_bytes_ - bytes;
+  if (bytes > budget_bytes_) return false;
+  // put() asks the policy, for which those on disk saved little,
+  if (used_bytes_ - on_disk_bytes_ <= budget_bytes_ - bytes) return true;
+  // and for anything that saves something those go that saved nothing, but not any number of them.
+  const uint64_t free = budget_bytes_ - std::min(used_bytes_.load(), budget_bytes_);
+  return policy_.exchange(bytes - free, std::numeric_limits<double>::min()).has_value();
 }
 
 bool RamTier::free_for(uint64_t bytes) const {
@@ -68,11 +72,10 @@ bool RamTier::put(const Hash128& id, std::shared_ptr<const Columns> columns, uin
     ++declined_;
     return false;
   }
-  const bool gives_way = on_disk || seconds <= 0;
-  entries_.emplace(id, Entry{std::move(columns), bytes, gives_way});
+  entries_.emplace(id, Entry{std::move(columns), bytes, on_disk});
   policy_.kept(id, bytes, saved);
   used_bytes_ += bytes;
-  yielding_bytes_ += gives_way ? bytes : 0;
+  on_disk_bytes_ += on_disk ? bytes : 0;
   return true;
 }
 
@@ -81,7 +84,7 @@ std::shared_ptr<const Columns> RamTier::drop(const Hash128& id) {
   const auto found = entries_.find(id);
   std::shared_ptr<const Columns> columns = std::move(found->second.columns);
   used_bytes_ -= found->second.bytes;
-  yielding_bytes_ -= found->second.gives_way ? found->second.bytes : 0;
+  on_disk_bytes_ -= found->second.on_disk ? found->second.bytes : 0;
   entries_.erase(found);
   policy_.gone(id);
   return columns;

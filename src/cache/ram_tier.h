@@ -23,7 +23,7 @@ class RamTier final : public KeptBytes {
   bool has(const Hash128& id) const;
   /// The same as find(), and no use of it.
   std::shared_ptr<const Columns> peek(const Hash128& id) const;
-  /// Whether there is room for an entry of that many bytes: free, or taken by entries that give way to it.
+  /// Whether there is room for an entry of that many bytes: free, or taken by entries that give way to one that saves something.
   bool fits(uint64_t bytes) const;
   /// Whether it is free.
   bool free_for(uint64_t bytes) const;
@@ -46,14 +46,14 @@ class RamTier final : public KeptBytes {
   struct Entry {
     std::shared_ptr<const Columns> columns;
     uint64_t bytes = 0;
-    bool gives_way = false;
+    bool on_disk = false;
   };
   std::shared_ptr<const Columns> drop(const Hash128& id);
 
   mutable std::mutex mutex_;
   uint64_t budget_bytes_;
   std::atomic<uint64_t> used_bytes_{0};  ///< written with the lock held
-  uint64_t yielding_bytes_ = 0;          ///< of these, entries that give way
+  uint64_t on_disk_bytes_ = 0;           ///< of these, entries that lie on disk too
   KeepPolicy policy_;
   std::unordered_map<Hash128, Entry, HashOfHash> entries_;
   uint64_t hits_ = 0, declined_ = 0;

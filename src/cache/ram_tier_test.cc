@@ -49,6 +49,15 @@ TEST(RamTier, WhatSavesNothingGivesWayToWhatDoes) {
   EXPECT_NE(ram.find(id_of(5)), nullptr);
 }
 
+TEST(RamTier, WhatWouldTakeTooManyOfThemDoesNotFit) {
+  constexpr uint64_t kMany = 100, kLarge = 90 * kEntry;
+  RamTier ram(room_of_entries(kMany));
+  for (uint64_t i = 0; i < kMany; ++i) EXPECT_TRUE(ram.put(id_of(i), shared_columns(1, 10), kEntry, 0, false));
+  EXPECT_FALSE(ram.fits(kLarge)) << "or it would be prepared in vain each time";
+  EXPECT_FALSE(ram.put(id_of(kMany), shared_columns(1, 10), kLarge, 1, false));
+  EXPECT_EQ(ram.stats().entries, kMany);
+}
+
 TEST(RamTier, AnEntryGivenAwayLivesAsLongAsItsReaders) {
   RamTier ram(room_of_entries(1));
   EXPECT_TRUE(ram.put(id_of(1), shared_columns(1, 10), kEntry, 0.01, true));
