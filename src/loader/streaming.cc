@@ -129,7 +129,8 @@ Result<std::shared_ptr<StreamRun>> StreamRun::open(const StreamSource& source, c
   run->repeats_ = journal != nullptr;
   // A journal every rank reads by itself.
   if (journal) run->stream_->set_guide(std::move(journal));
-  if (run->decisions_) run->decisions_->lead_or_follow(*run->stream_);
+  if (run->decisions_)
+    run->decisions_->lead_or_follow(*run->stream_, terms_of(*run->stream_, schedule, description, options));
   FOREBAY_RETURN_IF_ERROR(run->open_kept(description, source.log(), place));
   run->source_ = source.over(run->stream_, run->kept_);
   run->itinerary_ =
@@ -141,6 +142,24 @@ Result<std::shared_ptr<StreamRun>> StreamRun::open(const StreamSource& source, c
                                                                              .last = schedule.last});
   if (run->reading_) run->itinerary_->set_records(run->reading_);
   return run;
+}
+
+// What decides which rank has which record, and how many steps there are.
+RunTerms StreamRun::terms_of(const Stream& stream, const ScheduleOptions& schedule, const Description& description,
+                             const LoaderOptions& options) {
+  const int64_t window = stream.options().shuffled ? static_cast<int64_t>(stream.options().chunk) : 0;
+  const OpSpec* const buffer = find_step(description, OpRole::kBuffer);
+  const OpSpec* const rehearse = find_step(description, OpRole::kRehearse);
+  return {
+      {{"seed", fmt::format("{}", options.seed)},
+       {"batch size", fmt::format("{}", schedule.batch_size)},
+       {"ranks", fmt::format("{}", schedule.world_size)},
+       {"window", fmt::format("{}", window)},
+       {"steps_per_epoch", fmt::format("{}", options.steps_per_epoch.value_or(0))},
+       {"epochs", fmt::format("{}", options.epochs.value_or(0))},
+       {"the stream", stream.log().identity()},
+       {".buffer", buffer == nullptr ? "none" : Args(buffer->args, catalog().find(buffer->name)->args).text("policy")},
+       {".rehearse", rehearse == nullptr ? "none" : rehearse->args.dump()}}};
 }
 
 // Where all ranks need all records each reads all: to keep old ones by what is in them, and to drop or spill what is too much.

@@ -88,6 +88,8 @@ class StreamRun {
   StreamRun() = default;
   void share_reading(const Description& description, const std::shared_ptr<const RecordLog>& log,
                      const StreamOptions& options);
+  static RunTerms terms_of(const Stream& stream, const ScheduleOptions& schedule, const Description& description,
+                           const LoaderOptions& options);
   Status open_kept(const Description& description, std::shared_ptr<const RecordLog> log, const Place& place);
   static JournalHeader header_of(const RecordLog& log, const StreamOptions& options, StreamPlace place);
   static Status check_same_run(const JournalHeader& was, const JournalHeader& now, const std::string& path);

@@ -158,6 +158,22 @@ def test_ranks_whose_partitions_have_very_different_pace_take_the_same_steps(tmp
     assert sorted(xs(steps)) == sorted([*range(500), *range(10**6, 10**6 + 25)])
 
 
+@pytest.mark.parametrize("differs", ["seed", "batch size", "window"])
+def test_a_rank_that_has_another_run_than_rank_0_is_told(tmp_path, differs):
+    """It would get some records that others get, too, and others nobody would get."""
+
+    def run(rank):
+        other = rank == 1
+        pipeline = fb.stream(numbers(256)).shuffle(window=64 if other and differs == "window" else 32).batch(4 if other and differs == "batch size" else 8)
+        with fb.Loader(pipeline, rank=rank, world_size=2, peers=f"file://{tmp_path}", seed=8 if other and differs == "seed" else 7) as loader:
+            if not other:
+                return next(iter(loader))["x"].tolist()
+            with pytest.raises(fb.StateMismatch, match=f"another run than rank 0: {differs}="):
+                next(iter(loader))
+
+    on_ranks(2, run)
+
+
 def test_several_ranks_need_to_hear_from_rank_0():
     with pytest.raises(fb.InvalidArgument, match="peers="):
         fb.Loader(fb.stream(numbers()).batch(4), rank=0, world_size=2)

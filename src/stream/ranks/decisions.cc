@@ -33,12 +33,13 @@ void Decisions::know(std::vector<PeerHost> hosts, int rank) {
   answers_->know(rank, static_cast<int>(hosts_.size()));
 }
 
-void Decisions::lead_or_follow(Stream& stream) {
+void Decisions::lead_or_follow(Stream& stream, RunTerms terms) {
   if (rank_ == 0) {
     answers_->lead(&stream);
+    answers_->tell_run(terms.to_json());
     stream.set_told(answers_);
   } else {
-    followed_ = std::make_shared<FollowedChunks>(transport_, hosts_.front(), rank_, stream);
+    followed_ = std::make_shared<FollowedChunks>(transport_, hosts_.front(), rank_, std::move(terms), stream);
     stream.set_guide(followed_);
   }
 }

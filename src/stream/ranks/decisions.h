@@ -34,7 +34,8 @@ class Decisions {
   int rank() const { return rank_; }
   int ranks() const { return static_cast<int>(hosts_.size()); }
   /// From now on `stream` decides for all (rank 0), or follows. The stream must live until close().
-  void lead_or_follow(Stream& stream);
+  /// `terms`: what all ranks must have alike; a rank that has not gets the stream's failure, StateMismatch.
+  void lead_or_follow(Stream& stream, RunTerms terms = {});
   /// What this rank keeps, or reads, it gives to the others from now on.
   void lend(std::shared_ptr<const KeptRecords> kept) { answers_->lend(std::move(kept)); }
   void share(std::shared_ptr<RecordShelf> shelf, size_t partitions);

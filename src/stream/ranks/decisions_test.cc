@@ -80,6 +80,23 @@ TEST_F(DecisionsTest, who_is_asked_for_a_record_goes_on_deciding_and_keeping) {
   first_->close();
 }
 
+TEST_F(DecisionsTest, a_rank_that_has_another_run_than_rank_0_is_told_what_differs) {
+  const auto log = log_with({100});
+  Stream leads(log, chunks_of(10)), follows(log, chunks_of(10));
+  first_->lead_or_follow(leads, {{{"seed", "7"}, {"batch size", "5"}}});
+  second_->lead_or_follow(follows, {{{"seed", "8"}, {"batch size", "5"}}});
+  for (Stream* const stream : {&leads, &follows}) stream->seek(stream->beginning());
+  EXPECT_TRUE(wait_known(leads, 10));
+  EXPECT_FALSE(wait_known(follows, 10));
+  EXPECT_EQ(follows.failure().code(), Code::kStateMismatch);
+  EXPECT_EQ(follows.failure().message(),
+            "this rank has another run than rank 0: seed=8 (7 there); give all ranks the same");
+  for (Stream* const stream : {&leads, &follows}) stream->stop();
+  second_->close();
+  first_->begin_anew();
+  first_->close();
+}
+
 TEST_F(DecisionsTest, ranks_begin_where_the_log_ended_for_rank_0) {
   const auto log = log_with({100, 0});
   StreamOptions options = chunks_of(4);

@@ -38,9 +38,10 @@ bool is_here(const Result<std::vector<AnsweredKey>>& answer) {
 
 }  // namespace
 
-FollowedChunks::FollowedChunks(std::shared_ptr<Transport> transport, PeerHost leader, int rank, Stream& stream)
-    : transport_(std::move(transport)), leader_(std::move(leader)), rank_(rank), stream_(stream),
-      thread_([this](std::stop_token stop) { ask_on(std::move(stop)); }) {}
+FollowedChunks::FollowedChunks(std::shared_ptr<Transport> transport, PeerHost leader, int rank, RunTerms terms,
+                               Stream& stream)
+    : transport_(std::move(transport)), leader_(std::move(leader)), rank_(rank), terms_(std::move(terms)),
+      stream_(stream), thread_([this](std::stop_token stop) { ask_on(std::move(stop)); }) {}
 
 void FollowedChunks::stop() {
   thread_.request_stop();
@@ -99,20 +100,21 @@ void FollowedChunks::ask_on(std::stop_token stop) {
   std::unique_lock lock(mutex_);
   auto rest = kShortestRest;
   while (changed_.wait(lock, stop, [&] { return wants_more(); })) {
-    // Nothing is read before the beginning is known, so nothing is decided either.
-    const bool of_beginning = wants_beginning();
-    const int64_t first = of_beginning ? 0 : *next_;
+    const RankQuestion what = question();
+    const int64_t first = what == RankQuestion::kChunk ? *next_ : 0;
     const uint64_t seeks = seeks_;
     lock.unlock();
-    const RankKey key{of_beginning ? RankQuestion::kBeginning : RankQuestion::kChunk, rank_, seeks,
-                      static_cast<uint64_t>(first)};
+    const RankKey key{what, rank_, seeks, static_cast<uint64_t>(first)};
     const Result<std::vector<AnsweredKey>> answer =
         ask_rank(*transport_, leader_, {{key.key(), kMostChunkBytes, kComesSoonerOrLater}}, stop);
     lock.lock();
     if (stop.stop_requested()) return;
     // begin_anew() or at() came meanwhile: the answer is of another run, or of another place of this one.
-    if (seeks != seeks_ || (!of_beginning && next_ != first)) continue;
-    if (of_beginning ? take_beginning(answer) : take(first, answer)) {
+    if (seeks != seeks_ || (what == RankQuestion::kChunk && next_ != first)) continue;
+    const bool news = what == RankQuestion::kRun         ? take_run(answer)
+                      : what == RankQuestion::kBeginning ? take_beginning(answer)
+                                                         : take(first, answer);
+    if (news) {
       rest = kShortestRest;
       lock.unlock();
       // It calls at(), which takes this lock under the stream's.
@@ -125,6 +127,12 @@ void FollowedChunks::ask_on(std::stop_token stop) {
   }
 }
 
+// Nothing is read before the beginning is known, so nothing is decided either; and nothing of another run is wanted.
+RankQuestion FollowedChunks::question() const {
+  if (!same_run_) return RankQuestion::kRun;
+  return wants_beginning() ? RankQuestion::kBeginning : RankQuestion::kChunk;
+}
+
 // True where rank 0 has been silent for too long.
 bool FollowedChunks::note_answer(const Result<std::vector<AnsweredKey>>& answer) {
   const auto now = std::chrono::steady_clock::now();
@@ -134,6 +142,14 @@ bool FollowedChunks::note_answer(const Result<std::vector<AnsweredKey>>& answer)
   if (now - heard_ <= kLongestSilence) return false;
   failure_ = unavailable(fmt::format("rank 0, which decides what comes next, has not answered for {} s: {}",
                                      kLongestSilence.count(), trouble_));
+  return true;
+}
+
+bool FollowedChunks::take_run(const Result<std::vector<AnsweredKey>>& answer) {
+  if (note_answer(answer)) return true;
+  if (!is_here(answer)) return false;
+  same_run_ = true;
+  failure_ = terms_.check_same(text_of(answer->front().body));
   return true;
 }
 

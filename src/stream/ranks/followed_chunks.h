@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "stream/ranks/rank_questions.h"
+#include "stream/ranks/run_terms.h"
 #include "stream/stream.h"
 
 namespace forebay {
@@ -21,7 +22,7 @@ namespace forebay {
 /// What rank 0 decides, for the stream of another rank: a thread asks for it, ahead of what is needed.
 class FollowedChunks final : public ChunkGuide {
  public:
-  FollowedChunks(std::shared_ptr<Transport> transport, PeerHost leader, int rank, Stream& stream);
+  FollowedChunks(std::shared_ptr<Transport> transport, PeerHost leader, int rank, RunTerms terms, Stream& stream);
   ~FollowedChunks() override { stop(); }
   void stop();
 
@@ -36,16 +37,20 @@ class FollowedChunks final : public ChunkGuide {
   bool wants_more() const;
   void ask_on(std::stop_token stop);
   bool note_answer(const Result<std::vector<AnsweredKey>>& answer);
+  RankQuestion question() const;
+  bool take_run(const Result<std::vector<AnsweredKey>>& answer);
   bool take_beginning(const Result<std::vector<AnsweredKey>>& answer);
   bool take(int64_t first, const Result<std::vector<AnsweredKey>>& answer);
 
   const std::shared_ptr<Transport> transport_;
   const PeerHost leader_;
   const int rank_;
+  const RunTerms terms_;
   Stream& stream_;
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   uint64_t seeks_ = 0;
+  bool same_run_ = false;  // as rank 0 has
   bool asks_beginning_ = false;
   std::optional<std::vector<std::string>> beginning_;
   std::optional<int64_t> next_;                                // what is asked for

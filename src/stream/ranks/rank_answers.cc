@@ -44,6 +44,11 @@ void RankAnswers::share(std::shared_ptr<RecordShelf> shelf) {
   shelf_ = std::move(shelf);
 }
 
+void RankAnswers::tell_run(std::string terms) {
+  const std::lock_guard lock(mutex_);
+  run_ = std::move(terms);
+}
+
 void RankAnswers::begin_anew(uint64_t seeks) {
   const std::lock_guard lock(mutex_);
   seeks_ = seeks;
@@ -111,6 +116,7 @@ std::optional<Buffer> RankAnswers::find(const Hash128& key) {
     const NotesPlace place = NotesPlace::from_number(asked->number);
     return shelf->notes(asked->seeks, asked->rank, place.partition, place.from);
   }
+  if (asked->what == RankQuestion::kRun) return find_run();
   if (asked->seeks != under_lock(seeks_)) return std::nullopt;
   switch (asked->what) {
     case RankQuestion::kKept: {
@@ -148,6 +154,11 @@ std::optional<Buffer> RankAnswers::find_chunk(const RankKey& asked) {
   // Without the lock, which the stream takes under its own. It is alive: Decisions::close() waits for these calls before the stream goes.
   if (to_tell != nullptr) to_tell->look_again();
   return buffer_of(text);
+}
+
+std::optional<Buffer> RankAnswers::find_run() const {
+  const std::lock_guard lock(mutex_);
+  return run_ ? std::optional(buffer_of(*run_)) : std::nullopt;
 }
 
 std::optional<Buffer> RankAnswers::find_beginning() const {

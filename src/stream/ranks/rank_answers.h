@@ -27,6 +27,8 @@ class RankAnswers final : public KeySource, public ChunkWitness {
   void lead(Stream* stream);
   void lend(std::shared_ptr<const KeptRecords> kept);
   void share(std::shared_ptr<RecordShelf> shelf);
+  /// RunTerms::to_json(), for those who follow.
+  void tell_run(std::string terms);
   /// What was decided before is of another run.
   void begin_anew(uint64_t seeks);
   /// Waits until all others have been told all that was decided, and have come for what was read for them, or have left; but not for long.
@@ -43,6 +45,7 @@ class RankAnswers final : public KeySource, public ChunkWitness {
 
  private:
   std::optional<Buffer> find_chunk(const RankKey& asked);
+  std::optional<Buffer> find_run() const;
   std::optional<Buffer> find_beginning() const;
   Buffer leave(int rank);
   bool is_other_rank(int rank) const;
@@ -63,7 +66,7 @@ class RankAnswers final : public KeySource, public ChunkWitness {
   Stream* stream_ = nullptr;
   int rank_ = 0;
   uint64_t seeks_ = 0;
-  std::optional<std::string> beginning_;
+  std::optional<std::string> run_, beginning_;
   std::deque<std::pair<int64_t, std::string>> chunks_;
   std::vector<int64_t> asked_;  // by rank: the first record of the last chunk it asked for, or kLeft
   std::shared_ptr<const KeptRecords> kept_;

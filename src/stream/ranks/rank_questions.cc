@@ -21,7 +21,7 @@ Hash128 RankKey::key() const {
 
 std::optional<RankKey> RankKey::from(const Hash128& key) {
   const auto what = static_cast<uint8_t>(key.high >> kWhatShift);
-  if (what < static_cast<uint8_t>(RankQuestion::kChunk) || what > static_cast<uint8_t>(RankQuestion::kRow))
+  if (what < static_cast<uint8_t>(RankQuestion::kChunk) || what > static_cast<uint8_t>(RankQuestion::kRun))
     return std::nullopt;
   return RankKey{static_cast<RankQuestion>(what), static_cast<int>(key.high >> kRankShift & kRankMask),
                  key.high & kSeeksMask, key.low};

@@ -18,6 +18,7 @@ enum class RankQuestion : uint8_t {
   kKept = 4,       ///< the old record of that number
   kNotes = 5,      ///< what was read of a partition, from the so-many-th on (RecordShelf::notes())
   kRow = 6,        ///< a record of a partition (RecordShelf::row())
+  kRun = 7,        ///< of rank 0: what the run is of (RunTerms)
 };
 
 struct RankKey {
