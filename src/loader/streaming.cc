@@ -16,7 +16,7 @@ namespace forebay {
 
 namespace {
 
-constexpr uint64_t kLateShare = 8;                   // of a stream's memory, for ranks that are behind
+constexpr uint64_t kLateShare = 8, kNoteShare = 4;   // of a stream's memory, for ranks that are behind
 constexpr int64_t kLargestChunk = int64_t{1} << 24;  // records that a state can have waited for
 
 BufferPolicy policy_of(const std::string& name) {
@@ -49,6 +49,16 @@ StreamOptions options_of(const Description& description, const LoaderOptions& gi
   options.skip_trimmed = args.value("on_trimmed", Json()) == Json("skip");
   options.from_now = args.value("start", Json()) == Json("now");
   return options;
+}
+
+// Old ones, beside those of the next steps.
+bool keeps_records(const Description& description, const StreamOptions& options) {
+  return options.when_dry != WhenDry::kWait || find_step(description, OpRole::kRehearse) != nullptr;
+}
+
+std::string policies_of(const OpSpec& buffer) {
+  const Args args(buffer.args, catalog().find(buffer.name)->args);
+  return args.text("policy") + ", " + args.text("when_dry");
 }
 
 struct DiskRoom {
@@ -144,35 +154,35 @@ Result<std::shared_ptr<StreamRun>> StreamRun::open(const StreamSource& source, c
   return run;
 }
 
-// What decides which rank has which record, and how many steps there are.
+// What decides which rank has which record, how many steps there are, and what they give each other.
 RunTerms StreamRun::terms_of(const Stream& stream, const ScheduleOptions& schedule, const Description& description,
                              const LoaderOptions& options) {
   const int64_t window = stream.options().shuffled ? static_cast<int64_t>(stream.options().chunk) : 0;
   const OpSpec* const buffer = find_step(description, OpRole::kBuffer);
   const OpSpec* const rehearse = find_step(description, OpRole::kRehearse);
-  return {
-      {{"seed", fmt::format("{}", options.seed)},
-       {"batch size", fmt::format("{}", schedule.batch_size)},
-       {"ranks", fmt::format("{}", schedule.world_size)},
-       {"window", fmt::format("{}", window)},
-       {"steps_per_epoch", fmt::format("{}", options.steps_per_epoch.value_or(0))},
-       {"epochs", fmt::format("{}", options.epochs.value_or(0))},
-       {"the stream", stream.log().identity()},
-       {".buffer", buffer == nullptr ? "none" : Args(buffer->args, catalog().find(buffer->name)->args).text("policy")},
-       {".rehearse", rehearse == nullptr ? "none" : rehearse->args.dump()}}};
+  return {{{"seed", fmt::format("{}", options.seed)},
+           {"batch size", fmt::format("{}", schedule.batch_size)},
+           {"ranks", fmt::format("{}", schedule.world_size)},
+           {"window", fmt::format("{}", window)},
+           {"steps_per_epoch", fmt::format("{}", options.steps_per_epoch.value_or(0))},
+           {"epochs", fmt::format("{}", options.epochs.value_or(0))},
+           {"the stream", stream.log().identity()},
+           {".buffer", buffer == nullptr ? "block, wait" : policies_of(*buffer)},
+           {".rehearse", rehearse == nullptr ? "none" : rehearse->args.dump()}}};
 }
 
 // Where all ranks need all records each reads all: to keep old ones by what is in them, and to drop or spill what is too much.
 void StreamRun::share_reading(const Description& description, const std::shared_ptr<const RecordLog>& log,
                               const StreamOptions& options) {
-  const bool keeps = options.when_dry != WhenDry::kWait || find_step(description, OpRole::kRehearse) != nullptr;
+  const bool keeps = keeps_records(description, options);
   if (!decisions_ || keeps || options.policy != BufferPolicy::kBlock || !log->is_served()) return;
-  reading_ = std::make_shared<DealtReading>(log, decisions_, options.bytes / kLateShare);
+  reading_ = std::make_shared<DealtReading>(
+      log, decisions_, RecordShelf::Limits{options.bytes / kLateShare, options.bytes / kNoteShare});
 }
 
 // Records of a program's own are in its objects: each rank has all of them. The same where a journal is repeated by ranks that do not speak with each other.
 Status StreamRun::open_kept(const Description& description, std::shared_ptr<const RecordLog> log, const Place& place) {
-  const bool keeps = keeps_old() || find_step(description, OpRole::kRehearse) != nullptr;
+  const bool keeps = keeps_records(description, stream_->options());
   KeptOptions options{.memory_bytes = bytes()};
   if (keeps && log->records_are_whole()) {
     FOREBAY_ASSIGN(options.disk, kept_disk(description));

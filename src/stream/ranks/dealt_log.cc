@@ -145,7 +145,11 @@ class FollowingReader final : public LogReader {
     return {};
   }
 
+  // It has not waited for this rank.
+  static Status forgotten() { return not_found("it has forgotten what it has read since this rank last asked"); }
+
   Status take_notes(const Buffer& body, Followed& followed, std::vector<LogRecord>& records) {
+    if (body.empty()) return forgotten();
     FOREBAY_ASSIGN(const std::vector<RecordNote> notes, parse_notes(body.span()));
     for (const RecordNote& note : notes) FOREBAY_RETURN_IF_ERROR(check(note));
     for (const RecordNote& note : notes) {
@@ -179,7 +183,7 @@ class FollowingReader final : public LogReader {
     const NoteClock::time_point now = NoteClock::now();
     if (owner.trouble.empty()) owner.since = now;
     owner.trouble = answered.message();
-    if (now - owner.since < kNotesPatience) return {};
+    if (answered.code() != Code::kNotFound && now - owner.since < kNotesPatience) return {};
     log_warning(fmt::format("{}: rank {} does not say what it reads ({}); its partitions are read here", log_->name(),
                             owner.rank, owner.trouble));
     std::vector<LogPosition> from;

@@ -16,7 +16,7 @@
 namespace forebay {
 
 /// A log that the ranks of a job read together: each partition is read by one of them, and the others are told which records came (LogRecord::away). So a broker sends every
-/// record once. Where the rank that reads a partition is gone or does not answer, this one reads it itself from where it was.
+/// record once. Where the rank that reads a partition is gone, does not answer, or has gone on without this one, this one reads it itself from where it was.
 class DealtLog final : public RecordLog {
  public:
   /// The notes of a partition from that one on.

@@ -4,9 +4,10 @@
 
 namespace forebay {
 
-DealtReading::DealtReading(std::shared_ptr<const RecordLog> log, std::shared_ptr<Decisions> ranks, uint64_t late_bytes)
+DealtReading::DealtReading(std::shared_ptr<const RecordLog> log, std::shared_ptr<Decisions> ranks,
+                           RecordShelf::Limits limits)
     : log_(std::move(log)), ranks_(std::move(ranks)),
-      shelf_(std::make_shared<RecordShelf>(log_->partitions().size(), ranks_->rank(), ranks_->ranks(), late_bytes)),
+      shelf_(std::make_shared<RecordShelf>(log_->partitions().size(), ranks_->rank(), ranks_->ranks(), limits)),
       shared_log_(std::make_shared<DealtLog>(
           log_, ranks_->rank(), ranks_->ranks(), shelf_,
           // Not a share of it: whoever reads ends before the ranks part.

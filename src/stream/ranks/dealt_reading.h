@@ -20,8 +20,8 @@ namespace forebay {
 /// Whatever a rank does not get from another it reads from the log.
 class DealtReading final : public StepRecords {
  public:
-  /// `late_bytes`: of records that others have not come for when this rank's stream has left them behind.
-  DealtReading(std::shared_ptr<const RecordLog> log, std::shared_ptr<Decisions> ranks, uint64_t late_bytes);
+  /// `limits`: of what is kept for ranks that are behind.
+  DealtReading(std::shared_ptr<const RecordLog> log, std::shared_ptr<Decisions> ranks, RecordShelf::Limits limits);
   ~DealtReading() override { close(); }
 
   /// What the stream reads in place of the log.

@@ -19,9 +19,9 @@ constexpr int64_t kRecords = 240;  // of each of four partitions
 
 // A rank of a job: what StreamRun makes.
 struct ReadingRank {
-  ReadingRank(std::shared_ptr<const RecordLog> log, std::shared_ptr<Decisions> ranks, uint64_t late_bytes,
+  ReadingRank(std::shared_ptr<const RecordLog> log, std::shared_ptr<Decisions> ranks, RecordShelf::Limits limits,
               const StreamOptions& options)
-      : decisions(std::move(ranks)), reading(std::make_shared<DealtReading>(log, decisions, late_bytes)),
+      : decisions(std::move(ranks)), reading(std::make_shared<DealtReading>(log, decisions, limits)),
         stream(std::make_shared<Stream>(reading->log(), options)),
         itinerary(stream, {.batch_size = kBatch, .world_size = kWorld, .rank = decisions->rank()}),
         source(StreamSource(log).over(stream, nullptr)) {
@@ -53,13 +53,13 @@ struct ReadingRank {
 
 class DealtReadingTest : public testing::Test {
  protected:
-  void open(StreamOptions options = chunks_of(kGlobal), uint64_t late_bytes = 1 << 20) {
+  void open(StreamOptions options = chunks_of(kGlobal), RecordShelf::Limits limits = {1 << 20, 1 << 20}) {
     std::vector<PeerHost> hosts;
     for (int rank = 0; rank < kWorld; ++rank) hosts.push_back({address(rank), pass_});
     for (int rank = 0; rank < kWorld; ++rank) {
       const std::shared_ptr<Decisions> decisions = *Decisions::open(network_->transport(), hosts[rank]);
       decisions->know(hosts, rank);
-      ranks_.push_back(std::make_unique<ReadingRank>(log_, decisions, late_bytes, options));
+      ranks_.push_back(std::make_unique<ReadingRank>(log_, decisions, limits, options));
     }
     for (const auto& rank : ranks_) rank->go(rank->stream->beginning());
   }
@@ -177,13 +177,20 @@ TEST_F(DealtReadingTest, answers_that_are_damaged_or_lost_are_asked_for_again) {
 }
 
 TEST_F(DealtReadingTest, who_comes_too_late_reads_the_log) {
-  open(chunks_of(kGlobal), 0);  // nothing is kept for those who are behind
+  open(chunks_of(kGlobal), {0, 1 << 20});  // nothing is kept for those who are behind
   // Rank 1 reads 'b' and goes ahead as far as it can; the others have not asked for what it read.
   for (int64_t number = 0; number < 10; ++number) {
     for (const int rank : {0, 1}) ASSERT_EQ(step(rank, number).size(), static_cast<size_t>(kBatch));
   }
   for (int64_t number = 0; number < 10; ++number) ASSERT_EQ(step(2, number).size(), static_cast<size_t>(kBatch));
   EXPECT_GT(ranks_[2]->reading->stats().reread, 0);
+}
+
+TEST_F(DealtReadingTest, who_was_not_waited_for_reads_the_log_from_where_it_was) {
+  open(chunks_of(kGlobal), {1 << 20, 100});  // one or two notes of a partition
+  std::vector<std::string> found = steps(0, kSteps);
+  EXPECT_EQ(sorted(found), all_keys());
+  EXPECT_GT(sum_of_reads(), 4 * kRecords) << "some partitions are read by more than one rank";
 }
 
 TEST_F(DealtReadingTest, what_has_been_trimmed_is_an_error_on_every_rank) {

@@ -110,6 +110,8 @@ std::optional<Buffer> RankAnswers::find(const Hash128& key) {
     if (!shelf) return std::nullopt;
     if (asked->what == RankQuestion::kRow) {
       std::optional<Buffer> row = shelf->row(asked->seeks, static_cast<size_t>(asked->rank), asked->number);
+      // Under the lock, or linger() could look, miss this, and then wait.
+      const std::lock_guard lock(mutex_);
       asked_for_.notify_all();
       return row;
     }
@@ -124,7 +126,7 @@ std::optional<Buffer> RankAnswers::find(const Hash128& key) {
       return kept ? kept->bytes_of(static_cast<int64_t>(asked->number)) : std::nullopt;
     }
     case RankQuestion::kBeginning: return find_beginning();
-    case RankQuestion::kGoodbye: return is_other_rank(asked->rank) ? std::optional(leave(asked->rank)) : std::nullopt;
+    case RankQuestion::kGoodbye: return leave(asked->rank);
     default: return find_chunk(*asked);
   }
 }
@@ -144,7 +146,7 @@ std::optional<Buffer> RankAnswers::find_chunk(const RankKey& asked) {
   Stream* to_tell = nullptr;
   {
     const std::lock_guard lock(mutex_);
-    if (asked.rank < 1 || static_cast<size_t>(asked.rank) >= asked_.size()) return std::nullopt;
+    if (!is_other_rank(asked.rank)) return std::nullopt;
     const auto chunk = std::lower_bound(chunks_.begin(), chunks_.end(), first,
                                         [](const auto& one, int64_t sought) { return one.first < sought; });
     if (chunk == chunks_.end() || chunk->first != first) return std::nullopt;
@@ -166,15 +168,14 @@ std::optional<Buffer> RankAnswers::find_beginning() const {
   return beginning_ ? std::optional(buffer_of(*beginning_)) : std::nullopt;
 }
 
-bool RankAnswers::is_other_rank(int rank) const {
-  const std::lock_guard lock(mutex_);
-  return rank != rank_ && static_cast<size_t>(rank) < asked_.size();
-}
+// With the lock held, as all below but leave().
+bool RankAnswers::is_other_rank(int rank) const { return rank != rank_ && static_cast<size_t>(rank) < asked_.size(); }
 
-Buffer RankAnswers::leave(int rank) {
+std::optional<Buffer> RankAnswers::leave(int rank) {
   Stream* to_tell = nullptr;
   {
     const std::lock_guard lock(mutex_);
+    if (!is_other_rank(rank)) return std::nullopt;
     to_tell = note_asked(rank, kLeft);
   }
   if (to_tell != nullptr) to_tell->look_again();

@@ -47,7 +47,7 @@ class RankAnswers final : public KeySource, public ChunkWitness {
   std::optional<Buffer> find_chunk(const RankKey& asked);
   std::optional<Buffer> find_run() const;
   std::optional<Buffer> find_beginning() const;
-  Buffer leave(int rank);
+  std::optional<Buffer> leave(int rank);
   bool is_other_rank(int rank) const;
   bool all_are_told() const;
   bool all_have_left() const;

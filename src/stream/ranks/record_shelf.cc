@@ -12,11 +12,11 @@ namespace {
 constexpr size_t kMostNotes = 1024;  // of one answer
 constexpr size_t kFewLate = 64;
 uint64_t bytes_of(const RecordNote& note) { return sizeof(RecordNote) + note.offset.size(); }
+uint64_t place_bytes_of(const LogRecord& record) { return record.bytes() - record.payload.size(); }
 }  // namespace
 
-RecordShelf::RecordShelf(size_t partitions, int rank, int ranks, uint64_t late_bytes)
-    : rank_(rank), ranks_(ranks), most_late_(late_bytes), bytes_(std::make_shared<StreamBytes>()),
-      partitions_(partitions) {
+RecordShelf::RecordShelf(size_t partitions, int rank, int ranks, Limits limits)
+    : rank_(rank), ranks_(ranks), limits_(limits), bytes_(std::make_shared<StreamBytes>()), partitions_(partitions) {
   begin_anew(0);
 }
 
@@ -30,7 +30,7 @@ void RecordShelf::begin_anew(uint64_t seeks) {
   }
   late_.clear();
   late_rows_ = 0;
-  late_bytes_ = note_bytes_ = 0;
+  place_bytes_ = late_bytes_ = note_bytes_ = 0;
   count();
 }
 
@@ -38,7 +38,10 @@ uint64_t RecordShelf::hash_of(const std::string& offset) { return hash64(offset.
 
 void RecordShelf::note(size_t partition, RecordNote note) {
   note_bytes_ += bytes_of(note);
-  partitions_[partition].notes.push_back(std::move(note));
+  Partition& of = partitions_[partition];
+  of.notes.push_back(std::move(note));
+  // A rank that is gone, or reads by itself by now, never asks for them.
+  while (note_bytes_ > limits_.note_bytes && of.notes.size() > 1) forget_notes(of, of.first_note + 1);
 }
 
 void RecordShelf::add(const std::vector<LogRecord>& records, const std::vector<LogGap>& gaps) {
@@ -46,7 +49,8 @@ void RecordShelf::add(const std::vector<LogRecord>& records, const std::vector<L
   for (const LogGap& gap : gaps) note(gap.partition, {gap.until, true, gap.records.value_or(-1)});
   for (const LogRecord& record : records) {
     note(record.partition, {record.offset});
-    partitions_[record.partition].rows.insert_or_assign(hash_of(record.offset), Row{record});
+    if (partitions_[record.partition].rows.try_emplace(hash_of(record.offset), Row{record}).second)
+      place_bytes_ += place_bytes_of(record);
   }
   count();
 }
@@ -57,11 +61,12 @@ std::optional<RecordShelf::Row> RecordShelf::take_out(size_t partition, uint64_t
   if (found == rows.end()) return std::nullopt;
   Row row = std::move(found->second);
   rows.erase(found);
+  place_bytes_ -= place_bytes_of(row.record);
   if (row.late) {
-    late_bytes_ -= row.record.bytes();
+    late_bytes_ -= row.record.payload.size();
     --late_rows_;
-    count();
   }
+  count();
   return row;
 }
 
@@ -78,7 +83,7 @@ void RecordShelf::behind(const LogRecord& record) {
   if (found == rows.end() || found->second.late) return;
   // Its neighbours in a larger buffer have gone, and must not stay for its sake.
   found->second = {record.alone(), true};
-  late_bytes_ += found->second.record.bytes();
+  late_bytes_ += found->second.record.payload.size();
   ++late_rows_;
   late_.push_back({record.partition, found->first});
   forget_late();
@@ -92,7 +97,7 @@ bool RecordShelf::is_late(const Late& late) const {
 }
 
 void RecordShelf::forget_late() {
-  while (!late_.empty() && late_bytes_ > most_late_) {
+  while (!late_.empty() && late_bytes_ > limits_.late_bytes) {
     if (is_late(late_.front())) {
       take_out(late_.front().partition, late_.front().offset_hash);
       ++stats_.dropped;
@@ -109,17 +114,17 @@ std::optional<Buffer> RecordShelf::notes(uint64_t seeks, int rank, size_t partit
   Partition& of = partitions_[partition];
   uint64_t& asked = of.asked[static_cast<size_t>(rank)];
   asked = std::max(asked, from);
-  forget_notes(of);
-  if (from < of.first_note || from >= of.first_note + of.notes.size()) return std::nullopt;
+  forget_notes(of, *std::min_element(of.asked.begin(), of.asked.end()));
+  if (from < of.first_note) return Buffer();
+  if (from >= of.first_note + of.notes.size()) return std::nullopt;
   std::vector<RecordNote> told;
   for (size_t i = from - of.first_note; i < of.notes.size() && told.size() < kMostNotes; ++i)
     told.push_back(of.notes[i]);
   return encode_notes(told);
 }
 
-void RecordShelf::forget_notes(Partition& partition) {
-  const uint64_t all_have = *std::min_element(partition.asked.begin(), partition.asked.end());
-  while (!partition.notes.empty() && partition.first_note < all_have) {
+void RecordShelf::forget_notes(Partition& partition, uint64_t below) {
+  while (!partition.notes.empty() && partition.first_note < below) {
     note_bytes_ -= bytes_of(partition.notes.front());
     partition.notes.pop_front();
     ++partition.first_note;

@@ -18,11 +18,15 @@
 namespace forebay {
 
 /// What this rank reads of a stream for all ranks: of each of its partitions what came, in order, for all of them; and the records themselves, each for the one rank that
-/// has it in a batch. As long as the stream has a record this costs no memory beside it; behind that, records that nobody has come for yet are kept up to `late_bytes`, and who
-/// comes later reads the log. From any thread.
+/// has it in a batch. As long as the stream has a record only its place takes memory here; behind that, records that nobody has come for yet are kept up to a limit, and so is what
+/// not all have been told, since a rank may be gone. Who comes later reads the log. From any thread.
 class RecordShelf {
  public:
-  RecordShelf(size_t partitions, int rank, int ranks, uint64_t late_bytes);
+  struct Limits {
+    uint64_t late_bytes = 0;  ///< of records that the stream has let go of
+    uint64_t note_bytes = 0;  ///< of what not all ranks have been told
+  };
+  RecordShelf(size_t partitions, int rank, int ranks, Limits limits);
 
   /// What there is, is of another run.
   void begin_anew(uint64_t seeks);
@@ -34,7 +38,8 @@ class RecordShelf {
   /// The stream lets go of it.
   void behind(const LogRecord& record);
 
-  /// For another rank, which has all notes below `from`: those behind, some hundreds at a time. Nothing where there are none yet, or of another run.
+  /// For another rank, which has all notes below `from`: those behind, some hundreds at a time. Nothing where there are none yet, or of another run; none,
+  /// in an answer of no bytes, where those are forgotten.
   std::optional<Buffer> notes(uint64_t seeks, int rank, size_t partition, uint64_t from);
   /// For another rank: record_bytes() of a record, which nobody will ask for again. Nothing where it is not here any more.
   std::optional<Buffer> row(uint64_t seeks, size_t partition, uint64_t offset_hash);
@@ -67,21 +72,22 @@ class RecordShelf {
     uint64_t offset_hash;
   };
   void note(size_t partition, RecordNote note);
-  void forget_notes(Partition& partition);
+  void forget_notes(Partition& partition, uint64_t below);
   std::optional<Row> take_out(size_t partition, uint64_t offset_hash);
   bool is_late(const Late& late) const;
   void forget_late();
-  void count() { bytes_->set(late_bytes_ + note_bytes_); }
+  void count() { bytes_->set(place_bytes_ + late_bytes_ + note_bytes_); }
 
   const int rank_, ranks_;
-  const uint64_t most_late_;
+  const Limits limits_;
   const std::shared_ptr<StreamBytes> bytes_;
   mutable std::mutex mutex_;
   uint64_t seeks_ = 0;
   std::vector<Partition> partitions_;
   std::deque<Late> late_;  // the oldest first; some have been fetched meanwhile
   size_t late_rows_ = 0;
-  uint64_t late_bytes_ = 0, note_bytes_ = 0;
+  // Of all rows but for their payloads; of the payloads of late ones.
+  uint64_t place_bytes_ = 0, late_bytes_ = 0, note_bytes_ = 0;
   Stats stats_;
 };
 

@@ -11,14 +11,15 @@ namespace forebay {
 namespace {
 
 constexpr uint64_t kRun = 3;
+constexpr size_t kPayload = 100;
 
-LogRecord shelf_record(size_t partition, int number, size_t bytes = 100) {
+LogRecord shelf_record(size_t partition, int number) {
   LogRecord record;
   record.partition = partition;
   record.offset = std::to_string(number);
   record.key = "key " + record.offset;
-  record.payload = Buffer::allocate(bytes);
-  std::fill_n(record.payload.data(), bytes, static_cast<uint8_t>(number));
+  record.payload = Buffer::allocate(kPayload);
+  std::fill_n(record.payload.data(), kPayload, static_cast<uint8_t>(number));
   return record;
 }
 
@@ -37,7 +38,7 @@ class RecordShelfTest : public testing::Test {
     return shelf_.row(kRun, partition, RecordShelf::hash_of(offset));
   }
   // Of three ranks the first; of what is late, two records of a hundred bytes.
-  RecordShelf shelf_{2, 0, 3, 2 * shelf_record(0, 1000).bytes()};
+  RecordShelf shelf_{2, 0, 3, {.late_bytes = 2 * kPayload, .note_bytes = 1 << 20}};
 };
 
 TEST_F(RecordShelfTest, all_other_ranks_are_told_all_and_each_record_goes_to_one) {
@@ -62,26 +63,44 @@ TEST_F(RecordShelfTest, all_other_ranks_are_told_all_and_each_record_goes_to_one
 
 TEST_F(RecordShelfTest, what_all_have_been_told_takes_no_memory) {
   shelf_.add({shelf_record(0, 1), shelf_record(0, 2)}, {});
+  for (int i = 1; i <= 2; ++i) shelf_.taken(shelf_record(0, i));
   const uint64_t before = shelf_.bytes()->bytes();
   EXPECT_GT(before, 0U);
   (void)shelf_.notes(kRun, 1, 0, 2);
   EXPECT_EQ(shelf_.bytes()->bytes(), before) << "the third rank may still ask";
   (void)shelf_.notes(kRun, 2, 0, 1);
   EXPECT_EQ(shelf_.bytes()->bytes(), before / 2);
-  EXPECT_EQ(shelf_.notes(kRun, 2, 0, 0), std::nullopt) << "it said that it has this";
+  EXPECT_TRUE(shelf_.notes(kRun, 2, 0, 0)->empty()) << "it said that it has this";
   EXPECT_EQ(offsets_of(shelf_.notes(kRun, 2, 0, 1)), (std::vector<std::string>{"2"}));
 }
 
 TEST_F(RecordShelfTest, ranks_that_lag_behind_find_some_records_and_not_the_oldest) {
   for (int i = 1; i <= 5; ++i) shelf_.add({shelf_record(0, i)}, {});
-  const uint64_t notes = shelf_.bytes()->bytes();
+  const uint64_t whole = shelf_.bytes()->bytes();
   shelf_.taken(shelf_record(0, 4));  // in a batch of this rank's own
   for (int i = 1; i <= 5; ++i) shelf_.behind(shelf_record(0, i));
   EXPECT_EQ(shelf_.stats().dropped, 2);
-  EXPECT_LE(shelf_.bytes()->bytes(), notes + 2 * shelf_record(0, 1).bytes());
+  const uint64_t place = shelf_record(0, 1).bytes() - kPayload;
+  EXPECT_EQ(shelf_.bytes()->bytes(), whole - 3 * place + 2 * kPayload);
   for (const char* const gone : {"1", "2", "4"}) EXPECT_FALSE(row(0, gone)) << gone;
   for (const char* const there : {"3", "5"}) EXPECT_TRUE(row(0, there)) << there;
-  EXPECT_EQ(shelf_.bytes()->bytes(), notes);
+  EXPECT_EQ(shelf_.bytes()->bytes(), whole - 5 * place) << "what is left are notes";
+}
+
+TEST_F(RecordShelfTest, notes_that_nobody_comes_for_are_forgotten_and_who_comes_is_told) {
+  RecordShelf shelf(1, 0, 3, {.late_bytes = 0, .note_bytes = 1000});
+  shelf.begin_anew(kRun);
+  for (int i = 0; i < 5000; ++i) {
+    shelf.add({shelf_record(0, i)}, {});
+    shelf.taken(shelf_record(0, i));
+    ASSERT_LE(shelf.bytes()->bytes(), 1000U);
+    // Rank 1 keeps up; rank 2 is gone.
+    ASSERT_EQ(offsets_of(shelf.notes(kRun, 1, 0, static_cast<uint64_t>(i))),
+              std::vector<std::string>{std::to_string(i)});
+  }
+  const std::optional<Buffer> told = shelf.notes(kRun, 2, 0, 0);
+  ASSERT_TRUE(told) << "not that they are coming";
+  EXPECT_TRUE(told->empty());
 }
 
 // Its list of what is late would otherwise grow with every record that is fetched late.
