@@ -149,6 +149,29 @@ TEST_F(RedisLogTest, AStreamThatIsNotThereIsNamedUntilItGivesSomething) {
   EXPECT_EQ(log->place_of(records.at(0)), stream_ + " " + records[0].offset);
 }
 
+TEST_F(RedisLogTest, WhoHasReadFromTheFirstEntryIsToldThatItIsGoneAlsoWhereNothingIsLeft) {
+  add(0, 100);
+  const auto log = open_redis_log(stream_);
+  const auto first = read_count(*reader(*log), {0}, 100);
+  const auto from_first = [&] { return std::move(*log->read_after({{0, "", true}})); };
+  const auto whole = from_first();
+  read_count(*whole, {0}, 100);
+  EXPECT_TRUE(whole->take_gaps().empty());
+  writer_->must({"XTRIM", stream_, "MAXLEN", "=", "20"});
+  const auto behind = from_first();
+  read_count(*behind, {0}, 20);
+  const auto gaps = behind->take_gaps();
+  ASSERT_EQ(gaps.size(), 1u);
+  EXPECT_EQ(gaps[0].until, first[80].offset);
+  EXPECT_EQ(gaps[0].records, 80);
+  writer_->must({"XTRIM", stream_, "MAXLEN", "=", "0"});
+  const auto nothing = from_first();
+  ASSERT_TRUE(nothing->read({0}, {}, {}).ok());
+  const auto all = nothing->take_gaps();
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].until, "");
+}
+
 TEST_F(RedisLogTest, WhatIsTrimmedWhileItReadsIsCounted) {
   add(0, 50);
   const auto log = open_redis_log(stream_);
