@@ -8,6 +8,7 @@
 #include "servers/redis_writer.h"
 #include "stream/log_conformance.h"
 #include "stream/open/open_log.h"
+#include "stream/read_record.h"
 
 namespace forebay {
 
@@ -170,6 +171,8 @@ TEST_F(RedisLogTest, WhoHasReadFromTheFirstEntryIsToldThatItIsGoneAlsoWhereNothi
   const auto all = nothing->take_gaps();
   ASSERT_EQ(all.size(), 1u);
   EXPECT_EQ(all[0].until, "");
+  // At once, and not after the half minute for which a server may be away.
+  EXPECT_EQ(read_record(*log, {0, first[0].offset, ""}, {}).status().code(), Code::kNotFound);
 }
 
 TEST_F(RedisLogTest, WhatIsTrimmedWhileItReadsIsCounted) {
