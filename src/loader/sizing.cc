@@ -86,7 +86,7 @@ uint64_t ahead_bytes(const ExecutionPlan& plan, const RunnerOptions& options, in
 // What is no part of what loaders divide.
 uint64_t beside_bytes(const ExecutionPlan& plan, const SizingInput& input) {
   constexpr uint64_t kIdleColumns = 32 * kMiB;  // as many as the decoder's pool keeps
-  return input.caches + plan.source->index_bytes() + (plan.units ? kIdleColumns : 0);
+  return input.caches + plan.source->index_bytes() + input.classes + (plan.units ? kIdleColumns : 0);
 }
 
 // ---- sources of many rows a unit
@@ -221,7 +221,7 @@ Result<RunnerOptions> choose_sizes(const ExecutionPlan& plan, const SizingInput&
   options.local_ranks = input.local_ranks;
   options.requests = input.requests.value_or(local ? kLocalRequests : remote.start);
   options.find_requests = !input.requests;
-  options.index_bytes = plan.source->index_bytes();
+  options.index_bytes = plan.source->index_bytes() + input.classes;
   if (!input.memory) options.memory_beside = beside_bytes(plan, input);
   // Only called for an error: it looks at every sample, or unit.
   options.memory_bound = [&plan, input, threads = options.threads] { return memory_bound(plan, input, threads); };
