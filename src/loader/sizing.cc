@@ -234,8 +234,9 @@ Result<RunnerOptions> choose_sizes(const ExecutionPlan& plan, const SizingInput&
   uint64_t working = works_on_images(plan) ? 4 * kMiB : 64 * 1024;
   // Those in flight, and as many that came back before their turn.
   const uint64_t fetched = 2 * (static_cast<uint64_t>(most_requests) + threads + 1) * sizes.mean + 4 * sizes.largest;
+  // One more than the window has: what the user lets go of is kept for a later one, where fresh pages would cost more than filling them.
   const uint64_t wanted =
-      static_cast<uint64_t>(options.window_batches) * batch_bytes + threads * working + fetched + 4 * kMiB;
+      static_cast<uint64_t>(options.window_batches + 1) * batch_bytes + threads * working + fetched + 4 * kMiB;
   const uint64_t index = input.memory ? options.index_bytes : 0;
   const uint64_t least = plan.batch_bytes(input.batch_size) + input.packed + std::max<uint64_t>(sizes.mean, 1) + index;
   const uint64_t limit = usable_memory() / 4 / static_cast<uint64_t>(input.local_ranks);
