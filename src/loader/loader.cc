@@ -213,7 +213,7 @@ Ledger Loader::stats() const {
   if (impl_->peers) impl_->peers->add_to(stats);
   if (impl_->stream) impl_->stream->add_to(stats);
   if (impl_->kept_rows) stats.rehearsal = impl_->kept_rows->stats();
-  stats.index_bytes = impl_->source->index_bytes();
+  stats.index_bytes = impl_->source->index_bytes() + (impl_->classes ? impl_->classes->bytes() : 0);
   const std::shared_ptr<Runner> runner = impl_->current();
   if (!runner) return stats;
   add_run(*runner, stats);

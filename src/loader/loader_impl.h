@@ -44,10 +44,11 @@ struct Loader::Impl {
   std::optional<ErrorLog> errors;
   std::vector<std::shared_ptr<TieredCache>> caches;
   std::vector<std::pair<Hash128, std::shared_ptr<TieredCache>>> opened;
-  std::shared_ptr<PeerGroup> peers;         // null: none
-  std::shared_ptr<StreamRun> stream;        // null: the data set has an end
-  std::shared_ptr<RehearsalRun> rehearsal;  // null: nothing old is asked for
-  std::shared_ptr<KeptRows> kept_rows;      // null: old samples pass all steps again
+  std::shared_ptr<PeerGroup> peers;              // null: none
+  std::shared_ptr<StreamRun> stream;             // null: the data set has an end
+  std::shared_ptr<RehearsalRun> rehearsal;       // null: nothing old is asked for
+  std::shared_ptr<KeptRows> kept_rows;           // null: old samples pass all steps again
+  std::shared_ptr<const SampleClasses> classes;  // null: nothing had to be read for them
 
   std::atomic<int64_t> interpreter_ns = 0;  // see waited_for_interpreter()
   bool epoch_over = false;                  // the last batch has been delivered, the end has not been told

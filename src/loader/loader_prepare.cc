@@ -74,6 +74,11 @@ Status Loader::Impl::prepare_samples(CompileInput& input) {
   sizing.lanes = lanes_of_rank(ordering, place.world_size);
   sizing.old_rows = old_rows(description());
   sizing.caches = cached_bytes(caches, sizes.memory) + (kept_rows ? kept_rows->most_bytes() : 0);
+  std::string by;
+  if (find_step(description(), OpRole::kRehearse) != nullptr) {
+    FOREBAY_ASSIGN(by, RehearsalRun::field_to_read(description(), *source));
+  }
+  if (!by.empty()) sizing.classes = SampleClasses::expected_bytes(chosen.selection->size());
   FOREBAY_ASSIGN(RunnerOptions runner_options, choose_sizes(*plan, sizing));
   if (peers && !chosen.packing) set_first_homes(*peers, *plan, ordering, chosen.selection, schedule);
   runner_options.beside = beside();
@@ -83,9 +88,10 @@ Status Loader::Impl::prepare_samples(CompileInput& input) {
   itinerary = steps;
   if (find_step(description(), OpRole::kRehearse) != nullptr) {
     RehearsalRun::DataSet data{source, chosen.selection, steps};
-    FOREBAY_ASSIGN(const std::string by, RehearsalRun::field_to_read(description(), *source));
     if (!by.empty()) {
       FOREBAY_ASSIGN(data.classes, read_classes(input, by, sizes, watch_of_passes()));
+      classes = data.classes;
+      runner_options.index_bytes = source->index_bytes() + classes->bytes();
     }
     FOREBAY_ASSIGN(rehearsal, RehearsalRun::open(description(), std::move(data), options.seed, place, kept_rows));
     itinerary = rehearsal->itinerary();

@@ -210,7 +210,8 @@ uint64_t samples_bound(const ExecutionPlan& plan, const SizingInput& input, int 
 
 uint64_t memory_bound(const ExecutionPlan& plan, const SizingInput& input, int threads) {
   const uint64_t bytes = plan.units ? units_bound(plan, input, threads) : samples_bound(plan, input, threads);
-  return plus(plus(bytes, input.packed), plus(plan.source->index_bytes(), cache_index_bytes(plan)));
+  return plus(plus(bytes, plus(input.packed, input.classes)),
+              plus(plan.source->index_bytes(), cache_index_bytes(plan)));
 }
 
 }  // namespace forebay

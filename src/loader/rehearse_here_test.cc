@@ -186,6 +186,17 @@ TEST(RehearseHere, counts_what_was_there_and_what_was_made_again) {
   EXPECT_FALSE(opened(arrays({{"x", counting(kSamples, 4)}}).rehearse(4, 10, {.by = ""}).batch(8))->stats().rehearsal);
 }
 
+TEST(RehearseHere, a_row_that_runs_again_for_want_of_memory_is_made_again_once) {
+  // More than a thread has to work with, so that each row asks for it behind the stage.
+  const Pipeline pipeline = arrays({{"x", counting(kSamples, 4)}})
+                                .rehearse(4, 10, {.by = "", .where = "here", .ram = "0"})
+                                .pad("x", 0, {.length = 100'000})
+                                .batch(8);
+  const auto loader = opened(pipeline, {.epochs = 1, .threads = 1});
+  (void)epoch_of(*loader);
+  EXPECT_EQ(loader->stats().rehearsal.value_or(RehearsalStats()).misses, 20u);
+}
+
 TEST(RehearseHere, marks_are_a_field_that_steps_behind_it_see) {
   const Pipeline source = arrays({{"image", pictures()}, {"x", counting(kSamples)}});
   const RehearseOptions here{.by = "", .where = "here"};

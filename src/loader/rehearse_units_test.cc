@@ -249,6 +249,21 @@ TEST(RehearseUnits, knows_classes_of_samples_that_a_filter_left) {
   EXPECT_EQ(rows.size(), 4u);
 }
 
+TEST(RehearseUnits, what_it_knows_of_classes_is_memory_of_the_index) {
+  const TarShards shards;
+  const auto ledger_of = [&](const Pipeline& pipeline) {
+    const auto loader = opened(pipeline.batch(8), {.epochs = 1});
+    EXPECT_TRUE(loader->next().ok());
+    return loader->stats();
+  };
+  const Ledger with = ledger_of(shards.source().rehearse(2, 5)),
+               without = ledger_of(shards.source().rehearse(2, 5, {.by = ""}));
+  // Four bytes a sample, eight a class and for those that have none.
+  constexpr uint64_t kBytes = 4 * kInShards + 8 * (kInShards / kOfClass + 1);
+  EXPECT_EQ(with.index_bytes, without.index_bytes + kBytes);
+  EXPECT_EQ(with.memory_index, without.memory_index + kBytes);
+}
+
 TEST(RehearseUnits, names_a_field_that_tells_no_classes) {
   const TarShards shards;
   const auto refused = [](const Pipeline& pipeline) { return Loader::open(pipeline.batch(8)).status(); };

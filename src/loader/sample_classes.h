@@ -19,6 +19,8 @@ constexpr int64_t kClassOfDamaged = INT64_MIN;
 /// The class of each sample of a selection, by its number there, where the values of a field had to be read for it. Four bytes a sample and eight a class.
 class SampleClasses {
  public:
+  /// About what it takes, as far as that is known before.
+  static uint64_t expected_bytes(int64_t samples) { return static_cast<uint64_t>(samples) * sizeof(uint32_t); }
   explicit SampleClasses(int64_t samples) : numbers_(static_cast<size_t>(samples)) {}
 
   /// Whether values of such a field can tell classes: single whole numbers, and texts.
@@ -26,7 +28,12 @@ class SampleClasses {
   /// A batch with that field alone, whose positions are numbers in the selection.
   Status add(const Batch& batch);
   /// No more batches come.
-  void finish() { number_of_ = {}; }
+  void finish() {
+    number_of_ = {};
+    classes_.shrink_to_fit();
+  }
+  /// Of a finished one.
+  uint64_t bytes() const { return numbers_.capacity() * sizeof(uint32_t) + classes_.capacity() * sizeof(int64_t); }
   int64_t of(int64_t index) const { return classes_[numbers_[static_cast<size_t>(index)]]; }
 
  private:

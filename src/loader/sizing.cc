@@ -86,7 +86,7 @@ uint64_t ahead_bytes(const ExecutionPlan& plan, const RunnerOptions& options, in
 // What is no part of what loaders divide.
 uint64_t beside_bytes(const ExecutionPlan& plan, const SizingInput& input) {
   constexpr uint64_t kIdleColumns = 32 * kMiB;  // as many as the decoder's pool keeps
-  return input.caches + plan.source->index_bytes() + (plan.units ? kIdleColumns : 0);
+  return input.caches + plan.source->index_bytes() + input.classes + (plan.units ? kIdleColumns : 0);
 }
 
 // ---- sources of many rows a unit
@@ -221,7 +221,7 @@ Result<RunnerOptions> choose_sizes(const ExecutionPlan& plan, const SizingInput&
   options.local_ranks = input.local_ranks;
   options.requests = input.requests.value_or(local ? kLocalRequests : remote.start);
   options.find_requests = !input.requests;
-  options.index_bytes = plan.source->index_bytes();
+  options.index_bytes = plan.source->index_bytes() + input.classes;
   if (!input.memory) options.memory_beside = beside_bytes(plan, input);
   // Only called for an error: it looks at every sample, or unit.
   options.memory_bound = [&plan, input, threads = options.threads] { return memory_bound(plan, input, threads); };
@@ -234,8 +234,9 @@ Result<RunnerOptions> choose_sizes(const ExecutionPlan& plan, const SizingInput&
   uint64_t working = works_on_images(plan) ? 4 * kMiB : 64 * 1024;
   // Those in flight, and as many that came back before their turn.
   const uint64_t fetched = 2 * (static_cast<uint64_t>(most_requests) + threads + 1) * sizes.mean + 4 * sizes.largest;
+  // One more than the window has: what the user lets go of is kept for a later one, where fresh pages would cost more than filling them.
   const uint64_t wanted =
-      static_cast<uint64_t>(options.window_batches) * batch_bytes + threads * working + fetched + 4 * kMiB;
+      static_cast<uint64_t>(options.window_batches + 1) * batch_bytes + threads * working + fetched + 4 * kMiB;
   const uint64_t index = input.memory ? options.index_bytes : 0;
   const uint64_t least = plan.batch_bytes(input.batch_size) + input.packed + std::max<uint64_t>(sizes.mean, 1) + index;
   const uint64_t limit = usable_memory() / 4 / static_cast<uint64_t>(input.local_ranks);

@@ -44,6 +44,14 @@ TEST(Sizing, chooses_what_is_not_fixed) {
   EXPECT_GE(options->memory_together, options->memory) << "a rare large sample may raise it";
 }
 
+TEST(Sizing, a_large_batch_that_comes_back_has_room_beside_the_window) {
+  constexpr uint64_t kBatch = uint64_t{32} << 20;
+  const Result<RunnerOptions> options = choose_sizes(plan_of(kBatch / 32), {.threads = 1, .batch_size = 32});
+  ASSERT_TRUE(options.ok());
+  EXPECT_GE(options->memory,
+            std::min(static_cast<uint64_t>(options->window_batches + 1) * kBatch, usable_memory() / 4));
+}
+
 TEST(Sizing, what_is_fixed_stays) {
   const Result<RunnerOptions> options =
       choose_sizes(plan_of(100), {.threads = 3, .requests = 5, .memory = 1 << 20, .batch_size = 32});

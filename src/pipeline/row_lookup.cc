@@ -100,7 +100,7 @@ Status RowWork::keep_row(const CacheStage& stage, const RowInput& input, int64_t
 
 // Of old ones what was not kept, such as after a resume, or was with another rank; it is so from here on.
 Status RowWork::rehearse_row(const CacheStage& stage, const BatchJob& batch, int64_t row, const Extras& extras,
-                             Record& record, WorkMemory& memory) const {
+                             Record& record, WorkMemory& memory, RowResult& result) const {
   // Of all samples, whether or not they are kept: what the steps behind make must not depend on it.
   for (Value& value : record) FOREBAY_RETURN_IF_ERROR(value.materialize(memory));
   const RowJob& job = batch.rows()[static_cast<size_t>(row)];
@@ -109,9 +109,15 @@ Status RowWork::rehearse_row(const CacheStage& stage, const BatchJob& batch, int
   // A stand-in, or what only fills a step up, is nothing that a rehearsal keeps.
   const bool may_be_kept = batch.step().is_old(row) || (job.attempt == 0 && planned.occurrence == 0);
   const Hash128 entry = entry_of_old(sample);
-  if (stage.cache && batch.step().is_old(row)) stage.cache->note_made_again();
+  result.made_again += batch.step().is_old(row) ? 1 : 0;
   if (stage.cache && may_be_kept && stage.cache->wants(entry)) stage.keep({entry, false}, record, extras, 0);
   return {};
+}
+
+void RowWork::count_made_again(const RowResult& result) const {
+  if (result.made_again == 0 || (result.verdict != Verdict::kDone && result.verdict != Verdict::kForeign)) return;
+  const CacheStage& stage = std::get<CacheStage>(plan_->stages[*plan_->rehearsal_stage]);
+  for (int64_t i = 0; stage.cache && i < result.made_again; ++i) stage.cache->note_made_again();
 }
 
 }  // namespace forebay

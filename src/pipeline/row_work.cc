@@ -120,6 +120,7 @@ RowResult RowWork::run(RowInput& input, BatchJob& batch, const RowPlacement& at,
       result.fatal = std::move(status);
       result.verdict = Verdict::kFatal;
     }
+    count_made_again(result);
     return result;
   } catch (const std::bad_alloc&) {
     failed.fatal = system_lacks_memory();
@@ -250,7 +251,7 @@ Status RowWork::run_row(RowInput& input, BatchJob& batch, const RowPlacement& at
     if (const auto* cache = std::get_if<CacheStage>(&plan_->stages[stage])) {
       if (cache->forgets_extras) input.extras.clear();
       if (stage == plan_->rehearsal_stage) {
-        FOREBAY_RETURN_IF_ERROR(rehearse_row(*cache, batch, row, input.extras, record, memory));
+        FOREBAY_RETURN_IF_ERROR(rehearse_row(*cache, batch, row, input.extras, record, memory, result));
         record.push_back(mark_of(batch, row));
       } else {
         FOREBAY_RETURN_IF_ERROR(keep_row(*cache, input, id, record, memory));

@@ -75,6 +75,7 @@ struct RowResult {
   bool unread = false;  ///< fatal: storage was away as its bytes, or its unit's, were asked for by a compute thread
   uint64_t needs_bytes = 0;
   Store* warm = nullptr;           ///< where bytes were read from without waiting
+  int64_t made_again = 0;          ///< old samples that were not where a rehearsal keeps them
   Buffer copied;                   ///< lists that were taken out of their units
   std::vector<int64_t> elsewhere;  ///< ids
 };
@@ -115,7 +116,9 @@ class RowWork {
   }
   Status keep_row(const CacheStage& stage, const RowInput& input, int64_t id, Record& record, WorkMemory& memory) const;
   Status rehearse_row(const CacheStage& stage, const BatchJob& batch, int64_t row, const Extras& extras, Record& record,
-                      WorkMemory& memory) const;
+                      WorkMemory& memory, RowResult& result) const;
+  /// Once the rows do not run again: each try makes their samples again.
+  void count_made_again(const RowResult& result) const;
 
   const std::shared_ptr<const ExecutionPlan> plan_;
   const std::shared_ptr<const Itinerary> itinerary_;

@@ -18,7 +18,9 @@ Result<std::shared_ptr<const LogRecord>> read_record(const RecordLog& log, const
   const std::string& partition = log.partitions()[place.partition];
   auto until = std::chrono::steady_clock::now() + kReadAgain;
   size_t some = 1;
-  FOREBAY_ASSIGN(const std::unique_ptr<LogReader> reader, log.read_after({{place.partition, place.before}}));
+  // One that came first was there as its partition was read: what is gone from its beginning is told then.
+  FOREBAY_ASSIGN(const std::unique_ptr<LogReader> reader,
+                 log.read_after({{place.partition, place.before, /*known_from_first=*/place.before.empty()}}));
   const auto forgotten = [&] {
     return Status(Code::kNotFound, fmt::format("{}: partition '{}' has forgotten '{}', which was read before; "
                                                "begin a new run, or keep more of the log",

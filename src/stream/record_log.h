@@ -40,6 +40,8 @@ struct LogRecord {
 struct LogPosition {
   size_t partition = 0;
   std::string after;
+  /// Its first records were read before, so that what is gone of them is a gap also where `after` is empty; else reading begins with what there is.
+  bool known_from_first = false;
 };
 
 /// Records that a partition no longer has, though they come behind the offset that was asked for.

@@ -266,7 +266,8 @@ void visit(const Ledger& ledger, LedgerVisitor& visitor) {
   if (ledger.rehearsal)
     to.group("rehearsal", "`.rehearse(where=\"here\")` alone: what the steps before it made of samples that are kept",
              [&] { tell_rehearsal(to, *ledger.rehearsal); });
-  to.gauge("index_bytes", ledger.index_bytes, "the data set's index: keys and sizes", "bytes");
+  to.gauge("index_bytes", ledger.index_bytes,
+           "the data set's index: keys and sizes, and classes that a rehearsal had read", "bytes");
   to.gauge("threads", ledger.threads, "compute threads that may work for it at once");
   to.gauge("requests", ledger.requests, "requests that may be in flight now");
   to.counter("batches", ledger.batches, "batches delivered");

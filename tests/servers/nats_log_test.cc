@@ -163,6 +163,13 @@ TEST_F(NatsLogTest, WhatWasForgottenBeforeItsOffsetIsCounted) {
   read_count(*from_beginning, {0}, 20);
   EXPECT_TRUE(within->take_gaps().empty());
   EXPECT_TRUE(from_beginning->take_gaps().empty());
+  writer_->purge_before(101);
+  const auto from_first = std::move(*log_->read_after({{0, "", true}}));
+  ASSERT_TRUE(from_first->read({0}, {}, {}).ok());
+  const auto all = from_first->take_gaps();
+  ASSERT_EQ(all.size(), 1u) << "of what was read before, with nothing left";
+  EXPECT_EQ(all[0].records, 100);
+  EXPECT_EQ(all[0].until, "101");
 }
 
 TEST_F(NatsLogTest, WhatIsForgottenWhileItReadsIsCounted) {

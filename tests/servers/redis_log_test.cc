@@ -8,6 +8,7 @@
 #include "servers/redis_writer.h"
 #include "stream/log_conformance.h"
 #include "stream/open/open_log.h"
+#include "stream/read_record.h"
 
 namespace forebay {
 
@@ -147,6 +148,31 @@ TEST_F(RedisLogTest, AStreamThatIsNotThereIsNamedUntilItGivesSomething) {
   const auto records = read_count(*reading, {0}, 1);
   EXPECT_EQ(reading->troubled(), "");
   EXPECT_EQ(log->place_of(records.at(0)), stream_ + " " + records[0].offset);
+}
+
+TEST_F(RedisLogTest, WhoHasReadFromTheFirstEntryIsToldThatItIsGoneAlsoWhereNothingIsLeft) {
+  add(0, 100);
+  const auto log = open_redis_log(stream_);
+  const auto first = read_count(*reader(*log), {0}, 100);
+  const auto from_first = [&] { return std::move(*log->read_after({{0, "", true}})); };
+  const auto whole = from_first();
+  read_count(*whole, {0}, 100);
+  EXPECT_TRUE(whole->take_gaps().empty());
+  writer_->must({"XTRIM", stream_, "MAXLEN", "=", "20"});
+  const auto behind = from_first();
+  read_count(*behind, {0}, 20);
+  const auto gaps = behind->take_gaps();
+  ASSERT_EQ(gaps.size(), 1u);
+  EXPECT_EQ(gaps[0].until, first[80].offset);
+  EXPECT_EQ(gaps[0].records, 80);
+  writer_->must({"XTRIM", stream_, "MAXLEN", "=", "0"});
+  const auto nothing = from_first();
+  ASSERT_TRUE(nothing->read({0}, {}, {}).ok());
+  const auto all = nothing->take_gaps();
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].until, "");
+  // At once, and not after the half minute for which a server may be away.
+  EXPECT_EQ(read_record(*log, {0, first[0].offset, ""}, {}).status().code(), Code::kNotFound);
 }
 
 TEST_F(RedisLogTest, WhatIsTrimmedWhileItReadsIsCounted) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 #include <openssl/x509_vfy.h>
@@ -178,7 +179,7 @@ Status KafkaClient::open(size_t partitions) {
 }
 
 KafkaClient::~KafkaClient() {
-  for (const int32_t partition : started_) rd_kafka_consume_stop(topic_, partition);
+  stop();
   if (topic_ != nullptr) rd_kafka_topic_destroy(topic_);
   if (client_ != nullptr) rd_kafka_destroy(client_);
 }
@@ -237,6 +238,10 @@ Status KafkaClient::start(int32_t partition, int64_t offset) {
   }
   if (rd_kafka_consume_start(topic_, partition, offset) == 0) return {};
   return status_of_kafka(rd_kafka_last_error(), "", address_);
+}
+
+void KafkaClient::stop() {
+  for (const int32_t partition : std::exchange(started_, {})) rd_kafka_consume_stop(topic_, partition);
 }
 
 std::string KafkaClient::trouble() const {

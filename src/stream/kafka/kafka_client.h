@@ -59,6 +59,9 @@ class KafkaClient {
   /// Begins to fetch. Never waits for a server.
   Status start(int32_t partition, int64_t offset);
 
+  /// Fetches nothing any more, and forgets what was fetched and not taken. May wait.
+  void stop();
+
   /// Takes note of what the library has to say. Never waits.
   void look() const { rd_kafka_poll(client_, 0); }
   /// What is wrong with the connections, as was last said.

@@ -53,8 +53,8 @@ class KafkaLog final : public RecordLog {
     for (const LogPosition& position : from) {
       if (!position.after.empty()) FOREBAY_RETURN_IF_ERROR(check_offset(position.after));
       const auto offset = number_of_offset(position.after);
-      partitions.push_back(
-          {position.partition, number_of(position.partition), offset ? static_cast<int64_t>(*offset) : -1});
+      partitions.push_back({position.partition, number_of(position.partition),
+                            offset ? static_cast<int64_t>(*offset) : -1, position.known_from_first});
     }
     return std::unique_ptr<LogReader>(std::make_unique<KafkaReader>(address_, std::move(partitions)));
   }

@@ -119,6 +119,26 @@ TEST(KafkaLog, PayloadsThatAreHeldOutliveTheirReader) {
   EXPECT_LE(rd_kafka_thread_cnt(), threads) << "it goes with the last of them";
 }
 
+TEST(KafkaLog, AReaderThatIsGoneFetchesNothingThoughSomebodyHoldsItsPayloads) {
+  MockCluster cluster(1);
+  cluster.append(0, numbers(0, 20));
+  const auto log = cluster.open().value();
+  auto reading = log->read_after(positions_of(*log)).value();
+  const std::vector<LogRecord> held = read_count(*reading, {0}, 20);
+  reading.reset();
+  cluster.refuse_next_fetch();
+  // Time for ten more fetches of the one that is gone: it would take the refusal.
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  const auto next = log->read_after(positions_of(*log)).value();
+  Status status;
+  for (int i = 0; i < 100 && status.ok(); ++i) {
+    const auto records = next->read({0}, {}, {});
+    status = records.status();
+    ASSERT_TRUE(!records.ok() || records->empty());
+  }
+  EXPECT_EQ(status.code(), Code::kInvalidArgument) << status.to_string();
+}
+
 TEST(KafkaLog, WhatWasForgottenIsCounted) {
   MockCluster cluster(1);
   cluster.append(0, {"first"});
@@ -133,6 +153,13 @@ TEST(KafkaLog, WhatWasForgottenIsCounted) {
   ASSERT_EQ(gaps.size(), 1u);
   EXPECT_EQ(gaps[0].until, rest.at(0).offset);
   EXPECT_EQ(gaps[0].records, std::stoll(rest[0].offset) - 1);
+  const auto from_first = log->read_after({{0, "", true}}).value();
+  std::vector<LogRecord> again;
+  for (int i = 0; i < 300 && again.empty(); ++i) again = from_first->read({0}, {}, {}).value();
+  const auto gaps_from_first = from_first->take_gaps();
+  ASSERT_EQ(gaps_from_first.size(), 1u) << "of what was read before";
+  EXPECT_EQ(gaps_from_first[0].until, rest.at(0).offset);
+  EXPECT_EQ(gaps_from_first[0].records, std::stoll(rest[0].offset));
   const auto behind_end = log->read_after({{0, "100000"}}).value();
   Status status;
   for (int i = 0; i < 100 && status.ok(); ++i) status = behind_end->read({0}, {}, {}).status();

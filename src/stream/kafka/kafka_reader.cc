@@ -16,6 +16,7 @@ namespace {
 constexpr std::chrono::milliseconds kLookAgain{2};
 constexpr std::chrono::milliseconds kAskRangeMs{10'000};
 constexpr std::chrono::milliseconds kCheckEvery{1'000};
+constexpr std::chrono::milliseconds kEndLimit{200};
 constexpr size_t kLongestMessageKey = 1000;
 
 struct DestroyKafkaMessage {
@@ -48,6 +49,16 @@ LogRecord record_of(KafkaMessage message, size_t partition, const std::shared_pt
 }
 
 }  // namespace
+
+KafkaReader::~KafkaReader() {
+  if (!client_) return;
+  // Aside: the library's threads may be waiting for a server.
+  const auto work = [client = client_]() -> Result<bool> {
+    client->stop();
+    return true;
+  };
+  (void)run_aside<bool>(work, Clock::now() + kEndLimit, {}, "it ends");
+}
 
 Result<std::vector<KafkaReader::Partition*>> KafkaReader::find_partitions(const std::vector<size_t>& wanted) {
   std::vector<Partition*> found;
@@ -88,8 +99,7 @@ Result<std::vector<LogRecord>> KafkaReader::read(const std::vector<size_t>& want
 Status KafkaReader::read_partition(Partition& from, const Limits& limits, uint64_t& bytes, const std::stop_token& stop,
                                    std::vector<LogRecord>& out) {
   if (!from.started) {
-    FOREBAY_RETURN_IF_ERROR(
-        client_->start(from.number, from.position < 0 ? RD_KAFKA_OFFSET_BEGINNING : from.position + 1));
+    FOREBAY_RETURN_IF_ERROR(client_->start(from.number, goes_on(from) ? from.position + 1 : RD_KAFKA_OFFSET_BEGINNING));
     from.started = true;
   }
   for (size_t count = 0; count < std::max<size_t>(limits.records, 1) && bytes > 0; ++count) {
@@ -119,7 +129,7 @@ Status KafkaReader::find_position(Partition& from, const std::stop_token& stop) 
   if (next > range.end)
     return not_found(fmt::format(
         "partition {} ends before offset {}, where reading is to go on: the topic was made anew", from.number, next));
-  if (next < range.first && from.position >= 0)
+  if (next < range.first && goes_on(from))
     gaps_.push_back({from.partition, range.first - next, fmt::format("{}", range.first)});
   if (next < range.first) from.position = range.first - 1;
   return {};

@@ -16,11 +16,16 @@ class KafkaReader final : public LogReader {
     size_t partition = 0;   ///< among the log's
     int32_t number = 0;     ///< in the topic
     int64_t position = -1;  ///< of the last message that was given; -1: from the first there is
+    bool known_from_first = false;
     bool started = false;
   };
 
   KafkaReader(KafkaAddress address, std::vector<Partition> partitions)
       : address_(std::move(address)), partitions_(std::move(partitions)) {}
+  /// Nothing is fetched any more, also where others hold payloads, and with them the client.
+  ~KafkaReader() override;
+  KafkaReader(const KafkaReader&) = delete;
+  KafkaReader& operator=(const KafkaReader&) = delete;
 
   Result<std::vector<LogRecord>> read(const std::vector<size_t>& wanted, const Limits& limits,
                                       std::stop_token stop) override;
@@ -31,6 +36,7 @@ class KafkaReader final : public LogReader {
  private:
   using Clock = std::chrono::steady_clock;
 
+  static bool goes_on(const Partition& from) { return from.position >= 0 || from.known_from_first; }
   Result<std::vector<Partition*>> find_partitions(const std::vector<size_t>& wanted);
   Status read_partition(Partition& from, const Limits& limits, uint64_t& bytes, const std::stop_token& stop,
                         std::vector<LogRecord>& out);

@@ -47,6 +47,11 @@ class MockCluster {
     }
     ASSERT_EQ(rd_kafka_flush(producer_, 20'000), RD_KAFKA_RESP_ERR_NO_ERROR);
   }
+  /// The next one who fetches is refused.
+  void refuse_next_fetch() {
+    constexpr int16_t kFetch = 1;  // its number in the protocol
+    rd_kafka_mock_push_request_errors(cluster_, kFetch, 1, RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
+  }
   void set_up(bool up) { (up ? rd_kafka_mock_broker_set_up : rd_kafka_mock_broker_set_down)(cluster_, 1); }
 
  private:

@@ -26,7 +26,8 @@ class NatsLog final : public RecordLog {
   Result<std::unique_ptr<LogReader>> read_after(std::vector<LogPosition> from) const override {
     const std::string after = from.empty() ? "" : from[0].after;
     if (!after.empty()) FOREBAY_RETURN_IF_ERROR(check_offset(after));
-    return std::unique_ptr<LogReader>(std::make_unique<NatsReader>(address_, number_of_offset(after).value_or(0)));
+    return std::unique_ptr<LogReader>(std::make_unique<NatsReader>(address_, number_of_offset(after).value_or(0),
+                                                                   !from.empty() && from[0].known_from_first));
   }
 
   Result<std::vector<std::string>> ends(std::stop_token stop) const override {

@@ -59,7 +59,8 @@ Status NatsReader::connect(const std::stop_token& stop) {
                     "restored from an older copy",
                     range.last, position_));
   // With a subject it cannot be told whether what was forgotten had that subject.
-  if (position_ > 0 && range.first > position_ + 1 && (!again || address_.subject.empty())) note_gap(range.first);
+  const bool goes_on = position_ > 0 || known_from_first_;
+  if (goes_on && range.first > position_ + 1 && (!again || address_.subject.empty())) note_gap(range.first);
   return {};
 }
 

@@ -13,7 +13,8 @@ namespace forebay {
 /// Reads a stream of JetStream in the order of its sequence numbers, by pulling: the server sends what was asked for and not more.
 class NatsReader final : public LogReader {
  public:
-  NatsReader(NatsAddress address, uint64_t position) : address_(std::move(address)), position_(position) {}
+  NatsReader(NatsAddress address, uint64_t position, bool known_from_first)
+      : address_(std::move(address)), known_from_first_(known_from_first), position_(position) {}
 
   Result<std::vector<LogRecord>> read(const std::vector<size_t>& wanted, const Limits& limits,
                                       std::stop_token stop) override;
@@ -35,6 +36,7 @@ class NatsReader final : public LogReader {
   void note_gap(uint64_t until);
 
   const NatsAddress address_;
+  const bool known_from_first_;
   uint64_t position_;  ///< of the last message that was given
   std::optional<NatsSession> session_;
   uint64_t consumed_ = 0;  ///< messages that the session's consumer has given

@@ -44,7 +44,8 @@ class RedisLog final : public RecordLog {
     std::vector<RedisReader::Stream> streams;
     for (const LogPosition& position : from) {
       if (!position.after.empty()) FOREBAY_RETURN_IF_ERROR(check_offset(position.after));
-      streams.push_back({position.partition, StreamId::parse(position.after).value_or(StreamId{})});
+      streams.push_back(
+          {position.partition, StreamId::parse(position.after).value_or(StreamId{}), position.known_from_first});
     }
     return std::unique_ptr<LogReader>(std::make_unique<RedisReader>(address_, std::move(streams)));
   }

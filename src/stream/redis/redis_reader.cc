@@ -103,7 +103,10 @@ Status RedisReader::check_positions(const std::vector<Stream*>& streams, const s
   for (size_t i = 0; i < unchecked.size(); ++i) {
     Stream& stream = *unchecked[i];
     if (!infos[i].exists) absent_ = name_of(stream);
-    if (const auto missing = stream.watch.check_position(infos[i], stream.position)) note_gap(stream, *missing);
+    const bool begins = stream.position == StreamId{} && stream.known_from_first;
+    const auto missing =
+        begins ? TrimWatch::check_first(infos[i]) : stream.watch.check_position(infos[i], stream.position);
+    if (missing) note_gap(stream, *missing);
     stream.checked = true;
   }
   return {};

@@ -17,6 +17,7 @@ class RedisReader final : public LogReader {
   struct Stream {
     size_t partition = 0;
     StreamId position;  ///< of the last entry that was given
+    bool known_from_first = false;
     TrimWatch watch = {};
     bool checked = false;  ///< whether the position was, on this connection
   };

@@ -31,6 +31,14 @@ std::optional<TrimWatch::Missing> TrimWatch::check_position(const StreamInfo& in
   return Missing{static_cast<int64_t>(*first - *known - 1), info.first};
 }
 
+std::optional<TrimWatch::Missing> TrimWatch::check_first(const StreamInfo& info) {
+  if (!info.exists || info.length == 0) return Missing{};
+  const std::optional<uint64_t> first = info.first_number();
+  // Servers that do not count cannot tell; the first entry's id does, to whoever looks for another.
+  if (!first || *first == 1) return std::nullopt;
+  return Missing{static_cast<int64_t>(*first - 1), info.first};
+}
+
 std::optional<TrimWatch::Missing> TrimWatch::check_empty(const StreamInfo& info, StreamId position,
                                                          std::optional<uint64_t> known) {
   number_ = info.added;

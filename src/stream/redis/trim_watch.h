@@ -30,6 +30,8 @@ class TrimWatch {
   };
   /// Before reading goes on behind `position`, also on a new connection.
   std::optional<Missing> check_position(const StreamInfo& info, StreamId position);
+  /// The same where it goes on with the first entry that the stream ever had.
+  static std::optional<Missing> check_first(const StreamInfo& info);
   /// After `read` were read, not none, behind `position`.
   std::optional<Missing> check_read(const StreamInfo& info, StreamId position, std::span<const StreamId> read);
 

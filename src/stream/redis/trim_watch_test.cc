@@ -31,6 +31,24 @@ struct PlainStream {
 
 }  // namespace
 
+TEST(TrimWatch, WhatIsGoneFromTheFirstEntryOnIsMissingForWhoHasReadIt) {
+  PlainStream stream;
+  stream.made = 10;
+  EXPECT_FALSE(TrimWatch::check_first(stream.info()));
+  stream.trimmed = 3;
+  auto found = TrimWatch::check_first(stream.info());
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->entries, 3);
+  EXPECT_EQ(found->until, (StreamId{4, 0}));
+  stream.counts = false;
+  EXPECT_FALSE(TrimWatch::check_first(stream.info())) << "such a server cannot tell";
+  stream.trimmed = 10;
+  found = TrimWatch::check_first(stream.info());
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->until, StreamId{});
+  EXPECT_TRUE(TrimWatch::check_first({})) << "it is gone as a whole";
+}
+
 TEST(TrimWatch, WhateverHappensBetweenWhatIsMissingIsCounted) {
   for (uint32_t seed = 0; seed < 200; ++seed) {
     std::mt19937 random(seed);
