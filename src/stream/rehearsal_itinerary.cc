@@ -145,7 +145,8 @@ std::optional<StepPlan> RehearsalItinerary::once_here(const Planned& step) const
 bool RehearsalItinerary::known(const Cursor& at) const {
   {
     const std::lock_guard lock(mutex_);
-    if (paused_ || (held_up_ == at && !once_here(pending_.back()))) return false;
+    // Behind a failure nothing is known: where a thread plans ahead, it would try again until the trainer comes for the failure.
+    if (paused_ || !failure_.ok() || (held_up_ == at && !once_here(pending_.back()))) return false;
   }
   return steps_->known(at);
 }

@@ -50,5 +50,25 @@ TEST(RehearsalItinerary, what_another_run_kept_is_let_go_of) {
   EXPECT_EQ(samples->kept, std::set<int64_t>());
 }
 
+/// Samples whose records nobody can read.
+class UnreadableSamples final : public StepSamples {
+ public:
+  Result<std::vector<Rehearsal::Sample>> of(const StepPlan&) const override {
+    return Status(Code::kCorrupt, "unreadable");
+  }
+};
+
+TEST(RehearsalItinerary, behind_a_failure_nothing_is_known_that_somebody_could_plan_for_ever) {
+  const auto stream = std::make_shared<Stream>(log_with({100}), chunks_of(4));
+  stream->seek(stream->beginning());
+  ASSERT_TRUE(wait_known(*stream, 4));
+  RehearsalItinerary itinerary(std::make_shared<StreamItinerary>(stream, StreamItineraryOptions{.batch_size = 4}),
+                               std::make_shared<UnreadableSamples>(), {.seed = 1, .capacity = 4, .draws = 1}, 1, 0);
+  EXPECT_TRUE(itinerary.known({}));
+  EXPECT_FALSE(itinerary.step({}));
+  EXPECT_EQ(itinerary.failure().code(), Code::kCorrupt);
+  EXPECT_FALSE(itinerary.known({}));
+}
+
 }  // namespace
 }  // namespace forebay

@@ -293,7 +293,7 @@ def test_several_iterators_at_once(workers):
     {"persistent_workers": True}, {"shuffle": True, "sampler": [1]}, {"batch_sampler": [[1]], "batch_size": 2},
     {"batch_sampler": [[1]], "drop_last": True}, {"batch_size": None, "drop_last": True}, {"batch_size": 0}, {"batch_size": 2.5},
     {"multiprocessing_context": "forkserver"}, {"dataset": Stream(), "shuffle": True}, {"dataset": Stream(), "sampler": [1]},
-    {"dataset": Stream(), "batch_sampler": [[1]]}, {"num_workers": 1, "multiprocessing_context": "no such"}], ids=str)
+    {"dataset": Stream(), "batch_sampler": [[1]]}, {"num_workers": 1, "multiprocessing_context": "no such"}], ids=lambda options: "-".join(options))
 def test_what_pytorch_refuses(options):
     said = []
     for cls in (DataLoader, data.DataLoader):
