@@ -135,14 +135,16 @@ Result<std::shared_ptr<Group>> at_given_addresses(std::vector<PeerHost> hosts, i
   return group;
 }
 
+// So much of a hash that a message with two of them can be read.
+std::string short_hash(const Hash128& hash) { return hash.to_string().substr(0, 12); }
+
 // Of what was chosen: by reading, and which samples these are, as some of them show.
 Hash128 hash_of_choice(const Description& description, const ChosenSamples& chosen) {
   constexpr int64_t kLookedAt = 1024;
   const OpSpec* const pack = find_step(description, OpRole::kPack);
   std::string text = chosen.version + (pack == nullptr ? "" : pack->args.dump());
   const int64_t size = chosen.selection->size(), looked_at = std::min(size, kLookedAt);
-  for (int64_t i = 0; i < looked_at; ++i)
-    text += fmt::format(" {}", chosen.selection->id_at(looked_at < size ? size / looked_at * i : i));
+  for (int64_t i = 0; i < looked_at; ++i) text += fmt::format(" {}", chosen.selection->id_at(size / looked_at * i));
   return hash128(text);
 }
 
@@ -204,8 +206,8 @@ void tell_run(PeerGroup& peers, const Description& description, const Source& so
                   {"shuffle", std::move(order)},
                   {"deal", ordering.dealt},
                   {"samples", fmt::format("{}", chosen.size())},
-                  {"data set", source.version().to_string()},
-                  {"choice of samples", hash_of_choice(description, chosen).to_string()}}});
+                  {"data set", short_hash(source.version())},
+                  {"choice of samples", short_hash(hash_of_choice(description, chosen))}}});
 }
 
 void set_first_homes(PeerGroup& peers, const ExecutionPlan& plan, const Ordering& ordering,
