@@ -4,38 +4,56 @@ from __future__ import annotations
 
 import contextlib
 import os
+import socket
 import sys
-from typing import Any, Mapping
+from typing import Any, Iterator, Mapping
 
 from .errors import InvalidArgument, Unavailable
 
 __all__ = ["meet"]
 
 WAIT_S = 120.0
+CONNECT_S = 10.0
+OTHER_WAYS = 'give peers="file:///FOLDER", a folder that all hosts share, or a list of "host:port"'
 
 
 def meet(card: str, rank: int, world_size: int, environment: Mapping[str, str] | None = None) -> list[str]:
     """The cards of all ranks, in their order, by the first of these that is there: a process group of torch.distributed, the store of torchrun's agent,
     mpi4py. None of them is started for it, but for the agent's store, of which this becomes a client.
 
-    Raises InvalidArgument where there is none, Unavailable where a rank does not come.
+    Raises InvalidArgument where there is none, Unavailable where it does not answer or a rank does not come.
     """
     environment = os.environ if environment is None else environment
     distributed = sys.modules.get("torch.distributed")
     if distributed is not None and distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() == world_size:
         cards: list[Any] = [None] * world_size
-        with _device_of(rank, distributed):
+        with _told_of("the process group of torch.distributed"), _device_of(rank, distributed):
             distributed.all_gather_object(cards, card)
         return cards
     if environment.get("TORCHELASTIC_USE_AGENT_STORE") == "True":
         return by_store(_agent_store(environment), card, rank, world_size, environment)
     mpi = sys.modules.get("mpi4py.MPI")
     if mpi is not None and mpi.Is_initialized() and mpi.COMM_WORLD.Get_size() == world_size:
-        return mpi.COMM_WORLD.allgather(card)
+        with _told_of("mpi4py.MPI"):
+            return mpi.COMM_WORLD.allgather(card)
     raise InvalidArgument(
         'peers="launcher": there is no process group of torch.distributed, no store of torchrun and no mpi4py.MPI in this process that has '
-        f'{world_size} ranks; give peers="file:///FOLDER", a folder that all hosts share, or a list of "host:port"'
+        f"{world_size} ranks; {OTHER_WAYS}"
     )
+
+
+@contextlib.contextmanager
+def _told_of(way: str) -> Iterator[None]:
+    """What others raise, in one line: torch's messages are stacks of its C++."""
+    try:
+        yield
+    except Exception as error:  # several kinds, by version
+        raise Unavailable(f'peers="launcher": ranks could not meet by {way} ({_first_line(error)})') from error
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).splitlines()
+    return f"{type(error).__name__}: {lines[0].strip()}" if lines else type(error).__name__
 
 
 def _device_of(rank: int, distributed: Any) -> Any:
@@ -47,11 +65,26 @@ def _device_of(rank: int, distributed: Any) -> Any:
 
 
 def _agent_store(environment: Mapping[str, str]) -> Any:
+    address, port = environment.get("MASTER_ADDR", ""), environment.get("MASTER_PORT", "")
+    if not address or not port.isdigit():
+        raise InvalidArgument(
+            'peers="launcher": TORCHELASTIC_USE_AGENT_STORE is set, as torchrun does, and MASTER_ADDR and MASTER_PORT, which say where its store is, are '
+            f"{address!r} and {port!r}; start the program with torchrun, or {OTHER_WAYS}"
+        )
+    # The store is there before torchrun starts a rank. Of one that is not torch would tell only after all the time that it may wait.
+    try:
+        socket.create_connection((address, int(port)), CONNECT_S).close()
+    except (OSError, OverflowError) as error:
+        raise Unavailable(
+            f'peers="launcher": torchrun\'s store does not answer at {address}:{port} ({error}), which TORCHELASTIC_USE_AGENT_STORE, MASTER_ADDR and '
+            f"MASTER_PORT name; start the program with torchrun, or {OTHER_WAYS}"
+        ) from error
     from datetime import timedelta
 
-    from torch.distributed import TCPStore
+    with _told_of("torchrun's store"):
+        from torch.distributed import TCPStore
 
-    return TCPStore(environment["MASTER_ADDR"], int(environment["MASTER_PORT"]), is_master=False, timeout=timedelta(seconds=WAIT_S))
+        return TCPStore(address, int(port), is_master=False, timeout=timedelta(seconds=WAIT_S))
 
 
 def by_store(store: Any, card: str, rank: int, world_size: int, environment: Mapping[str, str]) -> list[str]:
@@ -66,7 +99,7 @@ def by_store(store: Any, card: str, rank: int, world_size: int, environment: Map
         try:
             told = store.get(f"{prefix}/{other}")
         except Exception as error:  # torch raises several kinds, by version
-            raise Unavailable(f"peers: rank {other} of {world_size} has not come within {WAIT_S:.0f} s ({error})") from error
+            raise Unavailable(f"peers: rank {other} of {world_size} has not come within {WAIT_S:.0f} s ({_first_line(error)})") from error
         cards.append(told.decode() if isinstance(told, bytes) else told)
     return cards
 

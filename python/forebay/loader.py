@@ -73,7 +73,8 @@ class Loader(LoaderReports):
         peers: the hosts of the job: what a `.cache()` keeps on another one is asked for there before storage. A list of "host:port",
             one for each rank, at its own of which this process listens; or "file:///FOLDER", a folder that all hosts
             share and that is this job's alone, where they find each other; or "launcher": through a process group of torch.distributed, torchrun's
-            store, or mpi4py, whichever there is. They know each other by a token: see docs/cluster.md.
+            store, or mpi4py, whichever there is. They know each other by a token, and a rank that
+            has another seed, batch size or data set than rank 0 gets StateMismatch: see docs/cluster.md.
         steps_per_epoch: of a stream: how many batches a `for` gives. None: one epoch without end.
         journal: of a stream: the file that `loader.journal(path)` wrote in the run that is to be repeated: the same records in the same order, then the end.
         rehearsal: with a `.rehearse()`: the `state_dict()` of a loader over the same data set, of the task before, say, whose kept samples this one begins with.

@@ -20,8 +20,8 @@ bool PeerHealth::begin(Time now) {
 
 void PeerHealth::answered() {
   const std::lock_guard lock(mutex_);
-  well_ = true;
-  trying_ = false;
+  well_ = reached_ = true;
+  trying_ = told_ = false;
   rest_ = kFirstRest;
 }
 
@@ -30,14 +30,16 @@ void PeerHealth::abandoned() {
   trying_ = false;
 }
 
-bool PeerHealth::failed(Time now) {
+bool PeerHealth::failed(Time now, bool there) {
   const std::lock_guard lock(mutex_);
   const bool news = std::exchange(well_, false);
   // Those that were on their way together fail together: that is one failure.
   if (!news && !std::exchange(trying_, false)) return false;
   until_ = now + rest_;
   rest_ = std::min(2 * rest_, kLongestRest);
-  return news;
+  reached_ |= there;
+  if (!first_failure_) first_failure_ = now;
+  return (reached_ || now - *first_failure_ >= kMayBeStarting) && !std::exchange(told_, true);
 }
 
 }  // namespace forebay

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace forebay {
 
 namespace {
@@ -13,6 +15,7 @@ using std::chrono::seconds;
 TEST(PeerHealth, WhoFailedIsLeftOutAndThenTriedByOneAlone) {
   PeerHealth health;
   EXPECT_TRUE(health.begin(seconds(0)));
+  health.answered();
   EXPECT_TRUE(health.failed(seconds(10)));
   EXPECT_FALSE(health.may_ask(seconds(10)));
   EXPECT_FALSE(health.begin(seconds(10)));
@@ -28,6 +31,7 @@ TEST(PeerHealth, WhoFailedIsLeftOutAndThenTriedByOneAlone) {
 TEST(PeerHealth, RestsDoubleUpToTheLongestAndBeginAnewAfterAnAnswer) {
   PeerHealth health;
   PeerHealth::Time now{0}, rest = PeerHealth::kFirstRest;
+  health.answered();
   EXPECT_TRUE(health.failed(now));
   for (int i = 0; i < 10; ++i) {
     EXPECT_FALSE(health.begin(now + rest - PeerHealth::Time(1)));
@@ -46,9 +50,35 @@ TEST(PeerHealth, RestsDoubleUpToTheLongestAndBeginAnewAfterAnAnswer) {
 
 TEST(PeerHealth, FailuresOfRequestsThatWereUnderWayTogetherAreOne) {
   PeerHealth health;
+  health.answered();
   EXPECT_TRUE(health.failed(seconds(0)));
   for (int i = 0; i < 7; ++i) EXPECT_FALSE(health.failed(seconds(0)));
   EXPECT_TRUE(health.may_ask(seconds(1)));
+}
+
+TEST(PeerHealth, WhoWasNeverReachedMayBeStartingAndIsToldOfLaterAndOnce) {
+  PeerHealth health;
+  PeerHealth::Time now = seconds(100);
+  int told = 0;
+  for (PeerHealth::Time rest = PeerHealth::kFirstRest; now < seconds(200); rest *= 2) {
+    ASSERT_TRUE(health.begin(now));
+    if (health.failed(now)) {
+      ++told;
+      EXPECT_GE(now, seconds(100) + PeerHealth::kMayBeStarting);
+    }
+    now += std::min(rest, PeerHealth::kLongestRest);
+  }
+  EXPECT_EQ(told, 1);
+  ASSERT_TRUE(health.begin(now));
+  health.answered();
+  EXPECT_TRUE(health.failed(now)) << "it was there";
+}
+
+TEST(PeerHealth, WhoIsThereAndRefusesIsToldOfAtOnce) {
+  PeerHealth health;
+  EXPECT_TRUE(health.failed(seconds(0), /*there=*/true));
+  EXPECT_TRUE(health.begin(seconds(1)));
+  EXPECT_FALSE(health.failed(seconds(1), /*there=*/true));
 }
 
 }  // namespace forebay

@@ -58,8 +58,8 @@ class Peer : public std::enable_shared_from_this<Peer> {
     send_waiting();
   }
 
-  void failed(const std::string& why) {
-    if (health_.failed(now()))
+  void failed(const std::string& why, bool there) {
+    if (health_.failed(now(), there))
       log_warning(
           fmt::format("peer {} is left out for a while ({}); what it has is read from storage", host_.address, why));
     std::deque<PeerRead> waiting;
@@ -244,10 +244,11 @@ class Peer : public std::enable_shared_from_this<Peer> {
   void judge(const Result<std::vector<AnsweredKey>>& answers) {
     if (!answers.ok()) {
       // A stop says nothing of the peer.
-      if (answers.status().code() != Code::kCancelled) failed(answers.status().message());
+      const Code code = answers.status().code();
+      if (code != Code::kCancelled) failed(answers.status().message(), code != Code::kUnavailable);
     } else if (std::ranges::any_of(*answers,
                                    [](const AnsweredKey& a) { return a.state == AnsweredKey::State::kDamaged; })) {
-      failed("it sent damaged bytes");
+      failed("it sent damaged bytes", true);
     } else {
       health_.answered();
     }
@@ -297,7 +298,7 @@ class PeerStoreOf final : public PeerStore {
   ~PeerStoreOf() override { peer_->close(); }
 
   bool may_ask() const override { return peer_->may_ask(); }
-  void lied() override { peer_->failed("it sent bytes that were not what was asked for"); }
+  void lied() override { peer_->failed("it sent bytes that were not what was asked for", true); }
   bool remote() const override { return true; }
 
   void read(const ReadRequest& request, std::stop_token stop, ReadDone done) override {

@@ -101,6 +101,7 @@ TEST_F(PeerStoreTest, ALargerEntryTellsItsSizeToWhoSetMemoryAside) {
 
 TEST_F(PeerStoreTest, ADeadPeerCostsOneRequestAndIsLeftOut) {
   const auto peer = store();
+  (void)read_text(*peer, 1);  // so that it was there
   network_->set_health("host:1", HostHealth::kDead);
   EXPECT_EQ(read_text(*peer, 1), "");
   EXPECT_FALSE(peer->may_ask());
@@ -109,6 +110,14 @@ TEST_F(PeerStoreTest, ADeadPeerCostsOneRequestAndIsLeftOut) {
   for (uint64_t i = 0; i < 100; ++i) EXPECT_EQ(read_text(*peer, i), "");
   EXPECT_EQ(keys_->asked(), asked) << "it is not asked while it rests";
   EXPECT_EQ(lines(), 1u);
+}
+
+TEST_F(PeerStoreTest, OfAPeerThatDoesNotListenYetTheLogSaysNothing) {
+  const auto peer = store();
+  network_->set_health("host:1", HostHealth::kDead);
+  EXPECT_EQ(read_text(*peer, 1), "");
+  EXPECT_FALSE(peer->may_ask());
+  EXPECT_EQ(lines(), 0u);
 }
 
 TEST_F(PeerStoreTest, AFrozenPeerAnswersEverybodyAtTheDeadline) {

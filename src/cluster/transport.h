@@ -61,7 +61,7 @@ class Transport {
                                                     std::shared_ptr<KeySource> keys) = 0;
 
   /// Asks one host for up to kMostKeys keys. Answers exactly once: with an element for each key, in order; or Unavailable where the host is not
-  /// there, refuses, or goes beyond `limits`; Corrupt where it answers nonsense; Cancelled after a stop. The answer must not block.
+  /// there or goes beyond `limits`; InvalidArgument where it and this host refuse each other; Corrupt where it answers nonsense; Cancelled after a stop. The answer must not block.
   virtual void fetch(const PeerHost& host, std::vector<WantedKey> wanted, AnswerLimits limits, std::stop_token stop,
                      Done done) = 0;
 };

@@ -56,6 +56,7 @@ Status choose_deal(const Description& description, const ScheduleOptions& schedu
   const PlacementOptions options{
       .hosts = hosts, .batch_size = schedule.batch_size, .pads = schedule.last == LastPolicy::kPad};
   ordering->deal = deal_by_place(ordering->order, std::make_shared<const Placement>(ordering->order, options));
+  ordering->dealt = fmt::format("local, hosts {}", hosts.count());
   return {};
 }
 

@@ -102,7 +102,10 @@ Result<std::optional<Batch>> Loader::next_for(std::chrono::milliseconds timeout,
     runner->seek({at.epoch + 1, 0, 0});
     return std::optional<Batch>();
   }
-  if (impl_->peers) impl_->peers->stands_at(at.epoch, at.position);
+  if (impl_->peers) {
+    FOREBAY_RETURN_IF_ERROR(impl_->peers->check_run());
+    impl_->peers->stands_at(at.epoch, at.position);
+  }
   Result<Runner::Delivery> delivery = runner->next_for(timeout);
   if (impl_->peers) impl_->peers->stands_at(runner->cursor().epoch, runner->cursor().position);
   if (impl_->rehearsal) impl_->rehearsal->stands_at(runner->cursor());

@@ -135,6 +135,19 @@ Result<std::shared_ptr<Group>> at_given_addresses(std::vector<PeerHost> hosts, i
   return group;
 }
 
+// So much of a hash that a message with two of them can be read.
+std::string short_hash(const Hash128& hash) { return hash.to_string().substr(0, 12); }
+
+// Of what was chosen: by reading, and which samples these are, as some of them show.
+Hash128 hash_of_choice(const Description& description, const ChosenSamples& chosen) {
+  constexpr int64_t kLookedAt = 1024;
+  const OpSpec* const pack = find_step(description, OpRole::kPack);
+  std::string text = chosen.version + (pack == nullptr ? "" : pack->args.dump());
+  const int64_t size = chosen.selection->size(), looked_at = std::min(size, kLookedAt);
+  for (int64_t i = 0; i < looked_at; ++i) text += fmt::format(" {}", chosen.selection->id_at(size / looked_at * i));
+  return hash128(text);
+}
+
 bool are_given(const PeerOptions& options) { return !options.addresses.empty() || options.gather; }
 
 // Null where `needed` is not the case; what was given is checked all the same.
@@ -176,6 +189,25 @@ Result<std::shared_ptr<Decisions>> open_decisions(const PeerOptions& options, co
                     place.world_size));
   if (!are_given(options)) return std::shared_ptr<Decisions>();
   return open_group<Decisions>(options, place, place.world_size > 1, std::move(stop));
+}
+
+void tell_run(PeerGroup& peers, const Description& description, const Source& source, const ChosenSamples& chosen,
+              const Ordering& ordering, uint64_t seed, int64_t world_size) {
+  const OpSpec* const shuffle = find_step(description, OpRole::kOrder);
+  const OpSpec* const batch = find_step(description, OpRole::kBatch);
+  std::string order = shuffle == nullptr ? "none" : "given";
+  if (shuffle != nullptr && ordering.in_groups)
+    order =
+        fmt::format("block {}, lanes {}{}", ordering.block, ordering.lanes, bool_arg(*shuffle, "ramp") ? ", ramp" : "");
+  peers.set_run({{{"seed", fmt::format("{}", seed)},
+                  {"batch size", fmt::format("{}", batch_size(description))},
+                  {"last", batch == nullptr ? "partial" : batch->args.value("last", "partial")},
+                  {"ranks", fmt::format("{}", world_size)},
+                  {"shuffle", std::move(order)},
+                  {"deal", ordering.dealt},
+                  {"samples", fmt::format("{}", chosen.size())},
+                  {"data set", short_hash(source.version())},
+                  {"choice of samples", short_hash(hash_of_choice(description, chosen))}}});
 }
 
 void set_first_homes(PeerGroup& peers, const ExecutionPlan& plan, const Ordering& ordering,

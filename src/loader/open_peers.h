@@ -4,6 +4,7 @@
 #include <stop_token>
 
 #include "forebay/loader.h"
+#include "loader/chosen_samples.h"
 #include "loader/distributed.h"
 #include "loader/ordering.h"
 #include "loader/peers/peer_group.h"
@@ -19,6 +20,10 @@ Result<std::shared_ptr<PeerGroup>> open_peers(const PeerOptions& options, const 
 
 /// The same for the ranks of a stream, which follow rank 0; null where there is one rank. InvalidArgument for several without peers.
 Result<std::shared_ptr<Decisions>> open_decisions(const PeerOptions& options, const Place& place, std::stop_token stop);
+
+/// Tells the group what decides which rank gets which samples (PeerGroup::set_run()). Budgets and paths do not.
+void tell_run(PeerGroup& peers, const Description& description, const Source& source, const ChosenSamples& chosen,
+              const Ordering& ordering, uint64_t seed, int64_t world_size);
 
 /// Elements are at home with whom they are dealt to in epoch 0 (home_by_placement()). The group's caches are those of `plan`.
 void set_first_homes(PeerGroup& peers, const ExecutionPlan& plan, const Ordering& ordering,

@@ -97,7 +97,10 @@ Result<Ordering> order_of(const OpSpec* shuffle, int64_t size, std::optional<std
   }
   ordering.block = int_arg(shuffle, "block", kDefaultBlock);
   ordering.lanes = int_arg(shuffle, "lanes", 1);
-  if (ordering.lanes > 1) ordering.deal = deal_by_lane(ordering.lanes);
+  if (ordering.lanes > 1) {
+    ordering.deal = deal_by_lane(ordering.lanes);
+    ordering.dealt = "lane";
+  }
   FOREBAY_ASSIGN(ordering.order, blockwise_order({.chunk_rows = std::move(*chunks),
                                                   .block = ordering.block,
                                                   .lanes = ordering.lanes,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "pipeline/description.h"
@@ -20,9 +21,10 @@ constexpr int64_t kDefaultBlock = 8;
 struct Ordering {
   std::shared_ptr<const Order> order;
   std::shared_ptr<const Deal> deal;
-  int64_t block = 1;       ///< units whose rows are mixed
-  int64_t lanes = 1;       ///< spans that hosts own
-  bool in_groups = false;  ///< rows are read many at a time
+  std::string dealt = "count";  ///< what the deal is called where ranks are told that theirs differ
+  int64_t block = 1;            ///< units whose rows are mixed
+  int64_t lanes = 1;            ///< spans that hosts own
+  bool in_groups = false;       ///< rows are read many at a time
 };
 
 /// Of each unit, how many rows take part.

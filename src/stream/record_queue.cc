@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "stream/record_bytes.h"
+#include "telemetry/log.h"
 
 namespace forebay {
 
@@ -28,7 +30,7 @@ Status not_spilled(const std::string& folder) {
 
 }  // namespace
 
-Result<std::shared_ptr<SpillSpace>> SpillSpace::open(std::string folder, uint64_t bytes) {
+Result<std::shared_ptr<SpillSpace>> SpillSpace::open(std::string folder, uint64_t bytes, Write write) {
   // Not all file systems have files without a name, and some folders are read-only: better told before training than in it.
   const int probe = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (probe < 0) return not_spilled(folder);
@@ -36,7 +38,16 @@ Result<std::shared_ptr<SpillSpace>> SpillSpace::open(std::string folder, uint64_
   auto space = std::make_shared<SpillSpace>();
   space->folder_ = std::move(folder);
   space->bytes_ = bytes;
+  space->write_ = write ? std::move(write) : ::pwrite;
   return space;
+}
+
+void SpillSpace::found_full() {
+  tries_at_ = std::chrono::steady_clock::now() + kBetweenTries;
+  if (std::exchange(told_full_, true)) return;
+  log_warning(fmt::format(
+      ".buffer(\"spill\"): the disk of {} is full; records wait in the log, as with \"block\", until it has room again",
+      folder_));
 }
 
 SpillFile::~SpillFile() {
@@ -46,30 +57,40 @@ SpillFile::~SpillFile() {
   }
 }
 
-Status SpillFile::begin_segment() {
-  Segment segment;
-  segment.file = ::open(space_->folder_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  if (segment.file < 0) return not_spilled(space_->folder_);
-  segments_.push_back(segment);
-  return {};
+// By errno. It may have room again later.
+Result<bool> SpillFile::not_taken() {
+  if (errno != ENOSPC && errno != EDQUOT) return not_spilled(space_->folder_);
+  space_->found_full();
+  return false;
 }
 
-Status SpillFile::push(const LogRecord& record) {
-  if (segments_.empty() || segments_.back().written >= kSegmentBytes) FOREBAY_RETURN_IF_ERROR(begin_segment());
+Result<bool> SpillFile::begin_segment() {
+  Segment segment;
+  segment.file = ::open(space_->folder_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (segment.file < 0) return not_taken();
+  segments_.push_back(segment);
+  return true;
+}
+
+Result<bool> SpillFile::push(const LogRecord& record) {
+  if (segments_.empty() || segments_.back().written >= kSegmentBytes) {
+    FOREBAY_ASSIGN(const bool begun, begin_segment());
+    if (!begun) return false;
+  }
   // `written` goes up behind all of it: what a full disk took of a record is written over by the next one.
   const Buffer bytes = record_bytes(record);
   Segment& segment = segments_.back();
   for (size_t done = 0; done < bytes.size();) {
-    const ssize_t n =
-        pwrite(segment.file, bytes.data() + done, bytes.size() - done, segment.written + static_cast<off_t>(done));
+    const ssize_t n = space_->write_(segment.file, bytes.data() + done, bytes.size() - done,
+                                     segment.written + static_cast<off_t>(done));
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return not_spilled(space_->folder_);
+    if (n <= 0) return not_taken();
     done += static_cast<size_t>(n);
   }
   segment.written += static_cast<off_t>(bytes.size());
   space_->used_ += bytes.size();
   ++records_;
-  return {};
+  return true;
 }
 
 // So that the next record is in `block_` as a whole.
@@ -130,18 +151,44 @@ RecordQueue::RecordQueue(std::shared_ptr<SpillSpace> space, size_t partition)
 
 Status RecordQueue::push(LogRecord record, uint64_t number, bool spill) {
   // What comes behind records on disk must not overtake them.
-  if (spilled_ && (spill || spilled_->size() > 0)) return spilled_->push(record);
+  const bool behind = spilled() > 0 || late() > 0;
+  if (spilled_ && (spill || behind)) {
+    bool taken = false;
+    if (late() == 0) {
+      FOREBAY_ASSIGN(taken, spilled_->push(record));
+    }
+    if (taken) return {};
+    bytes_ += record.bytes();
+    late_.push_back(std::move(record));
+    return {};
+  }
   bytes_ += record.bytes();
   memory_.emplace_back(std::move(record), number);
   return {};
 }
 
 Result<LogRecord> RecordQueue::pop() {
-  if (memory_.empty()) return spilled_->pop();
-  LogRecord record = std::move(memory_.front().first);
-  memory_.pop_front();
+  if (memory_.empty() && spilled() > 0) return spilled_->pop();
+  LogRecord record;
+  if (memory_.empty()) {
+    record = std::move(late_.front());
+    late_.pop_front();
+  } else {
+    record = std::move(memory_.front().first);
+    memory_.pop_front();
+  }
   bytes_ -= record.bytes();
   return record;
+}
+
+Status RecordQueue::spill_late() {
+  while (late() > 0) {
+    FOREBAY_ASSIGN(const bool taken, spilled_->push(late_.front()));
+    if (!taken) break;
+    bytes_ -= late_.front().bytes();
+    late_.pop_front();
+  }
+  return {};
 }
 
 }  // namespace forebay

@@ -1,5 +1,9 @@
 #include "stream/stream.h"
 
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
 #include <map>
 #include <random>
 #include <set>
@@ -9,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "stream/stream_test_support.h"
+#include "telemetry/log.h"
 
 namespace forebay {
 namespace {
@@ -64,7 +69,50 @@ TEST(Stream, spilled_records_come_back_in_order_and_memory_stays_bounded) {
   EXPECT_EQ(options.spill->used(), 0u);
 }
 
-TEST(Stream, a_full_disk_makes_records_wait_where_they_are) {
+TEST(Stream, records_wait_where_they_are_while_the_disk_is_full_and_go_there_when_it_has_room_again) {
+  std::atomic<off_t> room = 3'000'000;
+  std::atomic<int> warnings = 0;
+  set_log_sink([&](const std::string& line) { warnings += line.find("the disk of ") != std::string::npos ? 1 : 0; });
+  const auto log = log_with({20'000, 2'000}, 3'000);
+  StreamOptions options = chunks_of(64);
+  options.policy = BufferPolicy::kSpill;
+  options.bytes = 1'000'000;
+  options.spill = *SpillSpace::open(testing::TempDir(), uint64_t{1} << 30,
+                                    [&](int file, const void* bytes, size_t size, off_t at) -> ssize_t {
+                                      if (at + static_cast<off_t>(size) <= room) return ::pwrite(file, bytes, size, at);
+                                      errno = ENOSPC;
+                                      return -1;
+                                    });
+  Stream stream(log, options);
+  stream.seek(stream.beginning());
+  std::map<char, int> next;
+  int64_t at = 0;
+  const auto go_on_to = [&](int64_t end) {
+    for (; at < end; at += 64) {
+      ASSERT_TRUE(wait_known(stream, at + 64)) << stream.failure().to_string() << stream.awaited();
+      for (const std::string& key : keys(stream, at, at + 64)) ASSERT_EQ(key.substr(2), std::to_string(++next[key[0]]));
+      EXPECT_LT(stream.stats().bytes, 4'000'000u);
+      stream.behind(at + 64);
+    }
+  };
+  go_on_to(3'200);
+  EXPECT_LT(log->reads(0) + log->reads(1), 3'200 + 5'000) << "as much as the disk took, and what fits into memory";
+  EXPECT_EQ(warnings, 1);
+  room = off_t{1} << 30;
+  const auto until = std::chrono::steady_clock::now() + kStreamPatience;
+  // Each step looks whether there is room again.
+  while (log->reads(0) < 20'000 && at < 12'800 && std::chrono::steady_clock::now() < until) {
+    go_on_to(at + 64);
+    std::this_thread::sleep_for(20ms);
+  }
+  EXPECT_EQ(log->reads(0), 20'000) << "the whole log is taken in";
+  go_on_to(21'952);
+  EXPECT_EQ(warnings, 1);
+  stream.stop();
+  set_log_sink(nullptr);
+}
+
+TEST(Stream, a_full_budget_of_the_disk_makes_records_wait_where_they_are) {
   const auto log = log_with({50'000}, 3'000);
   StreamOptions options = chunks_of(64);
   options.policy = BufferPolicy::kSpill;

@@ -1,4 +1,5 @@
 #include <numeric>
+#include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -21,9 +22,7 @@ class Queues final : public Waiting {
     // The other half of the budget is for chunks. What the next one needs stays in memory, whatever it takes.
     const bool full = bytes() + record.bytes() > options_.bytes / 2 && records_ >= options_.chunk;
     RecordQueue& records = queues_[partition].records;
-    const uint64_t before = records.bytes();
-    FOREBAY_RETURN_IF_ERROR(records.push(std::move(record), arrivals_++, full));
-    bytes_ += records.bytes() - before;
+    FOREBAY_RETURN_IF_ERROR(counted(records, [&] { return records.push(std::move(record), arrivals_++, full); }));
     ++records_;
     FOREBAY_RETURN_IF_ERROR(drop_decided(partition));
     // What a chunk needs stays, whatever it takes.
@@ -36,7 +35,7 @@ class Queues final : public Waiting {
   // chunk needs is read in any case once it is waited for: a step may have its first records in the chunk before, which then cannot go.
   bool wants(size_t partition, uint64_t in_chunks, bool awaited) const override {
     const Queue& queue = queues_[partition];
-    if (space_ ? space_->has_room() : has_room(queue, in_chunks)) return true;
+    if (space_ ? space_->has_room() && late_ == 0 : has_room(queue, in_chunks)) return true;
     if (decided_) return misses(partition);
     return oldest_go_ || ((in_chunks == 0 || awaited) && records_ < options_.chunk);
   }
@@ -69,6 +68,7 @@ class Queues final : public Waiting {
       if (counts[p] > 0) part.last = taken.records[p].back().offset;
       taken.parts.push_back(std::move(part));
     }
+    FOREBAY_RETURN_IF_ERROR(spill_late());
     return taken;
   }
 
@@ -137,11 +137,28 @@ class Queues final : public Waiting {
   }
 
   Result<LogRecord> pop(Queue& queue) {
-    const uint64_t before = queue.records.bytes();
-    FOREBAY_ASSIGN(LogRecord record, queue.records.pop());
-    bytes_ -= before - queue.records.bytes();
-    --records_;
+    Result<LogRecord> record = counted(queue.records, [&] { return queue.records.pop(); });
+    if (record.ok()) --records_;
     return record;
+  }
+
+  // Where the disk has room again.
+  Status spill_late() {
+    if (late_ == 0 || !space_->may_try()) return {};
+    for (Queue& queue : queues_)
+      FOREBAY_RETURN_IF_ERROR(counted(queue.records, [&] { return queue.records.spill_late(); }));
+    return {};
+  }
+
+  // What a queue has in memory, and too late for the disk, changes by what is done with it.
+  template <typename Change>
+  std::invoke_result_t<Change> counted(RecordQueue& records, Change change) {
+    bytes_ -= records.bytes();
+    late_ -= records.late();
+    std::invoke_result_t<Change> result = change();
+    bytes_ += records.bytes();
+    late_ += records.late();
+    return result;
   }
 
   Status drop(Queue& queue) {
@@ -167,7 +184,7 @@ class Queues final : public Waiting {
   std::vector<Queue> queues_;
   std::optional<Chunk> decided_;
   uint64_t arrivals_ = 0, bytes_ = 0;
-  size_t records_ = 0;
+  size_t records_ = 0, late_ = 0;
 };
 
 }  // namespace

@@ -2,9 +2,11 @@
 import signal
 import subprocess
 import sys
+import threading
 
 import pytest
 from peering import TOKEN, Between, Host, Job, free_addresses, pipeline, truth
+from streaming import on_ranks
 
 import forebay as fb
 
@@ -216,3 +218,22 @@ def test_one_rank_and_pipelines_without_a_cache_need_no_peers(photos, monkeypatc
         assert len(loader) > 0
     with fb.Loader(pipeline(str(photos)), rank=0, world_size=1, peers=free_addresses(1)) as loader:
         assert len(loader) > 0
+
+
+@pytest.mark.parametrize("differs, batch, seed", [("seed=8 .7 there.", 3, 8), ("batch size=4 .3 there.", 4, 7)])
+def test_a_rank_that_has_another_run_than_rank_0_is_told(photos, tmp_path, differs, batch, seed):
+    """Some samples would come twice, and others never."""
+    told = threading.Event()
+
+    def run(rank):
+        given = {"seed": seed if rank == 1 else 7, "rank": rank, "world_size": 2, "peers": f"file://{tmp_path}/job"}
+        with fb.Loader(pipeline(str(photos), batch=batch if rank == 1 else 3), **given) as loader:
+            if rank == 0:
+                return told.wait(60)
+            with pytest.raises(fb.StateMismatch, match=f"^rank 1 has another run than rank 0: {differs}; give all ranks the same"):
+                while True:
+                    for _ in loader:
+                        pass
+            told.set()
+
+    assert on_ranks(2, run)[0]

@@ -69,6 +69,36 @@ def test_without_a_launcher_the_way_out_is_told():
         _rendezvous.meet("card", 0, 2, {})
 
 
+@pytest.mark.parametrize("place", [{}, {"MASTER_ADDR": "127.0.0.1"}, {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "x"}])
+def test_variables_of_torchrun_that_are_left_over_are_named(place):
+    with pytest.raises(fb.InvalidArgument, match="MASTER_ADDR and MASTER_PORT.*file:///FOLDER"):
+        _rendezvous.meet("card", 0, 2, {"TORCHELASTIC_USE_AGENT_STORE": "True", **place})
+
+
+def test_a_store_of_torchrun_that_is_not_there_is_told_at_once(photos, monkeypatch):
+    from peering import free_addresses, pipeline
+
+    port = free_addresses(1)[0].split(":")[1]
+    for name, value in {"TORCHELASTIC_USE_AGENT_STORE": "True", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(fb.Unavailable, match=f"127.0.0.1:{port} .*start the program with torchrun, or .*file:///FOLDER") as raised:
+        fb.Loader(pipeline(str(photos)), rank=0, world_size=2, peers="launcher")
+    assert "Traceback" not in str(raised.value) and "\n" not in str(raised.value)
+
+
+def test_what_a_process_group_raises_is_told_in_a_line(photos, monkeypatch):
+    from peering import pipeline
+
+    def all_gather_object(cards, card):
+        raise RuntimeError("Connection closed by peer\nException raised from f at c.cpp:1\nframe #0: c10::Error::Error")
+
+    group = types.SimpleNamespace(is_available=lambda: True, is_initialized=lambda: True, get_world_size=lambda: 2, all_gather_object=all_gather_object)
+    monkeypatch.setitem(sys.modules, "torch.distributed", group)
+    with pytest.raises(fb.Unavailable, match="process group of torch.distributed .RuntimeError: Connection closed by peer") as raised:
+        fb.Loader(pipeline(str(photos)), rank=0, world_size=2, peers="launcher")
+    assert "\n" not in str(raised.value)
+
+
 def test_a_process_group_goes_first(monkeypatch):
     def all_gather_object(cards, card):
         cards[:] = [f"{card} of {rank}" for rank in range(len(cards))]

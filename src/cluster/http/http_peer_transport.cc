@@ -21,15 +21,14 @@ Result<std::vector<AnsweredKey>> judge_answer(const std::string& host, std::span
   if (!response.ok()) {
     if (late && response.status().code() == Code::kCancelled)
       return unavailable("no answer in time").with_key("peer " + host);
-    // Of certificates: no other try of this host's can change that, but another host may come to that address.
-    if (response.status().code() == Code::kInvalidArgument)
-      return unavailable(response.status().message()).with_key("peer " + host);
+    if (response.status().code() == Code::kInvalidArgument)  // of certificates
+      return invalid_argument(response.status().message()).with_key("peer " + host);
     return response.status();
   }
   if (response->status == kUpgradeRequired)
-    return unavailable("it asks for TLS, which this host was given no certificate for").with_key("peer " + host);
+    return invalid_argument("it asks for TLS, which this host was given no certificate for").with_key("peer " + host);
   if (response->status != 200)
-    return unavailable(fmt::format("refused with {}", response->status)).with_key("peer " + host);
+    return invalid_argument(fmt::format("refused with {}", response->status)).with_key("peer " + host);
   Result<std::vector<AnsweredKey>> answers = parse_answer(wanted, response->body);
   if (!answers.ok()) return answers.status().with_key("peer " + host);
   return answers;

@@ -108,7 +108,7 @@ class Network final : public SimulatedNetwork, public std::enable_shared_from_th
     const bool ours = same_secret(pass.token, host.pass.token) && pass.generation == host.pass.generation;
     if (host.gone || !ours) {
       host.stats.refused += ours ? 0 : 1;
-      return unavailable(ours ? "nobody listens there" : "refused");
+      return ours ? unavailable("nobody listens there") : invalid_argument("refused");
     }
     FOREBAY_ASSIGN(const std::vector<WantedKey> wanted, parse_question(question.span()));
     const AnswerParts parts = encode_answer(wanted, find_all(*host.keys, wanted));

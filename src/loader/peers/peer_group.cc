@@ -1,5 +1,6 @@
 #include "loader/peers/peer_group.h"
 
+#include <algorithm>
 #include <shared_mutex>
 #include <utility>
 
@@ -10,6 +11,7 @@ class PeerGroup::CacheKeys final : public KeySource {
  public:
   std::optional<Buffer> find(const Hash128& key) override {
     const std::shared_lock lock(mutex_);
+    if (key == run_key_) return run_;
     for (const auto& each : caches_) {
       const auto cache = each.lock();
       if (!cache) continue;
@@ -35,6 +37,12 @@ class PeerGroup::CacheKeys final : public KeySource {
     // Set once: who sees the flag sees home_ and rank_ as they were set before.
     has_home_.store(true, std::memory_order_release);
   }
+  void set_run(const std::string& terms) {
+    Buffer text = Buffer::allocate(terms.size());
+    std::copy(terms.begin(), terms.end(), text.data());
+    const std::unique_lock lock(mutex_);
+    run_ = std::move(text);
+  }
   void stands_at(int64_t position) { position_.store(position, std::memory_order_relaxed); }
   void add(const std::shared_ptr<TieredCache>& cache) {
     const std::unique_lock lock(mutex_);
@@ -48,6 +56,8 @@ class PeerGroup::CacheKeys final : public KeySource {
   int rank_ = -1;
   std::shared_mutex mutex_;
   std::vector<std::weak_ptr<TieredCache>> caches_;
+  const Hash128 run_key_ = run_terms_key();
+  std::optional<Buffer> run_;  ///< nothing: not known yet, or of another rank than 0
 };
 
 namespace {
@@ -96,6 +106,7 @@ Result<std::shared_ptr<PeerGroup>> PeerGroup::open(std::shared_ptr<Transport> tr
 
 void PeerGroup::know(std::vector<PeerHost> hosts, int rank) {
   rank_ = rank;
+  if (!hosts.empty()) leader_ = hosts.front();
   for (size_t i = 0; i < hosts.size(); ++i) {
     names_.push_back("peer " + hosts[i].address);
     const bool own = static_cast<int>(i) == rank;
@@ -109,6 +120,12 @@ std::shared_ptr<TieredCache> PeerGroup::join(std::shared_ptr<TieredCache> cache)
 }
 
 void PeerGroup::set_home(HomeHost home) { keys_->set_home(std::move(home), rank_); }
+
+void PeerGroup::set_run(RunTerms terms) {
+  if (rank_ == 0) return keys_->set_run(terms.to_json());
+  check_ = std::make_unique<RunCheck>(transport_, leader_, rank_, std::move(terms));
+  (void)check_run();  // it asks
+}
 
 void PeerGroup::stands_at(int64_t epoch, int64_t position) { keys_->stands_at(epoch == 0 ? position : INT64_MAX); }
 

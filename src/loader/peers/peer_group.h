@@ -7,10 +7,12 @@
 
 #include "cache/cache.h"
 #include "cluster/peer_store.h"
+#include "cluster/run_terms.h"
 #include "cluster/transport.h"
 #include "forebay/ledger.h"
 #include "loader/peers/home_host.h"
 #include "loader/peers/peer_cache.h"
+#include "loader/peers/run_check.h"
 
 namespace forebay {
 
@@ -28,6 +30,10 @@ class PeerGroup : public std::enable_shared_from_this<PeerGroup> {
   std::shared_ptr<TieredCache> join(std::shared_ptr<TieredCache> cache);
   /// Before anything is looked for in these caches; nobody is asked until then.
   void set_home(HomeHost home);
+  /// What all ranks must have alike, once it is known: rank 0 tells it, and the others compare it with theirs.
+  void set_run(RunTerms terms);
+  /// StateMismatch where this rank has another run than rank 0, soon after both have set theirs; see RunCheck::look().
+  Status check_run() { return check_ ? check_->look() : Status(); }
   /// The next batch that this loader gives begins at that position of that epoch: what is at home here and comes later in the first epoch will
   /// be made, and the others are told to wait for it.
   void stands_at(int64_t epoch, int64_t position);
@@ -47,7 +53,9 @@ class PeerGroup : public std::enable_shared_from_this<PeerGroup> {
   std::string address_;
   std::vector<std::string> names_;
   std::vector<std::shared_ptr<PeerStore>> peers_;  ///< of this host: what its own caches have, or will have
+  PeerHost leader_;
   int rank_ = -1;
+  std::unique_ptr<RunCheck> check_;  ///< null: of rank 0, and before set_run()
   std::mutex mutex_;
   std::unique_ptr<Listening> listening_;
 };

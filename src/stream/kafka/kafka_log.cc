@@ -1,11 +1,15 @@
 #include "stream/kafka/kafka_log.h"
 
+#include <utility>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "stream/aside.h"
 #include "stream/kafka/kafka_reader.h"
 #include "stream/number_offset.h"
+#include "stream/pause.h"
+#include "telemetry/log.h"
 
 namespace forebay {
 
@@ -13,7 +17,7 @@ namespace {
 
 using KafkaClock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kOpenLimit{30'000};
+constexpr std::chrono::milliseconds kKafkaEndsLimit{30'000}, kTryAgain{500};
 
 std::vector<std::string> partition_names(const KafkaAddress& address) {
   std::vector<std::string> names;
@@ -63,16 +67,16 @@ class KafkaLog final : public RecordLog {
     const auto work = [address = address_]() -> Result<std::vector<std::string>> {
       FOREBAY_ASSIGN(const std::shared_ptr<KafkaClient> client, KafkaClient::make(address, address.partitions.size()));
       FOREBAY_RETURN_IF_ERROR(
-          client->count_partitions(kOpenLimit).status());  // hears refusals, which what follows does not
+          client->count_partitions(kKafkaEndsLimit).status());  // hears refusals, which what follows does not
       std::vector<std::string> ends;
       for (const size_t number : address.partitions) {
-        FOREBAY_ASSIGN(const KafkaClient::Range range, client->range(static_cast<int32_t>(number), kOpenLimit));
+        FOREBAY_ASSIGN(const KafkaClient::Range range, client->range(static_cast<int32_t>(number), kKafkaEndsLimit));
         ends.push_back(range.end > 0 ? fmt::format("{}", range.end - 1) : "");
       }
       return ends;
     };
-    auto ends =
-        run_aside<std::vector<std::string>>(work, KafkaClock::now() + kOpenLimit, stop, "asking Kafka for its ends");
+    auto ends = run_aside<std::vector<std::string>>(work, KafkaClock::now() + kKafkaEndsLimit, stop,
+                                                    "asking Kafka for its ends");
     return ends.ok() ? std::move(ends) : Result<std::vector<std::string>>(ends.status().with_key(name()));
   }
 
@@ -97,17 +101,32 @@ class KafkaLog final : public RecordLog {
   const std::vector<std::string> partitions_;
 };
 
+/// Waits for a cluster that is away, and tells of it once.
+Result<size_t> count_partitions(const KafkaAddress& address, const std::stop_token& stop,
+                                std::chrono::milliseconds tell_after) {
+  // By value, with a client of its own: it may go on when nobody waits any more.
+  const auto work = [address, tell_after]() -> Result<size_t> {
+    FOREBAY_ASSIGN(const std::shared_ptr<KafkaClient> client, KafkaClient::make(address, 1));
+    return client->count_partitions(tell_after);
+  };
+  for (bool told = false;;) {
+    // Longer than the client takes to say what is wrong.
+    auto count =
+        run_aside<size_t>(work, KafkaClock::now() + 2 * tell_after, stop, "asking Kafka for the topic's partitions");
+    if (count.ok() || count.status().code() != Code::kUnavailable) return count;
+    if (!std::exchange(told, true))
+      log_warning(fmt::format("{}: still waiting for the cluster, which has to say how many partitions there are: {}",
+                              address.name, count.status().message()));
+    pause_for(kTryAgain, stop);  // some of what is wrong is said at once
+  }
+}
+
 }  // namespace
 
-Result<std::shared_ptr<const RecordLog>> open_kafka_log(KafkaAddress address, RecordFormat format,
-                                                        std::stop_token stop) {
-  // By value, with a client of its own: it may go on when nobody waits any more.
-  const auto work = [address]() -> Result<size_t> {
-    FOREBAY_ASSIGN(const std::shared_ptr<KafkaClient> client, KafkaClient::make(address, 1));
-    return client->count_partitions(kOpenLimit);
-  };
-  auto count = run_aside<size_t>(work, KafkaClock::now() + kOpenLimit, stop, "asking Kafka for partitions");
-  if (!count.ok()) return count.status().with_key(address.name);
+Result<std::shared_ptr<const RecordLog>> open_kafka_log(KafkaAddress address, RecordFormat format, std::stop_token stop,
+                                                        std::chrono::milliseconds tell_after) {
+  const auto count = count_partitions(address, stop, tell_after);
+  if (!count.ok()) return Status(count.status()).with_key(address.name);
   if (Status chosen = choose_partitions(address, *count); !chosen.ok()) return std::move(chosen).with_key(address.name);
   return std::shared_ptr<const RecordLog>(std::make_shared<const KafkaLog>(std::move(address), std::move(format)));
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <stop_token>
 
@@ -9,8 +10,10 @@
 
 namespace forebay {
 
-/// A topic of a Kafka cluster, with the partitions that it has now. Asks for these, for half a minute at most: Unavailable then, NotFound where there is no such topic.
-Result<std::shared_ptr<const RecordLog>> open_kafka_log(KafkaAddress address, RecordFormat format,
-                                                        std::stop_token stop);
+/// A topic of a Kafka cluster, with the partitions that it has now, for which the cluster has to be asked. One that is away is waited for, as readers do: the log
+/// says so after `tell_after`. NotFound where there is no such topic, InvalidArgument where the cluster refuses, Cancelled after a stop.
+Result<std::shared_ptr<const RecordLog>> open_kafka_log(
+    KafkaAddress address, RecordFormat format, std::stop_token stop,
+    std::chrono::milliseconds tell_after = std::chrono::seconds(30));
 
 }  // namespace forebay

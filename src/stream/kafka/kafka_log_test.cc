@@ -2,12 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <condition_variable>
+#include <future>
+#include <mutex>
 #include <thread>
 
 #include <fmt/format.h>
 
 #include "stream/kafka/mock_cluster_test_support.h"
 #include "stream/log_conformance.h"
+#include "telemetry/log.h"
 
 namespace forebay {
 
@@ -186,6 +190,40 @@ TEST(KafkaLog, ABrokerThatIsAwayForAWhileIsReadToItsEnd) {
   for (int i = 0; i < 100 && !reading->troubled().empty(); ++i) (void)reading->read({0}, {}, {});
   EXPECT_EQ(reading->troubled(), "");
   EXPECT_GE(reading->reconnects(), 1);
+}
+
+TEST(KafkaLog, WhoOpensItWaitsForAClusterThatIsAwayAndIsToldOnce) {
+  MockCluster cluster(3);
+  cluster.set_up(false);
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<std::string> lines;
+  set_log_sink([&](const std::string& line) {
+    const std::lock_guard lock(mutex);
+    lines.push_back(line);
+    changed.notify_all();
+  });
+  const KafkaAddress address = KafkaAddress::parse("kafka://" + cluster.broker() + "/topic").value();
+  std::stop_source stop;
+  const auto open = [&](std::stop_token until) {
+    return open_kafka_log(address, RecordFormat::of("bytes", "").value(), std::move(until),
+                          std::chrono::milliseconds(100));
+  };
+  auto opened = std::async(std::launch::async, [&] { return open({}); });
+  auto stopped = std::async(std::launch::async, [&] { return open(stop.get_token()); });
+  {
+    std::unique_lock lock(mutex);
+    EXPECT_TRUE(changed.wait_for(lock, std::chrono::seconds(30), [&] { return lines.size() == 2; }));
+  }
+  stop.request_stop();
+  EXPECT_EQ(stopped.get().status().code(), Code::kCancelled);
+  cluster.set_up(true);
+  const auto log = opened.get();
+  ASSERT_TRUE(log.ok()) << log.status().to_string();
+  EXPECT_EQ((*log)->partitions().size(), 3u);
+  set_log_sink(nullptr);
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_NE(lines[0].find(address.name + ": still waiting for the cluster"), std::string::npos) << lines[0];
 }
 
 }  // namespace forebay

@@ -94,7 +94,7 @@ TEST_F(DecisionsTest, a_rank_that_has_another_run_than_rank_0_is_told_what_diffe
     EXPECT_EQ(follows.failure().code(), Code::kStateMismatch);
   }
   EXPECT_EQ(follows.failure().message(),
-            "this rank has another run than rank 0: seed=8 (7 there); give all ranks the same");
+            "rank 1 has another run than rank 0: seed=8 (7 there); give all ranks the same");
   for (Stream* const stream : {&leads, &follows}) stream->stop();
   second_->close();
   first_->begin_anew();

@@ -148,7 +148,7 @@ bool FollowedChunks::note_answer(const Result<std::vector<AnsweredKey>>& answer)
 bool FollowedChunks::take_run(const Result<std::vector<AnsweredKey>>& answer) {
   if (note_answer(answer)) return true;
   if (!is_here(answer)) return false;
-  failure_ = terms_.check_same(text_of(answer->front().body));
+  failure_ = terms_.check_same(rank_, text_of(answer->front().body));
   // Otherwise it is asked again, and refused again, wherever this loader goes.
   same_run_ = failure_.ok();
   return true;

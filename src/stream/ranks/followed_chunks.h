@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "cluster/run_terms.h"
 #include "stream/ranks/rank_questions.h"
-#include "stream/ranks/run_terms.h"
 #include "stream/stream.h"
 
 namespace forebay {

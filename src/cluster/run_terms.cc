@@ -1,4 +1,4 @@
-#include "stream/ranks/run_terms.h"
+#include "cluster/run_terms.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -11,7 +11,7 @@ std::string RunTerms::to_json() const {
   return object.dump();
 }
 
-Status RunTerms::check_same(std::string_view json) const {
+Status RunTerms::check_same(int rank, std::string_view json) const {
   const nlohmann::json object = nlohmann::json::parse(json, nullptr, false);
   if (!object.is_object()) return {Code::kCorrupt, "rank 0 gave something else than what its run is of"};
   std::string differs;
@@ -23,7 +23,7 @@ Status RunTerms::check_same(std::string_view json) const {
   }
   if (differs.empty()) return {};
   return {Code::kStateMismatch,
-          fmt::format("this rank has another run than rank 0: {}; give all ranks the same", differs)};
+          fmt::format("rank {} has another run than rank 0: {}; give all ranks the same", rank, differs)};
 }
 
 }  // namespace forebay

@@ -1,0 +1,144 @@
+#include "loader/peers/run_check.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <future>
+#include <thread>
+
+#include "cluster/simulated/simulated_network.h"
+#include "loader/loader_test_support.h"
+#include "loader/peers/peer_group.h"
+#include "store/scratch_folder.h"
+
+namespace forebay {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+const JobPass kRunPass{"0123456789abcdef0123456789abcdef", 1};
+
+class RunCheckTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const std::vector<PeerHost> hosts = {{"a:1", kRunPass}, {"b:1", kRunPass}, {"c:1", kRunPass}};
+    for (int rank = 0; rank < 3; ++rank) {
+      auto group = PeerGroup::open(network_->transport(), hosts[static_cast<size_t>(rank)]);
+      ASSERT_TRUE(group.ok()) << group.status().to_string();
+      (*group)->know(hosts, rank);
+      ranks_.push_back(std::move(*group));
+    }
+  }
+
+  /// What that rank says of its run as soon as it says anything, or after some looks.
+  Status looked(int rank, int looks = 10'000) {
+    Status told;
+    for (int i = 0; i < looks && told.ok(); ++i) {
+      std::this_thread::sleep_for(1ms);
+      told = ranks_[static_cast<size_t>(rank)]->check_run();
+    }
+    return told;
+  }
+
+  const std::shared_ptr<SimulatedNetwork> network_ = SimulatedNetwork::make({});
+  std::vector<std::shared_ptr<PeerGroup>> ranks_;
+};
+
+}  // namespace
+
+TEST_F(RunCheckTest, a_rank_that_has_another_run_than_rank_0_is_told_what_differs) {
+  ranks_[0]->set_run({{{"seed", "7"}, {"batch size", "4"}, {"samples", "21"}}});
+  ranks_[1]->set_run({{{"seed", "7"}, {"batch size", "4"}, {"samples", "21"}}});
+  ranks_[2]->set_run({{{"seed", "8"}, {"batch size", "4"}, {"samples", "20"}}});
+  for (int times = 0; times < 2; ++times) {
+    const Status told = looked(2);
+    EXPECT_EQ(told.code(), Code::kStateMismatch);
+    EXPECT_EQ(told.message(),
+              "rank 2 has another run than rank 0: seed=8 (7 there), samples=20 (21 there); give all ranks the same");
+  }
+  for (const int rank : {0, 1}) EXPECT_TRUE(looked(rank, 50).ok()) << rank;
+}
+
+TEST_F(RunCheckTest, nobody_waits_for_a_rank_0_that_is_not_there_or_knows_its_run_later) {
+  network_->set_health("a:1", HostHealth::kDead);
+  ranks_[1]->set_run({{{"seed", "7"}}});
+  ranks_[2]->set_run({{{"seed", "8"}}});
+  EXPECT_TRUE(looked(2, 100).ok());
+  network_->set_health("a:1", HostHealth::kWell);
+  EXPECT_TRUE(looked(2, 100).ok());
+  ranks_[0]->set_run({{{"seed", "7"}}});
+  EXPECT_EQ(looked(2).code(), Code::kStateMismatch);
+  EXPECT_TRUE(looked(1, 50).ok());
+}
+
+TEST_F(RunCheckTest, one_may_go_while_its_question_is_on_its_way) {
+  network_->set_health("a:1", HostHealth::kFrozen);
+  ranks_[1]->set_run({{{"seed", "7"}}});
+  ranks_[1].reset();
+}
+
+namespace {
+
+using loader_test::counting;
+
+/// Two ranks that are opened together, each with its own pipeline and options.
+class RanksWithRuns : public testing::Test {
+ protected:
+  static Pipeline numbers(int64_t rows, const char* ram = "1MiB", const char* disk = "0") {
+    return arrays({{"x", counting(rows)}}).shuffle().cache({.ram = ram, .disk = disk});
+  }
+
+  /// What rank 1 hears within some hundred batches.
+  Status heard(const Pipeline& first, const Pipeline& second, LoaderOptions others = {.seed = 7}) {
+    ++meetings_;
+    auto leads = std::async(std::launch::async, [&] { return open(first, {.seed = 7}, 0); });
+    const std::unique_ptr<Loader> follows = open(second, std::move(others), 1);
+    const std::unique_ptr<Loader> leader = leads.get();
+    if (!leader || !follows) return invalid_argument("a rank was not opened");
+    for (int batches = 0; batches < 300; ++batches) {
+      const Result<std::optional<Batch>> batch = follows->next();
+      if (!batch.ok()) return batch.status();
+      std::this_thread::sleep_for(1ms);
+    }
+    return {};
+  }
+
+  void expect_told(const Pipeline& second, const std::string& differs, LoaderOptions others = {.seed = 7}) {
+    const Status told = heard(numbers(12).batch(2), second, std::move(others));
+    EXPECT_EQ(told.code(), Code::kStateMismatch) << differs;
+    EXPECT_EQ(told.message(), "rank 1 has another run than rank 0: " + differs + "; give all ranks the same");
+  }
+
+ private:
+  std::unique_ptr<Loader> open(const Pipeline& pipeline, LoaderOptions options, int rank) const {
+    options.rank = rank;
+    options.world_size = 2;
+    options.peers.addresses = {"file://" + folder_.path(std::to_string(meetings_))};
+    Result<std::unique_ptr<Loader>> loader = Loader::open(pipeline, std::move(options));
+    EXPECT_TRUE(loader.ok()) << loader.status().to_string();
+    return loader.ok() ? std::move(*loader) : nullptr;
+  }
+
+  const ScratchFolder folder_;
+  int meetings_ = 0;
+};
+
+}  // namespace
+
+TEST_F(RanksWithRuns, are_told_what_would_have_samples_come_twice) {
+  expect_told(numbers(12).batch(2), "seed=8 (7 there)", {.seed = 8});
+  expect_told(numbers(12).batch(3), "batch size=3 (2 there)");
+  expect_told(numbers(12).batch(2, {.last = "drop"}), "last=drop (partial there)");
+  expect_told(arrays({{"x", counting(12)}}).cache({.ram = "1MiB", .disk = "0"}).batch(2), "shuffle=none (given there)");
+  expect_told(numbers(12).batch(2), "deal=count (local, hosts 2 there)", {.seed = 7, .deal = DealBy::kCount});
+  const Status told = heard(numbers(12).batch(2), numbers(13).batch(2));
+  EXPECT_NE(told.message().find("samples=13 (12 there), data set="), std::string::npos) << told.message();
+}
+
+TEST_F(RanksWithRuns, may_have_other_budgets) {
+  const Status told = heard(numbers(12).batch(2), numbers(12, "2KiB").batch(2), {.seed = 7, .threads = 1});
+  EXPECT_TRUE(told.ok()) << told.to_string();
+}
+
+}  // namespace forebay
