@@ -24,6 +24,10 @@ class ConcurrencyControl {
  public:
   explicit ConcurrencyControl(ConcurrencyLimits limits = {});
 
+  /// So many processes (1 or more), this one among them, begin to ask the store at the same time, so that each begins with its part of `start`, or
+  /// 16 where that is more. Changes nothing once a request was sent; called again, the least counts.
+  void begin_among(int processes);
+
   /// What a request must bring back.
   struct Sent {
     int64_t at_ns = 0;
@@ -59,6 +63,7 @@ class ConcurrencyControl {
   int64_t samples_wanted() const;
 
   ConcurrencyLimits limits_;
+  int start_;
   int limit_;
   int in_flight_ = 0;
   int64_t completed_ = 0;
