@@ -103,7 +103,9 @@ void ConcurrencyControl::end_round() {
 
 void ConcurrencyControl::grow(double rate, double latency) {
   const bool queueing = latency > kLongQueue * shortest_latency_;
-  const bool gained = rate >= kGrowthGain * best_rate_;
+  // Beside other hosts more requests bring more also where all of them only wait longer: what they take from the others.
+  const bool waits = latency > kQueueing * shortest_latency_;
+  const bool gained = rate >= kGrowthGain * best_rate_ && !waits;
   best_rate_ = std::max(best_rate_, rate);
   if (gained && !queueing) {
     best_limit_ = limit_;

@@ -15,7 +15,7 @@ struct ConcurrencyLimits {
 ///
 /// The throughput that a request saw is (completions while it was away) ÷ (the time it was away), as TCP BBR samples delivery rates (Cardwell et
 /// al., ACM Queue 2016): bursts do not mislead it. From `start` the limit doubles every round trip as long as that raises the throughput by a
-/// fifth and requests do not queue at the server (which shows as latency); it then holds nearly twice of what the link itself holds, since servers do
+/// fifth and requests do not queue at the server (which shows as latency, also where other hosts ask it); it then holds nearly twice of what the link itself holds, since servers do
 /// more at a time where some requests wait, and now and then tries more or, where requests queue, less: in steps that become smaller where neither
 /// helps, and longer where one did. Where a store
 /// refuses a tenth of what it is asked the limit falls at once and grows back slowly; a refusal now and then is no reason. Samples taken while the user asked
