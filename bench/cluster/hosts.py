@@ -1,11 +1,12 @@
 """Namespaced hosts that share slow storage: samples/s of the whole job, its first epoch, and what the simulator says of the same.
 
-    python bench/cluster/hosts.py [--rounds 3] [--samples 960] [--settings] [--json FILE]
+    python bench/cluster/hosts.py [--rounds 3] [--samples 960] [--train 500] [--later 3] [--settings] [--json FILE]
 
 Needs root (network namespaces), nginx and iproute2. Objects are random bytes and nothing is decoded, so that cores are no limit; hosts take their
 steps together, as training does, and a step of training takes batch / train seconds. Storage gives all hosts together what one of them
 trains with. Compared, from the second epoch on: regular loading (no cache, no peers), a `.cache()` alone, one Redis on the first host in which all keep
-objects (redis_member.py), peers with the deal by count and by place; and the limit that is left, which is the training itself. --link gives the links another rate, --samples the data set another size (a multiple of 960), and so the first epoch another length.
+objects (redis_member.py), peers with the deal by count and by place; and the limit that is left, which is the training itself. --link gives the links another rate, --samples the data set another size (a multiple of 960), and so the first epoch another length. --train lets each host
+train with another number of samples/s; storage gives what it gave. --later measures more epochs after the first four, where they are short.
 
 --settings runs twelve other settings on 2, 4 and 8 hosts beside the simulator: seconds of an epoch, how many of them are waited, and bytes from storage and from
 peers, of the first epoch and of later ones. A number is within 10 % where the model's is, or where both are less than 2 % of the epoch, or of the data set, apart.
@@ -28,12 +29,12 @@ from job import Job, Member  # noqa: E402
 from lab import Lab, ObjectServer, absent  # noqa: E402
 from servers.daemon import die_with_parent  # noqa: E402
 
-EPOCHS, WARM = 7, 4
+WARM = 4
 REDIS, REDIS_PORT = "shared Redis", 6399
 WAYS = {"regular": {"peers": None, "cache": False, "deal": "count"}, "cache alone": {"peers": None, "cache": True, "deal": "count"},
         REDIS: None,
         "count": {"peers": "folder", "cache": True, "deal": "count"}, "local": {"peers": "folder", "cache": True, "deal": "local"}}
-USUAL = {"samples": 960, "hosts": 4, "batch": 16, "mean": 20_000, "train": 500, "link": 1e9, "feeds": 1.0, "share": None}
+USUAL = {"samples": 960, "hosts": 4, "batch": 16, "mean": 20_000, "train": 500, "link": 1e9, "feeds": 1.0, "share": None, "later": 3}
 # Twelve: storage's rate (in hosts that it feeds), link, share of the data set that all hosts keep, batch, deal.
 SETTINGS = [USUAL | change for change in (
     {"hosts": 2}, {"hosts": 2, "feeds": 0.5}, {"hosts": 2, "share": 0.5}, {"hosts": 2, "batch": 60, "way": "count"},
@@ -96,7 +97,7 @@ def measure(setting, way, objects):
     epochs = later["epochs"][WARM:]
     usual = {what: statistics.median(epoch[what] for epoch in epochs) for what in epochs[0]}
     return {"way": way, "storage_s": first["storage_s"], "first": first["epochs"][0], "later": usual, "epochs": later["epochs"],
-            "first_s": first["epochs"][0]["seconds"], "later_s": usual["seconds"]}
+            "first_s": first["epochs"][0]["seconds"], "later_s": statistics.fmean(epoch["seconds"] for epoch in epochs)}
 
 
 class RedisJob(Job):
@@ -139,7 +140,7 @@ def run(setting, way, objects, folder, epochs):
             with RedisJob(lab, server, setting, epochs) if way == REDIS else Job(
                     lab, server, folder, peers=chosen["peers"], cache={"ram": room, "disk": 0} if chosen["cache"] else None, deal=chosen["deal"],
                     batch=setting["batch"], side=0, epochs=epochs, memory=f"{2 * room + (4 << 20)}B") as job:
-                found = epochs_of(job, server, setting, epochs or EPOCHS)
+                found = epochs_of(job, server, setting, epochs or WARM + setting["later"])
         finally:
             server.close()
     return {"epochs": found, "storage_s": total / rate}
@@ -183,7 +184,7 @@ def in_folder(measured):
 
 
 def usual(given, objects):
-    USUAL.update(link=given.link, samples=given.samples)
+    USUAL.update(link=given.link, samples=given.samples, later=given.later, feeds=USUAL["train"] * USUAL["feeds"] / given.train, train=given.train)
     rows, wire = [], []
     for number in range(given.rounds):
         wire.append(in_folder(lambda folder: bare(USUAL, objects, folder)))
@@ -192,7 +193,7 @@ def usual(given, objects):
             rows.append(measure(USUAL, way, objects))
     limit, samples = USUAL["hosts"] * USUAL["train"], USUAL["samples"]
     print(f"{USUAL['hosts']} hosts, {USUAL['samples']} objects of {USUAL['mean']} bytes, batch {USUAL['batch']} a host, links {USUAL['link']:.0e} bit/s, "
-          f"training takes {limit} samples/s of all hosts, storage gives {USUAL['train']}; medians of {given.rounds} rounds")
+          f"training takes {limit:.0f} samples/s of all hosts, storage gives {USUAL['feeds'] * USUAL['train']:.0f}; medians of {given.rounds} rounds")
     print(f"{'':<13}{'samples/s':>10}{'of limit':>10}{'÷ regular':>11}{'first epoch ÷ D/R':>19}{'÷ curl':>8}")
     later = {way: statistics.median(row["later_s"] for row in rows if row["way"] == way) for way in WAYS}
     for way in WAYS:
@@ -235,6 +236,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--link", type=float, default=USUAL["link"], help="bits a second")
+    parser.add_argument("--train", type=float, default=USUAL["train"], help="samples a second that each host trains with")
+    parser.add_argument("--later", type=int, default=USUAL["later"], help="epochs that are measured")
     parser.add_argument("--samples", type=int, default=USUAL["samples"])
     parser.add_argument("--settings", action="store_true")
     parser.add_argument("--json", type=Path)

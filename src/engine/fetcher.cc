@@ -8,7 +8,7 @@ namespace {
 
 std::unique_ptr<RequestSlots::Share> share_of(Store& store, const FetcherOptions& options) {
   const std::shared_ptr<RequestSlots> slots = options.find_requests ? store.slots() : nullptr;
-  return slots ? std::make_unique<RequestSlots::Share>(slots) : nullptr;
+  return slots ? std::make_unique<RequestSlots::Share>(slots, options.ranks) : nullptr;
 }
 
 }  // namespace

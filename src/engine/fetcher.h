@@ -19,6 +19,7 @@ namespace forebay {
 struct FetcherOptions {
   int requests = 16;           ///< reads in flight, of each store
   bool find_requests = false;  ///< instead as many as a store serves best (Store::slots()), if it can tell
+  int ranks = 1;               ///< that read from the same stores, each with slots of its own
 };
 
 /// One store as those see it who read from it. Guarded by the fetcher's owner, but for most().

@@ -14,6 +14,7 @@ namespace {
 /// A store far away that says how many requests it serves best, and answers when it is told to.
 class Remote final : public Store {
  public:
+  explicit Remote(ConcurrencyLimits limits = {3, 1, 8}) : slots_(std::make_shared<RequestSlots>(limits)) {}
   void read(const ReadRequest& request, std::stop_token, ReadDone done) override {
     waiting.emplace(request.key, std::move(done));
   }
@@ -33,7 +34,7 @@ class Remote final : public Store {
   std::multimap<std::string, ReadDone> waiting;
 
  private:
-  const std::shared_ptr<RequestSlots> slots_ = std::make_shared<RequestSlots>(ConcurrencyLimits{3, 1, 8});
+  const std::shared_ptr<RequestSlots> slots_;
 };
 
 /// The owner of a fetcher, and what landed.
@@ -89,6 +90,12 @@ TEST(Fetcher, asks_the_store_how_many_reads_it_serves_best) {
   EXPECT_EQ(found.fetcher.line(far).limit(), 3) << "as of the last refresh";
   found.fetcher.refresh();
   EXPECT_LT(found.fetcher.line(far).limit(), 3) << "shared with the other user";
+}
+
+TEST(Fetcher, begins_with_a_part_where_other_ranks_read_from_the_same_store) {
+  Remote far(ConcurrencyLimits{});
+  Owner owner({.find_requests = true, .ranks = 2});
+  EXPECT_EQ(owner.fetcher.line(far).limit(), 32);
 }
 
 // What a near disk answers in microseconds would say that the far store wants more and more requests.

@@ -62,7 +62,8 @@ Result<std::unique_ptr<Loader>> Loader::open(const Pipeline& pipeline, LoaderOpt
                  .requests = options.requests,
                  .memory = options.memory,
                  .batch_size = batch_size(description),
-                 .local_ranks = impl->place.local_ranks};
+                 .local_ranks = impl->place.local_ranks,
+                 .ranks = impl->place.world_size};
   impl->pipeline = pipeline;
   options.peers.gather = {};  // called once
   impl->options = std::move(options);

@@ -219,6 +219,7 @@ Result<RunnerOptions> choose_sizes(const ExecutionPlan& plan, const SizingInput&
   const ConcurrencyLimits remote;
   options.own_threads = input.threads.has_value();
   options.local_ranks = input.local_ranks;
+  options.ranks = input.ranks;
   options.requests = input.requests.value_or(local ? kLocalRequests : remote.start);
   options.find_requests = !input.requests;
   options.index_bytes = plan.source->index_bytes() + input.classes;

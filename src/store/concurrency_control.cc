@@ -8,6 +8,7 @@ namespace forebay {
 
 namespace {
 
+constexpr int kLeastStart = 16;      // of one process, however many there are: far stores are reached by doubling
 constexpr double kGrowthGain = 1.2;  // a doubling must bring as much
 constexpr int kGrowthPatience = 2;   // rounds without that gain
 constexpr double kHeadroom = 1.75;   // of what the link itself holds, at first
@@ -30,7 +31,13 @@ double seconds_of(int64_t ns) { return static_cast<double>(std::max<int64_t>(ns,
 }  // namespace
 
 ConcurrencyControl::ConcurrencyControl(ConcurrencyLimits limits)
-    : limits_(limits), limit_(limits.start), step_(kLongStep) {}
+    : limits_(limits), start_(limits.start), limit_(limits.start), step_(kLongStep) {}
+
+void ConcurrencyControl::begin_among(int processes) {
+  if (completed_ > 0 || in_flight_ > 0 || phase_ != Phase::kGrow) return;
+  const int part = std::max(limits_.start / processes, std::min(kLeastStart, limits_.start));
+  start_ = limit_ = std::min(start_, part);
+}
 
 ConcurrencyControl::Sent ConcurrencyControl::sent(int64_t now_ns) {
   ++in_flight_;
@@ -96,7 +103,9 @@ void ConcurrencyControl::end_round() {
 
 void ConcurrencyControl::grow(double rate, double latency) {
   const bool queueing = latency > kLongQueue * shortest_latency_;
-  const bool gained = rate >= kGrowthGain * best_rate_;
+  // Beside other hosts more requests bring more also where all of them only wait longer: what they take from the others.
+  const bool waits = latency > kQueueing * shortest_latency_;
+  const bool gained = rate >= kGrowthGain * best_rate_ && !waits;
   best_rate_ = std::max(best_rate_, rate);
   if (gained && !queueing) {
     best_limit_ = limit_;
@@ -104,7 +113,7 @@ void ConcurrencyControl::grow(double rate, double latency) {
   } else if (++rounds_without_gain_ >= kGrowthPatience || queueing) {
     // Twice the best was no better, so the knee is near it; what the link itself holds is the least.
     const int held = static_cast<int>(std::ceil(best_rate_ * shortest_latency_ * kHeadroom));
-    hold_limit_ = std::clamp(std::max(held, std::min(best_limit_, limits_.start)), limits_.least, limits_.most);
+    hold_limit_ = std::clamp(std::max(held, std::min(best_limit_, start_)), limits_.least, limits_.most);
     hold_rate_ = 0;
     return enter(Phase::kHold, hold_limit_);
   }
@@ -137,7 +146,7 @@ void ConcurrencyControl::judge_trial(double rate) {
   const double doublings = std::abs(std::log2(static_cast<double>(limit_) / hold_limit_));
   // A little lost each time would add up, so few requests must be better, not only no worse.
   const bool more = phase_ == Phase::kTryMore;
-  const double gain = more ? kGainOfMore : limit_ < limits_.start ? kLossOfFew : kGainOfLess;
+  const double gain = more ? kGainOfMore : limit_ < start_ ? kLossOfFew : kGainOfLess;
   const bool better = mean >= hold_rate_ * (1 + gain * doublings);
   if (better) {
     hold_limit_ = limit_;

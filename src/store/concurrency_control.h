@@ -15,7 +15,7 @@ struct ConcurrencyLimits {
 ///
 /// The throughput that a request saw is (completions while it was away) ÷ (the time it was away), as TCP BBR samples delivery rates (Cardwell et
 /// al., ACM Queue 2016): bursts do not mislead it. From `start` the limit doubles every round trip as long as that raises the throughput by a
-/// fifth and requests do not queue at the server (which shows as latency); it then holds nearly twice of what the link itself holds, since servers do
+/// fifth and requests do not queue at the server (which shows as latency, also where other hosts ask it); it then holds nearly twice of what the link itself holds, since servers do
 /// more at a time where some requests wait, and now and then tries more or, where requests queue, less: in steps that become smaller where neither
 /// helps, and longer where one did. Where a store
 /// refuses a tenth of what it is asked the limit falls at once and grows back slowly; a refusal now and then is no reason. Samples taken while the user asked
@@ -23,6 +23,10 @@ struct ConcurrencyLimits {
 class ConcurrencyControl {
  public:
   explicit ConcurrencyControl(ConcurrencyLimits limits = {});
+
+  /// So many processes (1 or more), this one among them, begin to ask the store at the same time, so that each begins with its part of `start`, or
+  /// 16 where that is more. Changes nothing once a request was sent; called again, the least counts.
+  void begin_among(int processes);
 
   /// What a request must bring back.
   struct Sent {
@@ -59,6 +63,7 @@ class ConcurrencyControl {
   int64_t samples_wanted() const;
 
   ConcurrencyLimits limits_;
+  int start_;
   int limit_;
   int in_flight_ = 0;
   int64_t completed_ = 0;

@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <queue>
+#include <random>
+#include <vector>
+
 #include "store/concurrency_simulation.h"
 
 namespace forebay {
@@ -77,6 +82,90 @@ TEST(ConcurrencyControl, finds_the_knee_again_when_the_link_changes) {
   simulation.server.per_second = 2700;
   const Speed faster = simulation.run(&control, 0, 100'000);
   EXPECT_GE(faster.per_second, 0.9 * 2700);
+}
+
+/// Processes that begin within 50 ms of each other at a store nearby that works off 500 requests a second, of all of them.
+class SharedStore {
+ public:
+  SharedStore(int processes, uint64_t seed) : random_(seed), hosts_(static_cast<size_t>(processes)) {
+    for (Host& host : hosts_) {
+      host.control.begin_among(processes);
+      away_.push({std::uniform_real_distribution<double>(0, 0.05)(random_), &host, {}, true});
+    }
+  }
+
+  /// Most requests that one of them had in flight while each read so many.
+  int read(int each) {
+    for (Host& host : hosts_) host.left = each;
+    while (!away_.empty()) {
+      const Away next = away_.top();
+      away_.pop();
+      now_ = next.at;
+      if (!next.begins) next.host->control.ended(next.sent, ns(), true);
+      send(*next.host);
+    }
+    return std::ranges::max(hosts_, {}, &Host::most).most;
+  }
+
+ private:
+  struct Host {
+    ConcurrencyControl control;
+    int left = 0, most = 0;
+  };
+  struct Away {
+    double at;
+    Host* host;
+    ConcurrencyControl::Sent sent;
+    bool begins;
+    bool operator<(const Away& other) const { return at > other.at; }
+  };
+
+  int64_t ns() const { return static_cast<int64_t>(now_ * 1e9); }
+
+  void send(Host& host) {
+    constexpr double kLatency_s = 0.002, kWork_s = 0.002;
+    for (; host.left > 0 && host.control.in_flight() < host.control.limit(); --host.left) {
+      free_at_ = std::max(free_at_, now_) + kWork_s * std::lognormal_distribution<double>(0, 0.3)(random_);
+      away_.push({std::max(free_at_, now_ + kLatency_s), &host, host.control.sent(ns()), false});
+    }
+    host.most = std::max(host.most, host.control.in_flight());
+  }
+
+  std::mt19937_64 random_;
+  std::vector<Host> hosts_;
+  std::priority_queue<Away> away_;
+  double now_ = 0, free_at_ = 0;
+};
+
+// Rows of steps that are far off would queue in front of those of the next one, many times over.
+TEST(ConcurrencyControl, processes_that_share_a_narrow_store_do_not_fill_its_queue) {
+  for (uint64_t seed = 1; seed <= 20; ++seed) EXPECT_LE(SharedStore(4, seed).read(240), 48) << seed;
+}
+
+TEST(ConcurrencyControl, processes_of_a_job_begin_with_a_part_each) {
+  ConcurrencyControl control;
+  control.begin_among(1);
+  EXPECT_EQ(control.limit(), 64);
+  control.begin_among(2);
+  EXPECT_EQ(control.limit(), 32);
+  control.begin_among(2);
+  EXPECT_EQ(control.limit(), 32) << "another loader of the same process";
+  control.begin_among(1000);
+  EXPECT_EQ(control.limit(), 16);
+  ConcurrencyControl few({.start = 3});
+  few.begin_among(8);
+  EXPECT_EQ(few.limit(), 3);
+  ConcurrencyControl under_way;
+  under_way.ended(under_way.sent(0), 1'000'000, true);
+  under_way.begin_among(8);
+  EXPECT_EQ(under_way.limit(), 64);
+}
+
+TEST(ConcurrencyControl, one_of_several_processes_finds_what_a_store_far_away_serves) {
+  ConcurrencyControl control;
+  control.begin_among(8);
+  const SimulatedServer far{.latency_s = 0.1, .per_second = 2700};
+  EXPECT_GE(ConcurrencySimulation(far).run(&control, 0, 10'000).per_second, 0.98 * best_fixed(far, 10'000));
 }
 
 TEST(ConcurrencyControl, never_leaves_its_bounds) {

@@ -14,8 +14,9 @@ int64_t now_ns() {
 
 }  // namespace
 
-RequestSlots::Share::Share(std::shared_ptr<RequestSlots> slots) : slots_(std::move(slots)) {
+RequestSlots::Share::Share(std::shared_ptr<RequestSlots> slots, int processes) : slots_(std::move(slots)) {
   const std::lock_guard lock(slots_->mutex_);
+  slots_->control_.begin_among(processes);
   ++slots_->users_;
 }
 

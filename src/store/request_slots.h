@@ -18,7 +18,8 @@ class RequestSlots {
   /// One user's share, for as long as it lives.
   class Share {
    public:
-    explicit Share(std::shared_ptr<RequestSlots> slots);
+    /// `processes`: of the job, with slots of their own each (ConcurrencyControl::begin_among()).
+    explicit Share(std::shared_ptr<RequestSlots> slots, int processes = 1);
     ~Share();
     Share(const Share&) = delete;
     Share& operator=(const Share&) = delete;

@@ -199,3 +199,11 @@ def test_loaders_of_one_process_share_what_a_store_bears(objects, faults):
             next(iter(first)), next(iter(second))
             assert first.stats()["requests"] == second.stats()["requests"]
         assert first.stats()["requests"] >= alone, "the other's share is free again"
+
+
+def test_a_rank_begins_with_its_part_of_the_requests(objects, faults):
+    _, options = objects
+    # So few samples of its own that they say nothing of the store.
+    with fb.Loader(stored(f"s3://{BUCKET}"), epochs=1, storage_options=options, rank=0, world_size=250) as loader:
+        next(iter(loader))
+        assert loader.stats()["requests"] == 16

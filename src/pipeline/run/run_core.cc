@@ -16,7 +16,7 @@ RunCore::RunCore(Engine& engine, std::shared_ptr<const ExecutionPlan> what, std:
     : plan(std::move(what)), itinerary(std::move(order)), options(std::move(with)),
       row_work(plan, itinerary, options.bad_sample),
       memory(*engine.memory, options, idle_buffers(*plan, options), engine.batch_blocks()),
-      fetcher({options.requests, options.find_requests}, *plan->fetch_counters),
+      fetcher({options.requests, options.find_requests, options.ranks}, *plan->fetch_counters),
       line(plan->store() != nullptr ? &fetcher.line(*plan->store()) : nullptr),
       tuning(options.threads, options.requests) {}
 

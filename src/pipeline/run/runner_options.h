@@ -18,6 +18,7 @@ struct RunnerOptions {
   bool own_threads =
       false;  ///< beside those that loaders share whose users gave no number; else it follows the host's cores,
   int local_ranks = 1;         ///< which so many processes divide
+  int ranks = 1;               ///< processes of the job, on all hosts
   int requests = 16;           ///< reads in flight
   bool find_requests = false;  ///< instead as many as the store serves best (Store::slots()), if it can tell
   int64_t window_batches = 3;  ///< batches worked on at once
