@@ -180,6 +180,8 @@ class Loader {
 
   /// Of data set, pipeline and seed, as 32 hexadecimal digits.
   std::string fingerprint() const;
+  /// How rows are dealt to ranks, which has to be the same on all of them: "count", "local, hosts 2", "lane". Empty before prepare(), and of a stream.
+  std::string deal() const;
   /// JSON text, under 1 KB, the same on every rank.
   std::string state() const;
   Status load_state(const std::string& json, bool strict = true);

@@ -6,6 +6,7 @@ import contextlib
 import os
 import socket
 import sys
+import threading
 from typing import Any, Iterator, Mapping
 
 from .errors import InvalidArgument, Unavailable
@@ -14,6 +15,7 @@ __all__ = ["meet"]
 
 WAIT_S = 120.0
 CONNECT_S = 10.0
+SILENT_S = 10.0
 OTHER_WAYS = 'give peers="file:///FOLDER", a folder that all hosts share, or a list of "host:port"'
 
 
@@ -44,11 +46,25 @@ def meet(card: str, rank: int, world_size: int, environment: Mapping[str, str] |
 
 @contextlib.contextmanager
 def _told_of(way: str) -> Iterator[None]:
-    """What others raise, in one line: torch's messages are stacks of its C++."""
+    """What others raise, in one line: torch's messages are stacks of its C++. And that they wait: for half an hour, where a rank opens no loader."""
+    waiting = threading.Timer(SILENT_S, _tell_waiting, [way])
+    waiting.daemon = True
+    waiting.start()
     try:
         yield
     except Exception as error:  # several kinds, by version
-        raise Unavailable(f'peers="launcher": ranks could not meet by {way} ({_first_line(error)})') from error
+        raise Unavailable(
+            f'peers="launcher": ranks could not meet by {way} ({_first_line(error)}); all of them have to open this loader, or {OTHER_WAYS}'
+        ) from error
+    finally:
+        waiting.cancel()
+
+
+def _tell_waiting(way: str) -> None:
+    import logging  # hardly ever is something said
+
+    logging.getLogger("forebay").warning(
+        'peers="launcher": still waiting for the other ranks in %s; all of them have to open this loader, in the same order as their others', way)
 
 
 def _first_line(error: Exception) -> str:

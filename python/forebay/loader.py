@@ -67,7 +67,7 @@ class Loader(LoaderReports):
         deal: which rank gets which rows of a global batch, never which rows there are: a run may go on under another one. "count":
             equal numbers, in turn. "local": equal numbers, each rank first what its host keeps, which is what it got in the first
             epoch; a few per cent move. "auto": "local" where the pipeline has a `.cache()` and it is known what keeps what. The
-            same on every rank. Row groups of tables and shards are dealt by lane, whatever this says.
+            same on every rank: with "auto" all ranks must have a `.cache()` of one kind, in memory or on disk, or none. Row groups of tables and shards are dealt by lane, whatever this says.
         hosts: how many hosts the ranks are on, equal numbers of neighbouring ranks each; the same on every rank. None: what
             torchrun or Slurm say. Caches in memory alone belong to their process: each rank then counts as a host.
         peers: the hosts of the job: what a `.cache()` keeps on another one is asked for there before storage. A list of "host:port",
@@ -371,6 +371,11 @@ def _check_ranks(loaders: tuple[Loader, ...]) -> None:
         raise InvalidArgument(f"digest: rank {_listed(doubled)} is given twice; give each loader once")
     if len({loader.fingerprint for loader in loaders}) > 1:
         raise InvalidArgument("digest: the loaders differ in data set, pipeline or seed: their fingerprints are not the same")
+    if len(deals := {loader._core.deal() for loader in loaders}) > 1:
+        raise InvalidArgument(
+            f"digest: the ranks are dealt rows in different ways ({_listed(sorted(deals))}), so that some samples come twice and others never: deal='auto' follows "
+            "the .cache() of each rank, in memory or on disk, and what its launcher says of hosts; give all of them the same, or deal= and hosts="
+        )
     places = {(state["epoch"], state["position"]) for state in (loader.state_dict() for loader in loaders)}
     if len(places) > 1:
         told = _listed(f"epoch {epoch}, sample {position}" for epoch, position in sorted(places))

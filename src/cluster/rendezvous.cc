@@ -17,6 +17,7 @@
 
 #include "cluster/address.h"
 #include "cluster/token.h"
+#include "telemetry/log.h"
 
 namespace forebay {
 
@@ -24,7 +25,7 @@ namespace {
 
 constexpr size_t kMostCardBytes = 1024;
 constexpr std::string_view kCardMagic = "forebay-host-1";
-constexpr std::chrono::milliseconds kBetweenQuestions(1000), kPatience(300);
+constexpr std::chrono::milliseconds kBetweenQuestions(1000), kPatience(300), kSilent(10'000);
 
 class StaticRendezvous final : public Rendezvous {
  public:
@@ -89,13 +90,14 @@ Status write_small(const std::string& path, const std::string& text) {
 
 class FolderRendezvous final : public Rendezvous {
  public:
-  FolderRendezvous(std::string folder, int hosts, uint64_t generation)
-      : folder_(std::move(folder)), hosts_(hosts), generation_(generation) {}
+  FolderRendezvous(std::string folder, int hosts, uint64_t generation, int meeting)
+      : folder_(std::move(folder)), hosts_(hosts), generation_(generation), meeting_(meeting) {}
 
   Result<Membership> meet(int rank, const HostCard& card, std::chrono::milliseconds deadline,
                           std::stop_token stop) override {
     const auto begun = std::chrono::steady_clock::now(), until = begun + deadline, doubts_until = begun + deadline / 4;
     auto next_question = begun + kBetweenQuestions;
+    bool told = false;
     if (::mkdir(folder_.c_str(), 0700) != 0 && errno != EEXIST) return folder_failure(folder_, "make the folder");
     FOREBAY_RETURN_IF_ERROR(write_small(path_of(rank), card_text(card)));
     // As the file system has it: over a network all that this user writes may be some other user's.
@@ -120,7 +122,11 @@ class FolderRendezvous final : public Rendezvous {
       const bool doubts = now < doubts_until;
       if (all_there && std::ranges::none_of(cards, [&](const auto& each) { return each->doubtful && doubts; })) break;
       if (stop.stop_requested()) return cancelled("stopped while waiting for the other hosts of the job");
-      if (std::chrono::steady_clock::now() >= until) return missing(cards, deadline);
+      if (now >= until) return missing(cards, deadline);
+      if (!told && now >= begun + kSilent) {
+        log_warning(still_waiting(cards, deadline));
+        told = true;
+      }
       std::unique_lock lock(mutex);
       pause.wait_for(lock, stop, wait, [] { return false; });
     }
@@ -135,7 +141,10 @@ class FolderRendezvous final : public Rendezvous {
     bool doubtful = false;  // older than this host's own: its host may be of an earlier run, and gone
   };
 
-  std::string path_of(int rank) const { return fmt::format("{}/host-{}-{}", folder_, generation_, rank); }
+  std::string path_of(int rank) const {
+    const std::string first = fmt::format("{}/host-{}-{}", folder_, generation_, rank);
+    return meeting_ == 0 ? first : fmt::format("{}-meeting-{}", first, meeting_);
+  }
 
   // What is not there yet, or may be of an earlier run. Whether anybody is new.
   Result<bool> read_doubtful(std::vector<std::optional<Seen>>& cards, const struct ::stat& own) const {
@@ -162,26 +171,49 @@ class FolderRendezvous final : public Rendezvous {
     }
   }
 
-  Status missing(const std::vector<std::optional<Seen>>& cards, std::chrono::milliseconds deadline) const {
+  // "1, 4 and 7 others": those that `is` holds of.
+  template <typename Is>
+  static std::string ranks_that(const std::vector<std::optional<Seen>>& cards, Is is) {
     std::vector<size_t> ranks;
     size_t others = 0;
     for (size_t i = 0; i < cards.size(); ++i) {
-      if (cards[i]) continue;
+      if (!is(cards[i])) continue;
       if (ranks.size() < 10)
         ranks.push_back(i);
       else
         ++others;
     }
+    return fmt::format("{}{}", fmt::join(ranks, ", "), others > 0 ? fmt::format(" and {} others", others) : "");
+  }
+
+  static std::string those_missing(const std::vector<std::optional<Seen>>& cards) {
+    return ranks_that(cards, [](const auto& card) { return !card.has_value(); });
+  }
+
+  Status missing(const std::vector<std::optional<Seen>>& cards, std::chrono::milliseconds deadline) const {
     return unavailable(
-        fmt::format("the hosts of the job meet in {}, and after {} s of {} ranks {}{} had not come; do all of them see "
-                    "this folder?",
-                    folder_, deadline.count() / 1000, cards.size(), fmt::join(ranks, ", "),
-                    others > 0 ? fmt::format(" and {} others", others) : ""));
+        fmt::format("the hosts of the job meet in {}, and after {} s of {} ranks {} had not come; do all of them see "
+                    "this folder, and open this loader?",
+                    folder_, deadline.count() / 1000, cards.size(), those_missing(cards)));
+  }
+
+  std::string still_waiting(const std::vector<std::optional<Seen>>& cards, std::chrono::milliseconds deadline) const {
+    const std::string absent = those_missing(cards);
+    if (!absent.empty())
+      return fmt::format(
+          "peers: still waiting in {} for ranks {} of {}, for {} s at most; every rank has to open this loader",
+          folder_, absent, cards.size(), deadline.count() / 1000);
+    const std::string gone = ranks_that(cards, [](const auto& card) { return card && card->doubtful; });
+    return fmt::format(
+        "peers: nobody listens where the files in {} say that ranks {} are, which may be of an earlier run; still "
+        "waiting for them, for {} s at most",
+        folder_, gone, deadline.count() / 4000);
   }
 
   const std::string folder_;
   const int hosts_;
   const uint64_t generation_;
+  const int meeting_;
 };
 
 }  // namespace
@@ -213,8 +245,8 @@ std::unique_ptr<Rendezvous> static_rendezvous(std::vector<std::string> addresses
   return std::make_unique<StaticRendezvous>(std::move(addresses), token, generation);
 }
 
-std::unique_ptr<Rendezvous> folder_rendezvous(std::string folder, int hosts, uint64_t generation) {
-  return std::make_unique<FolderRendezvous>(std::move(folder), hosts, generation);
+std::unique_ptr<Rendezvous> folder_rendezvous(std::string folder, int hosts, uint64_t generation, int meeting) {
+  return std::make_unique<FolderRendezvous>(std::move(folder), hosts, generation, meeting);
 }
 
 }  // namespace forebay

@@ -47,7 +47,8 @@ std::unique_ptr<Rendezvous> static_rendezvous(std::vector<std::string> addresses
 /// the deadline it is not believed until its host, which writes its card again when it sees somebody new, or a later start of that rank has
 /// written it, or somebody listens at its address (asked each second): a rank that is started anew alone meets those who met before. Then it is: a host
 /// that is gone is taken for one that is away.
-std::unique_ptr<Rendezvous> folder_rendezvous(std::string folder, int hosts, uint64_t generation);
+/// `meeting`: which of several that this job has in that folder at a time. The log names who has not come after some seconds.
+std::unique_ptr<Rendezvous> folder_rendezvous(std::string folder, int hosts, uint64_t generation, int meeting = 0);
 
 /// A card as text and back; Corrupt for what is none.
 std::string card_text(const HostCard& card);

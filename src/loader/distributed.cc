@@ -16,10 +16,10 @@ namespace {
 struct Launcher {
   const char *rank, *world_size, *local_ranks, *hosts;
 };
-constexpr Launcher kLaunchers[] = {
-    {"RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_WORLD_SIZE"},
-    // Set by --ntasks-per-node alone; without it slurm_local_ranks() looks further.
-    {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_NTASKS_PER_NODE", "SLURM_STEP_NUM_NODES"},
+constexpr Launcher kTorchrun = {"RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_WORLD_SIZE"};
+// Ranks of a host are set by --ntasks-per-node alone; without it slurm_local_ranks() looks further.
+constexpr Launcher kSlurm = {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_NTASKS_PER_NODE", "SLURM_STEP_NUM_NODES"};
+constexpr Launcher kMpis[] = {
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", nullptr},
     {"PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS", nullptr},
 };
@@ -74,13 +74,38 @@ std::optional<int> slurm_local_ranks(const Environment& environment) {
   return list && number && *number >= 0 ? tasks_of_node(*list, *number) : std::nullopt;
 }
 
+bool tells(const Launcher& launcher, const Environment& environment) {
+  return value_of(environment, launcher.rank) && value_of(environment, launcher.world_size);
+}
+
+// The script of an sbatch job has SLURM_PROCID and SLURM_NTASKS as well, which is what the job may start: only what srun started is a task.
+bool is_slurm_task(const Environment& environment) {
+  return tells(kSlurm, environment) && value_of(environment, "SLURM_STEP_ID").has_value();
+}
+
+// mpirun starts its processes by steps of its own where it runs in a job of Slurm's, so that Slurm's variables are of those.
+bool says_the_same(const Launcher& mpi, const Environment& environment) {
+  return value_of(environment, mpi.rank) == value_of(environment, kSlurm.rank) &&
+         value_of(environment, mpi.world_size) == value_of(environment, kSlurm.world_size);
+}
+
+const Launcher* launcher_of(const Environment& environment) {
+  if (tells(kTorchrun, environment)) return &kTorchrun;
+  const bool slurm = is_slurm_task(environment);
+  for (const Launcher& mpi : kMpis) {
+    // Slurm knows the hosts, too.
+    if (tells(mpi, environment)) return slurm && says_the_same(mpi, environment) ? &kSlurm : &mpi;
+  }
+  return slurm ? &kSlurm : nullptr;
+}
+
 Result<Place> read_place(const Launcher& launcher, const Environment& environment) {
   Place place;
   FOREBAY_ASSIGN(place.rank, number(launcher.rank, *value_of(environment, launcher.rank)));
   FOREBAY_ASSIGN(place.world_size, number(launcher.world_size, *value_of(environment, launcher.world_size)));
   if (const auto local = value_of(environment, launcher.local_ranks)) {
     FOREBAY_ASSIGN(place.local_ranks, number(launcher.local_ranks, *local));
-  } else if (std::string_view(launcher.rank) == "SLURM_PROCID") {
+  } else if (&launcher == &kSlurm) {
     place.local_ranks = slurm_local_ranks(environment).value_or(place.local_ranks);
   }
   // Ranks a host differ from host to host, so they are no number that all ranks agree on.
@@ -92,6 +117,12 @@ Result<Place> read_place(const Launcher& launcher, const Environment& environmen
 }
 
 void tell_of_half(const Environment& environment) {
+  const auto tasks = value_of(environment, kSlurm.world_size);
+  if (tells(kSlurm, environment) && *tasks != "1")
+    log_warning(
+        fmt::format("SLURM_NTASKS is '{}' but SLURM_STEP_ID is not set, so that srun did not start this process: it is "
+                    "taken for the only rank; start one for each task with srun",
+                    *tasks));
   const auto rank = value_of(environment, "RANK"), size = value_of(environment, "WORLD_SIZE");
   if (rank && !size && *rank != "0") {
     log_warning(fmt::format("RANK is '{}' but WORLD_SIZE is not set: this is taken for the only rank", *rank));
@@ -102,9 +133,8 @@ void tell_of_half(const Environment& environment) {
 
 // Where the launcher says that this process is. With `given`, rank and size are known otherwise, and nothing here is in the way.
 Result<Place> launched_place(const Environment& environment, bool given) {
-  for (const Launcher& launcher : kLaunchers) {
-    if (!value_of(environment, launcher.rank) || !value_of(environment, launcher.world_size)) continue;
-    Result<Place> place = read_place(launcher, environment);
+  if (const Launcher* const launcher = launcher_of(environment)) {
+    Result<Place> place = read_place(*launcher, environment);
     return place.ok() || !given ? place : Place();
   }
   if (!given) tell_of_half(environment);

@@ -20,9 +20,9 @@ struct Place {
 using Environment = std::function<std::optional<std::string>(const char* name)>;
 Environment process_environment();
 
-/// What is given counts; the rest comes from torchrun (RANK, WORLD_SIZE), Slurm (SLURM_PROCID, SLURM_NTASKS), Open MPI
-/// (OMPI_COMM_WORLD_*) or other MPIs (PMI_*): the first pair of which both are set and not empty; else one rank, with a warning
-/// where RANK or WORLD_SIZE stands alone and says otherwise. Variables hold decimal whole numbers, with nothing but blanks around.
+/// What is given counts; the rest comes from torchrun (RANK, WORLD_SIZE), Open MPI (OMPI_COMM_WORLD_*), other MPIs (PMI_*) or Slurm (SLURM_PROCID,
+/// SLURM_NTASKS, in a step of srun's alone: SLURM_STEP_ID): the first pair of which both are set and not empty; else one rank, with a warning
+/// where RANK or WORLD_SIZE stands alone and says otherwise, or a job of Slurm's has more tasks. Variables hold decimal whole numbers, with nothing but blanks around.
 ///
 /// InvalidArgument where rank and size contradict, and, unless both are given, for a variable of that pair (or its number of ranks
 /// on a host) that is no number: a rank that took itself for the only one would train on everything.

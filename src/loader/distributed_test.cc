@@ -6,6 +6,8 @@
 #include <map>
 #include <vector>
 
+#include "telemetry/log.h"
+
 namespace forebay {
 namespace {
 
@@ -27,8 +29,11 @@ TEST(Distributed, alone_unless_told) { expect_place(find_place({}, {}, with({}))
 
 TEST(Distributed, every_launcher_is_understood) {
   expect_place(find_place({}, {}, with({{"RANK", "3"}, {"WORLD_SIZE", "8"}, {"LOCAL_WORLD_SIZE", "4"}})), 3, 8, 4);
-  expect_place(find_place({}, {}, with({{"SLURM_PROCID", "5"}, {"SLURM_NTASKS", "6"}, {"SLURM_NTASKS_PER_NODE", "2"}})),
-               5, 6, 2);
+  expect_place(
+      find_place(
+          {}, {},
+          with({{"SLURM_PROCID", "5"}, {"SLURM_NTASKS", "6"}, {"SLURM_STEP_ID", "0"}, {"SLURM_NTASKS_PER_NODE", "2"}})),
+      5, 6, 2);
   expect_place(find_place({}, {}, with({{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "2"}})), 1, 2, 1);
   expect_place(find_place({}, {}, with({{"PMI_RANK", "0"}, {"PMI_SIZE", "3"}, {"MPI_LOCALNRANKS", "3"}})), 0, 3, 3);
 }
@@ -39,6 +44,7 @@ TEST(Distributed, slurm_tells_of_each_node_how_many_tasks_it_has) {
     return find_place({}, {},
                       with({{"SLURM_PROCID", "5"},
                             {"SLURM_NTASKS", "12"},
+                            {"SLURM_STEP_ID", "0"},
                             {"SLURM_STEP_TASKS_PER_NODE", list},
                             {"SLURM_NODEID", node}}))
         ->local_ranks;
@@ -77,7 +83,8 @@ TEST(Distributed, hosts_are_known_where_all_ranks_are_told_the_same_number) {
     torchrun["GROUP_WORLD_SIZE"] = odd;
     EXPECT_EQ(hosts(torchrun), 0) << odd;
   }
-  EXPECT_EQ(hosts({{"SLURM_PROCID", "5"}, {"SLURM_NTASKS", "6"}, {"SLURM_STEP_NUM_NODES", "3"}}), 3);
+  EXPECT_EQ(
+      hosts({{"SLURM_PROCID", "5"}, {"SLURM_NTASKS", "6"}, {"SLURM_STEP_ID", "0"}, {"SLURM_STEP_NUM_NODES", "3"}}), 3);
   EXPECT_EQ(hosts({{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}}),
             0);
 }
@@ -91,7 +98,54 @@ TEST(Distributed, torchrun_inside_slurm_counts) {
 TEST(Distributed, half_a_launcher_is_none) {
   expect_place(find_place({}, {}, with({{"RANK", "3"}})), 0, 1, 1);
   expect_place(find_place({}, {}, with({{"RANK", "3"}, {"WORLD_SIZE", ""}})), 0, 1, 1);
-  expect_place(find_place({}, {}, with({{"WORLD_SIZE", "3"}, {"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "2"}})), 1, 2, 1);
+  expect_place(
+      find_place({}, {},
+                 with({{"WORLD_SIZE", "3"}, {"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "2"}, {"SLURM_STEP_ID", "0"}})),
+      1, 2, 1);
+}
+
+// As Slurm 22.05 and Open MPI set them: on the first node processes have the variables of the script, on the others those of the step by which mpirun came there.
+TEST(Distributed, mpirun_inside_slurm_counts) {
+  const std::map<std::string, std::string> script = {
+      {"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}, {"SLURM_NNODES", "2"}};
+  const std::map<std::string, std::string> step = {{"SLURM_PROCID", "0"},
+                                                   {"SLURM_NTASKS", "1"},
+                                                   {"SLURM_STEP_ID", "1"},
+                                                   {"SLURM_STEP_NUM_NODES", "1"},
+                                                   {"SLURM_STEP_TASKS_PER_NODE", "1"}};
+  for (const auto& slurm : {script, step}) {
+    std::map<std::string, std::string> both = slurm;
+    both.insert({{"OMPI_COMM_WORLD_RANK", "3"}, {"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}});
+    expect_place(find_place({}, {}, with(both)), 3, 4, 2);
+    both = slurm;
+    both.insert({{"PMI_RANK", "2"}, {"PMI_SIZE", "4"}});
+    expect_place(find_place({}, {}, with(both)), 2, 4, 1);
+  }
+  // srun --mpi=pmi2: both say the same, and Slurm says more.
+  const auto place = find_place({}, {},
+                                with({{"PMI_RANK", "2"},
+                                      {"PMI_SIZE", "4"},
+                                      {"SLURM_PROCID", "2"},
+                                      {"SLURM_NTASKS", "4"},
+                                      {"SLURM_STEP_ID", "0"},
+                                      {"SLURM_STEP_NUM_NODES", "2"},
+                                      {"SLURM_STEP_TASKS_PER_NODE", "2(x2)"},
+                                      {"SLURM_NODEID", "1"}}));
+  expect_place(place, 2, 4, 2);
+  EXPECT_EQ(place->hosts, 2);
+}
+
+TEST(Distributed, the_script_of_a_slurm_job_is_no_rank_and_is_told_so) {
+  std::vector<std::string> lines;
+  set_log_sink([&](const std::string& line) { lines.push_back(line); });
+  const std::map<std::string, std::string> script = {
+      {"SLURM_JOB_ID", "7"}, {"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}};
+  expect_place(find_place({}, {}, with(script)), 0, 1, 1);
+  expect_place(find_place(1, 2, with(script)), 1, 2, 1);
+  set_log_sink(nullptr);
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_NE(lines[0].find("SLURM_NTASKS is '4' but SLURM_STEP_ID is not set"), std::string::npos) << lines[0];
+  EXPECT_NE(lines[0].find("srun"), std::string::npos) << lines[0];
 }
 
 // Each variable of each launcher, with all that is no number, beside others that are right.
@@ -105,7 +159,8 @@ TEST(Distributed, a_variable_that_is_no_number_is_named) {
     for (const std::string& bad : names) {
       for (const char* text : {"x", "1abc", "1.0", "1e0", "0x1", "+1", "--1", "1 2", "2147483648",
                                "99999999999999999999", "one", "1,2", "NaN", "\xc2\xb9"}) {
-        std::map<std::string, std::string> variables = {{names[0], "0"}, {names[1], "4"}, {names[2], "1"}};
+        std::map<std::string, std::string> variables = {
+            {names[0], "0"}, {names[1], "4"}, {names[2], "1"}, {"SLURM_STEP_ID", "0"}};
         variables[bad] = text;
         const Result<Place> place = find_place({}, {}, with(variables));
         EXPECT_EQ(place.status().code(), Code::kInvalidArgument) << bad << "=" << text;

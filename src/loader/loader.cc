@@ -185,6 +185,8 @@ std::string Loader::fingerprint() const {
   return hash128(state.dataset + state.pipeline + state.seed).to_string();
 }
 
+std::string Loader::deal() const { return impl_->prepared ? impl_->dealt : ""; }
+
 std::string Loader::state() const {
   if (!impl_->prepared || impl_->in_child()) return "";
   // Whoever goes on from the state finds in the journal what is before it, also after a kill.

@@ -42,6 +42,7 @@ struct Loader::Impl {
   std::shared_ptr<const ExecutionPlan> plan;
   std::shared_ptr<const Itinerary> itinerary;
   std::optional<ErrorLog> errors;
+  std::string dealt;  // Ordering::dealt
   std::vector<std::shared_ptr<TieredCache>> caches;
   std::vector<std::pair<Hash128, std::shared_ptr<TieredCache>>> opened;
   std::shared_ptr<PeerGroup> peers;              // null: none

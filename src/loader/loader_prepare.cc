@@ -81,6 +81,7 @@ Status Loader::Impl::prepare_samples(CompileInput& input) {
   if (!by.empty()) sizing.classes = SampleClasses::expected_bytes(chosen.selection->size());
   FOREBAY_ASSIGN(RunnerOptions runner_options, choose_sizes(*plan, sizing));
   if (peers && !chosen.packing) set_first_homes(*peers, *plan, ordering, chosen.selection, schedule);
+  dealt = ordering.dealt;
   if (peers) tell_run(*peers, description(), *source, chosen, ordering, options.seed, place.world_size);
   runner_options.beside = beside();
   const auto steps =

@@ -13,6 +13,7 @@
 #include "cluster/job_tls.h"
 #include "cluster/rendezvous.h"
 #include "cluster/token.h"
+#include "loader/peers/meetings.h"
 #include "loader/step_arguments.h"
 #include "telemetry/log.h"
 
@@ -43,6 +44,11 @@ Result<std::string> token_of(const PeerOptions& options) {
 }
 
 Result<std::vector<PeerHost>> static_hosts(const PeerOptions& options, const Place& place) {
+  for (const std::string& address : options.addresses) {
+    if (address.find("://") != std::string::npos)
+      return invalid_argument(fmt::format(
+          "peers: '{}' is neither \"host:port\" nor a folder that hosts share, which is \"file:///FOLDER\"", address));
+  }
   if (options.addresses.size() != static_cast<size_t>(place.world_size))
     return invalid_argument(
         fmt::format("peers: {} addresses for {} ranks; give one \"host:port\" for each rank, in their order",
@@ -102,13 +108,17 @@ class GivenRendezvous final : public Rendezvous {
   const uint64_t generation_;
 };
 
-Result<std::unique_ptr<Rendezvous>> way_to_meet(const PeerOptions& options, int hosts, uint64_t generation) {
+Result<std::unique_ptr<Rendezvous>> way_to_meet(const PeerOptions& options, const Place& place, uint64_t generation,
+                                                std::shared_ptr<const void>* held) {
+  const int hosts = place.world_size;
   if (options.gather) return std::unique_ptr<Rendezvous>(std::make_unique<GivenRendezvous>(options, hosts, generation));
   const std::string folder = options.addresses.front().substr(kFolderScheme.size());
   if (!folder.starts_with('/'))
     return invalid_argument(
         fmt::format("'{}' is no folder of this host; give file:///FOLDER", options.addresses.front()));
-  return folder_rendezvous(folder, hosts, generation);
+  MeetingPlace meeting = take_meeting(folder, place.rank, generation);
+  *held = std::move(meeting.held);
+  return folder_rendezvous(folder, hosts, generation, meeting.number);
 }
 
 // Each host makes a token of its own and hands it out with its address, so that only who meets has it.
@@ -116,7 +126,8 @@ template <typename Group>
 Result<std::shared_ptr<Group>> meet_and_open(const PeerOptions& options, const Place& place,
                                              std::shared_ptr<Transport> transport, std::stop_token stop) {
   PeerHost own{own_address(place), {{}, generation_of(options)}};
-  FOREBAY_ASSIGN(const std::unique_ptr<Rendezvous> way, way_to_meet(options, place.world_size, own.pass.generation));
+  std::shared_ptr<const void> held;
+  FOREBAY_ASSIGN(const std::unique_ptr<Rendezvous> way, way_to_meet(options, place, own.pass.generation, &held));
   FOREBAY_ASSIGN(own.pass.token, new_token());
   // Listens before it meets: the card has the port that the system gave.
   FOREBAY_ASSIGN(std::shared_ptr<Group> group, Group::open(std::move(transport), own));
@@ -124,13 +135,19 @@ Result<std::shared_ptr<Group>> meet_and_open(const PeerOptions& options, const P
   const HostCard card{group->address(), static_cast<uint64_t>(started), own.pass.token};
   FOREBAY_ASSIGN(const Membership met, way->meet(place.rank, card, kMeetingDeadline, std::move(stop)));
   group->know(met.peers(), place.rank);
+  group->keep_until_closed(std::move(held));
   return group;
 }
 
 template <typename Group>
 Result<std::shared_ptr<Group>> at_given_addresses(std::vector<PeerHost> hosts, int rank,
                                                   std::shared_ptr<Transport> transport) {
-  FOREBAY_ASSIGN(std::shared_ptr<Group> group, Group::open(std::move(transport), hosts[static_cast<size_t>(rank)]));
+  Result<std::shared_ptr<Group>> opened = Group::open(std::move(transport), hosts[static_cast<size_t>(rank)]);
+  if (opened.status().code() == Code::kUnavailable)
+    return Status(Code::kUnavailable, opened.status().message() +
+                                          ": each loader that is open needs addresses of its own (or "
+                                          "peers=\"file:///FOLDER\", where it finds some)");
+  FOREBAY_ASSIGN(std::shared_ptr<Group> group, std::move(opened));
   group->know(std::move(hosts), rank);
   return group;
 }
@@ -167,7 +184,8 @@ Result<std::shared_ptr<Group>> open_group(const PeerOptions& options, const Plac
   Result<std::shared_ptr<Group>> group =
       meets ? meet_and_open<Group>(options, place, std::move(transport), std::move(stop))
             : at_given_addresses<Group>(std::move(hosts), place.rank, std::move(transport));
-  if (!group.ok()) return Status(group.status().code(), "peers: " + group.status().message());
+  if (!group.ok())
+    return Status(group.status().code(), "peers: " + group.status().message()).with_key(group.status().key());
   return group;
 }
 
@@ -176,8 +194,8 @@ Result<std::shared_ptr<Group>> open_group(const PeerOptions& options, const Plac
 Result<std::shared_ptr<PeerGroup>> open_peers(const PeerOptions& options, const Place& place,
                                               const Description& description, std::stop_token stop) {
   if (!are_given(options)) return std::shared_ptr<PeerGroup>();
-  const bool needed = place.world_size > 1 && find_step(description, OpRole::kKeep) != nullptr;
-  return open_group<PeerGroup>(options, place, needed, std::move(stop));
+  // Also without a cache: who has one and who has none have other deals, and would not be told else.
+  return open_group<PeerGroup>(options, place, place.world_size > 1, std::move(stop));
 }
 
 Result<std::shared_ptr<Decisions>> open_decisions(const PeerOptions& options, const Place& place,

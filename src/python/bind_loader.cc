@@ -176,6 +176,7 @@ void bind_loader(nb::module_& module) {
       .def("rank", [](PyLoader& self) { return self.loader().rank(); })
       .def("world_size", [](PyLoader& self) { return self.loader().world_size(); })
       .def("fingerprint", [](PyLoader& self) { return self.loader().fingerprint(); })
+      .def("deal", [](PyLoader& self) { return self.loader().deal(); })
       .def("state", &PyLoader::state, nb::sig("def state(self) -> str"))
       .def("load_state", &PyLoader::load_state, arg("json"), arg("strict"))
       .def("journal", &PyLoader::journal, arg("path"))

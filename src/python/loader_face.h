@@ -32,6 +32,7 @@ class LoaderFace {
   virtual int rank() const = 0;
   virtual int world_size() const = 0;
   virtual std::string fingerprint() const = 0;
+  virtual std::string deal() const = 0;  ///< of a loader that another process has: nothing
   virtual std::string state() const = 0;
   virtual Status load_state(const std::string& json, bool strict) = 0;
   virtual Ledger stats() const = 0;
@@ -69,6 +70,10 @@ class FaceOf final : public LoaderFace {
   int rank() const override { return loader_->rank(); }
   int world_size() const override { return loader_->world_size(); }
   std::string fingerprint() const override { return loader_->fingerprint(); }
+  std::string deal() const override {
+    if constexpr (requires(const L& loader) { loader.deal(); }) return loader_->deal();
+    return "";
+  }
   std::string state() const override { return loader_->state(); }
   Status load_state(const std::string& json, bool strict) override { return loader_->load_state(json, strict); }
   Ledger stats() const override { return loader_->stats(); }

@@ -9,7 +9,7 @@ from loading import one_epoch
 
 import forebay as fb
 
-LAUNCHERS = [("RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"), ("SLURM_PROCID", "SLURM_NTASKS", "SLURM_NTASKS_PER_NODE"),
+LAUNCHERS = [("RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"), ("SLURM_PROCID", "SLURM_NTASKS", "SLURM_NTASKS_PER_NODE", "SLURM_STEP_ID"),
              ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"),
              ("PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS")]
 
@@ -53,6 +53,8 @@ def test_a_pair_is_understood_as_it_stands_or_refused(launcher, rank, size):
             environment.delenv(name, raising=False)
         environment.setenv(launcher[0], rank)
         environment.setenv(launcher[1], size)
+        if launcher[0] == "SLURM_PROCID":
+            environment.setenv("SLURM_STEP_ID", "0")
         blank = not rank.strip(" \t\r\n") or not size.strip(" \t\r\n")
         wanted = (0, 1) if blank else (number(rank), number(size))
         if None in wanted or not 0 <= wanted[0] < wanted[1] < 2**31:
@@ -83,6 +85,17 @@ def test_a_digest_is_of_all_ranks_each_once_in_any_order(world_size, ranks):
         fb.digest(*them)
     assert all(str(rank) in str(caught.value) for rank in missing)
     assert all(loader.state_dict()["position"] == 0 for loader in them)  # nothing was read
+
+
+def test_a_digest_is_of_ranks_that_are_dealt_alike(tmp_path):
+    """deal="auto" follows each rank's cache: samples would come twice, and others never."""
+    def with_cache(**kept):
+        return fb.arrays(x=np.arange(20)).shuffle().cache(dir=str(tmp_path), **kept).batch(2)
+
+    (one,), (two,) = loaders([0], 2, with_cache(ram="1MiB", disk=0)), loaders([1], 2, with_cache(ram=0, disk="1MiB"))
+    with pytest.raises(fb.InvalidArgument, match="dealt rows in different ways \\(count and local, hosts 2\\).*deal= and hosts="):
+        fb.digest(one, two)
+    assert fb.digest(one, loaders([1], 2, with_cache(ram="2MiB", disk=0))[0])
 
 
 def test_a_digest_is_of_one_job_at_one_place():

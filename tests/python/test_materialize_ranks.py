@@ -44,7 +44,7 @@ def test_ranks_of_a_launcher_write_the_same_bytes_as_one(launcher, tmp_path):
     pipeline = numbers(tmp_path)
     fb.materialize(pipeline, tmp_path / "one", cut="last", shards=11)
     rank, world = VARIABLES[launcher]
-    told = ended([started(WRITER, tmp_path, tmp_path / "ranks", 400, "last", **{rank: str(i), world: "3"}) for i in range(3)])
+    told = ended([started(WRITER, tmp_path, tmp_path / "ranks", 400, "last", SLURM_STEP_ID="0", **{rank: str(i), world: "3"}) for i in range(3)])
     assert files_in(tmp_path / "ranks") == files_in(tmp_path / "one")
     assert any(complete for complete, _ in told) and sum(written for _, written in told) == 400
     assert digest(fb.materialize(pipeline, tmp_path / "ranks", cut="last").pipeline) == digest(pipeline)
@@ -102,7 +102,7 @@ def test_the_program_finds_its_rank_too(tmp_path):
     fb.materialize(pipeline, tmp_path / "one", cut="last", shards=6)
     program = "import subprocess, sys; sys.exit(subprocess.run(sys.argv[1:]).returncode)"
     told = []
-    for variables in ({"SLURM_PROCID": "1", "SLURM_NTASKS": "2"}, {}):
+    for variables in ({"SLURM_PROCID": "1", "SLURM_NTASKS": "2", "SLURM_STEP_ID": "0"}, {}):
         more = [] if variables else ["--rank", "0", "--world", "2"]
         process = started(program, Path(sys.executable).parent / "forebay", "materialize", tmp_path / "p.json", tmp_path / "made",
                           "--cut", "last", "--shards", "6", "--json", *more, **variables)

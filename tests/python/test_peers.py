@@ -3,9 +3,10 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
-from peering import TOKEN, Between, Host, Job, free_addresses, pipeline, truth
+from peering import TOKEN, Between, Host, Job, epoch_of, free_addresses, pipeline, truth
 from streaming import on_ranks
 
 import forebay as fb
@@ -218,6 +219,35 @@ def test_one_rank_and_pipelines_without_a_cache_need_no_peers(photos, monkeypatc
         assert len(loader) > 0
     with fb.Loader(pipeline(str(photos)), rank=0, world_size=1, peers=free_addresses(1)) as loader:
         assert len(loader) > 0
+
+
+def test_loaders_that_are_open_at_once_meet_in_one_folder_each_with_its_own(photos, tmp_path):
+    """Training and validation, whose ranks come to them at different times."""
+    beginning = threading.Barrier(2)
+
+    def run(rank):
+        given = {"seed": 7, "rank": rank, "world_size": 2, "peers": f"file://{tmp_path}/job"}
+        seen = []
+        with fb.Loader(pipeline(str(photos), batch=3), **given) as training:
+            first = epoch_of(training)
+            time.sleep(0.2 * rank)
+            for _ in range(2):  # anew each time, as after each epoch
+                with fb.Loader(pipeline(str(photos), batch=2), **given) as validation:
+                    seen += [set(epoch_of(validation)) for _ in range(2)]
+                    beginning.wait(60)
+            beginning.wait(60)
+            return set(first), seen, sorted(path.name for path in (tmp_path / "job").iterdir())
+
+    (first, seen, names), (second, seen_too, _) = on_ranks(2, run)
+    assert len(first | second) == 21
+    assert [len(one | other) for one, other in zip(seen, seen_too, strict=True)] == [21] * 4
+    assert names == ["host-0-0", "host-0-0-meeting-1", "host-0-1", "host-0-1-meeting-1"]
+
+
+@pytest.mark.parametrize("address", ["s3://bucket/job", "fil:///tmp/job", "http://10.0.0.1:4100"])
+def test_what_is_no_way_to_meet_is_named(photos, address):
+    with pytest.raises(fb.InvalidArgument, match=f"'{address}' is neither \"host:port\" nor a folder"):
+        fb.Loader(pipeline(str(photos)), rank=0, world_size=2, peers=[address])
 
 
 @pytest.mark.parametrize("differs, batch, seed", [("seed=8 .7 there.", 3, 8), ("batch size=4 .3 there.", 4, 7)])

@@ -44,7 +44,7 @@ def test_exactly_once_in_equal_steps(n, world_size, last):
 
 @pytest.mark.parametrize("variables", [
     {"RANK": "1", "WORLD_SIZE": "3", "LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "3"},
-    {"SLURM_PROCID": "1", "SLURM_NTASKS": "3"},
+    {"SLURM_PROCID": "1", "SLURM_NTASKS": "3", "SLURM_STEP_ID": "0"},
     {"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "3"},
 ])
 def test_rank_and_world_size_come_from_the_launcher(variables, monkeypatch):

@@ -110,6 +110,33 @@ def test_a_process_group_goes_first(monkeypatch):
         _rendezvous.meet("card", 0, 3, {})
 
 
+def test_who_waits_for_ranks_that_open_no_loader_is_told_so(monkeypatch, caplog):
+    told = threading.Event()
+
+    class Waiting:
+        @staticmethod
+        def allgather(card):
+            assert told.wait(60)
+            return [card, "another"]
+
+        @staticmethod
+        def Get_size():
+            return 2
+
+    def tell(way):
+        really_tell(way)
+        told.set()
+
+    really_tell = _rendezvous._tell_waiting
+    monkeypatch.setattr(_rendezvous, "SILENT_S", 0.01)
+    monkeypatch.setattr(_rendezvous, "_tell_waiting", tell)
+    monkeypatch.setitem(sys.modules, "mpi4py.MPI", types.SimpleNamespace(COMM_WORLD=Waiting, Is_initialized=lambda: True))
+    monkeypatch.delitem(sys.modules, "torch.distributed", raising=False)
+    assert _rendezvous.meet("mine", 0, 2, {}) == ["mine", "another"]
+    assert [record.getMessage() for record in caplog.records] == [
+        'peers="launcher": still waiting for the other ranks in mpi4py.MPI; all of them have to open this loader, in the same order as their others']
+
+
 def test_mpi_is_used_where_the_program_uses_it(monkeypatch):
     world = types.SimpleNamespace(Get_size=lambda: 2, allgather=lambda card: [card, card])
     monkeypatch.setitem(sys.modules, "mpi4py.MPI", types.SimpleNamespace(Is_initialized=lambda: True, COMM_WORLD=world))

@@ -14,7 +14,7 @@ namespace forebay {
 
 namespace {
 
-constexpr int kUpgradeRequired = 426;
+constexpr int kUnauthorized = 401, kConflict = 409, kUpgradeRequired = 426;  // as the server of peers means them
 
 Result<std::vector<AnsweredKey>> judge_answer(const std::string& host, std::span<const WantedKey> wanted,
                                               const Result<HttpResponse>& response, bool late) {
@@ -27,6 +27,15 @@ Result<std::vector<AnsweredKey>> judge_answer(const std::string& host, std::span
   }
   if (response->status == kUpgradeRequired)
     return invalid_argument("it asks for TLS, which this host was given no certificate for").with_key("peer " + host);
+  if (response->status == kUnauthorized)
+    return invalid_argument(
+               "it does not take this host's token: give all hosts of the job the same FOREBAY_CLUSTER_TOKEN")
+        .with_key("peer " + host);
+  if (response->status == kConflict)
+    return invalid_argument(
+               "it belongs to another start of the job: one of the two has been restarted (TORCHELASTIC_RESTART_COUNT "
+               "differs)")
+        .with_key("peer " + host);
   if (response->status != 200)
     return invalid_argument(fmt::format("refused with {}", response->status)).with_key("peer " + host);
   Result<std::vector<AnsweredKey>> answers = parse_answer(wanted, response->body);

@@ -121,7 +121,8 @@ TEST_F(PeerTlsTest, TheTokenIsWantedToo) {
   other.token.back() = 'X';
   asking->fetch({listening_->address(), other}, {{{1, 1}, 100}}, std::chrono::seconds(20), {}, answers.take());
   ASSERT_TRUE(answers.wait_for_count(1));
-  EXPECT_EQ(answers.last().status().message(), "refused with 401");
+  EXPECT_EQ(answers.last().status().message(),
+            "it does not take this host's token: give all hosts of the job the same FOREBAY_CLUSTER_TOKEN");
   EXPECT_EQ(keys_->asked(), 0);
 }
 

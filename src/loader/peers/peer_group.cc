@@ -138,6 +138,7 @@ PeerPlace PeerGroup::peer_of(int64_t element) const {
 void PeerGroup::close() {
   std::unique_ptr<Listening> listening;
   const std::lock_guard lock(mutex_);
+  held_.reset();
   // Ended behind the lock: its end waits for answers that are being given.
   listening = std::move(listening_);
 }

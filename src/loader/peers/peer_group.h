@@ -37,6 +37,7 @@ class PeerGroup : public std::enable_shared_from_this<PeerGroup> {
   /// The next batch that this loader gives begins at that position of that epoch: what is at home here and comes later in the first epoch will
   /// be made, and the others are told to wait for it.
   void stands_at(int64_t epoch, int64_t position);
+  void keep_until_closed(std::shared_ptr<const void> held) { held_ = std::move(held); }
   /// Nothing is served any more; asking goes on.
   void close();
 
@@ -58,6 +59,7 @@ class PeerGroup : public std::enable_shared_from_this<PeerGroup> {
   std::unique_ptr<RunCheck> check_;  ///< null: of rank 0, and before set_run()
   std::mutex mutex_;
   std::unique_ptr<Listening> listening_;
+  std::shared_ptr<const void> held_;
 };
 
 }  // namespace forebay

@@ -15,6 +15,16 @@ constexpr std::chrono::milliseconds kAnswerDeadline{1000};
 constexpr std::chrono::milliseconds kShortestPause{50}, kLongestPause{5000};
 constexpr uint64_t kMostTermsBytes = uint64_t{64} << 10;
 
+// What else than a mistake of a rank's it may be.
+std::string advice(std::string_view told) {
+  if (told.find("deal=") != std::string_view::npos)
+    return "; deal='auto' follows the .cache() of each rank, in memory or on disk: give deal= and hosts= where these "
+           "differ";
+  if (told.find("data set=") != std::string_view::npos)
+    return "; another job, or a loader that ranks open in another order, wants peers of its own";
+  return "";
+}
+
 }  // namespace
 
 Hash128 run_terms_key() { return hash128(std::string_view("what the run of rank 0 is of")); }
@@ -38,6 +48,8 @@ struct RunCheck::Answer {
     if (answers.ok() && answers->size() == 1 && answers->front().state == AnsweredKey::State::kHere) {
       const Buffer& body = answers->front().body;
       same = terms.check_same(rank, {reinterpret_cast<const char*>(body.data()), body.size()});
+      if (same.code() == Code::kStateMismatch)
+        same = Status(Code::kStateMismatch, same.message() + advice(same.message()));
       // Nonsense is a bad peer's, which is nobody's error.
       known = same.ok() || same.code() == Code::kStateMismatch;
     }

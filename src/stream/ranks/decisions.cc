@@ -100,6 +100,7 @@ void Decisions::close() {
   answers_->lead(nullptr);
   // Waits for find() where it is under way, which may still call the stream.
   listening_.reset();
+  held_.reset();
 }
 
 // So that those who have something for this rank do not wait for it.

@@ -31,6 +31,7 @@ class Decisions {
   const std::string& address() const { return listening_->address(); }
   /// One host of each rank, of which `rank` is this one.
   void know(std::vector<PeerHost> hosts, int rank);
+  void keep_until_closed(std::shared_ptr<const void> held) { held_ = std::move(held); }
   int rank() const { return rank_; }
   int ranks() const { return static_cast<int>(hosts_.size()); }
   /// From now on `stream` decides for all (rank 0), or follows. The stream must live until close().
@@ -65,6 +66,7 @@ class Decisions {
   std::atomic<uint64_t> seeks_ = 0;
   int readers_ = 1;  // ranks below that are asked for anything
   std::unique_ptr<Listening> listening_;
+  std::shared_ptr<const void> held_;
 };
 
 }  // namespace forebay
