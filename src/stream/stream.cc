@@ -112,9 +112,9 @@ bool Stream::decide() {
   return true;
 }
 
-// Whether this rank decides, now, and has nothing that it could decide on.
+// Whether this rank decides, now, and has nothing that it could decide on. A chunk that a state began comes as it was, however long it takes to read.
 bool Stream::may_be_dry() const {
-  if (guide_ || end_ || decided_ >= hurried_ || !failure_.ok()) return false;
+  if (guide_ || given_ || end_ || decided_ >= hurried_ || !failure_.ok()) return false;
   return !told_ || told_->may_decide();
 }
 

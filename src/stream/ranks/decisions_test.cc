@@ -124,5 +124,32 @@ TEST_F(DecisionsTest, ranks_begin_where_the_log_ended_for_rank_0) {
   first_->close();
 }
 
+// What each rank's state says of the chunk is told to nobody: whoever decides must not pass over it.
+TEST_F(DecisionsTest, ranks_that_cannot_wait_go_on_inside_a_chunk_with_the_rest_of_it) {
+  const auto log = log_with({12});
+  StreamOptions options = chunks_of(12);
+  options.when_dry = WhenDry::kRepeat;
+  Stream before(log, options), leads(log, options), follows(log, options);
+  before.seek(before.beginning());
+  ASSERT_TRUE(wait_known(before, 12));
+  first_->lead_or_follow(leads);
+  second_->lead_or_follow(follows);
+  for (Stream* const stream : {&leads, &follows}) {
+    stream->seek(before.place(5));
+    EXPECT_FALSE(stream->hurry(8));
+  }
+  for (Stream* const stream : {&leads, &follows}) {
+    ASSERT_TRUE(wait_known(*stream, 12)) << stream->awaited();
+    EXPECT_EQ(keys(*stream, 5, 12), keys(before, 5, 12));
+  }
+  EXPECT_TRUE(leads.hurry(14));
+  ASSERT_TRUE(wait_known(follows, 14)) << follows.awaited();
+  EXPECT_EQ(follows.dry(0, 14), (std::vector<int64_t>{12, 13}));
+  for (Stream* const stream : {&leads, &follows}) stream->stop();
+  second_->close();
+  first_->begin_anew();
+  first_->close();
+}
+
 }  // namespace
 }  // namespace forebay
