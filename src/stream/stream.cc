@@ -50,6 +50,8 @@ void Stream::seek(StreamPlace place) {
   failure_ = {};
   heard_ns_.assign(log_->partitions().size(), 0);
   stopped_ = reading_ = tells_after_ = false;
+  // Who follows wants to know it before anything is read.
+  if (told_ && options_.from_now && base_.begun) told_->begins(base_.after);
   begin_next_chunk();
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -8,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <utility>
@@ -100,6 +102,9 @@ class Stream {
   void seek(StreamPlace place);
   /// Where a run without a state begins.
   StreamPlace beginning() const;
+  /// Behind a seek() to beginning(), before anything is known, where a guide decides and StreamOptions::from_now: waits until the guide says where that is,
+  /// so that place() says it, too. For so long at most: whether it is known.
+  bool await_beginning(std::chrono::milliseconds patience, const std::stop_token& stop);
   /// Ends reading; waits for the readers, at most for what a stop takes them. Nothing is known afterwards.
   void stop();
   /// Behind stop(): what records there are is let go of. Places stay, so that a state can still be told.

@@ -151,5 +151,33 @@ TEST_F(DecisionsTest, ranks_that_cannot_wait_go_on_inside_a_chunk_with_the_rest_
   first_->close();
 }
 
+// So that a state of any rank that is made before the first batch says where the run begins.
+TEST_F(DecisionsTest, who_follows_knows_where_the_run_begins_before_anything_is_read) {
+  const auto log = log_with({100, 0});
+  StreamOptions options = chunks_of(4);
+  options.from_now = true;
+  Stream leads(log, options), follows(log, options);
+  first_->lead_or_follow(leads);
+  second_->lead_or_follow(follows);
+  for (const auto& ranks : {first_, second_}) ranks->begin_anew();
+  follows.seek(follows.beginning());
+  EXPECT_FALSE(follows.await_beginning(20ms, {})) << "rank 0 has not begun";
+  StreamPlace from = leads.beginning();
+  from.after = *log->ends({});
+  from.begun = true;
+  leads.seek(from);
+  ASSERT_TRUE(follows.await_beginning(kStreamPatience, {}));
+  EXPECT_EQ(follows.place(0), from);
+  log->append(0, 2);
+  log->append(1, 2);
+  ASSERT_TRUE(wait_known(leads, 4));
+  ASSERT_TRUE(wait_known(follows, 4)) << follows.awaited();
+  EXPECT_EQ(keys(follows, 0, 4), keys(leads, 0, 4));
+  for (Stream* const stream : {&leads, &follows}) stream->stop();
+  second_->close();
+  first_->begin_anew();
+  first_->close();
+}
+
 }  // namespace
 }  // namespace forebay
