@@ -179,5 +179,27 @@ TEST_F(DecisionsTest, who_follows_knows_where_the_run_begins_before_anything_is_
   first_->close();
 }
 
+TEST_F(DecisionsTest, rank_0_stays_until_the_others_know_where_the_run_begins) {
+  const auto log = log_with({100});
+  StreamOptions options = chunks_of(4);
+  options.from_now = true;
+  Stream leads(log, options), follows(log, options);
+  first_->lead_or_follow(leads);
+  second_->lead_or_follow(follows);
+  for (const auto& ranks : {first_, second_}) ranks->begin_anew();
+  StreamPlace from = leads.beginning();
+  from.after = *log->ends({});
+  from.begun = true;
+  leads.seek(from);
+  auto closes = std::async(std::launch::async, [&] { first_->close(); });
+  std::this_thread::sleep_for(50ms);  // so that it closes before it is asked
+  follows.seek(follows.beginning());
+  EXPECT_TRUE(follows.await_beginning(kStreamPatience, {}));
+  EXPECT_EQ(follows.place(0), from);
+  closes.get();
+  second_->close();
+  for (Stream* const stream : {&leads, &follows}) stream->stop();
+}
+
 }  // namespace
 }  // namespace forebay

@@ -83,8 +83,9 @@ void RankAnswers::linger() {
 }
 
 bool RankAnswers::all_are_told() const {
-  return chunks_.empty() ||
-         std::all_of(asked_.begin() + 1, asked_.end(), [&](int64_t asked) { return asked >= chunks_.back().first; });
+  if (chunks_.empty() && !beginning_) return true;
+  const int64_t last = chunks_.empty() ? kKnowsBeginning : chunks_.back().first;
+  return std::all_of(asked_.begin() + 1, asked_.end(), [&](int64_t asked) { return asked >= last; });
 }
 
 bool RankAnswers::all_have_left() const {
@@ -141,7 +142,7 @@ std::optional<Buffer> RankAnswers::find(const Hash128& key) {
       const std::shared_ptr<const KeptRecords> kept = under_lock(kept_);
       return kept ? kept->bytes_of(static_cast<int64_t>(asked->number)) : std::nullopt;
     }
-    case RankQuestion::kBeginning: return find_beginning();
+    case RankQuestion::kBeginning: return find_beginning(asked->rank);
     case RankQuestion::kGoodbye: return leave(asked->rank);
     default: return find_chunk(*asked);
   }
@@ -188,9 +189,11 @@ std::optional<Buffer> RankAnswers::find_run() const {
   return run_ ? std::optional(buffer_of(*run_)) : std::nullopt;
 }
 
-std::optional<Buffer> RankAnswers::find_beginning() const {
+std::optional<Buffer> RankAnswers::find_beginning(int rank) {
   const std::lock_guard lock(mutex_);
-  return beginning_ ? std::optional(buffer_of(*beginning_)) : std::nullopt;
+  if (!beginning_ || !is_other_rank(rank)) return std::nullopt;
+  (void)note_asked(rank, kKnowsBeginning);
+  return buffer_of(*beginning_);
 }
 
 void RankAnswers::note_heard(int rank) {

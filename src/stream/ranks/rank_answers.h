@@ -50,7 +50,7 @@ class RankAnswers final : public KeySource, public ChunkWitness {
   std::optional<Buffer> find_chunk(const RankKey& asked);
   std::optional<Buffer> find_elsewhere(RankQuestion what) const;
   std::optional<Buffer> find_run() const;
-  std::optional<Buffer> find_beginning() const;
+  std::optional<Buffer> find_beginning(int rank);
   std::optional<Buffer> leave(int rank);
   void note_heard(int rank);
   int slowest() const;
@@ -65,7 +65,7 @@ class RankAnswers final : public KeySource, public ChunkWitness {
     return member;
   }
 
-  static constexpr int64_t kNever = -1, kLeft = INT64_MAX;
+  static constexpr int64_t kNever = -2, kKnowsBeginning = -1, kLeft = INT64_MAX;
 
   mutable std::mutex mutex_;
   std::condition_variable asked_for_;
@@ -74,7 +74,7 @@ class RankAnswers final : public KeySource, public ChunkWitness {
   uint64_t seeks_ = 0;
   std::optional<std::string> run_, beginning_;
   std::deque<std::pair<int64_t, std::string>> chunks_;
-  std::vector<int64_t> asked_;  // by rank: the first record of the last chunk it asked for, or kLeft
+  std::vector<int64_t> asked_;  // by rank: the first record of the last chunk it asked for, or one of these
   std::vector<std::chrono::steady_clock::time_point> heard_;  // by rank: when it last asked for anything
   std::shared_ptr<const KeptRecords> kept_;
   std::shared_ptr<RecordShelf> shelf_;
