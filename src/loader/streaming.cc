@@ -1,6 +1,7 @@
 #include "loader/streaming.h"
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -11,13 +12,15 @@
 #include "loader/open_peers.h"
 #include "loader/step_arguments.h"
 #include "ops/definition/args.h"
+#include "telemetry/log.h"
 
 namespace forebay {
 
 namespace {
 
-constexpr uint64_t kLateShare = 8, kNoteShare = 4;   // of a stream's memory, for ranks that are behind
-constexpr int64_t kLargestChunk = int64_t{1} << 24;  // records that a state can have waited for
+constexpr uint64_t kLateShare = 8, kNoteShare = 4;     // of a stream's memory, for ranks that are behind
+constexpr std::chrono::seconds kBeginningPatience{5};  // of a rank that opens, for rank 0
+constexpr int64_t kLargestChunk = int64_t{1} << 24;    // records that a state can have waited for
 
 BufferPolicy policy_of(const std::string& name) {
   if (name == "drop_oldest") return BufferPolicy::kDropOldest;
@@ -250,6 +253,12 @@ void StreamRun::begin() {
     if (ends.ok()) from.after = std::move(*ends);
   }
   go_on({}, std::move(from));
+  // A state that is made before the first batch is the same on all ranks.
+  if (stream_->options().from_now && decisions_ && !decides &&
+      !stream_->await_beginning(kBeginningPatience, closing_.get_token()))
+    log_warning(
+        "rank 0 has not said where the stream begins: a state of this rank that is made before the first batch goes "
+        "on with what comes after it was loaded");
 }
 
 void StreamRun::stands_at(const Cursor& at) { stream_->behind(itinerary_->number_at(at)); }

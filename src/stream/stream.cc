@@ -50,6 +50,8 @@ void Stream::seek(StreamPlace place) {
   failure_ = {};
   heard_ns_.assign(log_->partitions().size(), 0);
   stopped_ = reading_ = tells_after_ = false;
+  // Who follows wants to know it before anything is read.
+  if (told_ && options_.from_now && base_.begun) told_->begins(base_.after);
   begin_next_chunk();
 }
 
@@ -112,9 +114,9 @@ bool Stream::decide() {
   return true;
 }
 
-// Whether this rank decides, now, and has nothing that it could decide on.
+// Whether this rank decides, now, and has nothing that it could decide on. A chunk that a state began comes as it was, however long it takes to read.
 bool Stream::may_be_dry() const {
-  if (guide_ || end_ || decided_ >= hurried_ || !failure_.ok()) return false;
+  if (guide_ || given_ || end_ || decided_ >= hurried_ || !failure_.ok()) return false;
   return !told_ || told_->may_decide();
 }
 
@@ -262,11 +264,10 @@ std::string Stream::before(int64_t number) const {
     }
     // Not null: its step is being planned, and only delivered steps move records behind.
     const LogRecord& record = *decided.records[at];
-    // Of those that are behind the offset is unknown: then it is an earlier one.
-    const std::vector<uint32_t>& in_log = decided.in_log[record.partition];
-    for (uint32_t i = decided.place_in_log[at]; i-- > 0;)
-      if (decided.records[in_log[i]]) return decided.records[in_log[i]]->offset;
-    return place.after[record.partition];
+    const uint32_t in_log = decided.place_in_log[at];
+    if (in_log == 0) return place.after[record.partition];
+    const uint32_t last = decided.in_log[record.partition][in_log - 1];
+    return decided.records[last] ? decided.records[last]->offset : decided.offsets[last];
   }
   return {};
 }
@@ -297,6 +298,8 @@ void Stream::behind(int64_t number) {
       const uint64_t bytes = front.records[static_cast<size_t>(i)]->bytes();
       front.bytes -= bytes;
       chunk_bytes_ -= bytes;
+      if (front.offsets.empty()) front.offsets.resize(front.records.size());
+      front.offsets[static_cast<size_t>(i)] = front.records[static_cast<size_t>(i)]->offset;
       records.push_back(std::move(front.records[static_cast<size_t>(i)]));
     }
   }

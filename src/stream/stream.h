@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -8,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <utility>
@@ -100,6 +102,9 @@ class Stream {
   void seek(StreamPlace place);
   /// Where a run without a state begins.
   StreamPlace beginning() const;
+  /// Behind a seek() to beginning(), before anything is known, where a guide decides and StreamOptions::from_now: waits until the guide says where that is,
+  /// so that place() says it, too. For so long at most: whether it is known.
+  bool await_beginning(std::chrono::milliseconds patience, const std::stop_token& stop);
   /// Ends reading; waits for the readers, at most for what a stop takes them. Nothing is known afterwards.
   void stop();
   /// Behind stop(): what records there are is let go of. Places stay, so that a state can still be told.
@@ -131,7 +136,7 @@ class Stream {
 
   /// One that is known and not behind; null for all others.
   std::shared_ptr<const LogRecord> record(int64_t number) const;
-  /// An offset that reading a record again can begin behind: the one before it in its partition, or an earlier one; empty: the first there is.
+  /// An offset that reading a record again can begin behind: of the record before it in its partition; empty: the first there is. The same on every rank.
   std::string before(int64_t number) const;
   /// A record that is away has come. One that is behind by now is not missed.
   void fill(int64_t number, LogRecord whole);
@@ -155,6 +160,7 @@ class Stream {
   struct Decided {
     Chunk chunk;
     std::vector<std::shared_ptr<const LogRecord>> records;  // in order; null: behind, or none had come
+    std::vector<std::string> offsets;                       // of those that are behind
     std::vector<std::vector<uint32_t>> in_log;  // of each partition: places in `records`, in the log's order
     std::vector<uint32_t> place_in_log;         // of each record, in the list of its partition
     uint64_t bytes = 0;

@@ -301,5 +301,27 @@ TEST(Stream, numbers_without_records_are_repeated_and_stand_in_states) {
   }
 }
 
+// Its records are read again, which takes a while: until then there is nothing that could be given.
+TEST(Stream, who_goes_on_inside_a_chunk_gets_the_rest_of_it_whatever_the_hurry) {
+  for (const BufferPolicy policy : {BufferPolicy::kBlock, BufferPolicy::kDropOldest, BufferPolicy::kSample}) {
+    const auto log = log_with({8, 8});
+    StreamOptions options = impatient(16);
+    options.shuffled = true;
+    options.policy = policy;
+    Stream stream(log, options);
+    stream.seek(stream.beginning());
+    ASSERT_TRUE(wait_known(stream, 16));
+    const std::vector<std::string> rest = keys(stream, 5, 16);
+    Stream again(log, options);
+    again.seek(stream.place(5));
+    EXPECT_FALSE(again.hurry(10)) << "nothing is read before the first known()";
+    ASSERT_TRUE(wait_known(again, 16)) << again.awaited();
+    EXPECT_EQ(keys(again, 5, 16), rest) << static_cast<int>(policy);
+    EXPECT_EQ(again.stats().dry, 0);
+    EXPECT_TRUE(again.hurry(18));
+    EXPECT_EQ(again.dry(0, 18), (std::vector<int64_t>{16, 17})) << "behind the chunk it does not wait";
+  }
+}
+
 }  // namespace
 }  // namespace forebay

@@ -129,6 +129,17 @@ Status Stream::find_beginning(std::stop_token stop) {
   }
 }
 
+bool Stream::await_beginning(std::chrono::milliseconds patience, const std::stop_token& stop) {
+  Lock lock(mutex_);
+  std::optional<std::vector<std::string>> after;
+  room_.wait_for(lock, stop, patience,
+                 [&] { return stopped_ || !failure_.ok() || (after = guide_->beginning()).has_value(); });
+  if (!after) return false;
+  base_.after = *std::move(after);
+  base_.begun = true;
+  return true;
+}
+
 std::vector<std::vector<LogPosition>> Stream::reader_positions() const {
   const Lock lock(mutex_);
   std::vector<std::vector<LogPosition>> positions;
@@ -232,6 +243,7 @@ void Stream::after_news(Lock& lock) {
 void Stream::look_again() {
   Lock lock(mutex_);
   if (stopped_) return;
+  room_.notify_all();  // who waits for the beginning
   after_news(lock);
 }
 

@@ -208,6 +208,27 @@ TEST(Stream, a_state_of_its_beginning_has_what_came_since) {
   }
 }
 
+// States of all ranks say the same, however far each has come.
+TEST(Stream, the_record_before_one_is_known_also_when_it_is_behind) {
+  const auto log = log_with({20, 10});
+  StreamOptions options = chunks_of(30);
+  options.shuffled = true;
+  Stream stream(log, options);
+  stream.seek(stream.beginning());
+  ASSERT_TRUE(wait_known(stream, 30));
+  std::vector<std::string> before;
+  for (int64_t number = 0; number < 30; ++number) {
+    const int64_t offset = std::stoll(stream.record(number)->offset);
+    before.push_back(stream.before(number));
+    EXPECT_EQ(before.back(), offset == 1 ? "" : std::to_string(offset - 1));
+  }
+  for (int64_t behind = 1; behind < 30; ++behind) {
+    stream.behind(behind);
+    for (int64_t number = behind; number < 30; ++number)
+      EXPECT_EQ(stream.before(number), before[static_cast<size_t>(number)]) << behind;
+  }
+}
+
 TEST(Stream, stops_at_any_moment_and_tells_failures) {
   for (int trial = 0; trial < 20; ++trial) {
     const auto log = log_with({1'000'000, 1'000'000});

@@ -203,3 +203,25 @@ def test_old_photographs_are_augmented_anew(tmp_path):
 def test_mistakes_are_named(build, message):
     with pytest.raises(fb.InvalidArgument, match=message):
         fb.Loader(build(fb.stream(Tap(1))))
+
+
+def test_a_state_from_inside_a_window_goes_on_with_the_rest_of_it():
+    def pipeline(tap):
+        return fb.stream(tap).buffer(when_dry="repeat").shuffle(window=40).batch(4)
+
+    tap = Tap(40)
+    with fb.Loader(pipeline(tap), seed=3) as loader:
+        batches = iter(loader)
+        seen = [next(batches) for _ in range(3)]  # the first one waits for the whole window
+        state = loader.state_dict()
+        seen += [next(batches) for _ in range(7)]
+        tap.close()
+        whole = [batch["x"].tolist() for batch in seen]
+    tap = Tap(40)
+    with fb.Loader(pipeline(tap), seed=3) as loader:
+        loader.load_state_dict(state)
+        batches = iter(loader)
+        assert [next(batches)["x"].tolist() for _ in range(7)] == whole[3:]
+        assert loader.stats()["stream"]["dry"] == 0
+        tap.close()
+    assert sorted(sum(whole, [])) == list(range(40))

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <climits>
+#include <condition_variable>
 #include <future>
+#include <mutex>
 #include <utility>
 
 namespace forebay {
@@ -11,6 +13,7 @@ namespace forebay {
 namespace {
 
 constexpr std::chrono::milliseconds kGoodbyeDeadline{200};
+constexpr std::chrono::seconds kLookForOthers{1};  // whether a rank that the others wait for is there
 constexpr uint64_t kMostRecordBytes = uint64_t{1} << 30;
 constexpr uint64_t kMostNoteBytes = uint64_t{4} << 20;  // of some hundreds, offsets below 1 KB
 
@@ -38,9 +41,22 @@ void Decisions::lead_or_follow(Stream& stream, RunTerms terms) {
     answers_->lead(&stream);
     answers_->tell_run(terms.to_json());
     stream.set_told(answers_);
+    if (ranks() > 1)
+      watching_ = std::jthread([this, &stream](const std::stop_token& stop) { watch_others(stream, stop); });
   } else {
     followed_ = std::make_shared<FollowedChunks>(transport_, hosts_.front(), rank_, std::move(terms), stream);
     stream.set_guide(followed_);
+  }
+}
+
+// Without this nothing would happen any more where nothing can be decided: who could ask or read waits for that.
+void Decisions::watch_others(Stream& stream, const std::stop_token& stop) const {
+  std::mutex mutex;
+  std::condition_variable_any never;
+  std::unique_lock lock(mutex);
+  while (!never.wait_for(lock, stop, kLookForOthers, [&] { return stop.stop_requested(); })) {
+    if (Status heard = answers_->check_heard(std::chrono::steady_clock::now()); !heard.ok())
+      stream.fail(std::move(heard));
   }
 }
 
@@ -94,6 +110,8 @@ void Decisions::begin_anew() {
 void Decisions::close() {
   if (!listening_) return;
   if (followed_) followed_->stop();
+  watching_.request_stop();
+  if (watching_.joinable()) watching_.join();
   say_goodbye();
   // The others may not have asked for the last chunks: they ask ahead, and then need nobody.
   answers_->linger();

@@ -6,6 +6,7 @@
 #include <span>
 #include <stop_token>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "cluster/transport.h"
@@ -56,6 +57,7 @@ class Decisions {
  private:
   explicit Decisions(std::shared_ptr<Transport> transport);
   void say_goodbye();
+  void watch_others(Stream& stream, const std::stop_token& stop) const;
   Result<std::vector<AnsweredKey>> ask(int rank, std::vector<WantedKey> wanted, const std::stop_token& stop) const;
 
   const std::shared_ptr<Transport> transport_;
@@ -67,6 +69,7 @@ class Decisions {
   int readers_ = 1;  // ranks below that are asked for anything
   std::unique_ptr<Listening> listening_;
   std::shared_ptr<const void> held_;
+  std::jthread watching_;  // of rank 0: whether the others are there
 };
 
 }  // namespace forebay

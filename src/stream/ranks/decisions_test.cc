@@ -124,5 +124,82 @@ TEST_F(DecisionsTest, ranks_begin_where_the_log_ended_for_rank_0) {
   first_->close();
 }
 
+// What each rank's state says of the chunk is told to nobody: whoever decides must not pass over it.
+TEST_F(DecisionsTest, ranks_that_cannot_wait_go_on_inside_a_chunk_with_the_rest_of_it) {
+  const auto log = log_with({12});
+  StreamOptions options = chunks_of(12);
+  options.when_dry = WhenDry::kRepeat;
+  Stream before(log, options), leads(log, options), follows(log, options);
+  before.seek(before.beginning());
+  ASSERT_TRUE(wait_known(before, 12));
+  first_->lead_or_follow(leads);
+  second_->lead_or_follow(follows);
+  for (Stream* const stream : {&leads, &follows}) {
+    stream->seek(before.place(5));
+    EXPECT_FALSE(stream->hurry(8));
+  }
+  for (Stream* const stream : {&leads, &follows}) {
+    ASSERT_TRUE(wait_known(*stream, 12)) << stream->awaited();
+    EXPECT_EQ(keys(*stream, 5, 12), keys(before, 5, 12));
+  }
+  EXPECT_TRUE(leads.hurry(14));
+  ASSERT_TRUE(wait_known(follows, 14)) << follows.awaited();
+  EXPECT_EQ(follows.dry(0, 14), (std::vector<int64_t>{12, 13}));
+  for (Stream* const stream : {&leads, &follows}) stream->stop();
+  second_->close();
+  first_->begin_anew();
+  first_->close();
+}
+
+// So that a state of any rank that is made before the first batch says where the run begins.
+TEST_F(DecisionsTest, who_follows_knows_where_the_run_begins_before_anything_is_read) {
+  const auto log = log_with({100, 0});
+  StreamOptions options = chunks_of(4);
+  options.from_now = true;
+  Stream leads(log, options), follows(log, options);
+  first_->lead_or_follow(leads);
+  second_->lead_or_follow(follows);
+  for (const auto& ranks : {first_, second_}) ranks->begin_anew();
+  follows.seek(follows.beginning());
+  EXPECT_FALSE(follows.await_beginning(20ms, {})) << "rank 0 has not begun";
+  StreamPlace from = leads.beginning();
+  from.after = *log->ends({});
+  from.begun = true;
+  leads.seek(from);
+  ASSERT_TRUE(follows.await_beginning(kStreamPatience, {}));
+  EXPECT_EQ(follows.place(0), from);
+  log->append(0, 2);
+  log->append(1, 2);
+  ASSERT_TRUE(wait_known(leads, 4));
+  ASSERT_TRUE(wait_known(follows, 4)) << follows.awaited();
+  EXPECT_EQ(keys(follows, 0, 4), keys(leads, 0, 4));
+  for (Stream* const stream : {&leads, &follows}) stream->stop();
+  second_->close();
+  first_->begin_anew();
+  first_->close();
+}
+
+TEST_F(DecisionsTest, rank_0_stays_until_the_others_know_where_the_run_begins) {
+  const auto log = log_with({100});
+  StreamOptions options = chunks_of(4);
+  options.from_now = true;
+  Stream leads(log, options), follows(log, options);
+  first_->lead_or_follow(leads);
+  second_->lead_or_follow(follows);
+  for (const auto& ranks : {first_, second_}) ranks->begin_anew();
+  StreamPlace from = leads.beginning();
+  from.after = *log->ends({});
+  from.begun = true;
+  leads.seek(from);
+  auto closes = std::async(std::launch::async, [&] { first_->close(); });
+  std::this_thread::sleep_for(50ms);  // so that it closes before it is asked
+  follows.seek(follows.beginning());
+  EXPECT_TRUE(follows.await_beginning(kStreamPatience, {}));
+  EXPECT_EQ(follows.place(0), from);
+  closes.get();
+  second_->close();
+  for (Stream* const stream : {&leads, &follows}) stream->stop();
+}
+
 }  // namespace
 }  // namespace forebay

@@ -13,7 +13,8 @@ namespace {
 constexpr size_t kMostTold = 1024;  // chunks that were not needed yet
 // Between questions, while what comes is not decided yet.
 constexpr std::chrono::milliseconds kShortestRest{1}, kLongestRest{20};
-constexpr std::chrono::seconds kLongestSilence{60};  // of rank 0, before the others give up
+constexpr std::chrono::seconds kSignOfLife{
+    10};  // who needs nothing asks that often, so that rank 0 knows that it is there
 // A chunk is tens of bytes a partition, and a topic may have thousands of these.
 constexpr uint64_t kMostChunkBytes = uint64_t{16} << 20;
 
@@ -39,9 +40,9 @@ bool is_here(const Result<std::vector<AnsweredKey>>& answer) {
 }  // namespace
 
 FollowedChunks::FollowedChunks(std::shared_ptr<Transport> transport, PeerHost leader, int rank, RunTerms terms,
-                               Stream& stream)
+                               Stream& stream, std::chrono::milliseconds patience)
     : transport_(std::move(transport)), leader_(std::move(leader)), rank_(rank), terms_(std::move(terms)),
-      stream_(stream), thread_([this](std::stop_token stop) { ask_on(std::move(stop)); }) {}
+      patience_(patience), stream_(stream), thread_([this](std::stop_token stop) { ask_on(std::move(stop)); }) {}
 
 void FollowedChunks::stop() {
   thread_.request_stop();
@@ -59,6 +60,7 @@ void FollowedChunks::begin_anew(uint64_t seeks) {
   ended_ = false;
   failure_ = {};
   trouble_.clear();
+  elsewhere_since_.reset();
 }
 
 Result<ChunkGuide::Answer> FollowedChunks::at(int64_t first) {
@@ -99,8 +101,10 @@ bool FollowedChunks::wants_more() const {
 void FollowedChunks::ask_on(std::stop_token stop) {
   std::unique_lock lock(mutex_);
   auto rest = kShortestRest;
-  while (changed_.wait(lock, stop, [&] { return wants_more(); })) {
-    const RankQuestion what = question();
+  while (!stop.stop_requested()) {
+    const bool wants = changed_.wait_for(lock, stop, kSignOfLife, [&] { return wants_more(); });
+    if (stop.stop_requested() || (!wants && has_all())) continue;
+    const RankQuestion what = wants ? question() : RankQuestion::kRun;
     const int64_t first = what == RankQuestion::kChunk ? *next_ : 0;
     const uint64_t seeks = seeks_;
     lock.unlock();
@@ -109,6 +113,7 @@ void FollowedChunks::ask_on(std::stop_token stop) {
         ask_rank(*transport_, leader_, {{key.key(), kMostChunkBytes, kComesSoonerOrLater}}, stop);
     lock.lock();
     if (stop.stop_requested()) return;
+    if (!wants) continue;  // as long as nothing is needed rank 0 may be silent
     // begin_anew() or at() came meanwhile: the answer is of another run, or of another place of this one.
     if (seeks != seeks_ || (what == RankQuestion::kChunk && next_ != first)) continue;
     const bool news = what == RankQuestion::kRun         ? take_run(answer)
@@ -139,9 +144,30 @@ bool FollowedChunks::note_answer(const Result<std::vector<AnsweredKey>>& answer)
   // From the first question that failed on: with enough told there may have been none for long.
   if (answer.ok() || trouble_.empty()) heard_ = now;
   trouble_ = answer.ok() ? "" : answer.status().message();
-  if (now - heard_ <= kLongestSilence) return false;
+  if (now - heard_ <= patience_) return false;
   failure_ = unavailable(fmt::format("rank 0, which decides what comes next, has not answered for {} s: {}",
-                                     kLongestSilence.count(), trouble_));
+                                     std::chrono::ceil<std::chrono::seconds>(patience_).count(), trouble_));
+  return true;
+}
+
+// Whether rank 0 says that it is of another run of the loader. All may be about to load a state, one after the other; for ever they are not.
+bool FollowedChunks::note_elsewhere(const Result<std::vector<AnsweredKey>>& answer) {
+  const std::optional<uint64_t> seeks =
+      is_here(answer) ? ElsewhereAnswer::from(text_of(answer->front().body)) : std::nullopt;
+  if (!seeks) {
+    if (answer.ok()) elsewhere_since_.reset();
+    return false;
+  }
+  // All begin with one, when they open.
+  const auto loads = [](uint64_t count) { return fmt::format("{} time(s)", count - std::min<uint64_t>(count, 1)); };
+  trouble_ = fmt::format(
+      "it has loaded a state {}, and rank {} {}: load the same states on all ranks, and start all "
+      "again where one is",
+      loads(*seeks), rank_, loads(seeks_));
+  const auto now = std::chrono::steady_clock::now();
+  if (!elsewhere_since_) elsewhere_since_ = now;
+  if (now - *elsewhere_since_ > patience_)
+    failure_ = Status(Code::kStateMismatch, "rank 0, which decides what comes next, is elsewhere: " + trouble_);
   return true;
 }
 
@@ -156,6 +182,7 @@ bool FollowedChunks::take_run(const Result<std::vector<AnsweredKey>>& answer) {
 
 bool FollowedChunks::take_beginning(const Result<std::vector<AnsweredKey>>& answer) {
   if (note_answer(answer)) return true;
+  if (note_elsewhere(answer)) return !failure_.ok();
   if (!is_here(answer)) return false;
   beginning_ = parse_offsets(text_of(answer->front().body), stream_.log());
   if (!beginning_) failure_ = Status(Code::kCorrupt, "rank 0 gave something else than where the stream begins");
@@ -165,9 +192,18 @@ bool FollowedChunks::take_beginning(const Result<std::vector<AnsweredKey>>& answ
 // Whether it is known now what comes, or that nothing will.
 bool FollowedChunks::take(int64_t first, const Result<std::vector<AnsweredKey>>& answer) {
   if (note_answer(answer)) return true;
+  if (note_elsewhere(answer)) return !failure_.ok();
   // Mostly kComing: it is not decided yet, for which there is no limit. A stream may be quiet for days.
   if (!is_here(answer)) return false;
   const std::string_view text = text_of(answer->front().body);
+  if (text == kNoSuchChunk) {
+    failure_ =
+        Status(Code::kStateMismatch,
+               fmt::format("rank 0 has no batch (or window) that begins with record {}, of which rank {} would go "
+                           "on, any more: start all ranks again, from one state",
+                           first, rank_));
+    return true;
+  }
   if (text == "end") {
     told_.push_back({first, std::nullopt});
     return ended_ = true;

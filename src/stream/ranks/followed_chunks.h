@@ -22,7 +22,9 @@ namespace forebay {
 /// What rank 0 decides, for the stream of another rank: a thread asks for it, ahead of what is needed.
 class FollowedChunks final : public ChunkGuide {
  public:
-  FollowedChunks(std::shared_ptr<Transport> transport, PeerHost leader, int rank, RunTerms terms, Stream& stream);
+  /// `patience`: with a rank 0 that is silent, or has gone elsewhere than this rank.
+  FollowedChunks(std::shared_ptr<Transport> transport, PeerHost leader, int rank, RunTerms terms, Stream& stream,
+                 std::chrono::milliseconds patience = kLongestSilence);
   ~FollowedChunks() override { stop(); }
   void stop();
 
@@ -33,9 +35,13 @@ class FollowedChunks final : public ChunkGuide {
   std::string awaited() const override;
 
  private:
+  static constexpr std::chrono::seconds kLongestSilence{60};
+
   bool wants_beginning() const { return asks_beginning_ && !beginning_; }
   bool wants_more() const;
   void ask_on(std::stop_token stop);
+  bool has_all() const { return ended_ || !failure_.ok(); }
+  bool note_elsewhere(const Result<std::vector<AnsweredKey>>& answer);
   bool note_answer(const Result<std::vector<AnsweredKey>>& answer);
   RankQuestion question() const;
   bool take_run(const Result<std::vector<AnsweredKey>>& answer);
@@ -46,6 +52,7 @@ class FollowedChunks final : public ChunkGuide {
   const PeerHost leader_;
   const int rank_;
   const RunTerms terms_;
+  const std::chrono::milliseconds patience_;
   Stream& stream_;
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
@@ -59,6 +66,7 @@ class FollowedChunks final : public ChunkGuide {
   Status failure_;
   std::string trouble_;
   std::chrono::steady_clock::time_point heard_;  // when rank 0 last answered
+  std::optional<std::chrono::steady_clock::time_point> elsewhere_since_;
   std::jthread thread_;
 };
 

@@ -11,8 +11,10 @@ namespace forebay {
 
 namespace {
 
-constexpr size_t kMostAhead = 1024;          // chunks that are decided and not asked for by all
-constexpr std::chrono::seconds kLinger{5};   // for ranks that have not asked for the last chunks yet
+constexpr size_t kMostAhead = 1024;         // chunks that are decided and not asked for by all
+constexpr std::chrono::seconds kLinger{5};  // for ranks that have not asked for the last chunks yet
+constexpr std::chrono::seconds kLongestUnheard{
+    60};                                     // of a rank that the others wait for; one that lives asks for something
 constexpr std::chrono::seconds kHoldOut{2};  // and for those that have not come for what was read for them
 
 Buffer buffer_of(std::string_view text) {
@@ -27,6 +29,7 @@ void RankAnswers::know(int rank, int ranks) {
   const std::lock_guard lock(mutex_);
   rank_ = rank;
   asked_.assign(static_cast<size_t>(ranks), kNever);
+  heard_.assign(static_cast<size_t>(ranks), std::chrono::steady_clock::now());
 }
 
 void RankAnswers::lead(Stream* stream) {
@@ -80,8 +83,9 @@ void RankAnswers::linger() {
 }
 
 bool RankAnswers::all_are_told() const {
-  return chunks_.empty() ||
-         std::all_of(asked_.begin() + 1, asked_.end(), [&](int64_t asked) { return asked >= chunks_.back().first; });
+  if (chunks_.empty() && !beginning_) return true;
+  const int64_t last = chunks_.empty() ? kKnowsBeginning : chunks_.back().first;
+  return std::all_of(asked_.begin() + 1, asked_.end(), [&](int64_t asked) { return asked >= last; });
 }
 
 bool RankAnswers::all_have_left() const {
@@ -97,13 +101,26 @@ bool RankAnswers::may_decide() {
 
 std::string RankAnswers::awaited() const {
   const std::lock_guard lock(mutex_);
-  const auto slowest = std::min_element(asked_.begin() + 1, asked_.end());
-  return fmt::format("rank {}, which is {} chunks behind", slowest - asked_.begin(), chunks_.size());
+  return fmt::format("rank {}, which is {} chunks behind", slowest(), chunks_.size());
+}
+
+Status RankAnswers::check_heard(std::chrono::steady_clock::time_point now) const {
+  const std::lock_guard lock(mutex_);
+  if (chunks_.size() < kMostAhead || asked_.size() < 2) return {};
+  const int rank = slowest();
+  if (now - heard_[static_cast<size_t>(rank)] <= kLongestUnheard) return {};
+  return unavailable(
+      fmt::format("rank {}, which is {} batches (or windows) behind, has asked rank 0 for nothing for {} s: it is "
+                  "gone, or does not reach rank "
+                  "0; start all ranks again, from a state",
+                  rank, chunks_.size(), kLongestUnheard.count()));
 }
 
 std::optional<Buffer> RankAnswers::find(const Hash128& key) {
   const std::optional<RankKey> asked = RankKey::from(key);
   if (!asked) return std::nullopt;
+  // Whatever it asks for, and of which run: it lives. (Of a row the question names a partition.)
+  if (asked->what != RankQuestion::kRow) note_heard(asked->rank);
   // A shelf knows its run by itself: what it gives belongs together with what it forgets.
   if (asked->what == RankQuestion::kNotes || asked->what == RankQuestion::kRow) {
     const std::shared_ptr<RecordShelf> shelf = under_lock(shelf_);
@@ -119,13 +136,13 @@ std::optional<Buffer> RankAnswers::find(const Hash128& key) {
     return shelf->notes(asked->seeks, asked->rank, place.partition, place.from);
   }
   if (asked->what == RankQuestion::kRun) return find_run();
-  if (asked->seeks != under_lock(seeks_)) return std::nullopt;
+  if (asked->seeks != under_lock(seeks_)) return find_elsewhere(asked->what);
   switch (asked->what) {
     case RankQuestion::kKept: {
       const std::shared_ptr<const KeptRecords> kept = under_lock(kept_);
       return kept ? kept->bytes_of(static_cast<int64_t>(asked->number)) : std::nullopt;
     }
-    case RankQuestion::kBeginning: return find_beginning();
+    case RankQuestion::kBeginning: return find_beginning(asked->rank);
     case RankQuestion::kGoodbye: return leave(asked->rank);
     default: return find_chunk(*asked);
   }
@@ -149,7 +166,9 @@ std::optional<Buffer> RankAnswers::find_chunk(const RankKey& asked) {
     if (!is_other_rank(asked.rank)) return std::nullopt;
     const auto chunk = std::lower_bound(chunks_.begin(), chunks_.end(), first,
                                         [](const auto& one, int64_t sought) { return one.first < sought; });
-    if (chunk == chunks_.end() || chunk->first != first) return std::nullopt;
+    if (chunk == chunks_.end()) return std::nullopt;
+    // A later one is there, so this one never will be.
+    if (chunk->first != first) return buffer_of(kNoSuchChunk);
     text = chunk->second;
     to_tell = note_asked(asked.rank, first);
   }
@@ -158,17 +177,35 @@ std::optional<Buffer> RankAnswers::find_chunk(const RankKey& asked) {
   return buffer_of(text);
 }
 
+std::optional<Buffer> RankAnswers::find_elsewhere(RankQuestion what) const {
+  if (what != RankQuestion::kChunk && what != RankQuestion::kBeginning) return std::nullopt;
+  const std::lock_guard lock(mutex_);
+  // Before its run has begun this rank is nowhere.
+  return seeks_ > 0 ? std::optional(buffer_of(ElsewhereAnswer::text(seeks_))) : std::nullopt;
+}
+
 std::optional<Buffer> RankAnswers::find_run() const {
   const std::lock_guard lock(mutex_);
   return run_ ? std::optional(buffer_of(*run_)) : std::nullopt;
 }
 
-std::optional<Buffer> RankAnswers::find_beginning() const {
+std::optional<Buffer> RankAnswers::find_beginning(int rank) {
   const std::lock_guard lock(mutex_);
-  return beginning_ ? std::optional(buffer_of(*beginning_)) : std::nullopt;
+  if (!beginning_ || !is_other_rank(rank)) return std::nullopt;
+  (void)note_asked(rank, kKnowsBeginning);
+  return buffer_of(*beginning_);
+}
+
+void RankAnswers::note_heard(int rank) {
+  const std::lock_guard lock(mutex_);
+  if (is_other_rank(rank)) heard_[static_cast<size_t>(rank)] = std::chrono::steady_clock::now();
 }
 
 // With the lock held, as all below but leave().
+int RankAnswers::slowest() const {
+  return static_cast<int>(std::min_element(asked_.begin() + 1, asked_.end()) - asked_.begin());
+}
+
 bool RankAnswers::is_other_rank(int rank) const { return rank != rank_ && static_cast<size_t>(rank) < asked_.size(); }
 
 std::optional<Buffer> RankAnswers::leave(int rank) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -31,6 +32,8 @@ class RankAnswers final : public KeySource, public ChunkWitness {
   void tell_run(std::string terms);
   /// What was decided before is of another run.
   void begin_anew(uint64_t seeks);
+  /// Unavailable where, at that time, a rank that has asked for nothing for long is all that keeps more from being decided.
+  Status check_heard(std::chrono::steady_clock::time_point now) const;
   /// Waits until all others have been told all that was decided, and have come for what was read for them, or have left; but not for long.
   void linger();
 
@@ -45,9 +48,12 @@ class RankAnswers final : public KeySource, public ChunkWitness {
 
  private:
   std::optional<Buffer> find_chunk(const RankKey& asked);
+  std::optional<Buffer> find_elsewhere(RankQuestion what) const;
   std::optional<Buffer> find_run() const;
-  std::optional<Buffer> find_beginning() const;
+  std::optional<Buffer> find_beginning(int rank);
   std::optional<Buffer> leave(int rank);
+  void note_heard(int rank);
+  int slowest() const;
   bool is_other_rank(int rank) const;
   bool all_are_told() const;
   bool all_have_left() const;
@@ -59,7 +65,7 @@ class RankAnswers final : public KeySource, public ChunkWitness {
     return member;
   }
 
-  static constexpr int64_t kNever = -1, kLeft = INT64_MAX;
+  static constexpr int64_t kNever = -2, kKnowsBeginning = -1, kLeft = INT64_MAX;
 
   mutable std::mutex mutex_;
   std::condition_variable asked_for_;
@@ -68,7 +74,8 @@ class RankAnswers final : public KeySource, public ChunkWitness {
   uint64_t seeks_ = 0;
   std::optional<std::string> run_, beginning_;
   std::deque<std::pair<int64_t, std::string>> chunks_;
-  std::vector<int64_t> asked_;  // by rank: the first record of the last chunk it asked for, or kLeft
+  std::vector<int64_t> asked_;  // by rank: the first record of the last chunk it asked for, or one of these
+  std::vector<std::chrono::steady_clock::time_point> heard_;  // by rank: when it last asked for anything
   std::shared_ptr<const KeptRecords> kept_;
   std::shared_ptr<RecordShelf> shelf_;
 };

@@ -1,5 +1,6 @@
 #include "stream/ranks/rank_questions.h"
 
+#include <charconv>
 #include <future>
 #include <utility>
 
@@ -10,6 +11,7 @@ namespace {
 constexpr int kWhatShift = 56, kRankShift = 32;
 constexpr uint64_t kRankMask = 0xffffff, kSeeksMask = 0xffffffff;
 constexpr int kPartitionShift = 40;
+constexpr std::string_view kElsewhere = "elsewhere ";
 constexpr uint64_t kFromMask = (uint64_t{1} << kPartitionShift) - 1;
 }  // namespace
 
@@ -31,6 +33,15 @@ uint64_t NotesPlace::number() const { return static_cast<uint64_t>(partition) <<
 
 NotesPlace NotesPlace::from_number(uint64_t number) {
   return {static_cast<size_t>(number >> kPartitionShift), number & kFromMask};
+}
+
+std::string ElsewhereAnswer::text(uint64_t seeks) { return std::string(kElsewhere) + std::to_string(seeks); }
+
+std::optional<uint64_t> ElsewhereAnswer::from(std::string_view text) {
+  if (!text.starts_with(kElsewhere)) return std::nullopt;
+  uint64_t seeks = 0;
+  const auto read = std::from_chars(text.data() + kElsewhere.size(), text.data() + text.size(), seeks);
+  return read.ec == std::errc() ? std::optional(seeks) : std::nullopt;
 }
 
 Result<std::vector<AnsweredKey>> ask_rank(Transport& transport, const PeerHost& host, std::vector<WantedKey> wanted,

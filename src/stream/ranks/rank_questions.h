@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <optional>
 #include <stop_token>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "cluster/transport.h"
@@ -39,6 +41,15 @@ struct NotesPlace {
   uint64_t number() const;
   static NotesPlace from_number(uint64_t number);
 };
+
+/// An answer of rank 0 to who asks for a chunk or a beginning of another run than it is in: how often it has gone elsewhere.
+struct ElsewhereAnswer {
+  static std::string text(uint64_t seeks);
+  /// Nothing where it is another answer.
+  static std::optional<uint64_t> from(std::string_view text);
+};
+/// And to who asks for a chunk that was forgotten, or that no chunk begins where it does.
+inline constexpr std::string_view kNoSuchChunk = "none";
 
 /// An element of a question says whether it can be waited for (KeySource::coming()).
 inline constexpr int64_t kComesSoonerOrLater = 0, kThereOrNever = -1;
