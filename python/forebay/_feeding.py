@@ -6,6 +6,7 @@ again. It asks for a record's fields as it asks a data set for a sample.
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import sys
 import threading
@@ -103,6 +104,16 @@ class Opener:
             iterable.open(partition, after, feed)
 
 
+def _iterator(records: Any, name: str) -> Iterator[Any]:
+    """Of what a factory gave; without the two mistakes that are easily made, told by what Python says of them."""
+    if inspect.iscoroutine(records):
+        records.close()  # else Python warns that nobody awaited it
+        raise TypeError(f"{name} is an `async def` without `yield`; yield its records, each a dict of field → value")
+    if not hasattr(records, "__iter__") and not hasattr(records, "__getitem__"):
+        raise TypeError(f"{name} gave {type(records).__name__}; give an iterable, or an async iterable, of dicts (field → value): yield them, or return a list")
+    return iter(records)
+
+
 class _Closed(Exception):
     """Nobody wants more."""
 
@@ -131,7 +142,7 @@ class _Feeding:
 
                 asyncio.run(self._push_async(records.__aiter__()))
             else:
-                self._push_all(iter(records))
+                self._push_all(_iterator(records, iterable.name))
             self.feed.end()
         except _Closed:
             pass

@@ -73,6 +73,8 @@ def stream(
 
 def _fields(fields: Mapping[str, Any]) -> dict[str, Any]:
     """As descriptions hold them: a type, or [type, [dimensions]]."""
+    if not isinstance(fields, Mapping):
+        raise TypeError(f'stream: fields= is {fields!r}; give a dictionary of names and types, as in {{"x": "int64"}}')
     plain = {}
     for name, field in fields.items():
         plain[str(name)] = [_type(field[0]), list(field[1])] if isinstance(field, (tuple, list)) else _type(field)

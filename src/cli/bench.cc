@@ -190,10 +190,11 @@ int bench_verb(const Arguments& arguments, const Console& console) {
       ->check(CLI::IsMember({"torch"}).description(""))
       ->type_name("NAME");
   line.add_number("--rounds", rounds, 1, 100, "how often everything is measured anew")->capture_default_str();
-  const LoaderFlags flags(line, LoaderFlags::Which::kAll);
+  const LoaderFlags flags(line, LoaderFlags::Which::kStreams);
   if (const auto code = line.parse(arguments, console)) return *code;
   if (!against.empty()) {
-    for (const char* name : {"--on-error", "--max-errors", "--storage-option", "--requests", "--memory"}) {
+    for (const char* name :
+         {"--on-error", "--max-errors", "--storage-option", "--requests", "--memory", "--steps-per-epoch"}) {
       if (line.app().count(name) > 0)
         return line.misuse(
             fmt::format("cannot have {} together with --against: other loaders have no such thing", name), console);
@@ -209,6 +210,7 @@ int bench_verb(const Arguments& arguments, const Console& console) {
   if (!pipeline.ok()) return report_failure(pipeline.status(), line.json(), console);
   if (const auto problems = pipeline->check(); !problems.empty())
     return report_problems(path, problems, line.json(), console);
+  if (Status ends = check_ends(*pipeline, options); !ends.ok()) return report_failure(ends, line.json(), console);
 
   const Interrupt interrupt;
   Measured measured;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "cli/whole_number.h"
+#include "loader/unbounded_rules.h"
 
 namespace forebay {
 namespace {
@@ -35,6 +36,9 @@ LoaderFlags::LoaderFlags(CommandLine& line, Which which) {
   line.add_number("--epochs", options_.epochs, 1, int64_t{1} << 40, "how many")->default_str("1");
   line.add_number("--threads", options_.threads, 1, 4096, "compute threads; they change speed, never content");
   if (which == Which::kBasic) return;
+  if (which == Which::kStreams)
+    line.add_number("--steps-per-epoch", options_.steps_per_epoch, 1, int64_t{1} << 40,
+                    "of a stream, which has no end of its own: so many batches of each rank");
   line.add_number("--requests", options_.requests, 1, 1 << 16, "storage requests in flight");
   line.add_bytes("--memory", options_.memory, "budget for everything between storage and the user, like 512MiB");
   app.add_option("--on-error", on_error_, "what a bad record does")
@@ -60,6 +64,11 @@ LoaderOptions LoaderFlags::options() const {
   options.deal = kDeals.at(deal_);
   if (storage_) options.storage_options = storage_->options();
   return options;
+}
+
+Status check_ends(const Pipeline& pipeline, const LoaderOptions& options) {
+  if (options.steps_per_epoch || !is_unbounded(pipeline.description().steps().front())) return {};
+  return invalid_argument("a stream has no end of its own; give --steps-per-epoch, how many batches an epoch has");
 }
 
 }  // namespace forebay

@@ -189,7 +189,7 @@ int run_verb(const Arguments& arguments, const Console& console) {
   CommandLine line("run", "Iterates over a pipeline; speed and digest of each epoch.");
   RunOptions options;
   line.app().add_option("pipeline", options.pipeline, "a pipeline as JSON; - is standard input")->required();
-  const LoaderFlags flags(line, LoaderFlags::Which::kAll);
+  const LoaderFlags flags(line, LoaderFlags::Which::kStreams);
   line.add_number("--ranks", options.ranks, 1, 1024, "so many ranks, all here; --threads and --memory are for each")
       ->capture_default_str();
   line.app().add_option("--state", options.state, "save the state here after every step")->type_name("FILE");
@@ -220,6 +220,8 @@ int run_verb(const Arguments& arguments, const Console& console) {
   if (!pipeline.ok()) return report_failure(pipeline.status(), options.json, console);
   if (const auto problems = pipeline->check(); !problems.empty())
     return report_problems(options.pipeline, problems, options.json, console);
+  if (Status ends = check_ends(*pipeline, options.loader); !ends.ok())
+    return report_failure(ends, options.json, console);
 
   if (!options.report.empty()) {
     if (Status writable = check_writable(options.report); !writable.ok())

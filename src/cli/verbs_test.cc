@@ -24,6 +24,42 @@ std::vector<int64_t> numbers_in(const std::string& path) {
 
 // run
 
+// Ten lines of a file that may grow.
+std::string stream_in(const ScratchFolder& folder) {
+  folder.write("x.txt", "0\n1\n2\n3\n4\n5\n6\n7\n8\n9\n");
+  folder.write("p.json", R"({"forebay_pipeline": 1, "steps": [{"op": "text", "pattern": ")" + folder.path("x.txt") +
+                             R"(", "follow": true}, {"op": "batch", "n": 2}]})");
+  return folder.path("p.json");
+}
+
+TEST(RunVerb, AStreamEndsAfterTheStepsThatAreAskedFor) {
+  const ScratchFolder folder;
+  const std::string pipeline = stream_in(folder);
+  for (const std::string verb : {"run", "bench"}) {
+    const Ended endless = forebay({verb, pipeline});
+    EXPECT_EQ(endless.code, kFailed) << verb;
+    EXPECT_NE(endless.err.find("--steps-per-epoch"), std::string::npos) << endless.err;
+  }
+  const Ended ended = forebay({"run", pipeline, "--steps-per-epoch", "2", "--epochs", "2", "--json"});
+  ASSERT_EQ(ended.code, kDone) << ended.err;
+  ASSERT_EQ(ended.json()["epochs"].size(), 2u);
+  for (const auto& epoch : ended.json()["epochs"]) {
+    EXPECT_EQ(epoch["batches"], 2);
+    EXPECT_EQ(epoch["samples"], 4);
+  }
+  const Ended measured =
+      forebay({"bench", pipeline, "--steps-per-epoch", "2", "--epochs", "2", "--rounds", "1", "--json"});
+  ASSERT_EQ(measured.code, kDone) << measured.err;
+  EXPECT_EQ(measured.json()["later_epochs"]["samples"], 4);
+}
+
+TEST(RunVerb, StepsOfAnEpochAreForStreams) {
+  const ArrayPipeline pipeline(10);
+  const Ended ended = forebay({"run", pipeline.path(), "--steps-per-epoch", "2"});
+  EXPECT_EQ(ended.code, kFailed);
+  EXPECT_NE(ended.err.find("are for streams"), std::string::npos) << ended.err;
+}
+
 TEST(RunVerb, TheStateAfterEachStepCountsWhatTheIdsHave) {
   const ArrayPipeline pipeline(10);
   const std::string state = pipeline.folder().path("state"), ids = pipeline.folder().path("ids");
@@ -149,9 +185,7 @@ TEST(PlanVerb, AJobOfOneHostIsOneHost) {
 
 TEST(PlanVerb, AJobThatReadsAStreamIsRefused) {
   const ScratchFolder folder;
-  folder.write("p.json", R"({"forebay_pipeline": 1, "steps": [{"op": "text", "pattern": ")" + folder.path("x.txt") +
-                             R"(", "follow": true}, {"op": "batch", "n": 4}]})");
-  const Ended ended = forebay({"plan", folder.path("p.json"), "--hosts", "2"});
+  const Ended ended = forebay({"plan", stream_in(folder), "--hosts", "2"});
   EXPECT_EQ(ended.code, kFailed);
   EXPECT_NE(ended.err.find("a stream has no epochs"), std::string::npos) << ended.err;
 }

@@ -121,6 +121,16 @@ TEST(CheckPipeline, names_the_place_of_each_problem_among_the_steps) {
   EXPECT_TRUE(status.message().starts_with("the pipeline has 3 problems:\n  2: random_crop: ")) << status.message();
 }
 
+TEST(CheckPipeline, steps_that_say_how_all_is_read_are_there_once) {
+  const Pipeline log = stream("redis://host/0/x", {.fields = {{"x", "int64"}}});
+  for (const Pipeline& twice : {log.buffer().buffer(), log.shuffle({.window = 9}).shuffle({.window = 9})}) {
+    const auto problems = twice.batch(2).check();
+    ASSERT_EQ(problems.size(), 1u);
+    EXPECT_EQ(problems[0].op.substr(0, 2), "2:");
+    EXPECT_NE(problems[0].message.find("already"), std::string::npos) << problems[0].message;
+  }
+}
+
 TEST(CheckPipeline, a_source_that_is_wrong_hides_what_would_follow_from_it) {
   const auto made = Pipeline::from_json(
       R"({"forebay_pipeline": 1, "steps": [{"op": "imges", "root": "x"}, {"op": "resize", "size": 0}]})");

@@ -44,7 +44,7 @@ Inference infer(const Description& description, const Schema& source, const Cata
   const std::vector<OpSpec>& steps = description.steps();
   result.schemas.push_back(source);
   if (source.open_ended) expect_user_fields(steps, 0, catalog, result.schemas[0]);
-  bool batched = false, shuffled = false, packed = false;
+  bool batched = false, shuffled = false, buffered = false, packed = false;
   for (size_t i = 1; i < steps.size(); ++i) {
     Schema schema = result.schemas.back();
     const std::string place = fmt::format("{}: {}", i, steps[i].name);
@@ -68,6 +68,8 @@ Inference infer(const Description& description, const Schema& source, const Cata
         result.problems.push_back(std::move(*wrong));
       if (def->role == OpRole::kOrder && std::exchange(shuffled, true))
         result.problems.push_back({place, "the samples are shuffled already", "keep one .shuffle()"});
+      if (def->role == OpRole::kBuffer && std::exchange(buffered, true))
+        result.problems.push_back({place, "there is a .buffer() already", "keep one, with all that it is to do"});
       std::vector<Problem> found;
       if (def->infer) def->infer(steps[i], schema, found);
       for (Problem& problem : found) {

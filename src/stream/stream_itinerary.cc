@@ -86,6 +86,12 @@ void StreamItinerary::bring_rows(int64_t first) const {
   records_->bring(numbers);
 }
 
+Status StreamItinerary::failure() const {
+  Status failure = stream_->failure();
+  // What is wrong with its records is found where the log is not known any more.
+  return failure.code() == Code::kCorrupt ? std::move(failure).with_key(stream_->log().name()) : failure;
+}
+
 std::string StreamItinerary::awaited() const {
   const std::string rows = records_ ? records_->awaited() : "";
   return rows.empty() ? stream_->awaited() : rows;

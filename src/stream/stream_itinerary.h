@@ -44,7 +44,7 @@ class StreamItinerary final : public Itinerary {
   void awaits(const Cursor& at) const override;
   bool hurry(const Cursor& at) const override;
   std::optional<StepPlan> step(const Cursor& at) const override;
-  Status failure() const override { return stream_->failure(); }
+  Status failure() const override;
   std::string awaited() const override;
   /// A record's number in the stream is its index, and its id.
   std::vector<int64_t> indices(const StepPlan& step) const override;

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "stream/stream_itinerary.h"
 #include "stream/stream_test_support.h"
 
 namespace forebay {
@@ -170,6 +171,24 @@ TEST(Stream, forgotten_records_are_an_error_that_says_how_many_or_are_left_out) 
   ASSERT_TRUE(wait_known(skips, 10));
   EXPECT_EQ(keys(skips, 0, 1).front(), "a/31");
   EXPECT_EQ(skips.stats().trimmed, 30);
+}
+
+TEST(Stream, a_window_that_was_trimmed_in_part_cannot_be_given_again_and_that_is_said) {
+  const auto log = log_with({1000});
+  StreamOptions options = chunks_of(100);
+  options.shuffled = options.skip_trimmed = true;
+  Stream first(log, options);
+  first.seek(first.beginning());
+  ASSERT_TRUE(wait_known(first, 200));
+  const StreamPlace inside = first.place(150);
+  log->trim(0, 150);
+  const auto again = std::make_shared<Stream>(log, options);
+  again->seek(inside);
+  EXPECT_FALSE(wait_known(*again, 160));
+  const Status failure = StreamItinerary(again, {.batch_size = 10}).failure();
+  EXPECT_EQ(failure.code(), Code::kCorrupt);
+  EXPECT_EQ(failure.key(), "memory");
+  EXPECT_NE(failure.message().find("go on with a later state"), std::string::npos) << failure.message();
 }
 
 TEST(Stream, begins_where_the_log_ends_if_it_is_told_to) {

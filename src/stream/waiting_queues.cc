@@ -85,7 +85,8 @@ class Queues final : public Waiting {
       if (i < taken.parts.size() && taken.parts[i] == decided.parts[i]) continue;
       return Status(Code::kCorrupt,
                     fmt::format("partition {} has other records than when they were first given: {} records behind its "
-                                "place end with '{}', and ended with '{}'",
+                                "place end with '{}', and ended with '{}'. They were trimmed, or it was made anew, so "
+                                "that they cannot be given again; go on with a later state, or begin without one",
                                 decided.parts[i].partition, decided.parts[i].taken + decided.parts[i].dropped,
                                 i < taken.parts.size() ? taken.parts[i].last : "", decided.parts[i].last));
     }

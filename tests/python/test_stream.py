@@ -389,12 +389,35 @@ def test_a_record_that_is_no_dict_is_an_error_that_says_so():
         list(loader)
 
 
+async def awaits_without_yield(offset):
+    return [{"x": 1}]
+
+
+@pytest.mark.parametrize("factory, message", [
+    (lambda offset: None, "gave NoneType; give an iterable"), (awaits_without_yield, "without `yield`"),
+])
+def test_a_factory_that_gives_no_iterable_is_told_what_to_give(factory, message):
+    with fb.Loader(fb.stream(factory).batch(1)) as loader, pytest.raises(TypeError, match=message):
+        list(loader)
+
+
+def test_fields_that_are_no_dictionary_are_told_what_to_give():
+    with pytest.raises(TypeError, match="give a dictionary"):
+        fb.stream("redis://host/0/name", fields=["x"])
+
+
+def test_a_folder_that_is_followed_is_told_how(tmp_path):
+    with pytest.raises(fb.Error, match="is a folder, not a file; for the files below it use"):
+        list(fb.Loader(fb.files(tmp_path, follow=True).batch(1)))
+
+
 @pytest.mark.parametrize("build, message", [
     (lambda s: s.shuffle(), "window="),
     (lambda s: s.shuffle(block=3, window=5), "block="),
     (lambda s: s.take(5), "no first samples"),
     (lambda s: s.cache(), "come once"),
     (lambda s: s.only(x=[1]), "steps would be of other sizes"),
+    (lambda s: s.buffer().buffer("spill"), "there is a .buffer\\(\\) already"),
     (lambda s: s.buffer("never"), 'unknown policy "never"'),
     (lambda s: s.buffer(bytes=0), "bytes is 0"),
 ])

@@ -42,6 +42,8 @@ void TogetherRun::leave(Seat& seat) {
   const std::lock_guard lock(mutex_);
   std::erase(seats_, &seat);
   seat.lost = true;
+  // Perhaps it was this one that waited. If others do, they are back at once.
+  for (Seat* other : seats_) other->waited_for.end(Clock::now());
   changed_.notify_all();
 }
 
@@ -55,18 +57,17 @@ bool TogetherRun::waits_for_others(Clock::time_point now) {
 
 // Whether the next step has to wait for whoever still needs the first one that is kept. They lose their seats in time.
 bool TogetherRun::held_up(Clock::time_point now) {
-  const auto behind = [&](const Seat* seat) { return seat->next == first_; };
-  if (steps_.size() < window_ || std::ranges::none_of(seats_, behind)) {
-    held_up_since_ = {};
-    return false;
+  if (steps_.size() < window_) return false;
+  bool waits = false;
+  for (Seat* seat : seats_) {
+    if (seat->next != first_) continue;
+    seat->waited_for.begin(now);
+    // Its feed notices with its next take(), and goes on in a run of its own.
+    seat->lost = seat->waited_for.until(now) >= patience_;
+    waits = waits || !seat->lost;
   }
-  if (held_up_since_ == Clock::time_point()) held_up_since_ = now;
-  if (now - held_up_since_ < patience_) return true;
-  // Its feed notices with its next take(), and goes on in a run of its own.
-  for (Seat* seat : seats_) seat->lost = seat->lost || behind(seat);
   std::erase_if(seats_, [](const Seat* seat) { return seat->lost; });
-  held_up_since_ = {};
-  return false;
+  return waits;
 }
 
 void TogetherRun::keep(Step step) {
@@ -110,6 +111,7 @@ Result<TogetherRun::StepPtr> TogetherRun::take(Seat& seat, std::chrono::millisec
   while (!seat.lost) {
     if (seat.next < first_ + steps_.size()) {
       StepPtr step = steps_[seat.next++ - first_];
+      seat.waited_for.end(Clock::now());
       ++counts_.given;
       changed_.notify_all();
       return step;

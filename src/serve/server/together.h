@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "serve/server/feed.h"
+#include "serve/server/waited_for.h"
 
 namespace forebay {
 
@@ -23,8 +24,8 @@ struct TogetherCounts {
 };
 
 /// Steps that several clients get, made once: the last few of a run, which begins at some state and goes on for as long as anybody
-/// has a seat. Nobody is waited for longer than `patience` once it is a window behind: it loses its seat, and its batches, which
-/// are the same, are made for it alone.
+/// has a seat. Whoever is a window behind is waited for as long as `patience`, in one piece or in many: then it loses its
+/// seat, and its batches, which are the same, are made for it alone.
 class TogetherRun {
  public:
   /// `wanted`: seats that the first step waits for, a minute at most.
@@ -40,6 +41,7 @@ class TogetherRun {
   struct Seat {
     uint64_t next = 0;
     bool lost = true;
+    WaitedFor waited_for = {};
   };
   /// True where a step that is here, or the next one to be made, begins at `state`.
   bool sit(Seat& seat, const std::string& state);
@@ -57,7 +59,7 @@ class TogetherRun {
   void close();
 
  private:
-  using Clock = std::chrono::steady_clock;
+  using Clock = WaitedFor::Clock;
   using Lock = std::unique_lock<std::mutex>;
   bool waits_for_others(Clock::time_point now);
   bool held_up(Clock::time_point now);
@@ -77,7 +79,6 @@ class TogetherRun {
   size_t window_ = 2;
   std::string state_;  ///< where the next one to be made begins
   bool making_ = false, begun_ = false, over_ = false;
-  Clock::time_point held_up_since_{};
   TogetherCounts counts_;
 };
 

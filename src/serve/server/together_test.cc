@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include <atomic>
+#include <thread>
 
 #include "serve/server/serve_test_support.h"
 
@@ -57,6 +58,31 @@ TEST(Together, who_falls_behind_goes_on_alone_with_the_same_batches) {
   of_slow.push_back(std::move(**slow->next()));
   for (int i = 0; i < 60; ++i) ASSERT_TRUE(fast->next().ok());  // four epochs, and nobody waits
   for (Batch& batch : epoch_of(*slow)) of_slow.push_back(std::move(batch));
+  EXPECT_EQ(digest_of(of_slow), alone(data));
+}
+
+TEST(Together, who_is_slow_and_never_stands_still_goes_on_alone_as_well) {
+  const Data data;
+  Running server(data.socket(), std::chrono::milliseconds(100));
+  const auto fast = shared(data, data.pipeline(), {}, 2), slow = shared(data, data.pipeline(), {}, 2);
+  std::atomic<bool> over = false;
+  std::jthread takes([&] {
+    while (!over) ASSERT_TRUE(fast->next().ok());
+  });
+  // Each of its steps is far shorter than what others wait for it.
+  const auto left_behind = [&] {
+    const nlohmann::json counts = together_of(server);
+    return counts["batches_made"].get<int64_t>() > counts["batches_given"].get<int64_t>() / 2 + 30;
+  };
+  std::vector<Batch> of_slow;
+  while (!left_behind()) {
+    auto batch = slow->next();
+    ASSERT_TRUE(batch.ok());
+    if (batch->has_value() && of_slow.size() < 15) of_slow.push_back(std::move(**batch));
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  over = true;
+  while (of_slow.size() < 15) of_slow.push_back(std::move(**slow->next()));
   EXPECT_EQ(digest_of(of_slow), alone(data));
 }
 

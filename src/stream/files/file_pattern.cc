@@ -141,7 +141,9 @@ Result<SeenFile> FilePattern::look_at(const std::string& path) {
   errno = 0;
   switch (look_at_entry(AT_FDCWD, path.c_str(), file)) {
     case Entry::kFile: return file;
-    case Entry::kFolder: return unsupported("is a folder, not a file").with_key(path);
+    case Entry::kFolder:
+      return unsupported(fmt::format("is a folder, not a file; for the files below it use '{}/**'", path))
+          .with_key(path);
     case Entry::kOther: break;
   }
   return (errno != 0 ? status_of_errno(errno) : unsupported("is no regular file")).with_key(path);

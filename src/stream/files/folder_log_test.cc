@@ -72,6 +72,12 @@ TEST(FolderPlace, IsReadAsItIsWritten) {
   EXPECT_LT(*FolderPlace::parse("9/a"), *FolderPlace::parse("9/b"));
 }
 
+TEST(FolderLog, AFolderByItselfIsToldHowToReadWhatIsBelow) {
+  const ScratchFolder folder;
+  const Status status = FilePattern::look_at(folder.path("")).status();
+  EXPECT_NE(status.message().find("for the files below it use"), std::string::npos) << status.to_string();
+}
+
 TEST(FolderLog, UnfinishedAndHiddenNamesAreLeftOut) {
   const ScratchFolder folder;
   for (const std::string name : {".hidden", "a.tmp", "sub/b.part", "sub/.c", ".d/e", "sub/deep/f", "g"})

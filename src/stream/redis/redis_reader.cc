@@ -15,6 +15,7 @@ using RedisClock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kConnectLimit{5};
 constexpr std::chrono::seconds kAnswerLimit{
     10};  ///< a server that is there answers before, or the connection is made again
+constexpr std::chrono::seconds kLookAtEndEvery{5};
 
 }  // namespace
 
@@ -60,7 +61,7 @@ Status RedisReader::connect(const std::stop_token& stop) {
 std::string RedisReader::troubled() const {
   // It may come, so it is waited for; but mostly its name is wrong.
   if (troubled_.empty() && !absent_.empty()) return fmt::format("there was no stream '{}' when reading began", absent_);
-  return troubled_;
+  return troubled_.empty() ? ends_before_ : troubled_;
 }
 
 Status RedisReader::endure(Status error) {
@@ -74,6 +75,7 @@ Status RedisReader::endure(Status error) {
 Status RedisReader::read_round(const std::vector<Stream*>& streams, const Limits& limits, Deadline until,
                                const std::stop_token& stop, std::vector<LogRecord>& out) {
   FOREBAY_RETURN_IF_ERROR(check_positions(streams, stop));
+  FOREBAY_RETURN_IF_ERROR(check_ends(streams, stop));
   FOREBAY_ASSIGN(const RedisReply* const reply, ask_entries(streams, limits, until, stop));
   std::vector<Stream*> given = streams;
   FOREBAY_ASSIGN(std::vector<Taken> taken, take_entries(*reply, given));
@@ -85,6 +87,7 @@ Status RedisReader::read_round(const std::vector<Stream*>& streams, const Limits
       note_gap(stream, *missing);
     // Only with the records in `out`: a round that fails before is asked for again.
     stream.position = taken[i].ids.back();
+    stream.quiet = stream.nothing_read = false;
     if (absent_ == name_of(stream)) absent_.clear();
     out.insert(out.end(), std::make_move_iterator(taken[i].records.begin()),
                std::make_move_iterator(taken[i].records.end()));
@@ -92,6 +95,29 @@ Status RedisReader::read_round(const std::vector<Stream*>& streams, const Limits
   troubled_.clear();
   backoff_.reset();
   return {};
+}
+
+Status RedisReader::check_ends(const std::vector<Stream*>& streams, const std::stop_token& stop) {
+  if (RedisClock::now() < look_again_) return {};
+  look_again_ = RedisClock::now() + kLookAtEndEvery;
+  std::vector<Stream*> quiet;
+  for (Stream* const stream : streams) {
+    if (std::exchange(stream->quiet, true)) quiet.push_back(stream);
+  }
+  FOREBAY_ASSIGN(const std::vector<StreamInfo> infos, ask_infos(quiet, stop));
+  ends_before_.clear();
+  for (size_t i = 0; i < quiet.size(); ++i) FOREBAY_RETURN_IF_ERROR(check_end(*quiet[i], infos[i]));
+  return {};
+}
+
+Status RedisReader::check_end(Stream& stream, const StreamInfo& info) {
+  const EndWatch::Found found = stream.end.look(info, stream.position, stream.nothing_read, RedisClock::now());
+  if (found == EndWatch::Found::kGoesOn) return {};
+  ends_before_ = fmt::format(
+      "the stream '{}' ends at '{}', before '{}' where reading is to go on: it was made anew, or restored from an "
+      "older copy",
+      name_of(stream), info.last.to_string(), stream.position.to_string());
+  return found == EndWatch::Found::kMadeAnew ? not_found(ends_before_) : Status();
 }
 
 Status RedisReader::check_positions(const std::vector<Stream*>& streams, const std::stop_token& stop) {
@@ -103,6 +129,7 @@ Status RedisReader::check_positions(const std::vector<Stream*>& streams, const s
   for (size_t i = 0; i < unchecked.size(); ++i) {
     Stream& stream = *unchecked[i];
     if (!infos[i].exists) absent_ = name_of(stream);
+    FOREBAY_RETURN_IF_ERROR(check_end(stream, infos[i]));
     const bool begins = stream.position == StreamId{} && stream.known_from_first;
     const auto missing =
         begins ? TrimWatch::check_first(infos[i]) : stream.watch.check_position(infos[i], stream.position);

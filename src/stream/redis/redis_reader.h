@@ -20,6 +20,9 @@ class RedisReader final : public LogReader {
     bool known_from_first = false;
     TrimWatch watch = {};
     bool checked = false;  ///< whether the position was, on this connection
+    EndWatch end = {};
+    bool quiet = false;        ///< since the last look at its end
+    bool nothing_read = true;  ///< yet
   };
 
   RedisReader(RedisAddress address, std::vector<Stream> streams)
@@ -45,6 +48,9 @@ class RedisReader final : public LogReader {
   /// One round: positions that were not checked yet, then one XREAD, then what was trimmed before it.
   Status read_round(const std::vector<Stream*>& streams, const Limits& limits, Deadline until,
                     const std::stop_token& stop, std::vector<LogRecord>& out);
+  /// Now and then, where nothing came: whether there is still an end to wait at.
+  Status check_ends(const std::vector<Stream*>& streams, const std::stop_token& stop);
+  Status check_end(Stream& stream, const StreamInfo& info);
   Status check_positions(const std::vector<Stream*>& streams, const std::stop_token& stop);
   Result<std::vector<StreamInfo>> ask_infos(const std::vector<Stream*>& streams, const std::stop_token& stop);
   Result<const RedisReply*> ask_entries(const std::vector<Stream*>& streams, const Limits& limits, Deadline until,
@@ -57,11 +63,11 @@ class RedisReader final : public LogReader {
   std::vector<Stream> streams_;
   std::optional<RedisConnection> connection_;
   Backoff backoff_;
-  Deadline try_again_{};
+  Deadline try_again_{}, look_again_{};
   uint64_t entry_bytes_ = 64 << 10;  ///< of an entry, about
   bool was_connected_ = false;
   int64_t reconnects_ = 0;
-  std::string troubled_, absent_;
+  std::string troubled_, absent_, ends_before_;
   std::vector<LogGap> gaps_;
 };
 

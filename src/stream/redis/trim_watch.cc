@@ -68,4 +68,17 @@ std::optional<TrimWatch::Missing> TrimWatch::check_read(const StreamInfo& info, 
   return missing;
 }
 
+EndWatch::Found EndWatch::look(const StreamInfo& info, StreamId position, bool nothing_read, Clock::time_point now) {
+  if (!info.exists || info.last >= position) {
+    since_.reset();
+    return Found::kGoesOn;
+  }
+  if (!since_) {
+    since_ = now;
+    end_ = info.last;
+  }
+  const bool lasts = now - *since_ >= kLasts;
+  return lasts && (nothing_read || info.last != end_) ? Found::kMadeAnew : Found::kEndsBefore;
+}
+
 }  // namespace forebay

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -39,6 +40,23 @@ class TrimWatch {
   std::optional<Missing> check_empty(const StreamInfo& info, StreamId position, std::optional<uint64_t> known);
 
   std::optional<uint64_t> number_;  ///< how many entries there ever were up to the last that was read
+};
+
+/// Notices that a stream was made anew with lower ids: what is added to it is passed over. Not at once: a replica may be behind for a
+/// while. And a server that lost the last it was given does not end who has read that; what comes then has later ids. For one stream.
+class EndWatch {
+ public:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::seconds kLasts{20};
+
+  enum class Found { kGoesOn, kEndsBefore, kMadeAnew };
+  /// After each look at it. kMadeAnew: it has ended before `position` in all looks for so long, and it did so when reading began or
+  /// goes on there, before the position.
+  Found look(const StreamInfo& info, StreamId position, bool nothing_read, Clock::time_point now);
+
+ private:
+  std::optional<Clock::time_point> since_;
+  StreamId end_;  ///< at that time
 };
 
 }  // namespace forebay
