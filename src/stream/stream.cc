@@ -146,6 +146,7 @@ void Stream::accept(Waiting::Taken taken) {
   for (const auto& records : taken.records) counts.push_back(records.size());
   Decided decided;
   decided.chunk = {decided_, std::move(taken.parts), 0};
+  if (given_) decided.chunk.after = given_->after;  // as it was decided, so that states of all ranks say the same
   // Until the first records are behind, `base_` is where the run began.
   if (std::exchange(tells_after_, false)) decided.chunk.after = base_.after;
   // From seed, number and counts alone: ranks, journals and states find the same order.
