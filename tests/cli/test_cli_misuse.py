@@ -134,6 +134,15 @@ def test_a_pipeline_with_problems_is_named(tmp_path, verb):
     assert "mine.json: the pipeline has 1 problem" in err and "'ptrn'" in err
 
 
+def test_a_stream_without_an_end_is_told_how_to_give_it_one(tmp_path):
+    (tmp_path / "x.txt").write_text("".join(f"{i}\n" for i in range(8)))
+    stream = write(tmp_path / "p.json", {"op": "text", "pattern": str(tmp_path / "x.txt"), "follow": True}, {"op": "batch", "n": 2})
+    for verb in ("run", "bench"):
+        assert "give --steps-per-epoch" in forebay(verb, stream, code=FAILED)[1]
+    assert "--steps-per-epoch" in forebay("bench", stream, "--steps-per-epoch", "2", "--against", "torch", code=MISUSE)[1]
+    assert [epoch["batches"] for epoch in as_json("run", stream, "--steps-per-epoch", "2", "--epochs", "2")["epochs"]] == [2, 2]
+
+
 @pytest.mark.parametrize("step", [{"op": "map"}, {"op": "filter", "fields": "x"}])
 def test_a_step_that_needs_a_program_fails_at_once(tmp_path, pipeline, step):
     steps = json.loads(pipeline.read_text())["steps"]
