@@ -42,8 +42,9 @@ TEST(RunVerb, AStreamEndsAfterTheStepsThatAreAskedFor) {
   }
   const Ended ended = forebay({"run", pipeline, "--steps-per-epoch", "2", "--epochs", "2", "--json"});
   ASSERT_EQ(ended.code, kDone) << ended.err;
-  ASSERT_EQ(ended.json()["epochs"].size(), 2u);
-  for (const auto& epoch : ended.json()["epochs"]) {
+  const auto epochs = ended.json()["epochs"];
+  ASSERT_EQ(epochs.size(), 2u);
+  for (const auto& epoch : epochs) {
     EXPECT_EQ(epoch["batches"], 2);
     EXPECT_EQ(epoch["samples"], 4);
   }

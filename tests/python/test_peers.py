@@ -71,12 +71,13 @@ def test_hosts_with_other_budgets_go_together(photos):
 
 
 def test_a_killed_peer_costs_reads_from_storage_and_nothing_else(photos):
-    expected = truth(photos, 3)
+    expected = truth(photos, 8)
     with asking_job(photos) as hosts:
         first, second = hosts.hosts
-        assert hosts.epoch() == expected[0]
+        assert [hosts.epoch(), hosts.epoch()] == expected[:2]
+        assert first.peer_hits() > 0  # of one that was never reached the log says nothing for 10 s
         second.kill()
-        for epoch in (1, 2):
+        for epoch in range(2, 8):  # what it will need of the next ones it may have asked for already
             samples = hosts.epoch([first])
             assert samples.items() <= expected[epoch].items() and len(samples) >= 10
         assert "is left out for a while" in first.close()
@@ -99,14 +100,15 @@ def test_a_peer_that_is_killed_and_comes_back_is_used_again(photos):
 
 
 def test_a_frozen_peer_is_given_up_and_storage_read_instead(photos):
-    expected = truth(photos, 2)
+    expected = truth(photos, 8)
     with asking_job(photos) as hosts:
         first, second = hosts.hosts
-        assert hosts.epoch() == expected[0]
+        assert [hosts.epoch(), hosts.epoch()] == expected[:2]
+        assert first.peer_hits() > 0
         second.process.send_signal(signal.SIGSTOP)
-        samples = hosts.epoch([first])
-        assert samples.items() <= expected[1].items() and len(samples) >= 10
-        hosts.epoch([first])
+        for epoch in range(2, 8):
+            samples = hosts.epoch([first])
+            assert samples.items() <= expected[epoch].items() and len(samples) >= 10
         second.process.send_signal(signal.SIGCONT)
         assert "is left out for a while" in first.close()
 
