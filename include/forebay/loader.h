@@ -182,7 +182,7 @@ class Loader {
   std::string fingerprint() const;
   /// How rows are dealt to ranks, which has to be the same on all of them: "count", "local, hosts 2", "lane". Empty before prepare(), and of a stream.
   std::string deal() const;
-  /// JSON text, under 1 KB, the same on every rank.
+  /// JSON text, under 1 KB but for what a `.rehearse()` keeps (8 to 40 bytes a sample), the same on every rank.
   std::string state() const;
   Status load_state(const std::string& json, bool strict = true);
 

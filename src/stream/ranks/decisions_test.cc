@@ -39,6 +39,11 @@ class DecisionsTest : public testing::Test {
     second_->close();
     first_->close();
   }
+  /// Before the streams that they decide for go.
+  void end(Stream& leads, Stream& follows) {
+    for (Stream* const stream : {&leads, &follows}) stream->stop();
+    TearDown();
+  }
 
   const std::shared_ptr<SimulatedNetwork> network_ = SimulatedNetwork::make({});
   const JobPass pass_{"a-token-that-is-long-enough", 1};
@@ -95,10 +100,7 @@ TEST_F(DecisionsTest, a_rank_that_has_another_run_than_rank_0_is_told_what_diffe
   }
   EXPECT_EQ(follows.failure().message(),
             "rank 1 has another run than rank 0: seed=8 (7 there); give all ranks the same");
-  for (Stream* const stream : {&leads, &follows}) stream->stop();
-  second_->close();
-  first_->begin_anew();
-  first_->close();
+  end(leads, follows);
 }
 
 TEST_F(DecisionsTest, ranks_begin_where_the_log_ended_for_rank_0) {
@@ -118,10 +120,7 @@ TEST_F(DecisionsTest, ranks_begin_where_the_log_ended_for_rank_0) {
   ASSERT_TRUE(wait_known(follows, 12)) << follows.failure().to_string();
   EXPECT_EQ(keys(follows, 0, 12), keys(leads, 0, 12));
   for (const int64_t number : {2, 4}) EXPECT_EQ(follows.place(number), leads.place(number)) << number;
-  for (Stream* const stream : {&leads, &follows}) stream->stop();
-  second_->close();
-  first_->begin_anew();
-  first_->close();
+  end(leads, follows);
 }
 
 // What each rank's state says of the chunk is told to nobody: whoever decides must not pass over it.
@@ -145,10 +144,7 @@ TEST_F(DecisionsTest, ranks_that_cannot_wait_go_on_inside_a_chunk_with_the_rest_
   EXPECT_TRUE(leads.hurry(14));
   ASSERT_TRUE(wait_known(follows, 14)) << follows.awaited();
   EXPECT_EQ(follows.dry(0, 14), (std::vector<int64_t>{12, 13}));
-  for (Stream* const stream : {&leads, &follows}) stream->stop();
-  second_->close();
-  first_->begin_anew();
-  first_->close();
+  end(leads, follows);
 }
 
 // So that a state of any rank that is made before the first batch says where the run begins.
@@ -173,10 +169,7 @@ TEST_F(DecisionsTest, who_follows_knows_where_the_run_begins_before_anything_is_
   ASSERT_TRUE(wait_known(leads, 4));
   ASSERT_TRUE(wait_known(follows, 4)) << follows.awaited();
   EXPECT_EQ(keys(follows, 0, 4), keys(leads, 0, 4));
-  for (Stream* const stream : {&leads, &follows}) stream->stop();
-  second_->close();
-  first_->begin_anew();
-  first_->close();
+  end(leads, follows);
 }
 
 TEST_F(DecisionsTest, rank_0_stays_until_the_others_know_where_the_run_begins) {
