@@ -1,0 +1,84 @@
+#include "base/shared_module.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "base/folder_entries.h"
+
+namespace forebay {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Folder of the program or shared object that this code was linked into.
+fs::path own_folder() {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(&own_folder), &info) == 0 || info.dli_fname == nullptr) return {};
+  std::error_code error;
+  // A program is called what its first argument was, which says nothing where it was found on PATH.
+  if (fs::path(info.dli_fname).is_relative()) {
+    const fs::path program = fs::read_symlink("/proc/self/exe", error);
+    if (!error && program.filename() == fs::path(info.dli_fname).filename()) return program.parent_path();
+  }
+  const fs::path resolved = fs::canonical(info.dli_fname, error);
+  return error ? fs::path() : resolved.parent_path();
+}
+
+std::vector<fs::path> site_packages(const fs::path& folder) {
+  std::vector<fs::path> found;
+  for (const fs::path& entry : entries_of(folder.parent_path() / "lib")) {
+    if (entry.filename().string().starts_with("python3.")) found.push_back(entry / "site-packages" / "forebay");
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+std::vector<fs::path> folders_of(const SharedModule& module) {
+  std::vector<fs::path> all;
+  const char* named = module.folder_variable == nullptr ? nullptr : std::getenv(module.folder_variable);
+  if (named != nullptr && *named != '\0') all.emplace_back(named);
+  if (const fs::path own = own_folder(); !own.empty()) {
+    all.push_back(own);
+    for (fs::path& folder : site_packages(own)) all.push_back(std::move(folder));
+  }
+  all.insert(all.end(), module.more_folders.begin(), module.more_folders.end());
+  return all;
+}
+
+Status missing(const SharedModule& module, const std::string& trouble) {
+  return unsupported(trouble.empty() ? module.needed : fmt::format("{} ({})", module.needed, trouble));
+}
+
+/// One failed attempt, in the words of the loader, which name the library that was not found.
+Result<void*> load(const fs::path& file, const SharedModule& module) {
+  dlerror();
+  // Local: what the module brings along must not stand in for what the process has of the same name.
+  void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) return missing(module, dlerror());
+  void* const function = dlsym(handle, module.function.c_str());
+  if (function == nullptr)
+    return unsupported(fmt::format("{} belongs to another version of Forebay: install Forebay again", file.string()));
+  return function;
+}
+
+}  // namespace
+
+Result<void*> function_of_module(const SharedModule& module) {
+  Status trouble = missing(module, "");
+  for (const fs::path& folder : folders_of(module)) {
+    std::error_code error;
+    if (!fs::is_regular_file(folder / module.file, error)) continue;
+    Result<void*> function = load(folder / module.file, module);
+    if (function.ok()) return function;
+    trouble = function.status();
+  }
+  return trouble;
+}
+
+}  // namespace forebay
