@@ -4,7 +4,7 @@
 //
 // "bare": libcurl's loop asks a server that does nothing but send the same bytes again and again, as many an answer as our answers have
 // on average; nobody looks at what comes. "peers": PeerStore, questions and answers, checksums, a server that looks up keys; over TLS
-// where FOREBAY_CLUSTER_CERTIFICATE_FILE and its like are set. CPU seconds are those of both processes, in user and kernel, over a GB (10^9 bytes) of objects.
+// where FOREBAY_CLUSTER_CERTIFICATE_FILE and its like are set, by UCX where FOREBAY_CLUSTER_TRANSPORT=ucx. CPU seconds are those of both processes, in user and kernel, over a GB (10^9 bytes) of objects.
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sched.h>
@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "cluster/http/http_peer_transport.h"
-#include "cluster/job_tls.h"
+#include "cluster/job/job_transport.h"
 #include "cluster/peer_store.h"
 #include "store/http/curl_transport.h"
 
@@ -190,18 +190,17 @@ Measured run(const Settings& settings, size_t in_flight, ServerProcess& server, 
   return {static_cast<double>(objects.load()) / took, client / gb, server.end() / gb};
 }
 
-/// With TLS where the environment names certificates, as between the hosts of a job.
-std::shared_ptr<const JobTls> tls_of_peers() {
-  auto tls = job_tls_from_environment();
-  if (tls.ok()) return std::move(*tls);
-  std::fprintf(stderr, "%s\n", tls.status().to_string().c_str());
+/// As the environment says: over TLS, or by UCX.
+std::shared_ptr<Transport> transport_of_peers() {
+  auto transport = job_transport_from_environment();
+  if (transport.ok()) return std::move(*transport);
+  std::fprintf(stderr, "%s\n", transport.status().to_string().c_str());
   std::exit(2);
 }
 
 Measured peers(const Settings& settings) {
-  const auto tls = tls_of_peers();
   ServerProcess server(settings.server_core, [&] {
-    const auto transport = new std::shared_ptr<Transport>(http_peer_transport({.tls = tls}));
+    const auto transport = new std::shared_ptr<Transport>(transport_of_peers());
     auto listening = (*transport)->listen("127.0.0.1:0", kPass, std::make_shared<Objects>(settings.bytes));
     if (!listening.ok()) std::abort();
     const std::string address = (*listening)->address();
@@ -209,7 +208,7 @@ Measured peers(const Settings& settings) {
   });
   PeerStoreOptions options;
   options.bytes = 1 << 20;
-  const auto transport = http_peer_transport({.tls = tls});
+  const auto transport = transport_of_peers();
   const auto store = peer_store(transport, {"127.0.0.1:" + std::to_string(server.port()), kPass}, options);
   return run(settings, kInFlight, server, [&](uint64_t n, const auto& done) {
     ReadRequest request;

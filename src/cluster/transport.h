@@ -50,7 +50,7 @@ struct AnswerLimits {
 
 /// Moves bytes between the hosts of one job; knows nothing of what they are. Every method may be called from any thread.
 ///
-/// transport_conformance.h is the suite that every one passes. UCX would be a third, as a module of its own.
+/// transport_conformance.h is the suite that every one passes.
 class Transport {
  public:
   using Done = std::function<void(Result<std::vector<AnsweredKey>>)>;

@@ -31,6 +31,14 @@ class Namespace:
     def __init__(self):
         self.holder = subprocess.Popen(["sleep", "infinity"], stdin=subprocess.DEVNULL, preexec_fn=_apart)
         self.run("ip", "link", "set", "lo", "up")
+        self._see_own_devices()
+
+    def _see_own_devices(self):
+        """Under /sys, where programs look for them; what else is mounted there stays."""
+        self.run("mount", "-t", "sysfs", "sysfs", "/mnt")
+        if Path("/sys/fs/cgroup").is_dir():
+            self.run("mount", "--rbind", "/sys/fs/cgroup", "/mnt/fs/cgroup")
+        self.run("mount", "--rbind", "/mnt", "/sys")
 
     def command(self, *words):
         return ["nsenter", "--target", str(self.holder.pid), "--net", "--mount", "--", *(str(word) for word in words)]
