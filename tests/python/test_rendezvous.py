@@ -190,3 +190,23 @@ def test_loaders_of_one_process_meet_through_a_launcher_and_ask_each_other(photo
         thread.join()
     assert got == expected
     assert sum(each["caches"][0]["peer_hits"] for each in stats.values()) > 0
+
+
+def test_a_loader_that_did_not_open_has_let_go_of_what_is_python_s(photos, monkeypatch):
+    """Else the thread that opened it would drop that while the interpreter ends, which ended the process with it."""
+
+    from peering import pipeline
+
+    from forebay import _options
+
+    class Meet:
+        def __call__(self, card, rank, world_size):
+            return [], "InvalidArgument", "nobody is there"
+
+    meet = Meet()
+    monkeypatch.setattr(_options, "_meet", meet)
+    held = sys.getrefcount(meet)
+    for _ in range(200):
+        with pytest.raises(fb.InvalidArgument, match="nobody is there"):
+            fb.Loader(pipeline(str(photos)), rank=0, world_size=2, peers="launcher")
+        assert sys.getrefcount(meet) == held
