@@ -276,7 +276,6 @@ def test_loaders_of_one_process_meet_through_a_launcher_and_ask_each_other(photo
 
 def test_a_loader_that_did_not_open_has_let_go_of_what_is_python_s(photos, monkeypatch):
     """Else the thread that opened it would drop that while the interpreter ends, which ended the process with it."""
-
     from peering import pipeline
 
     from forebay import _options
@@ -285,13 +284,23 @@ def test_a_loader_that_did_not_open_has_let_go_of_what_is_python_s(photos, monke
         def __call__(self, card, rank, world_size):
             return [], "InvalidArgument", "nobody is there"
 
-    meet = Meet()
+    def keep_busy():
+        while not over.is_set():
+            pass
+
+    meet, over = Meet(), threading.Event()
     monkeypatch.setattr(_options, "_meet", meet)
     held = sys.getrefcount(meet)
-    for _ in range(200):
-        with pytest.raises(fb.InvalidArgument, match="nobody is there"):
-            fb.Loader(pipeline(str(photos)), rank=0, world_size=2, peers="launcher")
-        assert sys.getrefcount(meet) == held
+    busy = threading.Thread(target=keep_busy)  # so that whoever wants the interpreter has to wait for it
+    busy.start()
+    try:
+        for _ in range(20):
+            with pytest.raises(fb.InvalidArgument, match="nobody is there"):
+                fb.Loader(pipeline(str(photos)), rank=0, world_size=2, peers="launcher")
+            assert sys.getrefcount(meet) == held
+    finally:
+        over.set()
+        busy.join()
 
 
 def test_a_worker_of_ray_train_writes_its_files_of_what_is_materialized(tmp_path, monkeypatch):
