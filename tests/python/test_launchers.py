@@ -84,11 +84,26 @@ def test_torchrun_and_a_process_group(photos, tmp_path):
     launched([launcher("torchrun"), "--standalone", f"--nproc-per-node={WORLD}", path], photos, tmp_path, "launcher")
 
 
-def test_srun_and_a_folder_of_the_job(photos, tmp_path):
-    command = [launcher("srun"), "-N1", f"-n{WORLD}", sys.executable, program(tmp_path)]
+def srun():
+    found = launcher("srun")
     if subprocess.run(["scontrol", "ping"], capture_output=True, timeout=60).returncode != 0:
         pytest.skip("LAUNCHER ABSENT: no Slurm controller runs here")
-    launched(command, photos, tmp_path, f"file://{tmp_path}/job")
+    return [found, "-N1", f"-n{WORLD}"]
+
+
+def test_srun_and_a_folder_of_all_jobs(photos, tmp_path):
+    command = [*srun(), sys.executable, program(tmp_path)]
+    for _ in range(2):
+        launched(command, photos, tmp_path, f"file://{tmp_path}/jobs")
+    assert len(os.listdir(tmp_path / "jobs")) == 2 * WORLD
+
+
+def test_srun_with_pmix_and_what_mpi4py_knows(photos, tmp_path):
+    pytest.importorskip("mpi4py")
+    command = [*srun(), "--mpi=pmix", sys.executable, program(tmp_path, "from mpi4py import MPI", "MPI.COMM_WORLD.Barrier()")]
+    if subprocess.run([*command[:-2], "true"], capture_output=True, timeout=60).returncode != 0:
+        pytest.skip("LAUNCHER ABSENT: Slurm without PMIx")
+    launched(command, photos, tmp_path, "launcher")
 
 
 @pytest.mark.parametrize("way", ["folder", "launcher"])

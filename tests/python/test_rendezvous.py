@@ -1,4 +1,6 @@
 """Ranks find each other through what their launcher runs: stand-ins for it here, and the real ones where they are installed."""
+import os
+import subprocess
 import sys
 import threading
 import types
@@ -272,6 +274,32 @@ def test_loaders_of_one_process_meet_through_a_launcher_and_ask_each_other(photo
         thread.join()
     assert got == expected
     assert sum(each["caches"][0]["peer_hits"] for each in stats.values()) > 0
+
+
+INTERRUPTED = """
+import os, signal, sys, threading, time
+import forebay as fb
+from forebay import _rendezvous
+from peering import pipeline
+
+def meet(card, rank, world_size):
+    threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+    while True:  # as who asks a store again and again
+        time.sleep(0.0005)
+
+_rendezvous.meet = meet
+try:
+    fb.Loader(pipeline(sys.argv[1]), rank=0, world_size=2, peers="launcher")
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def test_ctrl_c_while_ranks_have_not_come_ends_the_program_in_peace(photos):
+    environment = {**os.environ, "PYTHONPATH": os.path.dirname(__file__)}
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED, str(photos)], capture_output=True, text=True, timeout=120, env=environment,
+                          stdin=subprocess.DEVNULL)
+    assert (done.returncode, done.stdout) == (0, "interrupted\n"), done.stderr
 
 
 def test_a_loader_that_did_not_open_has_let_go_of_what_is_python_s(photos, monkeypatch):
