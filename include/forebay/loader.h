@@ -72,6 +72,8 @@ struct LoaderOptions {
   DealBy deal = DealBy::kAuto;  ///< the same on every rank; row groups are dealt by lane, whatever this says
   std::optional<int> hosts =
       {};  ///< how many the ranks are on, the same on every rank; else from torchrun or Slurm variables
+  /// Processes of the job on this host, which share its cores and memory; else from the launcher's variables, else 1.
+  std::optional<int> local_ranks = {};
   /// Whom to ask for what a `.cache()` keeps, before storage.
   PeerOptions peers = {};
   std::stop_token stop =

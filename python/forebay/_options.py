@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import operator
 import os
+import queue
+import threading
 from typing import Any, Iterable, Mapping
 
 from . import _core
@@ -77,12 +79,20 @@ def _program() -> list[str]:
 
 
 def _meet(card: str, rank: int, world_size: int) -> tuple[list[str], str, str]:
+    """On a thread of Python's own, which may go on while the interpreter ends after Ctrl-C. The engine's that asks is not woken before there is an answer."""
     from . import _rendezvous
 
-    try:
-        return _rendezvous.meet(card, rank, world_size), "", ""
-    except Error as error:
-        return [], type(error).__name__, str(error)
+    def meet() -> None:
+        try:
+            answers.put((_rendezvous.meet(card, rank, world_size), "", ""))
+        except Error as error:
+            answers.put(([], type(error).__name__, str(error)))
+        except BaseException as error:  # whoever waits is to hear of anything
+            answers.put(([], "Unavailable", f"{type(error).__name__}: {error}"))
+
+    answers: queue.SimpleQueue[tuple[list[str], str, str]] = queue.SimpleQueue()
+    threading.Thread(target=meet, name="forebay meets", daemon=True).start()
+    return answers.get()
 
 
 def _count(name: str, value: Any, least: int = 0) -> int | None:

@@ -9,6 +9,7 @@ import sys
 import threading
 from typing import Any, Iterator, Mapping
 
+from . import _ray_train
 from .errors import InvalidArgument, Unavailable
 
 __all__ = ["meet"]
@@ -21,7 +22,7 @@ OTHER_WAYS = 'give peers="file:///FOLDER", a folder that all hosts share, or a l
 
 def meet(card: str, rank: int, world_size: int, environment: Mapping[str, str] | None = None) -> list[str]:
     """The cards of all ranks, in their order, by the first of these that is there: a process group of torch.distributed, the store of torchrun's agent,
-    mpi4py. None of them is started for it, but for the agent's store, of which this becomes a client.
+    Ray Train, mpi4py. None of them is started for it, but for the agent's store, of which this becomes a client.
 
     Raises InvalidArgument where there is none, Unavailable where it does not answer or a rank does not come.
     """
@@ -34,14 +35,31 @@ def meet(card: str, rank: int, world_size: int, environment: Mapping[str, str] |
         return cards
     if environment.get("TORCHELASTIC_USE_AGENT_STORE") == "True":
         return by_store(_agent_store(environment), card, rank, world_size, environment)
+    place = _ray_train.place()
+    if place is not None and place[1] == world_size:
+        with _told_of("Ray Train"):
+            store, name = _ray_train.store(WAIT_S)
+        return _all_of(store, f"forebay/{name}", card, rank, world_size)
     mpi = sys.modules.get("mpi4py.MPI")
     if mpi is not None and mpi.Is_initialized() and mpi.COMM_WORLD.Get_size() == world_size:
         with _told_of("mpi4py.MPI"):
             return mpi.COMM_WORLD.allgather(card)
+    found = f" (mpi4py.MPI has {mpi.COMM_WORLD.Get_size()})" if mpi is not None and mpi.Is_initialized() else ""
     raise InvalidArgument(
-        'peers="launcher": there is no process group of torch.distributed, no store of torchrun and no mpi4py.MPI in this process that has '
-        f"{world_size} ranks; {OTHER_WAYS}"
+        'peers="launcher": there is no process group of torch.distributed, no store of torchrun, no Ray Train and no mpi4py.MPI in this process that has '
+        f"{world_size} ranks{found}; {_way_of_this_launcher(environment)}{OTHER_WAYS}"
     )
+
+
+def _way_of_this_launcher(environment: Mapping[str, str]) -> str:
+    """What the program lacks that this launcher's could have; empty where none is known."""
+    if "TORCHELASTIC_RUN_ID" in environment:
+        return "call torch.distributed.init_process_group() before the loader is opened, or "
+    if "OMPI_COMM_WORLD_SIZE" in environment or "PMI_SIZE" in environment:
+        return "say `from mpi4py import MPI` before the loader is opened (pip install mpi4py), or "
+    if "SLURM_STEP_ID" in environment:
+        return "start the ranks with `srun --mpi=pmix` and say `from mpi4py import MPI` before the loader is opened, or "
+    return ""
 
 
 @contextlib.contextmanager
@@ -108,7 +126,10 @@ def by_store(store: Any, card: str, rank: int, world_size: int, environment: Map
     run, restarts = environment.get("TORCHELASTIC_RUN_ID", ""), environment.get("TORCHELASTIC_RESTART_COUNT", "0")
     # Each loader of a process meets by itself; all ranks open theirs in the same order.
     number = _meetings[run, restarts] = _meetings.get((run, restarts), 0) + 1
-    prefix = f"forebay/{run}/{restarts}/{number}"
+    return _all_of(store, f"forebay/{run}/{restarts}/{number}", card, rank, world_size)
+
+
+def _all_of(store: Any, prefix: str, card: str, rank: int, world_size: int) -> list[str]:
     store.set(f"{prefix}/{rank}", card)
     cards = []
     for other in range(world_size):

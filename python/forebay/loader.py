@@ -13,7 +13,7 @@ import warnings
 import weakref
 from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
 
-from . import _core
+from . import _core, _ray_train
 from ._feeding import UserStream
 from ._loader_reports import LoaderReports
 from ._options import _bytes, _converter, _count, _count_or_auto, _deal, _json, _max_errors, _on_error, _peers, _seed, _share, plain_options
@@ -43,7 +43,7 @@ class Loader(LoaderReports):
         pipeline: what to deliver; everything wrong with it is told at once, as InvalidArgument.
         seed: 0 to 2**64 - 1; of the order and of all random operators.
         epochs: how many there will be; nothing is fetched past the last one. None: no end.
-        rank, world_size: which of how many processes this is; by default from torchrun, Slurm or MPI variables, else 0 of 1.
+        rank, world_size: which of how many processes this is; by default from Ray Train, or torchrun, Slurm or MPI variables, else 0 of 1.
         threads: compute threads; "auto" counts what affinity and cgroup give, divided by the ranks on this host. Loaders of a
             process share them; a number is what this one may have busy at once.
         requests: storage requests in flight; "auto" finds, store by store and while it runs, how many serve best. Loaders of a
@@ -116,6 +116,10 @@ class Loader(LoaderReports):
         if not isinstance(pipeline, Pipeline):
             raise TypeError(f"a Loader runs a Pipeline, not {type(pipeline).__name__}; fb.Dataset(...) makes one of a data set")
         self._pipeline = pipeline
+        local_ranks = None
+        if rank is None and world_size is None and (place := _ray_train.place()):
+            # Before variables: workers may have those of whatever started Ray.
+            rank, world_size, local_ranks = place
         options = {
             "seed": _seed(seed),
             "epochs": _count("epochs", epochs),
@@ -132,6 +136,7 @@ class Loader(LoaderReports):
             "storage_options": plain_options(storage_options),
             "deal": _deal(deal),
             "hosts": _count("hosts", hosts, least=1),
+            "local_ranks": local_ranks,
             **_peers(peers),
             **_share(share, together, pipeline._functions),
             "convert": _converter(output),

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import Any, Callable, Mapping
 
-from . import _core
+from . import _core, _ray_train
 from ._options import _count, _count_or_auto, plain_options
 from ._trying import Opener, numbers_of
 from .errors import InvalidArgument
@@ -86,7 +86,7 @@ def materialize(
             the result is what a new folder would have. Until it is finished the old one can be read. In a bucket the new files lie in a folder of
             their own below `url`.
         rank, world_size: this call writes every world_size-th file; call it once for each rank, on any host that has the folder. By default
-            from torchrun, Slurm or MPI variables, as a Loader finds them; else this call writes all.
+            from Ray Train, or torchrun, Slurm or MPI variables, as a Loader finds them; else this call writes all.
         engine: "ray": shards are tasks of Ray, on the cluster that there is (as `ray.init()` finds it) or on one started here; what a worker
             or a host that dies was writing is written by another. Functions and data sets of the pipeline are sent as Ray sends such.
         workers: with engine="ray": so many shards at a time; by default as many as Ray has cores for, each with `threads` (1 unless given).
@@ -127,6 +127,8 @@ def materialize(
         return materialized_by(pipeline, told)
     if workers is not None:
         raise InvalidArgument("workers= is for engine='ray'")
+    if rank is None and world_size is None and (place := _ray_train.place()):
+        rank, world_size, _ = place
     told = _core.materialize(
         pipeline._description,
         os.fsdecode(url),

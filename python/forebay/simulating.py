@@ -76,7 +76,7 @@ def simulate(
     Args:
         pipeline: its data set and its batch size.
         hosts, ranks_per_host: how many.
-        storage: what all hosts get together: a rate ("2GB/s", or bytes a second), or a dict of "rate", "latency" (seconds),
+        storage: what all hosts get together: a rate ("2GB/s", or bytes a second; 0: no limit), or a dict of "rate", "latency" (seconds),
             "requests_per_second" and "knee" (requests in flight from which it gives its rate).
         link: what a host sends and receives, each way: a rate, or a dict of "rate" and "latency" (seconds).
         ram, disk: bytes of a host for keeping samples as they are stored.

@@ -73,7 +73,8 @@ Result<JobPlan> plan_job(const Pipeline& pipeline, const JobRequest& request) {
   FOREBAY_RETURN_IF_ERROR(options.check());
   FOREBAY_ASSIGN(Ordering ordering,
                  choose_order(find_step(description, OpRole::kOrder), *source, *selection, request.seed));
-  FOREBAY_RETURN_IF_ERROR(choose_deal(description, options, {.hosts = static_cast<int>(request.hosts)}, &ordering));
+  FOREBAY_RETURN_IF_ERROR(
+      choose_deal(description, options, {request.deal, static_cast<int>(request.hosts)}, &ordering));
   const PlacementOptions keeping{.hosts = {world, request.ranks_per_host},
                                  .batch_size = options.batch_size,
                                  .lanes = ordering.in_groups ? ordering.lanes : 1,

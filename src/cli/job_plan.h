@@ -7,6 +7,7 @@
 
 #include "cli/command_line.h"
 #include "cli/failure.h"
+#include "forebay/loader.h"
 #include "forebay/pipeline.h"
 #include "forebay/result.h"
 
@@ -17,6 +18,7 @@ struct JobRequest {
   uint64_t seed = 0;
   std::map<std::string, std::string> storage;
   std::stop_token stop;
+  DealBy deal = DealBy::kAuto;
 };
 
 /// What a job will read from where, in rows: told from the plan before it starts.

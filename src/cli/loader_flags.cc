@@ -30,6 +30,16 @@ ErrorLimit error_limit_of(const std::string& text) {
 
 }  // namespace
 
+void add_deal(CommandLine& line, std::string& name) {
+  line.app()
+      .add_option("--deal", name, "which rank gets which rows; local: what its host keeps")
+      ->type_name("auto|count|local")
+      ->check(CLI::IsMember({"auto", "count", "local"}).description(""))
+      ->default_str(name);
+}
+
+DealBy deal_named(const std::string& name) { return kDeals.at(name); }
+
 LoaderFlags::LoaderFlags(CommandLine& line, Which which) {
   CLI::App& app = line.app();
   line.add_seed(options_.seed, "of the order and of all random numbers");
@@ -50,10 +60,7 @@ LoaderFlags::LoaderFlags(CommandLine& line, Which which) {
          "--max-errors", set_limit,
          "different bad records of an epoch that are borne: a count, or a share from 0.0 to 1.0")
       ->type_name("N");
-  app.add_option("--deal", deal_, "which rank gets which rows; local: what its host keeps")
-      ->type_name("auto|count|local")
-      ->check(CLI::IsMember({"auto", "count", "local"}).description(""))
-      ->default_str(deal_);
+  add_deal(line, deal_);
   line.add_number("--hosts", options_.hosts, 1, 1 << 20, "how many the ranks are on; else as the launcher says");
   storage_.emplace(line);
 }
@@ -61,7 +68,7 @@ LoaderFlags::LoaderFlags(CommandLine& line, Which which) {
 LoaderOptions LoaderFlags::options() const {
   LoaderOptions options = options_;
   options.on_error = kOnError.at(on_error_);
-  options.deal = kDeals.at(deal_);
+  options.deal = deal_named(deal_);
   if (storage_) options.storage_options = storage_->options();
   return options;
 }

@@ -30,11 +30,13 @@ void add_flags(CommandLine& line, SimulateFlags& flags) {
   app.add_option("pipeline", flags.pipeline, "a pipeline as JSON; else --samples, --sample-bytes and --batch");
   line.add_number("--hosts", with.hosts, 1, 1 << 20, "how many")->required();
   line.add_number("--ranks-per-host", with.ranks_per_host, 1, 1 << 20, "learners on each")->capture_default_str();
-  app.add_option("--storage-rate", flags.storage_rate, "what storage gives to all, like 2GB/s")->capture_default_str();
+  app.add_option("--storage-rate", flags.storage_rate, "what storage gives to all, like 2GB/s; 0: no limit")
+      ->capture_default_str();
   app.add_option("--storage-latency", with.storage.latency_seconds, "seconds until it answers");
   app.add_option("--storage-requests", with.storage.requests_per_second, "requests a second that it answers at most");
   line.add_number("--storage-knee", with.storage.knee, 0, kMany, "requests in flight from which it gives its rate");
-  app.add_option("--link", flags.link, "what a host sends and receives, like 10Gbit/s")->capture_default_str();
+  app.add_option("--link", flags.link, "what a host sends and receives, like 10Gbit/s; 0: no limit")
+      ->capture_default_str();
   app.add_option("--link-latency", with.link_latency_seconds, "seconds from host to host");
   line.add_bytes("--ram", flags.ram, "memory of a host for keeping samples, like 40GiB");
   line.add_bytes("--disk", flags.disk, "disk of a host for keeping samples");

@@ -184,6 +184,20 @@ TEST(PlanVerb, AJobOfOneHostIsOneHost) {
   EXPECT_NE(ended.out.find("on 1 host,"), std::string::npos) << ended.out;
 }
 
+TEST(PlanVerb, AnotherDealIsPlannedWhereItIsAskedFor) {
+  const ArrayPipeline pipeline(64, R"({"op": "shuffle"}, {"op": "cache", "ram": "1MiB", "disk": 0},)");
+  const auto planned = [&](std::vector<std::string> more) {
+    std::vector<std::string> line{"plan", pipeline.path(), "--json"};
+    line.insert(line.end(), more.begin(), more.end());
+    return forebay(line).json();
+  };
+  EXPECT_EQ(planned({"--hosts", "2"})["deal"], "local");
+  EXPECT_EQ(planned({"--hosts", "2", "--deal", "count"})["deal"], "count");
+  const std::vector<std::string> later{"--world", "2", "--epoch", "1"},
+      by_count{"--world", "2", "--epoch", "1", "--deal", "count"};
+  EXPECT_NE(planned(later)["steps"], planned(by_count)["steps"]);
+}
+
 TEST(PlanVerb, AJobThatReadsAStreamIsRefused) {
   const ScratchFolder folder;
   const Ended ended = forebay({"plan", stream_in(folder), "--hosts", "2"});

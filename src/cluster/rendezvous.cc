@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/hash.h"
 #include "cluster/address.h"
 #include "cluster/token.h"
 #include "telemetry/log.h"
@@ -90,8 +91,9 @@ Status write_small(const std::string& path, const std::string& text) {
 
 class FolderRendezvous final : public Rendezvous {
  public:
-  FolderRendezvous(std::string folder, int hosts, uint64_t generation, int meeting)
-      : folder_(std::move(folder)), hosts_(hosts), generation_(generation), meeting_(meeting) {}
+  FolderRendezvous(std::string folder, int hosts, uint64_t generation, int meeting, const std::string& job)
+      : folder_(std::move(folder)), hosts_(hosts), generation_(generation), meeting_(meeting),
+        job_(job.empty() ? "" : hash128(job).to_string().substr(0, 16) + "-") {}
 
   Result<Membership> meet(int rank, const HostCard& card, std::chrono::milliseconds deadline,
                           std::stop_token stop) override {
@@ -142,7 +144,7 @@ class FolderRendezvous final : public Rendezvous {
   };
 
   std::string path_of(int rank) const {
-    const std::string first = fmt::format("{}/host-{}-{}", folder_, generation_, rank);
+    const std::string first = fmt::format("{}/host-{}{}-{}", folder_, job_, generation_, rank);
     return meeting_ == 0 ? first : fmt::format("{}-meeting-{}", first, meeting_);
   }
 
@@ -214,6 +216,7 @@ class FolderRendezvous final : public Rendezvous {
   const int hosts_;
   const uint64_t generation_;
   const int meeting_;
+  const std::string job_;  // as file names have it: what launchers call a job may be any text
 };
 
 }  // namespace
@@ -245,8 +248,9 @@ std::unique_ptr<Rendezvous> static_rendezvous(std::vector<std::string> addresses
   return std::make_unique<StaticRendezvous>(std::move(addresses), token, generation);
 }
 
-std::unique_ptr<Rendezvous> folder_rendezvous(std::string folder, int hosts, uint64_t generation, int meeting) {
-  return std::make_unique<FolderRendezvous>(std::move(folder), hosts, generation, meeting);
+std::unique_ptr<Rendezvous> folder_rendezvous(std::string folder, int hosts, uint64_t generation, int meeting,
+                                              const std::string& job) {
+  return std::make_unique<FolderRendezvous>(std::move(folder), hosts, generation, meeting, job);
 }
 
 }  // namespace forebay

@@ -42,13 +42,16 @@ class Rendezvous {
 std::unique_ptr<Rendezvous> static_rendezvous(std::vector<std::string> addresses, std::string token,
                                               uint64_t generation);
 
-/// Hosts that meet in a folder they share, which is this job's alone: each writes a file of its card, readable by its user alone, which is there
+/// Hosts that meet in a folder they share, which is this job's alone unless it has a name: each writes a file of its card, readable by its user alone, which is there
 /// whole or not at all. Files of other generations do no harm. A card that is older than this host's own may be of an earlier run: for a quarter of
 /// the deadline it is not believed until its host, which writes its card again when it sees somebody new, or a later start of that rank has
 /// written it, or somebody listens at its address (asked each second): a rank that is started anew alone meets those who met before. Then it is: a host
 /// that is gone is taken for one that is away.
 /// `meeting`: which of several that this job has in that folder at a time. The log names who has not come after some seconds.
-std::unique_ptr<Rendezvous> folder_rendezvous(std::string folder, int hosts, uint64_t generation, int meeting = 0);
+/// `job`: the same on all hosts, and another one for each job and each start of it; then others may be in the folder, and what they left does not
+/// count. Empty: nobody knows one.
+std::unique_ptr<Rendezvous> folder_rendezvous(std::string folder, int hosts, uint64_t generation, int meeting = 0,
+                                              const std::string& job = {});
 
 /// A card as text and back; Corrupt for what is none.
 std::string card_text(const HostCard& card);

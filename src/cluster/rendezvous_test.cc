@@ -75,6 +75,24 @@ TEST(Rendezvous, AllWhoMeetInAFolderKnowAll) {
   }
 }
 
+TEST(Rendezvous, WhatAnotherJobLeftInTheFolderDoesNotCount) {
+  const ScratchFolder folder;
+  const std::string place = folder.path("jobs");
+  const auto meet_of = [&](const std::string& job, int rank, uint64_t incarnation, int deadline_ms) {
+    return folder_rendezvous(place, 2, 0, 0, job)
+        ->meet(rank, card_of(rank, incarnation), std::chrono::milliseconds(deadline_ms), {});
+  };
+  for (const std::string& job : {std::string("17.0.0"), std::string("a/../b"), std::string()}) {
+    const uint64_t incarnation = 10 + job.size();
+    auto other = std::async(std::launch::async, [&] { return meet_of(job, 1, incarnation, 60'000); });
+    const Result<Membership> met = meet_of(job, 0, incarnation, 60'000);
+    ASSERT_TRUE(met.ok()) << met.status().to_string();
+    ASSERT_TRUE(other.get().ok());
+    EXPECT_EQ(met->hosts[1].incarnation, incarnation) << job;
+  }
+  EXPECT_EQ(meet_of("18.0.0", 0, 1, 20).status().code(), Code::kUnavailable);
+}
+
 TEST(Rendezvous, WhoIsMissingIsSaid) {
   const ScratchFolder folder;
   const auto met = meet(folder.path("job"), 1, 4, 0, 20);

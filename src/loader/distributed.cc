@@ -116,6 +116,18 @@ Result<Place> read_place(const Launcher& launcher, const Environment& environmen
   return place;
 }
 
+// What mpirun starts has variables of Slurm's that are not the same everywhere, so an MPI's own go first.
+std::string job_of(const Environment& environment) {
+  if (tells(kTorchrun, environment)) return value_of(environment, "TORCHELASTIC_RUN_ID").value_or("");
+  if (tells(kMpis[0], environment)) return value_of(environment, "PMIX_NAMESPACE").value_or("");
+  // Components of a heterogeneous job are jobs to Slurm.
+  if (tells(kMpis[1], environment) || !is_slurm_task(environment) || value_of(environment, "SLURM_HET_SIZE")) return "";
+  const auto job = value_of(environment, "SLURM_JOB_ID");
+  if (!job) return "";
+  return fmt::format("{}.{}.{}", *job, *value_of(environment, "SLURM_STEP_ID"),
+                     value_of(environment, "SLURM_RESTART_COUNT").value_or("0"));
+}
+
 void tell_of_half(const Environment& environment) {
   const auto tasks = value_of(environment, kSlurm.world_size);
   if (tells(kSlurm, environment) && *tasks != "1")
@@ -158,6 +170,7 @@ Result<Place> find_place(std::optional<int> rank, std::optional<int> world_size,
   }
   // The launcher's hosts are those of another world.
   if (world_size && *world_size != place.world_size) place.hosts = 0;
+  place.job = rank || world_size ? "" : job_of(environment);
   if (world_size) place.world_size = *world_size;
   if (rank) place.rank = *rank;
   if (place.world_size < 1)

@@ -14,6 +14,8 @@ struct Place {
   int world_size = 1;
   int local_ranks = 1;  ///< processes of the job on this host, which share its cores and memory
   int hosts = 0;        ///< of the job, where the launcher tells all ranks the same number and it divides them; else 0
+  /// The launcher's name of this start of the job, the same on all ranks; empty where it has none, or rank and size were given.
+  std::string job = {};
 };
 
 /// The value of an environment variable, if set.

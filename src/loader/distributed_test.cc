@@ -89,6 +89,28 @@ TEST(Distributed, hosts_are_known_where_all_ranks_are_told_the_same_number) {
             0);
 }
 
+TEST(Distributed, the_job_has_the_name_that_its_launcher_gives_to_this_start_of_it) {
+  std::map<std::string, std::string> variables = {
+      {"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "2"}, {"SLURM_STEP_ID", "0"}, {"SLURM_JOB_ID", "17"}};
+  const auto job = [&](std::optional<int> rank = {}, std::optional<int> world = {}) {
+    return find_place(rank, world, with(variables))->job;
+  };
+  EXPECT_EQ(job(), "17.0.0");
+  EXPECT_EQ(job(0, 2), "");  // ranks may have been started one by one
+  variables["SLURM_RESTART_COUNT"] = "3";
+  EXPECT_EQ(job(), "17.0.3");
+  variables["SLURM_HET_SIZE"] = "2";
+  EXPECT_EQ(job(), "");
+  // The steps by which mpirun comes to hosts differ.
+  variables.merge(std::map<std::string, std::string>{
+      {"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "2"}, {"PMIX_NAMESPACE", "4711"}});
+  EXPECT_EQ(job(), "4711");
+  variables.merge(
+      std::map<std::string, std::string>{{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"TORCHELASTIC_RUN_ID", "night"}});
+  EXPECT_EQ(job(), "night");
+  EXPECT_EQ(find_place({}, {}, with({{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}}))->job, "");
+}
+
 TEST(Distributed, torchrun_inside_slurm_counts) {
   expect_place(
       find_place({}, {}, with({{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "1"}})), 1,

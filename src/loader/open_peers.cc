@@ -117,7 +117,7 @@ Result<std::unique_ptr<Rendezvous>> way_to_meet(const PeerOptions& options, cons
         fmt::format("'{}' is no folder of this host; give file:///FOLDER", options.addresses.front()));
   MeetingPlace meeting = take_meeting(folder, place.rank, generation);
   *held = std::move(meeting.held);
-  return folder_rendezvous(folder, hosts, generation, meeting.number);
+  return folder_rendezvous(folder, hosts, generation, meeting.number, place.job);
 }
 
 // Each host makes a token of its own and hands it out with its address, so that only who meets has it.

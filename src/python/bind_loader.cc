@@ -91,8 +91,9 @@ void open(PyLoader* self, const PyDescription& description, uint64_t seed, std::
           std::optional<int> world_size, std::optional<int> threads, std::optional<int> requests,
           std::optional<uint64_t> memory, const std::string& on_error, nb::object max_errors,
           std::map<std::string, std::string> storage_options, const std::string& deal, std::optional<int> hosts,
-          std::vector<std::string> peers, std::string token, std::optional<uint64_t> generation, const nb::object& meet,
-          std::optional<std::string> share, int together, std::vector<std::string> program, nb::object convert) {
+          std::optional<int> local_ranks, std::vector<std::string> peers, std::string token,
+          std::optional<uint64_t> generation, const nb::object& meet, std::optional<std::string> share, int together,
+          std::vector<std::string> program, nb::object convert) {
   LoaderOptions options;
   options.seed = seed;
   options.epochs = epochs;
@@ -109,6 +110,7 @@ void open(PyLoader* self, const PyDescription& description, uint64_t seed, std::
   options.storage_options = std::move(storage_options);
   options.deal = deal_of(deal);
   options.hosts = hosts;
+  options.local_ranks = local_ranks;
   options.peers = {std::move(peers), std::move(token), generation, gather_by(meet)};
   std::optional<ShareOptions> with;
   if (share) with = ShareOptions{std::move(*share), together, std::move(program)};
@@ -125,9 +127,9 @@ void bind_loader(nb::module_& module) {
            arg("steps_per_epoch") = nb::none(), arg("journal") = "", arg("rehearsal") = "", arg("rank").none(),
            arg("world_size").none(), arg("threads").none(), arg("requests").none(), arg("memory").none(),
            arg("on_error"), arg("max_errors").none(), arg("storage_options"), arg("deal") = "auto",
-           arg("hosts") = nb::none(), arg("peers"), arg("token"), arg("generation").none(), arg("meet").none(),
-           arg("share").none() = nb::none(), arg("together") = 0, arg("program") = std::vector<std::string>(),
-           arg("convert").none())
+           arg("hosts") = nb::none(), arg("local_ranks") = nb::none(), arg("peers"), arg("token"),
+           arg("generation").none(), arg("meet").none(), arg("share").none() = nb::none(), arg("together") = 0,
+           arg("program") = std::vector<std::string>(), arg("convert").none())
       .def("prepare", &PyLoader::prepare, "Runs the filters, once.")
       .def("begin_iteration", &PyLoader::begin_iteration, "A new `for` begins.")
       .def("next", &PyLoader::next, nb::sig("def next(self) -> Batch | None"),

@@ -22,8 +22,8 @@ inline void check_signals() {
 }
 
 /// Runs `work(stop)` on a thread of its own without the interpreter lock and waits for it, so that Ctrl-C interrupts the wait.
-/// After an interrupt a stop is requested; `work` runs on until it is done and its result is dropped: it must own what it uses
-/// and never touch Python.
+/// After an interrupt a stop is requested; `work` runs on until it is done and its result is dropped: it must own what it uses,
+/// and touch nothing of Python's but with the interpreter's lock. When this returns `work` is gone, with all that it holds.
 template <typename Work>
 auto wait_interruptibly(Work work) {
   using Value = decltype(work(std::stop_token()));
@@ -34,8 +34,10 @@ auto wait_interruptibly(Work work) {
     std::stop_source stop;
   };
   auto shared = std::make_shared<Shared>();
-  std::thread([shared, work = std::move(work)]() mutable {
-    Value value = work(shared->stop.get_token());
+  std::thread([shared, work = std::optional<Work>(std::move(work))]() mutable {
+    Value value = (*work)(shared->stop.get_token());
+    // Before anybody goes on, perhaps to the interpreter's end: what it holds may need that to go.
+    work.reset();
     std::lock_guard lock(shared->mutex);
     shared->value.emplace(std::move(value));
     shared->done.notify_one();

@@ -84,14 +84,30 @@ def test_torchrun_and_a_process_group(photos, tmp_path):
     launched([launcher("torchrun"), "--standalone", f"--nproc-per-node={WORLD}", path], photos, tmp_path, "launcher")
 
 
-def test_srun_and_a_folder_of_the_job(photos, tmp_path):
-    command = [launcher("srun"), "-N1", f"-n{WORLD}", sys.executable, program(tmp_path)]
+def srun():
+    found = launcher("srun")
     if subprocess.run(["scontrol", "ping"], capture_output=True, timeout=60).returncode != 0:
         pytest.skip("LAUNCHER ABSENT: no Slurm controller runs here")
-    launched(command, photos, tmp_path, f"file://{tmp_path}/job")
+    return [found, "-N1", f"-n{WORLD}"]
 
 
-def test_ray_train_and_its_ranks(photos, tmp_path):
+def test_srun_and_a_folder_of_all_jobs(photos, tmp_path):
+    command = [*srun(), sys.executable, program(tmp_path)]
+    for _ in range(2):
+        launched(command, photos, tmp_path, f"file://{tmp_path}/jobs")
+    assert len(os.listdir(tmp_path / "jobs")) == 2 * WORLD
+
+
+def test_srun_with_pmix_and_what_mpi4py_knows(photos, tmp_path):
+    pytest.importorskip("mpi4py")
+    command = [*srun(), "--mpi=pmix", sys.executable, program(tmp_path, "from mpi4py import MPI", "MPI.COMM_WORLD.Barrier()")]
+    if subprocess.run([*command[:-2], "true"], capture_output=True, timeout=60).returncode != 0:
+        pytest.skip("LAUNCHER ABSENT: Slurm without PMIx")
+    launched(command, photos, tmp_path, "launcher")
+
+
+@pytest.mark.parametrize("way", ["folder", "launcher"])
+def test_ray_train_and_its_ranks(photos, tmp_path, way):
     ray = pytest.importorskip("ray")
     train = pytest.importorskip("ray.train.v2.api.data_parallel_trainer")
     from ray.train import RunConfig, ScalingConfig
@@ -107,15 +123,14 @@ def test_ray_train_and_its_ranks(photos, tmp_path):
 
         import forebay as fb
 
-        context = ray.train.get_context()
-        with fb.Loader(pipeline(given["photos"]), seed=7, deal="count", rank=context.get_world_rank(), world_size=context.get_world_size(),
-                       peers=given["peers"]) as loader:
+        with fb.Loader(pipeline(given["photos"]), seed=7, deal="count", peers=given["peers"]) as loader:
+            assert loader.world_size == ray.train.get_context().get_world_size()
             epochs = [epoch_of(loader) for _ in range(EPOCHS)]
             Path(given["told"], f"{loader.rank}.json").write_text(json.dumps(epochs))
 
     ray.init(num_cpus=WORLD, include_dashboard=False)
     try:
-        given = {"peering": peering, "photos": str(photos), "peers": f"file://{tmp_path}/job", "told": str(tmp_path)}
+        given = {"peering": peering, "photos": str(photos), "told": str(tmp_path), "peers": way if way == "launcher" else f"file://{tmp_path}/job"}
         train.DataParallelTrainer(loop, train_loop_config=given, scaling_config=ScalingConfig(num_workers=WORLD),
                                   run_config=RunConfig(storage_path=str(tmp_path / "results"))).fit()
     finally:

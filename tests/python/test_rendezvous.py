@@ -1,4 +1,6 @@
 """Ranks find each other through what their launcher runs: stand-ins for it here, and the real ones where they are installed."""
+import os
+import subprocess
 import sys
 import threading
 import types
@@ -67,6 +69,88 @@ def test_a_rank_that_does_not_come_is_named():
 def test_without_a_launcher_the_way_out_is_told():
     with pytest.raises(fb.InvalidArgument, match="file:///FOLDER"):
         _rendezvous.meet("card", 0, 2, {})
+
+
+@pytest.mark.parametrize("variables, way", [
+    ({"TORCHELASTIC_RUN_ID": "none"}, "call torch.distributed.init_process_group"),
+    ({"OMPI_COMM_WORLD_SIZE": "2"}, "say `from mpi4py import MPI` before the loader is opened .pip install mpi4py., or give"),
+    ({"SLURM_STEP_ID": "0"}, "srun --mpi=pmix` and say `from mpi4py import MPI` before")])
+def test_what_a_launcher_lacks_is_told(variables, way):
+    with pytest.raises(fb.InvalidArgument, match=f"{way}.*file:///FOLDER"):
+        _rendezvous.meet("card", 0, 2, variables)
+
+
+def test_an_mpi_that_has_other_ranks_is_told(monkeypatch):
+    world = types.SimpleNamespace(Get_size=lambda: 1)
+    monkeypatch.setitem(sys.modules, "mpi4py.MPI", types.SimpleNamespace(Is_initialized=lambda: True, COMM_WORLD=world))
+    with pytest.raises(fb.InvalidArgument, match=r"has 2 ranks \(mpi4py.MPI has 1\); start the ranks with `srun --mpi=pmix`"):
+        _rendezvous.meet("card", 0, 2, {"SLURM_STEP_ID": "0"})
+
+
+class Cluster:
+    """As much of Ray as a worker of Ray Train's is asked for."""
+
+    def __init__(self, monkeypatch, rank, ranks, broadcast):
+        self.values, self.missing = {}, threading.Event()
+        context = types.SimpleNamespace(get_world_rank=lambda: rank, get_world_size=lambda: ranks, get_local_world_size=lambda: ranks)
+        store = types.SimpleNamespace(_internal_kv_put=self.put, _internal_kv_get=self.get)
+        modules = {"ray": types.SimpleNamespace(), "ray.train": types.SimpleNamespace(get_context=lambda: context),
+                   "ray.train.collective": types.SimpleNamespace(broadcast_from_rank_zero=broadcast),
+                   "ray.experimental": types.SimpleNamespace(internal_kv=store)}
+        for name, module in modules.items():
+            monkeypatch.setitem(sys.modules, name, module)
+
+    def put(self, key, value, namespace):
+        self.values[namespace, key] = value.encode()
+
+    def get(self, key, namespace):
+        if (namespace, key) not in self.values:
+            self.missing.set()
+        return self.values.get((namespace, key))
+
+
+def test_workers_of_ray_train_meet_in_its_store(monkeypatch):
+    cluster = Cluster(monkeypatch, rank=1, ranks=2, broadcast=lambda data: "of rank 0")
+    met = {}
+    other = threading.Thread(target=lambda: met.update(cards=_rendezvous.meet("mine", 1, 2, {})))
+    other.start()
+    assert cluster.missing.wait(60)  # rank 0 has not come
+    cluster.put("forebay/of rank 0/0", "of the other", "forebay")
+    other.join()
+    assert met["cards"] == ["of the other", "mine"]
+
+
+def test_a_worker_of_ray_train_that_does_not_come_is_named(monkeypatch):
+    Cluster(monkeypatch, rank=0, ranks=2, broadcast=lambda data: data)
+    monkeypatch.setattr(_rendezvous, "WAIT_S", 0.01)
+    with pytest.raises(fb.Unavailable, match="rank 1 of 2 has not come"):
+        _rendezvous.meet("mine", 0, 2, {})
+
+
+def test_a_worker_of_ray_train_knows_its_rank(photos, monkeypatch):
+    from peering import pipeline
+
+    # What started Ray on this host was a task of Slurm's.
+    for name, value in {"SLURM_PROCID": "1", "SLURM_NTASKS": "2", "SLURM_STEP_ID": "0"}.items():
+        monkeypatch.setenv(name, value)
+    Cluster(monkeypatch, rank=2, ranks=5, broadcast=None)
+    with fb.Loader(pipeline(str(photos))) as loader:
+        assert (loader.rank, loader.world_size) == (2, 5)
+        threads = loader.stats()["threads"]
+    with fb.Loader(pipeline(str(photos)), rank=0, world_size=1) as loader:
+        assert (loader.rank, loader.world_size) == (0, 1)
+        assert threads == max(1, loader.stats()["threads"] // 5)  # of this host
+
+
+def test_without_a_worker_of_ray_train_its_module_says_nothing(photos, monkeypatch):
+    from peering import pipeline
+
+    def get_context():
+        raise RuntimeError("not a training function")
+
+    monkeypatch.setitem(sys.modules, "ray.train", types.SimpleNamespace(get_context=get_context))
+    with fb.Loader(pipeline(str(photos))) as loader:
+        assert (loader.rank, loader.world_size) == (0, 1)
 
 
 @pytest.mark.parametrize("place", [{}, {"MASTER_ADDR": "127.0.0.1"}, {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "x"}])
@@ -190,3 +274,68 @@ def test_loaders_of_one_process_meet_through_a_launcher_and_ask_each_other(photo
         thread.join()
     assert got == expected
     assert sum(each["caches"][0]["peer_hits"] for each in stats.values()) > 0
+
+
+INTERRUPTED = """
+import os, signal, sys, threading, time
+import forebay as fb
+from forebay import _rendezvous
+from peering import pipeline
+
+def meet(card, rank, world_size):
+    threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+    while True:  # as who asks a store again and again
+        time.sleep(0.0005)
+
+_rendezvous.meet = meet
+try:
+    fb.Loader(pipeline(sys.argv[1]), rank=0, world_size=2, peers="launcher")
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def test_ctrl_c_while_ranks_have_not_come_ends_the_program_in_peace(photos):
+    environment = {**os.environ, "PYTHONPATH": os.path.dirname(__file__)}
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED, str(photos)], capture_output=True, text=True, timeout=120, env=environment,
+                          stdin=subprocess.DEVNULL)
+    assert (done.returncode, done.stdout) == (0, "interrupted\n"), done.stderr
+
+
+def test_a_loader_that_did_not_open_has_let_go_of_what_is_python_s(photos, monkeypatch):
+    """Else the thread that opened it would drop that while the interpreter ends, which ended the process with it."""
+    from peering import pipeline
+
+    from forebay import _options
+
+    class Meet:
+        def __call__(self, card, rank, world_size):
+            return [], "InvalidArgument", "nobody is there"
+
+    def keep_busy():
+        while not over.is_set():
+            pass
+
+    meet, over = Meet(), threading.Event()
+    monkeypatch.setattr(_options, "_meet", meet)
+    held = sys.getrefcount(meet)
+    busy = threading.Thread(target=keep_busy)  # so that whoever wants the interpreter has to wait for it
+    busy.start()
+    try:
+        for _ in range(20):
+            with pytest.raises(fb.InvalidArgument, match="nobody is there"):
+                fb.Loader(pipeline(str(photos)), rank=0, world_size=2, peers="launcher")
+            assert sys.getrefcount(meet) == held
+    finally:
+        over.set()
+        busy.join()
+
+
+def test_a_worker_of_ray_train_writes_its_files_of_what_is_materialized(tmp_path, monkeypatch):
+    from materializing_far import numbers
+
+    for rank, complete in ((0, False), (1, True)):
+        with monkeypatch.context() as patched:
+            Cluster(patched, rank=rank, ranks=2, broadcast=None)
+            made = fb.materialize(numbers(tmp_path), tmp_path / "made", cut="last", shards=4)
+        assert made.complete == complete and 0 < made.written < 400

@@ -58,8 +58,8 @@ class SharingReader final : public LogReader {
 class FollowingReader final : public LogReader {
  public:
   FollowingReader(std::shared_ptr<const RecordLog> log, int ranks, DealtLog::Ask ask,
-                  const std::vector<LogPosition>& from)
-      : log_(std::move(log)), ask_(std::move(ask)) {
+                  std::shared_ptr<DealtLog::Told> told, const std::vector<LogPosition>& from)
+      : log_(std::move(log)), ask_(std::move(ask)), told_(std::move(told)) {
     for (const LogPosition& position : from) {
       const int rank = DealtLog::reader_of(position.partition, ranks);
       const auto same = [&](const Owner& owner) { return owner.rank == rank; };
@@ -184,8 +184,9 @@ class FollowingReader final : public LogReader {
     if (owner.trouble.empty()) owner.since = now;
     owner.trouble = answered.message();
     if (answered.code() != Code::kNotFound && now - owner.since < kNotesPatience) return {};
-    log_warning(fmt::format("{}: rank {} does not say what it reads ({}); its partitions are read here", log_->name(),
-                            owner.rank, owner.trouble));
+    if (!(*told_)[static_cast<size_t>(owner.rank)].exchange(true))
+      log_warning(fmt::format("{}: rank {} does not say what it reads ({}); its partitions are read here", log_->name(),
+                              owner.rank, owner.trouble));
     std::vector<LogPosition> from;
     for (const Followed& followed : owner.partitions) from.push_back({followed.partition, followed.last});
     FOREBAY_ASSIGN(owner.direct, log_->read_after(std::move(from)));
@@ -208,6 +209,7 @@ class FollowingReader final : public LogReader {
 
   const std::shared_ptr<const RecordLog> log_;
   const DealtLog::Ask ask_;
+  const std::shared_ptr<DealtLog::Told> told_;
   std::vector<Owner> owners_;
   std::vector<LogGap> gaps_;
   std::chrono::milliseconds rest_ = kNotesSoon;
@@ -235,7 +237,7 @@ std::vector<std::vector<size_t>> DealtLog::readers() const {
 // All of `from` are of one of readers(): this rank's, or others'.
 Result<std::unique_ptr<LogReader>> DealtLog::read_after(std::vector<LogPosition> from) const {
   if (!from.empty() && reader_of(from.front().partition, ranks_) != rank_)
-    return std::unique_ptr<LogReader>(std::make_unique<FollowingReader>(log_, ranks_, ask_, from));
+    return std::unique_ptr<LogReader>(std::make_unique<FollowingReader>(log_, ranks_, ask_, told_, from));
   FOREBAY_ASSIGN(std::unique_ptr<LogReader> reader, log_->read_after(std::move(from)));
   return std::unique_ptr<LogReader>(std::make_unique<SharingReader>(std::move(reader), shelf_));
 }

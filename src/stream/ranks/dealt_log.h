@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -29,8 +30,11 @@ class DealtLog final : public RecordLog {
                                                              const std::stop_token& stop)>;
 
   DealtLog(std::shared_ptr<const RecordLog> log, int rank, int ranks, std::shared_ptr<RecordShelf> shelf, Ask ask)
-      : log_(std::move(log)), rank_(rank), ranks_(ranks), shelf_(std::move(shelf)), ask_(std::move(ask)) {}
+      : log_(std::move(log)), rank_(rank), ranks_(ranks), shelf_(std::move(shelf)), ask_(std::move(ask)),
+        told_(std::make_shared<Told>(static_cast<size_t>(ranks))) {}
 
+  /// Of which ranks the log says already that they are given up: readers come and go.
+  using Told = std::vector<std::atomic<bool>>;
   /// Who reads a partition.
   static int reader_of(size_t partition, int ranks) { return static_cast<int>(partition % static_cast<size_t>(ranks)); }
 
@@ -54,6 +58,7 @@ class DealtLog final : public RecordLog {
   const int rank_, ranks_;
   const std::shared_ptr<RecordShelf> shelf_;
   const Ask ask_;
+  const std::shared_ptr<Told> told_;
 };
 
 }  // namespace forebay

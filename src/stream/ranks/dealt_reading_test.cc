@@ -6,9 +6,11 @@
 #include <gtest/gtest.h>
 
 #include "cluster/simulated/simulated_network.h"
+#include "stream/ranks/dealt_log.h"
 #include "stream/stream_itinerary.h"
 #include "stream/stream_source.h"
 #include "stream/stream_test_support.h"
+#include "telemetry/log.h"
 
 namespace forebay {
 namespace {
@@ -191,6 +193,28 @@ TEST_F(DealtReadingTest, who_was_not_waited_for_reads_the_log_from_where_it_was)
   std::vector<std::string> found = steps(0, kSteps);
   EXPECT_EQ(sorted(found), all_keys());
   EXPECT_GT(sum_of_reads(), 4 * kRecords) << "some partitions are read by more than one rank";
+}
+
+TEST(DealtLogTest, a_rank_that_is_given_up_is_named_once) {
+  const auto log = log_with({3, 3, 3}, 1000);
+  const DealtLog dealt(log, 0, kWorld,
+                       std::make_shared<RecordShelf>(3, 0, kWorld, RecordShelf::Limits{1 << 20, 1 << 20}),
+                       [](int, std::span<const DealtLog::NotesWanted>, const std::stop_token&) {
+                         return Result<std::vector<AnsweredKey>>(not_found("gone on"));
+                       });
+  std::vector<std::string> lines;
+  set_log_sink([&](const std::string& line) { lines.push_back(line); });
+  // A reader each time that the loader goes somewhere.
+  for (size_t partition : {1, 2, 1, 1}) {
+    const auto reader = *dealt.read_after({{partition, ""}});
+    Result<std::vector<LogRecord>> records = std::vector<LogRecord>();
+    while (records.ok() && records->empty()) records = reader->read({partition}, {}, {});
+    EXPECT_TRUE(records.ok()) << records.status().to_string();
+  }
+  set_log_sink({});
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_NE(lines[0].find("rank 1 does not say what it reads (gone on)"), std::string::npos) << lines[0];
+  EXPECT_NE(lines[1].find("rank 2"), std::string::npos) << lines[1];
 }
 
 TEST_F(DealtReadingTest, what_has_been_trimmed_is_an_error_on_every_rank) {
