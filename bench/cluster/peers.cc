@@ -1,6 +1,6 @@
 // What a peer costs: objects of 100 kB between two processes on one core each, 64 wanted at a time, by a peer's store and by the transport alone.
 //
-//   bench_peers [--seconds 3] [--bytes 100000] [--same-core]
+//   bench_peers [--seconds 3] [--bytes 100000] [--same-core] [--only peers]    the last: for profilers
 //
 // "bare": libcurl's loop asks a server that does nothing but send the same bytes again and again, as many an answer as our answers have
 // on average; nobody looks at what comes. "peers": PeerStore, questions and answers, checksums, a server that looks up keys; over TLS
@@ -39,6 +39,7 @@ struct Settings {
   double seconds = 3;
   uint64_t bytes = 100'000;
   int client_core = 0, server_core = 1;
+  bool only_peers = false;
 };
 
 struct Measured {
@@ -261,14 +262,17 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string flag = argv[i];
     if (flag == "--same-core") settings.server_core = settings.client_core;
+    if (flag == "--only") settings.only_peers = true;
     if (flag == "--seconds" && i + 1 < argc) settings.seconds = std::atof(argv[++i]);
     if (flag == "--bytes" && i + 1 < argc) settings.bytes = std::strtoull(argv[++i], nullptr, 10);
   }
   pin_to(settings.client_core);
   const uint64_t together =
       std::max<uint64_t>(1, std::min<uint64_t>(32, (1 << 20) / (settings.bytes + settings.bytes / 8)));
-  const Measured of_peers = peers(settings), alone = bare(settings, together), single = bare(settings, 1);
+  const Measured of_peers = peers(settings);
   print("peers", settings, of_peers);
+  if (settings.only_peers) return 0;
+  const Measured alone = bare(settings, together), single = bare(settings, 1);
   print("bare, as many an answer", settings, alone);
   print("bare, one an answer", settings, single);
   std::printf("peers / bare: %.2f (as many an answer), %.2f (one an answer)\n", of_peers.objects_s / alone.objects_s,
