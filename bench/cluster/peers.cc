@@ -160,35 +160,52 @@ class ServerProcess {
   int port_ = 0;
 };
 
+/// What is under way, and who waits for it to be less.
+struct Flying {
+  std::mutex mutex;
+  std::condition_variable landed;
+  size_t count = 0;
+  bool waits = false;
+  std::atomic<uint64_t> objects{0};
+
+  void wait_below(size_t most, size_t more) {
+    std::unique_lock lock(mutex);
+    landed.wait(lock, [&] { return !(waits = count >= most); });
+    count += more;
+  }
+  // Wakes nobody who is awake, and nobody who would wait for this lock then: that would be a switch of threads for each object.
+  void land() {
+    bool waited = false;
+    {
+      const std::lock_guard lock(mutex);
+      --count;
+      waited = std::exchange(waits, false);
+    }
+    if (waited) landed.notify_one();
+  }
+};
+
 /// Keeps so many asked for until the time is over; `ask` calls back with how many objects came.
 template <typename Ask>
 Measured run(const Settings& settings, size_t in_flight, ServerProcess& server, Ask ask) {
-  std::mutex mutex;
-  std::condition_variable landed;
-  size_t flying = 0;
-  std::atomic<uint64_t> objects{0};
+  const auto flying = std::make_shared<Flying>();
   const auto begun = std::chrono::steady_clock::now();
   const double cpu = cpu_s(RUSAGE_SELF);
   const auto elapsed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count(); };
-  const auto done = [&](uint64_t came) {
-    objects += came;
-    const std::lock_guard lock(mutex);
-    --flying;
-    landed.notify_one();
+  const auto done = [flying](uint64_t came) {
+    const auto kept = flying;  // the last one to land ends the run, and this function with it
+    kept->objects += came;
+    kept->land();
   };
   for (uint64_t n = 0; elapsed() < settings.seconds; ++n) {
-    {
-      std::unique_lock lock(mutex);
-      landed.wait(lock, [&] { return flying < in_flight; });
-      ++flying;
-    }
+    flying->wait_below(in_flight, 1);
     ask(n, done);
   }
-  std::unique_lock lock(mutex);
-  landed.wait(lock, [&] { return flying == 0; });
+  flying->wait_below(1, 0);
   const double took = elapsed(), client = cpu_s(RUSAGE_SELF) - cpu;
-  const double gb = static_cast<double>(objects.load()) * static_cast<double>(settings.bytes) * 1e-9;
-  return {static_cast<double>(objects.load()) / took, client / gb, server.end() / gb};
+  const auto objects = static_cast<double>(flying->objects.load());
+  const double gb = objects * static_cast<double>(settings.bytes) * 1e-9;
+  return {objects / took, client / gb, server.end() / gb};
 }
 
 /// With TLS where the environment names certificates, as between the hosts of a job.

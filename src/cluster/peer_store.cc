@@ -186,8 +186,6 @@ class Peer : public std::enable_shared_from_this<Peer> {
     }
     {
       const std::lock_guard lock(mutex_);
-      --in_flight_;
-      asked_bytes_ -= question.bytes;
       pace_.answered(question.asked, now(), bytes, question.all);
     }
     std::vector<PeerRead>& reads = question.reads;
@@ -201,6 +199,12 @@ class Peer : public std::enable_shared_from_this<Peer> {
         patience_.decided(reads[i].wait, now());
         give(reads[i], std::move((*answers)[i]));
       }
+    }
+    {
+      // Not before all have heard: each asks for its next at once, and these travel together.
+      const std::lock_guard lock(mutex_);
+      --in_flight_;
+      asked_bytes_ -= question.bytes;
     }
     send_waiting();
   }

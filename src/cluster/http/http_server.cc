@@ -40,7 +40,7 @@ using TlsStream = beast::ssl_stream<beast::tcp_stream>;
 
 constexpr std::array<char, 64> kZeros{};
 constexpr uint64_t kPatientBytes = 1 << 20;  // of an answer, that have the patience of a short one
-constexpr size_t kMostAtOnce = 4 << 20;            // that a socket is given
+constexpr size_t kMostAtOnce = 4 << 20;      // that a socket is given
 constexpr uint32_t kMostHeaderBytes = 8 << 10;
 constexpr uint8_t kTlsHandshake = 22;  // the first byte of whoever speaks TLS (RFC 8446, section 5.1)
 
