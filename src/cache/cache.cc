@@ -90,16 +90,13 @@ class Tiers final : public TieredCache {
     if (promotes) {
       // Columns are views of what was stored where nothing is packed, whatever this run would pack; what is unpacked has memory of its own.
       // No seconds: losing it costs a read, so it is the first to give way to entries that are in memory alone.
-      (void)ram_->put(entry, columns, held_bytes(*columns, packed), 0, /*on_disk=*/true,
-                      is_view(*columns, packed) ? packed : Buffer());
+      (void)ram_->put(entry, columns, held_bytes(*columns, packed), 0, /*on_disk=*/true);
     }
     return columns;
   }
 
   std::optional<Buffer> stored(const Hash128& entry) override {
     if (foreign()) return std::nullopt;
-    // As it was made, where it is kept so: nothing is written and nothing hashed.
-    if (Buffer bytes = ram_->stored(entry); !bytes.empty()) return bytes;
     if (const auto columns = ram_->peek(entry)) {
       // In the form of the disk: whoever gets it checks it by adopt(), which knows that form alone.
       Result<Buffer> bytes = encode_entry(entry, *columns, Compression::kNone);
@@ -125,11 +122,10 @@ class Tiers final : public TieredCache {
     if (!plain.ok()) return;  // a row's error that cannot be kept: the unit is made again each time
     const bool on_disk = disk_ && where == KeepIn::kAnyTier && put_on_disk(entry, *columns, *plain, seconds);
     if (!ram_->fits(plain->size())) return;
-    const Buffer stored = *plain;
+    const uint64_t bytes = plain->size();
     // What was put is somebody else's memory, larger perhaps; what stays is one block of its own.
     Result<Columns> own = decode_entry(entry, std::move(*plain));
-    if (own.ok())
-      (void)ram_->put(entry, std::make_shared<const Columns>(std::move(*own)), stored.size(), seconds, on_disk, stored);
+    if (own.ok()) (void)ram_->put(entry, std::make_shared<const Columns>(std::move(*own)), bytes, seconds, on_disk);
   }
 
   CacheStats stats() const override {
@@ -171,12 +167,6 @@ class Tiers final : public TieredCache {
     Buffer own = Buffer::allocate(stored.size());
     if (!stored.empty()) std::memcpy(own.data(), stored.data(), stored.size());
     return own;
-  }
-  static bool is_view(const Columns& columns, const Buffer& stored) {
-    return std::ranges::all_of(columns.values, [&](const ColumnValues& column) {
-      return column.values.owner() == stored.owner() &&
-             (column.offsets.empty() || column.offsets.owner() == stored.owner());
-    });
   }
   bool put_on_disk(const Hash128& entry, const Columns& columns, const Buffer& plain, double seconds) {
     if (compression_ == Compression::kNone) return disk_->put(entry, plain.span(), seconds);

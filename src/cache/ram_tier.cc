@@ -8,7 +8,7 @@ namespace forebay {
 
 namespace {
 /// Nodes of the map and of the policy, the shared pointers' blocks, the allocator's own.
-constexpr uint64_t kPerEntry = 440;
+constexpr uint64_t kPerEntry = 400;
 constexpr uint64_t kPerBadRow = 256;
 /// Of the seconds that an entry took to make, those that reading it from disk takes: a guess on the high side.
 constexpr double kShareOfRead = 0.05;
@@ -34,12 +34,6 @@ std::shared_ptr<const Columns> RamTier::peek(const Hash128& id) const {
   return found == entries_.end() ? nullptr : found->second.columns;
 }
 
-Buffer RamTier::stored(const Hash128& id) const {
-  const std::lock_guard lock(mutex_);
-  const auto found = entries_.find(id);
-  return found == entries_.end() ? Buffer() : found->second.stored;
-}
-
 bool RamTier::has(const Hash128& id) const {
   const std::lock_guard lock(mutex_);
   return entries_.contains(id);
@@ -61,7 +55,7 @@ bool RamTier::free_for(uint64_t bytes) const {
 }
 
 bool RamTier::put(const Hash128& id, std::shared_ptr<const Columns> columns, uint64_t memory_bytes, double seconds,
-                  bool on_disk, Buffer stored) {
+                  bool on_disk) {
   const uint64_t bytes = memory_bytes + overhead_bytes(*columns);
   const double saved = on_disk ? seconds * kShareOfRead : seconds;
   std::vector<std::shared_ptr<const Columns>> gone;  // end behind the lock
@@ -78,7 +72,7 @@ bool RamTier::put(const Hash128& id, std::shared_ptr<const Columns> columns, uin
     ++declined_;
     return false;
   }
-  entries_.emplace(id, Entry{std::move(columns), bytes, on_disk, std::move(stored)});
+  entries_.emplace(id, Entry{std::move(columns), bytes, on_disk});
   policy_.kept(id, bytes, saved);
   used_bytes_ += bytes;
   on_disk_bytes_ += on_disk ? bytes : 0;

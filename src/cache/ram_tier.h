@@ -23,16 +23,14 @@ class RamTier final : public KeptBytes {
   bool has(const Hash128& id) const;
   /// The same as find(), and no use of it.
   std::shared_ptr<const Columns> peek(const Hash128& id) const;
-  /// What put() was given with it; empty where that was nothing.
-  Buffer stored(const Hash128& id) const;
   /// Whether there is room for an entry of that many bytes: free, or taken by entries that give way to one that saves something.
   bool fits(uint64_t bytes) const;
   /// Whether it is free.
   bool free_for(uint64_t bytes) const;
   /// `memory_bytes`: what the columns hold on to, which must be theirs alone. `on_disk`: losing them costs a read and not the
-  /// `seconds` that they took to make. `stored`: the bytes that the columns are views of, all of them and no other, if there are such. True where they are kept (also from before). Entries that are on disk, or saved nothing, give way to others.
+  /// `seconds` that they took to make. True where they are kept (also from before). Entries that are on disk, or saved nothing, give way to others.
   bool put(const Hash128& id, std::shared_ptr<const Columns> columns, uint64_t memory_bytes, double seconds,
-           bool on_disk, Buffer stored = {});
+           bool on_disk);
   /// A budget never falls while the tier lives.
   void raise_budget(uint64_t bytes);
   TierStats stats() const;
@@ -49,7 +47,6 @@ class RamTier final : public KeptBytes {
     std::shared_ptr<const Columns> columns;
     uint64_t bytes = 0;
     bool on_disk = false;
-    Buffer stored = {};
   };
   std::shared_ptr<const Columns> drop(const Hash128& id);
 
