@@ -107,27 +107,18 @@ TEST(CurlTransport, SendsMethodsAndBodies) {
   EXPECT_EQ(server.connections(), 1) << "one connection serves them all";
 }
 
-// It leaves in one piece with the headers, which libcurl would take for a form that somebody filled in.
-TEST(CurlTransport, AShortPostSaysNothingOfItsOwn) {
-  TestServer server([](const TestServer::Request& r) {
-    return Reply{TestServer::ok(fmt::format("{}:{}:{}", r.method, r.header("content-type"), r.body))};
-  });
+TEST(CurlTransport, AShortPostSaysOfItselfWhatItIsTold) {
+  TestServer server(
+      [](const TestServer::Request& r) { return Reply{TestServer::ok(r.header("content-type") + r.body)}; });
   const auto transport = curl_transport();
-  HttpRequest request = get(server.url("/"));
-  const auto send = [&](const std::string& method, const std::string& body) {
-    request.method = method;
-    request.body = Buffer::allocate(body.size());
-    if (!body.empty()) std::memcpy(request.body.data(), body.data(), body.size());
-    return text_of(send_wait(*transport, request)->body);
-  };
-  const std::string short_one("with\0zeros", 10);
-  EXPECT_EQ(send("POST", short_one), "POST::" + short_one);
-  EXPECT_EQ(send("GET", ""), "GET::") << "nothing of it stays";
-  EXPECT_EQ(send("PUT", "more"), "PUT::more");
-  EXPECT_EQ(send("POST", ""), "POST::");
-  request.headers = {{"Content-type", "text/plain"}};
-  EXPECT_EQ(send("POST", "abc"), "POST:text/plain:abc");
-  EXPECT_EQ(server.connections(), 1);
+  for (const std::string type : {"", "text/plain"}) {
+    HttpRequest request = get(server.url("/"));
+    request.method = "POST";
+    if (!type.empty()) request.headers = {{"Content-type", type}};
+    request.body = Buffer::allocate(3);
+    std::memcpy(request.body.data(), "abc", 3);
+    EXPECT_EQ(text_of(send_wait(*transport, request)->body), type + "abc");
+  }
 }
 
 TEST(CurlTransport, RedirectsAreAnswers) {
