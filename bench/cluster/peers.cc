@@ -1,6 +1,6 @@
 // What a peer costs: objects of 100 kB between two processes on one core each, 64 wanted at a time, by a peer's store and by the transport alone.
 //
-//   bench_peers [--seconds 3] [--bytes 100000] [--same-core]
+//   bench_peers [--seconds 3] [--bytes 100000] [--same-core] [--only peers]    the last: for profilers
 //
 // "bare": libcurl's loop asks a server that does nothing but send the same bytes again and again, as many an answer as our answers have
 // on average; nobody looks at what comes. "peers": PeerStore, questions and answers, checksums, a server that looks up keys; over TLS
@@ -39,6 +39,7 @@ struct Settings {
   double seconds = 3;
   uint64_t bytes = 100'000;
   int client_core = 0, server_core = 1;
+  bool only_peers = false;
 };
 
 struct Measured {
@@ -159,35 +160,52 @@ class ServerProcess {
   int port_ = 0;
 };
 
+/// What is under way, and who waits for it to be less.
+struct Flying {
+  std::mutex mutex;
+  std::condition_variable landed;
+  size_t count = 0;
+  bool waits = false;
+  std::atomic<uint64_t> objects{0};
+
+  void wait_below(size_t most, size_t more) {
+    std::unique_lock lock(mutex);
+    landed.wait(lock, [&] { return !(waits = count >= most); });
+    count += more;
+  }
+  // Wakes nobody who is awake, and nobody who would wait for this lock then: that would be a switch of threads for each object.
+  void land() {
+    bool waited = false;
+    {
+      const std::lock_guard lock(mutex);
+      --count;
+      waited = std::exchange(waits, false);
+    }
+    if (waited) landed.notify_one();
+  }
+};
+
 /// Keeps so many asked for until the time is over; `ask` calls back with how many objects came.
 template <typename Ask>
 Measured run(const Settings& settings, size_t in_flight, ServerProcess& server, Ask ask) {
-  std::mutex mutex;
-  std::condition_variable landed;
-  size_t flying = 0;
-  std::atomic<uint64_t> objects{0};
+  const auto flying = std::make_shared<Flying>();
   const auto begun = std::chrono::steady_clock::now();
   const double cpu = cpu_s(RUSAGE_SELF);
   const auto elapsed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count(); };
-  const auto done = [&](uint64_t came) {
-    objects += came;
-    const std::lock_guard lock(mutex);
-    --flying;
-    landed.notify_one();
+  const auto done = [flying](uint64_t came) {
+    const auto kept = flying;  // the last one to land ends the run, and this function with it
+    kept->objects += came;
+    kept->land();
   };
   for (uint64_t n = 0; elapsed() < settings.seconds; ++n) {
-    {
-      std::unique_lock lock(mutex);
-      landed.wait(lock, [&] { return flying < in_flight; });
-      ++flying;
-    }
+    flying->wait_below(in_flight, 1);
     ask(n, done);
   }
-  std::unique_lock lock(mutex);
-  landed.wait(lock, [&] { return flying == 0; });
+  flying->wait_below(1, 0);
   const double took = elapsed(), client = cpu_s(RUSAGE_SELF) - cpu;
-  const double gb = static_cast<double>(objects.load()) * static_cast<double>(settings.bytes) * 1e-9;
-  return {static_cast<double>(objects.load()) / took, client / gb, server.end() / gb};
+  const auto objects = static_cast<double>(flying->objects.load());
+  const double gb = objects * static_cast<double>(settings.bytes) * 1e-9;
+  return {objects / took, client / gb, server.end() / gb};
 }
 
 /// As the environment says: over TLS, or by UCX.
@@ -260,14 +278,17 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string flag = argv[i];
     if (flag == "--same-core") settings.server_core = settings.client_core;
+    if (flag == "--only") settings.only_peers = true;
     if (flag == "--seconds" && i + 1 < argc) settings.seconds = std::atof(argv[++i]);
     if (flag == "--bytes" && i + 1 < argc) settings.bytes = std::strtoull(argv[++i], nullptr, 10);
   }
   pin_to(settings.client_core);
   const uint64_t together =
       std::max<uint64_t>(1, std::min<uint64_t>(32, (1 << 20) / (settings.bytes + settings.bytes / 8)));
-  const Measured of_peers = peers(settings), alone = bare(settings, together), single = bare(settings, 1);
+  const Measured of_peers = peers(settings);
   print("peers", settings, of_peers);
+  if (settings.only_peers) return 0;
+  const Measured alone = bare(settings, together), single = bare(settings, 1);
   print("bare, as many an answer", settings, alone);
   print("bare, one an answer", settings, single);
   std::printf("peers / bare: %.2f (as many an answer), %.2f (one an answer)\n", of_peers.objects_s / alone.objects_s,

@@ -21,6 +21,7 @@ namespace {
 
 /// What is not known to be smaller may have so much.
 constexpr uint64_t kMostBytes = uint64_t{64} << 20;
+constexpr size_t kManyKeys = 16;  // are enough of a question
 
 PeerHealth::Time now() { return std::chrono::steady_clock::now().time_since_epoch(); }
 
@@ -116,6 +117,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
           waiting_.pop_front();
         }
         if (waiting_.empty()) return;
+        if (gathers()) return look_again_later();
         if (in_flight_ > 0 && asked_bytes_ + counted(waiting_.front()) > pace_.allowed()) return;
         if (!stop_.stop_requested() && health_.begin(now())) {
           question = take_together();
@@ -131,13 +133,41 @@ class Peer : public std::enable_shared_from_this<Peer> {
     }
   }
 
+  // A question costs more than a small key that it brings. So who is asked already is asked again when an answer comes: what is wanted until then
+  // travels together, unless it is much, or waits for long.
+  bool gathers() const {
+    return in_flight_ > 0 && !hurries_ && waiting_.size() < kManyKeys && bytes_waiting() < most_together();
+  }
+  uint64_t bytes_waiting() const {
+    uint64_t bytes = 0;
+    for (const PeerRead& read : waiting_) bytes += counted(read);
+    return bytes;
+  }
+  // Behind a slow answer it does not wait for that. One wake-up at a time, not one for each question.
+  void look_again_later() {
+    if (std::exchange(looks_again_, true)) return;
+    taken_before_ = taken_;
+    (void)timer_.at(timer_.now() + options_.gathering, [weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->look_again();
+    });
+  }
+  void look_again() {
+    {
+      const std::lock_guard lock(mutex_);
+      looks_again_ = false;
+      hurries_ = taken_ == taken_before_;
+    }
+    send_waiting();
+  }
+  // Several of them at once, so that there is always one on the way.
+  uint64_t most_together() const { return std::min(options_.bytes, pace_.allowed() / options_.requests); }
+
   // What is not known to be smaller may have much, and has it rarely.
   uint64_t counted(const PeerRead& read) const { return std::min(read.wanted.most_bytes, options_.bytes); }
 
   Question take_together() {
     Question question;
-    // Several of them at once, so that there is always one on the way.
-    const uint64_t most = std::min(options_.bytes, pace_.allowed() / options_.requests);
+    const uint64_t most = most_together();
     while (!waiting_.empty() && question.reads.size() < options_.keys) {
       const uint64_t bytes = question.bytes + counted(waiting_.front());
       // The first goes in any case, or one large key would never go.
@@ -146,6 +176,8 @@ class Peer : public std::enable_shared_from_this<Peer> {
       question.reads.push_back(std::move(waiting_.front()));
       waiting_.pop_front();
     }
+    taken_ += question.reads.size();
+    hurries_ = false;
     asked_bytes_ += question.bytes;
     question.all = asked_bytes_ > pace_.allowed() / 2;
     question.asked = now();
@@ -186,8 +218,6 @@ class Peer : public std::enable_shared_from_this<Peer> {
     }
     {
       const std::lock_guard lock(mutex_);
-      --in_flight_;
-      asked_bytes_ -= question.bytes;
       pace_.answered(question.asked, now(), bytes, question.all);
     }
     std::vector<PeerRead>& reads = question.reads;
@@ -201,6 +231,12 @@ class Peer : public std::enable_shared_from_this<Peer> {
         patience_.decided(reads[i].wait, now());
         give(reads[i], std::move((*answers)[i]));
       }
+    }
+    {
+      // Not before all have heard: each asks for its next at once, and these travel together.
+      const std::lock_guard lock(mutex_);
+      --in_flight_;
+      asked_bytes_ -= question.bytes;
     }
     send_waiting();
   }
@@ -273,8 +309,10 @@ class Peer : public std::enable_shared_from_this<Peer> {
   Timer::Time wakes_at_ = Timer::Time::max();
   std::condition_variable answered_;
   size_t in_flight_ = 0;
-  uint64_t asked_bytes_ = 0;  ///< of those
-  size_t fetches_ = 0;        ///< the same, and answers that are being given
+  uint64_t taken_ = 0, taken_before_ = 0;       ///< keys that have left waiting_; as it was when looks_again_ was set
+  bool looks_again_ = false, hurries_ = false;  ///< a wake-up is under way; what waits has waited long enough
+  uint64_t asked_bytes_ = 0;                    ///< of those
+  size_t fetches_ = 0;                          ///< the same, and answers that are being given
   std::stop_source stop_;
   Transport& transport_;
   Timer timer_{/*manual=*/false};  // last: its thread uses the rest

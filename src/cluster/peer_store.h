@@ -16,6 +16,8 @@ struct PeerStoreOptions {
   size_t requests = 8;       ///< in flight at most, and so connections
   size_t keys = 32;          ///< of one request at most,
   uint64_t bytes = 1 << 20;  ///< and of what it may bring, but for one key alone
+  /// What is wanted while an answer is under way is asked for behind it, all together; it waits for about so long, twice that at most.
+  std::chrono::milliseconds gathering{5};
   PatienceLimits patience = {};
 };
 

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <condition_variable>
+
+#include "cluster/http/http_peer_transport.h"
 #include "cluster/simulated/simulated_network.h"
 #include "cluster/transport_conformance.h"
 #include "telemetry/log.h"
@@ -78,6 +81,46 @@ TEST_F(PeerStoreTest, WhatIsWantedTogetherTravelsTogether) {
   for (const Code code : answers.codes()) EXPECT_EQ(code, Code::kOk);
   EXPECT_LT(listening_->stats().questions, kObjects / 4);
   EXPECT_EQ(listening_->stats().found, kObjects);
+}
+
+TEST_F(PeerStoreTest, WhatIsWantedMeanwhileTravelsTogetherBehindTheAnswer) {
+  const auto network = SimulatedNetwork::make({}, /*manual=*/true);
+  const auto listening = std::move(*network->transport()->listen("host:1", kPass, keys_));
+  const auto peer = peer_store(network->transport(), {"host:1", kPass}, {.gathering = std::chrono::hours(1)});
+  ReadAnswers answers;
+  for (uint64_t i = 0; i < 9; ++i) peer->read(request(i, 2000), {}, answers.take());
+  for (int i = 0; i < 4; ++i) network->advance(std::chrono::seconds(1));
+  ASSERT_TRUE(answers.wait_for_count(9));
+  EXPECT_EQ(listening->stats().questions, 2u) << "the first for one key, the second for eight";
+}
+
+// Nobody waits for an answer that is late. The host has the first key once it was asked for the second.
+TEST_F(PeerStoreTest, BehindASlowAnswerOthersAreAskedForSoon) {
+  class OneNeedsTheOther final : public KeySource {
+   public:
+    std::optional<Buffer> find(const Hash128& wanted) override {
+      std::unique_lock lock(mutex_);
+      if (wanted == key(1)) {
+        other_ = true;
+        asked_.notify_all();
+      } else if (!asked_.wait_for(lock, std::chrono::seconds(30), [&] { return other_; })) {
+        return std::nullopt;
+      }
+      return Buffer::allocate(10);
+    }
+
+   private:
+    std::mutex mutex_;
+    std::condition_variable asked_;
+    bool other_ = false;
+  };
+  const auto transport = http_peer_transport({});
+  const auto listening = std::move(*transport->listen("127.0.0.1:0", kPass, std::make_shared<OneNeedsTheOther>()));
+  const auto peer = peer_store(transport, {listening->address(), kPass}, {.deadline = std::chrono::seconds(60)});
+  ReadAnswers answers;
+  for (uint64_t i = 0; i < 2; ++i) peer->read(request(i, 2000), {}, answers.take());
+  ASSERT_TRUE(answers.wait_for_count(2));
+  EXPECT_EQ(listening->stats().found, 2u);
 }
 
 TEST_F(PeerStoreTest, OneRequestBringsNoMoreThanItMay) {

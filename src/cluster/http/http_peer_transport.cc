@@ -108,6 +108,7 @@ class HttpPeers final : public Transport {
     if (!connection_ || connection_->first_byte_timeout_ms != most) {
       auto made = std::make_shared<HttpConnectionOptions>();
       made->direct = true;
+      made->receive_bytes = 64 << 10;  // few transfers with long answers: half as many ways into the kernel
       if (options_.tls) made->mutual_tls = options_.tls->asking;
       made->connect_timeout_ms = std::min(most, static_cast<int>(options_.connect_timeout.count()));
       made->first_byte_timeout_ms = made->stall_timeout_ms = most;

@@ -40,6 +40,7 @@ using TlsStream = beast::ssl_stream<beast::tcp_stream>;
 
 constexpr std::array<char, 64> kZeros{};
 constexpr uint64_t kPatientBytes = 1 << 20;  // of an answer, that have the patience of a short one
+constexpr size_t kMostAtOnce = 4 << 20;      // that a socket is given
 constexpr uint32_t kMostHeaderBytes = 8 << 10;
 constexpr uint8_t kTlsHandshake = 22;  // the first byte of whoever speaks TLS (RFC 8446, section 5.1)
 
@@ -208,7 +209,9 @@ class Session : public std::enable_shared_from_this<Session<Stream>> {
     }
     // It is for the asker to say whether an answer is too slow: that of one large entry may be.
     connection().expires_after(served_->options.patience * (1 + parts_.bytes / kPatientBytes));
-    asio::async_write(stream_, pieces_, [self = this->shared_from_this()](beast::error_code error, size_t) {
+    // As much as the socket takes each time: Asio's own condition is a way through its queues every 64 KiB.
+    const auto all = [](const beast::error_code& error, size_t) { return error ? 0 : kMostAtOnce; };
+    asio::async_write(stream_, pieces_, all, [self = this->shared_from_this()](beast::error_code error, size_t) {
       self->parts_ = AnswerParts();
       if (!error && self->parser_->get().keep_alive()) self->read_head();
     });

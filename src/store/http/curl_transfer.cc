@@ -23,7 +23,7 @@ namespace {
 constexpr size_t kMaxHeaderBytes = 256 << 10;
 constexpr size_t kUsualHeaders = 16;          // in an object store's answer
 constexpr uint64_t kTrustedBytes = 64 << 20;  // a server that announces more gets memory as the bytes come
-constexpr long kReceiveBytes = 32 << 10;
+constexpr size_t kSmallBody = 64 << 10;       // libcurl sends such a one with the headers, if it has all of it
 
 std::shared_ptr<const HttpConnectionOptions> or_default(const std::shared_ptr<const HttpConnectionOptions>& options) {
   static const auto defaults = std::make_shared<const HttpConnectionOptions>();
@@ -74,7 +74,7 @@ Status CurlTransfer::set_up(CurlHandle handle, CURLSH* share) {
     return out_of_budget("no memory for a URL", 0);
 
   header_lines_.clear();
-  header_lines_.reserve(request_.headers.size() + 1);
+  header_lines_.reserve(request_.headers.size() + 2);
   for (const HttpHeader& header : request_.headers) {
     if (header.name.empty() || breaks_line(header.name) || breaks_line(header.value)) {
       return invalid_argument(fmt::format("the header '{}' holds a line break; take it out",
@@ -84,6 +84,8 @@ Status CurlTransfer::set_up(CurlHandle handle, CURLSH* share) {
     line.reserve(header.name.size() + 2 + header.value.size());
     line.append(header.name).append(header.value.empty() ? ";" : ": ").append(header.value);
   }
+  // libcurl would say that it is a form.
+  if (posts_at_once() && !names("content-type")) header_lines_.emplace_back("Content-Type:");
   // No "Expect: 100-continue": servers that do not know it cost a second's wait for each body.
   header_lines_.emplace_back("Expect:");
   header_list_.resize(header_lines_.size());
@@ -107,7 +109,7 @@ void CurlTransfer::set_connection_options(const HttpConnectionOptions& options) 
   curl_easy_setopt(easy, CURLOPT_DISALLOW_USERNAME_IN_URL, 1L);
   curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
   curl_easy_setopt(easy, CURLOPT_USERAGENT, "forebay");
-  curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, kReceiveBytes);
+  curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, static_cast<long>(options.receive_bytes));
   curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
   curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
   curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
@@ -131,17 +133,33 @@ void CurlTransfer::set_method() {
   curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, nullptr);
   curl_easy_setopt(easy, CURLOPT_NOBODY, 0L);
   curl_easy_setopt(easy, CURLOPT_UPLOAD, 0L);
+  curl_easy_setopt(easy, CURLOPT_POSTFIELDS, nullptr);
   curl_easy_setopt(easy, CURLOPT_HTTPGET, 1L);
   if (request_.method == "GET") return;
   if (request_.method == "HEAD") {
     curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
   } else if (request_.method == "DELETE") {
     curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, "DELETE");
+  } else if (posts_at_once()) {
+    curl_easy_setopt(easy, CURLOPT_POST, 1L);
+    curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size()));
+    curl_easy_setopt(easy, CURLOPT_POSTFIELDS, reinterpret_cast<const char*>(request_.body.data()));
   } else {
     curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
     curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request_.method.c_str());
     curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(request_.body.size()));
   }
+}
+
+bool CurlTransfer::posts_at_once() const {
+  return request_.method == "POST" && !request_.body.empty() && request_.body.size() < kSmallBody;
+}
+
+bool CurlTransfer::names(std::string_view lower_case) const {
+  return std::ranges::any_of(request_.headers, [&](const HttpHeader& header) {
+    return std::ranges::equal(header.name, lower_case, {},
+                              [](char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); });
+  });
 }
 
 void CurlTransfer::begin_again(bool keep_clock) {

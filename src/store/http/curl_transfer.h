@@ -66,6 +66,8 @@ class CurlTransfer {
 
   void set_connection_options(const HttpConnectionOptions& options);
   void set_method();
+  bool posts_at_once() const;
+  bool names(std::string_view lower_case) const;
   bool header_line(std::string_view line);
   bool end_of_headers();
   bool take_body(const char* bytes, size_t size);

@@ -107,6 +107,19 @@ TEST(CurlTransport, SendsMethodsAndBodies) {
   EXPECT_EQ(server.connections(), 1) << "one connection serves them all";
 }
 
+TEST(CurlTransport, AShortPostSaysOfItselfWhatItIsTold) {
+  TestServer server(
+      [](const TestServer::Request& r) { return Reply{TestServer::ok(r.header("content-type") + r.body)}; });
+  const auto transport = curl_transport();
+  for (const std::string type : {"", "text/plain"}) {
+    HttpRequest request = get(server.url("/"));
+    request.method = "POST";
+    if (!type.empty()) request.headers = {{"Content-type", type}};
+    std::memcpy((request.body = Buffer::allocate(3)).data(), "abc", 3);
+    EXPECT_EQ(text_of(send_wait(*transport, request)->body), type + "abc");
+  }
+}
+
 TEST(CurlTransport, RedirectsAreAnswers) {
   TestServer server(
       [](const TestServer::Request&) { return Reply{TestServer::status(307, "Location: http://elsewhere/\r\n")}; });

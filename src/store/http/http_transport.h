@@ -36,6 +36,7 @@ struct HttpConnectionOptions {
   int connect_timeout_ms = 10'000;                        ///< name, connection and TLS together
   int first_byte_timeout_ms = 20'000;                     ///< from the end of the request to the answer's first byte
   int stall_timeout_ms = 20'000;                          ///< without a byte
+  uint32_t receive_bytes = 32 << 10;  ///< taken from a connection at a time; memory of each transfer
 };
 
 /// Hears how one request goes, on the transport's thread; must not block.
