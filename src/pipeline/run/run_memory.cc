@@ -17,7 +17,8 @@ RunMemory::RunMemory(Memory& memory, const RunnerOptions& options, size_t idle_b
       thread_memory_(
           existing(Use::kWorking, options.working_bytes_per_thread * static_cast<uint64_t>(options.threads))),
       index_memory_(existing(Use::kIndex, options.index_bytes)) {
-  for (const RunnerOptions::Beside& each : options.beside) budget_->count(each.use, each.kept, each.kind, each.most);
+  for (const RunnerOptions::Beside& each : options.beside)
+    budget_->count(each.use, each.kept, each.kind, each.most, each.set_aside);
 }
 
 bool RunMemory::trim(uint64_t bytes) const {
@@ -26,13 +27,14 @@ bool RunMemory::trim(uint64_t bytes) const {
 
 bool RunMemory::full() const {
   const ByteBudget::Snapshot now = budget_->snapshot();
-  return now.used - now.idle >= now.capacity;
+  return now.used - now.idle + now.set_aside >= now.capacity;
 }
 
 bool RunMemory::leaves_room(uint64_t bytes) const {
   const ByteBudget::Snapshot now = budget_->snapshot();
   const uint64_t held = now.by_use[static_cast<size_t>(Use::kBatches)];
-  return now.used - now.idle + bytes + (window_bytes_ > held ? window_bytes_ - held : 0) <= now.capacity;
+  return now.used - now.idle + now.set_aside + bytes + (window_bytes_ > held ? window_bytes_ - held : 0) <=
+         now.capacity;
 }
 
 bool RunMemory::may_fetch_ahead(uint64_t bytes) const {
