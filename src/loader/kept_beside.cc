@@ -22,8 +22,9 @@ std::vector<RunnerOptions::Beside> kept_beside(const ExecutionPlan& plan,
                                                const std::vector<std::shared_ptr<TieredCache>>& caches,
                                                std::optional<uint64_t> memory) {
   std::vector<RunnerOptions::Beside> beside;
-  const auto add = [&](Use use, std::shared_ptr<KeptBytes> kept, ByteBudget::Beside kind, uint64_t most = UINT64_MAX) {
-    if (kept) beside.push_back({use, std::move(kept), kind, most});
+  const auto add = [&](Use use, std::shared_ptr<KeptBytes> kept, ByteBudget::Beside kind, uint64_t most = UINT64_MAX,
+                       uint64_t set_aside = 0) {
+    if (kept) beside.push_back({use, std::move(kept), kind, most, set_aside});
   };
   if (const Store* store = plan.store()) add(Use::kReads, store->idle_memory(), ByteBudget::Beside::kIdle);
   if (plan.units) {
@@ -33,8 +34,12 @@ std::vector<RunnerOptions::Beside> kept_beside(const ExecutionPlan& plan,
           ByteBudget::Beside::kIdle);
     }
   }
+  // Of all caches together no more than of one, or nothing would be left for who reads ahead.
+  uint64_t left = cached_at_most(memory);
   for (const auto& cache : caches) {
-    add(Use::kCaches, cache->entries(), ByteBudget::Beside::kEntries, limit_of(*cache, memory));
+    const uint64_t most = limit_of(*cache, memory), set_aside = std::min(most, left);
+    left -= set_aside;
+    add(Use::kCaches, cache->entries(), ByteBudget::Beside::kEntries, most, set_aside);
     add(Use::kIndex, cache->index(), ByteBudget::Beside::kEntries);
   }
   return beside;

@@ -22,11 +22,25 @@ uint64_t ByteBudget::beside() const {
   return bytes;
 }
 
+uint64_t ByteBudget::not_yet_there() const {
+  uint64_t bytes = 0;
+  for (const Counted& each : counted_) {
+    if (each.set_aside > 0) bytes += each.set_aside - std::min(each.set_aside, each.kept->bytes());
+  }
+  return bytes;
+}
+
+uint64_t ByteBudget::set_aside() const {
+  const uint64_t bytes = not_yet_there();
+  return bytes - std::min(bytes, lent_);
+}
+
 bool ByteBudget::try_charge(Use use, uint64_t bytes) {
   std::lock_guard lock(mutex_);
   // What is kept beside grows by itself, so that the sum may be above the capacity; then nothing new fits.
   const uint64_t used = used_ + beside();
-  if (used > capacity_ || bytes > capacity_ - used) return false;
+  const uint64_t taken = used + set_aside();
+  if (taken > capacity_ || bytes > capacity_ - taken) return false;
   used_ += bytes;
   peak_ = std::max(peak_, used + bytes);
   by_use_[static_cast<size_t>(use)] += bytes;
@@ -47,6 +61,9 @@ void ByteBudget::release(Use use, uint64_t bytes) {
   assert(by_use_[static_cast<size_t>(use)] >= bytes);
   used_ -= bytes;
   by_use_[static_cast<size_t>(use)] -= bytes;
+  if (lent_ == 0) return;
+  const uint64_t wanted = used_ + beside() + not_yet_there();
+  lent_ = std::min(lent_, wanted - std::min(wanted, capacity_));
 }
 
 void ByteBudget::move(Use from, Use to, uint64_t bytes) {
@@ -65,26 +82,30 @@ ByteBudget::Snapshot ByteBudget::snapshot() const {
     now.idle += each.kind == Beside::kIdle ? bytes : 0;
     now.by_use[static_cast<size_t>(each.use)] += bytes;
   }
+  now.set_aside = set_aside();
   return now;
 }
 
-void ByteBudget::count(Use use, std::shared_ptr<KeptBytes> kept, Beside kind, uint64_t most) {
+void ByteBudget::count(Use use, std::shared_ptr<KeptBytes> kept, Beside kind, uint64_t most, uint64_t set_aside) {
   std::lock_guard lock(mutex_);
-  counted_.push_back({use, kind, most, std::move(kept)});
+  counted_.push_back({use, kind, most, set_aside, std::move(kept)});
 }
 
 bool ByteBudget::make_room(Beside kind, uint64_t bytes) {
   std::vector<Counted> counted;
-  uint64_t lacking = 0;
+  uint64_t lacking = 0, asked = 0;
   {
     std::lock_guard lock(mutex_);
     // Wraps around for impossible sizes; then nothing is given back, and try_charge() says no.
-    const uint64_t needed = used_ + beside() + bytes;
+    const uint64_t apart = set_aside(), needed = used_ + beside() + apart + bytes;
     if (needed <= capacity_) return false;
-    lacking = needed - capacity_;
+    asked = lacking = needed - capacity_;
+    if (kind == Beside::kEntries) {
+      lent_ += std::min(lacking, apart);
+      lacking -= std::min(lacking, apart);
+    }
     counted = counted_;
   }
-  const uint64_t asked = lacking;
   // Without the lock: give_back() takes those of pools and caches, and may give pages back to the system, which takes long.
   for (const Counted& each : counted) {
     const uint64_t kept = each.kind == kind ? each.kept->bytes() : 0;
@@ -92,7 +113,11 @@ bool ByteBudget::make_room(Beside kind, uint64_t bytes) {
     // What goes beyond `most` counts for others alone, and has to go first.
     const uint64_t uncounted = kept - std::min(kept, each.most);
     const uint64_t given = each.kept->give_back(uncounted + lacking);
-    lacking -= std::min(lacking, given - std::min(given, uncounted));
+    const uint64_t counts = given - std::min(given, uncounted);
+    lacking -= std::min(lacking, counts);
+    if (each.set_aside == 0) continue;
+    const std::lock_guard lock(mutex_);
+    lent_ += counts;  // it is room of later entries again
   }
   return lacking < asked;
 }

@@ -26,6 +26,7 @@ class ByteBudget {
   struct Snapshot {
     uint64_t capacity = 0, used = 0, peak = 0;  ///< `used` is the sum of `by_use`
     uint64_t idle = 0;                          ///< of `used`: kept beside, for whoever wants it back
+    uint64_t set_aside = 0;                     ///< beyond `used`: for entries that are still to come
     std::array<uint64_t, kUses> by_use{};
   };
 
@@ -45,9 +46,11 @@ class ByteBudget {
 
   enum class Beside : uint8_t { kIdle, kEntries };
   /// From now on these bytes count, `most` of them at most. Idle ones are anybody's who takes memory; entries of a cache are worth
-  /// something, and go for the oldest element alone.
-  void count(Use use, std::shared_ptr<KeptBytes> kept, Beside kind, uint64_t most = UINT64_MAX);
-  /// Has so many given back of what is kept beside, as far as they lack. True where anything was.
+  /// something, and go for the oldest element alone. So many as they may become are `set_aside` before they are there: who takes these has to
+  /// give way when entries come, or the entries do, again and again.
+  void count(Use use, std::shared_ptr<KeptBytes> kept, Beside kind, uint64_t most = UINT64_MAX, uint64_t set_aside = 0);
+  /// Has so many given back of what is kept beside, as far as they lack; for the oldest element what is set aside is lent before an entry goes, until
+  /// as much has been released. True where anything was.
   bool make_room(Beside kind, uint64_t bytes);
   /// Nothing beside counts any more, and nothing of it is held on to.
   void forget_beside();
@@ -57,15 +60,19 @@ class ByteBudget {
     Use use;
     Beside kind;
     uint64_t most;
+    uint64_t set_aside;
     std::shared_ptr<KeptBytes> kept;
     uint64_t bytes() const { return std::min(kept->bytes(), most); }
   };
-  uint64_t beside() const;  // with the lock held
+  // With the lock held:
+  uint64_t beside() const;
+  uint64_t not_yet_there() const;  // of what is set aside
+  uint64_t set_aside() const;      // of that, what is not lent
 
   const uint64_t generation_;
   mutable std::mutex mutex_;
   uint64_t capacity_;
-  uint64_t used_ = 0, peak_ = 0;
+  uint64_t used_ = 0, peak_ = 0, lent_ = 0;
   std::array<uint64_t, kUses> by_use_{};
   std::vector<Counted> counted_;
 };

@@ -187,12 +187,13 @@ class ObjectServer:
 
     def reads(self):
         """Since it was last asked: of each object, by whom it was read, an address each time."""
-        with open(self.log) as log:
+        with open(self.log, "rb") as log:
             log.seek(self._read)
-            lines = log.readlines()
-            self._read = log.tell()
+            told = log.read()
+        told = told[:told.rfind(b"\n") + 1]  # the last line may be half written
+        self._read += len(told)
         by_key = {}
-        for line in lines:
+        for line in told.decode().splitlines():
             address, method, path, _ = line.split()
             if method == "GET" and path.startswith("/bucket/train/"):
                 by_key.setdefault(path, []).append(address)

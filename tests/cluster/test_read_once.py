@@ -47,8 +47,8 @@ def test_a_host_that_stands_still_keeps_the_others_waiting_for_a_bounded_time(ob
 
 
 @pytest.mark.parametrize("room", ["600KB", "380KB"])
-def test_later_epochs_read_what_nobody_keeps_and_little_more(objects, tmp_path, room):
-    """Entries that take the place of others within a host cost a read each; the last epoch is known, so nothing is read ahead of it."""
+def test_later_epochs_read_what_nobody_keeps_and_a_per_cent_more_at_most(objects, tmp_path, room):
+    """What is read more are second requests for objects that were slow to come; the last epoch is known, so nothing is read ahead of it."""
     epochs = 4
     with Lab(4, link=1e9, storage_rate=20e6) as lab:
         server = objects(lab)
@@ -57,4 +57,4 @@ def test_later_epochs_read_what_nobody_keeps_and_little_more(objects, tmp_path, 
             kept = job.sum_of(lambda stats: stats["caches"][0]["ram"]["entries"])
             least = SAMPLES + (epochs - 1) * (SAMPLES - kept)
             assert 0 < kept < SAMPLES
-            assert least <= sum(sum(of.values()) for of in read) <= 1.1 * least
+            assert least <= sum(sum(of.values()) for of in read) <= 1.01 * least

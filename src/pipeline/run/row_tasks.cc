@@ -36,6 +36,7 @@ Step RowTasks::start_fetching(const WindowBatchPtr& batch, RowTask& task, Action
   if (synchronous ? warm && core_.threads_full() : !line.has_slot()) return Step::kNoSlot;
   // The batch's memory first: a fetched row that has no place to go would only be fetched again.
   if (!reserve_slots(*batch, task)) return Step::kNoBytes;
+  if (!is_front(batches_, *batch) && !core_.memory.leaves_last_step(fetch.size)) return Step::kNoBytes;
   std::optional<Claim> claim;
   while (!(claim = core_.memory.take(Use::kFetched, fetch.size))) {
     if (!room_.make(*batch, &task, fetch.size)) return Step::kNoBytes;
@@ -91,7 +92,7 @@ Step RowTasks::start_ahead(const WindowBatchPtr& batch, RowTask& task, Actions& 
   StoreLine& line = core_.fetcher.line(*fetch.store);
   if (!line.has_slot()) return Step::kNoSlot;
   // Nobody gives way to what is only ahead.
-  if (!core_.memory.may_fetch_ahead(fetch.size)) return Step::kNoBytes;
+  if (!core_.memory.may_fetch_ahead(fetch.size) || !core_.memory.leaves_last_step(fetch.size)) return Step::kNoBytes;
   std::optional<Claim> claim = core_.memory.take(Use::kFetched, fetch.size);
   if (!claim) return Step::kNoBytes;
   task.claim = std::move(*claim);

@@ -107,6 +107,34 @@ TEST(RowTasks, ahead_of_the_window_only_the_bytes_set_aside_are_fetched) {
   EXPECT_FALSE(batch->job.has_slots()) << "no memory of the batch itself";
 }
 
+/// A cache that may keep so many bytes, and has none yet.
+struct EmptyCache final : KeptBytes {
+  uint64_t bytes() const override { return 0; }
+  uint64_t give_back(uint64_t) override { return 0; }
+};
+
+TEST(RowTasks, younger_batches_leave_what_the_front_one_needs_to_be_put_together_where_a_cache_would_pay_for_it) {
+  for (const bool cached : {false, true}) {
+    HeldRig rig;
+    rig.options.memory = 20'000;
+    rig.options.requests = 64;
+    rig.options.ahead_bytes = 20'000;
+    const auto cache = std::make_shared<EmptyCache>();
+    if (cached) rig.options.beside = {{Use::kCaches, cache, ByteBudget::Beside::kEntries, 10'000, 10'000}};
+    Parts parts = rig.parts();
+    parts.core.memory.note_last_step(4000);
+    const WindowBatchPtr front = parts.begin(), later = parts.begin();
+    Actions actions;
+    for (RowTask& task : front->tasks) EXPECT_EQ(parts.tasks.start(front, task, actions), Step::kMoved);
+    EXPECT_EQ(parts.tasks.start(later, later->tasks[0], actions), Step::kMoved);
+    const Step left = cached ? Step::kNoBytes : Step::kMoved;
+    EXPECT_EQ(parts.tasks.start(later, later->tasks[1], actions), left) << cached;
+    EXPECT_EQ(parts.tasks.fetch_ahead(parts.begin(), actions), !cached);
+    parts.send(actions);
+    while (rig.held->held() > 0) rig.held->answer();
+  }
+}
+
 TEST(RowTasks, what_an_operator_asks_for_is_granted_before_it_runs_again) {
   HeldRig rig;
   rig.ops = {{"summary", summary({}, /*working_bytes=*/5000)}};

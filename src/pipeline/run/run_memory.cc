@@ -10,6 +10,7 @@ RunMemory::RunMemory(Memory& memory, const RunnerOptions& options, size_t idle_b
                      std::shared_ptr<BlockSource> blocks)
     : window_bytes_(options.window_bytes), ahead_bytes_(options.ahead_bytes),
       bytes_per_thread_(options.working_bytes_per_thread),
+      has_entries_(std::ranges::any_of(options.beside, [](const auto& each) { return each.set_aside > 0; })),
       account_(memory.open({options.memory, options.memory_least, options.memory_together, options.memory_beside})),
       budget_(account_->budget()),
       batch_pool_(std::make_shared<BufferPool>(budget_, idle_buffers, Use::kBatches, std::move(blocks))),
@@ -17,7 +18,8 @@ RunMemory::RunMemory(Memory& memory, const RunnerOptions& options, size_t idle_b
       thread_memory_(
           existing(Use::kWorking, options.working_bytes_per_thread * static_cast<uint64_t>(options.threads))),
       index_memory_(existing(Use::kIndex, options.index_bytes)) {
-  for (const RunnerOptions::Beside& each : options.beside) budget_->count(each.use, each.kept, each.kind, each.most);
+  for (const RunnerOptions::Beside& each : options.beside)
+    budget_->count(each.use, each.kept, each.kind, each.most, each.set_aside);
 }
 
 bool RunMemory::trim(uint64_t bytes) const {
@@ -26,13 +28,23 @@ bool RunMemory::trim(uint64_t bytes) const {
 
 bool RunMemory::full() const {
   const ByteBudget::Snapshot now = budget_->snapshot();
-  return now.used - now.idle >= now.capacity;
+  return now.used - now.idle + now.set_aside >= now.capacity;
 }
 
 bool RunMemory::leaves_room(uint64_t bytes) const {
   const ByteBudget::Snapshot now = budget_->snapshot();
   const uint64_t held = now.by_use[static_cast<size_t>(Use::kBatches)];
-  return now.used - now.idle + bytes + (window_bytes_ > held ? window_bytes_ - held : 0) <= now.capacity;
+  return now.used - now.idle + now.set_aside + bytes + (window_bytes_ > held ? window_bytes_ - held : 0) <=
+         now.capacity;
+}
+
+bool RunMemory::leaves_last_step(uint64_t bytes) const {
+  if (!has_entries_ || last_step_ == 0) return true;
+  const ByteBudget::Snapshot now = budget_->snapshot();
+  const uint64_t entries = now.by_use[static_cast<size_t>(Use::kCaches)] + now.set_aside;
+  // A batch with its rows does not fit beside the entries: they go for it whoever waits, and reading ahead at least saves time.
+  if (entries + 2 * last_step_ > now.capacity) return true;
+  return now.used - now.idle + now.set_aside + bytes + last_step_ <= now.capacity;
 }
 
 bool RunMemory::may_fetch_ahead(uint64_t bytes) const {

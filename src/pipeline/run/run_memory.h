@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -13,7 +14,7 @@
 namespace forebay {
 
 /// A run's part of the memory of the process, in bytes, and the pools that its batches and units are lent from. From any thread, but
-/// for raise(), set_aside_for_threads() and leave(), which the run's lock guards.
+/// for raise(), set_aside_for_threads(), leave() and what is said of last steps, which the run's lock guards.
 class RunMemory {
  public:
   /// `idle_buffers`: of batches, that may wait to be used again; these lie in `blocks`.
@@ -42,6 +43,11 @@ class RunMemory {
 
   /// For what the batches of the window do not need yet: whether these get all the same what they need.
   bool leaves_room(uint64_t bytes) const;
+  /// A batch needed so much beside its rows, once these were there, to be put together.
+  void note_last_step(uint64_t bytes) { last_step_ = std::max(last_step_, bytes); }
+  /// Whether a younger batch may fetch so much. Not where entries of a cache would have to go, in each step anew, for the front one to be put
+  /// together.
+  bool leaves_last_step(uint64_t bytes) const;
   /// Whether so much more may be fetched ahead of the window.
   bool may_fetch_ahead(uint64_t bytes) const;
   /// Whether anything fetched is held.
@@ -59,6 +65,8 @@ class RunMemory {
 
  private:
   const uint64_t window_bytes_, ahead_bytes_, bytes_per_thread_;
+  const bool has_entries_;
+  uint64_t last_step_ = 0;  ///< the most so far
   std::unique_ptr<Memory::Account> account_;
   const std::shared_ptr<ByteBudget> budget_;
   const std::shared_ptr<BufferPool> batch_pool_, unit_pool_;

@@ -39,6 +39,7 @@ struct RunnerOptions {
     std::shared_ptr<KeptBytes> kept;
     ByteBudget::Beside kind = ByteBudget::Beside::kIdle;
     uint64_t most = UINT64_MAX;  ///< that counts
+    uint64_t set_aside = 0;      ///< for it before it is there
   };
   std::vector<Beside> beside = {};
   BadSample bad_sample = BadSample::kRaise;

@@ -152,6 +152,7 @@ bool Window::put_together(const WindowBatchPtr& batch, Actions& actions) {
   BatchJob& job = batch->job;
   BufferPool& pool = core_.memory.batches();
   const uint64_t needed = job.assembly_bytes();
+  core_.memory.note_last_step(needed);
   while (!job.reserve_assembly(pool, needed)) {
     if (!room_.make(*batch, nullptr, needed)) return false;
   }

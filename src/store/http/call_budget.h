@@ -6,10 +6,12 @@
 namespace forebay {
 
 /// Allows a share of all calls something that costs the server more (to be tried again, to be sent twice): every call earns
-/// `share` of a token, up to `capacity`; it begins full. May be used from any thread.
+/// `share` of a token, up to `capacity`; it begins full, or with what it is told. May be used from any thread.
 class CallBudget {
  public:
-  CallBudget(double share, double capacity) : share_(share), capacity_(capacity), tokens_(capacity) {}
+  CallBudget(double share, double capacity) : CallBudget(share, capacity, capacity) {}
+  CallBudget(double share, double capacity, double begins_with)
+      : share_(share), capacity_(capacity), tokens_(begins_with) {}
 
   void earn() { add(share_); }
   void give_back() { add(1); }

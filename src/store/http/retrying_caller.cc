@@ -59,7 +59,7 @@ class CallerCore : public std::enable_shared_from_this<CallerCore> {
   CallerCore(std::shared_ptr<HttpTransport> transport, CallerOptions options)
       : options_(std::move(options)), random_(options_.random ? options_.random : own_random()),
         transport_(std::move(transport)), retry_budget_(options_.retry_share, options_.retry_tokens),
-        hedge_budget_(options_.hedge_share, options_.hedge_tokens), latencies_(options_.hedge_quantile),
+        hedge_budget_(options_.hedge_share, options_.hedge_tokens, 0), latencies_(options_.hedge_quantile),
         timer_(options_.manual_clock) {}
 
   void call(HttpCall call, std::stop_token stop, HttpCaller::Done done);
@@ -132,7 +132,7 @@ void CallerCore::call(HttpCall call, std::stop_token stop, HttpCaller::Done done
       });
   if (state->entry->answered()) return;
   retry_budget_.earn();
-  hedge_budget_.earn();
+  if (state->call.hedge) hedge_budget_.earn();
   start_attempt(state, false);
 }
 

@@ -25,7 +25,9 @@ struct CallerOptions {
   /// the end give it back.
   double retry_share = 0.2, retry_tokens = 2000;
   bool hedge = true;
-  double hedge_quantile = 0.98, hedge_share = 0.03, hedge_tokens = 20;
+  /// Of the reads no more than this share is sent a second time: the tokens of earlier ones, of which there are none at the start. So
+  /// a cache's misses stay what storage is asked for, and second requests are for what is stuck and not for the slower ones in a queue.
+  double hedge_quantile = 0.995, hedge_share = 0.005, hedge_tokens = 20;
   std::chrono::milliseconds hedge_after_at_least{20};
   std::function<void()> on_throttled = nullptr;  ///< for each answer that asks for fewer requests; must not block
   std::function<double()> random = nullptr;      ///< evenly from [0, 1), from any thread; null: a generator of its own
