@@ -82,7 +82,8 @@ Result<JobPlan> plan_job(const Pipeline& pipeline, const JobRequest& request) {
   const Placement placement(ordering.order, keeping);
   const Schedule schedule(options, ordering.deal);
   const bool keeps = find_step(description, OpRole::kKeep) != nullptr;
-  JobPlan plan{.hosts = request.hosts,
+  JobPlan plan{.deal = {},
+               .hosts = request.hosts,
                .ranks = world,
                .batch = options.batch_size,
                .samples = options.epoch_size,

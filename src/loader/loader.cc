@@ -54,7 +54,7 @@ Result<std::unique_ptr<Loader>> Loader::open(const Pipeline& pipeline, LoaderOpt
     return invalid_argument("rehearsal= is for pipelines with a .rehearse()");
   impl->reading = begin_reading(*impl->source);
   if (!impl->stream) {
-    FOREBAY_ASSIGN(impl->peers, open_peers(options.peers, impl->place, description, options.stop));
+    FOREBAY_ASSIGN(impl->peers, open_peers(options.peers, impl->place, options.stop));
   }
   // Now that the data set's fields are known, what was taken on trust is checked.
   if (std::vector<Problem> problems = check(description, impl->source->schema()); !problems.empty())

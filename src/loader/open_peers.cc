@@ -189,8 +189,7 @@ Result<std::shared_ptr<Group>> open_group(const PeerOptions& options, const Plac
 
 }  // namespace
 
-Result<std::shared_ptr<PeerGroup>> open_peers(const PeerOptions& options, const Place& place,
-                                              const Description& description, std::stop_token stop) {
+Result<std::shared_ptr<PeerGroup>> open_peers(const PeerOptions& options, const Place& place, std::stop_token stop) {
   if (!are_given(options)) return std::shared_ptr<PeerGroup>();
   // Also without a cache: who has one and who has none have other deals, and would not be told else.
   return open_group<PeerGroup>(options, place, place.world_size > 1, std::move(stop));

@@ -13,10 +13,9 @@
 
 namespace forebay {
 
-/// What a loader's `peers` ask for; null where that is nothing, or where nothing is kept that others could ask for (no `.cache()`, one rank). InvalidArgument
+/// What a loader's `peers` ask for; null where that is nothing, or where there is one rank. InvalidArgument
 /// for addresses that are none or are not one for each rank, and for a token that is missing or too short.
-Result<std::shared_ptr<PeerGroup>> open_peers(const PeerOptions& options, const Place& place,
-                                              const Description& description, std::stop_token stop);
+Result<std::shared_ptr<PeerGroup>> open_peers(const PeerOptions& options, const Place& place, std::stop_token stop);
 
 /// The same for the ranks of a stream, which follow rank 0; null where there is one rank. InvalidArgument for several without peers.
 Result<std::shared_ptr<Decisions>> open_decisions(const PeerOptions& options, const Place& place, std::stop_token stop);

@@ -54,7 +54,9 @@ TEST(RowFeed, GoesToAnySampleForwardsAndBack) {
   for (const int first : {0, 40, 3, 3, 10, 17, 49, 0}) {
     ASSERT_TRUE(feed.go_to(first).ok());
     EXPECT_EQ(take(feed, 1), from(first, 1));
-    if (first < 45) EXPECT_EQ(take(feed, 4), from(first + 1, 4));
+    if (first < 45) {
+      EXPECT_EQ(take(feed, 4), from(first + 1, 4));
+    }
   }
 }
 

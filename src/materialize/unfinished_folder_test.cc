@@ -120,7 +120,7 @@ TEST_F(UnfinishedFolderOf, AShardOfAnotherLengthIsNotDone) {
 
 TEST_F(UnfinishedFolderOf, DamagedEntriesAndJobsAreAsIfNothingWasBegun) {
   ASSERT_TRUE(open()->put(0, 1, files_of(0)).ok());
-  for (const std::string& text : {"", "{", "[]", "null", R"({"rows":-1})", R"({"rows":"x"})", "\xff\xfe"}) {
+  for (const std::string text : {"", "{", "[]", "null", R"({"rows":-1})", R"({"rows":"x"})", "\xff\xfe"}) {
     std::ofstream(folder_ + "/_unfinished/part-00000.json") << text;
     EXPECT_FALSE(done(*open(), 0)) << text;
     std::ofstream(folder_ + "/_unfinished/job.json") << text;

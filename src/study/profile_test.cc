@@ -101,9 +101,11 @@ TEST(Profile, FewSamplesAreTriedManyTimesOver) {
   EXPECT_EQ(found->samples, 64);
   EXPECT_GT(most, 640) << "256 KB fit into the caches of a core, and an epoch does not";
   EXPECT_LE(most, 20'000);
-  for (const Strategy& strategy : found->strategies)
-    if (strategy.tier == StrategyTier::kMemory)
+  for (const Strategy& strategy : found->strategies) {
+    if (strategy.tier == StrategyTier::kMemory) {
       EXPECT_NEAR(strategy.bytes.value, 20'000 * 5000.0, 20'000 * 900.0) << "and bytes are those of all";
+    }
+  }
 }
 
 TEST(Profile, WhatIsKeptAlreadyIsLeftOut) {

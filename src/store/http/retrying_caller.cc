@@ -281,8 +281,8 @@ void CallerCore::failed(const std::shared_ptr<State>& state, Status error, std::
 void CallerCore::plan_hedge(const std::shared_ptr<State>& state, uint64_t expected_bytes) {
   const auto recent = latencies_.recent(expected_bytes);
   if (!recent) return;
-  // Where all take about the same time none is slow, and a second request only costs.
-  const Time due = timer_.now() + std::max<Time>({recent->quantile, 2 * recent->median, options_.hedge_after_at_least});
+  // Where all take about the same time none is slow, and a second request only costs; the last in a queue take two or three times as long.
+  const Time due = timer_.now() + std::max<Time>({recent->quantile, 4 * recent->median, options_.hedge_after_at_least});
   {
     const std::lock_guard lock(hedge_mutex_);
     if (state->hedge_place || state->entry->answered()) return;

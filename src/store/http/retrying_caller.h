@@ -27,7 +27,7 @@ struct CallerOptions {
   bool hedge = true;
   /// Of the reads no more than this share is sent a second time: the tokens of earlier ones, of which there are none at the start. So
   /// a cache's misses stay what storage is asked for, and second requests are for what is stuck and not for the slower ones in a queue.
-  double hedge_quantile = 0.995, hedge_share = 0.005, hedge_tokens = 20;
+  double hedge_quantile = 0.98, hedge_share = 0.01, hedge_tokens = 20;
   std::chrono::milliseconds hedge_after_at_least{20};
   std::function<void()> on_throttled = nullptr;  ///< for each answer that asks for fewer requests; must not block
   std::function<double()> random = nullptr;      ///< evenly from [0, 1), from any thread; null: a generator of its own
