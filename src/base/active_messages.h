@@ -56,6 +56,8 @@ struct ActiveMessageOptions {
   uint64_t most_question_bytes = 0;
   size_t most_connections = 512;          ///< that others have asked over
   std::chrono::milliseconds patience{0};  ///< for each MiB of an answer to leave
+  /// A connection over which nothing has been asked for so long is closed; three times as long by who is asked, so that nobody asks over one that is being closed.
+  std::chrono::milliseconds idle{30'000};
 };
 
 /// What the module gives out.

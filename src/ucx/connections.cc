@@ -6,10 +6,9 @@ namespace forebay {
 
 namespace {
 
-// Idle connections are closed by who made them, well before the other side does: so that nobody asks over one that is being closed.
-constexpr std::chrono::seconds kIdleMade(30), kIdleBack(90);
 constexpr uint64_t kPatientBytes = 1 << 20;
-constexpr std::chrono::seconds kBetweenLooks(1);
+constexpr std::chrono::milliseconds kBetweenLooks(1000);
+constexpr int kTimesIdleBack = 3;
 
 }  // namespace
 
@@ -134,14 +133,19 @@ void Connections::look_for_slow_takers(Clock::time_point now) {
 
 void Connections::look_for_idle(Clock::time_point now) {
   for (const auto& [number, connection] : connections_) {
-    if (now - connection->used > (connection->address.empty() ? kIdleBack : kIdleMade))
+    const bool back = connection->address.empty();
+    if (now - connection->used > (back ? kTimesIdleBack * idle_ : idle_))
       fail(number, unavailable("nothing has been asked for long"));
   }
 }
 
+std::chrono::milliseconds Connections::until_next_look() const {
+  return sendings_.empty() ? idle_ : std::min(kBetweenLooks, idle_);
+}
+
 void Connections::settle(Clock::time_point now) {
   if (now >= next_look_) {
-    next_look_ = now + kBetweenLooks;
+    next_look_ = now + std::min(kBetweenLooks, idle_);
     look_for_slow_takers(now);
     look_for_idle(now);
   }

@@ -31,9 +31,9 @@ class Connections {
   /// Who asks: an end, and the number that it gave its connection.
   using Asker = std::pair<uint64_t, uint64_t>;
 
-  /// `patience`: for each MiB of a message to leave.
-  Connections(UcxWorker& worker, std::chrono::milliseconds patience, OnGone on_gone)
-      : worker_(worker), patience_(patience), on_gone_(std::move(on_gone)) {}
+  /// `patience`: for each MiB of a message to leave. `idle`: after which a connection that was made here is closed; others after three times as long.
+  Connections(UcxWorker& worker, std::chrono::milliseconds patience, std::chrono::milliseconds idle, OnGone on_gone)
+      : worker_(worker), patience_(patience), idle_(idle), on_gone_(std::move(on_gone)) {}
   ~Connections() { close_all(); }
   Connections(const Connections&) = delete;
   Connections& operator=(const Connections&) = delete;
@@ -55,7 +55,8 @@ class Connections {
   void settle(Clock::time_point now);
   /// What is under way ends with errors, and nobody is told.
   void close_all();
-  bool is_anything_sent() const { return !sendings_.empty(); }
+  /// How long settle() may be put off where nothing happens.
+  std::chrono::milliseconds until_next_look() const;
 
  private:
   struct Connection {
@@ -77,7 +78,7 @@ class Connections {
   static void on_sent(void* request, ucs_status_t status, void* sending);
 
   UcxWorker& worker_;
-  const std::chrono::milliseconds patience_;
+  const std::chrono::milliseconds patience_, idle_;
   const OnGone on_gone_;
   uint64_t numbers_ = 0;
   std::unordered_map<uint64_t, std::unique_ptr<Connection>> connections_;

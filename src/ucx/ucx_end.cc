@@ -14,10 +14,6 @@ namespace forebay {
 
 namespace {
 
-// Without anything that is waited for; so that idle connections are closed some time.
-constexpr int kIdleSleepMs = 10'000;
-constexpr int kSleepMs = 1'000;
-
 // Takes as long wherever they differ.
 bool same_secret(const EndSecret& a, std::string_view b) {
   unsigned differs = a.size() == b.size() ? 0 : 1;
@@ -76,7 +72,7 @@ Status UcxEnd::begin() {
   FOREBAY_ASSIGN(address_, worker_.address());
   card_ = options_.secret + address_;
   connections_ = std::make_unique<Connections>(
-      worker_, options_.patience, [this](uint64_t connection, const Status& why) { on_gone(connection, why); });
+      worker_, options_.patience, options_.idle, [this](uint64_t connection, const Status& why) { on_gone(connection, why); });
   FOREBAY_RETURN_IF_ERROR(handle_messages());
   try {
     thread_ = std::thread([this] { run(); });
@@ -161,7 +157,7 @@ void UcxEnd::run_posted() {
 }
 
 int UcxEnd::until_next_deadline() const {
-  int most = connections_->is_anything_sent() ? kSleepMs : kIdleSleepMs;
+  auto most = static_cast<int>(connections_->until_next_look().count());
   const Clock::time_point now = Clock::now();
   for (const auto* deadlines : {&limits_, &silences_}) {
     if (deadlines->empty()) continue;

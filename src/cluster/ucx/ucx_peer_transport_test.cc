@@ -83,9 +83,10 @@ class UcxPeerTest : public testing::Test {
     EXPECT_TRUE(answers.wait_for_count(1));
     return answers.last();
   }
-  static std::unique_ptr<ActiveMessages> asker() {
+  static std::unique_ptr<ActiveMessages> asker(std::chrono::milliseconds idle = std::chrono::seconds(30)) {
     ActiveMessageOptions options;
     options.patience = std::chrono::seconds(5);
+    options.idle = idle;
     return std::move(*load_active_messages().value()->open(std::move(options)));
   }
 
@@ -210,6 +211,29 @@ TEST_F(UcxPeerTest, MoreThanWasAskedForIsNotTaken) {
     EXPECT_EQ(right->code, 7u);
     EXPECT_EQ(right->bytes.size(), bytes);
     EXPECT_EQ(ask(*client, liar->card(), std::to_string(bytes + 1), bytes).status().code(), Code::kCorrupt);
+  }
+}
+
+TEST_F(UcxPeerTest, WhatWasIdleForLongIsConnectedAnew) {
+  const std::chrono::milliseconds never = std::chrono::hours(1), soon(10);
+  for (const auto& [idle_here, idle_there] : {std::pair(soon, never), std::pair(never, soon)}) {
+    ActiveMessageOptions options;
+    options.secret = std::string(16, 's');
+    options.most_question_bytes = 100;
+    options.patience = std::chrono::seconds(5);
+    options.idle = idle_there;
+    options.on_question = [](std::unique_ptr<ActiveMessages::Question> question) {
+      question->answer(7, {conformance::bytes_of("yes")});
+    };
+    const auto asked = std::move(*load_active_messages().value()->open(std::move(options)));
+    const auto client = asker(idle_here);
+    for (int i = 0; i < 3; ++i) {
+      // What is asked while the other end closes is lost, as with a host that goes.
+      Result<ActiveMessages::Answer> answer = ask(*client, asked->card(), "?", 100, std::chrono::seconds(2));
+      if (!answer.ok()) answer = ask(*client, asked->card(), "?");
+      ASSERT_TRUE(answer.ok()) << answer.status().to_string();
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    }
   }
 }
 
