@@ -36,23 +36,31 @@ class ActiveMessages {
   struct Asking {
     std::string card;  ///< of the end that is asked
     Buffer question;
-    uint64_t most_bytes = 0;  ///< of the answer; memory for more is not taken
+    uint64_t most_bytes = 0;  ///< of the answer; one that is longer is not taken
     /// In all; and without any sign of the answer. An end that has not made itself heard since is asked over a new connection next time.
     std::chrono::milliseconds limit{0}, silence{0};
   };
 
-  virtual ~ActiveMessages() = default;  ///< answers what is under way with Cancelled
-  /// How others reach this end, and a secret of 16 bytes before it: whoever does not know that is not answered. Bytes, no text.
+  /// Answers what is under way with Cancelled; soon after, where this is destroyed inside of an answer. Calls for no question any more.
+  virtual ~ActiveMessages() = default;
+  /// How others reach this end, and before it a secret of 16 bytes: whoever does not know that is not answered. Bytes, no text, with a checksum.
   virtual const std::string& card() const = 0;
-  /// Answers exactly once: Unavailable for an end that is not there or goes beyond the limits, Corrupt for an answer of more than `most_bytes`.
+  /// Answers exactly once: Unavailable for an end that is not there or goes beyond the limits, Corrupt for an answer of more than `most_bytes` and for a card
+  /// that is none.
   virtual void ask(Asking asking, OnAnswer on_answer) = 0;
+};
+
+/// Why a question was not taken.
+enum class RefusedQuestion : uint8_t {
+  kStranger,       ///< who asks does not know the secret, or asks at too great length
+  kTooManyAskers,  ///< there are as many connections as may be
 };
 
 struct ActiveMessageOptions {
   std::string secret;   ///< of this end: 16 bytes
   std::string devices;  ///< of the network, comma-separated; empty: all
   std::function<void(std::unique_ptr<ActiveMessages::Question>)> on_question = nullptr;  ///< null: none are taken
-  std::function<void()> on_stranger = nullptr;  ///< somebody without the secret has asked
+  std::function<void(RefusedQuestion)> on_refused = nullptr;
   uint64_t most_question_bytes = 0;
   size_t most_connections = 512;          ///< that others have asked over
   std::chrono::milliseconds patience{0};  ///< for each MiB of an answer to leave

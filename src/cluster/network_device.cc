@@ -47,16 +47,19 @@ std::string interface_of(const std::string& address) {
   return name;
 }
 
-// Ports of one adapter are told apart by dev_port, which counts from 0; RDMA's ports count from 1.
-std::vector<std::string> rdma_ports(const std::string& interface) {
+// Ports of one adapter are told apart by dev_port, which counts from 0; RDMA's ports count from 1. A VLAN over a bond has two floors below it.
+void add_rdma_ports(const std::string& interface, int floors, std::vector<std::string>* ports) {
+  constexpr std::string_view kBelow = "lower_";
   const std::filesystem::path folder = std::filesystem::path("/sys/class/net") / interface;
   int port = 0;
   std::ifstream(folder / "dev_port") >> port;
-  std::vector<std::string> ports;
   for (const std::filesystem::path& device : entries_of(folder / "device" / "infiniband"))
-    ports.push_back(fmt::format("{}:{}", device.filename().string(), port + 1));
-  std::ranges::sort(ports);
-  return ports;
+    ports->push_back(fmt::format("{}:{}", device.filename().string(), port + 1));
+  if (floors == 0) return;
+  for (const std::filesystem::path& entry : entries_of(folder)) {
+    const std::string name = entry.filename().string();
+    if (name.starts_with(kBelow)) add_rdma_ports(name.substr(kBelow.size()), floors - 1, ports);
+  }
 }
 
 }  // namespace
@@ -64,8 +67,12 @@ std::vector<std::string> rdma_ports(const std::string& interface) {
 std::string network_devices(const std::string& host) {
   const std::string address = looked_up(host);
   std::string devices = address.empty() ? std::string() : interface_of(address);
+  devices = devices.substr(0, devices.find(':'));  // "eth0:1" is a second address of eth0
   if (devices.empty()) return devices;
-  for (const std::string& port : rdma_ports(devices)) devices += "," + port;
+  std::vector<std::string> ports;
+  add_rdma_ports(devices, /*floors=*/2, &ports);
+  std::ranges::sort(ports);
+  for (const std::string& port : ports) devices += "," + port;
   return devices;
 }
 

@@ -72,6 +72,18 @@ void Connections::fail(uint64_t connection, Status why) {
   failing_.emplace_back(connection, std::move(why));
 }
 
+void Connections::hold(uint64_t connection) {
+  const auto at = connections_.find(connection);
+  if (at != connections_.end()) ++at->second->held;
+}
+
+void Connections::release(uint64_t connection) {
+  const auto at = connections_.find(connection);
+  if (at == connections_.end()) return;
+  --at->second->held;
+  at->second->used = Clock::now();
+}
+
 void Connections::hear(uint64_t connection) {
   const auto at = connections_.find(connection);
   if (at != connections_.end()) at->second->heard = at->second->used = Clock::now();
@@ -126,7 +138,8 @@ void Connections::on_sent(void* request, ucs_status_t status, void* sending) {
 
 void Connections::look_for_slow_takers(Clock::time_point now) {
   for (const auto& sending : sendings_) {
-    if (now - sending->begun > patience_ * (1 + sending->bytes / kPatientBytes))
+    const auto times = static_cast<int64_t>(1 + sending->bytes / kPatientBytes);
+    if (now - sending->begun > times * patience_)
       fail(sending->connection, unavailable("it does not take what it is sent"));
   }
 }
@@ -134,7 +147,7 @@ void Connections::look_for_slow_takers(Clock::time_point now) {
 void Connections::look_for_idle(Clock::time_point now) {
   for (const auto& [number, connection] : connections_) {
     const bool back = connection->address.empty();
-    if (now - connection->used > (back ? kTimesIdleBack * idle_ : idle_))
+    if (connection->held == 0 && now - connection->used > (back ? kTimesIdleBack * idle_ : idle_))
       fail(number, unavailable("nothing has been asked for long"));
   }
 }
@@ -143,24 +156,25 @@ std::chrono::milliseconds Connections::until_next_look() const {
   return sendings_.empty() ? idle_ : std::min(kBetweenLooks, idle_);
 }
 
-void Connections::settle(Clock::time_point now) {
+bool Connections::settle(Clock::time_point now) {
   if (now >= next_look_) {
     next_look_ = now + std::min(kBetweenLooks, idle_);
     look_for_slow_takers(now);
     look_for_idle(now);
   }
   // Whoever hears of one may ask over another, which may fail.
-  for (const auto& [number, why] : std::exchange(failing_, {})) {
+  const auto failed = std::exchange(failing_, {});
+  for (const auto& [number, why] : failed) {
     const auto at = connections_.find(number);
     const std::unique_ptr<Connection> connection = std::move(at->second);
     connections_.erase(at);
     close(*connection);
     on_gone_(number, why);
   }
-  free_closed(/*wait=*/false);
+  return !failed.empty() || !failing_.empty();
 }
 
-// At once, whatever is under way: that ends with an error.
+// At once, whatever is under way: that ends with an error. Nothing is told of the closing itself, in any version of UCX.
 void Connections::close(const Connection& connection) {
   by_handle_.erase(connection.handle);
   if (connection.address.empty())
@@ -171,23 +185,12 @@ void Connections::close(const Connection& connection) {
   params.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
   params.flags = UCP_EP_CLOSE_FLAG_FORCE;
   const ucs_status_ptr_t request = ucp_ep_close_nbx(connection.handle, &params);
-  if (request != nullptr && !UCS_PTR_IS_ERR(request)) closing_.push_back(request);
-}
-
-void Connections::free_closed(bool wait) {
-  do {
-    std::erase_if(closing_, [](void* request) {
-      const bool over = ucp_request_check_status(request) != UCS_INPROGRESS;
-      if (over) ucp_request_free(request);
-      return over;
-    });
-  } while (wait && !closing_.empty() && (worker_.progress(), true));
+  if (request != nullptr && !UCS_PTR_IS_ERR(request)) ucp_request_free(request);
 }
 
 void Connections::close_all() {
   const auto all = std::exchange(connections_, {});
   for (const auto& [number, connection] : all) close(*connection);
-  free_closed(/*wait=*/true);
 }
 
 }  // namespace forebay

@@ -34,7 +34,6 @@ class Connections {
   /// `patience`: for each MiB of a message to leave. `idle`: after which a connection that was made here is closed; others after three times as long.
   Connections(UcxWorker& worker, std::chrono::milliseconds patience, std::chrono::milliseconds idle, OnGone on_gone)
       : worker_(worker), patience_(patience), idle_(idle), on_gone_(std::move(on_gone)) {}
-  ~Connections() { close_all(); }
   Connections(const Connections&) = delete;
   Connections& operator=(const Connections&) = delete;
 
@@ -45,16 +44,21 @@ class Connections {
 
   /// Sends these one behind the other, and keeps them until they have left. A connection that is gone, or fails, takes them with it.
   void send(uint64_t connection, unsigned message, const MessageHead& head, std::vector<Buffer> pieces, unsigned flags);
+  /// Until release(), as often as it was called: it is not idle.
+  void hold(uint64_t connection);
+  void release(uint64_t connection);
   /// Something came over it.
   void hear(uint64_t connection);
   bool is_heard_since(uint64_t connection, Clock::time_point when) const;
   /// Not before settle().
   void fail(uint64_t connection, Status why);
 
-  /// Closes what has failed; now and then also what has been idle for long, and who does not take what is sent.
-  void settle(Clock::time_point now);
-  /// What is under way ends with errors, and nobody is told.
+  /// Closes what has failed; now and then also what has been idle for long, and who does not take what is sent. True where anything was: it ends in the next
+  /// rounds of the worker.
+  bool settle(Clock::time_point now);
+  /// What is under way ends with errors in the next rounds of the worker, and nobody is told.
   void close_all();
+  bool is_anything_sent() const { return !sendings_.empty(); }
   /// How long settle() may be put off where nothing happens.
   std::chrono::milliseconds until_next_look() const;
 
@@ -65,6 +69,7 @@ class Connections {
     std::string address;  ///< empty: it leads back to an asker
     Asker asker;          ///< where it does
     Clock::time_point heard{}, used{};
+    int held = 0;
     bool failing = false;
   };
   struct Sending;
@@ -73,7 +78,6 @@ class Connections {
   void close(const Connection& connection);
   void look_for_idle(Clock::time_point now);
   void look_for_slow_takers(Clock::time_point now);
-  void free_closed(bool wait);
   static void on_error(void* all, ucp_ep_h handle, ucs_status_t status);
   static void on_sent(void* request, ucs_status_t status, void* sending);
 
@@ -88,7 +92,6 @@ class Connections {
   std::list<std::unique_ptr<Sending>> sendings_;
   std::vector<std::pair<uint64_t, Status>> failing_;
   Clock::time_point next_look_{};
-  std::vector<void*> closing_;
 };
 
 }  // namespace forebay

@@ -18,11 +18,12 @@ using EndSecret = std::array<uint8_t, 16>;
 struct MessageHead {
   static constexpr uint64_t kMagic = 0x3178'6375'7965'6266;  // "fbeyucx1"
   uint64_t magic = kMagic;
-  uint64_t asker = 0;       ///< the end that asks; a random number
-  uint64_t connection = 0;  ///< as the asker counts
-  uint64_t id = 0;          ///< of the question, as the asker counts, from a random number on
-  uint64_t code = 0;        ///< of an answer; how many bytes of a question are the asker's address
-  EndSecret secret{};       ///< of the end that is asked; zeros in answers
+  uint64_t asker = 0;         ///< the end that asks; a random number
+  uint64_t connection = 0;    ///< as the asker counts
+  uint64_t id = 0;            ///< of the question, as the asker counts, from a random number on
+  uint64_t code = 0;          ///< of an answer; how many bytes of a question are the asker's address
+  uint64_t address_hash = 0;  ///< lower half of xxh3-128 over the asker's address
+  EndSecret secret{};         ///< of the end that is asked; zeros in answers
 
   /// Nothing for what is none of ours.
   static std::optional<MessageHead> parse(const void* bytes, size_t size) {
@@ -33,6 +34,6 @@ struct MessageHead {
     return head;
   }
 };
-static_assert(sizeof(MessageHead) == 56);
+static_assert(sizeof(MessageHead) == 64);
 
 }  // namespace forebay

@@ -17,8 +17,6 @@ namespace forebay {
 
 namespace {
 
-constexpr size_t kAlignment = 64;
-
 // Before it, closing a connection that is being made ends the process (UCX's changes 9ccaf31bb6 and 95ba53abf8).
 constexpr unsigned kLeastMajor = 1, kLeastMinor = 14;
 
@@ -94,9 +92,9 @@ Status ucx_trouble(const std::string& what, ucs_status_t status) {
   return unavailable(fmt::format("{}: {}", what, ucs_status_string(status)));
 }
 
-UcxWorker::~UcxWorker() {
-  if (worker_ != nullptr) ucp_worker_destroy(worker_);
-  if (context_ != nullptr) ucp_cleanup(context_);
+void UcxWorker::close() {
+  if (worker_ != nullptr) ucp_worker_destroy(std::exchange(worker_, nullptr));
+  if (context_ != nullptr) ucp_cleanup(std::exchange(context_, nullptr));
 }
 
 void UcxWorker::own_this_thread() { tls_says = Says::kNothing; }
@@ -107,9 +105,8 @@ Status UcxWorker::open(const std::string& devices) {
   const Saying warnings(Says::kToStandardError);
   FOREBAY_ASSIGN(context_, make_context(devices));
   ucp_worker_params_t wanted{};
-  wanted.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE | UCP_WORKER_PARAM_FIELD_AM_ALIGNMENT;
+  wanted.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
   wanted.thread_mode = UCS_THREAD_MODE_SERIALIZED;  // made by one thread, used by another
-  wanted.am_alignment = kAlignment;
   ucs_status_t status = ucp_worker_create(context_, &wanted, &worker_);
   if (status == UCS_OK) status = ucp_worker_get_efd(worker_, &events_);
   return status == UCS_OK ? Status() : ucx_trouble("UCX does not start", status);
@@ -126,7 +123,10 @@ Result<std::string> UcxWorker::address() const {
 }
 
 void UcxWorker::sleep(int milliseconds) {
-  if (ucp_worker_arm(worker_) != UCS_OK) return;  // something has come meanwhile
+  const ucs_status_t armed = ucp_worker_arm(worker_);
+  if (armed == UCS_ERR_BUSY) return;  // something has come meanwhile
+  // Without that nothing would wake it: it looks by itself.
+  if (armed != UCS_OK) milliseconds = 1;
   pollfd events{.fd = events_, .events = POLLIN, .revents = 0};
   ::poll(&events, 1, milliseconds);
 }

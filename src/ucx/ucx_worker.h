@@ -15,12 +15,14 @@ Status ucx_trouble(const std::string& what, ucs_status_t status);
 class UcxWorker {
  public:
   UcxWorker() = default;
-  ~UcxWorker();
+  ~UcxWorker() { close(); }
   UcxWorker(const UcxWorker&) = delete;
   UcxWorker& operator=(const UcxWorker&) = delete;
 
   /// `devices`: those of the network that are used, unless UCX_NET_DEVICES says which; empty: all.
   Status open(const std::string& devices);
+  /// What is under way ends with errors here, if not before.
+  void close();
   ucp_worker_h get() const { return worker_; }
   /// How other workers reach this one: bytes.
   Result<std::string> address() const;

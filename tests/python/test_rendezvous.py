@@ -1,5 +1,6 @@
 """Ranks find each other through what their launcher runs: stand-ins for it here, and the real ones where they are installed."""
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -298,7 +299,8 @@ except KeyboardInterrupt:
 def test_ctrl_c_while_ranks_have_not_come_ends_the_program_in_peace(photos):
     environment = {**os.environ, "PYTHONPATH": os.path.dirname(__file__)}
     done = subprocess.run([sys.executable, "-c", INTERRUPTED, str(photos)], capture_output=True, text=True, timeout=120, env=environment,
-                          stdin=subprocess.DEVNULL)
+                          stdin=subprocess.DEVNULL,
+                          preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))  # a shell may have had it ignored
     assert (done.returncode, done.stdout) == (0, "interrupted\n"), done.stderr
 
 

@@ -1,5 +1,6 @@
 #include "cluster/ucx/ucx_peer_transport.h"
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <mutex>
@@ -14,6 +15,7 @@
 #include "cluster/http/http_peer_transport.h"
 #include "cluster/network_device.h"
 #include "cluster/ucx/load_active_messages.h"
+#include "runtime/fork_guard.h"
 #include "store/calls.h"
 #include "telemetry/log.h"
 
@@ -63,8 +65,10 @@ class UcxListening final : public Listening {
   const std::string& address() const override { return meeting_->address(); }
   Stats stats() const override {
     const Stats ours = server_->stats(), theirs = meeting_->stats(), cards = keys_->of_cards();
-    return {ours.questions + theirs.questions - cards.questions, ours.keys + theirs.keys - cards.keys,
-            ours.found + theirs.found - cards.found, ours.bytes + theirs.bytes - cards.bytes,
+    // A card that is being given out is not counted there yet.
+    const auto without = [](uint64_t all, uint64_t some) { return all - std::min(all, some); };
+    return {ours.questions + without(theirs.questions, cards.questions), ours.keys + without(theirs.keys, cards.keys),
+            ours.found + without(theirs.found, cards.found), ours.bytes + without(theirs.bytes, cards.bytes),
             ours.refused + theirs.refused};
   }
 
@@ -90,22 +94,30 @@ struct UcxQuestion {
   }
 };
 
-class UcxPeers final : public Transport {
+/// What a transport is made of. Outlives it where an answer ends late.
+class UcxPeersCore : public std::enable_shared_from_this<UcxPeersCore> {
  public:
-  UcxPeers(const ActiveMessageModule& module, UcxPeerOptions options)
-      : module_(module), options_(std::move(options)),
-        meeting_(options_.meeting ? options_.meeting : http_peer_transport()) {}
-  ~UcxPeers() override {
+  UcxPeersCore(const ActiveMessageModule& module, const UcxPeerOptions& options)
+      : module_(module), server_(options.server), meeting_(options.meeting ? options.meeting : http_peer_transport()) {}
+
+  /// Everybody hears Cancelled. May be called from inside of an answer.
+  void close() {
     calls_.close();
-    meeting_.reset();  // answers what is under way, which may make an end
-    end_.reset();
+    std::shared_ptr<Transport> meeting;
+    std::shared_ptr<ActiveMessages> end;
+    {
+      const std::lock_guard lock(mutex_);
+      meeting.swap(meeting_);
+      end.swap(end_);
+    }
+    // They end without the lock: both answer what is under way.
   }
 
   Result<std::unique_ptr<Listening>> listen(const std::string& address, const JobPass& pass,
-                                            std::shared_ptr<KeySource> keys) override {
+                                            std::shared_ptr<KeySource> keys) {
     FOREBAY_ASSIGN(const HostPort at, parse_host_port(address));
     const std::string devices = network_devices(at.host);
-    auto server = std::make_unique<UcxServer>(keys, options_.server);
+    auto server = std::make_unique<UcxServer>(keys, server_);
     FOREBAY_RETURN_IF_ERROR(server->open(module_, devices));
     auto both = std::make_shared<KeysAndCard>(std::move(keys), server->card());
     FOREBAY_ASSIGN(std::unique_ptr<Listening> meeting, meeting_->listen(address, pass, both));
@@ -116,7 +128,7 @@ class UcxPeers final : public Transport {
   }
 
   void fetch(const PeerHost& host, std::vector<WantedKey> wanted, AnswerLimits limits, std::stop_token stop,
-             Done done) override {
+             Transport::Done done) {
     auto question = std::make_shared<UcxQuestion>(UcxQuestion{host, std::move(wanted), limits, stop, nullptr});
     question->call = calls_.begin<Answers>("peer " + host.address, std::move(stop), std::move(done));
     if (question->call->answered()) return;
@@ -126,46 +138,58 @@ class UcxPeers final : public Transport {
       if (const auto known = cards_.find(host.address); known != cards_.end()) card = known->second;
     }
     if (card) return ask(question, *card);
-    meeting_->fetch(host, {{card_key(), kMostUcxCardBytes}}, limits, question->stop,
-                    [this, question](Result<Answers> answers) { on_card(question, std::move(answers)); });
+    meet(question, {{card_key(), kMostUcxCardBytes}}, [self = shared_from_this(), question](Result<Answers> answers) {
+      self->on_card(question, std::move(answers));
+    });
   }
 
  private:
   using Question = std::shared_ptr<UcxQuestion>;
 
+  void meet(const Question& question, std::vector<WantedKey> wanted, Transport::Done done) {
+    std::shared_ptr<Transport> meeting;
+    {
+      const std::lock_guard lock(mutex_);
+      meeting = meeting_;
+    }
+    // Null: closed meanwhile, and everybody has an answer.
+    if (meeting) meeting->fetch(question->host, std::move(wanted), question->left(), question->stop, std::move(done));
+  }
+
   void on_card(const Question& question, Result<Answers> answers) {
     if (!answers.ok()) return void(question->call->answer(answers.status()));
     const AnsweredKey& answer = answers->front();
-    if (answer.state == AnsweredKey::State::kDamaged)
-      return void(
-          question->call->answer(unavailable("its card came damaged").with_key("peer " + question->host.address)));
-    const Buffer& body = answer.body;
+    const std::string& host = question->host.address;
+    using State = AnsweredKey::State;
+    if (answer.state != State::kHere && answer.state != State::kAbsent)
+      return void(question->call->answer(unavailable("its card is no card").with_key("peer " + host)));
     // Empty: it speaks no UCX.
-    std::string card(reinterpret_cast<const char*>(body.data()), body.size());
+    const std::string card(reinterpret_cast<const char*>(answer.body.data()), answer.body.size());
+    bool is_new = false;
     {
       const std::lock_guard lock(mutex_);
-      const bool is_new = cards_.insert_or_assign(question->host.address, card).second;
-      if (is_new && card.empty())
-        log_warning(fmt::format("peer {} speaks no UCX, and is asked over HTTP: FOREBAY_CLUSTER_TRANSPORT differs",
-                                question->host.address));
+      is_new = cards_.insert_or_assign(host, card).second;
     }
+    if (is_new && card.empty())
+      log_warning(
+          fmt::format("peer {} speaks no UCX, and is asked over HTTP: FOREBAY_CLUSTER_TRANSPORT differs", host));
     ask(question, card);
   }
 
   void ask(const Question& question, const std::string& card) {
     if (card.empty())
-      return meeting_->fetch(question->host, question->wanted, question->left(), question->stop,
-                             [question](Result<Answers> answers) { question->call->answer(std::move(answers)); });
+      return meet(question, question->wanted,
+                  [question](Result<Answers> answers) { question->call->answer(std::move(answers)); });
     const AnswerLimits limits = question->left();
-    const Result<ActiveMessages*> end = own_end();
+    const Result<std::shared_ptr<ActiveMessages>> end = own_end();
     if (!end.ok()) return void(question->call->answer(end.status()));
     (*end)->ask({.card = card,
                  .question = encode_question(question->wanted),
                  .most_bytes = most_answer_bytes(question->wanted),
                  .limit = limits.in_all,
                  .silence = limits.silence},
-                [this, question, card](Result<ActiveMessages::Answer> answer) {
-                  if (answer.status().code() == Code::kUnavailable) forget(question->host.address, card);
+                [self = shared_from_this(), question, card](Result<ActiveMessages::Answer> answer) {
+                  if (answer.status().code() == Code::kUnavailable) self->forget(question->host.address, card);
                   question->call->answer(judge(*question, std::move(answer)));
                 });
   }
@@ -187,32 +211,60 @@ class UcxPeers final : public Transport {
   }
 
   // Made with the first question: then it is known where this host listens.
-  Result<ActiveMessages*> own_end() {
+  Result<std::shared_ptr<ActiveMessages>> own_end() {
     const std::lock_guard lock(mutex_);
+    if (!meeting_) return cancelled("it is being closed");
     if (!end_) {
       ActiveMessageOptions options;
       options.devices = devices_;
-      options.patience = options_.server.patience;
+      options.patience = server_.patience;
       FOREBAY_ASSIGN(end_, module_.open(std::move(options)));
     }
-    return end_.get();
+    return end_;
   }
 
   const ActiveMessageModule& module_;
-  const UcxPeerOptions options_;
+  const UcxServer::Options server_;
   std::mutex mutex_;
   std::string devices_;
   std::map<std::string, std::string> cards_;  ///< by address; empty ones of those that speak no UCX
   CallTable calls_;
-  std::shared_ptr<Transport> meeting_;
-  std::unique_ptr<ActiveMessages> end_;
+  std::shared_ptr<Transport> meeting_;  ///< null: closed
+  std::shared_ptr<ActiveMessages> end_;
+};
+
+class UcxPeers final : public Transport {
+ public:
+  UcxPeers(const ActiveMessageModule& module, const UcxPeerOptions& options)
+      : core_(std::make_shared<UcxPeersCore>(module, options)) {}
+  ~UcxPeers() override {
+    if (process_generation() == generation_)
+      core_->close();
+    else  // a fork: the threads are not here, their locks may be held for ever
+      new std::shared_ptr<UcxPeersCore>(std::move(core_));
+  }
+
+  Result<std::unique_ptr<Listening>> listen(const std::string& address, const JobPass& pass,
+                                            std::shared_ptr<KeySource> keys) override {
+    return core_->listen(address, pass, std::move(keys));
+  }
+  void fetch(const PeerHost& host, std::vector<WantedKey> wanted, AnswerLimits limits, std::stop_token stop,
+             Done done) override {
+    if (process_generation() != generation_)
+      return done(invalid_argument("this connection was made before a fork; open the data again in the new process"));
+    core_->fetch(host, std::move(wanted), limits, std::move(stop), std::move(done));
+  }
+
+ private:
+  const uint64_t generation_ = process_generation();
+  std::shared_ptr<UcxPeersCore> core_;
 };
 
 }  // namespace
 
-Result<std::shared_ptr<Transport>> ucx_peer_transport(UcxPeerOptions options) {
+Result<std::shared_ptr<Transport>> ucx_peer_transport(const UcxPeerOptions& options) {
   FOREBAY_ASSIGN(const ActiveMessageModule* const module, load_active_messages());
-  return std::shared_ptr<Transport>(std::make_shared<UcxPeers>(*module, std::move(options)));
+  return std::shared_ptr<Transport>(std::make_shared<UcxPeers>(*module, options));
 }
 
 }  // namespace forebay

@@ -18,9 +18,9 @@ struct UcxPeerOptions {
 /// speak no UCX. A host that has no card is asked over it, too.
 ///
 /// Uses the device that has the address which is listened at, and RDMA ports of the same adapter, unless UCX_NET_DEVICES names others. Nothing is encrypted. UCX tells of
-/// a death late or never, so that every question has its limits here.
+/// a partition late or never, so that every question has its limits here.
 ///
 /// Unsupported, with the way out, where Forebay was built without UCX or UCX's libraries are not there.
-Result<std::shared_ptr<Transport>> ucx_peer_transport(UcxPeerOptions options = {});
+Result<std::shared_ptr<Transport>> ucx_peer_transport(const UcxPeerOptions& options = {});
 
 }  // namespace forebay

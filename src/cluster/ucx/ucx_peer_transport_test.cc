@@ -228,12 +228,83 @@ TEST_F(UcxPeerTest, WhatWasIdleForLongIsConnectedAnew) {
     const auto asked = std::move(*load_active_messages().value()->open(std::move(options)));
     const auto client = asker(idle_here);
     for (int i = 0; i < 3; ++i) {
-      // What is asked while the other end closes is lost, as with a host that goes.
       Result<ActiveMessages::Answer> answer = ask(*client, asked->card(), "?", 100, std::chrono::seconds(2));
-      if (!answer.ok()) answer = ask(*client, asked->card(), "?");
+      // Where the other end closes first, what is asked meanwhile may be lost, as with a host that goes.
+      for (int again = 0; !answer.ok() && idle_there == soon && again < 20; ++again)
+        answer = ask(*client, asked->card(), "?", 100, std::chrono::seconds(2));
       ASSERT_TRUE(answer.ok()) << answer.status().to_string();
       std::this_thread::sleep_for(std::chrono::milliseconds(300));
     }
+  }
+}
+
+TEST_F(UcxPeerTest, AnEndMayGoWhileAnAnswerIsOnItsWayToWhoDoesNotTakeIt) {
+  ActiveMessageOptions options;
+  options.secret = std::string(16, 's');
+  options.most_question_bytes = 100;
+  options.patience = std::chrono::seconds(5);
+  std::atomic<int> answered{0};
+  options.on_question = [&answered](std::unique_ptr<ActiveMessages::Question> question) {
+    question->answer(7, {conformance::bytes_of(std::string(question->bytes().size() > 1 ? 64 << 20 : 1, 'a'))});
+    ++answered;
+  };
+  auto asked = std::move(*load_active_messages().value()->open(std::move(options)));
+  const std::string card = asked->card();
+  const auto client = asker();
+  std::atomic<bool> stands{false}, free{false};
+  MessageAnswers large;
+  client->ask({.card = card,
+               .question = conformance::bytes_of("large"),
+               .most_bytes = 64 << 20,
+               .limit = std::chrono::seconds(20),
+               .silence = std::chrono::seconds(20)},
+              large.take());
+  client->ask({.card = card,
+               .question = conformance::bytes_of("s"),
+               .most_bytes = 1,
+               .limit = std::chrono::seconds(20),
+               .silence = std::chrono::seconds(20)},
+              [&](Result<ActiveMessages::Answer>) {
+                stands = true;
+                free.wait(false);  // the client's only thread
+              });
+  while (answered < 2 || !stands) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  asked.reset();
+  free = true;
+  free.notify_all();
+  ASSERT_TRUE(large.wait_for_count(1));
+}
+
+TEST_F(UcxPeerTest, MoreAskersThanConnectionsAreRefusedAndCounted) {
+  UcxServer server(keys_, {.most_connections = 1});
+  ASSERT_TRUE(server.open(*load_active_messages().value(), "").ok());
+  const auto first = asker(), second = asker();
+  const Buffer question = encode_question(std::vector<WantedKey>{{{1, 2}, 100}});
+  const std::string text(question.data(), question.data() + question.size());
+  EXPECT_TRUE(ask(*first, server.card(), text, 1000).ok());
+  EXPECT_EQ(ask(*second, server.card(), text, 1000, std::chrono::milliseconds(200)).status().code(),
+            Code::kUnavailable);
+  EXPECT_EQ(server.stats().refused, 1u);
+  EXPECT_NE(logged().find("more askers than it has connections"), std::string::npos) << logged();
+}
+
+TEST_F(UcxPeerTest, ItMayEndInsideOfAnAnswer) {
+  const auto server = ucx_peer_transport().value();
+  const auto listening = serve(*server, keys_);
+  for (const bool knows_card : {false, true}) {
+    auto client = ucx_peer_transport().value();
+    if (knows_card) {
+      ASSERT_TRUE(fetch(*client, listening->address()).ok());
+    }
+    Transport* const asked = client.get();
+    FetchAnswers first;
+    asked->fetch({listening->address(), kPass}, {{{1, 2}, 100}}, std::chrono::seconds(20), {},
+                 [last = std::move(client), answer = first.take()](Result<std::vector<AnsweredKey>> answers) mutable {
+                   last.reset();
+                   answer(std::move(answers));
+                 });
+    ASSERT_TRUE(first.wait_for_count(1));
+    EXPECT_TRUE(first.last().ok()) << first.last().status().to_string();
   }
 }
 

@@ -50,7 +50,9 @@ Status UcxServer::open(const ActiveMessageModule& module, const std::string& dev
   FOREBAY_ASSIGN(options.secret, new_secret());
   options.devices = devices;
   options.on_question = [this](std::unique_ptr<ActiveMessages::Question> question) { queue(std::move(question)); };
-  options.on_stranger = [this] { refuse(kStranger); };
+  options.on_refused = [this](RefusedQuestion why) {
+    refuse(why == RefusedQuestion::kStranger ? kStranger : kTooManyAskers);
+  };
   options.most_question_bytes = kMostQuestionBytes;
   options.most_connections = options_.most_connections;
   options.patience = options_.patience;
@@ -122,6 +124,7 @@ void UcxServer::answer(ActiveMessages::Question& question) {
 
 void UcxServer::refuse(Kind kind) {
   constexpr std::array<const char*, kKinds> kWords{"somebody who was not given its card",
+                                                   "more askers than it has connections",
                                                    "more questions than may wait", "a malformed question"};
   refused_.fetch_add(1, std::memory_order_relaxed);
   std::string address;

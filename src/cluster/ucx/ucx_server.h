@@ -40,7 +40,7 @@ class UcxServer {
   void set_address(const std::string& address);
 
  private:
-  enum Kind { kStranger, kTooMany, kNonsense, kKinds };
+  enum Kind { kStranger, kTooManyAskers, kTooMany, kNonsense, kKinds };
   void queue(std::unique_ptr<ActiveMessages::Question> question);
   void serve();
   void answer(ActiveMessages::Question& question);
