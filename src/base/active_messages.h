@@ -43,7 +43,7 @@ class ActiveMessages {
 
   /// Answers what is under way with Cancelled; soon after, where this is destroyed inside of an answer. Calls for no question any more.
   virtual ~ActiveMessages() = default;
-  /// How others reach this end, and before it a secret of 16 bytes: whoever does not know that is not answered. Bytes, no text, with a checksum.
+  /// How others reach this end, and before it a secret of 32 bytes: whoever does not know that is not answered. Bytes, no text, with a checksum.
   virtual const std::string& card() const = 0;
   /// Answers exactly once: Unavailable for an end that is not there or goes beyond the limits, Corrupt for an answer of more than `most_bytes` and for a card
   /// that is none.
@@ -57,7 +57,7 @@ enum class RefusedQuestion : uint8_t {
 };
 
 struct ActiveMessageOptions {
-  std::string secret;   ///< of this end: 16 bytes
+  std::string secret;   ///< of this end: 32 bytes
   std::string devices;  ///< of the network, comma-separated; empty: all
   std::function<void(std::unique_ptr<ActiveMessages::Question>)> on_question = nullptr;  ///< null: none are taken
   std::function<void(RefusedQuestion)> on_refused = nullptr;

@@ -26,18 +26,6 @@ Result<std::string> token_of_file(const char* path) {
 
 }  // namespace
 
-bool same_secret(std::string_view a, std::string_view b) {
-  // What differs is gathered and never branched on.
-  const size_t length = std::max(a.size(), b.size());
-  unsigned differs = a.size() == b.size() ? 0 : 1;
-  for (size_t i = 0; i < length; ++i) {
-    const auto left = static_cast<unsigned char>(i < a.size() ? a[i] : 0);
-    const auto right = static_cast<unsigned char>(i < b.size() ? b[i] : 0);
-    differs |= static_cast<unsigned>(left ^ right);
-  }
-  return differs == 0;
-}
-
 Result<std::string> new_token() {
   std::array<unsigned char, 16> random{};
   // Up to 256 bytes come whole or not at all (getrandom(2)).

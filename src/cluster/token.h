@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/same_secret.h"
 #include "forebay/result.h"
 
 namespace forebay {
@@ -14,9 +15,6 @@ struct JobPass {
 };
 
 inline constexpr size_t kLeastTokenLetters = 16;
-
-/// Takes as long whatever differs, and wherever.
-bool same_secret(std::string_view a, std::string_view b);
 
 /// 32 random hexadecimal digits. Unavailable where the system has no randomness to give.
 Result<std::string> new_token();

@@ -99,6 +99,7 @@ void Connections::send(uint64_t connection, unsigned message, const MessageHead&
   const auto at = connections_.find(connection);
   if (at == connections_.end() || at->second->failing) return;
   at->second->used = Clock::now();
+  hold(connection);
   const auto sending = sendings_.insert(sendings_.end(), std::make_unique<Sending>());
   Sending& sent = **sending;
   sent.all = this;
@@ -124,15 +125,20 @@ void Connections::send(uint64_t connection, unsigned message, const MessageHead&
   const size_t count = is_list ? sent.parts.size() : is_one ? sent.parts.front().length : 0;
   const ucs_status_ptr_t request =
       ucp_am_send_nbx(at->second->handle, message, &sent.head, sizeof sent.head, bytes, count, &params);
-  if (request == nullptr || UCS_PTR_IS_ERR(request)) sendings_.erase(sending);
+  if (request == nullptr || UCS_PTR_IS_ERR(request)) forget(sent);
   if (UCS_PTR_IS_ERR(request)) fail(connection, ucx_trouble("a message cannot leave", UCS_PTR_STATUS(request)));
+}
+
+void Connections::forget(Sending& sent) {
+  release(sent.connection);
+  sendings_.erase(sent.place);
 }
 
 void Connections::on_sent(void* request, ucs_status_t status, void* sending) {
   auto& sent = *static_cast<Sending*>(sending);
   Connections& all = *sent.all;
   if (status != UCS_OK) all.fail(sent.connection, ucx_trouble("a message did not leave", status));
-  all.sendings_.erase(sent.place);
+  all.forget(sent);
   ucp_request_free(request);
 }
 

@@ -76,6 +76,7 @@ class Connections {
 
   Result<Connection*> make(const std::string& address);
   void close(const Connection& connection);
+  void forget(Sending& sent);
   void look_for_idle(Clock::time_point now);
   void look_for_slow_takers(Clock::time_point now);
   static void on_error(void* all, ucp_ep_h handle, ucs_status_t status);

@@ -12,7 +12,7 @@ namespace forebay {
 /// Which function of the other end a message is for.
 inline constexpr unsigned kQuestionMessage = 1, kAnswerMessage = 2;
 
-using EndSecret = std::array<uint8_t, 16>;
+using EndSecret = std::array<uint8_t, 32>;
 
 /// What stands before the bytes of a message. Hosts of a job have the same byte order: UCX itself needs that.
 struct MessageHead {
@@ -25,6 +25,7 @@ struct MessageHead {
   uint64_t address_hash = 0;  ///< lower half of xxh3-128 over the asker's address
   EndSecret secret{};         ///< of the end that is asked; zeros in answers
 
+  std::string_view shown() const { return {reinterpret_cast<const char*>(secret.data()), secret.size()}; }
   /// Nothing for what is none of ours.
   static std::optional<MessageHead> parse(const void* bytes, size_t size) {
     MessageHead head;
@@ -34,6 +35,6 @@ struct MessageHead {
     return head;
   }
 };
-static_assert(sizeof(MessageHead) == 64);
+static_assert(sizeof(MessageHead) == 80);
 
 }  // namespace forebay

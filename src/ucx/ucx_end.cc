@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "base/hash.h"
+#include "base/same_secret.h"
 
 namespace forebay {
 
@@ -30,14 +31,6 @@ std::optional<std::string> address_of(const std::string& card) {
   std::memcpy(&checksum, card.data() + sizeof(EndSecret), sizeof checksum);
   std::string address = card.substr(kBefore);
   return checksum == checksum_of(address) ? std::optional(std::move(address)) : std::nullopt;
-}
-
-// Takes as long wherever they differ.
-bool same_secret(const EndSecret& a, std::string_view b) {
-  unsigned differs = a.size() == b.size() ? 0 : 1;
-  for (size_t i = 0; i < a.size(); ++i)
-    differs |= static_cast<unsigned>(a[i] ^ static_cast<uint8_t>(i < b.size() ? b[i] : 0));
-  return differs == 0;
 }
 
 }  // namespace
@@ -282,7 +275,7 @@ ucs_status_t UcxLoop::on_question(void* end, const void* head, size_t head_bytes
   UcxLoop& self = *static_cast<UcxLoop*>(end);
   const auto parsed = MessageHead::parse(head, head_bytes);
   const bool whole = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) == 0;
-  const bool known = parsed && whole && same_secret(parsed->secret, self.options_.secret);
+  const bool known = parsed && whole && same_secret(parsed->shown(), self.options_.secret);
   if (!known || parsed->code > std::min(bytes, kMostAddressBytes) ||
       bytes - parsed->code > self.options_.most_question_bytes) {
     self.refuse(RefusedQuestion::kStranger);

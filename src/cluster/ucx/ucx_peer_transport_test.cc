@@ -195,7 +195,7 @@ TEST_F(UcxPeerTest, MalformedQuestionsAreRefused) {
 
 TEST_F(UcxPeerTest, MoreThanWasAskedForIsNotTaken) {
   ActiveMessageOptions options;
-  options.secret = std::string(16, 's');
+  options.secret = std::string(32, 's');
   options.most_question_bytes = 100;
   options.patience = std::chrono::seconds(5);
   options.on_question = [](std::unique_ptr<ActiveMessages::Question> question) {
@@ -218,7 +218,7 @@ TEST_F(UcxPeerTest, WhatWasIdleForLongIsConnectedAnew) {
   const std::chrono::milliseconds never = std::chrono::hours(1), soon(10);
   for (const auto& [idle_here, idle_there] : {std::pair(soon, never), std::pair(never, soon)}) {
     ActiveMessageOptions options;
-    options.secret = std::string(16, 's');
+    options.secret = std::string(32, 's');
     options.most_question_bytes = 100;
     options.patience = std::chrono::seconds(5);
     options.idle = idle_there;
@@ -240,7 +240,7 @@ TEST_F(UcxPeerTest, WhatWasIdleForLongIsConnectedAnew) {
 
 TEST_F(UcxPeerTest, AnEndMayGoWhileAnAnswerIsOnItsWayToWhoDoesNotTakeIt) {
   ActiveMessageOptions options;
-  options.secret = std::string(16, 's');
+  options.secret = std::string(32, 's');
   options.most_question_bytes = 100;
   options.patience = std::chrono::seconds(5);
   std::atomic<int> answered{0};
@@ -311,7 +311,7 @@ TEST_F(UcxPeerTest, ItMayEndInsideOfAnAnswer) {
 TEST_F(UcxPeerTest, ACardThatIsNoneIsCorrupt) {
   const auto client = asker();
   EXPECT_EQ(ask(*client, "", "?").status().code(), Code::kCorrupt);
-  EXPECT_EQ(ask(*client, std::string(16, 's'), "?").status().code(), Code::kCorrupt);
+  EXPECT_EQ(ask(*client, std::string(32, 's'), "?").status().code(), Code::kCorrupt);
 }
 
 TEST_F(UcxPeerTest, QuestionsBeyondTheLimitAreNotKept) {

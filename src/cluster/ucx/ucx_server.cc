@@ -1,7 +1,5 @@
 #include "cluster/ucx/ucx_server.h"
 
-#include <sys/random.h>
-
 #include <array>
 #include <cstring>
 #include <system_error>
@@ -10,21 +8,12 @@
 #include <fmt/format.h>
 
 #include "cluster/message.h"
+#include "cluster/token.h"
 #include "telemetry/log.h"
 
 namespace forebay {
 
 namespace {
-
-constexpr size_t kSecretBytes = 16;
-
-Result<std::string> new_secret() {
-  std::string secret(kSecretBytes, '\0');
-  // Up to 256 bytes come whole or not at all (getrandom(2)).
-  if (::getrandom(secret.data(), secret.size(), 0) != static_cast<ssize_t>(secret.size()))
-    return unavailable("the system gives no random bytes for a secret");
-  return secret;
-}
 
 /// Bodies begin at multiples of 64: zeros stand between them.
 std::vector<Buffer> pieces_of(const AnswerParts& parts) {
@@ -47,7 +36,7 @@ std::vector<Buffer> pieces_of(const AnswerParts& parts) {
 
 Status UcxServer::open(const ActiveMessageModule& module, const std::string& devices) {
   ActiveMessageOptions options;
-  FOREBAY_ASSIGN(options.secret, new_secret());
+  FOREBAY_ASSIGN(options.secret, new_token());
   options.devices = devices;
   options.on_question = [this](std::unique_ptr<ActiveMessages::Question> question) { queue(std::move(question)); };
   options.on_refused = [this](RefusedQuestion why) {
