@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include <arrow/buffer.h>
 #include <arrow/io/interfaces.h>
 #include <arrow/ipc/options.h>
 #include <arrow/ipc/writer.h>
