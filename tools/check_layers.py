@@ -13,7 +13,7 @@ from pathlib import Path
 
 LAYERS = [
     ["base", "telemetry"],
-    ["runtime", "codec", "arrow_codec", "ucx", "plan", "page"],
+    ["runtime", "codec", "arrow_codec", "plan", "page"],
     ["store"],
     ["format", "cache", "engine", "cluster"],
     ["pipeline"],

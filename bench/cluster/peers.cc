@@ -4,7 +4,7 @@
 //
 // "bare": libcurl's loop asks a server that does nothing but send the same bytes again and again, as many an answer as our answers have
 // on average; nobody looks at what comes. "peers": PeerStore, questions and answers, checksums, a server that looks up keys; over TLS
-// where FOREBAY_CLUSTER_CERTIFICATE_FILE and its like are set, by UCX where FOREBAY_CLUSTER_TRANSPORT=ucx. CPU seconds are those of both processes, in user and kernel, over a GB (10^9 bytes) of objects.
+// where FOREBAY_CLUSTER_CERTIFICATE_FILE and its like are set. CPU seconds are those of both processes, in user and kernel, over a GB (10^9 bytes) of objects.
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sched.h>
@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "cluster/http/http_peer_transport.h"
-#include "cluster/job/job_transport.h"
+#include "cluster/job_tls.h"
 #include "cluster/peer_store.h"
 #include "store/http/curl_transport.h"
 
@@ -208,11 +208,11 @@ Measured run(const Settings& settings, size_t in_flight, ServerProcess& server, 
   return {objects / took, client / gb, server.end() / gb};
 }
 
-/// As the environment says: over TLS, or by UCX.
+/// Over TLS where the environment names certificates.
 std::shared_ptr<Transport> transport_of_peers() {
-  auto transport = job_transport_from_environment();
-  if (transport.ok()) return std::move(*transport);
-  std::fprintf(stderr, "%s\n", transport.status().to_string().c_str());
+  auto tls = job_tls_from_environment();
+  if (tls.ok()) return http_peer_transport({.tls = std::move(*tls)});
+  std::fprintf(stderr, "%s\n", tls.status().to_string().c_str());
   std::exit(2);
 }
 

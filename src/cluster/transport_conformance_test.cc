@@ -9,7 +9,6 @@
 #include "cluster/http/http_peer_transport.h"
 #include "cluster/job_tls_test_support.h"
 #include "cluster/simulated/simulated_network.h"
-#include "cluster/ucx/ucx_peer_transport.h"
 #include "telemetry/log.h"
 
 namespace forebay {
@@ -40,12 +39,6 @@ TransportDriver tls_driver() {
             return http_peer_transport({.tls = certificates.tls(), .connect_timeout = std::chrono::seconds(20)});
           }};
 }
-
-#ifdef FOREBAY_WITH_UCX
-TransportDriver ucx_driver() {
-  return {"Ucx", [] { return ucx_peer_transport().value(); }};
-}
-#endif
 
 /// Answers once it is let go, like a host whose disk hangs.
 class HangingKeys : public KeySource {
@@ -250,10 +243,6 @@ TEST_P(TransportTest, AShortTokenIsRefusedWithoutBeingShown) {
   EXPECT_EQ(listening.status().message().find("short"), std::string::npos) << listening.status().message();
 }
 
-#ifdef FOREBAY_WITH_UCX
-INSTANTIATE_TEST_SUITE_P(Ucx, TransportTest, testing::Values(ucx_driver()),
-                         [](const auto& test) { return test.param.name; });
-#endif
 INSTANTIATE_TEST_SUITE_P(Transports, TransportTest, testing::Values(simulated_driver(), http_driver(), tls_driver()),
                          [](const auto& test) { return test.param.name; });
 

@@ -9,7 +9,8 @@
 #include <fmt/format.h>
 
 #include "cluster/address.h"
-#include "cluster/job/job_transport.h"
+#include "cluster/http/http_peer_transport.h"
+#include "cluster/job_tls.h"
 #include "cluster/rendezvous.h"
 #include "cluster/token.h"
 #include "loader/peers/meetings.h"
@@ -176,12 +177,13 @@ Result<std::shared_ptr<Group>> open_group(const PeerOptions& options, const Plac
   if (!meets) {
     FOREBAY_ASSIGN(hosts, static_hosts(options, place));
   }
-  Result<std::shared_ptr<Transport>> transport = job_transport_from_environment();
-  if (!transport.ok()) return Status(transport.status().code(), "peers: " + transport.status().message());
+  Result<std::shared_ptr<const JobTls>> tls = job_tls_from_environment();
+  if (!tls.ok()) return Status(tls.status().code(), "peers: " + tls.status().message());
   if (!needed) return std::shared_ptr<Group>();
+  std::shared_ptr<Transport> transport = http_peer_transport({.tls = std::move(*tls)});
   Result<std::shared_ptr<Group>> group =
-      meets ? meet_and_open<Group>(options, place, std::move(*transport), std::move(stop))
-            : at_given_addresses<Group>(std::move(hosts), place.rank, std::move(*transport));
+      meets ? meet_and_open<Group>(options, place, std::move(transport), std::move(stop))
+            : at_given_addresses<Group>(std::move(hosts), place.rank, std::move(transport));
   if (!group.ok())
     return Status(group.status().code(), "peers: " + group.status().message()).with_key(group.status().key());
   return group;
