@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "codec/audio/readers.h"
+#include "codec/audio/tags.h"
 
 namespace forebay {
 namespace {
@@ -83,14 +84,6 @@ class CountedFrames final : public AudioSink {
 
 }  // namespace
 
-size_t id3_bytes(AudioBytes bytes) {
-  if (bytes.size() < 10 || !has_at(bytes, 0, "ID3")) return 0;
-  size_t size = 0;
-  // ID3v2.4, section 3.1: seven bits a byte, so that no size looks like a frame; flag 0x10: a footer of ten more.
-  for (size_t i = 6; i < 10; ++i) size = size << 7 | (bytes[i] & 0x7fu);
-  return std::min(bytes.size(), size + ((bytes[5] & 0x10) != 0 ? 20u : 10u));
-}
-
 std::string_view audio_format(AudioBytes bytes) {
   const AudioBytes body = bytes.subspan(id3_bytes(bytes));
   if (has_at(body, 0, "fLaC")) return "FLAC";
@@ -104,6 +97,7 @@ Result<std::unique_ptr<AudioReader>> AudioReader::open(AudioBytes bytes, bool mi
   const std::string_view format = audio_format(bytes);
   if (format == "FLAC") return open_flac(bytes);
   if (format == "MP3") return open_mp3(bytes, mixes);
+  if (format == "Ogg") return open_ogg(bytes);
   if (!match(kRead, bytes).empty()) return open_sound_file(bytes, format);
   if (!format.empty())
     return unsupported(fmt::format("{} is not read; WAV, FLAC, MP3, Ogg, AIFF, AU and CAF are", format));

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include <fmt/format.h>
@@ -21,6 +22,7 @@ struct CloseSoundFile {
 
 struct SoundCursor {
   AudioBytes bytes;
+  std::optional<PatchedBytes> patched;
   sf_count_t place = 0;
 
   sf_count_t size() const { return static_cast<sf_count_t>(bytes.size()); }
@@ -38,8 +40,15 @@ struct SoundCursor {
     auto& cursor = *static_cast<SoundCursor*>(self);
     size = std::clamp<sf_count_t>(size, 0, cursor.size() - cursor.place);
     if (size > 0) std::memcpy(out, cursor.bytes.data() + cursor.place, static_cast<size_t>(size));
+    cursor.show_patch(static_cast<uint8_t*>(out), static_cast<size_t>(cursor.place), static_cast<size_t>(size));
     cursor.place += size;
     return size;
+  }
+  void show_patch(uint8_t* out, size_t from, size_t size) const {
+    for (size_t i = 0; patched && i < patched->size; ++i) {
+      const size_t at = patched->place + i;
+      if (at >= from && at - from < size) out[at - from] = patched->bytes[i];
+    }
   }
 };
 
@@ -53,7 +62,7 @@ std::string_view ogg_name(int format, std::string_view otherwise) {
 
 class SoundFileReader final : public AudioReader {
  public:
-  explicit SoundFileReader(AudioBytes bytes) : cursor_{bytes} {}
+  SoundFileReader(AudioBytes bytes, std::optional<PatchedBytes> patched) : cursor_{bytes, patched} {}
 
   Status begin(std::string_view format) {
     SF_VIRTUAL_IO io = {SoundCursor::length, SoundCursor::seek, SoundCursor::read, SoundCursor::write,
@@ -91,8 +100,11 @@ class SoundFileReader final : public AudioReader {
 }  // namespace
 
 Result<std::unique_ptr<AudioReader>> open_sound_file(AudioBytes bytes, std::string_view format) {
-  if (format == "WAV" || format == "AIFF") FOREBAY_RETURN_IF_ERROR(check_sound_chunks(bytes));
-  auto reader = std::make_unique<SoundFileReader>(bytes);
+  std::optional<PatchedBytes> patched;
+  if (format != "Ogg") {
+    FOREBAY_ASSIGN(patched, check_sound_chunks(bytes, format));
+  }
+  auto reader = std::make_unique<SoundFileReader>(bytes, patched);
   FOREBAY_RETURN_IF_ERROR(reader->begin(format));
   return std::unique_ptr<AudioReader>(std::move(reader));
 }
