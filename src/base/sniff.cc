@@ -259,6 +259,8 @@ constexpr Signature kSignatures[] = {
     {Kind::kQuickTime, "mdat"sv, 4},
 };
 
+Head as_text(std::span<const uint8_t> bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+
 bool has_at(Head head, size_t at, std::string_view bytes) {
   return head.size() >= at && head.substr(at).starts_with(bytes);
 }
@@ -432,14 +434,6 @@ constexpr Test kTests[] = {
     {Kind::kTar, is_old_tar},   {Kind::kZlib, is_zlib},
 };
 
-/// Length of an ID3v2 tag in front of the stream, 0 without one (ID3v2.4, section 3.1).
-size_t id3_bytes(Head bytes) {
-  if (bytes.size() < 10 || !bytes.starts_with("ID3")) return 0;
-  size_t size = 0;
-  for (size_t i = 6; i < 10; ++i) size = size << 7 | (byte_at(bytes, i) & 0x7Fu);
-  return std::min(bytes.size(), size + ((byte_at(bytes, 5) & 0x10) != 0 ? 20u : 10u));
-}
-
 bool is_lfs_pointer(Head head, FileBytes bytes) {
   // The format's page allows 1,024 bytes.
   return bytes.value_or(head.size()) <= 1024 &&
@@ -516,11 +510,12 @@ Kind kind_of(Head head, FileBytes bytes) {
   return kind_of_text(head, bytes);
 }
 
-Kind kind_of_whole(Head all, FileBytes bytes) {
+Kind kind_of_whole(std::span<const uint8_t> file, FileBytes bytes) {
+  const Head all = as_text(file);
   if (all.empty() || bytes == 0) return Kind::kEmpty;
   const Head head = all.substr(0, kSniffBytes);
   if (head.find_first_not_of('\0') == Head::npos) return Kind::kZeros;
-  if (const size_t tag = id3_bytes(all); tag > 0) {
+  if (const size_t tag = id3_bytes(file); tag > 0) {
     return all.substr(tag).starts_with("fLaC") ? Kind::kFlac : Kind::kMp3;
   }
   if (head.starts_with("fLaC")) return Kind::kFlac;
@@ -537,8 +532,6 @@ std::string shown(Head head) {
   return digits.substr(1);
 }
 
-Head as_text(std::span<const uint8_t> bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
-
 Code code_of(const Sniffed& found) {
   if (found.kind == Kind::kLfsPointer || found.kind == Kind::kAnnexPointer) return Code::kNotFound;
   const bool broken = found.family == Family::kUnknown || found.family == Family::kNothing ||
@@ -548,8 +541,17 @@ Code code_of(const Sniffed& found) {
 
 }  // namespace
 
+size_t id3_bytes(std::span<const uint8_t> bytes) {
+  const Head head = as_text(bytes);
+  if (bytes.size() < 10 || !head.starts_with("ID3")) return 0;
+  size_t size = 0;
+  // ID3v2.4, section 3.1: seven bits a byte, so that no size looks like a frame; flag 0x10: a footer of ten more.
+  for (size_t i = 6; i < 10; ++i) size = size << 7 | (bytes[i] & 0x7Fu);
+  return std::min(bytes.size(), size + ((bytes[5] & 0x10) != 0 ? 20u : 10u));
+}
+
 Sniffed sniff(std::span<const uint8_t> head, std::optional<uint64_t> file_bytes) {
-  const Description& row = kDescriptions[static_cast<size_t>(kind_of_whole(as_text(head), file_bytes))];
+  const Description& row = kDescriptions[static_cast<size_t>(kind_of_whole(head, file_bytes))];
   return {row.kind, row.family, row.name, row.remedy};
 }
 

@@ -148,6 +148,9 @@ constexpr size_t kSniffBytes = 1024;
 /// of that kind. Pure, without allocation, any thread; time and memory do not grow with `head`.
 Sniffed sniff(std::span<const uint8_t> head, std::optional<uint64_t> file_bytes = std::nullopt);
 
+/// Length of the ID3v2 tag with which MP3 and some FLAC files begin, at most that of `bytes`; 0 where there is none.
+size_t id3_bytes(std::span<const uint8_t> bytes);
+
 /// "found a Git LFS pointer; fetch the data with `git lfs pull`", for the middle of a message. Bytes of no known kind are shown.
 std::string found_text(std::span<const uint8_t> head, std::optional<uint64_t> file_bytes = std::nullopt);
 
