@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "codec/audio/tags.h"
+#include "base/sniff.h"
 
 namespace forebay {
 namespace {

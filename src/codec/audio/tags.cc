@@ -65,12 +65,6 @@ size_t lyrics_bytes(TagBytes bytes) {
 
 }  // namespace
 
-size_t id3_bytes(TagBytes bytes) {
-  if (bytes.size() < 10 || std::memcmp(bytes.data(), "ID3", 3) != 0) return 0;
-  // Flag 0x10: a footer of ten more.
-  return std::min(bytes.size(), id3_size(bytes) + ((bytes[5] & 0x10) != 0 ? 20u : 10u));
-}
-
 size_t tail_tag_bytes(TagBytes bytes) {
   TagBytes rest = bytes;
   while (!rest.empty()) {

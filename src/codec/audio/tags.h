@@ -6,9 +6,6 @@
 
 namespace forebay {
 
-/// Bytes of an ID3v2 tag at the beginning; 0 where there is none.
-size_t id3_bytes(std::span<const uint8_t> bytes);
-
 /// Bytes of all tags at the end of a recording, in any order: ID3v1 (also extended), ID3v2 with a footer, Lyrics3, APE.
 size_t tail_tag_bytes(std::span<const uint8_t> bytes);
 
