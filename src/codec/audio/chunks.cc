@@ -15,11 +15,11 @@ constexpr uint64_t kWavCodings[] = {0x0001, 0x0002, 0x0003, 0x0006, 0x0007, 0x00
 
 /// How chunks follow each other in a kind of file.
 struct ChunkForm {
-  size_t first = 12;          ///< the first chunk
-  size_t id_bytes = 4;        ///< in front of the length
-  size_t length_bytes = 4;    ///< 4 or 8
-  bool counts_itself = false; ///< the length counts id and length, too
-  size_t rounded = 2;         ///< a chunk begins at a multiple of it
+  size_t first = 12;           ///< the first chunk
+  size_t id_bytes = 4;         ///< in front of the length
+  size_t length_bytes = 4;     ///< 4 or 8
+  bool counts_itself = false;  ///< the length counts id and length, too
+  size_t rounded = 2;          ///< a chunk begins at a multiple of it
   bool big_endian = false;
 
   size_t header() const { return id_bytes + length_bytes; }
@@ -46,26 +46,28 @@ uint64_t number_at(AudioBytes bytes, size_t place, size_t size, bool big_endian)
   return number;
 }
 
-PatchedBytes patch(size_t place, size_t size, bool big_endian, uint64_t value) {
-  PatchedBytes patched{place, size, {}};
+SoundView patched(AudioBytes bytes, size_t place, size_t size, bool big_endian, uint64_t value) {
+  SoundView view{bytes.size(), place, size, {}};
   if (size == 4) value = std::min<uint64_t>(value, 0xffffffff);
-  for (size_t i = 0; i < size; ++i)
-    patched.bytes[i] = static_cast<uint8_t>(value >> 8 * (big_endian ? size - 1 - i : i));
-  return patched;
+  for (size_t i = 0; i < size; ++i) view.patch[i] = static_cast<uint8_t>(value >> 8 * (big_endian ? size - 1 - i : i));
+  return view;
 }
 
 Status cut_short(uint64_t says, uint64_t has) {
   return corrupt(fmt::format("the header says {} bytes of samples, and {} are there", says, has));
 }
 
+Status second_recording(std::string_view format, size_t place) {
+  return unsupported(
+      fmt::format("a second {} recording begins at byte {}; cut it into files of one recording", format, place));
+}
+
 class SoundChunks {
  public:
-  using Found = Result<std::optional<PatchedBytes>>;
-
   SoundChunks(AudioBytes bytes, std::string_view format)
       : bytes_(bytes), format_(format), form_(form_of(bytes, format)) {}
 
-  Found check() {
+  Result<SoundView> check() {
     for (size_t place = form_.first; place + form_.header() <= bytes_.size();) {
       const uint64_t length = length_at(place), left = bytes_.size() - place - form_.header();
       FOREBAY_RETURN_IF_ERROR(look_at(place, left));
@@ -93,42 +95,46 @@ class SoundChunks {
     if (format_ != "CAF" && is_named(bytes_, place, "fmt ") && left >= 2) {
       const uint64_t coding = number_at(bytes_, place + form_.header(), 2, form_.big_endian);
       if (std::ranges::find(kWavCodings, coding) == std::end(kWavCodings)) {
-        return unsupported(fmt::format(
-            "WAV with samples coded as {:#06x}; PCM, float, A-law, µ-law, ADPCM and GSM are read", coding));
+        return unsupported(
+            fmt::format("WAV with samples coded as {:#06x}; PCM, float, A-law, µ-law, ADPCM and GSM are read", coding));
       }
     }
     return {};
   }
 
-  Found samples(size_t place, uint64_t length, uint64_t left) const {
+  Result<SoundView> samples(size_t place, uint64_t length, uint64_t left) const {
     // RF64 has the length elsewhere, in 64 bits.
     if (long_length_ > 0 && length == 0xffffffff) {
       const uint64_t said = number_at(bytes_, long_length_, 8, false);
-      if (said == 0 || said >= kUnknownLongSize) return std::optional(patch(long_length_, 8, false, left));
+      if (said == 0 || said >= kUnknownLongSize) return patched(bytes_, long_length_, 8, false, left);
       if (said > left) return cut_short(said, left);
       return behind(place, said);
     }
-    if (form_.is_unknown(length) || (length == 0 && !are_chunks(place + form_.header())))
-      return std::optional(
-          patch(place + form_.id_bytes, form_.length_bytes, form_.big_endian, form_.counts_itself ? left + form_.header() : left));
+    if (form_.is_unknown(length) || (length == 0 && !are_chunks(place + form_.header()))) {
+      return patched(bytes_, place + form_.id_bytes, form_.length_bytes, form_.big_endian,
+                     left + (form_.counts_itself ? form_.header() : 0));
+    }
     if (length > left) return cut_short(length, left);
     return behind(place, length);
   }
 
+  bool begins_recording(size_t place) const {
+    return (is_named(bytes_, place, "RIFF") && is_named(bytes_, place + 8, "WAVE")) ||
+           (is_named(bytes_, place, "FORM") && is_named(bytes_, place + 8, "AIFF")) ||
+           is_named(bytes_, place, "RF64") || is_named(bytes_, place, "caff") || is_named(bytes_, place, "riff");
+  }
+
   /// A second recording behind the first would be lost without a word.
-  Found behind(size_t place, uint64_t length) const {
+  Result<SoundView> behind(size_t place, uint64_t length) const {
+    const size_t end = place + form_.header() + static_cast<size_t>(length);
+    if (begins_recording(end)) return second_recording(format_, end);
     for (place = next(place, length); place + form_.header() <= bytes_.size(); place = next(place, length)) {
-      const bool begins = (is_named(bytes_, place, "RIFF") && is_named(bytes_, place + 8, "WAVE")) ||
-                          (is_named(bytes_, place, "FORM") && is_named(bytes_, place + 8, "AIFF")) ||
-                          is_named(bytes_, place, "RF64") || is_named(bytes_, place, "caff") ||
-                          is_named(bytes_, place, "riff");
-      if (begins)
-        return unsupported(
-            fmt::format("a second {} recording begins at byte {}; cut it into files of one recording", format_, place));
+      if (begins_recording(place)) return second_recording(format_, place);
       length = length_at(place);
       if (length > bytes_.size() - place - form_.header()) break;
     }
-    return std::optional<PatchedBytes>();
+    // libsndfile takes all that follows in such a file for samples.
+    return SoundView{format_ == "W64" ? end : bytes_.size(), 0, 0, {}};
   }
 
   /// Whether chunks follow that end with the file: then a length of 0 is meant.
@@ -150,19 +156,20 @@ class SoundChunks {
 };
 
 /// AU has no chunks: magic, where the samples begin, their length.
-Result<std::optional<PatchedBytes>> check_au(AudioBytes bytes) {
+Result<SoundView> check_au(AudioBytes bytes) {
   if (bytes.size() < 24) return corrupt("ends before its samples begin");
   const uint64_t begin = number_at(bytes, 4, 4, true), said = number_at(bytes, 8, 4, true);
   if (begin > bytes.size()) return corrupt("ends before its samples begin");
   const uint64_t left = bytes.size() - begin;
-  if (said == 0xffffffff || (said == 0 && left > 0)) return std::optional(patch(8, 4, true, left));
+  if (said == 0xffffffff || (said == 0 && left > 0)) return patched(bytes, 8, 4, true, left);
   if (said > left) return cut_short(said, left);
-  return std::optional<PatchedBytes>();
+  if (is_named(bytes, begin + said, ".snd")) return second_recording("AU", begin + said);
+  return SoundView{bytes.size(), 0, 0, {}};
 }
 
 }  // namespace
 
-Result<std::optional<PatchedBytes>> check_sound_chunks(AudioBytes bytes, std::string_view format) {
+Result<SoundView> check_sound_chunks(AudioBytes bytes, std::string_view format) {
   return format == "AU" ? check_au(bytes) : SoundChunks(bytes, format).check();
 }
 

@@ -202,7 +202,7 @@ class FlacReader final : public AudioReader {
 
   Pieces bytes_;
   uint64_t frames_end_ = 0;  // behind the last whole frame
-  uint32_t bits_ = 0;  // 0: no STREAMINFO came yet
+  uint32_t bits_ = 0;        // 0: no STREAMINFO came yet
   int64_t given_ = 0;
   AudioSink* sink_ = nullptr;
   Status error_;

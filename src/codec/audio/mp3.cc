@@ -56,10 +56,8 @@ struct ByteCursor {
 class Mp3Reader final : public AudioReader {
  public:
   Mp3Reader(AudioBytes bytes, bool mixes)
-      : cursor_{bytes.first(bytes.size() - tail_tag_bytes(bytes))},
-        run_(find_mpeg_frames(cursor_.bytes)),
-        decoder_(new_mp3_decoder()),
-        mixes_(mixes) {}
+      : cursor_{bytes.first(bytes.size() - tail_tag_bytes(bytes))}, run_(find_mpeg_frames(cursor_.bytes)),
+        decoder_(new_mp3_decoder()), mixes_(mixes) {}
 
   Status begin() {
     FOREBAY_RETURN_IF_ERROR(check_frames());
@@ -103,7 +101,6 @@ class Mp3Reader final : public AudioReader {
     const int64_t has = run_.frames - (said.frames > 0 ? 1 : 0);
     if (said.frames > has + 1 || (said.frames == has + 1 && said.bytes > bytes))
       return corrupt(fmt::format("MP3: ends after {} of {} MPEG frames", has, said.frames));
-    if (run_.cut) return corrupt(fmt::format("MP3: the file ends inside a frame, behind {} whole ones", run_.frames));
     if (!run_.resumed) cursor_.bytes = cursor_.bytes.first(run_.end);
     return {};
   }
@@ -117,12 +114,18 @@ class Mp3Reader final : public AudioReader {
       const auto count = static_cast<int64_t>(bytes / sizeof(float)) / given;
       if (count > 0) FOREBAY_RETURN_IF_ERROR(sink.frames(values_.data(), count));
       given_ += count;
-      if (answer == MPG123_DONE) return {};
+      if (answer == MPG123_DONE) return check_end();
       if (answer == MPG123_NEW_FORMAT)
         FOREBAY_RETURN_IF_ERROR(check_format());
       else if (answer != MPG123_OK)
         return damaged("cannot be decoded");
     }
+  }
+
+  /// Behind the last frame, so that what is wrong before it is told first.
+  Status check_end() const {
+    if (!run_.cut) return {};
+    return corrupt(fmt::format("MP3: the file ends inside a frame, behind {} whole ones", run_.frames));
   }
 
   Status check_format() {

@@ -18,7 +18,6 @@ constexpr int kBitRates[5][15] = {{0, 32, 64, 96, 128, 160, 192, 224, 256, 288, 
                                   {0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160}};
 constexpr int kRates[3] = {44100, 48000, 32000};
 
-
 // Version, layer and sampling rate: these are the same in all frames of a stream.
 uint32_t stream_bits(MpegBytes header) { return uint32_t{header[1]} >> 1 << 8 | (header[2] & 0x0cu); }
 
@@ -60,7 +59,10 @@ size_t mpeg_frame_bytes(MpegBytes header) {
   const bool mpeg1 = version == 3;
   const size_t table = static_cast<size_t>(mpeg1 ? layer - 1 : layer == 1 ? 3 : 4);
   // MPEG 2 halves the sampling rates, MPEG 2.5 halves them again.
-  return frame_bytes(mpeg1, layer, kBitRates[table][bit_rate], kRates[rate] >> (mpeg1 ? 0 : version == 2 ? 1 : 2),
+  return frame_bytes(mpeg1, layer, kBitRates[table][bit_rate],
+                     kRates[rate] >> (mpeg1          ? 0
+                                      : version == 2 ? 1
+                                                     : 2),
                      header[2] >> 1 & 1);
 }
 

@@ -50,14 +50,17 @@ bool checksum_fits(OggBytes page) {
   return value == little_endian(&page[kChecksumAt]);
 }
 
-Status page_error(size_t place, std::string_view what) { return corrupt(fmt::format("Ogg: at byte {}: {}", place, what)); }
+Status page_error(size_t place, std::string_view what) {
+  return corrupt(fmt::format("Ogg: at byte {}: {}", place, what));
+}
 
 /// The page at `place`; nothing where no page begins there.
 Result<std::optional<OggPage>> page_at(OggBytes bytes, size_t place) {
   const OggBytes rest = bytes.subspan(place);
   if (rest.size() < 4 || std::memcmp(rest.data(), "OggS", 4) != 0) return std::optional<OggPage>();
   constexpr std::string_view kCut = "the file ends inside a page: it was cut off";
-  if (rest.size() < kPageHeaderBytes || rest.size() < kPageHeaderBytes + rest[kSegmentsAt]) return page_error(place, kCut);
+  if (rest.size() < kPageHeaderBytes || rest.size() < kPageHeaderBytes + rest[kSegmentsAt])
+    return page_error(place, kCut);
   const size_t segments = rest[kSegmentsAt], header = kPageHeaderBytes + segments;
   const OggBytes lengths = rest.subspan(kPageHeaderBytes, segments);
   const size_t size = header + std::accumulate(lengths.begin(), lengths.end(), size_t{0});
@@ -75,7 +78,9 @@ struct OggCodec {
 };
 constexpr OggCodec kCodecs[] = {{"\x01vorbis", "Vorbis", OggStream::Codec::kVorbis},
                                 {"OpusHead", "Opus", OggStream::Codec::kOpus},
-                                {"\x7f" "FLAC", "FLAC", OggStream::Codec::kFlac},
+                                {"\x7f"
+                                 "FLAC",
+                                 "FLAC", OggStream::Codec::kFlac},
                                 {"fLaC", "FLAC", OggStream::Codec::kFlac},  // before the mapping was written down
                                 {"Speex   ", "Speex"},
                                 {"CELT    ", "CELT"},
@@ -89,7 +94,8 @@ constexpr OggCodec kCodecs[] = {{"\x01vorbis", "Vorbis", OggStream::Codec::kVorb
 
 const OggCodec* codec_of(OggBytes packet) {
   for (const OggCodec& codec : kCodecs) {
-    if (packet.size() >= codec.begins.size() && std::memcmp(packet.data(), codec.begins.data(), codec.begins.size()) == 0)
+    if (packet.size() >= codec.begins.size() &&
+        std::memcmp(packet.data(), codec.begins.data(), codec.begins.size()) == 0)
       return &codec;
   }
   return nullptr;
@@ -141,8 +147,12 @@ class OggFile {
     }
     for (const Open& open : open_) {
       if (!open.sound()) continue;
-      if (open.goes_on) return page_error(place_, "a stream begins before the last page of the one before, which is marked: pages are missing");
-      return unsupported(fmt::format("Ogg with several streams of sound side by side, the second at byte {}; write each to a file of its own", place_));
+      if (open.goes_on)
+        return page_error(place_,
+                          "a stream begins before the last page of the one before, which is marked: pages are missing");
+      return unsupported(fmt::format(
+          "Ogg with several streams of sound side by side, the second at byte {}; write each to a file of its own",
+          place_));
     }
     streams_.push_back({*codec->read, bytes_.subspan(place_), {page.payload}});
     open_.push_back({page.serial, page.sequence, streams_.size() - 1, false});
@@ -155,7 +165,8 @@ class OggFile {
     if (open == open_.end()) return page_error(place_, "a page of a stream that has not begun, or has ended");
     if (open->sound()) {
       if (page.sequence != open->sequence + 1)
-        return page_error(place_, fmt::format("page {} follows page {} of its stream: pages are missing", page.sequence, open->sequence));
+        return page_error(place_, fmt::format("page {} follows page {} of its stream: pages are missing", page.sequence,
+                                              open->sequence));
       streams_[*open->stream].payloads.push_back(page.payload);
     }
     open->sequence = page.sequence;
@@ -171,8 +182,10 @@ class OggFile {
     const auto open = std::ranges::find_if(open_, &Open::sound);
     if (open != open_.end()) return page_error(place_, "bytes that are no page, before the last page of the stream");
     const std::string_view text(reinterpret_cast<const char*>(rest.data()), rest.size());
-    if (text.find("OggS") != std::string_view::npos) return page_error(place_, "bytes that are no page, and then pages");
-    if (rest.size() < 4 && std::string_view("OggS").starts_with(text)) return page_error(place_, "the file ends inside a page: it was cut off");
+    if (text.find("OggS") != std::string_view::npos)
+      return page_error(place_, "bytes that are no page, and then pages");
+    if (rest.size() < 4 && std::string_view("OggS").starts_with(text))
+      return page_error(place_, "the file ends inside a page: it was cut off");
     return {};
   }
 

@@ -13,7 +13,8 @@ namespace forebay {
 struct OggStream {
   enum class Codec : uint8_t { kVorbis, kOpus, kFlac };
   Codec codec = Codec::kVorbis;
-  std::span<const uint8_t> range;  ///< from its first page to the last byte before the next stream; pages of others may lie in it
+  std::span<const uint8_t>
+      range;  ///< from its first page to the last byte before the next stream; pages of others may lie in it
   std::vector<std::span<const uint8_t>> payloads;  ///< what its pages hold, in order: its packets end to end
 };
 

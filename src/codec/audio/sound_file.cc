@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <optional>
 #include <vector>
 
 #include <fmt/format.h>
@@ -22,7 +21,7 @@ struct CloseSoundFile {
 
 struct SoundCursor {
   AudioBytes bytes;
-  std::optional<PatchedBytes> patched;
+  SoundView view;
   sf_count_t place = 0;
 
   sf_count_t size() const { return static_cast<sf_count_t>(bytes.size()); }
@@ -45,9 +44,9 @@ struct SoundCursor {
     return size;
   }
   void show_patch(uint8_t* out, size_t from, size_t size) const {
-    for (size_t i = 0; patched && i < patched->size; ++i) {
-      const size_t at = patched->place + i;
-      if (at >= from && at - from < size) out[at - from] = patched->bytes[i];
+    for (size_t i = 0; i < view.patch_bytes; ++i) {
+      const size_t at = view.patch_at + i;
+      if (at >= from && at - from < size) out[at - from] = view.patch[i];
     }
   }
 };
@@ -62,7 +61,7 @@ std::string_view ogg_name(int format, std::string_view otherwise) {
 
 class SoundFileReader final : public AudioReader {
  public:
-  SoundFileReader(AudioBytes bytes, std::optional<PatchedBytes> patched) : cursor_{bytes, patched} {}
+  SoundFileReader(AudioBytes bytes, const SoundView& view) : cursor_{bytes.first(view.end), view} {}
 
   Status begin(std::string_view format) {
     SF_VIRTUAL_IO io = {SoundCursor::length, SoundCursor::seek, SoundCursor::read, SoundCursor::write,
@@ -100,11 +99,11 @@ class SoundFileReader final : public AudioReader {
 }  // namespace
 
 Result<std::unique_ptr<AudioReader>> open_sound_file(AudioBytes bytes, std::string_view format) {
-  std::optional<PatchedBytes> patched;
+  SoundView view{bytes.size(), 0, 0, {}};
   if (format != "Ogg") {
-    FOREBAY_ASSIGN(patched, check_sound_chunks(bytes, format));
+    FOREBAY_ASSIGN(view, check_sound_chunks(bytes, format));
   }
-  auto reader = std::make_unique<SoundFileReader>(bytes, patched);
+  auto reader = std::make_unique<SoundFileReader>(bytes, view);
   FOREBAY_RETURN_IF_ERROR(reader->begin(format));
   return std::unique_ptr<AudioReader>(std::move(reader));
 }
