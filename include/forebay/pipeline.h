@@ -121,6 +121,9 @@ struct WebdatasetOptions {
   std::map<std::string, std::string> fields = {};
   Fields optional = {};    ///< a sample may lack these; a bool field `<name>_valid` comes with each
   ByteSize unit = "8MiB";  ///< bytes of samples that are read together
+  /// The dot of a file's name that ends the sample's name: "first", so that 1.seg.png is the field seg.png of the sample 1; or "last", for names
+  /// with periods.
+  std::string split = "first";
   /// Where it is kept what is in the shards: "cache", in the folder of caches; or "beside" each (local files), for all hosts that read them.
   std::string index = "cache";
 };
@@ -417,8 +420,8 @@ Pipeline text(std::vector<std::string> names, TextOptions options = {});
 Pipeline jsonl(std::string pattern, JsonlOptions options = {});
 Pipeline jsonl(std::vector<std::string> names, JsonlOptions options = {});
 Pipeline arrays(std::map<std::string, Array> fields);
-/// Tar shards: a pattern, a folder or a file, or files by name. Files that follow each other and have one base name (up to the first dot)
-/// are a sample, extensions are its fields: txt and json text, cls and id int64, all others bytes. `key` is the base name. The id is the
+/// Tar shards: a pattern, a folder or a file, or files by name. Files that follow each other and have one base name (up to the first dot,
+/// or the last one: WebdatasetOptions::split) are a sample, links stand for the files that they lead to, extensions are its fields: txt and json text, cls and id int64, all others bytes. `key` is the base name. The id is the
 /// number of the sample over all shards in byte order of their keys.
 Pipeline webdataset(std::string pattern, WebdatasetOptions options = {});
 Pipeline webdataset(std::vector<std::string> names, WebdatasetOptions options = {});

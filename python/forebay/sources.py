@@ -311,12 +311,14 @@ def webdataset(
     *,
     optional: str | Sequence[str] = (),
     unit: int | str = "8MiB",
+    split: str = "first",
     index: str = "cache",
 ) -> Pipeline:
     """Tar shards, as the package `webdataset` has them: files that follow each other and have one base name are a sample.
 
     The base name is all before the first dot of the last path component, the extension all behind it, in small letters:
-    `train/0001.seg.png` is the field `seg.png` of the sample `train/0001`.
+    `train/0001.seg.png` is the field `seg.png` of the sample `train/0001`. Hard and symbolic links stand for the files of the shard that they
+    lead to.
 
     Fields: one per extension, by what stands behind its last dot: `txt`, `text`, `transcript`, `json`, `jsn` are str; `cls`, `cls2`,
     `class`, `count`, `index`, `inx`, `id` are int64; all others are bytes. And `key` (str), the base name. Pickles (`pyd`, `pickle`, `pkl`,
@@ -330,12 +332,15 @@ def webdataset(
         optional: fields that a sample may lack. It has no bytes, an empty text or 0 there, and a bool field `<name>_valid` comes with
             it. A sample that lacks another field is Corrupt, and `on_error=` says what becomes of it.
         unit: bytes of samples that are read together. `.shuffle()` mixes several such units at a time.
+        split: the dot that ends a sample's name: "first"; or "last" for names with periods: `Track 2.0.mp3` is the field `mp3` of the sample
+            `Track 2.0`.
         index: where it is kept what is in the shards, so that later openings need not read their headers: "cache", in this host's folder of caches; or
             "beside", in `train-000.tar.tarindex` beside each shard, for all hosts that read a shared folder. One that is damaged, or of another
             state of its shard, is told with a warning and made anew.
 
     Errors when a loader is opened: NotFound where nothing matches; Corrupt for damaged shards and for paths that leave their folder;
-    Unsupported for compressed shards, sparse files and pickles; InvalidArgument for fields that no shard has.
+    Unsupported for compressed shards, sparse files and pickles; InvalidArgument for fields that no shard has. Later, by `on_error=`:
+    Corrupt for a sample that lacks a field, NotFound for a link to a file that is not in the shard. What belongs to no sample is told by a warning.
     """
     args: dict[str, Any] = {"pattern": names_of(pattern)}
     if fields is not None:
@@ -344,6 +349,8 @@ def webdataset(
         args["optional"] = [optional] if isinstance(optional, str) else list(optional)
     if unit != "8MiB":
         args["unit"] = unit
+    if split != "first":
+        args["split"] = split
     if index != "cache":
         args["index"] = index
     return _source("webdataset", **args)

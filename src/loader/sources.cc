@@ -242,21 +242,24 @@ SourceDef table_source(std::string name, std::string help, TableRequest::Format 
 }
 
 SourceDef webdataset_source() {
-  return {.name = "webdataset",
-          .help = "Tar shards as the package webdataset has them: files of one base name are a sample.",
-          .args = {where("pattern", ArgType::kJson, true, "a folder, a file, a pattern, or a list of files"),
-                   {"fields", ArgType::kJson, false, nullptr,
-                    "extensions by field, several as in \"jpg;png\"; or a list of extensions; all if not given"},
-                   {"optional", ArgType::kFields, false, Json::array(),
-                    "fields that a sample may lack; `<name>_valid` says which do", ArgForm::kNamed},
-                   {"unit", ArgType::kBytes, false, "8MiB", "bytes of samples that are read together", ArgForm::kNamed},
-                   {"index", ArgType::kText, false, "cache",
-                    "where it is kept what is in the shards: \"cache\", or \"beside\" each of them", ArgForm::kNamed,
-                    ArgUse::kPlace}},
-          .kind = SourceKind::kTable,
-          .announced = announced_webdataset,
-          .check = check_webdataset,
-          .open = open_webdataset_step};
+  return {
+      .name = "webdataset",
+      .help = "Tar shards as the package webdataset has them: files of one base name are a sample.",
+      .args = {where("pattern", ArgType::kJson, true, "a folder, a file, a pattern, or a list of files"),
+               {"fields", ArgType::kJson, false, nullptr,
+                "extensions by field, several as in \"jpg;png\"; or a list of extensions; all if not given"},
+               {"optional", ArgType::kFields, false, Json::array(),
+                "fields that a sample may lack; `<name>_valid` says which do", ArgForm::kNamed},
+               {"unit", ArgType::kBytes, false, "8MiB", "bytes of samples that are read together", ArgForm::kNamed},
+               {"split", ArgType::kText, false, "first",
+                "the dot that ends a sample's name: \"first\", or \"last\" for names with periods", ArgForm::kNamed},
+               {"index", ArgType::kText, false, "cache",
+                "where it is kept what is in the shards: \"cache\", or \"beside\" each of them", ArgForm::kNamed,
+                ArgUse::kPlace}},
+      .kind = SourceKind::kTable,
+      .announced = announced_webdataset,
+      .check = check_webdataset,
+      .open = open_webdataset_step};
 }
 
 SourceDef hdf5_source() {

@@ -156,9 +156,9 @@ Status TarWalker::take_pax_record(std::string_view key, std::string_view value, 
 
 Status TarWalker::give(const TarHeaderBlock& header, TarMember& member) {
   if (header.type == 'S') {
-    return error(Code::kUnsupported,
-                 fmt::format("'{}' is a sparse file; write the tar again without --sparse", name_.value_or(header.name)),
-                 at_);
+    return error(
+        Code::kUnsupported,
+        fmt::format("'{}' is a sparse file; write the tar again without --sparse", name_.value_or(header.name)), at_);
   }
   if (header.type == 'M') return error(Code::kUnsupported, "the rest of a file that begins in another tar", at_);
   member.begin = begin_.value_or(at_);

@@ -23,7 +23,7 @@ struct TarMember {
   std::string name;
   std::string link = {};  ///< the name that a link leads to
   Kind kind = Kind::kOther;
-  uint64_t begin = 0;    ///< of the first of its headers
+  uint64_t begin = 0;  ///< of the first of its headers
   uint64_t data = 0, size = 0;
   bool is_link() const { return kind == Kind::kHardLink || kind == Kind::kSymbolicLink; }
 };

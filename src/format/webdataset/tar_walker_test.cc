@@ -96,9 +96,9 @@ TEST(tar_walker, links_folders_and_devices_are_no_files_and_have_no_data) {
   const Walked walked =
       walk_tar(tar + header("old/", 0, '\0') + entry("f", "x", '\0') + entry("g", "y", '7') + end_of_tar());
   ASSERT_EQ(walked.members.size(), 9u);
-  for (size_t i = 0; i < 7; ++i) EXPECT_FALSE(walked.members[i].regular) << i;
-  EXPECT_TRUE(walked.members[7].regular);
-  EXPECT_TRUE(walked.members[8].regular);
+  for (size_t i = 0; i < 7; ++i) EXPECT_NE(walked.members[i].kind, TarMember::Kind::kFile) << i;
+  EXPECT_EQ(walked.members[7].kind, TarMember::Kind::kFile);
+  EXPECT_EQ(walked.members[8].kind, TarMember::Kind::kFile);
 }
 
 TEST(tar_walker, notes_of_other_programs_are_passed_over) {
