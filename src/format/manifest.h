@@ -25,8 +25,8 @@ Result<ManifestFormat> manifest_format(std::string_view name);
 struct ManifestLayout {
   std::string path_column = "path";
   bool header = true;                ///< the first row of CSV, TSV and text lists names the columns
-  std::vector<std::string> columns;  ///< their names where there is no header
-  ColumnTypes types;                 ///< of columns other than that of the paths
+  std::vector<std::string> columns = {};  ///< their names where there is no header
+  ColumnTypes types = {};  ///< of columns other than that of the paths
 };
 
 /// InvalidArgument where such a layout is not one of such a manifest.
