@@ -67,6 +67,7 @@ class SharedLoader {
   Status begin_trace(const std::string& path, uint64_t most_bytes = 100'000'000);
   Status end_trace();
   std::vector<ErrorEntry> errors() const;
+  std::vector<DataWarning> warnings() const;
   void close();
   bool closed() const;
 

@@ -236,7 +236,7 @@ SourceDef table_source(std::string name, std::string help, TableRequest::Format 
                            const OpenSourceOptions& options) -> Result<std::shared_ptr<const Source>> {
             if (follows(source)) return open_followed_table(source, format, options);
             FOREBAY_ASSIGN(std::shared_ptr<const Source> opened,
-                           open_table_source(source, format, options.storage_options, options.requests, options.stop));
+                           open_table_source(source, format, options));
             return opened;
           }};
 }

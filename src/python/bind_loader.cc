@@ -111,6 +111,7 @@ void open(PyLoader* self, const PyDescription& description, uint64_t seed, std::
   options.deal = deal_of(deal);
   options.hosts = hosts;
   options.local_ranks = local_ranks;
+  options.log_warnings = false;  // Python's own warnings tell them
   options.peers = {std::move(peers), std::move(token), generation, gather_by(meet)};
   std::optional<ShareOptions> with;
   if (share) with = ShareOptions{std::move(*share), together, std::move(program)};
@@ -188,6 +189,7 @@ void bind_loader(nb::module_& module) {
       .def("end_trace", &PyLoader::end_trace)
       .def("stats", &PyLoader::stats, nb::sig("def stats(self) -> dict[str, object]"))
       .def("errors", &PyLoader::errors, nb::sig("def errors(self) -> list[dict[str, object]]"))
+      .def("warnings", &PyLoader::warnings, nb::sig("def warnings(self) -> list[dict[str, object]]"))
       .def("close", &PyLoader::close)
       .def_prop_ro("closed", &PyLoader::closed);
 

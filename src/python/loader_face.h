@@ -39,6 +39,7 @@ class LoaderFace {
   virtual Status begin_trace(const std::string& path, uint64_t most_bytes) = 0;
   virtual Status end_trace() = 0;
   virtual std::vector<ErrorEntry> errors() const = 0;
+  virtual std::vector<DataWarning> warnings() const = 0;
   virtual void close() = 0;
   virtual bool closed() const = 0;
   virtual std::shared_ptr<ForeignCall> take_call(std::chrono::milliseconds timeout, bool* closed) = 0;
@@ -82,6 +83,7 @@ class FaceOf final : public LoaderFace {
   }
   Status end_trace() override { return loader_->end_trace(); }
   std::vector<ErrorEntry> errors() const override { return loader_->errors(); }
+  std::vector<DataWarning> warnings() const override { return loader_->warnings(); }
   void close() override { loader_->close(); }
   bool closed() const override { return loader_->closed(); }
   std::shared_ptr<ForeignCall> take_call(std::chrono::milliseconds timeout, bool* closed) override {

@@ -113,7 +113,7 @@ Status look_up(Store& store, const std::string& name, const TablePlace& place, s
 
 Result<TableFiles> find_pattern(StoreAndPath at, const TablePlace& place, std::stop_token stop) {
   FOREBAY_ASSIGN(const std::vector<std::string> alternatives, expand_braces(at.path));
-  TableFiles result{at.store, "", {}};
+  TableFiles result{at.store, "", {}, at.warnings};
   FoundFiles found;
   for (const std::string& alternative : alternatives) {
     if (Glob::has_wildcards(alternative)) {
@@ -150,7 +150,7 @@ Result<TableFiles> find_list(StoreAndPath at, const std::vector<std::string>& na
     }
     found.emplace(file.path, TableFileEntry{file.path, {}, 0});
   }
-  TableFiles result{at.store, folders_of(found.begin()->first), {}};
+  TableFiles result{at.store, folders_of(found.begin()->first), {}, at.warnings};
   result.base = common_folders(result.base, folders_of(found.rbegin()->first));  // sorted: these two differ most
   for (auto& [key, entry] : found) result.files.push_back(std::move(entry));
   return result;

@@ -26,6 +26,7 @@ struct TableFiles {
   /// below it, folders called name=value are partitions. Empty or ends in '/'.
   std::string base;
   std::vector<TableFileEntry> files;
+  DataWarnings* warnings = nullptr;  ///< StoreAndPath::warnings
 };
 
 struct TablePlace {

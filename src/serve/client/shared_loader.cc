@@ -359,6 +359,12 @@ std::vector<ErrorEntry> SharedLoader::errors() const {
   return list.ok() ? std::move(*list) : std::vector<ErrorEntry>();
 }
 
+std::vector<DataWarning> SharedLoader::warnings() const {
+  const Result<std::string> answer = impl_->ask(MessageType::kWarnings, "");
+  auto list = answer.ok() ? from_message<std::vector<DataWarning>>(*answer) : answer.status();
+  return list.ok() ? std::move(*list) : std::vector<DataWarning>();
+}
+
 void SharedLoader::close() {
   if (impl_->in_child()) return;
   std::shared_ptr<Connection> last;

@@ -126,6 +126,7 @@ Result<std::string> Guest::answer_of(const Frame& frame) {
     case MessageType::kLook: return look_of_loader();
     case MessageType::kStats: return to_message(now->feed().stats());
     case MessageType::kErrors: return to_message(now->feed().errors());
+    case MessageType::kWarnings: return to_message(loader->warnings());
     case MessageType::kDescribe: return describe();
     case MessageType::kEndTrace:
       status = loader->end_trace();

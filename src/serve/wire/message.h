@@ -31,6 +31,7 @@ enum class MessageType : uint16_t {
   kLoadState,  ///< LoadRequest
   kStats,      ///< → kDone with a Ledger
   kErrors,     ///< → kDone with a vector of ErrorEntry
+  kWarnings,   ///< → kDone with a vector of DataWarning
   kDescribe,   ///< → kDone with a SourceLook
   kBeginTrace,
   kEndTrace,
@@ -186,6 +187,11 @@ void fields(Archive& archive, SourceLook& value) {
 template <typename Archive>
 void fields(Archive& archive, ErrorEntry& value) {
   archive(value.sample, value.key, value.op, value.code, value.message, value.count);
+}
+
+template <typename Archive>
+void fields(Archive& archive, DataWarning& value) {
+  archive(value.kind, value.count, value.first, value.message);
 }
 
 template <typename Archive>
