@@ -171,6 +171,8 @@ class Loader {
   std::vector<FieldDescription> source_fields() const;
   /// What batches will have. Empty before prepare() has succeeded.
   std::vector<BatchFieldDescription> batch_fields() const;
+  /// Of `images`: the class names in the order of their labels. Empty for other sources.
+  std::vector<std::string> classes() const;
   /// For tables: the ids at which row groups begin, and last the number of rows. Empty for other sources.
   std::vector<int64_t> row_groups() const;
   /// Epoch of the next batch.

@@ -50,6 +50,7 @@ class SharedLoader {
   /// The data set without any step; it is opened by whoever reads it.
   Pipeline opened() const;
   std::vector<FieldDescription> source_fields() const;
+  std::vector<std::string> classes() const;
   std::vector<int64_t> row_groups() const;
   int64_t epoch() const;
   bool finished() const;

@@ -261,6 +261,15 @@ class Loader(LoaderReports):
         return self._pipeline
 
     @property
+    def classes(self) -> list[str]:
+        """Of `fb.images`: names of the classes in the order of their labels. Save them with the model, and give them to
+        `fb.images(root, classes=…)` for evaluation. InvalidArgument for other sources."""
+        names = self._core.classes()
+        if not names:
+            return self._pipeline.classes  # says which source has none
+        return names
+
+    @property
     def rank(self) -> int:
         """Which of the processes this is, from 0."""
         return self._core.rank()

@@ -10,6 +10,7 @@
 #include "loader/epoch_plan.h"
 #include "loader/loader_impl.h"
 #include "loader/loader_stats.h"
+#include "loader/open_kinds.h"
 #include "loader/open_source.h"
 #include "loader/source_description.h"
 #include "loader/step_arguments.h"
@@ -150,6 +151,7 @@ std::vector<FieldDescription> Loader::source_fields() const { return describe_fi
 std::vector<BatchFieldDescription> Loader::batch_fields() const {
   return impl_->prepared && impl_->plan ? describe_batch_fields(*impl_->plan) : std::vector<BatchFieldDescription>();
 }
+std::vector<std::string> Loader::classes() const { return classes_of(*impl_->source); }
 std::vector<int64_t> Loader::row_groups() const { return row_group_begins(*impl_->source); }
 int64_t Loader::size() const { return impl_->prepared && !impl_->stream ? impl_->chosen.size() : 0; }
 

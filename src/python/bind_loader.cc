@@ -145,6 +145,15 @@ void bind_loader(nb::module_& module) {
           [](PyLoader& self) { return ask_without_lock(self, [](const LoaderFace& of) { return of.row_groups(); }); },
           nb::sig("def row_groups(self) -> list[int]"))
       .def(
+          "classes",
+          [](PyLoader& self) {
+            nb::list names;
+            const auto found = ask_without_lock(self, [](const LoaderFace& of) { return of.classes(); });
+            for (const std::string& name : found) names.append(to_text(name));
+            return names;
+          },
+          nb::sig("def classes(self) -> list[str]"))
+      .def(
           "source_fields",
           [](PyLoader& self) {
             nb::list fields;

@@ -25,6 +25,7 @@ class LoaderFace {
   virtual int64_t size() const = 0;
   virtual Pipeline opened() const = 0;
   virtual std::vector<FieldDescription> source_fields() const = 0;
+  virtual std::vector<std::string> classes() const = 0;
   virtual std::vector<int64_t> row_groups() const = 0;
   virtual int64_t epoch() const = 0;
   virtual bool finished() const = 0;
@@ -64,6 +65,7 @@ class FaceOf final : public LoaderFace {
   int64_t size() const override { return loader_->size(); }
   Pipeline opened() const override { return loader_->opened(); }
   std::vector<FieldDescription> source_fields() const override { return loader_->source_fields(); }
+  std::vector<std::string> classes() const override { return loader_->classes(); }
   std::vector<int64_t> row_groups() const override { return loader_->row_groups(); }
   int64_t epoch() const override { return loader_->epoch(); }
   bool finished() const override { return loader_->finished(); }

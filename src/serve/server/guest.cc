@@ -126,7 +126,6 @@ Result<std::string> Guest::answer_of(const Frame& frame) {
     case MessageType::kLook: return look_of_loader();
     case MessageType::kStats: return to_message(now->feed().stats());
     case MessageType::kErrors: return to_message(now->feed().errors());
-    case MessageType::kWarnings: return to_message(loader->warnings());
     case MessageType::kDescribe: return describe();
     case MessageType::kEndTrace:
       status = loader->end_trace();
@@ -189,7 +188,7 @@ Result<std::string> Guest::look_of_loader() {
 
 Result<std::string> Guest::describe() {
   FOREBAY_ASSIGN(Loader* const loader, position());
-  return to_message(SourceLook{loader->source_fields(), loader->row_groups()});
+  return to_message(SourceLook{loader->source_fields(), loader->row_groups(), loader->classes(), loader->warnings()});
 }
 
 Status Guest::next(const std::string& body) {

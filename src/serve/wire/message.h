@@ -31,7 +31,6 @@ enum class MessageType : uint16_t {
   kLoadState,  ///< LoadRequest
   kStats,      ///< → kDone with a Ledger
   kErrors,     ///< → kDone with a vector of ErrorEntry
-  kWarnings,   ///< → kDone with a vector of DataWarning
   kDescribe,   ///< → kDone with a SourceLook
   kBeginTrace,
   kEndTrace,
@@ -86,6 +85,8 @@ struct TraceRequest {
 struct SourceLook {
   std::vector<FieldDescription> fields;
   std::vector<int64_t> row_groups;
+  std::vector<std::string> classes;
+  std::vector<DataWarning> warnings;
 };
 
 /// Memory that the client may map for reading: a descriptor comes with it. Numbers begin at 1.
@@ -180,18 +181,18 @@ void fields(Archive& archive, FieldDescription& value) {
 }
 
 template <typename Archive>
+void fields(Archive& archive, DataWarning& value) {
+  archive(value.kind, value.count, value.first, value.message);
+}
+
+template <typename Archive>
 void fields(Archive& archive, SourceLook& value) {
-  archive(value.fields, value.row_groups);
+  archive(value.fields, value.row_groups, value.classes, value.warnings);
 }
 
 template <typename Archive>
 void fields(Archive& archive, ErrorEntry& value) {
   archive(value.sample, value.key, value.op, value.code, value.message, value.count);
-}
-
-template <typename Archive>
-void fields(Archive& archive, DataWarning& value) {
-  archive(value.kind, value.count, value.first, value.message);
 }
 
 template <typename Archive>

@@ -36,7 +36,10 @@ Listed listed(const ScratchFolder& folder, const std::string& prefix = "", uint3
     const auto page = list_folder(folder.path() + "/", request, {});
     EXPECT_TRUE(page.ok()) << page.status().to_string();
     if (!page.ok()) return all;
-    for (const ObjectInfo& object : page->objects) EXPECT_TRUE(all.objects.emplace(object.key, object.size).second);
+    for (const ObjectInfo& object : page->objects) {
+      EXPECT_TRUE(all.objects.emplace(object.key, object.size).second);
+      if (object.dead_link) all.dead.insert(object.key);
+    }
     for (const std::string& below : page->prefixes) EXPECT_TRUE(all.folders.insert(below).second) << "named twice";
     all.hidden += page->hidden;
     all.circular.insert(page->circular.begin(), page->circular.end());
