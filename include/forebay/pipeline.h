@@ -52,6 +52,9 @@ using TextByField = std::variant<std::string, std::map<std::string, std::string>
 
 struct ImagesOptions {
   std::string split_by = "folder";
+  /// The class folders in the order of their labels, such as Loader::classes() of training; empty: all folders, sorted by name. Other
+  /// folders are left out, with a warning.
+  std::vector<std::string> classes = {};
 };
 struct ManifestOptions {
   std::string root = {};

@@ -31,20 +31,27 @@ __all__ = [
 ]
 
 
-def images(root: str | os.PathLike[str], split_by: str = "folder") -> Pipeline:
+def images(
+    root: str | os.PathLike[str], split_by: str = "folder", classes: Sequence[str] | Mapping[str, int] | None = None
+) -> Pipeline:
     """A folder of pictures with one sub-folder per class.
 
     Fields: `image` (bytes, encoded until `.decode_image()`), `label` (int64, number of the class; classes are the
     sub-folders sorted by name) and `key` (str, path below the root). A sample's id is the rank of its key in byte order.
-    Hidden files and files that are not pictures are left out.
+    Pictures are files that end in jpg, jpeg, jpe, jfif, png, webp or bmp. Hidden files are left out; so are others, with one
+    `DataWarning` where they look like data (TIFF, GIF, archives). A dead link with the name of a picture is a sample that is NotFound.
 
     Args:
         root: a folder, or a URL.
-        split_by: "folder", the only way so far.
+        split_by: "folder": sub-folders are the classes. "none": no labels, pictures may lie anywhere below the root.
+        classes: names of the class folders in the order of their labels, such as `loader.classes` of training, or a dict from
+            names to labels (0 to n - 1, each once). A class without a folder keeps its label; other folders are left out, with a `DataWarning`.
+            None: all sub-folders, sorted by name, so that labels differ between folders with other classes.
 
-    Errors when a loader is opened: NotFound for a missing folder, InvalidArgument for one without pictures.
+    Errors when a loader is opened: NotFound for a missing folder, for one without pictures, and for a dead link that may be a class;
+    InvalidArgument for pictures beside class folders; Unsupported for a class with files of which none is read.
     """
-    return _source("images", root=os.fspath(root), split_by=split_by)
+    return _source("images", root=os.fspath(root), split_by=split_by, classes=_class_names(classes))
 
 
 def files(pattern_or_list: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], *, follow: bool = False) -> Pipeline:
@@ -376,6 +383,22 @@ def webdataset(
     if index != "cache":
         args["index"] = index
     return _source("webdataset", **args)
+
+
+def _class_names(classes: Sequence[str] | Mapping[str, int] | None) -> list[str] | None:
+    """The names in the order of their labels."""
+    if classes is None:
+        return None
+    if isinstance(classes, str):
+        raise InvalidArgument(f"images: classes={classes!r} is one text; give a list of names")
+    if not isinstance(classes, Mapping):
+        return [str(name) for name in classes]
+    names = {int(label): str(name) for name, label in classes.items()}
+    if sorted(names) != list(range(len(classes))):
+        raise InvalidArgument(
+            f"images: the labels of classes= are expected to be 0 to {len(classes) - 1}, each once; found {sorted(int(one) for one in classes.values())}"
+        )
+    return [names[label] for label in range(len(names))]
 
 
 def _source(name: str, **args: Any) -> Pipeline:

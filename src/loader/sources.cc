@@ -1,6 +1,7 @@
 #include "loader/sources.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -64,6 +65,23 @@ Schema arrays_schema(const OpSpec& source) {
 
 bool is_text(const Json& value) { return value.is_string(); }
 
+void check_images(const OpSpec& source, std::vector<Problem>& found) {
+  const Json given = source.args.value("classes", Json());
+  if (given.is_null()) return;
+  constexpr const char* kRemedy = "give the names of the class folders in the order of their labels: [\"ant\", \"bee\"]";
+  if (!given.is_array() || given.empty() || !std::all_of(given.begin(), given.end(), is_text))
+    return Problems(found).add("classes is not a list of names", kRemedy);
+  std::set<std::string> names;
+  for (const Json& one : given) {
+    const auto name = one.get<std::string>();
+    if (name.empty() || name.find('/') != std::string::npos)
+      Problems(found).add(fmt::format("'{}' in classes is not the name of a folder directly below the root", name), kRemedy);
+    if (!names.insert(name).second) Problems(found).add(fmt::format("classes has '{}' twice", name), kRemedy);
+  }
+  if (source.args.value("split_by", Json("folder")) != Json("folder"))
+    Problems(found).add("classes is given, but split_by is not \"folder\"", "leave one of them out");
+}
+
 void check_files(const OpSpec& source, std::vector<Problem>& found) {
   const Json given = source.args.value("pattern_or_list", Json());
   if (given.is_null() || given.is_string()) return;
@@ -116,8 +134,11 @@ SourceDef images_source() {
   return {.name = "images",
           .help = "A folder of pictures with one sub-folder per class.",
           .args = {where("root", ArgType::kText, true, "the folder that holds the class folders"),
-                   {"split_by", ArgType::kText, false, "folder", "what makes classes"}},
+                   {"split_by", ArgType::kText, false, "folder", "what makes classes"},
+                   {"classes", ArgType::kJson, false, nullptr,
+                    "the class folders in the order of their labels; all folders, sorted by name, if not given"}},
           .announced = images_schema,
+          .check = check_images,
           .open = open_images,
           .classes = class_folders};
 }
@@ -239,7 +260,7 @@ SourceDef table_source(std::string name, std::string help, TableRequest::Format 
                            const OpenSourceOptions& options) -> Result<std::shared_ptr<const Source>> {
             if (follows(source)) return open_followed_table(source, format, options);
             FOREBAY_ASSIGN(std::shared_ptr<const Source> opened,
-                           open_table_source(source, format, options.storage_options, options.requests, options.stop));
+                           open_table_source(source, format, options));
             return opened;
           }};
 }
