@@ -71,14 +71,14 @@ def part_name(name, split):
 
 
 def by_tarfile(path, split):
-    """Samples as (name, {extension: [bytes or None for a dead link]}), and how many files belong to none."""
-    samples, aside = [], 0
+    """Samples as (name, {extension: [bytes or None for a dead link]}), and how many files and how many devices belong to none."""
+    samples, aside, devices = [], 0, 0
     with tarfile.open(path, "r:", ignore_zeros=True) as tar:
         for info in tar:
             if info.isdir():
                 continue
             if not (info.isreg() or info.issym() or info.islnk()):
-                aside += 1
+                devices += 1
                 continue
             parts = part_name(info.name, split)
             if parts == "note":
@@ -94,7 +94,7 @@ def by_tarfile(path, split):
             if not samples or samples[-1][0] != parts[0]:
                 samples.append((parts[0], {}))
             samples[-1][1].setdefault(parts[1], []).append(data)
-    return samples, aside
+    return samples, aside, devices
 
 
 NAMES = ["a", "b", "d/a", "d/e/c", "Track 2.0 (x)", "v1.2/k", "ü", "n" * 120, "long/" * 30 + "x"]
@@ -133,7 +133,7 @@ def test_what_is_delivered_and_what_is_told_is_what_tarfile_finds(tmp_path, seed
         tars.append(tar_bytes(random_members(draw, format), format))
     path = write(tmp_path / "a.tar", *tars)
     split = draw.choice(["first", "last"])
-    expected, aside = by_tarfile(path, split)
+    expected, aside, devices = by_tarfile(path, split)
     extensions = sorted({extension for _, files in expected for extension in files})
     if not expected:
         with pytest.raises(fb.Error, match="no sample"):
@@ -150,7 +150,8 @@ def test_what_is_delivered_and_what_is_told_is_what_tarfile_finds(tmp_path, seed
         row = samples[i]
         assert row["key"] == name
         assert {extension: [bytes(row[extension])] for extension in extensions if row[extension + "_valid"]} == files, (seed, name)
-    assert (f"{aside} file" in told) == (aside > 0), told
+    assert (f"{aside} file{'s' * (aside != 1)} in the tar shards {'are' if aside != 1 else 'is'} part of no sample" in told) == (aside > 0), told
+    assert (f"{devices} file" in told and "device" in told) == (devices > 0), told
 
 
 # ---- links

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/suggest.h"
+#include "format/webdataset/left_out_members.h"
 #include "format/webdataset/read_indexes.h"
 #include "format/webdataset/shard_source.h"
 
@@ -159,6 +160,8 @@ Result<std::shared_ptr<const UnitSource>> open_webdataset(StoreAndPath at, const
     FOREBAY_ASSIGN(units->fields, found_fields(files, indexes, request.optional));
   }
   FOREBAY_RETURN_IF_ERROR(check_shard_fields(units->fields));
+  const bool halves = std::ranges::any_of(units->fields, &ShardField::optional);
+  FOREBAY_RETURN_IF_ERROR(tell_left_out_members(files, indexes, halves));
   FOREBAY_RETURN_IF_ERROR(check_found(units->fields, request.optional, indexes, request.split));
   units->version = version_of(files, indexes, units->fields, request.unit_bytes);
   for (size_t i = 0; i < indexes.size(); ++i) {

@@ -246,9 +246,9 @@ class ColumnsMaker {
     // Where this is so, optional= would make two samples of one.
     if (shard().apart > 0) {
       return fmt::format(
-          "; files of a sample must follow each other in the tar, and {} of this shard {} the name of an earlier "
-          "sample: write the shard again sorted by name (tar --sort=name)",
-          shard().apart, shard().apart == 1 ? "sample bears" : "samples bear");
+          "; files of a sample must follow each other in the tar, and in this shard {} the name of an earlier one: "
+          "write the shard again sorted by name (tar --sort=name)",
+          shard().apart == 1 ? std::string("one sample bears") : fmt::format("{} samples bear", shard().apart));
     }
     return "; where samples may lack it, name the field in optional=";
   }
