@@ -74,9 +74,10 @@ TEST(CppFace, writes_each_argument_of_each_operator_in_the_catalogs_order) {
 }
 
 TEST(CppFace, tar_shards_are_described_as_json_has_them) {
-  const Pipeline given = webdataset(
-      "a-{00..99}.tar",
-      {.fields = {{"image", "jpg;png"}, {"label", "cls"}}, .optional = {"label"}, .unit = uint64_t{1} << 20, .split = "last"});
+  const Pipeline given = webdataset("a-{00..99}.tar", {.fields = {{"image", "jpg;png"}, {"label", "cls"}},
+                                                       .optional = {"label"},
+                                                       .unit = uint64_t{1} << 20,
+                                                       .split = "last"});
   EXPECT_EQ(given.to_json().value(), Pipeline::from_json(given.to_json().value()).value().to_json().value());
   EXPECT_TRUE(given.decode_image().check().empty());
   EXPECT_EQ(given.description().steps().front().args, Json({{"pattern", "a-{00..99}.tar"},

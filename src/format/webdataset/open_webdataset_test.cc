@@ -226,12 +226,14 @@ TEST(open_webdataset, links_give_the_bytes_that_they_lead_to_in_units_of_any_siz
     ASSERT_EQ(samples.size(), 4u);
     EXPECT_EQ(samples[1], "cls=1|jpg=zero|key=1");
     EXPECT_EQ(samples[2], "cls=2|jpg=three|key=2");
-    EXPECT_NE(samples[3].find("NotFound: memory:a.tar: 3: 'cls' is a link to a file that is not in the shard"), std::string::npos)
+    EXPECT_NE(samples[3].find("NotFound: memory:a.tar: 3: 'cls' is a link to a file that is not in the shard"),
+              std::string::npos)
         << samples[3];
   }
   // What a link leads to is held against its header, too.
   const auto source = shards.open("*.tar", {.unit_bytes = 1}).value();
-  std::string other = entry("0.jpg", "longer than that") + entry("0.cls", "0") + link("1.jpg", "0.jpg", '1') + entry("1.cls", "1");
+  std::string other =
+      entry("0.jpg", "longer than that") + entry("0.cls", "0") + link("1.jpg", "0.jpg", '1') + entry("1.cls", "1");
   other.resize(6 * 1024 + 512 + 2 * 512 + 1024, '\0');
   shards.put("a.tar", other);
   expect_error(decoded(*source, 1).status(), Code::kCorrupt, {"memory:a.tar", "changed"});
@@ -241,23 +243,29 @@ TEST(open_webdataset, messages_say_what_a_sample_has_and_by_which_rule) {
   Shards shards;
   shards.put("a.tar", tar_of({{"Track 2.0.mp3", "x"}, {"Track 2.0.txt", "y"}, {"Song.mp3", "x"}, {"Song.txt", "y"}}));
   const auto wanted = fields({{"mp3", {"mp3"}}, {"txt", {"txt"}}});
-  EXPECT_NE(shards.samples({.fields = wanted})[0].find("has no mp3; it has 0.mp3, 0.txt; names end at the first dot"), std::string::npos);
-  EXPECT_EQ(shards.samples({.fields = wanted, .split = NameSplit::kLastDot}), (Samples{"mp3=x|txt=y|key=Track 2.0", "mp3=x|txt=y|key=Song"}));
+  EXPECT_NE(shards.samples({.fields = wanted})[0].find("has no mp3; it has 0.mp3, 0.txt; names end at the first dot"),
+            std::string::npos);
+  EXPECT_EQ(shards.samples({.fields = wanted, .split = NameSplit::kLastDot}),
+            (Samples{"mp3=x|txt=y|key=Track 2.0", "mp3=x|txt=y|key=Song"}));
   shards.put("a.tar", tar_of({{"0.mp3", "x"}, {"1.mp3", "x"}, {"0.txt", "y"}, {"1.txt", "y"}}));
   for (const std::string& sample : shards.samples({.fields = wanted}))
-    EXPECT_NE(sample.find("must follow each other in the tar, and in this shard 2 samples bear"), std::string::npos) << sample;
+    EXPECT_NE(sample.find("must follow each other in the tar, and in this shard 2 samples bear"), std::string::npos)
+        << sample;
 }
 
 TEST(open_webdataset, what_is_left_out_is_told) {
   Shards shards;
-  shards.put("a.tar", entry("README", "x") + entry("0.txt", "a") + entry("LICENSE", "x") + header("pipe.txt", 0, '6') + end_of_tar() + "rest");
+  shards.put("a.tar", entry("README", "x") + entry("0.txt", "a") + entry("LICENSE", "x") + header("pipe.txt", 0, '6') +
+                          end_of_tar() + "rest");
   shards.put("b.tar", end_of_tar());
   DataWarnings warnings;
-  ASSERT_TRUE(open_webdataset({.store = shards.store, .path = "*.tar", .name = "", .warnings = &warnings}, {}, {}).ok());
+  ASSERT_TRUE(
+      open_webdataset({.store = shards.store, .path = "*.tar", .name = "", .warnings = &warnings}, {}, {}).ok());
   std::string told;
   for (const DataWarning& one : warnings.list()) told += fmt::format("{} {} {}\n", one.kind, one.count, one.first);
-  EXPECT_EQ(told, "bytes_behind_tar 4 memory:a.tar\ndevice_members 1 memory:a.tar: pipe.txt\n"
-                  "members_without_field 2 memory:a.tar: README\nshards_without_samples 1 memory:b.tar\n");
+  EXPECT_EQ(told,
+            "bytes_behind_tar 4 memory:a.tar\ndevice_members 1 memory:a.tar: pipe.txt\n"
+            "members_without_field 2 memory:a.tar: README\nshards_without_samples 1 memory:b.tar\n");
   shards.put("a.tar", entry("README", "x") + end_of_tar());
   expect_error(shards.open("*.tar").status(), Code::kNotFound, {"no sample in 2 tar shards", "README"});
 }

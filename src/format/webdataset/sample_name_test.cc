@@ -27,7 +27,8 @@ TEST(sample_name, the_last_dot_decides_where_that_is_said) {
   EXPECT_EQ(last("0001.jpg"), "0001 + jpg");
   EXPECT_EQ(last("v1.2/Track 2.0 (x).mp3"), "v1.2/Track 2.0 (x) + mp3");
   EXPECT_EQ(last("0001.seg.PNG"), "0001.seg + png");
-  for (const std::string_view name : {".hidden.jpg", "a.b.", "README", "__meta__/x.json"}) EXPECT_EQ(last(name), "none");
+  for (const std::string_view name : {".hidden.jpg", "a.b.", "README", "__meta__/x.json"})
+    EXPECT_EQ(last(name), "none");
 }
 
 TEST(sample_name, what_belongs_to_no_sample_is_left_out) {

@@ -46,13 +46,18 @@ TEST(tar_links, hard_links_lead_to_the_last_file_before_and_symbolic_ones_to_the
 }
 
 TEST(tar_links, symbolic_links_begin_in_their_folder_and_hard_ones_at_the_top) {
-  EXPECT_EQ(targets({{"d/a"}, {"d/s", kSymbolic, "a"}, {"e/s", kSymbolic, "../d/a"}, {"e/h", kHard, "d/a"}, {"d/t", kSymbolic, "/d/a"}}),
+  EXPECT_EQ(targets({{"d/a"},
+                     {"d/s", kSymbolic, "a"},
+                     {"e/s", kSymbolic, "../d/a"},
+                     {"e/h", kHard, "d/a"},
+                     {"d/t", kSymbolic, "/d/a"}}),
             (std::vector<int>{0, 0, 0, -1}));
 }
 
 TEST(tar_links, links_to_links_are_followed_and_circles_lead_nowhere) {
   EXPECT_EQ(targets({{"1", kSymbolic, "2"}, {"2", kSymbolic, "3"}, {"3"}}), (std::vector<int>{2, 2}));
-  EXPECT_EQ(targets({{"1", kSymbolic, "2"}, {"2", kSymbolic, "1"}, {"3", kSymbolic, "3"}}), (std::vector<int>{-1, -1, -1}));
+  EXPECT_EQ(targets({{"1", kSymbolic, "2"}, {"2", kSymbolic, "1"}, {"3", kSymbolic, "3"}}),
+            (std::vector<int>{-1, -1, -1}));
 }
 
 TEST(tar_links, a_folder_is_no_file) {
