@@ -29,8 +29,8 @@ TEST(MpegFrames, lengths_are_those_of_the_standards) {
   EXPECT_EQ(bytes(0xfffb9200), 418u);              // with padding
   EXPECT_EQ(bytes(0xfff38000), 208u);              // MPEG 2, layer III, 64 kbit/s, 22.05 kHz
   EXPECT_EQ(bytes(0xffe38000), 417u);              // MPEG 2.5, layer III, 64 kbit/s, 11.025 kHz
-  EXPECT_EQ(bytes(0xfffd8400), 336u * 128 / 128);  // MPEG 1, layer II, 112 kbit/s, 48 kHz
-  EXPECT_EQ(bytes(0xffff8400), 256u / 4 * 4);      // MPEG 1, layer I, 256 kbit/s, 48 kHz
+  EXPECT_EQ(bytes(0xfffd8400), 384u);  // MPEG 1, layer II, 128 kbit/s, 48 kHz
+  EXPECT_EQ(bytes(0xffff8400), 256u);  // MPEG 1, layer I, 256 kbit/s, 48 kHz
   for (const uint32_t none : {0xfffb0000u, 0xfffbf000u, 0xfffb9c00u, 0xffeb9000u, 0xfff99000u, 0x00fb9000u})
     EXPECT_EQ(bytes(none), 0u);
 }
