@@ -1,7 +1,6 @@
 #include "format/webdataset/unit_decoder.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstring>
 #include <map>
@@ -88,10 +87,8 @@ class UnitFiles {
   std::map<int64_t, std::string> twice_;
 };
 
-// For messages, by the rule that holds: the first dot, the last one.
-constexpr std::array<std::string_view, 2> kDotRule = {
-    "names end at the first dot, and all behind it is the extension; with split=\"last\" they end at the last one",
-    "with split=\"last\" names end at the last dot, and extensions have none; without it they end at the first one"};
+constexpr std::string_view kDotRule =
+    "names end at the first dot, and all behind it is the extension; with split=\"last\" they end at the last one";
 
 Status changed(const std::string& why) {
   return corrupt(fmt::format("{}; the shard was changed since it was opened: open it again", why));
@@ -241,7 +238,7 @@ class ColumnsMaker {
     for (const std::string_view extension : has) {
       const bool alike =
           std::ranges::any_of(about.extensions, [&](const auto& one) { return ends_alike(extension, one); });
-      if (alike) return fmt::format("; {}", kDotRule.at(units_.split == NameSplit::kFirstDot ? 0 : 1));
+      if (alike) return fmt::format("; {}", kDotRule);
     }
     // Where this is so, optional= would make two samples of one.
     if (shard().apart > 0) {
