@@ -63,6 +63,9 @@ class ShardJob final : public ReadingJob {
     TarMember member;
     while (true) {
       const Result<TarWalker::Step> step = walker_->next({window_at_, window_.span()}, member);
+      // Shorter than a header: nothing was read yet that says what it is.
+      if (!step.ok() && window_.span().empty() && *entry_.size > 0)
+        return JobWish{{{entry_.key, ByteRange{0, *entry_.size}, entry_.size, {}}}, {}};
       if (!step.ok()) return refuse(named(step.status()));
       if (*step == TarWalker::Step::kNeedsMore) return JobWish{{next_window()}, {}};
       if (*step == TarWalker::Step::kEnd) {
