@@ -144,7 +144,9 @@ Status bad_shards(const ShardRun& run) {
   const auto name = [&](size_t i) { return run.files.store->display_name(run.files.files[i].key); };
   constexpr std::string_view kWayOut = "restore it, or leave it out by a narrower pattern or a list of the others";
   if (run.bad.size() == 1) {
-    Status one(first.code(), fmt::format("{}; {}", first.message(), kWayOut));
+    // What is not read says itself what to do.
+    const bool has_own = first.code() == Code::kUnsupported || first.code() == Code::kNotFound;
+    Status one(first.code(), has_own ? first.message() : fmt::format("{}; {}", first.message(), kWayOut));
     if (first.range()) one = std::move(one).with_range(*first.range());
     return std::move(one).with_key(name(file));
   }

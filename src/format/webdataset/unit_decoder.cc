@@ -247,7 +247,8 @@ class ColumnsMaker {
           "write the shard again sorted by name (tar --sort=name)",
           shard().apart == 1 ? std::string("one sample bears") : fmt::format("{} samples bear", shard().apart));
     }
-    return "; where samples may lack it, name the field in optional=";
+    return "; give all extensions that may stand for it, as in fields={\"image\": \"jpg;png\"}, or, where samples may "
+           "lack it, name the field in optional=";
   }
 
   ColumnValues strings(uint64_t bytes) const {
