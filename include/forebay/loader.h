@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "forebay/batch.h"
+#include "forebay/data_warning.h"
 #include "forebay/ledger.h"
 #include "forebay/pipeline.h"
 #include "forebay/result.h"
@@ -76,6 +77,7 @@ struct LoaderOptions {
   std::optional<int> local_ranks = {};
   /// Whom to ask for what a `.cache()` keeps, before storage.
   PeerOptions peers = {};
+  bool log_warnings = true;  ///< false: the caller tells its user of Loader::warnings()
   std::stop_token stop =
       {};  ///< ends open(), which may have a long listing to read; Loader::close() ends everything later
 };
@@ -169,6 +171,8 @@ class Loader {
   std::vector<FieldDescription> source_fields() const;
   /// What batches will have. Empty before prepare() has succeeded.
   std::vector<BatchFieldDescription> batch_fields() const;
+  /// Of `images`: the class names in the order of their labels. Empty for other sources.
+  std::vector<std::string> classes() const;
   /// For tables: the ids at which row groups begin, and last the number of rows. Empty for other sources.
   std::vector<int64_t> row_groups() const;
   /// Epoch of the next batch.
@@ -200,6 +204,9 @@ class Loader {
   /// Ends that. Unavailable where not all of it could be written. Without a trace, and again: nothing happens. close() ends it, too.
   Status end_trace();
   std::vector<ErrorEntry> errors() const;
+  /// What open() found and does not read, one entry for each cause. open() has logged them. Empty for a pipeline that opened() gave:
+  /// the loader that listed the data set told them.
+  std::vector<DataWarning> warnings() const;
   /// Bounded time, from any state and thread; idempotent. A next() that waits on another thread returns Cancelled.
   void close();
   bool closed() const;

@@ -52,10 +52,17 @@ using TextByField = std::variant<std::string, std::map<std::string, std::string>
 
 struct ImagesOptions {
   std::string split_by = "folder";
+  /// The class folders in the order of their labels, such as Loader::classes() of training; empty: all folders, sorted by name. Other
+  /// folders are left out, with a warning.
+  std::vector<std::string> classes = {};
 };
 struct ManifestOptions {
   std::string root = {};
   std::string path = "path";
+  bool header = true;                     ///< of text: the first line names the columns
+  std::vector<std::string> columns = {};  ///< their names where there is no header
+  std::map<std::string, std::string> types =
+      {};  ///< column → "string", "int64", "float32", …; what it looks like if not given
 };
 struct MaterializedOptions {
   /// "check": an error where the data set that it was made of has changed since; "trust": that is not looked at.
@@ -121,6 +128,9 @@ struct WebdatasetOptions {
   std::map<std::string, std::string> fields = {};
   Fields optional = {};    ///< a sample may lack these; a bool field `<name>_valid` comes with each
   ByteSize unit = "8MiB";  ///< bytes of samples that are read together
+  /// The dot of a file's name that ends the sample's name: "first", so that 1.seg.png is the field seg.png of the sample 1; or "last", for names
+  /// with periods.
+  std::string split = "first";
   /// Where it is kept what is in the shards: "cache", in the folder of caches; or "beside" each (local files), for all hosts that read them.
   std::string index = "cache";
 };
@@ -417,8 +427,8 @@ Pipeline text(std::vector<std::string> names, TextOptions options = {});
 Pipeline jsonl(std::string pattern, JsonlOptions options = {});
 Pipeline jsonl(std::vector<std::string> names, JsonlOptions options = {});
 Pipeline arrays(std::map<std::string, Array> fields);
-/// Tar shards: a pattern, a folder or a file, or files by name. Files that follow each other and have one base name (up to the first dot)
-/// are a sample, extensions are its fields: txt and json text, cls and id int64, all others bytes. `key` is the base name. The id is the
+/// Tar shards: a pattern, a folder or a file, or files by name. Files that follow each other and have one base name (up to the first dot,
+/// or the last one: WebdatasetOptions::split) are a sample, links stand for the files that they lead to, extensions are its fields: txt and json text, cls and id int64, all others bytes. `key` is the base name. The id is the
 /// number of the sample over all shards in byte order of their keys.
 Pipeline webdataset(std::string pattern, WebdatasetOptions options = {});
 Pipeline webdataset(std::vector<std::string> names, WebdatasetOptions options = {});

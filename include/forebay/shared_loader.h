@@ -50,6 +50,7 @@ class SharedLoader {
   /// The data set without any step; it is opened by whoever reads it.
   Pipeline opened() const;
   std::vector<FieldDescription> source_fields() const;
+  std::vector<std::string> classes() const;
   std::vector<int64_t> row_groups() const;
   int64_t epoch() const;
   bool finished() const;
@@ -67,6 +68,7 @@ class SharedLoader {
   Status begin_trace(const std::string& path, uint64_t most_bytes = 100'000'000);
   Status end_trace();
   std::vector<ErrorEntry> errors() const;
+  std::vector<DataWarning> warnings() const;
   void close();
   bool closed() const;
 

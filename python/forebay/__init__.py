@@ -24,6 +24,7 @@ from .diagnosis import Diagnosis, Remedy, diagnose
 from .errors import (
     Cancelled,
     Corrupt,
+    DataWarning,
     Error,
     Internal,
     InvalidArgument,
@@ -64,6 +65,7 @@ __all__ = [
     "Batch",
     "Cancelled",
     "Corrupt",
+    "DataWarning",
     "Dataset",
     "Diagnosis",
     "Error",

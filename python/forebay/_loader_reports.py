@@ -96,6 +96,11 @@ class LoaderReports:
         finally:
             self._core.end_trace()
 
+    def warnings(self) -> list[dict[str, Any]]:
+        """What opening the data set found and does not read, an entry for each cause: `kind` ("unread_files", "dead_links", …), `count`,
+        `first` (a name), `message`. Each was given as a `DataWarning`, too."""
+        return self._core.warnings()
+
     def errors(self) -> list[dict[str, Any]]:
         """Bad samples that were skipped or replaced on this rank: sample, key, operator, code, message, count."""
         return self._core.errors()

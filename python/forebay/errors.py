@@ -10,6 +10,7 @@ from typing import NamedTuple
 __all__ = [
     "Cancelled",
     "Corrupt",
+    "DataWarning",
     "Error",
     "Internal",
     "InvalidArgument",
@@ -138,6 +139,14 @@ class Internal(Error):
     code = "Internal"
 
 
+class DataWarning(UserWarning):
+    """Opening a data set found something that it does not read: files in formats that are not read, links that lead nowhere.
+
+    Given once for each cause when a loader is opened, with the number of objects and the name of the first; `loader.warnings()` lists them.
+    `warnings.simplefilter("error", fb.DataWarning)` makes them errors.
+    """
+
+
 class UserFailure(Exception):
     """Carries the token of an exception of the user's own function; never leaves the package."""
 
@@ -154,7 +163,7 @@ _CLASSES = {
 }  # fmt: skip
 
 # Tracebacks then say "forebay.Corrupt", which is how users catch it.
-for _class in (Error, Problem, *_CLASSES.values()):
+for _class in (DataWarning, Error, Problem, *_CLASSES.values()):
     _class.__module__ = "forebay"
 
 

@@ -19,7 +19,7 @@ from ._loader_reports import LoaderReports
 from ._options import _bytes, _converter, _count, _count_or_auto, _deal, _json, _max_errors, _on_error, _peers, _seed, _share, plain_options
 from ._parts import own
 from ._workers import STUCK_AFTER_S, Workers, default_workers
-from .errors import Error, InvalidArgument, UserFailure
+from .errors import DataWarning, Error, InvalidArgument, UserFailure
 from .metrics import _serve_if_asked
 from .pipeline import Pipeline
 
@@ -150,6 +150,12 @@ class Loader(LoaderReports):
         self._ready = False
         self._begun_s = 0.0  # when the first batch was asked for
         self._core = _open(pipeline, options)
+        for told in self._core.warnings():
+            try:
+                warnings.warn(told["message"], DataWarning, stacklevel=2)
+            except DataWarning:  # the user's filters make errors of them
+                self._core.close()
+                raise
         self._workers = Workers(
             self._core, pipeline._functions, options["threads"] or default_workers(), processes=options["threads"]
         )
@@ -253,6 +259,15 @@ class Loader(LoaderReports):
     def pipeline(self) -> Pipeline:
         """What this loader delivers."""
         return self._pipeline
+
+    @property
+    def classes(self) -> list[str]:
+        """Of `fb.images`: names of the classes in the order of their labels. Save them with the model, and give them to
+        `fb.images(root, classes=…)` for evaluation. InvalidArgument for other sources."""
+        names = self._core.classes()
+        if not names:
+            return self._pipeline.classes  # says which source has none
+        return names
 
     @property
     def rank(self) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _core
 from ._appending import plain_args
-from ._table_args import NULL_MASK, is_name, names_of, table_args
+from ._table_args import NULL_MASK, is_name, names_of, table_args, types_of
 from ._workers import MOST_AXES, DatasetItems, function_name, run_by
 from .errors import InvalidArgument
 from .pipeline import Pipeline
@@ -31,20 +31,27 @@ __all__ = [
 ]
 
 
-def images(root: str | os.PathLike[str], split_by: str = "folder") -> Pipeline:
+def images(
+    root: str | os.PathLike[str], split_by: str = "folder", classes: Sequence[str] | Mapping[str, int] | None = None
+) -> Pipeline:
     """A folder of pictures with one sub-folder per class.
 
     Fields: `image` (bytes, encoded until `.decode_image()`), `label` (int64, number of the class; classes are the
     sub-folders sorted by name) and `key` (str, path below the root). A sample's id is the rank of its key in byte order.
-    Hidden files and files that are not pictures are left out.
+    Pictures are files that end in jpg, jpeg, jpe, jfif, png, webp or bmp. Hidden files are left out; so are others, with one
+    `DataWarning` where they look like data (TIFF, GIF, archives). A dead link with the name of a picture is a sample that is NotFound.
 
     Args:
         root: a folder, or a URL.
-        split_by: "folder", the only way so far.
+        split_by: "folder": sub-folders are the classes. "none": no labels, pictures may lie anywhere below the root.
+        classes: names of the class folders in the order of their labels, such as `loader.classes` of training, or a dict from
+            names to labels (0 to n - 1, each once). A class without a folder keeps its label; other folders are left out, with a `DataWarning`.
+            None: all sub-folders, sorted by name, so that labels differ between folders with other classes.
 
-    Errors when a loader is opened: NotFound for a missing folder, InvalidArgument for one without pictures.
+    Errors when a loader is opened: NotFound for a missing folder, for one without pictures, and for a dead link that may be a class;
+    InvalidArgument for pictures beside class folders; Unsupported for a class with files of which none is read.
     """
-    return _source("images", root=os.fspath(root), split_by=split_by)
+    return _source("images", root=os.fspath(root), split_by=split_by, classes=_class_names(classes))
 
 
 def files(pattern_or_list: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], *, follow: bool = False) -> Pipeline:
@@ -65,22 +72,44 @@ def files(pattern_or_list: str | os.PathLike[str] | Sequence[str | os.PathLike[s
 
 
 def manifest(
-    url: str | os.PathLike[str], root: str | os.PathLike[str] | None = None, path: str = "path"
+    url: str | os.PathLike[str],
+    root: str | os.PathLike[str] | None = None,
+    path: str = "path",
+    header: bool = True,
+    columns: Sequence[str] | None = None,
+    types: Mapping[str, Any] | None = None,
 ) -> Pipeline:
-    """Objects listed in a CSV, JSONL or Parquet file, a row each.
+    """Objects listed in a file, a row each: CSV, TSV, a text list (.txt, .lst), JSONL or Parquet.
 
     Fields: `bytes` of the object, `key` (str, its path as listed), and every other column under its own name.
     A sample's id is the number of its row.
 
-    A column of CSV is int64, uint64 (where numbers from 2**63 on are in it), float64 or bool if all its cells are, else str: whole
-    numbers that no type of 64 bits holds stay text and are never rounded. In JSONL they are Corrupt.
+    A column of text is numbers only where printing the numbers gives the file's text again: whole numbers (int64, or uint64 where one is 2**63 or
+    more) without plus signs, leading zeros or blanks; floats (float64) in their shortest form or all with the same number of decimals; true and
+    false (bool). All others are str, so "00501", "+4912", "1e5" and "1_000" stay as they are. `types=` says otherwise. Values of JSONL and Parquet
+    keep their types; whole numbers of JSON that 64 bits do not hold are Corrupt.
 
     Args:
-        url: the list.
+        url: the list, by the ending of its name. The fields of a text list are separated by tabs or by blanks, as in "n01440764/a.JPEG 0".
         root: what the paths are relative to; by default the folder that the list is in.
         path: the column that holds the paths.
+        header: False: the first line is a row, and `columns` gives the names. CSV, TSV and text lists.
+        columns: names of the columns of a list without a header, one for each field of a line.
+        types: column → type ("string", "bool", "int8" to "uint64", "float16" to "float64", or a NumPy dtype). Numbers may then be written with blanks,
+            plus signs and leading zeros.
+
+    Errors when a loader is opened: InvalidArgument where a column is missing or the first line looks like a row and not like a header; Corrupt, with
+    the line, for another number of fields, for an empty number and for a value that is not of its type in `types`.
     """
-    return _source("manifest", url=os.fspath(url), root=None if root is None else os.fspath(root), path=path)
+    return _source(
+        "manifest",
+        url=os.fspath(url),
+        root=None if root is None else os.fspath(root),
+        path=path,
+        header=None if header else False,
+        columns=None if columns is None else [columns] if isinstance(columns, str) else list(columns),
+        types=types_of("manifest", types),
+    )
 
 
 def text(
@@ -311,12 +340,14 @@ def webdataset(
     *,
     optional: str | Sequence[str] = (),
     unit: int | str = "8MiB",
+    split: str = "first",
     index: str = "cache",
 ) -> Pipeline:
     """Tar shards, as the package `webdataset` has them: files that follow each other and have one base name are a sample.
 
     The base name is all before the first dot of the last path component, the extension all behind it, in small letters:
-    `train/0001.seg.png` is the field `seg.png` of the sample `train/0001`.
+    `train/0001.seg.png` is the field `seg.png` of the sample `train/0001`. Hard and symbolic links stand for the files of the shard that they
+    lead to.
 
     Fields: one per extension, by what stands behind its last dot: `txt`, `text`, `transcript`, `json`, `jsn` are str; `cls`, `cls2`,
     `class`, `count`, `index`, `inx`, `id` are int64; all others are bytes. And `key` (str), the base name. Pickles (`pyd`, `pickle`, `pkl`,
@@ -330,12 +361,15 @@ def webdataset(
         optional: fields that a sample may lack. It has no bytes, an empty text or 0 there, and a bool field `<name>_valid` comes with
             it. A sample that lacks another field is Corrupt, and `on_error=` says what becomes of it.
         unit: bytes of samples that are read together. `.shuffle()` mixes several such units at a time.
+        split: the dot that ends a sample's name: "first"; or "last" for names with periods: `Track 2.0.mp3` is the field `mp3` of the sample
+            `Track 2.0`.
         index: where it is kept what is in the shards, so that later openings need not read their headers: "cache", in this host's folder of caches; or
             "beside", in `train-000.tar.tarindex` beside each shard, for all hosts that read a shared folder. One that is damaged, or of another
             state of its shard, is told with a warning and made anew.
 
     Errors when a loader is opened: NotFound where nothing matches; Corrupt for damaged shards and for paths that leave their folder;
-    Unsupported for compressed shards, sparse files and pickles; InvalidArgument for fields that no shard has.
+    Unsupported for compressed shards, sparse files and pickles; InvalidArgument for fields that no shard has. Later, by `on_error=`:
+    Corrupt for a sample that lacks a field, NotFound for a link to a file that is not in the shard. What belongs to no sample is told by a warning.
     """
     args: dict[str, Any] = {"pattern": names_of(pattern)}
     if fields is not None:
@@ -344,9 +378,27 @@ def webdataset(
         args["optional"] = [optional] if isinstance(optional, str) else list(optional)
     if unit != "8MiB":
         args["unit"] = unit
+    if split != "first":
+        args["split"] = split
     if index != "cache":
         args["index"] = index
     return _source("webdataset", **args)
+
+
+def _class_names(classes: Sequence[str] | Mapping[str, int] | None) -> list[str] | None:
+    """The names in the order of their labels."""
+    if classes is None:
+        return None
+    if isinstance(classes, str):
+        raise InvalidArgument(f"images: classes={classes!r} is one text; give a list of names")
+    if not isinstance(classes, Mapping):
+        return [str(name) for name in classes]
+    names = {int(label): str(name) for name, label in classes.items()}
+    if sorted(names) != list(range(len(classes))):
+        raise InvalidArgument(
+            f"images: the labels of classes= are expected to be 0 to {len(classes) - 1}, each once; found {sorted(int(one) for one in classes.values())}"
+        )
+    return [names[label] for label in range(len(names))]
 
 
 def _source(name: str, **args: Any) -> Pipeline:

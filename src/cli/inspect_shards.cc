@@ -101,7 +101,7 @@ Result<ShardsReport> inspect_shards(const std::vector<std::string>& urls, const 
   FOREBAY_ASSIGN(TableFiles files, find_table_files(std::move(at), {urls.size() > 1, urls, kShardEndings}, stop));
   const Result<std::string> caches = default_cache_folder();
   FOREBAY_ASSIGN(const std::vector<TarIndex> indexes,
-                 read_shard_indexes(files, caches.ok() ? kept_indexes_folder(*caches) : "", /*beside=*/false, stop));
+                 read_shard_indexes(files, {.kept = caches.ok() ? kept_indexes_folder(*caches) : ""}, stop));
   for (size_t i = 0; i < indexes.size(); ++i) report.add(*files.files[i].size, indexes[i]);
   return report;
 }

@@ -21,6 +21,7 @@ Result<std::unique_ptr<Ranks>> Ranks::open(const Pipeline& pipeline, LoaderOptio
   for (int rank = 0; rank < count; ++rank) {
     if (stop.stop_requested()) return cancelled("interrupted");
     options.rank = rank;
+    options.log_warnings = rank == 0;  // every rank finds the same
     FOREBAY_ASSIGN(std::unique_ptr<Loader> loader, Loader::open(pipeline, options));
     ranks->loaders_.push_back(std::move(loader));
   }

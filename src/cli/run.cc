@@ -167,7 +167,12 @@ class Run {
                        {"ranks", options_.ranks},
                        {"seed", options_.loader.seed},
                        {"size", first.size()},
-                       {"threads", first.stats().threads}};
+                       {"threads", first.stats().threads},
+                       {"warnings", SortedJson::array()}};
+    for (const DataWarning& warning : first.warnings()) {
+      json["warnings"].push_back(
+          {{"kind", warning.kind}, {"count", warning.count}, {"first", warning.first}, {"message", warning.message}});
+    }
     for (const Ledger& ledger : stats()) json["stats"].push_back(SortedJson::parse(forebay::to_json(ledger)));
     return json;
   }

@@ -9,7 +9,9 @@
 #include "format/object_source.h"
 #include "format/objects/braces.h"
 #include "format/objects/glob.h"
+#include "format/objects/left_out.h"
 #include "format/objects/open_store.h"
+#include "format/objects/path_pattern.h"
 #include "format/objects/stat_all.h"
 #include "format/objects/walk.h"
 #include "store/http/http_url.h"
@@ -29,22 +31,29 @@ std::unique_ptr<Source> make_source(std::shared_ptr<Store> store, std::string ba
 
 Status nothing_matches(Store& store, const std::string& pattern, const std::string& name) {
   const std::string alternative = name == pattern ? "" : fmt::format(" (one of the names of '{}')", pattern);
-  return not_found(fmt::format("nothing matches '{}'{}; the nearest folder that exists is '{}'",
-                               store.remote() ? store.display_name(name) : name, alternative,
+  return not_found(fmt::format("nothing matches '{}'{}{}; the nearest folder that exists is '{}'",
+                               store.remote() ? store.display_name(name) : name, alternative, taken_as_pattern(pattern),
                                nearest_folder(store, Glob(name).base() + "x")));
 }
 
 /// What one pattern with wildcards matches, added to `found` by full key. A base that does not exist matches nothing.
-Status search(Store& store, const std::string& pattern, std::stop_token stop, Found& found) {
+Status search(Store& store, const std::string& pattern, std::stop_token stop, Found& found, DataWarnings* warnings) {
   const Glob glob(pattern);
   const std::string& base = glob.base();
+  const auto below_base = [&](const std::string& key) { return std::string_view(key).substr(base.size()); };
   const Status walked = walk(store, base, std::move(stop), [&](const std::string&, ListPage& page) {
     for (ObjectInfo& object : page.objects) {
-      if (glob.matches(std::string_view(object.key).substr(base.size()))) found.emplace(object.key, object);
+      if (glob.matches(below_base(object.key)))
+        found.emplace(object.key, object);
+      else if (object.dead_link && warnings != nullptr && glob.may_match_below(below_base(object.key + '/')))
+        warnings->add(kDeadLinks, below_base(object.key));
     }
-    std::erase_if(page.prefixes, [&](const std::string& folder) {
-      return !glob.may_match_below(std::string_view(folder).substr(base.size()));
-    });
+    for (const std::string& link : page.circular) {
+      if (warnings != nullptr && glob.may_match_below(below_base(link + '/')))
+        warnings->add(kCircularLinks, below_base(link));
+    }
+    std::erase_if(page.prefixes,
+                  [&](const std::string& folder) { return !glob.may_match_below(below_base(folder)); });
   });
   return walked.code() == Code::kNotFound ? Status() : walked;
 }
@@ -73,26 +82,25 @@ Status look_up(Store& store, const std::string& pattern, const std::vector<std::
 
 }  // namespace
 
-Result<std::unique_ptr<Source>> open_files(std::shared_ptr<Store> store, const std::string& pattern,
-                                           std::stop_token stop, bool keep_versions) {
-  if (pattern.empty()) return invalid_argument("the pattern is empty; '*' stands for the files of the current folder");
+Result<std::unique_ptr<Source>> open_files(std::shared_ptr<Store> store, const std::string& given, std::stop_token stop,
+                                           bool keep_versions, DataWarnings* warnings) {
+  if (given.empty()) return invalid_argument("the pattern is empty; '*' stands for the files of the current folder");
+  FOREBAY_ASSIGN(const std::string pattern, escape_existing(*store, given, stop));
   FOREBAY_ASSIGN(const std::vector<std::string> alternatives, expand_braces(pattern));
   Found found;
   std::vector<std::string> names;
   for (const std::string& alternative : alternatives) {
-    if (Glob::has_wildcards(alternative)) {
-      FOREBAY_RETURN_IF_ERROR(search(*store, alternative, stop, found));
+    if (first_wildcard(alternative) != std::string::npos) {
+      FOREBAY_RETURN_IF_ERROR(search(*store, alternative, stop, found, warnings));
     } else {
-      names.push_back(alternative);
+      names.push_back(without_escapes(alternative));
     }
   }
-  FOREBAY_RETURN_IF_ERROR(look_up(*store, pattern, names, stop, found));
-  if (found.empty()) return nothing_matches(*store, pattern, pattern);
+  FOREBAY_RETURN_IF_ERROR(look_up(*store, given, names, stop, found));
+  if (found.empty()) return nothing_matches(*store, given, given);
 
   // Braces may spell out folders too: keys begin behind what all names have before the first special character.
-  const size_t special = std::min(pattern.find_first_of("*?[{"), pattern.size());
-  const size_t slash = pattern.substr(0, special).rfind('/');
-  const std::string base = slash == std::string::npos ? "" : pattern.substr(0, slash + 1);
+  const std::string base = pattern_base(pattern);
   KeyTableBuilder keys(keep_versions);
   for (const auto& [key, info] : found) keys.add(std::string_view(key).substr(base.size()), info.size, info.version);
   return make_source(std::move(store), base, std::move(keys).sorted());

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstring>
-#include <mutex>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "format/objects/left_out.h"
 #include "format/objects/walk.h"
 
 namespace forebay {
@@ -18,22 +18,6 @@ namespace {
 constexpr std::array<std::string_view, 7> kImageExtensions = {"jpg", "jpeg", "jpe", "jfif", "png", "webp", "bmp"};
 constexpr size_t kExamples = 5;
 constexpr size_t kMaxExtensionKinds = 100;
-constexpr size_t kMaxExtensionLength = 16;
-
-std::string_view file_name(std::string_view key) {
-  const size_t slash = key.rfind('/');
-  return slash == std::string_view::npos ? key : key.substr(slash + 1);
-}
-
-/// Lower case; empty where there is none, or what follows the dot is too long to be one.
-std::string extension_of(std::string_view key) {
-  const std::string_view name = file_name(key);
-  const size_t dot = name.rfind('.');
-  if (dot == std::string_view::npos || name.size() - dot - 1 > kMaxExtensionLength) return {};
-  std::string extension(name.substr(dot + 1));
-  for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return extension;
-}
 
 bool is_image_extension(std::string_view extension) {
   return std::ranges::find(kImageExtensions, extension) != kImageExtensions.end();
@@ -48,6 +32,13 @@ std::string describe_extensions(const std::map<std::string, uint64_t>& extension
   return text;
 }
 
+constexpr LeftOutKind kOtherFolders{"other_folders", "folder is none of classes= and is left out",
+                                    "folders are none of classes= and are left out",
+                                    "add them to classes=, or move them away"};
+
+/// The class folder that a key lies in, when the key lies in one.
+std::string_view class_of(std::string_view key) { return key.substr(0, std::min(key.find('/'), key.size())); }
+
 }  // namespace
 
 /// Walks the folders and makes the source; lives as long as the opening.
@@ -61,6 +52,9 @@ class ImageFolderOpener {
 
   Result<std::unique_ptr<ImageFolder>> open(const ImageFolderOptions& options, std::stop_token stop) {
     source_->labelled_ = options.split_by == "folder";
+    warnings_ = options.warnings;
+    given_.insert(options.classes.begin(), options.classes.end());
+    source_->classes_ = options.classes;
     keys_ = KeyTableBuilder(options.keep_versions);
     if (!source_->labelled_ && options.split_by != "none") {
       return invalid_argument(fmt::format("split_by='{}': use \"folder\" or \"none\"", options.split_by));
@@ -73,10 +67,11 @@ class ImageFolderOpener {
     }
     if (!walked.ok()) return walked;
     FOREBAY_RETURN_IF_ERROR(check_found());
+    if (source_->labelled_) FOREBAY_RETURN_IF_ERROR(check_classes());
     source_->keys_ = std::move(keys_).sorted();
     source_->version_ = source_->keys_.version();
     std::ranges::sort(source_->report_.not_images);
-    if (source_->labelled_) source_->find_class_spans();
+    if (source_->labelled_) source_->find_class_spans(/*sorted=*/given_.empty());
     source_->set_schema();
     return std::move(source_);
   }
@@ -87,26 +82,56 @@ class ImageFolderOpener {
   void take(const std::string& folder, ListPage& page) {
     ImageFolderReport& report = source_->report_;
     report.skipped_hidden += page.hidden;
-    report.skipped_irregular += page.irregular;
+    report.skipped_irregular += page.circular.size();
+    for (const std::string& link : page.circular) warn(kCircularLinks, below_root(link));
     const bool top = folder.size() == source_->root_.size();
-    for (const std::string& below : page.prefixes) {
-      if (top) source_->classes_.push_back(below.substr(folder.size(), below.size() - folder.size() - 1));
-    }
+    if (top && source_->labelled_) take_class_folders(page);
     for (const ObjectInfo& object : page.objects) {
-      const std::string_view key = std::string_view(object.key).substr(source_->root_.size());
+      const std::string_view key = below_root(object.key);
       std::string extension = extension_of(key);
       if (!is_image_extension(extension)) {
-        leave_out(key, std::move(extension));
+        object.dead_link ? leave_out_link(key, top) : leave_out(key, std::move(extension));
         continue;
       }
       if (top && at_top_++ == 0) first_at_top_ = key;
+      if (source_->labelled_ && !read_classes_.contains(class_of(key))) read_classes_.emplace(class_of(key));
       keys_.add(key, object.size, object.version);
     }
+  }
+
+  /// Numbers the folders of the root, or keeps those that `classes` names.
+  void take_class_folders(ListPage& page) {
+    std::erase_if(page.prefixes, [&](const std::string& below) {
+      const std::string_view with_slash = below_root(below);
+      std::string name(with_slash.substr(0, with_slash.size() - 1));
+      if (given_.empty()) source_->classes_.push_back(std::move(name));
+      else if (!given_.contains(name)) return warn(kOtherFolders, name), true;
+      return false;
+    });
+  }
+
+  std::string_view below_root(std::string_view key) const { return key.substr(source_->root_.size()); }
+
+  void warn(const LeftOutKind& kind, std::string_view name) {
+    if (warnings_ != nullptr) warnings_->add(kind, name);
+  }
+
+  /// A dead link that does not have the name of a picture.
+  void leave_out_link(std::string_view key, bool top) {
+    ++source_->report_.skipped_irregular;
+    // A class that is left out would change the labels of those behind it. With given classes no label can change.
+    if (top && source_->labelled_ && given_.empty() && may_name_folder(key)) dead_classes_.emplace(key);
+    if (!top) unread_in_class(key);
+    warn(kDeadLinks, key);
   }
 
   void leave_out(std::string_view key, std::string extension) {
     ImageFolderReport& report = source_->report_;
     ++report.skipped_not_images;
+    if (looks_like_data(name_of_key(key))) {
+      warn(kUnreadFiles, key);
+      if (key.find('/') != std::string_view::npos) unread_in_class(key);
+    }
     const bool known = report.extensions.contains(extension);
     if (known || report.extensions.size() < kMaxExtensionKinds) ++report.extensions[std::move(extension)];
     // Pages come in any order; keeping the smallest makes the report the same on every run.
@@ -114,6 +139,32 @@ class ImageFolderOpener {
     const auto place = std::ranges::upper_bound(examples, key, std::less<std::string_view>());
     if (place != examples.end() || examples.size() < kExamples) examples.emplace(place, key);
     if (examples.size() > kExamples) examples.pop_back();
+  }
+
+  void unread_in_class(std::string_view key) {
+    if (!source_->labelled_) return;
+    Unread& unread = unread_[std::string(class_of(key))];
+    if (unread.count++ == 0 || key < unread.first) unread.first = key;
+  }
+
+  /// No class may be empty because its files are not read, and no class may be missing because its folder is not there.
+  Status check_classes() const {
+    if (!dead_classes_.empty()) {
+      return not_found(fmt::format("'{}' is a symbolic link that leads nowhere. It may be a class, and without it the classes "
+                                   "behind it would get other labels: mount or fetch what it leads to, remove the link, or "
+                                   "give the classes with classes=[…]",
+                                   *dead_classes_.begin()))
+          .with_key(shown_root());
+    }
+    for (const auto& [name, unread] : unread_) {
+      if (read_classes_.contains(name)) continue;
+      return unsupported(fmt::format("the class '{}' has no picture in a format that is read (jpg, png, webp, bmp), but {} "
+                                     "other file{}, such as '{}': convert them, remove the folder, or leave it out of "
+                                     "classes=[…]",
+                                     name, unread.count, unread.count == 1 ? "" : "s", unread.first))
+          .with_key(shown_root());
+    }
+    return {};
   }
 
   Status check_found() const {
@@ -125,6 +176,7 @@ class ImageFolderOpener {
               : fmt::format("no pictures (jpg, png, webp, bmp) here; found {}", describe_extensions(report.extensions));
       if (report.skipped_hidden > 0) what += fmt::format("; {} hidden entries were left out", report.skipped_hidden);
       if (report.skipped_irregular > 0) what += fmt::format("; {} dead links were left out", report.skipped_irregular);
+      if (!given_.empty()) what += "; no folder that classes= names has a picture";
       return not_found(what + "; give the folder that holds the pictures").with_key(shown_root());
     }
     if (!source_->labelled_ || at_top_ == 0) return {};
@@ -143,12 +195,21 @@ class ImageFolderOpener {
 
   std::unique_ptr<ImageFolder> source_{new ImageFolder()};
   KeyTableBuilder keys_;
+  DataWarnings* warnings_ = nullptr;
+  std::set<std::string, std::less<>> given_;         // ImageFolderOptions::classes
+  std::set<std::string, std::less<>> read_classes_;  // those with pictures
+  struct Unread {
+    int64_t count = 0;
+    std::string first;
+  };
+  std::map<std::string, Unread, std::less<>> unread_;  // by class: files that look like data
+  std::set<std::string> dead_classes_;
   uint64_t at_top_ = 0;
   std::string first_at_top_;
 };
 
-void ImageFolder::find_class_spans() {
-  std::ranges::sort(classes_);
+void ImageFolder::find_class_spans(bool sorted) {
+  if (sorted) std::ranges::sort(classes_);
   for (size_t label = 0; label < classes_.size(); ++label) {
     const std::string folder = classes_[label] + '/';
     // With the slash: "a/" must not find "a-b/".

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/data_warnings.h"
 #include "base/source.h"
 #include "format/objects/key_table.h"
 #include "store/store.h"
@@ -18,21 +19,25 @@ namespace forebay {
 struct ImageFolderOptions {
   /// "folder": the folders directly below the root are the classes. "none": no labels, pictures may lie anywhere.
   std::string split_by = "folder";
-  bool keep_versions = false;  ///< for Source::identity(): eight bytes a sample
+  /// The class folders in the order of their labels; empty: all folders, in byte order. Other folders are left out, with a warning;
+  /// a class without a folder keeps its label.
+  std::vector<std::string> classes = {};
+  bool keep_versions = false;        ///< for Source::identity(): eight bytes a sample
+  DataWarnings* warnings = nullptr;  ///< collects what is left out; may be null
 };
 
 /// What the listing of an image folder left out.
 struct ImageFolderReport {
   uint64_t skipped_hidden = 0;
   uint64_t skipped_not_images = 0;
-  uint64_t skipped_irregular = 0;              ///< dead or circular links, devices, ...
+  uint64_t skipped_irregular = 0;              ///< links that run in circles, dead links that name no picture
   std::vector<std::string> not_images;         ///< the first five, in byte order
   std::map<std::string, uint64_t> extensions;  ///< of what is not an image, lower case, "" without; at most 100 kinds
   std::vector<std::string> empty_classes;      ///< folders without a picture; they keep their label
 };
 
 /// Pictures in folders, as `fb.images` describes it: fields `image` (encoded), `label` (int64: the rank of the class
-/// folder in byte order), `key` (path below the root). The id is the rank of the key in byte order.
+/// folder in byte order, or in ImageFolderOptions::classes), `key` (path below the root). The id is the rank of the key in byte order.
 class ImageFolder final : public Source {
  public:
   const Schema& schema() const override { return schema_; }
@@ -59,7 +64,7 @@ class ImageFolder final : public Source {
     int64_t label;
   };
   ImageFolder() = default;
-  void find_class_spans();
+  void find_class_spans(bool sorted);
   void set_schema();
 
   std::shared_ptr<Store> store_;
@@ -75,7 +80,9 @@ class ImageFolder final : public Source {
 };
 
 /// `root` is a key inside the store. Describes what is there instead where it is not a folder of pictures.
-/// InvalidArgument where pictures lie beside the class folders, with the way out; NotFound where there is nothing. Waits for the listing.
+/// A dead link with the name of a picture is a sample whose read is NotFound. Waits for the listing.
+/// Errors: InvalidArgument where pictures lie beside the class folders; NotFound where there is nothing, or where a dead link at the
+/// root may have been a class; Unsupported where a class has files and none of them is read.
 Result<std::unique_ptr<ImageFolder>> open_image_folder(std::shared_ptr<Store> store, const std::string& root,
                                                        const ImageFolderOptions& options, std::stop_token stop);
 

@@ -10,10 +10,12 @@
 #include "loader/epoch_plan.h"
 #include "loader/loader_impl.h"
 #include "loader/loader_stats.h"
+#include "loader/open_kinds.h"
 #include "loader/open_source.h"
 #include "loader/source_description.h"
 #include "loader/step_arguments.h"
 #include "pipeline/run/run_trace.h"
+#include "telemetry/log.h"
 
 namespace forebay {
 
@@ -38,12 +40,18 @@ Result<std::unique_ptr<Loader>> Loader::open(const Pipeline& pipeline, LoaderOpt
   FOREBAY_RETURN_IF_ERROR(check_deal({options.deal, options.hosts}, impl->place.world_size));
   if (options.epochs && *options.epochs < 0)
     return invalid_argument(fmt::format("epochs={} is negative", *options.epochs));
+  DataWarnings left_out;
   FOREBAY_ASSIGN(impl->source, open_source(description.steps().front(),
                                            {.storage_options = options.storage_options,
                                             .stop = options.stop,
                                             .keep_versions = find_step(description, OpRole::kKeep) != nullptr,
                                             .requests = options.requests,
-                                            .memory = options.memory}));
+                                            .memory = options.memory,
+                                            .warnings = &left_out}));
+  impl->warnings = left_out.list();
+  for (const DataWarning& warning : impl->warnings) {
+    if (options.log_warnings) log_warning(warning.message);
+  }
   if (const auto* stream = dynamic_cast<const StreamSource*>(impl->source.get())) {
     FOREBAY_ASSIGN(impl->stream, StreamRun::open(*stream, description, options, impl->place));
     impl->source = impl->stream->source();
@@ -143,6 +151,7 @@ std::vector<FieldDescription> Loader::source_fields() const { return describe_fi
 std::vector<BatchFieldDescription> Loader::batch_fields() const {
   return impl_->prepared && impl_->plan ? describe_batch_fields(*impl_->plan) : std::vector<BatchFieldDescription>();
 }
+std::vector<std::string> Loader::classes() const { return classes_of(*impl_->source); }
 std::vector<int64_t> Loader::row_groups() const { return row_group_begins(*impl_->source); }
 int64_t Loader::size() const { return impl_->prepared && !impl_->stream ? impl_->chosen.size() : 0; }
 
@@ -247,6 +256,8 @@ std::vector<ErrorEntry> Loader::errors() const {
   std::lock_guard lock(impl_->mutex);
   return impl_->errors ? impl_->errors->entries() : std::vector<ErrorEntry>();
 }
+
+std::vector<DataWarning> Loader::warnings() const { return impl_->warnings; }
 
 void Loader::close() {
   if (impl_->in_child()) return;

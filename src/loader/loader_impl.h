@@ -33,6 +33,7 @@ struct Loader::Impl {
   Place place;
   SizingInput sizes;
   std::shared_ptr<const Source> source;
+  std::vector<DataWarning> warnings;  // of its opening
   std::shared_ptr<void> reading;  // of its store; until it is closed
   uint64_t generation = process_generation();
 

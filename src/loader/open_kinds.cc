@@ -13,17 +13,27 @@
 #include "format/objects/imitate_link.h"
 #include "format/objects/open_store.h"
 #include "loader/source_args.h"
+#include "loader/types_arg.h"
+#include "ops/definition/args.h"
 
 namespace forebay {
 
 namespace {
 
+std::vector<std::string> given_classes(const OpSpec& source) {
+  const Json given = source.args.value("classes", Json());
+  return given.is_array() ? given.get<std::vector<std::string>>() : std::vector<std::string>();
+}
+
 Result<std::unique_ptr<ImageFolder>> open_folder(const OpSpec& source, const OpenSourceOptions& options) {
   const std::string root = text_arg(source, "root");
   if (root.empty()) return invalid_argument("images: the root is empty; give the folder that holds the class folders");
-  FOREBAY_ASSIGN(StoreAndPath place, open_store(root, options.storage_options, options.requests));
+  FOREBAY_ASSIGN(StoreAndPath place, place_of(root, options));
   return open_image_folder(std::move(place.store), place.path,
-                           {.split_by = text_arg(source, "split_by", "folder"), .keep_versions = options.keep_versions},
+                           {.split_by = text_arg(source, "split_by", "folder"),
+                            .classes = given_classes(source),
+                            .keep_versions = options.keep_versions,
+                            .warnings = place.warnings},
                            options.stop);
 }
 
@@ -45,9 +55,11 @@ Result<std::unique_ptr<Source>> open_file_names(const OpSpec& source, const Open
   const std::vector<std::string> names = field_list(given);
   if (names.empty())
     return invalid_argument("files: nothing is given; give a pattern such as 'photos/**/*.jpg', or a list of files");
-  FOREBAY_ASSIGN(StoreAndPath place, open_store(names.front(), options.storage_options, options.requests));
+  FOREBAY_ASSIGN(StoreAndPath place, place_of(names.front(), options));
   if (given.is_string() && place.name == "http") return open_urls(std::move(place), names.front(), options);
-  if (given.is_string()) return open_files(std::move(place.store), place.path, options.stop, options.keep_versions);
+  if (given.is_string()) {
+    return open_files(std::move(place.store), place.path, options.stop, options.keep_versions, place.warnings);
+  }
   return open_file_list(std::move(place), names, options.stop, options.keep_versions);
 }
 
@@ -62,10 +74,19 @@ StorageOptions link_options(StorageOptions options) {
   return options;
 }
 
+Result<ManifestLayout> manifest_layout(const OpSpec& source) {
+  ManifestLayout layout;
+  layout.path_column = text_arg(source, "path", "path");
+  layout.header = source.args.value("header", Json(true)) != Json(false);
+  layout.columns = field_list(source.args.value("columns", Json()));
+  FOREBAY_ASSIGN(layout.types, parse_types(source.args.value("types", Json())));
+  return layout;
+}
+
 Result<std::unique_ptr<Source>> open_listed(const OpSpec& source, const OpenSourceOptions& options) {
   const std::string url = text_arg(source, "url");
   if (url.empty()) return invalid_argument("manifest: the URL is empty; give a CSV, JSONL or Parquet file");
-  Result<StoreAndPath> place = open_store(url, options.storage_options, options.requests);
+  Result<StoreAndPath> place = place_of(url, options);
   // The options may be meant for the store of the objects that a local manifest lists.
   const Status refused = place.ok() || !is_local(url) ? Status() : place.status();
   if (!refused.ok()) place = open_store(url, link_options(options.storage_options), options.requests);
@@ -74,10 +95,10 @@ Result<std::unique_ptr<Source>> open_listed(const OpSpec& source, const OpenSour
   OpenManifestOptions how;
   how.open_elsewhere = [&](const std::string& other) {
     elsewhere = true;
-    return open_store(other, options.storage_options, options.requests);
+    return place_of(other, options);
   };
   how.keep_versions = options.keep_versions;
-  how.path_column = text_arg(source, "path", "path");
+  FOREBAY_ASSIGN(how.layout, manifest_layout(source));
   if (const std::string root = text_arg(source, "root"); !root.empty()) how.root = root;
   auto opened = open_manifest(std::move(*place), how, options.stop);
   // Nothing was opened that the options could have been meant for: so they are wrong after all.
@@ -184,7 +205,14 @@ Result<std::shared_ptr<const Source>> open_dataset(const OpSpec& source, const O
 }
 
 Result<std::vector<std::string>> class_folders(const OpSpec& source, const OpenSourceOptions& options) {
+  if (std::vector<std::string> given = given_classes(source); !given.empty()) return given;
   FOREBAY_ASSIGN(std::unique_ptr<ImageFolder> folder, open_folder(source, options));
+  return std::vector<std::string>(folder->classes().begin(), folder->classes().end());
+}
+
+std::vector<std::string> classes_of(const Source& source) {
+  const auto* const folder = dynamic_cast<const ImageFolder*>(&source);
+  if (folder == nullptr) return {};
   return std::vector<std::string>(folder->classes().begin(), folder->classes().end());
 }
 

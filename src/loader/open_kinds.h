@@ -19,5 +19,7 @@ Result<std::shared_ptr<const Source>> open_dataset(const OpSpec& source, const O
 
 /// The names of the folders that are the classes of `images`.
 Result<std::vector<std::string>> class_folders(const OpSpec& source, const OpenSourceOptions& options);
+/// The class names of an opened source in the order of their labels; empty where its samples have none.
+std::vector<std::string> classes_of(const Source& source);
 
 }  // namespace forebay

@@ -33,6 +33,7 @@ Status check_original(const MaterializedManifest& manifest, const std::string& f
   OpenSourceOptions how = options;
   // Only the version of the whole is compared, which is of names and sizes.
   how.keep_versions = false;
+  how.warnings = nullptr;  // its samples are not read from there
   // Options are those of the folder's store; a local original has none.
   if (is_remote(folder) && !is_remote(*original)) how.storage_options.clear();
   const Result<std::shared_ptr<const Source>> opened = open_source(*original, how);
@@ -66,7 +67,7 @@ Result<std::shared_ptr<const Source>> open_materialized_step(const OpSpec& sourc
   const Json given = source.args.value("url", Json());
   const std::string url = given.is_string() ? given.get<std::string>() : "";
   if (url.empty()) return invalid_argument("materialized: the URL is empty; give the folder that was written");
-  FOREBAY_ASSIGN(StoreAndPath folder, open_store(url, options.storage_options, options.requests));
+  FOREBAY_ASSIGN(StoreAndPath folder, place_of(url, options));
   FOREBAY_ASSIGN(MaterializedManifest manifest, read_manifest(folder, options.stop));
   if (source.args.value("original", Json("check")) != Json("trust"))
     FOREBAY_RETURN_IF_ERROR(check_original(manifest, folder.store->display_name(folder.path), options));

@@ -9,6 +9,12 @@
 
 namespace forebay {
 
+Result<StoreAndPath> place_of(const std::string& url, const OpenSourceOptions& options) {
+  FOREBAY_ASSIGN(StoreAndPath place, open_store(url, options.storage_options, options.requests));
+  place.warnings = options.warnings;
+  return place;
+}
+
 Result<std::shared_ptr<const Source>> open_source(const OpSpec& source, const OpenSourceOptions& options) {
   if (source.opened) return source.opened;
   const SourceDef* const def = find_source(source.name);

@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "base/data_warnings.h"
 #include "base/source.h"
+#include "format/objects/open_store.h"
 #include "pipeline/description.h"
 
 namespace forebay {
@@ -18,7 +20,11 @@ struct OpenSourceOptions {
   bool keep_versions = false;           ///< of objects, for Source::identity()
   std::optional<int> requests = {};     ///< of a remote store at a time, listings and indexes included
   std::optional<uint64_t> memory = {};  ///< of the loader, where it was given
+  DataWarnings* warnings = nullptr;     ///< collects what is left out; null: nobody asks
 };
+
+/// The store of `url`, with the options that concern it. What its opening leaves out goes to `options.warnings`.
+Result<StoreAndPath> place_of(const std::string& url, const OpenSourceOptions& options);
 
 /// Opens what step 0 of a description names: reads the listing or the manifest, maps the arrays. What it carries opened is given as
 /// it is.

@@ -24,7 +24,9 @@ Pipeline source(std::string name, Json args, std::shared_ptr<void> attachment = 
 }  // namespace
 
 Pipeline images(std::string root, ImagesOptions options) {
-  return source("images", {{"root", std::move(root)}, {"split_by", std::move(options.split_by)}});
+  return source("images", said_args({{"root", std::move(root)},
+                                     {"split_by", std::move(options.split_by)},
+                                     {"classes", options.classes.empty() ? Json() : Json(std::move(options.classes))}}));
 }
 
 namespace {
@@ -49,7 +51,10 @@ Pipeline files(std::vector<std::string> names) { return source("files", {{"patte
 Pipeline manifest(std::string url, ManifestOptions options) {
   return source("manifest", said_args({{"url", std::move(url)},
                                        {"root", options.root.empty() ? Json() : Json(options.root)},
-                                       {"path", std::move(options.path)}}));
+                                       {"path", std::move(options.path)},
+                                       {"header", options.header ? Json() : Json(false)},
+                                       {"columns", options.columns.empty() ? Json() : Json(options.columns)},
+                                       {"types", options.types.empty() ? Json() : Json(options.types)}}));
 }
 
 namespace {

@@ -1,6 +1,7 @@
 #include "loader/sources.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -64,6 +65,23 @@ Schema arrays_schema(const OpSpec& source) {
 
 bool is_text(const Json& value) { return value.is_string(); }
 
+void check_images(const OpSpec& source, std::vector<Problem>& found) {
+  const Json given = source.args.value("classes", Json());
+  if (given.is_null()) return;
+  constexpr const char* kRemedy = "give the names of the class folders in the order of their labels: [\"ant\", \"bee\"]";
+  if (!given.is_array() || given.empty() || !std::all_of(given.begin(), given.end(), is_text))
+    return Problems(found).add("classes is not a list of names", kRemedy);
+  std::set<std::string> names;
+  for (const Json& one : given) {
+    const auto name = one.get<std::string>();
+    if (name.empty() || name.find('/') != std::string::npos)
+      Problems(found).add(fmt::format("'{}' in classes is not the name of a folder directly below the root", name), kRemedy);
+    if (!names.insert(name).second) Problems(found).add(fmt::format("classes has '{}' twice", name), kRemedy);
+  }
+  if (source.args.value("split_by", Json("folder")) != Json("folder"))
+    Problems(found).add("classes is given, but split_by is not \"folder\"", "leave one of them out");
+}
+
 void check_files(const OpSpec& source, std::vector<Problem>& found) {
   const Json given = source.args.value("pattern_or_list", Json());
   if (given.is_null() || given.is_string()) return;
@@ -116,8 +134,11 @@ SourceDef images_source() {
   return {.name = "images",
           .help = "A folder of pictures with one sub-folder per class.",
           .args = {where("root", ArgType::kText, true, "the folder that holds the class folders"),
-                   {"split_by", ArgType::kText, false, "folder", "what makes classes"}},
+                   {"split_by", ArgType::kText, false, "folder", "what makes classes"},
+                   {"classes", ArgType::kJson, false, nullptr,
+                    "the class folders in the order of their labels; all folders, sorted by name, if not given"}},
           .announced = images_schema,
+          .check = check_images,
           .open = open_images,
           .classes = class_folders};
 }
@@ -137,7 +158,10 @@ SourceDef manifest_source() {
       .help = "Objects listed in a CSV, JSONL or Parquet file, a row each.",
       .args = {where("url", ArgType::kText, true, "a CSV, JSONL or Parquet file"),
                where("root", ArgType::kText, false, "what the paths are relative to; the list's folder if not given"),
-               {"path", ArgType::kText, false, "path", "the column that holds the paths"}},
+               {"path", ArgType::kText, false, "path", "the column that holds the paths"},
+               {"header", ArgType::kBool, false, true, "whether the first line names the columns"},
+               {"columns", ArgType::kJson, false, nullptr, "their names where there is no header"},
+               {"types", ArgType::kJson, false, nullptr, "types by column, in place of what the values look like"}},
       .announced = [](const OpSpec&) { return open_ended(files_schema()); },
       .open = open_manifest_step};
 }
@@ -236,27 +260,30 @@ SourceDef table_source(std::string name, std::string help, TableRequest::Format 
                            const OpenSourceOptions& options) -> Result<std::shared_ptr<const Source>> {
             if (follows(source)) return open_followed_table(source, format, options);
             FOREBAY_ASSIGN(std::shared_ptr<const Source> opened,
-                           open_table_source(source, format, options.storage_options, options.requests, options.stop));
+                           open_table_source(source, format, options));
             return opened;
           }};
 }
 
 SourceDef webdataset_source() {
-  return {.name = "webdataset",
-          .help = "Tar shards as the package webdataset has them: files of one base name are a sample.",
-          .args = {where("pattern", ArgType::kJson, true, "a folder, a file, a pattern, or a list of files"),
-                   {"fields", ArgType::kJson, false, nullptr,
-                    "extensions by field, several as in \"jpg;png\"; or a list of extensions; all if not given"},
-                   {"optional", ArgType::kFields, false, Json::array(),
-                    "fields that a sample may lack; `<name>_valid` says which do", ArgForm::kNamed},
-                   {"unit", ArgType::kBytes, false, "8MiB", "bytes of samples that are read together", ArgForm::kNamed},
-                   {"index", ArgType::kText, false, "cache",
-                    "where it is kept what is in the shards: \"cache\", or \"beside\" each of them", ArgForm::kNamed,
-                    ArgUse::kPlace}},
-          .kind = SourceKind::kTable,
-          .announced = announced_webdataset,
-          .check = check_webdataset,
-          .open = open_webdataset_step};
+  return {
+      .name = "webdataset",
+      .help = "Tar shards as the package webdataset has them: files of one base name are a sample.",
+      .args = {where("pattern", ArgType::kJson, true, "a folder, a file, a pattern, or a list of files"),
+               {"fields", ArgType::kJson, false, nullptr,
+                "extensions by field, several as in \"jpg;png\"; or a list of extensions; all if not given"},
+               {"optional", ArgType::kFields, false, Json::array(),
+                "fields that a sample may lack; `<name>_valid` says which do", ArgForm::kNamed},
+               {"unit", ArgType::kBytes, false, "8MiB", "bytes of samples that are read together", ArgForm::kNamed},
+               {"split", ArgType::kText, false, "first",
+                "the dot that ends a sample's name: \"first\", or \"last\" for names with periods", ArgForm::kNamed},
+               {"index", ArgType::kText, false, "cache",
+                "where it is kept what is in the shards: \"cache\", or \"beside\" each of them", ArgForm::kNamed,
+                ArgUse::kPlace}},
+      .kind = SourceKind::kTable,
+      .announced = announced_webdataset,
+      .check = check_webdataset,
+      .open = open_webdataset_step};
 }
 
 SourceDef hdf5_source() {

@@ -271,17 +271,16 @@ Result<OpSpec> arrow_streams_step(std::span<void* const> streams, Json args) {
 }
 
 Result<std::shared_ptr<const UnitSource>> open_table_source(const OpSpec& source, TableRequest::Format format,
-                                                            const StorageOptions& storage, std::optional<int> requests,
-                                                            std::stop_token stop) {
+                                                            const OpenSourceOptions& options) {
   FOREBAY_ASSIGN(TableRequest request, parse_table_request(source));
   request.format = format;
   FOREBAY_ASSIGN(const TableCodecs* codecs, load_table_codecs());
   if (!source.attachment) {
-    FOREBAY_ASSIGN(StoreAndPath at, open_store(request.names.front(), storage, requests));
-    return open_table(std::move(at), request, *codecs, std::move(stop));
+    FOREBAY_ASSIGN(StoreAndPath at, place_of(request.names.front(), options));
+    return open_table(std::move(at), request, *codecs, options.stop);
   }
   const auto memory = std::static_pointer_cast<const MemoryTables>(source.attachment);
-  return open_memory_tables(memory->tables, request.selection, *codecs, std::move(stop));
+  return open_memory_tables(memory->tables, request.selection, *codecs, options.stop);
 }
 
 }  // namespace forebay

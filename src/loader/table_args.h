@@ -1,15 +1,13 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <span>
-#include <stop_token>
 #include <vector>
 
 #include "base/unit_source.h"
 #include "forebay/pipeline.h"
-#include "format/objects/open_store.h"
 #include "format/table/open_table.h"
+#include "loader/open_source.h"
 #include "pipeline/description.h"
 
 namespace forebay {
@@ -41,7 +39,6 @@ void check_table(const OpSpec& source, std::vector<Problem>& problems);
 Result<OpSpec> arrow_streams_step(std::span<void* const> streams, Json args);
 
 Result<std::shared_ptr<const UnitSource>> open_table_source(const OpSpec& source, TableRequest::Format format,
-                                                            const StorageOptions& storage, std::optional<int> requests,
-                                                            std::stop_token stop);
+                                                            const OpenSourceOptions& options);
 
 }  // namespace forebay

@@ -68,6 +68,20 @@ Status mark_optional(std::vector<ShardField>& fields, const std::vector<std::str
   return {};
 }
 
+/// Split at the last dot, no extension has one.
+Status check_dots(const WebdatasetRequest& request) {
+  if (request.split == NameSplit::kFirstDot) return {};
+  for (const ShardField& field : request.fields) {
+    for (const std::string& extension : field.extensions) {
+      if (extension.find('.') == std::string::npos) continue;
+      return invalid_argument(fmt::format(
+          "'{}' in fields has a dot, and with split=\"last\" extensions have none; leave split out, or give '{}'",
+          extension, extension.substr(extension.rfind('.') + 1)));
+    }
+  }
+  return {};
+}
+
 /// What is no size at all, check_args() tells.
 Result<uint64_t> parse_unit(const Json& json) {
   const auto bytes = json.is_string() ? parse_byte_size(json.get<std::string>()) : std::nullopt;
@@ -93,6 +107,11 @@ Result<WebdatasetRequest> parse_webdataset(const OpSpec& source) {
   if (!request.fields.empty()) FOREBAY_RETURN_IF_ERROR(mark_optional(request.fields, request.optional));
   FOREBAY_RETURN_IF_ERROR(check_shard_fields(request.fields));
   FOREBAY_ASSIGN(request.unit_bytes, parse_unit(given("unit")));
+  const Json split = given("split");
+  if (!split.is_null() && split != "first" && split != "last")
+    return invalid_argument(fmt::format("split is {}; give \"first\" or \"last\"", json_text(split)));
+  if (split == "last") request.split = NameSplit::kLastDot;
+  FOREBAY_RETURN_IF_ERROR(check_dots(request));
   const Json index = given("index");
   if (!index.is_null() && index != "cache" && index != "beside")
     return invalid_argument(fmt::format("index is {}; give \"cache\" or \"beside\"", json_text(index)));
@@ -108,6 +127,7 @@ Json webdataset_args(Json pattern, const WebdatasetOptions& options) {
   if (!options.optional.empty()) args["optional"] = options.optional;
   if (options.unit != WebdatasetOptions().unit)
     args["unit"] = std::visit([](const auto& bytes) { return Json(bytes); }, options.unit);
+  if (options.split != WebdatasetOptions().split) args["split"] = options.split;
   if (options.index != WebdatasetOptions().index) args["index"] = options.index;
   return args;
 }
@@ -135,7 +155,7 @@ Result<std::shared_ptr<const Source>> open_webdataset_step(const OpSpec& source,
   // Without a folder (no HOME) headers are read at each opening: slower, and no error.
   if (const Result<std::string> folder = default_cache_folder(); folder.ok())
     request.kept_indexes = kept_indexes_folder(*folder);
-  FOREBAY_ASSIGN(StoreAndPath at, open_store(request.names.front(), options.storage_options, options.requests));
+  FOREBAY_ASSIGN(StoreAndPath at, place_of(request.names.front(), options));
   FOREBAY_ASSIGN(std::shared_ptr<const Source> opened, open_webdataset(std::move(at), request, options.stop));
   return opened;
 }

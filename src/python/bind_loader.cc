@@ -111,6 +111,7 @@ void open(PyLoader* self, const PyDescription& description, uint64_t seed, std::
   options.deal = deal_of(deal);
   options.hosts = hosts;
   options.local_ranks = local_ranks;
+  options.log_warnings = false;  // Python's own warnings tell them
   options.peers = {std::move(peers), std::move(token), generation, gather_by(meet)};
   std::optional<ShareOptions> with;
   if (share) with = ShareOptions{std::move(*share), together, std::move(program)};
@@ -143,6 +144,15 @@ void bind_loader(nb::module_& module) {
           "row_groups",
           [](PyLoader& self) { return ask_without_lock(self, [](const LoaderFace& of) { return of.row_groups(); }); },
           nb::sig("def row_groups(self) -> list[int]"))
+      .def(
+          "classes",
+          [](PyLoader& self) {
+            nb::list names;
+            const auto found = ask_without_lock(self, [](const LoaderFace& of) { return of.classes(); });
+            for (const std::string& name : found) names.append(to_text(name));
+            return names;
+          },
+          nb::sig("def classes(self) -> list[str]"))
       .def(
           "source_fields",
           [](PyLoader& self) {
@@ -188,6 +198,7 @@ void bind_loader(nb::module_& module) {
       .def("end_trace", &PyLoader::end_trace)
       .def("stats", &PyLoader::stats, nb::sig("def stats(self) -> dict[str, object]"))
       .def("errors", &PyLoader::errors, nb::sig("def errors(self) -> list[dict[str, object]]"))
+      .def("warnings", &PyLoader::warnings, nb::sig("def warnings(self) -> list[dict[str, object]]"))
       .def("close", &PyLoader::close)
       .def_prop_ro("closed", &PyLoader::closed);
 

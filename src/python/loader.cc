@@ -255,6 +255,18 @@ nb::list PyLoader::errors() {
   return list;
 }
 
+nb::list PyLoader::warnings() {
+  LoaderFace& target = loader();
+  std::vector<DataWarning> entries;
+  {
+    const nb::gil_scoped_release unlocked;  // a server may be asked
+    entries = target.warnings();
+  }
+  nb::list list;
+  for (const DataWarning& entry : entries) list.append(to_dict(entry));
+  return list;
+}
+
 void PyLoader::close() {
   // A child has nothing to close, and its parent's loader goes on.
   if (getpid() != process_) return;

@@ -51,6 +51,7 @@ class PyLoader {
   void begin_trace(nb::str path, uint64_t most_bytes);
   void end_trace();
   nb::list errors();
+  nb::list warnings();
   void close();
   bool closed() const { return engine_->loader->closed(); }
   /// Raises in a forked child and after close().

@@ -25,6 +25,7 @@ class LoaderFace {
   virtual int64_t size() const = 0;
   virtual Pipeline opened() const = 0;
   virtual std::vector<FieldDescription> source_fields() const = 0;
+  virtual std::vector<std::string> classes() const = 0;
   virtual std::vector<int64_t> row_groups() const = 0;
   virtual int64_t epoch() const = 0;
   virtual bool finished() const = 0;
@@ -39,6 +40,7 @@ class LoaderFace {
   virtual Status begin_trace(const std::string& path, uint64_t most_bytes) = 0;
   virtual Status end_trace() = 0;
   virtual std::vector<ErrorEntry> errors() const = 0;
+  virtual std::vector<DataWarning> warnings() const = 0;
   virtual void close() = 0;
   virtual bool closed() const = 0;
   virtual std::shared_ptr<ForeignCall> take_call(std::chrono::milliseconds timeout, bool* closed) = 0;
@@ -63,6 +65,7 @@ class FaceOf final : public LoaderFace {
   int64_t size() const override { return loader_->size(); }
   Pipeline opened() const override { return loader_->opened(); }
   std::vector<FieldDescription> source_fields() const override { return loader_->source_fields(); }
+  std::vector<std::string> classes() const override { return loader_->classes(); }
   std::vector<int64_t> row_groups() const override { return loader_->row_groups(); }
   int64_t epoch() const override { return loader_->epoch(); }
   bool finished() const override { return loader_->finished(); }
@@ -82,6 +85,7 @@ class FaceOf final : public LoaderFace {
   }
   Status end_trace() override { return loader_->end_trace(); }
   std::vector<ErrorEntry> errors() const override { return loader_->errors(); }
+  std::vector<DataWarning> warnings() const override { return loader_->warnings(); }
   void close() override { loader_->close(); }
   bool closed() const override { return loader_->closed(); }
   std::shared_ptr<ForeignCall> take_call(std::chrono::milliseconds timeout, bool* closed) override {

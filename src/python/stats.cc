@@ -84,4 +84,13 @@ nb::dict to_dict(const ErrorEntry& entry) {
   return dict;
 }
 
+nb::dict to_dict(const DataWarning& warning) {
+  nb::dict dict;
+  dict["kind"] = to_text(warning.kind);
+  dict["count"] = warning.count;
+  dict["first"] = to_text(warning.first);
+  dict["message"] = to_text(warning.message);
+  return dict;
+}
+
 }  // namespace forebay::python

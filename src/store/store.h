@@ -27,6 +27,8 @@ struct ObjectInfo {
   uint64_t size = 0;
   /// Changes when the object does: of its ETag, or of a file's times, inode and device. 0 where the store does not tell.
   uint64_t version = 0;
+  /// Listed, but a symbolic link whose target does not exist: reading it is NotFound. It may have stood for a folder.
+  bool dead_link = false;
 };
 
 struct ListRequest {
@@ -55,7 +57,7 @@ struct ListPage {
   std::vector<ObjectInfo> objects;
   std::vector<std::string> prefixes;
   uint64_t hidden = 0;       ///< entries left out because their name begins with a dot
-  uint64_t irregular = 0;    ///< left out: links that lead nowhere or round in circles, sockets, FIFOs, devices
+  std::vector<std::string> circular;  ///< left out: links to a folder that they lie in, or to themselves
   std::string continuation;  ///< empty on the last page
 };
 

@@ -12,10 +12,14 @@ using namespace forebay;
 static void decode_units(const UnitSource& source) {
   for (int64_t unit = 0; unit < std::min<int64_t>(source.units(), 64); ++unit) {
     const auto fetch = source.unit_fetch(unit);
-    const auto bytes = read_wait(*fetch.store, fetch.requests.front(), {});
-    if (!bytes.ok()) std::abort();
+    std::vector<Buffer> fetched;
+    for (const ReadRequest& request : fetch.requests) {
+      const auto bytes = read_wait(*fetch.store, request, {});
+      if (!bytes.ok()) std::abort();
+      fetched.push_back(*bytes);
+    }
     WorkMemory memory;
-    const auto columns = source.decode(unit, {*bytes}, memory);
+    const auto columns = source.decode(unit, std::move(fetched), memory);
     // Nothing changed since it was opened.
     if (!columns.ok() || !columns->check().ok()) std::abort();
     if (columns->nbytes() > source.unit_cost(unit).decoded_bytes) std::abort();
@@ -27,6 +31,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   store->put("a.tar", std::string_view(reinterpret_cast<const char*>(data), size));
   WebdatasetRequest request;
   request.unit_bytes = uint64_t{1} << size % 16;
+  request.split = size / 32 % 2 == 1 ? NameSplit::kLastDot : NameSplit::kFirstDot;
   if (size / 16 % 2 == 1)
     request.fields = {{"image", {"jpg", "png"}, true}, {"text", {"txt"}, true}, {"label", {"cls"}, true}};
   const auto source = open_webdataset({store, "a.tar", ""}, request, {});

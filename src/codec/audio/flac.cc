@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "codec/audio/readers.h"
+#include "codec/audio/tags.h"
 
 namespace forebay {
 namespace {
@@ -14,6 +15,7 @@ namespace {
 // A frame has at most so many samples a channel; the decoder keeps two numbers of four bytes of each, and we one.
 constexpr uint64_t kLargestFlacBlock = 65536;
 constexpr uint64_t kFlacBytesOfSample = 16;
+constexpr size_t kFlacRestBytes = 1 << 16;  // looked at behind the last frame
 
 std::string_view flac_error_text(FLAC__StreamDecoderErrorStatus status) {
   switch (status) {
@@ -28,14 +30,60 @@ struct DeleteFlacDecoder {
   void operator()(FLAC__StreamDecoder* decoder) const { FLAC__stream_decoder_delete(decoder); }
 };
 
+/// Bytes that lie in pieces.
+class Pieces {
+ public:
+  explicit Pieces(std::vector<AudioBytes> pieces) : pieces_(std::move(pieces)) {
+    for (const AudioBytes piece : pieces_) size_ += piece.size();
+  }
+
+  uint64_t size() const { return size_; }
+  uint64_t taken() const { return taken_; }
+  /// Copies the next bytes; as many as are there.
+  size_t take(uint8_t* out, size_t size) {
+    size_t given = 0;
+    while (given < size && piece_ < pieces_.size()) {
+      const AudioBytes rest = pieces_[piece_].subspan(place_);
+      const size_t now = std::min(size - given, rest.size());
+      std::copy_n(rest.data(), now, out + given);
+      given += now;
+      place_ += now;
+      if (now == rest.size()) ++piece_, place_ = 0;
+    }
+    taken_ += given;
+    return given;
+  }
+  /// Up to `most` bytes from `place` on.
+  std::vector<uint8_t> from(uint64_t place, size_t most) const {
+    std::vector<uint8_t> bytes;
+    for (const AudioBytes piece : pieces_) {
+      const uint64_t before = std::min<uint64_t>(place, piece.size());
+      const AudioBytes rest = piece.subspan(before);
+      bytes.insert(bytes.end(), rest.begin(), rest.begin() + std::min(most - bytes.size(), rest.size()));
+      place -= before;
+    }
+    return bytes;
+  }
+
+ private:
+  std::vector<AudioBytes> pieces_;
+  uint64_t size_ = 0, taken_ = 0;
+  size_t piece_ = 0, place_ = 0;
+};
+
+bool begins_with(std::span<const uint8_t> bytes, std::string_view text) {
+  return bytes.size() >= text.size() && std::memcmp(bytes.data(), text.data(), text.size()) == 0;
+}
+
 class FlacReader final : public AudioReader {
  public:
-  explicit FlacReader(AudioBytes bytes) : bytes_(bytes), decoder_(FLAC__stream_decoder_new()) {}
+  explicit FlacReader(std::vector<AudioBytes> pieces)
+      : bytes_(std::move(pieces)), decoder_(FLAC__stream_decoder_new()) {}
 
   Status begin() {
     if (!decoder_) return out_of_budget("the system has no memory left", 0);
-    const auto status = FLAC__stream_decoder_init_stream(decoder_.get(), read_bytes, nullptr, nullptr, nullptr, nullptr,
-                                                         write_frame, take_metadata, take_error, this);
+    const auto status = FLAC__stream_decoder_init_stream(decoder_.get(), read_bytes, nullptr, tell_place, nullptr,
+                                                         nullptr, write_frame, take_metadata, take_error, this);
     if (status != FLAC__STREAM_DECODER_INIT_STATUS_OK) return internal_error("the FLAC decoder does not start");
     const bool read = FLAC__stream_decoder_process_until_end_of_metadata(decoder_.get()) != 0;
     if (!error_.ok()) return error_;
@@ -54,13 +102,37 @@ class FlacReader final : public AudioReader {
 
   Status read_frames(AudioSink& sink) override {
     sink_ = &sink;
+    note_place();
     // Behind the last sample there may be tags, which are no frames.
     while (error_.ok() && !(info_.frames && given_ >= *info_.frames)) {
+      const int64_t before = given_;
       if (FLAC__stream_decoder_process_single(decoder_.get()) == 0 && error_.ok())
-        return corrupt(fmt::format("cannot be decoded behind sample {}", given_));
+        error_ = corrupt(fmt::format("cannot be decoded behind sample {}", given_));
       if (FLAC__stream_decoder_get_state(decoder_.get()) == FLAC__STREAM_DECODER_END_OF_STREAM) break;
+      if (given_ > before) note_place();
     }
-    return error_;
+    return check_rest();
+  }
+
+  void note_place() {
+    if (FLAC__stream_decoder_get_decode_position(decoder_.get(), &frames_end_) == 0) frames_end_ = bytes_.size();
+  }
+
+  /// What stands behind the last frame that was whole.
+  Status check_rest() const {
+    const std::vector<uint8_t> rest = bytes_.from(frames_end_, kFlacRestBytes);
+    if (begins_with(rest, "fLaC")) {
+      return unsupported(
+          fmt::format("a second FLAC stream begins at byte {}; cut it into files of one stream", frames_end_));
+    }
+    const bool zeros = std::ranges::all_of(rest, [](uint8_t byte) { return byte == 0; });
+    if (zeros && (error_.ok() || !info_.frames)) return {};
+    if (!error_.ok()) return error_;
+    // The sync code and, behind it, two bits that are 0 and 1 in all frames (RFC 9639, section 9.1).
+    if (info_.frames && given_ >= *info_.frames && rest.size() > 1 && rest[0] == 0xff && (rest[1] & 0xfe) == 0xf8)
+      return corrupt(fmt::format("the header says {} samples a channel, and there are more", *info_.frames));
+    if (!info_.frames) return corrupt(fmt::format("ends inside a frame, behind sample {}", given_));
+    return {};
   }
 
   Status check_frame(const FLAC__FrameHeader& header) const {
@@ -94,12 +166,13 @@ class FlacReader final : public AudioReader {
 
   static FLAC__StreamDecoderReadStatus read_bytes(const FLAC__StreamDecoder*, FLAC__byte* out, size_t* size,
                                                   void* self) {
-    auto& reader = *static_cast<FlacReader*>(self);
-    *size = std::min(*size, reader.bytes_.size() - reader.place_);
-    if (*size == 0) return FLAC__STREAM_DECODER_READ_STATUS_END_OF_STREAM;
-    std::memcpy(out, reader.bytes_.data() + reader.place_, *size);
-    reader.place_ += *size;
-    return FLAC__STREAM_DECODER_READ_STATUS_CONTINUE;
+    *size = static_cast<FlacReader*>(self)->bytes_.take(out, *size);
+    return *size == 0 ? FLAC__STREAM_DECODER_READ_STATUS_END_OF_STREAM : FLAC__STREAM_DECODER_READ_STATUS_CONTINUE;
+  }
+
+  static FLAC__StreamDecoderTellStatus tell_place(const FLAC__StreamDecoder*, FLAC__uint64* place, void* self) {
+    *place = static_cast<FlacReader*>(self)->bytes_.taken();
+    return FLAC__STREAM_DECODER_TELL_STATUS_OK;
   }
 
   static FLAC__StreamDecoderWriteStatus write_frame(const FLAC__StreamDecoder*, const FLAC__Frame* frame,
@@ -127,9 +200,9 @@ class FlacReader final : public AudioReader {
     reader.error_ = corrupt(fmt::format("{} behind sample {}", flac_error_text(status), reader.given_));
   }
 
-  AudioBytes bytes_;
-  size_t place_ = 0;
-  uint32_t bits_ = 0;  // 0: no STREAMINFO came yet
+  Pieces bytes_;
+  uint64_t frames_end_ = 0;  // behind the last whole frame
+  uint32_t bits_ = 0;        // 0: no STREAMINFO came yet
   int64_t given_ = 0;
   AudioSink* sink_ = nullptr;
   Status error_;
@@ -140,7 +213,11 @@ class FlacReader final : public AudioReader {
 }  // namespace
 
 Result<std::unique_ptr<AudioReader>> open_flac(AudioBytes bytes) {
-  auto reader = std::make_unique<FlacReader>(bytes);
+  return open_flac_pieces({bytes.first(bytes.size() - tail_tag_bytes(bytes))});
+}
+
+Result<std::unique_ptr<AudioReader>> open_flac_pieces(std::vector<AudioBytes> pieces) {
+  auto reader = std::make_unique<FlacReader>(std::move(pieces));
   FOREBAY_RETURN_IF_ERROR(reader->begin());
   return std::unique_ptr<AudioReader>(std::move(reader));
 }

@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 #include <mpg123.h>
 
+#include "codec/audio/mpeg_frames.h"
 #include "codec/audio/readers.h"
+#include "codec/audio/tags.h"
 
 namespace forebay {
 namespace {
@@ -51,37 +53,20 @@ struct ByteCursor {
   }
 };
 
-// How many MPEG frames the file had when its encoder wrote the Xing tag; 0 where there is none.
-int64_t announced_mpeg_frames(AudioBytes bytes) {
-  const AudioBytes frame = bytes.subspan(id3_bytes(bytes));
-  if (frame.size() < 4) return 0;
-  const bool mpeg1 = (frame[1] >> 3 & 3) == 3, mono = frame[3] >> 6 == 3;
-  // Behind the frame's header and its side information, which is as long as version and channels say (ISO 11172-3, 13818-3).
-  const size_t tag = 4 + (mpeg1 ? (mono ? 17u : 32u) : (mono ? 9u : 17u));
-  if (frame.size() < tag + 12) return 0;
-  const uint8_t* at = frame.data() + tag;
-  if (std::memcmp(at, "Xing", 4) != 0 && std::memcmp(at, "Info", 4) != 0) return 0;
-  // The flags' lowest bit: the number of frames follows.
-  if ((at[7] & 1) == 0) return 0;
-  return int64_t{at[8]} << 24 | at[9] << 16 | at[10] << 8 | at[11];
-}
-
-// Where frames do not say how long they are, the library must look at the second one. Without that it takes files of one frame, too.
-bool is_free_format(AudioBytes bytes) {
-  const AudioBytes frame = bytes.subspan(id3_bytes(bytes));
-  return frame.size() > 2 && frame[2] >> 4 == 0;
-}
-
 class Mp3Reader final : public AudioReader {
  public:
-  Mp3Reader(AudioBytes bytes, bool mixes) : cursor_{bytes}, decoder_(new_mp3_decoder()), mixes_(mixes) {}
+  Mp3Reader(AudioBytes bytes, bool mixes)
+      : cursor_{bytes.first(bytes.size() - tail_tag_bytes(bytes))}, run_(find_mpeg_frames(cursor_.bytes)),
+        decoder_(new_mp3_decoder()), mixes_(mixes) {}
 
   Status begin() {
+    FOREBAY_RETURN_IF_ERROR(check_frames());
     mpg123_handle* const mp3 = decoder_.get();
     if (mp3 == nullptr) return internal_error("libmpg123 has no decoder for every processor");
     mpg123_param(mp3, MPG123_REMOVE_FLAGS, MPG123_AUTO_RESAMPLE, 0);
     mpg123_param(mp3, MPG123_ADD_FLAGS, MPG123_FORCE_FLOAT | MPG123_QUIET | MPG123_GAPLESS | MPG123_NO_RESYNC, 0);
-    if (!is_free_format(cursor_.bytes)) mpg123_param(mp3, MPG123_ADD_FLAGS, MPG123_NO_READAHEAD, 0);
+    // Where frames do not say how long they are, the library must look at the second one. Without that it takes files of one frame, too.
+    if (run_.frames > 0) mpg123_param(mp3, MPG123_ADD_FLAGS, MPG123_NO_READAHEAD, 0);
     // Before the last filter, which then runs once.
     if (mixes_) mpg123_param(mp3, MPG123_ADD_FLAGS, MPG123_MONO_MIX, 0);
     mpg123_replace_reader_handle(mp3, ByteCursor::read, ByteCursor::seek, nullptr);
@@ -89,7 +74,9 @@ class Mp3Reader final : public AudioReader {
     FOREBAY_RETURN_IF_ERROR(take_format());
     // From frame to frame by their headers alone: what the file really has.
     if (mpg123_scan(mp3) != MPG123_OK) return damaged("its frames cannot be counted");
-    return check_length();
+    const off_t frames = mpg123_length(mp3);
+    if (frames >= 0) info_.frames = frames;
+    return {};
   }
 
  private:
@@ -105,12 +92,16 @@ class Mp3Reader final : public AudioReader {
     return {};
   }
 
-  Status check_length() {
-    const int64_t announced = announced_mpeg_frames(cursor_.bytes), has = mpg123_framelength(decoder_.get());
-    // Some encoders count the frame that the tag lies in.
-    if (announced > has + 1) return corrupt(fmt::format("ends after {} of {} MPEG frames", has, announced));
-    const off_t frames = mpg123_length(decoder_.get());
-    if (frames >= 0) info_.frames = frames;
+  /// By their headers alone, before the library sees them. What follows the last frame and is none is cut off.
+  Status check_frames() {
+    if (run_.frames == 0) return {};
+    const AnnouncedMpeg said = announced_mpeg(cursor_.bytes.subspan(run_.begin));
+    const uint64_t bytes = cursor_.bytes.size() - run_.begin;
+    // Without the one that the tag lies in; some encoders count it. Then the number of bytes tells whether one is missing.
+    const int64_t has = run_.frames - (said.frames > 0 ? 1 : 0);
+    if (said.frames > has + 1 || (said.frames == has + 1 && said.bytes > bytes))
+      return corrupt(fmt::format("MP3: ends after {} of {} MPEG frames", has, said.frames));
+    if (!run_.resumed) cursor_.bytes = cursor_.bytes.first(run_.end);
     return {};
   }
 
@@ -123,12 +114,18 @@ class Mp3Reader final : public AudioReader {
       const auto count = static_cast<int64_t>(bytes / sizeof(float)) / given;
       if (count > 0) FOREBAY_RETURN_IF_ERROR(sink.frames(values_.data(), count));
       given_ += count;
-      if (answer == MPG123_DONE) return {};
+      if (answer == MPG123_DONE) return check_end();
       if (answer == MPG123_NEW_FORMAT)
         FOREBAY_RETURN_IF_ERROR(check_format());
       else if (answer != MPG123_OK)
         return damaged("cannot be decoded");
     }
+  }
+
+  /// Behind the last frame, so that what is wrong before it is told first.
+  Status check_end() const {
+    if (!run_.cut) return {};
+    return corrupt(fmt::format("MP3: the file ends inside a frame, behind {} whole ones", run_.frames));
   }
 
   Status check_format() {
@@ -145,6 +142,7 @@ class Mp3Reader final : public AudioReader {
   }
 
   ByteCursor cursor_;
+  const MpegRun run_;
   int64_t given_ = 0;
   std::vector<float> values_;
   std::unique_ptr<mpg123_handle, DeleteMp3Decoder> decoder_;

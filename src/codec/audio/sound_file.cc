@@ -21,6 +21,7 @@ struct CloseSoundFile {
 
 struct SoundCursor {
   AudioBytes bytes;
+  SoundView view;
   sf_count_t place = 0;
 
   sf_count_t size() const { return static_cast<sf_count_t>(bytes.size()); }
@@ -38,8 +39,15 @@ struct SoundCursor {
     auto& cursor = *static_cast<SoundCursor*>(self);
     size = std::clamp<sf_count_t>(size, 0, cursor.size() - cursor.place);
     if (size > 0) std::memcpy(out, cursor.bytes.data() + cursor.place, static_cast<size_t>(size));
+    cursor.show_patch(static_cast<uint8_t*>(out), static_cast<size_t>(cursor.place), static_cast<size_t>(size));
     cursor.place += size;
     return size;
+  }
+  void show_patch(uint8_t* out, size_t from, size_t size) const {
+    for (size_t i = 0; i < view.patch_bytes; ++i) {
+      const size_t at = view.patch_at + i;
+      if (at >= from && at - from < size) out[at - from] = view.patch[i];
+    }
   }
 };
 
@@ -53,7 +61,7 @@ std::string_view ogg_name(int format, std::string_view otherwise) {
 
 class SoundFileReader final : public AudioReader {
  public:
-  explicit SoundFileReader(AudioBytes bytes) : cursor_{bytes} {}
+  SoundFileReader(AudioBytes bytes, const SoundView& view) : cursor_{bytes.first(view.end), view} {}
 
   Status begin(std::string_view format) {
     SF_VIRTUAL_IO io = {SoundCursor::length, SoundCursor::seek, SoundCursor::read, SoundCursor::write,
@@ -91,8 +99,11 @@ class SoundFileReader final : public AudioReader {
 }  // namespace
 
 Result<std::unique_ptr<AudioReader>> open_sound_file(AudioBytes bytes, std::string_view format) {
-  if (format == "WAV" || format == "AIFF") FOREBAY_RETURN_IF_ERROR(check_sound_chunks(bytes));
-  auto reader = std::make_unique<SoundFileReader>(bytes);
+  SoundView view{bytes.size(), 0, 0, {}};
+  if (format != "Ogg") {
+    FOREBAY_ASSIGN(view, check_sound_chunks(bytes, format));
+  }
+  auto reader = std::make_unique<SoundFileReader>(bytes, view);
   FOREBAY_RETURN_IF_ERROR(reader->begin(format));
   return std::unique_ptr<AudioReader>(std::move(reader));
 }

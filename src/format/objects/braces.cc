@@ -14,18 +14,30 @@ namespace {
 constexpr size_t kMaxNames = 1'000'000;
 constexpr size_t kMaxNameBytes = 256 << 20;
 
+bool is_escaped(std::string_view text, size_t at) {
+  return at > 0 && at + 1 < text.size() && text[at - 1] == '[' && text[at + 1] == ']';
+}
+
 struct Braces {
   size_t open, close;
   std::vector<std::string_view> choices;  ///< separated by commas, outside inner braces
 };
 
+/// The place of the first brace from `from` on that is not escaped as "[{]".
+size_t find_open(std::string_view text, size_t from) {
+  size_t open = text.find('{', from);
+  while (open != std::string_view::npos && is_escaped(text, open)) open = text.find('{', open + 1);
+  return open;
+}
+
 /// The first pair of braces that means something.
 std::optional<Braces> find_braces(std::string_view text, size_t from) {
-  for (size_t open = text.find('{', from); open != std::string_view::npos; open = text.find('{', open + 1)) {
+  for (size_t open = find_open(text, from); open != std::string_view::npos; open = find_open(text, open + 1)) {
     Braces found{open, 0, {}};
     int depth = 0;
     size_t begin = open + 1;
     for (size_t i = open; i < text.size(); ++i) {
+      if ((text[i] == '{' || text[i] == '}') && is_escaped(text, i)) continue;
       if (text[i] == '{') ++depth;
       if ((text[i] == ',' && depth == 1) || (text[i] == '}' && depth == 1)) {
         found.choices.push_back(text.substr(begin, i - begin));

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "format/objects/path_pattern.h"
+
 namespace forebay {
 
 namespace {
@@ -116,10 +118,9 @@ std::vector<bool> places_after(const std::vector<std::string>& parts, const std:
 }  // namespace
 
 Glob::Glob(std::string_view pattern) {
-  const size_t wild = std::min(pattern.find_first_of("*?["), pattern.size());
-  const size_t slash = pattern.substr(0, wild).rfind('/');
-  const size_t base_end = slash == std::string_view::npos ? 0 : slash + 1;
-  base_ = pattern.substr(0, base_end);
+  const size_t wild = std::min(first_wildcard(pattern), pattern.size());
+  const size_t base_end = pattern.substr(0, wild).rfind('/') + 1;
+  base_ = without_escapes(pattern.substr(0, base_end));
   for (const std::string_view part : split(pattern.substr(base_end))) parts_.emplace_back(part);
   if (!parts_.empty() && parts_.back() == "**") parts_.emplace_back("*");  // "photos/**": the files below
 }

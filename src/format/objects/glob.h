@@ -12,8 +12,7 @@ class Glob {
  public:
   explicit Glob(std::string_view pattern);
 
-  static bool has_wildcards(std::string_view text) { return text.find_first_of("*?[") != std::string_view::npos; }
-  /// The folders before the first wildcard: where a search begins. Empty or ends in '/'.
+  /// The folders before the first wildcard, without escapes (path_pattern.h): where a search begins. Empty or ends in '/'.
   const std::string& base() const { return base_; }
   /// True for a path below the base, given relative to it.
   bool matches(std::string_view path) const;

@@ -1,5 +1,8 @@
 #include "format/objects/listing_plan.h"
 
+#include <algorithm>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include "format/objects/split_points.h"
@@ -52,6 +55,22 @@ void ListingPlan::cut(Part& part, const std::vector<std::string>& points) {
   part.request.until = points.front();
 }
 
+namespace {
+
+/// Buckets have no folders. Consoles and Hadoop leave objects of 0 bytes that stand for them, named "photos/", "photos" or
+/// "photos_$folder$". These are no samples.
+void drop_folder_markers(const std::string& folder, ListPage& page) {
+  const auto is_empty = [](const ObjectInfo& object) { return object.size == 0 && !object.dead_link; };
+  if (std::ranges::none_of(page.objects, is_empty)) return;
+  const std::unordered_set<std::string_view> folders(page.prefixes.begin(), page.prefixes.end());
+  std::erase_if(page.objects, [&](const ObjectInfo& object) {
+    return is_empty(object) && (object.key.ends_with('/') || object.key == folder ||
+                                object.key.ends_with("_$folder$") || folders.contains(object.key + '/'));
+  });
+}
+
+}  // namespace
+
 void ListingPlan::take(Part part, ListPage& page, const OnPage& on_page) {
   --in_flight_;
   const std::string folder = part.request.prefix;
@@ -66,6 +85,7 @@ void ListingPlan::take(Part part, ListPage& page, const OnPage& on_page) {
   if (more && traits_.in_ranges && (part.cut_out || part.pages >= kPagesBeforeCut)) {
     points = split_points(folder, page, part.request.until, room());
   }
+  drop_folder_markers(folder, page);
   on_page(folder, page);
   for (const std::string& below : page.prefixes) enter(below);
   if (!more) return;

@@ -92,6 +92,15 @@ Result<UrlPlace> parse_url(std::string_view url) {
   }
   if (scheme == "s3") return place_of_s3_url(url);
   if (scheme == "http" || scheme == "https") return UrlPlace{"http", std::string(url)};
+  if (scheme == "gs" || scheme == "gcs") {
+    return unsupported(fmt::format(
+        "'{}': Google Cloud Storage is read through its S3 interface: write s3://{} with the storage options "
+        "endpoint=https://storage.googleapis.com, access_key_id and secret_access_key, which are an HMAC key (gcloud "
+        "storage hmac create); or anonymous=true for a public bucket",
+        url, url.substr(scheme.size() + 3)));
+  }
+  if (scheme == "s3a" || scheme == "s3n")
+    return unsupported(fmt::format("'{}': write s3://{}", url, url.substr(scheme.size() + 3)));
   return unsupported(fmt::format(
       "'{}': no storage is called '{}'; known are plain paths, file://, s3://, http:// and https://", url, scheme));
 }

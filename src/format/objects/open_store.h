@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/data_warnings.h"
 #include "store/store.h"
 
 namespace forebay {
@@ -25,6 +26,7 @@ struct StoreAndPath {
   std::shared_ptr<Store> store;
   std::string path;  ///< key inside the store of what the URL names
   std::string name;  ///< UrlPlace::store
+  DataWarnings* warnings = nullptr;  ///< collects what an opening of this place leaves out; null: nobody asks
 };
 
 /// The one place that knows URL schemes. Options are checked: a name that the scheme does not know is InvalidArgument with

@@ -2,14 +2,17 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
+#include <set>
 
 #include <fmt/format.h>
 
 #include "format/objects/braces.h"
 #include "format/objects/glob.h"
+#include "format/objects/left_out.h"
+#include "format/objects/path_pattern.h"
 #include "format/objects/stat_all.h"
 #include "format/objects/walk.h"
+#include "format/table/lake_folders.h"
 #include "store/http/http_url.h"
 
 namespace forebay {
@@ -32,103 +35,150 @@ bool ends_in(std::string_view name, std::span<const std::string_view> endings) {
   return std::ranges::any_of(endings, [&](std::string_view ending) { return name.ends_with(ending); });
 }
 
-Status is_delta_table(Store& store, const std::string& folder, const TablePlace& place) {
-  return unsupported(
-      fmt::format("'{}' is a Delta table: beside the live rows its files hold deleted ones, and its log, which tells "
-                  "them apart, is not "
-                  "read. Give the list of its live files (deltalake: DeltaTable(...).file_uris()), or the pattern "
-                  "'**/*{}' below it for all "
-                  "there ever were",
-                  store.display_name(folder), place.endings.front()));
+/// What a search for files gathers.
+struct Search {
+  Store& store;
+  const TablePlace& place;
+  std::stop_token stop;
+  DataWarnings* warnings;
+  FoundFiles found = {};
+  std::set<std::string> dead_links = {};  // that may have led to folders with files
+  LakeFolders lakes = {};
+};
+
+void take_file(Search& search, ObjectInfo& object) {
+  TableFileEntry entry = entry_of(object, object.key);
+  search.found.emplace(std::move(object.key), std::move(entry));
+}
+
+void leave_out(Search& search, const LeftOutKind& kind, std::string_view key, const std::string& base) {
+  if (search.warnings != nullptr) search.warnings->add(kind, key.substr(base.size()));
+}
+
+/// A dead link that is no file of the table: it may have been a folder with more of them.
+void leave_out_link(Search& search, const std::string& key, const std::string& base) {
+  if (may_name_folder(last_name(key)))
+    search.dead_links.insert(key);
+  else
+    leave_out(search, kDeadLinks, key, base);
 }
 
 /// Everything below `folder`.
-Status search_folder(Store& store, const std::string& folder, const TablePlace& place, std::stop_token stop,
-                     FoundFiles& found) {
-  std::optional<std::string> delta;
-  const Status walked = walk(store, folder, std::move(stop), [&](const std::string& in, ListPage& page) {
+Status search_folder(Search& search, const std::string& folder) {
+  const Status walked = walk(search.store, folder, search.stop, [&](const std::string& in, ListPage& page) {
     for (ObjectInfo& object : page.objects) {
       const std::string_view name = last_name(object.key);
-      if (!is_aside(name) && ends_in(name, place.endings)) found.emplace(object.key, entry_of(object, object.key));
+      if (is_aside(name)) continue;
+      if (ends_in(name, search.place.endings))
+        take_file(search, object);
+      else if (object.dead_link)
+        leave_out_link(search, object.key, folder);
+      else if (looks_like_data(name))
+        leave_out(search, kUnreadFiles, object.key, folder);
     }
-    std::erase_if(page.prefixes, [&](const std::string& below) {
-      if (last_name(below) == "_delta_log" && (!delta || in < *delta)) delta = in;
-      return is_aside(last_name(below));
-    });
+    for (const std::string& link : page.circular) leave_out(search, kCircularLinks, link, folder);
+    search.lakes.look_at(in, page.prefixes);
+    std::erase_if(page.prefixes, [&](const std::string& below) { return is_aside(last_name(below)); });
   });
-  if (walked.ok() && delta) return is_delta_table(store, *delta, place);
   return walked.code() == Code::kNotFound ? Status() : walked;
 }
 
-Status search_pattern(Store& store, const std::string& pattern, std::stop_token stop, FoundFiles& found) {
+Status search_pattern(Search& search, const std::string& pattern) {
   const Glob glob(pattern);
   const std::string& base = glob.base();
   const bool takes_aside = is_aside(last_name(pattern));
-  const Status walked = walk(store, base, std::move(stop), [&](const std::string&, ListPage& page) {
+  const auto may_match_below = [&](const std::string& folder) {
+    return !is_aside(last_name(folder)) && glob.may_match_below(std::string_view(folder).substr(base.size()));
+  };
+  const Status walked = walk(search.store, base, search.stop, [&](const std::string& in, ListPage& page) {
     for (ObjectInfo& object : page.objects) {
-      if ((takes_aside || !is_aside(last_name(object.key))) &&
-          glob.matches(std::string_view(object.key).substr(base.size())))
-        found.emplace(object.key, entry_of(object, object.key));
+      const bool aside = !takes_aside && is_aside(last_name(object.key));
+      if (!aside && glob.matches(std::string_view(object.key).substr(base.size())))
+        take_file(search, object);
+      else if (object.dead_link && may_match_below(object.key + '/'))
+        leave_out_link(search, object.key, base);
     }
-    std::erase_if(page.prefixes, [&](const std::string& below) {
-      return is_aside(last_name(below)) || !glob.may_match_below(std::string_view(below).substr(base.size()));
-    });
+    for (const std::string& link : page.circular) {
+      if (may_match_below(link + '/')) leave_out(search, kCircularLinks, link, base);
+    }
+    search.lakes.look_at(in, page.prefixes);
+    std::erase_if(page.prefixes, [&](const std::string& below) { return !may_match_below(below); });
   });
   return walked.code() == Code::kNotFound ? Status() : walked;
 }
 
+/// Half a table must not be lost with a folder that is not there.
+Status check_links(const Search& search) {
+  if (search.dead_links.empty()) return {};
+  return not_found(fmt::format("{} symbolic link{} below the table lead{} nowhere and may stand for folders with files of it: fetch "
+                               "or mount what was there, remove the links, or give the list of files",
+                               search.dead_links.size(), search.dead_links.size() == 1 ? "" : "s",
+                               search.dead_links.size() == 1 ? "s" : ""))
+      .with_key(search.store.display_name(*search.dead_links.begin()));
+}
+
 Status nothing_there(Store& store, const std::string& name, const std::string& searched) {
-  return not_found(fmt::format("nothing matches '{}'; the nearest folder that exists is '{}'",
-                               store.remote() ? store.display_name(name) : name,
+  return not_found(fmt::format("nothing matches '{}'{}; the nearest folder that exists is '{}'",
+                               store.remote() ? store.display_name(name) : name, taken_as_pattern(name),
                                nearest_folder(store, searched + "x")));
 }
 
-/// A name in which nothing is special: a file, or else a folder.
-Status look_up(Store& store, const std::string& name, const TablePlace& place, std::stop_token stop, std::string& base,
-               FoundFiles& found) {
+/// A name in which nothing is special: a file, or else a folder. Gives the base of the keys.
+Result<std::string> look_up(Search& search, const std::string& name) {
+  Store& store = search.store;
   const bool folder_said = name.empty() || name.ends_with('/');
+  const std::string base = folder_said ? name : name + "/";
+  const auto list_any = [&] {
+    ListRequest any;
+    any.prefix = base;
+    any.max_keys = 1;
+    return list_wait(store, any, search.stop);
+  };
   if (!folder_said) {
-    const Result<ObjectInfo> info = stat_wait(store, name, stop);
-    if (info.ok()) {
-      base = folders_of(name);
-      found.emplace(name, entry_of(*info, name));
-      return {};
+    const Result<ObjectInfo> info = stat_wait(store, name, search.stop);
+    // An object of 0 bytes beside a folder of its name is a marker that consoles of buckets leave.
+    if (info.ok() && (info->size > 0 || !store.remote() || !list_any().ok())) {
+      search.found.emplace(name, entry_of(*info, name));
+      return folders_of(name);
     }
     const Code code = info.status().code();
     // Unsupported: a local store found a folder of that name.
-    if (code != Code::kNotFound && code != Code::kUnsupported) return info.status();
+    if (!info.ok() && code != Code::kNotFound && code != Code::kUnsupported) return info.status();
   }
-  base = folder_said ? name : name + "/";
-  FOREBAY_RETURN_IF_ERROR(search_folder(store, base, place, stop, found));
-  if (!found.empty()) return {};
-  ListRequest any;
-  any.prefix = base;
-  any.max_keys = 1;
-  const Result<ListPage> listed = list_wait(store, any, std::move(stop));
+  FOREBAY_RETURN_IF_ERROR(search_folder(search, base));
+  FOREBAY_RETURN_IF_ERROR(check_links(search));
+  if (!search.found.empty()) return base;
+  const Result<ListPage> listed = list_any();
   if (!listed.ok() || (listed->objects.empty() && listed->prefixes.empty())) return nothing_there(store, name, name);
   return not_found(
       fmt::format("no file that ends in {} below '{}'; files of other names are found by a pattern such as '{}**'",
-                  fmt::join(place.endings, ", "), store.display_name(base), base));
+                  fmt::join(search.place.endings, ", "), store.display_name(base), base));
 }
 
 Result<TableFiles> find_pattern(StoreAndPath at, const TablePlace& place, std::stop_token stop) {
-  FOREBAY_ASSIGN(const std::vector<std::string> alternatives, expand_braces(at.path));
-  TableFiles result{at.store, "", {}};
-  FoundFiles found;
+  FOREBAY_ASSIGN(const std::string pattern, escape_existing(*at.store, at.path, stop));
+  FOREBAY_ASSIGN(const std::vector<std::string> alternatives, expand_braces(pattern));
+  Search search{*at.store, place, stop, at.warnings};
+  std::string base = pattern_base(pattern);  // braces count, too: the names in them may be partition folders
+  bool by_name = true;
   for (const std::string& alternative : alternatives) {
-    if (Glob::has_wildcards(alternative)) {
-      FOREBAY_RETURN_IF_ERROR(search_pattern(*at.store, alternative, stop, found));
+    const std::string name = without_escapes(alternative);
+    if (first_wildcard(alternative) != std::string::npos) {
+      by_name = false;
+      FOREBAY_RETURN_IF_ERROR(search_pattern(search, alternative));
     } else if (alternatives.size() > 1) {
-      found.emplace(alternative, TableFileEntry{alternative, {}, 0});  // asked for when it is opened
+      search.found.emplace(name, TableFileEntry{name, {}, 0});  // asked for when it is opened
     } else {
-      FOREBAY_RETURN_IF_ERROR(look_up(*at.store, alternative, place, stop, result.base, found));
+      FOREBAY_ASSIGN(base, look_up(search, name));
+      by_name = search.found.size() == 1 && search.found.contains(name);
     }
   }
-  const size_t special = std::min(at.path.find_first_of("*?[{"), at.path.size());
-  // Braces count, too: what they spell out may be partition folders.
-  if (special < at.path.size()) result.base = folders_of(std::string_view(at.path).substr(0, special));
-  if (found.empty()) return nothing_there(*at.store, at.path, Glob(alternatives.front()).base());
-  for (auto& [key, entry] : found) result.files.push_back(std::move(entry));
+  FOREBAY_RETURN_IF_ERROR(check_links(search));
+  if (search.found.empty()) return nothing_there(*at.store, at.path, Glob(alternatives.front()).base());
+  TableFiles result{at.store, base, {}, at.warnings};
+  for (auto& [key, entry] : search.found) result.files.push_back(std::move(entry));
+  // Files that somebody names one by one are those that he wants.
+  if (!by_name) FOREBAY_RETURN_IF_ERROR(search.lakes.refuse(result, stop));
   return result;
 }
 
@@ -150,7 +200,7 @@ Result<TableFiles> find_list(StoreAndPath at, const std::vector<std::string>& na
     }
     found.emplace(file.path, TableFileEntry{file.path, {}, 0});
   }
-  TableFiles result{at.store, folders_of(found.begin()->first), {}};
+  TableFiles result{at.store, folders_of(found.begin()->first), {}, at.warnings};
   result.base = common_folders(result.base, folders_of(found.rbegin()->first));  // sorted: these two differ most
   for (auto& [key, entry] : found) result.files.push_back(std::move(entry));
   return result;

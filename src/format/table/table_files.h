@@ -26,6 +26,7 @@ struct TableFiles {
   /// below it, folders called name=value are partitions. Empty or ends in '/'.
   std::string base;
   std::vector<TableFileEntry> files;
+  DataWarnings* warnings = nullptr;  ///< StoreAndPath::warnings
 };
 
 struct TablePlace {
@@ -37,7 +38,12 @@ struct TablePlace {
 /// Whether other systems leave files of that name beside their tables: it begins with '.' or '_' (and holds no '='), or is of a checksum.
 bool is_aside(std::string_view name);
 
-/// Finds the files. `at`: a pattern, a folder or a file, or where the first of the list is. Of a folder: all below it that end in one
+/// Finds the files. A path that exists is that path, whatever characters are in it (path_pattern.h). A dead link with the name of a file
+/// is a file, which cannot be opened; one that may stand for a folder is NotFound. Files in formats that are not read, links that
+/// run in circles and other dead links go to `at.warnings`. Folders of Delta, Iceberg and Hudi tables are Unsupported: their files hold deleted rows, too
+/// (lake_folders.h).
+///
+/// `at`: a pattern, a folder or a file, or where the first of the list is. Of a folder: all below it that end in one
 /// of the endings. In folders and by patterns, names that begin with '.' or '_' are left out (unless they hold a '=', or the
 /// pattern says '_'), and so are checksums (.crc): that is what other systems leave beside their files.
 Result<TableFiles> find_table_files(StoreAndPath at, const TablePlace& place, std::stop_token stop);

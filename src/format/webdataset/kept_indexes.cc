@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kIndexMagic = "forebay tar index 1\n";
+constexpr std::string_view kIndexMagic = "forebay tar index 2\n";
 constexpr std::string_view kIndexEnding = ".tarindex";
 constexpr size_t kIndexHashBytes = 32;
 
@@ -56,9 +56,9 @@ std::optional<std::string> read_index(const std::string& path) {
 }
 
 /// One beside its shard goes with the folder, wherever that is found.
-std::string known_as(const KeptIndexes::Shard& shard, bool beside) {
+std::string known_as(const KeptIndexes::Shard& shard, bool beside, NameSplit split) {
   const std::string name = beside ? fs::path(shard.name).filename().string() : shard.name;
-  return fmt::format("{} {}\n{}\n", shard.size, shard.version, name);
+  return fmt::format("{} {}{}\n{}\n", shard.size, shard.version, split == NameSplit::kLastDot ? " last" : "", name);
 }
 
 std::string unused_name(const std::string& path) {
@@ -70,8 +70,8 @@ std::string unused_name(const std::string& path) {
 }  // namespace
 
 std::string KeptIndexes::path(const Shard& shard) const {
-  if (beside_) return fmt::format("{}{}", shard.name, kBeside);
-  return fmt::format("{}/{}{}", folder_, hash128(known_as(shard, beside_)).to_string(), kIndexEnding);
+  if (beside_) return fmt::format("{}{}{}", shard.name, split_ == NameSplit::kLastDot ? ".last" : "", kBeside);
+  return fmt::format("{}/{}{}", folder_, hash128(known_as(shard, beside_, split_)).to_string(), kIndexEnding);
 }
 
 std::optional<TarIndex> KeptIndexes::load(const Shard& shard) const {
@@ -84,7 +84,7 @@ std::optional<TarIndex> KeptIndexes::load(const Shard& shard) const {
   };
   if (!text->starts_with(kIndexMagic) || text->size() < kIndexMagic.size() + kIndexHashBytes) return none(damaged_);
   const std::string_view payload = std::string_view(*text).substr(kIndexMagic.size() + kIndexHashBytes);
-  const std::string known = known_as(shard, beside_);
+  const std::string known = known_as(shard, beside_, split_);
   // Against damage, not against malice: from_bytes() believes no number in it either.
   if (text->substr(kIndexMagic.size(), kIndexHashBytes) != hash128(payload).to_string()) return none(damaged_);
   if (!payload.starts_with(known)) return none(stale_);
@@ -96,7 +96,7 @@ std::optional<TarIndex> KeptIndexes::load(const Shard& shard) const {
 
 void KeptIndexes::save(const Shard& shard, const TarIndex& index) const {
   if (!keeps(shard)) return;
-  const std::string payload = known_as(shard, beside_) + index.to_bytes();
+  const std::string payload = known_as(shard, beside_, split_) + index.to_bytes();
   // What load() would refuse need not be written.
   if (payload.size() + kIndexMagic.size() + kIndexHashBytes > kMostFileBytes) return;
   std::error_code error;

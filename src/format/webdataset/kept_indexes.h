@@ -22,7 +22,8 @@ class KeptIndexes {
   static constexpr size_t kMostFiles = 16'384;
 
   /// Nothing is kept where `folder` is empty.
-  explicit KeptIndexes(std::string folder, bool beside = false) : folder_(std::move(folder)), beside_(beside) {}
+  explicit KeptIndexes(std::string folder, bool beside = false, NameSplit split = NameSplit::kFirstDot)
+      : folder_(std::move(folder)), beside_(beside), split_(split) {}
   struct Shard {
     std::string name;  ///< as messages have it
     uint64_t size = 0;
@@ -48,6 +49,7 @@ class KeptIndexes {
 
   const std::string folder_;
   const bool beside_;
+  const NameSplit split_;
   mutable Trouble damaged_, stale_, unwritten_;
 };
 

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/suggest.h"
+#include "format/webdataset/left_out_members.h"
 #include "format/webdataset/read_indexes.h"
 #include "format/webdataset/shard_source.h"
 
@@ -55,17 +56,39 @@ Result<std::vector<ShardField>> found_fields(const TableFiles& files, std::span<
   return fields;
 }
 
+constexpr size_t kExtensionsNamed = 12;
+
+std::string some_of(std::span<const std::string> known) {
+  if (known.empty()) return "none";
+  const std::string named = fmt::format("{}", fmt::join(known.first(std::min(known.size(), kExtensionsNamed)), ", "));
+  return known.size() <= kExtensionsNamed ? named
+                                          : fmt::format("{} and {} more", named, known.size() - kExtensionsNamed);
+}
+
+/// Where an extension that there is ends with the one that is wanted: why it is not that.
+std::string dot_rule(const ShardField& field, std::span<const std::string> known, NameSplit split) {
+  if (split == NameSplit::kLastDot) return {};
+  for (const std::string& extension : field.extensions) {
+    const auto longer = std::ranges::find_if(known, [&](const auto& one) { return one.ends_with("." + extension); });
+    if (longer != known.end())
+      return fmt::format(
+          "; names end at the first dot, so that '{}' is an extension; split=\"last\" ends them at the last one",
+          *longer);
+  }
+  return {};
+}
+
 /// A name that nothing in the shards bears is a mistake, and not a field that all samples lack.
 Status check_found(std::span<const ShardField> fields, std::span<const std::string> optional,
-                   std::span<const TarIndex> indexes) {
+                   std::span<const TarIndex> indexes, NameSplit split) {
   std::vector<std::string> known;
   for (const auto& [extension, shard] : extensions_of(indexes)) known.push_back(extension);
   const auto is_known = [&](const std::string& name) { return std::ranges::find(known, name) != known.end(); };
   for (const ShardField& field : fields) {
     if (field.optional || std::ranges::any_of(field.extensions, is_known)) continue;
-    return invalid_argument(fmt::format("no file in the shards has the extension {}; those there are: {}{}",
-                                        fmt::join(field.extensions, " or "), fmt::join(known, ", "),
-                                        suggestion_text(field.extensions.front(), known)));
+    return invalid_argument(fmt::format(
+        "no file in the shards has the extension {}; those there are: {}{}{}", fmt::join(field.extensions, " or "),
+        some_of(known), suggestion_text(field.extensions.front(), known), dot_rule(field, known, split)));
   }
   for (const std::string& name : optional) {
     if (std::ranges::none_of(fields, [&](const ShardField& field) { return field.name == name; }))
@@ -127,15 +150,19 @@ Result<std::shared_ptr<const UnitSource>> open_webdataset(StoreAndPath at, const
   if (request.beside && files.store->remote())
     return invalid_argument(
         "index=\"beside\" is for shards in local folders; leave it out, and the index is kept on this host");
-  FOREBAY_ASSIGN(std::vector<TarIndex> indexes, read_shard_indexes(files, request.kept_indexes, request.beside, stop));
+  FOREBAY_ASSIGN(std::vector<TarIndex> indexes,
+                 read_shard_indexes(files, {request.kept_indexes, request.beside, request.split}, stop));
   auto units = std::make_shared<ShardUnits>();
   units->store = files.store;
+  units->split = request.split;
   units->fields = request.fields;
   if (units->fields.empty()) {
     FOREBAY_ASSIGN(units->fields, found_fields(files, indexes, request.optional));
   }
   FOREBAY_RETURN_IF_ERROR(check_shard_fields(units->fields));
-  FOREBAY_RETURN_IF_ERROR(check_found(units->fields, request.optional, indexes));
+  const bool halves = std::ranges::any_of(units->fields, &ShardField::optional);
+  FOREBAY_RETURN_IF_ERROR(tell_left_out_members(files, indexes, halves));
+  FOREBAY_RETURN_IF_ERROR(check_found(units->fields, request.optional, indexes, request.split));
   units->version = version_of(files, indexes, units->fields, request.unit_bytes);
   for (size_t i = 0; i < indexes.size(); ++i) {
     const TableFileEntry& file = files.files[i];

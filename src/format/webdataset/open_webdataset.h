@@ -26,7 +26,8 @@ struct WebdatasetRequest {
   std::vector<std::string> optional = {};  ///< of fields that are found
   uint64_t unit_bytes = kShardUnitBytes;
   std::string kept_indexes = {};  ///< a folder; empty: none are kept
-  bool beside = false;            ///< they are kept beside the shards. InvalidArgument where these are no local files
+  NameSplit split = NameSplit::kFirstDot;
+  bool beside = false;  ///< they are kept beside the shards. InvalidArgument where these are no local files
 };
 
 /// Opens tar shards as one data set. `at`: a pattern, a folder or a file, or where the first of the list is. Lists them and finds what is in

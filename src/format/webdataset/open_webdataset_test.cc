@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/data_warnings.h"
 #include "format/webdataset/tar_test_support.h"
 #include "store/memory/memory_store.h"
 
@@ -158,7 +159,7 @@ TEST(open_webdataset, all_damaged_shards_are_told_at_once) {
   shards.put("b.tar", numbered_shard(0, 2).substr(0, 1000));
   shards.put("c.tar", std::string(2048, 'x'));
   expect_error(shards.open("*.tar").status(), Code::kCorrupt,
-               {"2 of 3 shards", "memory:b.tar: at byte 1000", "memory:c.tar: at byte 0", "checksum"});
+               {"2 of 3 shards", "memory:b.tar: at byte 1000", "memory:c.tar: expected a tar, found text"});
   expect_error(shards.open("b.tar").status(), Code::kCorrupt, {"memory:b.tar", "cut off", "leave it out"});
 }
 
@@ -208,6 +209,66 @@ TEST(open_webdataset, a_shard_that_changes_under_a_run_is_corrupt) {
     shards.put("a.tar", now);
     expect_error(decoded(*source, 0).status(), Code::kCorrupt, {"memory:a.tar"});
   }
+}
+
+TEST(open_webdataset, links_give_the_bytes_that_they_lead_to_in_units_of_any_size) {
+  const auto link = [](const char* name, const char* target, char type) {
+    std::string block = header(name, 0, type);
+    block.replace(157, std::strlen(target), target);
+    seal(block);
+    return block;
+  };
+  Shards shards;
+  shards.put("a.tar", entry("0.jpg", "zero") + entry("0.cls", "0") + link("1.jpg", "0.jpg", '1') + entry("1.cls", "1") +
+                          link("2.jpg", "3.jpg", '2') + entry("2.cls", "2") + entry("3.jpg", "three") +
+                          link("3.cls", "gone.cls", '2') + end_of_tar());
+  for (const uint64_t bytes : {uint64_t{1}, uint64_t{3000}, uint64_t{1} << 20}) {
+    const Samples samples = shards.samples({.unit_bytes = bytes});
+    ASSERT_EQ(samples.size(), 4u);
+    EXPECT_EQ(samples[1], "cls=1|jpg=zero|key=1");
+    EXPECT_EQ(samples[2], "cls=2|jpg=three|key=2");
+    EXPECT_NE(samples[3].find("NotFound: memory:a.tar: 3: 'cls' is a link to a file that is not in the shard"),
+              std::string::npos)
+        << samples[3];
+  }
+  // What a link leads to is held against its header, too.
+  const auto source = shards.open("*.tar", {.unit_bytes = 1}).value();
+  std::string other =
+      entry("0.jpg", "longer than that") + entry("0.cls", "0") + link("1.jpg", "0.jpg", '1') + entry("1.cls", "1");
+  other.resize(6 * 1024 + 512 + 2 * 512 + 1024, '\0');
+  shards.put("a.tar", other);
+  expect_error(decoded(*source, 1).status(), Code::kCorrupt, {"memory:a.tar", "changed"});
+}
+
+TEST(open_webdataset, messages_say_what_a_sample_has_and_by_which_rule) {
+  Shards shards;
+  shards.put("a.tar", tar_of({{"Track 2.0.mp3", "x"}, {"Track 2.0.txt", "y"}, {"Song.mp3", "x"}, {"Song.txt", "y"}}));
+  const auto wanted = fields({{"mp3", {"mp3"}}, {"txt", {"txt"}}});
+  EXPECT_NE(shards.samples({.fields = wanted})[0].find("has no mp3; it has 0.mp3, 0.txt; names end at the first dot"),
+            std::string::npos);
+  EXPECT_EQ(shards.samples({.fields = wanted, .split = NameSplit::kLastDot}),
+            (Samples{"mp3=x|txt=y|key=Track 2.0", "mp3=x|txt=y|key=Song"}));
+  shards.put("a.tar", tar_of({{"0.mp3", "x"}, {"1.mp3", "x"}, {"0.txt", "y"}, {"1.txt", "y"}}));
+  for (const std::string& sample : shards.samples({.fields = wanted}))
+    EXPECT_NE(sample.find("must follow each other in the tar, and in this shard 2 samples bear"), std::string::npos)
+        << sample;
+}
+
+TEST(open_webdataset, what_is_left_out_is_told) {
+  Shards shards;
+  shards.put("a.tar", entry("README", "x") + entry("0.txt", "a") + entry("LICENSE", "x") + header("pipe.txt", 0, '6') +
+                          end_of_tar() + "rest");
+  shards.put("b.tar", end_of_tar());
+  DataWarnings warnings;
+  ASSERT_TRUE(
+      open_webdataset({.store = shards.store, .path = "*.tar", .name = "", .warnings = &warnings}, {}, {}).ok());
+  std::string told;
+  for (const DataWarning& one : warnings.list()) told += fmt::format("{} {} {}\n", one.kind, one.count, one.first);
+  EXPECT_EQ(told,
+            "bytes_behind_tar 4 memory:a.tar\ndevice_members 1 memory:a.tar: pipe.txt\n"
+            "members_without_field 2 memory:a.tar: README\nshards_without_samples 1 memory:b.tar\n");
+  shards.put("a.tar", entry("README", "x") + end_of_tar());
+  expect_error(shards.open("*.tar").status(), Code::kNotFound, {"no sample in 2 tar shards", "README"});
 }
 
 TEST(open_webdataset, shards_without_samples_are_taken) {

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/sniff.h"
 #include "format/table/reading_jobs.h"
 #include "format/webdataset/kept_indexes.h"
 #include "format/webdataset/tar_walker.h"
@@ -23,10 +24,12 @@ constexpr uint64_t kLargeGapBytes = 1 << 20;
 constexpr size_t kShardsNamed = 10;
 
 struct ShardRun {
-  ShardRun(TableFiles& found, const std::string& folder, bool beside)
-      : files(found), kept(folder, beside), indexes(found.files.size()) {}
+  ShardRun(TableFiles& found, const ShardIndexOptions& options)
+      : files(found), split(options.split), kept(options.kept, options.beside, options.split),
+        indexes(found.files.size()) {}
 
   TableFiles& files;
+  const NameSplit split;
   const KeptIndexes kept;
   std::vector<TarIndex> indexes;
   std::mutex bad_mutex;
@@ -36,7 +39,7 @@ struct ShardRun {
 /// One shard: its size, then its headers from the first to the last.
 class ShardJob final : public ReadingJob {
  public:
-  ShardJob(ShardRun& run, size_t file) : run_(run), file_(file), entry_(run.files.files[file]) {}
+  ShardJob(ShardRun& run, size_t file) : run_(run), file_(file), entry_(run.files.files[file]), grouper_(run.split) {}
 
   Result<JobWish> step(JobInput input) override {
     if (!input.status.ok()) return refuse(input.status);
@@ -60,9 +63,21 @@ class ShardJob final : public ReadingJob {
     TarMember member;
     while (true) {
       const Result<TarWalker::Step> step = walker_->next({window_at_, window_.span()}, member);
-      if (!step.ok()) return refuse(looks_compressed() ? unsupported(kCompressed) : step.status());
+      // Shorter than a header: nothing was read yet that says what it is.
+      if (!step.ok() && window_.span().empty() && *entry_.size > 0)
+        return JobWish{{{entry_.key, ByteRange{0, *entry_.size}, entry_.size, {}}}, {}};
+      if (!step.ok()) return refuse(named(step.status()));
       if (*step == TarWalker::Step::kNeedsMore) return JobWish{{next_window()}, {}};
-      if (*step == TarWalker::Step::kEnd) return finish();
+      if (*step == TarWalker::Step::kEnd) {
+        if (again_ || !grouper_.has_links()) return finish();
+        again_ = true;
+        walker_.emplace(0, *entry_.size);
+        continue;
+      }
+      if (again_) {
+        grouper_.look_at(member);
+        continue;
+      }
       if (const Status added = grouper_.add(member); !added.ok()) return refuse(added);
     }
   }
@@ -80,7 +95,7 @@ class ShardJob final : public ReadingJob {
   }
 
   Result<JobWish> finish() {
-    TarIndex index = std::move(grouper_).take();
+    TarIndex index = std::move(grouper_).take(walker_->left_behind());
     run_.kept.save(known_as(), index);
     return done(std::move(index));
   }
@@ -90,13 +105,18 @@ class ShardJob final : public ReadingJob {
     return JobWish();
   }
 
-  bool looks_compressed() const {
-    const auto bytes = window_.span();
-    const auto begins = [&](std::initializer_list<uint8_t> magic) {
-      return bytes.size() >= magic.size() && std::equal(magic.begin(), magic.end(), bytes.begin());
-    };
-    return window_at_ == 0 && (begins({0x1F, 0x8B}) || begins({0x28, 0xB5, 0x2F, 0xFD}) || begins({'B', 'Z', 'h'}) ||
-                               begins({0xFD, '7', 'z', 'X', 'Z'}));
+  /// A file that is no tar is named as what it is.
+  Status named(const Status& status) const {
+    if (window_at_ != 0 || walker_->at() != 0 || window_.span().empty()) return status;
+    const Sniffed found = sniff(window_.span(), entry_.size);
+    if (found.family == FileFamily::kCompressed) {
+      return unsupported(fmt::format(
+          "{}: in a compressed tar no sample can be found without reading all before it. Unpack it once (gunzip, zstd "
+          "-d) and give the .tar",
+          found.name));
+    }
+    const bool is_known = found.kind != FileKind::kUnknown && found.family != FileFamily::kNothing;
+    return is_known && found.kind != FileKind::kTar ? wrong_file("a tar", window_.span(), entry_.size) : status;
   }
 
   /// What is wrong with this shard ends nothing yet: all such shards are told together.
@@ -109,16 +129,12 @@ class ShardJob final : public ReadingJob {
 
   std::string name() const { return run_.files.store->display_name(entry_.key); }
 
-  static constexpr const char* kCompressed =
-      "a compressed tar, in which no sample can be found without reading all before it; unpack it once (gunzip, zstd "
-      "-d) and give "
-      "the .tar";
-
   ShardRun& run_;
   const size_t file_;
   TableFileEntry& entry_;
   std::optional<TarWalker> walker_;
   SampleGrouper grouper_;
+  bool again_ = false;  // the second pass, which finds what links lead to
   Buffer window_;
   uint64_t window_at_ = 0;
 };
@@ -128,7 +144,9 @@ Status bad_shards(const ShardRun& run) {
   const auto name = [&](size_t i) { return run.files.store->display_name(run.files.files[i].key); };
   constexpr std::string_view kWayOut = "restore it, or leave it out by a narrower pattern or a list of the others";
   if (run.bad.size() == 1) {
-    Status one(first.code(), fmt::format("{}; {}", first.message(), kWayOut));
+    // What is not read says itself what to do.
+    const bool has_own = first.code() == Code::kUnsupported || first.code() == Code::kNotFound;
+    Status one(first.code(), has_own ? first.message() : fmt::format("{}; {}", first.message(), kWayOut));
     if (first.range()) one = std::move(one).with_range(*first.range());
     return std::move(one).with_key(name(file));
   }
@@ -145,15 +163,15 @@ Status bad_shards(const ShardRun& run) {
 
 }  // namespace
 
-Result<std::vector<TarIndex>> read_shard_indexes(TableFiles& files, const std::string& kept, bool beside,
+Result<std::vector<TarIndex>> read_shard_indexes(TableFiles& files, const ShardIndexOptions& options,
                                                  std::stop_token stop) {
-  ShardRun run(files, kept, beside);
+  ShardRun run(files, options);
   ReadingJobsOptions jobs;
   jobs.bytes = [&](size_t) { return files.store->remote() ? kRemoteWindowBytes : kLocalWindowBytes; };
   FOREBAY_RETURN_IF_ERROR(run_reading_jobs(
       *files.store, files.files.size(), [&](size_t file) { return std::make_unique<ShardJob>(run, file); }, jobs,
       std::move(stop)));
-  if (!kept.empty()) run.kept.remove_oldest();
+  if (!options.kept.empty()) run.kept.remove_oldest();
   run.kept.tell();
   if (!run.bad.empty()) return bad_shards(run);
   return std::move(run.indexes);

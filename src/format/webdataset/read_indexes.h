@@ -11,8 +11,13 @@
 namespace forebay {
 
 /// The indexes of all shards, many at once: those that were kept, the others by reading headers. Fills in sizes and versions of
-/// `files`. `kept`: a folder for indexes; empty for none; `beside`: they stand beside the shards, which are local files. What is wrong with shards is told of all of them together.
-Result<std::vector<TarIndex>> read_shard_indexes(TableFiles& files, const std::string& kept, bool beside,
+/// `files`. What is wrong with shards is told of all of them together.
+struct ShardIndexOptions {
+  std::string kept = {};  ///< a folder for indexes; empty for none
+  bool beside = false;    ///< they stand beside the shards, which are local files
+  NameSplit split = NameSplit::kFirstDot;
+};
+Result<std::vector<TarIndex>> read_shard_indexes(TableFiles& files, const ShardIndexOptions& options,
                                                  std::stop_token stop);
 
 }  // namespace forebay

@@ -32,18 +32,21 @@ bool is_note(std::string_view component) {
 
 }  // namespace
 
-Result<std::optional<TarSampleName>> split_sample_name(std::string_view name) {
+bool is_shard_note(std::string_view name) { return is_note(name.substr(0, name.find('/'))); }
+
+Result<std::optional<TarSampleName>> split_sample_name(std::string_view name, NameSplit split) {
   if (leaves_its_folder(name))
     return corrupt(fmt::format("'{}' is a path that leaves its folder; such a tar is not read", name));
   const std::string_view last = name.substr(name.rfind('/') + 1);
   // The first dot, as WebDataset does it: "0001.seg.png" is the field "seg.png".
-  const size_t dot = last.find('.');
-  if (dot == 0 || dot == std::string_view::npos || dot + 1 == last.size()) return std::optional<TarSampleName>();
-  if (is_note(name.substr(0, name.find('/')))) return std::optional<TarSampleName>();
-  TarSampleName split{name.substr(0, name.size() - last.size() + dot), std::string(last.substr(dot + 1))};
-  std::ranges::transform(split.extension, split.extension.begin(),
+  const size_t dot = split == NameSplit::kFirstDot ? last.find('.') : last.rfind('.');
+  if (last.starts_with('.') || dot == std::string_view::npos || dot + 1 == last.size())
+    return std::optional<TarSampleName>();
+  if (is_shard_note(name)) return std::optional<TarSampleName>();
+  TarSampleName parts{name.substr(0, name.size() - last.size() + dot), std::string(last.substr(dot + 1))};
+  std::ranges::transform(parts.extension, parts.extension.begin(),
                          [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return std::optional(std::move(split));
+  return std::optional(std::move(parts));
 }
 
 ExtensionKind kind_of_extension(std::string_view extension) {

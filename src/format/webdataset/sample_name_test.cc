@@ -19,6 +19,18 @@ TEST(sample_name, the_first_dot_of_the_last_component_decides) {
   EXPECT_EQ(split("a.JPG"), "a + jpg");
 }
 
+TEST(sample_name, the_last_dot_decides_where_that_is_said) {
+  const auto last = [](std::string_view name) {
+    const auto result = split_sample_name(name, NameSplit::kLastDot);
+    return *result ? std::string((*result)->base) + " + " + (*result)->extension : "none";
+  };
+  EXPECT_EQ(last("0001.jpg"), "0001 + jpg");
+  EXPECT_EQ(last("v1.2/Track 2.0 (x).mp3"), "v1.2/Track 2.0 (x) + mp3");
+  EXPECT_EQ(last("0001.seg.PNG"), "0001.seg + png");
+  for (const std::string_view name : {".hidden.jpg", "a.b.", "README", "__meta__/x.json"})
+    EXPECT_EQ(last(name), "none");
+}
+
 TEST(sample_name, what_belongs_to_no_sample_is_left_out) {
   for (const std::string_view name :
        {"README", "v1.2/README", ".hidden", "a/._0001.jpg", "a.", "", "__index__", "__meta__/x.json", "a/"})

@@ -53,21 +53,28 @@ std::string ShardSource::key(int64_t id) const {
 }
 
 UnitCost ShardSource::unit_cost(int64_t unit) const {
-  return {unit_at(unit).end - unit_at(unit).begin, decoded_shard_bytes(*units_, static_cast<size_t>(unit), fields_)};
+  uint64_t bytes = unit_at(unit).end - unit_at(unit).begin;
+  for (const ByteRange& range : units_->linked_ranges(static_cast<size_t>(unit))) bytes += range.length;
+  return {bytes, decoded_shard_bytes(*units_, static_cast<size_t>(unit), fields_)};
 }
 
 UnitSource::UnitFetch ShardSource::unit_fetch(int64_t unit) const {
   const ShardUnits::Unit& place = unit_at(unit);
   const ShardUnits::Shard& shard = units_->shards[place.shard];
-  return {units_->store.get(), {{shard.key, ByteRange{place.begin, place.end - place.begin}, shard.size, {}}}};
+  UnitFetch fetch{units_->store.get(), {{shard.key, ByteRange{place.begin, place.end - place.begin}, shard.size, {}}}};
+  for (const ByteRange& range : units_->linked_ranges(static_cast<size_t>(unit)))
+    fetch.requests.push_back({shard.key, range, shard.size, {}});
+  return fetch;
 }
 
 Result<Columns> ShardSource::decode(int64_t unit, std::vector<Buffer> fetched, WorkMemory& memory) const {
   const ShardUnits::Unit& place = unit_at(unit);
-  if (fetched.size() != 1 || fetched.front().size() != place.end - place.begin)
+  if (fetched.empty() || fetched.front().size() != place.end - place.begin)
     return internal_error("a unit's read gave another length");
+  std::vector<std::span<const uint8_t>> linked;
+  for (size_t i = 1; i < fetched.size(); ++i) linked.push_back(fetched[i].span());
   Result<Columns> decoded =
-      decode_shard_unit(*units_, static_cast<size_t>(unit), fields_, fetched.front().span(), memory);
+      decode_shard_unit(*units_, static_cast<size_t>(unit), fields_, fetched.front().span(), linked, memory);
   if (!decoded.ok()) return Status(decoded.status()).with_key(units_->shard_name(place.shard));
   std::vector<ColumnValues> values;
   for (const size_t column : columns_) values.push_back(decoded->values[column]);
@@ -82,8 +89,8 @@ std::optional<Hash128> ShardSource::unit_identity(int64_t unit) const {
   // A store that tells no version: bytes may change behind the same name, so nothing may be kept by it.
   if (shard.version == 0) return std::nullopt;
   Hasher hasher;
-  hasher.update(fmt::format("tar 1 {}\n{} {} {} {}\n", units_->shard_name(place.shard), shard.size, shard.version,
-                            place.begin, place.end));
+  hasher.update(fmt::format("tar 2 {}\n{} {} {} {} {}\n", units_->shard_name(place.shard), shard.size, shard.version,
+                            place.begin, place.end, units_->split == NameSplit::kLastDot));
   for (const size_t column : columns_) hasher.update_value(static_cast<uint64_t>(column));
   // What is made of the bytes belongs to it: other extensions give other columns of the same unit.
   for (const ShardField& field : chosen_fields(*units_, fields_)) {

@@ -64,28 +64,57 @@ std::string ShardUnits::unit_name(size_t unit) const {
   return fmt::format("{}, bytes {} to {}", shard_name(units[unit].shard), units[unit].begin, units[unit].end);
 }
 
+std::span<const ShardUnits::Link> ShardUnits::links_of(size_t unit) const {
+  const size_t first = units[unit].first_link;
+  const size_t end = unit + 1 < units.size() ? units[unit + 1].first_link : links.size();
+  return std::span(links).subspan(first, end - first);
+}
+
+std::vector<ByteRange> ShardUnits::linked_ranges(size_t unit) const {
+  std::vector<ByteRange> ranges;
+  for (const Link& link : links_of(unit)) {
+    const bool inside = link.data >= units[unit].begin + kTarBlockBytes && link.data + link.bytes <= units[unit].end;
+    if (link.found && !inside) ranges.push_back({link.data - kTarBlockBytes, link.bytes + kTarBlockBytes});
+  }
+  // Many samples may share one file: it is read once.
+  std::ranges::sort(ranges, {}, &ByteRange::offset);
+  ranges.erase(std::ranges::unique(ranges).begin(), ranges.end());
+  return ranges;
+}
+
 uint64_t ShardUnits::index_bytes() const {
   uint64_t keys = 0;
   for (const Shard& shard : shards) keys += shard.key.capacity();
-  return keys + shards.capacity() * sizeof(Shard) + units.capacity() * sizeof(Unit) +
+  return keys + links.capacity() * sizeof(Link) + shards.capacity() * sizeof(Shard) + units.capacity() * sizeof(Unit) +
          field_bytes.capacity() * sizeof(uint64_t);
 }
 
 void ShardUnits::add(Shard shard, const TarIndex& index, uint64_t unit_bytes) {
   const auto number = static_cast<uint32_t>(shards.size());
   shard.first_id = samples;
+  shard.apart = index.aside[TarIndex::kApart].count;
   shards.push_back(std::move(shard));
   const Takers takers = takers_of(index.extensions, fields);
+  auto link = index.links.begin();
+  uint64_t linked = 0;  // bytes that are read for links of the unit
   for (size_t i = 0; i < index.samples.size(); ++i) {
     const TarIndex::Sample& sample = index.samples[i];
     const uint64_t end = index.end_of(i);
+    const size_t first_link = links.size();
+    uint64_t own_linked = 0;
+    for (; link != index.links.end() && link->file < sample.first_file + index.files_of(i).size(); ++link) {
+      links.push_back({link->data, index.files[link->file].bytes, link->found});
+      own_linked += links.back().bytes;
+    }
     // i > 0: a unit never reaches over the end of a shard, as its bytes are one read.
-    const bool goes_on =
-        i > 0 && end - units.back().begin <= unit_bytes && sample.name_bytes <= UINT32_MAX - units.back().name_bytes;
+    const bool goes_on = i > 0 && end - units.back().begin + linked + own_linked <= unit_bytes &&
+                         sample.name_bytes <= UINT32_MAX - units.back().name_bytes;
     if (!goes_on) {
-      units.push_back({number, 0, samples, sample.begin, sample.begin});
+      units.push_back({number, 0, samples, sample.begin, sample.begin, static_cast<uint32_t>(first_link)});
+      linked = 0;
       field_bytes.resize(field_bytes.size() + fields.size());
     }
+    linked += own_linked;
     units.back().end = end;
     units.back().name_bytes += sample.name_bytes;
     add_field_bytes(index.files_of(i), takers, std::span(field_bytes).last(fields.size()));

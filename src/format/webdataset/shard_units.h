@@ -32,18 +32,27 @@ struct ShardUnits {
     std::string key;
     uint64_t size = 0, version = 0;
     int64_t first_id = 0;
+    uint64_t apart = 0;  ///< samples that bear the name of an earlier one, with others between
   };
   struct Unit {
     uint32_t shard = 0;
     uint32_t name_bytes = 0;  ///< of the base names of its samples, all together; at most 4 GiB - 1
     int64_t first_id = 0;
     uint64_t begin = 0, end = 0;  ///< bytes of the shard
+    uint32_t first_link = 0;      ///< of `links`
+  };
+  /// A file of a sample that is a link, with the place of the bytes that it leads to, in the same shard.
+  struct Link {
+    uint64_t data = 0, bytes = 0;
+    bool found = false;
   };
 
   std::shared_ptr<Store> store;
   std::vector<ShardField> fields;
   std::vector<Shard> shards;
   std::vector<Unit> units;
+  std::vector<Link> links;  ///< in the order of the shards
+  NameSplit split = NameSplit::kFirstDot;
   std::vector<uint64_t> field_bytes;  ///< unit by unit, of each field
   int64_t samples = 0;
   Hash128 version;
@@ -53,6 +62,9 @@ struct ShardUnits {
   std::span<const uint64_t> bytes_of_fields(size_t unit) const {
     return std::span(field_bytes).subspan(unit * fields.size(), fields.size());
   }
+  std::span<const Link> links_of(size_t unit) const;
+  /// What is read beside a unit's own bytes: the files that its links lead to, each with the header block before its data.
+  std::vector<ByteRange> linked_ranges(size_t unit) const;
   std::string shard_name(size_t shard) const { return store->display_name(shards[shard].key); }
   /// "train/000.tar, bytes 0 to 8388608".
   std::string unit_name(size_t unit) const;

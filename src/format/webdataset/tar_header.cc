@@ -15,7 +15,7 @@ namespace {
 struct Place {
   size_t offset, length;
 };
-constexpr Place kName{0, 100}, kSize{124, 12}, kChecksum{148, 8}, kMagic{257, 8}, kPrefix{345, 155};
+constexpr Place kName{0, 100}, kSize{124, 12}, kChecksum{148, 8}, kMagic{257, 8}, kLink{157, 100}, kPrefix{345, 155};
 constexpr size_t kType = 156;
 // Then come a version and a prefix; GNU's magic is "ustar  ", and times stand where the prefix would.
 constexpr std::string_view kUstar("ustar\0", 6);
@@ -75,6 +75,11 @@ bool checksum_fits(std::span<const uint8_t> block) {
 
 }  // namespace
 
+bool has_tar_magic(std::span<const uint8_t> block) {
+  constexpr std::string_view kAnyMagic = "ustar";
+  return std::memcmp(block.data() + kMagic.offset, kAnyMagic.data(), kAnyMagic.size()) == 0;
+}
+
 bool is_zero_block(std::span<const uint8_t> block) {
   return std::ranges::all_of(block, [](uint8_t byte) { return byte == 0; });
 }
@@ -83,7 +88,8 @@ Result<TarHeaderBlock> parse_tar_header(std::span<const uint8_t> block) {
   if (!checksum_fits(block)) return corrupt("the checksum of this header is wrong, or no header stands here");
   const std::optional<uint64_t> size = header_number(block, kSize);
   if (!size) return corrupt("the size in this header is no number");
-  TarHeaderBlock header{std::string(text_at(block, kName)), static_cast<char>(block[kType]), *size};
+  TarHeaderBlock header{std::string(text_at(block, kName)), std::string(text_at(block, kLink)),
+                        static_cast<char>(block[kType]), *size};
   const bool ustar = std::memcmp(block.data() + kMagic.offset, kUstar.data(), kUstar.size()) == 0;
   const std::string_view prefix = ustar ? text_at(block, kPrefix) : std::string_view();
   if (!prefix.empty()) header.name = fmt::format("{}/{}", prefix, header.name);

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/hash.h"
 #include "format/webdataset/sample_name.h"
 
 namespace forebay {
@@ -12,6 +13,7 @@ namespace {
 
 constexpr size_t kMostExtensions = 256;
 constexpr size_t kMostFiles = UINT32_MAX;
+constexpr size_t kMostNameBytes = 200;  // of a name that is kept for a message
 
 /// Seven bits a byte, the last of which has the eighth clear.
 void put_number(std::string& out, uint64_t value) {
@@ -69,6 +71,16 @@ std::span<const TarIndex::File> TarIndex::files_of(size_t sample) const {
 
 std::string TarIndex::to_bytes() const {
   std::string bytes;
+  for (const LeftOut& one : aside) {
+    put_number(bytes, one.count);
+    put_number(bytes, one.first.size());
+    bytes += one.first;
+  }
+  put_number(bytes, links.size());
+  for (const Link& link : links) {
+    put_number(bytes, link.file);
+    put_number(bytes, link.found ? link.data / kTarBlockBytes + 1 : 0);
+  }
   put_number(bytes, extensions.size());
   for (const std::string& extension : extensions) {
     put_number(bytes, extension.size());
@@ -90,6 +102,20 @@ std::string TarIndex::to_bytes() const {
 std::optional<TarIndex> TarIndex::from_bytes(std::string_view bytes, uint64_t tar_bytes) {
   TarIndex index;
   Numbers in(bytes);
+  for (LeftOut& one : index.aside) {
+    one.count = in.next();
+    one.first = in.text();
+  }
+  // A link takes at least two bytes here.
+  for (uint64_t count = in.next(in.left() / 2); count > 0 && in.good(); --count) {
+    const auto file = static_cast<uint32_t>(in.next(kMostFiles));
+    if (!index.links.empty() && file <= index.links.back().file) return std::nullopt;
+    const uint64_t place = in.next(tar_bytes / kTarBlockBytes + 1);
+    // A header stands before each file's data.
+    if (place == 1) return std::nullopt;
+    index.links.push_back({file, place > 0, place > 0 ? (place - 1) * kTarBlockBytes : 0});
+  }
+  auto link = index.links.begin();
   for (uint64_t count = in.next(kMostExtensions); count > 0 && in.good(); --count)
     index.extensions.emplace_back(in.text());
   // A sample takes at least five bytes here, and a file two.
@@ -102,43 +128,83 @@ std::optional<TarIndex> TarIndex::from_bytes(std::string_view bytes, uint64_t ta
     uint64_t stored = 0;
     for (uint64_t count = in.next(length / kTarBlockBytes); count > 0 && in.good(); --count) {
       const auto extension = static_cast<uint32_t>(in.next(index.extensions.size()));
-      index.files.push_back({extension, in.next(length)});
+      const bool is_link = link != index.links.end() && link->file == index.files.size();
+      index.files.push_back({extension, in.next(!is_link ? length : link->found ? tar_bytes - link->data : 0)});
       // next() lets the number itself pass, one beyond the last.
       if (extension >= index.extensions.size()) return std::nullopt;
-      stored += kTarBlockBytes + whole_tar_blocks(index.files.back().bytes);
+      stored += kTarBlockBytes + (is_link ? 0 : whole_tar_blocks(index.files.back().bytes));
+      if (is_link) ++link;
     }
     // Headers and data of its files fill a sample, and samples the tar: an index of another tar is found out here.
     if (stored == 0 || stored > length || length > tar_bytes - index.end) return std::nullopt;
     index.end += length;
   }
-  const bool whole = in.good() && in.left() == 0 && index.files.size() <= kMostFiles;
+  const bool whole = in.good() && in.left() == 0 && link == index.links.end() && index.files.size() <= kMostFiles;
   return whole ? std::optional(std::move(index)) : std::nullopt;
 }
 
+void SampleGrouper::leave_out(TarIndex::Aside why, const std::string& name) {
+  TarIndex::LeftOut& out = index_.aside[why];
+  if (out.count++ == 0) out.first = name.substr(0, kMostNameBytes);
+}
+
+void SampleGrouper::begin_sample(std::string_view base) {
+  base_ = base;
+  names_.push_back(hash128(base).low);
+  index_.samples.push_back(
+      {index_.end, static_cast<uint32_t>(index_.files.size()), static_cast<uint32_t>(base_.size())});
+}
+
 Status SampleGrouper::add(const TarMember& member) {
-  // Links and folders have no bytes of their own; a reader by ranges does not follow them.
-  if (!member.regular) return {};
-  Result<std::optional<TarSampleName>> name = split_sample_name(member.name);
+  if (member.kind == TarMember::Kind::kFolder) return {};
+  if (member.kind == TarMember::Kind::kOther) return leave_out(TarIndex::kDevice, member.name), Status();
+  Result<std::optional<TarSampleName>> name = split_sample_name(member.name, split_);
   if (!name.ok()) return Status(name.status()).with_range({member.begin, kTarBlockBytes});
-  if (!*name) return {};
+  const std::optional<size_t> link = member.is_link() ? std::optional(links_.add(member)) : std::nullopt;
+  if (!*name) {
+    if (!is_shard_note(member.name)) leave_out(TarIndex::kNoField, member.name);
+    return {};
+  }
   if (index_.files.size() == kMostFiles) return unsupported("a tar of more than 4,294,967,295 files");
   // Only what follows each other is one sample: looking further back would take all names into memory.
-  if (index_.samples.empty() || (*name)->base != base_) {
-    base_ = (*name)->base;
-    index_.samples.push_back(
-        {index_.end, static_cast<uint32_t>(index_.files.size()), static_cast<uint32_t>(base_.size())});
-  }
+  if (index_.samples.empty() || (*name)->base != base_) begin_sample((*name)->base);
   const auto [known, is_new] = extensions_.emplace((*name)->extension, static_cast<uint32_t>(index_.extensions.size()));
   if (is_new) index_.extensions.push_back((*name)->extension);
   if (index_.extensions.size() > kMostExtensions) {
     return unsupported(fmt::format(
-        "more than {} different extensions, the last of which is '{}' of '{}': an extension is all behind the "
-        "first dot of a name, so names must have none before it; write the tar with other names",
-        kMostExtensions, (*name)->extension, member.name));
+        "more than {} different extensions, the last of which is '{}' of '{}': {}; write the tar with other names",
+        kMostExtensions, (*name)->extension, member.name,
+        split_ == NameSplit::kFirstDot ? "a name ends at its first dot, and all behind it is the extension; with "
+                                         "split=\"last\" it ends at the last one"
+                                       : "all behind the last dot of a name is the extension"));
+  }
+  if (link) {
+    link_numbers_.push_back(*link);
+    index_.links.push_back({static_cast<uint32_t>(index_.files.size()), false, 0});
   }
   index_.files.push_back({known->second, member.size});
   index_.end = member.data + whole_tar_blocks(member.size);
   return {};
+}
+
+/// Of samples of one name all but the first count; those that follow each other were put together.
+void SampleGrouper::count_apart() {
+  std::ranges::sort(names_);
+  for (size_t i = 1; i < names_.size(); ++i) index_.aside[TarIndex::kApart].count += names_[i] == names_[i - 1] ? 1 : 0;
+}
+
+TarIndex SampleGrouper::take(uint64_t left_behind) && {
+  for (size_t i = 0; i < link_numbers_.size(); ++i) {
+    const std::optional<TarLinks::Target> target = links_.target(link_numbers_[i]);
+    TarIndex::Link& link = index_.links[i];
+    if (!target) continue;
+    link.found = true;
+    link.data = target->data;
+    index_.files[link.file].bytes = target->size;
+  }
+  count_apart();
+  index_.aside[TarIndex::kBehindEnd].count = left_behind;
+  return std::move(index_);
 }
 
 }  // namespace forebay

@@ -16,8 +16,18 @@ std::string_view as_text(std::span<const uint8_t> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// '\0' is that of tars before POSIX; '7' is a contiguous file, which is read like any other.
-bool is_regular(char type) { return type == '0' || type == '\0' || type == '7'; }
+TarMember::Kind kind_of(char type, std::string_view name) {
+  switch (type) {
+    // Before there was a type for folders.
+    case '\0': return name.ends_with('/') ? TarMember::Kind::kFolder : TarMember::Kind::kFile;
+    case '0':
+    case '7': return TarMember::Kind::kFile;  // '7' is a contiguous file, which is read like any other
+    case '1': return TarMember::Kind::kHardLink;
+    case '2': return TarMember::Kind::kSymbolicLink;
+    case '5': return TarMember::Kind::kFolder;
+    default: return TarMember::Kind::kOther;
+  }
+}
 /// Links, devices, folders, pipes: whatever size they state, no data is behind them.
 bool is_bare(char type) { return type >= '1' && type <= '6'; }
 bool is_extension(char type) { return std::string_view("LKxXg").find(type) != std::string_view::npos; }
@@ -52,18 +62,33 @@ std::optional<std::span<const uint8_t>> TarWalker::look(TarWindow window, ByteRa
   return std::nullopt;
 }
 
+bool TarWalker::begins_other_data(std::span<const uint8_t> block) const {
+  return ended_ && !has_tar_magic(block) && !parse_tar_header(block).ok();
+}
+
 Result<TarWalker::Step> TarWalker::next(TarWindow window, TarMember& member) {
   while (true) {
     // at_ may lie beyond: the last file is filled up to a block that a cut tar does not have.
-    if (at_ > tar_bytes_ || tar_bytes_ - at_ < kTarBlockBytes) return end_is_missing();
+    if (at_ > tar_bytes_ || tar_bytes_ - at_ < kTarBlockBytes) {
+      if (!ended_) return end_is_missing();
+      left_behind_ = tar_bytes_ - at_;
+      return Step::kEnd;
+    }
     const auto block = look(window, {at_, kTarBlockBytes});
     if (!block) return Step::kNeedsMore;
     if (is_zero_block(*block)) {
       // A header of a header has to have one behind it; else a name would be lost without a word.
       if (begin_) return error(Code::kCorrupt, "the tar ends behind the header of a header", at_);
-      // The first such block is enough: what stands behind it is padding to the size of a record.
+      // Padding to the size of a record, or another tar: `cat a.tar b.tar` leaves the end of the first between both.
+      ended_ = true;
+      at_ += kTarBlockBytes;
+      continue;
+    }
+    if (begins_other_data(*block)) {
+      left_behind_ = tar_bytes_ - at_;
       return Step::kEnd;
     }
+    ended_ = false;
     const Result<TarHeaderBlock> header = parse_tar_header(*block);
     if (!header.ok()) return error(header.status().code(), header.status().message(), at_);
     if (!is_extension(header->type)) {
@@ -86,11 +111,10 @@ Result<bool> TarWalker::take_extension(TarWindow window, const TarHeaderBlock& h
     needed_ = {at_, kTarBlockBytes + header.size};  // the block is looked at again
     return false;
   }
-  // K is the long name of a link's target, which nobody follows.
-  if (header.type == 'L') {
-    const std::string_view name = as_text(*bytes);
-    name_ = name.substr(0, name.find('\0'));
-  } else if (header.type != 'K') {
+  if (header.type == 'L' || header.type == 'K') {
+    const std::string_view text = as_text(*bytes);
+    (header.type == 'L' ? name_ : link_) = text.substr(0, text.find('\0'));
+  } else {
     FOREBAY_RETURN_IF_ERROR(take_pax(*bytes, header.type == 'g'));
   }
   if (!begin_) begin_ = at_;
@@ -119,11 +143,11 @@ Status TarWalker::take_pax(std::span<const uint8_t> records, bool global) {
 Status TarWalker::take_pax_record(std::string_view key, std::string_view value, bool global) {
   if (key.starts_with("GNU.sparse."))
     return error(Code::kUnsupported, "a sparse file; write the tar again without --sparse", at_);
-  if (key != "path" && key != "size") return {};
+  if (key != "path" && key != "linkpath" && key != "size") return {};
   // All entries with one name, or one size: no program writes it, and to be wrong about it is worse than to refuse.
   if (global) return error(Code::kUnsupported, fmt::format("a global pax header gives all entries one {}", key), at_);
-  if (key == "path") {
-    name_ = value;
+  if (key != "size") {
+    (key == "path" ? name_ : link_) = value;
     return {};
   }
   size_ = decimal(value);
@@ -131,15 +155,19 @@ Status TarWalker::take_pax_record(std::string_view key, std::string_view value, 
 }
 
 Status TarWalker::give(const TarHeaderBlock& header, TarMember& member) {
-  if (header.type == 'S') return error(Code::kUnsupported, "a sparse file; write the tar again without --sparse", at_);
+  if (header.type == 'S') {
+    return error(
+        Code::kUnsupported,
+        fmt::format("'{}' is a sparse file; write the tar again without --sparse", name_.value_or(header.name)), at_);
+  }
   if (header.type == 'M') return error(Code::kUnsupported, "the rest of a file that begins in another tar", at_);
   member.begin = begin_.value_or(at_);
   member.data = at_ + kTarBlockBytes;
   member.size = is_bare(header.type) ? 0 : size_.value_or(header.size);
   // What pax or GNU said goes before the header's own fields, which are cut to their length.
   member.name = name_ ? std::move(*name_) : header.name;
-  // Before there was a type for folders.
-  member.regular = is_regular(header.type) && !(header.type == '\0' && member.name.ends_with('/'));
+  member.link = link_ ? std::move(*link_) : header.link;
+  member.kind = kind_of(header.type, member.name);
   if (member.size > tar_bytes_ - member.data) {
     return error(Code::kCorrupt,
                  fmt::format("'{}' states {} bytes, and {} follow: the file was cut off, or its header is damaged",
@@ -150,6 +178,7 @@ Status TarWalker::give(const TarHeaderBlock& header, TarMember& member) {
   begin_.reset();
   size_.reset();
   name_.reset();
+  link_.reset();
   return {};
 }
 

@@ -13,10 +13,19 @@ namespace forebay {
 
 /// An entry of a tar, headers before it taken into account.
 struct TarMember {
+  enum class Kind : uint8_t {
+    kFile,
+    kHardLink,
+    kSymbolicLink,
+    kFolder,
+    kOther,  ///< devices, pipes, and what only some program knows
+  };
   std::string name;
-  bool regular = false;  ///< a file, and neither a link, a folder nor a device
-  uint64_t begin = 0;    ///< of the first of its headers
+  std::string link = {};  ///< the name that a link leads to
+  Kind kind = Kind::kOther;
+  uint64_t begin = 0;  ///< of the first of its headers
   uint64_t data = 0, size = 0;
+  bool is_link() const { return kind == Kind::kHardLink || kind == Kind::kSymbolicLink; }
 };
 
 /// Some bytes of a tar: those from `offset` on.
@@ -26,7 +35,7 @@ struct TarWindow {
 };
 
 /// Goes through a tar from header to header, over windows of it that somebody else reads. Reads ustar, GNU's long names and large
-/// sizes, and pax headers (path, size). One thread.
+/// sizes, and pax headers (path, linkpath, size). Tars that stand end to end in one file are read as one. One thread.
 ///
 /// Every size is checked against that of the tar before it is believed. Corrupt for what is damaged, Unsupported for sparse files and
 /// those that go on in another tar; range() says where.
@@ -37,18 +46,22 @@ class TarWalker {
 
   enum class Step : uint8_t {
     kMember,
-    kEnd,        ///< the blocks of zeros that end a tar
+    kEnd,        ///< the blocks of zeros that end a tar, and no other tar behind them
     kNeedsMore,  ///< a window with needed() in it
   };
   Result<Step> next(TarWindow window, TarMember& member);
   ByteRange needed() const { return needed_; }
   /// Behind what was given last.
   uint64_t at() const { return at_; }
+  /// After kEnd: bytes behind the end of the tar that are no zeros and no tar.
+  uint64_t left_behind() const { return left_behind_; }
 
  private:
   std::optional<std::span<const uint8_t>> look(TarWindow window, ByteRange range);
   Status error(Code code, const std::string& message, uint64_t at) const;
   Status end_is_missing() const;
+  /// Whether `block` begins something else than a tar, behind the end of one.
+  bool begins_other_data(std::span<const uint8_t> block) const;
   /// Reads what stands before the header of a member; false where a window is needed.
   Result<bool> take_extension(TarWindow window, const TarHeaderBlock& header);
   Status take_pax(std::span<const uint8_t> records, bool global);
@@ -58,9 +71,11 @@ class TarWalker {
   uint64_t at_;
   const uint64_t tar_bytes_;
   ByteRange needed_;
+  bool ended_ = false;  // zeros came last
+  uint64_t left_behind_ = 0;
   // Said by headers before that of the member.
   std::optional<uint64_t> begin_, size_;
-  std::optional<std::string> name_;
+  std::optional<std::string> name_, link_;
 };
 
 }  // namespace forebay

@@ -96,9 +96,9 @@ TEST(tar_walker, links_folders_and_devices_are_no_files_and_have_no_data) {
   const Walked walked =
       walk_tar(tar + header("old/", 0, '\0') + entry("f", "x", '\0') + entry("g", "y", '7') + end_of_tar());
   ASSERT_EQ(walked.members.size(), 9u);
-  for (size_t i = 0; i < 7; ++i) EXPECT_FALSE(walked.members[i].regular) << i;
-  EXPECT_TRUE(walked.members[7].regular);
-  EXPECT_TRUE(walked.members[8].regular);
+  for (size_t i = 0; i < 7; ++i) EXPECT_NE(walked.members[i].kind, TarMember::Kind::kFile) << i;
+  EXPECT_EQ(walked.members[7].kind, TarMember::Kind::kFile);
+  EXPECT_EQ(walked.members[8].kind, TarMember::Kind::kFile);
 }
 
 TEST(tar_walker, notes_of_other_programs_are_passed_over) {
@@ -121,6 +121,48 @@ TEST(tar_walker, a_tar_that_was_cut_off_anywhere_is_corrupt) {
   for (size_t length = 0; length < end + kTarBlockBytes; ++length)
     EXPECT_EQ(walk_tar(tar.substr(0, length)).status.code(), Code::kCorrupt) << length;
   EXPECT_TRUE(walk_tar(tar.substr(0, end + kTarBlockBytes)).status.ok());
+}
+
+TEST(tar_walker, tars_end_to_end_are_read_as_one) {
+  const std::string a = tar_of({{"a.txt", "a"}}), b = tar_of({{"b.txt", std::string(600, 'b')}});
+  for (const size_t padding : {0, 512, 10240}) {
+    const Walked walked = walk_tar(a + std::string(padding, '\0') + b + std::string(padding, '\0'));
+    EXPECT_EQ(walked.names(), "a.txt b.txt");
+    EXPECT_EQ(walked.members[1].begin, a.size() + padding);
+  }
+  expect_corrupt(a + b.substr(0, 512 + 1024), "without the blocks of zeros", a.size() + 512 + 1024);
+}
+
+TEST(tar_walker, other_data_behind_the_end_is_counted_and_a_damaged_header_is_told) {
+  const std::string tar = tar_of({{"a.txt", "a"}});
+  for (const std::string& rest : {std::string(700, 'x'), std::string("end")}) {
+    TarWalker walker(0, tar.size() + rest.size());
+    const std::string whole = tar + rest;
+    TarMember member;
+    ASSERT_EQ(*walker.next({0, bytes_of(whole)}, member), TarWalker::Step::kMember);
+    ASSERT_EQ(*walker.next({0, bytes_of(whole)}, member), TarWalker::Step::kEnd);
+    EXPECT_EQ(walker.left_behind(), rest.size());
+  }
+  std::string damaged = tar;
+  damaged[0] = 'b';
+  expect_corrupt(tar + damaged, "checksum", tar.size());
+}
+
+TEST(tar_walker, links_name_what_they_lead_to) {
+  std::string hard = header("h", 0, '1'), symbolic = header("s", 0, '2');
+  for (std::string* const link : {&hard, &symbolic}) {
+    link->replace(157, 5, "a.txt");
+    seal(*link);
+  }
+  const std::string name(300, 'n');
+  const Walked walked = walk_tar(hard + symbolic + entry("././@LongLink", name + '\0', 'K') + hard +
+                                 entry("pax", pax_record("linkpath", "p/q"), 'x') + symbolic + end_of_tar());
+  ASSERT_EQ(walked.names(), "h s h s");
+  EXPECT_EQ(walked.members[0].link, "a.txt");
+  EXPECT_EQ(walked.members[0].kind, TarMember::Kind::kHardLink);
+  EXPECT_EQ(walked.members[1].kind, TarMember::Kind::kSymbolicLink);
+  EXPECT_EQ(walked.members[2].link, name);
+  EXPECT_EQ(walked.members[3].link, "p/q");
 }
 
 TEST(tar_walker, says_where_it_is_damaged) {

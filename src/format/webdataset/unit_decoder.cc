@@ -25,6 +25,7 @@ std::string_view text_of(TarBytes bytes) { return {reinterpret_cast<const char*>
 struct FoundFile {
   TarBytes bytes;
   uint32_t rank = UINT32_MAX;  ///< its extension among those of the field; the greatest: there is none
+  bool dead = false;           ///< a link that leads to no file of the shard
   bool there() const { return rank != UINT32_MAX; }
 };
 
@@ -39,24 +40,39 @@ class UnitFiles {
     }
   }
 
-  void add(const TarSampleName& name, TarBytes data) {
+  void add(const TarSampleName& name, TarBytes data, bool dead) {
     if (keys_.empty() || keys_.back() != name.base) {
       keys_.emplace_back(name.base);
       found_.resize(found_.size() + fields_);
+      first_extension_.push_back(static_cast<uint32_t>(extensions_.size()));
     }
+    const auto number = numbers_.emplace(name.extension, static_cast<uint32_t>(numbers_.size())).first;
+    extensions_.push_back(number->second);
     const auto takers = takers_.find(name.extension);
     if (takers == takers_.end()) return;
     for (const auto& [field, rank] : takers->second) {
       FoundFile& found = found_[found_.size() - fields_ + field];
       // Which of the two is meant nobody knows: the row is bad, the others are not.
       if (rank == found.rank) twice_.emplace(static_cast<int64_t>(keys_.size()) - 1, name.extension);
-      if (rank < found.rank) found = {data, rank};
+      if (rank < found.rank) found = {data, rank, dead};
     }
   }
 
   int64_t rows() const { return static_cast<int64_t>(keys_.size()); }
   const FoundFile& at(int64_t row, size_t field) const { return found_[static_cast<size_t>(row) * fields_ + field]; }
   const std::vector<std::string>& keys() const { return keys_; }
+  /// The extensions that a row has.
+  std::vector<std::string_view> extensions(int64_t row) const {
+    const auto at = static_cast<size_t>(row);
+    const size_t end = at + 1 < first_extension_.size() ? first_extension_[at + 1] : extensions_.size();
+    std::vector<std::string_view> names;
+    for (size_t i = first_extension_[at]; i < end; ++i) {
+      for (const auto& [name, number] : numbers_) {
+        if (number == extensions_[i]) names.push_back(name);
+      }
+    }
+    return names;
+  }
   /// Rows that have an extension more than once.
   const std::map<int64_t, std::string>& twice() const { return twice_; }
 
@@ -65,16 +81,65 @@ class UnitFiles {
   std::unordered_map<std::string, std::vector<std::pair<uint32_t, uint32_t>>> takers_;
   std::vector<std::string> keys_;
   std::vector<FoundFile> found_;
+  // For messages: the extensions of all files by number, and where those of each row begin.
+  std::unordered_map<std::string, uint32_t> numbers_;
+  std::vector<uint32_t> extensions_, first_extension_;
   std::map<int64_t, std::string> twice_;
 };
+
+constexpr std::string_view kDotRule =
+    "names end at the first dot, and all behind it is the extension; with split=\"last\" they end at the last one";
 
 Status changed(const std::string& why) {
   return corrupt(fmt::format("{}; the shard was changed since it was opened: open it again", why));
 }
 
-Result<UnitFiles> find_files(const ShardUnits& units, size_t unit, std::span<const size_t> fields, TarBytes bytes) {
+/// The bytes that the links of a unit lead to.
+class LinkedBytes {
+ public:
+  LinkedBytes(const ShardUnits& units, size_t unit, TarBytes bytes, std::span<const TarBytes> linked)
+      : own_(bytes), begin_(units.units[unit].begin), links_(units.links_of(unit)), ranges_(units.linked_ranges(unit)),
+        linked_(linked) {}
+
+  struct Next {
+    TarBytes bytes;
+    bool dead = false;
+  };
+  /// Of the next link.
+  Result<Next> next() {
+    if (at_ == links_.size()) return changed("more links stand there than in the index");
+    const ShardUnits::Link& link = links_[at_++];
+    if (!link.found) return Next{{}, true};
+    const TarBytes file = with_header(link);
+    // What was replaced under the run has another header there, or none.
+    const Result<TarHeaderBlock> header = file.empty() ? corrupt("") : parse_tar_header(file.first(kTarBlockBytes));
+    if (!header.ok() || (header->size != 0 && header->size != link.bytes))
+      return changed("a link leads to another file than in the index");
+    return Next{file.subspan(kTarBlockBytes), false};
+  }
+
+ private:
+  TarBytes with_header(const ShardUnits::Link& link) const {
+    const uint64_t from = link.data - kTarBlockBytes, length = link.bytes + kTarBlockBytes;
+    const auto range = std::ranges::find(ranges_, ByteRange{from, length});
+    if (range == ranges_.end()) return own_.subspan(from - begin_, length);
+    const auto number = static_cast<size_t>(range - ranges_.begin());
+    return number < linked_.size() && linked_[number].size() == length ? linked_[number] : TarBytes();
+  }
+
+  const TarBytes own_;
+  const uint64_t begin_;
+  const std::span<const ShardUnits::Link> links_;
+  const std::vector<ByteRange> ranges_;
+  const std::span<const TarBytes> linked_;
+  size_t at_ = 0;
+};
+
+Result<UnitFiles> find_files(const ShardUnits& units, size_t unit, std::span<const size_t> fields, TarBytes bytes,
+                             std::span<const TarBytes> linked) {
   const ShardUnits::Unit& place = units.units[unit];
   UnitFiles files(units.fields, fields);
+  LinkedBytes links(units, unit, bytes, linked);
   TarWalker walker(place.begin, units.shards[place.shard].size);
   while (walker.at() < place.end) {
     TarMember member;
@@ -83,9 +148,14 @@ Result<UnitFiles> find_files(const ShardUnits& units, size_t unit, std::span<con
     if (step != TarWalker::Step::kMember || member.data + member.size > place.end)
       return changed(
           fmt::format("the files between bytes {} and {} are not those of the index", place.begin, place.end));
-    if (!member.regular) continue;
-    FOREBAY_ASSIGN(const std::optional<TarSampleName> name, split_sample_name(member.name));
-    if (name) files.add(*name, bytes.subspan(member.data - place.begin, member.size));
+    if (member.kind != TarMember::Kind::kFile && !member.is_link()) continue;
+    FOREBAY_ASSIGN(const std::optional<TarSampleName> name, split_sample_name(member.name, units.split));
+    if (name && member.is_link()) {
+      FOREBAY_ASSIGN(const LinkedBytes::Next target, links.next());
+      files.add(*name, target.bytes, target.dead);
+    } else if (name) {
+      files.add(*name, bytes.subspan(member.data - place.begin, member.size), false);
+    }
     // As soon as it is clear: a shard that was replaced may have millions of files here.
     if (files.rows() > units.rows(unit)) break;
   }
@@ -113,7 +183,7 @@ class ColumnsMaker {
       : units_(units), unit_(unit), files_(files) {
     columns_.rows = files.rows();
     for (const auto& [row, extension] : files.twice())
-      spoil(row, fmt::format("has more than one file '{}'", extension));
+      spoil(row, corrupt(fmt::format("has more than one file '{}'", extension)));
   }
 
   Status add(size_t column, size_t field) {
@@ -123,9 +193,10 @@ class ColumnsMaker {
     else
       FOREBAY_RETURN_IF_ERROR(add_strings(column, field));
     for (int64_t row = 0; row < columns_.rows; ++row) {
-      if (!about.optional && !files_.at(row, column).there())
-        spoil(row, fmt::format("has no {}; it may be missing where the field is named in optional=",
-                               fmt::join(about.extensions, " or ")));
+      const FoundFile& found = files_.at(row, column);
+      if (!about.optional && !found.there()) spoil(row, lacks(row, about));
+      if (found.dead)
+        spoil(row, not_found(fmt::format("'{}' is a link to a file that is not in the shard", about.name)));
     }
     if (about.optional) add_mask(column);
     return {};
@@ -146,10 +217,38 @@ class ColumnsMaker {
   }
 
  private:
-  void spoil(int64_t row, const std::string& why) {
-    const auto& shard = units_.shards[units_.units[unit_].shard];
-    bad_.emplace(row, corrupt(why).with_key(fmt::format("{}: {}", units_.store->display_name(shard.key),
-                                                        files_.keys()[static_cast<size_t>(row)])));
+  const ShardUnits::Shard& shard() const { return units_.shards[units_.units[unit_].shard]; }
+
+  void spoil(int64_t row, Status why) {
+    bad_.emplace(row, std::move(why).with_key(fmt::format("{}: {}", units_.store->display_name(shard().key),
+                                                          files_.keys()[static_cast<size_t>(row)])));
+  }
+
+  /// What the sample has instead, and the rule by which it has not this.
+  Status lacks(int64_t row, const ShardField& about) const {
+    const std::vector<std::string_view> has = files_.extensions(row);
+    return corrupt(fmt::format("has no {}; it has {}{}", fmt::join(about.extensions, " or "), fmt::join(has, ", "),
+                               why_it_lacks(about, has)));
+  }
+
+  std::string why_it_lacks(const ShardField& about, std::span<const std::string_view> has) const {
+    const auto ends_alike = [](std::string_view one, std::string_view other) {
+      return one.ends_with(fmt::format(".{}", other)) || other.ends_with(fmt::format(".{}", one));
+    };
+    for (const std::string_view extension : has) {
+      const bool alike =
+          std::ranges::any_of(about.extensions, [&](const auto& one) { return ends_alike(extension, one); });
+      if (alike) return fmt::format("; {}", kDotRule);
+    }
+    // Where this is so, optional= would make two samples of one.
+    if (shard().apart > 0) {
+      return fmt::format(
+          "; files of a sample must follow each other in the tar, and in this shard {} the name of an earlier one: "
+          "write the shard again sorted by name (tar --sort=name)",
+          shard().apart == 1 ? std::string("one sample bears") : fmt::format("{} samples bear", shard().apart));
+    }
+    return "; give all extensions that may stand for it, as in fields={\"image\": \"jpg;png\"}, or, where samples may "
+           "lack it, name the field in optional=";
   }
 
   ColumnValues strings(uint64_t bytes) const {
@@ -176,7 +275,7 @@ class ColumnsMaker {
     for (int64_t row = 0; row < columns_.rows; ++row) {
       const TarBytes bytes = files_.at(row, column).bytes;
       append(values, row, bytes);
-      if (text && !is_utf8(bytes)) spoil(row, fmt::format("'{}' is not UTF-8", units_.fields[field].name));
+      if (text && !is_utf8(bytes)) spoil(row, corrupt(fmt::format("'{}' is not UTF-8", units_.fields[field].name)));
     }
     columns_.values.push_back(std::move(values));
     return {};
@@ -188,7 +287,8 @@ class ColumnsMaker {
     for (int64_t row = 0; row < columns_.rows; ++row) {
       const FoundFile& found = files_.at(row, column);
       const std::optional<int64_t> value = whole_number(text_of(found.bytes));
-      if (found.there() && !value) spoil(row, fmt::format("'{}' is no whole number of 64 bits", about.name));
+      if (found.there() && !found.dead && !value)
+        spoil(row, corrupt(fmt::format("'{}' is no whole number of 64 bits", about.name)));
       reinterpret_cast<int64_t*>(values.values.data())[row] = value.value_or(0);
     }
     columns_.values.push_back(std::move(values));
@@ -219,13 +319,15 @@ uint64_t decoded_shard_bytes(const ShardUnits& units, size_t unit, std::span<con
     bytes +=
         (rows + 1) * sizeof(int64_t) + (about.optional ? rows : 0) + (number ? 0 : units.bytes_of_fields(unit)[field]);
   }
-  // What is found of the files while they are decoded.
-  return bytes + rows * (sizeof(std::string) + fields.size() * sizeof(FoundFile));
+  // What is found of the files while they are decoded: each has a header at least.
+  const uint64_t files = (units.units[unit].end - units.units[unit].begin) / kTarBlockBytes;
+  return bytes + rows * (sizeof(std::string) + sizeof(uint32_t) + fields.size() * sizeof(FoundFile)) +
+         files * sizeof(uint32_t);
 }
 
 Result<Columns> decode_shard_unit(const ShardUnits& units, size_t unit, std::span<const size_t> fields, TarBytes bytes,
-                                  WorkMemory&) {
-  FOREBAY_ASSIGN(const UnitFiles files, find_files(units, unit, fields, bytes));
+                                  std::span<const TarBytes> linked, WorkMemory&) {
+  FOREBAY_ASSIGN(const UnitFiles files, find_files(units, unit, fields, bytes, linked));
   uint64_t names = 0;
   for (const std::string& key : files.keys()) names += key.size();
   if (names != units.units[unit].name_bytes) return changed("the samples have other names than in the index");

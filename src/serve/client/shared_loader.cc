@@ -85,6 +85,12 @@ struct SharedLoader::Impl {
   Status catch_up();
   Status gone(const Status& why) const;
   Result<std::string> ask(MessageType type, const std::string& body);
+  /// Empty where the server does not answer.
+  SourceLook describe() {
+    const Result<std::string> answer = ask(MessageType::kDescribe, "");
+    Result<SourceLook> look = answer.ok() ? from_message<SourceLook>(*answer) : answer.status();
+    return look.ok() ? std::move(*look) : SourceLook();
+  }
   Result<Position> position();
   Status look();
   Status moved(MessageType type, const std::string& body);
@@ -313,17 +319,10 @@ Pipeline SharedLoader::opened() const {
   return Pipeline(std::make_shared<const Description>(impl_->pipeline.description().steps().front()));
 }
 
-std::vector<FieldDescription> SharedLoader::source_fields() const {
-  const Result<std::string> answer = impl_->ask(MessageType::kDescribe, "");
-  const Result<SourceLook> look = answer.ok() ? from_message<SourceLook>(*answer) : answer.status();
-  return look.ok() ? look->fields : std::vector<FieldDescription>();
-}
-
-std::vector<int64_t> SharedLoader::row_groups() const {
-  const Result<std::string> answer = impl_->ask(MessageType::kDescribe, "");
-  const Result<SourceLook> look = answer.ok() ? from_message<SourceLook>(*answer) : answer.status();
-  return look.ok() ? look->row_groups : std::vector<int64_t>();
-}
+std::vector<FieldDescription> SharedLoader::source_fields() const { return impl_->describe().fields; }
+std::vector<int64_t> SharedLoader::row_groups() const { return impl_->describe().row_groups; }
+std::vector<std::string> SharedLoader::classes() const { return impl_->describe().classes; }
+std::vector<DataWarning> SharedLoader::warnings() const { return impl_->describe().warnings; }
 
 Status SharedLoader::set_epoch(int64_t epoch) {
   FOREBAY_RETURN_IF_ERROR(impl_->usable());

@@ -188,7 +188,7 @@ Result<std::string> Guest::look_of_loader() {
 
 Result<std::string> Guest::describe() {
   FOREBAY_ASSIGN(Loader* const loader, position());
-  return to_message(SourceLook{loader->source_fields(), loader->row_groups()});
+  return to_message(SourceLook{loader->source_fields(), loader->row_groups(), loader->classes(), loader->warnings()});
 }
 
 Status Guest::next(const std::string& body) {

@@ -85,6 +85,8 @@ struct TraceRequest {
 struct SourceLook {
   std::vector<FieldDescription> fields;
   std::vector<int64_t> row_groups;
+  std::vector<std::string> classes;
+  std::vector<DataWarning> warnings;
 };
 
 /// Memory that the client may map for reading: a descriptor comes with it. Numbers begin at 1.
@@ -179,8 +181,13 @@ void fields(Archive& archive, FieldDescription& value) {
 }
 
 template <typename Archive>
+void fields(Archive& archive, DataWarning& value) {
+  archive(value.kind, value.count, value.first, value.message);
+}
+
+template <typename Archive>
 void fields(Archive& archive, SourceLook& value) {
-  archive(value.fields, value.row_groups);
+  archive(value.fields, value.row_groups, value.classes, value.warnings);
 }
 
 template <typename Archive>

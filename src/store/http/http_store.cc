@@ -10,6 +10,7 @@
 #include "store/base64.h"
 #include "store/calls.h"
 #include "store/http/answered_version.h"
+#include "store/http/content_encoding.h"
 #include "store/http/content_range.h"
 #include "store/http/curl_transport.h"
 #include "store/http/http_checksum.h"
@@ -104,6 +105,8 @@ class Core : public std::enable_shared_from_this<Core> {
              std::stop_token stop, Fetched done);
   HttpRequest request_of(const HttpUrl& url, const Wanted& wanted, bool same_host) const;
   static std::function<Status(const HttpResponse&)> judge_of(const Wanted& wanted);
+  void fetch_decoded(const std::string& name, const HttpUrl& url, const Wanted& wanted, std::stop_token stop,
+                     Fetched done);
   void size_of(const std::string& name, const HttpUrl& url, std::stop_token stop, Answer done);
   void size_by_get(const std::string& name, const HttpUrl& url, std::stop_token stop, Answer done);
   Result<Buffer> bytes_of(const ReadRequest& request, const HttpUrl& url, const HttpResponse& response);
@@ -140,6 +143,8 @@ HttpRequest Core::request_of(const HttpUrl& url, const Wanted& wanted, bool same
     std::erase_if(request.headers, [](const HttpHeader& other) { return lower(other.name) == "authorization"; });
     request.headers.push_back(std::move(*header));
   }
+  // Else servers may compress what they send, and sizes and ranges would be those of compressed bytes.
+  request.headers.push_back({"Accept-Encoding", "identity"});
   if (wanted.range) {
     const ByteRange range = *wanted.range;
     request.headers.push_back({"Range", fmt::format("bytes={}-{}", range.offset, range.offset + range.length - 1)});
@@ -167,6 +172,11 @@ std::function<Status(const HttpResponse&)> Core::judge_of(const Wanted& wanted) 
     if (checked.ok() || ++*mismatches < kChecksumTries) return checked;
     return corrupt(checked.message());
   };
+}
+
+Result<HttpResponse> decoded(HttpResponse response, uint64_t max_bytes) {
+  FOREBAY_ASSIGN(response.body, decode_content(response, max_bytes));
+  return response;
 }
 
 void Core::fetch(const std::string& name, const HttpUrl& url, const Wanted& wanted, bool same_host, int redirects,
@@ -198,6 +208,33 @@ void Core::fetch(const std::string& name, const HttpUrl& url, const Wanted& want
     self->fetch(name, *target, wanted, same, redirects - 1, stop, done);
   };
   caller_->call(std::move(call), stop, std::move(arrived));
+}
+
+/// The whole object, or the part of it where the server sends objects as they are. One that is stored compressed, and sent so whatever
+/// was asked for, comes whole and decoded, with status 200.
+void Core::fetch_decoded(const std::string& name, const HttpUrl& url, const Wanted& wanted, std::stop_token stop,
+                         Fetched done) {
+  const uint64_t most = std::max(wanted.max_bytes, kWholeForPart);
+  fetch(name, url, wanted, true, kRedirects, stop,
+        [self = shared_from_this(), name, url, most, stop, done](Result<HttpResponse> response) {
+          if (!response.ok()) return done(std::move(response));
+          const std::string encoding = content_encoding(*response);
+          if (encoding.empty()) return done(std::move(response));
+          if (response->status == 206) {
+            // A part of the compressed bytes is of no use.
+            const Wanted whole{"GET", {}, 0, kWholeForPart};
+            return self->fetch(name, url, whole, true, kRedirects, stop,
+                               [most, encoding, done](Result<HttpResponse> all) {
+                                 if (all.status().code() == Code::kUnsupported)
+                                   return done(unsupported(fmt::format(
+                                       "the server stores it with Content-Encoding: {}, so that no part of it can be read, and it "
+                                       "is too large to be read whole for each part; store it without",
+                                       encoding)));
+                                 done(all.ok() ? decoded(std::move(*all), most) : std::move(all));
+                               });
+          }
+          done(decoded(std::move(*response), most));
+        });
 }
 
 Status Core::pin(const HttpUrl& url, const HttpResponse& response, uint64_t size) {
@@ -257,11 +294,11 @@ void Core::read(const ReadRequest& request, std::stop_token stop, Store::ReadDon
       answer(status.ok() ? Result<Buffer>(Buffer()) : Result<Buffer>(status));
     });
   }
-  fetch(name, *url, wanted_by(request), true, kRedirects, stop,
-        [self = shared_from_this(), request, url = *url, answer](Result<HttpResponse> response) {
+  fetch_decoded(name, *url, wanted_by(request), stop,
+                [self = shared_from_this(), request, url = *url, answer](Result<HttpResponse> response) {
           if (response.ok()) return answer(self->bytes_of(request, url, *response));
           // What the transport answers to a body beyond max_body_bytes, before it is there.
-          const bool too_long = response.status().code() == Code::kUnsupported;
+          const bool too_long = response.status().code() == Code::kUnsupported && response.status().bytes_needed() > 0;
           if (too_long && request.range)
             return answer(unsupported(fmt::format("the server does not know byte ranges and sends the whole object; {}",
                                                   response.status().message())));
@@ -297,7 +334,8 @@ void Core::size_of(const std::string& name, const HttpUrl& url, std::stop_token 
             return done(response.status());
           }
           const auto size = parse_count(response->header("content-length"));
-          if (!size) return self->size_by_get(name, url, stop, done);
+          // The size of compressed bytes is not the object's.
+          if (!size || !content_encoding(*response).empty()) return self->size_by_get(name, url, stop, done);
           done(self->known(url, *response, *size));
         });
 }
@@ -305,8 +343,7 @@ void Core::size_of(const std::string& name, const HttpUrl& url, std::stop_token 
 void Core::size_by_get(const std::string& name, const HttpUrl& url, std::stop_token stop, Answer done) {
   // The answer's Content-Range has the size. Servers that know no ranges send everything, which is then counted.
   const Wanted first_byte{"GET", ByteRange{0, 1}, 1, kWholeForPart, true};
-  fetch(name, url, first_byte, true, kRedirects, stop,
-        [self = shared_from_this(), url, done](Result<HttpResponse> response) {
+  fetch_decoded(name, url, first_byte, stop, [self = shared_from_this(), url, done](Result<HttpResponse> response) {
           if (!response.ok()) return done(response.status());
           // Not pinned: a refusal mostly comes without the ETag that reads of the object have.
           if (is_empty_object(*response))

@@ -40,19 +40,24 @@ std::vector<Inode> ancestors(const std::string& root, const std::string& prefix)
 void add_entry(int dir, const char* name, const ListRequest& request, const std::vector<Inode>& above, ListPage& page) {
   struct ::stat info;
   // Not d_type: it says nothing of where a link leads, nothing of sizes, and on some file systems nothing at all.
+  std::string key = request.prefix + name;
   if (::fstatat(dir, name, &info, 0) != 0) {
-    if (errno == ENOENT || errno == ELOOP)
-      ++page.irregular;  // a link that leads nowhere, or a file just deleted
-    else
-      page.objects.push_back({request.prefix + name, 0});  // reading it will name the error
+    const int error = errno;
+    struct ::stat link;
+    const bool there = ::fstatat(dir, name, &link, AT_SYMLINK_NOFOLLOW) == 0;
+    if (!there && errno == ENOENT) return;  // deleted since the folder was read
+    const bool dead = there && S_ISLNK(link.st_mode) && (error == ENOENT || error == ENOTDIR || error == ELOOP);
+    page.objects.push_back({std::move(key), 0, 0, dead});  // reading it will name the error
     return;
   }
   if (S_ISREG(info.st_mode)) {
-    page.objects.push_back({request.prefix + name, static_cast<uint64_t>(info.st_size), version_of_file(info)});
-  } else if (S_ISDIR(info.st_mode) && std::ranges::find(above, Inode(info.st_dev, info.st_ino)) == above.end()) {
-    page.prefixes.push_back(request.prefix + name + '/');
+    page.objects.push_back({std::move(key), static_cast<uint64_t>(info.st_size), version_of_file(info)});
+  } else if (!S_ISDIR(info.st_mode)) {
+    page.objects.push_back({std::move(key), 0});  // reading it will say what it is
+  } else if (std::ranges::find(above, Inode(info.st_dev, info.st_ino)) == above.end()) {
+    page.prefixes.push_back(std::move(key) + '/');
   } else {
-    ++page.irregular;
+    page.circular.push_back(std::move(key));
   }
 }
 

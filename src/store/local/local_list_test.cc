@@ -23,7 +23,8 @@ ListRequest below(std::string prefix, std::string continuation = "") {
 struct Listed {
   std::map<std::string, uint64_t> objects;
   std::set<std::string> folders;
-  uint64_t hidden = 0, irregular = 0;
+  uint64_t hidden = 0;
+  std::set<std::string> circular, dead;
   int pages = 0;
 };
 
@@ -35,10 +36,13 @@ Listed listed(const ScratchFolder& folder, const std::string& prefix = "", uint3
     const auto page = list_folder(folder.path() + "/", request, {});
     EXPECT_TRUE(page.ok()) << page.status().to_string();
     if (!page.ok()) return all;
-    for (const ObjectInfo& object : page->objects) EXPECT_TRUE(all.objects.emplace(object.key, object.size).second);
+    for (const ObjectInfo& object : page->objects) {
+      EXPECT_TRUE(all.objects.emplace(object.key, object.size).second);
+      if (object.dead_link) all.dead.insert(object.key);
+    }
     for (const std::string& below : page->prefixes) EXPECT_TRUE(all.folders.insert(below).second) << "named twice";
     all.hidden += page->hidden;
-    all.irregular += page->irregular;
+    all.circular.insert(page->circular.begin(), page->circular.end());
     ++all.pages;
     request.continuation = page->continuation;
   } while (!request.continuation.empty());
@@ -70,7 +74,7 @@ TEST(ListFolder, in_pages_of_any_size_is_every_entry_once) {
   }
 }
 
-TEST(ListFolder, leaves_out_and_counts_what_is_hidden_or_no_file) {
+TEST(ListFolder, names_what_cannot_be_read_and_counts_what_is_hidden) {
   const ScratchFolder folder;
   folder.write("seen", "1");
   folder.write(".hidden", "2");
@@ -81,10 +85,13 @@ TEST(ListFolder, leaves_out_and_counts_what_is_hidden_or_no_file) {
   ASSERT_EQ(::symlink(".", folder.path("itself").c_str()), 0);
   ASSERT_EQ(::symlink("seen", folder.path("link").c_str()), 0);
   const Listed all = listed(folder);
-  EXPECT_EQ(all.objects, (std::map<std::string, uint64_t>{{"seen", 1}, {"link", 1}})) << "a link to a file is one";
+  EXPECT_EQ(all.objects,
+            (std::map<std::string, uint64_t>{{"seen", 1}, {"link", 1}, {"fifo", 0}, {"nowhere", 0}, {"round", 0}}))
+      << "a link to a file is one";
+  EXPECT_EQ(all.dead, (std::set<std::string>{"nowhere", "round"}));
+  EXPECT_EQ(all.circular, std::set<std::string>{"itself"});
   EXPECT_TRUE(all.folders.empty());
   EXPECT_EQ(all.hidden, 2u);
-  EXPECT_EQ(all.irregular, 4u);
 }
 
 TEST(ListFolder, a_link_to_a_folder_above_is_a_circle_and_one_to_a_folder_beside_is_not) {
@@ -95,7 +102,7 @@ TEST(ListFolder, a_link_to_a_folder_above_is_a_circle_and_one_to_a_folder_beside
   ASSERT_EQ(::symlink("../../beside", folder.path("a/b/across").c_str()), 0);
   const Listed all = listed(folder, "a/b/");
   EXPECT_EQ(all.folders, std::set<std::string>{"a/b/across/"});
-  EXPECT_EQ(all.irregular, 1u);
+  EXPECT_EQ(all.circular, std::set<std::string>{"a/b/up"});
 }
 
 TEST(ListFolder, of_what_is_no_folder_says_so) {

@@ -74,7 +74,8 @@ Result<ListPage> MemoryStore::page(const ListRequest& request) const {
     }
     if (hidden) ++page.hidden;
     if (slash == std::string_view::npos) {
-      if (!hidden) page.objects.push_back({at->first, at->second.size()});
+      // The object called like the folder itself is a marker that consoles leave, and no sample.
+      if (!hidden && !rest.empty()) page.objects.push_back({at->first, at->second.size()});
       seen = at->first;
       ++at;
     } else {

@@ -129,13 +129,14 @@ Result<HttpRequest> S3Client::make(Exchange& exchange, const Credentials& creden
   if (!asked.query.empty()) request.url += "?" + canonical_query(asked.query);
   request.headers.reserve(asked.headers.size() + 4);  // the signature's
   request.headers = asked.headers;
+  if (options_.requester_pays) request.headers.push_back({"x-amz-request-payer", "requester"});
   request.body = asked.body;
   request.expected_body_bytes = asked.expected_body_bytes;
   request.max_body_bytes = asked.max_body_bytes;
   request.connection = connection_;
   if (!credentials.anonymous()) {
     const ToSign to_sign{asked.method, std::move(address.host), std::move(address.path),
-                         asked.query,  asked.headers,           exchange.payload_hash};
+                         asked.query,  request.headers,         exchange.payload_hash};
     for (HttpHeader& header : signer->sign(to_sign, credentials, now)) request.headers.push_back(std::move(header));
   }
   const std::lock_guard lock(exchange.mutex);

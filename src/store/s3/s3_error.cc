@@ -139,21 +139,25 @@ class Judge {
     }
     if (!asked_.signed_) {
       return invalid_argument(fmt::format(
-          "{} refuses access without credentials (anonymous=true); this bucket is not public: give credentials",
-          server()));
+          "{} refuses access without credentials (anonymous=true); this bucket is not public: give credentials{}",
+          server(), asked_.options.requester_pays ? "" : ", and requester_pays=true if its readers pay"));
     }
     // Some servers (Ceph with its token service) say no more than this where the keys are wrong.
-    constexpr const char* kSecret = "or the access key id or the secret access key is wrong";
+    const std::string also =
+        asked_.options.requester_pays
+            ? "or the access key id or the secret access key is wrong"
+            : "or the access key id or the secret access key is wrong, or the bucket asks whoever reads to pay (then "
+              "give the storage option requester_pays=true)";
     if (asked_.object) {
       return invalid_argument(fmt::format(
           "{} refuses access ({}): these credentials may not {} it, {}, or it does not exist and they may not list the "
           "bucket '{}'",
-          server(), what_it_said(), asked_.write ? "write" : "read", kSecret, asked_.options.bucket));
+          server(), what_it_said(), asked_.write ? "write" : "read", also, asked_.options.bucket));
     }
     return invalid_argument(
         fmt::format("{} refuses access ({}): these credentials may not list the bucket '{}', {}; ask for "
                     "s3:ListBucket, or name the objects in a manifest (fb.manifest)",
-                    server(), what_it_said(), asked_.options.bucket, kSecret));
+                    server(), what_it_said(), asked_.options.bucket, also));
   }
 
   Status other() const {

@@ -11,9 +11,9 @@ namespace forebay {
 
 namespace {
 
-constexpr std::array<std::string_view, 11> kS3OptionNames = {
-    "access_key_id", "addressing_style",  "anonymous",     "endpoint",         "listing_cache",  "profile",
-    "region",        "secret_access_key", "session_token", "verify_checksums", "write_checksums"};
+constexpr std::array<std::string_view, 12> kS3OptionNames = {
+    "access_key_id", "addressing_style", "anonymous",         "endpoint",      "listing_cache",    "profile",
+    "region",        "requester_pays",   "secret_access_key", "session_token", "verify_checksums", "write_checksums"};
 
 using Options = std::map<std::string, std::string>;
 
@@ -83,6 +83,8 @@ Status check_credentials(const S3Options& options) {
   if (!options.session_token.empty() && !id) {
     return invalid_argument("storage option session_token is given, but not access_key_id and secret_access_key");
   }
+  if (options.anonymous && options.requester_pays)
+    return invalid_argument("storage options: requester_pays=true needs credentials, and anonymous=true is without; leave one out");
   if (options.anonymous && (id || !options.profile.empty())) {
     return invalid_argument("storage options: anonymous=true and credentials at once; leave one out");
   }
@@ -104,6 +106,7 @@ Result<S3Options> parse_s3_options(const std::string& bucket, const Options& opt
   parsed.profile = text_option(options, "profile");
   FOREBAY_ASSIGN(parsed.anonymous, bool_option(options, "anonymous", false));
   FOREBAY_ASSIGN(parsed.verify_checksums, bool_option(options, "verify_checksums", true));
+  FOREBAY_ASSIGN(parsed.requester_pays, bool_option(options, "requester_pays", false));
   FOREBAY_RETURN_IF_ERROR(check_credentials(parsed));
   FOREBAY_ASSIGN(const AwsProfile profile, read_aws_profile(environment, parsed.profile));
 
@@ -157,9 +160,9 @@ std::string identity(const S3Options& options, const AwsEnvironment& environment
         "AWS_EC2_METADATA_SERVICE_ENDPOINT", "AWS_EC2_METADATA_DISABLED"}) {
     credentials += '\n' + environment.variable(name);
   }
-  return fmt::format("{} {} {} {} {} {} {} {}", options.bucket, options.endpoint, options.region,
+  return fmt::format("{} {} {} {} {} {} {} {} {}", options.bucket, options.endpoint, options.region,
                      static_cast<int>(options.addressing), options.verify_checksums, options.write_checksums,
-                     options.listing_cache, hash128(credentials).to_string());
+                     options.requester_pays, options.listing_cache, hash128(credentials).to_string());
 }
 
 }  // namespace forebay

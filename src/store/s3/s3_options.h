@@ -22,6 +22,7 @@ struct S3Options {
   /// Objects are written with a checksum that the server keeps and gives to readers: AWS, and others where the option says so. (What is sent is
   /// compared with its signature by all.)
   bool write_checksums = false;
+  bool requester_pays = false;  ///< says with each request that whoever reads pays for it
   /// Folder where walks keep boundaries of listings; empty for none.
   std::string listing_cache;
 

@@ -9,6 +9,7 @@
 #include "store/calls.h"
 #include "store/http/amz_checksum.h"
 #include "store/http/answered_version.h"
+#include "store/http/content_encoding.h"
 #include "store/http/content_range.h"
 #include "store/range.h"
 #include "store/s3/s3_answers.h"
@@ -23,6 +24,7 @@ constexpr size_t kMaxKeyBytes = 1024;
 constexpr uint32_t kMaxPage = 1000;
 constexpr size_t kListingsInFlight = 384;  // 1.28 M names in four rounds
 constexpr uint64_t kMostUnknownBytes = uint64_t{4} << 30;
+constexpr uint64_t kMostDecodedBytes = uint64_t{64} << 20;  // of an object that must be read whole for each part
 constexpr uint64_t kGrownBytes = 1 << 20;  // an object that has grown is told from its size, if it is not far larger
 
 /// No server has such a key, and some answer strangely to them.
@@ -38,6 +40,18 @@ std::function<Status(const HttpResponse&)> checksum_check() {
     if (checked.ok() || ++*mismatches < kTries) return checked;
     return corrupt(checked.message());
   };
+}
+
+/// A whole object that may be stored with a Content-Encoding, in which ranges and sizes are those of the encoded bytes.
+S3Request whole_request(const std::string& key) {
+  return {.key = key, .expected_body_bytes = 0, .max_body_bytes = kMostDecodedBytes, .hedge = true};
+}
+
+Status cannot_be_read_in_parts(const std::string& encoding, const Status& why) {
+  if (why.code() != Code::kUnsupported) return why;
+  return unsupported(fmt::format("is stored with Content-Encoding: {}, so that no part of it can be read, and it is too large to be read "
+                                 "whole for each part ({} MiB); store it without",
+                                 encoding, kMostDecodedBytes >> 20));
 }
 
 /// The part that was asked for, or (from a server that does not know ranges) everything.
@@ -81,6 +95,22 @@ struct S3Store::Core {
     FOREBAY_RETURN_IF_ERROR(pins.check(request.key, response.header("etag")));
     tell_version(request, version_of_etag(response.header("etag")));
     return bytes;
+  }
+
+  /// The same of an answer that holds a whole object with a Content-Encoding.
+  Result<Buffer> decoded_of(const ReadRequest& request, const HttpResponse& response) {
+    const uint64_t most = std::max(kMostDecodedBytes, request.set_aside_bytes.value_or(kMostUnknownBytes));
+    FOREBAY_ASSIGN(Buffer whole, decode_content(response, most));
+    // What listings say of its size is of no use, and memory was set aside by it.
+    if (request.expected_size == response.body.size() && whole.size() != response.body.size()) {
+      return unsupported(fmt::format("is stored with Content-Encoding: {}, and the listing tells only how large the encoded bytes are; "
+                                     "name the object in a list or in a manifest, or store it without",
+                                     content_encoding(response)));
+    }
+    FOREBAY_ASSIGN(const ByteRange range, resolve_range(request, whole.size()));
+    FOREBAY_RETURN_IF_ERROR(pins.check(request.key, response.header("etag")));
+    tell_version(request, version_of_etag(response.header("etag")));
+    return whole.slice(range.offset, range.length);
   }
 
   static Result<Buffer> part_of(const ReadRequest& request, const HttpResponse& response) {
@@ -179,8 +209,14 @@ void S3Store::read(const ReadRequest& request, std::stop_token stop, ReadDone do
   }
   const bool verify = client_->options().verify_checksums;
   client_->send(get_request(request, verify), any_stop(stop),
-                [core = core_, request, answer](Result<HttpResponse> response) {
-                  answer(response.ok() ? core->bytes_of(request, *response) : read_failure(request, response.status()));
+                [core = core_, client = client_, any = any_stop(stop), request, answer](Result<HttpResponse> response) {
+                  if (!response.ok()) return answer(read_failure(request, response.status()));
+                  const std::string encoding = content_encoding(*response);
+                  if (encoding.empty()) return answer(core->bytes_of(request, *response));
+                  if (response->status != 206) return answer(core->decoded_of(request, *response));
+                  client->send(whole_request(request.key), any, [core, request, encoding, answer](Result<HttpResponse> all) {
+                    answer(all.ok() ? core->decoded_of(request, *all) : cannot_be_read_in_parts(encoding, all.status()));
+                  });
                 });
 }
 
@@ -194,6 +230,14 @@ void S3Store::stat(const std::string& key, std::stop_token stop, StatDone done) 
   const auto any = any_stop(stop);
   client_->send({.method = "HEAD", .key = key}, any,
                 [core = core_, client = client_, key, any, answer](Result<HttpResponse> head) {
+                  if (head.ok() && !content_encoding(*head).empty()) {
+                    return client->send(whole_request(key), any, [core, key, answer, encoding = content_encoding(*head)](Result<HttpResponse> all) {
+                      if (!all.ok()) return answer(cannot_be_read_in_parts(encoding, all.status()));
+                      const Result<Buffer> whole = core->decoded_of({key, {}, {}}, *all);
+                      if (!whole.ok()) return answer(whole.status());
+                      answer(ObjectInfo{key, whole->size(), version_of_etag(all->header("etag"))});
+                    });
+                  }
                   if (head.ok()) {
                     const auto size = parse_count(head->header("content-length"));
                     if (!size) return answer(unavailable("the server does not say how large it is"));

@@ -13,7 +13,9 @@
 #include "base/utf8.h"
 #include "format/objects/braces.h"
 #include "format/objects/glob.h"
+#include "format/objects/path_pattern.h"
 #include "store/local/local_file.h"
+#include "store/local/local_store.h"
 
 namespace forebay {
 
@@ -107,10 +109,10 @@ Result<FilePattern> FilePattern::of(std::string pattern) {
   FilePattern made;
   if (pattern.empty() || pattern.find('\0') != std::string::npos)
     return invalid_argument("the pattern of files is empty, or holds a zero byte");
-  FOREBAY_ASSIGN(made.alternatives_, expand_braces(pattern));
+  FOREBAY_ASSIGN(const std::string escaped, escape_existing(*local_store(""), pattern, {}));
+  FOREBAY_ASSIGN(made.alternatives_, expand_braces(escaped));
   // Up to the last folder without a wildcard: keys are the same however the rest is written.
-  const size_t special = std::min(pattern.find_first_of("*?[{"), pattern.size());
-  made.base_ = pattern.substr(0, pattern.substr(0, special).rfind('/') + 1);
+  made.base_ = pattern_base(escaped);
   made.pattern_ = std::move(pattern);
   return made;
 }
@@ -124,9 +126,9 @@ Status FilePattern::scan(const std::stop_token& stop, const std::function<void(S
   };
   for (const std::string& alternative : alternatives_) {
     if (stop.stop_requested()) return stopped_looking();
-    if (Glob::has_wildcards(alternative)) {
+    if (first_wildcard(alternative) != std::string::npos) {
       FOREBAY_RETURN_IF_ERROR(FolderSearch(Glob(alternative), stop, seen).run());
-    } else if (auto file = look_at(alternative); file.ok()) {
+    } else if (auto file = look_at(without_escapes(alternative)); file.ok()) {
       seen(std::move(file).value());
     } else if (file.status().code() != Code::kNotFound) {
       return file.status();

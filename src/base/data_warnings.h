@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "forebay/data_warning.h"
+
+namespace forebay {
+
+/// A cause for which objects are left out. Declare each as a constant beside the code that leaves objects out.
+struct LeftOutKind {
+  std::string_view kind;    ///< DataWarning::kind
+  std::string_view one;     ///< completes "1 …": "file looks like data and was not read"
+  std::string_view many;    ///< completes "3 …": "files look like data and were not read"
+  std::string_view remedy;  ///< what to do, as the end of the sentence
+};
+
+/// Collects what an opening leaves out. Openers receive a pointer to one, null where nobody asks.
+/// Every method may be called from any thread.
+class DataWarnings {
+ public:
+  /// Counts `count` objects, of which `name` is the first in byte order.
+  void add(const LeftOutKind& kind, std::string_view name, int64_t count = 1);
+  /// One warning for each kind, sorted by kind, so that the same data gives the same list.
+  std::vector<DataWarning> list() const;
+
+ private:
+  struct Entry {
+    LeftOutKind kind;
+    int64_t count = 0;
+    std::string first;
+  };
+  mutable std::mutex mutex_;
+  std::map<std::string, Entry, std::less<>> entries_;
+};
+
+}  // namespace forebay
