@@ -102,26 +102,26 @@ class DataLoader(torch.utils.data.DataLoader[T_co], Generic[T_co]):
             _check_threads(worker_init_fn, multiprocessing_context)
         self._growth = Growth(max(1, num_workers))  # of the latest pass on threads: the next one begins with it
         self._hint = functools.partial(_hint, function_name(type(dataset)))
-        self._progress: Progress | None = None
+        self._progress: Progress | None = None  # of the latest pass
+        self._making: Progress | None = None  # of the pass whose iterator is being made
         self._saved: dict[str, Any] | None = None
         self._begun: Any = None  # an iterator that state_dict() has made
 
     def __iter__(self) -> Iterator[Any]:
-        if self._begun is not None:
-            begun, self._begun = self._begun, None
-            return begun
-        saved, self._saved = self._saved, None
-        return self._begin(saved)
+        begun = self._begin(self._saved) if self._begun is None else self._begun
+        self._saved = self._begun = None
+        return begun
 
     def _begin(self, saved: Mapping[str, Any] | None) -> Any:
-        before, self._progress = self._progress, Progress(self, saved)
+        making = self._making = Progress(self, saved)
         try:
-            self._progress.prepare(self)
-            return super().__iter__()
+            making.prepare(self)
+            begun = super().__iter__()
         except BaseException:
-            self._progress.order.settle()
-            self._progress = before
+            making.order.settle()
             raise
+        self._progress = making
+        return begun
 
     def _get_iterator(self) -> Any:
         if self.num_workers == 0:
