@@ -35,7 +35,9 @@ class Loader(LoaderReports):
                     ...
 
     Every `for` runs one epoch. Breaking out of it keeps the position: the next `for` goes on there, or begins the next epoch
-    when this one is over. An epoch of which nothing is to be had (an empty data set; `last="drop"` and less than a global batch,
+    when this one is over. For evaluation give `restart=True`: then each `for` begins its epoch anew, unless a state was just loaded.
+
+    An epoch of which nothing is to be had (an empty data set; `last="drop"` and less than a global batch,
     also after a resume) is an epoch all the same: its `for` gives no batch, and ends it. What a batch holds is a function of data,
     pipeline, seed and position; the options below the seed change speed, never content.
 
@@ -75,6 +77,9 @@ class Loader(LoaderReports):
             share and that is this job's alone, where they find each other; or "launcher": through a process group of torch.distributed, torchrun's
             store, or mpi4py, whichever there is. They know each other by a token, and a rank that
             has another seed, batch size or data set than rank 0 gets StateMismatch: see docs/cluster.md.
+        restart: for evaluation, whose loops may be broken off (a sanity check, `limit_val_batches`, `validation_steps`): a `for` behind one that was
+            left in the middle begins the same epoch again. A state that was loaded since the last batch is gone on from. An iterator of an earlier `for` then
+            raises InvalidArgument. A stream goes on where it stands.
         steps_per_epoch: of a stream: how many batches a `for` gives. None: one epoch without end.
         journal: of a stream: the file that `loader.journal(path)` wrote in the run that is to be repeated: the same records in the same order, then the end.
         rehearsal: with a `.rehearse()`: the `state_dict()` of a loader over the same data set, of the task before, say, whose kept samples this one begins with.
@@ -107,6 +112,7 @@ class Loader(LoaderReports):
         deal: str = "auto",
         hosts: int | None = None,
         peers: Sequence[str] | str | None = None,
+        restart: bool = False,
         steps_per_epoch: int | None = None,
         journal: str | os.PathLike[str] | None = None,
         rehearsal: Mapping[str, Any] | None = None,
@@ -123,6 +129,7 @@ class Loader(LoaderReports):
         options = {
             "seed": _seed(seed),
             "epochs": _count("epochs", epochs),
+            "restart": bool(restart),
             "steps_per_epoch": _count("steps_per_epoch", steps_per_epoch, least=1),
             "journal": "" if journal is None else os.fsdecode(journal),
             "rehearsal": "" if rehearsal is None else _json(rehearsal),
@@ -146,7 +153,9 @@ class Loader(LoaderReports):
             "on_error": on_error, "max_errors": max_errors, "storage_options": storage_options,
         }
         self._output = output
+        self._restart = bool(restart)
         self._passes = 0
+        self._iterations = 0
         self._ready = False
         self._begun_s = 0.0  # when the first batch was asked for
         self._core = _open(pipeline, options)
@@ -162,6 +171,7 @@ class Loader(LoaderReports):
     def __iter__(self) -> Iterator[_core.Batch]:
         self._prepare()
         self._core.begin_iteration()
+        self._iterations += 1
         return _Pass(self)
 
     def __len__(self) -> int:
@@ -319,11 +329,12 @@ own(Loader)
 class _Pass:
     """One `for` over a loader: ends with the epoch."""
 
-    __slots__ = ("_loader", "_number")
+    __slots__ = ("_iteration", "_loader", "_number")
 
     def __init__(self, loader: Loader) -> None:
         self._loader = loader
         self._number = loader._passes
+        self._iteration = loader._iterations
 
     def __iter__(self) -> _Pass:
         return self
@@ -332,6 +343,9 @@ class _Pass:
         loader = self._loader
         if self._number != loader._passes:  # the epoch it belonged to is over
             raise StopIteration
+        if loader._restart and self._iteration != loader._iterations:
+            raise InvalidArgument("this iterator's epoch was begun anew by a later `for` over the loader (restart=True): go on with that one's "
+                                  "iterator, or open a Loader for each of two loops that run at once")
         batch = loader._next()
         if batch is None:
             loader._passes += 1

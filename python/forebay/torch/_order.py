@@ -120,7 +120,7 @@ class Order:
         iterable data set nobody knows before it was read."""
         if self.iterable or self._drawing or self._indices is None or self.numbers_drawn > delivered.position:
             return False
-        if not self._ended and delivered.position > 0 and delivered.position >= self._length:
+        if not self._ended and delivered.position >= max(1, self._length):
             self._peek()
         return self._ended and delivered.position > 0
 
@@ -135,15 +135,19 @@ class Order:
         if self._begin is not None:
             state["begin"] = _as_text(self._begin)
         state["first"] = _as_text(self._first)
-        if self.iterable:
+        if delivered.position >= self._length:  # perhaps it is the end, which is known on resume
             state["end"] = self._difference(self._generator_states(), self._first)
-        else:
+        if not self.iterable:
             state.update(copy.deepcopy(self._places[delivered.position]))
         return state
 
-    def epoch_behind(self, saved: Mapping[str, Any]) -> dict[str, Any]:
-        """What replaces `begin` in a state of the epoch's end, where `saved` turned out to be one: the generators as they stood then."""
-        return {"begin": {**saved.get("first", {}), **saved["end"]}} if "end" in saved else {}
+    def generators_behind(self, saved: Mapping[str, Any]) -> dict[str, str]:
+        """The generators at the epoch's end, where `saved` turned out to be a state of it. Those of a sampler that was gone through again
+        stand there by themselves."""
+        if "end" not in saved:
+            return {}
+        then = {**saved["first"], **saved["end"]}
+        return then if self.iterable else {name: state for name, state in then.items() if name == "default"}
 
     def state_at_end(self) -> dict[str, Any]:
         """Behind the last index: of the next epoch's beginning."""
@@ -270,6 +274,9 @@ class Order:
 
     @property
     def _length(self) -> int:
+        """Batches of the pass at least, as far as they are known."""
+        if self.iterable:
+            return 0
         try:
             return len(self._index_sampler)
         except TypeError:  # it has none

@@ -67,7 +67,9 @@ class Progress:
 
     def state_behind(self, loader: Any) -> dict[str, Any]:
         """Of the end of a pass that was resumed, and nothing was left of: the state was one of an epoch's end, and could not know it."""
-        return {**self.state(loader), **self.order.epoch_behind(self.saved or {})}
+        state = self.state(loader)
+        state["begin"] = {**state["begin"], **self.order.generators_behind(self.saved or {})}
+        return state
 
 
 def _one_dataset(loader: Any) -> bool:
