@@ -33,6 +33,7 @@ from .errors import (
     StateMismatch,
     Unavailable,
     Unsupported,
+    WorkerDied,
 )
 from .loader import Loader, digest
 from .materializing import Materialized, materialize
@@ -84,6 +85,7 @@ __all__ = [
     "Strategy",
     "Unavailable",
     "Unsupported",
+    "WorkerDied",
     "arrays",
     "arrow",
     "diagnose",

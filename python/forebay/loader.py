@@ -13,7 +13,7 @@ import warnings
 import weakref
 from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
 
-from . import _core, _ray_train
+from . import _core, _process_group, _ray_train
 from ._feeding import UserStream
 from ._loader_reports import LoaderReports
 from ._options import _bytes, _converter, _count, _count_or_auto, _deal, _json, _max_errors, _on_error, _peers, _seed, _share, plain_options
@@ -45,7 +45,8 @@ class Loader(LoaderReports):
         pipeline: what to deliver; everything wrong with it is told at once, as InvalidArgument.
         seed: 0 to 2**64 - 1; of the order and of all random operators.
         epochs: how many there will be; nothing is fetched past the last one. None: no end.
-        rank, world_size: which of how many processes this is; by default from Ray Train, or torchrun, Slurm or MPI variables, else 0 of 1.
+        rank, world_size: which of how many processes this is; by default from Ray Train, torch.distributed's process group, or torchrun, Slurm or MPI
+            variables, else 0 of 1.
         threads: compute threads; "auto" counts what affinity and cgroup give, divided by the ranks on this host. Loaders of a
             process share them; a number is what this one may have busy at once.
         requests: storage requests in flight; "auto" finds, store by store and while it runs, how many serve best. Loaders of a
@@ -126,6 +127,9 @@ class Loader(LoaderReports):
         if rank is None and world_size is None and (place := _ray_train.place()):
             # Before variables: workers may have those of whatever started Ray.
             rank, world_size, local_ranks = place
+        self._place_given = rank is not None or world_size is not None
+        if not self._place_given and (group := _process_group.place()):
+            rank, world_size = group
         options = {
             "seed": _seed(seed),
             "epochs": _count("epochs", epochs),
@@ -187,9 +191,18 @@ class Loader(LoaderReports):
         # Filters decide which samples there are, and they are the user's functions.
         if self._ready:
             return
+        self._check_place()
         self._workers.start()
         self._call(self._core.prepare)
         self._ready = True
+
+    def _check_place(self) -> None:
+        """A loader that was opened before the job's processes met would give each of them all samples."""
+        group = None if self._place_given else _process_group.place()
+        if group not in (None, (self.rank, self.world_size)):
+            raise InvalidArgument(
+                f"this loader was opened as rank {self.rank} of {self.world_size}, and by now torch.distributed says rank {group[0]} of {group[1]}: open it behind "
+                "init_process_group (with Lightning in train_dataloader(), or in a LightningDataModule), or give rank= and world_size=")
 
     def _next(self) -> _core.Batch | None:
         if not self._begun_s:

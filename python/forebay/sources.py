@@ -42,7 +42,7 @@ def images(root: str | os.PathLike[str], split_by: str = "folder") -> Pipeline:
 
     Args:
         root: a folder, or a URL.
-        split_by: "folder", the only way so far.
+        split_by: "folder": each folder in the root is a class. "none": all pictures below the root, at any depth, without `label`.
 
     Errors when a loader is opened: NotFound for a missing folder, InvalidArgument for one without pictures.
     """

@@ -116,7 +116,8 @@ SourceDef images_source() {
   return {.name = "images",
           .help = "A folder of pictures with one sub-folder per class.",
           .args = {where("root", ArgType::kText, true, "the folder that holds the class folders"),
-                   {"split_by", ArgType::kText, false, "folder", "what makes classes"}},
+                   {"split_by", ArgType::kText, false, "folder",
+                    "what makes classes: \"folder\"; or \"none\": all pictures below the root, without labels"}},
           .announced = images_schema,
           .open = open_images,
           .classes = class_folders};

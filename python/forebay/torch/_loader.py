@@ -13,6 +13,7 @@ from torch.utils.data import IterDataPipe, MapDataPipe, _DatasetKind
 from .._growth import Growth
 from .._pool import log
 from .._workers import function_name
+from ..errors import InvalidArgument
 from ..pipeline import Pipeline
 from ._main_thread import MainThreadIterator
 from ._pipeline import OverPipeline
@@ -129,6 +130,16 @@ class DataLoader(torch.utils.data.DataLoader[T_co], Generic[T_co]):
         return ThreadsIterator(self) if self._uses_threads else ProcessesIterator(self)
 
     @property
+    def _is_accelerate_prepared(self) -> bool:
+        """What Accelerate's prepare() asks before it makes a plain DataLoader of this one's attributes."""
+        if self.thread_safe:
+            raise InvalidArgument(_WITH_ACCELERATE)
+        _tell_once("Accelerate's prepare() makes a torch.utils.data.DataLoader of this loader, without state_dict(): give Accelerator a "
+                   "DataLoaderConfiguration(use_stateful_dataloader=True), whose loaders have a state; or leave this one out of prepare(), and give "
+                   "it to accelerator.register_for_checkpointing()")
+        return False
+
+    @property
     def _uses_threads(self) -> bool:
         special = self._dataset_kind == _DatasetKind.Iterable or isinstance(self.dataset, (IterDataPipe, MapDataPipe))
         return self.thread_safe and not special
@@ -187,14 +198,24 @@ def _check_threads(init_fn: Any, context: Any) -> None:
                              "leave thread_safe= out")
 
 
-_hinted: set[str] = set()
+_WITH_ACCELERATE = (
+    "Accelerate's prepare() would make a torch.utils.data.DataLoader of this loader: worker processes in place of threads or of the engine, and no state. Leave it out of "
+    "prepare(). A pipeline's ranks share it by themselves; for a data set give sampler=DistributedSampler(dataset, accelerator.num_processes, "
+    "accelerator.process_index). Move batches by .to(accelerator.device), and give the loader to accelerator.register_for_checkpointing()"
+)
+
+_told: set[str] = set()
+
+
+def _tell_once(text: str) -> None:
+    if text not in _told:
+        _told.add(text)
+        log().warning("%s", text)
 
 
 def _hint(name: str) -> None:
-    if name not in _hinted:
-        _hinted.add(name)
-        log().warning("%s: computes while it holds Python's lock, so threads take turns and other cores idle; without "
-                      "thread_safe=True the workers of a DataLoader are processes", name)
+    _tell_once(f"{name}: computes while it holds Python's lock, so threads take turns and other cores idle; without thread_safe=True the "
+               "workers of a DataLoader are processes")
 
 
 atexit.register(close_all)
