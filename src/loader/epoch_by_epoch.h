@@ -16,11 +16,7 @@ class EpochByEpoch final : public Itinerary {
 
   bool known(const Cursor& at) const override { return at.epoch == epoch_; }
   void awaits(const Cursor& at) const override { epoch_ = at.epoch; }
-  std::optional<StepPlan> step(const Cursor& at) const override {
-    // Behind an epoch's last step stands the next epoch's beginning, which `at` need not name.
-    std::optional<StepPlan> step = steps_->step(at);
-    return step && known(step->at) ? std::move(step) : std::nullopt;
-  }
+  std::optional<StepPlan> step(const Cursor& at) const override { return steps_->step(at); }
 
   int64_t batch_size() const override { return steps_->batch_size(); }
   std::optional<int64_t> batches(const Cursor& at) const override { return steps_->batches(at); }
