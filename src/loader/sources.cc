@@ -185,7 +185,7 @@ SourceDef dataset_source() {
           .args = {{"size", ArgType::kInt, true, nullptr, "how many samples there are"},
                    {"version", ArgType::kText, false, nullptr, "changed with what the data set gives", ArgForm::kPlain,
                     ArgUse::kVersion},
-                   {"epoch", ArgType::kBool, false, false,
+                   {"epoch", ArgType::kBool, false, nullptr,
                     "its set_epoch() is called, as what it gives follows the epoch", ArgForm::kNamed}},
           .kind = SourceKind::kUserCode,
           .announced = [](const OpSpec&) { return open_ended(); },

@@ -150,13 +150,15 @@ class DataLoader(torch.utils.data.DataLoader[T_co], Generic[T_co]):
             super().check_worker_number_rationality()
 
     def state_dict(self) -> dict[str, Any]:
-        """Where the latest pass stands; valid between any two batches, also after the last one, and before the first.
+        """Where the latest pass stands; valid at any time: between two batches, in a signal handler, after Ctrl-C or an exception. It has the
+        batches that the loop did not get.
 
         Position in batches, and the states of the generators at the beginning of the epoch. A data set, an iterator that an
         iterable data set returns, a sampler or a sampler's iterator that has `state_dict` and `load_state_dict` is asked for
         its own; those of data sets come from the workers. The rest is plain, and small. Before the first `iter()` it begins the
-        pass, which that `iter()` then returns. Behind the last batch, but before StopIteration, nothing is left of the epoch;
-        after it the state is that of the next epoch's beginning.
+        pass, which that `iter()` then returns. After the last batch, before or after StopIteration, it is the state of the next epoch's
+        beginning; another batch size may go on from there. A batch in whose place the data set raised an exception comes again, unless the
+        loop went on to a later one with the same iterator.
 
         Not in it: random numbers that a data set with `__getitem__` draws. PyTorch's default generator is the program's to save;
         while the order is found again, a copy of its state at that time is used.
@@ -169,7 +171,7 @@ class DataLoader(torch.utils.data.DataLoader[T_co], Generic[T_co]):
         return self._progress.state(self)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Makes the next pass go on where `state_dict()` was called.
+        """Makes the next pass go on where `state_dict()` was called. The passes after it begin epochs anew.
 
         The sampler is gone through again without loading anything, and must give the same indices. An iterable data set without
         a state of its own is read again up to there, by the worker that had read it, and must give the same items. StateMismatch is

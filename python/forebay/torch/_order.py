@@ -64,6 +64,7 @@ class Order:
         self._indices: Iterator[Any] | None = None  # the same, or with one index that was drawn before
         self._begin: dict[str, Any] | None = None
         self._first: dict[str, Any] | None = None
+        self._since: dict[str, Any] | None = None  # as they were when the pass began here: the default one is the program's own then
         self._places: dict[int, dict[str, Any]] = {}  # batches delivered → what the state needs then
         self._checksum = 0
 
@@ -95,7 +96,7 @@ class Order:
     def next(self) -> Any:
         """The next index of a batch that was not delivered. StopIteration as from the sampler."""
         if self._first is None:
-            self._first = self._generator_states()
+            self._first = self._since = self._generator_states()
         while True:
             index = self._draw()
             self._count(index)
@@ -136,7 +137,7 @@ class Order:
             state["begin"] = _as_text(self._begin)
         state["first"] = _as_text(self._first)
         if delivered.position >= self._length:  # perhaps it is the end, which is known on resume
-            state["end"] = self._difference(self._generator_states(), self._first)
+            state["end"] = {**self._end_of_saved(), **self._difference(self._generator_states(), self._since)}
         if not self.iterable:
             state.update(copy.deepcopy(self._places[delivered.position]))
         return state
@@ -175,10 +176,13 @@ class Order:
         return self._source.inner if isinstance(self._source, _Batches) else self._source
 
     def _generator_states(self) -> dict[str, Any]:
-        states = {name: generator.get_state() for name, generator in self._generators.items()}
-        if self._default_matters:
-            states["default"] = torch.get_rng_state()
-        return states
+        return {**{name: generator.get_state() for name, generator in self._generators.items()}, **self._default_state()}
+
+    def _default_state(self) -> dict[str, Any]:
+        return {"default": torch.get_rng_state()} if self._default_matters else {}
+
+    def _end_of_saved(self) -> dict[str, str]:
+        return self._saved.get("end", {}) if self._saved is not None and not self._saved["finished"] else {}
 
     # Going on
 
@@ -208,6 +212,7 @@ class Order:
                 self._skip(saved)
             self._peek()  # samplers draw their seed with it
         self.settle()
+        self._since = {**self._first, **self._default_state()}
 
     def _draw(self) -> Any:
         if self._ended:
@@ -283,7 +288,8 @@ class Order:
             return 0
 
     @staticmethod
-    def _difference(states: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, str]:
+    def _difference(states: Mapping[str, Any], before: Mapping[str, Any] | None) -> dict[str, str]:
+        assert before is not None
         return _as_text({name: state for name, state in states.items() if not torch.equal(state, before[name])})
 
     def _count(self, index: Any) -> None:
