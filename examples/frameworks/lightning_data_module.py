@@ -26,6 +26,11 @@ class Photographs(lightning.LightningDataModule):
                 self.loader.load_state_dict(self.saved)
         return Dicts(self.loader, {"image": "image", "label": "label"})
 
+    def val_dataloader(self):
+        # restart=True: a sanity check and limit_val_batches leave it in the middle, and each validation begins anew.
+        loader = fb.Loader(self.pipeline, rank=self.trainer.global_rank, world_size=self.trainer.world_size, output="torch", restart=True)
+        return Dicts(loader, {"image": "image", "label": "label"})
+
     def state_dict(self):
         return {"loader": self.saved if self.loader is None else self.loader.state_dict()}
 
@@ -42,11 +47,14 @@ class Photographs(lightning.LightningDataModule):
 class Module(lightning.LightningModule):
     def __init__(self):
         super().__init__()
-        self.net, self.seen = SmallNet(classes=3), []
+        self.net, self.seen, self.validated = SmallNet(classes=3), [], []
 
     def training_step(self, batch, index):
         self.seen.append(batch["label"].tolist())
         return self.net(batch["image"], batch["label"])["loss"]
+
+    def validation_step(self, batch, index):
+        self.validated.append(batch["label"].tolist())
 
     def configure_optimizers(self):
         return torch.optim.SGD(self.parameters(), lr=0.01)
@@ -56,21 +64,22 @@ def train(folder, steps, checkpoint=None, save=None):
     lightning.seed_everything(1)
     module = Module()
     trainer = lightning.Trainer(max_steps=steps, accelerator="cpu", logger=False, enable_checkpointing=False, enable_progress_bar=False,
-                                enable_model_summary=False)
+                                enable_model_summary=False, limit_val_batches=2, check_val_every_n_epoch=1)
     trainer.fit(module, datamodule=Photographs(folder), ckpt_path=checkpoint)
     if save:
         trainer.save_checkpoint(save)
-    return module.seen
+    return module.seen, module.validated
 
 
 def main(folder):
     logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
     warnings.simplefilter("ignore")
-    whole = train(folder, 10)
+    whole, validated = train(folder, 10)
     with tempfile.TemporaryDirectory() as place:
-        first = train(folder, 4, save=f"{place}/4.ckpt")
-        rest = train(folder, 10, checkpoint=f"{place}/4.ckpt")
+        first, _ = train(folder, 4, save=f"{place}/4.ckpt")
+        rest, _ = train(folder, 10, checkpoint=f"{place}/4.ckpt")
     print("the same batches after a checkpoint in mid-epoch:", "yes" if first + rest == whole else "no")
+    print("the same batches in each validation:", "yes" if validated[2:] and validated[2:4] == validated[:2] else "no")
 
 
 if __name__ == "__main__":

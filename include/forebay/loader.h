@@ -55,7 +55,10 @@ struct PeerOptions {
 
 struct LoaderOptions {
   uint64_t seed = 0;
-  std::optional<int64_t> epochs = {};           ///< nothing is prefetched past the last one
+  std::optional<int64_t> epochs = {};  ///< nothing is prefetched past the last one
+  /// For evaluation: begin_iteration() goes back to the beginning of the epoch that the loader is in, unless a state was loaded since
+  /// the last batch. A stream goes on where it stands.
+  bool restart = false;
   std::optional<int64_t> steps_per_epoch = {};  ///< of a stream, which else has one epoch without end
   /// Of a stream: the journal of a run that is to be repeated (Loader::journal()). It ends where that ended.
   std::string journal = {};
@@ -146,7 +149,7 @@ class Loader {
   /// tells of sizes or fingerprints, needs it; calling it again costs nothing.
   Status prepare();
   /// A new round of the training loop begins: an end of the last epoch that next() has not told yet (the loop was left at its
-  /// last batch) is forgotten.
+  /// last batch) is forgotten. An epoch that was left in the middle goes on, or begins again with LoaderOptions::restart.
   void begin_iteration();
 
   /// The next batch; nothing at the end of an epoch (the call after that begins the next one) and after the last epoch. An epoch of

@@ -34,6 +34,7 @@ from .errors import (
     StateMismatch,
     Unavailable,
     Unsupported,
+    WorkerDied,
 )
 from .loader import Loader, digest
 from .materializing import Materialized, materialize
@@ -86,6 +87,7 @@ __all__ = [
     "Strategy",
     "Unavailable",
     "Unsupported",
+    "WorkerDied",
     "arrays",
     "arrow",
     "diagnose",

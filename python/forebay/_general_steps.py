@@ -49,6 +49,8 @@ class GeneralSteps(Appending):
         random: bool = False,
         workers: str = "threads",
         version: str | None = None,
+        *,
+        epoch: bool = False,
     ) -> Pipeline:
         """Your own Python: `fn(sample)` gets a dict of fields and returns one.
 
@@ -67,11 +69,14 @@ class GeneralSteps(Appending):
                 functions that hold the interpreter lock; InvalidArgument when the loader is opened if `fn` cannot be pickled. "auto": on threads, and
                 in worker processes once they turn out to take turns for the lock, where `fn` can be pickled and that is faster: `tuning()` tells.
             version: say when the function changed; part of the pipeline's fingerprint.
+            epoch: call `fn(sample, epoch=...)`, with `random` `fn(sample, rng, epoch=...)`: the epoch that the sample is of, from 0, as `loader.epoch`
+                counts them; also for samples that are prepared ahead. A `.cache()`, `.filter()` or `.pack()` behind it is refused: it would keep
+                the results of one epoch.
         """
         _check_callable(fn, "map")
-        function = run_by(workers, ".map", MapFunction(fn, random))
+        function = run_by(workers, ".map", MapFunction(fn, bool(random), bool(epoch)))
         return self._with_function(
-            "map", fn, function, fields=_one_or_list(fields), random=bool(random) or None, version=version
+            "map", fn, function, fields=_one_or_list(fields), random=bool(random) or None, version=version, epoch=bool(epoch) or None
         )
 
     def filter(self, fn: Callable[[dict[str, Any]], bool], fields: str | Sequence[str] | None = None) -> Pipeline:

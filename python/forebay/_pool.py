@@ -333,6 +333,16 @@ def _inner_copy(value: Any) -> Any:
     return value
 
 
+def inner_datasets(dataset: Any) -> list[Any]:
+    """Data sets of PyTorch that a data set wraps."""
+    found: list[Any] = []
+    for value in list(getattr(dataset, "__dict__", {}).values()):
+        several = type(value) in (list, tuple, dict) and 0 < len(value) <= 1000
+        inner = list(value.values() if type(value) is dict else value) if several else [value]
+        found += inner if all(map(_is_torch_dataset, inner)) else []
+    return found
+
+
 def _is_torch_dataset(value: Any) -> bool:
     import sys
 

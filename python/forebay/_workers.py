@@ -15,6 +15,7 @@ from typing import Any, Callable, Mapping
 import numpy as np
 
 from . import _core
+from ._epochs import EpochGate, epoch_setters
 from ._growth import Growth
 from ._pool import STUCK_AFTER_S, Pool, Slot, log, own_copy
 from ._processes.functions import InProcesses, LoaderProcesses, Movable
@@ -111,17 +112,16 @@ def _returned(mapping: Any, what: str) -> dict[str, Any]:
 class MapFunction:
     """`.map(fn)`: a new sample from a sample."""
 
-    def __init__(self, function: Callable, random: bool) -> None:
+    def __init__(self, function: Callable, random: bool, epoch: bool = False) -> None:
         self.function = function
         self.random = random
+        self.epoch = epoch
         self.name = f".map({function_name(function)})"
 
     def __call__(self, call: _core.ForeignCall) -> dict[str, Any]:
-        if self.random:
-            result = self.function(call.sample(), random_generator(call.key, call.random_index))
-        else:
-            result = self.function(call.sample())
-        return _returned(result, self.name)
+        rng = (random_generator(call.key, call.random_index),) if self.random else ()
+        epoch = {"epoch": call.key[1]} if self.epoch else {}
+        return _returned(self.function(call.sample(), *rng, **epoch), self.name)
 
 
 class FilterFunction:
@@ -141,16 +141,28 @@ class FilterFunction:
 class DatasetItems:
     """`fb.Dataset(obj)`: `obj[id]` as a sample."""
 
-    def __init__(self, dataset: Any) -> None:
+    def __init__(self, dataset: Any, gate: EpochGate | None = None) -> None:
         self.dataset = dataset
         self.name = f"Dataset({function_name(type(dataset))})"
+        self._gate = gate  # None: its items follow no epoch
+        self._told = [0]
+        self._setters: list[Callable[[int], Any]] | None = None
 
     def for_thread(self) -> DatasetItems:
-        """The same over a copy that one thread has for itself."""
-        return DatasetItems(own_copy(self.dataset))
+        """The same over a copy that one thread has for itself, or the same where it cannot be copied."""
+        copy = own_copy(self.dataset)
+        return self if copy is self.dataset else DatasetItems(copy, self._gate)
 
     def __call__(self, call: _core.ForeignCall) -> dict[str, Any]:
-        item = self.dataset[call.key[2]]
+        if self._gate is None:
+            return self._item(call.key[2])
+        if self._setters is None:
+            self._setters = epoch_setters(self.dataset)
+        with self._gate.epoch(call.key[1], self._setters, self._told):
+            return self._item(call.key[2])
+
+    def _item(self, index: int) -> dict[str, Any]:
+        item = self.dataset[index]
         if isinstance(item, (tuple, list)):
             item = {str(i): value for i, value in enumerate(item)}
         elif not isinstance(item, Mapping):

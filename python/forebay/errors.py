@@ -20,6 +20,7 @@ __all__ = [
     "StateMismatch",
     "Unavailable",
     "Unsupported",
+    "WorkerDied",
 ]
 
 
@@ -108,6 +109,15 @@ class Unavailable(Error):
     code = "Unavailable"
 
 
+class WorkerDied(Unavailable):
+    """A worker process (`workers="processes"`) ended in the middle of a call, by a signal or an exit. A new one takes its place.
+
+    `exit_code` is as `subprocess` has it: negative for a signal; None where it could not be started.
+    """
+
+    exit_code: int | None = None
+
+
 class Unsupported(Error):
     """Valid, but of a kind that is not handled, or refused by a cap such as `max_pixels`."""
 
@@ -163,7 +173,7 @@ _CLASSES = {
 }  # fmt: skip
 
 # Tracebacks then say "forebay.Corrupt", which is how users catch it.
-for _class in (DataWarning, Error, Problem, *_CLASSES.values()):
+for _class in (DataWarning, Error, Problem, WorkerDied, *_CLASSES.values()):
     _class.__module__ = "forebay"
 
 

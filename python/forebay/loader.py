@@ -13,7 +13,7 @@ import warnings
 import weakref
 from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
 
-from . import _core, _ray_train
+from . import _core, _process_group, _ray_train
 from ._feeding import UserStream
 from ._loader_reports import LoaderReports
 from ._options import _bytes, _converter, _count, _count_or_auto, _deal, _json, _max_errors, _on_error, _peers, _seed, _share, plain_options
@@ -35,7 +35,9 @@ class Loader(LoaderReports):
                     ...
 
     Every `for` runs one epoch. Breaking out of it keeps the position: the next `for` goes on there, or begins the next epoch
-    when this one is over. An epoch of which nothing is to be had (an empty data set; `last="drop"` and less than a global batch,
+    when this one is over. For evaluation give `restart=True`: then each `for` begins its epoch anew, unless a state was just loaded.
+
+    An epoch of which nothing is to be had (an empty data set; `last="drop"` and less than a global batch,
     also after a resume) is an epoch all the same: its `for` gives no batch, and ends it. What a batch holds is a function of data,
     pipeline, seed and position; the options below the seed change speed, never content.
 
@@ -43,7 +45,8 @@ class Loader(LoaderReports):
         pipeline: what to deliver; everything wrong with it is told at once, as InvalidArgument.
         seed: 0 to 2**64 - 1; of the order and of all random operators.
         epochs: how many there will be; nothing is fetched past the last one. None: no end.
-        rank, world_size: which of how many processes this is; by default from Ray Train, or torchrun, Slurm or MPI variables, else 0 of 1.
+        rank, world_size: which of how many processes this is; by default from Ray Train, torch.distributed's process group, or torchrun, Slurm or MPI
+            variables, else 0 of 1.
         threads: compute threads; "auto" counts what affinity and cgroup give, divided by the ranks on this host. Loaders of a
             process share them; a number is what this one may have busy at once.
         requests: storage requests in flight; "auto" finds, store by store and while it runs, how many serve best. Loaders of a
@@ -75,6 +78,9 @@ class Loader(LoaderReports):
             share and that is this job's alone, where they find each other; or "launcher": through a process group of torch.distributed, torchrun's
             store, or mpi4py, whichever there is. They know each other by a token, and a rank that
             has another seed, batch size or data set than rank 0 gets StateMismatch: see docs/cluster.md.
+        restart: for evaluation, whose loops may be broken off (a sanity check, `limit_val_batches`, `validation_steps`): a `for` behind one that was
+            left in the middle begins the same epoch again. A state that was loaded since the last batch is gone on from. An iterator of an earlier `for` then
+            raises InvalidArgument. A stream goes on where it stands.
         steps_per_epoch: of a stream: how many batches a `for` gives. None: one epoch without end.
         journal: of a stream: the file that `loader.journal(path)` wrote in the run that is to be repeated: the same records in the same order, then the end.
         rehearsal: with a `.rehearse()`: the `state_dict()` of a loader over the same data set, of the task before, say, whose kept samples this one begins with.
@@ -107,6 +113,7 @@ class Loader(LoaderReports):
         deal: str = "auto",
         hosts: int | None = None,
         peers: Sequence[str] | str | None = None,
+        restart: bool = False,
         steps_per_epoch: int | None = None,
         journal: str | os.PathLike[str] | None = None,
         rehearsal: Mapping[str, Any] | None = None,
@@ -120,9 +127,13 @@ class Loader(LoaderReports):
         if rank is None and world_size is None and (place := _ray_train.place()):
             # Before variables: workers may have those of whatever started Ray.
             rank, world_size, local_ranks = place
+        self._place_given = rank is not None or world_size is not None
+        if not self._place_given and (group := _process_group.place()):
+            rank, world_size = group
         options = {
             "seed": _seed(seed),
             "epochs": _count("epochs", epochs),
+            "restart": bool(restart),
             "steps_per_epoch": _count("steps_per_epoch", steps_per_epoch, least=1),
             "journal": "" if journal is None else os.fsdecode(journal),
             "rehearsal": "" if rehearsal is None else _json(rehearsal),
@@ -146,7 +157,9 @@ class Loader(LoaderReports):
             "on_error": on_error, "max_errors": max_errors, "storage_options": storage_options,
         }
         self._output = output
+        self._restart = bool(restart)
         self._passes = 0
+        self._iterations = 0
         self._ready = False
         self._begun_s = 0.0  # when the first batch was asked for
         self._core = _open(pipeline, options)
@@ -168,6 +181,7 @@ class Loader(LoaderReports):
     def __iter__(self) -> Iterator[_core.Batch]:
         self._prepare()
         self._core.begin_iteration()
+        self._iterations += 1
         return _Pass(self)
 
     def __len__(self) -> int:
@@ -183,9 +197,18 @@ class Loader(LoaderReports):
         # Filters decide which samples there are, and they are the user's functions.
         if self._ready:
             return
+        self._check_place()
         self._workers.start()
         self._call(self._core.prepare)
         self._ready = True
+
+    def _check_place(self) -> None:
+        """A loader that was opened before the job's processes met would give each of them all samples."""
+        group = None if self._place_given else _process_group.place()
+        if group not in (None, (self.rank, self.world_size)):
+            raise InvalidArgument(
+                f"this loader was opened as rank {self.rank} of {self.world_size}, and by now torch.distributed says rank {group[0]} of {group[1]}: open it behind "
+                "init_process_group (with Lightning in train_dataloader(), or in a LightningDataModule), or give rank= and world_size=")
 
     def _next(self) -> _core.Batch | None:
         if not self._begun_s:
@@ -334,11 +357,12 @@ own(Loader)
 class _Pass:
     """One `for` over a loader: ends with the epoch."""
 
-    __slots__ = ("_loader", "_number")
+    __slots__ = ("_iteration", "_loader", "_number")
 
     def __init__(self, loader: Loader) -> None:
         self._loader = loader
         self._number = loader._passes
+        self._iteration = loader._iterations
 
     def __iter__(self) -> _Pass:
         return self
@@ -347,6 +371,9 @@ class _Pass:
         loader = self._loader
         if self._number != loader._passes:  # the epoch it belonged to is over
             raise StopIteration
+        if loader._restart and self._iteration != loader._iterations:
+            raise InvalidArgument("this iterator's epoch was begun anew by a later `for` over the loader (restart=True): go on with that one's "
+                                  "iterator, or open a Loader for each of two loops that run at once")
         batch = loader._next()
         if batch is None:
             loader._passes += 1

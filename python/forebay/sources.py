@@ -9,6 +9,8 @@ import numpy as np
 
 from . import _core
 from ._appending import plain_args
+from ._epochs import EpochGate, epoch_setters
+from ._pool import log
 from ._table_args import NULL_MASK, is_name, names_of, table_args, types_of
 from ._workers import MOST_AXES, DatasetItems, function_name, run_by
 from .errors import InvalidArgument
@@ -43,7 +45,7 @@ def images(
 
     Args:
         root: a folder, or a URL.
-        split_by: "folder": sub-folders are the classes. "none": no labels, pictures may lie anywhere below the root.
+        split_by: "folder": each folder in the root is a class. "none": all pictures below the root, at any depth, without `label`.
         classes: names of the class folders in the order of their labels, such as `loader.classes` of training, or a dict from
             names to labels (0 to n - 1, each once). A class without a folder keeps its label; other folders are left out, with a `DataWarning`.
             None: all sub-folders, sorted by name, so that labels differ between folders with other classes.
@@ -186,12 +188,15 @@ def arrays(**fields: np.ndarray | str | os.PathLike[str]) -> Pipeline:
     return Pipeline(_core.Description.arrays(list(fields), values))
 
 
-def Dataset(dataset: Any, workers: str = "threads", version: str | None = None) -> Pipeline:
+def Dataset(dataset: Any, workers: str = "threads", version: str | None = None, *, epoch: bool | None = None) -> Pipeline:
     """Any Python object with `__len__` and `__getitem__`, such as a `torch.utils.data.Dataset`.
 
     `dataset[i]` may return a dict of fields, a tuple or list (fields "0", "1", ...) or a single value (field "0"). A field
     is a number, str, bytes, a NumPy array or a torch tensor. It is called several at a time, ahead of the batches, so what it returns
-    must depend on i alone: a `state_dict()` that the object has is not part of the loader's.
+    must depend on i alone: a `state_dict()` that the object has is not part of the loader's. Or on i and the epoch: where the object, or
+    a PyTorch data set that it wraps, has `set_epoch(epoch)`, that is called before the epoch's first item, with `loader.epoch`, on each
+    copy of the object. (Your own call of it is not needed, and changes nothing.) Then no item is read before its epoch has begun, so
+    each epoch begins with a wait for its first batch; `.map(fn, epoch=True)` has no such wait.
 
     Args:
         dataset: the object; its length is asked for here.
@@ -202,16 +207,37 @@ def Dataset(dataset: Any, workers: str = "threads", version: str | None = None) 
         version: names what the data set gives: say another one whenever that changes, and for each data set of its type another. Part
             of the pipeline's fingerprint. With it a `.cache()` keeps samples on disk, too, for later runs; without it in memory, for as
             long as the loader lives.
+        epoch: whether items follow the epoch. None: where there is a `set_epoch`. False: it is never called, items are read ahead of the
+            epoch, and a `.cache()` may stand behind. True: InvalidArgument where there is no `set_epoch`.
     """
-    items = run_by(workers, "Dataset", DatasetItems(dataset))
+    setters = epoch_setters(dataset)
+    if epoch and not setters:
+        raise InvalidArgument(f"Dataset: epoch=True, and {type(dataset).__name__} has no set_epoch(epoch) to call; give it one, or use .map(fn, epoch=True)")
+    follows = bool(setters) and epoch is not False
+    if follows:
+        _tell_of_epochs(type(dataset))
+    items = run_by(workers, "Dataset", DatasetItems(dataset, EpochGate() if follows else None))
     try:
         size = len(dataset)
     except TypeError:
         raise InvalidArgument(f"Dataset: {type(dataset).__name__} has no length; __len__ and __getitem__ are needed") from None
     if not hasattr(dataset, "__getitem__"):
         raise InvalidArgument(f"Dataset: {type(dataset).__name__} has no __getitem__")
-    args = plain_args("Dataset", {"size": size, "version": version})
+    args = plain_args("Dataset", {"size": size, "version": version, "epoch": follows or None})
     return Pipeline(_core.Description.source("dataset", args, function_name(type(dataset))), {0: items})
+
+
+_told_of_epochs: set[str] = set()
+
+
+def _tell_of_epochs(kind: type) -> None:
+    """Once for each type what its set_epoch() costs."""
+    name = function_name(kind)
+    if name not in _told_of_epochs:
+        _told_of_epochs.add(name)
+        log().warning("Dataset(%s): it has set_epoch(), which is called for each epoch, so no item is read before its epoch has begun, and each "
+                      "epoch begins with a wait for its first batch; .map(fn, epoch=True) has no such wait, and Dataset(..., epoch=False) reads "
+                      "ahead where items do not follow the epoch", name)
 
 
 def materialized(url: str | os.PathLike[str], original: str = "check") -> Pipeline:

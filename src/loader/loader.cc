@@ -87,7 +87,14 @@ Result<std::unique_ptr<Loader>> Loader::open(const Pipeline& pipeline, LoaderOpt
 }
 
 Status Loader::prepare() { return impl_->prepare(); }
-void Loader::begin_iteration() { impl_->epoch_over = false; }
+
+void Loader::begin_iteration() {
+  impl_->epoch_over = false;
+  if (!impl_->options.restart || impl_->at_loaded_place || impl_->stream || !impl_->prepared || !impl_->usable().ok())
+    return;
+  const Cursor at = impl_->current()->cursor();
+  if (at.position > 0) impl_->go_to_beginning_of(at.epoch);
+}
 
 Result<std::optional<Batch>> Loader::next() {
   for (;;) {
@@ -120,6 +127,7 @@ Result<std::optional<Batch>> Loader::next_for(std::chrono::milliseconds timeout,
   if (impl_->peers) impl_->peers->stands_at(runner->cursor().epoch, runner->cursor().position);
   if (impl_->rehearsal) impl_->rehearsal->stands_at(runner->cursor());
   if (impl_->stream) impl_->stream->stands_at(runner->cursor());
+  impl_->at_loaded_place &= runner->cursor() == at;
   // An error may stand in the place of an epoch's last batch, too.
   impl_->epoch_over = runner->cursor().epoch != at.epoch;
   if (!delivery.ok()) return delivery.status();
@@ -178,9 +186,7 @@ Status Loader::set_epoch(int64_t epoch) {
   if (epoch == runner->cursor().epoch) return {};
   if (impl_->stream)
     return invalid_argument("set_epoch(): a stream goes on where it stands; load_state_dict() goes to another place");
-  if (impl_->rehearsal) impl_->rehearsal->pause();
-  runner->seek({epoch, 0, 0});
-  if (impl_->rehearsal) impl_->rehearsal->goes_elsewhere();
+  impl_->go_to_beginning_of(epoch);
   impl_->epoch_over = false;
   return {};
 }
@@ -211,6 +217,7 @@ Status Loader::load_state(const std::string& json, bool strict) {
   FOREBAY_RETURN_IF_ERROR(check_same(saved, impl_->checkpoint(), strict));
   FOREBAY_RETURN_IF_ERROR(impl_->go_to(saved));
   impl_->epoch_over = false;
+  impl_->at_loaded_place = true;
   return {};
 }
 

@@ -54,6 +54,7 @@ struct Loader::Impl {
 
   std::atomic<int64_t> interpreter_ns = 0;  // see waited_for_interpreter()
   bool epoch_over = false;                  // the last batch has been delivered, the end has not been told
+  bool at_loaded_place = false;             // a state was loaded, and no batch has been delivered since
 
   mutable std::mutex
       mutex;  // guards runner, closed and errors against close(), stats() and take_call() from other threads
@@ -107,6 +108,8 @@ struct Loader::Impl {
   Checkpoint checkpoint() const;
   /// Of the same data set, pipeline and seed.
   Status go_to(const Checkpoint& saved);
+  /// Not of a stream.
+  void go_to_beginning_of(int64_t epoch);
 
  private:
   Status prepare_samples(CompileInput& input);

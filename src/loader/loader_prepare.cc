@@ -5,6 +5,7 @@
 
 #include "loader/check.h"
 #include "loader/compile.h"
+#include "loader/epoch_by_epoch.h"
 #include "loader/kept_beside.h"
 #include "loader/loader_impl.h"
 #include "loader/materialized_steps.h"
@@ -13,6 +14,7 @@
 #include "loader/packing_step.h"
 #include "loader/sizing.h"
 #include "loader/step_arguments.h"
+#include "pipeline/cache_rules.h"
 
 // What is decided before the first batch.
 
@@ -88,6 +90,7 @@ Status Loader::Impl::prepare_samples(CompileInput& input) {
       std::make_shared<const IndexedItinerary>(std::move(ordering.order), Schedule(schedule, std::move(ordering.deal)),
                                                options.seed, place.rank, options.epochs, chosen.packing);
   itinerary = steps;
+  if (follows_epoch(description().steps().front())) itinerary = std::make_shared<EpochByEpoch>(steps);
   if (find_step(description(), OpRole::kRehearse) != nullptr) {
     RehearsalRun::DataSet data{source, chosen.selection, steps};
     if (!by.empty()) {
@@ -194,6 +197,12 @@ Status Loader::Impl::go_to(const Checkpoint& saved) {
   if (rehearsal) rehearsal->go_on(std::move(*kept));
   if (stream) stream->go_on(saved.cursor, std::move(*place_in_stream));
   return {};
+}
+
+void Loader::Impl::go_to_beginning_of(int64_t epoch) {
+  if (rehearsal) rehearsal->pause();
+  runner->seek({epoch, 0, 0});
+  if (rehearsal) rehearsal->goes_elsewhere();
 }
 
 }  // namespace forebay

@@ -248,6 +248,29 @@ TEST(Loader, a_loop_left_at_its_last_batch_begins_the_next_epoch) {
   EXPECT_EQ((*loader->next())->epoch, 1);
 }
 
+TEST(Loader, with_restart_a_loop_that_was_left_begins_its_epoch_anew) {
+  const Pipeline pipeline = arrays({{"x", counting(12)}}).shuffle().batch(4);
+  const auto keeps = opened(pipeline), restarts = opened(pipeline, {.restart = true});
+  std::vector<int64_t> first;
+  for (const auto& loader : {keeps.get(), restarts.get()}) {
+    loader->begin_iteration();
+    first = (*loader->next())->ids;
+    loader->begin_iteration();
+  }
+  EXPECT_EQ((*keeps->next())->step, 1);
+  EXPECT_EQ((*restarts->next())->ids, first);
+  const std::string state = restarts->state();
+  ASSERT_TRUE(restarts->next().ok());
+  ASSERT_TRUE(restarts->load_state(state).ok());
+  restarts->begin_iteration();
+  EXPECT_EQ((*restarts->next())->step, 1) << "a state that was just loaded is gone on from";
+  restarts->begin_iteration();
+  EXPECT_EQ((*restarts->next())->ids, first);
+  for (int step = 1; step < 3; ++step) ASSERT_TRUE((*restarts->next()).has_value());
+  restarts->begin_iteration();
+  EXPECT_EQ((*restarts->next())->epoch, 1) << "behind the last batch begins the next epoch";
+}
+
 TEST(Loader, a_closed_loader_says_so) {
   const auto loader = opened(arrays({{"x", counting(8)}}).batch(4));
   ASSERT_TRUE(loader->next().ok());

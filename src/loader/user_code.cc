@@ -211,7 +211,9 @@ OpDef map_op() {
        ArgUse::kRandom, ArgFaces::kPython},
       {"workers", ArgType::kText, false, "threads", "where it runs", ArgForm::kPlain, ArgUse::kRun, ArgFaces::kPython},
       {"version", ArgType::kText, false, nullptr, "changes when the function does; needed by caches", ArgForm::kPlain,
-       ArgUse::kVersion}};
+       ArgUse::kVersion},
+      {"epoch", ArgType::kBool, false, false, "called with the number of the epoch, as `epoch=`", ArgForm::kNamed,
+       ArgUse::kValue, ArgFaces::kPython}};
   def.role = OpRole::kFunction;
   def.uses = [](const OpSpec& op, const Schema&) {
     FieldUse use;

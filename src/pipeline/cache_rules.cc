@@ -28,6 +28,27 @@ bool is_random_step(const OpSpec& op, const Catalog& catalog) {
   return def != nullptr && (def->random || def->given(op, ArgUse::kRandom) == Json(true));
 }
 
+bool follows_epoch(const OpSpec& op) { return op.args.value("epoch", Json()) == Json(true); }
+
+std::optional<Problem> problem_of_epoch(const std::vector<OpSpec>& steps, size_t step, const Catalog& catalog) {
+  const OpDef* const def = catalog.find(steps[step].name);
+  if (def == nullptr || (def->role != OpRole::kKeep && def->role != OpRole::kFilter && def->role != OpRole::kPack))
+    return {};
+  const auto* const last = steps.data() + step;
+  const auto* const found = std::find_if(steps.data(), last, follows_epoch);
+  if (found == last) return {};
+  const auto place = static_cast<size_t>(found - steps.data());
+  return Problem{
+      fmt::format("{}: {}", step, def->name),
+      fmt::format("it stands behind {}: {}, which follows the epoch, and what that gives in one epoch would be "
+                  "taken for all of them",
+                  place, found->name),
+      place > 0 ? fmt::format("put .{}() before {}: {}", def->name, place, found->name)
+                : fmt::format("leave .{}() out; or give fb.Dataset(…, epoch=False), where items do not depend on "
+                              "what set_epoch() was told",
+                              def->name)};
+}
+
 bool rehearses_here(const OpSpec& op, const Catalog& catalog) {
   return catalog.has_role(op, OpRole::kRehearse) && op.args.value("where", Json()) == "here";
 }

@@ -22,5 +22,9 @@ bool rehearses_here(const OpSpec& op, const Catalog& catalog);
 
 /// Whether the results of this step are other ones in each epoch.
 bool is_random_step(const OpSpec& op, const Catalog& catalog);
+/// Whether user code is told the epoch (`epoch=True`), so that what it gives is of one epoch.
+bool follows_epoch(const OpSpec& op);
+/// The step is a cache, a filter or a pack behind one that follows the epoch: it would take what that gives in one epoch for all of them.
+std::optional<Problem> problem_of_epoch(const std::vector<OpSpec>& steps, size_t step, const Catalog& catalog);
 
 }  // namespace forebay

@@ -60,6 +60,22 @@ TEST(CacheRules, ACacheDirectlyBehindAnotherIsRefused) {
   EXPECT_TRUE(problems({{"cache", {}, nullptr, ""}, {"resize", {}, nullptr, ""}}).empty());
 }
 
+TEST(CacheRules, NothingThatIsDecidedOnceMayStandBehindWhatFollowsTheEpoch) {
+  const OpSpec images{"images", {}, nullptr, ""}, map{"map", {{"epoch", true}, {"version", "1"}}, nullptr, "<f>"},
+      dataset{"dataset", {{"size", 3}, {"epoch", true}}, nullptr, "<d>"};
+  for (const char* name : {"cache", "filter", "pack"}) {
+    const OpSpec step{name, {}, nullptr, ""};
+    const auto behind_map = problem_of_epoch({images, map, step}, 2, catalog());
+    ASSERT_TRUE(behind_map) << name;
+    EXPECT_NE(behind_map->remedy.find("before 1: map"), std::string::npos) << behind_map->remedy;
+    const auto behind_dataset = problem_of_epoch({dataset, step}, 1, catalog());
+    ASSERT_TRUE(behind_dataset) << name;
+    EXPECT_NE(behind_dataset->remedy.find("epoch=False"), std::string::npos) << behind_dataset->remedy;
+    EXPECT_FALSE(problem_of_epoch({images, step, map}, 1, catalog()));
+  }
+  EXPECT_FALSE(problem_of_epoch({images, map, {"batch", {}, nullptr, ""}}, 2, catalog()));
+}
+
 TEST(CacheRules, OtherStepsAreNotJudged) {
   EXPECT_TRUE(cache_problems({{"images", {}, nullptr, ""}, {"random_crop", {}, nullptr, ""}}, 1, catalog()).empty());
 }

@@ -79,6 +79,8 @@ Inference infer(const Description& description, const Schema& source, const Cata
       if (rules == Rules::kAll) {
         for (Problem& problem : cache_problems(steps, i, catalog)) result.problems.push_back(std::move(problem));
         for (Problem& problem : pack_problems(steps, i, catalog)) result.problems.push_back(std::move(problem));
+        if (std::optional<Problem> wrong = problem_of_epoch(steps, i, catalog))
+          result.problems.push_back(std::move(*wrong));
       }
       batched |= def->role == OpRole::kBatch;
       if (schema.open_ended && def->role == OpRole::kFunction) expect_user_fields(steps, i, catalog, schema);

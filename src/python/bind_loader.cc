@@ -93,10 +93,11 @@ void open(PyLoader* self, const PyDescription& description, uint64_t seed, std::
           std::map<std::string, std::string> storage_options, const std::string& deal, std::optional<int> hosts,
           std::optional<int> local_ranks, std::vector<std::string> peers, std::string token,
           std::optional<uint64_t> generation, const nb::object& meet, std::optional<std::string> share, int together,
-          std::vector<std::string> program, nb::object convert) {
+          std::vector<std::string> program, bool restart, nb::object convert) {
   LoaderOptions options;
   options.seed = seed;
   options.epochs = epochs;
+  options.restart = restart;
   options.steps_per_epoch = steps_per_epoch;
   options.journal = std::move(journal);
   options.rehearsal = std::move(rehearsal);
@@ -130,7 +131,7 @@ void bind_loader(nb::module_& module) {
            arg("on_error"), arg("max_errors").none(), arg("storage_options"), arg("deal") = "auto",
            arg("hosts") = nb::none(), arg("local_ranks") = nb::none(), arg("peers"), arg("token"),
            arg("generation").none(), arg("meet").none(), arg("share").none() = nb::none(), arg("together") = 0,
-           arg("program") = std::vector<std::string>(), arg("convert").none())
+           arg("program") = std::vector<std::string>(), arg("restart") = false, arg("convert").none())
       .def("prepare", &PyLoader::prepare, "Runs the filters, once.")
       .def("begin_iteration", &PyLoader::begin_iteration, "A new `for` begins.")
       .def("next", &PyLoader::next, nb::sig("def next(self) -> Batch | None"),

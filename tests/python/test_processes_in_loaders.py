@@ -10,7 +10,8 @@ import pytest
 from loading import children, descriptors, epoch_ids, one_epoch, soon, threads
 
 import forebay as fb
-from forebay._processes import WorkerDied, current_worker
+from forebay import WorkerDied
+from forebay._processes import current_worker
 
 
 def numbers(n=40):

@@ -1,4 +1,5 @@
 """share=: batches that a server makes are those of a loader, whoever else comes, goes, stops or dies."""
+import itertools
 import os
 import random
 import signal
@@ -49,6 +50,20 @@ def test_batches_are_those_of_a_loader(photos, server):
                 assert a["image"].tobytes() == b["image"].tobytes() and a["key"] == b["key"]
                 assert here.state_dict() == there.state_dict()
         assert {step["name"] for step in there.stats()["steps"]} == {step["name"] for step in here.stats()["steps"]}
+
+
+def test_restart_begins_an_epoch_anew_as_a_loader_here_does(photos, server):
+    pipeline = photographs(photos)
+    with fb.Loader(pipeline, seed=3, restart=True) as here, fb.Loader(pipeline, seed=3, restart=True, share=server) as there:
+        for taken in (2, 1, len(here), 1, None):
+            seen = [[batch.ids.tolist() for batch in itertools.islice(loader, taken)] for loader in (here, there)]
+            assert seen[0] == seen[1] and here.state_dict() == there.state_dict()
+        next(iter(here))
+        state = here.state_dict()
+        for loader in (here, there):
+            loader.load_state_dict(state)
+        seen = [[batch.ids.tolist() for batch in loader] for loader in (here, there)]
+        assert seen[0] == seen[1] and len(seen[0]) == len(here) - 1
 
 
 def test_tables_and_ragged_fields(tmp_path, server):

@@ -7,6 +7,8 @@ import time
 import warnings
 from typing import TYPE_CHECKING, Any, Callable, Mapping, NamedTuple
 
+from ..errors import WorkerDied
+
 if TYPE_CHECKING:
     from .pool import ProcessPool
 
@@ -65,8 +67,6 @@ class _Remote:
         self.name = name
 
     def __call__(self, call: Any) -> dict[str, Any]:
-        from .pool import WorkerDied
-
         try:
             fields = call.sample() if self._step > 0 else {}
             return self._pool.call(None, self._step, call.key, call.random_index, fields)

@@ -13,7 +13,7 @@ import time
 import weakref
 from typing import Any, Callable, Iterator
 
-from ..errors import Cancelled, InvalidArgument, Unavailable
+from ..errors import Cancelled, InvalidArgument, WorkerDied
 from . import launcher
 from .by_value import CodePickler
 from .channel import Channel, Closed
@@ -24,12 +24,6 @@ from .worker import Setup, WorkerInfo
 
 _REPORT_TIMEOUT_S = 5.0
 _EXIT_GRACE_S = 1.0
-
-
-class WorkerDied(Unavailable):
-    """A worker process ended in the middle of a call. `exit_code` is as subprocess has it: negative for a signal, or None."""
-
-    exit_code: int | None = None
 
 
 class _Worker:

@@ -13,6 +13,7 @@ from torch.utils.data import IterDataPipe, MapDataPipe, _DatasetKind
 from .._growth import Growth
 from .._pool import log
 from .._workers import function_name
+from ..errors import InvalidArgument
 from ..pipeline import Pipeline
 from ._main_thread import MainThreadIterator
 from ._pipeline import OverPipeline
@@ -102,31 +103,41 @@ class DataLoader(torch.utils.data.DataLoader[T_co], Generic[T_co]):
             _check_threads(worker_init_fn, multiprocessing_context)
         self._growth = Growth(max(1, num_workers))  # of the latest pass on threads: the next one begins with it
         self._hint = functools.partial(_hint, function_name(type(dataset)))
-        self._progress: Progress | None = None
+        self._progress: Progress | None = None  # of the latest pass
+        self._making: Progress | None = None  # of the pass whose iterator is being made
         self._saved: dict[str, Any] | None = None
         self._begun: Any = None  # an iterator that state_dict() has made
 
     def __iter__(self) -> Iterator[Any]:
-        if self._begun is not None:
-            begun, self._begun = self._begun, None
-            return begun
-        saved, self._saved = self._saved, None
-        return self._begin(saved)
+        begun = self._begin(self._saved) if self._begun is None else self._begun
+        self._saved = self._begun = None
+        return begun
 
     def _begin(self, saved: Mapping[str, Any] | None) -> Any:
-        before, self._progress = self._progress, Progress(self, saved)
+        making = self._making = Progress(self, saved)
         try:
-            self._progress.prepare(self)
-            return super().__iter__()
+            making.prepare(self)
+            begun = super().__iter__()
         except BaseException:
-            self._progress.order.settle()
-            self._progress = before
+            making.order.settle()
             raise
+        self._progress = making
+        return begun
 
     def _get_iterator(self) -> Any:
         if self.num_workers == 0:
             return MainThreadIterator(self)
         return ThreadsIterator(self) if self._uses_threads else ProcessesIterator(self)
+
+    @property
+    def _is_accelerate_prepared(self) -> bool:
+        """What Accelerate's prepare() asks before it makes a plain DataLoader of this one's attributes."""
+        if self.thread_safe:
+            raise InvalidArgument(_WITH_ACCELERATE)
+        _tell_once("Accelerate's prepare() makes a torch.utils.data.DataLoader of this loader, without state_dict(): give Accelerator a "
+                   "DataLoaderConfiguration(use_stateful_dataloader=True), whose loaders have a state; or leave this one out of prepare(), and give "
+                   "it to accelerator.register_for_checkpointing()")
+        return False
 
     @property
     def _uses_threads(self) -> bool:
@@ -139,13 +150,15 @@ class DataLoader(torch.utils.data.DataLoader[T_co], Generic[T_co]):
             super().check_worker_number_rationality()
 
     def state_dict(self) -> dict[str, Any]:
-        """Where the latest pass stands; valid between any two batches, also after the last one, and before the first.
+        """Where the latest pass stands; valid at any time: between two batches, in a signal handler, after Ctrl-C or an exception. It has the
+        batches that the loop did not get.
 
         Position in batches, and the states of the generators at the beginning of the epoch. A data set, an iterator that an
         iterable data set returns, a sampler or a sampler's iterator that has `state_dict` and `load_state_dict` is asked for
         its own; those of data sets come from the workers. The rest is plain, and small. Before the first `iter()` it begins the
-        pass, which that `iter()` then returns. Behind the last batch, but before StopIteration, nothing is left of the epoch;
-        after it the state is that of the next epoch's beginning.
+        pass, which that `iter()` then returns. After the last batch, before or after StopIteration, it is the state of the next epoch's
+        beginning; another batch size may go on from there. A batch in whose place the data set raised an exception comes again, unless the
+        loop went on to a later one with the same iterator.
 
         Not in it: random numbers that a data set with `__getitem__` draws. PyTorch's default generator is the program's to save;
         while the order is found again, a copy of its state at that time is used.
@@ -158,7 +171,7 @@ class DataLoader(torch.utils.data.DataLoader[T_co], Generic[T_co]):
         return self._progress.state(self)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Makes the next pass go on where `state_dict()` was called.
+        """Makes the next pass go on where `state_dict()` was called. The passes after it begin epochs anew.
 
         The sampler is gone through again without loading anything, and must give the same indices. An iterable data set without
         a state of its own is read again up to there, by the worker that had read it, and must give the same items. StateMismatch is
@@ -187,14 +200,24 @@ def _check_threads(init_fn: Any, context: Any) -> None:
                              "leave thread_safe= out")
 
 
-_hinted: set[str] = set()
+_WITH_ACCELERATE = (
+    "Accelerate's prepare() would make a torch.utils.data.DataLoader of this loader: worker processes in place of threads or of the engine, and no state. Leave it out of "
+    "prepare(). A pipeline's ranks share it by themselves; for a data set give sampler=DistributedSampler(dataset, accelerator.num_processes, "
+    "accelerator.process_index). Move batches by .to(accelerator.device), and give the loader to accelerator.register_for_checkpointing()"
+)
+
+_told: set[str] = set()
+
+
+def _tell_once(text: str) -> None:
+    if text not in _told:
+        _told.add(text)
+        log().warning("%s", text)
 
 
 def _hint(name: str) -> None:
-    if name not in _hinted:
-        _hinted.add(name)
-        log().warning("%s: computes while it holds Python's lock, so threads take turns and other cores idle; without "
-                      "thread_safe=True the workers of a DataLoader are processes", name)
+    _tell_once(f"{name}: computes while it holds Python's lock, so threads take turns and other cores idle; without thread_safe=True the "
+               "workers of a DataLoader are processes")
 
 
 atexit.register(close_all)

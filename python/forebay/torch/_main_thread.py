@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, Mapping
+from typing import Any, Mapping, NamedTuple
 
 import torch
 from torch.utils.data import IterDataPipe, MapDataPipe, _DatasetKind
@@ -12,15 +12,17 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter, _SingleProcessDataL
 from ..errors import StateMismatch
 from . import _generators
 from ._marks import marked
-from ._order import has_state
-from ._progress import load_dataset_state
+from ._order import Delivered, has_state
+from ._passing import Passes
+from ._progress import Given, load_dataset_state
 
 
-class MainThreadIterator(_SingleProcessDataLoaderIter):
+class MainThreadIterator(Passes, _SingleProcessDataLoaderIter):
     """PyTorch's own loop."""
 
     def __init__(self, loader: Any) -> None:
-        self._progress = progress = loader._progress
+        self._of_loader(loader)
+        self._progress = progress = loader._making
         progress.order.begin()
         _BaseDataLoaderIter.__init__(self, loader)
         if self._timeout != 0:
@@ -29,29 +31,47 @@ class MainThreadIterator(_SingleProcessDataLoaderIter):
             torch.utils.data.graph_settings.apply_sharding(self._dataset, self._world_size, self._rank)
         progress.order.attach(self._sampler_iter)
         again = [None] * loader.batch_size if self._auto_collation and loader.batch_size else None
-        self._data = progress.data = MainData(self, progress.saved, again)
+        self._data = MainData(self, progress.saved, again)
         self._dataset_fetcher = self._data.fetcher
+        progress.begin(self._data, self._data.begin)
 
     def _next_index(self) -> Any:
         order = self._progress.order
         return super()._next_index() if order.iterable else order.next()
 
     def _next_data(self) -> Any:
-        order = self._progress.order
+        data = None
+        ended = False
+        self._data.before_batch(self._progress.given)
         try:
             data = super()._next_data()
+            return data
         except StopIteration:
-            self._progress.finished = True
+            ended = True
             raise
-        except BaseException:  # PyTorch goes on with the next batch, too
-            self._data.delivered(order, None)
-            raise
-        self._data.delivered(order, data)
-        return data
+        finally:
+            if not ended:  # also behind an error: PyTorch goes on with the next batch, too
+                self._progress.coming = self._coming(data)
+
+    def _coming(self, data: Any) -> Given:
+        progress = self._progress
+        given, order = progress.given, progress.order
+        delivered = Delivered(given.order.position + 1) if order.iterable else given.order.with_batch(order.numbers_drawn - 1)
+        return Given(delivered, self._data.with_batch(given.data, data))
 
     def __del__(self) -> None:
         if hasattr(self, "_data"):
-            self._data.let_go(self._progress.finished)
+            self._data.let_go(self._progress.given, self._progress.finished)
+
+
+class Seen(NamedTuple):
+    """An iterable data set without a state: how much of it the loop has."""
+
+    batches: int = 0
+    mark: int = 0
+
+    def with_batch(self, data: Any) -> Seen:
+        return Seen(self.batches + 1, self.mark if data is None else marked(self.mark, self.batches, data))
 
 
 class MainData:
@@ -60,8 +80,10 @@ class MainData:
     def __init__(self, iterator: Any, saved: Mapping[str, Any] | None, again: Any) -> None:
         self._iterable = iterator._dataset_kind == _DatasetKind.Iterable
         self._again = again
-        self._batches = self._mark = 0
-        self._left: dict[str, Any] | BaseException | None = None
+        self.begin = Seen()
+        # The data set's states before the latest batch was read: those of the pass while the loop does not have that batch.
+        self._before: tuple[Given | None, dict[str, Any] | Exception] = (None, {})
+        self._left: dict[str, Any] | Exception | None = None
         saved = saved or {}
         dataset = iterator._dataset
         if not saved.get("finished"):
@@ -73,6 +95,7 @@ class MainData:
         before, self._globals = self._globals, _generators.globals_now() if self._globals is not None else None
         self.fetcher = _DatasetKind.create_fetcher(
             iterator._dataset_kind, dataset, iterator._auto_collation, iterator._collate_fn, iterator._drop_last)
+        self._states = has_state(dataset) or (self._iterable and has_state(self.fetcher.dataset_iter))
         if not saved.get("finished"):
             self._restore_iterator(saved.get("fetcher_state") or {})
         if repeat is not None:
@@ -96,37 +119,41 @@ class MainData:
                 raise StateMismatch(shorter(repeat["batches"], done)) from None
             except Exception:  # it was raised before the state was saved
                 pass
-            self._count(data)
-        if self._mark != repeat["mark"]:
+            self.begin = self.begin.with_batch(data)
+        if self.begin.mark != repeat["mark"]:
             raise StateMismatch(OTHER_ITEMS)
 
-    def delivered(self, order: Any, data: Any) -> None:
-        if self._iterable:
-            order.position += 1
-            if self._globals is not None:
-                self._count(data)
-        else:
-            order.delivered(order.numbers_drawn - 1)
+    def with_batch(self, seen: Seen, data: Any) -> Seen:
+        return seen.with_batch(data) if self._iterable and self._globals is not None else seen
 
-    def _count(self, data: Any) -> None:
-        if data is not None:
-            self._mark = marked(self._mark, self._batches, data)
-        self._batches += 1
+    def before_batch(self, given: Given) -> None:
+        """The data set is about to be read, which changes its states; a state that is asked for meanwhile is of before."""
+        if self._states:
+            self._before = given, self._kept(given.data, False)
 
-    def state(self, finished: bool) -> dict[str, Any]:
-        if isinstance(self._left, BaseException):
-            raise self._left
-        return self._now(finished) if self._left is None else copy.deepcopy(self._left)
+    def state(self, given: Given, finished: bool) -> dict[str, Any]:
+        before, kept = self._before
+        if self._left is not None:
+            kept = self._left
+        elif finished or before is not given:
+            return self._now(given.data, finished)
+        if isinstance(kept, Exception):
+            raise kept
+        return copy.deepcopy(kept)
 
-    def let_go(self, finished: bool) -> None:
+    def let_go(self, given: Given, finished: bool) -> None:
         """The iterator goes: what the state needs is taken out of the data set's own, which goes with it."""
-        try:
-            self._left = self._now(finished)
-        except Exception as error:
-            self._left = error
+        before, kept = self._before
+        self._left = self._kept(given.data, finished) if finished or before is not given else kept
         self.fetcher = None
 
-    def _now(self, finished: bool) -> dict[str, Any]:
+    def _kept(self, seen: Seen, finished: bool) -> dict[str, Any] | Exception:
+        try:
+            return self._now(seen, finished)
+        except Exception as error:  # of the data set: raised where the state is asked for
+            return error
+
+    def _now(self, seen: Seen, finished: bool) -> dict[str, Any]:
         dataset = self.fetcher.dataset
         if not self._iterable:
             return {"dataset_state": copy.deepcopy(dataset.state_dict()), "workers": 0} if has_state(dataset) else {}
@@ -139,7 +166,7 @@ class MainData:
         position = copy.deepcopy(reader.state_dict()) if has_state(reader) else None
         state["fetcher_state"] = {"dataset_iter_state": position, "fetcher_ended": self.fetcher.ended}
         if not has_state(dataset) and not has_state(reader):
-            state["again"] = {"batches": self._batches, "mark": self._mark, "globals": _generators.globals_as_text(self._globals)}
+            state["again"] = {"batches": seen.batches, "mark": seen.mark, "globals": _generators.globals_as_text(self._globals)}
         return state
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import itertools
 import types
 import zlib
-from typing import Any, Iterator, Mapping
+from typing import Any, Iterator, Mapping, NamedTuple
 
 import torch
 from torch.utils.data import (
@@ -23,6 +24,19 @@ from ..errors import StateMismatch
 from . import _generators
 
 
+class Delivered(NamedTuple):
+    """Which batches of a pass the loop has."""
+
+    position: int = 0  # without a gap
+    ahead: frozenset[int] = frozenset()  # numbers of those that came before an earlier one
+
+    def with_batch(self, number: int) -> Delivered:
+        ahead, position = self.ahead | {number}, self.position
+        while position in ahead:
+            position += 1
+        return Delivered(position, frozenset(one for one in ahead if one > position))
+
+
 class Order:
     """What a sampler gives in one pass, and how another pass gets the same.
 
@@ -34,12 +48,14 @@ class Order:
 
     def __init__(self, loader: Any, saved: Mapping[str, Any] | None) -> None:
         self.iterable = loader._dataset_kind == _DatasetKind.Iterable
-        self.position = 0  # batches delivered without a gap
-        self.ahead: set[int] = set()  # numbers of those delivered before an earlier one
+        self.start = Delivered()  # where the pass begins
         self.numbers_drawn = 0
+        self._drawing = False  # the sampler runs, or was interrupted while it did
+        self._ended = False  # the sampler has no more indices
         self._saved = saved
         self._batches = loader._index_sampler if type(loader._index_sampler) is BatchSampler else None
         self._sampler = loader.sampler
+        self._index_sampler = loader._index_sampler
         self._stateful = _stateful_sampler(loader)
         self._generators = _generators.of_loader(loader)
         self._default_matters = loader.generator is None or not (self.iterable or _draws_elsewhere(loader))
@@ -48,6 +64,7 @@ class Order:
         self._indices: Iterator[Any] | None = None  # the same, or with one index that was drawn before
         self._begin: dict[str, Any] | None = None
         self._first: dict[str, Any] | None = None
+        self._since: dict[str, Any] | None = None  # as they were when the pass began here: the default one is the program's own then
         self._places: dict[int, dict[str, Any]] = {}  # batches delivered → what the state needs then
         self._checksum = 0
 
@@ -78,21 +95,18 @@ class Order:
 
     def next(self) -> Any:
         """The next index of a batch that was not delivered. StopIteration as from the sampler."""
-        assert self._indices is not None
         if self._first is None:
-            self._first = self._generator_states()
+            self._first = self._since = self._generator_states()
         while True:
-            index = next(self._indices)
+            index = self._draw()
             self._count(index)
-            if self.numbers_drawn - 1 not in self.ahead:
+            if self.numbers_drawn - 1 not in self.start.ahead:
                 return index
 
-    def delivered(self, number: int) -> None:
-        self.ahead.add(number)
-        while self.position in self.ahead:
-            self.ahead.discard(self.position)
-            self._places.pop(self.position, None)
-            self.position += 1
+    def forget(self, delivered: Delivered) -> None:
+        """Drops the places before that one: no state of them will be asked for."""
+        for position in [one for one in self._places if one < delivered.position]:
+            del self._places[position]
 
     def settle(self) -> None:
         """The program's generator stands again where it stood."""
@@ -102,20 +116,39 @@ class Order:
 
     # The state
 
-    def state(self) -> dict[str, Any]:
+    def over(self, delivered: Delivered) -> bool:
+        """Whether no batch follows. The sampler is asked for another index if it may have one, at the end of its length. Of an
+        iterable data set nobody knows before it was read."""
+        if self.iterable or self._drawing or self._indices is None or self.numbers_drawn > delivered.position:
+            return False
+        if not self._ended and delivered.position >= max(1, self._length):
+            self._peek()
+        return self._ended and delivered.position > 0
+
+    def state(self, delivered: Delivered) -> dict[str, Any]:
         """In the middle of a pass."""
         if self._first is None:
             self._first_index()
         assert self._first is not None
-        state: dict[str, Any] = {"position": self.position, **self._epoch()}
-        if self.ahead:
-            state["ahead"] = sorted(self.ahead)
+        state: dict[str, Any] = {"position": delivered.position, **self._epoch()}
+        if delivered.ahead:
+            state["ahead"] = sorted(delivered.ahead)
         if self._begin is not None:
             state["begin"] = _as_text(self._begin)
         state["first"] = _as_text(self._first)
+        if delivered.position >= self._length:  # perhaps it is the end, which is known on resume
+            state["end"] = {**self._end_of_saved(), **self._difference(self._generator_states(), self._since)}
         if not self.iterable:
-            state.update(copy.deepcopy(self._places[self.position]))
+            state.update(copy.deepcopy(self._places[delivered.position]))
         return state
+
+    def generators_behind(self, saved: Mapping[str, Any]) -> dict[str, str]:
+        """The generators at the epoch's end, where `saved` turned out to be a state of it. Those of a sampler that was gone through again
+        stand there by themselves."""
+        if "end" not in saved:
+            return {}
+        then = {**saved["first"], **saved["end"]}
+        return then if self.iterable else {name: state for name, state in then.items() if name == "default"}
 
     def state_at_end(self) -> dict[str, Any]:
         """Behind the last index: of the next epoch's beginning."""
@@ -143,10 +176,13 @@ class Order:
         return self._source.inner if isinstance(self._source, _Batches) else self._source
 
     def _generator_states(self) -> dict[str, Any]:
-        states = {name: generator.get_state() for name, generator in self._generators.items()}
-        if self._default_matters:
-            states["default"] = torch.get_rng_state()
-        return states
+        return {**{name: generator.get_state() for name, generator in self._generators.items()}, **self._default_state()}
+
+    def _default_state(self) -> dict[str, Any]:
+        return {"default": torch.get_rng_state()} if self._default_matters else {}
+
+    def _end_of_saved(self) -> dict[str, str]:
+        return self._saved.get("end", {}) if self._saved is not None and not self._saved["finished"] else {}
 
     # Going on
 
@@ -170,14 +206,32 @@ class Order:
         self._set_generators(saved.get("first", {}))
         self._first = self._generator_states()
         if self.iterable:
-            self.position = saved.get("position", self.position)
+            self.start = Delivered(saved.get("position", 0))
         else:
-            assert self._indices is not None
             if saved and not saved["finished"]:
                 self._skip(saved)
-            first = list(itertools.islice(self._indices, 1))  # samplers draw their seed with it
-            self._indices = itertools.chain(first, self._indices)
+            self._peek()  # samplers draw their seed with it
         self.settle()
+        self._since = {**self._first, **self._default_state()}
+
+    def _draw(self) -> Any:
+        if self._ended:
+            raise StopIteration
+        assert self._indices is not None
+        self._drawing = True  # stays so where the sampler raises: what it gives from then on says nothing
+        try:
+            index = next(self._indices)
+        except StopIteration:
+            self._ended, self._drawing = True, False
+            raise
+        self._drawing = False
+        return index
+
+    def _peek(self) -> None:
+        """Draws the next index, and holds it until it is asked for."""
+        with contextlib.suppress(StopIteration):
+            index = self._draw()
+            self._indices = itertools.chain([index], self._indices)
 
     def _set_generators(self, texts: Mapping[str, str]) -> None:
         for name, text in texts.items():
@@ -197,8 +251,8 @@ class Order:
         torch.set_rng_state(state)
 
     def _skip(self, saved: Mapping[str, Any]) -> None:
-        position = self.position = saved["position"]
-        self.ahead = set(saved.get("ahead", ()))
+        position = saved["position"]
+        self.start = Delivered(position, frozenset(saved.get("ahead", ())))
         if isinstance(self._source, _Batches):
             self._source.start("sampler" in saved and bool(saved.get("sampler_ended")))
         if "sampler" in saved or ("sampler_iterator" in saved and has_state(self._inner())):
@@ -214,7 +268,7 @@ class Order:
         assert self._indices is not None
         for done in range(position):
             try:
-                self._count(next(self._indices))
+                self._count(self._draw())
             except StopIteration:
                 raise StateMismatch(f"the state is behind batch {position}, and the sampler gives {done}") from None
         if self._checksum != expected:
@@ -222,6 +276,21 @@ class Order:
                 "the sampler gives other indices than before the state was saved, so going on would repeat some samples and "
                 "leave out others; give it a torch.Generator that the DataLoader can see (generator=), or state_dict() and "
                 "load_state_dict()")
+
+    @property
+    def _length(self) -> int:
+        """Batches of the pass at least, as far as they are known."""
+        if self.iterable:
+            return 0
+        try:
+            return len(self._index_sampler)
+        except TypeError:  # it has none
+            return 0
+
+    @staticmethod
+    def _difference(states: Mapping[str, Any], before: Mapping[str, Any] | None) -> dict[str, str]:
+        assert before is not None
+        return _as_text({name: state for name, state in states.items() if not torch.equal(state, before[name])})
 
     def _count(self, index: Any) -> None:
         self._checksum = zlib.crc32(repr(index).encode(), self._checksum)

@@ -7,6 +7,7 @@ from typing import Any, Iterator, Mapping
 
 import torch
 import torch.utils.data
+from torch.utils.data import DistributedSampler
 from torch.utils.data._utils.pin_memory import pin_memory as pin
 
 from ..errors import InvalidArgument
@@ -14,9 +15,12 @@ from ..loader import Loader
 from ..pipeline import Pipeline
 
 # What a pipeline has its own way of saying.
+_IN_PIPELINE = ("describe the order in the pipeline: .shuffle(), .take(), .filter(); ranks share the data set by themselves. Where Lightning put one "
+                "in, Trainer(use_distributed_sampler=False) leaves it out; for predict() and overfit_batches give it forebay.Loader(pipeline, "
+                "output='torch'), which it takes as it is")
 _INSTEAD = {
-    "sampler": "describe the order in the pipeline: .shuffle(), .take(), .filter(); ranks share the data set by themselves",
-    "batch_sampler": "describe the order in the pipeline: .shuffle(), .take(), .filter(); ranks share the data set by themselves",
+    "sampler": _IN_PIPELINE,
+    "batch_sampler": _IN_PIPELINE,
     "collate_fn": "Forebay makes the batches itself: put .map(fn) into the pipeline for samples, .pad(field) for ragged fields",
     "timeout": "storage has time-outs of its own, which name the object: storage_options= of forebay.Loader",
     "worker_init_fn": "a pipeline has no worker processes to prepare: what a function needs goes into the function",
@@ -28,7 +32,8 @@ _INSTEAD = {
 class OverPipeline:
     """What a `DataLoader` does over a pipeline, in place of what it does over a data set.
 
-    It gives what `forebay.Loader(pipeline, output="torch")` gives, with the constructor of PyTorch's DataLoader.
+    It gives what `forebay.Loader(pipeline, output="torch", restart=True)` gives, with the constructor of PyTorch's DataLoader: each `for`
+    begins the epoch anew, unless a state was just loaded. An epoch that a loop went through is followed by the next one.
 
     Args:
         dataset: the pipeline. One that ends in `.batch(n)` keeps that, and `batch_size` is left out.
@@ -57,7 +62,7 @@ class OverPipeline:
         pipeline = _batched(dataset, batch_size, bool(shuffle), options["drop_last"])
         generator, workers = options["generator"], options["num_workers"]
         self._loader = Loader(pipeline, seed=generator.initial_seed() % 2**64 if generator is not None else 0,
-                              threads=workers or "auto", output="torch")
+                              threads=workers or "auto", output="torch", restart=True)
         self.thread_safe = True
         torch.utils.data.DataLoader.__init__(
             self, dataset, batch_size, sampler=_EngineOrder(self._loader), num_workers=workers,
@@ -94,17 +99,22 @@ class OverPipeline:
         return self._loader.__reduce__()
 
 
-class _EngineOrder:
-    """Stands where PyTorch has a sampler: the engine's plan decides the order."""
+class _EngineOrder(DistributedSampler):
+    """Stands where PyTorch has a sampler: the engine's plan decides the order, and which rank gets what. Frameworks look for this type
+    before they put a sampler of theirs into a loader, and tell it the epoch."""
 
     def __init__(self, loader: Loader) -> None:
         self._loader = loader
+        self.num_replicas, self.rank = loader.world_size, loader.rank
 
     def __len__(self) -> int:
-        return self._loader.size
+        return len(self._loader)
 
     def __iter__(self) -> Iterator[int]:
         raise TypeError("the order of a pipeline is decided by the engine; batch.ids has the samples of a batch")
+
+    def set_epoch(self, epoch: int) -> None:
+        self._loader.set_epoch(epoch)
 
 
 def _batched(pipeline: Pipeline, batch_size: int | None, shuffle: bool, drop_last: bool) -> Pipeline:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import inspect
 import pickle
 import weakref
@@ -13,9 +14,11 @@ from torch.utils.data import _DatasetKind
 from torch.utils.data._utils import worker
 from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter
 
-from . import _generators
-from ._messages import Ask, Delivered, Report, Start
-from ._order import has_state
+from . import _generators, _messages
+from ._messages import Ask, Report, Start
+from ._order import Delivered, has_state
+from ._passing import Passes
+from ._progress import Given
 from ._tracebacks import RaisesFree
 from ._worker_loop import work
 
@@ -29,19 +32,21 @@ class _Numbered(NamedTuple):
     data: Any
 
 
-class ProcessesIterator(RaisesFree, _MultiProcessingDataLoaderIter):
+class ProcessesIterator(RaisesFree, Passes, _MultiProcessingDataLoaderIter):
     """PyTorch's own: processes, queues, shared memory, seeds, order and exceptions are its. What is added goes along with the
     indices on their way there, and with the batches on their way back."""
 
     def __init__(self, loader: Any) -> None:
-        saved = loader._progress.saved or {}
+        self._of_loader(loader)
+        saved = loader._making.saved or {}
         self._iterable = loader._dataset_kind == _DatasetKind.Iterable
         tracked = self._iterable or has_state(loader.dataset)
         every = loader.snapshot_every_n_steps or 0
         again = [None] * loader.batch_size if loader._auto_collation and loader.batch_size else None
         self._saved_seed = saved.get("seed")
         self._data = WorkersData(self, loader.num_workers, loader.persistent_workers, tracked, saved)
-        starts = [Start(every, tracked, part.text(self._iterable), bool(saved.get("finished")), again) for part in self._data.parts]
+        finished = bool(saved.get("finished"))
+        starts = [Start(every, tracked, part.text(self._iterable, False), finished, again) for part in self._data.begin.parts]
         context = loader.multiprocessing_context or torch.multiprocessing
         super().__init__(_View(loader, _Context(context, starts, saved.get("shared_seed"))))
 
@@ -55,19 +60,21 @@ class ProcessesIterator(RaisesFree, _MultiProcessingDataLoaderIter):
         self._drawn_seed = seed
 
     def _reset(self, loader: Any, first_iter: bool = False) -> None:
-        self._progress = progress = loader._progress
-        progress.data = data = self._data
+        self._progress = progress = loader._making
+        data = self._data
         progress.order.begin()
         data.seed = self._base_seed
         if first_iter:
             data.shared_seed = self._shared_seed if progress.saved is None else progress.saved.get("shared_seed")
         else:
             data.begin_again()
-        self._turn: int | None = data.turn
+        self._turn: int | None = data.begin.turn
         self._tasks: dict[int, tuple[int, Any]] = {}
         super()._reset(loader, first_iter)
         if not first_iter:
             data.shared_seed = self._shared_seed
+            data.begin = data.begin._replace(parts=data.as_reported(data.begin.parts))
+        progress.begin(data, data.begin)
 
     # The way there
 
@@ -95,7 +102,7 @@ class ProcessesIterator(RaisesFree, _MultiProcessingDataLoaderIter):
             if isinstance(data, Report):
                 self._data.reported(data)
             elif isinstance(data, worker._IterableDatasetStopIteration):
-                self._data.parts[data.worker_id].ended = True
+                self._data.ended.add(data.worker_id)
                 return task, data
             else:
                 return task, _Numbered(task, data) if isinstance(task, int) else data
@@ -103,20 +110,11 @@ class ProcessesIterator(RaisesFree, _MultiProcessingDataLoaderIter):
     def _process_data(self, numbered: Any, worker_id: int) -> Any:
         number, index = self._tasks.pop(numbered.task)
         data = numbered.data
-        self._data.delivered(worker_id, index, data)
-        order = self._progress.order
-        if order.iterable:
-            order.position += 1
-        else:
-            order.delivered(number)
-        return super()._process_data(data.data if isinstance(data, Delivered) else data, worker_id)
-
-    def _next_data(self) -> Any:
-        try:
-            return super()._next_data()
-        except StopIteration:
-            self._progress.finished = True
-            raise
+        progress = self._progress
+        order, workers = progress.given
+        order = Delivered(order.position + 1) if self._iterable else order.with_batch(number)
+        progress.coming = Given(order, self._data.with_batch(workers, worker_id, index, data))
+        return super()._process_data(data.data if isinstance(data, _messages.Delivered) else data, worker_id)
 
     @staticmethod
     def _freed(error: BaseException) -> BaseException:
@@ -147,8 +145,15 @@ class ProcessesIterator(RaisesFree, _MultiProcessingDataLoaderIter):
             super().__del__()
 
 
+class Workers(NamedTuple):
+    """Where each worker stands, as far as the loop has its batches."""
+
+    parts: tuple[_Part, ...]
+    turn: int  # the worker that is next
+
+
 class WorkersData:
-    """Where each worker stands, as far as its batches were delivered."""
+    """What is known of the workers' data sets."""
 
     def __init__(self, iterator: ProcessesIterator, count: int, persistent: bool, tracked: bool, saved: Mapping[str, Any]) -> None:
         self._iterator = weakref.ref(iterator)
@@ -157,84 +162,105 @@ class WorkersData:
         self._tracked = tracked
         snapshots = saved.get("_snapshot", {}).get("_worker_snapshots", {})
         fits = len(snapshots) == count
-        self.parts = [_Part(snapshots[f"worker_{number}"] if fits else {}) for number in range(count)]
-        self.turn = saved.get("turn", 0) % count  # the worker that is next
+        parts = (_Part.of_saved(snapshots[f"worker_{number}"] if fits else {}) for number in range(count))
+        self.begin = Workers(tuple(parts), saved.get("turn", 0) % count)
+        self.ended: set[int] = set()  # workers that said so; batches of theirs may still be on their way
+        self.reports: dict[int, Report] = {}  # of workers between two epochs
         self.seed: int | None = None
         self.shared_seed: int | None = None
 
     def begin_again(self) -> None:
-        self.parts = [_Part({}) for _ in self.parts]
-        self.turn = 0
+        self.begin = Workers(tuple(_Part() for _ in self.begin.parts), 0)
+        self.ended = set()
+        self.reports.clear()
 
     def reported(self, report: Report) -> None:
-        self.parts[report.worker] = _Part({}, report.dataset_state, report.generators)
+        self.reports[report.worker] = report
 
-    def delivered(self, worker_id: int, index: Any, data: Any) -> None:
-        self.turn = (worker_id + 1) % len(self.parts)
+    def as_reported(self, parts: tuple[_Part, ...]) -> tuple[_Part, ...]:
+        return tuple(_Part.of_report(self.reports[number]) if number in self.reports else part for number, part in enumerate(parts))
+
+    def with_batch(self, workers: Workers, worker_id: int, index: Any, data: Any) -> Workers:
+        parts = workers.parts
         if self._tracked:
-            self.parts[worker_id].delivered(None if self._iterable else index, data)
+            part = parts[worker_id].with_batch(None if self._iterable else index, data)
+            parts = (*parts[:worker_id], part, *parts[worker_id + 1 :])
+        return Workers(parts, (worker_id + 1) % len(parts))
 
-    def state(self, finished: bool) -> dict[str, Any]:
+    def state(self, given: Given, finished: bool) -> dict[str, Any]:
         if finished and not self._persistent:
             return {"iterable": True} if self._iterable else {}  # the next workers begin anew
+        workers: Workers = given.data
+        parts = workers.parts
         if finished:
             iterator = self._iterator()
             if iterator is not None:
                 iterator.ask()
+            parts = self.as_reported(parts)
         state: dict[str, Any] = {"iterable": True} if self._iterable else {}
-        state.update(seed=self.seed, shared_seed=self.shared_seed, turn=0 if finished else self.turn)
+        state.update(seed=self.seed, shared_seed=self.shared_seed, turn=0 if finished else workers.turn)
         if finished or self._tracked:
-            state["workers"] = len(self.parts)
-            parts = {f"worker_{number}": part.text(self._iterable) for number, part in enumerate(self.parts)}
-            state["_snapshot"] = {"_worker_snapshots": parts}  # torchdata's names
+            state["workers"] = len(parts)
+            texts = {f"worker_{number}": part.text(self._iterable, number in self.ended) for number, part in enumerate(parts)}
+            state["_snapshot"] = {"_worker_snapshots": texts}  # torchdata's names
         return state
 
 
-class _Part:
-    """One worker's place: a state that it sent, and what was delivered since."""
+class _Part(NamedTuple):
+    """One worker's place: a state, and what the loop has since."""
 
-    def __init__(self, saved: Mapping[str, Any], dataset_state: bytes | None = None,
-                 generators: _generators.Globals | None = None) -> None:
-        self._saved = saved
-        self._dataset_state = dataset_state
-        self._generators = generators
-        self._state: bytes | None = None
-        self.ended = False  # the worker said so; batches of it may still be on their way
+    saved: Mapping[str, Any] = {}
+    state: bytes | None = None  # that it sent with a batch, in place of `saved`
+    batches: int = 0
+    indices: Any = None  # of these: the latest, and those before it in the same form
+    mark: int | None = None
+
+    @classmethod
+    def of_saved(cls, saved: Mapping[str, Any]) -> _Part:
         again = saved.get("again", {})
-        self._batches: int = again.get("batches", 0)
-        self._indices = list(again.get("indices", ()))
-        self._mark: int | None = again.get("mark")
+        return cls(saved, None, again.get("batches", 0), functools.reduce(_linked, again.get("indices", ()), None), again.get("mark"))
 
-    def delivered(self, index: Any, data: Any) -> None:
-        if isinstance(data, Delivered) and data.state is not None:
-            self._state, self._batches = data.state, 0
-            self._indices.clear()
-            return
-        self._batches += 1
-        if index is not None:
-            self._indices.append(index)
-        if isinstance(data, Delivered):
-            self._mark = data.mark
+    @classmethod
+    def of_report(cls, report: Report) -> _Part:
+        """Between two epochs."""
+        saved: dict[str, Any] = {"generators": _generators.globals_as_text(report.generators)}
+        if report.dataset_state is not None:
+            saved["dataset_state"] = pickle.loads(report.dataset_state)
+        return cls(saved)
 
-    def text(self, iterable: bool) -> dict[str, Any]:
-        if self._state is not None:
-            state = pickle.loads(self._state)
+    def with_batch(self, index: Any, data: Any) -> _Part:
+        if isinstance(data, _messages.Delivered) and data.state is not None:
+            return _Part(self.saved, data.state, 0)
+        indices = self.indices if index is None else _linked(self.indices, index)
+        return _Part(self.saved, self.state, self.batches + 1, indices, data.mark if isinstance(data, _messages.Delivered) else self.mark)
+
+    def text(self, iterable: bool, ended: bool) -> dict[str, Any]:
+        if self.state is not None:
+            state = pickle.loads(self.state)
         else:
-            state = {"dataset_state": None, "fetcher_state": None, **copy.deepcopy(dict(self._saved))}
+            state = {"dataset_state": None, "fetcher_state": None, **copy.deepcopy(dict(self.saved))}
             state.pop("again", None)
-            if self._dataset_state is not None:
-                state["dataset_state"] = pickle.loads(self._dataset_state)
-            if self._generators is not None:
-                state["generators"] = _generators.globals_as_text(self._generators)
         if iterable and state["fetcher_state"] is None:  # for those who look: on resume the batches tell it
-            state["fetcher_state"] = {"dataset_iter_state": None, "fetcher_ended": self.ended and self._batches > 0}
-        if self._batches:
-            state["again"] = {"batches": self._batches}
-            if self._indices:
-                state["again"]["indices"] = list(self._indices)
-            elif self._mark is not None:
-                state["again"]["mark"] = self._mark
+            state["fetcher_state"] = {"dataset_iter_state": None, "fetcher_ended": ended and self.batches > 0}
+        if self.batches:
+            state["again"] = {"batches": self.batches}
+            if self.indices:
+                state["again"]["indices"] = _listed(self.indices)
+            elif self.mark is not None:
+                state["again"]["mark"] = self.mark
         return state
+
+
+def _linked(before: Any, index: Any) -> tuple[Any, Any]:
+    return index, before
+
+
+def _listed(linked: Any) -> list[Any]:
+    indices = []
+    while linked is not None:
+        index, linked = linked
+        indices.append(index)
+    return indices[::-1]
 
 
 class _View:

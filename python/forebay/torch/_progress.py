@@ -4,30 +4,38 @@ from __future__ import annotations
 
 import copy
 import operator
-from typing import Any, Mapping, Protocol
+from typing import Any, Mapping, NamedTuple, Protocol
 
 from torch.utils.data import _DatasetKind
 
 from ..errors import InvalidArgument, StateMismatch
-from ._order import Order, has_state
+from ._order import Delivered, Order, has_state
 
-FORMAT = 2
+FORMAT = 3
+
+
+class Given(NamedTuple):
+    """What the loop has of a pass: immutable, so that a signal handler, or an exception in any line, finds one place or the next."""
+
+    order: Delivered
+    data: Any = None  # of the iterator's own
 
 
 class Data(Protocol):
-    """What an iterator knows about its data set's own position; it must not keep the iterator alive."""
+    """An iterator's knowledge of its data set's position. It must not keep the iterator alive."""
 
-    def state(self, finished: bool) -> dict[str, Any]: ...
+    def state(self, given: Given, finished: bool) -> dict[str, Any]: ...
 
 
 class Progress:
-    """One pass: the order of its indices, its data set's state, and whether it is over."""
+    """One pass: the order of its indices, its data set's state, and how much of it the loop has."""
 
     def __init__(self, loader: Any, saved: Mapping[str, Any] | None) -> None:
         self.saved = saved
         self.order = Order(loader, saved)
         self.data: Data | None = None
         self.finished = False
+        self.given = self.coming = Given(self.order.start)
 
     def prepare(self, loader: Any) -> None:
         """Before there is an iterator. A data set that this process uses itself is at an epoch's end before anything is drawn."""
@@ -36,12 +44,31 @@ class Progress:
             load_dataset_state(loader.dataset, saved)
         self.order.before_iterator()
 
+    def begin(self, data: Data | None, of_data: Any = None) -> None:
+        """The iterator is there, and the loop has nothing of it."""
+        self.data = data
+        self.given = self.coming = Given(self.order.start, of_data)
+
+    @property
+    def nothing_left(self) -> bool:
+        """Of a pass that is over: whether it was resumed behind its last batch."""
+        resumed = self.saved is not None and not self.saved["finished"]
+        return resumed and self.given.order == self.order.start and self.order.start.position > 0
+
     def state(self, loader: Any) -> dict[str, Any]:
         """Of the loader whose pass this is. (Not kept here: a pass must not keep its loader alive.)"""
-        order = self.order.state_at_end() if self.finished else self.order.state()
-        state = {"format": FORMAT, "batch_size": loader.batch_size, "finished": self.finished, **order}
+        given = self.given
+        finished = self.finished or self.order.over(given.order)
+        order = self.order.state_at_end() if finished else self.order.state(given.order)
+        state = {"format": FORMAT, "batch_size": loader.batch_size, "finished": finished, **order}
         if self.data is not None:
-            state.update(self.data.state(self.finished))
+            state.update(self.data.state(given, finished))
+        return state
+
+    def state_behind(self, loader: Any) -> dict[str, Any]:
+        """Of the end of a pass that was resumed, and nothing was left of: the state was one of an epoch's end, and could not know it."""
+        state = self.state(loader)
+        state["begin"] = {**state["begin"], **self.order.generators_behind(self.saved or {})}
         return state
 
 
@@ -64,7 +91,7 @@ def checked(state: Mapping[str, Any], loader: Any) -> dict[str, Any] | None:
         raise InvalidArgument("load_state_dict: this is no state of a forebay.torch.DataLoader")
     if state.get("format") != FORMAT:
         raise StateMismatch(f"the state has format {state.get('format')!r}, this version of Forebay reads {FORMAT}")
-    if state.get("batch_size") != loader.batch_size:
+    if state.get("batch_size") != loader.batch_size and not state.get("finished"):
         raise StateMismatch(f"the state counts batches of {state.get('batch_size')}, this DataLoader makes batches of "
                             f"{loader.batch_size}; make it with the same batch_size, and change that at an epoch's end")
     position = operator.index(state["position"])

@@ -19,20 +19,22 @@ from ..errors import InvalidArgument
 from . import _worker_info
 from ._feed import Feed, Task
 from ._order import has_state
-from ._progress import load_dataset_state
+from ._passing import Passes
+from ._progress import Given, load_dataset_state
 from ._tracebacks import RaisesFree
 from ._workers import Recipe, pinned
 
 _live: weakref.WeakSet[ThreadsIterator] = weakref.WeakSet()
 
 
-class ThreadsIterator(RaisesFree, _BaseDataLoaderIter):
+class ThreadsIterator(RaisesFree, Passes, _BaseDataLoaderIter):
     """`thread_safe=True`. Draws from the sampler and the generator when PyTorch's own does, so that both stay in step:
     `prefetch_factor * num_workers` batches ahead, one more for each that is delivered."""
 
     def __init__(self, loader: Any) -> None:
         if loader.prefetch_factor <= 0:
             raise AssertionError(f"prefetch_factor is {loader.prefetch_factor}; it must be at least 1")
+        self._of_loader(loader)
         super().__init__(loader)
         _worker_info.install()
         self._ahead = loader.prefetch_factor * loader.num_workers
@@ -62,13 +64,14 @@ class ThreadsIterator(RaisesFree, _BaseDataLoaderIter):
 
     def _reset(self, loader: Any, first_iter: bool = False) -> None:
         self._check_process()
-        self._progress = progress = loader._progress
+        self._progress = progress = loader._making
         progress.order.begin()
         super()._reset(loader, first_iter)
         progress.order.attach(self._sampler_iter)
         self._feed.drop_all()
         self._tasks.clear()
-        self._data = progress.data = SharedData(self._dataset, progress.saved) if has_state(self._dataset) else None
+        self._data = SharedData(self._dataset, progress.saved) if has_state(self._dataset) else None
+        progress.begin(self._data)
         for _ in range(self._ahead):
             self._put()
         self._pool.start()
@@ -102,7 +105,6 @@ class ThreadsIterator(RaisesFree, _BaseDataLoaderIter):
     def _next_data(self) -> Any:
         self._check_process()
         if not self._tasks:
-            self._progress.finished = True
             if not self._persistent_workers:
                 self._close()
             raise StopIteration
@@ -112,7 +114,8 @@ class ThreadsIterator(RaisesFree, _BaseDataLoaderIter):
         if self._data is not None:
             self._data.ahead = bool(self._tasks)
         if task.number >= 0:
-            self._progress.order.delivered(task.number)
+            progress = self._progress
+            progress.coming = Given(progress.given.order.with_batch(task.number))
         if task.error is None:
             return task.result
         error, task.error = task.error, None
@@ -155,7 +158,7 @@ class SharedData:
         self._before = copy.deepcopy(dataset.state_dict())
         self.ahead: bool | None = None  # None: no batch has been delivered
 
-    def state(self, finished: bool) -> dict[str, Any]:
+    def state(self, given: Given, finished: bool) -> dict[str, Any]:
         if self.ahead and not finished:
             name = function_name(type(self._dataset))
             raise InvalidArgument(

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "loader/checkpoint.h"
 #include "loader/distributed.h"
 #include "pipeline/description.h"
 #include "runtime/fork_guard.h"
@@ -44,8 +45,9 @@ struct SharedLoader::Impl {
   int64_t size = 0;
   std::string fingerprint;
   bool closed = false, forgets_end = false;
-  bool owes_end = false;  // the last batch of an epoch was given, and not its end
-  bool lost_end = false;  // with the server that would have given it
+  bool owes_end = false;         // the last batch of an epoch was given, and not its end
+  bool lost_end = false;         // with the server that would have given it
+  bool at_loaded_place = false;  // a state was loaded, and nothing was given since
   std::atomic<int> restarts = 0;
   std::mutex reconnecting;  // held while another server is sought: by one thread
 
@@ -94,6 +96,7 @@ struct SharedLoader::Impl {
   Result<Position> position();
   Status look();
   Status moved(MessageType type, const std::string& body);
+  void restart_epoch();
 };
 
 // A server that leaves just now gives way to another one.
@@ -210,6 +213,17 @@ Status SharedLoader::Impl::moved(MessageType type, const std::string& body) {
   return look();
 }
 
+// See LoaderOptions::restart. Where the server is gone, the next batch says so.
+void SharedLoader::Impl::restart_epoch() {
+  if (!options.restart || at_loaded_place) return;
+  const Result<Position> here = position();
+  if (!here.ok()) return;
+  Result<Checkpoint> place = Checkpoint::from_json(here->state);
+  if (!place.ok() || place->cursor.position == 0) return;
+  place->cursor = {place->cursor.epoch, 0, 0};
+  (void)moved(MessageType::kLoadState, to_message(LoadRequest{place->to_json(), true}));
+}
+
 SharedLoader::SharedLoader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 SharedLoader::~SharedLoader() {
@@ -242,7 +256,11 @@ Result<std::unique_ptr<SharedLoader>> SharedLoader::open(const Pipeline& pipelin
 }
 
 Status SharedLoader::prepare() { return impl_->usable(); }
-void SharedLoader::begin_iteration() { impl_->forgets_end = true; }
+
+void SharedLoader::begin_iteration() {
+  impl_->restart_epoch();
+  impl_->forgets_end = true;
+}
 
 Result<std::optional<Batch>> SharedLoader::next() {
   while (true) {
@@ -273,6 +291,7 @@ Result<std::optional<Batch>> SharedLoader::next_for(std::chrono::milliseconds ti
   *timed_out = next->timed_out;
   if (next->timed_out) return std::optional<Batch>();
   impl_->restarts = 0;
+  impl_->at_loaded_place = false;
   const bool forgets = std::exchange(impl_->forgets_end, false) && !next->batch;
   // An end that moves nothing is that of an epoch whose last batch was given.
   if (forgets && impl_->stands_at_state(next->behind.state)) {
@@ -335,7 +354,9 @@ int SharedLoader::world_size() const { return *impl_->options.world_size; }
 const Pipeline& SharedLoader::pipeline() const { return impl_->pipeline; }
 
 Status SharedLoader::load_state(const std::string& json, bool strict) {
-  return impl_->moved(MessageType::kLoadState, to_message(LoadRequest{json, strict}));
+  FOREBAY_RETURN_IF_ERROR(impl_->moved(MessageType::kLoadState, to_message(LoadRequest{json, strict})));
+  impl_->at_loaded_place = true;
+  return {};
 }
 
 Ledger SharedLoader::stats() const {

@@ -1,0 +1,54 @@
+"""Data sets whose items follow the epoch: `set_epoch()` is called before the first item of each."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from typing import Any, Callable, Iterator
+
+from ._pool import inner_datasets
+
+
+def epoch_setters(dataset: Any) -> list[Callable[[int], Any]]:
+    """`set_epoch` of the data set, or else of those that it wraps. Empty: its items follow no epoch."""
+    own = getattr(dataset, "set_epoch", None)
+    if callable(own):
+        return [own]
+    return [setter for inner in inner_datasets(dataset) for setter in epoch_setters(inner)]
+
+
+class EpochGate:
+    """Lets the items of one epoch at a time be asked for, by any number of threads.
+
+    Threads have copies of the data set, which share what lies deeper. So the first item of another epoch waits until none of the last
+    one is under way; then each copy is told the epoch, before its next item.
+    """
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._epoch: int | None = None
+        self._turn = 0
+        self._running = 0
+
+    @contextlib.contextmanager
+    def epoch(self, epoch: int, setters: list[Callable[[int], Any]], told: list[int]) -> Iterator[None]:
+        """`told`: the turn in which this copy was told its epoch, last."""
+        with self._changed:
+            while self._running and self._epoch != epoch:
+                self._changed.wait()
+            if self._epoch != epoch:
+                self._epoch, self._turn = epoch, self._turn + 1
+            if told[0] != self._turn:
+                for setter in setters:
+                    setter(epoch)
+                told[0] = self._turn
+            self._running += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._running -= 1
+                self._changed.notify_all()
+
+    def __reduce__(self) -> Any:
+        return EpochGate, ()  # a worker process has its own data set

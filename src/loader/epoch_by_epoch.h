@@ -1,0 +1,38 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <utility>
+
+#include "pipeline/itinerary.h"
+
+namespace forebay {
+
+/// An itinerary of a data set whose items follow the epoch: the steps of an epoch are known once the trainer waits for the first one, so
+/// nothing of an epoch is read before the one before it is over.
+class EpochByEpoch final : public Itinerary {
+ public:
+  explicit EpochByEpoch(std::shared_ptr<const Itinerary> steps) : steps_(std::move(steps)) {}
+
+  bool known(const Cursor& at) const override { return at.epoch == epoch_; }
+  void awaits(const Cursor& at) const override { epoch_ = at.epoch; }
+  std::optional<StepPlan> step(const Cursor& at) const override { return steps_->step(at); }
+
+  int64_t batch_size() const override { return steps_->batch_size(); }
+  std::optional<int64_t> batches(const Cursor& at) const override { return steps_->batches(at); }
+  bool epoch_over(const Cursor& at) const override { return steps_->epoch_over(at); }
+  bool finished(const Cursor& at) const override { return steps_->finished(at); }
+  std::vector<int64_t> indices(const StepPlan& step) const override { return steps_->indices(step); }
+  int64_t index(const StepPlan& step, int64_t row) const override { return steps_->index(step, row); }
+  int64_t stand_ins() const override { return steps_->stand_ins(); }
+  int64_t stand_in(int64_t epoch, int64_t position, int64_t attempt) const override {
+    return steps_->stand_in(epoch, position, attempt);
+  }
+  std::shared_ptr<const Order> order() const override { return steps_->order(); }
+
+ private:
+  const std::shared_ptr<const Itinerary> steps_;
+  mutable std::atomic<int64_t> epoch_ = -1;  ///< that the trainer has begun
+};
+
+}  // namespace forebay
