@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "format/lines/json_nan.h"
+
 namespace forebay {
 
 namespace {
@@ -40,6 +42,7 @@ class ValueMaker final : public nlohmann::json_sax<nlohmann::json> {
   bool number_integer(number_integer_t value) override { return put(value); }
   bool number_unsigned(number_unsigned_t value) override { return put(value); }
   bool number_float(number_float_t value, const string_t& written) override {
+    if (const std::optional<double> nan = kept_nan(written)) return put(*nan);
     return is_whole_number(written) ? put(Json::binary({})) : put(value);
   }
   bool string(string_t& value) override { return put(std::move(value)); }
@@ -206,7 +209,10 @@ JsonTypeFinder::~JsonTypeFinder() = default;
 
 Status JsonTypeFinder::add(std::span<const uint8_t> line) {
   ValueMaker maker;
-  if (!nlohmann::json::sax_parse(line.begin(), line.end(), &maker)) return corrupt("no valid JSON");
+  if (!nlohmann::json::sax_parse(line.begin(), line.end(), &maker)) {
+    const std::string problem = nan_problem({reinterpret_cast<const char*>(line.data()), line.size()});
+    return corrupt(problem.empty() ? "no valid JSON" : problem);
+  }
   const nlohmann::json& value = maker.made;
   if (value.is_object())
     root_->see(value, 0);
