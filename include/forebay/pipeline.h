@@ -109,7 +109,8 @@ struct TextOptions {
 struct JsonlOptions {
   std::map<std::string, std::string> fields = {};  ///< member → type; those of the first records if empty
   Nulls null = {};                                 ///< of what is null or missing; no masks
-  bool follow = false;  ///< a source without an end: records that are written later, too; wants `fields`
+  std::string nan = "error";  ///< of NaN and Infinity, which are no JSON; "keep" them as floats, or "null"
+  bool follow = false;        ///< a source without an end: records that are written later, too; wants `fields`
 };
 struct FilesOptions {
   bool follow = false;  ///< a source without an end: files that appear later, too, each once it is whole

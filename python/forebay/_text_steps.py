@@ -43,7 +43,8 @@ class TextSteps(Appending):
         `.pad("tokens", length=...)`.
 
         Args:
-            file: a tokenizer.json, a local file: byte-level BPE (GPT-2, RoBERTa, Llama 3, Qwen 2, ...), WordPiece (BERT, ...) or Unigram (T5, XLNet, XLM-R, ...).
+            file: a tokenizer.json, a local file: BPE of bytes (GPT-2, RoBERTa, Llama 3, Qwen 2, ...) or of characters (Llama 2, Mistral, Gemma, ...), WordPiece
+                (BERT, ...) or Unigram (T5, XLNet, XLM-R, ...). Its `truncation` and `padding` are not looked at: see `max_length` and `.pad`.
             field: the field of str; the ids take its place.
             into: what the field of ids is called.
             special: with the ids that the tokenizer puts around each text, as `encode(add_special_tokens=...)`.
@@ -51,7 +52,7 @@ class TextSteps(Appending):
             hash: of the file (xxh3-128), part of the pipeline's fingerprint; by default the file is read now. A loader refuses another file with
                 StateMismatch.
 
-        Unsupported when a loader is opened for tokenizers with parts that are not built in (docs/text.md has the list; truncation, padding, other models): call these in `.map`.
+        Unsupported when a loader is opened for tokenizers with parts that are not built in (docs/text.md has the list): call these in `.map`.
         A text that a normalizer makes more than 16 times as long is Unsupported, too.
         """
         path = os.fspath(file)

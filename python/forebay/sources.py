@@ -144,14 +144,18 @@ def jsonl(
     pattern: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     fields: Mapping[str, str] | None = None,
     null: Any = "error",
+    nan: str = "error",
     *,
     follow: bool = False,
 ) -> Pipeline:
-    """Records of JSON, one a line.
+    """Records of JSON: one a line, or the elements of a list.
 
     Fields: one per member; members of objects by dotted names (`user.age`), lists of numbers or of true and false as ragged fields, lists of strings
     as lists of str. What has no such type is a str with the JSON text of the value. A line that is no object is a record with the one member `value`.
     Lines of blanks are passed over. A sample's id is the number of its record over all files in byte order of their keys.
+
+    A file that is one JSON list has its elements as samples, in one line or indented; values that go over several lines are a sample each. Files in
+    UTF-16 with a byte order mark are read as well.
 
     Args:
         pattern: a folder (the *.jsonl, *.ndjson and *.jsonlines files below it), a file, or a pattern as in `text`; or a list of files by name.
@@ -160,6 +164,8 @@ def jsonl(
             members that only later records have are passed over.
         null: what becomes of a member that is null or missing. "error": its record is bad. A value: it stands there, in fields of its kind; a dict
             gives values by field.
+        nan: what becomes of NaN, Infinity and -Infinity, which Python writes and JSON does not have. "error": the record is bad. "keep": they are
+            values of float64 fields. "null": they are null.
         follow: a source without an end: records that are written later, too, each once its line is whole (docs/streams.md). Local files; each is a
             partition. It needs fields=.
 
@@ -172,7 +178,10 @@ def jsonl(
         raise InvalidArgument("jsonl: follow=True needs fields=: what records will have is not known before they are written")
     if follow and "null" in args:
         raise InvalidArgument("jsonl: null= is not for files that are followed; a record without one of its fields is bad, see on_error=")
-    return _source("jsonl", pattern=names_of(pattern), fields=given, follow=follow or None, **args)
+    if follow and nan != "error":
+        raise InvalidArgument("jsonl: nan= is not for files that are followed; such a record is bad, see on_error=")
+    nan_said = None if nan == "error" else nan
+    return _source("jsonl", pattern=names_of(pattern), fields=given, nan=nan_said, follow=follow or None, **args)
 
 
 def arrays(**fields: np.ndarray | str | os.PathLike[str]) -> Pipeline:

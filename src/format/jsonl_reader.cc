@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "format/lines/json_nan.h"
+
 namespace forebay {
 
 namespace {
@@ -12,6 +14,7 @@ class ObjectHandler final : public nlohmann::json_sax<nlohmann::json> {
  public:
   ObjectHandler(JsonlSink& sink, uint64_t line) : sink_(sink), line_(line) {}
   Status status;
+  bool unparsable() const { return unparsable_; }
 
   bool null() override {
     return fail(Code::kCorrupt,
@@ -48,6 +51,7 @@ class ObjectHandler final : public nlohmann::json_sax<nlohmann::json> {
   bool start_array(size_t) override { return nested(); }
   bool end_array() override { return true; }
   bool parse_error(size_t position, const std::string&, const nlohmann::detail::exception&) override {
+    unparsable_ = true;
     return fail(Code::kCorrupt, fmt::format("no valid JSON at character {}", position));
   }
 
@@ -73,7 +77,7 @@ class ObjectHandler final : public nlohmann::json_sax<nlohmann::json> {
 
   JsonlSink& sink_;
   const uint64_t line_;
-  bool inside_ = false;
+  bool inside_ = false, unparsable_ = false;
   std::string name_;
 };
 
@@ -106,6 +110,9 @@ Status JsonlReader::end_line() {
     const bool parsed = nlohmann::json::sax_parse(text.begin(), text.end(), &handler);
     status = handler.status;
     if (!parsed && status.ok()) status = corrupt(fmt::format("line {}: no valid JSON", line));
+    if (const std::string problem = handler.unparsable() ? nan_problem(text) : ""; !problem.empty())
+      status = corrupt(
+          fmt::format("line {}: {}; write it as text, or leave it out", line, problem.substr(0, problem.find(';'))));
   }
   line_.clear();
   return status;

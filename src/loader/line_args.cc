@@ -107,6 +107,13 @@ Result<NullPolicy> nulls_of_records(const OpSpec& source) {
   return nulls;
 }
 
+Result<NanPolicy> nan_of_records(const OpSpec& source) {
+  const Json word = source.args.value("nan", Json("error"));
+  const std::optional<NanPolicy> policy = word.is_string() ? nan_policy(word.get<std::string>()) : std::nullopt;
+  if (policy) return *policy;
+  return invalid_argument(fmt::format("nan is {}; give \"error\", \"keep\" or \"null\"", json_text(word)));
+}
+
 void add_problem(const Status& status, std::vector<Problem>& found) {
   const std::string& text = status.message();
   // Messages have their way out behind "; ": problems show the two apart.
@@ -128,6 +135,7 @@ void check_jsonl(const OpSpec& source, std::vector<Problem>& found) {
   Problems problems(found);
   check_pattern(source, "data/**/*.jsonl", problems);
   if (const Status nulls = nulls_of_records(source).status(); !nulls.ok()) add_problem(nulls, found);
+  if (const Status nan = nan_of_records(source).status(); !nan.ok()) add_problem(nan, found);
   const Json fields = source.args.value("fields", Json());
   if (fields.is_null()) return;
   Result<std::vector<JsonField>> given = given_fields(fields);
@@ -144,11 +152,12 @@ Result<std::shared_ptr<const Source>> open_text_step(const OpSpec& source, const
 Result<std::shared_ptr<const Source>> open_jsonl_step(const OpSpec& source, const OpenSourceOptions& options) {
   FOREBAY_ASSIGN(auto table, open_table_of_lines(source, LineRows::kNotBlank, kJsonEndings, options));
   const Json given = source.args.value("fields", Json());
+  FOREBAY_ASSIGN(const NanPolicy nan, nan_of_records(source));
   FOREBAY_ASSIGN(std::vector<JsonField> fields,
-                 given.is_null() ? find_json_fields(*table, options.stop) : given_fields(given));
+                 given.is_null() ? find_json_fields(*table, nan, options.stop) : given_fields(given));
   FOREBAY_ASSIGN(const NullPolicy nulls, nulls_of_records(source));
   FOREBAY_RETURN_IF_ERROR(set_instead(nulls, fields));
-  FOREBAY_ASSIGN(auto reader, json_line_reader(std::move(fields)));
+  FOREBAY_ASSIGN(auto reader, json_line_reader(std::move(fields), nan));
   return std::shared_ptr<const Source>(std::make_shared<LineSource>(std::move(table), std::move(reader)));
 }
 

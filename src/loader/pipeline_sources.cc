@@ -68,6 +68,7 @@ Pipeline records(Json pattern, const JsonlOptions& options) {
   Json args = {{"pattern", std::move(pattern)}};
   if (!options.fields.empty()) args["fields"] = options.fields;
   args.update(table_args({.null = options.null}));
+  if (options.nan != "error") args["nan"] = options.nan;
   if (options.follow) args["follow"] = true;
   return source("jsonl", std::move(args));
 }

@@ -181,12 +181,14 @@ SourceDef text_source() {
 
 SourceDef jsonl_source() {
   return {.name = "jsonl",
-          .help = "Records of JSON, one a line.",
+          .help = "Records of JSON: one a line, or the elements of a list.",
           .args = {where("pattern", ArgType::kJson, true, "a folder, a file, a pattern, or a list of files"),
                    {"fields", ArgType::kJson, false, nullptr,
                     "the members to take, with their types; those of the first records if not given"},
                    {"null", ArgType::kJson, false, "error",
                     "what becomes of what is null or missing: \"error\", a value, or values by field"},
+                   {"nan", ArgType::kText, false, "error",
+                    "what becomes of NaN and Infinity, which are no JSON: \"error\", \"keep\" or \"null\""},
                    follow()},
           .kind = SourceKind::kTable,
           .announced = [](const OpSpec&) { return open_ended(); },

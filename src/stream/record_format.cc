@@ -135,9 +135,11 @@ Result<Value> value_of_json(const Field& field, const JsonField& json, ColumnVal
   return Value::of(std::move(tensor));
 }
 
-/// Without the way out that tables alone have.
-Status without_null_argument(const Status& status) {
-  return status.ok() ? status : Status(status.code(), status.message().substr(0, status.message().find("; null=")));
+/// Without the ways out that data sets alone have.
+Status without_arguments(const Status& status) {
+  if (status.ok()) return status;
+  const std::string& text = status.message();
+  return Status(status.code(), text.substr(0, std::min(text.find("; null="), text.find("; nan="))));
 }
 
 Field keyed_field(std::string_view name, FieldKind kind) {
@@ -215,7 +217,7 @@ Status RecordFormat::load_json(const Buffer& payload, Record& out) const {
   const auto* const begin = reinterpret_cast<const char*>(payload.data());
   const size_t first = std::string_view(begin, payload.size()).find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos || begin[first] != '{') return corrupt("no JSON object");
-  FOREBAY_RETURN_IF_ERROR(without_null_argument(read_json_record(payload.span(), *json_names_, columns, 0)));
+  FOREBAY_RETURN_IF_ERROR(without_arguments(read_json_record(payload.span(), *json_names_, columns, 0)));
   for (size_t i = 0; i < columns.size(); ++i) {
     FOREBAY_ASSIGN(Value value, value_of_json(schema_[i], json_fields_[i], std::move(columns[i]).finish()));
     out.push_back(std::move(value));

@@ -154,14 +154,44 @@ def test_tokenizers_of_another_kind_are_refused_with_a_way_out(tmp_path, texts):
 
     wordlevel = Tokenizer(models.WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
     assert ".map" in refused(wordlevel)
-    truncating = trained(pre_tokenizers.ByteLevel(), texts[:50], 300)
-    truncating.enable_truncation(8)
-    assert "truncation" in refused(truncating)
-    whitespace = trained(pre_tokenizers.Whitespace(), texts[:50], 300)
-    assert "Whitespace" in refused(whitespace)
+    scripts = trained(pre_tokenizers.UnicodeScripts(), texts[:50], 300)
+    assert "UnicodeScripts" in refused(scripts)
+    pattern = trained(pre_tokenizers.Sequence([pre_tokenizers.Split(Regex("[a-z]+"), "isolated"), pre_tokenizers.ByteLevel()]), texts[:50], 300)
+    assert "[a-z]+" in refused(pattern)
     for broken in ("", "{", "[]", "{}", '{"model": {"type": "BPE", "vocab": {"a": -1}, "merges": []}}'):
         refused(broken, fb.Error)
     assert any("could not be read" in problem.message for problem in source.tokenize(tmp_path / "nowhere.json").check())
+
+
+def test_saved_truncation_and_padding_are_those_of_the_program_that_saved_them(tmp_path, texts):
+    made = trained(pre_tokenizers.ByteLevel(), texts[:200], 400)
+    expected = [one.ids for one in made.encode_batch(texts[:200])]
+    made.enable_truncation(8)
+    made.enable_padding(length=12, pad_id=3, pad_token="x")
+    assert tokens(tmp_path, made, texts[:200]) == expected
+
+
+def test_bytes_that_no_text_of_the_training_had(tmp_path, texts):
+    """A model that was trained without the alphabet has no tokens for most bytes: they are left out, or unknown."""
+    for unknown in (None, "<unk>"):
+        made = Tokenizer(models.BPE(unk_token=unknown))
+        made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        made.train_from_iterator(texts[:200], trainers.BpeTrainer(vocab_size=300, special_tokens=["<unk>"], show_progress=False))
+        for fuse in (False, True):
+            state = json.loads(made.to_str())
+            state["model"]["fuse_unk"] = fuse
+            fused = Tokenizer.from_str(json.dumps(state))
+            some = SAMPLE + ["日本a日本b", "\x01\x02a\x03"] + texts[:200]
+            assert tokens(tmp_path, fused, some) == [one.ids for one in fused.encode_batch(some)]
+
+
+@pytest.mark.parametrize("before", [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.Digits(individual_digits=False), pre_tokenizers.Punctuation(),
+                                    pre_tokenizers.Punctuation("contiguous"), pre_tokenizers.Split("e", "merged_with_next"), pre_tokenizers.WhitespaceSplit()], ids=str)
+def test_steps_before_bytes(tmp_path, texts, before):
+    """As StarCoder, SmolLM and Falcon have them."""
+    made = trained(pre_tokenizers.Sequence([before, pre_tokenizers.ByteLevel(add_prefix_space=False)]), texts[:500], 800)
+    some = SAMPLE + texts[:500]
+    assert tokens(tmp_path, made, some) == [one.ids for one in made.encode_batch(some)]
 
 
 def test_tokens_behind_a_cache_and_over_ranks_are_the_same(tmp_path, tokenizer, texts):

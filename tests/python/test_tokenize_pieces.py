@@ -130,6 +130,76 @@ def test_unknown_characters_as_bytes(tmp_path, texts):
     assert_same(tmp_path, Tokenizer.from_str(json.dumps(state)), everything(texts[:100], 4))
 
 
+def bpe(texts, **options):
+    """BPE of characters, as SentencePiece's models are written."""
+    made = Tokenizer(models.BPE(unk_token="<unk>", **options))
+    made.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+    # Words for the training alone: of lines that are not cut it would learn nothing else.
+    made.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="never")
+    prefix = options.get("continuing_subword_prefix") or ""
+    made.train_from_iterator(texts, trainers.BpeTrainer(vocab_size=1500, special_tokens=["<unk>", "<s>", "</s>"], show_progress=False, limit_alphabet=60,
+                                                         continuing_subword_prefix=prefix, end_of_word_suffix=options.get("end_of_word_suffix") or ""))
+    return made
+
+
+@pytest.mark.parametrize("fuse", [False, True])
+@pytest.mark.parametrize("words", ["not cut", "Metaspace", "Whitespace", "Gemma"])
+@pytest.mark.parametrize("fallback", [None, "all", "some"])
+def test_bpe_of_characters_is_that_of_tokenizers(tmp_path, texts, fuse, words, fallback):
+    state = json.loads(bpe(texts[:500], fuse_unk=fuse).to_str())
+    pre = {"not cut": None, "Metaspace": pre_tokenizers.Metaspace(), "Whitespace": pre_tokenizers.Whitespace(), "Gemma": pre_tokenizers.Split(" ", "merged_with_previous")}[words]
+    if fallback:
+        state["model"]["byte_fallback"] = True
+        for byte in range(256):
+            if fallback == "all" or byte != 0xC3:
+                state["model"]["vocab"][f"<0x{byte:02X}>"] = 2000 + byte
+    made = Tokenizer.from_str(json.dumps({**state, "pre_tokenizer": None}))
+    if pre is not None:
+        made.pre_tokenizer = pre
+    assert_same(tmp_path, made, everything(texts[:400], 6))
+
+
+@pytest.mark.parametrize("options", [{"continuing_subword_prefix": "##"}, {"end_of_word_suffix": "</w>"}], ids=["prefix", "suffix"])
+def test_bpe_with_parts_around_pieces(tmp_path, texts, options):
+    made = bpe(texts[:500], **options)
+    made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    assert_same(tmp_path, made, everything(texts[:400], 7))
+
+
+SPLITS = {f"{pattern} {behavior}{' inverted' if invert else ''}": pre_tokenizers.Split(pattern, behavior, invert)
+          for pattern in ("e", " ", "th") for behavior in ("removed", "isolated", "merged_with_previous", "merged_with_next", "contiguous") for invert in (False, True)}
+SPLITS |= {f"punctuation {behavior}": pre_tokenizers.Punctuation(behavior) for behavior in ("removed", "isolated", "merged_with_previous", "merged_with_next", "contiguous")}
+SPLITS |= {"digits": pre_tokenizers.Digits(), "single digits": pre_tokenizers.Digits(individual_digits=True), "delimiter": pre_tokenizers.CharDelimiterSplit("e")}
+
+
+@pytest.mark.parametrize("kind", SPLITS)
+def test_splits_are_those_of_tokenizers(tmp_path, texts, kind):
+    made = wordpiece(texts[:200], words=pre_tokenizers.WhitespaceSplit())
+    made.pre_tokenizer = SPLITS[kind]
+    assert_same(tmp_path, made, SAMPLE + texts[:100] + ["123 45a67", "...!?a.b", "eee e th the", "½²Ⅷ3"])
+
+
+def test_scores_are_those_that_tokenizers_reads(tmp_path):
+    """serde_json reads a seventh of all floats as a neighbour of the nearest one: sums of scores that are equal but for that decide between pieces."""
+    rng = random.Random(4)
+    for _ in range(30):
+        scores = [-rng.random() * 15 for _ in range(60)]
+        pieces = [["<unk>", 0.0]] + [[chr(97 + i % 12), scores[i]] for i in range(12)]
+        for i in range(12):
+            for j in range(12):
+                # As likely as its parts, by the numbers that the file has.
+                pieces.append([chr(97 + i) + chr(97 + j), scores[i] + scores[j]])
+        made = Tokenizer.from_str(json.dumps({"version": "1.0", "truncation": None, "padding": None, "added_tokens": [], "normalizer": None, "pre_tokenizer": None,
+                                              "post_processor": None, "decoder": None, "model": {"type": "Unigram", "unk_id": 0, "vocab": pieces, "byte_fallback": False}}))
+        # The file as a person wrote it: saved by the package, scores would have its own bits already.
+        (tmp_path / "written.json").write_text(json.dumps({"version": "1.0", "added_tokens": [], "model": {"type": "Unigram", "unk_id": 0, "vocab": pieces, "byte_fallback": False}}))
+        some = ["".join(rng.choices("abcdefghijkl", k=12)) for _ in range(50)]
+        (tmp_path / "texts.txt").write_text("\n".join(some) + "\n")
+        with fb.Loader(fb.text(str(tmp_path / "texts.txt")).tokenize(tmp_path / "written.json").batch(50), epochs=1) as loader:
+            values, offsets = next(iter(loader))["tokens"]
+        assert [values[a:b].tolist() for a, b in zip(offsets[:-1], offsets[1:])] == [one.ids for one in made.encode_batch(some)]
+
+
 def test_every_character_is_normalized_as_tokenizers_does(tmp_path, table):
     """Each of Unicode 14 by itself, before a letter, behind one: what comes of it is spelt in tokens of bytes."""
     letters = [["<unk>", 0.0], ["a", -1.0]] + [[f"<0x{byte:02X}>", -5.0] for byte in range(256)]
@@ -158,7 +228,6 @@ def test_parts_that_are_not_known_are_refused_by_name_with_a_way_out(tmp_path, t
     assert "ByteLevel" in refused(normalizer={"type": "ByteLevel"})
     assert "[a-z]+" in refused(normalizer={"type": "Replace", "pattern": {"Regex": "[a-z]+"}, "content": "x"})
     assert "UnicodeScripts" in refused(pre_tokenizer={"type": "UnicodeScripts"})
-    assert "truncation" in refused(truncation={"max_length": 8, "strategy": "LongestFirst", "stride": 0, "direction": "Right"})
     assert "[NO]" in refused(fb.Corrupt, model={**good["model"], "unk_token": "[NO]"})
     assert "unk_id" in refused(model={"type": "Unigram", "unk_id": None, "vocab": [["a", -1.0]]})
     assert "unk_id" in refused(fb.Corrupt, model={"type": "Unigram", "unk_id": 1, "vocab": [["a", -1.0]]})

@@ -5,6 +5,7 @@
 
 #include "base/utf8.h"
 #include "codec/tokenizer/bpe_tokenizer.h"
+#include "codec/tokenizer/bpe_vocabulary.h"
 #include "codec/tokenizer/file_parts.h"
 
 namespace forebay {
@@ -35,7 +36,6 @@ class BpeTokenizerReader {
   Result<std::shared_ptr<const TextTokenizer>> read() {
     FOREBAY_ASSIGN(made_->normalizer_, Normalizer::parse(member(file_, "normalizer")));
     FOREBAY_RETURN_IF_ERROR(read_vocabulary());
-    FOREBAY_RETURN_IF_ERROR(read_merges());
     FOREBAY_RETURN_IF_ERROR(read_words(member(file_, "pre_tokenizer")));
     FOREBAY_RETURN_IF_ERROR(read_added());
     FOREBAY_RETURN_IF_ERROR(read_around(member(file_, "post_processor"), made_->before_, made_->behind_));
@@ -45,28 +45,26 @@ class BpeTokenizerReader {
  private:
   Status read_vocabulary() {
     const json& model = member(file_, "model");
-    const json& vocabulary = member(model, "vocab");
-    if (const std::string type = type_of(model); type != "BPE" && !(type.empty() && vocabulary.is_object()))
-      return type.empty() ? no_tokenizer("it has no model") : other_kind(fmt::format("is a {} model", type));
-    if (!vocabulary.is_object()) return no_tokenizer("its model has no vocab");
-    for (const char* part : {"continuing_subword_prefix", "end_of_word_suffix"}) {
-      if (!member(model, part).is_null() && member(model, part) != "") return other_kind(fmt::format("has a {}", part));
-    }
-    if (!member(model, "dropout").is_null() && member(model, "dropout") != 0.0) return other_kind("has a dropout");
-    for (const auto& [text, id] : vocabulary.items()) {
-      FOREBAY_ASSIGN(ids_[text], id_of(id));
-    }
-    return read_bytes(says(model, "ignore_merges", false));
+    FOREBAY_ASSIGN(BpeVocabulary vocabulary, BpeVocabulary::read(model));
+    if (!vocabulary.prefix.empty()) return other_kind("has a continuing_subword_prefix and cuts bytes");
+    made_->merges_ = std::move(vocabulary.merges);
+    made_->unknown_ = vocabulary.unknown;
+    made_->fuses_unknown_ = says(model, "fuse_unk", false);
+    ids_ = std::move(vocabulary.ids);
+    return read_bytes(vocabulary.suffix, says(model, "ignore_merges", false), says(model, "byte_fallback", false));
   }
 
-  Status read_bytes(bool ignores_merges) {
+  Status read_bytes(const std::string& suffix, bool ignores_merges, bool falls_back) {
     const std::array<std::string, 256> names = byte_names();
     std::unordered_map<std::string, char> byte_of;
     for (size_t byte = 0; byte < names.size(); ++byte) {
       byte_of[names[byte]] = static_cast<char>(byte);
-      const auto found = ids_.find(names[byte]);
-      if (found == ids_.end()) return other_kind(fmt::format("has no token for the byte {}", byte));
-      made_->of_byte_[byte] = found->second;
+      made_->of_byte_[byte] = id_or_none(names[byte]);
+      made_->of_last_byte_[byte] = suffix.empty() ? made_->of_byte_[byte] : id_or_none(names[byte] + suffix);
+      const bool missing = made_->of_byte_[byte] == BpeTokenizer::kNone;
+      // Its tokens would be those of the bytes that the byte's name has in UTF-8.
+      if (missing && falls_back && ids_.contains("<0x00>"))
+        return other_kind(fmt::format("has no token for the byte {} and falls back to others", byte));
     }
     made_->ignores_merges_ = ignores_merges;
     for (const auto& [text, id] : ids_) {
@@ -74,6 +72,11 @@ class BpeTokenizerReader {
       if (ignores_merges) add_whole_word(text, id, byte_of);
     }
     return {};
+  }
+
+  int32_t id_or_none(const std::string& text) const {
+    const auto found = ids_.find(text);
+    return found == ids_.end() ? BpeTokenizer::kNone : found->second;
   }
 
   void add_whole_word(const std::string& text, int32_t id, const std::unordered_map<std::string, char>& byte_of) {
@@ -88,48 +91,24 @@ class BpeTokenizerReader {
     made_->whole_words_.emplace(std::move(bytes), id);
   }
 
-  Status read_merges() {
-    const json& merges = member(member(file_, "model"), "merges");
-    if (!merges.is_array()) return no_tokenizer("its model has no merges");
-    // Of the right size at once: tables do not grow.
-    made_->merges_ = MergeTable(merges.size());
-    uint32_t rank = 0;
-    for (const json& merge : merges) FOREBAY_RETURN_IF_ERROR(add_merge(merge, rank++));
-    return {};
-  }
-
-  Status add_merge(const json& merge, uint32_t rank) {
-    std::string left, right;
-    if (merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string()) {
-      left = merge[0].get<std::string>();
-      right = merge[1].get<std::string>();
-    } else if (merge.is_string()) {
-      const std::string both = merge.get<std::string>();
-      const size_t blank = both.find(' ');
-      if (blank == std::string::npos) return no_tokenizer(fmt::format("merge {} is no pair", rank));
-      left = both.substr(0, blank);
-      right = both.substr(blank + 1);
-    } else {
-      return no_tokenizer(fmt::format("merge {} is no pair", rank));
-    }
-    const auto a = ids_.find(left), b = ids_.find(right), made = ids_.find(left + right);
-    if (a == ids_.end() || b == ids_.end() || made == ids_.end())
-      return no_tokenizer(fmt::format("merge {} is of tokens that the vocab lacks", rank));
-    made_->merges_.add(a->second, b->second, {rank, made->second});
-    return {};
-  }
-
   Status read_words(const json& words) {
-    if (type_of(words) == "ByteLevel") {
-      made_->blank_before_ = says(words, "add_prefix_space", true);
-      made_->pattern_ = says(words, "use_regex", true) ? WordPattern::kGpt2 : WordPattern::kNone;
-      return {};
+    json parts = type_of(words) == "Sequence" ? member(words, "pretokenizers") : json::array({words});
+    const json bytes = parts.back();
+    if (type_of(bytes) != "ByteLevel") return other_kind(fmt::format("cuts words by {} behind bytes", type_of(bytes)));
+    parts.erase(parts.size() - 1);
+    made_->blank_before_ = says(bytes, "add_prefix_space", true);
+    made_->pattern_ = says(bytes, "use_regex", true) ? WordPattern::kGpt2 : WordPattern::kNone;
+    // The last split by a pattern and the bytes are one step here; what stands before them cuts first.
+    if (!parts.empty() && is_pattern(parts.back())) {
+      FOREBAY_RETURN_IF_ERROR(read_split(parts.back(), bytes));
+      parts.erase(parts.size() - 1);
     }
-    const json& parts = member(words, "pretokenizers");
-    const bool split = type_of(words) == "Sequence" && parts.is_array() && parts.size() == 2 &&
-                       type_of(parts[0]) == "Split" && type_of(parts[1]) == "ByteLevel";
-    if (!split) return other_kind(words.is_null() ? "cuts no words" : fmt::format("cuts words by {}", type_of(words)));
-    return read_split(parts[0], parts[1]);
+    FOREBAY_ASSIGN(made_->cutter_, WordCutter::parse({{"type", "Sequence"}, {"pretokenizers", parts}}));
+    return {};
+  }
+
+  static bool is_pattern(const json& part) {
+    return type_of(part) == "Split" && member(member(part, "pattern"), "Regex").is_string();
   }
 
   Status read_split(const json& split, const json& bytes) {
@@ -139,7 +118,7 @@ class BpeTokenizerReader {
     else if (pattern == std::string(kDigits1Text))
       made_->pattern_ = WordPattern::kDigits1;
     else
-      return other_kind("cuts words by another pattern");
+      return other_kind(fmt::format("cuts words by the pattern '{}'", text_of(pattern)));
     if (member(split, "behavior") != "Isolated" || says(split, "invert", false))
       return other_kind("cuts words in another way");
     if (says(bytes, "use_regex", true) || says(bytes, "add_prefix_space", true)) return other_kind("cuts words twice");

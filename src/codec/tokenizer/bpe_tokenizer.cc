@@ -29,6 +29,11 @@ Status BpeTokenizer::encode_between(std::string_view text, Scratch& scratch, std
 }
 
 void BpeTokenizer::encode_words(std::string_view text, Scratch& scratch, std::vector<int32_t>& ids) const {
+  if (cutter_.empty()) return encode_part(text, scratch, ids);
+  for (const NormalText& part : cutter_.cut({std::string(text), 0})) encode_part(part.text, scratch, ids);
+}
+
+void BpeTokenizer::encode_part(std::string_view text, Scratch& scratch, std::vector<int32_t>& ids) const {
   if (text.empty()) return;
   if (blank_before_ && text.front() != ' ') {
     scratch.text.assign(1, ' ').append(text);
@@ -47,7 +52,16 @@ void BpeTokenizer::encode_word(std::string_view word, Scratch& scratch, std::vec
     if (whole != whole_words_.end()) return ids.push_back(whole->second);
   }
   scratch.word.clear();
-  for (const char byte : word) scratch.word.push_back(of_byte_[static_cast<uint8_t>(byte)]);
+  bool was_unknown = false;
+  for (size_t i = 0; i < word.size(); ++i) {
+    const int32_t id = (i + 1 == word.size() ? of_last_byte_ : of_byte_)[static_cast<uint8_t>(word[i])];
+    const bool unknown = id == kNone;
+    if (!unknown)
+      scratch.word.push_back(id);
+    else if (unknown_ && !(was_unknown && fuses_unknown_))
+      scratch.word.push_back(*unknown_);
+    was_unknown = unknown;
+  }
   merge_tokens(merges_, scratch.word);
   ids.insert(ids.end(), scratch.word.begin(), scratch.word.end());
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -8,6 +9,7 @@
 #include "codec/tokenizer/merge_table.h"
 #include "codec/tokenizer/normalizer.h"
 #include "codec/tokenizer/text_tokenizer.h"
+#include "codec/tokenizer/word_cutter.h"
 #include "codec/tokenizer/word_pattern.h"
 
 namespace forebay {
@@ -31,9 +33,15 @@ class BpeTokenizer final : public TextTokenizer {
   };
   Status encode_between(std::string_view text, Scratch& scratch, std::vector<int32_t>& ids) const;
   void encode_words(std::string_view text, Scratch& scratch, std::vector<int32_t>& ids) const;
+  void encode_part(std::string_view text, Scratch& scratch, std::vector<int32_t>& ids) const;
   void encode_word(std::string_view word, Scratch& scratch, std::vector<int32_t>& ids) const;
 
-  std::array<int32_t, 256> of_byte_{};
+  static constexpr int32_t kNone = -1;
+  std::array<int32_t, 256> of_byte_{};       ///< kNone: the byte is unknown
+  std::array<int32_t, 256> of_last_byte_{};  ///< at the end of a word
+  std::optional<int32_t> unknown_;           ///< without it, unknown bytes are left out
+  bool fuses_unknown_ = false;
+  WordCutter cutter_;  ///< before the pattern
   MergeTable merges_;
   std::unordered_map<std::string, int32_t> whole_words_;  ///< where the model takes those before it merges
   AddedTokens raw_, normalized_;                          ///< looked for before and behind the normalizer

@@ -1,9 +1,13 @@
 #include "codec/tokenizer/bpe_tokenizer.h"
 
+#include <cmath>
+#include <limits>
 #include <random>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+
+#include "codec/tokenizer/file_parts.h"
 
 namespace forebay {
 namespace {
@@ -105,6 +109,81 @@ TEST(BpeTokenizer, long_words_are_merged_as_short_ones_are) {
   }
 }
 
+TEST(BpeTokenizer, saved_truncation_and_padding_are_not_looked_at) {
+  json from = file();
+  from["truncation"] = {{"max_length", 1}, {"strategy", "LongestFirst"}, {"stride", 0}};
+  from["padding"] = {{"strategy", {{"Fixed", 8}}}, {"pad_id", 0}};
+  EXPECT_EQ(encoded(from, "abab"), (Ids{300, 300}));
+}
+
+TEST(BpeTokenizer, bytes_without_a_token_are_left_out_or_unknown) {
+  json from = file();
+  from["model"]["vocab"].erase("x");
+  EXPECT_EQ(encoded(from, "axxb"), (Ids{300}));  // and what they stood between is merged
+  from["model"]["unk_token"] = "bc";
+  EXPECT_EQ(encoded(from, "axxb"), (Ids{'a', 301, 301, 'b'}));
+  from["model"]["fuse_unk"] = true;
+  EXPECT_EQ(encoded(from, "axxb"), (Ids{'a', 301, 'b'}));
+}
+
+/// As Llama 2 has it: characters, and tokens of bytes for all others.
+json characters() {
+  json vocab = {{"<unk>", 0}, {"\u2581", 1}, {"h", 2}, {"i", 3}, {"hi", 4}, {"\u2581hi", 5}};
+  return {{"normalizer",
+           {{"type", "Sequence"},
+            {"normalizers",
+             {{{"type", "Prepend"}, {"prepend", "\u2581"}},
+              {{"type", "Replace"}, {"pattern", {{"String", " "}}}, {"content", "\u2581"}}}}}},
+          {"model",
+           {{"type", "BPE"},
+            {"vocab", vocab},
+            {"merges", {"h i", "\u2581 hi"}},
+            {"unk_token", "<unk>"},
+            {"fuse_unk", true}}}};
+}
+
+TEST(BpeTokenizer, characters_are_merged_where_nothing_makes_bytes_of_them) {
+  EXPECT_EQ(encoded(characters(), "hi hi"), (Ids{5, 5}));
+  EXPECT_EQ(encoded(characters(), "hxyi"), (Ids{1, 2, 0, 3}));
+  json from = characters();
+  from["model"]["fuse_unk"] = false;
+  EXPECT_EQ(encoded(from, "hxyi"), (Ids{1, 2, 0, 0, 3}));
+  from["model"]["unk_token"] = nullptr;
+  EXPECT_EQ(encoded(from, "hxyi"), (Ids{5}));
+  from["model"]["byte_fallback"] = true;
+  for (const auto& [text, id] : {std::pair{"<0xC3>", 10}, {"<0xA9>", 11}}) from["model"]["vocab"][text] = id;
+  EXPECT_EQ(encoded(from, "h\u00e9i"), (Ids{1, 2, 10, 11, 3}));
+}
+
+TEST(BpeTokenizer, scores_are_read_with_the_bits_of_serde) {
+  using tokenizer_file::float_of;
+  EXPECT_EQ(float_of("-1.5"), -1.5);
+  EXPECT_EQ(float_of("0.0"), 0.0);
+  EXPECT_EQ(float_of("1e3"), 1000.0);
+  EXPECT_EQ(float_of("25E-1"), 2.5);
+  EXPECT_EQ(float_of("1e400"), std::numeric_limits<double>::infinity());
+  EXPECT_EQ(float_of("1e-400"), 0.0);
+  EXPECT_EQ(float_of("123456789012345678901234567890"), 1.2345678901234567e29);
+  // One unit in the last place from the nearest double, in either direction.
+  int differ = 0;
+  std::mt19937_64 random(2);
+  for (int i = 0; i < 2000; ++i) {
+    const double value = -15 * std::generate_canonical<double, 53>(random);
+    const double read = float_of(json(value).dump());
+    differ += read != value;
+    EXPECT_TRUE(read == value || read == std::nextafter(value, -100) || read == std::nextafter(value, 100)) << value;
+  }
+  EXPECT_GT(differ, 100);
+}
+
+TEST(BpeTokenizer, files_of_another_kind_are_named) {
+  const std::string pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n";
+  const Status status =
+      TextTokenizer::parse({reinterpret_cast<const uint8_t*>(pointer.data()), pointer.size()}).status();
+  EXPECT_EQ(status.code(), Code::kNotFound);
+  EXPECT_NE(status.message().find("git lfs pull"), std::string::npos) << status.message();
+}
+
 TEST(BpeTokenizer, what_it_is_not_made_for_is_refused_by_name) {
   const auto refused = [](const char* part, json value) {
     json from = file();
@@ -112,11 +191,10 @@ TEST(BpeTokenizer, what_it_is_not_made_for_is_refused_by_name) {
     return parsed(from).status();
   };
   EXPECT_EQ(refused("/normalizer", {{"type", "ByteLevel"}}).code(), Code::kUnsupported);
-  EXPECT_EQ(refused("/truncation", {{"max_length", 3}}).code(), Code::kUnsupported);
   EXPECT_EQ(refused("/model/type", "WordLevel").code(), Code::kUnsupported);
   EXPECT_EQ(refused("/model/dropout", 0.1).code(), Code::kUnsupported);
-  EXPECT_EQ(refused("/pre_tokenizer", {{"type", "Whitespace"}}).code(), Code::kUnsupported);
-  EXPECT_EQ(refused("/pre_tokenizer", nullptr).code(), Code::kUnsupported);
+  EXPECT_EQ(refused("/pre_tokenizer", {{"type", "UnicodeScripts"}}).code(), Code::kUnsupported);
+  EXPECT_EQ(refused("/model/unk_token", "<none>").code(), Code::kUnsupported);
   EXPECT_EQ(refused("/model/vocab/a", -1).code(), Code::kCorrupt);
   EXPECT_EQ(refused("/model/merges/0", "bc").code(), Code::kCorrupt);
   EXPECT_EQ(refused("/model/merges/0", "b z z").code(), Code::kCorrupt);

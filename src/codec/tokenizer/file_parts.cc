@@ -1,7 +1,15 @@
 #include "codec/tokenizer/file_parts.h"
 
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include "codec/json_tree.h"
 
 namespace forebay::tokenizer_file {
 
@@ -9,7 +17,7 @@ using nlohmann::json;
 
 Status other_kind(const std::string& part) {
   return unsupported(
-      fmt::format("the tokenizer {}; of tokenizers, the byte-level BPE, WordPiece and Unigram kinds are built in: call "
+      fmt::format("the tokenizer {}; of tokenizers, the BPE, WordPiece and Unigram kinds are built in: call "
                   "others in .map, with the package tokenizers",
                   part));
 }
@@ -92,11 +100,82 @@ Status read_around(const json& around, std::vector<int32_t>& before, std::vector
   return {};
 }
 
-Status refuse_lengths(const json& file) {
-  for (const char* part : {"truncation", "padding"}) {
-    if (!member(file, part).is_null()) return other_kind(fmt::format("has a {}", part));
+namespace {
+
+class FileTree final : public JsonTree {
+ public:
+  Json number(double, const std::string& written) override { return float_of(written); }
+};
+
+/// The integer of the first digits, and the power of ten that it is multiplied by.
+struct Decimal {
+  uint64_t digits = 0;
+  int64_t exponent = 0;
+
+  /// False where the digit has no room: it counts for nothing then, and neither do those behind it.
+  bool take(char digit) {
+    const auto value = static_cast<uint64_t>(digit - '0');
+    if (digits > (UINT64_MAX - value) / 10) return false;
+    digits = digits * 10 + value;
+    return true;
   }
-  return {};
+};
+
+Decimal decimal_of(std::string_view written) {
+  Decimal number;
+  size_t at = written.starts_with('-') ? 1 : 0;
+  const auto is_digit = [&] { return at < written.size() && written[at] >= '0' && written[at] <= '9'; };
+  bool room = true;
+  for (; is_digit(); ++at) {
+    room = room && number.take(written[at]);
+    if (!room) ++number.exponent;
+  }
+  if (at < written.size() && written[at] == '.') {
+    for (++at; is_digit(); ++at) {
+      room = room && number.take(written[at]);
+      if (room) --number.exponent;
+    }
+  }
+  if (at >= written.size()) return number;
+  const bool negative = written.substr(at + 1).starts_with('-');
+  int64_t exponent = 0;
+  // Behind `e` and its sign; no more than any double needs.
+  for (at += written.find_first_of("+-", at) == at + 1 ? 2 : 1; is_digit(); ++at)
+    exponent = std::min<int64_t>(exponent * 10 + (written[at] - '0'), 1'000'000);
+  number.exponent += negative ? -exponent : exponent;
+  return number;
+}
+
+/// 10^0 to 10^308, each the nearest double.
+double power_of_ten(int64_t exponent) {
+  static const std::array<double, 309> kPowers = [] {
+    std::array<double, 309> powers{};
+    for (size_t i = 0; i < powers.size(); ++i) powers[i] = std::strtod(fmt::format("1e{}", i).c_str(), nullptr);
+    return powers;
+  }();
+  return kPowers[static_cast<size_t>(exponent)];
+}
+
+}  // namespace
+
+double float_of(std::string_view written) {
+  Decimal number = decimal_of(written);
+  auto value = static_cast<double>(number.digits);
+  constexpr int64_t kMost = 308;
+  while (number.exponent < -kMost && value != 0) {
+    value /= power_of_ten(kMost);
+    number.exponent += kMost;
+  }
+  if (number.exponent > kMost && value != 0) value = std::numeric_limits<double>::infinity();
+  if (value != 0 && std::isfinite(value))
+    value = number.exponent < 0 ? value / power_of_ten(-number.exponent) : value * power_of_ten(number.exponent);
+  return written.starts_with('-') ? -value : value;
+}
+
+json parse_file(std::span<const uint8_t> text) {
+  FileTree tree;
+  if (!json::sax_parse(text.begin(), text.end(), &tree)) return json(json::value_t::discarded);
+  return std::move(tree.made);
 }
 
 }  // namespace forebay::tokenizer_file

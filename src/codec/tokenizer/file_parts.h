@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -25,7 +28,10 @@ Result<int32_t> id_of(const nlohmann::json& value);
 /// The ids that a post-processor puts before and behind each text.
 Status read_around(const nlohmann::json& processor, std::vector<int32_t>& before, std::vector<int32_t>& behind);
 
-/// Unsupported where the file cuts or fills texts by itself.
-Status refuse_lengths(const nlohmann::json& file);
+/// The tree of a file; discarded where it is no JSON. Floats have the bits that `tokenizers` reads: see float_of().
+nlohmann::json parse_file(std::span<const uint8_t> text);
+/// The float that serde_json reads by default, which `tokenizers` uses: the first digits as an integer, then one multiplication or
+/// division by a power of ten. It may be the neighbour of the nearest one. Infinite where it is beyond a double.
+double float_of(std::string_view written);
 
 }  // namespace forebay::tokenizer_file

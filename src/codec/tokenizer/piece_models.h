@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,6 +9,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "codec/tokenizer/byte_trie.h"
+#include "codec/tokenizer/merge_table.h"
 #include "forebay/result.h"
 
 namespace forebay {
@@ -57,6 +59,28 @@ class UnigramModel final : public PieceModel {
   std::vector<double> scores_;
   double unknown_score_ = 0;
   int32_t unknown_ = 0;
+  std::vector<int32_t> of_byte_;  ///< empty without tokens of bytes
+};
+
+/// BPE of characters (SentencePiece's, as Llama 2, Mistral and Gemma have it; also with prefixes or suffixes of pieces): characters become
+/// tokens, and neighbours are merged by rank. A character without a token is its bytes' tokens, where all of them are there, or else
+/// unknown, or nothing where the file names no unknown token.
+class BpeModel final : public PieceModel {
+ public:
+  BpeModel() : merges_(0) {}
+  static Result<std::unique_ptr<PieceModel>> read(const nlohmann::json& model);
+  void encode(std::string_view word, std::vector<int32_t>& ids) const override;
+  uint64_t working_bytes_a_byte() const override { return 64; }
+
+ private:
+  int32_t find(std::string_view character, bool first, bool last) const;
+  bool put_bytes(std::string_view character, std::vector<int32_t>& tokens) const;
+
+  ByteTrie pieces_;
+  MergeTable merges_;
+  std::string prefix_, suffix_;  ///< of pieces that go on with a word, and of those that end it
+  std::optional<int32_t> unknown_;
+  bool fuses_unknown_ = false, ignores_merges_ = false;
   std::vector<int32_t> of_byte_;  ///< empty without tokens of bytes
 };
 

@@ -45,7 +45,9 @@ Result<std::shared_ptr<const TextTokenizer>> read_piece_tokenizer(const nlohmann
   using namespace tokenizer_file;
   std::shared_ptr<PieceTokenizer> made(new PieceTokenizer());
   const auto& model = member(file, "model");
-  FOREBAY_ASSIGN(made->model_, kind == "WordPiece" ? WordPieceModel::read(model) : UnigramModel::read(model));
+  FOREBAY_ASSIGN(made->model_, kind == "WordPiece" ? WordPieceModel::read(model)
+                               : kind == "BPE"     ? BpeModel::read(model)
+                                                   : UnigramModel::read(model));
   FOREBAY_ASSIGN(made->normalizer_, Normalizer::parse(member(file, "normalizer")));
   FOREBAY_ASSIGN(made->words_, WordCutter::parse(member(file, "pre_tokenizer")));
   FOREBAY_ASSIGN(std::vector<AddedToken> added, read_added_tokens(member(file, "added_tokens")));

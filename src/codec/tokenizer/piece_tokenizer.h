@@ -11,7 +11,7 @@
 
 namespace forebay {
 
-/// A tokenizer of WordPiece or Unigram kind (BERT; T5, XLNet, XLM-R, what SentencePiece made): added tokens, normalizer, words, model.
+/// A tokenizer of WordPiece or Unigram kind, or of BPE of characters (BERT; T5, XLNet, XLM-R, Llama 2, what SentencePiece made): added tokens, normalizer, words, model.
 class PieceTokenizer final : public TextTokenizer {
  public:
   uint64_t working_bytes(uint64_t text_bytes) const override;
@@ -30,7 +30,7 @@ class PieceTokenizer final : public TextTokenizer {
   std::unique_ptr<PieceModel> model_;
 };
 
-/// `model`: "WordPiece" or "Unigram".
+/// `model`: "WordPiece", "Unigram" or "BPE".
 Result<std::shared_ptr<const TextTokenizer>> read_piece_tokenizer(const nlohmann::json& file, const std::string& model);
 
 }  // namespace forebay

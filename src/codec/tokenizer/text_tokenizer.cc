@@ -1,7 +1,11 @@
 #include "codec/tokenizer/text_tokenizer.h"
 
+#include <algorithm>
+
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/sniff.h"
 #include "codec/tokenizer/bpe_tokenizer.h"
 #include "codec/tokenizer/file_parts.h"
 #include "codec/tokenizer/piece_tokenizer.h"
@@ -17,6 +21,15 @@ std::string model_of(const nlohmann::json& file) {
   if (!type_of(model).empty()) return type_of(model);
   if (!member(model, "max_input_chars_per_word").is_null()) return "WordPiece";
   return member(model, "vocab").is_array() ? "Unigram" : "BPE";
+}
+
+/// Whether a pre-tokenizer gives bytes in place of characters.
+bool cuts_bytes(const nlohmann::json& part) {
+  using namespace tokenizer_file;
+  if (type_of(part) == "ByteLevel") return true;
+  const nlohmann::json& parts = member(part, "pretokenizers");
+  return parts.is_array() &&
+         std::ranges::any_of(parts, [](const nlohmann::json& one) { return type_of(one) == "ByteLevel"; });
 }
 
 }  // namespace
@@ -37,13 +50,18 @@ Status TextTokenizer::encode(std::string_view text, const Encoding& how, std::ve
 
 Result<std::shared_ptr<const TextTokenizer>> TextTokenizer::parse(std::span<const uint8_t> text) {
   using namespace tokenizer_file;
-  const nlohmann::json file = nlohmann::json::parse(text.begin(), text.end(), nullptr, false);
-  if (file.is_discarded()) return no_tokenizer("it is no JSON");
-  if (!file.is_object()) return no_tokenizer("it is no JSON object");
-  FOREBAY_RETURN_IF_ERROR(refuse_lengths(file));
+  const nlohmann::json file = parse_file(text);
+  if (!file.is_object()) {
+    if (sniff(text, text.size()).kind != FileKind::kJson) return wrong_file("a tokenizer.json", text, text.size());
+    return no_tokenizer(file.is_discarded() ? "it is no JSON" : "it is no JSON object");
+  }
+  // Its `truncation` and `padding` are not looked at: they are what the last program that saved it did with its batches. `max_length` and
+  // `.pad` say that here.
   const std::string model = model_of(file);
-  if (model == "WordPiece" || model == "Unigram") return read_piece_tokenizer(file, model);
-  return read_bpe_tokenizer(file);
+  if (model == "BPE" && cuts_bytes(member(file, "pre_tokenizer"))) return read_bpe_tokenizer(file);
+  if (model == "WordPiece" || model == "Unigram" || model == "BPE") return read_piece_tokenizer(file, model);
+  return member(file, "model").is_object() ? other_kind(fmt::format("is a {} model", model))
+                                           : no_tokenizer("it has no model");
 }
 
 }  // namespace forebay

@@ -12,7 +12,8 @@
 namespace forebay {
 
 /// Text → ids, as a tokenizer.json of Hugging Face's `tokenizers` has it and as that package gives them. Immutable; any thread.
-/// The models BPE (byte-level: `BpeTokenizer`), WordPiece and Unigram (`PieceTokenizer`).
+/// The models BPE (of bytes: `BpeTokenizer`, of characters: `PieceTokenizer`), WordPiece and Unigram (`PieceTokenizer`). A file's `truncation` and
+/// `padding` are not looked at: Encoding and later steps say that.
 class TextTokenizer {
  public:
   static constexpr size_t kMostFileBytes = 256 << 20;

@@ -77,7 +77,62 @@ void WordCutter::cut_one(const Step& step, NormalText&& text, std::vector<Normal
       });
     }
     case Step::Kind::kMetaspace: return cut_metaspace(step, std::move(text), words);
+    case Step::Kind::kDigits:
+    case Step::Kind::kPunctuation:
+    case Step::Kind::kText: {
+      std::vector<Piece> pieces = pieces_of(step, text.text);
+      join(step.behavior, pieces);
+      for (const Piece& piece : pieces) {
+        if (step.behavior != Behavior::kRemoved || !piece.match) add_word(text, piece.begin, piece.end, words);
+      }
+    }
   }
+}
+
+std::vector<WordCutter::Piece> WordCutter::pieces_of(const Step& step, std::string_view text) {
+  std::vector<Piece> pieces;
+  size_t done = 0;
+  const auto match = [&](size_t begin, size_t end) {
+    if (begin > done) pieces.push_back({done, begin, step.inverts});
+    pieces.push_back({begin, end, !step.inverts});
+    done = end;
+  };
+  if (step.kind == Step::Kind::kText) {
+    for (size_t at = text.find(step.sign); at != std::string_view::npos; at = text.find(step.sign, done))
+      match(at, at + step.sign.size());
+  } else {
+    for (size_t at = 0; at < text.size();) {
+      const Utf8Char next = char_at(text, at);
+      const bool taken = step.kind == Step::Kind::kDigits ? char_class(next.code) == CharClass::kNumber
+                                                          : unicode::is_punctuation(next.code);
+      if (taken) match(at, at + next.length);
+      at += next.length;
+    }
+  }
+  if (done < text.size()) pieces.push_back({done, text.size(), step.inverts});
+  return pieces;
+}
+
+void WordCutter::join(Behavior behavior, std::vector<Piece>& pieces) {
+  if (behavior == Behavior::kRemoved || behavior == Behavior::kIsolated || pieces.empty()) return;
+  // To the one before it; where matches belong to what follows, from the end.
+  const bool backward = behavior == Behavior::kNext;
+  if (backward) std::ranges::reverse(pieces);
+  std::vector<Piece> joined;
+  bool was_match = false;
+  for (const Piece& piece : pieces) {
+    const bool joins = behavior == Behavior::kContiguous ? !joined.empty() && piece.match == was_match
+                                                         : piece.match && !was_match && !joined.empty();
+    if (!joins)
+      joined.push_back(piece);
+    else if (backward)
+      joined.back().begin = piece.begin;
+    else
+      joined.back().end = piece.end;
+    was_match = piece.match;
+  }
+  if (backward) std::ranges::reverse(joined);
+  pieces = std::move(joined);
 }
 
 void WordCutter::cut_metaspace(const Step& step, NormalText&& text, std::vector<NormalText>& words) {
@@ -117,7 +172,48 @@ Status WordCutter::add(const json& part, int depth) {
   else if (type == "WhitespaceSplit")
     steps_.push_back({.kind = Step::Kind::kBlanks});
   else
+    return add_split(part);
+  return {};
+}
+
+Status WordCutter::add_split(const json& part) {
+  const std::string type = type_of(part);
+  Step step{.kind = Step::Kind::kText};
+  if (type == "Digits") {
+    step.kind = Step::Kind::kDigits;
+    if (!says(part, "individual_digits", false)) step.behavior = Behavior::kContiguous;
+  } else if (type == "Punctuation") {
+    step.kind = Step::Kind::kPunctuation;
+    FOREBAY_RETURN_IF_ERROR(set_behavior(part, step));
+  } else if (type == "CharDelimiterSplit") {
+    step.sign = text_of(member(part, "delimiter"));
+    step.behavior = Behavior::kRemoved;
+  } else if (type == "Split") {
+    const json& pattern = member(part, "pattern");
+    step.sign = text_of(member(pattern, "String"));
+    step.inverts = says(part, "invert", false);
+    if (const json& regex = member(pattern, "Regex"); !regex.is_null())
+      return other_kind(fmt::format("cuts words by the pattern '{}'", text_of(regex)));
+    FOREBAY_RETURN_IF_ERROR(set_behavior(part, step));
+  } else {
     return other_kind(fmt::format("cuts words by '{}'", type));
+  }
+  if (step.kind == Step::Kind::kText && step.sign.empty()) return other_kind("cuts words by an empty text");
+  steps_.push_back(std::move(step));
+  return {};
+}
+
+Status WordCutter::set_behavior(const json& part, Step& step) const {
+  const std::pair<std::string_view, Behavior> kWords[] = {{"Removed", Behavior::kRemoved},
+                                                          {"Isolated", Behavior::kIsolated},
+                                                          {"MergedWithPrevious", Behavior::kPrevious},
+                                                          {"MergedWithNext", Behavior::kNext},
+                                                          {"Contiguous", Behavior::kContiguous}};
+  const std::string word = text_of(member(part, "behavior"));
+  const auto* const found = std::ranges::find(kWords, word, &std::pair<std::string_view, Behavior>::first);
+  if (!word.empty() && found == std::end(kWords))
+    return other_kind(fmt::format("cuts words by the behavior '{}'", word));
+  step.behavior = word.empty() ? Behavior::kIsolated : found->second;
   return {};
 }
 

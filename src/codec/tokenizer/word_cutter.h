@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -8,25 +10,39 @@
 
 namespace forebay {
 
-/// A tokenizer's pre-tokenizer: BertPreTokenizer, Whitespace, WhitespaceSplit, Metaspace, and sequences of these: cuts a text into words, each of which is
+/// A tokenizer's pre-tokenizer: BertPreTokenizer, Whitespace, WhitespaceSplit, Metaspace, Digits, Punctuation, Split and CharDelimiterSplit by a text, and
+/// sequences of these: cuts a text into words, each of which is
 /// encoded by itself. Immutable; any thread.
 class WordCutter {
  public:
   /// Null: a text is one word.
   static Result<WordCutter> parse(const nlohmann::json& part);
 
+  bool empty() const { return steps_.empty(); }
   /// None of them is empty.
   std::vector<NormalText> cut(NormalText text) const;
 
  private:
+  /// What becomes of the matches of a split.
+  enum class Behavior : uint8_t { kRemoved, kIsolated, kPrevious, kNext, kContiguous };
+  struct Piece {
+    size_t begin, end;
+    bool match;
+  };
   enum class Blank : uint8_t { kAlways, kFirst, kNever };
   struct Step {
-    enum class Kind : uint8_t { kBert, kWords, kBlanks, kMetaspace } kind = Kind::kBlanks;
-    std::string sign = {};  ///< what stands for a blank
+    enum class Kind : uint8_t { kBert, kWords, kBlanks, kMetaspace, kDigits, kPunctuation, kText } kind = Kind::kBlanks;
+    std::string sign = {};  ///< what stands for a blank, or is looked for
     Blank before = Blank::kAlways;
     bool cuts = true;
+    Behavior behavior = Behavior::kIsolated;
+    bool inverts = false;
   };
   Status add(const nlohmann::json& part, int depth);
+  Status add_split(const nlohmann::json& part);
+  Status set_behavior(const nlohmann::json& part, Step& step) const;
+  static std::vector<Piece> pieces_of(const Step& step, std::string_view text);
+  static void join(Behavior behavior, std::vector<Piece>& pieces);
   Status add_metaspace(const nlohmann::json& part);
   static void cut_one(const Step& step, NormalText&& text, std::vector<NormalText>& words);
   static void cut_metaspace(const Step& step, NormalText&& text, std::vector<NormalText>& words);

@@ -6,6 +6,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "codec/json_tree.h"
+#include "format/lines/json_nan.h"
+
 namespace forebay {
 
 namespace {
@@ -29,54 +32,13 @@ enum Bits : uint8_t {
   kSeenBeyond = 64,  // a whole number that 64 bits do not hold
 };
 
-/// Makes the value, as the parser does by itself, which gives whole numbers beyond 64 bits as floats: here they are `binary`, which no text is.
-class ValueMaker final : public nlohmann::json_sax<nlohmann::json> {
+/// The parser gives whole numbers beyond 64 bits as floats: here they are `binary`, which no text is.
+class ValueMaker final : public JsonTree {
  public:
-  using Json = nlohmann::json;
-  Json made;
-
-  bool null() override { return put(nullptr); }
-  bool boolean(bool value) override { return put(value); }
-  bool number_integer(number_integer_t value) override { return put(value); }
-  bool number_unsigned(number_unsigned_t value) override { return put(value); }
-  bool number_float(number_float_t value, const string_t& written) override {
-    return is_whole_number(written) ? put(Json::binary({})) : put(value);
+  Json number(double value, const std::string& written) override {
+    if (const std::optional<double> nan = kept_nan(written)) return *nan;
+    return is_whole_number(written) ? Json::binary({}) : Json(value);
   }
-  bool string(string_t& value) override { return put(std::move(value)); }
-  bool binary(binary_t&) override { return false; }
-  bool start_object(size_t) override { return open(Json::object()); }
-  bool key(string_t& name) override {
-    key_ = std::move(name);
-    return true;
-  }
-  bool end_object() override { return close(); }
-  bool start_array(size_t) override { return open(Json::array()); }
-  bool end_array() override { return close(); }
-  bool parse_error(size_t, const std::string&, const nlohmann::detail::exception&) override { return false; }
-
- private:
-  Json* place(Json value) {
-    if (open_.empty()) return &(made = std::move(value));
-    Json& in = *open_.back();
-    if (in.is_object()) return &(in[key_] = std::move(value));
-    in.push_back(std::move(value));
-    return &in.back();
-  }
-  bool put(Json value) {
-    place(std::move(value));
-    return true;
-  }
-  bool open(Json value) {
-    open_.push_back(place(std::move(value)));
-    return true;
-  }
-  bool close() {
-    open_.pop_back();
-    return true;
-  }
-
-  std::vector<Json*> open_;  ///< lists and objects around the next value; nothing is added beside one that is open
-  std::string key_;
 };
 
 /// Of values with these bits; json where they have no type in common.
@@ -206,7 +168,10 @@ JsonTypeFinder::~JsonTypeFinder() = default;
 
 Status JsonTypeFinder::add(std::span<const uint8_t> line) {
   ValueMaker maker;
-  if (!nlohmann::json::sax_parse(line.begin(), line.end(), &maker)) return corrupt("no valid JSON");
+  if (!nlohmann::json::sax_parse(line.begin(), line.end(), &maker)) {
+    const std::string problem = nan_problem({reinterpret_cast<const char*>(line.data()), line.size()});
+    return corrupt(problem.empty() ? "no valid JSON" : problem);
+  }
   const nlohmann::json& value = maker.made;
   if (value.is_object())
     root_->see(value, 0);

@@ -14,7 +14,15 @@ constexpr size_t kMostTypedBytes = 1 << 20;
 struct JsonShape {
   std::vector<JsonField> fields;
   JsonNames names;
+  NanPolicy nan = NanPolicy::kError;
 };
+
+/// The line as a parser takes it; `kept` has the text where that is another one.
+std::span<const uint8_t> parsable(std::span<const uint8_t> line, NanPolicy policy, std::optional<std::string>& kept) {
+  kept = with_nan_replaced({reinterpret_cast<const char*>(line.data()), line.size()}, policy);
+  if (!kept) return line;
+  return {reinterpret_cast<const uint8_t*>(kept->data()), kept->size()};
+}
 
 class JsonRun final : public LineReader::Run {
  public:
@@ -22,8 +30,8 @@ class JsonRun final : public LineReader::Run {
     for (const JsonField& field : shape.fields) columns_.emplace_back(field);
   }
   Status add(const RowLine& line) override {
-    FOREBAY_RETURN_IF_ERROR(read_json_record(line.bytes, shape_.names, columns_, line.row));
-    return {};
+    std::optional<std::string> kept;
+    return read_json_record(parsable(line.bytes, shape_.nan, kept), shape_.names, columns_, line.row);
   }
   void add_nothing() override {
     for (JsonColumn& column : columns_) column.end_row_without_value();
@@ -55,6 +63,7 @@ class JsonLineReader final : public LineReader {
     for (const size_t field : fields) shape.fields.push_back(shape_.fields[field]);
     // Some of fields that go together do so, too.
     shape.names = JsonNames::of(shape.fields).value();
+    shape.nan = shape_.nan;
     return std::make_shared<JsonLineReader>(std::move(shape), identity_);
   }
   std::string identity() const override { return identity_; }
@@ -85,10 +94,11 @@ class JsonLineReader final : public LineReader {
 
 }  // namespace
 
-Result<std::shared_ptr<const LineReader>> json_line_reader(std::vector<JsonField> fields) {
+Result<std::shared_ptr<const LineReader>> json_line_reader(std::vector<JsonField> fields, NanPolicy nan) {
   JsonShape shape;
+  shape.nan = nan;
   FOREBAY_ASSIGN(shape.names, JsonNames::of(fields));
-  std::string identity = "json lines 1";
+  std::string identity = fmt::format("json lines 2 {}", static_cast<int>(nan));
   for (const JsonField& field : fields) {
     if (field.instead && !fits(*field.instead, field.type)) {
       return invalid_argument(fmt::format("null gives {} for '{}', which is {}; give a value of its kind",
@@ -101,7 +111,7 @@ Result<std::shared_ptr<const LineReader>> json_line_reader(std::vector<JsonField
   return std::shared_ptr<const LineReader>(std::make_shared<JsonLineReader>(std::move(shape), std::move(identity)));
 }
 
-Result<std::vector<JsonField>> find_json_fields(const LineTable& table, std::stop_token stop) {
+Result<std::vector<JsonField>> find_json_fields(const LineTable& table, NanPolicy nan, std::stop_token stop) {
   if (table.units.empty()) return corrupt("the files hold no record at all; give other files");
   const LineUnit& first = table.units.front();
   const LineFile& file = table.files[first.file];
@@ -109,11 +119,12 @@ Result<std::vector<JsonField>> find_json_fields(const LineTable& table, std::sto
   FOREBAY_ASSIGN(const Buffer bytes, read_wait(*table.store, request, std::move(stop)));
   JsonTypeFinder finder;
   Status failed;
-  for_each_row(first.slice, bytes.span(), table.rows, [&](const RowLine& line) {
+  for_each_row(first.slice, bytes.span(), file.form, table.rows, [&](const RowLine& line) {
     // A whole tree is built of each: long ones are left to the others.
     if (line.row >= kTypedRecords || !line.whole || line.bytes.size() > kMostTypedBytes) return;
-    if (Status added = finder.add(line.bytes); !added.ok() && failed.ok())
-      failed = corrupt(fmt::format("line {}: {}", line.line, added.message()));
+    std::optional<std::string> kept;
+    if (Status added = finder.add(parsable(line.bytes, nan, kept)); !added.ok() && failed.ok())
+      failed = corrupt(fmt::format("{} {}: {}", file.form.values ? "record" : "line", line.line, added.message()));
   });
   std::vector<JsonField> fields = finder.fields();
   if (!fields.empty()) return fields;

@@ -1,7 +1,11 @@
 #include "format/lines/json_record.h"
 
+#include <cmath>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include "format/lines/json_nan.h"
 
 namespace forebay {
 
@@ -66,6 +70,8 @@ class RecordHandler final : public nlohmann::json_sax<nlohmann::json> {
   bool number_integer(number_integer_t value) override { return number(int64_t{value}); }
   bool number_unsigned(number_unsigned_t value) override { return number(uint64_t{value}); }
   bool number_float(number_float_t value, const string_t& written) override {
+    if (const std::optional<double> nan = kept_nan(written))
+      return scalar(*nan, std::isnan(*nan) ? "NaN" : *nan < 0 ? "-Infinity" : "Infinity", "NaN or infinite");
     // Those that 64 bits do not hold are floats, too, where floats are wanted: they are rounded as all others are.
     return scalar(double{value}, written,
                   is_whole_number(written) ? "a whole number that 64 bits do not hold (-2^63 to 2^64 - 1)"
@@ -119,8 +125,10 @@ class RecordHandler final : public nlohmann::json_sax<nlohmann::json> {
   }
   bool parse_error(size_t position, const std::string&, const nlohmann::detail::exception&) override {
     status = corrupt(fmt::format("no valid JSON at character {}", position));
+    unparsable_ = true;
     return false;
   }
+  bool unparsable() const { return unparsable_; }
 
   /// When the record is over.
   Status finish() {
@@ -231,7 +239,7 @@ class RecordHandler final : public nlohmann::json_sax<nlohmann::json> {
   const Node* at_ = nullptr;       ///< of the member whose value comes next; null where nobody wants it
   JsonCopy copy_;
   size_t skipped_ = 0;  ///< lists and objects around it that nobody wants
-  bool begun_ = false, list_ = false;
+  bool begun_ = false, list_ = false, unparsable_ = false;
 };
 
 }  // namespace
@@ -278,6 +286,10 @@ Status read_json_record(std::span<const uint8_t> line, const JsonNames& names, s
   Status status = handler.status;
   if (parsed && status.ok()) status = handler.finish();
   if (!parsed && status.ok()) status = corrupt("no valid JSON");
+  if (!parsed && handler.unparsable()) {
+    const std::string problem = nan_problem({reinterpret_cast<const char*>(line.data()), line.size()});
+    if (!problem.empty()) status = corrupt(problem);
+  }
   if (!status.ok()) {
     // Whatever of the row was taken before the error.
     for (JsonColumn& column : columns) column.keep(row);

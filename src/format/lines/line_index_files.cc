@@ -18,14 +18,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kLinesMagic = "forebay lines 1\n";
+constexpr std::string_view kLinesMagic = "forebay lines 2\n";
 constexpr size_t kLinesHashBytes = 32;
 constexpr size_t kSliceNumbers = 5;
 constexpr uintmax_t kMostIndexBytes = 1 << 30;  // of 25 million slices: what is larger was not written here
 
-std::string serialised(std::span<const LineSlice> slices) {
+std::string serialised(const TextForm& form, std::span<const LineSlice> slices) {
   std::string payload;
-  payload.reserve(slices.size() * kSliceNumbers * sizeof(uint64_t));
+  payload.reserve((1 + slices.size() * kSliceNumbers) * sizeof(uint64_t));
+  const uint64_t said = static_cast<uint64_t>(form.encoding) << 1 | (form.values ? 1 : 0);
+  payload.append(reinterpret_cast<const char*>(&said), sizeof said);
   for (const LineSlice& slice : slices) {
     const uint64_t numbers[kSliceNumbers] = {slice.begin, slice.end, static_cast<uint64_t>(slice.first_line),
                                              static_cast<uint64_t>(slice.rows), slice.cut ? uint64_t{1} : uint64_t{0}};
@@ -35,10 +37,15 @@ std::string serialised(std::span<const LineSlice> slices) {
 }
 
 /// Nothing where it does not describe a file of that size.
-std::optional<std::vector<LineSlice>> parsed(std::string_view payload, uint64_t size) {
+std::optional<LineIndex> parsed(std::string_view payload, uint64_t size) {
   constexpr size_t kBytes = kSliceNumbers * sizeof(uint64_t);
-  if (payload.size() % kBytes != 0) return std::nullopt;
-  std::vector<LineSlice> slices;
+  uint64_t said = 0;
+  if (payload.size() % kBytes != sizeof said) return std::nullopt;
+  std::memcpy(&said, payload.data(), sizeof said);
+  payload.remove_prefix(sizeof said);
+  if (said >> 1 > static_cast<uint64_t>(TextEncoding::kUtf16Big)) return std::nullopt;
+  LineIndex index;
+  index.form = {static_cast<TextEncoding>(said >> 1), (said & 1) != 0};
   int64_t rows = 0;
   uint64_t before = 0;
   for (; !payload.empty(); payload.remove_prefix(kBytes)) {
@@ -53,9 +60,9 @@ std::optional<std::vector<LineSlice>> parsed(std::string_view payload, uint64_t 
     if (!possible) return std::nullopt;
     before = slice.end;
     rows += slice.rows;
-    slices.push_back(slice);
+    index.slices.push_back(slice);
   }
-  return slices;
+  return index;
 }
 
 std::optional<std::string> whole_file(const std::string& path) {
@@ -78,7 +85,7 @@ std::string LineIndexFiles::path(const LineFile& file) const {
   return fmt::format("{}/{}.lines", options_.index_folder, hash128(what).to_string());
 }
 
-std::optional<std::vector<LineSlice>> LineIndexFiles::load(const LineFile& file) const {
+std::optional<LineIndex> LineIndexFiles::load(const LineFile& file) const {
   if (!keeps(file)) return std::nullopt;
   const std::optional<std::string> text = whole_file(path(file));
   if (!text || !text->starts_with(kLinesMagic) || text->size() < kLinesMagic.size() + kLinesHashBytes)
@@ -96,7 +103,7 @@ void LineIndexFiles::save(const LineFile& file, std::span<const LineSlice> slice
   const fs::path parent = fs::path(options_.index_folder).parent_path();
   if (!parent.empty()) fs::create_directories(parent, error);
   if (::mkdir(options_.index_folder.c_str(), 0700) != 0 && errno != EEXIST) return;
-  const std::string payload = serialised(slices);
+  const std::string payload = serialised(file.form, slices);
   // Without it the next opening scans once more.
   const Status ignored =
       replace_file(path(file), fmt::format("{}{}{}", kLinesMagic, hash128(payload).to_string(), payload));

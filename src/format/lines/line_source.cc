@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "format/lines/json_values.h"
+
 namespace forebay {
 
 namespace {
@@ -16,15 +18,14 @@ Status line_too_long() {
   return corrupt(fmt::format("the line is longer than {} bytes; is this a file of lines?", kMostLineBytes));
 }
 
-Status at_line(Status status, const std::string& file, int64_t line) {
-  return Status(status.code(), fmt::format("line {}: {}", line, status.message()))
-      .with_key(fmt::format("{} line {}", file, line));
+Status at_row(Status status, const std::string& file, std::string_view word, int64_t row) {
+  return Status(status.code(), fmt::format("{} {}: {}", word, row, status.message()))
+      .with_key(fmt::format("{} {} {}", file, word, row));
 }
 
-}  // namespace
+using Visit = std::function<void(const RowLine&)>;
 
-int64_t for_each_row(const LineSlice& slice, std::span<const uint8_t> bytes, LineRows rows,
-                     const std::function<void(const RowLine&)>& visit) {
+int64_t for_each_line(const LineSlice& slice, std::span<const uint8_t> bytes, LineRows rows, const Visit& visit) {
   RowLine line;
   line.line = slice.first_line;
   if (slice.begin == 0) bytes = without_byte_order_mark(bytes);
@@ -43,6 +44,42 @@ int64_t for_each_row(const LineSlice& slice, std::span<const uint8_t> bytes, Lin
     ++line.row;
   }
   return line.row;
+}
+
+/// A slice begins with a value, so that its values are the outermost ones here, also where they are elements of a list.
+int64_t for_each_value(const LineSlice& slice, std::span<const uint8_t> bytes, const Visit& visit) {
+  RowLine value;
+  value.line = slice.first_row;
+  JsonValues values;
+  std::optional<size_t> begin;
+  const auto end_at = [&](size_t end) {
+    value.bytes = bytes.subspan(*begin, end - *begin);
+    ++value.line;
+    visit(value);
+    ++value.row;
+    begin.reset();
+  };
+  for (size_t at = 0; at < bytes.size(); ++at) {
+    const JsonValues::Events events = values.take(bytes[at]);
+    if (events.before == JsonValues::Event::kEnd) end_at(at);
+    if (events.here == JsonValues::Event::kBegin) begin = at;
+    if (events.here == JsonValues::Event::kEnd && begin) end_at(at + 1);
+  }
+  value.whole = !slice.cut;
+  if (begin && (values.finish() == JsonValues::Event::kEnd || slice.cut)) end_at(bytes.size());
+  return value.row;
+}
+
+}  // namespace
+
+int64_t for_each_row(const LineSlice& slice, std::span<const uint8_t> bytes, const TextForm& form, LineRows rows,
+                     const Visit& visit) {
+  std::string wide;
+  if (form.encoding != TextEncoding::kUtf8) {
+    wide = utf16_as_utf8(bytes, form.encoding);
+    bytes = {reinterpret_cast<const uint8_t*>(wide.data()), wide.size()};
+  }
+  return form.values ? for_each_value(slice, bytes, visit) : for_each_line(slice, bytes, rows, visit);
 }
 
 LineSource::LineSource(std::shared_ptr<const LineTable> table, std::shared_ptr<const LineReader> reader)
@@ -65,13 +102,20 @@ std::string LineSource::key(int64_t id) const {
 }
 
 std::string LineSource::unit_name(int64_t unit) const {
-  return fmt::format("{}, lines from {}", table_->store->display_name(table_->file_of(unit).key),
+  const LineFile& file = table_->file_of(unit);
+  return fmt::format("{}, {} from {}", table_->store->display_name(file.key), file.form.values ? "records" : "lines",
                      slice(unit).first_line + 1);
+}
+
+LineSlice LineSource::text_slice(int64_t unit) const {
+  LineSlice text = slice(unit);
+  text.end = text.begin + utf8_bytes(text.end - text.begin, table_->file_of(unit).form.encoding);
+  return text;
 }
 
 UnitCost LineSource::unit_cost(int64_t unit) const {
   const LineSlice& lines = slice(unit);
-  return {lines.end - lines.begin, reader_->decoded_bytes(lines, table_->name(table_->file_of(unit)))};
+  return {lines.end - lines.begin, reader_->decoded_bytes(text_slice(unit), table_->name(table_->file_of(unit)))};
 }
 
 UnitSource::UnitFetch LineSource::unit_fetch(int64_t unit) const {
@@ -83,24 +127,27 @@ UnitSource::UnitFetch LineSource::unit_fetch(int64_t unit) const {
 }
 
 Result<Columns> LineSource::decode(int64_t unit, std::vector<Buffer> fetched, WorkMemory& memory) const {
-  const LineSlice& lines = slice(unit);
-  FOREBAY_RETURN_IF_ERROR(memory.reserve(reader_->working_bytes(lines)));
+  const LineSlice &lines = slice(unit), text = text_slice(unit);
+  const LineFile& file = table_->file_of(unit);
+  const uint64_t wide_bytes = file.form.encoding == TextEncoding::kUtf8 ? 0 : text.end - text.begin;
+  FOREBAY_RETURN_IF_ERROR(memory.reserve(reader_->working_bytes(text) + wide_bytes));
   if (fetched.size() != 1 || fetched[0].size() != lines.end - lines.begin)
     return internal_error("the read of some lines gave another length");
-  const std::string display_name = table_->store->display_name(table_->file_of(unit).key);
-  const auto run = reader_->begin(lines.rows, lines.end - lines.begin, table_->name(table_->file_of(unit)));
+  const std::string display_name = table_->store->display_name(file.key);
+  const auto run = reader_->begin(lines.rows, text.end - text.begin, table_->name(file));
+  const std::string_view word = file.form.values ? "record" : "line";
   std::map<int64_t, Status> bad;
-  const int64_t rows = for_each_row(lines, fetched[0].span(), table_->rows, [&](const RowLine& line) {
+  const int64_t rows = for_each_row(lines, fetched[0].span(), file.form, table_->rows, [&](const RowLine& line) {
     // The file has more lines than when it was scanned: told below, and columns have room for so many only.
     if (line.row >= lines.rows) return;
     Status added = line.whole ? run->add(line) : line_too_long();
     if (added.ok()) return;
     run->add_nothing();
-    bad.emplace(line.row, at_line(std::move(added), display_name, line.line));
+    bad.emplace(line.row, at_row(std::move(added), display_name, word, line.line));
   });
   if (rows != lines.rows) {
     return corrupt(
-               fmt::format("holds {} lines where there were {}: the file has changed; open it anew", rows, lines.rows))
+               fmt::format("holds {} rows where there were {}: the file has changed; open it anew", rows, lines.rows))
         .with_key(unit_name(unit));
   }
   Columns columns;

@@ -15,7 +15,7 @@ namespace forebay {
 /// One line that is a row, without its end ("\n" or "\r\n") and without a byte order mark.
 struct RowLine {
   int64_t row = 0;   ///< in its unit
-  int64_t line = 0;  ///< in its file, from 1: what messages say
+  int64_t line = 0;  ///< in its file, from 1: what messages say; of values the record
   std::span<const uint8_t> bytes;
   bool whole = true;  ///< else longer than kMostLineBytes, and these are its first bytes
 };
@@ -45,7 +45,7 @@ class LineReader {
   virtual std::unique_ptr<Run> begin(int64_t rows, uint64_t bytes, const std::string& file) const = 0;
 };
 
-/// Lines of text files. A unit is a slice of consecutive lines of about a MiB, read by one request; ids count the rows of all files in byte order
+/// Lines of text files, or the values of files of JSON that is not lines (see TextForm). A unit is a slice of consecutive rows of about a MiB, read by one request; ids count the rows of all files in byte order
 /// of their keys. A line that is no row of its kind is bad in itself, and its error names file and line.
 class LineSource final : public UnitSource {
  public:
@@ -68,14 +68,16 @@ class LineSource final : public UnitSource {
   Result<std::shared_ptr<const UnitSource>> with_fields(std::span<const std::string> names) const override;
 
  private:
+  /// The slice with as many bytes as its text may have in UTF-8.
+  LineSlice text_slice(int64_t unit) const;
   const LineSlice& slice(int64_t unit) const { return table_->units[static_cast<size_t>(unit)].slice; }
 
   const std::shared_ptr<const LineTable> table_;
   const std::shared_ptr<const LineReader> reader_;
 };
 
-/// The rows of a slice's bytes, one after the other. How many there were.
-int64_t for_each_row(const LineSlice& slice, std::span<const uint8_t> bytes, LineRows rows,
+/// The rows of a slice's bytes, one after the other, as UTF-8. How many there were.
+int64_t for_each_row(const LineSlice& slice, std::span<const uint8_t> bytes, const TextForm& form, LineRows rows,
                      const std::function<void(const RowLine&)>& visit);
 
 }  // namespace forebay

@@ -13,22 +13,6 @@ namespace forebay {
 
 namespace {
 
-constexpr std::string_view kCompressedEndings[] = {".gz", ".zst", ".bz2", ".xz", ".lz4", ".zip"};
-
-Status check_names(const Store& store, const TableFiles& found) {
-  for (const TableFileEntry& file : found.files) {
-    for (const std::string_view ending : kCompressedEndings) {
-      if (!file.key.ends_with(ending)) continue;
-      return unsupported(
-          fmt::format("'{}' is compressed, and no line of it can be read without all before it; decompress it first, "
-                      "or leave it out "
-                      "of the pattern",
-                      store.display_name(file.key)));
-    }
-  }
-  return {};
-}
-
 /// Sizes and versions that no listing gave.
 Status ask_sizes(Store& store, std::vector<TableFileEntry>& files, std::stop_token stop) {
   std::vector<size_t> unknown;
@@ -58,6 +42,7 @@ void add_units(LineTable& table, size_t file, std::span<const LineSlice> slices,
     table.units.push_back({static_cast<uint32_t>(file), slice});
     table.begins.push_back(next += slice.rows);
   }
+  if (table.files[file].form.values) every_line = false;
   // A blank line in the last slice would go unnoticed: there rows are called records, too.
   table.every_line.push_back(table.rows == LineRows::kAll || (every_line && slices.size() > 1));
 }
@@ -86,7 +71,6 @@ Result<std::shared_ptr<const LineTable>> open_lines(StoreAndPath at, const std::
                                                     bool is_list, const OpenLinesOptions& options,
                                                     std::stop_token stop) {
   FOREBAY_ASSIGN(TableFiles found, find_table_files(std::move(at), {is_list, names, options.endings}, stop));
-  FOREBAY_RETURN_IF_ERROR(check_names(*found.store, found));
   FOREBAY_RETURN_IF_ERROR(ask_sizes(*found.store, found.files, stop));
   auto table = std::make_shared<LineTable>();
   table->store = found.store;
@@ -94,7 +78,7 @@ Result<std::shared_ptr<const LineTable>> open_lines(StoreAndPath at, const std::
   table->rows = options.rows;
   Hasher hasher;
   for (const TableFileEntry& file : found.files) {
-    table->files.push_back({file.key, *file.size, file.version});
+    table->files.push_back({file.key, *file.size, file.version, {}});
     // Not versions: copies of the same files elsewhere are the same data set.
     hasher.update(fmt::format("{} {}\n", table->name(table->files.back()), *file.size));
   }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/hash.h"
-#include "format/lines/line_blocks.h"
+#include "format/lines/text_form.h"
 #include "format/table/table_files.h"
 #include "store/store.h"
 
@@ -19,6 +19,7 @@ struct LineFile {
   std::string key;  ///< in the store
   uint64_t size = 0;
   uint64_t version = 0;  ///< of the object; 0: not known
+  TextForm form = {};
 };
 
 struct LineUnit {
@@ -58,7 +59,7 @@ std::string default_line_index_folder();
 
 /// Finds the files (see find_table_files), asks for the sizes that no listing gave, and reads through all whose index is not kept: many blocks at once,
 /// in memory that does not grow with the files. `names`: those of a list, or else one pattern.
-/// NotFound where nothing matches; Unsupported for compressed files.
+/// NotFound where nothing matches, and for pointers of Git LFS and the like; Unsupported for compressed files and others that are no text.
 Result<std::shared_ptr<const LineTable>> open_lines(StoreAndPath at, const std::vector<std::string>& names,
                                                     bool is_list, const OpenLinesOptions& options,
                                                     std::stop_token stop);

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "base/sniff.h"
 #include "format/lines/line_index_files.h"
+#include "format/lines/row_scanner.h"
 #include "format/table/reading_jobs.h"
 
 namespace forebay {
@@ -20,14 +22,27 @@ struct ScanPart {
 
 using Scans = std::vector<std::vector<BlockScan>>;  // file → block
 
+/// UTF-16 and JSON have other errors of their own; a page of a server holds no records.
+Status check_head(std::span<const uint8_t> head, const LineFile& file, LineRows rows) {
+  FOREBAY_RETURN_IF_ERROR(check_text(head, file.size));
+  const FileKind kind = sniff(head, file.size).kind;
+  const bool page = kind == FileKind::kHtmlPage || kind == FileKind::kXmlError;
+  return page && rows == LineRows::kNotBlank ? wrong_file("records of JSON", head, file.size) : Status();
+}
+
 class ScanJob final : public ReadingJob {
  public:
-  ScanJob(const LineFile& file, const ScanPart& part, const OpenLinesOptions& options, std::vector<BlockScan>& scans)
-      : file_(file), part_(part), options_(options), scans_(scans) {}
+  ScanJob(const Store& store, LineFile& file, const ScanPart& part, const OpenLinesOptions& options,
+          std::vector<BlockScan>& scans)
+      : store_(store), file_(file), part_(part), options_(options), scans_(scans) {}
 
   Result<JobWish> step(JobInput input) override {
     FOREBAY_RETURN_IF_ERROR(input.status);
     if (!asked_) return ask();
+    if (part_.first_block == 0) {
+      if (Status wrong = begin_file(input.buffers[0].span()); !wrong.ok())
+        return std::move(wrong).with_key(store_.display_name(file_.key));
+    }
     scan(input.buffers[0].span());
     return JobWish{};
   }
@@ -42,6 +57,13 @@ class ScanJob final : public ReadingJob {
     return wish;
   }
 
+  /// Only the job of a file's first blocks writes its form, and nothing reads it before all jobs are over.
+  Status begin_file(std::span<const uint8_t> head) {
+    FOREBAY_RETURN_IF_ERROR(check_head(head, file_, options_.rows));
+    file_.form = find_text_form(head, head.size() == file_.size, options_.rows);
+    return {};
+  }
+
   void scan(std::span<const uint8_t> bytes) {
     for (uint64_t block = part_.first_block; !bytes.empty(); ++block) {
       const size_t length = std::min<size_t>(bytes.size(), options_.block_bytes);
@@ -51,28 +73,73 @@ class ScanJob final : public ReadingJob {
     }
   }
 
-  const LineFile& file_;
+  const Store& store_;
+  LineFile& file_;
   const ScanPart part_;
   const OpenLinesOptions& options_;
   std::vector<BlockScan>& scans_;
   bool asked_ = false;
 };
 
+/// Reads through one file that is not plain, from its first byte to its last.
+class RowScanJob final : public ReadingJob {
+ public:
+  RowScanJob(const Store& store, const LineFile& file, const OpenLinesOptions& options, std::vector<LineSlice>& slices)
+      : store_(store), file_(file), read_bytes_(kScanBlocks * options.block_bytes), slices_(slices),
+        scanner_(file.form, options.rows, options.block_bytes) {}
+
+  Result<JobWish> step(JobInput input) override {
+    FOREBAY_RETURN_IF_ERROR(input.status);
+    if (begun_) scanner_.feed(input.buffers[0].span());
+    begun_ = true;
+    JobWish wish;
+    if (const uint64_t length = std::min(read_bytes_, file_.size - at_); length > 0) {
+      wish.reads.push_back({file_.key, ByteRange{at_, length}, file_.size});
+      at_ += length;
+      return wish;
+    }
+    Result<std::vector<LineSlice>> slices = scanner_.finish();
+    if (!slices.ok()) return Status(slices.status()).with_key(store_.display_name(file_.key));
+    slices_ = std::move(*slices);
+    return wish;
+  }
+
+ private:
+  const Store& store_;
+  const LineFile& file_;
+  const uint64_t read_bytes_;
+  std::vector<LineSlice>& slices_;
+  RowScanner scanner_;
+  uint64_t at_ = 0;
+  bool begun_ = false;
+};
+
 uint64_t blocks_of(const LineFile& file, uint64_t block_bytes) {
   return file.size / block_bytes + (file.size % block_bytes > 0 ? 1 : 0);
 }
 
+Status scan_rows(Store& store, std::span<const LineFile> files, const std::vector<size_t>& which,
+                 const OpenLinesOptions& options, std::vector<std::vector<LineSlice>>& slices, std::stop_token stop) {
+  ReadingJobsOptions how;
+  how.bytes = [&](size_t) { return kScanBlocks * options.block_bytes; };
+  return run_reading_jobs(
+      store, which.size(),
+      [&](size_t job) { return std::make_unique<RowScanJob>(store, files[which[job]], options, slices[which[job]]); },
+      how, std::move(stop));
+}
+
 }  // namespace
 
-Result<std::vector<std::vector<LineSlice>>> scan_files(Store& store, std::span<const LineFile> files,
+Result<std::vector<std::vector<LineSlice>>> scan_files(Store& store, std::span<LineFile> files,
                                                        const OpenLinesOptions& options, std::stop_token stop) {
   std::vector<std::vector<LineSlice>> slices(files.size());
   std::vector<ScanPart> parts;
   Scans scans(files.size());
   const LineIndexFiles kept(store, options);
   for (size_t i = 0; i < files.size(); ++i) {
-    if (std::optional<std::vector<LineSlice>> known = kept.load(files[i])) {
-      slices[i] = std::move(*known);
+    if (std::optional<LineIndex> known = kept.load(files[i])) {
+      files[i].form = known->form;
+      slices[i] = std::move(known->slices);
       continue;
     }
     const uint64_t blocks = blocks_of(files[i], options.block_bytes);
@@ -86,11 +153,17 @@ Result<std::vector<std::vector<LineSlice>>> scan_files(Store& store, std::span<c
       store, parts.size(),
       [&](size_t job) {
         const ScanPart& part = parts[job];
-        return std::make_unique<ScanJob>(files[part.file], part, options, scans[part.file]);
+        return std::make_unique<ScanJob>(store, files[part.file], part, options, scans[part.file]);
       },
-      how, std::move(stop)));
+      how, stop));
+  std::vector<size_t> others;
   for (size_t i = 0; i < files.size(); ++i) {
-    if (scans[i].empty()) continue;
+    if (!scans[i].empty() && !files[i].form.plain()) others.push_back(i);
+  }
+  FOREBAY_RETURN_IF_ERROR(scan_rows(store, files, others, options, slices, stop));
+  for (const size_t i : others) kept.save(files[i], slices[i]);
+  for (size_t i = 0; i < files.size(); ++i) {
+    if (scans[i].empty() || !files[i].form.plain()) continue;
     slices[i] = slices_of(scans[i], files[i].size, options.block_bytes, options.rows);
     kept.save(files[i], slices[i]);
   }

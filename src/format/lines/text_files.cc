@@ -2,12 +2,18 @@
 
 #include <fmt/format.h>
 
+#include "base/sniff.h"
 #include "base/utf8.h"
-#include "format/lines/line_blocks.h"
+#include "format/lines/text_form.h"
 
 namespace forebay {
 
 namespace {
+
+Buffer buffer_of(std::string text) {
+  auto kept = std::make_shared<std::string>(std::move(text));
+  return Buffer(reinterpret_cast<uint8_t*>(kept->data()), kept->size(), kept);
+}
 
 class TextFiles final : public Source {
  public:
@@ -29,6 +35,9 @@ class TextFiles final : public Source {
     FOREBAY_RETURN_IF_ERROR(files_->load(id, std::move(fetched), record));
     Value& text = record[0];
     if (text.kind == FieldKind::kAny) return {};  // nobody asked for it
+    FOREBAY_RETURN_IF_ERROR(check_text(text.bytes.span(), text.bytes.size()));
+    const TextForm form = find_text_form(text.bytes.span(), true, LineRows::kAll);
+    if (!form.plain()) text.bytes = buffer_of(utf16_as_utf8(text.bytes.span(), form.encoding));
     const std::span<const uint8_t> rest = without_byte_order_mark(text.bytes.span());
     if (!is_utf8(rest)) {
       return corrupt(fmt::format("byte {} begins no UTF-8; convert the file, or take fb.files, which gives bytes",

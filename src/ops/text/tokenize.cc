@@ -140,7 +140,7 @@ FieldUse tokenize_uses(const OpSpec& op, const Schema&) {
 OpDef tokenize_op() {
   return make_op(
       {.name = "tokenize",
-       .help = "Text to the ids of a tokenizer.json (byte-level BPE, WordPiece, Unigram), int32, as many as there are.",
+       .help = "Text to the ids of a tokenizer.json (BPE, WordPiece, Unigram), int32, as many as there are.",
        .args = {{"file", ArgType::kText, true, nullptr, "the tokenizer.json", ArgForm::kPlain, ArgUse::kPlace},
                 {"field", ArgType::kText, false, "text", "the field of text; the ids take its place"},
                 {"into", ArgType::kText, false, "tokens", "what the field of ids is called"},
