@@ -110,10 +110,12 @@ Status search_pattern(Search& search, const std::string& pattern) {
 /// Half a table must not be lost with a folder that is not there.
 Status check_links(const Search& search) {
   if (search.dead_links.empty()) return {};
-  return not_found(fmt::format("{} symbolic link{} below the table lead{} nowhere and may stand for folders with files of it: fetch "
-                               "or mount what was there, remove the links, or give the list of files",
-                               search.dead_links.size(), search.dead_links.size() == 1 ? "" : "s",
-                               search.dead_links.size() == 1 ? "s" : ""))
+  return not_found(
+             fmt::format(
+                 "{} symbolic link{} below the table lead{} nowhere and may stand for folders with files of it: fetch "
+                 "or mount what was there, remove the links, or give the list of files",
+                 search.dead_links.size(), search.dead_links.size() == 1 ? "" : "s",
+                 search.dead_links.size() == 1 ? "s" : ""))
       .with_key(search.store.display_name(*search.dead_links.begin()));
 }
 
