@@ -64,7 +64,7 @@ class Loader(LoaderReports):
         output: what `batch[name]` is: "numpy", "torch" or "jax" (see forebay.jax). Every array also speaks DLPack.
         storage_options: options of the store, by name; values are text, numbers or bools. S3: "endpoint", "region",
             "access_key_id", "secret_access_key", "session_token", "profile", "anonymous", "addressing_style" ("path" or "virtual"),
-            "verify_checksums", "write_checksums", "listing_cache"; what is not given comes from where the AWS tools look. S3 and HTTP: "ca_file", "verify",
+            "verify_checksums", "write_checksums", "listing_cache", "requester_pays" (of a bucket whose readers pay); what is not given comes from where the AWS tools look. S3 and HTTP: "ca_file", "verify",
             "proxy", "timeout_s", "connect_timeout_s", "retries"; HTTP: "header_NAME". Any store: "imitate_latency_ms" and
             others that put a slow link before it. A name that is not known is InvalidArgument with those that are.
         deal: which rank gets which rows of a global batch, never which rows there are: a run may go on under another one. "count":

@@ -105,11 +105,14 @@ class Inspection {
 Result<std::unique_ptr<ImageFolder>> open_folder(const StoreAndPath& place, InspectReport& report,
                                                  std::stop_token stop) {
   auto folder = open_image_folder(place.store, place.path, {.split_by = "folder"}, stop);
-  // InvalidArgument is what pictures beside class folders give; any other error would come again without classes.
-  if (folder.ok() || folder.status().code() != Code::kInvalidArgument) return folder;
+  // Pictures beside class folders, a dead link that may be a class, a class of which no file is read: errors of the classes alone.
+  const Code code = folder.status().code();
+  if (code != Code::kInvalidArgument && code != Code::kNotFound && code != Code::kUnsupported) return folder;
+  auto unlabelled = open_image_folder(place.store, place.path, {.split_by = "none"}, stop);
+  if (!unlabelled.ok()) return folder;
   report.labelled = false;
   report.why_not_labelled = folder.status().message();
-  return open_image_folder(place.store, place.path, {.split_by = "none"}, stop);
+  return unlabelled;
 }
 
 std::map<std::string, int64_t> count_classes(const ImageFolder& folder) {

@@ -52,8 +52,7 @@ Status search(Store& store, const std::string& pattern, std::stop_token stop, Fo
       if (warnings != nullptr && glob.may_match_below(below_base(link + '/')))
         warnings->add(kCircularLinks, below_base(link));
     }
-    std::erase_if(page.prefixes,
-                  [&](const std::string& folder) { return !glob.may_match_below(below_base(folder)); });
+    std::erase_if(page.prefixes, [&](const std::string& folder) { return !glob.may_match_below(below_base(folder)); });
   });
   return walked.code() == Code::kNotFound ? Status() : walked;
 }

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/sniff.h"
 #include "format/objects/left_out.h"
 #include "format/objects/walk.h"
 
@@ -104,8 +105,10 @@ class ImageFolderOpener {
     std::erase_if(page.prefixes, [&](const std::string& below) {
       const std::string_view with_slash = below_root(below);
       std::string name(with_slash.substr(0, with_slash.size() - 1));
-      if (given_.empty()) source_->classes_.push_back(std::move(name));
-      else if (!given_.contains(name)) return warn(kOtherFolders, name), true;
+      if (given_.empty())
+        source_->classes_.push_back(std::move(name));
+      else if (!given_.contains(name))
+        return warn(kOtherFolders, name), true;
       return false;
     });
   }
@@ -150,18 +153,20 @@ class ImageFolderOpener {
   /// No class may be empty because its files are not read, and no class may be missing because its folder is not there.
   Status check_classes() const {
     if (!dead_classes_.empty()) {
-      return not_found(fmt::format("'{}' is a symbolic link that leads nowhere. It may be a class, and without it the classes "
-                                   "behind it would get other labels: mount or fetch what it leads to, remove the link, or "
-                                   "give the classes with classes=[…]",
-                                   *dead_classes_.begin()))
+      return not_found(fmt::format(
+                           "'{}' is a symbolic link that leads nowhere. It may be a class, and without it the classes "
+                           "behind it would get other labels: mount or fetch what it leads to, remove the link, or "
+                           "give the classes with classes=[…]",
+                           *dead_classes_.begin()))
           .with_key(shown_root());
     }
     for (const auto& [name, unread] : unread_) {
       if (read_classes_.contains(name)) continue;
-      return unsupported(fmt::format("the class '{}' has no picture in a format that is read (jpg, png, webp, bmp), but {} "
-                                     "other file{}, such as '{}': convert them, remove the folder, or leave it out of "
-                                     "classes=[…]",
-                                     name, unread.count, unread.count == 1 ? "" : "s", unread.first))
+      return unsupported(
+                 fmt::format("the class '{}' has no picture in a format that is read (jpg, png, webp, bmp), but {} "
+                             "other file{}, such as '{}': convert them, remove the folder, or leave it out of "
+                             "classes=[…]",
+                             name, unread.count, unread.count == 1 ? "" : "s", unread.first))
           .with_key(shown_root());
     }
     return {};
@@ -274,6 +279,7 @@ std::optional<Identity> ImageFolder::identity(int64_t id) const {
 }
 
 Status ImageFolder::load(int64_t id, Buffer fetched, Record& record) const {
+  if (fetched.owner()) FOREBAY_RETURN_IF_ERROR(check_no_pointer(fetched.span(), fetched.size()));
   record.clear();
   record.push_back(Value::of_bytes(std::move(fetched)));
   if (labelled_) {

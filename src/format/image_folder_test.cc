@@ -135,6 +135,43 @@ TEST(ImageFolder, LinksThatRunInCirclesEnd) {
   EXPECT_GE(folder->report().skipped_irregular, 3u);
 }
 
+TEST(ImageFolder, FilesThatLookLikeDataAreToldAndNoClassIsEmptyByThem) {
+  DataWarnings warnings;
+  const auto store = with({"a/1.jpg", "a/2.tif", "a/README.md", "b/1.jpg", "b/1.GIF", "x.zip"});
+  ASSERT_TRUE(open(store, "", {.warnings = &warnings}).ok());
+  ASSERT_EQ(warnings.list().size(), 1u);
+  EXPECT_EQ(warnings.list()[0].count, 3);
+  EXPECT_EQ(warnings.list()[0].first, "a/2.tif");
+  store->put("c/1.tif", "x");
+  EXPECT_EQ(open(store, "").status().code(), Code::kUnsupported);
+  EXPECT_TRUE(open(store, "", {.split_by = "none"}).ok()) << "without classes none can be empty";
+}
+
+TEST(ImageFolder, DeadLinksKeepTheirPlace) {
+  ScratchFolder scratch;
+  scratch.write("a/1.jpg", "1");
+  scratch.write("c/1.jpg", "12");
+  std::filesystem::create_symlink("/not/fetched", scratch.path("a/2.jpg"));
+  const auto folder = open(local_store(scratch.path()), "").value();
+  EXPECT_EQ(keys_of(*folder), (std::vector<std::string>{"a/1.jpg", "a/2.jpg", "c/1.jpg"}));
+  const auto fetch = folder->fetch(1);
+  EXPECT_EQ(read_wait(*fetch.store, fetch.request, {}).status().code(), Code::kNotFound);
+  std::filesystem::create_symlink("/not/mounted", scratch.path("b"));
+  EXPECT_EQ(open(local_store(scratch.path()), "").status().code(), Code::kNotFound) << "it may be a class";
+}
+
+TEST(ImageFolder, GivenClassesKeepTheirLabels) {
+  DataWarnings warnings;
+  const auto folder =
+      open(with({"a/1.jpg", "c/1.jpg", "d/1.jpg"}), "", {.classes = {"c", "b", "a"}, .warnings = &warnings}).value();
+  EXPECT_EQ(keys_of(*folder), (std::vector<std::string>{"a/1.jpg", "c/1.jpg"}));
+  EXPECT_EQ(folder->label(0), 2);
+  EXPECT_EQ(folder->label(1), 0);
+  ASSERT_EQ(warnings.list().size(), 1u);
+  EXPECT_EQ(warnings.list()[0].first, "d");
+  EXPECT_EQ(open(with({"d/1.jpg"}), "", {.classes = {"a"}}).status().code(), Code::kNotFound);
+}
+
 TEST(ImageFolder, TheVersionDoesNotDependOnPlaceOrOrderOfListing) {
   ScratchFolder scratch;
   auto memory = memory_store();

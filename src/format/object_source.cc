@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/sniff.h"
+
 namespace forebay {
 
 namespace {
@@ -124,6 +126,7 @@ Status ObjectSource::load(int64_t id, Buffer fetched, Record& record) const {
     while (largest < fetched.size() && !largest_seen_.compare_exchange_weak(largest, fetched.size())) {
     }
   }
+  if (fetched.owner()) FOREBAY_RETURN_IF_ERROR(check_no_pointer(fetched.span(), fetched.size()));
   record.clear();
   record.push_back(Value::of_bytes(std::move(fetched)));
   record.push_back(Value::of_text(keys_.key_buffer(id)));

@@ -34,7 +34,7 @@ struct Loader::Impl {
   SizingInput sizes;
   std::shared_ptr<const Source> source;
   std::vector<DataWarning> warnings;  // of its opening
-  std::shared_ptr<void> reading;  // of its store; until it is closed
+  std::shared_ptr<void> reading;      // of its store; until it is closed
   uint64_t generation = process_generation();
 
   // Set by prepare().

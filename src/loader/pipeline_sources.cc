@@ -24,9 +24,10 @@ Pipeline source(std::string name, Json args, std::shared_ptr<void> attachment = 
 }  // namespace
 
 Pipeline images(std::string root, ImagesOptions options) {
-  return source("images", said_args({{"root", std::move(root)},
-                                     {"split_by", std::move(options.split_by)},
-                                     {"classes", options.classes.empty() ? Json() : Json(std::move(options.classes))}}));
+  return source("images",
+                said_args({{"root", std::move(root)},
+                           {"split_by", std::move(options.split_by)},
+                           {"classes", options.classes.empty() ? Json() : Json(std::move(options.classes))}}));
 }
 
 namespace {

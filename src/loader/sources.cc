@@ -68,14 +68,16 @@ bool is_text(const Json& value) { return value.is_string(); }
 void check_images(const OpSpec& source, std::vector<Problem>& found) {
   const Json given = source.args.value("classes", Json());
   if (given.is_null()) return;
-  constexpr const char* kRemedy = "give the names of the class folders in the order of their labels: [\"ant\", \"bee\"]";
+  constexpr const char* kRemedy =
+      "give the names of the class folders in the order of their labels: [\"ant\", \"bee\"]";
   if (!given.is_array() || given.empty() || !std::all_of(given.begin(), given.end(), is_text))
     return Problems(found).add("classes is not a list of names", kRemedy);
   std::set<std::string> names;
   for (const Json& one : given) {
     const auto name = one.get<std::string>();
     if (name.empty() || name.find('/') != std::string::npos)
-      Problems(found).add(fmt::format("'{}' in classes is not the name of a folder directly below the root", name), kRemedy);
+      Problems(found).add(fmt::format("'{}' in classes is not the name of a folder directly below the root", name),
+                          kRemedy);
     if (!names.insert(name).second) Problems(found).add(fmt::format("classes has '{}' twice", name), kRemedy);
   }
   if (source.args.value("split_by", Json("folder")) != Json("folder"))
@@ -264,8 +266,7 @@ SourceDef table_source(std::string name, std::string help, TableRequest::Format 
           .open = [format](const OpSpec& source,
                            const OpenSourceOptions& options) -> Result<std::shared_ptr<const Source>> {
             if (follows(source)) return open_followed_table(source, format, options);
-            FOREBAY_ASSIGN(std::shared_ptr<const Source> opened,
-                           open_table_source(source, format, options));
+            FOREBAY_ASSIGN(std::shared_ptr<const Source> opened, open_table_source(source, format, options));
             return opened;
           }};
 }

@@ -56,9 +56,9 @@ struct ListingTraits {
 struct ListPage {
   std::vector<ObjectInfo> objects;
   std::vector<std::string> prefixes;
-  uint64_t hidden = 0;       ///< entries left out because their name begins with a dot
+  uint64_t hidden = 0;                ///< entries left out because their name begins with a dot
   std::vector<std::string> circular;  ///< left out: links to a folder that they lie in, or to themselves
-  std::string continuation;  ///< empty on the last page
+  std::string continuation;           ///< empty on the last page
 };
 
 /// Names → bytes. Every method may be called from any thread.

@@ -64,7 +64,7 @@ def test_its_folder_and_what_leads_into_it_is_refused_with_the_way_out(tmp_path,
 @pytest.mark.parametrize("kind", KINDS)
 def test_files_that_are_listed_or_named_are_read(tmp_path, kind):
     KINDS[kind](tmp_path / "table")
-    files = sorted(str(path) for path in tmp_path.rglob("*.parquet"))
+    files = sorted(str(path) for path in tmp_path.rglob("*.parquet") if "day=" not in str(path))
     with fb.Loader(fb.parquet(files, columns=["x"]).batch(100), epochs=1) as loader:
         assert sum(len(batch.ids) for batch in loader) == 2 * len(files)
     with fb.Loader(fb.parquet(files[0], columns=["x"]).batch(100), epochs=1) as loader:

@@ -237,7 +237,7 @@ def test_what_is_listed_and_what_is_told_is_what_is_there(tmp_path, seed):
     folder = tmp_path / "photos"
     pictures, broken, expected = fill(folder, rng, ["ant", "bee", "cat"][: rng.randrange(1, 4)])
     for pipeline in (fb.images(folder), fb.images(folder, split_by="none")):
-        batches, failed, told = opened(pipeline.decode_image())
+        batches, failed, told = opened(pipeline.decode_image().resize(4))
         assert set(keys_of(batches)) == pictures and len(keys_of(batches)) == len(pictures)
         assert {key.removeprefix(f"{folder}/"): code for key, code in failed.items()} == broken
         assert told == expected
@@ -274,7 +274,7 @@ def test_of_a_table_every_file_is_read_told_or_an_error(tmp_path, parquet, monke
     rng = random.Random(seed)
     rows, unread, must_fail = 0, set(), False
     for i in range(1, 2 + rng.randrange(8)):
-        folder = tmp_path / "t" / rng.choice(["", "deep", "n=[1]", "n={a,b}"])
+        folder = tmp_path / "t" / rng.choice(["", "deep", "n[1]", "n{a,b}"])
         kind = rng.choice(["table", "table", "unread", "dead", "dead folder", "beside", "socket"])
         folder.mkdir(parents=True, exist_ok=True)
         if kind == "table" or i == 1:

@@ -12,11 +12,15 @@ namespace {
 constexpr size_t kMaxExtensionLength = 16;
 
 // Sorted, for std::ranges::binary_search.
-constexpr std::array<std::string_view, 46> kBesideExtensions = {"asc", "bib", "cfg", "conf", "crc", "css", "csv", "db", "done", "html", "idx", "index", "ini", "ipynb", "js", "json", "lock", "log", "map", "md", "md5", "mtl", "names", "pbtxt", "pdf", "ps1", "py", "pyc", "rst", "sh", "sha1", "sha256", "sha512", "sig", "sum", "tarindex", "tex", "tmp", "toml", "tsv", "txt", "url", "xml", "xsd", "yaml", "yml"};
+constexpr std::array<std::string_view, 46> kBesideExtensions = {
+    "asc", "bib",   "cfg",  "conf", "crc",  "css", "csv",  "db",     "done",   "html", "idx",   "index",
+    "ini", "ipynb", "js",   "json", "lock", "log", "map",  "md",     "md5",    "mtl",  "names", "pbtxt",
+    "pdf", "ps1",   "py",   "pyc",  "rst",  "sh",  "sha1", "sha256", "sha512", "sig",  "sum",   "tarindex",
+    "tex", "tmp",   "toml", "tsv",  "txt",  "url", "xml",  "xsd",    "yaml",   "yml"};
 // File names without an extension, in lower case.
 constexpr std::array<std::string_view, 14> kBesideNames = {
-    "authors", "changelog", "checksums", "citation", "contributors", "copying",   "dockerfile",
-    "license", "makefile",  "manifest",  "md5sums",  "notice",       "readme",    "sha256sums"};
+    "authors", "changelog", "checksums", "citation", "contributors", "copying", "dockerfile",
+    "license", "makefile",  "manifest",  "md5sums",  "notice",       "readme",  "sha256sums"};
 
 std::string lower(std::string_view text) {
   std::string out(text);
@@ -26,14 +30,12 @@ std::string lower(std::string_view text) {
 
 }  // namespace
 
-const LeftOutKind kUnreadFiles{
-    "unread_files", "file looks like data and is in a format that is not read here",
-    "files look like data and are in formats that are not read here",
-    "convert them, read them with a source of their own, or move them away"};
-const LeftOutKind kDeadLinks{
-    "dead_links", "symbolic link leads nowhere, and what was behind it is left out",
-    "symbolic links lead nowhere, and what was behind them is left out",
-    "fetch their content (git annex get, dvc pull), mount the disk, or remove the links"};
+const LeftOutKind kUnreadFiles{"unread_files", "file looks like data and is in a format that is not read here",
+                               "files look like data and are in formats that are not read here",
+                               "convert them, read them with a source of their own, or move them away"};
+const LeftOutKind kDeadLinks{"dead_links", "symbolic link leads nowhere, and what was behind it is left out",
+                             "symbolic links lead nowhere, and what was behind them is left out",
+                             "fetch their content (git annex get, dvc pull), mount the disk, or remove the links"};
 const LeftOutKind kCircularLinks{
     "circular_links", "symbolic link leads to a folder that it lies in and is not followed",
     "symbolic links lead to folders that they lie in and are not followed", "what they lead to is read once"};

@@ -24,8 +24,8 @@ Result<UrlPlace> parse_url(std::string_view url);
 
 struct StoreAndPath {
   std::shared_ptr<Store> store;
-  std::string path;  ///< key inside the store of what the URL names
-  std::string name;  ///< UrlPlace::store
+  std::string path;                  ///< key inside the store of what the URL names
+  std::string name;                  ///< UrlPlace::store
   DataWarnings* warnings = nullptr;  ///< collects what an opening of this place leaves out; null: nobody asks
 };
 

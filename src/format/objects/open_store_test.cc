@@ -53,7 +53,9 @@ TEST(ParseUrl, WhatIsNoneIsToldAsItWasWrittenWithTheWayOut) {
   const std::pair<const char*, const char*> cases[] = {
       {"file://data/x", "'file://data/x': a file URL has three slashes"},
       {"file:///a%4", "'file:///a%4': a '%' without two hexadecimal digits"},
-      {"gs://bucket/x", "no storage is called 'gs'; known are plain paths, file://, s3://"},
+      {"az://bucket/x", "no storage is called 'az'; known are plain paths, file://, s3://"},
+      {"gs://bucket/x", "write s3://bucket/x with the storage options endpoint=https://storage.googleapis.com"},
+      {"s3a://bucket/x", "write s3://bucket/x"},
       {"", "'.' is the current folder"},
   };
   for (const auto& [url, message] : cases)

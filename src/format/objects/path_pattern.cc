@@ -82,7 +82,8 @@ Result<std::string> escape_existing(Store& store, const std::string& path, std::
     const std::string name = path.substr(begin, last ? slash : slash - begin + 1);
     const std::string whole = real + name;
     const bool plain = name.find_first_of(kSpecial) == std::string::npos;
-    const bool there = plain || (last && is_file(store, whole, stop)) || is_folder(store, last ? whole + '/' : whole, stop);
+    const bool there =
+        plain || (last && is_file(store, whole, stop)) || is_folder(store, last ? whole + '/' : whole, stop);
     if (stop.stop_requested()) return cancelled("stopped while looking for files");
     if (!there && first_special(name) != std::string::npos) break;
     real += there ? name : without_escapes(name);
@@ -93,7 +94,8 @@ Result<std::string> escape_existing(Store& store, const std::string& path, std::
 
 std::string taken_as_pattern(std::string_view path) {
   if (first_special(path) == std::string_view::npos) return "";
-  return " (taken as a pattern, since nothing has exactly this name; to name a file or folder with *, ?, [ or { in it, write "
+  return " (taken as a pattern, since nothing has exactly this name; to name a file or folder with *, ?, [ or { in it, "
+         "write "
          "[*], [?], [[] or [{] for that character)";
 }
 

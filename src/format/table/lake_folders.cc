@@ -34,7 +34,8 @@ bool holds_any(Store& store, const std::string& folder, const std::stop_token& s
   ListRequest request;
   request.prefix = folder;
   const Result<ListPage> page = list_wait(store, request, stop);
-  return page.ok() && std::ranges::any_of(page->objects, [&](const ObjectInfo& object) { return wanted(name_of(object.key)); });
+  return page.ok() &&
+         std::ranges::any_of(page->objects, [&](const ObjectInfo& object) { return wanted(name_of(object.key)); });
 }
 
 bool is_iceberg(Store& store, const std::string& folder, const std::stop_token& stop) {
@@ -68,10 +69,11 @@ bool named_by_hudi(std::string_view name) {
 }
 
 Status refused(Store& store, const std::string& folder, std::string_view kind, std::string_view live_files) {
-  return unsupported(fmt::format("'{}' is {} table: beside the live rows its files hold deleted and replaced ones, and its log, which "
-                                 "tells them apart, is not read. Give the list of its live files ({}), or the list of all files "
-                                 "for all rows there ever were",
-                                 store.display_name(folder), kind, live_files));
+  return unsupported(
+      fmt::format("'{}' is {} table: beside the live rows its files hold deleted and replaced ones, and its log, which "
+                  "tells them apart, is not read. Give the list of its live files ({}), or the list of all files "
+                  "for all rows there ever were",
+                  store.display_name(folder), kind, live_files));
 }
 
 Status refuse_delta(Store& store, const std::string& folder) {
@@ -79,12 +81,14 @@ Status refuse_delta(Store& store, const std::string& folder) {
 }
 
 Status refuse_iceberg(Store& store, const std::string& folder) {
-  return refused(store, folder, "an Iceberg",
-                 "pyiceberg: [task.file.file_path for task in table.scan().plan_files()], where no task has delete_files");
+  return refused(
+      store, folder, "an Iceberg",
+      "pyiceberg: [task.file.file_path for task in table.scan().plan_files()], where no task has delete_files");
 }
 
 Status refuse_hudi(Store& store, const std::string& folder) {
-  return refused(store, folder, "a Hudi", "the paths that its snapshot query gives in _hoodie_file_name, or a snapshot export");
+  return refused(store, folder, "a Hudi",
+                 "the paths that its snapshot query gives in _hoodie_file_name, or a snapshot export");
 }
 
 /// The table that a folder "data", or a partition of a table, belongs to; nothing where `base` is neither.
@@ -127,7 +131,8 @@ Status LakeFolders::refuse(const TableFiles& files, const std::stop_token& stop)
     if (is_iceberg(store, root, stop)) return refuse_iceberg(store, root);
     if (is_delta(store, root, stop)) return refuse_delta(store, root);
   }
-  const auto hudi = std::ranges::find_if(files.files, [](const TableFileEntry& file) { return named_by_hudi(name_of(file.key)); });
+  const auto hudi =
+      std::ranges::find_if(files.files, [](const TableFileEntry& file) { return named_by_hudi(name_of(file.key)); });
   if (hudi == files.files.end()) return {};
   for (const std::string& folder : folders_above(hudi->key)) {
     if (is_hudi(store, folder, stop)) return refuse_hudi(store, folder);

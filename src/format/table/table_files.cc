@@ -42,12 +42,18 @@ struct Search {
   std::stop_token stop;
   DataWarnings* warnings;
   FoundFiles found = {};
-  std::set<std::string> dead_links = {};  // that may have led to folders with files
+  std::set<std::string> dead_links = {};  // to files, or to folders that may have held some
   LakeFolders lakes = {};
 };
 
 void take_file(Search& search, ObjectInfo& object) {
+  if (object.dead_link) {
+    search.dead_links.insert(std::move(object.key));
+    return;
+  }
   TableFileEntry entry = entry_of(object, object.key);
+  // A socket, a FIFO or a device, which no listing gives a version: asking for it says what it is.
+  if (object.size == 0 && object.version == 0) entry.size.reset();
   search.found.emplace(std::move(object.key), std::move(entry));
 }
 
@@ -110,10 +116,10 @@ Status search_pattern(Search& search, const std::string& pattern) {
 /// Half a table must not be lost with a folder that is not there.
 Status check_links(const Search& search) {
   if (search.dead_links.empty()) return {};
-  return not_found(fmt::format("{} symbolic link{} below the table lead{} nowhere and may stand for folders with files of it: fetch "
-                               "or mount what was there, remove the links, or give the list of files",
-                               search.dead_links.size(), search.dead_links.size() == 1 ? "" : "s",
-                               search.dead_links.size() == 1 ? "s" : ""))
+  const bool one = search.dead_links.size() == 1;
+  return not_found(fmt::format("{} symbolic link{} nowhere, to a file of the data or to a folder that may hold some: fetch the "
+                               "content (git annex get, dvc pull), mount the disk, remove the links, or give the list of files",
+                               search.dead_links.size(), one ? " leads" : "s lead"))
       .with_key(search.store.display_name(*search.dead_links.begin()));
 }
 

@@ -38,8 +38,8 @@ struct TablePlace {
 /// Whether other systems leave files of that name beside their tables: it begins with '.' or '_' (and holds no '='), or is of a checksum.
 bool is_aside(std::string_view name);
 
-/// Finds the files. A path that exists is that path, whatever characters are in it (path_pattern.h). A dead link with the name of a file
-/// is a file, which cannot be opened; one that may stand for a folder is NotFound. Files in formats that are not read, links that
+/// Finds the files. A path that exists is that path, whatever characters are in it (path_pattern.h). A dead link with the name of a file,
+/// or of a folder that may hold some, is NotFound. Files in formats that are not read, links that
 /// run in circles and other dead links go to `at.warnings`. Folders of Delta, Iceberg and Hudi tables are Unsupported: their files hold deleted rows, too
 /// (lake_folders.h).
 ///

@@ -18,13 +18,13 @@ constexpr uint64_t kLeastRoom = 64 << 10;
 
 using Inflater = std::unique_ptr<libdeflate_decompressor, decltype(&libdeflate_free_decompressor)>;
 
-std::string lower(std::string_view text) {
+std::string encoding_name(std::string_view text) {
   std::string out(text);
   std::ranges::transform(out, out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return out;
 }
 
-std::string_view trimmed(std::string_view text) {
+std::string_view encoding_token(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
   while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
   return text;
@@ -56,7 +56,7 @@ std::string content_encoding(const HttpResponse& response) {
   std::string encodings;
   while (!rest.empty()) {
     const size_t comma = std::min(rest.find(','), rest.size());
-    const std::string one = lower(trimmed(rest.substr(0, comma)));
+    const std::string one = encoding_name(encoding_token(rest.substr(0, comma)));
     rest.remove_prefix(std::min(comma + 1, rest.size()));
     if (one.empty() || one == "identity" || one == "aws-chunked") continue;
     encodings += (encodings.empty() ? "" : ", ") + one;
@@ -69,9 +69,10 @@ Result<Buffer> decode_content(const HttpResponse& response, uint64_t max_bytes) 
   if (encoding.empty() || response.body.size() == 0) return response.body;
   const bool gzip = encoding == "gzip" || encoding == "x-gzip";
   if (!gzip && encoding != "deflate") {
-    return unsupported(fmt::format("the server sends it with Content-Encoding: {}, which is not decoded here (gzip and deflate are); "
-                                   "store the object without it",
-                                   encoding));
+    return unsupported(
+        fmt::format("the server sends it with Content-Encoding: {}, which is not decoded here (gzip and deflate are); "
+                    "store the object without it",
+                    encoding));
   }
   const Inflater inflater(libdeflate_alloc_decompressor(), libdeflate_free_decompressor);
   std::span<const uint8_t> left = response.body.span();
@@ -88,14 +89,16 @@ Result<Buffer> decode_content(const HttpResponse& response, uint64_t max_bytes) 
         break;
       case LIBDEFLATE_INSUFFICIENT_SPACE:
         if (out.size() >= max_bytes)
-          return out_of_budget(fmt::format("more than {} bytes once its Content-Encoding: {} is undone", max_bytes, encoding),
-                               max_bytes * 2);
+          return out_of_budget(
+              fmt::format("more than {} bytes once its Content-Encoding: {} is undone", max_bytes, encoding),
+              max_bytes * 2);
         out = grown(out, used, max_bytes);
         break;
       default:
-        return corrupt(fmt::format("the server says Content-Encoding: {}, and byte {} of {} begins nothing of the kind; store the "
-                                   "object without that header, or compress it again",
-                                   encoding, response.body.size() - left.size(), response.body.size()));
+        return corrupt(
+            fmt::format("the server says Content-Encoding: {}, and byte {} of {} begins nothing of the kind; store the "
+                        "object without that header, or compress it again",
+                        encoding, response.body.size() - left.size(), response.body.size()));
     }
   }
   return out.slice(0, used);

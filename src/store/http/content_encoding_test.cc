@@ -16,8 +16,10 @@ std::string compressed(const std::string& text, Form form) {
   libdeflate_compressor* const compressor = libdeflate_alloc_compressor(6);
   std::string out(libdeflate_gzip_compress_bound(compressor, text.size()), '\0');
   size_t size = 0;
-  if (form == Form::kGzip) size = libdeflate_gzip_compress(compressor, text.data(), text.size(), out.data(), out.size());
-  if (form == Form::kZlib) size = libdeflate_zlib_compress(compressor, text.data(), text.size(), out.data(), out.size());
+  if (form == Form::kGzip)
+    size = libdeflate_gzip_compress(compressor, text.data(), text.size(), out.data(), out.size());
+  if (form == Form::kZlib)
+    size = libdeflate_zlib_compress(compressor, text.data(), text.size(), out.data(), out.size());
   if (form == Form::kBare)
     size = libdeflate_deflate_compress(compressor, text.data(), text.size(), out.data(), out.size());
   libdeflate_free_compressor(compressor);

@@ -223,15 +223,15 @@ void Core::fetch_decoded(const std::string& name, const HttpUrl& url, const Want
           if (response->status == 206) {
             // A part of the compressed bytes is of no use.
             const Wanted whole{"GET", {}, 0, kWholeForPart};
-            return self->fetch(name, url, whole, true, kRedirects, stop,
-                               [most, encoding, done](Result<HttpResponse> all) {
-                                 if (all.status().code() == Code::kUnsupported)
-                                   return done(unsupported(fmt::format(
-                                       "the server stores it with Content-Encoding: {}, so that no part of it can be read, and it "
-                                       "is too large to be read whole for each part; store it without",
-                                       encoding)));
-                                 done(all.ok() ? decoded(std::move(*all), most) : std::move(all));
-                               });
+            return self->fetch(
+                name, url, whole, true, kRedirects, stop, [most, encoding, done](Result<HttpResponse> all) {
+                  if (all.status().code() == Code::kUnsupported)
+                    return done(unsupported(fmt::format(
+                        "the server stores it with Content-Encoding: {}, so that no part of it can be read, and it "
+                        "is too large to be read whole for each part; store it without",
+                        encoding)));
+                  done(all.ok() ? decoded(std::move(*all), most) : std::move(all));
+                });
           }
           done(decoded(std::move(*response), most));
         });
@@ -294,16 +294,17 @@ void Core::read(const ReadRequest& request, std::stop_token stop, Store::ReadDon
       answer(status.ok() ? Result<Buffer>(Buffer()) : Result<Buffer>(status));
     });
   }
-  fetch_decoded(name, *url, wanted_by(request), stop,
-                [self = shared_from_this(), request, url = *url, answer](Result<HttpResponse> response) {
-          if (response.ok()) return answer(self->bytes_of(request, url, *response));
-          // What the transport answers to a body beyond max_body_bytes, before it is there.
-          const bool too_long = response.status().code() == Code::kUnsupported && response.status().bytes_needed() > 0;
-          if (too_long && request.range)
-            return answer(unsupported(fmt::format("the server does not know byte ranges and sends the whole object; {}",
-                                                  response.status().message())));
-          answer(read_failure(request, response.status()));
-        });
+  fetch_decoded(
+      name, *url, wanted_by(request), stop,
+      [self = shared_from_this(), request, url = *url, answer](Result<HttpResponse> response) {
+        if (response.ok()) return answer(self->bytes_of(request, url, *response));
+        // What the transport answers to a body beyond max_body_bytes, before it is there.
+        const bool too_long = response.status().code() == Code::kUnsupported && response.status().bytes_needed() > 0;
+        if (too_long && request.range)
+          return answer(unsupported(fmt::format("the server does not know byte ranges and sends the whole object; {}",
+                                                response.status().message())));
+        answer(read_failure(request, response.status()));
+      });
 }
 
 void Core::stat(const std::string& key, std::stop_token stop, Store::StatDone done) {
@@ -344,20 +345,20 @@ void Core::size_by_get(const std::string& name, const HttpUrl& url, std::stop_to
   // The answer's Content-Range has the size. Servers that know no ranges send everything, which is then counted.
   const Wanted first_byte{"GET", ByteRange{0, 1}, 1, kWholeForPart, true};
   fetch_decoded(name, url, first_byte, stop, [self = shared_from_this(), url, done](Result<HttpResponse> response) {
-          if (!response.ok()) return done(response.status());
-          // Not pinned: a refusal mostly comes without the ETag that reads of the object have.
-          if (is_empty_object(*response))
-            return done(Known{0, std::string(response->header("etag")), version_now(*response, 0)});
-          uint64_t size = response->body.size();
-          if (response->status == 206) {
-            const auto given = parse_content_range(response->header("content-range"));
-            if (!given || !given->total)
-              return done(unsupported(
-                  "the server does not tell how large the object is; name its size in the manifest or download it"));
-            size = *given->total;
-          }
-          done(self->known(url, *response, size));
-        });
+    if (!response.ok()) return done(response.status());
+    // Not pinned: a refusal mostly comes without the ETag that reads of the object have.
+    if (is_empty_object(*response))
+      return done(Known{0, std::string(response->header("etag")), version_now(*response, 0)});
+    uint64_t size = response->body.size();
+    if (response->status == 206) {
+      const auto given = parse_content_range(response->header("content-range"));
+      if (!given || !given->total)
+        return done(unsupported(
+            "the server does not tell how large the object is; name its size in the manifest or download it"));
+      size = *given->total;
+    }
+    done(self->known(url, *response, size));
+  });
 }
 
 StoreStats Core::stats() const {

@@ -84,7 +84,8 @@ Status check_credentials(const S3Options& options) {
     return invalid_argument("storage option session_token is given, but not access_key_id and secret_access_key");
   }
   if (options.anonymous && options.requester_pays)
-    return invalid_argument("storage options: requester_pays=true needs credentials, and anonymous=true is without; leave one out");
+    return invalid_argument(
+        "storage options: requester_pays=true needs credentials, and anonymous=true is without; leave one out");
   if (options.anonymous && (id || !options.profile.empty())) {
     return invalid_argument("storage options: anonymous=true and credentials at once; leave one out");
   }

@@ -49,9 +49,10 @@ S3Request whole_request(const std::string& key) {
 
 Status cannot_be_read_in_parts(const std::string& encoding, const Status& why) {
   if (why.code() != Code::kUnsupported) return why;
-  return unsupported(fmt::format("is stored with Content-Encoding: {}, so that no part of it can be read, and it is too large to be read "
-                                 "whole for each part ({} MiB); store it without",
-                                 encoding, kMostDecodedBytes >> 20));
+  return unsupported(fmt::format(
+      "is stored with Content-Encoding: {}, so that no part of it can be read, and it is too large to be read "
+      "whole for each part ({} MiB); store it without",
+      encoding, kMostDecodedBytes >> 20));
 }
 
 /// The part that was asked for, or (from a server that does not know ranges) everything.
@@ -103,9 +104,10 @@ struct S3Store::Core {
     FOREBAY_ASSIGN(Buffer whole, decode_content(response, most));
     // What listings say of its size is of no use, and memory was set aside by it.
     if (request.expected_size == response.body.size() && whole.size() != response.body.size()) {
-      return unsupported(fmt::format("is stored with Content-Encoding: {}, and the listing tells only how large the encoded bytes are; "
-                                     "name the object in a list or in a manifest, or store it without",
-                                     content_encoding(response)));
+      return unsupported(fmt::format(
+          "is stored with Content-Encoding: {}, and the listing tells only how large the encoded bytes are; "
+          "name the object in a list or in a manifest, or store it without",
+          content_encoding(response)));
     }
     FOREBAY_ASSIGN(const ByteRange range, resolve_range(request, whole.size()));
     FOREBAY_RETURN_IF_ERROR(pins.check(request.key, response.header("etag")));
@@ -208,16 +210,17 @@ void S3Store::read(const ReadRequest& request, std::stop_token stop, ReadDone do
                          });
   }
   const bool verify = client_->options().verify_checksums;
-  client_->send(get_request(request, verify), any_stop(stop),
-                [core = core_, client = client_, any = any_stop(stop), request, answer](Result<HttpResponse> response) {
-                  if (!response.ok()) return answer(read_failure(request, response.status()));
-                  const std::string encoding = content_encoding(*response);
-                  if (encoding.empty()) return answer(core->bytes_of(request, *response));
-                  if (response->status != 206) return answer(core->decoded_of(request, *response));
-                  client->send(whole_request(request.key), any, [core, request, encoding, answer](Result<HttpResponse> all) {
-                    answer(all.ok() ? core->decoded_of(request, *all) : cannot_be_read_in_parts(encoding, all.status()));
-                  });
-                });
+  client_->send(
+      get_request(request, verify), any_stop(stop),
+      [core = core_, client = client_, any = any_stop(stop), request, answer](Result<HttpResponse> response) {
+        if (!response.ok()) return answer(read_failure(request, response.status()));
+        const std::string encoding = content_encoding(*response);
+        if (encoding.empty()) return answer(core->bytes_of(request, *response));
+        if (response->status != 206) return answer(core->decoded_of(request, *response));
+        client->send(whole_request(request.key), any, [core, request, encoding, answer](Result<HttpResponse> all) {
+          answer(all.ok() ? core->decoded_of(request, *all) : cannot_be_read_in_parts(encoding, all.status()));
+        });
+      });
 }
 
 void S3Store::stat(const std::string& key, std::stop_token stop, StatDone done) {
@@ -231,12 +234,14 @@ void S3Store::stat(const std::string& key, std::stop_token stop, StatDone done) 
   client_->send({.method = "HEAD", .key = key}, any,
                 [core = core_, client = client_, key, any, answer](Result<HttpResponse> head) {
                   if (head.ok() && !content_encoding(*head).empty()) {
-                    return client->send(whole_request(key), any, [core, key, answer, encoding = content_encoding(*head)](Result<HttpResponse> all) {
-                      if (!all.ok()) return answer(cannot_be_read_in_parts(encoding, all.status()));
-                      const Result<Buffer> whole = core->decoded_of({key, {}, {}}, *all);
-                      if (!whole.ok()) return answer(whole.status());
-                      answer(ObjectInfo{key, whole->size(), version_of_etag(all->header("etag"))});
-                    });
+                    return client->send(
+                        whole_request(key), any,
+                        [core, key, answer, encoding = content_encoding(*head)](Result<HttpResponse> all) {
+                          if (!all.ok()) return answer(cannot_be_read_in_parts(encoding, all.status()));
+                          const Result<Buffer> whole = core->decoded_of({key, {}, {}}, *all);
+                          if (!whole.ok()) return answer(whole.status());
+                          answer(ObjectInfo{key, whole->size(), version_of_etag(all->header("etag"))});
+                        });
                   }
                   if (head.ok()) {
                     const auto size = parse_count(head->header("content-length"));
