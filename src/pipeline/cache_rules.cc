@@ -28,7 +28,7 @@ bool is_random_step(const OpSpec& op, const Catalog& catalog) {
   return def != nullptr && (def->random || def->given(op, ArgUse::kRandom) == Json(true));
 }
 
-bool follows_epoch(const OpSpec& op) { return op.args.value("epoch", Json()) == Json(true); }
+bool follows_epoch(const OpSpec& op) { return op.args.is_object() && op.args.value("epoch", Json()) == Json(true); }
 
 std::optional<Problem> problem_of_epoch(const std::vector<OpSpec>& steps, size_t step, const Catalog& catalog) {
   const OpDef* const def = catalog.find(steps[step].name);

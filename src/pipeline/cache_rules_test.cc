@@ -6,7 +6,7 @@ namespace forebay {
 namespace {
 
 Catalog catalog() {
-  OpDef crop, resize, map, cache;
+  OpDef crop, resize, map, cache, filter, pack;
   crop.name = "random_crop";
   crop.random = true;
   resize.name = "resize";
@@ -17,7 +17,11 @@ Catalog catalog() {
   cache.name = "cache";
   cache.role = OpRole::kKeep;
   cache.args = {{"disk", ArgType::kBytes, false, "50GiB", "", ArgForm::kPlain, ArgUse::kDiskBytes}};
-  return Catalog({crop, resize, map, cache});
+  filter.name = "filter";
+  filter.role = OpRole::kFilter;
+  pack.name = "pack";
+  pack.role = OpRole::kPack;
+  return Catalog({crop, resize, map, cache, filter, pack});
 }
 
 std::vector<Problem> problems(std::vector<OpSpec> steps) {
