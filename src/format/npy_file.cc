@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "base/sniff.h"
 #include "format/mapped_file.h"
 
 namespace forebay {
@@ -182,6 +183,7 @@ uint32_t little_endian(std::span<const uint8_t> bytes) {
 Result<NpyHeader> parse_npy_header(std::span<const uint8_t> head, uint64_t file_bytes) {
   static_assert(std::endian::native == std::endian::little);
   if (head.size() < 10 || std::memcmp(head.data(), kNpyMagic.data(), kNpyMagic.size()) != 0) {
+    FOREBAY_RETURN_IF_ERROR(check_no_pointer(head, file_bytes));
     return corrupt("is no .npy file: it does not begin with \\x93NUMPY");
   }
   const int major = head[6];

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "base/sniff.h"
+
 namespace forebay {
 
 namespace {
@@ -112,6 +114,10 @@ Result<Hdf5Metadata> Hdf5Metadata::open(Hdf5Bytes& bytes) {
     if (!starts_with_magic(head)) continue;
     FOREBAY_RETURN_IF_ERROR(file.take_superblock(at));
     return file;
+  }
+  if (bytes.size() <= kSniffBytes) {
+    FOREBAY_ASSIGN(const Buffer whole, bytes.read(0, bytes.size()));
+    FOREBAY_RETURN_IF_ERROR(check_no_pointer(whole.span(), bytes.size()));
   }
   return corrupt("the file does not begin as an HDF5 file does");
 }

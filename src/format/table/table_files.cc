@@ -117,9 +117,10 @@ Status search_pattern(Search& search, const std::string& pattern) {
 Status check_links(const Search& search) {
   if (search.dead_links.empty()) return {};
   const bool one = search.dead_links.size() == 1;
-  return not_found(fmt::format("{} symbolic link{} nowhere, to a file of the data or to a folder that may hold some: fetch the "
-                               "content (git annex get, dvc pull), mount the disk, remove the links, or give the list of files",
-                               search.dead_links.size(), one ? " leads" : "s lead"))
+  return not_found(fmt::format(
+                       "{} symbolic link{} nowhere, to a file of the data or to a folder that may hold some: fetch the "
+                       "content (git annex get, dvc pull), mount the disk, remove the links, or give the list of files",
+                       search.dead_links.size(), one ? " leads" : "s lead"))
       .with_key(search.store.display_name(*search.dead_links.begin()));
 }
 

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/sniff.h"
 #include "format/table/joined_reads.h"
 #include "format/table/reading_jobs.h"
 
@@ -71,6 +72,8 @@ class IndexJob final : public ReadingJob {
   }
 
   Result<JobWish> take_tail(Buffer tail) {
+    // The tail of a pointer of Git LFS is all of it.
+    if (Status data = check_no_pointer(tail.span(), *entry_.size); !data.ok()) return refuse(std::move(data));
     const Result<uint64_t> wanted = run_.options.codec->index_bytes(tail.span(), *entry_.size);
     if (!wanted.ok()) return refuse(wanted.status());
     // Before it is asked for: what a damaged tail claims may be more than there is memory.

@@ -30,7 +30,9 @@ std::vector<Inode> ancestors(const std::string& root, const std::string& prefix)
   while (true) {
     struct ::stat info;
     const std::string path = root + prefix.substr(0, end);
-    if (::stat(path.empty() ? "." : path.c_str(), &info) == 0) found.emplace_back(info.st_dev, info.st_ino);
+    // The current folder is above a relative path only: an absolute one may lie above the current folder.
+    const bool above = !path.empty() || !prefix.starts_with('/');
+    if (above && ::stat(path.empty() ? "." : path.c_str(), &info) == 0) found.emplace_back(info.st_dev, info.st_ino);
     if (end >= prefix.size()) return found;
     const size_t slash = prefix.find('/', end);
     end = slash == std::string::npos ? prefix.size() : slash + 1;
