@@ -108,7 +108,7 @@ TEST(ManifestCsv, ErrorsNameTheLine) {
   expect_error(csv("path\n\"a\"b\n").status(), Code::kCorrupt, "line 2: text behind a closing quote");
   expect_error(csv("path,n\n,1\n").status(), Code::kCorrupt, "line 2: 'path' is empty");
   expect_error(csv("path,n,n\na,1,2\n").status(), Code::kCorrupt, "two columns are called 'n'");
-  expect_error(csv("file,n\na,1\n").status(), Code::kInvalidArgument, "no column 'path'; there are: file, n");
+  expect_error(csv("file,n\na,1\n").status(), Code::kInvalidArgument, "no column 'path'; the first line has: file, n");
   expect_error(csv("path,bytes\na,1\n").status(), Code::kInvalidArgument, "called 'bytes'");
   expect_error(csv("").status(), Code::kNotFound, "empty");
   expect_error(csv("path,n\n").status(), Code::kNotFound, "no rows");
