@@ -105,7 +105,8 @@ void CellNumbers::see_float(std::string_view cell) {
   }
   if (is_plain_whole(cell)) {
     // Beside fractions it is a float as well, unless that would round it.
-    shortest_ = shortest_ && std::abs(*value) <= static_cast<double>(kMostExactWhole);
+    const std::optional<int64_t> whole = parsed<int64_t>(cell);
+    shortest_ = shortest_ && whole && *whole <= kMostExactWhole && *whole >= -kMostExactWhole;
     fixed_ = scientific_ = false;
     return;
   }

@@ -85,7 +85,7 @@ TEST(JsonlReader, WhatNoColumnHoldsIsToldWithTheMember) {
       {"[]", "Unsupported: line 1: 'v' is a list or an object"},
       {"{}", "Unsupported: line 1: 'v' is a list or an object"},
       {"1e999", "Corrupt: line 1: no valid JSON"},
-      {"NaN", "Corrupt: line 1: no valid JSON"},
+      {"NaN", "Corrupt: line 1: 'NaN' at character"},
       {"01", "Corrupt: line 1: no valid JSON"},
       {"+1", "Corrupt: line 1: no valid JSON"},
       {"'x'", "Corrupt: line 1: no valid JSON"},

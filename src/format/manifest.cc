@@ -218,9 +218,10 @@ Status check_first_bytes(const StoreAndPath& place, const ObjectInfo& info, cons
   request.range = ByteRange{0, std::min<uint64_t>(kSniffBytes, info.size)};
   if (request.range->length == 0) return {};
   FOREBAY_ASSIGN(const Buffer head, read_wait(*place.store, request, stop));
-  const Sniffed found = sniff(head.span(), info.size);
-  if (found.kind == FileKind::kUtf8Text || found.kind == FileKind::kJson || found.kind == FileKind::kUnknown) return {};
-  return wrong_file("a manifest of UTF-8 text", head.span(), info.size);
+  FOREBAY_RETURN_IF_ERROR(check_text(head.span(), info.size));
+  const FileKind kind = sniff(head.span(), info.size).kind;
+  const bool other = kind == FileKind::kUtf16Text || kind == FileKind::kHtmlPage || kind == FileKind::kXmlError;
+  return other ? wrong_file("a manifest of UTF-8 text", head.span(), info.size) : Status();
 }
 
 Result<ManifestTable> read_table(const StoreAndPath& place, ManifestFormat format, const ManifestLayout& layout,

@@ -74,7 +74,7 @@ void expect_error(const Status& status, Code code, const char* part) {
 }  // namespace
 
 TEST(ManifestCsv, TypesAreTheNarrowestThatFit) {
-  const auto table = csv("path,i,f,b,t,mixed\na.jpg,1,1.5,true,x,1\nb.jpg,-2,3,False,,y\n").value();
+  const auto table = csv("path,i,f,b,t,mixed\na.jpg,1,1.5,true,x,1\nb.jpg,-2,3,false,,y\n").value();
   EXPECT_EQ(paths(table), (Names{"a.jpg", "b.jpg"}));
   ASSERT_EQ(table.columns.size(), 5u);
   EXPECT_EQ(cell<int64_t>(table.columns[0], 1), -2);
@@ -101,14 +101,14 @@ TEST(ManifestCsv, FollowsRfc4180) {
 }
 
 TEST(ManifestCsv, ErrorsNameTheLine) {
-  expect_error(csv("path,n\na,1\nb\n").status(), Code::kCorrupt, "line 3: 1 fields, the header has 2");
+  expect_error(csv("path,n\na,1\nb\n").status(), Code::kCorrupt, "line 3: 1 field, the header has 2");
   expect_error(csv("path,n\n\"a\nb\",1\nc,2,3\n").status(), Code::kCorrupt, "line 4: 3 fields");
   expect_error(csv("path,n\na,1\nb,\n").status(), Code::kCorrupt, "line 3: 'n' is empty");
   expect_error(csv("path,n\na,1\n\"b,2\nc,3").status(), Code::kCorrupt, "line 3: this quote is never closed");
   expect_error(csv("path\n\"a\"b\n").status(), Code::kCorrupt, "line 2: text behind a closing quote");
   expect_error(csv("path,n\n,1\n").status(), Code::kCorrupt, "line 2: 'path' is empty");
   expect_error(csv("path,n,n\na,1,2\n").status(), Code::kCorrupt, "two columns are called 'n'");
-  expect_error(csv("file,n\na,1\n").status(), Code::kInvalidArgument, "no column 'path'; there are: file, n");
+  expect_error(csv("file,n\na,1\n").status(), Code::kInvalidArgument, "no column 'path'; the first line has: file, n");
   expect_error(csv("path,bytes\na,1\n").status(), Code::kInvalidArgument, "called 'bytes'");
   expect_error(csv("").status(), Code::kNotFound, "empty");
   expect_error(csv("path,n\n").status(), Code::kNotFound, "no rows");
